@@ -71,18 +71,16 @@ enum tg_agent_heap_mode {
     TG_AGENT_HEAP_CHECK,  /* every call, and mistakes */
 };
 
-enum tg_agent_heap_flag {
-    TG_AGENT_HEAP_RED_ZONES = 1, /* check: blocks end at a page that may not be touched */
+enum {
+    TG_AGENT_HEAP_MAX_DEPTH = 128,
+    TG_AGENT_HEAP_GUARD_BYTES = 8,       /* CHECK: before and behind each block */
+    TG_AGENT_HEAP_HOARD_BYTES = 8 << 20, /* CHECK: of freed blocks that are kept */
 };
-
-enum { TG_AGENT_HEAP_MAX_DEPTH = 128 };
 
 /* What is to be recorded of the heap. */
 struct tg_agent_heap {
     uint32_t mode;         /* enum tg_agent_heap_mode */
-    uint32_t flags;        /* enum tg_agent_heap_flag */
     uint32_t depth;        /* calls of a stack, at most TG_AGENT_HEAP_MAX_DEPTH; 0: no stacks */
-    uint32_t reserved;     /* 0 */
     uint64_t sample_bytes; /* SAMPLE: mean distance of two samples */
 };
 

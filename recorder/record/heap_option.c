@@ -38,6 +38,8 @@ static struct tg_error *read_how(const char *how, struct tg_agent_heap *heap)
     static const char sample[] = "sample:";
     if (how[0] == '\0' || strcmp(how, "events") == 0)
         heap->mode = TG_AGENT_HEAP_EVENTS;
+    else if (strcmp(how, "check") == 0)
+        heap->mode = TG_AGENT_HEAP_CHECK;
     else if (strncmp(how, sample, sizeof sample - 1) == 0)
         return read_sample(how + sizeof sample - 1, heap);
     else

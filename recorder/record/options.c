@@ -101,7 +101,9 @@ static const struct argp_option argp_options[] = {
     {"heap", KEY_HEAP, "HOW", OPTION_ARG_OPTIONAL,
      "Observe malloc, free, operator new and the like in the command and what it starts: HOW is events "
      "(every "
-     "call; default)",
+     "call; default), sample:BYTES (blocks that a sample of the bytes hits, one in BYTES) or check (every "
+     "call, "
+     "and mistakes)",
      3},
     {"heap-depth", KEY_HEAP_DEPTH, "N", 0,
      "Record at most N calls of the stack of each allocation (default: 32; 0: no stacks)", 3},

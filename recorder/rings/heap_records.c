@@ -210,7 +210,8 @@ static bool reserve_numbers(struct tg_heap_program *program, size_t count)
         return true;
     if (TG_ARRAY_RESERVE(program->numbers, program->max_numbers, count) != NULL)
         return false;
-    memset(program->numbers + program->n_numbers, 0, (count - program->n_numbers) * sizeof program->numbers[0]);
+    memset(program->numbers + program->n_numbers, 0,
+           (count - program->n_numbers) * sizeof program->numbers[0]);
     program->n_numbers = count;
     return true;
 }
@@ -219,7 +220,8 @@ static void add_stack(const struct given *given)
 {
     struct tg_stack_frame frames[MAX_FRAMES];
     uint64_t id = given->arguments[0], end = given->arguments[1];
-    if (id == 0 || id > MAX_STACKS || !reserve_numbers(given->program, id) || given->program->numbers[id - 1] != 0)
+    if (id == 0 || id > MAX_STACKS || !reserve_numbers(given->program, id) ||
+        given->program->numbers[id - 1] != 0)
         return;
     size_t count = read_frames(given, frames);
     const struct content content = content_of(frames, count, end);
@@ -237,11 +239,15 @@ static void add_stack(const struct given *given)
 static void add_start(const struct given *given)
 {
     size_t behind;
+    bool checks = (given->arguments[0] & UINT32_MAX) == TG_HEAP_CHECK;
     given->event->heap_start = (struct tg_event_heap_start){
         .mode = given->arguments[0] & UINT32_MAX,
         .depth = given->arguments[0] >> 32,
         .sample_bytes = given->arguments[1],
         .allocator = string_at(given, 2, &behind),
+        .guard_bytes = checks ? TG_AGENT_HEAP_GUARD_BYTES : 0,
+        .hoard_bytes = checks ? TG_AGENT_HEAP_HOARD_BYTES : 0,
+        .paints = checks,
     };
     emit(given, TG_EVENT_HEAP_START);
 }

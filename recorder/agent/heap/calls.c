@@ -1,4 +1,5 @@
 /* The C family, as the program calls it. */
+#include "recorder/agent/heap/check.h"
 #include "recorder/agent/heap/early.h"
 #include "recorder/agent/heap/notes.h"
 #include "recorder/agent/heap/real.h"
@@ -18,6 +19,9 @@ TG_AGENT_EXPORT void *aligned_alloc(size_t alignment, size_t size);
 TG_AGENT_EXPORT void *memalign(size_t alignment, size_t size);
 TG_AGENT_EXPORT void *valloc(size_t size);
 TG_AGENT_EXPORT void *pvalloc(size_t size);
+TG_AGENT_EXPORT size_t malloc_usable_size(void *block);
+
+enum { PAGE_BYTES = 4096 };
 
 static inline __attribute__((always_inline)) void *allocated(void *block, size_t size, enum tg_heap_call call)
 {
@@ -27,6 +31,22 @@ static inline __attribute__((always_inline)) void *allocated(void *block, size_t
     else if (tg_heap.state != TG_HEAP_OFF)
         tg_heap_early_alloc(block, size, call);
     return block;
+}
+
+/* Whether blocks are checked: then they are not the allocator's own. */
+static inline bool checks(void)
+{
+    return tg_heap_is_on() && TG_AGENT_UNLIKELY(tg_heap.settings.mode == TG_AGENT_HEAP_CHECK);
+}
+
+/* The release that is the operator's where this one comes from it. */
+static enum tg_heap_release released_by(const void *block, enum tg_heap_release release)
+{
+    struct tg_heap_thread *thread = &tg_heap_thread;
+    if (thread->freed != block)
+        return release;
+    thread->freed = NULL;
+    return (enum tg_heap_release)thread->release;
 }
 
 static inline __attribute__((always_inline)) void freeing(const void *block, enum tg_heap_release release)
@@ -55,18 +75,32 @@ static size_t product(size_t count, size_t size)
     return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
 }
 
+static bool is_alignment(size_t alignment)
+{
+    return alignment != 0 && (alignment & (alignment - 1)) == 0;
+}
+
 void *malloc(size_t size)
 {
+    if (checks())
+        return tg_heap_check_alloc(0, size, false, TG_HEAP_MALLOC, __builtin_frame_address(0));
     return allocated(tg_heap_real_get()->malloc(size), size, TG_HEAP_MALLOC);
 }
 
 void *calloc(size_t count, size_t size)
 {
+    if (checks())
+        return tg_heap_check_alloc(0, product(count, size), true, TG_HEAP_CALLOC, __builtin_frame_address(0));
     return allocated(tg_heap_real_get()->calloc(count, size), product(count, size), TG_HEAP_CALLOC);
 }
 
 void free(void *block)
 {
+    if (checks()) {
+        if (block != NULL)
+            tg_heap_check_free(block, released_by(block, TG_HEAP_FREE), __builtin_frame_address(0));
+        return;
+    }
     freeing(block, TG_HEAP_FREE);
     tg_heap_real_get()->free(block);
 }
@@ -74,6 +108,11 @@ void free(void *block)
 /* libc has it for old programs alone. */
 void cfree(void *block)
 {
+    if (checks()) {
+        if (block != NULL)
+            tg_heap_check_free(block, released_by(block, TG_HEAP_CFREE), __builtin_frame_address(0));
+        return;
+    }
     freeing(block, TG_HEAP_CFREE);
     tg_heap_real_get()->free(block);
 }
@@ -81,13 +120,16 @@ void cfree(void *block)
 static inline __attribute__((always_inline)) void *resize(void *old, size_t size, enum tg_heap_call call)
 {
     const struct tg_heap_real *real = tg_heap_real_get();
+    if (checks())
+        return old == NULL ? tg_heap_check_alloc(0, size, false, call, __builtin_frame_address(0))
+                           : tg_heap_check_realloc(old, size, call, __builtin_frame_address(0));
     if (old == NULL)
         return allocated(real->realloc(NULL, size), size, call);
     const void *frame = __builtin_frame_address(0);
     if (TG_AGENT_LIKELY(tg_heap_is_on())) {
-        uint64_t before = tg_heap_note_now();
+        const struct tg_heap_realloc begun = tg_heap_note_realloc_begin(old);
         void *block = real->realloc(old, size);
-        tg_heap_note_realloc(old, block, size, call, before, frame);
+        tg_heap_note_realloc_end(&begun, block, size, call, frame);
         return block;
     }
     void *block = real->realloc(old, size);
@@ -116,6 +158,18 @@ void *reallocarray(void *block, size_t count, size_t size)
 
 int posix_memalign(void **block, size_t alignment, size_t size)
 {
+    if (checks()) {
+        if (!is_alignment(alignment) || alignment % sizeof(void *) != 0)
+            return EINVAL;
+        int saved = errno;
+        void *made =
+            tg_heap_check_alloc(alignment, size, false, TG_HEAP_POSIX_MEMALIGN, __builtin_frame_address(0));
+        errno = saved;
+        if (made == NULL)
+            return ENOMEM;
+        *block = made;
+        return 0;
+    }
     const struct tg_heap_real *real = tg_heap_real_get();
     int result = real->posix_memalign(block, alignment, size);
     if (result != EINVAL)
@@ -125,20 +179,42 @@ int posix_memalign(void **block, size_t alignment, size_t size)
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
-    return allocated(tg_heap_real_get()->aligned_alloc(alignment, size), size, TG_HEAP_ALIGNED_ALLOC);
+    if (is_alignment(alignment) && checks())
+        return tg_heap_check_alloc(alignment, size, false, TG_HEAP_ALIGNED_ALLOC, __builtin_frame_address(0));
+    void *block = tg_heap_real_get()->aligned_alloc(alignment, size);
+    if (block == NULL && !is_alignment(alignment))
+        return NULL; /* not for want of memory */
+    return allocated(block, size, TG_HEAP_ALIGNED_ALLOC);
 }
 
 void *memalign(size_t alignment, size_t size)
 {
-    return allocated(tg_heap_real_get()->memalign(alignment, size), size, TG_HEAP_MEMALIGN);
+    if (is_alignment(alignment) && checks())
+        return tg_heap_check_alloc(alignment, size, false, TG_HEAP_MEMALIGN, __builtin_frame_address(0));
+    void *block = tg_heap_real_get()->memalign(alignment, size);
+    if (block == NULL && !is_alignment(alignment))
+        return NULL; /* not for want of memory */
+    return allocated(block, size, TG_HEAP_MEMALIGN);
 }
 
 void *valloc(size_t size)
 {
+    if (checks())
+        return tg_heap_check_alloc(PAGE_BYTES, size, false, TG_HEAP_VALLOC, __builtin_frame_address(0));
     return allocated(tg_heap_real_get()->valloc(size), size, TG_HEAP_VALLOC);
 }
 
 void *pvalloc(size_t size)
 {
+    if (checks())
+        return tg_heap_check_alloc(PAGE_BYTES, (size + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1), false,
+                                   TG_HEAP_PVALLOC, __builtin_frame_address(0));
     return allocated(tg_heap_real_get()->pvalloc(size), size, TG_HEAP_PVALLOC);
+}
+
+size_t malloc_usable_size(void *block)
+{
+    if (block != NULL && checks())
+        return tg_heap_check_usable_size(block);
+    return tg_heap_real_get()->usable_size(block);
 }

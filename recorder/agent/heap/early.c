@@ -49,8 +49,27 @@ void tg_heap_early_tell(void)
         if (call->is_free)
             tg_heap_note_free(call->block, (enum tg_heap_release)call->what, NULL);
         else
-            tg_heap_note_alloc(call->block, call->size, (enum tg_heap_call)call->what, NULL);
+            (void)tg_heap_note_alloc(call->block, call->size, (enum tg_heap_call)call->what, NULL);
     }
     if (count > MAX_CALLS)
         tg_heap_note_unseen("", "more calls before the agent was ready than are kept");
+}
+
+static bool is_freed_behind(unsigned count, unsigned place)
+{
+    for (unsigned i = place + 1; i < count; i++)
+        if (early.calls[i].is_free && early.calls[i].block == early.calls[place].block)
+            return true;
+    return false;
+}
+
+void tg_heap_early_each(void (*take)(const void *block, size_t size, enum tg_heap_call call))
+{
+    unsigned count = __atomic_load_n(&early.count, __ATOMIC_ACQUIRE);
+    count = count < MAX_CALLS ? count : MAX_CALLS;
+    for (unsigned i = 0; i < count; i++) {
+        const struct early_call *call = &early.calls[i];
+        if (!call->is_free && !is_freed_behind(count, i))
+            take(call->block, call->size, (enum tg_heap_call)call->what);
+    }
 }

@@ -13,4 +13,7 @@ void tg_heap_early_free(const void *block, enum tg_heap_release release);
 /* Records those that are kept, in their order. */
 void tg_heap_early_tell(void);
 
+/* Tells TAKE of each block of these calls that is left. */
+void tg_heap_early_each(void (*take)(const void *block, size_t size, enum tg_heap_call call));
+
 #endif

@@ -1,6 +1,7 @@
 #include "recorder/agent/heap/notes.h"
 
 #include "recorder/agent/heap/heap.h"
+#include "recorder/agent/heap/sample.h"
 #include "recorder/agent/heap/stacks.h"
 #include "recorder/agent/record.h"
 
@@ -23,20 +24,42 @@ static uint64_t *begin_at(unsigned kind, size_t n_arguments, uint64_t ticks)
     return arguments;
 }
 
-static void note_failure(size_t size, const char *call, const void *frame)
+/* For debuggers, which may stop here. */
+void tollgate_heap_error(void);
+__attribute__((visibility("default"), noinline)) void tollgate_heap_error(void)
+{
+    __asm__ volatile("");
+}
+
+void tg_heap_note_mistake(const struct tg_heap_mistake *mistake, const void *frame)
 {
     uint32_t stack = tg_heap_stack(frame);
-    size_t n_words = tg_agent_string_words(call);
+    size_t n_words = tg_agent_string_words(mistake->call);
     uint64_t *arguments = tg_agent_begin(TG_RECORD_HEAP_ERROR, 11 + n_words);
-    if (arguments == NULL)
-        return;
-    for (unsigned i = 0; i < 11; i++)
-        arguments[i] = 0;
-    arguments[0] = TG_HEAP_ALLOC_NULL;
-    arguments[3] = size;
-    arguments[4] = stack;
-    tg_agent_put_string(arguments + 11, call, n_words);
-    tg_agent_commit();
+    if (arguments != NULL) {
+        const uint64_t words[] = {mistake->error,
+                                  mistake->address,
+                                  mistake->block,
+                                  mistake->size,
+                                  stack,
+                                  mistake->allocated_stack,
+                                  mistake->freed_stack,
+                                  (uint64_t)mistake->allocated_tid,
+                                  (uint64_t)mistake->freed_tid,
+                                  (uint64_t)mistake->offset,
+                                  mistake->wrong_bytes};
+        for (unsigned i = 0; i < 11; i++)
+            arguments[i] = words[i];
+        tg_agent_put_string(arguments + 11, mistake->call, n_words);
+        tg_agent_commit();
+    }
+    tollgate_heap_error();
+}
+
+static void note_failure(size_t size, const char *call, const void *frame)
+{
+    const struct tg_heap_mistake mistake = {.error = TG_HEAP_ALLOC_NULL, .size = size, .call = call};
+    tg_heap_note_mistake(&mistake, frame);
 }
 
 static const char *name_of(enum tg_heap_call call)
@@ -69,54 +92,96 @@ static void take_over(struct tg_heap_thread *thread, size_t *size, enum tg_heap_
     *frame = thread->outer;
 }
 
-void tg_heap_note_alloc(const void *block, size_t size, enum tg_heap_call call, const void *frame)
+struct tg_heap_noted tg_heap_note_alloc(const void *block, size_t size, enum tg_heap_call call,
+                                        const void *frame)
 {
+    struct tg_heap_noted noted = {0};
     struct tg_heap_thread *thread = &tg_heap_thread;
     if (TG_AGENT_UNLIKELY(thread->outer != NULL))
         take_over(thread, &size, &call, &frame);
+    noted.call = call;
     if (TG_AGENT_UNLIKELY(block == NULL)) {
         note_failure(size, name_of(call), frame);
-        return;
+        return noted;
     }
-    uint64_t stack = tg_heap_stack(frame);
+    if (tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE &&
+        (!tg_heap_sample_hits(size) || !tg_heap_sample_keep(block)))
+        return noted;
+    uint64_t stack = noted.stack = tg_heap_stack(frame);
     if (TG_AGENT_LIKELY(size < UINT64_C(1) << STACK_SHIFT))
         tg_agent_record2(TG_RECORD_HEAP_ALLOC, with_address(block, call), size | stack << STACK_SHIFT);
     else
         tg_agent_record4(TG_RECORD_HEAP_ALLOC_LARGE, with_address(block, call), stack, size, 0);
+    return noted;
+}
+
+uint32_t tg_heap_note_stack(const void *frame)
+{
+    return tg_heap_stack(frame);
+}
+
+void tg_heap_note_free_at(const void *block, enum tg_heap_release release, uint32_t stack)
+{
+    tg_agent_record2(TG_RECORD_HEAP_FREE, with_address(block, release), stack);
 }
 
 void tg_heap_note_free(const void *block, enum tg_heap_release release, const void *frame)
 {
     (void)frame;
-    tg_agent_record2(TG_RECORD_HEAP_FREE, with_address(block, release), 0);
+    if (tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE && !tg_heap_sample_drop(block))
+        return;
+    tg_heap_note_free_at(block, release, 0);
 }
 
 /* A thread that has no ring, or may not read the clock, has none. */
-uint64_t tg_heap_note_now(void)
+static uint64_t now(void)
 {
     const struct tg_agent_thread *thread = &tg_agent_thread;
     return thread->limit != 0 && thread->generation == *tg_agent.generation ? tg_agent_ticks() : 0;
 }
 
-void tg_heap_note_realloc(const void *old, const void *block, size_t size, enum tg_heap_call call,
-                          uint64_t before, const void *frame)
+struct tg_heap_realloc tg_heap_note_realloc_begin(const void *old)
 {
-    enum tg_heap_release release =
-        call == TG_HEAP_REALLOCARRAY ? TG_HEAP_FREED_BY_REALLOCARRAY : TG_HEAP_FREED_BY_REALLOC;
-    if (block == old) {
-        uint64_t stack = tg_heap_stack(frame);
-        tg_agent_record4(TG_RECORD_HEAP_RESIZE, with_address(block, call), stack, size, 0);
+    bool samples = tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE;
+    struct tg_heap_realloc begun = {.old = old};
+    if (samples) /* before another thread can get the address */
+        begun.is_sampled = tg_heap_sample_drop(old);
+    if (!samples || begun.is_sampled)
+        begun.ticks = now();
+    return begun;
+}
+
+/* The block is where it was: it was resized, or that failed. */
+static void note_stay(const struct tg_heap_realloc *begun, bool resized, size_t size, enum tg_heap_call call,
+                      const void *frame)
+{
+    bool samples = tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE;
+    if (samples && (!begun->is_sampled || !tg_heap_sample_keep(begun->old)))
         return;
-    }
-    if (block == NULL && size != 0) {
+    if (resized)
+        tg_agent_record4(TG_RECORD_HEAP_RESIZE, with_address(begun->old, call), tg_heap_stack(frame), size,
+                         0);
+}
+
+void tg_heap_note_realloc_end(const struct tg_heap_realloc *begun, const void *block, size_t size,
+                              enum tg_heap_call call, const void *frame)
+{
+    bool failed = block == NULL && size != 0;
+    if (failed)
         note_failure(size, name_of(call), frame);
+    if (failed || block == begun->old) {
+        note_stay(begun, !failed, size, call, frame);
         return;
     }
-    uint64_t *arguments = begin_at(TG_RECORD_HEAP_FREE, 2, before);
-    if (arguments != NULL) {
-        arguments[0] = with_address(old, release);
-        arguments[1] = 0;
-        tg_agent_commit();
+    if (tg_heap.settings.mode != TG_AGENT_HEAP_SAMPLE || begun->is_sampled) {
+        uint64_t *arguments = begin_at(TG_RECORD_HEAP_FREE, 2, begun->ticks);
+        if (arguments != NULL) {
+            arguments[0] =
+                with_address(begun->old, call == TG_HEAP_REALLOCARRAY ? TG_HEAP_FREED_BY_REALLOCARRAY
+                                                                      : TG_HEAP_FREED_BY_REALLOC);
+            arguments[1] = 0;
+            tg_agent_commit();
+        }
     }
     if (block != NULL)
         tg_heap_note_alloc(block, size, call, frame);

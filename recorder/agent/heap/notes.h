@@ -5,21 +5,53 @@
 
 #include "format/event/event.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* How an allocation was recorded. */
+struct tg_heap_noted {
+    uint32_t stack;
+    enum tg_heap_call call;
+};
+
 /* The allocator returned BLOCK for a call of SIZE bytes; NULL: it failed. */
-void tg_heap_note_alloc(const void *block, size_t size, enum tg_heap_call call, const void *frame);
+struct tg_heap_noted tg_heap_note_alloc(const void *block, size_t size, enum tg_heap_call call,
+                                        const void *frame);
 
 /* BLOCK, not NULL, is about to be freed. */
 void tg_heap_note_free(const void *block, enum tg_heap_release release, const void *frame);
 
-/* A moment for tg_heap_note_realloc; 0 where the thread has none. */
-uint64_t tg_heap_note_now(void);
+/* The same with a stack of tg_heap_note_stack. */
+void tg_heap_note_free_at(const void *block, enum tg_heap_release release, uint32_t stack);
+uint32_t tg_heap_note_stack(const void *frame);
 
-/* OLD, not NULL, was reallocated with SIZE bytes at the moment BEFORE, and the allocator returned BLOCK. */
-void tg_heap_note_realloc(const void *old, const void *block, size_t size, enum tg_heap_call call,
-                          uint64_t before, const void *frame);
+/* Something wrong: the members of heap_error. */
+struct tg_heap_mistake {
+    enum tg_heap_error error;
+    uintptr_t address, block;
+    size_t size;
+    uint32_t allocated_stack, freed_stack;
+    int32_t allocated_tid, freed_tid;
+    int64_t offset;
+    size_t wrong_bytes;
+    const char *call;
+};
+void tg_heap_note_mistake(const struct tg_heap_mistake *mistake, const void *frame);
+
+/* A reallocation under way. */
+struct tg_heap_realloc {
+    const void *old;
+    uint64_t ticks;  /* when it began; 0: the thread has no clock */
+    bool is_sampled; /* OLD was in the table of blocks that were hit */
+};
+
+/* OLD, not NULL, is about to be reallocated. */
+struct tg_heap_realloc tg_heap_note_realloc_begin(const void *old);
+
+/* That was with SIZE bytes, and the allocator returned BLOCK. */
+void tg_heap_note_realloc_end(const struct tg_heap_realloc *begun, const void *block, size_t size,
+                              enum tg_heap_call call, const void *frame);
 
 /* What is recorded before all others: how the heap is observed. */
 void tg_heap_note_start(const char *allocator);

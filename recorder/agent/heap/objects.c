@@ -14,7 +14,7 @@ static struct tg_heap_hash_set objects;
 
 bool tg_heap_objects_prepare(void)
 {
-    objects.slots = tg_heap_memory_map(SLOTS * sizeof objects.slots[0]);
+    objects.slots = tg_heap_memory_map(SLOTS * sizeof objects.slots[0], false);
     objects.size = SLOTS;
     return objects.slots != NULL;
 }

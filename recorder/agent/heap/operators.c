@@ -67,7 +67,9 @@ static void release(operator_function *function, const uintptr_t arguments[3], e
     struct tg_heap_thread *thread = &tg_heap_thread;
     const void *block = (const void *)arguments[0]; // NOLINT: an address
     if (block != NULL && thread->freed != block && tg_heap_is_on()) {
-        tg_heap_note_free(block, how, frame);
+        if (tg_heap.settings.mode != TG_AGENT_HEAP_CHECK)
+            tg_heap_note_free(block, how, frame);
+        thread->release = how;
         thread->freed = block;
     }
     if (function != NULL)

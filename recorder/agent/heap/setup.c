@@ -1,9 +1,11 @@
 #include "recorder/agent/heap/setup.h"
 
+#include "recorder/agent/heap/check.h"
 #include "recorder/agent/heap/early.h"
 #include "recorder/agent/heap/notes.h"
 #include "recorder/agent/heap/objects.h"
 #include "recorder/agent/heap/real.h"
+#include "recorder/agent/heap/sample.h"
 #include "recorder/agent/heap/stacks.h"
 #include "recorder/agent/next.h"
 #include "recorder/agent/record.h"
@@ -20,6 +22,11 @@ struct front {
     char path[PATH_MAX];
 };
 
+static bool has(const struct tg_agent_symbols *symbols, const char *name)
+{
+    return tg_agent_symbols_index(symbols, name, tg_agent_symbols_hash(name)) != 0;
+}
+
 static int look_in_front(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
@@ -27,8 +34,11 @@ static int look_in_front(struct dl_phdr_info *info, size_t size, void *context)
     struct tg_agent_symbols symbols;
     if (tg_agent_object_holds(info, (uintptr_t)&tg_heap))
         return 1;
-    if (!tg_agent_object_symbols(info, &symbols) ||
-        tg_agent_symbols_index(&symbols, "malloc", tg_agent_symbols_hash("malloc")) == 0)
+    if (!tg_agent_object_symbols(info, &symbols))
+        return 0;
+    if (has(&symbols, "_Znwm") || has(&symbols, "_ZdlPv"))
+        tg_heap_check_allow_mismatch();
+    if (!has(&symbols, "malloc"))
         return 0;
     tg_heap_object_path((const void *)symbols.dynamic, front->path);
     tg_heap_note_unseen(front->path,
@@ -52,6 +62,13 @@ static int begin(void)
     tg_heap.settings = tg_agent.control->heap;
     if (tg_heap.settings.depth > TG_AGENT_HEAP_MAX_DEPTH)
         tg_heap.settings.depth = TG_AGENT_HEAP_MAX_DEPTH;
+    if (tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE && !tg_heap_sample_prepare())
+        return TG_HEAP_OFF;
+    if (tg_heap.settings.mode == TG_AGENT_HEAP_CHECK) {
+        if (!tg_heap_check_prepare())
+            return TG_HEAP_OFF;
+        tg_heap_early_each(tg_heap_check_adopt);
+    }
     if (!tg_heap_objects_prepare() || !tg_heap_stacks_prepare())
         tg_heap.settings.depth = 0;
     return TG_HEAP_ON;
@@ -85,4 +102,12 @@ static __attribute__((constructor(101))) void start(void)
     int expected = TG_HEAP_NOT_YET;
     (void)__atomic_compare_exchange_n(&tg_heap.state, &expected, TG_HEAP_OFF, false, __ATOMIC_ACQ_REL,
                                       __ATOMIC_RELAXED);
+}
+
+/* After the program's own destructors, as far as the loader knows what depends on what. */
+static __attribute__((destructor(101))) void finish(void)
+{
+    if (__atomic_load_n(&tg_heap.state, __ATOMIC_ACQUIRE) == TG_HEAP_ON &&
+        tg_heap.settings.mode == TG_AGENT_HEAP_CHECK)
+        tg_heap_check_sweep();
 }

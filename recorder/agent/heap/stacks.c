@@ -13,7 +13,7 @@ static struct tg_heap_hash_set stacks;
 
 bool tg_heap_stacks_prepare(void)
 {
-    stacks.slots = tg_heap_memory_map(SLOTS * sizeof stacks.slots[0]);
+    stacks.slots = tg_heap_memory_map(SLOTS * sizeof stacks.slots[0], false);
     stacks.size = SLOTS;
     return stacks.slots != NULL;
 }

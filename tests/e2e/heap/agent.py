@@ -4,6 +4,7 @@
 usage: agent.py CASE
 """
 import collections
+import math
 import os
 import re
 import subprocess
@@ -260,6 +261,76 @@ def test_libraries():
             check(stack["end"] == "whole" and stack["frames"][-1]["module"].endswith("opens"), stack)
             seen.append(stack["frames"][0]["module"])
     check(seen == [libraries[i] for i in (0, 0, 1, 1, 0, 0)], seen)
+
+
+def test_sample():
+    """Estimates by a sample agree with what the program did; blocks that were hit are followed to their end."""
+    with open("sampled.c", "w") as file:
+        file.write("""#include <stdlib.h>
+static void *volatile kept;
+int main(void) { for (int i = 0; i < 100000; i++) { void *p = malloc(100); kept = p; void *q = malloc(3000); kept = q;
+    q = realloc(q, 20000 + i % 3 * 10000); kept = q; free(p); free(q); } return 0; }
+""")
+    check(run(["cc", "-fno-builtin", "sampled.c", "-o", "sampled"]).status == 0, "cannot build")
+    trace = recorded([os.path.abspath("sampled")], heap="--heap=sample:64K")
+    left = blocks_left(trace)
+    check(not any(event["size_bytes"] >= 3000 for live in left.values() for event in live.values()), "followed to the end")
+    start = [event for event in trace if event["kind"] == "heap_start"]
+    check([(event["mode"], event["sample_bytes"]) for event in start] == [("sample", 65536)], start)
+    for size, count in ((100, 100000), (3000, 100000)):
+        hits = sum(counted(trace, "heap_alloc", "call", size).values())
+        chance = 1 - math.exp(-size / 65536)
+        check(abs(hits - count * chance) < 6 * math.sqrt(count * chance), size, "bytes:", hits, "hits of", count * chance)
+
+
+MISTAKES = {  # what is recorded, of which function, at which offset, and the status natively
+    "behind": ("guard_corruption", "free", 100, None), "before": ("guard_corruption", "free", -1, None),
+    "never_freed": ("guard_corruption", "", 101, 4), "twice": ("double_dealloc", "free", 0, -6),
+    "inside": ("addr_not_at_start", "free", 16, -6), "stack": ("free_not_allocated", "free", 0, -6),
+    "program": ("free_not_allocated", "free", 0, -6), "realloc": ("realloc_not_allocated", "realloc", 0, -6),
+    "freed": ("paint_corruption", "", 5, 4), "right": (None, "", 0, 4),
+}
+
+
+def test_check():
+    program = build("heap_mistakes.c", "-O1", "-w")
+    table = symbols(program)
+    for mistake, (error, call, offset, status) in MISTAKES.items():
+        native = run([program, mistake])
+        got = run([TOLLGATE, "record", "--quiet", "--force", "-o", "trace", "--heap=check", "--", program, mistake])
+        check(status is None or status == native.status, mistake, "natively", native)
+        check(status is None or (got.status, got.output) == (native.status, native.output), mistake, native, got)
+        trace = events("trace")
+        check_no_loss(trace)
+        found = [(event["error"], event["call"], event["offset"]) for event in trace if event["kind"] == "heap_error"]
+        check(found == ([(error, call, offset)] if error is not None else []), mistake, "found", found)
+        if mistake in ("twice", "freed"):
+            known, event = stacks_of(trace), [event for event in trace if event["kind"] == "heap_error"][0]
+            for which, name in (("allocated", "make"), ("freed", "drop")):
+                stack = known[event["pid"], event[which + "_stack"]]
+                check(named(stack, program, table)[0] == name and event[which + "_tid"] == event["tid"], mistake, stack)
+
+
+def test_check_silent():
+    """Programs that are right: nothing is found, and they see what they see without."""
+    programs = [[build("heap_calls.c"), "calls", "threads", "fork", "signals", "coroutine"],
+                [build("heap_operators.cc", compiler="c++")]]
+    for command in programs:
+        trace = recorded(command, heap="--heap=check")
+        check_no_loss(trace)
+        blocks_left(trace)
+        wrong = [event for event in trace if event["kind"] == "heap_error" and event["error"] != "alloc_null"]
+        check(not wrong, command, wrong)
+
+
+def test_real():
+    """Python, and with it numpy where that is installed."""
+    script = ("try:\n import numpy\n print(numpy.arange(1000.0).reshape(10, 100).sum())\nexcept ImportError:\n pass\n"
+              "d = {i: str(i) for i in range(20000)}\nprint(len(d))")
+    for heap in ("--heap", "--heap=check", "--heap=sample:64K"):
+        trace = recorded(["/usr/bin/python3", "-c", script], heap=heap)
+        check_no_loss(trace)
+        check(not [event for event in trace if event["kind"] == "heap_error"], heap, "errors in Python")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,561 @@
+#include "recorder/agent/heap/check.h"
+
+#include "recorder/agent/heap/hash_set.h"
+#include "recorder/agent/heap/memory.h"
+#include "recorder/agent/heap/notes.h"
+#include "recorder/agent/heap/real.h"
+#include "recorder/agent/heap/region.h"
+#include "recorder/agent/record.h"
+
+#include <dlfcn.h>
+
+enum {
+    SHARDS = 64,
+    SHARD_SLOTS = 1 << 15, /* 64 bytes each; as much memory as is used of them */
+    SLOTS = SHARDS * SHARD_SLOTS,
+    TRIES = 256,
+    GUARD_BYTES = TG_AGENT_HEAP_GUARD_BYTES,
+    FRONT_BYTES = 16, /* before a block: its guard, and what keeps it aligned */
+    GUARD_BEFORE = 0x77,
+    GUARD_BEHIND = 0x99,
+    PAINT_ALLOCATED = 0xa1,
+    PAINT_FREED = 0xde,
+    HOARD_BLOCKS = 1 << 14,
+    MAX_HOARDED_BYTES = 1 << 20, /* of one block */
+};
+
+enum state {
+    STATE_FREE, /* slot */
+    STATE_LIVE,
+    STATE_UNGUARDED, /* live, from before blocks were checked */
+    STATE_HOARDED,
+    STATE_GONE, /* freed, and the allocator has it again */
+};
+
+struct entry {
+    uintptr_t block;
+    uintptr_t base; /* what the allocator gave */
+    size_t size;
+    uint32_t allocated_stack, freed_stack;
+    int32_t allocated_tid, freed_tid;
+    unsigned char state; /* enum state */
+    unsigned char call;  /* enum tg_heap_call */
+    unsigned char unused[22];
+};
+_Static_assert(sizeof(struct entry) == 64, "slots do not straddle cache lines");
+
+/* Taken by a thread of this process, not of the one that it was forked from; one that holds it already does not get it
+ * again (a signal handler). */
+struct lock {
+    uint64_t holder; /* __atomic; thread pointer and generation, 0 free */
+};
+
+static struct {
+    struct entry *entries;
+    struct lock locks[SHARDS];
+    struct lock hoard_lock;
+    uintptr_t hoard[HOARD_BLOCKS]; /* a ring */
+    uint32_t hoard_first, hoard_count;
+    size_t hoard_bytes;
+    bool allows_mismatch;
+} check;
+
+bool tg_heap_check_prepare(void)
+{
+    check.entries = tg_heap_memory_map(SLOTS * sizeof check.entries[0], true);
+    return check.entries != NULL;
+}
+
+void tg_heap_check_allow_mismatch(void)
+{
+    check.allows_mismatch = true;
+}
+
+/* ---- locks */
+
+static uint64_t own_mark(void)
+{
+    return ((uint64_t)(uintptr_t)__builtin_thread_pointer() & TG_AGENT_CODE_MASK) |
+           ((*tg_agent.generation & 0xffff) << 48);
+}
+
+static bool take(struct lock *lock)
+{
+    uint64_t own = own_mark();
+    for (;;) {
+        uint64_t holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
+        if (holder == own)
+            return false;
+        bool is_free = holder == 0 || holder >> 48 != own >> 48;
+        if (is_free && __atomic_compare_exchange_n(&lock->holder, &holder, own, false, __ATOMIC_ACQUIRE,
+                                                   __ATOMIC_RELAXED))
+            return true;
+        if (!tg_agent.no_calls && !is_free)
+            (void)tg_raw_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+    }
+}
+
+static void release(struct lock *lock)
+{
+    __atomic_store_n(&lock->holder, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- the table */
+
+static uint64_t hash_of(uintptr_t block)
+{
+    return tg_heap_hash_mix(0, block >> 4);
+}
+
+static struct lock *lock_of(uintptr_t block)
+{
+    return &check.locks[hash_of(block) >> 58];
+}
+
+/* The slot I of those that BLOCK may be in. */
+static struct entry *slot_of(uintptr_t block, uint32_t i)
+{
+    uint64_t hash = hash_of(block);
+    return &check.entries[(hash >> 58) * SHARD_SLOTS + (((hash >> 20) + i) & (SHARD_SLOTS - 1))];
+}
+
+/* With its lock held; NULL: there is none. */
+static struct entry *find(uintptr_t block)
+{
+    for (uint32_t i = 0; i < TRIES; i++) {
+        struct entry *entry = slot_of(block, i);
+        if (entry->block == block && entry->state != STATE_FREE)
+            return entry;
+        if (entry->block == 0)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* A slot for BLOCK, with its lock held: its own, a free one, that of a block that is gone; NULL: the table is full. */
+static struct entry *find_slot(uintptr_t block)
+{
+    struct entry *reusable = NULL;
+    for (uint32_t i = 0; i < TRIES; i++) {
+        struct entry *entry = slot_of(block, i);
+        if (entry->block == block)
+            return entry;
+        if (reusable == NULL &&
+            (entry->block == 0 || entry->state == STATE_GONE || entry->state == STATE_FREE))
+            reusable = entry;
+        if (entry->block == 0)
+            break;
+    }
+    return reusable;
+}
+
+static bool add(const struct entry *new_entry)
+{
+    struct lock *lock = lock_of(new_entry->block);
+    if (!take(lock))
+        return false;
+    struct entry *entry = find_slot(new_entry->block);
+    if (entry != NULL)
+        *entry = *new_entry;
+    release(lock);
+    return entry != NULL;
+}
+
+/* ---- errors */
+
+static const char *name_of_release(enum tg_heap_release how)
+{
+    static const char names[][20] = {
+        [TG_HEAP_FREE] = "free",
+        [TG_HEAP_FREED_BY_REALLOC] = "realloc",
+        [TG_HEAP_DELETE] = "operator delete",
+        [TG_HEAP_DELETE_ARRAY] = "operator delete[]",
+        [TG_HEAP_CFREE] = "cfree",
+        [TG_HEAP_FREED_BY_REALLOCARRAY] = "reallocarray",
+    };
+    return (size_t)how < sizeof names / sizeof names[0] ? names[how] : "";
+}
+
+static bool is_realloc(enum tg_heap_release how)
+{
+    return how == TG_HEAP_FREED_BY_REALLOC || how == TG_HEAP_FREED_BY_REALLOCARRAY;
+}
+
+static void tell(enum tg_heap_error error, uintptr_t address, const struct entry *entry, const char *call,
+                 const void *frame)
+{
+    struct tg_heap_mistake mistake = {.error = error, .address = address, .call = call};
+    if (entry != NULL) {
+        mistake.block = entry->block;
+        mistake.size = entry->size;
+        mistake.allocated_stack = entry->allocated_stack;
+        mistake.freed_stack = entry->freed_stack;
+        mistake.allocated_tid = entry->allocated_tid;
+        mistake.freed_tid = entry->freed_tid;
+        mistake.offset = (int64_t)(address - entry->block);
+    }
+    tg_heap_note_mistake(&mistake, frame);
+}
+
+/* Looks whether N bytes at START all are WANTED. */
+static bool is_intact(uintptr_t start, size_t n, unsigned char wanted, uintptr_t *first_wrong,
+                      size_t *n_wrong)
+{
+    const unsigned char *bytes = (const unsigned char *)start; // NOLINT: an address
+    *n_wrong = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] == wanted)
+            continue;
+        if ((*n_wrong)++ == 0)
+            *first_wrong = start + i;
+    }
+    return *n_wrong == 0;
+}
+
+static void check_bytes(const struct entry *entry, uintptr_t start, size_t n, unsigned char wanted,
+                        enum tg_heap_error error, const char *call, const void *frame)
+{
+    uintptr_t first = start;
+    size_t n_wrong;
+    if (is_intact(start, n, wanted, &first, &n_wrong))
+        return;
+    const struct tg_heap_mistake mistake = {
+        .error = error,
+        .address = first,
+        .block = entry->block,
+        .size = entry->size,
+        .allocated_stack = entry->allocated_stack,
+        .freed_stack = entry->freed_stack,
+        .allocated_tid = entry->allocated_tid,
+        .freed_tid = entry->freed_tid,
+        .offset = (int64_t)(first - entry->block),
+        .wrong_bytes = n_wrong,
+        .call = call,
+    };
+    tg_heap_note_mistake(&mistake, frame);
+}
+
+static void check_guards(const struct entry *entry, const char *call, const void *frame)
+{
+    if (entry->state == STATE_UNGUARDED)
+        return;
+    check_bytes(entry, entry->block - GUARD_BYTES, GUARD_BYTES, GUARD_BEFORE, TG_HEAP_GUARD_CORRUPTION, call,
+                frame);
+    check_bytes(entry, entry->block + entry->size, GUARD_BYTES, GUARD_BEHIND, TG_HEAP_GUARD_CORRUPTION, call,
+                frame);
+}
+
+/* ---- the hoard */
+
+/* Gives the oldest block back to the allocator. With the hoard's lock held. */
+static void give_back_one(void)
+{
+    uintptr_t block = check.hoard[check.hoard_first];
+    check.hoard_first = (check.hoard_first + 1) % HOARD_BLOCKS;
+    check.hoard_count--;
+    struct entry gone = {0};
+    struct lock *lock = lock_of(block);
+    if (take(lock)) {
+        struct entry *entry = find(block);
+        if (entry != NULL && entry->state == STATE_HOARDED) {
+            gone = *entry;
+            entry->state = STATE_GONE;
+        }
+        release(lock);
+    }
+    if (gone.block == 0)
+        return;
+    check.hoard_bytes -= gone.size;
+    check_bytes(&gone, gone.block, gone.size, PAINT_FREED, TG_HEAP_PAINT_CORRUPTION, "", NULL);
+    tg_heap_real_get()->free((void *)gone.base); // NOLINT: an address
+}
+
+/* Keeps BLOCK, whose entry says that it is hoarded. */
+static void hoard(uintptr_t block, size_t size)
+{
+    if (!take(&check.hoard_lock))
+        return; /* kept for ever: a handler within the hoard */
+    while (check.hoard_count > 0 &&
+           (check.hoard_count == HOARD_BLOCKS || check.hoard_bytes + size > TG_AGENT_HEAP_HOARD_BYTES))
+        give_back_one();
+    check.hoard[(check.hoard_first + check.hoard_count++) % HOARD_BLOCKS] = block;
+    check.hoard_bytes += size;
+    release(&check.hoard_lock);
+}
+
+/* There is no memory: whether some of the hoard's went back. */
+static bool shrink_hoard(void)
+{
+    if (!take(&check.hoard_lock))
+        return false;
+    bool any = check.hoard_count > 0;
+    while (check.hoard_count > 0)
+        give_back_one();
+    release(&check.hoard_lock);
+    return any;
+}
+
+/* ---- blocks */
+
+static void fill(uintptr_t start, size_t size, unsigned char byte)
+{
+    size_t words = size / 8;
+    unsigned char *at = (unsigned char *)start; // NOLINT: an address
+    __asm__ volatile("rep stosq"
+                     : "+D"(at), "+c"(words)
+                     : "a"(byte * UINT64_C(0x0101010101010101))
+                     : "memory");
+    for (size_t i = 0; i < size % 8; i++)
+        at[i] = byte;
+}
+
+static void copy(void *to, const void *from, size_t size)
+{
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+}
+
+static void *get(size_t alignment, size_t bytes, bool zeroed)
+{
+    const struct tg_heap_real *real = tg_heap_real_get();
+    for (;;) {
+        void *base = alignment > FRONT_BYTES ? real->memalign(alignment, bytes)
+                     : zeroed                ? real->calloc(1, bytes)
+                                             : real->malloc(bytes);
+        if (base != NULL || !shrink_hoard())
+            return base;
+    }
+}
+
+void tg_heap_check_adopt(const void *block, size_t size, enum tg_heap_call call)
+{
+    const struct entry entry = {.block = (uintptr_t)block,
+                                .base = (uintptr_t)block,
+                                .size = size,
+                                .state = STATE_UNGUARDED,
+                                .call = (unsigned char)call};
+    (void)add(&entry);
+}
+
+void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_heap_call call,
+                          const void *frame)
+{
+    size_t front = alignment > FRONT_BYTES ? alignment : FRONT_BYTES, bytes;
+    bool too_large = __builtin_add_overflow(size, front + GUARD_BYTES, &bytes);
+    void *base = get(alignment, too_large ? SIZE_MAX : bytes, zeroed);
+    if (base == NULL) {
+        tg_heap_note_alloc(NULL, size, call, frame);
+        return NULL;
+    }
+    uintptr_t block = (uintptr_t)base + front;
+    fill(block - GUARD_BYTES, GUARD_BYTES, GUARD_BEFORE);
+    fill(block + size, GUARD_BYTES, GUARD_BEHIND);
+    if (zeroed && alignment > FRONT_BYTES)
+        fill(block, size, 0);
+    else if (!zeroed)
+        fill(block, size, PAINT_ALLOCATED);
+    const struct tg_heap_noted noted = tg_heap_note_alloc((const void *)block, size, call, frame); // NOLINT
+    const struct entry entry = {.block = block,
+                                .base = (uintptr_t)base,
+                                .size = size,
+                                .allocated_stack = noted.stack,
+                                .allocated_tid = tg_raw_thread_id(),
+                                .state = STATE_LIVE,
+                                .call = (unsigned char)noted.call};
+    if (!add(&entry)) {
+        /* without a place in the table: as it would be without the check */
+        tg_heap_note_free((const void *)block, TG_HEAP_FREE, NULL); // NOLINT: an address
+        tg_heap_real_get()->free(base);
+        void *plain = tg_heap_real_get()->memalign(front, size);
+        if (plain != NULL && zeroed)
+            fill((uintptr_t)plain, size, 0);
+        tg_heap_note_alloc(plain, size, call, frame);
+        return plain;
+    }
+    return (void *)block; // NOLINT: an address
+}
+
+/* ---- the end of a block */
+
+/* The live block that ADDRESS is inside of, as a copy; false: none. Slow. */
+static bool find_around(uintptr_t address, struct entry *around)
+{
+    for (size_t i = 0; i < SLOTS; i++) {
+        const struct entry *entry = &check.entries[i];
+        if ((entry->state == STATE_LIVE || entry->state == STATE_HOARDED) && address > entry->block &&
+            address < entry->block + (entry->size > 0 ? entry->size : 1)) {
+            *around = *entry;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether ADDRESS is no block of any allocator: in a program or library, on this thread's stack, or misaligned. */
+static bool is_surely_none(uintptr_t address)
+{
+    struct dl_find_object object;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    return address % 8 != 0 || (address > here && address < tg_heap_region_end(here)) ||
+           _dl_find_object((void *)address, &object) == 0; // NOLINT: an address
+}
+
+/* An address that is in no table, or is gone. */
+static void judge_stranger(uintptr_t address, enum tg_heap_release how, const void *frame)
+{
+    struct entry around;
+    enum tg_heap_error error = is_realloc(how) ? TG_HEAP_REALLOC_NOT_ALLOCATED : TG_HEAP_FREE_NOT_ALLOCATED;
+    if (find_around(address, &around))
+        tell(TG_HEAP_ADDR_NOT_AT_START, address, &around, name_of_release(how), frame);
+    else if (is_surely_none(address))
+        tell(error, address, NULL, name_of_release(how), frame);
+}
+
+static bool is_mismatched(const struct entry *entry, enum tg_heap_release how)
+{
+    bool is_new = entry->call == TG_HEAP_NEW, is_array = entry->call == TG_HEAP_NEW_ARRAY;
+    if (check.allows_mismatch || entry->state == STATE_UNGUARDED)
+        return false;
+    return is_new != (how == TG_HEAP_DELETE) || is_array != (how == TG_HEAP_DELETE_ARRAY);
+}
+
+/* Takes the block at ADDRESS out of use; *ENTRY is a copy of what it was. KEEPS: it is to be hoarded. False: there is
+ * none in use; then ENTRY's block is 0 where there never was one. */
+static bool retire(uintptr_t address, uint32_t stack, bool *keeps, struct entry *entry)
+{
+    struct lock *lock = lock_of(address);
+    *entry = (struct entry){0};
+    if (!take(lock)) {
+        *keeps = true; /* a handler that interrupted this table: the block stays where it is */
+        return true;
+    }
+    struct entry *found = find(address);
+    bool live = found != NULL && (found->state == STATE_LIVE || found->state == STATE_UNGUARDED);
+    if (found != NULL)
+        *entry = *found;
+    if (live) {
+        *keeps = found->state == STATE_LIVE && found->size <= MAX_HOARDED_BYTES;
+        found->freed_stack = stack;
+        found->freed_tid = tg_raw_thread_id();
+        found->state = *keeps ? STATE_HOARDED : STATE_GONE;
+    }
+    release(lock);
+    return live;
+}
+
+/* A block that was freed before is freed again: the allocator sees both, as it would have. */
+static void free_twice(const struct entry *entry)
+{
+    struct lock *lock = lock_of(entry->block);
+    bool was_hoarded = false;
+    if (take(lock)) {
+        struct entry *found = find(entry->block);
+        was_hoarded = found != NULL && found->state == STATE_HOARDED;
+        if (was_hoarded)
+            found->state = STATE_GONE;
+        release(lock);
+    }
+    if (was_hoarded)
+        tg_heap_real_get()->free((void *)entry->base); // NOLINT: an address
+    tg_heap_real_get()->free((void *)entry->base);     // NOLINT: an address
+}
+
+void tg_heap_check_free(void *block, enum tg_heap_release how, const void *frame)
+{
+    struct entry entry;
+    bool keeps = false;
+    uintptr_t address = (uintptr_t)block;
+    uint32_t stack = tg_heap_note_stack(frame);
+    if (!retire(address, stack, &keeps, &entry)) {
+        if (entry.block != 0) {
+            tell(TG_HEAP_DOUBLE_DEALLOC, address, &entry, name_of_release(how), frame);
+            free_twice(&entry);
+        } else {
+            judge_stranger(address, how, frame);
+            tg_heap_real_get()->free(block);
+        }
+        return;
+    }
+    if (entry.block == 0)
+        return;
+    check_guards(&entry, name_of_release(how), frame);
+    if (!is_realloc(how) && is_mismatched(&entry, how))
+        tell(TG_HEAP_MISMATCHED_DEALLOC, address, &entry, name_of_release(how), frame);
+    tg_heap_note_free_at(block, how, stack);
+    if (keeps) {
+        fill(entry.block, entry.size, PAINT_FREED);
+        hoard(entry.block, entry.size);
+    } else {
+        tg_heap_real_get()->free((void *)entry.base); // NOLINT: an address
+    }
+}
+
+/* The size of the block in use at ADDRESS; SIZE_MAX: there is none. */
+static size_t size_at(uintptr_t address, bool *is_guarded)
+{
+    struct lock *lock = lock_of(address);
+    size_t size = SIZE_MAX;
+    if (!take(lock))
+        return size;
+    const struct entry *entry = find(address);
+    if (entry != NULL && (entry->state == STATE_LIVE || entry->state == STATE_UNGUARDED)) {
+        size = entry->size;
+        *is_guarded = entry->state == STATE_LIVE;
+    }
+    release(lock);
+    return size;
+}
+
+void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, const void *frame)
+{
+    enum tg_heap_release how =
+        call == TG_HEAP_REALLOCARRAY ? TG_HEAP_FREED_BY_REALLOCARRAY : TG_HEAP_FREED_BY_REALLOC;
+    bool is_guarded = false;
+    size_t old_size = size_at((uintptr_t)old, &is_guarded);
+    if (old_size == SIZE_MAX) {
+        struct entry entry;
+        struct lock *lock = lock_of((uintptr_t)old);
+        entry.block = 0;
+        if (take(lock)) {
+            const struct entry *found = find((uintptr_t)old);
+            if (found != NULL)
+                entry = *found;
+            release(lock);
+        }
+        if (entry.block != 0)
+            tell(TG_HEAP_DOUBLE_DEALLOC, (uintptr_t)old, &entry, name_of_release(how), frame);
+        else
+            judge_stranger((uintptr_t)old, how, frame);
+        return tg_heap_real_get()->realloc(entry.block != 0 ? (void *)entry.base : old, size); // NOLINT
+    }
+    if (size == 0) {
+        tg_heap_check_free(old, how, frame);
+        return NULL;
+    }
+    if (!is_guarded && tg_heap_real_get()->usable_size(old) < old_size)
+        old_size = tg_heap_real_get()->usable_size(old);
+    void *block = tg_heap_check_alloc(0, size, false, call, frame);
+    if (block == NULL)
+        return NULL;
+    copy(block, old, old_size < size ? old_size : size);
+    tg_heap_check_free(old, how, frame);
+    return block;
+}
+
+size_t tg_heap_check_usable_size(void *block)
+{
+    bool is_guarded;
+    size_t size = size_at((uintptr_t)block, &is_guarded);
+    return size != SIZE_MAX ? size : tg_heap_real_get()->usable_size(block);
+}
+
+void tg_heap_check_sweep(void)
+{
+    for (size_t i = 0; check.entries != NULL && i < SLOTS; i++) {
+        if (check.entries[i].state != STATE_LIVE || !take(&check.locks[i / SHARD_SLOTS]))
+            continue;
+        struct entry entry = check.entries[i];
+        if (entry.state == STATE_LIVE)
+            check_guards(&entry, "", NULL);
+        release(&check.locks[i / SHARD_SLOTS]);
+    }
+}

@@ -1,0 +1,38 @@
+/* check: blocks with guards around them, painted, and kept for a while when they are freed; every mistake with them is
+ * recorded with the stacks where the block was allocated and freed. What the program does wrong ends as it would have
+ * without: the allocator gets it after it was recorded.
+ *
+ * What is sure is said: an address that is in no table is called wrong only where it cannot be a block of an allocator
+ * that is not observed. */
+#ifndef TG_RECORDER_AGENT_HEAP_CHECK_H
+#define TG_RECORDER_AGENT_HEAP_CHECK_H
+
+#include "recorder/agent/heap/heap.h"
+
+#include "format/event/event.h"
+
+/* Once, before the others. False: there is no memory for the tables. */
+bool tg_heap_check_prepare(void);
+
+/* The program replaces operators new or delete: they may go together with malloc and free as it likes. */
+void tg_heap_check_allow_mismatch(void);
+
+/* BLOCK was allocated before blocks were checked, with SIZE bytes. */
+void tg_heap_check_adopt(const void *block, size_t size, enum tg_heap_call call);
+
+/* ALIGNMENT is a power of two, 0: malloc's. */
+void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_heap_call call,
+                          const void *frame);
+
+/* BLOCK is not NULL. */
+void tg_heap_check_free(void *block, enum tg_heap_release release, const void *frame);
+
+/* OLD is not NULL. */
+void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, const void *frame);
+
+size_t tg_heap_check_usable_size(void *block);
+
+/* The program ends: looks at the guards of all blocks that are left. */
+void tg_heap_check_sweep(void);
+
+#endif

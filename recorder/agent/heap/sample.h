@@ -1,0 +1,49 @@
+/* Sampling by bytes: samples are points on the line of all bytes that a thread allocates, at exponentially distributed
+ * distances with the mean of the settings. A block of N bytes is hit by one at least with probability
+ * 1 - exp(-N / mean), whatever was hit before. Blocks that were hit are kept in a table until they are freed. */
+#ifndef TG_RECORDER_AGENT_HEAP_SAMPLE_H
+#define TG_RECORDER_AGENT_HEAP_SAMPLE_H
+
+#include "recorder/agent/heap/heap.h"
+
+/* Once, before the others. False: there is no memory for the table. */
+bool tg_heap_sample_prepare(void);
+
+/* Internal to the function below: a sample is due, or none was drawn yet. */
+bool tg_heap_sample_draw(size_t size);
+
+/* Whether the block of SIZE bytes that the thread allocates is hit. */
+static inline bool tg_heap_sample_hits(size_t size)
+{
+    struct tg_heap_thread *thread = &tg_heap_thread;
+    int64_t bytes = size < INT64_MAX ? (int64_t)size : INT64_MAX;
+    if (__builtin_expect(bytes < thread->left, 1)) {
+        thread->left -= bytes;
+        return false;
+    }
+    return tg_heap_sample_draw(size);
+}
+
+/* False: the table is full. */
+bool tg_heap_sample_keep(const void *block);
+
+/* One byte for each of the hashes of blocks: how many there are in the table, if it is not too many. */
+enum { TG_HEAP_SAMPLE_FILTER = 1 << 16 };
+extern uint8_t tg_heap_sample_filter[TG_HEAP_SAMPLE_FILTER];
+
+static inline uint64_t tg_heap_sample_hash(const void *block)
+{
+    return ((uint64_t)(uintptr_t)block >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+bool tg_heap_sample_remove(const void *block);
+
+/* Takes BLOCK out of the table; false: it was not there. */
+static inline bool tg_heap_sample_drop(const void *block)
+{
+    uint64_t hash = tg_heap_sample_hash(block);
+    uint8_t count = __atomic_load_n(&tg_heap_sample_filter[hash >> 48], __ATOMIC_RELAXED);
+    return __builtin_expect(count != 0, 0) && tg_heap_sample_remove(block);
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* Makes one mistake with its heap. usage: heap_mistakes MISTAKE */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *volatile kept; /* the compiler must not know what becomes of a block */
+static volatile int zero;
+static char in_program[64] __attribute__((aligned(16)));
+
+__attribute__((noinline)) static char *make(size_t size)
+{
+    char *block = malloc(size);
+    kept = block;
+    return (char *)kept;
+}
+
+__attribute__((noinline)) static void drop(void *block)
+{
+    free(block);
+    kept = NULL;
+}
+
+__attribute__((noinline)) static void *change(void *block, size_t size)
+{
+    void *changed = realloc(block, size);
+    kept = changed;
+    return kept;
+}
+
+static void write_to_freed(char *block)
+{
+    drop(block);
+    block[5 + zero] = 1;
+    for (int i = 0; i < 20000; i++)
+        drop(make(1000));
+}
+
+/* Everything that is right. */
+static void do_right(char *block)
+{
+    for (size_t i = 0; i < 300; i++) {
+        char *other = change(make(i * 10), i * 20 + 1);
+        memset(other, 1, i * 20 + 1);
+        drop(other);
+    }
+    drop(block);
+}
+
+int main(int argc, char **argv)
+{
+    char on_stack[64] __attribute__((aligned(16)));
+    char *block = make(100);
+    const char *mistake = argc > 1 ? argv[1] : "";
+    kept = on_stack;
+    char *of_stack = (char *)kept + 16;
+    kept = in_program;
+    char *of_program = (char *)kept + 16;
+    if (strcmp(mistake, "behind") == 0)
+        block[100 + zero] = 1, drop(block);
+    else if (strcmp(mistake, "before") == 0)
+        block[-1 + zero] = 1, drop(block);
+    else if (strcmp(mistake, "never_freed") == 0)
+        block[101 + zero] = 1;
+    else if (strcmp(mistake, "twice") == 0)
+        drop(block), drop(block);
+    else if (strcmp(mistake, "inside") == 0)
+        drop(block + 16);
+    else if (strcmp(mistake, "stack") == 0)
+        drop(of_stack);
+    else if (strcmp(mistake, "program") == 0)
+        drop(of_program);
+    else if (strcmp(mistake, "realloc") == 0)
+        change(of_stack, 10);
+    else if (strcmp(mistake, "freed") == 0)
+        write_to_freed(block);
+    else
+        do_right(block);
+    puts("end");
+    return 4;
+}
