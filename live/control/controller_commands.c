@@ -185,16 +185,14 @@ static struct tg_error *tell_missing(const struct tg_controller *controller,
                                owner->groups.dpid, is_rank ? whose : whose + 1);
     }
     if (*location == '*') /* an address */
-        return tg_error_create(TG_ERROR_NOT_FOUND,
-                               "no process has code at %s" TG_POINT_PENDING_ADVICE,
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no process has code at %s" TG_POINT_PENDING_ADVICE,
                                location + 1);
     uint64_t last = is_line ? find_last_line(controller, location) : 0;
     if (last != 0)
         return tg_error_create(TG_ERROR_NOT_FOUND,
                                "'%.*s' has no code at or after line %s: its last line with code is %" PRIu64,
                                head, location, colon + 1, last);
-    return tg_error_create(TG_ERROR_NOT_FOUND,
-                           "'%.*s%s%s' not found in any process" TG_POINT_PENDING_ADVICE,
+    return tg_error_create(TG_ERROR_NOT_FOUND, "'%.*s%s%s' not found in any process" TG_POINT_PENDING_ADVICE,
                            head, location, is_line ? "#" : "", is_line ? colon + 1 : "");
 }
 

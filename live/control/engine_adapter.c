@@ -270,6 +270,39 @@ static int64_t find_local_ranks(const struct tg_list *variables)
     return 0;
 }
 
+static bool is_planted(const struct tg_engine_adapter *live, uint32_t id)
+{
+    const struct tg_process *process;
+    for (process = tg_engine_first_process(live->parts.engine); process != NULL; process = process->hh.next)
+        if (tg_job_points_has(live->points, process, id) || tg_job_watches_has(live->watches, process, id))
+            return true;
+    return false;
+}
+
+/* Action points whose code is gone, with its library, program or process, are pending again; where no process
+ * is left, those that are not in force as well. */
+static void lose_points(struct tg_engine_adapter *live, bool is_over)
+{
+    const struct tg_action_points *points = tg_controller_points(live->controller);
+    for (size_t i = 0; i < tg_action_points_count(points); i++) {
+        const struct tg_action_point *point = tg_action_points_at(points, i);
+        if (!point->pending &&
+            (is_over || (tg_action_points_in_force(points, point->id) && !is_planted(live, point->id))))
+            tell_error(live, tg_controller_lost(live->controller, point->id));
+    }
+}
+
+/* PROCESS, NULL none, has another program: before that is told of, and action points are planted in it. */
+static void lose_program(struct tg_engine_adapter *live, struct tg_process *process)
+{
+    if (process == NULL)
+        return;
+    tg_job_steps_forget(live->steps, process);
+    tg_job_points_begin(live->points, process);
+    tg_job_watches_begin(live->watches, process);
+    lose_points(live, false);
+}
+
 void tg_engine_adapter_emitted(struct tg_engine_adapter *live, const struct tg_event *event)
 {
     bool ends_step = false; /* and the others of its process are to be stopped */
@@ -285,7 +318,7 @@ void tg_engine_adapter_emitted(struct tg_engine_adapter *live, const struct tg_e
     case TG_EVENT_IDENTITY:
         break;
     case TG_EVENT_EXEC: /* other threads and all breakpoints are gone */
-        tg_job_steps_forget(live->steps, tg_engine_find_process(live->parts.engine, event->pid));
+        lose_program(live, tg_engine_find_process(live->parts.engine, event->pid));
         break;
     case TG_EVENT_PROGRAM: /* points are planted in it at once */
         forget_modules(live, event->pid);
@@ -406,28 +439,6 @@ static void keep(struct tg_thread *thread, enum tg_job_state state)
     tg_thread_keep(thread);
 }
 
-static bool is_planted(const struct tg_engine_adapter *live, uint32_t id)
-{
-    const struct tg_process *process;
-    for (process = tg_engine_first_process(live->parts.engine); process != NULL; process = process->hh.next)
-        if (tg_job_points_has(live->points, process, id) || tg_job_watches_has(live->watches, process, id))
-            return true;
-    return false;
-}
-
-/* Action points whose code is gone, with its library, program or process, are pending again; where no process
- * is left, those that are not in force as well. */
-static void lose_points(struct tg_engine_adapter *live, bool is_over)
-{
-    const struct tg_action_points *points = tg_controller_points(live->controller);
-    for (size_t i = 0; i < tg_action_points_count(points); i++) {
-        const struct tg_action_point *point = tg_action_points_at(points, i);
-        if (!point->pending &&
-            (is_over || (tg_action_points_in_force(points, point->id) && !is_planted(live, point->id))))
-            tell_error(live, tg_controller_lost(live->controller, point->id));
-    }
-}
-
 static void program_loaded(void *context, struct tg_thread *thread, bool attached)
 {
     struct tg_engine_adapter *live = context;
@@ -438,9 +449,6 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     live->rank = 0;
     thread->reason =
         (struct tg_stop_reason){0}; /* of the program before, which a child of vfork was not kept in */
-    tg_job_points_begin(live->points, thread->process);
-    tg_job_watches_begin(live->watches, thread->process);
-    lose_points(live, false);
     tg_job_modules_change(live->modules, thread->process);
     tell_error(live, tg_controller_libraries_changed(live->controller, thread->process->pid));
     if (attached && stops->at_start)

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Places of action points: one in each overload, addresses that mean something elsewhere or not, other programs; methods in stacks."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+TOLLGATE = os.environ["TG_TOLLGATE"]
+
+PROGRAM = r"""#include <sys/wait.h>
+#include <unistd.h>
+namespace heat {
+struct Solver {
+    int cells;
+    virtual ~Solver() = default;
+    __attribute__((noinline)) int step(int by) { return cells += by; }
+    __attribute__((noinline)) double step(double by) { return cells += (int)by; }
+};
+}
+int main(int argc, char **)
+{
+    heat::Solver solver;
+    solver.cells = argc;
+    pid_t child = fork();
+    solver.step(1);
+    solver.step(2.0);
+    if (child == 0)
+        execlp("./other", "other", nullptr);
+    waitpid(child, nullptr, 0);
+    return 0;
+}
+"""
+
+OTHER = "int only_here(int i) { return i + 1; }\nint main(void) { return only_here(-1); }\n"
+
+SCRIPT = r"""
+proc refused {what pattern} {
+    if {![catch {uplevel 1 $what} message]} {error "$what: no error"}
+    if {![regexp -- $pattern $message]} {error "$what: '$message' has not '$pattern'"}
+}
+refused {dbreak nowhere} {^'nowhere' not found in any process; use -pending}
+dbreak heat::Solver::step -g
+dcont
+puts [ac 1]
+dfocus a dwait -timeout 20
+puts "stack: [dfocus 1 dwhere]"
+# memory that no file lies in means nothing in the other process
+set sp [lindex [dfocus 1 dprint \$sp] 2]
+regexp {0x[0-9a-f]+} [dfocus 1 dprint \$sp] sp
+refused "dbreak -address $sp" {is in no file's code in process 1, and means nothing in other processes: `dfocus p1`}
+refused "dbarrier -address $sp" {means nothing in other processes}
+refused "dfocus p1 dbreak -address $sp" {}
+refused {dbreak -address 0x10} {no process has code at 0x10}
+ddelete 1
+dfocus p2 {dbreak only_here -pending}
+dfocus 2 dcont
+puts "other: [dfocus 2 dwhere -level 1]"
+refused {dfocus 1 {dbreak only_here}} {'only_here' is not in the program of the process in focus, but in that of process 2: set it with `dfocus gS2`}
+dfocus a dcont
+"""
+
+
+def main():
+    pathlib.Path("places.cc").write_text(PROGRAM, encoding="utf-8")
+    pathlib.Path("other.c").write_text(OTHER, encoding="utf-8")
+    pathlib.Path("script.tcl").write_text(SCRIPT, encoding="utf-8")
+    subprocess.run(["g++", "-g", "-O0", "places.cc", "-o", "places"], check=True)
+    subprocess.run(["gcc", "-g", "-O0", "other.c", "-o", "other"], check=True)
+    done = subprocess.run([TOLLGATE, "live", "-q", "-o", "trace.tgt", "--force", "-x", "script.tcl", "--", "./places"],
+                          capture_output=True, text=True, timeout=100, check=False)
+    text = done.stdout + done.stderr
+    at = 0
+    for pattern in (r"^2 places:\n  0x\w+ heat::Solver::step\S* \(places\.cc#\d+\) in .*\n  0x\w+ heat::Solver::step\S* \(places\.cc#\d+\) in ",
+                    r"^stack:   0  0x\w+  heat::Solver::step\S* +places\.cc#\d+\n +1  0x\w+  main +places\.cc#\d+",
+                    r"^other: +1  0x\w+  main +other\.c#2"):
+        match = re.compile(pattern, re.M).search(text, at)
+        if match is None:
+            sys.exit(f"no {pattern} in:\n{text[at:]}")
+        at = match.end()
+    if text.count("action point 2 is planted") != 1:
+        sys.exit(f"not told once:\n{text}")
+    if done.returncode != 0:
+        sys.exit(f"status {done.returncode}:\n{text}")
+
+
+main()
