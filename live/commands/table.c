@@ -30,6 +30,7 @@ static const struct tg_console_command *const commands[] = {
     &tg_console_dinfo_libraries,
     &tg_console_info_event,
     &tg_console_where,
+    &tg_console_dheap,
     /* moving along */
     &tg_console_next,
     &tg_console_step,

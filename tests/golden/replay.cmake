@@ -5,6 +5,7 @@ function(tg_replay_test name fixture)
 endfunction()
 
 tg_replay_test(hung hung)
+tg_replay_test(heap heap)
 tg_replay_test(motion hung)
 tg_replay_test(zones hung)
 tg_replay_test(focus hung)

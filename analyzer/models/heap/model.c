@@ -725,6 +725,12 @@ const struct tg_heap_process *tg_heap_model_find(const struct tg_heap_model *mod
     return found == NULL ? NULL : &found->is;
 }
 
+uint32_t tg_heap_model_path_of(const struct tg_heap_model *model, size_t process, uint64_t stack)
+{
+    const struct process *found = find_process(model, process);
+    return found == NULL ? 0 : path_of_stack(found, stack);
+}
+
 const struct tg_heap_call_paths *tg_heap_model_paths(const struct tg_heap_model *model)
 {
     return model->paths;

@@ -131,6 +131,8 @@ const struct tg_heap_process *tg_heap_model_at(const struct tg_heap_model *model
 /* The heap of the process with index PROCESS in the process model, NULL none. */
 const struct tg_heap_process *tg_heap_model_find(const struct tg_heap_model *model, size_t process);
 
+/* The call path of STACK, a number in the events of PROCESS; 0 where it is not known. */
+uint32_t tg_heap_model_path_of(const struct tg_heap_model *model, size_t process, uint64_t stack);
 const struct tg_heap_call_paths *tg_heap_model_paths(const struct tg_heap_model *model);
 
 /* USE with its amounts at the peaks as they are: in the structs they are behind until the next change. JOB and

@@ -1,0 +1,556 @@
+/* `dheap`: the heap at the moment that the console is at, read from its trace: a live job's has all events up to now. */
+#include "analyzer/heap/fault_words.h"
+#include "analyzer/heap/format.h"
+#include "analyzer/heap/reading.h"
+#include "analyzer/heap/words.h"
+#include "analyzer/output/output_file.h"
+#include "analyzer/output/quantity.h"
+#include "format/base/array.h"
+#include "format/base/printable.h"
+#include "live/commands/info/commands.h"
+#include "live/console/options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    bool status, info, leaks, stats, guard, paint, hoard, red_zones, tag_alloc, event_filter, check_interior,
+        all;
+    const char *compare, *export_path, *address;
+    enum tg_heap_by by;
+    enum tg_heap_cost cost;
+    int64_t format; /* of -export */
+};
+
+static const char *const by_words[] = {"stack", "library", "rank", "size", NULL};
+static const char *const cost_words[] = {"peak", "live", "bytes", "calls", "temporary", NULL};
+static const char *const format_words[] = {"massif", "pprof", "collapsed", "svg", NULL};
+
+#define FLAG(name, member) TG_OPTION_FLAG(name, struct arguments, member)
+
+static const struct tg_console_option options[] = {
+    FLAG("-status", status),
+    FLAG("-info", info),
+    FLAG("-leaks", leaks),
+    FLAG("-check_interior", check_interior),
+    FLAG("-stats", stats),
+    FLAG("-guard", guard),
+    FLAG("-paint", paint),
+    FLAG("-hoard", hoard),
+    FLAG("-red_zones", red_zones),
+    FLAG("-tag_alloc", tag_alloc),
+    FLAG("-event_filter", event_filter),
+    FLAG("-all", all),
+    {"-compare", TG_OPTION_WORD, TG_OPTION_IN(struct arguments, compare),
+     .takes = "a moment: seconds from the start"},
+    {"-export", TG_OPTION_WORD, TG_OPTION_IN(struct arguments, export_path), .takes = "a file name"},
+    {"-format", TG_OPTION_CHOICE, TG_OPTION_IN(struct arguments, format), .words = format_words,
+     .takes = "massif, pprof, collapsed or svg"},
+    {"-by", TG_OPTION_CHOICE, TG_OPTION_IN(struct arguments, by), .words = by_words,
+     .takes = "stack, library, rank or size"},
+    {"-sort", TG_OPTION_CHOICE, TG_OPTION_IN(struct arguments, cost), .words = cost_words,
+     .takes = "peak, live, bytes, calls or temporary"},
+    {"ADDRESS", TG_OPTION_WORD, TG_OPTION_IN(struct arguments, address), .takes = "an address"},
+    {0}};
+
+/* What one call of the command works with. */
+struct call {
+    struct tg_console *console;
+    const struct arguments *arguments;
+    struct tg_heap_reading reading;
+    struct tg_selection selection; /* the processes in focus */
+    struct tg_heap_profile profile;
+    struct tg_heap_path_names names;
+    FILE *out;
+};
+
+/* ---- the history of an address */
+
+enum { MAX_USES = 8 };
+
+/* One block that an address was in. */
+struct use {
+    size_t process;
+    struct tg_heap_block block;
+    uint64_t stack; /* of the allocation */
+    uint64_t freed_ns;
+    int32_t freed_tid;
+    bool is_freed;
+};
+
+/* The blocks that an address was in, latest last. */
+struct history {
+    const struct tg_console *console;
+    uint64_t address;
+    struct use uses[MAX_USES];
+    size_t count;
+};
+
+static struct use *latest_live(struct history *history, size_t process, uint64_t start)
+{
+    for (size_t i = history->count; i-- > 0;)
+        if (history->uses[i].process == process && history->uses[i].block.address == start &&
+            !history->uses[i].is_freed)
+            return &history->uses[i];
+    return NULL;
+}
+
+static void begin_use(struct history *history, const struct tg_event *event, size_t process, uint64_t start,
+                      uint64_t size, uint64_t stack)
+{
+    if (history->address < start || history->address - start >= (size > 0 ? size : 1))
+        return;
+    if (history->count == MAX_USES)
+        memmove(history->uses, history->uses + 1, --history->count * sizeof *history->uses);
+    history->uses[history->count++] = (struct use){
+        .process = process,
+        .block = {.address = start, .size_bytes = size, .time_ns = event->time_ns, .tid = event->tid},
+        .stack = stack};
+}
+
+static void end_use(struct history *history, const struct tg_event *event, size_t process, uint64_t start)
+{
+    struct use *use = latest_live(history, process, start);
+    if (use == NULL || event->time_ns < use->block.time_ns)
+        return;
+    use->is_freed = true;
+    use->freed_ns = event->time_ns;
+    use->freed_tid = event->tid;
+}
+
+static void take_event(void *context, const struct tg_event *event, const struct tg_process_entry *entry)
+{
+    struct history *history = context;
+    if (entry == NULL || !tg_focus_has(&history->console->focus, entry->index))
+        return;
+    if (event->kind == TG_EVENT_HEAP_ALLOC)
+        begin_use(history, event, entry->index, event->heap_alloc.address, event->heap_alloc.size_bytes,
+                  event->heap_alloc.stack);
+    else if (event->kind == TG_EVENT_HEAP_FREE)
+        end_use(history, event, entry->index, event->heap_free.address);
+    else if (event->kind == TG_EVENT_HEAP_RESIZE) {
+        end_use(history, event, entry->index, event->heap_resize.address);
+        begin_use(history, event, entry->index, event->heap_resize.address, event->heap_resize.size_bytes,
+                  event->heap_resize.stack);
+    }
+}
+
+static void write_who(const struct call *call, size_t process)
+{
+    const struct tg_process_entry *entry = tg_process_model_at(call->reading.processes, process);
+    if (entry->rank >= 0)
+        fprintf(call->out, "rank %" PRId64, entry->rank);
+    else
+        fprintf(call->out, "process %" PRId32, entry->pid);
+}
+
+static void write_use(const struct call *call, const struct history *history, const struct use *use)
+{
+    char moment[TG_QUANTITY_SIZE], place[400];
+    const struct tg_heap_process *process = tg_heap_model_find(call->reading.heap, use->process);
+    write_who(call, use->process);
+    fprintf(call->out, ": 0x%" PRIx64 " is %s", history->address,
+            use->is_freed                            ? "dangling: it was in"
+            : history->address == use->block.address ? "the start of"
+                                                     : "in");
+    fprintf(call->out, " the block 0x%" PRIx64 " of %" PRIu64 " bytes", use->block.address,
+            use->block.size_bytes);
+    if (history->address != use->block.address)
+        fprintf(call->out, ", at offset %" PRIu64, history->address - use->block.address);
+    fprintf(call->out, "\n  allocated at %s s by thread %" PRId32,
+            tg_quantity_moment(use->block.time_ns, call->reading.start_ns, 6, moment), use->block.tid);
+    uint32_t path = process != NULL ? tg_heap_model_path_of(call->reading.heap, use->process, use->stack) : 0;
+    if (path != 0)
+        fprintf(call->out, " in %s",
+                tg_heap_path_place(&call->names,
+                                   tg_heap_call_paths_at(tg_heap_model_paths(call->reading.heap), path),
+                                   place, sizeof place));
+    if (use->is_freed)
+        fprintf(call->out, "\n  freed at %s s by thread %" PRId32,
+                tg_quantity_moment(use->freed_ns, call->reading.start_ns, 6, moment), use->freed_tid);
+    fputc('\n', call->out);
+}
+
+/* Of each process its latest block; nothing where there was none. */
+static void write_history(const struct call *call, const struct history *history)
+{
+    for (size_t i = 0; i < history->count; i++) {
+        bool is_latest = true;
+        for (size_t k = i + 1; k < history->count; k++)
+            is_latest = is_latest && history->uses[k].process != history->uses[i].process;
+        if (is_latest)
+            write_use(call, history, &history->uses[i]);
+    }
+    if (history->count == 0)
+        fprintf(call->out, "0x%" PRIx64 " is in no block of the heap that the trace knows, and was in none\n",
+                history->address);
+}
+
+static struct tg_error *parse_address(const char *word, uint64_t *address)
+{
+    char *end;
+    errno = 0;
+    *address = strtoull(word, &end, 0);
+    if (errno != 0 || *word < '0' || *word > '9' || *end != '\0')
+        return tg_error_create(TG_ERROR_USAGE, "dheap -info: invalid address '%s'", word);
+    return NULL;
+}
+
+/* ---- what it says */
+
+static void write_process(const struct call *call, const struct tg_heap_process *process)
+{
+    FILE *out = call->out;
+    char bytes[TG_QUANTITY_SIZE], moment[TG_QUANTITY_SIZE];
+    struct tg_heap_use use = tg_heap_model_use(call->reading.heap, process, &process->use);
+    const char *mode = tg_event_value_name(TG_EVENT_HEAP_START, "mode", process->mode);
+    write_who(call, process->process);
+    fprintf(out, ": %s",
+            process->is_started || process->is_late ? (mode != NULL ? mode : "unknown") : "unknown");
+    if (process->sample_bytes > 0)
+        fprintf(out, " about every %s", tg_quantity_bytes(process->sample_bytes, bytes));
+    if (*process->allocator != '\0') {
+        fputs(", allocator ", out);
+        tg_printable_write(out, process->allocator);
+    }
+    fputs("\n  live ", out);
+    tg_heap_words_amount(out, &use.live);
+    fputs("\n  peak ", out);
+    tg_heap_words_amount(out, &use.at_peak);
+    if (process->peak_ns != 0)
+        fprintf(out, ", at %s s", tg_quantity_moment(process->peak_ns, call->reading.start_ns, 6, moment));
+    fputs("\n  allocated ", out);
+    tg_heap_words_amount(out, &use.allocated);
+    fputc('\n', out);
+}
+
+static void write_setting(const struct call *call, const struct tg_heap_process *process)
+{
+    const struct arguments *arguments = call->arguments;
+    char bytes[TG_QUANTITY_SIZE];
+    write_who(call, process->process);
+    fputs(": ", call->out);
+    if (arguments->guard && process->guard_bytes > 0)
+        fprintf(call->out, "guard blocks of %s\n", tg_quantity_bytes(process->guard_bytes, bytes));
+    else if (arguments->guard)
+        fputs("no guard blocks\n", call->out);
+    else if (arguments->hoard && process->hoard_bytes > 0)
+        fprintf(call->out, "freed blocks are kept, up to %s\n",
+                tg_quantity_bytes(process->hoard_bytes, bytes));
+    else if (arguments->hoard)
+        fputs("freed blocks are not kept\n", call->out);
+    else if (arguments->paint)
+        fputs(process->paints ? "blocks are painted\n" : "blocks are not painted\n", call->out);
+    else
+        fputs(process->red_zones ? "red zones\n" : "no red zones\n", call->out);
+}
+
+/* The processes in focus, one by one. */
+static void each_process(const struct call *call,
+                         void (*write)(const struct call *call, const struct tg_heap_process *process))
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < tg_heap_model_count(call->reading.heap); i++) {
+        const struct tg_heap_process *process = tg_heap_model_at(call->reading.heap, i);
+        if (!tg_focus_has(&call->console->focus, process->process))
+            continue;
+        write(call, process);
+        shown++;
+    }
+    if (shown == 0)
+        fputs("no heap is recorded of the processes in focus up to here (`record --heap`, `live --heap`)\n",
+              call->out);
+}
+
+/* The kinds of errors with how often each came. */
+static void write_events(const struct call *call)
+{
+    const struct tg_heap_model *heap = call->reading.heap;
+    char count[TG_QUANTITY_SIZE];
+    const char *name;
+    for (uint64_t kind = 0; (name = tg_event_value_name(TG_EVENT_HEAP_ERROR, "error", kind)) != NULL;
+         kind++) {
+        uint64_t times = 0;
+        for (size_t i = 0; i < tg_heap_model_fault_count(heap); i++) {
+            const struct tg_heap_fault *fault = tg_heap_model_fault_at(heap, i);
+            if (fault->is.error == kind && tg_focus_has(&call->console->focus, fault->process))
+                times += fault->count;
+        }
+        fprintf(call->out, "%-30s %s\n", name, times == 0 ? "-" : tg_quantity_count(times, count));
+    }
+}
+
+static bool is_searched(const struct call *call)
+{
+    for (size_t i = 0; i < tg_heap_model_count(call->reading.heap); i++) {
+        const struct tg_heap_process *process = tg_heap_model_at(call->reading.heap, i);
+        if (tg_focus_has(&call->console->focus, process->process) && process->scan.time_ns != 0)
+            return true;
+    }
+    return false;
+}
+
+static struct tg_error *write_leaks(const struct call *call, const struct tg_heap_drawing *drawing)
+{
+    if (is_searched(call))
+        return tg_heap_write_troubles(drawing, call->out);
+    fputs("The processes were not searched for leaks up to here. Blocks that are live:\n", call->out);
+    return tg_heap_write_table(drawing, call->out);
+}
+
+static struct tg_error *export(const struct call *call, const struct tg_heap_drawing *drawing)
+{
+    const char *path = call->arguments->export_path;
+    struct tg_output *output = NULL;
+    if (call->console->options.is_safe)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "this console does not write files");
+    struct tg_error *error = tg_output_refuse_input(path, drawing->path);
+    if (error == NULL)
+        error = tg_output_open(path, false, &output);
+    if (error == NULL)
+        error = tg_heap_format_at((size_t)call->arguments->format)->write(drawing, tg_output_stream(output));
+    if (error == NULL)
+        error = tg_output_commit(output);
+    tg_output_destroy(output);
+    if (error == NULL)
+        fprintf(call->out, "%s\n", path);
+    return error;
+}
+
+/* ---- two moments */
+
+/* What one call path has more now than then. */
+struct change {
+    char *place;
+    int64_t bytes, blocks;
+};
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct change *x = a, *y = b;
+    uint64_t of_x = x->bytes < 0 ? 0 - (uint64_t)x->bytes : (uint64_t)x->bytes;
+    uint64_t of_y = y->bytes < 0 ? 0 - (uint64_t)y->bytes : (uint64_t)y->bytes;
+    return of_x != of_y ? (of_x > of_y ? -1 : 1) : strcmp(x->place, y->place);
+}
+
+struct changes {
+    struct change *items;
+    size_t count, capacity;
+};
+
+/* Adds FACTOR times what is live in PROFILE, path by path; paths of two readings are the same by their places. */
+static struct tg_error *add_changes(struct changes *changes, const struct tg_heap_profile *profile,
+                                    const struct tg_heap_reading *reading, int64_t factor)
+{
+    const struct tg_heap_path_names names = {reading->stacks, reading->names};
+    for (size_t i = 0; i < profile->count; i++) {
+        const struct tg_heap_row *row = &profile->rows[i];
+        char place[400];
+        size_t at = 0;
+        if (row->use.live.parts == 0)
+            continue;
+        tg_heap_path_place(&names, tg_heap_call_paths_at(tg_heap_model_paths(reading->heap), row->path),
+                           place, sizeof place);
+        while (at < changes->count && strcmp(changes->items[at].place, place) != 0)
+            at++;
+        if (at == changes->count) {
+            char *own = strdup(place);
+            if (own == NULL || TG_ARRAY_APPEND(changes->items, changes->count, changes->capacity,
+                                               (struct change){.place = own}) != NULL) {
+                free(own);
+                return tg_error_no_memory();
+            }
+        }
+        changes->items[at].bytes += factor * (int64_t)row->use.live.bytes;
+        changes->items[at].blocks += factor * (int64_t)tg_heap_amount_blocks(&row->use.live);
+    }
+    return NULL;
+}
+
+static void write_changes(const struct call *call, struct changes *changes, uint64_t then_ns)
+{
+    char moment[TG_QUANTITY_SIZE], bytes[TG_QUANTITY_SIZE];
+    size_t shown = 0;
+    if (changes->count > 0)
+        qsort(changes->items, changes->count, sizeof *changes->items, compare_changes);
+    fprintf(call->out, "Live blocks, compared with %s s:\n",
+            tg_quantity_moment(then_ns, call->reading.start_ns, 6, moment));
+    for (size_t i = 0; i < changes->count && (shown < 20 || call->arguments->all); i++) {
+        const struct change *change = &changes->items[i];
+        if (change->bytes == 0 && change->blocks == 0)
+            continue;
+        uint64_t size = change->bytes < 0 ? 0 - (uint64_t)change->bytes : (uint64_t)change->bytes;
+        fprintf(call->out, "  %c%s, %+" PRId64 " block%s, from %s\n", change->bytes < 0 ? '-' : '+',
+                tg_quantity_bytes(size, bytes), change->blocks,
+                change->blocks == 1 || change->blocks == -1 ? "" : "s", change->place);
+        shown++;
+    }
+    if (shown == 0)
+        fputs("  no difference\n", call->out);
+}
+
+static struct tg_error *compare(const struct call *call)
+{
+    const struct tg_source *source = call->console->source;
+    struct tg_selection then = {.has_to = true};
+    struct tg_heap_reading reading = {0};
+    struct tg_heap_profile profile = {0};
+    struct changes changes = {0};
+    struct tg_error *error =
+        tg_error_prefix(tg_selection_parse_time(call->arguments->compare, &then.to_ns), "dheap -compare");
+    const struct tg_heap_reading_request request = {.path = source->trace_path,
+                                                    .services = call->console->options.services,
+                                                    .selection = &then,
+                                                    .keeps_blocks = true};
+    if (error == NULL)
+        error = tg_heap_reading_make(&request, &reading);
+    if (error == NULL)
+        error = tg_heap_profile_make(reading.heap, reading.processes, &call->selection, TG_HEAP_BY_STACK,
+                                     TG_HEAP_COST_LIVE, &profile);
+    if (error == NULL)
+        error = add_changes(&changes, &call->profile, &call->reading, 1);
+    if (error == NULL)
+        error = add_changes(&changes, &profile, &reading, -1);
+    if (error == NULL)
+        write_changes(call, &changes, then.to_ns);
+    for (size_t i = 0; i < changes.count; i++)
+        free(changes.items[i].place);
+    free(changes.items);
+    tg_heap_profile_deinit(&profile);
+    if (reading.heap != NULL)
+        tg_heap_reading_deinit(&reading);
+    return error;
+}
+
+/* ---- all */
+
+/* The processes in focus, unless that is all. */
+static struct tg_error *select_focus(struct call *call)
+{
+    const struct tg_process_model *processes = call->reading.processes;
+    struct tg_selection *selection = &call->selection;
+    size_t left_out = 0;
+    for (size_t i = 0; i < tg_process_model_count(processes); i++) {
+        int64_t pid = tg_process_model_at(processes, i)->pid;
+        if (!tg_focus_has(&call->console->focus, i))
+            left_out++;
+        else if (TG_ARRAY_APPEND_EXACT(selection->pids, selection->n_pids,
+                                       (struct tg_number_range){pid, pid}) != NULL)
+            return tg_error_no_memory();
+    }
+    if (left_out == 0)
+        selection->n_pids = 0;
+    return NULL;
+}
+
+static struct tg_error *answer(struct call *call, struct history *history)
+{
+    const struct arguments *arguments = call->arguments;
+    bool wants_live = arguments->leaks || arguments->compare != NULL;
+    struct tg_error *error =
+        tg_heap_profile_make(call->reading.heap, call->reading.processes, &call->selection,
+                             wants_live || arguments->export_path != NULL ? TG_HEAP_BY_STACK : arguments->by,
+                             wants_live ? TG_HEAP_COST_LIVE : arguments->cost, &call->profile);
+    if (error != NULL)
+        return error;
+    const struct tg_heap_drawing drawing = {.reading = &call->reading,
+                                            .selection = &call->selection,
+                                            .profile = &call->profile,
+                                            .path = call->console->source->trace_path,
+                                            .all = arguments->all,
+                                            .rows = wants_live ? 20 : 0};
+    if (arguments->info && arguments->address != NULL)
+        write_history(call, history);
+    else if (arguments->compare != NULL)
+        return compare(call);
+    else if (arguments->export_path != NULL)
+        return export(call, &drawing);
+    else if (arguments->leaks)
+        return write_leaks(call, &drawing);
+    else if (arguments->stats || arguments->info)
+        return tg_heap_write_text(&drawing, call->out);
+    else if (arguments->event_filter)
+        write_events(call);
+    else if (arguments->guard || arguments->paint || arguments->hoard || arguments->red_zones)
+        each_process(call, write_setting);
+    else
+        each_process(call, write_process);
+    return NULL;
+}
+
+static struct tg_error *check(const struct tg_console *console, const struct arguments *arguments)
+{
+    if (console->source->trace_path == NULL)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "%s has no trace to read the heap from",
+                               console->source->name);
+    if (arguments->tag_alloc)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "dheap -tag_alloc: blocks cannot be tagged");
+    if (arguments->address != NULL && !arguments->info)
+        return tg_error_create(TG_ERROR_USAGE, "dheap: unexpected '%s' (only -info takes an address)",
+                               arguments->address);
+    if (arguments->check_interior && !arguments->leaks)
+        return tg_error_create(TG_ERROR_USAGE, "dheap: -check_interior belongs to -leaks");
+    return NULL;
+}
+
+static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
+{
+    struct arguments arguments = {0};
+    struct history history = {.console = console};
+    struct tg_error *error = tg_console_take_options(&tg_console_dheap, argc, argv, &arguments, NULL);
+    if (error == NULL)
+        error = check(console, &arguments);
+    if (error == NULL && arguments.address != NULL)
+        error = parse_address(arguments.address, &history.address);
+    if (error != NULL)
+        return error;
+    tg_console_catch_up(console);
+    error = tg_focus_refresh(&console->focus, console->source);
+    if (error == NULL && console->source->ops->sync != NULL)
+        error = console->source->ops->sync(console->source);
+    const struct tg_heap_reading_request request = {
+        .path = console->source->trace_path,
+        .services = console->options.services,
+        .last_event = console->source->number != 0 ? console->source->number : UINT64_MAX,
+        .keeps_blocks = true,
+        .take = arguments.address != NULL ? take_event : NULL,
+        .context = &history};
+    struct call call = {.console = console, .arguments = &arguments, .out = out};
+    if (error == NULL && console->source->number == 0)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no heap before the first event");
+    if (error == NULL)
+        error = tg_heap_reading_make(&request, &call.reading);
+    if (error != NULL)
+        return error;
+    call.names = (struct tg_heap_path_names){call.reading.stacks, call.reading.names};
+    error = select_focus(&call);
+    if (error == NULL)
+        error = answer(&call, &history);
+    tg_heap_profile_deinit(&call.profile);
+    tg_selection_deinit(&call.selection);
+    tg_heap_reading_deinit(&call.reading);
+    return error;
+}
+
+const struct tg_console_command tg_console_dheap = {
+    .name = "dheap",
+    .arguments = "?-status? ?-info ?ADDRESS?? ?-leaks? ?-stats? ?-compare TIME? ?-export FILE? ...",
+    .summary = "the heap of the processes in focus at this moment",
+    .example = "dheap -status",
+    .more =
+        "-status          live blocks, peak and settings of each process (the default)\n"
+        "-info ADDRESS    whose block ADDRESS is in, or was in before it was freed (a dangling pointer)\n"
+        "-leaks           blocks that nothing refers to, where the processes were searched; else what is "
+        "live\n"
+        "-stats           sums and call paths; -by stack, library, rank or size; -sort peak, live, bytes,\n"
+        "                 calls or temporary; -all\n"
+        "-compare TIME    live blocks now and at TIME, by call path\n"
+        "-export FILE     -format massif (default), pprof, collapsed or svg\n"
+        "-guard -paint -hoard -red_zones   what the heap was recorded with\n"
+        "-event_filter    kinds of errors, and how often each came\n"
+        "Heaps are recorded with --heap of record and live.",
+    .options = options,
+    .run = run,
+};
