@@ -29,7 +29,16 @@ const char *tg_deep_search_string(const struct link_map *map, int64_t tag)
 
 bool tg_deep_search_origin(const struct link_map *map, char origin[PATH_MAX])
 {
-    return dlinfo((void *)(uintptr_t)map, RTLD_DI_ORIGIN, origin) == 0 && origin[0] == '/';
+    if (map->l_prev != NULL)
+        return dlinfo((void *)(uintptr_t)map, RTLD_DI_ORIGIN, origin) == 0 && origin[0] == '/';
+    /* where the program has no use for it glibc does not know its own, and dlinfo would crash */
+    ssize_t length = readlink("/proc/self/exe", origin, PATH_MAX - 1);
+    origin[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(origin, '/');
+    if (slash == NULL)
+        return false;
+    slash[slash == origin] = '\0';
+    return true;
 }
 
 bool tg_deep_search_file_origin(const char *path, char origin[PATH_MAX])

@@ -128,7 +128,7 @@ def s4_opened():
 def s5_transparent():
     """S5: the program sees what it sees without the agent: handles, dlerror, dladdr, dlinfo, dl_iterate_phdr, the caller's
     RUNPATH and $ORIGIN, RTLD_GLOBAL, RTLD_NODELETE, RTLD_NOLOAD, the order of constructors and destructors."""
-    for case in ("handles", "global", "kept", "by_others", "runpath", "search", "missing"):
+    for case in ("handles", "global", "kept", "by_others", "runpath", "search", "bare", "missing"):
         compare(case)
 
 

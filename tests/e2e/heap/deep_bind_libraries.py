@@ -127,6 +127,7 @@ def build():
         library("nested", TARGET + OPENS),
         library("away", TARGET, folder="away"),
         library("cxx", CXX, compiler="c++"),
+        (["cc", "-D_GNU_SOURCE", "-O1", "-rdynamic", "-fno-builtin", SOURCE, "-pthread", "-o", "opener_bare"], ""),
         ([*program, "-o", "opener"], ""), ([*program, "-DOWN_MALLOC", "-o", "opener_own"], ""),
     ])
     compile_all([
@@ -164,6 +165,7 @@ CASES = {
     "fork": ("opener", f"open {T} ld fork call 0 who_late call 0 blocks_of open {P} nd call 1 blocks_of close 1 close 0 objects", 2 * L),
     "runpath": ("opener", "open libaway.so nd call 0 blocks_of info 0 open $ORIGIN/away/libaway.so nd open ./libaway.so nd", L),
     "search": ("opener", "open ./librunpath.so nd call 0 who info 0 open ./librunpath.so nd", 0),
+    "bare": ("opener_bare", f"open {T} nd call 0 who call 0 blocks_of close 0 open libnothing.so nd objects", L),
     "missing": ("opener", f"open ./libnothing.so nd open libnothing.so nd open ./libbroken.so nd objects open {T} nd call 3 who", 0),
     "silent": ("opener", "open ./libsilent.so nd call 0 mine call 0 who call 0 blocks_of objects close 0 objects", L),
     "loaded_before": ("opener", f"open {T} n open {T} nd call 1 who call 1 blocks_of close 0 call 1 who close 1 objects", L),
