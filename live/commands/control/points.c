@@ -86,6 +86,26 @@ static struct tg_error *find_spec(const struct tg_request *control, struct point
     return error;
 }
 
+/* ERROR, of a place that no process has, says so where its function is there and has no code of its own. */
+static struct tg_error *explain_missing(const struct tg_request *control, const struct point_words *words,
+                                        struct tg_error *error)
+{
+    if (error == NULL || words->location == NULL ||
+        strstr(tg_error_message(error), TG_POINT_PENDING_ADVICE) == NULL)
+        return error;
+    char *place = tg_engine_adapter_inlined(control->engine, words->location);
+    if (place == NULL)
+        return error;
+    tg_error_destroy(error);
+    error = tg_error_create(
+        TG_ERROR_NOT_FOUND,
+        "'%s' has no code of its own: the compiler has put it into its callers; its source begins at "
+        "%s, lines of it can be given",
+        words->location, place);
+    free(place);
+    return error;
+}
+
 static struct tg_error *make(const struct tg_request *control)
 {
     struct point_words *words = control->context;
@@ -105,6 +125,7 @@ static struct tg_error *make(const struct tg_request *control)
     else if (error == NULL)
         error = tg_controller_break(control->controller, focus, words->spec, words->condition,
                                     words->stop_when_hit, options, &words->id, &words->focus_position);
+    error = explain_missing(control, words, error);
     if (error == NULL && words->script != NULL)
         error = tg_controller_set_script(control->controller, words->id, words->script);
     tg_ptset_destroy(made);

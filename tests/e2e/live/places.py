@@ -32,7 +32,10 @@ int main(int argc, char **)
 }
 """
 
-OTHER = "int only_here(int i) { return i + 1; }\nint main(void) { return only_here(-1); }\n"
+OTHER = """int only_here(int i) { return i + 1; }
+__attribute__((always_inline)) static inline int within(int i) { return i - 1; }
+int main(void) { return only_here(within(0)); }
+"""
 
 SCRIPT = r"""
 proc refused {what pattern} {
@@ -56,6 +59,7 @@ ddelete 1
 dfocus p2 {dbreak only_here -pending}
 dfocus 2 dcont
 puts "other: [dfocus 2 dwhere -level 1]"
+refused {dfocus 2 {dbreak within}} {'within' has no code of its own: .* its source begins at other.c#2}
 refused {dfocus 1 {dbreak only_here}} {'only_here' is not in the program of the process in focus, but in that of process 2: set it with `dfocus gS2`}
 dfocus a dcont
 """
@@ -73,7 +77,7 @@ def main():
     at = 0
     for pattern in (r"^2 places:\n  0x\w+ heat::Solver::step\S* \(places\.cc#\d+\) in .*\n  0x\w+ heat::Solver::step\S* \(places\.cc#\d+\) in ",
                     r"^stack:   0  0x\w+  heat::Solver::step\S* +places\.cc#\d+\n +1  0x\w+  main +places\.cc#\d+",
-                    r"^other: +1  0x\w+  main +other\.c#2"):
+                    r"^other: +1  0x\w+  main +other\.c#3"):
         match = re.compile(pattern, re.M).search(text, at)
         if match is None:
             sys.exit(f"no {pattern} in:\n{text[at:]}")
