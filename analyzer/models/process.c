@@ -165,7 +165,7 @@ static struct tg_error *add_entry(struct tg_process_model *model, const struct t
     entry->rank = -1;
     entry->ending_status = -1;
     entry->program = entry->host = entry->job = entry->rank_source = entry->detach_reason = "";
-    entry->asked.sender = entry->stop_sender = "";
+    entry->asked.sender = entry->stop_sender = entry->last_signal_sender = "";
     entry->threads_started = entry->threads_alive = entry->threads_peak = 1;
     model->entries[model->count++] = entry;
     slot->entry = entry;
@@ -304,14 +304,16 @@ static struct tg_error *take_signal(struct tg_process_model *model, struct tg_pr
     entry->last_signal_tid = event->tid;
     if (!is_raised_again)
         entry->last_signal_address = signal->address;
+    entry->last_signal_code = signal->code;
+    entry->last_signal_sender_pid = signal->sender_pid;
     bool is_stop = signal->signal == SIGSTOP;
     bool is_first = is_end_request(signal->signal) &&
                     (entry->asked.time_ns == 0 || event->time_ns - entry->asked.time_ns > one_request_ns);
-    if (!is_stop && !is_first)
-        return NULL;
-    struct tg_error *error = tg_string_pool_intern(&model->strings, signal->sender, &sender);
+    struct tg_error *error =
+        tg_string_pool_intern(&model->strings, signal->sender_pid == 0 ? "" : signal->sender, &sender);
     if (error != NULL)
         return error;
+    entry->last_signal_sender = sender;
     if (is_first)
         entry->asked = (struct tg_end_request){.time_ns = event->time_ns,
                                                .signal = signal->signal,

@@ -69,13 +69,16 @@ struct tg_process_entry {
     uint64_t last_signal_ns; /* 0: none */
     int64_t last_signal;
     int32_t last_signal_tid;
-    uint64_t last_signal_address; /* of a fault, 0 none */
-    struct tg_end_request asked;  /* the first request to end of those that came at short intervals */
-    bool is_stopped;              /* by job control */
-    int64_t stop_signal;          /* by which it is, or was last: SIGSTOP, ...; 0 never */
-    uint64_t stopped_ns;          /* since when */
-    uint64_t continued_ns;        /* when the last such stop ended, 0 none did */
-    int64_t stop_sender_pid;      /* 0 unknown, or the kernel */
+    int64_t last_signal_code;       /* its si_code */
+    int64_t last_signal_sender_pid; /* 0: the kernel */
+    const char *last_signal_sender; /* its program, "" not known */
+    uint64_t last_signal_address;   /* of a fault, 0 none */
+    struct tg_end_request asked;    /* the first request to end of those that came at short intervals */
+    bool is_stopped;                /* by job control */
+    int64_t stop_signal;            /* by which it is, or was last: SIGSTOP, ...; 0 never */
+    uint64_t stopped_ns;            /* since when */
+    uint64_t continued_ns;          /* when the last such stop ended, 0 none did */
+    int64_t stop_sender_pid;        /* 0 unknown, or the kernel */
     const char *stop_sender;
 
     struct tg_event_headline last; /* the last thing it did: its end and bookkeeping events do not count */

@@ -130,6 +130,7 @@ struct tg_error *tg_report_finish(struct tg_report *report)
         .heap = report->heap,
         .heap_files = report->names,
         .start_ns = report->start_ns,
+        .has_losses = !tg_report_nothing_lost(report),
         .namer = report->namer,
     };
     return tg_verdict_make(&input, &report->verdict);

@@ -25,6 +25,8 @@ const char *tg_finding_kind_name(enum tg_finding_kind kind)
         [TG_FINDING_ERROR] = "mpi_error",
         [TG_FINDING_STOPPED] = "stopped",
         [TG_FINDING_ASKED] = "interruption",
+        [TG_FINDING_UNRECEIVED] = "mpi_unreceived",
+        [TG_FINDING_INCOMPLETE] = "mpi_request",
         [TG_FINDING_INTERRUPTED] = "interrupted",
     };
     return names[kind];
@@ -140,6 +142,34 @@ void tg_verdict_explain(struct tg_verdict_draft *draft, size_t process)
 bool tg_verdict_is_explained(const struct tg_verdict_draft *draft, size_t process)
 {
     return process < draft->n_processes && draft->explained_by[process] != SIZE_MAX;
+}
+
+bool tg_verdict_is_gone(const struct tg_verdict_draft *draft, size_t process)
+{
+    const struct tg_mpi_model *mpi = draft->input->mpi;
+    const struct tg_mpi_process *known = tg_mpi_model_process(mpi, process);
+    if (tg_stillness_had_ended(&draft->stillness, process) || (known != NULL && known->finalized))
+        return true;
+    for (size_t i = 0; known != NULL && i < tg_mpi_model_thread_count(mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(mpi, i);
+        if (thread->process == process && thread->in_call && strcmp(thread->call.name, "MPI_Finalize") == 0)
+            return true;
+    }
+    return false;
+}
+
+uint64_t tg_verdict_last_step(const struct tg_verdict_draft *draft, size_t process)
+{
+    const struct tg_mpi_model *mpi = draft->input->mpi;
+    uint64_t last_ns = 0;
+    for (size_t i = 0; i < tg_mpi_model_thread_count(mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(mpi, i);
+        if (thread->process != process || thread->calls == 0)
+            continue;
+        uint64_t step_ns = thread->in_call ? thread->call.since_ns : thread->left_ns;
+        last_ns = step_ns > last_ns ? step_ns : last_ns;
+    }
+    return last_ns;
 }
 
 bool tg_verdict_waits(const struct tg_verdict_draft *draft, size_t process)

@@ -25,6 +25,8 @@ struct tg_verdict_half {
     const struct tg_mpi_thread *thread; /* the model's */
     struct tg_mpi_message message;
     bool is_choice; /* another one would do */
+    bool
+        is_matched; /* the other half is there, but the other side is outside MPI, where it does nothing for it */
 };
 
 /* A communicator on which calls did not match, and the finding about that. */
@@ -57,6 +59,7 @@ struct tg_verdict_draft {
     size_t n_halves, half_capacity;
     bool *is_stuck;       /* by process: all that it waits for are stuck as well, or have ended */
     bool *is_waiting;     /* by process: for another one */
+    bool *is_let_down;    /* by process: it waits, directly or not, for one that is gone */
     size_t *explained_by; /* by process: index of the finding about its own trouble or end; SIZE_MAX none */
     size_t *ring_of;      /* by process: index of the finding about its ring of waits; SIZE_MAX none */
     size_t n_processes;
@@ -103,6 +106,10 @@ bool tg_verdict_is_fault(int64_t signal);
 /* The finding that was added last explains why PROCESS does not go on. */
 void tg_verdict_explain(struct tg_verdict_draft *draft, size_t process);
 bool tg_verdict_is_explained(const struct tg_verdict_draft *draft, size_t process);
+/* Whether PROCESS does nothing more for others in MPI: it has ended, or called MPI_Finalize. */
+bool tg_verdict_is_gone(const struct tg_verdict_draft *draft, size_t process);
+/* When a thread of PROCESS last entered or left a call of MPI; 0 none did. */
+uint64_t tg_verdict_last_step(const struct tg_verdict_draft *draft, size_t process);
 /* Whether PROCESS waits for another one in MPI. */
 bool tg_verdict_waits(const struct tg_verdict_draft *draft, size_t process);
 

@@ -1,6 +1,7 @@
-/* Processes that did not end as they should: crashes, MPI_Abort, ends without MPI_Finalize, and the first of
- * a job to be killed. */
+/* Processes that did not end as they should: crashes, MPI_Abort, ends without MPI_Finalize, signals that were sent, and
+ * the first of a job to be killed. */
 #include "analyzer/output/quantity.h"
+#include "analyzer/verdict/arrivals.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
@@ -43,8 +44,13 @@ static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct 
 {
     char name[32];
     FILE *stream = draft->stream;
-    struct tg_finding finding = {
-        .kind = TG_FINDING_CRASH, .since_ns = entry->ended_ns, .process = entry->index};
+    struct tg_finding finding = {.kind = TG_FINDING_CRASH,
+                                 .since_ns = entry->ended_ns,
+                                 .process = entry->index,
+                                 /* a launcher that stumbles while it ends the job */
+                                 .is_consequence = entry->rank < 0 && entry->first_child != NULL &&
+                                                   draft->stillness.was_ended &&
+                                                   entry->ended_ns > draft->stillness.at_ns};
     tg_words_process(stream, draft->input, entry->index);
     fprintf(stream, " was killed by %s", tg_signal_name(entry->status, name, sizeof name));
     tg_words_moment(stream, draft->input, entry->ended_ns);
@@ -130,10 +136,27 @@ static struct tg_error *find_early_exit(struct tg_verdict_draft *draft, const st
 
 /* ---- killed from outside */
 
+static void print_sender(FILE *stream, const struct tg_verdict_input *input, int64_t pid, const char *program)
+{
+    size_t process = SIZE_MAX;
+    for (size_t i = 0; i < tg_process_model_count(input->processes); i++)
+        if (tg_process_model_at(input->processes, i)->pid == pid)
+            process = i;
+    fputs(" from ", stream);
+    if (process != SIZE_MAX) {
+        tg_words_process(stream, input, process);
+    } else if (*program != '\0') {
+        tg_printable_write(stream, program);
+        fprintf(stream, " (pid %" PRId64 ")", pid);
+    } else {
+        fprintf(stream, "process %" PRId64, pid);
+    }
+}
+
 /* Signals that kill although nobody asked for the end of the whole job. */
 static bool is_out_of_the_blue(int64_t signal)
 {
-    return signal == SIGKILL || signal == SIGXCPU || signal == SIGXFSZ;
+    return signal == SIGKILL;
 }
 
 /* Whether a starter ended the job before TIME_NS. */
@@ -155,7 +178,8 @@ static bool is_first_to_end(const struct tg_verdict_input *input, const struct t
     for (size_t i = 0; i < tg_process_model_count(input->processes); i++) {
         const struct tg_process_entry *other = tg_process_model_at(input->processes, i);
         bool is_like = other->parent == NULL || (other->rank >= 0) == (entry->rank >= 0);
-        if (is_like && other->end != TG_PROCESS_RUNNING && other->ended_ns < entry->ended_ns)
+        if (is_like && other->end != TG_PROCESS_RUNNING && other != entry &&
+            tg_stillness_earliest_end(input, other) < entry->ended_ns)
             return false;
     }
     return (entry->rank >= 0 || entry->parent == NULL) && !was_ended_by_starter(input, entry->ended_ns);
@@ -173,12 +197,158 @@ static struct tg_error *find_kill(struct tg_verdict_draft *draft, const struct t
     (void)tg_words_last_place(stream, draft->input, entry->index, entry->pid, entry->start_ns);
     if (entry->rank >= 0)
         fputs(", before any other rank ended", stream);
-    fputs(entry->status == SIGKILL ? ", sender unknown: the kernel when memory runs out, a batch system that "
-                                     "enforces a limit, or a user."
-                                   : ". It exceeded a resource limit.",
-          stream);
+    fputs(
+        ", sender unknown: the kernel when memory runs out, a batch system that enforces a limit, or a user.",
+        stream);
     print_state(draft, entry->index, entry->pid, last_worker(draft->input, entry->index, entry->pid));
     return tg_verdict_add(draft, &finding);
+}
+
+/* ---- killed by a signal that was sent */
+
+static bool is_ancestor(const struct tg_process_entry *entry, int64_t pid)
+{
+    for (const struct tg_process_entry *at = entry->parent; at != NULL; at = at->parent)
+        if (at->pid == pid)
+            return true;
+    return false;
+}
+
+static bool is_end_request(int64_t signal)
+{
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+}
+
+/* Whether ENTRY was killed by the last signal that it got, and that is known. */
+static bool knows_signal(const struct tg_process_entry *entry)
+{
+    return entry->end == TG_PROCESS_KILLED && entry->last_signal_ns != 0 &&
+           entry->last_signal == entry->status;
+}
+
+/* Whether ENTRY alone was asked to end, by somebody else than its launcher: the job was not. */
+static bool is_single_target(const struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
+{
+    if (entry->rank < 0 || !knows_signal(entry) || !is_end_request(entry->status) ||
+        entry->last_signal_sender_pid == 0 || is_ancestor(entry, entry->last_signal_sender_pid))
+        return false;
+    for (size_t i = 0; i < draft->n_processes; i++) {
+        const struct tg_process_entry *other = tg_process_model_at(draft->input->processes, i);
+        if (other != entry && other->asked.time_ns != 0 && !is_ancestor(other, other->asked.sender_pid) &&
+            other->asked.sender_pid != entry->pid)
+            return false;
+    }
+    return true;
+}
+
+/* The launcher of ENTRY that sent it the signal by which it ended, and had got that one itself: it passed it on. */
+static const struct tg_process_entry *find_passer(const struct tg_process_entry *entry)
+{
+    for (const struct tg_process_entry *at = entry->parent; at != NULL; at = at->parent)
+        if (at->pid == entry->last_signal_sender_pid && at->last_signal == entry->status)
+            return at;
+    return NULL;
+}
+
+static void print_own_signal(FILE *stream, const struct tg_process_entry *entry)
+{
+    bool is_timer = entry->status == SIGALRM || entry->status == SIGVTALRM || entry->status == SIGPROF;
+    if (entry->last_signal_code == SI_TIMER || (is_timer && entry->last_signal_sender_pid == 0))
+        fputs(" from a timer of its own", stream);
+    else if (entry->status == SIGXCPU)
+        fputs(" from the kernel: it exceeded its limit of processor time", stream);
+    else if (entry->status == SIGXFSZ)
+        fputs(" from the kernel: it exceeded its limit of file size", stream);
+    else if (entry->status == SIGPIPE && entry->last_signal_code == SI_USER)
+        fputs(" when it wrote to a pipe or socket that nobody reads any more", stream);
+    else if (entry->last_signal_sender_pid == entry->pid)
+        fputs(", which it sent to itself", stream);
+    else
+        fputs(" from the kernel", stream);
+}
+
+static void print_signal_sender(FILE *stream, const struct tg_verdict_input *input,
+                                const struct tg_process_entry *entry)
+{
+    if (entry->last_signal_sender_pid == 0 || entry->last_signal_sender_pid == entry->pid) {
+        print_own_signal(stream, entry);
+        return;
+    }
+    print_sender(stream, input, entry->last_signal_sender_pid, entry->last_signal_sender);
+    const struct tg_process_entry *passer = find_passer(entry);
+    if (passer != NULL && passer->last_signal_sender_pid != 0) {
+        fputs(", which passed it on", stream);
+        print_sender(stream, input, passer->last_signal_sender_pid, passer->last_signal_sender);
+    }
+}
+
+/* Whether ENTRY ended by such a signal, and not because its launcher ends the job. */
+static bool was_killed_by_signal(const struct tg_process_entry *entry)
+{
+    if (!knows_signal(entry) || entry->status == SIGKILL)
+        return false;
+    return !is_end_request(entry->status)
+               ? !is_ancestor(entry, entry->last_signal_sender_pid) || find_passer(entry) != NULL
+               : false;
+}
+
+/* Explains, by the finding that was added last, the ends of others that the same signal killed. */
+static void explain_alike(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
+{
+    for (size_t i = 0; i < draft->n_processes; i++) {
+        const struct tg_process_entry *other = tg_process_model_at(draft->input->processes, i);
+        if (other != entry && was_killed_by_signal(other) && other->status == entry->status)
+            tg_verdict_explain(draft, i);
+    }
+}
+
+/* Prints who was killed as ENTRY: it, or all ranks that were. */
+static struct tg_error *print_killed(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
+{
+    int64_t *ranks = calloc(draft->n_processes + 1, sizeof *ranks);
+    size_t n = 0;
+    if (ranks == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < draft->n_processes; i++) {
+        const struct tg_process_entry *other = tg_process_model_at(draft->input->processes, i);
+        if (other != entry && (!was_killed_by_signal(other) || other->status != entry->status))
+            continue;
+        tg_verdict_blame(draft, i, other->last_signal_tid, 0);
+        if (other->rank >= 0)
+            ranks[n++] = other->rank;
+    }
+    if (n > 1)
+        tg_arrivals_print(draft->stream, ranks, n, true);
+    else
+        tg_words_process(draft->stream, draft->input, entry->index);
+    fputs(n > 1 ? " were" : " was", draft->stream);
+    free(ranks);
+    return NULL;
+}
+
+static struct tg_error *find_signal(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
+{
+    char name[32];
+    FILE *stream = draft->stream;
+    const struct tg_finding finding = {
+        .kind = TG_FINDING_KILL, .since_ns = entry->ended_ns, .process = entry->index};
+    struct tg_error *error = print_killed(draft, entry);
+    if (error != NULL)
+        return error;
+    fprintf(stream, " killed by %s", tg_signal_name(entry->status, name, sizeof name));
+    print_signal_sender(stream, draft->input, entry);
+    fputc(',', stream);
+    tg_words_moment(stream, draft->input, entry->ended_ns);
+    const struct tg_last_stack *stack =
+        tg_verdict_stack_of(draft->input, entry->index, entry->last_signal_tid, entry->start_ns);
+    if (stack != NULL)
+        tg_verdict_print_stack(stream, draft->input, stack);
+    fputc('.', stream);
+    print_state(draft, entry->index, entry->last_signal_tid,
+                last_worker(draft->input, entry->index, entry->last_signal_tid));
+    error = tg_verdict_add(draft, &finding);
+    explain_alike(draft, entry);
+    return error;
 }
 
 static struct tg_error *find_end(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
@@ -193,6 +363,8 @@ static struct tg_error *find_end(struct tg_verdict_draft *draft, const struct tg
         error = find_abort(draft, entry, mpi);
     else if (entry->end == TG_PROCESS_KILLED && tg_verdict_is_fault(entry->status))
         error = find_crash(draft, entry);
+    else if (is_single_target(draft, entry))
+        error = find_signal(draft, entry);
     else if (was_asked)
         return NULL; /* the statuses that follow say nothing more */
     else if (entry->end == TG_PROCESS_EXITED && caller != NULL && mpi != NULL && !mpi->finalized)
@@ -200,6 +372,8 @@ static struct tg_error *find_end(struct tg_verdict_draft *draft, const struct tg
     else if (entry->end == TG_PROCESS_KILLED && is_out_of_the_blue(entry->status) &&
              is_first_to_end(draft->input, entry))
         error = find_kill(draft, entry);
+    else if (was_killed_by_signal(entry) && (entry->rank >= 0 || entry->parent == NULL))
+        error = find_signal(draft, entry);
     else
         return NULL;
     tg_verdict_explain(draft, entry->index);
@@ -215,23 +389,6 @@ struct tg_error *tg_verdict_find_ends(struct tg_verdict_draft *draft)
 }
 
 /* ---- stopped by job control */
-
-static void print_sender(FILE *stream, const struct tg_verdict_input *input, int64_t pid, const char *program)
-{
-    size_t process = SIZE_MAX;
-    for (size_t i = 0; i < tg_process_model_count(input->processes); i++)
-        if (tg_process_model_at(input->processes, i)->pid == pid)
-            process = i;
-    fputs(" from ", stream);
-    if (process != SIZE_MAX) {
-        tg_words_process(stream, input, process);
-    } else if (*program != '\0') {
-        tg_printable_write(stream, program);
-        fprintf(stream, " (pid %" PRId64 ")", pid);
-    } else {
-        fprintf(stream, "process %" PRId64, pid);
-    }
-}
 
 static struct tg_error *find_stop(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
 {
@@ -295,8 +452,8 @@ static void print_request(struct tg_verdict_draft *draft, const struct tg_proces
 struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
 {
     const struct tg_process_entry *entry = draft->stillness.was_ended ? first_asked(draft) : NULL;
-    if (entry == NULL)
-        return NULL;
+    if (entry == NULL || tg_verdict_is_explained(draft, entry->index))
+        return NULL; /* it was that process alone, and that is said */
     struct tg_finding finding = {
         .kind = TG_FINDING_ASKED, .since_ns = entry->asked.time_ns, .process = entry->index};
     for (size_t i = 0; i < draft->result->count; i++)

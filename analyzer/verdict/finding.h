@@ -34,6 +34,8 @@ enum tg_finding_kind {
     TG_FINDING_ERROR,       /* an MPI call that failed */
     TG_FINDING_STOPPED,     /* processes were stopped by job control, and never continued */
     TG_FINDING_ASKED,       /* somebody asked the job to end */
+    TG_FINDING_UNRECEIVED,  /* a job that ended well left messages that nobody received */
+    TG_FINDING_INCOMPLETE,  /* likewise requests that were never completed */
     TG_FINDING_INTERRUPTED, /* where the threads were then: nothing is wrong with that */
 };
 
@@ -78,6 +80,7 @@ struct tg_verdict_input {
     struct tg_code_names *heap_files;    /* for names of its code; NULL: what the trace says */
     uint64_t start_ns;                   /* moments are relative to it */
     uint64_t now_ns;   /* the present, of a job that runs; 0: its last event is the latest */
+    bool has_losses;   /* events are missing in the trace */
     bool is_of_moment; /* somebody asks who is waiting just now, however usual that is */
     struct tg_code_namer namer;
 };

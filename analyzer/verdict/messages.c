@@ -15,8 +15,7 @@ enum { MAX_SENDERS = 512 }; /* of a receive from any rank; beyond that nothing i
 
 /* ---- what threads wait for */
 
-/* The half that CALL of THREAD is, or that its REQUEST completes: NULL: it has found its other half, or is not
- * known. */
+/* The half that CALL of THREAD is, or that its REQUEST completes; NULL: not known. */
 static const struct tg_mpi_half *find_half(const struct tg_mpi_half *halves, size_t count,
                                            const struct tg_mpi_thread *thread, uint64_t request, uint64_t id)
 {
@@ -27,7 +26,7 @@ static const struct tg_mpi_half *find_half(const struct tg_mpi_half *halves, siz
                                    (request != 0 || (message->tid == thread->tid &&
                                                      message->since_ns == thread->call.since_ns));
         if (is_it)
-            return halves[i].may_match ? NULL : &halves[i];
+            return &halves[i];
     }
     return NULL;
 }
@@ -56,7 +55,7 @@ static bool is_sure(const struct tg_verdict_draft *draft, const struct tg_verdic
     }
     bool is_synchronous = strncmp(half->message.name, "MPI_Ssend", 9) == 0 ||
                           strncmp(half->message.name, "MPI_Issend", 10) == 0;
-    return callers == 1 && (half->message.id == 0 || is_synchronous) &&
+    return callers == 1 && !half->is_matched && (half->message.id == 0 || is_synchronous) &&
            tg_mpi_model_unkept(draft->input->mpi) == 0 && tg_mpi_model_impossible(draft->input->mpi) == 0;
 }
 
@@ -90,11 +89,34 @@ static struct tg_error *add_any(struct tg_verdict_draft *draft, const struct tg_
     return error;
 }
 
+/* Whether a thread of PROCESS is in a call of MPI. */
+static bool is_in_mpi(const struct tg_verdict_draft *draft, size_t process)
+{
+    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
+        if (thread->process == process && thread->in_call)
+            return true;
+    }
+    return false;
+}
+
+/* Large messages move while both sides are in MPI. */
+static bool is_slow(const struct tg_verdict_draft *draft, const struct tg_verdict_half *half)
+{
+    size_t other = other_of(draft, half);
+    return !half->is_choice && other < draft->n_processes && other != half->thread->process &&
+           !is_in_mpi(draft, other) && !tg_verdict_is_gone(draft, other);
+}
+
 static struct tg_error *add_half(struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread,
                                  const struct tg_mpi_half *found, bool is_choice)
 {
-    const struct tg_verdict_half half = {
-        .thread = thread, .message = found->message, .is_choice = is_choice || found->message.source == -1};
+    const struct tg_verdict_half half = {.thread = thread,
+                                         .message = found->message,
+                                         .is_choice = is_choice || found->message.source == -1,
+                                         .is_matched = found->may_match};
+    if (half.is_matched && !is_slow(draft, &half))
+        return NULL;
     struct tg_error *error = TG_ARRAY_APPEND(draft->halves, draft->n_halves, draft->half_capacity, half);
     if (error != NULL)
         return error;
@@ -116,13 +138,19 @@ static const struct tg_mpi_half *half_of_request(const struct tg_verdict_draft *
                            : find_half(matching->receives, matching->n_receives, thread, request, 0);
 }
 
+/* HALF, where it has not found its other half. */
+static const struct tg_mpi_half *open_half(const struct tg_mpi_half *half)
+{
+    return half == NULL || half->may_match ? NULL : half;
+}
+
 static struct tg_error *collect_completion(struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread)
 {
     bool is_choice =
         strcmp(thread->call.name, "MPI_Waitany") == 0 || strcmp(thread->call.name, "MPI_Waitsome") == 0;
     struct tg_error *error = NULL;
     for (size_t i = 0; is_choice && i < thread->n_requests; i++)
-        if (half_of_request(draft, thread, thread->requests[i]) == NULL)
+        if (open_half(half_of_request(draft, thread, thread->requests[i])) == NULL)
             return NULL; /* this one may come */
     for (size_t i = 0; error == NULL && i < thread->n_requests; i++) {
         const struct tg_mpi_half *half = half_of_request(draft, thread, thread->requests[i]);
@@ -210,6 +238,16 @@ static int likeness(const struct tg_mpi_message *half, const struct tg_mpi_messa
     return same_source ? 2 : same_destination ? 1 : 0;
 }
 
+/* Whether OTHER may be meant for HALF although it is of, or for, another process than HALF's: not where the one that
+ * HALF needs is still about to come to it. */
+static bool may_be_meant(const struct tg_verdict_draft *draft, const struct tg_verdict_half *half,
+                         const struct tg_mpi_message *other)
+{
+    size_t needed = other_of(draft, half);
+    return needed == SIZE_MAX || other->process == needed || tg_verdict_waits(draft, needed) ||
+           tg_verdict_is_gone(draft, needed);
+}
+
 /* What was sent, or is received, in place of what HALF needs; NULL: nothing is like it. */
 static const struct tg_mpi_message *find_alike(const struct tg_verdict_draft *draft,
                                                const struct tg_verdict_half *half)
@@ -222,7 +260,7 @@ static const struct tg_mpi_message *find_alike(const struct tg_verdict_draft *dr
     int most = 0;
     for (size_t i = 0; i < count; i++) {
         int alike = others[i].may_match ? 0 : likeness(&half->message, &others[i].message);
-        if (alike > most) {
+        if (alike > most && may_be_meant(draft, half, &others[i].message)) {
             most = alike;
             best = &others[i].message;
         }
@@ -279,26 +317,22 @@ static void print_alike(struct tg_verdict_draft *draft, const struct tg_verdict_
 
 /* ---- findings */
 
-static bool is_gone(const struct tg_verdict_draft *draft, size_t process)
-{
-    const struct tg_mpi_process *mpi = tg_mpi_model_process(draft->input->mpi, process);
-    return tg_stillness_had_ended(&draft->stillness, process) || (mpi != NULL && mpi->finalized);
-}
-
 /* Whether HALF waits for something that cannot come, or has waited too long. */
 static bool is_worth_telling(struct tg_verdict_draft *draft, const struct tg_verdict_half *half,
                              uint64_t lasted_ns)
 {
     size_t process = half->thread->process, other = other_of(draft, half);
     bool needs_other = half->message.id == 0 || is_sure(draft, half);
-    if (half->thread->call.since_ns > draft->stillness.at_ns && !is_gone(draft, other))
+    if (half->thread->call.since_ns > draft->stillness.at_ns && !tg_verdict_is_gone(draft, other))
         return false;
-    if (needs_other && other != SIZE_MAX && is_gone(draft, other))
+    if (half->is_matched)
+        return tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns);
+    if (needs_other && other != SIZE_MAX && tg_verdict_is_gone(draft, other))
         return true;
     if (draft->is_stuck[process])
         return needs_other || tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI, lasted_ns,
                                                      half->message.id != 0 ? half->message.bytes : 0);
-    if (other != SIZE_MAX && tg_verdict_is_explained(draft, other) && !is_gone(draft, other))
+    if (other != SIZE_MAX && tg_verdict_is_explained(draft, other) && !tg_verdict_is_gone(draft, other))
         return tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI, lasted_ns, half->message.bytes);
     return tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns);
 }
@@ -321,7 +355,8 @@ static void print_candidates(struct tg_verdict_draft *draft, const struct tg_ver
 
 static void print_cause(struct tg_verdict_draft *draft, const struct tg_verdict_half *half)
 {
-    const struct tg_mpi_message *message = &half->message, *alike = find_alike(draft, half);
+    const struct tg_mpi_message *message = &half->message,
+                                *alike = half->is_matched ? NULL : find_alike(draft, half);
     bool is_send = message->id != 0;
     size_t other = other_of(draft, half);
     if (alike != NULL) {
@@ -342,6 +377,15 @@ static void print_cause(struct tg_verdict_draft *draft, const struct tg_verdict_
     }
 }
 
+/* Whether one that could send to HALF, which takes a message from any, has trouble of its own. */
+static bool is_held_up(const struct tg_verdict_draft *draft, const struct tg_verdict_half *half)
+{
+    for (size_t i = 0; half->is_choice && i < draft->n_waits; i++)
+        if (draft->waits[i].thread == half->thread && tg_verdict_is_explained(draft, draft->waits[i].to))
+            return true;
+    return half->is_choice && draft->is_stuck[half->thread->process];
+}
+
 static struct tg_error *tell_half(struct tg_verdict_draft *draft, const struct tg_verdict_half *half,
                                   uint64_t lasted_ns)
 {
@@ -355,14 +399,16 @@ static struct tg_error *tell_half(struct tg_verdict_draft *draft, const struct t
                                        .code = message->code,
                                        .waiting = 1,
                                        .is_consequence = tg_verdict_waits(draft, other) ||
-                                                         tg_verdict_is_explained(draft, other)};
+                                                         tg_verdict_is_explained(draft, other) ||
+                                                         is_held_up(draft, half)};
     const struct tg_mpi_call call = {.name = message->name,
                                      .peer = is_send ? message->destination : message->source,
                                      .tag = message->tag,
                                      .comm = message->comm};
     tg_words_process(stream, draft->input, message->process);
-    fputs(is_send ? " has been sending a message that nobody receives: "
-                  : " has been waiting for a message that nobody has sent: ",
+    fputs(half->is_matched ? " has been waiting for the other side of a message: "
+          : is_send        ? " has been sending a message that nobody receives: "
+                           : " has been waiting for a message that nobody has sent: ",
           stream);
     tg_words_call(stream, &call);
     tg_words_since(stream, draft->input, half->thread->call.since_ns);
@@ -376,6 +422,17 @@ static struct tg_error *tell_half(struct tg_verdict_draft *draft, const struct t
     return tg_verdict_add(draft, &finding);
 }
 
+/* How long HALF has waited; for somebody who is busy, since that one's last call. */
+static uint64_t lasted(const struct tg_verdict_draft *draft, const struct tg_verdict_half *half)
+{
+    size_t process = half->thread->process, other = other_of(draft, half);
+    uint64_t since_ns = half->thread->call.since_ns;
+    if (other < draft->n_processes && !tg_verdict_waits(draft, other) && !tg_verdict_is_gone(draft, other) &&
+        tg_verdict_last_step(draft, other) > since_ns)
+        since_ns = tg_verdict_last_step(draft, other);
+    return tg_verdict_lasted(draft, process, other, since_ns);
+}
+
 /* One finding of each process is enough. */
 struct tg_error *tg_verdict_find_messages(struct tg_verdict_draft *draft)
 {
@@ -383,8 +440,7 @@ struct tg_error *tg_verdict_find_messages(struct tg_verdict_draft *draft)
     for (size_t i = 0, last = SIZE_MAX; error == NULL && i < draft->n_halves; i++) {
         const struct tg_verdict_half *half = &draft->halves[i];
         size_t process = half->thread->process;
-        uint64_t lasted_ns =
-            tg_verdict_lasted(draft, process, other_of(draft, half), half->thread->call.since_ns);
+        uint64_t lasted_ns = lasted(draft, half);
         if (process == last || draft->ring_of[process] != SIZE_MAX ||
             !is_worth_telling(draft, half, lasted_ns))
             continue;

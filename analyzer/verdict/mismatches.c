@@ -1,5 +1,7 @@
 /* Collectives in which the calls of a communicator's processes disagree: of each the first one, whatever became of the
- * job. All that comes after it on that communicator is out of step. */
+ * job. All that comes after it on that communicator is out of step, unless nothing but datatypes or operators differ; then
+ * the results are wrong. Messages that were received as another datatype, likewise. */
+#include "analyzer/models/mpi/types.h"
 #include "analyzer/verdict/arrivals.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/words.h"
@@ -23,6 +25,16 @@ static bool has_come(const struct tg_mpi_arrival *arrival)
     return arrival->name != NULL;
 }
 
+static bool is_known(const char *name)
+{
+    return name != NULL && *name != '\0';
+}
+
+static bool is_same_op(const char *x, const char *y)
+{
+    return !is_known(x) || !is_known(y) || strcmp(x, y) == 0;
+}
+
 static bool is_alike(const struct tg_mpi_arrival *arrival, const void *context)
 {
     const struct likeness *like = context;
@@ -34,6 +46,10 @@ static bool is_alike(const struct tg_mpi_arrival *arrival, const void *context)
         return false;
     if ((like->differs & TG_MPI_DIFFERS_BYTES) != 0 && arrival->bytes != UINT64_MAX &&
         other->bytes != UINT64_MAX && arrival->bytes != other->bytes)
+        return false;
+    if ((like->differs & TG_MPI_DIFFERS_TYPE) != 0 && !tg_mpi_types_match(arrival->type, other->type))
+        return false;
+    if ((like->differs & TG_MPI_DIFFERS_OP) != 0 && !is_same_op(arrival->op, other->op))
         return false;
     return (like->differs & TG_MPI_DIFFERS_PLACE) == 0 ||
            tg_mpi_site_low(arrival->code) == tg_mpi_site_low(other->code);
@@ -49,6 +65,8 @@ struct telling {
     const struct tg_mpi_arrival *first[MAX_CALLS]; /* of each group, the smallest one first */
     size_t sizes[MAX_CALLS];
     size_t n_groups;
+    size_t
+        has_left; /* the group that went to MPI_Finalize although it had made the other's call before; SIZE_MAX none */
 };
 
 static size_t count_alike(const struct telling *telling, const struct tg_mpi_arrival *arrival)
@@ -91,6 +109,8 @@ static void find_groups(struct telling *telling)
  * be wrong. */
 static bool is_suspect(const struct telling *telling, size_t i)
 {
+    if (telling->has_left != SIZE_MAX)
+        return i == telling->has_left;
     return i + 1 < telling->n_groups || telling->sizes[i] == telling->sizes[i - 1];
 }
 
@@ -187,7 +207,36 @@ static bool has_other_counts(const struct telling *telling, bool is_told)
     return has_fewer || has_more;
 }
 
+/* Of two groups of one size, the one in MPI_Finalize has left the other alone if it had made the other's call before: it
+ * left a loop too early. If it never had, the other may have made a call too many. */
+static void find_left(struct telling *telling)
+{
+    telling->has_left = SIZE_MAX;
+    if (telling->n_groups != 2 || telling->sizes[0] != telling->sizes[1])
+        return;
+    for (size_t i = 0; i < 2; i++) {
+        const struct tg_mpi_arrival *mine = telling->first[i], *theirs = telling->first[1 - i];
+        if (!is_last_call(mine) || is_last_call(theirs) || mine->process == SIZE_MAX ||
+            theirs->process == SIZE_MAX)
+            continue;
+        const struct counts counts = count_calls(telling, mine, theirs, theirs);
+        if (counts.mine > 0)
+            telling->has_left = i;
+    }
+}
+
 /* ---- findings */
+
+/* " (MPI_INT)", " of MPI_INT": the datatype, where it may be why the calls differ. */
+static void print_type(FILE *stream, const struct telling *telling, const struct tg_mpi_arrival *arrival)
+{
+    bool has_bytes = (telling->differs & TG_MPI_DIFFERS_BYTES) != 0;
+    if (!is_known(arrival->type) || (!has_bytes && (telling->differs & TG_MPI_DIFFERS_TYPE) == 0))
+        return;
+    fputs(has_bytes ? " (" : " of ", stream);
+    tg_printable_write(stream, arrival->type);
+    fputs(has_bytes ? ")" : "", stream);
+}
 
 static struct tg_error *print_group(struct telling *telling, const struct tg_mpi_arrival *first)
 {
@@ -202,6 +251,9 @@ static struct tg_error *print_group(struct telling *telling, const struct tg_mpi
         fprintf(stream, " with root %" PRId64, first->root);
     if ((telling->differs & TG_MPI_DIFFERS_BYTES) != 0 && first->bytes != UINT64_MAX)
         fprintf(stream, " of %" PRIu64 " byte%s", first->bytes, first->bytes == 1 ? "" : "s");
+    print_type(stream, telling, first);
+    if ((telling->differs & TG_MPI_DIFFERS_OP) != 0 && is_known(first->op))
+        fprintf(stream, " with %s", strcmp(first->op, "own") == 0 ? "an operator of its own" : first->op);
     tg_words_moment(stream, draft->input, first->entered_ns);
     if (first->process != SIZE_MAX)
         tg_words_code(stream, draft->input, first->process, first->code);
@@ -223,11 +275,18 @@ static void note(struct tg_verdict_draft *draft, const struct tg_mpi_collective 
             .job = collective->job, .comm = collective->comm, .finding = draft->result->count - 1};
 }
 
+/* Whether nothing else differs: the calls match, and their results are wrong. */
+static bool is_confusion(const struct telling *telling)
+{
+    return (telling->differs & ~(unsigned)TG_MPI_CONFUSIONS) == 0;
+}
+
 static struct tg_error *tell(struct telling *telling)
 {
     struct tg_verdict_draft *draft = telling->draft;
     const struct tg_mpi_collective *collective = telling->collective;
-    const struct tg_mpi_arrival *odd = telling->first[0];
+    find_left(telling);
+    const struct tg_mpi_arrival *odd = telling->first[telling->has_left == SIZE_MAX ? 0 : telling->has_left];
     const struct tg_finding finding = {
         .kind = TG_FINDING_MISMATCH,
         .since_ns = collective->first_ns,
@@ -235,10 +294,12 @@ static struct tg_error *tell(struct telling *telling)
         .code = odd->code,
         .waiting = tg_arrivals_standing(telling->arrivals, telling->n, TG_MPI_WAITING),
         .missing = tg_arrivals_standing(telling->arrivals, telling->n, TG_MPI_MISSING),
-        .is_warning = draft->is_good_end};
+        .is_warning = draft->is_good_end || is_confusion(telling)};
     struct tg_error *error = NULL;
     fputs((telling->differs & TG_MPI_DIFFERS_PLACE) != 0 ? "collective calls out of step ("
-                                                         : "mismatched collective calls (",
+          : !is_confusion(telling)                       ? "mismatched collective calls ("
+          : (telling->differs & TG_MPI_DIFFERS_OP) != 0  ? "collective calls with different operators ("
+                                                         : "collective calls with different datatypes (",
           draft->stream);
     tg_words_collective(draft->stream, draft->input, collective);
     fputs("):", draft->stream);
@@ -253,7 +314,7 @@ static struct tg_error *tell(struct telling *telling)
         has_other_counts(telling, true);
     if (error == NULL)
         error = tg_verdict_add(draft, &finding);
-    if (error == NULL)
+    if (error == NULL && !is_confusion(telling))
         note(draft, collective);
     return error;
 }
@@ -309,7 +370,7 @@ static bool has_consequences(const struct tg_verdict_draft *draft, const struct 
     struct search search = {.of = collective};
     struct tg_error *error = tg_mpi_model_visit_collectives(draft->input->mpi, see_later, &search);
     if (error == NULL)
-        error = tg_mpi_model_visit_mismatches(draft->input->mpi, false, see_later, &search);
+        error = tg_mpi_model_visit_mismatches(draft->input->mpi, TG_MPI_MISTAKES, see_later, &search);
     tg_error_destroy(error);
     return search.is_found;
 }
@@ -328,10 +389,69 @@ static struct tg_error *find_misplaced(void *context, const struct tg_mpi_collec
     return tell(&telling);
 }
 
+/* ---- datatypes and operators */
+
+static struct tg_error *find_confusion(void *context, const struct tg_mpi_collective *collective,
+                                       const struct tg_mpi_arrival *arrivals, size_t n)
+{
+    struct telling telling = {.draft = context,
+                              .collective = collective,
+                              .arrivals = arrivals,
+                              .n = n,
+                              .differs = collective->differs & TG_MPI_CONFUSIONS};
+    size_t finding;
+    if ((collective->differs & TG_MPI_MISTAKES) != 0 ||
+        tg_verdict_is_out_of_step(context, collective->job, collective->comm, &finding))
+        return NULL;
+    find_groups(&telling);
+    return telling.n_groups < 2 ? NULL : tell(&telling);
+}
+
+/* "rank 1 received as MPI_DOUBLE in main (a.c:12) what rank 0 sent as MPI_INT in main (a.c:9), 3 times, ..." */
+static struct tg_error *tell_mistyped(struct tg_verdict_draft *draft, const struct tg_mpi_mistyped *mistyped)
+{
+    const struct tg_mpi_message *sent = &mistyped->sent, *receive = &mistyped->receive;
+    FILE *stream = draft->stream;
+    const struct tg_finding finding = {.kind = TG_FINDING_MISMATCH,
+                                       .since_ns = mistyped->time_ns,
+                                       .process = receive->process,
+                                       .code = receive->code,
+                                       .is_warning = true};
+    tg_words_process(stream, draft->input, receive->process);
+    fputs(" received as ", stream);
+    tg_printable_write(stream, receive->type);
+    tg_words_code(stream, draft->input, receive->process, receive->code);
+    fputs(" what ", stream);
+    tg_words_process(stream, draft->input, sent->process);
+    fputs(" sent as ", stream);
+    tg_printable_write(stream, sent->type);
+    tg_words_code(stream, draft->input, sent->process, sent->code);
+    if (sent->tag >= 0)
+        fprintf(stream, " (tag %" PRId64 ")", sent->tag);
+    if (mistyped->count > 1) {
+        fprintf(stream, ", %" PRIu64 " times, the first", mistyped->count);
+    }
+    tg_words_moment(stream, draft->input, mistyped->time_ns);
+    fputs(": the datatypes do not match.", stream);
+    tg_verdict_blame(draft, receive->process, receive->tid, receive->code);
+    tg_verdict_blame(draft, sent->process, sent->tid, sent->code);
+    return tg_verdict_add(draft, &finding);
+}
+
+struct tg_error *tg_verdict_find_confusions(struct tg_verdict_draft *draft)
+{
+    const struct tg_mpi_model *mpi = draft->input->mpi;
+    struct tg_error *error = tg_mpi_model_visit_mismatches(mpi, TG_MPI_CONFUSIONS, find_confusion, draft);
+    for (size_t i = 0; error == NULL && i < tg_mpi_model_mistyped_count(mpi); i++)
+        error = tell_mistyped(draft, tg_mpi_model_mistyped_at(mpi, i));
+    return error;
+}
+
 struct tg_error *tg_verdict_find_mismatches(struct tg_verdict_draft *draft)
 {
     const struct tg_mpi_model *mpi = draft->input->mpi;
     struct tg_error *error =
-        draft->is_good_end ? NULL : tg_mpi_model_visit_mismatches(mpi, true, find_misplaced, draft);
-    return error != NULL ? error : tg_mpi_model_visit_mismatches(mpi, false, find_mistake, draft);
+        draft->is_good_end ? NULL
+                           : tg_mpi_model_visit_mismatches(mpi, TG_MPI_DIFFERS_PLACE, find_misplaced, draft);
+    return error != NULL ? error : tg_mpi_model_visit_mismatches(mpi, TG_MPI_MISTAKES, find_mistake, draft);
 }

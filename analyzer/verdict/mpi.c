@@ -26,24 +26,32 @@ static bool is_of_interest(const struct tg_mpi_arrival *arrivals, size_t n)
 static bool is_at_rest(struct tg_verdict_draft *draft, const struct tg_mpi_collective *collective,
                        const struct tg_mpi_arrival *arrivals, size_t n)
 {
-    uint64_t lasted = 0;
+    uint64_t lasted = 0, first_ns = 0, busy_ns = 0;
     bool all_wait = true;
-    size_t mismatch;
+    size_t mismatch, first = SIZE_MAX;
     if (tg_verdict_is_out_of_step(draft, collective->job, collective->comm, &mismatch))
         return true;
     for (size_t i = 0; i < n; i++) {
         if (arrivals[i].standing == TG_MPI_MISSING) {
             if (arrivals[i].process < draft->n_processes &&
-                (tg_stillness_had_ended(&draft->stillness, arrivals[i].process) ||
+                (tg_verdict_is_gone(draft, arrivals[i].process) ||
                  tg_verdict_is_explained(draft, arrivals[i].process)))
                 return true;
-            all_wait = all_wait && tg_verdict_waits(draft, arrivals[i].process);
+            bool is_stuck = arrivals[i].process < draft->n_processes && draft->is_stuck[arrivals[i].process];
+            uint64_t step_ns = tg_verdict_last_step(draft, arrivals[i].process);
+            all_wait = all_wait && is_stuck;
+            busy_ns = !is_stuck && step_ns > busy_ns ? step_ns : busy_ns;
         }
         if (arrivals[i].standing != TG_MPI_WAITING || arrivals[i].process >= draft->n_processes)
             continue;
-        uint64_t own = tg_stillness_lasted(&draft->stillness, arrivals[i].process, arrivals[i].entered_ns);
-        lasted = own > lasted ? own : lasted;
+        if (first_ns == 0 || arrivals[i].entered_ns < first_ns) {
+            first_ns = arrivals[i].entered_ns;
+            first = arrivals[i].process;
+        }
     }
+    /* who is missing has done something meanwhile */
+    if (first != SIZE_MAX)
+        lasted = tg_stillness_lasted(&draft->stillness, first, busy_ns > first_ns ? busy_ns : first_ns);
     return all_wait ? tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI, lasted, 0)
                     : tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted);
 }
@@ -233,7 +241,9 @@ static struct tg_error *collect_collective(void *context, const struct tg_mpi_co
     struct tg_verdict_draft *draft = context;
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < n && draft->n_waits < TG_VERDICT_WAITS; i++) {
-        if (arrivals[i].standing != TG_MPI_WAITING || arrivals[i].process == SIZE_MAX)
+        if (arrivals[i].standing != TG_MPI_WAITING || arrivals[i].process == SIZE_MAX ||
+            strcmp(arrivals[i].name, "MPI_Finalize") ==
+                0) /* its work is done: it holds nobody up by waiting */
             continue;
         const struct tg_mpi_thread *thread =
             thread_in(draft->input, arrivals[i].process, collective, arrivals[i].name);

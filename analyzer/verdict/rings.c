@@ -57,19 +57,14 @@ static void print_wait(struct tg_verdict_draft *draft, const struct tg_verdict_w
 
 /* ---- who cannot go on */
 
-static bool is_gone(const struct tg_verdict_draft *draft, size_t process)
-{
-    const struct tg_mpi_process *mpi = tg_mpi_model_process(draft->input->mpi, process);
-    return tg_stillness_had_ended(&draft->stillness, process) || (mpi != NULL && mpi->finalized);
-}
-
 /* Whether PROCESS would stay stuck if the others that are marked as stuck did. */
 static bool stays_stuck(const struct tg_verdict_draft *draft, size_t process)
 {
     bool has_choice = false, is_free = false;
     for (const struct tg_verdict_wait *wait = next_of(draft, process, NULL); wait != NULL;
          wait = next_of(draft, process, wait)) {
-        bool is_hopeless = wait->is_firm && (draft->is_stuck[wait->to] || is_gone(draft, wait->to));
+        bool is_hopeless =
+            wait->is_firm && (draft->is_stuck[wait->to] || tg_verdict_is_gone(draft, wait->to));
         if (is_hopeless && !wait->is_choice)
             return true;
         has_choice |= wait->is_choice;
@@ -106,7 +101,33 @@ static void mark_stuck(struct tg_verdict_draft *draft)
     }
 }
 
+/* Whoever waits for one that is gone, or for one that does so. */
+static void mark_let_down(struct tg_verdict_draft *draft)
+{
+    for (bool has_changed = true; has_changed;) {
+        has_changed = false;
+        for (size_t i = 0; i < draft->n_waits; i++) {
+            const struct tg_verdict_wait *wait = &draft->waits[i];
+            if (draft->is_let_down[wait->from] || !wait->is_firm ||
+                (!draft->is_let_down[wait->to] && !tg_verdict_is_gone(draft, wait->to)))
+                continue;
+            draft->is_let_down[wait->from] = has_changed = true;
+        }
+    }
+}
+
 /* ---- rings */
+
+/* Whether the ring of N waits stands by itself. One of which a member would be content with another process, which
+ * is gone or waits for one that is, comes of that. */
+static bool is_cause(const struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
+                     size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ring[i]->is_choice && draft->is_let_down[ring[i]->from])
+            return false;
+    return true;
+}
 
 /* RING: N waits, each by the process that the wait before is for. */
 static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
@@ -192,6 +213,7 @@ struct tg_error *tg_verdict_find_rings(struct tg_verdict_draft *draft)
     if (draft->n_waits > 0)
         qsort(draft->waits, draft->n_waits, sizeof *draft->waits, compare_waits);
     mark_stuck(draft);
+    mark_let_down(draft);
     for (size_t i = 0, told = 0; error == NULL && told < MAX_RINGS && i < draft->n_waits; i++) {
         size_t ring;
         if (walk.is_done[draft->waits[i].from] || !draft->is_stuck[draft->waits[i].from])
@@ -199,9 +221,11 @@ struct tg_error *tg_verdict_find_rings(struct tg_verdict_draft *draft)
         follow(&walk, draft->waits[i].from, &ring);
         if (ring == SIZE_MAX)
             continue;
-        error = tell_ring(draft, walk.path + ring, walk.length - ring);
+        bool is_told = is_cause(draft, walk.path + ring, walk.length - ring);
+        if (is_told)
+            error = tell_ring(draft, walk.path + ring, walk.length - ring);
         leave_path(&walk);
-        told++;
+        told += is_told;
     }
     free(walk.path);
     free(walk.is_done);

@@ -56,10 +56,12 @@ static struct tg_error *find_starter(struct tg_verdict_draft *draft, size_t i)
     if (!starter->has_aborted && !badly)
         return NULL;
     FILE *stream = draft->stream;
-    const struct tg_finding finding = {.kind = TG_FINDING_STARTER,
-                                       .since_ns =
-                                           starter->has_aborted ? starter->aborted_ns : starter->ended_ns,
-                                       .process = starter->process};
+    const struct tg_finding finding = {
+        .kind = TG_FINDING_STARTER,
+        .since_ns = starter->has_aborted ? starter->aborted_ns : starter->ended_ns,
+        .process = starter->process,
+        .is_consequence = draft->stillness.was_asked && !starter->has_aborted &&
+                          starter->ended_ns >= draft->stillness.at_ns};
     fputs("the job launcher, ", stream);
     tg_words_process(stream, draft->input, starter->process);
     fputc(',', stream);

@@ -6,6 +6,8 @@ enum { MS = 1000000 };
 
 /* Whoever is asked to end takes some time for it, and so does a launcher with its ranks. */
 static const uint64_t ending_ns = UINT64_C(30000) * MS;
+/* From the first thread of a process to its last, when it exits. */
+static const uint64_t exit_ns = UINT64_C(100) * MS;
 /* A wait for somebody who may be computing: at least so long, and so many times the longest that ended. */
 static const uint64_t long_ns = UINT64_C(2000) * MS, long_times = 3;
 
@@ -31,6 +33,15 @@ static bool is_of_job(const struct tg_process_entry *entry)
     return false;
 }
 
+uint64_t tg_stillness_earliest_end(const struct tg_verdict_input *input, const struct tg_process_entry *entry)
+{
+    const struct tg_mpi_process *mpi = tg_mpi_model_process(input->mpi, entry->index);
+    bool is_early = entry->end == TG_PROCESS_EXITED && mpi != NULL && !mpi->finalized;
+    bool has_threads = entry->ending_ns != 0 && entry->ending_ns < entry->ended_ns &&
+                       entry->ended_ns - entry->ending_ns < exit_ns;
+    return is_early && has_threads ? entry->ending_ns : entry->ended_ns;
+}
+
 /* When ENTRY ended as no process of a job that goes on does; 0: it did not. */
 static uint64_t bad_end_of(const struct tg_verdict_input *input, const struct tg_process_entry *entry)
 {
@@ -40,7 +51,7 @@ static uint64_t bad_end_of(const struct tg_verdict_input *input, const struct tg
     bool is_early = mpi != NULL && entry->rank >= 0 && !mpi->finalized;
     if (entry->end == TG_PROCESS_KILLED ||
         (entry->end == TG_PROCESS_EXITED && (entry->status != 0 || is_early)))
-        return entry->ended_ns;
+        return tg_stillness_earliest_end(input, entry);
     return 0;
 }
 

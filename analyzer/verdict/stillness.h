@@ -37,6 +37,11 @@ struct tg_stillness {
 /* INPUT is kept. */
 void tg_stillness_measure(const struct tg_verdict_input *input, struct tg_stillness *stillness);
 
+/* When ENTRY, which has ended, may have begun to. A rank that goes without MPI_Finalize closes its sockets first: its
+ * launcher sees that, and kills the others, before the rank is gone. */
+uint64_t tg_stillness_earliest_end(const struct tg_verdict_input *input,
+                                   const struct tg_process_entry *entry);
+
 /* Whether PROCESS had ended by then: nobody need wait for it any more. */
 bool tg_stillness_had_ended(const struct tg_stillness *stillness, size_t process);
 

@@ -33,13 +33,16 @@ void tg_verdict_deinit(struct tg_verdict *result)
 /* Causes before what comes of them. */
 static int order_of(const struct tg_finding *finding)
 {
+    if (finding->is_warning)
+        return finding->kind == TG_FINDING_HEAP ? 6 : 5;
     switch (finding->kind) {
     case TG_FINDING_HEAP:
-        return finding->is_warning ? 6 : -1;
+        return -1;
     case TG_FINDING_CRASH:
+    case TG_FINDING_STARTER:
+        return finding->is_consequence ? 5 : 0;
     case TG_FINDING_KILL:
     case TG_FINDING_EARLY_EXIT:
-    case TG_FINDING_STARTER:
     case TG_FINDING_ERROR:
     case TG_FINDING_MISMATCH:
     case TG_FINDING_STOPPED:
@@ -53,6 +56,9 @@ static int order_of(const struct tg_finding *finding)
     case TG_FINDING_SEND:
     case TG_FINDING_RECEIVE:
         return finding->is_consequence ? 4 : 2;
+    case TG_FINDING_UNRECEIVED:
+    case TG_FINDING_INCOMPLETE:
+        return 5;
     case TG_FINDING_INTERRUPTED:
         return 6;
     case TG_FINDING_COLLECTIVE:
@@ -85,11 +91,12 @@ static struct tg_error *create(struct tg_verdict_draft *draft)
     tg_stillness_measure(draft->input, &draft->stillness);
     draft->is_waiting = calloc(draft->n_processes + 1, sizeof *draft->is_waiting);
     draft->is_stuck = calloc(draft->n_processes + 1, sizeof *draft->is_stuck);
+    draft->is_let_down = calloc(draft->n_processes + 1, sizeof *draft->is_let_down);
     draft->explained_by = calloc(draft->n_processes + 1, sizeof *draft->explained_by);
     draft->ring_of = calloc(draft->n_processes + 1, sizeof *draft->ring_of);
     draft->stream = open_memstream(&draft->text, &draft->size);
-    if (draft->is_waiting == NULL || draft->is_stuck == NULL || draft->explained_by == NULL ||
-        draft->ring_of == NULL || draft->stream == NULL)
+    if (draft->is_waiting == NULL || draft->is_stuck == NULL || draft->is_let_down == NULL ||
+        draft->explained_by == NULL || draft->ring_of == NULL || draft->stream == NULL)
         return tg_error_no_memory();
     for (size_t i = 0; i < draft->n_processes; i++)
         draft->explained_by[i] = draft->ring_of[i] = SIZE_MAX;
@@ -104,6 +111,7 @@ static void destroy(struct tg_verdict_draft *draft)
     tg_mpi_matching_deinit(&draft->matching);
     free(draft->halves);
     free(draft->is_stuck);
+    free(draft->is_let_down);
     free(draft->waits);
     free(draft->is_waiting);
     free(draft->explained_by);
@@ -151,12 +159,21 @@ static const struct {
     struct tg_error *(*find)(struct tg_verdict_draft *draft);
     bool is_for_good_ends;
 } searches[] = {
-    {tg_verdict_collect_waits, false}, {tg_verdict_find_heap_errors, true}, {tg_verdict_find_errors, true},
-    {tg_verdict_find_ends, false},     {tg_verdict_find_stops, false},
-    {tg_verdict_find_starters, false}, {tg_verdict_find_mismatches, true},
-    {tg_verdict_find_rings, false},    {tg_verdict_find_openmp, false},
-    {tg_verdict_find_mpi, false},      {tell_busy, false},
-    {tg_verdict_find_request, false},  {tg_verdict_find_interruption, false},
+    {tg_verdict_collect_waits, false},
+    {tg_verdict_find_heap_errors, true},
+    {tg_verdict_find_errors, true},
+    {tg_verdict_find_ends, false},
+    {tg_verdict_find_stops, false},
+    {tg_verdict_find_starters, false},
+    {tg_verdict_find_mismatches, true},
+    {tg_verdict_find_confusions, true},
+    {tg_verdict_find_leftovers, true},
+    {tg_verdict_find_rings, false},
+    {tg_verdict_find_openmp, false},
+    {tg_verdict_find_mpi, false},
+    {tell_busy, false},
+    {tg_verdict_find_request, false},
+    {tg_verdict_find_interruption, false},
 };
 
 struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result)

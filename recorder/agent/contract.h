@@ -28,7 +28,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      4
+#define TG_AGENT_PROTOCOL      5
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -197,7 +197,8 @@ enum {
 /* Kinds of record: symbol, smallest number of arguments, what they are. STRING and LIST stand last: a list is
  * its count and then its items. "place(x)" is one word: bits 0-47 the code address behind the call (0
  * unknown), 48-55 enum tg_omp_seen, 56-63 the enum x. All enums tg_omp_*, tg_mpi_* and tg_library_* are those
- * of format/event/event.h, "call" of MPI is enum tg_mpi_call of recorder/agent/mpi/calls.h. */
+ * of format/event/event.h, "call" of MPI is enum tg_mpi_call of recorder/agent/mpi/calls.h;
+ * what else is in MPI_ENTER's first word is in recorder/agent/mpi/types.h. */
 #define TG_AGENT_RECORDS(X)                                                                                   \
     X(PAD, 0)             /* up to the end of the data; its words field counts */                             \
     X(THREAD, 1)          /* tid: what follows in this ring is of this thread, outside of all teams */        \
@@ -229,7 +230,7 @@ enum {
     X(OMP_TASK_END, 2)       /* place(tg_omp_task_end), task */                                               \
     X(OMP_CANCEL, 2)         /* place(tg_omp_cancel_construct), activated */                                  \
     X(MPI_COMM, 7)           /* comm, parent, handle, origin, rank, size, LIST of world rank */               \
-    X(MPI_ENTER, 8)          /* call, comm, instance, peer, tag, root, bytes, code */                         \
+    X(MPI_ENTER, 8)          /* call with types, comm, instance, peer, tag, root, bytes, code */              \
     X(MPI_ENTER_REQUEST, 9)  /* as MPI_ENTER, request */                                                      \
     X(MPI_ENTER_BOTH, 11)    /* as MPI_ENTER, 1, source, tag of the source */                                 \
     X(MPI_REQUESTS, 1)       /* LIST of request */                                                            \

@@ -15,6 +15,7 @@
 #include "recorder/engine/stop.h"
 #include "recorder/engine/wake.h"
 #include "recorder/engine/watch.h"
+#include "recorder/process/proc_status.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,15 +41,28 @@ static uint64_t pc_of(const struct tg_tracee *tracee)
     return ptrace(PTRACE_GETREGS, tracee->thread.tid, NULL, &registers) == 0 ? registers.rip : 0;
 }
 
+/* Whether SIGNAL ends TRACEE's process, or stops it: it has no handler, and is not ignored. Also those that ask for an
+ * end, whatever follows. */
+static bool is_of_interest(const struct tg_tracee *tracee, int signal)
+{
+    if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT || signal == SIGSTOP)
+        return true;
+    if (signal == SIGCHLD || signal == SIGCONT || signal == SIGURG || signal == SIGWINCH)
+        return false;
+    uint64_t ignored, caught;
+    return tg_proc_status_signals(tracee->thread.tid, &ignored, &caught) &&
+           ((ignored | caught) >> (signal - 1) & 1) == 0;
+}
+
 /* The program that sent a signal which ends or stops others, "" not known: it may be gone by the time somebody
  * asks. */
-static void name_sender(const siginfo_t *info, int signal, char *name, size_t size)
+static void name_sender(const struct tg_tracee *tracee, const siginfo_t *info, int signal, char *name,
+                        size_t size)
 {
     char path[32];
-    bool is_of_interest =
-        signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT || signal == SIGSTOP;
     *name = '\0';
-    if (!is_of_interest || info->si_code > 0 || info->si_code == SI_TIMER || info->si_pid <= 0)
+    if (info->si_code > 0 || info->si_code == SI_TIMER || info->si_pid <= 0 ||
+        info->si_pid == tracee->thread.process->pid || !is_of_interest(tracee, signal))
         return;
     snprintf(path, sizeof path, "/proc/%d/comm", (int)info->si_pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -62,7 +76,7 @@ static void name_sender(const siginfo_t *info, int signal, char *name, size_t si
 static void on_program_signal(struct tg_tracee *tracee, const siginfo_t *info, int signal)
 {
     char sender[32];
-    name_sender(info, signal, sender, sizeof sender);
+    name_sender(tracee, info, signal, sender, sizeof sender);
     struct tg_event event = {
         .kind = TG_EVENT_SIGNAL,
         .signal = {.signal = signal,

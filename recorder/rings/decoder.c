@@ -3,6 +3,7 @@
 #include "format/base/hash.h"
 #include "recorder/agent/deep_bind.h"
 #include "recorder/agent/mpi/calls.h"
+#include "recorder/agent/mpi/types.h"
 #include "recorder/rings/heap_records.h"
 #include "recorder/rings/library_records.h"
 #include "recorder/rings/team_table.h"
@@ -86,6 +87,27 @@ static const char *mpi_name(uint64_t call)
     return call < TG_MPI_CALL_COUNT ? names[call] : "MPI_?";
 }
 
+static const char *mpi_type_name(uint64_t type)
+{
+    static const char *const names[TG_MPI_TYPE_COUNT_] = {
+#define X(symbol, name) [TG_MPI_TYPE_##symbol] = "MPI_" name,
+        TG_MPI_TYPES(X)
+#undef X
+    };
+    return type > 0 && type < TG_MPI_TYPE_COUNT_ ? names[type] : "";
+}
+
+static const char *mpi_op_name(uint64_t op)
+{
+    static const char *const names[TG_MPI_OP_COUNT_] = {
+#define X(symbol, name) [TG_MPI_OP_##symbol] = "MPI_" name,
+        TG_MPI_OPS(X)
+#undef X
+            [TG_MPI_OP_OWN] = "own",
+    };
+    return op > 0 && op < TG_MPI_OP_COUNT_ ? names[op] : "";
+}
+
 static const struct tg_team_table no_table;
 static const struct tg_team_stack no_stack;
 
@@ -104,11 +126,11 @@ static struct tg_team find_team(const struct record *record)
 
 /* ---- events whose members are words of the record, or parts of them */
 
-enum { ARGUMENT = 2, MAX_PARTS = 12 }; /* the word of the first argument; parts of a record with an END */
+enum { ARGUMENT = 2, MAX_PARTS = 16 }; /* the word of the first argument; parts of a record with an END */
 
 /* One member of the event, and the words that it comes from. */
 struct part {
-    enum { END, BITS, FLAG, STRING, STRING_BEHIND, MPI_NAME, LIST, PLACE } from;
+    enum { END, BITS, FLAG, STRING, STRING_BEHIND, MPI_NAME, MPI_TYPE, MPI_OP, LIST, PLACE } from;
     unsigned char word;
     unsigned char left, right; /* BITS: shifts of the word, one after the other */
     unsigned short member;     /* offset in struct tg_event */
@@ -139,6 +161,10 @@ struct part {
     {                                                                                                        \
         MPI_NAME, ARGUMENT + (argument), 0, 0, AT(at), 0, 0                                                  \
     }
+#define CALL_PART(what, at, low, n_bits)                                                                     \
+    {                                                                                                        \
+        what, ARGUMENT, 64 - (low) - (n_bits), 64 - (n_bits), AT(at), 0, 0                                   \
+    }
 #define ITEMS(at, argument, item)                                                                            \
     {                                                                                                        \
         LIST, ARGUMENT + (argument), 0, 0, AT(at), 0, sizeof(item) / sizeof(uint64_t)                        \
@@ -150,9 +176,13 @@ struct part {
 
 /* What the three forms of an entry have in common. */
 #define MPI_ENTER_PARTS                                                                                      \
-    CALL(mpi_enter.call, 0), WHOLE(mpi_enter.comm, 1), WHOLE(mpi_enter.instance, 2),                         \
-        WHOLE(mpi_enter.peer, 3), WHOLE(mpi_enter.tag, 4), WHOLE(mpi_enter.root, 5),                         \
-        WHOLE(mpi_enter.bytes, 6), SOME(mpi_enter.code, 7, 0, TG_AGENT_SEEN_SHIFT)
+    CALL_PART(MPI_NAME, mpi_enter.call, 0, TG_MPI_CALL_BITS),                                                \
+        CALL_PART(MPI_OP, mpi_enter.op, TG_MPI_CALL_OP_SHIFT, TG_MPI_TYPE_BITS),                             \
+        CALL_PART(MPI_TYPE, mpi_enter.type, TG_MPI_CALL_TYPE_SHIFT, TG_MPI_TYPE_BITS),                       \
+        CALL_PART(MPI_TYPE, mpi_enter.from_type, TG_MPI_CALL_FROM_TYPE_SHIFT, TG_MPI_TYPE_BITS),             \
+        WHOLE(mpi_enter.comm, 1), WHOLE(mpi_enter.instance, 2), WHOLE(mpi_enter.peer, 3),                    \
+        WHOLE(mpi_enter.tag, 4), WHOLE(mpi_enter.root, 5), WHOLE(mpi_enter.bytes, 6),                        \
+        SOME(mpi_enter.code, 7, 0, TG_AGENT_SEEN_SHIFT)
 
 /* The event that a record of each kind becomes; kind 0: none, or by decode_other. */
 static const struct {
@@ -298,7 +328,15 @@ static void put_part(struct record *record, const struct part *part)
         PUT(part->member, text);
         break;
     case MPI_NAME:
-        text = mpi_name(word);
+        text = mpi_name(word << part->left >> part->right);
+        PUT(part->member, text);
+        break;
+    case MPI_TYPE:
+        text = mpi_type_name(word << part->left >> part->right);
+        PUT(part->member, text);
+        break;
+    case MPI_OP:
+        text = mpi_op_name(word << part->left >> part->right);
         PUT(part->member, text);
         break;
     case LIST: {

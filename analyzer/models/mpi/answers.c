@@ -96,14 +96,13 @@ struct tg_error *tg_mpi_model_visit_collectives(
 }
 
 struct tg_error *tg_mpi_model_visit_mismatches(
-    const struct tg_mpi_model *model, bool is_misplaced,
+    const struct tg_mpi_model *model, unsigned sought,
     struct tg_error *(*visit)(void *context, const struct tg_mpi_collective *collective,
                               const struct tg_mpi_arrival *arrivals, size_t n_arrivals),
     void *context)
 {
     const struct tg_mpi_collective_entry *first[TG_MPI_MAX_KEPT_COLLECTIVES];
-    size_t n =
-        tg_mpi_collectives_first(&model->collectives, is_misplaced, first, TG_MPI_MAX_KEPT_COLLECTIVES);
+    size_t n = tg_mpi_collectives_first(&model->collectives, sought, first, TG_MPI_MAX_KEPT_COLLECTIVES);
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < n; i++)
         error = visit_entry(model, first[i], visit, context);
@@ -141,6 +140,16 @@ const struct tg_mpi_fault *tg_mpi_model_fault_at(const struct tg_mpi_model *mode
 uint64_t tg_mpi_model_faults(const struct tg_mpi_model *model)
 {
     return model->all_faults;
+}
+
+size_t tg_mpi_model_mistyped_count(const struct tg_mpi_model *model)
+{
+    return model->n_mistyped;
+}
+
+const struct tg_mpi_mistyped *tg_mpi_model_mistyped_at(const struct tg_mpi_model *model, size_t i)
+{
+    return &model->mistyped[i];
 }
 
 struct tg_error *tg_mpi_model_visit_sends(const struct tg_mpi_model *model,
@@ -184,6 +193,14 @@ struct tg_error *tg_mpi_model_visit_receives(const struct tg_mpi_model *model,
 {
     struct tg_error *error = visit_blocked(model, false, visit, context);
     return error != NULL ? error : tg_mpi_messages_visit_requests(model->messages, visit, context);
+}
+
+struct tg_error *tg_mpi_model_visit_requests(const struct tg_mpi_model *model,
+                                             struct tg_error *(*visit)(void *context,
+                                                                       const struct tg_mpi_message *message),
+                                             void *context)
+{
+    return tg_mpi_messages_visit_active(model->messages, visit, context);
 }
 
 struct tg_error *tg_mpi_model_visit_probes(const struct tg_mpi_model *model,

@@ -124,6 +124,14 @@ enum tg_mpi_sharing tg_mpi_call_sharing(const char *name)
     return TG_MPI_BYTES_OWN;
 }
 
+bool tg_mpi_call_has_one_type(const char *name)
+{
+    bool is_started, is_persistent;
+    const struct role_name *found = parse(name, &is_started, &is_persistent);
+    return found->role == TG_MPI_COLLECTIVE && strcmp(found->name, "Alltoallw") != 0 &&
+           strncmp(found->name, "Neighbor_", 9) != 0;
+}
+
 bool tg_mpi_call_is_same(const char *x, const char *y)
 {
     size_t length = strlen(x), other = strlen(y);

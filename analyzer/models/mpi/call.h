@@ -30,6 +30,9 @@ enum tg_mpi_sharing {
 };
 enum tg_mpi_sharing tg_mpi_call_sharing(const char *name);
 
+/* Whether all processes of a collective NAME send elements of one datatype. */
+bool tg_mpi_call_has_one_type(const char *name);
+
 /* Whether two processes may call X and Y for one collective: the same function, or its form with large counts. */
 bool tg_mpi_call_is_same(const char *x, const char *y);
 
@@ -43,9 +46,10 @@ struct tg_mpi_call {
     uint64_t bytes;
     uint64_t code;
     uint64_t since_ns;
-    uint64_t request;       /* that it waits for, tests or starts; 0 none, several, or not known */
-    bool receives;          /* of MPI_Sendrecv and the like: the next two are known */
-    int64_t from, from_tag; /* of its receive, as PEER and TAG */
+    uint64_t request;                  /* that it waits for, tests or starts; 0 none, several, or not known */
+    bool receives;                     /* of MPI_Sendrecv and the like: the next two are known */
+    int64_t from, from_tag;            /* of its receive, as PEER and TAG */
+    const char *type, *from_type, *op; /* as in mpi_enter; the model's; NULL or "" not known */
 };
 
 #endif

@@ -1,5 +1,6 @@
 #include "analyzer/models/mpi/collectives.h"
 
+#include "analyzer/models/mpi/types.h"
 #include "format/base/array.h"
 #include "format/base/hash.h"
 
@@ -19,8 +20,9 @@ void tg_mpi_collectives_deinit(struct tg_mpi_collectives *collectives)
         HASH_DEL(collectives->entries, entry);
         destroy(entry);
     }
-    struct tg_mpi_collective_entry **const kept[] = {&collectives->mistaken, &collectives->misplaced};
-    for (size_t i = 0; i < 2; i++)
+    struct tg_mpi_collective_entry **const kept[] = {&collectives->mistaken, &collectives->confused,
+                                                     &collectives->misplaced};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         HASH_ITER (hh_kept, *kept[i], entry, next) {
             HASH_DELETE(hh_kept, *kept[i], entry);
             destroy(entry);
@@ -31,9 +33,14 @@ void tg_mpi_collectives_deinit(struct tg_mpi_collectives *collectives)
 
 enum { COMM_KEY_BYTES = offsetof(struct tg_mpi_collective_key, instance) }; /* job and communicator */
 
-static bool is_mistaken(const struct tg_mpi_collective_entry *entry)
+/* Where ENTRY, which differs, is kept. */
+static struct tg_mpi_collective_entry **list_of(struct tg_mpi_collectives *collectives,
+                                                const struct tg_mpi_collective_entry *entry)
 {
-    return (entry->public.differs & TG_MPI_MISTAKES) != 0;
+    if ((entry->public.differs & TG_MPI_MISTAKES) != 0)
+        return &collectives->mistaken;
+    return (entry->public.differs & TG_MPI_CONFUSIONS) != 0 ? &collectives->confused
+                                                            : &collectives->misplaced;
 }
 
 /* Makes ENTRY, which differs, the first of its communicator in KEPT; false: there is an earlier one, or no room. */
@@ -73,7 +80,7 @@ static void drop(struct tg_mpi_collectives *collectives, struct tg_mpi_collectiv
     HASH_DEL(collectives->entries, entry);
     if (entry->public.differs != 0) {
         note_ranks(entry, comm);
-        if (keep(is_mistaken(entry) ? &collectives->mistaken : &collectives->misplaced, entry))
+        if (keep(list_of(collectives, entry), entry))
             return;
     }
     destroy(entry);
@@ -150,6 +157,11 @@ static uint64_t common_bytes(const struct tg_mpi_comm *comm, size_t process, con
     return rank == call->root ? call->bytes / (uint64_t)comm->size : call->bytes;
 }
 
+static bool is_known(const char *name)
+{
+    return name != NULL && *name != '\0';
+}
+
 /* What COMER says otherwise than FIRST. */
 static unsigned difference(const struct tg_mpi_comer *comer, const struct tg_mpi_comer *first)
 {
@@ -160,6 +172,10 @@ static unsigned difference(const struct tg_mpi_comer *comer, const struct tg_mpi
         differs |= TG_MPI_DIFFERS_ROOT;
     if (comer->bytes != first->bytes && comer->bytes != UINT64_MAX && first->bytes != UINT64_MAX)
         differs |= TG_MPI_DIFFERS_BYTES;
+    if (!tg_mpi_types_match(comer->type, first->type))
+        differs |= TG_MPI_DIFFERS_TYPE;
+    if (is_known(comer->op) && is_known(first->op) && strcmp(comer->op, first->op) != 0)
+        differs |= TG_MPI_DIFFERS_OP;
     return differs;
 }
 
@@ -188,6 +204,8 @@ struct tg_error *tg_mpi_collectives_enter(struct tg_mpi_collectives *collectives
                                    .name = call->name,
                                    .root = call->root,
                                    .bytes = common_bytes(comm, process, call),
+                                   .type = tg_mpi_call_has_one_type(call->name) ? call->type : NULL,
+                                   .op = call->op,
                                    .nth = nth,
                                    .comm_rank = tg_mpi_comm_rank_of(comm, process), /* it may free COMM */
                                    .world_rank = -1};
@@ -232,11 +250,6 @@ void tg_mpi_collectives_leave(struct tg_mpi_collectives *collectives, const char
 
 /* ---- the first that differ */
 
-static bool is_sought(const struct tg_mpi_collective_entry *entry, bool is_misplaced)
-{
-    return is_misplaced ? (entry->public.differs & TG_MPI_DIFFERS_PLACE) != 0 : is_mistaken(entry);
-}
-
 /* Adds ENTRY to the N that were found, in place of a later one of its communicator; returns how many there are. */
 static size_t add_first(const struct tg_mpi_collective_entry *entry,
                         const struct tg_mpi_collective_entry **first, size_t n, size_t most)
@@ -253,19 +266,20 @@ static size_t add_first(const struct tg_mpi_collective_entry *entry,
     return n;
 }
 
-size_t tg_mpi_collectives_first(const struct tg_mpi_collectives *collectives, bool is_misplaced,
+size_t tg_mpi_collectives_first(const struct tg_mpi_collectives *collectives, unsigned sought,
                                 const struct tg_mpi_collective_entry **first, size_t most)
 {
-    const struct tg_mpi_collective_entry *const kept[] = {collectives->mistaken, collectives->misplaced};
+    const struct tg_mpi_collective_entry *const kept[] = {collectives->mistaken, collectives->confused,
+                                                          collectives->misplaced};
     size_t n = 0;
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         for (const struct tg_mpi_collective_entry *entry = kept[i]; entry != NULL;
              entry = entry->hh_kept.next)
-            if (is_sought(entry, is_misplaced))
+            if ((entry->public.differs & sought) != 0)
                 n = add_first(entry, first, n, most);
     for (const struct tg_mpi_collective_entry *entry = collectives->entries; entry != NULL;
          entry = entry->hh.next)
-        if (is_sought(entry, is_misplaced))
+        if ((entry->public.differs & sought) != 0)
             n = add_first(entry, first, n, most);
     return n;
 }
@@ -320,6 +334,8 @@ struct tg_error *tg_mpi_collectives_copy(const struct tg_mpi_collectives *from, 
     }
     if (error == NULL)
         error = copy_kept(from->mistaken, &to->mistaken);
+    if (error == NULL)
+        error = copy_kept(from->confused, &to->confused);
     return error != NULL ? error : copy_kept(from->misplaced, &to->misplaced);
 }
 
@@ -340,6 +356,8 @@ static struct tg_mpi_arrival arrival_of(const struct tg_mpi_comm *comm, const st
         .name = comer->name,
         .root = comer->root,
         .bytes = comer->bytes,
+        .type = comer->type,
+        .op = comer->op,
         .nth = comer->nth,
     };
 }

@@ -21,6 +21,7 @@ struct tg_mpi_comer {
     const char *name;
     int64_t root;
     uint64_t bytes, nth;           /* as in struct tg_mpi_arrival */
+    const char *type, *op;         /* likewise */
     int64_t comm_rank, world_rank; /* -1: as the communicator says, while it is there */
 };
 
@@ -36,8 +37,8 @@ struct tg_mpi_collective_entry {
 struct tg_mpi_collectives {
     struct tg_mpi_collective_entry *entries; /* the oldest first along hh.next */
     /* Of those that are over and whose calls differed the first of each communicator, along hh_kept.next: in
-     * mistakes, and in places alone. */
-    struct tg_mpi_collective_entry *mistaken, *misplaced;
+     * mistakes, else in datatypes or operators, else in places alone. */
+    struct tg_mpi_collective_entry *mistaken, *confused, *misplaced;
 };
 
 void tg_mpi_collectives_deinit(struct tg_mpi_collectives *collectives);
@@ -61,9 +62,9 @@ void tg_mpi_collectives_leave(struct tg_mpi_collectives *collectives, const char
                               struct tg_mpi_comm *comm, size_t process, const struct tg_mpi_call *call,
                               uint64_t time_ns);
 
-/* The first collective of each communicator in which the calls made a mistake, under way or over; or with
- * IS_MISPLACED, in which they broke the order of places. N at most MOST; returns N. */
-size_t tg_mpi_collectives_first(const struct tg_mpi_collectives *collectives, bool is_misplaced,
+/* The first collective of each communicator in which the calls differed in one of SOUGHT (enum tg_mpi_difference), under
+ * way or over. N at most MOST; returns N. */
+size_t tg_mpi_collectives_first(const struct tg_mpi_collectives *collectives, unsigned sought,
                                 const struct tg_mpi_collective_entry **first, size_t most);
 
 /* One for every rank of COMM if its size is known (NULL: unknown), else for those that came; *COUNT of them,

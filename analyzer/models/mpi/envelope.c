@@ -19,9 +19,11 @@ struct tg_mpi_message tg_mpi_message_of(const struct tg_mpi_comms *comms,
     enum { NOT_KNOWN = -3 };
     const struct tg_mpi_call *call = &thread->call;
     int64_t own = tg_mpi_own_rank(comms, process, call->comm), source = call->peer, tag = call->tag;
+    const char *type = call->type;
     if (!is_send && tg_mpi_call_role(call->name, NULL, NULL) == TG_MPI_SEND_RECEIVE) {
         source = call->receives ? call->from : NOT_KNOWN;
         tag = call->receives ? call->from_tag : -1;
+        type = call->from_type;
     }
     return (struct tg_mpi_message){
         .job = process->job,
@@ -30,6 +32,7 @@ struct tg_mpi_message tg_mpi_message_of(const struct tg_mpi_comms *comms,
         .destination = is_send ? call->peer : own,
         .tag = is_send ? call->tag : tag,
         .bytes = call->bytes,
+        .type = type,
         .process = process->process,
         .tid = thread->tid,
         .name = call->name,

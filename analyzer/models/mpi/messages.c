@@ -112,18 +112,22 @@ static struct flow *get_flow(struct tg_mpi_messages *messages, const struct flow
     return NULL;
 }
 
-/* Takes the oldest of FLOW out, and FLOW with its last. */
-static void take_first(struct tg_mpi_messages *messages, struct flow *flow)
+/* Takes SENT out of FLOW, and FLOW with its last. */
+static void take(struct tg_mpi_messages *messages, struct flow *flow, struct sent *sent)
 {
-    struct sent *oldest = flow->first;
-    DL_DELETE(messages->sends, oldest);
-    DL_DELETE2(flow->first, oldest, like_prev, like_next);
-    free(oldest);
+    DL_DELETE(messages->sends, sent);
+    DL_DELETE2(flow->first, sent, like_prev, like_next);
+    free(sent);
     messages->kept--;
     if (flow->first == NULL) {
         HASH_DEL(messages->flows, flow);
         free(flow);
     }
+}
+
+static void take_first(struct tg_mpi_messages *messages, struct flow *flow)
+{
+    take(messages, flow, flow->first);
 }
 
 static void drop_request(struct tg_mpi_messages *messages, struct request *request)
@@ -176,6 +180,17 @@ bool tg_mpi_messages_take_send(struct tg_mpi_messages *messages, const struct tg
     *sent = flow->first->message;
     take_first(messages, flow);
     return true;
+}
+
+void tg_mpi_messages_cancel_send(struct tg_mpi_messages *messages, const struct tg_mpi_message *sent)
+{
+    const struct flow_key key = key_of(sent);
+    struct flow *flow = find_flow(messages, &key);
+    for (struct sent *at = flow == NULL ? NULL : flow->first; at != NULL; at = at->like_next)
+        if (at->message.id == sent->id) {
+            take(messages, flow, at);
+            return;
+        }
 }
 
 bool tg_mpi_messages_find_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive,
@@ -254,7 +269,7 @@ struct tg_error *tg_mpi_messages_start(struct tg_mpi_messages *messages, size_t 
     found->message.since_ns = time_ns;
     if (found->use != TG_MPI_REQUEST_SENDS || found->message.destination < 0)
         return NULL;
-    return tg_mpi_messages_add_send(messages, &found->message);
+    return tg_mpi_messages_add_send(messages, &found->message); /* which gives it a new id */
 }
 
 const struct tg_mpi_message *tg_mpi_messages_request(const struct tg_mpi_messages *messages, size_t process,
@@ -278,12 +293,11 @@ bool tg_mpi_messages_complete(struct tg_mpi_messages *messages, size_t process, 
     struct request *found = find_request(messages, process, request);
     if (found == NULL)
         return false;
-    bool is_receive = found->use == TG_MPI_REQUEST_RECEIVES;
     *posted = found->message;
     found->is_active = false;
     if (!found->persistent)
         tg_mpi_messages_drop_request(messages, process, request);
-    return is_receive;
+    return true;
 }
 
 bool tg_mpi_messages_find_truncated(const struct tg_mpi_messages *messages, size_t process, uint64_t request,
@@ -354,6 +368,17 @@ struct tg_error *tg_mpi_messages_visit_requests(const struct tg_mpi_messages *me
     for (const struct request *request = messages->requests; error == NULL && request != NULL;
          request = request->hh.next)
         if (request->is_active && request->use == TG_MPI_REQUEST_RECEIVES)
+            error = visit(context, &request->message);
+    return error;
+}
+
+struct tg_error *tg_mpi_messages_visit_active(const struct tg_mpi_messages *messages,
+                                              tg_mpi_messages_visit *visit, void *context)
+{
+    struct tg_error *error = NULL;
+    for (const struct request *request = messages->requests; error == NULL && request != NULL;
+         request = request->hh.next)
+        if (request->is_active)
             error = visit(context, &request->message);
     return error;
 }

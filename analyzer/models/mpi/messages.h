@@ -21,6 +21,9 @@ struct tg_error *tg_mpi_messages_add_send(struct tg_mpi_messages *messages, stru
 bool tg_mpi_messages_take_send(struct tg_mpi_messages *messages, const struct tg_mpi_message *pattern,
                                struct tg_mpi_message *sent);
 
+/* Takes out the one with ID: it was cancelled. */
+void tg_mpi_messages_cancel_send(struct tg_mpi_messages *messages, const struct tg_mpi_message *sent);
+
 /* Whether a message on its way is one that RECEIVE, with its any source and any tag, would take. */
 bool tg_mpi_messages_has_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive);
 
@@ -48,7 +51,7 @@ struct tg_error *tg_mpi_messages_start(struct tg_mpi_messages *messages, size_t 
 /* The send (with an id) or receive that PROCESS's REQUEST is, where it is under way; NULL not known. */
 const struct tg_mpi_message *tg_mpi_messages_request(const struct tg_mpi_messages *messages, size_t process,
                                                      uint64_t request);
-/* PROCESS's REQUEST is complete; false: it is no receive that is known. */
+/* PROCESS's REQUEST is complete: it was POSTED. False: it is not known. */
 bool tg_mpi_messages_complete(struct tg_mpi_messages *messages, size_t process, uint64_t request,
                               struct tg_mpi_message *posted);
 void tg_mpi_messages_drop_request(struct tg_mpi_messages *messages, size_t process, uint64_t request);
@@ -61,5 +64,8 @@ struct tg_error *tg_mpi_messages_visit_sends(const struct tg_mpi_messages *messa
 /* Receives; persistent ones where they were started. */
 struct tg_error *tg_mpi_messages_visit_requests(const struct tg_mpi_messages *messages,
                                                 tg_mpi_messages_visit *visit, void *context);
+/* Sends as well. */
+struct tg_error *tg_mpi_messages_visit_active(const struct tg_mpi_messages *messages,
+                                              tg_mpi_messages_visit *visit, void *context);
 
 #endif

@@ -1,5 +1,6 @@
 #include "analyzer/models/mpi/envelope.h"
 #include "analyzer/models/mpi/model_internal.h"
+#include "analyzer/models/mpi/types.h"
 #include "format/base/array.h"
 
 #include <stdlib.h>
@@ -32,6 +33,7 @@ void tg_mpi_model_destroy(struct tg_mpi_model *model)
     tg_mpi_comms_deinit(&model->comms);
     tg_mpi_callers_deinit(&model->callers);
     free(model->faults);
+    free(model->mistyped);
     tg_mpi_messages_destroy(model->messages);
     tg_string_pool_deinit(&model->names);
     free(model);
@@ -69,19 +71,44 @@ static struct tg_error *take_comm_name(struct tg_mpi_model *model, const struct 
 
 /* ---- messages */
 
+/* SENT has arrived as RECEIVE, whose datatype may not be what was sent. */
+static struct tg_error *compare_types(struct tg_mpi_model *model, const struct tg_mpi_message *sent,
+                                      const struct tg_mpi_message *receive, uint64_t time_ns)
+{
+    if (tg_mpi_types_match(sent->type, receive->type))
+        return NULL;
+    for (size_t i = 0; i < model->n_mistyped; i++) {
+        struct tg_mpi_mistyped *known = &model->mistyped[i];
+        if (tg_mpi_site_low(known->sent.code) == tg_mpi_site_low(sent->code) &&
+            tg_mpi_site_low(known->receive.code) == tg_mpi_site_low(receive->code) &&
+            known->sent.type == sent->type && known->receive.type == receive->type) {
+            known->count++;
+            return NULL;
+        }
+    }
+    if (model->n_mistyped >= TG_MPI_MAX_MISTYPED)
+        return NULL;
+    const struct tg_mpi_mistyped added = {.sent = *sent, .receive = *receive, .time_ns = time_ns, .count = 1};
+    return TG_ARRAY_APPEND(model->mistyped, model->n_mistyped, model->mistyped_capacity, added);
+}
+
+/* POSTED of PROCESS has received from PEER with TAG. */
 static struct tg_error *receive(struct tg_mpi_model *model, const struct tg_mpi_process_entry *process,
-                                uint64_t comm, int64_t peer, int64_t tag, uint64_t time_ns)
+                                const struct tg_mpi_message *posted, int64_t peer, int64_t tag,
+                                uint64_t time_ns)
 {
     const struct tg_mpi_message pattern = {.job = process->public.job,
-                                           .comm = comm,
+                                           .comm = posted->comm,
                                            .source = peer,
                                            .destination =
-                                               tg_mpi_own_rank(&model->comms, &process->public, comm),
+                                               tg_mpi_own_rank(&model->comms, &process->public, posted->comm),
                                            .tag = tag};
     struct tg_mpi_message sent;
-    if (peer < 0 || !tg_mpi_messages_take_send(model->messages, &pattern, &sent) ||
-        model->options.received == NULL)
+    if (peer < 0 || !tg_mpi_messages_take_send(model->messages, &pattern, &sent))
         return NULL;
+    struct tg_error *error = compare_types(model, &sent, posted, time_ns);
+    if (error != NULL || model->options.received == NULL)
+        return error;
     return model->options.received(model->options.context, &sent, process->public.process, time_ns);
 }
 
@@ -229,6 +256,13 @@ static struct tg_error *take_requests(struct tg_mpi_model *model, const struct t
     return starts ? error : tg_mpi_thread_set_requests(thread, &items->request, (size_t)list->count);
 }
 
+/* NULL for "", which most calls have. */
+static struct tg_error *intern_known(struct tg_mpi_model *model, const char *text, const char **known)
+{
+    *known = NULL;
+    return text == NULL || *text == '\0' ? NULL : tg_string_pool_intern(&model->names, text, known);
+}
+
 static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
 {
     const struct tg_event_mpi_enter *enter = &event->mpi_enter;
@@ -241,12 +275,21 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
         return error;
     if (thread->public.in_call)
         model->impossible++;
-    const char *name;
+    const char *name, *type, *from_type, *op;
     error = tg_string_pool_intern(&model->names, enter->call, &name);
+    if (error == NULL)
+        error = intern_known(model, enter->type, &type);
+    if (error == NULL)
+        error = intern_known(model, enter->from_type, &from_type);
+    if (error == NULL)
+        error = intern_known(model, enter->op, &op);
     if (error != NULL)
         return error;
     thread->public.call = (struct tg_mpi_call){
         .name = name,
+        .type = type,
+        .from_type = from_type,
+        .op = op,
         .comm = enter->comm,
         .instance = enter->instance,
         .peer = enter->peer,
@@ -279,6 +322,16 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
     return post(model, process, thread);
 }
 
+/* What comes by a receive that was freed while it was under way is not seen. */
+static void give_up_request(struct tg_mpi_model *model, struct tg_mpi_process_entry *process,
+                            uint64_t request)
+{
+    const struct tg_mpi_message *posted =
+        tg_mpi_messages_request(model->messages, process->public.process, request);
+    process->public.gave_up_receives |= posted != NULL && posted->id == 0;
+    tg_mpi_messages_drop_request(model->messages, process->public.process, request);
+}
+
 static struct tg_error *finish(struct tg_mpi_model *model, struct tg_mpi_process_entry *process,
                                struct tg_mpi_thread_entry *thread, const struct tg_event *event)
 {
@@ -296,15 +349,18 @@ static struct tg_error *finish(struct tg_mpi_model *model, struct tg_mpi_process
         process->public.finalized = true;
     if (strcmp(call->name, "MPI_Request_free") == 0) {
         end_started(model, process, leave->request, event->time_ns);
-        tg_mpi_messages_drop_request(model->messages, process->public.process, leave->request);
+        give_up_request(model, process, leave->request);
         return NULL;
     }
     if (strcmp(call->name, "MPI_Start") == 0 || strcmp(call->name, "MPI_Startall") == 0)
         return tg_mpi_messages_start(model->messages, process->public.process, leave->request,
                                      event->time_ns);
     bool receives = role == TG_MPI_RECEIVE || role == TG_MPI_SEND_RECEIVE;
-    if (receives && !nonblocking && !persistent)
-        return receive(model, process, call->comm, leave->peer, leave->tag, event->time_ns);
+    if (receives && !nonblocking && !persistent) {
+        const struct tg_mpi_message received =
+            tg_mpi_message_of(&model->comms, &process->public, &thread->public, false);
+        return receive(model, process, &received, leave->peer, leave->tag, event->time_ns);
+    }
     if ((!receives && role != TG_MPI_SEND) || leave->request == 0 || (!nonblocking && !persistent) ||
         (call->peer == -2 && !call->receives) ||
         tg_mpi_is_between_jobs(&model->comms, &process->public, call->comm))
@@ -347,10 +403,13 @@ static struct tg_error *take_complete(struct tg_mpi_model *model, const struct t
     struct tg_mpi_message posted;
     if (process != NULL)
         end_started(model, process, complete->request, event->time_ns);
-    if (process == NULL || !tg_mpi_messages_complete(model->messages, index, complete->request, &posted) ||
-        complete->cancelled)
-        return NULL; /* a send's request, or one that was posted before the trace began */
-    return receive(model, process, posted.comm, complete->peer, complete->tag, event->time_ns);
+    if (process == NULL || !tg_mpi_messages_complete(model->messages, index, complete->request, &posted))
+        return NULL; /* one that was posted before the trace began */
+    if (posted.id != 0 && complete->cancelled)
+        tg_mpi_messages_cancel_send(model->messages, &posted);
+    if (posted.id != 0 || complete->cancelled)
+        return NULL;
+    return receive(model, process, &posted, complete->peer, complete->tag, event->time_ns);
 }
 
 static void end_process(struct tg_mpi_model *model, size_t index, bool replaced)
@@ -417,6 +476,9 @@ struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_m
     made->has_names = model->has_names;
     struct tg_error *error =
         TG_ARRAY_COPY(made->faults, made->n_faults, made->fault_capacity, model->faults, model->n_faults);
+    if (error == NULL)
+        error = TG_ARRAY_COPY(made->mistyped, made->n_mistyped, made->mistyped_capacity, model->mistyped,
+                              model->n_mistyped);
     if (error == NULL)
         error = tg_mpi_messages_copy(model->messages, &made->messages);
     if (error == NULL)

@@ -69,11 +69,11 @@ struct tg_error *tg_mpi_model_visit_collectives(
                               const struct tg_mpi_arrival *arrivals, size_t n_arrivals),
     void *context);
 
-/* Visits, of each communicator, the first collective in which the calls of its processes disagree, under way or
- * long over; with IS_MISPLACED, the first in which they broke the order of their places (which is a mistake only
- * where more speaks for it, see analyzer/models/mpi/lockstep.h). Otherwise as above. */
+/* Visits, of each communicator, the first collective in which the calls of its processes differ in one of SOUGHT (enum
+ * tg_mpi_difference), under way or long over. That they broke the order of their places is a mistake only where more
+ * speaks for it, see analyzer/models/mpi/lockstep.h. Otherwise as above. */
 struct tg_error *tg_mpi_model_visit_mismatches(
-    const struct tg_mpi_model *model, bool is_misplaced,
+    const struct tg_mpi_model *model, unsigned sought,
     struct tg_error *(*visit)(void *context, const struct tg_mpi_collective *collective,
                               const struct tg_mpi_arrival *arrivals, size_t n_arrivals),
     void *context);
@@ -98,6 +98,10 @@ size_t tg_mpi_model_fault_count(const struct tg_mpi_model *model);
 const struct tg_mpi_fault *tg_mpi_model_fault_at(const struct tg_mpi_model *model, size_t i);
 uint64_t tg_mpi_model_faults(const struct tg_mpi_model *model);
 
+/* Messages received as another datatype than they were sent as: the first TG_MPI_MAX_MISTYPED kinds of them. */
+size_t tg_mpi_model_mistyped_count(const struct tg_mpi_model *model);
+const struct tg_mpi_mistyped *tg_mpi_model_mistyped_at(const struct tg_mpi_model *model, size_t i);
+
 /* Visits what waits, in the order in which it was posted: messages sent and not received, then receives
  * posted and not complete. */
 struct tg_error *tg_mpi_model_visit_sends(const struct tg_mpi_model *model,
@@ -105,6 +109,12 @@ struct tg_error *tg_mpi_model_visit_sends(const struct tg_mpi_model *model,
                                                                     const struct tg_mpi_message *message),
                                           void *context);
 struct tg_error *tg_mpi_model_visit_receives(const struct tg_mpi_model *model,
+                                             struct tg_error *(*visit)(void *context,
+                                                                       const struct tg_mpi_message *message),
+                                             void *context);
+
+/* Visits all requests of messages that are under way: receives, and sends (with an id). */
+struct tg_error *tg_mpi_model_visit_requests(const struct tg_mpi_model *model,
                                              struct tg_error *(*visit)(void *context,
                                                                        const struct tg_mpi_message *message),
                                              void *context);

@@ -24,6 +24,8 @@ struct tg_mpi_model {
     struct tg_mpi_fault *faults;
     size_t n_faults, fault_capacity;
     uint64_t all_faults;
+    struct tg_mpi_mistyped *mistyped;
+    size_t n_mistyped, mistyped_capacity;
 };
 
 #endif

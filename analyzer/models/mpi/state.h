@@ -12,6 +12,7 @@ enum {
     TG_MPI_MAX_KEPT = 1 << 17, /* sends and receives that wait for their other half; then the oldest is
                                   forgotten, and counted as unkept */
     TG_MPI_MAX_FAULTS = 64,    /* kept, the first ones */
+    TG_MPI_MAX_MISTYPED = 64,  /* likewise */
 };
 
 /* One thread that calls MPI. */
@@ -36,6 +37,8 @@ struct tg_mpi_process {
     int64_t rank;    /* in its MPI_COMM_WORLD, -1 unknown */
     int64_t size;    /* of that, 0 unknown */
     bool finalized;
+    bool
+        gave_up_receives; /* freed requests of receives that were under way: what came by them is not known */
     bool alive;
     uint64_t aborted_ns; /* when it called MPI_Abort, 0: it did not */
 };
@@ -46,7 +49,10 @@ enum tg_mpi_difference {
     TG_MPI_DIFFERS_ROOT = 2,
     TG_MPI_DIFFERS_BYTES = 4,
     TG_MPI_DIFFERS_PLACE = 8, /* no mistake in itself: see analyzer/models/mpi/lockstep.h */
+    TG_MPI_DIFFERS_TYPE = 16, /* elements of datatypes that do not match */
+    TG_MPI_DIFFERS_OP = 32,
     TG_MPI_MISTAKES = TG_MPI_DIFFERS_CALL | TG_MPI_DIFFERS_ROOT | TG_MPI_DIFFERS_BYTES,
+    TG_MPI_CONFUSIONS = TG_MPI_DIFFERS_TYPE | TG_MPI_DIFFERS_OP, /* the results are wrong, the order is not */
 };
 
 /* A collective that some of its communicator have come to and not all have left. */
@@ -80,7 +86,9 @@ struct tg_mpi_arrival {
     const char *name; /* as it called it; NULL where it has not come */
     int64_t root;     /* as it says */
     uint64_t bytes;   /* every rank has to pass as many; UINT64_MAX: ranks may differ */
-    uint64_t nth;     /* of its calls from this place on this communicator, 0 unknown */
+    const char *type; /* as in mpi_enter, where all have to say the same; else NULL */
+    const char *op;
+    uint64_t nth; /* of its calls from this place on this communicator, 0 unknown */
 };
 
 /* A message, or a receive, that waits for its other half. */
@@ -90,13 +98,21 @@ struct tg_mpi_message {
     int64_t source, destination; /* ranks in comm; -1 any source, -3 not known */
     int64_t tag;                 /* -1 any */
     uint64_t bytes;
-    size_t process; /* the sender or receiver */
+    const char *type; /* as in mpi_enter; NULL not known */
+    size_t process;   /* the sender or receiver */
     int32_t tid;
     const char *name;
     uint64_t code;
     uint64_t since_ns;
     uint64_t id;      /* of a message that was sent, in order; 0: this is a receive */
     uint64_t request; /* that completes it, 0: the call itself does */
+};
+
+/* A message that was received as another datatype than it was sent as: the first of its kind. */
+struct tg_mpi_mistyped {
+    struct tg_mpi_message sent, receive;
+    uint64_t time_ns;
+    uint64_t count; /* from these places, with these types */
 };
 
 /* A call that failed. */

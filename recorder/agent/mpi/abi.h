@@ -13,12 +13,16 @@
 #ifndef TG_RECORDER_AGENT_MPI_ABI_H
 #define TG_RECORDER_AGENT_MPI_ABI_H
 
+#include "recorder/agent/mpi/types.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* A handle as passed: a pointer, or an int whose upper half in the register is undefined. */
 typedef uintptr_t tg_mpi_handle;
+
+enum { TG_MPI_ABI_OPS = 16, TG_MPI_ABIS = 2, TG_MPI_STATUS_MAX_BYTES = 24, TG_MPI_VERSION_MAX_BYTES = 8192 };
 
 /* Facts about a completed receive. */
 struct tg_mpi_status {
@@ -48,6 +52,10 @@ struct tg_mpi_abi {
     int err_in_status;
     int err_pending;
     int error_class; /* bits of an error code that tell its class */
+    int combiner_named;
+    unsigned char ops
+        [TG_MPI_ABI_OPS]; /* enum tg_mpi_op of predefined operators, by the number that MPI_Op_c2f gives, of handles
+                              that are ints by its last eight bits */
     int topology_cart;
     int topology_graph;
     int topology_dist_graph;
@@ -56,8 +64,6 @@ struct tg_mpi_abi {
     size_t status_bytes;     /* size of one MPI_Status, at most TG_MPI_STATUS_MAX_BYTES */
     void (*read_status)(const void *status, struct tg_mpi_status *read);
 };
-
-enum { TG_MPI_ABIS = 2, TG_MPI_STATUS_MAX_BYTES = 24, TG_MPI_VERSION_MAX_BYTES = 8192 };
 
 extern const struct tg_mpi_abi tg_mpi_abis[TG_MPI_ABIS];
 

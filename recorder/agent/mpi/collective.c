@@ -25,8 +25,8 @@ static int others(const object_t *object)
 #define SUM(counts, n)                                                                                       \
     _Generic((counts), const int * : sum_of_ints, const long long * : sum_of_counts)((counts), (n))
 #define SUM_TYPES(counts, types, n)                                                                          \
-    _Generic((counts), const int *: bytes_of_ints, const long long *: bytes_of_counts)((counts), (types), (n))
-#define DEFINE_SUMS(type, sum, bytes)                                                                        \
+    _Generic((counts), const int *: amount_of_ints, const long long *: amount_of_counts)((counts), (types), (n))
+#define DEFINE_SUMS(type, sum, amount)                                                                       \
     static int64_t sum(const type *counts, int n)                                                            \
     {                                                                                                        \
         int64_t total = 0;                                                                                   \
@@ -34,15 +34,15 @@ static int others(const object_t *object)
             total += counts[i];                                                                              \
         return total;                                                                                        \
     }                                                                                                        \
-    static uint64_t bytes(const type *counts, const void *types, int n)                                      \
+    static tg_mpi_amount_t amount(const type *counts, const void *types, int n)                              \
     {                                                                                                        \
-        uint64_t total = 0;                                                                                  \
+        tg_mpi_amount_t total = 0;                                                                           \
         for (int i = 0; i < n; i++)                                                                          \
-            total += tg_mpi_bytes(counts[i], tg_mpi_handle_in(types, (size_t)i));                            \
+            total = tg_mpi_amount_add(total, tg_mpi_amount(counts[i], tg_mpi_handle_in(types, (size_t)i)));  \
         return total;                                                                                        \
     }
-DEFINE_SUMS(int, sum_of_ints, bytes_of_ints)
-DEFINE_SUMS(long long, sum_of_counts, bytes_of_counts)
+DEFINE_SUMS(int, sum_of_ints, amount_of_ints)
+DEFINE_SUMS(long long, sum_of_counts, amount_of_counts)
 
 /* Arguments that are not significant in this process may be anything, and are not looked at: they stand in
  * branches that are not taken. */
@@ -58,56 +58,56 @@ static bool is_idle(int root)
 }
 
 #define BYTES_OR_IN_PLACE(sent, n_sent, sent_type, n_received, received_type)                                \
-    is_in_place(sent) ? tg_mpi_bytes((n_received), (received_type)) : tg_mpi_bytes((n_sent), (sent_type))
+    is_in_place(sent) ? tg_mpi_amount((n_received), (received_type)) : tg_mpi_amount((n_sent), (sent_type))
 
 /* The root of an intercommunicator only receives, and tells no room: what comes is for its count a
  * process. */
 #define BYTES_TO_ROOT(sent, n_sent, sent_type, n_received, received_type, root)                              \
     is_idle(root)                                      ? 0                                                   \
     : is_root(object, root) && object->remote_size > 0 ? 0                                                   \
-    : is_root(object, root) && is_in_place(sent)       ? tg_mpi_bytes((n_received), (received_type))         \
-                                                       : tg_mpi_bytes((n_sent), (sent_type))
+    : is_root(object, root) && is_in_place(sent)       ? tg_mpi_amount((n_received), (received_type))        \
+                                                       : tg_mpi_amount((n_sent), (sent_type))
 
 #define BYTES_FROM_ROOT(n_sent, sent_type, received, n_received, received_type, root)                        \
     is_idle(root)           ? 0                                                                              \
-    : is_root(object, root) ? tg_mpi_bytes((n_sent), (sent_type))                                            \
-                            : tg_mpi_bytes((n_received), (received_type))
+    : is_root(object, root) ? tg_mpi_amount((n_sent), (sent_type))                                           \
+                            : tg_mpi_amount((n_received), (received_type))
 
 /* ---- the wrappers */
 
-#define ENTER(root_expression, bytes_expression)                                                             \
+#define ENTER(root_expression, amount_expression)                                                            \
     const object_t object_ = tg_mpi_object_of_collective(TG_MPI_OBJECT_COMM, comm), *object = &object_;      \
-    uint64_t bytes = object->id == 0 ? 0 : (bytes_expression);                                               \
-    tg_mpi_enter_collective(frame, object->id, object->instance, (root_expression), bytes)
+    tg_mpi_amount_t amount = object->id == 0 ? 0 : (amount_expression);                                      \
+    tg_mpi_enter_collective(frame, object->id, object->instance, (root_expression), amount)
 
-#define BLOCKING(name, parameters, arguments, root_expression, bytes_expression)                             \
+#define BLOCKING(name, parameters, arguments, root_expression, amount_expression)                            \
     TG_MPI_WRAP(name, parameters, arguments)                                                                 \
     {                                                                                                        \
-        ENTER(root_expression, bytes_expression);                                                            \
+        ENTER(root_expression, amount_expression);                                                           \
         int result = next arguments;                                                                         \
         tg_mpi_record_return(frame, result);                                                                 \
         return result;                                                                                       \
     }
-#define STARTING(name, parameters, arguments, kind, root_expression, bytes_expression)                       \
+#define STARTING(name, parameters, arguments, kind, root_expression, amount_expression)                      \
     TG_MPI_WRAP(name, parameters, arguments)                                                                 \
     {                                                                                                        \
-        ENTER(root_expression, bytes_expression);                                                            \
+        ENTER(root_expression, amount_expression);                                                           \
         return tg_mpi_request_started(frame, kind, request, next arguments);                                 \
     }
 
 /* All three forms, which are known by their last parameters. */
-#define FORMS(name, iname, name_init, parameters, arguments, root, bytes)                                    \
-    BLOCKING(name, parameters, arguments, root, bytes)                                                       \
+#define FORMS(name, iname, name_init, parameters, arguments, root, amount)                                   \
+    BLOCKING(name, parameters, arguments, root, amount)                                                      \
     STARTING(iname, (TG_MPI_UNPACK parameters, void *request), (TG_MPI_UNPACK arguments, request),           \
-             TG_MPI_REQUEST_COLLECTIVE, root, bytes)                                                         \
+             TG_MPI_REQUEST_COLLECTIVE, root, amount)                                                        \
     STARTING(name_init, (TG_MPI_UNPACK parameters, tg_mpi_handle info, void *request),                       \
              (TG_MPI_UNPACK arguments, info, request),                                                       \
-             TG_MPI_REQUEST_COLLECTIVE | TG_MPI_REQUEST_PERSISTENT, root, bytes)
+             TG_MPI_REQUEST_COLLECTIVE | TG_MPI_REQUEST_PERSISTENT, root, amount)
 
-#define SMALL(name, iname, parameters, arguments, root, bytes)                                               \
-    FORMS(name, iname, name##_init, parameters, arguments, root, bytes)
-#define LARGE(name, iname, parameters, arguments, root, bytes)                                               \
-    FORMS(name##_c, iname##_c, name##_init_c, parameters, arguments, root, bytes)
+#define SMALL(name, iname, parameters, arguments, root, amount)                                              \
+    FORMS(name, iname, name##_init, parameters, arguments, root, amount)
+#define LARGE(name, iname, parameters, arguments, root, amount)                                              \
+    FORMS(name##_c, iname##_c, name##_init_c, parameters, arguments, root, amount)
 
 FORMS(Barrier, Ibarrier, Barrier_init, (tg_mpi_handle comm), (comm), TG_MPI_NOTHING, 0)
 TG_MPI_COLLECTIVES(SMALL, int, int)

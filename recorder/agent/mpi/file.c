@@ -12,11 +12,12 @@ enum participants {
     TOGETHER, /* a collective call */
 };
 
-static void enter(const struct tg_mpi_frame *frame, tg_mpi_handle file, enum participants who, uint64_t bytes)
+static void enter(const struct tg_mpi_frame *frame, tg_mpi_handle file, enum participants who,
+                  tg_mpi_amount_t amount)
 {
     struct tg_mpi_object object = who == TOGETHER ? tg_mpi_object_of_collective(TG_MPI_OBJECT_FILE, file)
                                                   : tg_mpi_object(TG_MPI_OBJECT_FILE, file);
-    tg_mpi_enter_collective(frame, object.id, object.instance, TG_MPI_NOTHING, bytes);
+    tg_mpi_enter_collective(frame, object.id, object.instance, TG_MPI_NOTHING, amount);
 }
 
 /* ---- open and close */
@@ -67,13 +68,13 @@ static struct tg_mpi_leave leave_of(const void *status, int result)
     return (struct tg_mpi_leave){.peer = TG_MPI_NOTHING, .tag = TG_MPI_NOTHING, .bytes = leave.bytes};
 }
 
-#define TRANSFER(name, who, parameters, arguments, bytes)                                                    \
+#define TRANSFER(name, who, parameters, arguments, amount)                                                   \
     TG_MPI_WRAP(name, parameters, arguments)                                                                 \
     {                                                                                                        \
         uint64_t own[TG_MPI_STATUS_MAX_BYTES / sizeof(uint64_t)] = {0};                                      \
         if (tg_mpi_is_ignored(status))                                                                       \
             status = own;                                                                                    \
-        enter(frame, file, who, bytes);                                                                      \
+        enter(frame, file, who, amount);                                                                     \
         int result = next arguments;                                                                         \
         struct tg_mpi_leave leave = leave_of(status, result);                                                \
         tg_mpi_record_leave(frame, &leave, result);                                                          \
@@ -82,13 +83,13 @@ static struct tg_mpi_leave leave_of(const void *status, int result)
 #define STARTED(name, who, parameters, arguments)                                                            \
     TG_MPI_WRAP(name, parameters, arguments)                                                                 \
     {                                                                                                        \
-        enter(frame, file, who, tg_mpi_bytes(count, type));                                                  \
+        enter(frame, file, who, tg_mpi_amount(count, type));                                                 \
         return tg_mpi_request_started(frame, TG_MPI_REQUEST_FILE, request, next arguments);                  \
     }
 #define BEGUN(name, parameters, arguments)                                                                   \
     TG_MPI_WRAP(name, parameters, arguments)                                                                 \
     {                                                                                                        \
-        enter(frame, file, TOGETHER, tg_mpi_bytes(count, type));                                             \
+        enter(frame, file, TOGETHER, tg_mpi_amount(count, type));                                            \
         int result = next arguments;                                                                         \
         tg_mpi_record_return(frame, result);                                                                 \
         return result;                                                                                       \
@@ -96,10 +97,10 @@ static struct tg_mpi_leave leave_of(const void *status, int result)
 
 #define AT_POINTER(name, c, N, who)                                                                          \
     TRANSFER(name##c, who, (H file, void *buffer, N count, H type, void *status),                            \
-             (file, buffer, count, type, status), tg_mpi_bytes(count, type))
+             (file, buffer, count, type, status), tg_mpi_amount(count, type))
 #define AT_OFFSET(name, c, N, who)                                                                           \
     TRANSFER(name##c, who, (H file, long long at, void *buffer, N count, H type, void *status),              \
-             (file, at, buffer, count, type, status), tg_mpi_bytes(count, type))
+             (file, at, buffer, count, type, status), tg_mpi_amount(count, type))
 #define STARTED_AT_POINTER(name, c, N, who)                                                                  \
     STARTED(name##c, who, (H file, void *buffer, N count, H type, void *request),                            \
             (file, buffer, count, type, request))

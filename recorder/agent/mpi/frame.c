@@ -45,13 +45,15 @@ static void write_enter(const struct tg_mpi_frame *frame, const struct tg_mpi_en
                                                : 8);
     if (arguments == NULL)
         return;
-    arguments[0] = frame->call;
+    arguments[0] = frame->call | tg_mpi_amount_op(enter->amount) << TG_MPI_CALL_OP_SHIFT |
+                   tg_mpi_amount_type(enter->amount) << TG_MPI_CALL_TYPE_SHIFT |
+                   tg_mpi_amount_type(enter->from_amount) << TG_MPI_CALL_FROM_TYPE_SHIFT;
     arguments[1] = enter->comm;
     arguments[2] = enter->instance;
     arguments[3] = (uint64_t)enter->peer;
     arguments[4] = (uint64_t)enter->tag;
     arguments[5] = (uint64_t)enter->root;
-    arguments[6] = enter->bytes;
+    arguments[6] = tg_mpi_amount_bytes(enter->amount);
     arguments[7] = (uintptr_t)frame->code;
     if (both) {
         arguments[8] = 1;
@@ -64,7 +66,7 @@ static void write_enter(const struct tg_mpi_frame *frame, const struct tg_mpi_en
 }
 
 void tg_mpi_enter_collective(const struct tg_mpi_frame *frame, uint64_t comm, uint64_t instance, int64_t root,
-                             uint64_t bytes)
+                             tg_mpi_amount_t amount)
 {
     tg_mpi_thread.n_polls = 0;
     write_enter(frame, &(const struct tg_mpi_enter){.comm = comm,
@@ -72,15 +74,15 @@ void tg_mpi_enter_collective(const struct tg_mpi_frame *frame, uint64_t comm, ui
                                                     .peer = TG_MPI_NOTHING,
                                                     .tag = TG_MPI_NOTHING,
                                                     .root = root,
-                                                    .bytes = bytes});
+                                                    .amount = amount});
 }
 
 void tg_mpi_enter_point(const struct tg_mpi_frame *frame, uint64_t comm, int64_t peer, int64_t tag,
-                        uint64_t bytes)
+                        tg_mpi_amount_t amount)
 {
     tg_mpi_thread.n_polls = 0;
     write_enter(frame, &(const struct tg_mpi_enter){
-                           .comm = comm, .peer = peer, .tag = tag, .root = TG_MPI_NOTHING, .bytes = bytes});
+                           .comm = comm, .peer = peer, .tag = tag, .root = TG_MPI_NOTHING, .amount = amount});
 }
 
 void tg_mpi_enter_both(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)

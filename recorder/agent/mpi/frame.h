@@ -27,10 +27,11 @@ struct tg_mpi_enter {
     int64_t peer;
     int64_t tag;
     int64_t root;
-    uint64_t bytes;
+    tg_mpi_amount_t amount;
     uint64_t request; /* 0: none */
-    bool receives;    /* FROM and FROM_TAG are said */
+    bool receives;    /* FROM, FROM_TAG and FROM_AMOUNT are said */
     int64_t from, from_tag;
+    tg_mpi_amount_t from_amount;
 };
 
 /* Further arguments of MPI_LEAVE. */
@@ -82,9 +83,9 @@ static inline void tg_mpi_frame_end(void)
 /* MPI_ENTER of a call on something with id COMM: collective (INSTANCE is 0 where only some take part), or
  * from one process to another; of one with nothing to say. */
 void tg_mpi_enter_collective(const struct tg_mpi_frame *frame, uint64_t comm, uint64_t instance, int64_t root,
-                             uint64_t bytes);
+                             tg_mpi_amount_t amount);
 void tg_mpi_enter_point(const struct tg_mpi_frame *frame, uint64_t comm, int64_t peer, int64_t tag,
-                        uint64_t bytes);
+                        tg_mpi_amount_t amount);
 /* Of one that sends and receives: PEER and TAG are those of the send. */
 void tg_mpi_enter_both(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter);
 void tg_mpi_enter(const struct tg_mpi_frame *frame);

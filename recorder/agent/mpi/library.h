@@ -57,6 +57,11 @@ bool tg_mpi_library_is_known(void);
     X(Error_string, (int code, char *text, int *length), (code, text, length))                               \
     X(Get_library_version, (char *version, int *length), (version, length))                                  \
     X(Type_size_x, (tg_mpi_handle type, long long *size), (type, size))                                      \
+    X(Type_get_name, (tg_mpi_handle type, char *name, int *length), (type, name, length))                    \
+    X(Type_get_envelope,                                                                                     \
+      (tg_mpi_handle type, int *n_integers, int *n_addresses, int *n_types, int *combiner),                  \
+      (type, n_integers, n_addresses, n_types, combiner))                                                    \
+    X(Op_c2f, (tg_mpi_handle op), (op))                                                                      \
     X(Comm_rank, (tg_mpi_handle comm, int *rank), (comm, rank))                                              \
     X(Comm_size, (tg_mpi_handle comm, int *size), (comm, size))                                              \
     X(Comm_remote_size, (tg_mpi_handle comm, int *size), (comm, size))                                       \

@@ -16,9 +16,9 @@ static void *not_ignored(void *status, struct own_status *own)
     return tg_mpi_is_ignored(status) ? own : status;
 }
 
-#define ENTER(peer_, tag_, bytes_)                                                                           \
+#define ENTER(peer_, tag_, amount_)                                                                          \
     tg_mpi_enter_point(frame, tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id, tg_mpi_peer(peer_),                \
-                       tg_mpi_tag(tag_), (bytes_))
+                       tg_mpi_tag(tag_), (amount_))
 
 /* ---- sends: N is the type of counts, c the end of the names */
 
@@ -27,7 +27,7 @@ static void *not_ignored(void *status, struct own_status *own)
                 (const void *buffer, N count, tg_mpi_handle type, int to, int tag, tg_mpi_handle comm),      \
                 (buffer, count, type, to, tag, comm))                                                        \
     {                                                                                                        \
-        ENTER(to, tag, tg_mpi_bytes(count, type));                                                           \
+        ENTER(to, tag, tg_mpi_amount(count, type));                                                          \
         int result = next(buffer, count, type, to, tag, comm);                                               \
         tg_mpi_record_return(frame, result);                                                                 \
         return result;                                                                                       \
@@ -38,7 +38,7 @@ static void *not_ignored(void *status, struct own_status *own)
                  void *request),                                                                             \
                 (buffer, count, type, peer, tag, comm, request))                                             \
     {                                                                                                        \
-        ENTER(peer, tag, tg_mpi_bytes(count, type));                                                         \
+        ENTER(peer, tag, tg_mpi_amount(count, type));                                                        \
         return tg_mpi_request_started(frame, kind, request,                                                  \
                                       next(buffer, count, type, peer, tag, comm, request));                  \
     }
@@ -57,7 +57,7 @@ static void *not_ignored(void *status, struct own_status *own)
     {                                                                                                        \
         struct own_status own;                                                                               \
         status = not_ignored(status, &own);                                                                  \
-        ENTER(from, tag, tg_mpi_bytes(count, type));                                                         \
+        ENTER(from, tag, tg_mpi_amount(count, type));                                                        \
         int result = next(buffer, count, type, from, tag, comm, status);                                     \
         struct tg_mpi_leave leave = tg_mpi_leave_of_status(status, result);                                  \
         tg_mpi_record_leave(frame, &leave, result);                                                          \
@@ -71,7 +71,7 @@ static void *not_ignored(void *status, struct own_status *own)
         struct own_status own;                                                                               \
         status = not_ignored(status, &own);                                                                  \
         tg_mpi_enter_point(frame, tg_mpi_message_comm(tg_mpi_handle_in(message, 0)), TG_MPI_NOTHING,         \
-                           TG_MPI_NOTHING, tg_mpi_bytes(count, type));                                       \
+                           TG_MPI_NOTHING, tg_mpi_amount(count, type));                                      \
         int result = next(buffer, count, type, message, status);                                             \
         struct tg_mpi_leave leave = tg_mpi_leave_of_status(status, result);                                  \
         tg_mpi_record_leave(frame, &leave, result);                                                          \
@@ -81,23 +81,24 @@ static void *not_ignored(void *status, struct own_status *own)
                 (buffer, count, type, message, request))                                                     \
     {                                                                                                        \
         tg_mpi_enter_point(frame, tg_mpi_message_comm(tg_mpi_handle_in(message, 0)), TG_MPI_NOTHING,         \
-                           TG_MPI_NOTHING, tg_mpi_bytes(count, type));                                       \
+                           TG_MPI_NOTHING, tg_mpi_amount(count, type));                                      \
         return tg_mpi_request_started(frame, TG_MPI_REQUEST_RECEIVE, request,                                \
                                       next(buffer, count, type, message, request));                          \
     }
 
 /* ---- both at once: the entry tells of both, the end of the receive */
 
-#define ENTER_BOTH(to_, sent_tag_, bytes_, from_, tag_)                                                      \
+#define ENTER_BOTH(to_, sent_tag_, amount_, from_, tag_, from_amount_)                                       \
     tg_mpi_enter_both(frame,                                                                                 \
                       &(const struct tg_mpi_enter){.comm = tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id,       \
                                                    .peer = tg_mpi_peer(to_),                                 \
                                                    .tag = tg_mpi_tag(sent_tag_),                             \
                                                    .root = TG_MPI_NOTHING,                                   \
-                                                   .bytes = (bytes_),                                        \
+                                                   .amount = (amount_),                                      \
                                                    .receives = true,                                         \
                                                    .from = tg_mpi_peer(from_),                               \
-                                                   .from_tag = tg_mpi_tag(tag_)})
+                                                   .from_tag = tg_mpi_tag(tag_),                             \
+                                                   .from_amount = (from_amount_)})
 
 #define SEND_RECEIVES(c, N)                                                                                  \
     TG_MPI_WRAP(Sendrecv##c,                                                                                 \
@@ -109,7 +110,8 @@ static void *not_ignored(void *status, struct own_status *own)
     {                                                                                                        \
         struct own_status own;                                                                               \
         status = not_ignored(status, &own);                                                                  \
-        ENTER_BOTH(to, sent_tag, tg_mpi_bytes(n_sent, sent_type), from, tag);                                \
+        ENTER_BOTH(to, sent_tag, tg_mpi_amount(n_sent, sent_type), from, tag,                                \
+                   tg_mpi_amount(n_received, received_type));                                                \
         int result = next(sent, n_sent, sent_type, to, sent_tag, received, n_received, received_type, from,  \
                           tag, comm, status);                                                                \
         struct tg_mpi_leave leave = tg_mpi_leave_of_status(status, result);                                  \
@@ -123,7 +125,7 @@ static void *not_ignored(void *status, struct own_status *own)
     {                                                                                                        \
         struct own_status own;                                                                               \
         status = not_ignored(status, &own);                                                                  \
-        ENTER_BOTH(to, sent_tag, tg_mpi_bytes(count, type), from, tag);                                      \
+        ENTER_BOTH(to, sent_tag, tg_mpi_amount(count, type), from, tag, tg_mpi_amount(count, type));         \
         int result = next(buffer, count, type, to, sent_tag, from, tag, comm, status);                       \
         struct tg_mpi_leave leave = tg_mpi_leave_of_status(status, result);                                  \
         tg_mpi_record_leave(frame, &leave, result);                                                          \
@@ -136,7 +138,8 @@ static void *not_ignored(void *status, struct own_status *own)
                 (sent, n_sent, sent_type, to, sent_tag, received, n_received, received_type, from, tag,      \
                  comm, request))                                                                             \
     {                                                                                                        \
-        ENTER_BOTH(to, sent_tag, tg_mpi_bytes(n_sent, sent_type), from, tag);                                \
+        ENTER_BOTH(to, sent_tag, tg_mpi_amount(n_sent, sent_type), from, tag,                                \
+                   tg_mpi_amount(n_received, received_type));                                                \
         return tg_mpi_request_started(frame, TG_MPI_REQUEST_RECEIVE, request,                                \
                                       next(sent, n_sent, sent_type, to, sent_tag, received, n_received,      \
                                            received_type, from, tag, comm, request));                        \
@@ -146,7 +149,7 @@ static void *not_ignored(void *status, struct own_status *own)
                  tg_mpi_handle comm, void *request),                                                         \
                 (buffer, count, type, to, sent_tag, from, tag, comm, request))                               \
     {                                                                                                        \
-        ENTER_BOTH(to, sent_tag, tg_mpi_bytes(count, type), from, tag);                                      \
+        ENTER_BOTH(to, sent_tag, tg_mpi_amount(count, type), from, tag, tg_mpi_amount(count, type));         \
         return tg_mpi_request_started(frame, TG_MPI_REQUEST_RECEIVE, request,                                \
                                       next(buffer, count, type, to, sent_tag, from, tag, comm, request));    \
     }

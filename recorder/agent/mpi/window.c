@@ -92,45 +92,45 @@ TG_MPI_WRAP(Win_test, (H window, int *flag), (window, flag))
     return result;
 }
 
-/* ---- access: bytes are those that go to the target, or come from it where nothing goes there */
+/* ---- access: amounts are those that go to the target, or come from it where nothing goes there */
 
-#define ACCESS(name, parameters, arguments, bytes_)                                                          \
+#define ACCESS(name, parameters, arguments, amount_)                                                         \
     TG_MPI_WRAP(name, parameters, arguments)                                                                 \
     {                                                                                                        \
-        tg_mpi_enter_point(frame, id_of(window), tg_mpi_peer(target), TG_MPI_NOTHING, bytes_);               \
+        tg_mpi_enter_point(frame, id_of(window), tg_mpi_peer(target), TG_MPI_NOTHING, amount_);              \
         int result = next arguments;                                                                         \
         tg_mpi_record_return(frame, result);                                                                 \
         return result;                                                                                       \
     }
-#define STARTS_ACCESS(name, parameters, arguments, bytes_)                                                   \
+#define STARTS_ACCESS(name, parameters, arguments, amount_)                                                  \
     TG_MPI_WRAP(name, parameters, arguments)                                                                 \
     {                                                                                                        \
-        tg_mpi_enter_point(frame, id_of(window), tg_mpi_peer(target), TG_MPI_NOTHING, bytes_);               \
+        tg_mpi_enter_point(frame, id_of(window), tg_mpi_peer(target), TG_MPI_NOTHING, amount_);              \
         return tg_mpi_request_started(frame, TG_MPI_REQUEST_COLLECTIVE, request, next arguments);            \
     }
 /* With a request or without one. */
-#define BOTH(name, rname, c, parameters, arguments, bytes_)                                                  \
-    ACCESS(name##c, parameters, arguments, bytes_)                                                           \
+#define BOTH(name, rname, c, parameters, arguments, amount_)                                                 \
+    ACCESS(name##c, parameters, arguments, amount_)                                                          \
     STARTS_ACCESS(rname##c, (TG_MPI_UNPACK parameters, void *request), (TG_MPI_UNPACK arguments, request),   \
-                  bytes_)
+                  amount_)
 #define ACCESSES(c, N)                                                                                       \
     BOTH(Put, Rput, c,                                                                                       \
          (const void *own, N n, H type, int target, long at, N n_there, H type_there, H window),             \
-         (own, n, type, target, at, n_there, type_there, window), tg_mpi_bytes(n, type))                     \
+         (own, n, type, target, at, n_there, type_there, window), tg_mpi_amount(n, type))                    \
     BOTH(Get, Rget, c, (void *own, N n, H type, int target, long at, N n_there, H type_there, H window),     \
-         (own, n, type, target, at, n_there, type_there, window), tg_mpi_bytes(n, type))                     \
+         (own, n, type, target, at, n_there, type_there, window), tg_mpi_amount(n, type))                    \
     BOTH(Accumulate, Raccumulate, c,                                                                         \
          (const void *own, N n, H type, int target, long at, N n_there, H type_there, H op, H window),       \
-         (own, n, type, target, at, n_there, type_there, op, window), tg_mpi_bytes(n, type))                 \
+         (own, n, type, target, at, n_there, type_there, op, window), tg_mpi_amount(n, type))                \
     BOTH(Get_accumulate, Rget_accumulate, c,                                                                 \
          (const void *own, N n, H type, void *got, N n_got, H type_got, int target, long at, N n_there,      \
           H type_there, H op, H window),                                                                     \
          (own, n, type, got, n_got, type_got, target, at, n_there, type_there, op, window),                  \
-         tg_mpi_bytes(n_there, type_there))
+         tg_mpi_amount(n_there, type_there))
 ACCESSES(, int)
 ACCESSES(_c, long long)
 ACCESS(Fetch_and_op, (const void *own, void *got, H type, int target, long at, H op, H window),
-       (own, got, type, target, at, op, window), tg_mpi_bytes(1, type))
+       (own, got, type, target, at, op, window), tg_mpi_amount(1, type))
 ACCESS(Compare_and_swap,
        (const void *own, const void *expected, void *got, H type, int target, long at, H window),
-       (own, expected, got, type, target, at, window), tg_mpi_bytes(1, type))
+       (own, expected, got, type, target, at, window), tg_mpi_amount(1, type))

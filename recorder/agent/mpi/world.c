@@ -2,6 +2,7 @@
 
 #include "recorder/agent/mpi/library.h"
 #include "recorder/agent/mpi/objects.h"
+#include "recorder/agent/mpi/table.h"
 #include "recorder/agent/next.h"
 #include "recorder/agent/process.h"
 
@@ -98,24 +99,108 @@ bool tg_mpi_world_is_running(void)
     return __atomic_load_n(&tg_mpi.phase, __ATOMIC_ACQUIRE) == TG_MPI_RUNNING;
 }
 
-/* MPICH's handles of datatypes: the upper two bits say how it is made (0 invalid, 1 builtin), the next four
- * what it is. What is no handle of a datatype is not asked about: its user is about to hear of that. */
-static bool is_mpich_datatype(uint32_t handle)
+/* ---- datatypes and operators */
+
+/* MPICH's handles: the upper two bits say how something is made (0 invalid, 1 builtin), the next four what it is.
+ * What is no handle of the kind is not asked about: its user is about to hear of that. */
+enum mpich_kind { MPICH_DATATYPE = 3, MPICH_OP = 6 };
+enum mpich_how { MPICH_INVALID, MPICH_BUILTIN };
+
+static bool is_mpich(uint32_t handle, enum mpich_kind kind)
 {
-    enum { KIND_SHIFT = 26, MASK = 15, DATATYPE = 3, HOW_SHIFT = 30 };
-    return (handle >> KIND_SHIFT & MASK) == DATATYPE && handle >> HOW_SHIFT != 0;
+    enum { KIND_SHIFT = 26, MASK = 15, HOW_SHIFT = 30 };
+    return (handle >> KIND_SHIFT & MASK) == kind && handle >> HOW_SHIFT != MPICH_INVALID;
 }
 
-uint64_t tg_mpi_bytes(int64_t count, tg_mpi_handle type)
+static bool is_mpich_builtin(uint32_t handle)
+{
+    enum { HOW_SHIFT = 30 };
+    return handle >> HOW_SHIFT == MPICH_BUILTIN;
+}
+
+/* Predefined datatypes, which keep their handles and sizes. */
+enum { N_TYPES = 1 << 8, MAX_NAME_BYTES = 512 };
+static struct tg_mpi_entry type_entries[N_TYPES];
+static struct tg_mpi_table types = {.entries = type_entries, .n_entries = N_TYPES};
+enum { WORD_SIZE, WORD_TYPE };
+
+static bool is_named(tg_mpi_handle type)
+{
+    int n_integers, n_addresses, n_types, combiner = tg_mpi.abi->combiner_named + 1;
+    if (!tg_mpi.abi->pointer_handles)
+        return is_mpich_builtin((uint32_t)type);
+    return tg_pmpi_Type_get_envelope(type, &n_integers, &n_addresses, &n_types, &combiner) == 0 &&
+           combiner == tg_mpi.abi->combiner_named;
+}
+
+static bool is_equal(const char *a, const char *b)
+{
+    while (*a != '\0' && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+static __attribute__((noinline)) enum tg_mpi_type number_of(tg_mpi_handle type)
+{
+    static const char *const names[] = {
+#define X(symbol, name) [TG_MPI_TYPE_##symbol] = "MPI_" name,
+        TG_MPI_TYPES(X)
+#undef X
+    };
+    char name[MAX_NAME_BYTES] = "";
+    int length = 0;
+    if (tg_pmpi_Type_get_name(type, name, &length) != 0)
+        return TG_MPI_TYPE_UNKNOWN;
+    for (int i = 1; i < TG_MPI_TYPE_COUNT_; i++)
+        if (is_equal(name, names[i]))
+            return (enum tg_mpi_type)i;
+    return TG_MPI_TYPE_UNKNOWN;
+}
+
+/* One element of TYPE. */
+static tg_mpi_amount_t element(tg_mpi_handle type)
+{
+    const struct tg_mpi_entry *known = tg_mpi_table_find(&types, type);
+    if (known != NULL)
+        return tg_mpi_amount_make(
+            __atomic_load_n(&known->words[WORD_SIZE], __ATOMIC_RELAXED),
+            (enum tg_mpi_type)__atomic_load_n(&known->words[WORD_TYPE], __ATOMIC_RELAXED));
+    long long size = 0;
+    if (tg_pmpi_Type_size_x(type, &size) != 0 || size <= 0)
+        return 0;
+    if (!is_named(type))
+        return tg_mpi_amount_make((uint64_t)size, TG_MPI_TYPE_UNKNOWN);
+    const uint64_t words[TG_MPI_TABLE_WORDS] = {[WORD_SIZE] = (uint64_t)size, [WORD_TYPE] = number_of(type)};
+    tg_mpi_table_put(&types, type, words, TG_MPI_TABLE_REFUSES);
+    return tg_mpi_amount_make((uint64_t)size, (enum tg_mpi_type)words[WORD_TYPE]);
+}
+
+tg_mpi_amount_t tg_mpi_amount(int64_t count, tg_mpi_handle type)
 {
     if (count <= 0 || !tg_mpi_world_is_running())
         return 0;
     type = tg_mpi_abi_handle(tg_mpi.abi, type);
     if (type == 0 || type == tg_mpi.datatype_null ||
-        (!tg_mpi.abi->pointer_handles && !is_mpich_datatype((uint32_t)type)))
+        (!tg_mpi.abi->pointer_handles && !is_mpich((uint32_t)type, MPICH_DATATYPE)))
         return 0;
-    long long size = 0;
-    if (tg_pmpi_Type_size_x(type, &size) != 0 || size <= 0)
-        return 0;
-    return (uint64_t)size * (uint64_t)count;
+    tg_mpi_amount_t one = element(type);
+    return tg_mpi_amount_make(tg_mpi_amount_bytes(one) * (uint64_t)count,
+                              (enum tg_mpi_type)tg_mpi_amount_type(one));
+}
+
+tg_mpi_amount_t tg_mpi_reduced(tg_mpi_amount_t amount, tg_mpi_handle op)
+{
+    op = tg_mpi_abi_handle(tg_mpi.abi, op);
+    if (op == 0 || !tg_mpi_world_is_running() ||
+        (!tg_mpi.abi->pointer_handles && !is_mpich((uint32_t)op, MPICH_OP)))
+        return amount;
+    unsigned number = (unsigned)op & 0xff;
+    if (tg_mpi.abi->pointer_handles)
+        number = (unsigned)tg_pmpi_Op_c2f(op);
+    else if (!is_mpich_builtin((uint32_t)op))
+        number = TG_MPI_ABI_OPS;
+    uint64_t found = number < TG_MPI_ABI_OPS ? tg_mpi.abi->ops[number] : (uint64_t)TG_MPI_OP_OWN;
+    return amount | found << TG_MPI_AMOUNT_OP_SHIFT;
 }

@@ -3,6 +3,7 @@
 #define TG_RECORDER_AGENT_MPI_WORLD_H
 
 #include "recorder/agent/mpi/abi.h"
+#include "recorder/agent/mpi/types.h"
 
 /* True between MPI_Init and MPI_Finalize, and while there is a session. Where MPI was initialised by a call that the agent did not see,
  * finds that out, and introduces MPI_COMM_WORLD as MPI_Init would have. */
@@ -17,7 +18,9 @@ void tg_mpi_world_stop(void);
 void tg_mpi_world_session(tg_mpi_handle session);
 void tg_mpi_world_session_ends(tg_mpi_handle session);
 
-/* Bytes of COUNT elements of TYPE; 0 where that cannot be known. */
-uint64_t tg_mpi_bytes(int64_t count, tg_mpi_handle type);
+/* COUNT elements of TYPE; 0 where that cannot be known. */
+tg_mpi_amount_t tg_mpi_amount(int64_t count, tg_mpi_handle type);
+/* AMOUNT as it is reduced by OP. */
+tg_mpi_amount_t tg_mpi_reduced(tg_mpi_amount_t amount, tg_mpi_handle op);
 
 #endif

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "recorder/agent/mpi/calls.h"
+#include "recorder/agent/mpi/types.h"
 #include "recorder/rings/decoder.h"
 #include "recorder/rings/team_table.h"
 #include "tests/support/ring_producer.h"
@@ -460,16 +461,18 @@ static void every_record_fills_the_member_of_the_event_that_it_becomes(void **st
               (uint64_t)-5, 6, 1, 0),
         PLAIN(MPI_ENTER,
               "call=MPI_Send comm=1 instance=2 peer=-3 tag=4 root=5 bytes=6 code=7 request=0 receives=0 "
-              "from=0 from_tag=0",
+              "from=0 from_tag=0 type= from_type= op=",
               TG_MPI_CALL_Send, 1, 2, (uint64_t)-3, 4, 5, 6, 7),
         PLAIN_AS(MPI_ENTER_REQUEST, MPI_ENTER,
                  "call=MPI_Wait comm=1 instance=2 peer=-3 tag=4 root=5 bytes=6 code=7 request=8 receives=0 "
-                 "from=0 from_tag=0",
+                 "from=0 from_tag=0 type= from_type= op=",
                  TG_MPI_CALL_Wait, 1, 2, (uint64_t)-3, 4, 5, 6, 7, 8),
         PLAIN_AS(MPI_ENTER_BOTH, MPI_ENTER,
                  "call=MPI_Sendrecv comm=1 instance=2 peer=-3 tag=4 root=5 bytes=6 code=7 request=0 "
-                 "receives=1 from=-1 from_tag=9",
-                 TG_MPI_CALL_Sendrecv, 1, 2, (uint64_t)-3, 4, 5, 6, 7, 1, (uint64_t)-1, 9),
+                 "receives=1 from=-1 from_tag=9 type=MPI_INT from_type=MPI_DOUBLE op=",
+                 TG_MPI_CALL_Sendrecv | (uint64_t)TG_MPI_TYPE_INT << TG_MPI_CALL_TYPE_SHIFT |
+                     (uint64_t)TG_MPI_TYPE_DOUBLE << TG_MPI_CALL_FROM_TYPE_SHIFT,
+                 1, 2, (uint64_t)-3, 4, 5, 6, 7, 1, (uint64_t)-1, 9),
         PLAIN(MPI_REQUESTS, "requests=[2]", 2, 11, 12),
         PLAIN(MPI_LEAVE, "call=MPI_Recv request=1 peer=2 tag=-3 bytes=4 result=5", TG_MPI_CALL_Recv, 1, 2,
               (uint64_t)-3, 4, 5),
@@ -552,6 +555,13 @@ static void mpi_calls_have_names_and_all_their_fields(void **state)
     assert_int_equal(event->mpi_complete.request, 5);
     assert_int_equal(event->mpi_complete.cancelled, 1);
 
+    PUT(fixture, TG_RECORD_MPI_ENTER, 0,
+        TG_MPI_CALL_Allreduce | (uint64_t)TG_MPI_OP_SUM << TG_MPI_CALL_OP_SHIFT |
+            (uint64_t)TG_MPI_TYPE_COUNT_ << TG_MPI_CALL_TYPE_SHIFT,
+        11, 3, none, none, 1, 4096, 0x401234);
+    event = only(fixture, TG_EVENT_MPI_ENTER);
+    assert_string_equal(event->mpi_enter.op, "MPI_SUM");
+    assert_string_equal(event->mpi_enter.type, ""); /* no type has that number */
     PUT(fixture, TG_RECORD_MPI_ENTER, 0, TG_MPI_CALL_COUNT, 0, 0, 0, 0, 0, 0, 0);
     assert_string_equal(only(fixture, TG_EVENT_MPI_ENTER)->mpi_enter.call, "MPI_?");
     PUT(fixture, TG_RECORD_MPI_LEAVE, 0, UINT64_MAX, 0, 0, 0, 0, 0);

@@ -112,6 +112,8 @@ static struct seen receives(void)
     return seen;
 }
 
+static struct seen first_mismatches(unsigned sought);
+
 static void names_have_roles(void **state)
 {
     (void)state;
@@ -127,6 +129,59 @@ static void names_have_roles(void **state)
     assert_int_equal(tg_mpi_call_role("MPI_Init", &nonblocking, &persistent), TG_MPI_OTHER);
     assert_int_equal(tg_mpi_call_role("not MPI's", NULL, NULL), TG_MPI_OTHER);
     assert_int_equal(tg_mpi_call_role("MPI_", NULL, NULL), TG_MPI_OTHER);
+}
+
+static void datatypes_and_operators_of_a_collective_are_compared(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= 2; i++)
+        for (size_t rank = 0; rank < RANKS; rank++)
+            ENTER(rank, "MPI_Allreduce", .instance = i, .root = -3, .bytes = 8,
+                  .type = i == 2 && rank == 1 ? "MPI_DOUBLE"
+                          : rank == 2         ? "MPI_LONG_LONG_INT"
+                                              : "MPI_INT64_T",
+                  .op = i == 2 && rank == 2 ? "MPI_MAX" : "MPI_SUM");
+    struct seen seen = first_mismatches(TG_MPI_CONFUSIONS);
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.collective.instance, 2); /* names of one representation are alike */
+    assert_int_equal(seen.collective.differs, TG_MPI_DIFFERS_TYPE | TG_MPI_DIFFERS_OP);
+    assert_string_equal(seen.arrivals[1].type, "MPI_DOUBLE");
+    assert_string_equal(seen.arrivals[2].op, "MPI_MAX");
+    assert_int_equal(first_mismatches(TG_MPI_MISTAKES).count, 0);
+}
+
+static void a_message_received_as_another_type_is_told_once_a_place(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        ENTER(0, "MPI_Send", .peer = 1, .tag = 5, .root = -3, .bytes = 16,
+              .type = i < 2 ? "MPI_INT" : "MPI_BYTE");
+        LEAVE(0, "MPI_Send", .peer = -3);
+        ENTER(1, "MPI_Recv", .peer = 0, .tag = 5, .root = -3, .bytes = 32, .type = "MPI_DOUBLE",
+              .code = 0x20);
+        LEAVE(1, "MPI_Recv", .peer = 0, .tag = 5, .bytes = 16);
+    }
+    assert_int_equal(tg_mpi_model_mistyped_count(model), 1);
+    const struct tg_mpi_mistyped *mistyped = tg_mpi_model_mistyped_at(model, 0);
+    assert_int_equal(mistyped->count, 2); /* bytes are of any type */
+    assert_string_equal(mistyped->sent.type, "MPI_INT");
+    assert_int_equal(mistyped->receive.code, 0x20);
+}
+
+static void a_cancelled_send_is_not_on_its_way(void **state)
+{
+    (void)state;
+    ENTER(0, "MPI_Isend", .peer = 1, .tag = 5, .root = -3);
+    LEAVE(0, "MPI_Isend", .peer = -3, .request = 7);
+    ENTER(0, "MPI_Isend", .peer = 1, .tag = 5, .root = -3);
+    LEAVE(0, "MPI_Isend", .peer = -3, .request = 8);
+    FEED(0, MPI_COMPLETE, mpi_complete, .request = 7, .peer = -3, .cancelled = 1);
+    assert_int_equal(sends().count, 1);
+    assert_int_equal(sends().message.id, 2);
+    struct seen seen = {0};
+    assert_null(tg_mpi_model_visit_requests(model, see_message, &seen));
+    assert_int_equal(seen.count, 1); /* 8 is still to be waited for */
+    assert_int_equal(seen.message.request, 8);
 }
 
 static void who_is_missing_in_a_collective(void **state)
@@ -308,14 +363,14 @@ static struct tg_error *see_first(void *context, const struct tg_mpi_collective 
     return NULL;
 }
 
-static struct seen first_mismatches(bool is_misplaced)
+static struct seen first_mismatches(unsigned sought)
 {
     struct seen seen = {0};
     struct tg_mpi_model *copy;
-    assert_null(tg_mpi_model_visit_mismatches(model, is_misplaced, see_first, &seen));
+    assert_null(tg_mpi_model_visit_mismatches(model, sought, see_first, &seen));
     assert_null(tg_mpi_model_copy(model, &copy));
     struct seen again = {0};
-    assert_null(tg_mpi_model_visit_mismatches(copy, is_misplaced, see_first, &again));
+    assert_null(tg_mpi_model_visit_mismatches(copy, sought, see_first, &again));
     assert_int_equal(again.count, seen.count);
     assert_memory_equal(&again.arrivals, &seen.arrivals, sizeof seen.arrivals);
     tg_mpi_model_destroy(copy);
@@ -348,11 +403,11 @@ static void the_first_mismatch_is_kept(void **state)
     struct tg_event_mpi_enter large = reduce_a;
     large.bytes = 72;
     all_call(1, RANKS, reduce_a, reduce_a);
-    assert_int_equal(first_mismatches(false).count, 0);
+    assert_int_equal(first_mismatches(TG_MPI_MISTAKES).count, 0);
     all_call(2, 1, reduce_a, large);
     all_call(3, 2, reduce_a, large);
     assert_int_equal(collectives().count, 0);
-    struct seen seen = first_mismatches(false);
+    struct seen seen = first_mismatches(TG_MPI_MISTAKES);
     assert_int_equal(seen.count, 1);
     assert_int_equal(seen.collective.instance, 2);
     assert_int_equal(seen.collective.differs, TG_MPI_DIFFERS_BYTES);
@@ -374,9 +429,9 @@ static void bytes_that_may_differ_do_not(void **state)
     struct tg_event_mpi_enter large = reduce_a;
     large.call = "MPI_Allreduce_c";
     all_call(3, 1, reduce_a, large);
-    assert_int_equal(first_mismatches(false).count, 0);
+    assert_int_equal(first_mismatches(TG_MPI_MISTAKES).count, 0);
     all_call(4, 2, part, whole);
-    assert_int_equal(first_mismatches(false).collective.differs, TG_MPI_DIFFERS_BYTES);
+    assert_int_equal(first_mismatches(TG_MPI_MISTAKES).collective.differs, TG_MPI_DIFFERS_BYTES);
 }
 
 static void a_shift_of_places_is_noticed(void **state)
@@ -388,10 +443,10 @@ static void a_shift_of_places_is_noticed(void **state)
     }
     all_call(7, 1, reduce_a, reduce_b); /* rank 1 left one out */
     all_call(8, 1, reduce_b, reduce_a);
-    struct seen seen = first_mismatches(true);
+    struct seen seen = first_mismatches(TG_MPI_DIFFERS_PLACE);
     assert_int_equal(seen.count, 1);
     assert_int_equal(seen.collective.instance, 7);
-    assert_int_equal(first_mismatches(false).count, 0);
+    assert_int_equal(first_mismatches(TG_MPI_MISTAKES).count, 0);
     bool is_whole;
     const struct tg_mpi_site *site = tg_mpi_model_site(model, seen.collective.job, WORLD, 1,
                                                        seen.arrivals[0].name, reduce_a.code, &is_whole);
@@ -448,6 +503,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_have_roles),
+        cmocka_unit_test_setup_teardown(datatypes_and_operators_of_a_collective_are_compared, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_message_received_as_another_type_is_told_once_a_place, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_cancelled_send_is_not_on_its_way, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_is_missing_in_a_collective, set_up, tear_down),
         cmocka_unit_test_setup_teardown(different_collectives_are_a_mismatch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(different_roots_are_a_mismatch, set_up, tear_down),

@@ -1,0 +1,152 @@
+/* What a job that ended well left undone: messages that nobody received, requests that were never completed. It did no
+ * harm this time; a longer message, or another library, and it hangs. */
+#include "analyzer/verdict/finders.h"
+#include "analyzer/verdict/words.h"
+#include "format/base/printable.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { MAX_GROUPS = 64, GROUPS_TOLD = 4 };
+
+/* Messages or requests from one place to one other. */
+struct group {
+    struct tg_mpi_message first;
+    uint64_t count;
+};
+
+struct leftovers {
+    struct tg_verdict_draft *draft;
+    struct group groups[MAX_GROUPS];
+    size_t n_groups;
+    uint64_t count;
+};
+
+static bool is_alike(const struct tg_verdict_input *input, const struct tg_mpi_message *x,
+                     const struct tg_mpi_message *y)
+{
+    return x->process == y->process && x->comm == y->comm && x->source == y->source &&
+           x->destination == y->destination && x->tag == y->tag && strcmp(x->name, y->name) == 0 &&
+           (x->code == y->code || tg_words_is_same_line(input, x->process, x->code, y->code));
+}
+
+static void add(struct leftovers *leftovers, const struct tg_mpi_message *message)
+{
+    leftovers->count++;
+    for (size_t i = 0; i < leftovers->n_groups; i++)
+        if (is_alike(leftovers->draft->input, &leftovers->groups[i].first, message)) {
+            leftovers->groups[i].count++;
+            return;
+        }
+    if (leftovers->n_groups < MAX_GROUPS)
+        leftovers->groups[leftovers->n_groups++] = (struct group){.first = *message, .count = 1};
+}
+
+static const struct tg_mpi_process *process_of(const struct leftovers *leftovers, size_t process)
+{
+    return tg_mpi_model_process(leftovers->draft->input->mpi, process);
+}
+
+/* Whether all that PROCESS received would be known. */
+static bool is_known(const struct leftovers *leftovers, size_t process)
+{
+    const struct tg_mpi_process *known = process_of(leftovers, process);
+    return known != NULL && known->finalized && !known->gave_up_receives;
+}
+
+/* Whether a receive was posted for MESSAGE: its request is what was never completed. */
+static bool is_matched(const struct tg_mpi_matching *matching, uint64_t id)
+{
+    for (size_t i = 0; i < matching->n_sends; i++)
+        if (matching->sends[i].message.id == id)
+            return matching->sends[i].may_match;
+    return false;
+}
+
+static struct tg_error *take_send(void *context, const struct tg_mpi_message *message)
+{
+    struct leftovers *leftovers = context;
+    const struct tg_mpi_model *mpi = leftovers->draft->input->mpi;
+    size_t receiver = message->comm == 0 || message->destination < 0
+                          ? SIZE_MAX
+                          : tg_mpi_model_process_of(mpi, message->job, message->comm, message->destination);
+    if (is_known(leftovers, message->process) && is_known(leftovers, receiver) &&
+        !is_matched(&leftovers->draft->matching, message->id))
+        add(leftovers, message);
+    return NULL;
+}
+
+static struct tg_error *take_request(void *context, const struct tg_mpi_message *message)
+{
+    struct leftovers *leftovers = context;
+    const struct tg_mpi_process *process = process_of(leftovers, message->process);
+    if (process != NULL && process->finalized)
+        add(leftovers, message);
+    return NULL;
+}
+
+/* "rank 0 sent 3 of them to rank 1 (tag 3, MPI_Send) in main (a.c:12)" */
+static void print_group(const struct leftovers *leftovers, const struct group *group, bool are_messages)
+{
+    const struct tg_mpi_message *message = &group->first;
+    bool is_send = are_messages || message->id != 0;
+    int64_t peer = is_send ? message->destination : message->source;
+    FILE *stream = leftovers->draft->stream;
+    tg_words_process(stream, leftovers->draft->input, message->process);
+    fprintf(stream, are_messages ? " sent %" PRIu64 : " started %" PRIu64, group->count);
+    if (peer == -1)
+        fputs(" from any rank", stream);
+    else
+        fprintf(stream, " %s rank %" PRId64, is_send ? "to" : "from", peer);
+    fputs(" (", stream);
+    tg_printable_write(stream, message->name);
+    if (message->tag >= 0)
+        fprintf(stream, ", tag %" PRId64, message->tag);
+    fputc(')', stream);
+    tg_words_code(stream, leftovers->draft->input, message->process, message->code);
+}
+
+static struct tg_error *tell(struct leftovers *leftovers, bool are_messages)
+{
+    struct tg_verdict_draft *draft = leftovers->draft;
+    FILE *stream = draft->stream;
+    bool is_one = leftovers->count == 1;
+    if (leftovers->count == 0)
+        return NULL;
+    const struct tg_mpi_message *first = &leftovers->groups[0].first;
+    const struct tg_finding finding = {.kind = are_messages ? TG_FINDING_UNRECEIVED : TG_FINDING_INCOMPLETE,
+                                       .since_ns = first->since_ns,
+                                       .process = first->process,
+                                       .code = first->code,
+                                       .is_warning = true};
+    fprintf(stream, "%" PRIu64 " %s%s %s never %s: ", leftovers->count, are_messages ? "message" : "request",
+            is_one ? "" : "s", is_one ? "was" : "were", are_messages ? "received" : "completed");
+    for (size_t i = 0; i < leftovers->n_groups; i++) {
+        const struct tg_mpi_message *message = &leftovers->groups[i].first;
+        tg_verdict_blame(draft, message->process, message->tid, message->code);
+        if (i >= GROUPS_TOLD)
+            continue;
+        fputs(i == 0 ? "" : "; ", stream);
+        print_group(leftovers, &leftovers->groups[i], are_messages);
+    }
+    fputs(leftovers->n_groups > GROUPS_TOLD ? "; and others." : ".", stream);
+    return tg_verdict_add(draft, &finding);
+}
+
+/* Where events were lost it is not known who received what. */
+struct tg_error *tg_verdict_find_leftovers(struct tg_verdict_draft *draft)
+{
+    const struct tg_mpi_model *mpi = draft->input->mpi;
+    struct leftovers messages = {.draft = draft}, requests = {.draft = draft};
+    if (!draft->is_good_end || draft->input->has_losses || tg_mpi_model_unkept(mpi) > 0 ||
+        tg_mpi_model_impossible(mpi) > 0)
+        return NULL;
+    struct tg_error *error = tg_mpi_matching_make(mpi, &draft->matching);
+    if (error == NULL)
+        error = tg_mpi_model_visit_sends(mpi, take_send, &messages);
+    if (error == NULL)
+        error = tg_mpi_model_visit_requests(mpi, take_request, &requests);
+    if (error == NULL)
+        error = tell(&messages, true);
+    return error != NULL ? error : tell(&requests, false);
+}

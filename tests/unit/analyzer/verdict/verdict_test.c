@@ -1,0 +1,244 @@
+#include "analyzer/verdict/verdict.h"
+
+#include <string.h>
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "tests/unit/analyzer/verdict/job.h"
+
+static struct tg_verdict verdict;
+
+static void judge(void)
+{
+    const struct tg_verdict_input input = input_of_job();
+    assert_null(tg_verdict_make(&input, &verdict));
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tg_verdict_deinit(&verdict);
+    end_job();
+    return 0;
+}
+
+/* The finding number NTH is of KIND, blames RANK alone and says WORDS. */
+static void check_finding(size_t nth, enum tg_finding_kind kind, int64_t rank, const char *words)
+{
+    assert_true(nth < verdict.count);
+    const struct tg_finding *finding = &verdict.findings[nth];
+    if (finding->kind != kind || strstr(finding->text, words) == NULL)
+        fail_msg("%s: %s", tg_finding_kind_name(finding->kind), finding->text);
+    assert_int_equal(finding->n_culprits, 1);
+    assert_int_equal(finding->culprits[0].rank, rank);
+}
+
+/* RANK comes to collective number NTH on MPI_COMM_WORLD, and leaves it if all have come. */
+static void barrier_of(int ranks, uint64_t nth)
+{
+    for (int rank = 0; rank < ranks; rank++)
+        TOGETHER(rank, "MPI_Barrier", nth, 0x40);
+    for (int rank = 0; rank < ranks; rank++)
+        LEAVE(rank, "MPI_Barrier");
+}
+
+static void interrupt_after(uint64_t ms)
+{
+    job.now_ns += ms * MS;
+    FEED(LAUNCHER, SIGNAL, signal, .signal = SIGINT, .sender_pid = 7, .sender = "sh");
+}
+
+static void finish(int ranks)
+{
+    for (int rank = 0; rank < ranks; rank++) {
+        TOGETHER(rank, "MPI_Finalize", 100, 0);
+        LEAVE(rank, "MPI_Finalize");
+    }
+    for (int rank = 0; rank < ranks; rank++)
+        FEED(FIRST_PID + rank, PROCESS_EXIT, process_exit, .how = TG_EXIT_STATUS);
+    FEED(LAUNCHER, PROCESS_EXIT, process_exit, .how = TG_EXIT_STATUS);
+}
+
+static void of_two_ranks_the_one_in_finalize_has_left_the_loop(void **state)
+{
+    (void)state;
+    begin_job(2);
+    barrier_of(2, 1);
+    TOGETHER(0, "MPI_Barrier", 2, 0x40);
+    TOGETHER(1, "MPI_Finalize", 2, 0x50);
+    interrupt_after(3000);
+    judge();
+    check_finding(0, TG_FINDING_MISMATCH, 1, "rank 1 called MPI_Finalize");
+}
+
+static void a_call_that_the_one_in_finalize_never_made_may_be_too_many(void **state)
+{
+    (void)state;
+    begin_job(2);
+    TOGETHER(0, "MPI_Barrier", 1, 0x40);
+    TOGETHER(1, "MPI_Finalize", 1, 0x50);
+    interrupt_after(3000);
+    judge();
+    assert_int_equal(verdict.findings[0].n_culprits, 2);
+}
+
+static void a_receive_from_a_rank_in_finalize_is_no_deadlock(void **state)
+{
+    (void)state;
+    begin_job(2);
+    POINT(0, "MPI_Recv", 1, 5);
+    TOGETHER(1, "MPI_Finalize", 1, 0);
+    interrupt_after(3000);
+    judge();
+    check_finding(0, TG_FINDING_RECEIVE, 1, "The sender is rank 1: in MPI_Finalize");
+}
+
+static void a_ring_by_choice_comes_of_who_is_gone(void **state)
+{
+    (void)state;
+    begin_job(3);
+    POINT(0, "MPI_Recv", -1, 5); /* from 1 or 2 */
+    POINT(1, "MPI_Recv", 0, 6);
+    TOGETHER(2, "MPI_Finalize", 1, 0);
+    interrupt_after(3000);
+    judge();
+    for (size_t i = 0; i < verdict.count; i++)
+        assert_int_not_equal(verdict.findings[i].kind, TG_FINDING_DEADLOCK);
+}
+
+static void who_waits_for_a_sleeper_is_no_culprit(void **state)
+{
+    (void)state;
+    begin_job(3);
+    POINT(1, "MPI_Isend", 0, 5);
+    LEAVE_WITH(1, "MPI_Isend", 7); /* and sleeps: rank 0 has posted the receive, and gets nothing */
+    POINT(0, "MPI_Recv", 1, 5);
+    POINT(2, "MPI_Recv", 0, 6);
+    interrupt_after(3000);
+    judge();
+    check_finding(0, TG_FINDING_RECEIVE, 1, "The sender is rank 1: outside MPI");
+}
+
+static void a_busy_partner_is_not_missing(void **state)
+{
+    (void)state;
+    begin_job(3);
+    POINT(0, "MPI_Recv", 1, 5);
+    job.now_ns += UINT64_C(5000) * MS;
+    POINT(1, "MPI_Ssend", 2, 7); /* it is at work */
+    POINT(2, "MPI_Recv", 1, 7);
+    FEED(FIRST_PID + 2, MPI_LEAVE, mpi_leave, .call = "MPI_Recv", .peer = 1, .tag = 7);
+    LEAVE(1, "MPI_Ssend");
+    interrupt_after(100);
+    judge();
+    for (size_t i = 0; i < verdict.count; i++)
+        assert_int_equal(verdict.findings[i].kind, TG_FINDING_ASKED);
+}
+
+static void messages_and_requests_that_are_left_are_warnings(void **state)
+{
+    (void)state;
+    begin_job(2);
+    for (int i = 0; i < 2; i++) {
+        POINT(0, "MPI_Send", 1, 5);
+        LEAVE(0, "MPI_Send");
+    }
+    POINT(1, "MPI_Irecv", 0, 9);
+    LEAVE_WITH(1, "MPI_Irecv", 7);
+    finish(2);
+    judge();
+    assert_int_equal(verdict.count, 2);
+    check_finding(0, TG_FINDING_UNRECEIVED, 0, "2 messages were never received: rank 0 sent 2 to rank 1");
+    check_finding(1, TG_FINDING_INCOMPLETE, 1, "1 request was never completed");
+    assert_true(verdict.findings[0].is_warning && verdict.findings[1].is_warning);
+}
+
+static void what_a_freed_receive_got_is_not_known(void **state)
+{
+    (void)state;
+    begin_job(2);
+    POINT(1, "MPI_Irecv", 0, 5);
+    LEAVE_WITH(1, "MPI_Irecv", 7);
+    TOGETHER(1, "MPI_Request_free", 0, 0);
+    LEAVE_WITH(1, "MPI_Request_free", 7);
+    POINT(0, "MPI_Send", 1, 5);
+    LEAVE(0, "MPI_Send");
+    finish(2);
+    judge();
+    assert_int_equal(verdict.count, 0);
+}
+
+static void a_signal_that_kills_has_its_sender(void **state)
+{
+    (void)state;
+    begin_job(2);
+    FEED(FIRST_PID + 1, SIGNAL, signal, .signal = SIGUSR1, .sender_pid = 7, .sender = "watch\x1b");
+    FEED(FIRST_PID + 1, PROCESS_EXIT, process_exit, .how = TG_EXIT_SIGNAL, .status = SIGUSR1);
+    FEED(FIRST_PID, SIGNAL, signal, .signal = SIGTERM, .sender_pid = LAUNCHER, .sender = "mpirun");
+    FEED(FIRST_PID, PROCESS_EXIT, process_exit, .how = TG_EXIT_SIGNAL, .status = SIGTERM);
+    judge();
+    check_finding(0, TG_FINDING_KILL, 1, "Rank 1 was killed by SIGUSR1 from watch\\x1b (pid 7)");
+    assert_int_equal(verdict.count, 1);
+}
+
+static void a_signal_that_the_launcher_passes_on_is_not_its_own(void **state)
+{
+    (void)state;
+    begin_job(2);
+    FEED(LAUNCHER, SIGNAL, signal, .signal = SIGUSR2, .sender_pid = 7, .sender = "batch");
+    for (int rank = 0; rank < 2; rank++) {
+        FEED(FIRST_PID + rank, SIGNAL, signal, .signal = SIGUSR2, .sender_pid = LAUNCHER, .sender = "mpirun");
+        FEED(FIRST_PID + rank, PROCESS_EXIT, process_exit, .how = TG_EXIT_SIGNAL, .status = SIGUSR2);
+    }
+    judge();
+    assert_int_equal(verdict.count, 1); /* one for all */
+    assert_non_null(strstr(verdict.findings[0].text, "Ranks 0-1 were killed by SIGUSR2"));
+    assert_non_null(strstr(verdict.findings[0].text, "which passed it on from batch (pid 7)"));
+}
+
+static void one_rank_that_is_asked_to_end_is_killed(void **state)
+{
+    (void)state;
+    begin_job(2);
+    FEED(FIRST_PID + 1, SIGNAL, signal, .signal = SIGTERM, .sender_pid = 7, .sender = "sh");
+    FEED(FIRST_PID + 1, PROCESS_EXIT, process_exit, .how = TG_EXIT_SIGNAL, .status = SIGTERM);
+    judge();
+    check_finding(0, TG_FINDING_KILL, 1, "SIGTERM from sh (pid 7)");
+}
+
+static void a_launcher_that_crashes_when_it_is_ended_comes_last(void **state)
+{
+    (void)state;
+    begin_job(2);
+    POINT(0, "MPI_Recv", 1, 5);
+    POINT(1, "MPI_Recv", 0, 5);
+    interrupt_after(3000);
+    FEED(LAUNCHER, SIGNAL, signal, .signal = SIGSEGV, .address = 8);
+    FEED(LAUNCHER, PROCESS_EXIT, process_exit, .how = TG_EXIT_SIGNAL, .status = SIGSEGV);
+    judge();
+    assert_int_equal(verdict.findings[0].kind, TG_FINDING_DEADLOCK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(of_two_ranks_the_one_in_finalize_has_left_the_loop, tear_down),
+        cmocka_unit_test_teardown(a_call_that_the_one_in_finalize_never_made_may_be_too_many, tear_down),
+        cmocka_unit_test_teardown(a_receive_from_a_rank_in_finalize_is_no_deadlock, tear_down),
+        cmocka_unit_test_teardown(a_ring_by_choice_comes_of_who_is_gone, tear_down),
+        cmocka_unit_test_teardown(who_waits_for_a_sleeper_is_no_culprit, tear_down),
+        cmocka_unit_test_teardown(a_busy_partner_is_not_missing, tear_down),
+        cmocka_unit_test_teardown(messages_and_requests_that_are_left_are_warnings, tear_down),
+        cmocka_unit_test_teardown(what_a_freed_receive_got_is_not_known, tear_down),
+        cmocka_unit_test_teardown(a_signal_that_kills_has_its_sender, tear_down),
+        cmocka_unit_test_teardown(a_signal_that_the_launcher_passes_on_is_not_its_own, tear_down),
+        cmocka_unit_test_teardown(one_rank_that_is_asked_to_end_is_killed, tear_down),
+        cmocka_unit_test_teardown(a_launcher_that_crashes_when_it_is_ended_comes_last, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
