@@ -238,6 +238,89 @@ struct tg_error *tg_heap_profile_make(const struct tg_heap_model *heap,
     return NULL;
 }
 
+/* A row of a merged profile, by the words for its place. */
+struct place {
+    char *text;
+    size_t row;
+    UT_hash_handle hh;
+};
+
+static struct tg_error *find_place(struct tg_heap_profile *merged, size_t *capacity, struct place **places,
+                                   const char *text, const struct tg_heap_row *like, struct tg_heap_row **row)
+{
+    struct place *place;
+    HASH_FIND_STR(*places, text, place);
+    if (place == NULL) {
+        place = calloc(1, sizeof *place);
+        char *own = place == NULL ? NULL : strdup(text);
+        if (own == NULL || TG_HASH_ADD_KEY(hh, *places, own, strlen(own), place) != NULL) {
+            free(own);
+            free(place);
+            return tg_error_no_memory();
+        }
+        place->text = own;
+        place->row = merged->count;
+        struct tg_heap_row empty = *like;
+        empty.use = (struct tg_heap_use){0};
+        empty.ranks = NULL;
+        empty.n_ranks = 0;
+        struct tg_error *error = TG_ARRAY_APPEND(merged->rows, merged->count, *capacity, empty);
+        if (error != NULL)
+            return error;
+    }
+    *row = &merged->rows[place->row];
+    return NULL;
+}
+
+static struct tg_error *merge_row(struct tg_heap_row *into, const struct tg_heap_row *row)
+{
+    size_t n = into->n_ranks + row->n_ranks;
+    add_use(&into->use, &row->use);
+    if (row->n_processes > into->n_processes)
+        into->n_processes = row->n_processes;
+    if (row->n_ranks == 0)
+        return NULL;
+    if (tg_array_resize(&into->ranks, n, sizeof *into->ranks) != NULL)
+        return tg_error_no_memory();
+    memcpy(into->ranks + into->n_ranks, row->ranks, row->n_ranks * sizeof *row->ranks);
+    into->n_ranks = tg_rank_ranges_sort(into->ranks, n);
+    return NULL;
+}
+
+struct tg_error *tg_heap_profile_merge_places(const struct tg_heap_profile *profile,
+                                              const struct tg_heap_call_paths *paths,
+                                              const struct tg_heap_path_names *names,
+                                              struct tg_heap_profile *result)
+{
+    struct tg_heap_profile merged = *profile;
+    struct place *places = NULL, *place, *next;
+    struct tg_error *error = NULL;
+    size_t capacity = 0;
+    merged.rows = NULL;
+    merged.count = 0;
+    for (size_t i = 0; error == NULL && i < profile->count; i++) {
+        char text[400];
+        struct tg_heap_row *row;
+        tg_heap_path_place(names, tg_heap_call_paths_at(paths, profile->rows[i].path), text, sizeof text);
+        error = find_place(&merged, &capacity, &places, text, &profile->rows[i], &row);
+        if (error == NULL)
+            error = merge_row(row, &profile->rows[i]);
+    }
+    HASH_ITER (hh, places, place, next) {
+        HASH_DEL(places, place);
+        free(place->text);
+        free(place);
+    }
+    if (error != NULL) {
+        tg_heap_profile_deinit(&merged);
+        return error;
+    }
+    if (merged.count > 0)
+        qsort_r(merged.rows, merged.count, sizeof *merged.rows, compare_rows, &merged);
+    *result = merged;
+    return NULL;
+}
+
 void tg_heap_profile_deinit(struct tg_heap_profile *profile)
 {
     for (size_t i = 0; i < profile->count; i++)

@@ -2,6 +2,7 @@
 #ifndef TG_ANALYZER_HEAP_PROFILE_H
 #define TG_ANALYZER_HEAP_PROFILE_H
 
+#include "analyzer/heap/path_names.h"
 #include "analyzer/models/heap/model.h"
 #include "analyzer/models/process.h"
 #include "analyzer/output/selection.h"
@@ -49,6 +50,11 @@ struct tg_error *tg_heap_profile_make(const struct tg_heap_model *heap,
                                       const struct tg_process_model *processes,
                                       const struct tg_selection *selection, enum tg_heap_by by,
                                       enum tg_heap_cost cost, struct tg_heap_profile *profile);
+/* A profile by stack with one row for all paths of one place, as tg_heap_path_place has it. Only error: NO_MEMORY. */
+struct tg_error *tg_heap_profile_merge_places(const struct tg_heap_profile *profile,
+                                              const struct tg_heap_call_paths *paths,
+                                              const struct tg_heap_path_names *names,
+                                              struct tg_heap_profile *merged);
 void tg_heap_profile_deinit(struct tg_heap_profile *profile);
 
 /* What USE has of COST. */

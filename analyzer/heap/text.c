@@ -126,7 +126,7 @@ static struct tg_error *add_row(const struct tg_heap_drawing *drawing, const str
     return tg_text_table_add(table, cells);
 }
 
-struct tg_error *tg_heap_write_table(const struct tg_heap_drawing *drawing, FILE *stream)
+static struct tg_error *write_table(const struct tg_heap_drawing *drawing, FILE *stream)
 {
     const struct tg_heap_path_names names = {drawing->reading->stacks, drawing->reading->names};
     static const char *const headings[][8] = {
@@ -152,6 +152,23 @@ struct tg_error *tg_heap_write_table(const struct tg_heap_drawing *drawing, FILE
     if (error == NULL && shown < profile->count)
         fprintf(stream, "and %zu more; --all shows them\n", profile->count - shown);
     tg_text_table_destroy(table);
+    return error;
+}
+
+struct tg_error *tg_heap_write_table(const struct tg_heap_drawing *drawing, FILE *stream)
+{
+    const struct tg_heap_path_names names = {drawing->reading->stacks, drawing->reading->names};
+    if (drawing->profile->by != TG_HEAP_BY_STACK)
+        return write_table(drawing, stream);
+    struct tg_heap_profile merged;
+    struct tg_error *error = tg_heap_profile_merge_places(
+        drawing->profile, tg_heap_model_paths(drawing->reading->heap), &names, &merged);
+    if (error != NULL)
+        return error;
+    struct tg_heap_drawing of_places = *drawing;
+    of_places.profile = &merged;
+    error = write_table(&of_places, stream);
+    tg_heap_profile_deinit(&merged);
     return error;
 }
 

@@ -48,6 +48,7 @@ struct tg_heap_model {
     size_t count, capacity;
     size_t *by_process; /* by index in the process model: place in PROCESSES + 1 */
     size_t by_process_capacity, n_by_process;
+    uint64_t n_told; /* stacks */
     struct thread *threads, *latest_thread;
     struct tg_heap_job job;
     uint64_t job_peak; /* how many peaks there were */
@@ -333,8 +334,8 @@ static struct tg_error *take_stack(struct tg_heap_model *model, struct process *
                                    const struct tg_event *event, const struct tg_addresses *objects)
 {
     const struct tg_event_heap_stack *stack = &event->heap_stack;
-    uint64_t told = process->n_stacks; /* at least as many as were told */
-    if (stack->stack == 0 || stack->stack > told * 2 + SPARE_STACKS)
+    /* processes may share numbers, so that one of them begins with high ones */
+    if (stack->stack == 0 || stack->stack > ++model->n_told * 2 + SPARE_STACKS)
         return NULL;
     size_t count = stack->frames.count;
     const struct tg_stack_frame *frames = stack->frames.items;

@@ -275,6 +275,23 @@ static void a_fork_knows_its_parents_stacks(void **state)
     tg_heap_model_destroy(heap.model);
 }
 
+/* Numbers are those of the job: a process may begin with the 20,000th stack. One that no trace can have is refused. */
+static void processes_share_numbers_of_stacks(void **state)
+{
+    (void)state;
+    struct heap heap = begin();
+    for (uint64_t stack = 1; stack < 20000; stack++)
+        tell_stack(&heap, 0, stack, stack);
+    tell_stack(&heap, 1, 20000, SOLVE);
+    tell_stack(&heap, 1, UINT64_C(1) << 40, LOAD);
+    feed_of(&heap, 1, SIZE_MAX, alloc(B, 10, 20000));
+    feed_of(&heap, 1, SIZE_MAX, alloc(B + 0x20, 7, UINT64_C(1) << 40));
+    const struct tg_heap_process *process = tg_heap_model_find(heap.model, 1);
+    expect_amount(use_at(&heap, process, SOLVE).live, 1, 10);
+    expect_amount(use_at(&heap, process, 0).live, 1, 7);
+    tg_heap_model_destroy(heap.model);
+}
+
 /* Blocks of 4,096 bytes, of which each is recorded with probability 1 - exp(-1/16), stand for all of them. */
 static void samples_stand_for_all(void **state)
 {
@@ -492,6 +509,7 @@ int main(void)
         cmocka_unit_test(temporary_blocks_are_counted_by_thread),
         cmocka_unit_test(sizes_change),
         cmocka_unit_test(a_fork_knows_its_parents_stacks),
+        cmocka_unit_test(processes_share_numbers_of_stacks),
         cmocka_unit_test(samples_stand_for_all),
         cmocka_unit_test(errors_gaps_and_leaks_are_kept),
         cmocka_unit_test(peaks_are_those_of_counting_anew),
