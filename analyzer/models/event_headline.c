@@ -308,9 +308,9 @@ static const struct summary summaries[16 << 5] = {
 /* The agent and its auditor, which no program asked for. */
 static bool is_own(const struct tg_library *library)
 {
-    static const char *const names[] = {"tollgate-agent.so", "tollgate-audit.so"};
+    static const char *const names[] = {"tollgate-agent.so", "tollgate-audit.so", "tollgate-heap.so"};
     const char *name = tg_event_headline_base_name(library->path);
-    return strcmp(name, names[0]) == 0 || strcmp(name, names[1]) == 0;
+    return strcmp(name, names[0]) == 0 || strcmp(name, names[1]) == 0 || strcmp(name, names[2]) == 0;
 }
 
 const struct tg_library *tg_event_headline_library(const struct tg_list *list, uint64_t *count)

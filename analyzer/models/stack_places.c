@@ -13,8 +13,8 @@ static const char *const runtime_files[] = {
     "linux-vdso", "libpmi",      "libslurm",    "libmunge", "libnl-",     "libasan",   "libtsan",  "libubsan",
 };
 /* The same of those that lie between a library's function and the program that called it. */
-static const char *const between_files[] = {"python3", "libpython3", "MPI.cpython-",  "MPI.abi3",
-                                            "MPI.so",  "libffi.",    "tollgate-agent"};
+static const char *const between_files[] = {"python3", "libpython3", "MPI.cpython-",   "MPI.abi3",
+                                            "MPI.so",  "libffi.",    "tollgate-agent", "tollgate-heap"};
 /* Beginnings of functions that are linked into programs. */
 static const char *const runtime_functions[] = {
     "MPI_",  "PMPI_", "MPIR_", "MPID_",      "MPIDI_",        "ompi_",  "opal_",

@@ -5,6 +5,7 @@
 #include "live/commands/table.h"
 #include "live/console/base.h"
 #include "live/console/console.h"
+#include "live/console/eval.h"
 #include "live/console/json_console.h"
 #include "live/console/script.h"
 #include "live/control/end_signals.h"
@@ -165,6 +166,14 @@ static void apply_files(struct tg_console *console, const struct tg_record_optio
     }
 }
 
+/* Where blocks are checked, a mistake stops the thread that makes it: at a function of the heap library's. */
+static void stop_at_heap_errors(struct tg_console *console, const struct tg_record_options *recording)
+{
+    const struct tg_console_place place = {.name = "--heap=check", .line = 1};
+    if (recording->heap.mode == TG_AGENT_HEAP_CHECK)
+        (void)tg_console_eval(console, "dbreak -pending tollgate_heap_error", TG_PRINT_OWN, &place);
+}
+
 /* FRONT is NULL where the session did not begin with processes to attach to. */
 static struct tg_error *control(const struct live_arguments *arguments,
                                 const struct tg_record_options *recording, struct tg_front *front,
@@ -207,6 +216,8 @@ static struct tg_error *control(const struct live_arguments *arguments,
         .greeting = "Type `help` for the commands, `dgo` (or `c`) to start the job, `quit` to end."};
     if (error == NULL)
         tg_traced_job_await_attached(job);
+    if (error == NULL)
+        stop_at_heap_errors(console, recording);
     if (error == NULL)
         error = tg_console_script_run(&arguments->script, console, json, &start, &all_well);
     tg_front_destroy(front);

@@ -214,10 +214,15 @@ const struct tg_module *tg_modules_find(const struct tg_modules *modules, uint64
 
 bool tg_module_is_agent(const struct tg_module *module)
 {
-    static const char name[] = "tollgate-agent.so";
+    static const char *const names[] = {"tollgate-agent.so", "tollgate-heap.so"};
     const char *slash = module != NULL ? strrchr(module->path, '/') : NULL;
-    return slash != NULL && strncmp(slash + 1, name, sizeof name - 1) == 0 &&
-           (slash[sizeof name] == '\0' || slash[sizeof name] == ' '); /* " (deleted)" */
+    for (size_t i = 0; slash != NULL && i < sizeof names / sizeof names[0]; i++) {
+        size_t length = strlen(names[i]);
+        if (strncmp(slash + 1, names[i], length) == 0 &&
+            (slash[1 + length] == '\0' || slash[1 + length] == ' ')) /* " (deleted)" */
+            return true;
+    }
+    return false;
 }
 
 bool tg_modules_is_same_code(const struct tg_modules *a, uint64_t a_pc, const struct tg_modules *b,

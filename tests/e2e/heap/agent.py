@@ -311,6 +311,17 @@ def test_check():
                 check(named(stack, program, table)[0] == name and event[which + "_tid"] == event["tid"], mistake, stack)
 
 
+def test_live():
+    """In live, the thread that makes a mistake stops there, and its stack begins with the program."""
+    program = build("heap_mistakes.c", "-O1", "-w")
+    got = run([TOLLGATE, "live", "--heap=check", "--quiet", "--no-rc", "-o", "trace", "-e", "dcont -timeout 60", "-e", "dwhere",
+               "-e", "quit", "--", program, "twice"])
+    check(re.search(r"stopped at action point 1: drop", got.output), got)
+    check(re.search(r"^  0 .* drop .*\n  1 .* main ", got.output, re.M), got)
+    found = [event["error"] for event in events("trace") if event["kind"] == "heap_error"]
+    check(found == ["double_dealloc"], found)
+
+
 def test_check_silent():
     """Programs that are right: nothing is found, and they see what they see without."""
     programs = [[build("heap_calls.c"), "calls", "threads", "fork", "signals", "coroutine"],
