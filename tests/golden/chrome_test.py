@@ -12,6 +12,9 @@ import tempfile
 from decimal import Decimal
 
 
+SELECTIONS = ([], ["--rank", "1"], ["--from", "21ms", "--to", "61ms"], ["--kind", "library_*"])
+
+
 def check_event(event):
     assert event["ph"] in ("M", "X", "i", "s", "f"), event
     assert isinstance(event["pid"], int) and isinstance(event["tid"], int), event
@@ -79,14 +82,16 @@ def main():
     total, flows = 0, 0
     with tempfile.TemporaryDirectory() as directory:
         trace = os.path.join(directory, "trace.tgt")
-        for fixture in fixtures:
+        for number, fixture in enumerate(fixtures):
             subprocess.run([trace_from_json, fixture, trace], check=True)
             whole = open(trace, "rb").read()
             os.unlink(trace)
-            for size in sorted({len(whole), len(whole) - 1, len(whole) * 3 // 4, len(whole) // 2}):
+            cuts = [len(whole) - 1, len(whole) * 3 // 4, len(whole) // 2]
+            for at, size in enumerate([len(whole), *cuts]):
                 with open(trace, "wb") as cut:
                     cut.write(whole[:size])
-                for selection in ([], ["--rank", "1"], ["--from", "21ms", "--to", "61ms"], ["--kind", "library_*"]):
+                # of the whole all selections, of each cut one, another one for each fixture
+                for selection in SELECTIONS if size == len(whole) else [SELECTIONS[(at + number) % len(SELECTIONS)]]:
                     done = subprocess.run([tollgate, "dump", "--chrome", *selection, trace], capture_output=True)
                     if size < len(whole) and done.returncode == 2 and not done.stdout:
                         continue  # nothing of it can be read: said, and nothing written

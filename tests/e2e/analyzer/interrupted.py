@@ -10,7 +10,7 @@ import random
 import subprocess
 import sys
 
-EVENTS = 140000
+EVENTS = 70000
 TOLLGATE = os.environ["TG_TOLLGATE"]
 
 
