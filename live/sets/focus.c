@@ -73,6 +73,21 @@ static void take_members(const struct tg_job_view *view, const struct tg_job_set
     }
 }
 
+/* Makes MEMBERS those of FOUND, a set of VIEW. */
+static struct tg_error *make_members(struct tg_source *source, const struct tg_job_view *view,
+                                     const struct tg_job_set *found, struct tg_focus_members *members)
+{
+    struct tg_error *error = allocate_members(source, members);
+    if (error != NULL) {
+        forget_members(members);
+        return error;
+    }
+    take_members(view, found, members);
+    members->is_known = true;
+    members->number = source->number;
+    return NULL;
+}
+
 static struct tg_error *evaluate(const struct tg_ptset *set, struct tg_source *source,
                                  struct tg_focus_members *members, size_t *position)
 {
@@ -82,31 +97,16 @@ static struct tg_error *evaluate(const struct tg_ptset *set, struct tg_source *s
     if (error == NULL)
         error = tg_ptset_members(set, view, &defaults, &found, position);
     if (error == NULL)
-        error = allocate_members(source, members);
-    if (error == NULL) {
-        take_members(view, &found, members);
-        members->is_known = true;
-        members->number = source->number;
-    }
+        error = make_members(source, view, &found, members);
     tg_job_view_destroy(view);
     return error;
-}
-
-static struct tg_error *find_members(const struct tg_focus *focus, const struct tg_job_view *view,
-                                     struct tg_job_set *members)
-{
-    struct tg_error *error = tg_ptset_members(focus->set, view, &defaults, members, NULL);
-    if (error == NULL || tg_error_code(error) == TG_ERROR_NO_MEMORY)
-        return error;
-    tg_error_destroy(error); /* not all of it is there: then nobody is in it */
-    return tg_job_set_init(members, view);
 }
 
 struct tg_error *tg_focus_members(const struct tg_focus *focus, const struct tg_job_view *view,
                                   struct tg_job_set *members)
 {
     if (focus->set != NULL)
-        return find_members(focus, view, members);
+        return tg_ptset_present_members(focus->set, view, &defaults, members);
     struct tg_error *error = tg_job_set_init(members, view);
     for (size_t i = 0; error == NULL && i < tg_job_view_count(view); i++) {
         const struct tg_job_process *process = tg_job_view_at(view, i);
@@ -119,17 +119,18 @@ struct tg_error *tg_focus_members(const struct tg_focus *focus, const struct tg_
 struct tg_error *tg_focus_refresh(struct tg_focus *focus, struct tg_source *source)
 {
     struct tg_focus_members members = {0};
+    struct tg_job_view *view = NULL;
+    TG_AUTO_JOB_SET struct tg_job_set found = {0};
     if (focus->set == NULL || (focus->members.is_known && focus->members.number == source->number))
         return NULL;
-    struct tg_error *error = evaluate(focus->set, source, &members, NULL);
-    if (error != NULL) {
-        forget_members(&members);
-        if (tg_error_code(error) == TG_ERROR_NO_MEMORY)
-            return error;
-        /* Not all of it is there at this moment: then nobody is in it. */
-        tg_error_destroy(error);
-        members = (struct tg_focus_members){.is_known = true, .number = source->number};
-    }
+    struct tg_error *error = tg_source_view(source, &view);
+    if (error == NULL)
+        error = tg_ptset_present_members(focus->set, view, &defaults, &found);
+    if (error == NULL)
+        error = make_members(source, view, &found, &members);
+    tg_job_view_destroy(view);
+    if (error != NULL)
+        return error;
     forget_members(&focus->members);
     focus->members = members;
     return NULL;
@@ -145,6 +146,7 @@ struct tg_error *tg_focus_follow(struct tg_focus *focus, struct tg_source *sourc
     case TG_EVENT_PROGRAM:
     case TG_EVENT_EXEC:
     case TG_EVENT_IDENTITY:
+    case TG_EVENT_THREAD_START:
     case TG_EVENT_PROCESS_EXIT:
     case TG_EVENT_DETACH:
         is_other = true;

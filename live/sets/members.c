@@ -279,6 +279,17 @@ struct tg_error *tg_ptset_members(const struct tg_ptset *set, const struct tg_jo
     return evaluate_at(&evaluation, set->root, members);
 }
 
+struct tg_error *tg_ptset_present_members(const struct tg_ptset *set, const struct tg_job_view *view,
+                                          const struct tg_ptset_defaults *defaults,
+                                          struct tg_job_set *members)
+{
+    struct tg_error *error = tg_ptset_members(set, view, defaults, members, NULL);
+    if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND)
+        return error;
+    tg_error_destroy(error);
+    return tg_job_set_init(members, view);
+}
+
 struct tg_error *tg_ptset_item_members(const struct tg_ptset *set, size_t i, const struct tg_job_view *view,
                                        const struct tg_ptset_defaults *defaults, struct tg_job_set *members,
                                        size_t *position)

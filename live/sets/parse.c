@@ -492,7 +492,7 @@ static uint32_t read_sum(struct parser *parser)
     return read_chain(parser, read_product, TG_NODE_SUM, '|', '-');
 }
 
-/* A whole set up to END, at which the parser stands then, or at the end of the text. */
+/* A whole set up to END, where the parser is then, or at the end of the text. */
 static uint32_t read_set(struct parser *parser, char end)
 {
     char buffer[24];

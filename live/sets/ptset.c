@@ -42,7 +42,7 @@ static const struct tg_ptset_node everything = {
     .arena = {.width = TG_WIDTH_ALL, .has_process = true, .process = 1, .has_thread = true}};
 
 /* An uncompleted copy of NODE without its links; TG_NO_NODE where there is no room. IS_PUT_IN: for what
- * stands at POSITION. */
+ * is at POSITION. */
 static uint32_t put_node(struct completion *completion, const struct tg_ptset_node *node, size_t position,
                          bool is_put_in)
 {
@@ -311,7 +311,7 @@ void tg_ptset_point(const char *text, size_t position, FILE *stream)
         position = size;
     size_t begin = position > AROUND ? position - AROUND : 0;
     size_t end = size - position > AROUND ? position + AROUND : size;
-    /* bytes that are not plain ASCII are shown as '?': one column each, so that the mark stands right */
+    /* bytes that are not plain ASCII are shown as '?': one column each, so that the mark is below its place */
     fputs(begin > 0 ? "..." : "", stream);
     for (size_t i = begin; i < end; i++)
         fputc(text[i] >= ' ' && text[i] <= '~' ? text[i] : '?', stream);

@@ -8,7 +8,7 @@
  *           | 'r'NUMBER'-'NUMBER (a list: the arena for each of these ranks)
  *
  * '.' alone is the current set. A number without '.' is a process, but behind the width t a thread. A list
- * may stand without its braces, which Tcl takes off. Blanks separate arenas and may stand around
+ * may be without its braces, which Tcl takes off. Blanks separate arenas and may surround
  * operators. */
 #ifndef TG_LIVE_SETS_PTSET_H
 #define TG_LIVE_SETS_PTSET_H
@@ -66,6 +66,10 @@ struct tg_ptset_defaults {
 struct tg_error *tg_ptset_members(const struct tg_ptset *set, const struct tg_job_view *view,
                                   const struct tg_ptset_defaults *defaults, struct tg_job_set *members,
                                   size_t *position);
+/* The same of all of SET, but nobody where not all of it is there. Only error: NO_MEMORY. */
+struct tg_error *tg_ptset_present_members(const struct tg_ptset *set, const struct tg_job_view *view,
+                                          const struct tg_ptset_defaults *defaults,
+                                          struct tg_job_set *members);
 struct tg_error *tg_ptset_item_members(const struct tg_ptset *set, size_t i, const struct tg_job_view *view,
                                        const struct tg_ptset_defaults *defaults, struct tg_job_set *members,
                                        size_t *position);

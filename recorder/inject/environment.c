@@ -40,36 +40,41 @@ bool tg_agent_environment_find_command(const char *command, char path[PATH_MAX])
     return false;
 }
 
-/* Static thread-local storage of the program at PATH (NULL: this one) together with the agent, 0 unknown. */
-static uint64_t tls_of(const char *path, const char *preload)
+/* Static thread-local storage of the program at PATH (NULL: this one) together with the agent. What cannot be read is not known,
+ * and *BYTES is 0: the loader will say what is wrong with it. Only error: NO_MEMORY. */
+static struct tg_error *find_tls(const char *path, const char *preload, uint64_t *bytes)
 {
     struct tg_startup_libraries *libraries;
     const struct tg_startup_program program = {
         .pid = getpid(), .path = path, .library_path = getenv("LD_LIBRARY_PATH"), .preload = preload};
-    uint64_t bytes = 0;
+    *bytes = 0;
     struct tg_error *error = tg_startup_libraries_create(&libraries);
-    if (error == NULL) {
-        error = tg_startup_libraries_tls(libraries, &program, &bytes);
-        tg_startup_libraries_destroy(libraries);
-    }
+    if (error != NULL)
+        return error;
+    error = tg_startup_libraries_tls(libraries, &program, bytes);
+    tg_startup_libraries_destroy(libraries);
+    if (error == NULL || tg_error_code(error) == TG_ERROR_NO_MEMORY)
+        return error;
     tg_error_destroy(error);
-    return bytes;
+    return NULL;
 }
 
 static struct tg_error *count_tls(const struct tg_agent_files *files, bool heap, const char *command,
                                   uint64_t *bytes)
 {
     char path[PATH_MAX];
+    uint64_t of_command = 0;
     char *preload = tg_agent_files_preload(files, heap, getenv("LD_PRELOAD"));
     if (preload == NULL)
         return tg_error_no_memory();
-    *bytes = tls_of(NULL, preload);
-    uint64_t of_command = tg_agent_environment_find_command(command, path) ? tls_of(path, preload) : 0;
+    struct tg_error *error = find_tls(NULL, preload, bytes);
+    if (error == NULL && tg_agent_environment_find_command(command, path))
+        error = find_tls(path, preload, &of_command);
     if (of_command > *bytes)
         *bytes = of_command;
     *bytes += SPARE_TLS_BYTES;
     free(preload);
-    return NULL;
+    return error;
 }
 
 /* ---- the variables */
