@@ -59,7 +59,7 @@ static void print_help(FILE *stream)
         stream);
 }
 
-/* Says that nothing is called WORD, which stands where a command or a general option is expected. */
+/* Says that nothing is called WORD, which is where a command or a general option is expected. */
 static int refuse(const char *word)
 {
     static const char *const options[] = {"--help", "--version"};

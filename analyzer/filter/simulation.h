@@ -1,5 +1,5 @@
 /* Many processes reporting to few clients, as a discrete-event simulation: each process runs, asks a client
- * to handle its libraries, stands still until that is done, runs on. Deterministic, no clock, no
+ * to handle its libraries, is stopped until that is done, runs on. Deterministic, no clock, no
  * randomness. */
 #ifndef TG_ANALYZER_FILTER_SIMULATION_H
 #define TG_ANALYZER_FILTER_SIMULATION_H

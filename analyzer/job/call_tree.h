@@ -38,7 +38,7 @@ struct tg_error *tg_call_tree_add(struct tg_call_tree *tree, const struct tg_job
                                   const struct tg_call_tree_frame *frames, size_t n_frames);
 
 /* Frames indented below their callers, in the order in which they were first met; who is there
- * ("2:8[0-1.1-4]") where that is not everybody of the line above. An argument that all have equal stands
+ * ("2:8[0-1.1-4]") where that is not everybody of the line above. An argument that is equal for all is
  * beside the function; other variables on lines of their own, "| n = 3", each value with who has it where
  * they differ. A first line says who is in the tree; nothing where nobody is. */
 struct tg_error *tg_call_tree_print(const struct tg_call_tree *tree, FILE *stream);

@@ -19,7 +19,7 @@ static struct blockage held_for_good(const struct tg_run_model *model, bool is_t
     return (struct blockage){0};
 }
 
-/* A thread that is being stopped may be at any barrier already: nothing is said of it before it stands. */
+/* A thread that is being stopped may be at any barrier already: nothing is said of it before it is stopped. */
 static struct blockage thread_blockage(const struct tg_run_model *model, uint32_t slot)
 {
     if (model->threads[slot].run == TG_RUN_STOPPING)

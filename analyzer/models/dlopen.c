@@ -289,7 +289,7 @@ static void take_planted(struct tg_dlopen_process *process, const struct tg_even
 }
 
 /* A fork has what its parent has, until it executes something else. The fork is a stop like any other: what
- * waited is handled in both, which is told of the parent alone. */
+ * waited is handled in both, which the trace says of the parent alone. */
 static struct tg_error *take_start(struct tg_dlopen_model *model, const struct tg_event *event, size_t index,
                                    size_t parent)
 {

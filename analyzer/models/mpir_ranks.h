@@ -45,7 +45,7 @@ struct tg_mpir_ranks_slot;
 struct tg_mpir_ranks {
     struct tg_mpir_rank *ranks; /* in order of first appearance */
     size_t count, capacity;
-    struct tg_mpir_ranks_slot *slots; /* of those that do not stand at the place of their key */
+    struct tg_mpir_ranks_slot *slots; /* of those that are not at the place of their key */
 };
 
 void tg_mpir_ranks_deinit(struct tg_mpir_ranks *ranks);

@@ -145,7 +145,7 @@ static void link_child(struct tg_process_entry *parent, struct tg_process_entry 
     parent->last_child = entry;
 }
 
-/* A new entry that is nobody's child yet; its slot comes to stand for it. */
+/* A new entry that is nobody's child yet; its slot is its own from then on. */
 static struct tg_error *add_entry(struct tg_process_model *model, const struct tg_event *event,
                                   struct tg_process_entry **added)
 {

@@ -18,7 +18,7 @@ void tg_text_table_destroy(struct tg_text_table *table);
 /* One cell per heading; copied. Cells must be printable already: nothing is escaped here. */
 struct tg_error *tg_text_table_add(struct tg_text_table *table, const char *const *cells);
 
-/* Prints within WIDTH columns: the widest cells that stand left-aligned are cut with "...", paths from the
+/* Prints within WIDTH columns: the widest left-aligned cells are cut with "...", paths from the
  * left. */
 void tg_text_table_limit(struct tg_text_table *table, size_t width);
 

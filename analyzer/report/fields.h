@@ -66,7 +66,7 @@ struct tg_report_field {
 #define TG_FIELD(row, heading, key, form, member) TG_FIELD_ELSE(row, heading, key, form, member, NULL)
 
 /* FIELDS end with one that is all zero. Columns and members come in their order; one of another order in
- * JSON stands in the list twice. */
+ * JSON is in the list twice. */
 struct tg_report_rows {
     const struct tg_report_field *fields;
     const void *items;

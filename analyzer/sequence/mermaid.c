@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* "end" would end a fragment wherever it stands as a word. */
+/* "end" would end a fragment wherever it is a word. */
 static bool is_end(const char *text, char before)
 {
     return strncasecmp(text, "end", 3) == 0 && !isalnum((unsigned char)before) &&

@@ -129,7 +129,7 @@ struct tg_error *tg_sequence_list_append(struct tg_sequence_list *list, struct t
 struct tg_error *tg_sequence_list_keep_last(struct tg_sequence_list *list, size_t count);
 
 /* Merges COUNT lists, which are left empty, into MERGED, which is empty: in each list's own order, things of
- * one key in several lists as one where they can be; where somebody is stands in front of whatever that one
+ * one key in several lists as one where they can be; where somebody is comes before whatever that one
  * has not done. */
 struct tg_error *tg_sequence_merge(struct tg_sequence_list *lists, size_t count,
                                    struct tg_sequence_list *merged);

@@ -22,7 +22,7 @@ static const char *full_place(const struct tg_sequence_words *words, const struc
                                                       : 0;
     if (node->code == 0)
         return "";
-    /* Names are of what stands before a return address; a task's body is where it begins. */
+    /* Names are of what precedes a return address; a task's body is where it begins. */
     bool is_begin = node->kind == TG_SEQUENCE_TASK && node->code == node->body;
     buffer[0] = ' ';
     if (words->namer != NULL && lane < words->sequence->n_lanes)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CALLS = 4 }; /* different ones that are told */
+enum { MAX_CALLS = 4 }; /* different ones that a finding lists */
 
 /* ---- groups of calls that are alike */
 
@@ -61,7 +61,7 @@ struct telling {
     const struct tg_mpi_collective *collective;
     const struct tg_mpi_arrival *arrivals;
     size_t n;
-    unsigned differs;                              /* what is told of it */
+    unsigned differs;                              /* what the finding is about */
     const struct tg_mpi_arrival *first[MAX_CALLS]; /* of each group, the smallest one first */
     size_t sizes[MAX_CALLS];
     size_t n_groups;

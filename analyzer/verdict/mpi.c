@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool stands(const struct tg_mpi_arrival *arrival, const void *standing)
+static bool has_standing(const struct tg_mpi_arrival *arrival, const void *standing)
 {
     return arrival->standing == *(const enum tg_mpi_standing *)standing;
 }
@@ -143,7 +143,7 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     size_t mismatch = SIZE_MAX;
     finding.is_consequence |= tg_verdict_is_out_of_step(draft, collective->job, collective->comm, &mismatch);
     finding.code = draft->n_culprits > 0 ? draft->culprits[0].code : 0; /* of the first that is missing */
-    struct tg_error *error = tg_arrivals_print_ranks(stream, arrivals, n, stands, &is_waiting, true);
+    struct tg_error *error = tg_arrivals_print_ranks(stream, arrivals, n, has_standing, &is_waiting, true);
     if (error != NULL)
         return error;
     fputs(finding.waiting == 1 ? " has been waiting in " : " have been waiting in ", stream);
@@ -161,7 +161,7 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     size_t told = told_of_all(draft, arrivals, n);
     if (finding.missing > TG_VERDICT_DETAILED) {
         fputc(' ', stream);
-        error = tg_arrivals_print_ranks(stream, arrivals, n, stands, &is_missing, true);
+        error = tg_arrivals_print_ranks(stream, arrivals, n, has_standing, &is_missing, true);
         fputs(" are missing", stream);
         if (told != SIZE_MAX)
             tg_verdict_refer(draft, " (see ", told, ")");

@@ -118,7 +118,7 @@ static uint64_t print_skippers(struct tg_verdict_draft *draft, const struct tg_o
     return count;
 }
 
-/* The members that have not come yet; the first SKIPPERS are told of already. */
+/* The members that have not come yet; the first SKIPPERS have been named. */
 static void print_missing(struct tg_verdict_draft *draft, const struct tg_openmp_team *team,
                           const struct tg_openmp_barrier *barrier, uint64_t skippers)
 {
@@ -404,7 +404,7 @@ static struct tg_error *find_sinks(void *context, const struct tg_openmp_team *t
 
 /* ---- tasks */
 
-/* Unfinished tasks of a team, as they are told of. */
+/* Unfinished tasks of a team, for a finding. */
 struct unfinished {
     struct tg_verdict_draft *draft;
     const struct tg_openmp_team *team;

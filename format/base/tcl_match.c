@@ -181,7 +181,7 @@ static bool search_reach(struct search *search, struct star star)
 }
 
 /* The first place from TEXT on where SEGMENT may match: where that begins with a plain ASCII character, the
- * next one of these, else TEXT. An ASCII byte is a character of its own wherever it stands. */
+ * next one of these, else TEXT. An ASCII byte is a character of its own wherever it is. */
 static const char *next_candidate(const char *segment, const char *text)
 {
     const char first = *segment;

@@ -283,7 +283,7 @@ static char *put_backslash(char *out, const char **p, const char *end)
     return out;
 }
 
-/* Writes the value of what stands in [p, end): in braces only continuations are replaced. */
+/* Writes the value of what is in [p, end): in braces only continuations are replaced. */
 static char *put_value(char *out, const char *p, const char *end, bool braced)
 {
     while (p < end) {

@@ -12,7 +12,7 @@ enum {
     TG_ELF_BUILD_ID_CHARS = 129,              /* 64 bytes in hex and the NUL */
 };
 
-/* The file header. Offsets and counts are as they stand in the file: nothing is known to be in range. */
+/* The file header. Offsets and counts are as they are in the file: nothing is known to be in range. */
 struct tg_elf_header {
     unsigned bits; /* 32 or 64 */
     unsigned type; /* ET_EXEC, ET_DYN... */

@@ -59,7 +59,7 @@ bool tg_line_unit_next_file(const struct tg_line_sections *sections, const struc
 
 /* Fills [directories, directories + max) with the directory table, from number 0 on, and returns how many
  * there are (which may be more than MAX). One that is not absolute is relative to number 0. NULL: not known;
- * number 0 before version 5 is the compilation directory, which then stands in .debug_info alone. */
+ * number 0 before version 5 is the compilation directory, which then is in .debug_info alone. */
 size_t tg_line_unit_directories(const struct tg_line_sections *sections, const struct tg_line_unit *unit,
                                 const char **directories, size_t max);
 

@@ -30,7 +30,7 @@ bool tg_mangled_name_parse(const char *symbol, struct tg_mangled_name *name);
 /* Whether NAME, parts with `::` between them, is the whole name or the end of it. */
 bool tg_mangled_name_ends_with(const struct tg_mangled_name *name, const char *text);
 
-/* The last part of TEXT, without a destructor's ~: what stands in the symbol of whatever TEXT means. */
+/* The last part of TEXT, without a destructor's ~: what is in the symbol of whatever TEXT means. */
 const char *tg_mangled_name_last(const char *text);
 
 /* SYMBOL as people read it, for the caller to free: a::b::f of a C++ function, m::f of module m, with what

@@ -16,7 +16,7 @@ enum tg_break_spec_kind {
 enum { TG_BREAK_SPEC_MAX_BYTES = 1 << 16 };
 
 /* FUNCTION | FILE:LINE | *ADDRESS, each optionally behind LIBRARY` (a Tcl glob for the object's path, matched
- * against the whole path and against its last component). What stands behind the last ':' makes FILE:LINE of
+ * against the whole path and against its last component). What follows the last ':' makes FILE:LINE of
  * it if it begins with a digit; so C++ names keep their "::". FILE#LINE and #FILE#LINE are the same. Names
  * may hold any byte but '`' and have no blank at either end; C++ names are matched as the symbol table has
  * them (mangled). ADDRESS is 0xHEX or decimal, LINE decimal in [1, 2^32). */

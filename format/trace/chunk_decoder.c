@@ -430,7 +430,7 @@ static struct tg_error *decode_kinds(struct tg_chunk_decoder *decoder, uint32_t 
     return group_by_kind(decoder, n);
 }
 
-/* Everything of the block's N events that stands in the order of threads. No row of the chunk has more than
+/* Everything of the block's N events that is in the order of threads. No row of the chunk has more than
  * ROW_BYTES. */
 static inline void take_in_order(struct tg_chunk_decoder *decoder, uint32_t n, size_t row_bytes)
 {

@@ -300,7 +300,7 @@ static void write_columns_with_lists(struct output *output, const struct tg_chun
     }
 }
 
-/* Entry and columns stand together, so that a kind is decided on once. */
+/* Entry and columns are together, so that a kind is decided on once. */
 static void write_kind(struct output *output, const struct tg_chunk_kind *kind)
 {
     const uint32_t *events = output->order.by_kind + output->order.first[kind->chunk_index - 1];

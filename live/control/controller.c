@@ -302,7 +302,8 @@ struct tg_error *tg_controller_lost(struct tg_controller *controller, uint32_t i
 
 /* ---- stops */
 
-static struct tg_error *stand(struct tg_controller *controller, const struct tg_controlled_thread *thread)
+static struct tg_error *tell_stopped(struct tg_controller *controller,
+                                     const struct tg_controlled_thread *thread)
 {
     struct tg_event event = {.kind = TG_EVENT_CONTROL_STOPPED,
                              .control_stopped = {thread->id.dpid, thread->id.dtid}};
@@ -320,7 +321,7 @@ struct tg_error *tg_controller_stopped(struct tg_controller *controller, int32_t
     thread->state = state;
     thread->pc = pc;
     struct tg_error *error = find_kind_late(controller, process, thread);
-    return error != NULL ? error : stand(controller, thread);
+    return error != NULL ? error : tell_stopped(controller, thread);
 }
 
 bool tg_controller_is_meant(const struct tg_controller *controller, uint32_t id, int32_t pid)
@@ -435,7 +436,7 @@ struct tg_error *tg_controller_hit(struct tg_controller *controller, int32_t pid
                                                         : TG_JOB_BREAKPOINT;
     thread->pc = pc;
     /* a thread stops by arriving at a barrier, too, which decides by how it came there */
-    error = n_barriers == 0 ? stand(controller, thread) : NULL;
+    error = n_barriers == 0 ? tell_stopped(controller, thread) : NULL;
     for (size_t i = 0; error == NULL && i < n_ids; i++)
         if (tg_controller_concerns(controller, process, ids[i], thread->id))
             error = take_hit(controller, process, thread->id, ids[i], &n_barriers);

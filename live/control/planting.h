@@ -1,4 +1,4 @@
-/* Planting of action points in the processes that they are meant for, and what is told of that. */
+/* Planting of action points in the processes that they are meant for, and the news of it. */
 #ifndef TG_LIVE_CONTROL_PLANTING_H
 #define TG_LIVE_CONTROL_PLANTING_H
 

@@ -15,7 +15,7 @@ struct step {
     struct tg_step_order order; /* being carried out, or the next one */
     bool alone;
     bool repeats;                                       /* the instruction was not executed */
-    bool leaves;                                        /* one instruction first: it stands at a target */
+    bool leaves;                                        /* one instruction first: it is at a target */
     struct tg_breakpoint *planted[TG_STEP_MAX_TARGETS]; /* by target; NULL: not */
     UT_hash_handle hh;
 };

@@ -194,7 +194,7 @@ enum {
     TG_AGENT_ENUM_SHIFT = 56,
 };
 
-/* Kinds of record: symbol, smallest number of arguments, what they are. STRING and LIST stand last: a list is
+/* Kinds of record: symbol, smallest number of arguments, what they are. STRING and LIST come last: a list is
  * its count and then its items. "place(x)" is one word: bits 0-47 the code address behind the call (0
  * unknown), 48-55 enum tg_omp_seen, 56-63 the enum x. All enums tg_omp_*, tg_mpi_* and tg_library_* are those
  * of format/event/event.h, "call" of MPI is enum tg_mpi_call of recorder/agent/mpi/calls.h;

@@ -124,7 +124,7 @@ static inline bool tg_openmp_is_barrier(enum tg_omp_sync sync)
     return sync <= TG_OMP_SYNC_BARRIER_JOIN;
 }
 
-/* Arrives. Returns the instance, for tg_openmp_sync_end: of barriers the how manyth of this thread in this
+/* Arrives. Returns the instance, for tg_openmp_sync_end: of barriers the ordinal number for this thread in this
  * team, otherwise 0. */
 static inline uint64_t tg_openmp_sync_begin(tg_agent_moment moment, const void *code, unsigned seen,
                                             enum tg_omp_sync sync)

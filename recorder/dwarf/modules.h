@@ -23,7 +23,7 @@ struct tg_error *tg_modules_create(pid_t pid, struct tg_image_cache *images, str
 /* NULL is accepted. */
 void tg_modules_destroy(struct tg_modules *modules);
 
-/* Looks at what is mapped now; a thread of the process must stand. To be called after the process has loaded
+/* Looks at what is mapped now; a thread of the process must be stopped. To be called after the process has loaded
  * or unloaded something and after an exec; what is mapped as before keeps its tg_module. At most 65,536
  * objects. Without memory, some are not known afterwards. */
 struct tg_error *tg_modules_refresh(struct tg_modules *modules);
@@ -39,7 +39,7 @@ const struct tg_module *tg_modules_find(const struct tg_modules *modules, uint64
 bool tg_module_is_agent(const struct tg_module *module);
 
 /* Debug information of MODULE, checked to be that of the file that is mapped; BIAS takes its addresses to
- * memory's. Opened at the first question, when a thread of the process must stand. NULL where there is
+ * memory's. Opened at the first question, when a thread of the process must be stopped. NULL where there is
  * nothing. Valid as long as MODULE. */
 struct tg_debug_info *tg_modules_debug_info(struct tg_modules *modules, const struct tg_module *module,
                                             uint64_t *bias);

@@ -234,7 +234,7 @@ static size_t bare_length(const char *name)
 static bool any_within(const uint8_t *bytes, size_t size, const char *const *names, size_t n_names)
 {
     for (size_t i = 0; i < n_names; i++) {
-        const char *name = tg_mangled_name_last(names[i]); /* of C++, the part that stands there as it is */
+        const char *name = tg_mangled_name_last(names[i]); /* of C++, the part that is there as it is */
         if (memmem(bytes, size, name, bare_length(name)) != NULL)
             return true;
     }

@@ -1,6 +1,6 @@
 /* A cheap look for function names in the file of a mapped object. Most breakpoints have no place in most
  * libraries, and a program that loads hundreds of plug-ins waits for each answer: so before an image of a
- * file is made (recorder/process/image_cache.h), with its indexes, its names are searched as they stand in
+ * file is made (recorder/process/image_cache.h), with its indexes, its names are searched as they are in
  * the file. */
 #ifndef TG_RECORDER_PROCESS_SYMBOL_PROBE_H
 #define TG_RECORDER_PROCESS_SYMBOL_PROBE_H

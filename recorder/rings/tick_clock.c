@@ -89,7 +89,7 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Not before what stands in front of it has been executed. */
+/* Not before what precedes it has been executed. */
 static uint64_t read_tsc(void)
 {
     _mm_lfence();

@@ -31,7 +31,7 @@ static bool read_through(void *context, uint64_t address, void *buffer, size_t s
     return true;
 }
 
-/* Whether the two stand at the same place of the stack with the same registers: from there on it repeats. */
+/* Whether the two are at the same place of the stack with the same registers: from there on it repeats. */
 static bool same_frame(const struct tg_frame *a, const struct tg_frame *b)
 {
     return a->registers.known == b->registers.known &&

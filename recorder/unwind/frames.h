@@ -1,4 +1,4 @@
-/* The stack of a thread that stands, as people read it. */
+/* The stack of a stopped thread, as people read it. */
 #ifndef TG_RECORDER_UNWIND_FRAMES_H
 #define TG_RECORDER_UNWIND_FRAMES_H
 
@@ -22,7 +22,7 @@ struct tg_frames {
     enum tg_unwind_result end; /* TG_UNWIND_END: whole; else why it ends early (where it is not cut) */
 };
 
-/* At most MAX calls of the thread that stands with REGISTERS. What could be read before something went wrong
+/* At most MAX calls of the thread that is stopped with REGISTERS. What could be read before something went wrong
  * is there. Calls of our agent are left out, where there are others. Fails only for want of memory. */
 struct tg_error *tg_frames_read(struct tg_modules *modules, const struct tg_inspect_memory *memory,
                                 const struct tg_registers *registers, size_t max, struct tg_frames *frames);

@@ -20,7 +20,7 @@ struct tg_unwind_note {
     bool is_guessed; /* there was no unwind information: the caller is a guess by frame pointer or the like */
 };
 
-/* The innermost frame of a thread that stands with REGISTERS; its CFA is not known yet. */
+/* The innermost frame of a thread that is stopped with REGISTERS; its CFA is not known yet. */
 struct tg_frame tg_frame_innermost(const struct tg_registers *registers);
 
 /* Sets FRAME's CFA, NOTE, and, with TG_UNWIND_CALLER, CALLER. By CFI (.eh_frame, else .debug_frame); where

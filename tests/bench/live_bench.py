@@ -7,7 +7,7 @@ Both debuggers are driven through a pipe, each on a job of its own that is the s
 stop-all and go-all of many threads, a line that 64 threads come to, and, tollgate alone, a barrier of 256 threads and
 the time that the prompt takes while many threads run. What is measured is from a command's sending to the answer that it
 is done, but for the barrier, of which the trace tells. The commands at the prompt are dptsets, dbreak (with its delete not
-counted), and the halt of one thread up to the moment when it stands.
+counted), and the halt of one thread up to the moment when it is stopped.
 """
 import argparse
 import json
@@ -71,7 +71,7 @@ class Tollgate(Peer):
         self.do("dfocus a dgo")
 
     def come_to_line(self, n_threads):
-        """All of them stand at the line, each for its own."""
+        """All of them are stopped at the line, each for its own."""
         number = self.do("dfocus g1 {dbreak come_by -t}").strip()
         self.do("dfocus a dwait")
         shown = self.do("dptsets breakpoint(a)")

@@ -7,7 +7,7 @@ folder of that source, in a document or a test any file of that name does. A pla
 quoted name ('file.c'::x) are not looked for.
 
 A path is a word that begins with a folder of the tree (as analyzer/, docs/) and ends with a suffix of a file, with a
-slash, or with a folder's name; {a,b} and * may stand in it as in a shell. Generated files are not looked for.
+slash, or with a folder's name; {a,b} and * may be in it as in a shell. Generated files are not looked for.
 
 usage: paths_test.py SOURCE_DIRECTORY
 """

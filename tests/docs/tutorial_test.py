@@ -5,7 +5,7 @@ TG_GOLDEN_UPDATE=1 writes what they print now into DOCUMENT: read the difference
 
 Commands are the lines behind `$ ` in the blocks ```console. They run one after the other in one empty folder (with
 tests/ in it) by bash. Output is compared line by line, with numbers that vary made equal (see normalized). What else is
-to be done stands in comments, which a reader does not see:
+to be done is in comments, which a reader does not see:
     <!-- run: COMMAND -->                   runs COMMAND
     <!-- start: COMMAND; until N x TEXT --> runs COMMAND in the background, until it has printed N lines with TEXT;
                                             `pgrep mpirun` in the commands that follow gives its process id

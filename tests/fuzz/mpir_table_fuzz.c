@@ -1,5 +1,5 @@
 /* A starter's memory made of the input: 12 bytes say what table it claims to have, the rest is memory, which
- * stands at two places, and some pages of which cannot be read. Whatever it is, reading ends, tells every
+ * is at two places, and some pages of which cannot be read. Whatever it is, reading ends, tells every
  * entry once and in order, with strings that are strings of that memory. */
 #include "recorder/mpir/table.h"
 #include "tests/fuzz/fuzz.h"

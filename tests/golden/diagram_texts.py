@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-# Mermaid reads #35; as a character wherever it stands; a bare "end" as a word ends a fragment, ; a line, # begins a comment.
+# Mermaid reads #35; as a character everywhere; a bare "end" as a word ends a fragment, ; a line, # begins a comment.
 MERMAID_TEXT = re.compile(r"(?:[A-Za-z0-9 _.,/()@+*=-]|[^\x00-\x7f]|#[0-9]+;)+\Z")
 MERMAID_LINES = {
     "title": re.compile(r"  title (.+)\Z"),

@@ -1,4 +1,4 @@
-"""The svg format's pictures are well-formed, stand alone, and no text lies on another or outside of the picture.
+"""The svg format's pictures are well-formed, complete in themselves, and no text lies on another or outside of the picture.
 
 usage: svg_test.py TOLLGATE TRACE_FROM_JSON FIXTURE...
 """

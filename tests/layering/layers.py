@@ -4,7 +4,7 @@ that every source is in its folder's CMakeLists.txt.
 
 usage: layers.py ROOT      prints one line per finding; exit 1 where there is any
 
-Which folder may include which stands in cmake/folders.txt. A noun is a .h/.c pair; NOUN_internal.h belongs to NOUN.
+cmake/folders.txt says which folder may include which. A noun is a .h/.c pair; NOUN_internal.h belongs to NOUN.
 """
 
 import pathlib

@@ -7,7 +7,7 @@
  *   find SPEC             where SPEC is in the first process: "place ADDRESS FILE LINE LIBRARY" each
  *   libraries             of the first process: "handled|deferred NAMESPACE PATH" each
  *   break SPEC            planted in every process where it is, and wherever libraries are handled
- *   halt, step, go        the first process's first thread; answered when it stands (halt, step) */
+ *   halt, step, go        the first process's first thread; answered when it is stopped (halt, step) */
 #include "format/trace/meta.h"
 #include "format/trace/writer.h"
 #include "recorder/loader/break_places.h"

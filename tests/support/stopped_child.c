@@ -143,7 +143,7 @@ static bool run_planted(struct stopped_child *child, const struct stopped_child_
 void stopped_child_run_to(struct stopped_child *child, const struct stopped_child_target *targets,
                           size_t n_targets)
 {
-    stopped_child_step(child); /* off the place where it stands */
+    stopped_child_step(child); /* off the place where it is stopped */
     while (child->tid != 0) {
         struct user_regs_struct user;
         assert(ptrace(PTRACE_GETREGS, child->tid, 0, &user) == 0);

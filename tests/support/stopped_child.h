@@ -1,4 +1,4 @@
-/* A program that a test traces: it stands, runs to its next stop, or takes one step. */
+/* A program that a test traces: it is stopped, runs to its next stop, or takes one step. */
 #ifndef TG_TESTS_STOPPED_CHILD_H
 #define TG_TESTS_STOPPED_CHILD_H
 
@@ -8,7 +8,7 @@
 
 struct stopped_child {
     pid_t pid;
-    pid_t tid;  /* of the thread that stands; 0: the program is over */
+    pid_t tid;  /* of the stopped thread; 0: the program is over */
     int signal; /* cause of the stop */
 };
 
@@ -20,7 +20,7 @@ void stopped_child_start(struct stopped_child *child, const char *const *argv);
 /* Lets all run to the next stop (of any thread) or the end; SIGNAL is delivered (0 none). */
 void stopped_child_continue(struct stopped_child *child, int signal);
 
-/* One instruction of the thread that stands; a signal that comes in between is delivered. */
+/* One instruction of the stopped thread; a signal that comes in between is delivered. */
 void stopped_child_step(struct stopped_child *child);
 
 struct stopped_child_target {
@@ -28,7 +28,7 @@ struct stopped_child_target {
     uint64_t rsp_at_least;
 };
 
-/* Runs the thread that stands, off its present address, to one of the targets (at most 16) with a stack
+/* Runs the stopped thread, off its present address, to one of the targets (at most 16) with a stack
  * pointer of at least that; signals are delivered meanwhile. */
 void stopped_child_run_to(struct stopped_child *child, const struct stopped_child_target *targets,
                           size_t n_targets);
@@ -40,7 +40,7 @@ void stopped_child_registers(const struct stopped_child *child, struct tg_regist
 struct tg_inspect_wide_registers stopped_child_wide_registers(const struct stopped_child *child);
 uint64_t stopped_child_fs_base(const struct stopped_child *child);
 
-/* Of the child; without breakpoints: none is planted while it stands. */
+/* Of the child; without breakpoints: none is planted while it is stopped. */
 struct tg_inspect_memory stopped_child_memory(const struct stopped_child *child);
 
 void stopped_child_kill(struct stopped_child *child);

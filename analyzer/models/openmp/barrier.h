@@ -25,7 +25,7 @@ struct tg_openmp_barrier {
  * nobody waits at a barrier and some are through. False: nobody waits. */
 bool tg_openmp_barrier_of(const struct tg_openmp_team *team, struct tg_openmp_barrier *barrier);
 
-/* How MEMBER of TEAM stands to BARRIER, one of the same team. */
+/* How far MEMBER of TEAM is with BARRIER, one of the same team. */
 enum tg_openmp_standing tg_openmp_barrier_standing(const struct tg_openmp_member *member,
                                                    const struct tg_openmp_barrier *barrier);
 /* Whether MEMBER is through with the region without having come to BARRIER. */

@@ -144,7 +144,7 @@ static Tcl_Interp *make_interpreter(struct loading *loading)
     return interp;
 }
 
-/* The error, line by line: a mark may stand below the place that is meant. */
+/* The error, line by line: a mark may be below the place that is meant. */
 static struct tg_error *tell(const char *path, int line, const char *message)
 {
     enum { MAX_LINES = 4, MAX_LINE = 1024 };

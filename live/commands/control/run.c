@@ -138,7 +138,7 @@ static bool is_all(const struct tg_request *control, struct wait *wait)
 static struct tg_error *look(const struct tg_request *control)
 {
     struct wait *wait = control->context;
-    size_t n_running = 0, n_standing = 0;
+    size_t n_running = 0, n_stopped = 0;
     for (int64_t rank = 0; rank < wait->ranks; rank++) {
         const struct tg_job_process *process = tg_job_view_rank(control->view, rank);
         if (process == NULL || !process->info.exists)
@@ -153,12 +153,12 @@ static struct tg_error *look(const struct tg_request *control)
         for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
             if (wait->ranks == 0 && !tg_job_set_has(control->set, process, i))
                 continue;
-            bool stands = tg_job_state_is_stopped(tg_job_view_thread(control->view, process, i)->state);
-            n_running += !stands;
-            n_standing += stands;
+            bool is_stopped = tg_job_state_is_stopped(tg_job_view_thread(control->view, process, i)->state);
+            n_running += !is_stopped;
+            n_stopped += is_stopped;
         }
     }
-    wait->done = n_running == 0 || (wait->any && n_standing > wait->n_stopped_before);
+    wait->done = n_running == 0 || (wait->any && n_stopped > wait->n_stopped_before);
     if (wait->done && wait->is_open && wait->ranks == 0 && n_running == 0)
         wait->done = is_all(control, wait);
     return NULL;

@@ -167,15 +167,15 @@ static struct tg_error *prepare_all(const struct tg_request *control, struct tg_
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
         for (size_t i = 0; error == NULL && process->info.exists && i < process->n_threads; i++) {
             struct tg_standing standing;
-            bool stands;
+            bool is_stopped;
             if (!tg_job_set_has(control->set, process, i))
                 continue;
             if (is_held(control, process, i)) {
                 n_held++;
                 continue;
             }
-            error = tg_standing_take(control, process, i, &stands, &standing);
-            if (error != NULL || !stands)
+            error = tg_standing_take(control, process, i, &is_stopped, &standing);
+            if (error != NULL || !is_stopped)
                 continue;
             error = prepare(control, &standing, true);
             tg_job_set_add(movers, process, i);
@@ -194,10 +194,10 @@ static bool find_companion(const struct tg_request *control, const struct tg_job
                            const struct tg_standing *leader, struct tg_standing *companion)
 {
     for (size_t i = 0; i < process->n_threads; i++) {
-        bool stands = false;
+        bool is_stopped = false;
         if (tg_job_set_has(control->set, process, i) && !is_held(control, process, i))
-            tg_error_destroy(tg_standing_take(control, process, i, &stands, companion));
-        if (stands && is_same_code(leader, companion))
+            tg_error_destroy(tg_standing_take(control, process, i, &is_stopped, companion));
+        if (is_stopped && is_same_code(leader, companion))
             return true;
     }
     return false;
@@ -207,19 +207,19 @@ static struct tg_error *find_leader(const struct tg_request *control, const stru
                                     const struct tg_job_process **process, struct tg_standing *leader)
 {
     size_t i;
-    bool stands = false;
+    bool is_stopped = false;
     struct tg_error *error = tg_ptset_interest(arena, control->view, process, &i, NULL);
     if (error != NULL)
         return error;
     if (i == SIZE_MAX)
         i = 0;
     if (i < (*process)->n_threads) {
-        error = tg_standing_take(control, *process, i, &stands, leader);
-        if (error == NULL && stands && is_held(control, *process, i))
+        error = tg_standing_take(control, *process, i, &is_stopped, leader);
+        if (error == NULL && is_stopped && is_held(control, *process, i))
             return tg_error_create(TG_ERROR_TARGET, "the thread of interest is held; dunhold %s releases it",
                                    (*process)->info.held ? "-process" : "-thread");
     }
-    if (error == NULL && !stands)
+    if (error == NULL && !is_stopped)
         error = tg_error_create(TG_ERROR_TARGET, "the thread of interest is running; dhalt stops it");
     return error;
 }
@@ -342,7 +342,7 @@ static struct tg_ptset_arena find_arena(const struct tg_request *control)
 static struct tg_error *prepare_workers(const struct tg_request *control, struct tg_job_set *movers)
 {
     struct stepping *stepping = control->context;
-    size_t n_standing = 0, n_prepared = 0;
+    size_t n_stopped = 0, n_prepared = 0;
     bool has_begun = false; /* the C library is there */
     struct tg_error *error = NULL;
     for (size_t p = 0; error == NULL && p < tg_job_view_count(control->view); p++) {
@@ -351,14 +351,14 @@ static struct tg_error *prepare_workers(const struct tg_request *control, struct
         for (size_t i = 0; error == NULL && process->info.exists && i < process->n_threads; i++) {
             struct tg_standing standing;
             uint64_t address;
-            bool stands = false;
+            bool is_stopped = false;
             if (!tg_job_set_has(control->set, process, i) || is_held(control, process, i) ||
                 tg_job_view_thread(control->view, process, i)->is_manager)
                 continue;
-            error = tg_standing_take(control, process, i, &stands, &standing);
-            if (error != NULL || !stands)
+            error = tg_standing_take(control, process, i, &is_stopped, &standing);
+            if (error != NULL || !is_stopped)
                 continue;
-            n_standing++;
+            n_stopped++;
             has_begun = has_begun || tg_standing_function(&standing, "__libc_start_main", &address);
             error = find_place(&standing, stepping);
             if (error != NULL || stepping->request.n_addresses == 0)
@@ -372,7 +372,7 @@ static struct tg_error *prepare_workers(const struct tg_request *control, struct
     }
     if (error != NULL || n_prepared > 0)
         return error;
-    if (n_standing == 0)
+    if (n_stopped == 0)
         return tg_error_create(TG_ERROR_TARGET,
                                "all workers in focus are running or held; dhalt stops running ones");
     return has_begun
@@ -427,15 +427,15 @@ static struct tg_error *find_arrived(const struct tg_request *control)
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
         for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
             struct tg_standing standing;
-            bool stands = false;
+            bool is_stopped = false;
             struct tg_error *error = tg_job_set_has(control->set, process, i)
-                                         ? tg_standing_take(control, process, i, &stands, &standing)
+                                         ? tg_standing_take(control, process, i, &is_stopped, &standing)
                                          : NULL;
             if (error != NULL)
                 return error;
-            if (stands)
+            if (is_stopped)
                 error = find_place(&standing, stepping);
-            for (size_t k = 0; stands && k < stepping->request.n_addresses; k++) {
+            for (size_t k = 0; is_stopped && k < stepping->request.n_addresses; k++) {
                 if (stepping->addresses[k] != standing.registers.value[TG_RIP])
                     continue;
                 stepping->found = standing.id;

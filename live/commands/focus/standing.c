@@ -12,14 +12,14 @@
 const struct tg_ptset_defaults tg_standing_defaults = {TG_WIDTH_THREAD, TG_GROUP_CONTROL};
 
 struct tg_error *tg_standing_take(const struct tg_request *control, const struct tg_job_process *process,
-                                  size_t i, bool *stands, struct tg_standing *standing)
+                                  size_t i, bool *is_stopped, struct tg_standing *standing)
 {
     const struct tg_job_thread *of_view = tg_job_view_thread(control->view, process, i);
     struct tg_standing found = {.id = {process->info.dpid, of_view->dtid}};
     found.thread = tg_engine_adapter_thread(control->engine, found.id);
-    *stands = found.thread != NULL && tg_thread_is_kept(found.thread) &&
-              tg_thread_scene_registers(found.thread, &found.registers);
-    if (!*stands)
+    *is_stopped = found.thread != NULL && tg_thread_is_kept(found.thread) &&
+                  tg_thread_scene_registers(found.thread, &found.registers);
+    if (!*is_stopped)
         return NULL;
     found.modules = tg_engine_adapter_modules(control->engine, found.thread->process);
     if (found.modules == NULL)
@@ -35,11 +35,11 @@ struct tg_error *tg_standing_find(const struct tg_request *control, struct tg_st
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
         for (size_t i = 0; i < process->n_threads; i++) {
-            bool stands = false;
+            bool is_stopped = false;
             struct tg_error *error = tg_job_set_has(control->set, process, i)
-                                         ? tg_standing_take(control, process, i, &stands, standing)
+                                         ? tg_standing_take(control, process, i, &is_stopped, standing)
                                          : NULL;
-            if (error != NULL || stands)
+            if (error != NULL || is_stopped)
                 return error;
         }
     }

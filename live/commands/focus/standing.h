@@ -19,9 +19,9 @@ struct tg_standing {
 /* A single thread, unless the focus says another width. */
 extern const struct tg_ptset_defaults tg_standing_defaults;
 
-/* Thread I of PROCESS in CONTROL's view; *STANDS is false where it runs. Only error: NO_MEMORY. */
+/* Thread I of PROCESS in CONTROL's view; *IS_STOPPED is false where it runs. Only error: NO_MEMORY. */
 struct tg_error *tg_standing_take(const struct tg_request *control, const struct tg_job_process *process,
-                                  size_t i, bool *stands, struct tg_standing *standing);
+                                  size_t i, bool *is_stopped, struct tg_standing *standing);
 
 /* TARGET error where nobody in focus is stopped. */
 struct tg_error *tg_standing_find(const struct tg_request *control, struct tg_standing *standing);

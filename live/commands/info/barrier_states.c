@@ -70,7 +70,7 @@ void tg_barrier_states_deinit(struct tg_barrier_states *states)
     *states = (struct tg_barrier_states){0};
 }
 
-/* ---- who stands how */
+/* ---- states of members */
 
 /* The barrier that holds UNIT itself, 0 none does. */
 static uint32_t holder_of(const struct tg_run_model *model, struct tg_thread_id unit)
@@ -100,7 +100,7 @@ static struct tg_barrier_member stand_thread(const struct tg_run_model *model, s
     return member;
 }
 
-/* Of a process that has not arrived: how its thread stands that is the likeliest to come. */
+/* Of a process that has not arrived: the state of its thread that is the likeliest to come. */
 static struct tg_barrier_member stand_process(const struct tg_barrier_states *states,
                                               const struct tg_job_process *process)
 {

@@ -22,7 +22,7 @@ struct tg_barrier_states {
 struct tg_error *tg_barrier_states_take(struct tg_console *console, struct tg_barrier_states *states);
 void tg_barrier_states_deinit(struct tg_barrier_states *states);
 
-/* How a member of a barrier stands to it. */
+/* How far a member of a barrier is with it. */
 enum tg_barrier_standing {
     TG_STANDS_ARRIVED,   /* and is held there */
     TG_STANDS_LET_GO,    /* arrived, and its hold was released */

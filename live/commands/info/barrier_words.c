@@ -56,13 +56,13 @@ static const char *const standings[TG_STANDS_COUNT] = {
     [TG_STANDS_HELD] = "held by dhold", [TG_STANDS_ELSEWHERE] = "held at barrier",
 };
 
-/* Whether all have passed, and nobody has come again: who stands there was released, and nobody is missing. */
+/* Whether all have passed, and nobody has come again: who is stopped there was released, and nobody is missing. */
 static bool is_done(const struct tg_barrier_status *status)
 {
     return status->round > 0 && status->n_arrived == 0;
 }
 
-/* Members that stand alike share a line. IS_DONE: nobody waits. */
+/* Members in the same state share a line. IS_DONE: nobody waits. */
 static struct tg_error *write_members(const struct tg_barrier_states *states, bool is_done,
                                       const struct tg_barrier_member *members, size_t count, FILE *out)
 {

@@ -1,4 +1,4 @@
-/* `info barrier`: the barriers that teams are at, and where each worker stands to them; and those of
+/* `info barrier`: the barriers that teams are at, and how far each worker is with them; and those of
  * dbarrier. */
 #include "analyzer/models/openmp/barrier.h"
 #include "analyzer/output/quantity.h"
@@ -28,7 +28,7 @@ static const struct tg_openmp_worker *worker_of(const struct writing *w,
 enum { MAX_RANGES = 32 };
 enum { MAX_TOLD = 8 }; /* workers that are missing are told with what they do, so many of a team */
 
-/* The numbers of those who stand so, the first SKIPPED of them left out. */
+/* The numbers of the workers of that standing, the first SKIPPED of them left out. */
 static struct tg_error *gather_standing(const struct writing *w, const struct tg_openmp_team *team,
                                         const struct tg_openmp_barrier *barrier,
                                         enum tg_openmp_standing standing, size_t skipped,
@@ -47,7 +47,7 @@ static struct tg_error *gather_standing(const struct writing *w, const struct tg
     return error;
 }
 
-/* "1-3,7": the numbers of those who stand so. */
+/* "1-3,7": the numbers of the workers of that standing. */
 static struct tg_error *write_standing(const struct writing *w, const struct tg_openmp_team *team,
                                        const struct tg_openmp_barrier *barrier,
                                        enum tg_openmp_standing standing)

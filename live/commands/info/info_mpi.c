@@ -138,7 +138,7 @@ static int64_t rank_of(const struct tg_mpi_arrival *arrival)
     return arrival->world_rank >= 0 ? arrival->world_rank : arrival->comm_rank;
 }
 
-/* "0-3, 7": those who stand so, as ranks of the job where they are known. */
+/* "0-3, 7": the processes of that standing, as ranks of the job where these are known. */
 static void write_ranks(const struct writing *w, const struct tg_mpi_arrival *arrivals, size_t n,
                         enum tg_mpi_standing standing)
 {

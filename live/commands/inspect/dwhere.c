@@ -264,13 +264,13 @@ static struct tg_error *write_thread(const struct tg_request *control, const str
 }
 
 static struct tg_error *add_standing(const struct tg_request *control, const struct tg_job_process *process,
-                                     size_t i, struct tg_call_tree *tree, bool *stands)
+                                     size_t i, struct tg_call_tree *tree, bool *is_stopped)
 {
     const struct wanted *wanted = control->context;
     struct tg_standing standing;
     struct stack stack;
-    struct tg_error *error = tg_standing_take(control, process, i, stands, &standing);
-    if (error != NULL || !*stands)
+    struct tg_error *error = tg_standing_take(control, process, i, is_stopped, &standing);
+    if (error != NULL || !*is_stopped)
         return error;
     error = read_stack(control, &standing, &stack);
     if (error == NULL)
@@ -286,23 +286,23 @@ static struct tg_error *show_tree(const struct tg_request *control)
     const struct wanted *wanted = control->context;
     struct tg_call_tree *tree = NULL;
     struct tg_error *error = tg_call_tree_create(control->view, &tree);
-    size_t n_running = 0, n_standing = 0;
+    size_t n_running = 0, n_stopped = 0;
     if (wanted->json != NULL)
         tg_json_begin_array(wanted->json);
     for (size_t p = 0; error == NULL && p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
         for (size_t i = 0; error == NULL && process->info.exists && i < process->n_threads; i++) {
-            bool stands = false;
+            bool is_stopped = false;
             if (!tg_job_set_has(control->set, process, i))
                 continue;
-            error = add_standing(control, process, i, tree, &stands);
-            n_standing += stands;
-            n_running += !stands;
+            error = add_standing(control, process, i, tree, &is_stopped);
+            n_stopped += is_stopped;
+            n_running += !is_stopped;
         }
     }
     if (wanted->json != NULL)
         tg_json_end_array(wanted->json);
-    if (error == NULL && n_standing == 0)
+    if (error == NULL && n_stopped == 0)
         error = tg_error_create(TG_ERROR_TARGET, "no thread in focus is stopped; dhalt stops them");
     if (error == NULL)
         error = tg_call_tree_print(tree, control->out);

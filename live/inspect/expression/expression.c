@@ -160,7 +160,7 @@ static int parse_parenthesis(struct parser *parser, size_t position)
     char next = parser->words.text[parser->words.at];
     if (tg_words_is_word(next) || next == '$' || next == '\'' || next == '~' ||
         (next == '!' && !tg_words_starts(&parser->words, "!="))) {
-        int operand = parse_unary(parser); /* nothing else can stand behind (name) here */
+        int operand = parse_unary(parser); /* nothing else can follow (name) here */
         int made = add(parser, TG_NODE_CAST, position, operand, TG_NO_NODE);
         if (made != TG_NO_NODE)
             node(parser, made)->name = node(parser, inner)->name;

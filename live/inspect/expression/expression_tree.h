@@ -31,7 +31,7 @@ enum tg_node_kind {
 /* A type as it is written in a cast. */
 struct tg_type_words {
     bool is_basic;
-    bool is_struct; /* NAME stands behind struct, union, enum or class */
+    bool is_struct; /* NAME follows struct, union, enum or class */
     enum tg_basic_type basic;
     unsigned pointers;
 };

@@ -11,7 +11,7 @@ static const char *name_of_module(struct tg_modules *modules, uint64_t pc)
     return slash != NULL ? slash + 1 : "";
 }
 
-/* The agent stands between programs and run-time systems: nobody wants to see its lines. */
+/* The agent is between programs and run-time systems: nobody wants to see its lines. */
 static bool is_ours(struct tg_modules *modules, uint64_t pc)
 {
     return tg_module_is_agent(tg_modules_find(modules, pc));

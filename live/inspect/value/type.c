@@ -278,7 +278,7 @@ static void print_tagged(Dwarf_Die *die, const char *word, FILE *out)
     tg_printable_write(out, name);
 }
 
-/* A pointer's star stands behind a blank, but not behind another star; in parentheses before [] and (). */
+/* A pointer's star follows a blank, but not another star; in parentheses before [] and (). */
 static void print_star(const struct tg_type *target, const char *star, FILE *out, unsigned depth)
 {
     bool is_direct = target->pointers == 0 && target->die.addr != NULL;
@@ -303,7 +303,7 @@ static void print_qualified(const struct tg_type *type, const char *word, FILE *
     }
 }
 
-/* Types that lead to another one: a star, a qualifier, or nothing where the rest stands on the right. False:
+/* Types that lead to another one: a star, a qualifier, or nothing where the rest is on the right. False:
  * TAG is none of these. */
 static bool print_derived(const struct tg_type *type, int tag, FILE *out, unsigned depth)
 {

@@ -155,7 +155,7 @@ static struct link_map *last_of(const struct namespace *namespace, size_t *count
     return last;
 }
 
-/* Tells what stands behind the last object that was told. Not while the loader takes something away. */
+/* Tells what follows the last object that was told. Not while the loader takes something away. */
 static void tell_new(struct namespace *namespace)
 {
     if (namespace->deleting)

@@ -128,7 +128,7 @@ size_t tg_unwind_table_find(const struct tg_unwind_table *table, uint64_t addres
     return low > 0 ? low - 1 : table->count;
 }
 
-/* The length of a CIE or FDE stands before it; the cursor is then on what it counts. */
+/* The length of a CIE or FDE is before it; the cursor is then on what it counts. */
 static bool open_entry(const unsigned char *entry, struct cursor *cursor)
 {
     uint32_t length = (uint32_t)word_at(entry);

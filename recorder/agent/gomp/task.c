@@ -113,7 +113,7 @@ static union event {
         uintptr_t handle; /* 0: none */
         uint64_t task;
     };
-    unsigned __int128 both; /* changes as one: a thread that stands still in the middle is in nobody's way */
+    unsigned __int128 both; /* changes as one: a thread that is stopped in the middle is in nobody's way */
 } events[EVENT_SLOTS];
 
 static union event *event_slot(uintptr_t handle)

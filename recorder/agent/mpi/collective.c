@@ -44,7 +44,7 @@ static int others(const object_t *object)
 DEFINE_SUMS(int, sum_of_ints, amount_of_ints)
 DEFINE_SUMS(long long, sum_of_counts, amount_of_counts)
 
-/* Arguments that are not significant in this process may be anything, and are not looked at: they stand in
+/* Arguments that are not significant in this process may be anything, and are not looked at: they are in
  * branches that are not taken. */
 static bool is_root(const object_t *object, int root)
 {

@@ -1,7 +1,7 @@
 /* One call of MPI by the program: what a wrapper does around the library's function.
  *
- * MPI_NAME and PMPI_NAME are both wrapped: the first is what programs call, and a PMPI tool may stand behind
- * it; the second is what a tool that stands in front of the agent calls, and Open MPI's Fortran library. Of
+ * MPI_NAME and PMPI_NAME are both wrapped: the first is what programs call, and a PMPI tool may be behind
+ * it; the second is what a tool in front of the agent calls, and Open MPI's Fortran library. Of
  * calls within calls of one thread the outermost alone is recorded. */
 #ifndef TG_RECORDER_AGENT_MPI_FRAME_H
 #define TG_RECORDER_AGENT_MPI_FRAME_H

@@ -1,5 +1,5 @@
 /* Where libraries raise errors, whatever the error handler is, which may end the program: Open MPI in
- * ompi_errhandler_invoke, MPICH (and what is made from it) in MPIR_Err_return_comm and _win. The agent stands before
+ * ompi_errhandler_invoke, MPICH (and what is made from it) in MPIR_Err_return_comm and _win. The agent is in front of
  * these as before MPI_ functions. Where a library binds them within itself, what is left is the result of a call
  * that returns (recorder/agent/mpi/frame.c). */
 #include "recorder/agent/mpi/error.h"

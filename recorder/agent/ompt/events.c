@@ -491,7 +491,7 @@ static void on_mutex_acquired(int kind, uint64_t wait_id, const void *code)
     TG_OMPT_HAND_ON(MUTEX_ACQUIRED, (kind, wait_id, code));
 }
 
-/* Where the agent does not stand before what releases; then it does not stand before what enters either. */
+/* Where the agent is not in front of what releases; then it is not in front of what enters either. */
 static void on_mutex_released(int kind, uint64_t wait_id, const void *code)
 {
     tg_ompt_leave_mutex(mutex_of(kind), wait_id, code_in_program(code));

@@ -9,7 +9,7 @@ struct tg_ompt_runtime {
     tg_ompt_get_task_info get_task_info; /* NULL: it has none */
     uintptr_t start, end;                /* bounds of the runtime's code; equal: among the program's */
     bool has_dependences;                /* the runtime tells dependences behind the creation of a task */
-    bool watches_releases; /* the agent stands before what releases locks, and the runtime does not tell */
+    bool watches_releases; /* the agent is in front of what releases locks, and the runtime does not tell */
 };
 extern struct tg_ompt_runtime tg_ompt_runtime;
 

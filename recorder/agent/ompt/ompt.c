@@ -148,7 +148,7 @@ static void redirect_runtimes(void)
                      "the program has its own OpenMP tool, which cannot be chained: OpenMP is not recorded");
 }
 
-/* Objects have come: where a tool stands before the agent, runtimes among them are brought to the agent's. */
+/* Objects have come: where a tool comes before the agent, runtimes among them are brought to the agent's. */
 static void look_again(void)
 {
     if (__atomic_load_n(&version_of_runtime, __ATOMIC_RELAXED) == NULL &&

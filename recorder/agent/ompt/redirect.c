@@ -36,7 +36,7 @@ static int look_before(struct dl_phdr_info *info, size_t size, void *context)
         return 0;
     void *found = tg_agent_beside(object, TOOL);
     if (found == tg_agent_beside((const void *)(uintptr_t)&tg_ompt_tool_before, TOOL))
-        return 1; /* the agent itself: nobody stands before it */
+        return 1; /* the agent itself: nobody comes before it */
     if (found == NULL || tg_agent_beside(object, RUNTIME) != NULL)
         return 0; /* a runtime's own one goes on to the next, which is the agent's */
     *(void **)context = found;

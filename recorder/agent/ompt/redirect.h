@@ -1,5 +1,5 @@
 /* Runtimes call the first ompt_start_tool of the search order; one that the program itself defines (or a
- * library preloaded ahead of the agent) stands before the agent's. So the runtimes' own reference to it is
+ * library preloaded ahead of the agent) comes before the agent's. So the runtimes' own reference to it is
  * turned to the agent, which chains the other one. */
 #ifndef TG_RECORDER_AGENT_OMPT_REDIRECT_H
 #define TG_RECORDER_AGENT_OMPT_REDIRECT_H
@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* The tool that stands before the agent, NULL where there is none. */
+/* The tool that comes before the agent, NULL where there is none. */
 tg_ompt_start_tool tg_ompt_tool_before(void);
 
 /* Has the runtimes that are loaded call START_TOOL. False where one of them cannot be brought to it. */

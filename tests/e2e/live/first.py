@@ -91,7 +91,7 @@ is {dict get [lindex [info barrier -points -list] 0] satisfied} 1
 has {info barrier -points} {satisfied 1 time\\n  arrived  none since then$}
 has {dstatus} {stopped|breakpoint}
 ddelete $barrier
-# a barrier where they stand holds them: both, so it is satisfied
+# a barrier where they are stopped holds them: both, so it is satisfied
 set barrier [dbarrier first.c#LINE]
 is {dict get [lindex [info barrier -points -list] 0] satisfied} 1
 ddelete $barrier

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What `help COMMAND` gives as an example can be pasted: every one is run, those of a live job on a job with two processes of
-three threads each, which stand in a source file where the examples expect it; those of a trace on a trace."""
+three threads each, which are stopped in a source file where the examples expect it; those of a trace on a trace."""
 import os
 import re
 import signal
@@ -25,7 +25,7 @@ LAST = ["ddetach", "dkill", "drun"]
 ENDINGS = ["quit", "exit"]
 # live_json.py and live_ranks.py have ranks, OpenMP, and processes that were left out.
 OF_RANKS = {"focus", "dfocus", "dgroups", "dattach", "opm start", "opm next"}
-# What there has to be beside threads that stand at line 120.
+# What there has to be beside threads that are stopped at line 120.
 BEFORE = {"dcont": "dbreak solver.c#642"}
 
 
@@ -51,7 +51,7 @@ def examples(console):
 
 
 def stand(console):
-    """All threads stand at line 120, nobody is held, and there are no action points but the first ones."""
+    """All threads are stopped at line 120, nobody is held, and there are no action points but the first ones."""
     for point in console.ask("dactions")["data"]:
         if point["id"] > 3:
             console.ask(f"ddelete {point['id']}")

@@ -31,7 +31,7 @@ def wait_event(console, found, since=0, **members):
 
 
 def check_ranks(console):
-    """Ranks stand at their first instruction, and are told of with their rank."""
+    """Ranks are stopped at their first instruction, and are reported with their rank."""
     wait_event(console, "started", dpid=1)
     wait_event(console, "executed", dpid=1)
     first = wait_event(console, "stopped", dpid=1, dtid=1)
@@ -52,7 +52,7 @@ def check_ranks(console):
 
 
 def check_zones(console):
-    """Along the zones: each process stands where its first worker is about to enter one."""
+    """Along the zones: each process is stopped where its first worker is about to enter one."""
     came = console.ask("dfocus gSr0 {opm start}")
     check(came["data"]["dtid"] == 1 and came["text"] == f"thread {came['data']['dpid']}.1 reaches a parallel region", came)
     for zone in "loop", "critical", "barrier":
@@ -96,7 +96,7 @@ def check_barrier(console):
 
 
 def check_places(console):
-    """Where a rank stands: its source line, its instruction, its memory."""
+    """Where a rank is stopped: its source line, its instruction, its memory."""
     listed = console.ask("dfocus r1 {dlist -n 5}")
     lines = listed["data"]["lines"]
     check(listed["data"]["current"] == LINE and os.path.samefile(listed["data"]["file"], PROGRAM), listed)

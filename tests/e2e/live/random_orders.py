@@ -128,7 +128,7 @@ class Session:
         return {(pid, tid): of for pid in group if pid not in self.released for tid, of in threads_of(pid).items()}
 
     def differences(self):
-        """Where the console and the kernel do not say the same of who there is, and who stands."""
+        """Where the console and the kernel do not say the same of who there is, and who is stopped."""
         told = {(thread["pid"], thread["tid"]): thread["state"] for thread in self.threads() if thread["pid"] not in self.released}
         kernel = self.kernel()
         wrong = [f"{who} is not known, {of}" for who, of in kernel.items() if who not in told]
@@ -145,7 +145,7 @@ class Session:
                 fail(f"the console and the kernel differ: {wrong}")
 
     def check_all(self):
-        """Everybody stands, by the console's word and the kernel's, and they mean the same threads."""
+        """Everybody is stopped, by the console's word and the kernel's, and they mean the same threads."""
         console = self.console
         for _ in range(100):  # those that are begun while others come to a stop run until they are told
             console.do("dfocus a dhalt")

@@ -114,7 +114,7 @@ int main(void)
 
 
 def check_agent():
-    """Calls of the agent, which stands between a program and its runtime, are left out; levels are those that are shown."""
+    """Calls of the agent, which is between a program and its runtime, are left out; levels are those that are shown."""
     with open("team.c", "w", encoding="utf-8") as file:
         file.write(OPENMP)
     subprocess.run(["gcc", "-g", "-O0", "-fopenmp", "team.c", "-o", "team"], check=True)
@@ -175,7 +175,7 @@ def main():
     check(together["arguments"][0]["value"] == {"type": "int", "value": 3, "text": "3"}, together)
     check(together["arguments"][1]["value"]["text"] == "3.5" and together["locals"] == [], together)
     check([variable["name"] for variable in run["locals"]] == ["me", "same"], run)
-    # merged: values that differ stand below the call that they are of
+    # merged: values that differ are below the call that they are of
     tree = console.ask("dfocus p1 {dwhere -args -locals}")
     check(re.search(TREE, tree["text"] + "\n"), tree["text"])
     check(sorted(thread["threads"] for thread in tree["data"]) == [f"1:1[p1.{i}]" for i in (1, 2, 3)], tree["data"])

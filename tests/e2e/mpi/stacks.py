@@ -24,7 +24,7 @@ check(recorder.stdout.readline() == b"ready\n")
 
 
 def waiting():
-    """Ranks whose processor time stands in the last barrier cannot be told from here: they are given a moment."""
+    """Ranks whose processor time is spent in the last barrier cannot be told from here: they are given a moment."""
     return time.monotonic() > start + 0.5
 
 

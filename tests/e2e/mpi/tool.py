@@ -25,7 +25,7 @@ def build_program(flavour, how):
 
 
 def check_calls(events, tool_is_first):
-    """Where the tool stands before the agent, its own calls are those that are seen."""
+    """Where the tool comes before the agent, its own calls are those that are seen."""
     entered = collections.Counter(event["call"] for event in events if event["kind"] == "mpi_enter")
     left = collections.Counter(event["call"] for event in events if event["kind"] == "mpi_leave")
     expected = {"MPI_Init": 1, "MPI_Send": ROUNDS, "MPI_Recv": ROUNDS, "MPI_Barrier": ROUNDS,

@@ -469,7 +469,7 @@ def shim(flags):
         check(len(enters) + len(unnamed) == 3 * 30 * 3, f"{len(enters)} and {len(unnamed)} criticals entered, not 270")
 
 
-# What libgomp exports for compiled programs and the agent does not stand before, and why.
+# What libgomp exports for compiled programs and the agent is not in front of, and why.
 LEFT_OUT = [
     (r"GOMP_loop_.*_next", "happens for each chunk; start and end say what there is to say"),
     (r"GOMP_doacross(_ull)?_post", "depend(source): nobody waits there"),

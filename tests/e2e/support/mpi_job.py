@@ -105,7 +105,7 @@ class Job:
     ring."""
 
     def __init__(self, command, environment=None, preload="", is_first=True, ring_bytes=1 << 16):
-        """PRELOAD is the program's own LD_PRELOAD, before which the agent stands, or behind."""
+        """PRELOAD is the program's own LD_PRELOAD, which the agent comes before, or behind."""
         self.directory = Directory(flags=MPI, ring_bytes=ring_bytes)
         atexit.register(shutil.rmtree, self.directory.path, ignore_errors=True)  # however the test ends
         order = [AGENT, preload] if is_first else [preload, AGENT]

@@ -1,7 +1,7 @@
 /* Every interleaving of what can happen to up to four threads and two barriers: all states that can be
  * reached are visited once, and what must hold is checked at each step. Whether a barrier is stuck is
- * compared with whether, in what was visited, any way leads to its being satisfied, as soon as all stand who
- * were told to. */
+ * compared with whether, in what was visited, any way leads to its being satisfied, as soon as all are stopped that
+ * were told to stop. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,7 +84,7 @@ struct search {
     struct tg_run_model **models; /* by number; NULL once they are done with */
     uint8_t *stuck;               /* by number: bit a barrier */
     uint8_t *waiting;
-    uint8_t *unsettled; /* by number: somebody is told to stop, and does not stand yet */
+    uint8_t *unsettled; /* by number: somebody is told to stop, and is not stopped yet */
     uint32_t n_states;
     size_t models_capacity, stuck_capacity, waiting_capacity, unsettled_capacity;
     struct edge *edges;

@@ -181,7 +181,7 @@ static void files_are_named_whole_or_by_their_last_components(void **state)
         assert_int_equal(count_in(images[i], ""), 0);
         assert_int_equal(count_in(images[i], "/"), 0);
     }
-    /* compiled by a relative name: the directory stands elsewhere */
+    /* compiled by a relative name: the directory is elsewhere */
     assert_int_equal(count_in("relative4.so", SOURCE), 1);
     assert_int_equal(count_in("relative5.so", SOURCE), 1);
     assert_int_equal(count_in("relative4.so", "programs/image_material.c"), 1);

@@ -447,7 +447,7 @@ static void change_points(struct fake *fake, size_t max_points)
     tg_ptset_destroy(focus);
 }
 
-/* A thread that runs stands where all that is planted in its process is, or ends, or stops as it was told. */
+/* A running thread comes to where all that is planted in its process is, or ends, or stops as it was told. */
 static void run_thread(struct fake *fake, size_t process, size_t i)
 {
     struct fake_thread *thread = &fake->threads[process][i];
@@ -542,7 +542,7 @@ static void many_barriers_at_once(void **state)
     run_session(fake, 40, 1000, 3000);
 }
 
-/* A thread that stands where a barrier is made has arrived; of several of a process one. */
+/* A thread that is stopped where a barrier is made has arrived; of several of a process one. */
 static void who_stands_there_has_arrived(void **state)
 {
     struct fake *fake = *state;

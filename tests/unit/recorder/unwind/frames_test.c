@@ -82,7 +82,7 @@ static const char gdb_script[] = "set debuginfod enabled off\n"
                                  "    frame = frame.older()\n"
                                  "end\n";
 
-/* Compares FRAMES with gdb's of the thread that stands, which is let go of. Names of the
+/* Compares FRAMES with gdb's of the stopped thread, which is detached. Names of the
  * program's functions only: those of libc have several. */
 static void compare_with_gdb(struct inspected_child *target, const struct tg_frames *frames)
 {

@@ -22,7 +22,7 @@
 #include "recorder/unwind/unwind.h"
 #include "tests/support/inspected_child.h"
 
-/* A program that stands at its breakpoint instruction. */
+/* A program that is stopped at its breakpoint instruction. */
 struct child {
     struct inspected_child of;
     FILE *output;
