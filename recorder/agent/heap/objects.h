@@ -2,7 +2,7 @@
 #ifndef TG_RECORDER_AGENT_HEAP_OBJECTS_H
 #define TG_RECORDER_AGENT_HEAP_OBJECTS_H
 
-#include <limits.h>
+#include <linux/limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
