@@ -449,6 +449,33 @@ static void print_request(struct tg_verdict_draft *draft, const struct tg_proces
     fputc('.', stream);
 }
 
+/* Prints who had been in a call of MPI for long, although it is not known whom it waited for. False: nobody. */
+static bool print_longest_call(struct tg_verdict_draft *draft)
+{
+    const struct tg_mpi_thread *longest = NULL;
+    uint64_t most_ns = 0;
+    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
+        uint64_t lasted_ns =
+            !thread->in_call ? 0
+                             : tg_stillness_lasted(&draft->stillness, thread->process, thread->call.since_ns);
+        if (lasted_ns > most_ns) {
+            most_ns = lasted_ns;
+            longest = thread;
+        }
+    }
+    if (longest == NULL || longest->process >= draft->n_processes ||
+        !tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, most_ns))
+        return false;
+    fputs(" It is not known who was waited for then: ", draft->stream);
+    tg_words_process(draft->stream, draft->input, longest->process);
+    fputs(" had been ", draft->stream);
+    tg_words_mpi_thread(draft->stream, draft->input, longest);
+    tg_stillness_print(draft->stream, &draft->stillness, TG_WAIT_MPI, most_ns);
+    fputc('.', draft->stream);
+    return true;
+}
+
 struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
 {
     const struct tg_process_entry *entry = draft->stillness.was_ended ? first_asked(draft) : NULL;
@@ -461,9 +488,9 @@ struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
     print_request(draft, entry);
     bool is_parallel = tg_mpi_model_thread_count(draft->input->mpi) > 0 ||
                        tg_openmp_model_worker_count(draft->input->openmp) > 0;
-    if (!finding.is_consequence && is_parallel)
-        fprintf(draft->stream, " %s%s",
-                *draft->result->busy != '\0' ? "It was busy then:" : "Nobody was waiting for anybody then.",
-                draft->result->busy);
+    if (!finding.is_consequence && is_parallel && *draft->result->busy != '\0')
+        fprintf(draft->stream, " It was busy then:%s", draft->result->busy);
+    else if (!finding.is_consequence && is_parallel && !print_longest_call(draft))
+        fputs(" Nobody was waiting for anybody then.", draft->stream);
     return tg_verdict_add(draft, &finding);
 }

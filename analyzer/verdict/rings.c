@@ -139,7 +139,10 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
                                  .process = ring[0]->from,
                                  .code = ring[0]->thread->call.code,
                                  .waiting = n};
-    fputs(n > 2 ? "deadlock in a cycle of " : "deadlock between ", stream);
+    fputs(n > 2    ? "deadlock in a cycle of "
+          : n == 1 ? "deadlock of one with itself, "
+                   : "deadlock between ",
+          stream);
     for (size_t i = 0; i < n; i++) {
         draft->ring_of[ring[i]->from] = draft->result->count;
         if (ring[i]->thread->call.since_ns > finding.since_ns)

@@ -33,6 +33,7 @@ static void check_constants(const struct tg_mpi_abi *abi)
     NUMBER(undefined, MPI_UNDEFINED);
     NUMBER(err_in_status, MPI_ERR_IN_STATUS);
     NUMBER(err_pending, MPI_ERR_PENDING);
+    NUMBER(combiner_named, MPI_COMBINER_NAMED);
     NUMBER(topology_cart, MPI_CART);
     NUMBER(topology_graph, MPI_GRAPH);
     NUMBER(topology_dist_graph, MPI_DIST_GRAPH);
@@ -54,6 +55,21 @@ static void check_constants(const struct tg_mpi_abi *abi)
     HANDLE(comm_null, MPI_Comm_f2c, MPI_COMM_NULL);
     HANDLE(request_null, MPI_Request_f2c, MPI_REQUEST_NULL);
     HANDLE(datatype_null, MPI_Type_f2c, MPI_DATATYPE_NULL);
+}
+
+static void check_ops(const struct tg_mpi_abi *abi)
+{
+    const struct {
+        MPI_Op op;
+        enum tg_mpi_op described;
+    } ops[] = {
+        {MPI_MAX, TG_MPI_OP_MAX},         {MPI_MIN, TG_MPI_OP_MIN},       {MPI_SUM, TG_MPI_OP_SUM},
+        {MPI_PROD, TG_MPI_OP_PROD},       {MPI_LAND, TG_MPI_OP_LAND},     {MPI_BAND, TG_MPI_OP_BAND},
+        {MPI_LOR, TG_MPI_OP_LOR},         {MPI_BOR, TG_MPI_OP_BOR},       {MPI_LXOR, TG_MPI_OP_LXOR},
+        {MPI_BXOR, TG_MPI_OP_BXOR},       {MPI_MINLOC, TG_MPI_OP_MINLOC}, {MPI_MAXLOC, TG_MPI_OP_MAXLOC},
+        {MPI_REPLACE, TG_MPI_OP_REPLACE}, {MPI_NO_OP, TG_MPI_OP_NO_OP}};
+    for (unsigned i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        compare("MPI_Op", abi->ops[MPI_Op_c2f(ops[i].op) & 0xff], ops[i].described);
 }
 
 static void check_status(const struct tg_mpi_abi *abi)
@@ -91,6 +107,7 @@ int main(int argc, char **argv)
     }
     MPI_Init(&argc, &argv);
     check_constants(abi);
+    check_ops(abi);
     check_status(abi);
     /* an error code's class, as the library says and as the description has it */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -2,6 +2,7 @@
  *
  * usage: mpi_mistakes WAY [returned]: errors are returned, not fatal */
 #include <mpi.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,6 +44,28 @@ static void one_round(const char *way, int is_odd)
         MPI_Bcast(in, 2, MPI_DOUBLE, BAD, MPI_COMM_WORLD); /* the extra call */
 }
 
+/* Nothing fails, and the results are wrong, or something is left. */
+static void confuse(const char *way)
+{
+    MPI_Request request;
+    if (strcmp(way, "datatypes") == 0)
+        MPI_Bcast(in, rank == BAD ? 2 : 4, rank == BAD ? MPI_DOUBLE : MPI_INT, 0,
+                  MPI_COMM_WORLD); /* the types */
+    if (strcmp(way, "operators") == 0)
+        MPI_Allreduce(in, out, 2, MPI_DOUBLE, rank == BAD ? MPI_MAX : MPI_SUM,
+                      MPI_COMM_WORLD); /* the operators */
+    if (strcmp(way, "retyped") == 0 && rank == 1)
+        MPI_Send(buffer, 4, MPI_INT, 0, TAG, MPI_COMM_WORLD);
+    if (strcmp(way, "retyped") == 0 && rank == 0)
+        MPI_Recv(in, 4, MPI_DOUBLE, 1, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* the other type */
+    if (strcmp(way, "left") == 0 && rank == 1)
+        MPI_Send(buffer, 4, MPI_INT, 0, TAG, MPI_COMM_WORLD); /* the lost message */
+    if (strcmp(way, "begun") == 0 && rank == 0)
+        MPI_Irecv(buffer, 4, MPI_INT, 1, TAG, MPI_COMM_WORLD, &request); /* the lost request */
+    if (strcmp(way, "signal") == 0 && rank == 1)
+        raise(SIGUSR2); /* the signal; MPICH has a handler for SIGUSR1 */
+}
+
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "";
@@ -63,6 +86,9 @@ int main(int argc, char **argv)
         MPI_Send(buffer, 1, MPI_INT, 9, TAG, MPI_COMM_WORLD); /* to nobody */
     else if (strcmp(way, "named") == 0)
         MPI_Bcast(buffer, 1, MPI_INT, rank == BAD ? 1 : 0, named); /* the roots */
+    else if (strchr("dorlbs", way[0]) != NULL && strcmp(way, "bytes") != 0 && strcmp(way, "skip") != 0 &&
+             strcmp(way, "rank") != 0)
+        confuse(way);
     else if (strcmp(way, "rank") != 0)
         for (int i = 0; i < ROUNDS; i++)
             one_round(way, rank == BAD && i == AT);

@@ -79,6 +79,7 @@ MASTER_WORKER = Pattern("master_worker", """
             work($WORK);
         }
     }
+    MPI_Barrier(own_$I); /* else rank 0 might take a fast worker's job of the next step for a slow one's of this step */
 """, shared="""
 static MPI_Comm own_$I;
 """, setup="""
