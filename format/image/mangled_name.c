@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_IDENTIFIER_DIGITS = 6, MAX_DEPTH = 256 };
+enum { MAX_IDENTIFIER_DIGITS = 6, MAX_DEPTH = 256, MAX_NESTED_ARGUMENTS = 32 };
 
 static bool is_digit(char c)
 {
@@ -103,6 +103,8 @@ static const char *take_part(const char *at, struct tg_mangled_name *name)
     struct tg_mangled_part part = {0};
     if ((*at == 'C' || *at == 'D') && is_digit(at[1]) && name->count > 0) {
         part = name->parts[name->count - 1];
+        part.arguments = NULL;
+        part.arguments_length = 0;
         part.is_destructor = *at == 'D';
         at += 2;
     } else {
@@ -115,9 +117,13 @@ static const char *take_part(const char *at, struct tg_mangled_name *name)
                 return NULL;
         }
     }
-    if ((part.text == NULL) || !add_part(name, part))
-        return NULL;
-    return *at == 'I' ? skip_template_arguments(at) : at;
+    const char *arguments = at;
+    if (part.text != NULL && *at == 'I') {
+        at = skip_template_arguments(at);
+        part.arguments = arguments;
+        part.arguments_length = at == NULL ? 0 : (size_t)(at - arguments);
+    }
+    return part.text == NULL || at == NULL || !add_part(name, part) ? NULL : at;
 }
 
 /* Clones have their function's code, cold parts have not. */
@@ -178,6 +184,180 @@ static const char *words_of(const struct tg_mangled_part *part, size_t *length)
     return part->text;
 }
 
+/* ---- template arguments */
+
+/* Where a text is read and what is made of it. */
+struct arguments {
+    const char *at, *end;
+    FILE *stream;
+    unsigned depth;
+};
+
+static const char *builtin_type(char code)
+{
+    static const char *const names[] = {
+        ['v' - 'a'] = "void",        ['w' - 'a'] = "wchar_t",
+        ['b' - 'a'] = "bool",        ['c' - 'a'] = "char",
+        ['a' - 'a'] = "signed char", ['h' - 'a'] = "unsigned char",
+        ['s' - 'a'] = "short",       ['t' - 'a'] = "unsigned short",
+        ['i' - 'a'] = "int",         ['j' - 'a'] = "unsigned int",
+        ['l' - 'a'] = "long",        ['m' - 'a'] = "unsigned long",
+        ['x' - 'a'] = "long long",   ['y' - 'a'] = "unsigned long long",
+        ['n' - 'a'] = "__int128",    ['o' - 'a'] = "unsigned __int128",
+        ['f' - 'a'] = "float",       ['d' - 'a'] = "double",
+        ['e' - 'a'] = "long double", ['g' - 'a'] = "__float128",
+    };
+    size_t i = (size_t)(unsigned char)code - 'a';
+    return i < sizeof names / sizeof names[0] ? names[i] : NULL;
+}
+
+static bool print_argument(struct arguments *arguments);
+
+/* I ... E */
+static bool print_list(struct arguments *arguments)
+{
+    fputc('<', arguments->stream);
+    arguments->at++;
+    for (bool is_first = true; arguments->at < arguments->end && *arguments->at != 'E'; is_first = false) {
+        fputs(is_first ? "" : ", ", arguments->stream);
+        if (!print_argument(arguments))
+            return false;
+    }
+    if (arguments->at >= arguments->end)
+        return false;
+    arguments->at++;
+    fputc('>', arguments->stream);
+    return true;
+}
+
+static bool print_identifier(struct arguments *arguments)
+{
+    size_t length;
+    const char *text = take_identifier(&arguments->at, &length);
+    if (text == NULL || arguments->at > arguments->end)
+        return false;
+    const struct tg_mangled_part part = {.text = text, .length = length};
+    const char *words = words_of(&part, &length);
+    fprintf(arguments->stream, "%.*s", (int)length, words);
+    return true;
+}
+
+/* St6vector, Sa, Ss: what the ABI has abbreviations for. Others (S_, S0_) would need all that comes before. */
+static bool print_standard(struct arguments *arguments)
+{
+    static const char *const names[] = {"t", "std", "a", "std::allocator", "s", "std::string"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i += 2) {
+        if (arguments->end - arguments->at < 2 || arguments->at[1] != *names[i])
+            continue;
+        arguments->at += 2;
+        fputs(names[i + 1], arguments->stream);
+        if (*names[i] != 't')
+            return true;
+        fputs("::", arguments->stream);
+        return print_identifier(arguments);
+    }
+    return false;
+}
+
+/* L TYPE VALUE E: 5, -3, true. */
+static bool print_literal(struct arguments *arguments)
+{
+    const char *at = arguments->at + 1;
+    bool is_bool = *at == 'b', is_negative = at[0] != '\0' && at[1] == 'n';
+    const char *value = at + 1 + is_negative;
+    size_t digits = builtin_type(*at) == NULL ? 0 : strspn(value, "0123456789");
+    if (digits == 0 || value[digits] != 'E' || value + digits >= arguments->end)
+        return false;
+    if (is_bool && digits == 1)
+        fputs(*value == '0' ? "false" : "true", arguments->stream);
+    else
+        fprintf(arguments->stream, "%s%.*s", is_negative ? "-" : "", (int)digits, value);
+    arguments->at = value + digits + 1;
+    return true;
+}
+
+/* A name, nested or not, with the arguments of its own templates. */
+static bool print_name(struct arguments *arguments)
+{
+    bool is_nested = *arguments->at == 'N', is_first = true;
+    arguments->at += is_nested;
+    while (arguments->at < arguments->end && *arguments->at != 'E') {
+        bool is_list = *arguments->at == 'I';
+        if (is_list && is_first)
+            return false;
+        fputs(is_first || is_list ? "" : "::", arguments->stream);
+        bool is_known = is_list                    ? print_list(arguments)
+                        : *arguments->at == 'S'    ? print_standard(arguments)
+                        : is_digit(*arguments->at) ? print_identifier(arguments)
+                                                   : false;
+        if (!is_known)
+            return false;
+        is_first = false;
+        if (!is_nested && !(arguments->at < arguments->end && *arguments->at == 'I'))
+            return true;
+    }
+    arguments->at++;
+    return is_nested && !is_first && arguments->at <= arguments->end;
+}
+
+static bool print_argument(struct arguments *arguments)
+{
+    static const char behind[] = "PRO";
+    static const char *const signs[] = {"*", "&", "&&"};
+    char code = *arguments->at;
+    const char *sign = code == '\0' ? NULL : strchr(behind, code), *builtin = builtin_type(code);
+    if (arguments->depth++ >= MAX_NESTED_ARGUMENTS)
+        return false;
+    bool is_known;
+    if (sign != NULL || code == 'K') {
+        arguments->at++;
+        fputs(code == 'K' ? "const " : "", arguments->stream);
+        is_known = arguments->at < arguments->end && print_argument(arguments);
+        fputs(sign != NULL ? signs[sign - behind] : "", arguments->stream);
+    } else if (builtin != NULL) {
+        fputs(builtin, arguments->stream);
+        arguments->at++;
+        is_known = true;
+    } else {
+        is_known = code == 'L' ? print_literal(arguments) : print_name(arguments);
+    }
+    arguments->depth--;
+    return is_known;
+}
+
+/* "<double, 3>"; what is not understood as it is in the symbol. */
+static void print_arguments(FILE *stream, const struct tg_mangled_part *part)
+{
+    char *words = NULL;
+    size_t size;
+    struct arguments arguments = {.at = part->arguments,
+                                  .end = part->arguments + part->arguments_length,
+                                  .stream = open_memstream(&words, &size)};
+    bool is_known = arguments.stream != NULL && print_list(&arguments) && arguments.at == arguments.end;
+    if (arguments.stream != NULL && fclose(arguments.stream) != 0)
+        is_known = false;
+    if (is_known)
+        fputs(words, stream);
+    else if (part->arguments_length > 2)
+        fprintf(stream, "<%.*s>", (int)(part->arguments_length - 2), part->arguments + 1);
+    free(words);
+}
+
+/* Whether TEXT of *LENGTH ends with the template arguments of PART as they are printed; takes them off. */
+static bool takes_off_arguments(const struct tg_mangled_part *part, const char *text, size_t *length)
+{
+    char *words = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&words, &size);
+    if (stream == NULL)
+        return false;
+    print_arguments(stream, part);
+    bool matches = fclose(stream) == 0 && size <= *length && memcmp(text + *length - size, words, size) == 0;
+    free(words);
+    *length -= matches ? size : 0;
+    return matches;
+}
+
 bool tg_mangled_name_ends_with(const struct tg_mangled_name *name, const char *text)
 {
     size_t left = name->count, length = strlen(text);
@@ -185,6 +365,9 @@ bool tg_mangled_name_ends_with(const struct tg_mangled_name *name, const char *t
         const struct tg_mangled_part *part = &name->parts[--left];
         size_t own_length;
         const char *own = words_of(part, &own_length);
+        if (part->arguments != NULL && length > 0 && text[length - 1] == '>' &&
+            !takes_off_arguments(part, text, &length))
+            return false;
         if (own_length > length || memcmp(text + length - own_length, own, own_length) != 0)
             return false;
         length -= own_length;
@@ -202,8 +385,15 @@ bool tg_mangled_name_ends_with(const struct tg_mangled_name *name, const char *t
 const char *tg_mangled_name_last(const char *text)
 {
     const char *last = text;
-    for (const char *colon = text; (colon = strstr(colon, "::")) != NULL; colon += 2)
-        last = colon + 2;
+    size_t depth = 0;
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at == '<')
+            depth++;
+        else if (*at == '>' && depth > 0)
+            depth--;
+        else if (depth == 0 && at[0] == ':' && at[1] == ':')
+            last = ++at + 1;
+    }
     return last + (*last == '~');
 }
 
@@ -222,6 +412,8 @@ char *tg_mangled_name_words(const char *symbol)
         const char *part = words_of(&name.parts[i], &length);
         fprintf(stream, "%s%s%.*s", i > 0 ? "::" : "", name.parts[i].is_destructor ? "~" : "", (int)length,
                 part);
+        if (name.parts[i].arguments != NULL)
+            print_arguments(stream, &name.parts[i]);
     }
     fputs(symbol + strcspn(symbol, ".@"), stream);
     bool failed = ferror(stream) != 0;

@@ -9,10 +9,12 @@
 
 enum { TG_MANGLED_MAX_PARTS = 16 };
 
-/* A namespace, a class, a module or the function; template arguments are left out. */
+/* A namespace, a class, a module or the function. */
 struct tg_mangled_part {
     const char *text; /* in the symbol, not NUL-terminated */
     size_t length;
+    const char *arguments; /* of a template, in the symbol, from its I to its E; NULL none */
+    size_t arguments_length;
     bool is_destructor; /* written ~text */
 };
 
@@ -27,14 +29,16 @@ struct tg_mangled_name {
  * may come; linear. */
 bool tg_mangled_name_parse(const char *symbol, struct tg_mangled_name *name);
 
-/* Whether NAME, parts with `::` between them, is the whole name or the end of it. */
+/* Whether TEXT, parts with `::` between them, is the whole name or the end of it. Template arguments may be left out;
+ * where they are not, they are as tg_mangled_name_words has them. */
 bool tg_mangled_name_ends_with(const struct tg_mangled_name *name, const char *text);
 
 /* The last part of TEXT, without a destructor's ~: what is in the symbol of whatever TEXT means. */
 const char *tg_mangled_name_last(const char *text);
 
-/* SYMBOL as people read it, for the caller to free: a::b::f of a C++ function, m::f of module m, with what
- * the compiler put behind the symbol (f._omp_fn.0); any other symbol as it is. NULL without memory. */
+/* SYMBOL as people read it, for the caller to free: a::B<double, 3>::f of a C++ function, m::f of module m, with what
+ * the compiler put behind the symbol (f._omp_fn.0); any other symbol as it is. Template arguments that are not
+ * understood stay as they are in the symbol (B<S1_>), so that two instances are never one. NULL without memory. */
 char *tg_mangled_name_words(const char *symbol);
 
 #endif

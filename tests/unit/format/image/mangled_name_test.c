@@ -141,10 +141,32 @@ static void words_are_for_people(void **state)
     check_words("__fields_MO", "__fields_MO");
     check_words("__", "__");
     check_words("_ZN4mesh4gridD1Ev", "mesh::grid::~grid");
-    check_words("_ZNSt6vectorIiSaIiEE9push_backERKi@@V_3.4", "std::vector::push_back@@V_3.4");
+    check_words("_ZNSt6vectorIiSaIiEE9push_backERKi@@V_3.4",
+                "std::vector<int, std::allocator<int>>::push_back@@V_3.4");
     check_words("main._omp_fn.0", "main._omp_fn.0");
     check_words("_ZZ4mainENKUlvE_clEv", "_ZZ4mainENKUlvE_clEv");
     check_words("", "");
+}
+
+static void instances_are_told_apart(void **state)
+{
+    (void)state;
+    check_words("_ZN1SIdE5solveEv", "S<double>::solve");
+    check_words("_ZN1SIfE5solveEv", "S<float>::solve");
+    check_words("_Z5solveILi3EEvv", "solve<3>");
+    check_words("_Z5solveILin3ELb1EEvv", "solve<-3, true>");
+    check_words("_ZN4mesh4gridIPKdLj16EE5solveEv", "mesh::grid<const double*, 16>::solve");
+    check_words("_ZN1SIN4mesh4cellIfEEE3runEv", "S<mesh::cell<float>>::run");
+    check_words("_ZN1SISsSt6vectorI4cellSaIS1_EEE3runEv", "S<SsSt6vectorI4cellSaIS1_EE>::run");
+    check_words("_ZN1SIdEC2Ev", "S<double>::S");
+    check_words("_ZN1SIdED0Ev", "S<double>::~S");
+    check_words("_ZN1SIJdiEE3runEv", "S<JdiE>::run");
+    check_words("_ZN1SIFvvEE3runEv", "S<FvvE>::run");
+    assert_true(is_meant("_ZN1SIdE5solveEv", "S::solve"));
+    assert_true(is_meant("_ZN1SIdE5solveEv", "S<double>::solve"));
+    assert_false(is_meant("_ZN1SIdE5solveEv", "S<float>::solve"));
+    assert_false(is_meant("_ZN1S5solveEv", "S<float>::solve"));
+    assert_string_equal(tg_mangled_name_last("S<mesh::cell>::solve"), "solve");
 }
 
 int main(void)
@@ -154,6 +176,7 @@ int main(void)
         cmocka_unit_test(others_are_none),
         cmocka_unit_test(a_name_may_leave_out_what_is_around),
         cmocka_unit_test(words_are_for_people),
+        cmocka_unit_test(instances_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
