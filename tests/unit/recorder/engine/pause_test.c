@@ -1,0 +1,167 @@
+/* A thread's exit stop that waits for its handling while another thread executes a program. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "recorder/engine/engine.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXIT_FD = 41, EXEC_FD = 42 }; /* pipes from which the program reads when to go on */
+
+/* ---- the program: its first thread ends, and another one executes /bin/true */
+
+static void wait_for(int fd)
+{
+    char byte;
+    while (read(fd, &byte, 1) < 0)
+        continue;
+}
+
+static volatile bool is_running;
+
+static void *execute(void *unused)
+{
+    (void)unused;
+    is_running = true;
+    wait_for(EXEC_FD);
+    execl("/bin/true", "true", (char *)NULL);
+    abort();
+}
+
+static void ignore(int signal)
+{
+    (void)signal;
+}
+
+static int program(void)
+{
+    pthread_t thread;
+    signal(SIGUSR1, ignore);
+    pthread_create(&thread, NULL, execute, NULL);
+    while (!is_running)
+        usleep(500);
+    if (fork() == 0) {
+        raise(SIGUSR1);
+        _exit(0);
+    }
+    wait_for(EXIT_FD);
+    syscall(SYS_exit, 0);
+    return 1;
+}
+
+/* ---- the observer */
+
+struct observing {
+    struct tg_engine *engine;
+    struct tg_observer observer;
+    size_t slot;
+    pid_t pid;
+    int exit_fd, exec_fd;
+    bool paused;
+    unsigned n_execs, n_unknown_ends;
+    char last[256];
+};
+
+/* Waits until the first thread of PID is stopped, and the process runs a program whose path ends with NAME. */
+static bool await_stop(pid_t pid, const char *name)
+{
+    for (unsigned i = 0; i < 20000; i++, usleep(500)) {
+        char path[64], text[512] = "", state = '?';
+        snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+        ssize_t n = readlink(path, text, sizeof text - 1);
+        bool runs = n >= (ssize_t)strlen(name) && strcmp(text + n - strlen(name), name) == 0;
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+        FILE *file = fopen(path, "re");
+        if (file == NULL || fscanf(file, "%*d %*[^)]) %c", &state) != 1)
+            state = '?';
+        if (file != NULL)
+            fclose(file);
+        if (state == 't' && (runs || *name == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
+{
+    struct observing *observing = context;
+    if (stop->trigger != TG_TRIGGER_SIGNAL || stop->signal != SIGUSR1 ||
+        thread->process->pid == observing->pid)
+        return;
+    struct tg_process *process = tg_engine_find_process(observing->engine, observing->pid);
+    assert_non_null(process);
+    struct tg_thread *first = process->threads;
+    while (first != NULL && first->tid != observing->pid)
+        first = first->hh.next;
+    assert_non_null(first);
+    assert_int_equal(write(observing->exit_fd, "", 1), 1);
+    assert_true(await_stop(observing->pid, ""));
+    tg_threads_pause(observing->engine, &first, 1, tg_engine_now_ns() + UINT64_C(10000000000));
+    observing->paused = true;
+    assert_int_equal(write(observing->exec_fd, "", 1), 1);
+    assert_true(await_stop(observing->pid, "/true") || await_stop(observing->pid, "/coreutils"));
+}
+
+static void take_event(void *context, const struct tg_event *event)
+{
+    struct observing *observing = context;
+    observing->n_unknown_ends += event->kind == TG_EVENT_THREAD_EXIT && event->thread_exit.status == -1;
+    if (event->kind != TG_EVENT_EXEC || event->pid != observing->pid)
+        return;
+    observing->n_execs++;
+    snprintf(observing->last, sizeof observing->last, "%s", event->exec.path);
+}
+
+static int pipe_for(int fd)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(dup2(ends[0], fd), fd);
+    close(ends[0]);
+    return ends[1];
+}
+
+static void test_exec_while_exit_stop_waits(void **state)
+{
+    (void)state;
+    struct observing observing = {.exit_fd = pipe_for(EXIT_FD), .exec_fd = pipe_for(EXEC_FD)};
+    const struct tg_engine_options options = {.sink = {.context = &observing, .add = take_event},
+                                              .kill_on_exit = true};
+    char self[] = "/proc/self/exe", word[] = "program";
+    char *command[] = {self, word, NULL};
+    int status = -1;
+    assert_null(tg_engine_create(&options, &observing.engine));
+    observing.observer = (struct tg_observer){.name = "pause", .context = &observing, .stopped = stopped};
+    assert_null(tg_engine_add_observer(observing.engine, &observing.observer, &observing.slot));
+    assert_null(tg_engine_launch(observing.engine, command, &observing.pid));
+    assert_null(tg_engine_run(observing.engine, &status));
+    assert_true(observing.paused);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(observing.n_unknown_ends, 0); /* the stop was over, and is not handled */
+    assert_true(observing.n_execs > 0);
+    assert_non_null(strstr(observing.last, "true"));
+    tg_engine_destroy(observing.engine);
+    close(observing.exit_fd);
+    close(observing.exec_fd);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "program") == 0)
+        return program();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exec_while_exit_stop_waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
