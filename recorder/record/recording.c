@@ -42,6 +42,7 @@ struct tg_recording {
     const struct tg_recording_watch *watch; /* NULL nobody */
     enum tg_loader_watch launched;          /* options->launched, or its replacement */
     struct tg_agent_session *agent;         /* NULL none */
+    bool agent_is_finished;                 /* nobody else writes the trace any more */
     char *without_agent; /* why there is none, where there should have been; NULL: that is fine */
     struct tg_trace_writer *writer;
     struct tg_redactor *redactor; /* of what the writer gets; NULL: that is as it is */
@@ -278,7 +279,7 @@ static void take_engine_event(void *context, const struct tg_event *event)
     struct tg_recording *recording = context;
     if (recording->writer == NULL) /* the trace is closed; commands can still be given */
         return;
-    if (recording->agent != NULL)
+    if (recording->agent != NULL && !recording->agent_is_finished)
         tg_agent_session_add(recording->agent, event);
     else
         add_event(recording, event);
@@ -671,11 +672,10 @@ void tg_recording_request_stop(struct tg_recording *recording)
 void tg_recording_finish(struct tg_recording *recording, struct tg_recording_summary *summary)
 {
     struct tg_trace_writer_stats stats = {0};
-    hold_events(recording, tg_engine_now_ns()); /* the names have one time */
-    tg_last_stacks_tell_names(recording->stacks);
-    hold_events(recording, UINT64_MAX);
     if (recording->agent != NULL)
         tg_agent_session_finish(recording->agent, NULL);
+    recording->agent_is_finished = true;
+    tg_last_stacks_tell_names(recording->stacks); /* takes time, which a job that goes on does not wait for */
     if (recording->untraced != NULL)
         tg_untraced_finish(recording->untraced);
     report_write_error(recording, tg_trace_writer_take_error(recording->writer));

@@ -13,10 +13,11 @@
 #include <sys/wait.h>
 
 enum {
-    MAX_THREADS = 1 << 13,      /* of one snapshot */
-    MAX_CAUGHT_FAULTS = 8,      /* of a process */
-    MAX_LOOKS = 64,             /* at a process's handlers, for signals that seldom end one */
-    MAX_DEBUG_INFOS = 256,      /* kept between processes */
+    MAX_THREADS = 1 << 13,   /* of one snapshot */
+    MAX_CAUGHT_FAULTS = 8,   /* of a process */
+    MAX_LOOKS = 64,          /* at a process's handlers, for signals that seldom end one */
+    INTERVALS_PER_LOOK = 50, /* a process that lives on faults runs at least so much longer than looks take */
+    MAX_DEBUG_INFOS = 256,   /* kept between processes */
     INTERVALS_PER_SNAPSHOT = 20 /* the job runs at least so much longer than it stands for a snapshot */
 };
 static const uint64_t TOTAL_NS = 1000000000, HANDLED_NS = 500000000, EXITS_NS = 200000000,
@@ -27,8 +28,11 @@ static const uint64_t TOTAL_NS = 1000000000, HANDLED_NS = 500000000, EXITS_NS = 
 struct known {
     bool is_launched;
     bool has_children;
+    enum { PARALLEL_UNKNOWN, PARALLEL_YES, PARALLEL_NO } is_parallel;
+    bool took_for_caught; /* its last fault, without a look */
     unsigned n_caught_faults, n_looks;
-    uint64_t covered_ns; /* of its last snapshot, 0 none */
+    uint64_t looked_ns, look_took_ns; /* at its handlers, for a fault that was caught */
+    uint64_t covered_ns;              /* of its last snapshot, 0 none */
 };
 
 struct tg_last_stacks {
@@ -261,16 +265,35 @@ static void on_handled(struct tg_last_stacks *stacks, struct tg_thread *thread, 
     stacks->handled_ns += take_snapshot(stacks, thread, true, &like, until_ns);
 }
 
+/* Whether fault SIGNAL is taken for caught because those before were, and a look at the handlers takes longer than
+ * such programs have between two of them: garbage collectors, virtual machines. One that does end the process is
+ * seen in its exit stop. */
+static bool is_taken_for_caught(struct known *known, int signal)
+{
+    if (known == NULL || !tg_signal_is_fault(signal))
+        return false;
+    uint64_t pause_ns = known->look_took_ns * INTERVALS_PER_LOOK;
+    known->took_for_caught =
+        known->n_caught_faults >= MAX_CAUGHT_FAULTS && tg_engine_now_ns() - known->looked_ns < pause_ns;
+    return known->took_for_caught;
+}
+
 static void on_signal(struct tg_last_stacks *stacks, struct tg_thread *thread, int signal)
 {
     struct known *known = known_of(stacks, thread->process);
-    if (!tg_signal_can_end(signal))
+    if (!tg_signal_can_end(signal) || is_taken_for_caught(known, signal))
         return;
     /* timers' and other signals may come often, and hardly ever end anything */
     if (!tg_signal_is_fault(signal) && !tg_signal_asks_to_end(signal) &&
         (known == NULL || known->n_looks++ >= MAX_LOOKS))
         return;
-    switch (tg_signal_action_of(thread->tid, signal)) {
+    uint64_t start_ns = tg_engine_now_ns();
+    enum tg_signal_action action = tg_signal_action_of(thread->tid, signal);
+    if (known != NULL && tg_signal_is_fault(signal)) {
+        known->looked_ns = tg_engine_now_ns();
+        known->look_took_ns = known->looked_ns - start_ns;
+    }
+    switch (action) {
     case TG_SIGNAL_ENDS:
         on_fatal(stacks, thread, signal);
         break;
@@ -294,13 +317,21 @@ static bool is_parallel_library(const char *path)
     return false;
 }
 
-static bool is_parallel(struct tg_last_stacks *stacks, const struct tg_process *process)
+/* Asked once of a process: all of its threads end with one status. */
+static bool is_parallel(struct tg_last_stacks *stacks, const struct tg_process *process, struct known *known)
 {
+    if (known->is_parallel != PARALLEL_UNKNOWN)
+        return known->is_parallel == PARALLEL_YES;
+    uint64_t start_ns = tg_engine_now_ns();
     struct tg_stack_process opened = open_process(stacks, process);
     bool found = false;
     for (size_t i = 0; opened.modules != NULL && !found && i < tg_modules_count(opened.modules); i++)
         found = is_parallel_library(tg_modules_at(opened.modules, i)->path);
     tg_modules_destroy(opened.modules);
+    known->is_parallel = found ? PARALLEL_YES : PARALLEL_NO;
+    uint64_t took_ns = tg_engine_now_ns() - start_ns;
+    stacks->exits_ns += took_ns;
+    stacks->spent_ns += took_ns;
     return found;
 }
 
@@ -308,15 +339,18 @@ static bool is_parallel(struct tg_last_stacks *stacks, const struct tg_process *
 static void on_exit_stop(struct tg_last_stacks *stacks, struct tg_thread *thread)
 {
     unsigned long message = 0;
-    const struct known *known = known_of(stacks, thread->process);
+    struct known *known = known_of(stacks, thread->process);
     if (known == NULL || ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &message) != 0 || message == 0)
         return;
     int status = (int)message;
     int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    if ((signal != 0 && is_covered(known, GRACE_NS)) || time_left(stacks, EXITS_NS, stacks->exits_ns) == 0 ||
-        (!known->is_launched && !is_parallel(stacks, thread->process)))
+    if ((signal != 0 && is_covered(known, GRACE_NS)) || time_left(stacks, EXITS_NS, stacks->exits_ns) == 0)
         return;
-    take_one(stacks, thread, TG_STACK_EXIT, signal, EXITS_NS, &stacks->exits_ns);
+    bool is_crash = tg_signal_is_fault(signal) && known->took_for_caught;
+    if (!known->is_launched && !is_crash && !is_parallel(stacks, thread->process, known))
+        return;
+    take_one(stacks, thread, is_crash ? TG_STACK_FATAL_SIGNAL : TG_STACK_EXIT, signal, EXITS_NS,
+             &stacks->exits_ns);
 }
 
 /* ---- observer */

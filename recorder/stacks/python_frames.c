@@ -1,5 +1,6 @@
 #include "recorder/stacks/python_frames.h"
 
+#include "recorder/engine/engine.h"
 #include "recorder/stacks/python_lines.h"
 
 #include <stdlib.h>
@@ -46,7 +47,8 @@ enum {
     TEXT_STATE = 32,
     OWNED_BY_C = 3, /* a frame of the evaluation function's own, from 3.12 on */
     MAX_INTERPRETERS = 64,
-    MAX_THREADS = 1 << 14,
+    MAX_THREADS = 1 << 14,      /* of all interpreters */
+    THREADS_PER_LOOK = 64,      /* at the clock */
     MAX_TABLE_BYTES = 64 << 10, /* of lines */
 };
 
@@ -216,19 +218,27 @@ static unsigned read_line(const struct tg_python *python, const struct tg_inspec
     return line;
 }
 
-/* The innermost frame of the thread, 0: it has none, or runs no Python. */
+/* Whether too much was read already: a list that scribbled memory makes into a circle has no end. */
+static bool is_enough(unsigned n_threads, uint64_t until_ns)
+{
+    return n_threads >= MAX_THREADS ||
+           (n_threads % THREADS_PER_LOOK == THREADS_PER_LOOK - 1 && tg_engine_now_ns() > until_ns);
+}
+
+/* The innermost frame of the thread, 0: it has none, or runs no Python, or there was no time. */
 static uint64_t find_frame(const struct tg_python *python, const struct tg_inspect_memory *memory,
-                           uint64_t fs_base)
+                           uint64_t fs_base, uint64_t until_ns)
 {
     const struct tg_python_layout *layout = python->layout;
     uint64_t interpreter, thread, id, frame;
+    unsigned n_threads = 0;
     if (!read_word(memory, python->runtime + layout->runtime_interpreters, &interpreter))
         return 0;
     for (unsigned i = 0; interpreter != 0 && i < MAX_INTERPRETERS; i++) {
         if (!read_word(memory, interpreter + layout->interpreter_threads, &thread))
             return 0;
-        for (unsigned j = 0; thread != 0 && j < MAX_THREADS; j++) {
-            if (!read_word(memory, thread + layout->thread_id, &id))
+        for (; thread != 0; n_threads++) {
+            if (is_enough(n_threads, until_ns) || !read_word(memory, thread + layout->thread_id, &id))
                 return 0;
             if (id == fs_base) {
                 bool found = read_word(memory, thread + layout->thread_frame, &frame) && frame != 0;
@@ -267,12 +277,12 @@ static bool read_frame(const struct tg_python *python, const struct tg_inspect_m
 }
 
 size_t tg_python_frames_read(const struct tg_python *python, const struct tg_inspect_memory *memory,
-                             uint64_t fs_base, struct tg_python_frame *frames, size_t max)
+                             uint64_t fs_base, uint64_t until_ns, struct tg_python_frame *frames, size_t max)
 {
     if (python->module == NULL || fs_base == 0)
         return 0;
     const struct tg_python_layout *layout = python->layout;
-    uint64_t frame = find_frame(python, memory, fs_base);
+    uint64_t frame = find_frame(python, memory, fs_base, until_ns);
     size_t count = 0;
     for (size_t steps = 0; frame != 0 && count < max && steps < 2 * max; steps++) {
         uint8_t owner, entry;

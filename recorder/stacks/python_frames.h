@@ -26,8 +26,9 @@ struct tg_python_frame {
 };
 
 /* The frames of the thread whose thread-local storage is at FS_BASE, innermost first; at most MAX. Returns how
- * many could be read, 0 also where memory is not what it should be. */
+ * many could be read, 0 also where memory is not what it should be, or the thread was not found until UNTIL_NS
+ * (tg_engine_now_ns). */
 size_t tg_python_frames_read(const struct tg_python *python, const struct tg_inspect_memory *memory,
-                             uint64_t fs_base, struct tg_python_frame *frames, size_t max);
+                             uint64_t fs_base, uint64_t until_ns, struct tg_python_frame *frames, size_t max);
 
 #endif

@@ -102,8 +102,8 @@ static void read_python(struct stack *stack, const struct tg_inspect_memory *mem
         return;
     stack->python = calloc(MAX_PYTHON_FRAMES, sizeof *stack->python);
     if (stack->python != NULL)
-        stack->n_python =
-            tg_python_frames_read(&stack->process->python, memory, fs_base, stack->python, MAX_PYTHON_FRAMES);
+        stack->n_python = tg_python_frames_read(&stack->process->python, memory, fs_base, stack->until_ns,
+                                                stack->python, MAX_PYTHON_FRAMES);
 }
 
 bool tg_thread_stack_emit(const struct tg_stack_process *process, struct tg_thread *thread,

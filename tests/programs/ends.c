@@ -84,6 +84,27 @@ static __attribute__((noinline)) void spin(void)
         sink++; /* SPIN */
 }
 
+static char *page;
+
+static void open_page(int number)
+{
+    (void)number;
+    mprotect(page, 4096, PROT_READ | PROT_WRITE);
+}
+
+/* Lives on faults, as garbage collectors do; the last one is no such. */
+static void fault_often(void)
+{
+    page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    signal(SIGSEGV, open_page);
+    for (int i = 0; i < 2000; i++) {
+        *(volatile char *)page = 1;
+        mprotect(page, 4096, PROT_NONE);
+    }
+    signal(SIGSEGV, SIG_DFL);
+    write_nowhere(); /* OFTEN */
+}
+
 static void end(const char *how)
 {
     void (*function)(void) = NULL;
@@ -101,6 +122,8 @@ static void end(const char *how)
         call_code_of_ours();
     else if (strcmp(how, "exit") == 0)
         exit(3); /* EXIT */
+    else if (strcmp(how, "often") == 0)
+        fault_often();
     else if (strcmp(how, "spin") == 0)
         spin();
     else if (strcmp(how, "handler") == 0)
