@@ -43,6 +43,7 @@ static const struct tg_command_services services = {
     .symbolizer_create = tg_symbolizer_create,
     .symbolizer_destroy = tg_symbolizer_destroy,
     .symbolizer_resolve = tg_symbolizer_resolve,
+    .symbolizer_variable = tg_symbolizer_variable,
     .find_breaks = tg_break_finder_find,
 };
 

@@ -16,6 +16,17 @@ struct pid_slot {
     UT_hash_handle hh;
 };
 
+struct thread_key {
+    size_t process;
+    int64_t tid;
+};
+
+struct thread_name {
+    struct thread_key key;
+    const char *name;
+    UT_hash_handle hh;
+};
+
 struct tg_process_model {
     struct tg_process_entry **entries;
     size_t count, capacity;
@@ -23,6 +34,7 @@ struct tg_process_model {
     struct pid_slot *pids;
     struct pid_slot *last_slot; /* events come in runs of one process */
     struct tg_string_pool strings;
+    struct thread_name *thread_names;
 };
 
 struct tg_error *tg_process_model_create(struct tg_process_model **model)
@@ -49,6 +61,11 @@ void tg_process_model_destroy(struct tg_process_model *model)
         free(model->entries[i]);
     }
     free(model->entries);
+    struct thread_name *name, *next_name;
+    HASH_ITER (hh, model->thread_names, name, next_name) {
+        HASH_DEL(model->thread_names, name);
+        free(name);
+    }
     tg_string_pool_deinit(&model->strings);
     free(model);
 }
@@ -93,6 +110,52 @@ static struct tg_error *copy_entries(const struct tg_process_model *model, struc
     return NULL;
 }
 
+/* ---- names of threads */
+
+static struct thread_name *find_thread_name(const struct tg_process_model *model, size_t process, int32_t tid)
+{
+    struct thread_name *found = NULL;
+    struct thread_key key;
+    memset(&key, 0, sizeof key);
+    key.process = process;
+    key.tid = tid;
+    HASH_FIND(hh, model->thread_names, &key, sizeof key, found);
+    return found;
+}
+
+/* NAME is the pool's. */
+static struct tg_error *keep_thread_name(struct tg_process_model *model, size_t process, int32_t tid,
+                                         const char *name)
+{
+    struct thread_name *kept = find_thread_name(model, process, tid);
+    struct tg_error *error = NULL;
+    struct thread_key key;
+    memset(&key, 0, sizeof key);
+    key.process = process;
+    key.tid = tid;
+    if (kept == NULL)
+        error = TG_HASH_CREATE(hh, model->thread_names, key, &key, kept);
+    if (error == NULL)
+        kept->name = name;
+    return error;
+}
+
+const char *tg_process_model_thread_name(const struct tg_process_model *model, size_t process, int32_t tid)
+{
+    const struct thread_name *found = find_thread_name(model, process, tid);
+    return found == NULL ? NULL : found->name;
+}
+
+static struct tg_error *take_thread_name(struct tg_process_model *model, const struct tg_process_entry *entry,
+                                         const struct tg_event *event)
+{
+    const char *name;
+    if (*event->thread_name.name == '\0')
+        return NULL;
+    struct tg_error *error = tg_string_pool_intern(&model->strings, event->thread_name.name, &name);
+    return error != NULL ? error : keep_thread_name(model, entry->index, event->tid, name);
+}
+
 struct tg_error *tg_process_model_copy(const struct tg_process_model *model, struct tg_process_model **copy)
 {
     struct tg_process_model *made = NULL;
@@ -101,6 +164,9 @@ struct tg_error *tg_process_model_copy(const struct tg_process_model *model, str
         tg_string_pool_share(&model->strings, &made->strings);
         error = copy_entries(model, made);
     }
+    for (const struct thread_name *from = model->thread_names; error == NULL && from != NULL;
+         from = from->hh.next)
+        error = keep_thread_name(made, from->key.process, (int32_t)from->key.tid, from->name);
     for (const struct pid_slot *from = model->pids; error == NULL && from != NULL; from = from->hh.next) {
         struct pid_slot *slot;
         error = TG_HASH_CREATE(hh, made->pids, pid, &from->pid, slot);
@@ -348,12 +414,12 @@ static bool is_bookkeeping(enum tg_event_kind kind)
     return kind == TG_EVENT_PROCESS_START || kind == TG_EVENT_PROGRAM || kind == TG_EVENT_IDENTITY ||
            kind == TG_EVENT_COMMAND_LINE || kind == TG_EVENT_ENVIRONMENT ||
            kind == TG_EVENT_FILTER_DECISION || kind == TG_EVENT_PROCESS_EXIT ||
-           kind == TG_EVENT_THREAD_EXIT || kind == TG_EVENT_DETACH || kind == TG_EVENT_LOSS ||
-           kind == TG_EVENT_NOTE || kind == TG_EVENT_STACK || kind == TG_EVENT_STACK_SNAPSHOT ||
-           kind == TG_EVENT_AGENT || kind == TG_EVENT_OMP_RUNTIME || kind == TG_EVENT_MPI_COMM ||
-           kind == TG_EVENT_MPI_REQUESTS || kind == TG_EVENT_MPIR_SYMBOLS || kind == TG_EVENT_MPIR_WRITE ||
-           kind == TG_EVENT_MPIR_TABLE || kind == TG_EVENT_MPIR_RANK || kind == TG_EVENT_MPIR_JOB ||
-           kind == TG_EVENT_CONTROL_PROCESS || kind == TG_EVENT_CONTROL_THREAD;
+           kind == TG_EVENT_THREAD_EXIT || kind == TG_EVENT_THREAD_NAME || kind == TG_EVENT_DETACH ||
+           kind == TG_EVENT_LOSS || kind == TG_EVENT_NOTE || kind == TG_EVENT_STACK ||
+           kind == TG_EVENT_STACK_SNAPSHOT || kind == TG_EVENT_AGENT || kind == TG_EVENT_OMP_RUNTIME ||
+           kind == TG_EVENT_MPI_COMM || kind == TG_EVENT_MPI_REQUESTS || kind == TG_EVENT_MPIR_SYMBOLS ||
+           kind == TG_EVENT_MPIR_WRITE || kind == TG_EVENT_MPIR_TABLE || kind == TG_EVENT_MPIR_RANK ||
+           kind == TG_EVENT_MPIR_JOB || kind == TG_EVENT_CONTROL_PROCESS || kind == TG_EVENT_CONTROL_THREAD;
 }
 
 static void take_threads(struct tg_process_entry *entry, const struct tg_event *event)
@@ -390,6 +456,8 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
 {
     if (event->kind == TG_EVENT_PROGRAM)
         return tg_string_pool_intern(&model->strings, event->program.path, &entry->program);
+    if (event->kind == TG_EVENT_THREAD_NAME)
+        return take_thread_name(model, entry, event);
     if (event->kind == TG_EVENT_IDENTITY)
         return take_identity(model, entry, &event->identity);
     if (event->kind == TG_EVENT_THREAD_START || event->kind == TG_EVENT_THREAD_EXIT) {

@@ -103,6 +103,10 @@ struct tg_error *tg_process_model_feed(struct tg_process_model *model, const str
 size_t tg_process_model_count(const struct tg_process_model *model);
 struct tg_process_entry *tg_process_model_at(const struct tg_process_model *model, size_t i);
 
+/* The name that thread TID of the process with index PROCESS had last, other than its program's; NULL none, or not
+ * known. */
+const char *tg_process_model_thread_name(const struct tg_process_model *model, size_t process, int32_t tid);
+
 /* Name to show for a process: the last component of its program, "?" where it is not known. */
 const char *tg_process_entry_name(const struct tg_process_entry *entry);
 

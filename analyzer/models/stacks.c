@@ -78,14 +78,14 @@ static struct tg_error *intern(struct tg_stack_model *model, const char **text)
     return tg_string_pool_intern(&model->strings, *text, text);
 }
 
-static struct tg_error *copy_frames(struct tg_stack_model *model, const struct tg_list *list,
-                                    struct tg_stack_frame **copy)
+static struct tg_error *copy_frames(struct tg_stack_model *model, const struct tg_stack_frame *from,
+                                    uint64_t count, struct tg_stack_frame **copy)
 {
-    struct tg_stack_frame *frames = calloc(list->count + 1, sizeof *frames);
+    struct tg_stack_frame *frames = calloc(count + 1, sizeof *frames);
     struct tg_error *error = frames == NULL ? tg_error_no_memory() : NULL;
-    for (uint64_t i = 0; error == NULL && i < list->count; i++) {
+    for (uint64_t i = 0; error == NULL && i < count; i++) {
         struct tg_stack_frame *frame = &frames[i];
-        *frame = ((const struct tg_stack_frame *)list->items)[i];
+        *frame = from[i];
         error = intern(model, &frame->module);
         if (error == NULL)
             error = intern(model, &frame->build_id);
@@ -134,58 +134,63 @@ static struct tg_error *need_thread(struct tg_stack_model *model, size_t process
     return NULL;
 }
 
-static struct tg_error *take_stack(struct tg_stack_model *model, const struct tg_event *event, size_t process)
+/* LIKE is the last stack of its thread; its frames are copied. */
+static struct tg_error *keep_stack(struct tg_stack_model *model, const struct tg_last_stack *like)
 {
     struct tg_last_stack *stack = NULL;
     struct tg_stack_frame *frames = NULL;
-    struct tg_error *error = copy_frames(model, &event->stack.frames, &frames);
+    struct tg_error *error = copy_frames(model, like->frames, like->count, &frames);
     if (error == NULL)
-        error = need_thread(model, process, event->tid, &stack);
+        error = need_thread(model, like->process, like->tid, &stack);
     if (error != NULL) {
         free(frames);
         return error;
     }
     free((void *)stack->frames);
-    *stack = (struct tg_last_stack){.process = process,
-                                    .pid = event->pid,
-                                    .tid = event->tid,
-                                    .time_ns = event->time_ns,
-                                    .snapshot = event->stack.snapshot,
-                                    .reason = event->stack.reason,
-                                    .signal = event->stack.signal,
-                                    .end = event->stack.end,
-                                    .frames = frames,
-                                    .count = event->stack.frames.count};
+    *stack = *like;
+    stack->frames = frames;
     return NULL;
+}
+
+static struct tg_error *take_stack(struct tg_stack_model *model, const struct tg_event *event, size_t process)
+{
+    const struct tg_last_stack stack = {.process = process,
+                                        .pid = event->pid,
+                                        .tid = event->tid,
+                                        .time_ns = event->time_ns,
+                                        .snapshot = event->stack.snapshot,
+                                        .reason = event->stack.reason,
+                                        .signal = event->stack.signal,
+                                        .end = event->stack.end,
+                                        .frames = event->stack.frames.items,
+                                        .count = event->stack.frames.count};
+    return keep_stack(model, &stack);
 }
 
 /* ---- names */
 
-static struct tg_error *make_key(struct tg_stack_model *model, const struct tg_event_code_name *event,
-                                 struct name_key *key)
+static struct tg_error *intern_key(struct tg_stack_model *model, struct name_key *key)
 {
-    memset(key, 0, sizeof *key);
-    key->module = event->module;
-    key->build_id = event->build_id;
-    key->address = event->address;
     struct tg_error *error = intern(model, &key->module);
     return error != NULL ? error : intern(model, &key->build_id);
 }
 
-static struct tg_error *take_names(struct tg_stack_model *model, const struct tg_event_code_name *event)
+/* FROM, COUNT of them, are the calls at AT. Its strings and theirs are copied. */
+static struct tg_error *take_names(struct tg_stack_model *model, const struct name_key *at,
+                                   const struct tg_named_call *from, uint64_t count)
 {
-    struct name_key key;
+    struct name_key key = *at;
     struct name *name = NULL;
-    struct tg_error *error = make_key(model, event, &key);
+    struct tg_error *error = intern_key(model, &key);
     if (error != NULL || HASH_COUNT(model->names) >= MAX_NAMES)
         return error;
     HASH_FIND(hh, model->names, &key, sizeof key, name);
     if (name != NULL)
         return NULL;
-    struct tg_named_call *calls = calloc(event->calls.count + 1, sizeof *calls);
+    struct tg_named_call *calls = calloc(count + 1, sizeof *calls);
     error = calls == NULL ? tg_error_no_memory() : NULL;
-    for (uint64_t i = 0; error == NULL && i < event->calls.count; i++) {
-        calls[i] = ((const struct tg_named_call *)event->calls.items)[i];
+    for (uint64_t i = 0; error == NULL && i < count; i++) {
+        calls[i] = from[i];
         error = intern(model, &calls[i].function);
         if (error == NULL)
             error = intern(model, &calls[i].file);
@@ -197,8 +202,18 @@ static struct tg_error *take_names(struct tg_stack_model *model, const struct tg
         return error;
     }
     name->calls = calls;
-    name->count = event->calls.count;
+    name->count = count;
     return NULL;
+}
+
+static struct tg_error *take_name_event(struct tg_stack_model *model, const struct tg_event_code_name *event)
+{
+    struct name_key key;
+    memset(&key, 0, sizeof key);
+    key.module = event->module;
+    key.build_id = event->build_id;
+    key.address = event->address;
+    return take_names(model, &key, event->calls.items, event->calls.count);
 }
 
 struct tg_stack_names tg_stack_model_names(const struct tg_stack_model *model,
@@ -234,10 +249,28 @@ struct tg_error *tg_stack_model_feed(struct tg_stack_model *model, const struct 
     case TG_EVENT_STACK_SNAPSHOT:
         return take_look(model, event);
     case TG_EVENT_CODE_NAME:
-        return take_names(model, &event->code_name);
+        return take_name_event(model, &event->code_name);
     default:
         return NULL;
     }
+}
+
+struct tg_error *tg_stack_model_copy(const struct tg_stack_model *model, struct tg_stack_model **copy)
+{
+    struct tg_stack_model *made = NULL;
+    struct tg_error *error = tg_stack_model_create(&made);
+    for (size_t i = 0; error == NULL && i < model->count; i++)
+        error = keep_stack(made, &model->stacks[i]);
+    for (size_t i = 0; error == NULL && i < model->n_looks; i++)
+        error = TG_ARRAY_APPEND(made->looks, made->n_looks, made->looks_capacity, model->looks[i]);
+    for (const struct name *name = model->names; error == NULL && name != NULL; name = name->hh.next)
+        error = take_names(made, &name->key, name->calls, name->count);
+    if (error != NULL) {
+        tg_stack_model_destroy(made);
+        return error;
+    }
+    *copy = made;
+    return NULL;
 }
 
 size_t tg_stack_model_count(const struct tg_stack_model *model)

@@ -37,6 +37,8 @@ struct tg_stack_model;
 struct tg_error *tg_stack_model_create(struct tg_stack_model **model);
 /* NULL is accepted. */
 void tg_stack_model_destroy(struct tg_stack_model *model);
+/* A second one that says the same and goes on from there on its own. */
+struct tg_error *tg_stack_model_copy(const struct tg_stack_model *model, struct tg_stack_model **copy);
 
 /* Takes one event; PROCESS is the index of its process, SIZE_MAX none. Events that are not about stacks are
  * ignored. Only error: NO_MEMORY. Memory follows the number of threads that have stacks, and of different

@@ -135,3 +135,30 @@ char *tg_code_names_print(struct tg_code_names *names, int32_t pid, uint64_t add
         address == 0 ? NULL : tg_addresses_find(names->addresses, pid, address - 1);
     return tg_code_symbol_print(&name.symbol, object, address, buffer, size);
 }
+
+char *tg_code_variable_print(const struct tg_command_services *services, struct tg_symbolizer *symbolizer,
+                             const struct tg_mapped_object *object, uint64_t address, char *buffer,
+                             size_t size)
+{
+    char shown[160];
+    uint64_t offset = 0;
+    if (!holds(object, address) || services->symbolizer_variable == NULL)
+        return NULL;
+    const char *name = services->symbolizer_variable(symbolizer, object->path, object->build_id,
+                                                     address - object->base, &offset);
+    if (name == NULL)
+        return NULL;
+    tg_printable(name, shown, sizeof shown);
+    if (offset == 0)
+        snprintf(buffer, size, "%s", shown);
+    else
+        snprintf(buffer, size, "%s+%" PRIu64, shown, offset);
+    return buffer;
+}
+
+char *tg_code_names_variable(struct tg_code_names *names, int32_t pid, uint64_t address, char *buffer,
+                             size_t size)
+{
+    return tg_code_variable_print(names->services, names->symbolizer,
+                                  tg_addresses_find(names->addresses, pid, address), address, buffer, size);
+}

@@ -53,4 +53,14 @@ char *tg_code_symbol_print(const struct tg_symbol *symbol, const struct tg_mappe
 char *tg_code_names_print(struct tg_code_names *names, int32_t pid, uint64_t address, char *buffer,
                           size_t size);
 
+/* Prints the name of the variable that holds ADDRESS into BUFFER: "queue_lock", "locks+8". Printable. Returns
+ * BUFFER; NULL where none is known. */
+char *tg_code_names_variable(struct tg_code_names *names, int32_t pid, uint64_t address, char *buffer,
+                             size_t size);
+
+/* The same of what is at ADDRESS in OBJECT, NULL: in none. */
+char *tg_code_variable_print(const struct tg_command_services *services, struct tg_symbolizer *symbolizer,
+                             const struct tg_mapped_object *object, uint64_t address, char *buffer,
+                             size_t size);
+
 #endif

@@ -2,7 +2,9 @@
 
 #include "format/event/event.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct tg_openmp_words zones[] = {
     [TG_OMP_ZONE_LOOP] = {"a loop", "loop"},
@@ -42,8 +44,11 @@ static const struct tg_openmp_words mutexes[] = {
     [TG_OMP_MUTEX_NEST_LOCK] = {"nestable lock", "nest lock"},
 };
 
-const struct tg_openmp_words *tg_openmp_words_zone(uint64_t zone)
+const struct tg_openmp_words *tg_openmp_words_zone(uint64_t zone, uint64_t seen)
 {
+    static const struct tg_openmp_words alone = {"a part that thread 0 alone executes", "thread 0 alone"};
+    if (zone == TG_OMP_ZONE_MASKED && seen == TG_OMP_INFERRED)
+        return &alone;
     static const struct tg_openmp_words unknown = {"a zone", "?"};
     return zone < sizeof zones / sizeof zones[0] ? &zones[zone] : &unknown;
 }
@@ -58,6 +63,39 @@ const struct tg_openmp_words *tg_openmp_words_mutex(uint64_t mutex)
 {
     static const struct tg_openmp_words unknown = {"mutex", "?"};
     return mutex < sizeof mutexes / sizeof mutexes[0] ? &mutexes[mutex] : &unknown;
+}
+
+/* The name in the program of the critical section whose variable GCC or clang call VARIABLE; *LENGTH of it, 0:
+ * it has none. */
+static const char *critical_name(const char *variable, size_t *length)
+{
+    static const char prefix[] = ".gomp_critical_user_", suffix[] = ".var";
+    const char *name = variable;
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+        name += sizeof prefix - 1;
+    *length = strlen(name);
+    if (*length >= sizeof suffix - 1 && strcmp(name + *length - (sizeof suffix - 1), suffix) == 0)
+        *length -= sizeof suffix - 1;
+    return name;
+}
+
+char *tg_openmp_words_lock(uint64_t mutex, uint64_t lock, const char *variable, char *buffer, size_t size)
+{
+    size_t length = 0;
+    const char *name = variable, *phrase = tg_openmp_words_mutex(mutex)->phrase;
+    bool is_critical = mutex == TG_OMP_MUTEX_CRITICAL || mutex == TG_OMP_MUTEX_CRITICAL_NAMED;
+    bool is_lock = mutex == TG_OMP_MUTEX_LOCK || mutex == TG_OMP_MUTEX_NEST_LOCK;
+    if (is_critical && variable != NULL)
+        name = critical_name(variable, &length);
+    else if (is_lock && variable != NULL)
+        length = strlen(variable);
+    if (length > 0)
+        snprintf(buffer, size, "%s %.*s", is_critical ? "critical section" : phrase, (int)length, name);
+    else if (lock != 0 && (is_lock || (is_critical && variable == NULL)))
+        snprintf(buffer, size, "%s 0x%" PRIx64, phrase, lock);
+    else
+        snprintf(buffer, size, "%s", phrase);
+    return buffer;
 }
 
 const char *tg_openmp_words_inferred(uint64_t seen)

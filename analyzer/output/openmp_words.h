@@ -13,10 +13,15 @@ struct tg_openmp_words {
     const char *label;  /* in a drawing: "loop", "end of the region", "critical" */
 };
 
-/* By enum tg_omp_zone, tg_omp_sync and tg_omp_mutex. */
-const struct tg_openmp_words *tg_openmp_words_zone(uint64_t zone);
+/* By enum tg_omp_zone, tg_omp_sync and tg_omp_mutex. SEEN is how the zone was (enum tg_omp_seen): an inferred
+ * masked construct may as well be `if (omp_get_thread_num() == 0)`. */
+const struct tg_openmp_words *tg_openmp_words_zone(uint64_t zone, uint64_t seen);
 const struct tg_openmp_words *tg_openmp_words_sync(uint64_t sync);
 const struct tg_openmp_words *tg_openmp_words_mutex(uint64_t mutex);
+
+/* "critical section update", "lock queue_lock": MUTEX by VARIABLE, as a symbol table has the one that LOCK is the
+ * address of; "lock 0x55d0" where that is NULL, without the address where it is 0. */
+char *tg_openmp_words_lock(uint64_t mutex, uint64_t lock, const char *variable, char *buffer, size_t size);
 
 /* " (inferred)" behind a zone that was SEEN (enum tg_omp_seen) so, "" otherwise. */
 const char *tg_openmp_words_inferred(uint64_t seen);

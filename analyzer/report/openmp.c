@@ -13,8 +13,8 @@ enum { ROWS_SHOWN = 25 };
 /* A zone, region or lock of one process; in tables those of all processes with one LABEL and WHERE are one
  * row. */
 struct row {
-    char name[64];  /* zone or lock */
-    char label[80]; /* name, marked where inferred */
+    char name[224];  /* zone or lock */
+    char label[240]; /* name, marked where inferred */
     char where[256];
     char imbalance[16];
     size_t process;
@@ -93,8 +93,11 @@ static struct tg_error *collect_zones(const struct tg_report *report, struct row
                             .total_ns = zones[i].total_ns,
                             .max_ns = zones[i].max_ns};
         tg_openmp_words_place(zones[i].kind, zones[i].what, row->name, sizeof row->name);
-        snprintf(row->label, sizeof row->label, "%s%s", row->name,
-                 zones[i].is_inferred ? tg_openmp_words_inferred(TG_OMP_INFERRED) : "");
+        uint64_t seen = zones[i].is_inferred ? TG_OMP_INFERRED : TG_OMP_WRAPPED;
+        bool is_masked = zones[i].kind == TG_OPENMP_IN_ZONE && zones[i].what == TG_OMP_ZONE_MASKED;
+        snprintf(row->label, sizeof row->label, "%s%s",
+                 is_masked ? tg_openmp_words_zone(zones[i].what, seen)->label : row->name,
+                 tg_openmp_words_inferred(seen));
     }
     return error;
 }
@@ -129,7 +132,12 @@ static struct tg_error *collect_locks(const struct tg_report *report, struct row
                             .max_ns = locks[i].max_wait_ns,
                             .hold_ns = locks[i].hold_ns,
                             .max_hold_ns = locks[i].max_hold_ns};
-        snprintf(row->name, sizeof row->name, "%s", tg_openmp_words_mutex(locks[i].mutex)->phrase);
+        char variable[160];
+        const struct tg_code_namer *namer = &report->namer;
+        bool is_known =
+            namer->variable != NULL && locks[i].lock != 0 &&
+            namer->variable(namer->context, row->process, locks[i].lock, variable, sizeof variable) != NULL;
+        tg_openmp_words_lock(locks[i].mutex, 0, is_known ? variable : NULL, row->name, sizeof row->name);
         snprintf(row->label, sizeof row->label, "%s", row->name);
     }
     return error;

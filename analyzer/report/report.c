@@ -143,6 +143,13 @@ static char *name_code(void *context, size_t process, uint64_t address, char *bu
                                buffer, size);
 }
 
+static char *name_variable(void *context, size_t process, uint64_t address, char *buffer, size_t size)
+{
+    const struct tg_report *report = context;
+    return tg_code_names_variable(report->names, tg_process_model_at(report->processes, process)->pid,
+                                  address, buffer, size);
+}
+
 struct tg_error *tg_report_create(const char *path, const struct tg_selection *selection,
                                   const struct tg_command_services *symbols, struct tg_report **report)
 {
@@ -154,7 +161,8 @@ struct tg_error *tg_report_create(const char *path, const struct tg_selection *s
     struct tg_error *error = create_models(created);
     if (error == NULL && symbols != NULL) {
         error = tg_code_names_create(symbols, &created->names);
-        created->namer = (struct tg_code_namer){.context = created, .name = name_code};
+        created->namer =
+            (struct tg_code_namer){.context = created, .name = name_code, .variable = name_variable};
     }
     if (error != NULL) {
         tg_report_destroy(created);

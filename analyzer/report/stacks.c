@@ -74,6 +74,16 @@ static struct group *make_groups(const struct tg_report *report, size_t *count)
 
 /* ---- text */
 
+static void print_thread(const struct tg_report_page *page, const struct tg_last_stack *stack)
+{
+    const char *name = tg_process_model_thread_name(page->report->processes, stack->process, stack->tid);
+    fprintf(page->stream, ", thread %" PRId32, stack->tid);
+    if (name == NULL)
+        return;
+    fputc(' ', page->stream);
+    tg_printable_write_quoted(page->stream, name);
+}
+
 static void write_members(const struct tg_report_page *page, const struct group *group)
 {
     const struct tg_report *report = page->report;
@@ -96,7 +106,7 @@ static void write_members(const struct tg_report_page *page, const struct group 
         fprintf(page->stream, "%s%s %" PRId32, n_ranks > 0 ? ", " : "",
                 others == 1 ? "process" : "processes such as", group->first->pid);
     if (group->count == 1 && group->first->tid != group->first->pid)
-        fprintf(page->stream, ", thread %" PRId32, group->first->tid);
+        print_thread(page, group->first);
     else if (group->count > 1)
         fprintf(page->stream, ", %zu threads", group->count);
     free(ranks);
@@ -247,6 +257,8 @@ void tg_report_stacks_json(const struct tg_report *report, struct tg_json *json)
         tg_json_begin_object(json);
         tg_json_member_unsigned(json, "process", stack->process);
         tg_json_member_signed(json, "tid", stack->tid);
+        const char *name = tg_process_model_thread_name(report->processes, stack->process, stack->tid);
+        tg_json_member_string(json, "thread_name", name != NULL ? name : "");
         tg_report_member_moment(json, "t_ns", report, stack->time_ns);
         tg_json_member_string(json, "reason", reason != NULL ? reason : "unknown");
         tg_json_member_signed(json, "signal", stack->signal);

@@ -223,6 +223,13 @@ static char *name_code(void *context, size_t process, uint64_t address, char *bu
     return tg_code_names_print(reading->names, entry->pid, address, buffer, size);
 }
 
+static char *name_variable(void *context, size_t process, uint64_t address, char *buffer, size_t size)
+{
+    struct reading *reading = context;
+    const struct tg_process_entry *entry = tg_process_model_at(reading->processes, process);
+    return tg_code_names_variable(reading->names, entry->pid, address, buffer, size);
+}
+
 static struct tg_error *make_title(const struct reading *reading, size_t process, char **title)
 {
     char moment[TG_QUANTITY_SIZE], path[160], program[96], text[512];
@@ -290,7 +297,7 @@ static struct tg_error *build(struct reading *reading, const struct tg_sequence_
         error = tg_sequence_builder_finish(reading->builder, &reading->result->sequence);
     if (error != NULL)
         return error;
-    const struct tg_code_namer namer = {.context = reading, .name = name_code};
+    const struct tg_code_namer namer = {.context = reading, .name = name_code, .variable = name_variable};
     error = tg_sequence_rows_create(reading->result->sequence, reading->names == NULL ? NULL : &namer,
                                     reading->survey.start_ns, &reading->result->rows);
     if (error == NULL)

@@ -13,13 +13,19 @@
 
 enum { PLACE_SIZE = 260 };
 
+/* The lifeline that NODE is about, or its first one. */
+static uint32_t lane_of(const struct tg_sequence_node *node)
+{
+    if (node->from != TG_SEQUENCE_NO_LANE)
+        return node->from;
+    return node->n_parts > 0 ? node->parts[0].lane : 0;
+}
+
 /* " solve (solver.c:120)" or " 0x401234"; "" where nothing is known. */
 static const char *full_place(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
                               char *buffer)
 {
-    uint32_t lane = node->from != TG_SEQUENCE_NO_LANE ? node->from
-                    : node->n_parts > 0               ? node->parts[0].lane
-                                                      : 0;
+    uint32_t lane = lane_of(node);
     if (node->code == 0)
         return "";
     /* Names are of what precedes a return address; a task's body is where it begins. */
@@ -64,7 +70,27 @@ static const char *times_text(const struct tg_sequence_node *node, char *buffer,
     return buffer;
 }
 
-static void fragment_name(const struct tg_sequence_node *node, char *buffer, size_t size)
+/* "critical section update", "lock queue @0x5500", "critical" */
+static void mutex_name(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
+                       char *buffer, size_t size)
+{
+    char variable[160];
+    bool has_id = node->id != 0 && node->what != TG_OMP_MUTEX_ORDERED;
+    bool is_known =
+        has_id && words->namer != NULL && words->namer->variable != NULL &&
+        lane_of(node) < words->sequence->n_lanes &&
+        words->namer->variable(words->namer->context, words->sequence->lanes[lane_of(node)].process, node->id,
+                               variable, sizeof variable) != NULL;
+    if (is_known)
+        tg_openmp_words_lock(node->what, 0, variable, buffer, size);
+    else if (has_id)
+        snprintf(buffer, size, "%s @0x%" PRIx64, tg_openmp_words_mutex(node->what)->label, node->id);
+    else
+        snprintf(buffer, size, "%s", tg_openmp_words_mutex(node->what)->label);
+}
+
+static void fragment_name(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
+                          char *buffer, size_t size)
 {
     char name[96];
     switch (node->kind) {
@@ -76,16 +102,14 @@ static void fragment_name(const struct tg_sequence_node *node, char *buffer, siz
         snprintf(buffer, size, "repeat");
         break;
     case TG_SEQUENCE_ZONE:
-        snprintf(buffer, size, "%s", tg_openmp_words_zone(node->what)->label);
+        snprintf(buffer, size, "%s",
+                 tg_openmp_words_zone(node->what, node->is_inferred ? TG_OMP_INFERRED : 0)->label);
         break;
     case TG_SEQUENCE_SECTION:
         snprintf(buffer, size, "section %" PRIu64, node->id);
         break;
     case TG_SEQUENCE_MUTEX:
-        if (node->id != 0 && node->what != TG_OMP_MUTEX_ORDERED)
-            snprintf(buffer, size, "%s @0x%" PRIx64, tg_openmp_words_mutex(node->what)->label, node->id);
-        else
-            snprintf(buffer, size, "%s", tg_openmp_words_mutex(node->what)->label);
+        mutex_name(words, node, buffer, size);
         break;
     case TG_SEQUENCE_SYNC:
         snprintf(buffer, size, "%s", tg_openmp_words_sync(node->what)->label);
@@ -112,7 +136,7 @@ void tg_sequence_words_title(const struct tg_sequence_words *words, const struct
                              char *buffer)
 {
     char name[160], place[PLACE_SIZE], times[2 * TG_QUANTITY_SIZE + 8];
-    fragment_name(node, name, sizeof name);
+    fragment_name(words, node, name, sizeof name);
     char size[32] = "";
     if (node->kind == TG_SEQUENCE_REGION && node->size > 0)
         snprintf(size, sizeof size, ", %" PRIu64 " worker%s", node->size, node->size == 1 ? "" : "s");

@@ -49,7 +49,8 @@ struct tg_verdict_draft {
     size_t begun;                                  /* the current one begins here in the text */
     struct tg_culprit culprits[TG_VERDICT_BLAMED]; /* of the current one */
     size_t n_culprits;
-    bool is_good_end; /* the job ended well: only mistakes that did no harm are looked for */
+    bool has_told_places; /* where the threads were when the job was interrupted */
+    bool is_good_end;     /* the job ended well: only mistakes that did no harm are looked for */
     struct tg_verdict_mismatch mismatches[TG_VERDICT_MISMATCHES];
     size_t n_mismatches;
     struct tg_verdict_wait *waits;

@@ -59,7 +59,8 @@ static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct 
     int32_t tid = knows_thread ? entry->last_signal_tid : entry->pid;
     const struct tg_openmp_worker *worker = last_worker(draft->input, entry->index, tid);
     if (knows_thread) {
-        fprintf(stream, " in thread %" PRId32, tid);
+        fputs(" in ", stream);
+        tg_words_thread(stream, draft->input, entry->index, tid);
         if (worker != NULL)
             fprintf(stream, " (worker %" PRIu64 ")", worker->number);
         if (entry->last_signal_address != 0)
@@ -492,5 +493,6 @@ struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
         fprintf(draft->stream, " It was busy then:%s", draft->result->busy);
     else if (!finding.is_consequence && is_parallel && !print_longest_call(draft))
         fputs(" Nobody was waiting for anybody then.", draft->stream);
-    return tg_verdict_add(draft, &finding);
+    struct tg_error *error = tg_verdict_tell_places(draft);
+    return error != NULL ? error : tg_verdict_add(draft, &finding);
 }

@@ -23,7 +23,9 @@ struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft);
  * about. */
 bool tg_verdict_is_out_of_step(const struct tg_verdict_draft *draft, const char *job, uint64_t comm,
                                size_t *finding);
-/* Last: what the others found comes first. */
+/* Adds to the text of the finding that is being made, about a request to end, where the threads were then. */
+struct tg_error *tg_verdict_tell_places(struct tg_verdict_draft *draft);
+/* Last: what the others found comes first. Where they were, unless that is told. */
 struct tg_error *tg_verdict_find_interruption(struct tg_verdict_draft *draft);
 
 /* The last stack of thread TID of PROCESS, where it was taken at AFTER_NS or later; NULL none. */

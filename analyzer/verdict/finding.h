@@ -15,6 +15,8 @@
 struct tg_code_namer {
     void *context;
     char *(*name)(void *context, size_t process, uint64_t address, char *buffer, size_t size);
+    /* The same of a variable: "queue_lock", "locks+8"; NULL where none is known. NULL: none is. */
+    char *(*variable)(void *context, size_t process, uint64_t address, char *buffer, size_t size);
 };
 
 enum tg_finding_kind {

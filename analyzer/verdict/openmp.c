@@ -2,6 +2,7 @@
 #include "analyzer/models/openmp/barrier.h"
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/verdict/finders.h"
+#include "analyzer/verdict/openmp_executors.h"
 #include "analyzer/verdict/openmp_locks.h"
 #include "analyzer/verdict/words.h"
 
@@ -41,8 +42,9 @@ static const struct tg_openmp_worker *worker_of(const struct tg_verdict_draft *d
 static void print_member(const struct tg_verdict_draft *draft, const struct tg_openmp_member *member)
 {
     const struct tg_openmp_worker *worker = worker_of(draft, member);
-    fprintf(draft->stream, "orker %" PRIu64 " (thread %" PRId32 ", number %" PRIu64 " of its team)",
-            worker->number, worker->tid, member->thread_num);
+    fprintf(draft->stream, "orker %" PRIu64 " (", worker->number);
+    tg_words_thread(draft->stream, draft->input, worker->process, worker->tid);
+    fprintf(draft->stream, ", number %" PRIu64 " of its team)", member->thread_num);
 }
 
 static void print_missing_member(const struct tg_verdict_draft *draft, const struct tg_openmp_member *member)
@@ -58,8 +60,9 @@ static void print_missing_member(const struct tg_verdict_draft *draft, const str
 static void print_worker_state(struct tg_verdict_draft *draft, const char *before, const char *behind,
                                const struct tg_openmp_worker *worker)
 {
-    fprintf(draft->stream, "%s %" PRIu64 " (thread %" PRId32 ")%s: ", before, worker->number, worker->tid,
-            behind);
+    fprintf(draft->stream, "%s %" PRIu64 " (", before, worker->number);
+    tg_words_thread(draft->stream, draft->input, worker->process, worker->tid);
+    fprintf(draft->stream, ")%s: ", behind);
     tg_words_worker_state(draft->stream, draft->input, worker);
     fputc('.', draft->stream);
 }
@@ -168,6 +171,11 @@ static bool waits_for_values(const struct tg_openmp_worker *worker, uint64_t tea
     return waits_in(worker, team, TG_OMP_SYNC_COPYPRIVATE);
 }
 
+static bool waits_for_sink(const struct tg_openmp_worker *worker, uint64_t team)
+{
+    return waits_in(worker, team, TG_OMP_SYNC_DOACROSS);
+}
+
 /* Whether somebody who waits at BARRIER does so in a ring, or somebody who is missing waits for the values of a
  * single or for an iteration: these are told on their own. */
 static bool is_told(const struct search *search, const struct tg_openmp_team *team,
@@ -179,7 +187,7 @@ static bool is_told(const struct search *search, const struct tg_openmp_team *te
         enum tg_openmp_standing standing = tg_openmp_barrier_standing(&team->members[i], barrier);
         is_told |= search->waits.is_in_ring[team->members[i].worker] && standing == TG_OPENMP_WAITING;
         is_told |= standing == TG_OPENMP_MISSING &&
-                   (waits_for_values(worker, team->id) || waits_in(worker, team->id, TG_OMP_SYNC_DOACROSS));
+                   (waits_for_values(worker, team->id) || waits_for_sink(worker, team->id));
     }
     return is_told;
 }
@@ -363,43 +371,127 @@ static struct tg_error *find_values(void *context, const struct tg_openmp_team *
 
 /* ---- doacross loops */
 
-/* Some of a team wait for iterations of others, and nobody else of it does anything; which iterations these are the trace
- * does not show. */
+/* Threads of a team that wait for iterations of others. */
+struct sinks {
+    struct tg_finding finding;
+    bool all_wait;                        /* or are through with the region */
+    const struct tg_openmp_worker *first; /* one that waits for who is to blame; NULL: that is not known */
+    struct tg_openmp_executor executor;   /* who that is */
+};
+
+/* Whoever left a depend(source) out is to blame, else whoever executes an iteration that is waited for, and does
+ * not wait for one itself. */
+static struct sinks find_executors(const struct tg_verdict_draft *draft, const struct tg_openmp_team *team)
+{
+    struct sinks sinks = {
+        .finding = {.kind = TG_FINDING_BARRIER, .since_ns = UINT64_MAX, .process = team->process},
+        .all_wait = team->n_members >= team->size};
+    for (size_t i = 0; i < team->n_members; i++) {
+        const struct tg_openmp_member *member = &team->members[i];
+        const struct tg_openmp_worker *worker = worker_of(draft, member);
+        const struct tg_openmp_place *place = tg_openmp_waits_at(worker, TG_OPENMP_IN_SYNC);
+        sinks.all_wait &= place != NULL || member->ended;
+        if (!waits_for_sink(worker, team->id))
+            continue;
+        sinks.finding.waiting++;
+        if (place->since_ns < sinks.finding.since_ns) {
+            sinks.finding.since_ns = place->since_ns;
+            sinks.finding.code = place->code;
+        }
+        const struct tg_openmp_executor executor = tg_openmp_executor_of_sink(draft->input->openmp, worker);
+        bool is_root =
+            executor.worker != NULL && (executor.has_skipped || !waits_for_sink(executor.worker, team->id));
+        if (is_root && (sinks.first == NULL || (executor.has_skipped && !sinks.executor.has_skipped))) {
+            sinks.first = worker;
+            sinks.executor = executor;
+        }
+    }
+    return sinks;
+}
+
+static void print_sink_wait(struct tg_verdict_draft *draft, const struct sinks *sinks)
+{
+    FILE *stream = draft->stream;
+    const struct tg_openmp_place *place = tg_openmp_waits_place(sinks->first);
+    fprintf(stream, "orker %" PRIu64 " has been waiting at the %s", sinks->first->number,
+            tg_openmp_words_sync(TG_OMP_SYNC_DOACROSS)->phrase);
+    tg_words_code(stream, draft->input, sinks->first->process, place->code);
+    tg_words_since(stream, draft->input, place->since_ns);
+    fputs(" for ", stream);
+    tg_openmp_executor_print_sink(stream, sinks->first);
+    fputs(" (counted from 0)", stream);
+}
+
+static void print_executor(struct tg_verdict_draft *draft, const struct sinks *sinks)
+{
+    FILE *stream = draft->stream;
+    const struct tg_openmp_worker *worker = sinks->executor.worker;
+    uint64_t source = tg_openmp_executor_source(draft->input->openmp, sinks->first);
+    if (sinks->executor.has_skipped) {
+        fprintf(stream, ": worker %" PRIu64 " (", worker->number);
+        tg_words_thread(stream, draft->input, worker->process, worker->tid);
+        fputs(") skipped the depend(source)", stream);
+        tg_words_code(stream, draft->input, worker->process, source);
+        fputs(" of ", stream);
+        tg_openmp_executor_print_sink(stream, sinks->first);
+        fputs(". W", stream);
+        print_sink_wait(draft, sinks);
+        fputc('.', stream);
+        if (worker != sinks->first) /* else it waits for its own */
+            print_worker_state(draft, " Worker", "", worker);
+        blame(draft, worker, source != 0 ? source : sinks->finding.code);
+    } else {
+        fputs(": w", stream);
+        print_sink_wait(draft, sinks);
+        print_worker_state(draft, ", which is executed by worker", "", worker);
+        blame(draft, worker, 0);
+    }
+    if (sinks->finding.waiting > 1)
+        fprintf(stream, " %" PRIu64 " more %s waiting for iterations.", sinks->finding.waiting - 1,
+                sinks->finding.waiting == 2 ? "is" : "are");
+}
+
+static void print_unknown_sinks(struct tg_verdict_draft *draft, const struct tg_openmp_team *team,
+                                const struct tg_finding *finding)
+{
+    if (finding->waiting == team->n_members)
+        fprintf(draft->stream, ": all %zu threads", team->n_members);
+    else
+        fprintf(draft->stream, ": %" PRIu64 " of %zu threads", finding->waiting, team->n_members);
+    fprintf(draft->stream, " of a team %s been waiting at the %s", finding->waiting == 1 ? "has" : "have",
+            tg_openmp_words_sync(TG_OMP_SYNC_DOACROSS)->phrase);
+    tg_words_code(draft->stream, draft->input, team->process, finding->code);
+    tg_words_since(draft->stream, draft->input, finding->since_ns);
+    fputs(" (first arrival), for iterations that no thread reports as done with depend(source). Which thread "
+          "left that out is unknown, because the trace does not have the iterations.",
+          draft->stream);
+}
+
 static struct tg_error *find_sinks(void *context, const struct tg_openmp_team *team)
 {
     const struct search *search = context;
     struct tg_verdict_draft *draft = search->draft;
-    struct tg_finding finding = {
-        .kind = TG_FINDING_BARRIER, .since_ns = UINT64_MAX, .process = team->process};
-    for (size_t i = 0; i < team->n_members; i++) {
-        const struct tg_openmp_member *member = &team->members[i];
-        const struct tg_openmp_place *place = tg_openmp_waits_at(worker_of(draft, member), TG_OPENMP_IN_SYNC);
-        if (place == NULL && !member->ended)
-            return NULL;
-        if (place == NULL || place->what != TG_OMP_SYNC_DOACROSS || place->team != team->id)
-            continue;
-        finding.waiting++;
-        if (place->since_ns < finding.since_ns) {
-            finding.since_ns = place->since_ns;
-            finding.code = place->code;
-        }
-    }
-    if (finding.waiting == 0 || team->n_members < team->size ||
-        !is_stuck(draft, team->process, busy_until(search, team->process, finding.since_ns), 0))
+    struct sinks sinks = find_executors(draft, team);
+    struct tg_finding *finding = &sinks.finding;
+    if (finding->waiting == 0 || (sinks.first == NULL && !sinks.all_wait))
         return NULL;
+    const struct tg_openmp_worker *executor = sinks.executor.worker;
+    if (sinks.first != NULL && search->waits.is_in_ring[sinks.first->index])
+        return NULL; /* told */
+    uint64_t since_ns =
+        sinks.first != NULL ? tg_openmp_waits_place(sinks.first)->since_ns : finding->since_ns;
+    if (!is_stuck(draft, team->process, busy_until(search, team->process, since_ns),
+                  sinks.executor.has_skipped ? since_ns : 0))
+        return NULL;
+    finding->is_consequence = executor != NULL && !sinks.executor.has_skipped &&
+                              (tg_openmp_waits_at(executor, TG_OPENMP_IN_SYNC) != NULL ||
+                               tg_openmp_waits_at(executor, TG_OPENMP_IN_MUTEX_WAIT) != NULL);
     tg_words_process(draft->stream, draft->input, team->process);
-    if (finding.waiting == team->n_members)
-        fprintf(draft->stream, ": all %zu threads", team->n_members);
+    if (executor != NULL)
+        print_executor(draft, &sinks);
     else
-        fprintf(draft->stream, ": %" PRIu64 " of %zu threads", finding.waiting, team->n_members);
-    fprintf(draft->stream, " of a team %s been waiting at the %s", finding.waiting == 1 ? "has" : "have",
-            tg_openmp_words_sync(TG_OMP_SYNC_DOACROSS)->phrase);
-    tg_words_code(draft->stream, draft->input, team->process, finding.code);
-    tg_words_since(draft->stream, draft->input, finding.since_ns);
-    fputs(" (first arrival), for iterations that no thread reports as done with depend(source). Which thread "
-          "left that out is unknown, because the trace does not have the iterations.",
-          draft->stream);
-    return add(draft, &finding);
+        print_unknown_sinks(draft, team, finding);
+    return add(draft, finding);
 }
 
 /* ---- tasks */

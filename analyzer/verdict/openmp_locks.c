@@ -2,6 +2,7 @@
  * for a task. */
 #include "analyzer/verdict/openmp_locks.h"
 #include "analyzer/output/openmp_words.h"
+#include "analyzer/verdict/openmp_executors.h"
 #include "analyzer/verdict/words.h"
 
 #include <inttypes.h>
@@ -15,11 +16,11 @@ static struct tg_error *add(struct tg_verdict_draft *draft, struct tg_finding *f
     return error;
 }
 
-static void print_lock(FILE *stream, const struct tg_openmp_place *place)
+static void print_lock(const struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker,
+                       const struct tg_openmp_place *place)
 {
-    fprintf(stream, "the %s", tg_openmp_words_mutex(place->what)->phrase);
-    if (place->what == TG_OMP_MUTEX_LOCK || place->what == TG_OMP_MUTEX_NEST_LOCK)
-        fprintf(stream, " 0x%" PRIx64, place->id);
+    fputs("the ", draft->stream);
+    tg_words_lock(draft->stream, draft->input, worker->process, place);
 }
 
 /* ---- rings */
@@ -43,7 +44,7 @@ static void print_wait(struct tg_verdict_draft *draft, const struct tg_openmp_wa
     bool is_lock = place->kind == TG_OPENMP_IN_MUTEX_WAIT;
     fprintf(stream, " worker %" PRIu64 " has been waiting %s ", from->number, is_lock ? "for" : "at");
     if (is_lock)
-        print_lock(stream, place);
+        print_lock(draft, from, place);
     else
         fprintf(stream, "the %s", tg_openmp_words_sync(place->what)->phrase);
     tg_words_since(stream, draft->input, place->since_ns);
@@ -193,7 +194,13 @@ static void print_who_waits(struct tg_verdict_draft *draft, const struct tg_open
         fprintf(stream, " and %" PRIu64 " more have been waiting for ", waiters - 1);
     else
         fputs(" has been waiting for ", stream);
-    print_lock(stream, place);
+    print_lock(draft, worker, place);
+    if (place->what == TG_OMP_MUTEX_ORDERED && waiters == 1 && worker->iterations.is_given &&
+        worker->iterations.team == place->team) {
+        fputs(" of ", stream);
+        tg_openmp_executor_print_chunk(stream, worker);
+        fputs(" (counted from 0)", stream);
+    }
     tg_words_code(stream, draft->input, worker->process, place->code);
     tg_words_since(stream, draft->input, place->since_ns);
 }
@@ -203,10 +210,12 @@ static void print_ended(struct tg_verdict_draft *draft, const struct tg_openmp_w
                         const struct tg_openmp_place *held)
 {
     FILE *stream = draft->stream;
-    fprintf(stream, "worker %" PRIu64 " (thread %" PRId32 ") ended", holder->number, holder->tid);
+    fprintf(stream, "worker %" PRIu64 " (", holder->number);
+    tg_words_thread(stream, draft->input, holder->process, holder->tid);
+    fputs(") ended", stream);
     tg_words_moment(stream, draft->input, holder->ended_ns);
     fputs(" without leaving ", stream);
-    print_lock(stream, held);
+    print_lock(draft, holder, held);
     fputs(", which it entered", stream);
     tg_words_moment(stream, draft->input, held->since_ns);
     tg_words_code(stream, draft->input, holder->process, held->code);
@@ -214,12 +223,37 @@ static void print_ended(struct tg_verdict_draft *draft, const struct tg_openmp_w
     tg_verdict_blame_worker(draft, holder, held->code);
 }
 
-static void print_holder(struct tg_verdict_draft *draft, const struct tg_openmp_place *place,
-                         const struct tg_openmp_worker *holder, const struct tg_openmp_place *held)
+/* Of an ordered section that nobody is inside of. */
+static void print_before(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker)
+{
+    FILE *stream = draft->stream;
+    const struct tg_openmp_worker *first = tg_openmp_executor_before(draft->input->openmp, worker);
+    if (first == NULL) {
+        fputs(" An earlier iteration has not left the ordered section yet; which thread executes it is "
+              "unknown, "
+              "because the trace does not have the iterations of this loop.",
+              stream);
+        return;
+    }
+    fputs(" Of the iterations before that, ", stream);
+    tg_openmp_executor_print_chunk(stream, first);
+    fprintf(stream, " %s first, executed by worker %" PRIu64 " (",
+            first->iterations.chunk.first == first->iterations.chunk.last ? "comes" : "come", first->number);
+    tg_words_thread(stream, draft->input, first->process, first->tid);
+    fputs("): ", stream);
+    tg_words_worker_state(stream, draft->input, first);
+    fputc('.', stream);
+    tg_verdict_blame_worker(draft, first, first->last_code);
+}
+
+static void print_holder(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker,
+                         const struct tg_openmp_place *place, const struct tg_openmp_worker *holder,
+                         const struct tg_openmp_place *held)
 {
     if (holder != NULL) {
-        fprintf(draft->stream, " It is held by worker %" PRIu64 " (thread %" PRId32 ")", holder->number,
-                holder->tid);
+        fprintf(draft->stream, " It is held by worker %" PRIu64 " (", holder->number);
+        tg_words_thread(draft->stream, draft->input, holder->process, holder->tid);
+        fputc(')', draft->stream);
         if (held != tg_openmp_waits_place(holder)) /* otherwise its state says it */
             print_entering(draft, holder, held);
         fputs(": ", draft->stream);
@@ -227,7 +261,7 @@ static void print_holder(struct tg_verdict_draft *draft, const struct tg_openmp_
         fputc('.', draft->stream);
         tg_verdict_blame_worker(draft, holder, holder->last_code);
     } else if (place->what == TG_OMP_MUTEX_ORDERED) {
-        fputs(" An earlier iteration has not left the ordered section yet.", draft->stream);
+        print_before(draft, worker);
     } else {
         fputs(" The trace does not show which thread holds it.", draft->stream);
     }
@@ -276,7 +310,7 @@ static struct tg_error *find_lock(struct tg_verdict_draft *draft, const struct t
     print_who_waits(draft, worker, waiters);
     fputc('.', stream);
     if (!is_orphaned)
-        print_holder(draft, place, holder, held);
+        print_holder(draft, worker, place, holder, held);
     return add(draft, &finding);
 }
 

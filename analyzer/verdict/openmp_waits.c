@@ -1,6 +1,7 @@
 #include "analyzer/verdict/openmp_waits.h"
 
 #include "analyzer/models/openmp/barrier.h"
+#include "analyzer/verdict/openmp_executors.h"
 #include "format/base/array.h"
 #include "format/base/search.h"
 
@@ -165,6 +166,8 @@ static struct tg_error *wait_of(struct tg_openmp_waits *waits, const struct tg_o
     if (place->kind == TG_OPENMP_IN_MUTEX_WAIT) {
         const struct tg_openmp_place *held;
         const struct tg_openmp_worker *holder = tg_openmp_waits_holder(waits, worker, &held);
+        if (holder == NULL && place->what == TG_OMP_MUTEX_ORDERED)
+            holder = tg_openmp_executor_before(waits->model, worker);
         return holder == NULL ? NULL : add(waits, worker->index, holder->index);
     }
     const struct tg_openmp_team *team = tg_openmp_model_team(waits->model, worker->process, place->team);
@@ -180,6 +183,11 @@ static struct tg_error *wait_of(struct tg_openmp_waits *waits, const struct tg_o
         return NULL; /* see look_at_child */
     case TG_OMP_SYNC_COPYPRIVATE:
         return wait_for_values(waits, worker, team);
+    case TG_OMP_SYNC_DOACROSS: {
+        const struct tg_openmp_executor executor = tg_openmp_executor_of_sink(waits->model, worker);
+        bool will_post = executor.worker != NULL && !executor.has_skipped;
+        return will_post ? add(waits, worker->index, executor.worker->index) : NULL;
+    }
     default:
         return NULL;
     }

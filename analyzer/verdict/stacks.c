@@ -192,6 +192,14 @@ static void print_ranges(FILE *stream, const char *ranges)
     }
 }
 
+static void print_thread(FILE *stream, const struct tg_verdict_input *input,
+                         const struct tg_last_stack *stack)
+{
+    fputs(" (", stream);
+    tg_words_thread(stream, input, stack->process, stack->tid);
+    fputc(')', stream);
+}
+
 /* Prints who is at SPOT: "rank 2", "ranks 0-1 and 3", "rank 2 (3 threads)", "process 12 (app)". Returns how many
  * processes they are, 0 without memory. */
 static size_t print_members(FILE *stream, const struct tg_verdict_input *input, const struct spot *spot,
@@ -217,25 +225,19 @@ static size_t print_members(FILE *stream, const struct tg_verdict_input *input, 
     if (spot->count > n)
         fprintf(stream, " (%zu threads)", spot->count);
     else if (spot->count == 1 && spot->stacks[0]->tid != spot->stacks[0]->pid)
-        fprintf(stream, " (thread %" PRId32 ")", spot->stacks[0]->tid);
+        print_thread(stream, input, spot->stacks[0]);
     free(numbers);
     return spot->count;
 }
 
-static struct tg_error *tell_spots(struct tg_verdict_draft *draft, const struct spots *spots)
+/* "rank 2 was in spin (solve.c:31); ranks 0 and 1 were in MPI_Barrier, called in ..."; those at the first place are
+ * blamed. */
+static void print_spots(struct tg_verdict_draft *draft, const struct spots *spots)
 {
-    char name[32];
     FILE *stream = draft->stream;
-    const struct spot *first = &spots->items[0];
-    struct tg_finding finding = {
-        .kind = TG_FINDING_INTERRUPTED, .since_ns = spots->first_ns, .process = first->stacks[0]->process};
-    fputs(spots->is_detach ? "when the recording ended" : "when the job was interrupted", stream);
-    if (spots->signal != 0)
-        fprintf(stream, " by %s", tg_signal_name(spots->signal, name, sizeof name));
-    tg_words_moment(stream, draft->input, spots->first_ns);
     for (size_t i = 0; i < spots->count && i < MAX_SPOTS_TOLD; i++) {
         const struct spot *spot = &spots->items[i];
-        fputs(i == 0 ? ": " : "; ", stream);
+        fputs(i == 0 ? "" : "; ", stream);
         size_t n = print_members(stream, draft->input, spot, spots->has_ranks);
         fputs(n == 1 ? " was " : " were ", stream);
         tg_stack_words_place(stream, &spot->place);
@@ -246,21 +248,63 @@ static struct tg_error *tell_spots(struct tg_verdict_draft *draft, const struct 
     if (spots->count > MAX_SPOTS_TOLD)
         fprintf(stream, "; the others were at %zu more places", spots->count - MAX_SPOTS_TOLD);
     fputc('.', stream);
+}
+
+static struct tg_error *tell_spots(struct tg_verdict_draft *draft, const struct spots *spots)
+{
+    char name[32];
+    FILE *stream = draft->stream;
+    struct tg_finding finding = {.kind = TG_FINDING_INTERRUPTED,
+                                 .since_ns = spots->first_ns,
+                                 .process = spots->items[0].stacks[0]->process};
+    fputs(spots->is_detach ? "when the recording ended" : "when the job was interrupted", stream);
+    if (spots->signal != 0)
+        fprintf(stream, " by %s", tg_signal_name(spots->signal, name, sizeof name));
+    tg_words_moment(stream, draft->input, spots->first_ns);
+    fputs(": ", stream);
+    print_spots(draft, spots);
     return tg_verdict_add(draft, &finding);
+}
+
+static void spots_deinit(struct spots *spots)
+{
+    for (size_t i = 0; i < spots->count; i++)
+        free(spots->items[i].stacks);
+    free(spots->items);
+}
+
+/* Collects the places in the order in which they are told. */
+static struct tg_error *find_spots(struct tg_verdict_draft *draft, struct spots *spots)
+{
+    if (draft->input->stacks == NULL)
+        return NULL;
+    struct tg_error *error = collect_spots(draft->input, spots);
+    if (error == NULL && spots->count > 0)
+        qsort(spots->items, spots->count, sizeof *spots->items, compare_spots);
+    return error;
+}
+
+struct tg_error *tg_verdict_tell_places(struct tg_verdict_draft *draft)
+{
+    struct spots spots = {0};
+    struct tg_error *error = find_spots(draft, &spots);
+    if (error == NULL && spots.count > 0) {
+        fputs(" At that moment ", draft->stream);
+        print_spots(draft, &spots);
+        draft->has_told_places = true;
+    }
+    spots_deinit(&spots);
+    return error;
 }
 
 struct tg_error *tg_verdict_find_interruption(struct tg_verdict_draft *draft)
 {
     struct spots spots = {0};
-    if (draft->input->stacks == NULL)
+    if (draft->has_told_places)
         return NULL;
-    struct tg_error *error = collect_spots(draft->input, &spots);
-    if (error == NULL && spots.count > 0) {
-        qsort(spots.items, spots.count, sizeof *spots.items, compare_spots);
+    struct tg_error *error = find_spots(draft, &spots);
+    if (error == NULL && spots.count > 0)
         error = tell_spots(draft, &spots);
-    }
-    for (size_t i = 0; i < spots.count; i++)
-        free(spots.items[i].stacks);
-    free(spots.items);
+    spots_deinit(&spots);
     return error;
 }

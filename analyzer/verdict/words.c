@@ -54,6 +54,16 @@ void tg_words_process(FILE *stream, const struct tg_verdict_input *input, size_t
     }
 }
 
+void tg_words_thread(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid)
+{
+    const char *name = tg_process_model_thread_name(input->processes, process, tid);
+    fprintf(stream, "thread %" PRId32, tid);
+    if (name == NULL)
+        return;
+    fputc(' ', stream);
+    tg_printable_write_quoted(stream, name);
+}
+
 void tg_words_moment(FILE *stream, const struct tg_verdict_input *input, uint64_t time_ns)
 {
     char text[TG_QUANTITY_SIZE];
@@ -90,6 +100,22 @@ void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t pr
         return;
     name_code(input, process, code, text, sizeof text);
     fprintf(stream, " %s %s", strncmp(text, "0x", 2) == 0 ? "at" : "in", text);
+}
+
+void tg_words_mutex(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t mutex,
+                    uint64_t lock)
+{
+    char variable[160], text[224];
+    bool is_known =
+        input->namer.variable != NULL && lock != 0 && mutex != TG_OMP_MUTEX_ORDERED &&
+        input->namer.variable(input->namer.context, process, lock, variable, sizeof variable) != NULL;
+    fputs(tg_openmp_words_lock(mutex, lock, is_known ? variable : NULL, text, sizeof text), stream);
+}
+
+void tg_words_lock(FILE *stream, const struct tg_verdict_input *input, size_t process,
+                   const struct tg_openmp_place *place)
+{
+    tg_words_mutex(stream, input, process, place->what, place->id);
 }
 
 void tg_words_comm(FILE *stream, const struct tg_mpi_model *mpi, const char *job, uint64_t comm)
@@ -232,16 +258,18 @@ static void print_place(FILE *stream, const struct tg_verdict_input *input,
         fputs("in the body of a parallel region", stream);
         break;
     case TG_OPENMP_IN_ZONE:
-        fprintf(stream, "in %s%s", tg_openmp_words_zone(place->what)->phrase,
+        fprintf(stream, "in %s%s", tg_openmp_words_zone(place->what, place->seen)->phrase,
                 tg_openmp_words_inferred(place->seen));
         if (place->section != 0)
             fprintf(stream, " (section %" PRIu64 ")", place->section);
         break;
     case TG_OPENMP_IN_MUTEX_WAIT:
-        fprintf(stream, "waiting to enter the %s", tg_openmp_words_mutex(place->what)->phrase);
+        fputs("waiting to enter the ", stream);
+        tg_words_lock(stream, input, worker->process, place);
         break;
     case TG_OPENMP_IN_MUTEX:
-        fprintf(stream, "inside the %s", tg_openmp_words_mutex(place->what)->phrase);
+        fputs("inside the ", stream);
+        tg_words_lock(stream, input, worker->process, place);
         break;
     case TG_OPENMP_IN_SYNC:
         fprintf(stream, "waiting at the %s", tg_openmp_words_sync(place->what)->phrase);

@@ -11,12 +11,20 @@
 
 /* "rank 3", or "process 1234 (app)" */
 void tg_words_process(FILE *stream, const struct tg_verdict_input *input, size_t process);
+/* "thread 1236", "thread 1236 \"io\"" */
+void tg_words_thread(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid);
 /* " at 1.234567 s" */
 void tg_words_moment(FILE *stream, const struct tg_verdict_input *input, uint64_t time_ns);
 /* " since 1.234567 s" */
 void tg_words_since(FILE *stream, const struct tg_verdict_input *input, uint64_t time_ns);
 /* " in solve() at solver.c:120"; nothing where CODE is 0 */
 void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t code);
+/* "critical section update", "lock queue_lock", "lock 0x55d0": what mutex LOCK, or PLACE, of PROCESS is called;
+ * MUTEX is enum tg_omp_mutex */
+void tg_words_mutex(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t mutex,
+                    uint64_t lock);
+void tg_words_lock(FILE *stream, const struct tg_verdict_input *input, size_t process,
+                   const struct tg_openmp_place *place);
 /* Whether two addresses of PROCESS are of one source line, as far as their names tell. */
 bool tg_words_is_same_line(const struct tg_verdict_input *input, size_t process, uint64_t one,
                            uint64_t other);

@@ -12,7 +12,8 @@
 
 enum {
     MAX_OPEN_IMAGES = 64,
-    MAX_ANSWERS = 1 << 20, /* of all objects together */
+    MAX_ANSWERS = 1 << 20,   /* of all objects together */
+    MAX_VARIABLES = 1 << 12, /* of an object: each takes a look at all of its symbols */
     MAX_PATH_BYTES = 3 * PATH_MAX,
 };
 
@@ -23,12 +24,20 @@ struct answer {
     UT_hash_handle hh;
 };
 
+struct variable {
+    uint64_t address; /* that was asked for */
+    char *name;       /* NULL: none holds it */
+    uint64_t offset;
+    UT_hash_handle hh;
+};
+
 /* One object: PATH and BUILD_ID, NUL between them, are its key. */
 struct object {
     struct tg_image *image; /* NULL: not open */
     bool useless;           /* there is no such file, or it is another one */
     const char *build_id;   /* in KEY */
     struct answer *answers;
+    struct variable *variables;
     UT_hash_handle hh;
     struct object *newer, *older; /* among those with an image, by last use */
     size_t n_key;
@@ -75,6 +84,36 @@ static void ask(struct tg_image *image, uint64_t address, struct answer *answer)
         answer->function = tg_mangled_name_words(name);
     if (tg_image_line_at(image, address, path, sizeof path, &answer->line))
         answer->file = strdup(path);
+}
+
+static void forget_variables(struct object *object)
+{
+    struct variable *variable, *next;
+    HASH_ITER (hh, object->variables, variable, next) {
+        HASH_DEL(object->variables, variable);
+        free(variable->name);
+        free(variable);
+    }
+}
+
+/* The smallest symbol that holds an address: one of a whole section may be around it. */
+struct holder {
+    struct variable *variable;
+    uint64_t size_bytes;
+};
+
+static void consider(void *context, const struct tg_image_symbol *symbol)
+{
+    struct holder *holder = context;
+    struct variable *variable = holder->variable;
+    bool holds =
+        symbol->address <= variable->address && variable->address - symbol->address < symbol->size_bytes;
+    if (!holds || (variable->name != NULL && symbol->size_bytes >= holder->size_bytes))
+        return;
+    free(variable->name);
+    variable->name = strdup(symbol->name);
+    variable->offset = variable->address - symbol->address;
+    holder->size_bytes = symbol->size_bytes;
 }
 
 /* ---- objects */
@@ -171,6 +210,7 @@ void tg_symbolizer_destroy(struct tg_symbolizer *symbolizer)
     HASH_ITER (hh, symbolizer->objects, object, next) {
         HASH_DEL(symbolizer->objects, object);
         forget_answers(symbolizer, object);
+        forget_variables(object);
         tg_image_unref(object->image);
         free(object);
     }
@@ -206,4 +246,31 @@ bool tg_symbolizer_resolve(struct tg_symbolizer *symbolizer, const char *path, c
         return false;
     *symbol = (struct tg_symbol){answer->function, answer->offset, answer->file, answer->line};
     return true;
+}
+
+const char *tg_symbolizer_variable(struct tg_symbolizer *symbolizer, const char *path, const char *build_id,
+                                   uint64_t address, uint64_t *offset)
+{
+    struct object *object = find_object(symbolizer, path, build_id == NULL ? "" : build_id);
+    struct variable *variable = NULL;
+    if (object == NULL)
+        return NULL;
+    HASH_FIND(hh, object->variables, &address, sizeof address, variable);
+    if (variable == NULL) {
+        if (!use_image(symbolizer, object))
+            return NULL;
+        if (HASH_COUNT(object->variables) >= MAX_VARIABLES)
+            forget_variables(object);
+        variable = calloc(1, sizeof *variable);
+        if (variable == NULL)
+            return NULL;
+        variable->address = address;
+        if (TG_HASH_ADD(hh, object->variables, address, variable) != NULL) {
+            free(variable);
+            return NULL;
+        }
+        tg_image_each_symbol(object->image, "", true, consider, &(struct holder){.variable = variable});
+    }
+    *offset = variable->offset;
+    return variable->name;
 }

@@ -1,4 +1,4 @@
-/* Functions and source lines of code addresses in a trace, from the files that this machine has. */
+/* Functions and source lines of code addresses in a trace, and names of variables, from the files that this machine has. */
 #ifndef TG_FORMAT_IMAGE_SYMBOLIZER_H
 #define TG_FORMAT_IMAGE_SYMBOLIZER_H
 
@@ -13,5 +13,7 @@ void tg_symbolizer_destroy(struct tg_symbolizer *symbolizer);
 /* As struct tg_command_services says. Where memory is short, nothing is known. */
 bool tg_symbolizer_resolve(struct tg_symbolizer *symbolizer, const char *path, const char *build_id,
                            uint64_t address, struct tg_symbol *symbol);
+const char *tg_symbolizer_variable(struct tg_symbolizer *symbolizer, const char *path, const char *build_id,
+                                   uint64_t address, uint64_t *offset);
 
 #endif

@@ -81,6 +81,9 @@ struct tg_command_services {
      * only if it has BUILD_ID, both may have none ("" or NULL). False where nothing is known. */
     bool (*symbolizer_resolve)(struct tg_symbolizer *symbolizer, const char *path, const char *build_id,
                                uint64_t address, struct tg_symbol *symbol);
+    /* The same of a variable: the name of the one that holds ADDRESS, and the offset in it. */
+    const char *(*symbolizer_variable)(struct tg_symbolizer *symbolizer, const char *path,
+                                       const char *build_id, uint64_t address, uint64_t *offset);
 
     tg_find_breaks *find_breaks;
 };

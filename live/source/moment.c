@@ -23,6 +23,8 @@ struct tg_error *tg_moment_create(struct tg_moment **moment)
     if (error == NULL)
         error = tg_addresses_create(&made->addresses);
     if (error == NULL)
+        error = tg_stack_model_create(&made->stacks);
+    if (error == NULL)
         error = tg_zone_counter_create(&made->zones);
     if (error == NULL)
         error = tg_control_numbers_create(&made->numbers);
@@ -48,6 +50,7 @@ void tg_moment_destroy(struct tg_moment *moment)
     tg_mpi_model_destroy(moment->mpi);
     tg_mpir_model_destroy(moment->mpir);
     tg_addresses_destroy(moment->addresses);
+    tg_stack_model_destroy(moment->stacks);
     tg_zone_counter_destroy(moment->zones);
     tg_control_numbers_destroy(moment->numbers);
     tg_barrier_trace_destroy(moment->barriers);
@@ -81,6 +84,8 @@ struct tg_error *tg_moment_copy(const struct tg_moment *moment, struct tg_moment
     if (error == NULL)
         error = tg_addresses_copy(moment->addresses, &made->addresses);
     if (error == NULL)
+        error = tg_stack_model_copy(moment->stacks, &made->stacks);
+    if (error == NULL)
         error = tg_zone_counter_copy(moment->zones, &made->zones);
     if (error == NULL && moment->numbers != NULL)
         error = tg_control_numbers_copy(moment->numbers, &made->numbers);
@@ -108,6 +113,8 @@ struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event 
         error = tg_addresses_feed(moment->addresses, event);
     if (error == NULL)
         error = tg_barrier_trace_feed(moment->barriers, event);
+    if (error == NULL)
+        error = tg_stack_model_feed(moment->stacks, event, entry == NULL ? SIZE_MAX : entry->index);
     if (error != NULL || entry == NULL)
         return error;
     error = tg_library_model_feed(moment->libraries, event, entry->index);

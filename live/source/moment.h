@@ -10,6 +10,7 @@
 #include "analyzer/models/mpir.h"
 #include "analyzer/models/openmp/model.h"
 #include "analyzer/models/process.h"
+#include "analyzer/models/stacks.h"
 #include "analyzer/models/totals.h"
 #include "live/source/numbers.h"
 #include "live/source/zone_counter.h"
@@ -24,6 +25,7 @@ struct tg_moment {
     struct tg_mpi_model *mpi;
     struct tg_mpir_model *mpir;
     struct tg_addresses *addresses; /* also of processes that have ended, until their pid is used again */
+    struct tg_stack_model *stacks;
     struct tg_zone_counter *zones;
     struct tg_control_numbers *numbers; /* NULL: see tg_moment_drop_numbers */
     struct tg_barrier_trace *barriers;  /* of live control */

@@ -184,6 +184,7 @@ enum {
     TG_AGENT_MAX_WORDS = 4094,
     TG_AGENT_MAX_STRING_BYTES = 4096, /* with its NUL */
     TG_AGENT_MAX_DEPENDENCES = 256,
+    TG_AGENT_MAX_INDICES = 8,
     TG_AGENT_MAX_MEMBERS = 3072,
     TG_AGENT_MAX_REQUESTS = 2048,
 };
@@ -238,6 +239,8 @@ enum {
     X(MPI_COMPLETE, 5)       /* request, peer, tag, bytes, cancelled */                                       \
     X(MPI_ERROR, 5)          /* code, request, STRING call, STRING class, STRING text */                      \
     X(MPI_COMM_NAME, 2)      /* comm, STRING name */                                                          \
+    X(OMP_CHUNK, 4)          /* place(0), first, last, stride */                                              \
+    X(OMP_ITERATION, 2)      /* place(tg_omp_iteration), LIST of index */                                     \
     X(HEAP_START, 3)         /* tg_heap_mode + depth << 32, sample bytes, STRING path of the allocator */     \
     X(HEAP_UNSEEN, 2)        /* STRING path, STRING reason */                                                 \
     X(HEAP_OBJECT,                                                                                            \

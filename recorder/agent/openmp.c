@@ -1,5 +1,7 @@
 #include "recorder/agent/openmp.h"
 
+#include <string.h>
+
 __thread struct tg_openmp_frame tg_openmp_frame __attribute__((tls_model("initial-exec")));
 
 void tg_openmp_runtime(unsigned seen, const char *name, const char *version)
@@ -33,5 +35,18 @@ void tg_openmp_task_create(const void *code, unsigned seen, uint64_t task, uint6
         arguments[6 + 2 * i] = (uintptr_t)dependences[i].address;
         arguments[7 + 2 * i] = dependences[i].kind;
     }
+    tg_agent_commit();
+}
+
+void tg_openmp_iteration(const void *code, unsigned seen, enum tg_omp_iteration what, const void *indices,
+                         size_t n)
+{
+    size_t kept = n < TG_AGENT_MAX_INDICES ? n : TG_AGENT_MAX_INDICES;
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_OMP_ITERATION, 2 + kept);
+    if (arguments == NULL)
+        return;
+    arguments[0] = tg_agent_place(code, seen, what);
+    arguments[1] = kept;
+    memcpy(arguments + 2, indices, kept * sizeof *arguments);
     tg_agent_commit();
 }

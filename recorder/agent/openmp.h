@@ -39,7 +39,8 @@ struct tg_openmp_frame {
     uint32_t level;          /* how many regions are around */
     uint16_t workshare;      /* 1 + enum tg_omp_zone of the worksharing construct it is in, 0 none */
     uint16_t single;         /* libgomp: a single was met whose end is not seen, enum tg_gomp_single */
-    uint32_t doacross_loops; /* libgomp: loops of the doacross loop it is in */
+    uint16_t doacross_loops; /* loops of the doacross loop it is in; of libgomp's, or was in last */
+    bool is_ordered;         /* LLVM's: the loop it is in, or was in last, has iterations in order */
     const void *code;        /* in the program, for what is recorded without an address of its own */
 };
 extern __thread struct tg_openmp_frame tg_openmp_frame __attribute__((tls_model("initial-exec")));
@@ -116,6 +117,18 @@ static inline void tg_openmp_section(const void *code, unsigned seen, uint64_t s
 {
     tg_agent_record2(TG_RECORD_OMP_SECTION, tg_agent_place(code, seen, 0), section);
 }
+
+/* Iterations FIRST to LAST of an ordered or doacross loop, counted from 0, are this thread's from now on, and
+ * those that are STRIDE, 2 * STRIDE ... behind them; 0: others are told by another call. */
+static inline void tg_openmp_chunk(const void *code, unsigned seen, uint64_t first, uint64_t last,
+                                   uint64_t stride)
+{
+    tg_agent_record4(TG_RECORD_OMP_CHUNK, tg_agent_place(code, seen, 0), first, last, stride);
+}
+
+/* The thread waits for the iteration at INDICES of a doacross loop, N words, or says that its own is so far. */
+void tg_openmp_iteration(const void *code, unsigned seen, enum tg_omp_iteration what, const void *indices,
+                         size_t n);
 
 /* ---- waiting */
 

@@ -532,9 +532,22 @@ static size_t plant_entries(struct stop *stop, struct tg_image *image, uint64_t 
     return planted;
 }
 
+/* LLVM's runtime and its relatives tell a tool, which would have to be in the program. */
+static void note_unseen(const struct stop *stop, const char *what)
+{
+    char text[200];
+    snprintf(text, sizeof text,
+             "OpenMP is not recorded in this program: %s tells what it does by OMPT, to a tool inside of the "
+             "program, and the agent cannot be in this one",
+             what);
+    note(stop, text);
+    stop->process->looks = MAX_LOOKS;
+}
+
 static void watch_image(struct stop *stop, const struct tg_image_source *source, const char *name)
 {
     struct tg_image *image = tg_image_cache_find(stop->breakpoints->options.images, source);
+    uint64_t address;
     if (image == NULL)
         return;
     uint64_t bias = source->header == 0 ? source->load_bias : source->header - tg_image_info(image)->start;
@@ -544,6 +557,8 @@ static void watch_image(struct stop *stop, const struct tg_image_source *source,
                                           .omp_runtime = {.name = name, .seen = TG_OMP_BREAKPOINT}});
         if (!stop->process->knows_thread_num)
             note(stop, "the OpenMP thread numbers of this process are unknown: all are recorded as 0");
+    } else if (tg_image_find_function(image, "__kmpc_fork_call", &address, 1) > 0) {
+        note_unseen(stop, "LLVM's runtime, which it is linked with statically,");
     }
     tg_image_unref(image);
 }
@@ -551,6 +566,12 @@ static void watch_image(struct stop *stop, const struct tg_image_source *source,
 static bool is_libgomp(const char *name)
 {
     return strncmp(name, "libgomp.so", 10) == 0 || strncmp(name, "libgomp-", 8) == 0;
+}
+
+static bool is_of_llvm(const char *name)
+{
+    return strncmp(name, "libomp.so", 9) == 0 || strncmp(name, "libomp-", 7) == 0 ||
+           strncmp(name, "libiomp5.so", 11) == 0;
 }
 
 static void look_for_runtime(struct tg_openmp_breakpoints *breakpoints, struct tg_thread *thread)
@@ -573,8 +594,11 @@ static void look_for_runtime(struct tg_openmp_breakpoints *breakpoints, struct t
         return;
     }
     struct tg_mapped_file library;
-    if (!tg_mapped_file_find(process->pid, is_libgomp, &library))
+    if (!tg_mapped_file_find(process->pid, is_libgomp, &library)) {
+        if (tg_mapped_file_find(process->pid, is_of_llvm, &library))
+            note_unseen(&stop, "LLVM's runtime");
         return;
+    }
     const struct tg_image_source source = {.pid = thread->tid, .path = library.path, .header = library.start};
     watch_image(&stop, &source, "libgomp");
 }

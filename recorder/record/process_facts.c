@@ -16,6 +16,15 @@ struct tg_process_facts {
     struct tg_engine *engine;
     struct tg_image_cache *images;
     struct tg_observer observer;
+    size_t slot; /* of struct thread_names */
+};
+
+enum { MAX_THREAD_NAMES = 4096 }; /* asked for, of a process: programs may make threads without an end */
+
+/* What threads of a process are called that have no names of their own. */
+struct thread_names {
+    char program[32];
+    unsigned n_asked;
 };
 
 static void add(const struct tg_event_sink *sink, const struct tg_event *event)
@@ -183,11 +192,87 @@ static void emit(void *context, const struct tg_event *event)
     tg_engine_emit(about->engine, about->thread, event);
 }
 
+/* ---- names of threads */
+
+static void read_thread_name(pid_t tid, char *name, size_t size)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)tid);
+    size_t length = read_file(path, name, size - 1);
+    name[length] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+}
+
+/* The kernel calls all threads of a program by its file, or whoever renamed itself before it made others. */
+static void learn_program_name(struct tg_process_facts *facts, const struct tg_thread *thread, bool attached)
+{
+    enum { KERNEL_NAME = 15 };
+    struct thread_names *names = thread->process->data[facts->slot];
+    char link[32], path[PATH_MAX];
+    if (names == NULL)
+        names = thread->process->data[facts->slot] = calloc(1, sizeof *names);
+    if (names == NULL)
+        return;
+    read_thread_name(thread->tid, names->program, sizeof names->program);
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)thread->process->pid);
+    ssize_t length = attached ? readlink(link, path, sizeof path - 1) : -1;
+    if (length <= 0)
+        return;
+    path[length] = '\0';
+    const char *slash = strrchr(path, '/');
+    snprintf(names->program, sizeof names->program, "%.*s", KERNEL_NAME, slash == NULL ? path : slash + 1);
+}
+
+static void tell_thread_name(struct tg_process_facts *facts, struct tg_thread *thread)
+{
+    struct thread_names *names = thread->process->data[facts->slot];
+    char name[32];
+    if (names == NULL || names->n_asked++ >= MAX_THREAD_NAMES)
+        return;
+    read_thread_name(thread->tid, name, sizeof name);
+    if (*name != '\0' && strcmp(name, names->program) != 0)
+        tg_engine_emit(facts->engine, thread,
+                       &(struct tg_event){.kind = TG_EVENT_THREAD_NAME, .thread_name = {.name = name}});
+}
+
+static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
+{
+    if (stop->trigger == TG_TRIGGER_EXIT)
+        tell_thread_name(context, thread);
+}
+
+static void job_leaving(void *context)
+{
+    struct tg_process_facts *facts = context;
+    struct tg_process *process = tg_engine_first_process(facts->engine);
+    for (; process != NULL; process = process->hh.next)
+        for (struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next)
+            tell_thread_name(facts, thread);
+}
+
+static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,
+                            struct tg_process *parent)
+{
+    const struct tg_process_facts *facts = context;
+    struct thread_names *names = calloc(1, sizeof *names);
+    const struct thread_names *of_parent = parent == NULL ? NULL : parent->data[facts->slot];
+    if (names != NULL && of_parent != NULL && origin == TG_ORIGIN_FORK)
+        memcpy(names->program, of_parent->program, sizeof names->program);
+    thread->process->data[facts->slot] = names;
+}
+
+static void process_ended(void *context, struct tg_process *process)
+{
+    const struct tg_process_facts *facts = context;
+    free(process->data[facts->slot]);
+    process->data[facts->slot] = NULL;
+}
+
 static void program_loaded(void *context, struct tg_thread *thread, bool attached)
 {
-    (void)attached;
-    const struct tg_process_facts *facts = context;
+    struct tg_process_facts *facts = context;
     const struct tg_process *process = thread->process;
+    learn_program_name(facts, thread, attached);
     const struct tg_process_facts_subject subject = {
         .pid = process->pid,
         .tid = thread->tid,
@@ -207,9 +292,14 @@ struct tg_error *tg_process_facts_create(struct tg_engine *engine, struct tg_ima
         return tg_error_no_memory();
     made->engine = engine;
     made->images = images;
-    made->observer =
-        (struct tg_observer){.name = "process facts", .context = made, .program_loaded = program_loaded};
-    struct tg_error *error = tg_engine_add_observer(engine, &made->observer, NULL);
+    made->observer = (struct tg_observer){.name = "process facts",
+                                          .context = made,
+                                          .process_started = process_started,
+                                          .program_loaded = program_loaded,
+                                          .stopped = stopped,
+                                          .job_leaving = job_leaving,
+                                          .process_ended = process_ended};
+    struct tg_error *error = tg_engine_add_observer(engine, &made->observer, &made->slot);
     if (error != NULL) {
         tg_process_facts_destroy(made);
         return error;

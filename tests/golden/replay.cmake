@@ -36,6 +36,8 @@ endforeach()
 foreach(what busy disagree still first stopped)
   tg_golden_test(replay-mortem-${what} mortem-${what} replay --symbols=off -e "goto end" -e where mortem-${what}.tgt)
 endforeach()
+# iterations of doacross and ordered loops that others wait for: left out, late, not known; names of threads
+tg_golden_test(report-mortem-iterations mortem-iterations report --symbols=off mortem-iterations.tgt)
 tg_golden_test(report-mortem-teams mortem-teams report --symbols=off mortem-teams.tgt)
 tg_golden_test(replay-mortem-teams mortem-teams replay --symbols=off -e "goto 9.5s" -e where -e "info barrier -teams"
                -e "info workers" mortem-teams.tgt)

@@ -40,6 +40,39 @@ struct tg_openmp_place {
     bool is_suspended;  /* of a place that was left: its task goes on later, and the place with it */
 };
 
+enum {
+    TG_OPENMP_MAX_INDICES = 8,   /* loops of a nest */
+    TG_OPENMP_MAX_UNPOSTED = 16, /* kept of a thread, the last ones */
+};
+
+/* An iteration of a nest of loops, the outermost first, each from 0. */
+struct tg_openmp_indices {
+    int64_t at[TG_OPENMP_MAX_INDICES];
+    size_t count; /* 0: none is known */
+};
+
+/* Consecutive iterations. */
+struct tg_openmp_chunk {
+    uint64_t first, last;
+    uint64_t stride; /* to the thread's next ones, which are not told; 0: they are */
+};
+
+/* What a thread has to do with the ordered or doacross loop that it was in last. */
+struct tg_openmp_iterations {
+    uint64_t team;
+    uint64_t loop; /* the how manyth worksharing loop of this thread in that team, from 1; 0 none */
+    bool is_given; /* CHUNK */
+    bool is_over;  /* it has left the loop */
+    struct tg_openmp_chunk chunk;
+    uint64_t n_posts;                /* depend(source) since it was given that */
+    struct tg_openmp_indices sink;   /* that it waits, or waited last, for */
+    struct tg_openmp_indices source; /* of its last depend(source) */
+    uint64_t source_code;
+    struct tg_openmp_chunk
+        unposted[TG_OPENMP_MAX_UNPOSTED]; /* chunks with fewer depend(source) than iterations */
+    size_t n_unposted;                    /* in all; the last ones are kept, modulo */
+};
+
 /* One thread that OpenMP knows. */
 struct tg_openmp_worker {
     size_t index;    /* in order of first appearance in the trace */
@@ -55,6 +88,7 @@ struct tg_openmp_worker {
     uint64_t last_ns;    /* of its last OpenMP event */
     uint64_t last_kind;  /* enum tg_event_kind of that */
     uint64_t last_code;  /* the last place in the program that an event named, 0 none */
+    struct tg_openmp_iterations iterations;
 };
 
 /* A worker's part in a team. */

@@ -1,5 +1,7 @@
 #include "analyzer/models/openmp/zones.h"
 
+#include "analyzer/models/openmp/iterations.h"
+
 /* No worksharing construct or barrier lies inside of a worksharing construct, so that an inferred one whose
  * end was not seen is over where the next begins. */
 static struct tg_error *leave_inferred(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
@@ -86,6 +88,13 @@ static bool is_worksharing(uint64_t zone)
            zone == TG_OMP_ZONE_ORDERED_LOOP || zone == TG_OMP_ZONE_DOACROSS_LOOP;
 }
 
+/* Of the loops all threads of a team meet the same ones; inferred ones are not seen by all, and have no order. */
+static bool is_counted_loop(uint64_t zone, uint64_t seen)
+{
+    return seen != TG_OMP_INFERRED && (zone == TG_OMP_ZONE_LOOP || zone == TG_OMP_ZONE_ORDERED_LOOP ||
+                                       zone == TG_OMP_ZONE_DOACROSS_LOOP);
+}
+
 static struct tg_error *begin_zone(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                    const struct tg_event *event)
 {
@@ -96,6 +105,8 @@ static struct tg_error *begin_zone(struct tg_openmp_model *model, struct tg_open
     /* `if (tid == 3)` looks like `masked filter(3)` to whoever reads the code, and is far more usual */
     if (place.what == TG_OMP_ZONE_MASKED && place.seen == TG_OMP_INFERRED && place.thread_num != 0)
         return NULL;
+    if (is_counted_loop(place.what, place.seen))
+        tg_openmp_iterations_begin_loop(&worker->public.iterations, place.team);
     if (is_worksharing(place.what))
         error = leave_inferred(model, worker, event->time_ns);
     return error != NULL ? error : tg_openmp_enter(model, worker, event, &place);
@@ -106,6 +117,8 @@ static struct tg_error *end_zone(struct tg_openmp_model *model, struct tg_openmp
                                  const struct tg_event *event)
 {
     const struct tg_openmp_place pattern = {.kind = TG_OPENMP_IN_ZONE, .what = event->omp_zone_end.zone};
+    if (is_counted_loop(event->omp_zone_end.zone, event->omp_zone_end.seen))
+        tg_openmp_iterations_end_loop(&worker->public.iterations);
     if (event->omp_zone_end.seen != TG_OMP_INFERRED)
         return tg_openmp_leave(model, worker, event, &pattern);
     size_t at = tg_openmp_find_place(worker, &pattern);
@@ -133,6 +146,12 @@ struct tg_error *tg_openmp_zones_take(struct tg_openmp_model *model, struct tg_o
         return end_zone(model, worker, event);
     case TG_EVENT_OMP_SECTION:
         begin_section(model, worker, event);
+        return NULL;
+    case TG_EVENT_OMP_CHUNK:
+        tg_openmp_iterations_give(&worker->public.iterations, &event->omp_chunk);
+        return NULL;
+    case TG_EVENT_OMP_ITERATION:
+        tg_openmp_iterations_take(&worker->public.iterations, &event->omp_iteration);
         return NULL;
     case TG_EVENT_OMP_SYNC_BEGIN:
         return begin_sync(model, worker, event);

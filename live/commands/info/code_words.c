@@ -2,6 +2,17 @@
 
 #include "analyzer/output/code_names.h"
 
+char *tg_code_variable(void *context, size_t process, uint64_t address, char *buffer, size_t size)
+{
+    const struct tg_console *console = context;
+    const struct tg_moment *moment = console->source->moment;
+    if (console->symbolizer == NULL || process >= tg_process_model_count(moment->processes))
+        return NULL;
+    int32_t pid = tg_process_model_at(moment->processes, process)->pid;
+    return tg_code_variable_print(console->options.services, console->symbolizer,
+                                  tg_addresses_find(moment->addresses, pid, address), address, buffer, size);
+}
+
 char *tg_code_words(void *context, size_t process, uint64_t address, char *buffer, size_t size)
 {
     const struct tg_console *console = context;

@@ -8,4 +8,7 @@
  * PROCESS. CONTEXT is a const struct tg_console. The form that struct tg_code_namer wants. */
 char *tg_code_words(void *context, size_t process, uint64_t address, char *buffer, size_t size);
 
+/* The name of the variable that holds ADDRESS, NULL: none is known; in the same form. */
+char *tg_code_variable(void *context, size_t process, uint64_t address, char *buffer, size_t size);
+
 #endif

@@ -18,8 +18,10 @@ static void write_who(FILE *stream, const struct tg_verdict_input *input, const 
     const struct tg_openmp_worker *worker = tg_openmp_model_worker(input->openmp, entry->index, event->tid);
     if (worker != NULL)
         fprintf(stream, ", worker %" PRIu64, worker->number);
-    else if (event->tid != event->pid)
-        fprintf(stream, ", thread %" PRId32, event->tid);
+    if (worker == NULL && event->tid != event->pid) {
+        fputs(", ", stream);
+        tg_words_thread(stream, input, entry->index, event->tid);
+    }
     fputs(": ", stream);
 }
 
@@ -66,11 +68,14 @@ static bool write_zone_event(FILE *stream, const struct tg_event *event)
         fprintf(stream, "finishes its part of parallel region %" PRIu64, event->omp_implicit_end.team);
         return true;
     case TG_EVENT_OMP_ZONE_BEGIN:
-        fprintf(stream, "enters %s%s", tg_openmp_words_zone(event->omp_zone_begin.zone)->phrase,
+        fprintf(stream, "enters %s%s",
+                tg_openmp_words_zone(event->omp_zone_begin.zone, event->omp_zone_begin.seen)->phrase,
                 tg_openmp_words_inferred(event->omp_zone_begin.seen));
         return true;
     case TG_EVENT_OMP_ZONE_END:
-        fprintf(stream, "leaves %s", tg_openmp_words_zone(event->omp_zone_end.zone)->phrase);
+        fprintf(stream, "leaves %s%s",
+                tg_openmp_words_zone(event->omp_zone_end.zone, event->omp_zone_end.seen)->phrase,
+                tg_openmp_words_inferred(event->omp_zone_end.seen));
         return true;
     case TG_EVENT_OMP_SECTION:
         fprintf(stream, "begins section %" PRIu64, event->omp_section.section);
@@ -80,8 +85,18 @@ static bool write_zone_event(FILE *stream, const struct tg_event *event)
     }
 }
 
+static void write_iteration(FILE *stream, const struct tg_event_omp_iteration *event)
+{
+    const struct tg_omp_index *indices = event->indices.items;
+    fputs(event->what == TG_OMP_ITERATION_SINK ? "needs iteration (" : "is done with iteration (", stream);
+    for (uint64_t i = 0; i < event->indices.count; i++)
+        fprintf(stream, "%s%" PRId64, i > 0 ? ", " : "", indices[i].index);
+    fputc(')', stream);
+}
+
 /* Waiting, locks and tasks. */
-static bool write_sync_event(FILE *stream, const struct tg_event *event)
+static bool write_sync_event(FILE *stream, const struct tg_verdict_input *input, const struct tg_event *event,
+                             size_t process)
 {
     switch ((unsigned)event->kind) {
     case TG_EVENT_OMP_SYNC_BEGIN:
@@ -91,13 +106,16 @@ static bool write_sync_event(FILE *stream, const struct tg_event *event)
         write_barrier(stream, "passes", event->omp_sync_end.sync, event->omp_sync_end.instance);
         return true;
     case TG_EVENT_OMP_MUTEX_WAIT:
-        fprintf(stream, "waits for the %s", tg_openmp_words_mutex(event->omp_mutex_wait.mutex)->phrase);
+        fputs("waits for the ", stream);
+        tg_words_mutex(stream, input, process, event->omp_mutex_wait.mutex, event->omp_mutex_wait.lock);
         return true;
     case TG_EVENT_OMP_MUTEX_ENTER:
-        fprintf(stream, "enters the %s", tg_openmp_words_mutex(event->omp_mutex_enter.mutex)->phrase);
+        fputs("enters the ", stream);
+        tg_words_mutex(stream, input, process, event->omp_mutex_enter.mutex, event->omp_mutex_enter.lock);
         return true;
     case TG_EVENT_OMP_MUTEX_LEAVE:
-        fprintf(stream, "leaves the %s", tg_openmp_words_mutex(event->omp_mutex_leave.mutex)->phrase);
+        fputs("leaves the ", stream);
+        tg_words_mutex(stream, input, process, event->omp_mutex_leave.mutex, event->omp_mutex_leave.lock);
         return true;
     case TG_EVENT_OMP_TASK_CREATE:
         fprintf(stream, "creates task %" PRIu64, event->omp_task_create.task);
@@ -109,6 +127,13 @@ static bool write_sync_event(FILE *stream, const struct tg_event *event)
     case TG_EVENT_OMP_TASK_END:
         fprintf(stream, "%s task %" PRIu64, end_verb(event->omp_task_end.how), event->omp_task_end.task);
         return true;
+    case TG_EVENT_OMP_CHUNK:
+        fprintf(stream, "is given iterations %" PRIu64 " to %" PRIu64, event->omp_chunk.first,
+                event->omp_chunk.last);
+        return true;
+    case TG_EVENT_OMP_ITERATION:
+        write_iteration(stream, &event->omp_iteration);
+        return true;
     case TG_EVENT_OMP_CANCEL:
         fputs(event->omp_cancel.activated ? "cancels its region" : "finds its region cancelled", stream);
         return true;
@@ -119,7 +144,7 @@ static bool write_sync_event(FILE *stream, const struct tg_event *event)
 
 static uint64_t code_of(const struct tg_event *event)
 {
-    if (event->kind >= TG_EVENT_OMP_PARALLEL_BEGIN && event->kind <= TG_EVENT_OMP_CANCEL) {
+    if (event->kind >= TG_EVENT_OMP_PARALLEL_BEGIN && event->kind <= TG_EVENT_OMP_ITERATION) {
         const struct tg_omp_place *place = (const void *)TG_EVENT_PAYLOAD(event);
         return place->code;
     }
@@ -148,7 +173,8 @@ struct tg_error *tg_event_words(FILE *stream, const struct tg_verdict_input *inp
     } else if (event->kind == TG_EVENT_MPI_LEAVE) {
         fputs("returns from ", stream);
         tg_printable_write(stream, event->mpi_leave.call);
-    } else if (!write_zone_event(stream, event) && !write_sync_event(stream, event)) {
+    } else if (!write_zone_event(stream, event) &&
+               !write_sync_event(stream, input, event, entry == NULL ? SIZE_MAX : entry->index)) {
         struct tg_event_headline headline = {0};
         char text[256];
         struct tg_error *error = tg_event_headline_keep(&headline, event);

@@ -21,9 +21,10 @@ struct tg_verdict_input tg_console_words(const struct tg_console *console)
         .openmp = moment->openmp,
         .mpi = moment->mpi,
         .mpir = moment->mpir,
+        .stacks = moment->stacks,
         .start_ns = console->source->start_ns,
         .is_of_moment = true,
-        .namer = {.context = (void *)(uintptr_t)console, .name = tg_code_words},
+        .namer = {.context = (void *)(uintptr_t)console, .name = tg_code_words, .variable = tg_code_variable},
     };
 }
 

@@ -128,17 +128,15 @@ static void write_place(FILE *out, const struct tg_verdict_input *input,
         write_region(out, input, worker, place, shared);
         break;
     case TG_OPENMP_IN_ZONE:
-        fprintf(out, "%s%s", tg_openmp_words_zone(place->what)->phrase,
+        fprintf(out, "%s%s", tg_openmp_words_zone(place->what, place->seen)->phrase,
                 tg_openmp_words_inferred(place->seen));
         if (place->section != 0)
             fprintf(out, ", section %" PRIu64, place->section);
         break;
     case TG_OPENMP_IN_MUTEX_WAIT:
     case TG_OPENMP_IN_MUTEX:
-        fprintf(out, "%s the %s", place->kind == TG_OPENMP_IN_MUTEX ? "inside" : "waiting for",
-                tg_openmp_words_mutex(place->what)->phrase);
-        if (place->id != 0)
-            fprintf(out, " 0x%" PRIx64, place->id);
+        fputs(place->kind == TG_OPENMP_IN_MUTEX ? "inside the " : "waiting for the ", out);
+        tg_words_lock(out, input, worker->process, place);
         break;
     case TG_OPENMP_IN_SYNC:
         fprintf(out, "waiting at the %s", tg_openmp_words_sync(place->what)->phrase);
@@ -180,9 +178,11 @@ static void write_group(FILE *out, const struct tg_verdict_input *input, const s
     bool is_inside = worker->n_places > 0 || group->call != NULL;
     fprintf(out, "%c%c worker", worker->alive ? ' ' : '#', group->is_current ? '>' : ' ');
     write_list(out, &group->numbers);
-    if (group->n_workers == 1)
-        fprintf(out, " (thread %" PRId32 ")", worker->tid);
-    else
+    if (group->n_workers == 1) {
+        fputs(" (", out);
+        tg_words_thread(out, input, worker->process, worker->tid);
+        fputc(')', out);
+    } else
         fprintf(out, " (%zu threads)", group->n_workers);
     if (!worker->alive)
         fputs(is_inside ? " ... (dead), was in" : " ... (dead)", out);

@@ -1,6 +1,7 @@
 /* The entry points of libgomp (GCC 4.2 to 13) through which the agent passes: what they return, their name,
- * what they take, and the symbol version that programs ask for. The *_next functions of loops are not among
- * them: what happens there happens too often, and says nothing that start and end do not say.
+ * what they take, and the symbol version that programs ask for. Of the *_next functions of loops only those
+ * are among them that ordered and doacross loops use: others happen often, and say nothing that start and end do
+ * not say.
  *
  * Source: the calls that GCC's -fopenmp emits (gcc/omp-builtins.def), and the versions of libgomp.so.1. */
 #ifndef TG_RECORDER_AGENT_GOMP_ENTRIES_H
@@ -52,6 +53,25 @@ typedef void tg_gomp_copy(void *to, void *from);
     X(GOMP_loop_ull_doacross_dynamic_start, DOACROSS_LOOP, DYNAMIC, "GOMP_4.5")                              \
     X(GOMP_loop_ull_doacross_guided_start, DOACROSS_LOOP, GUIDED, "GOMP_4.5")
 
+/* The next iterations of ordered and doacross loops: X(name, type). The latter use those of monotonic loops. */
+#define TG_GOMP_NEXTS(X)                                                                                     \
+    X(GOMP_loop_static_next, long)                                                                           \
+    X(GOMP_loop_dynamic_next, long)                                                                          \
+    X(GOMP_loop_guided_next, long)                                                                           \
+    X(GOMP_loop_runtime_next, long)                                                                          \
+    X(GOMP_loop_ordered_static_next, long)                                                                   \
+    X(GOMP_loop_ordered_dynamic_next, long)                                                                  \
+    X(GOMP_loop_ordered_guided_next, long)                                                                   \
+    X(GOMP_loop_ordered_runtime_next, long)                                                                  \
+    X(GOMP_loop_ull_static_next, tg_gomp_ull)                                                                \
+    X(GOMP_loop_ull_dynamic_next, tg_gomp_ull)                                                               \
+    X(GOMP_loop_ull_guided_next, tg_gomp_ull)                                                                \
+    X(GOMP_loop_ull_runtime_next, tg_gomp_ull)                                                               \
+    X(GOMP_loop_ull_ordered_static_next, tg_gomp_ull)                                                        \
+    X(GOMP_loop_ull_ordered_dynamic_next, tg_gomp_ull)                                                       \
+    X(GOMP_loop_ull_ordered_guided_next, tg_gomp_ull)                                                        \
+    X(GOMP_loop_ull_ordered_runtime_next, tg_gomp_ull)
+
 /* Regions and their loop in one, those of GCC before 4.9 as X_START. */
 #define TG_GOMP_PARALLEL_LOOPS_CHUNKED(X)                                                                    \
     X(GOMP_parallel_loop_static, LOOP, STATIC, "GOMP_4.0")                                                   \
@@ -86,7 +106,21 @@ typedef void tg_gomp_copy(void *to, void *from);
     X(omp_test_nest_lock, NEST_LOCK)                                                                         \
     X(omp_test_nest_lock_, NEST_LOCK)
 
+/* Loops of LLVM's runtime: X(suffix, type, signed type). */
+#define TG_GOMP_LLVM_LOOPS(X)                                                                                \
+    X(4, int32_t, int32_t)                                                                                   \
+    X(4u, uint32_t, int32_t)                                                                                 \
+    X(8, int64_t, int64_t)                                                                                   \
+    X(8u, uint64_t, int64_t)
+
 /* How the kinds above become entry points. */
+#define TG_GOMP_ENTRY_LLVM_LOOP(suffix, type, stride)                                                        \
+    TG_GOMP_ENTRY(void, __kmpc_dispatch_init_##suffix, (const void *, int, int, type, type, stride, stride), \
+                  "VERSION")                                                                                 \
+    TG_GOMP_ENTRY(int, __kmpc_dispatch_next_##suffix,                                                        \
+                  (const void *, int, int32_t *, type *, type *, stride *), "VERSION")                       \
+    TG_GOMP_ENTRY(void, __kmpc_for_static_init_##suffix,                                                     \
+                  (const void *, int, int, int32_t *, type *, type *, stride *, stride, stride), "VERSION")
 #define TG_GOMP_ENTRY_LOOPS_CHUNKED(name, zone, schedule, version)                                           \
     TG_GOMP_ENTRY(bool, name, (long, long, long, long, long *, long *), version)
 #define TG_GOMP_ENTRY_LOOPS_RUNTIME(name, zone, schedule, version)                                           \
@@ -110,6 +144,8 @@ typedef void tg_gomp_copy(void *to, void *from);
     TG_GOMP_ENTRY(void, name, (tg_gomp_body *, void *, unsigned, long, long, long, long), version)
 #define TG_GOMP_ENTRY_STARTED_LOOPS_RUNTIME(name, zone, schedule, version)                                   \
     TG_GOMP_ENTRY(void, name, (tg_gomp_body *, void *, unsigned, long, long, long), version)
+/* The version is of the oldest; it is only for the message about a missing one. */
+#define TG_GOMP_ENTRY_NEXT(name, type)       TG_GOMP_ENTRY(bool, name, (type *, type *), "GOMP_1.0")
 #define TG_GOMP_ENTRY_LOCK(name, mutex)      TG_GOMP_ENTRY(void, name, (void *), "OMP_3.0")
 #define TG_GOMP_ENTRY_LOCK_TEST(name, mutex) TG_GOMP_ENTRY(int, name, (void *), "OMP_3.0")
 
@@ -150,6 +186,8 @@ typedef void tg_gomp_copy(void *to, void *from);
     TG_GOMP_ENTRY(bool, GOMP_loop_end_cancel, (void), "GOMP_4.0")                                            \
     TG_GOMP_ENTRY(void, GOMP_ordered_start, (void), "GOMP_1.0")                                              \
     TG_GOMP_ENTRY(void, GOMP_ordered_end, (void), "GOMP_1.0")                                                \
+    TG_GOMP_ENTRY(void, GOMP_doacross_post, (long *), "GOMP_4.5")                                            \
+    TG_GOMP_ENTRY(void, GOMP_doacross_ull_post, (tg_gomp_ull *), "GOMP_4.5")                                 \
     TG_GOMP_ENTRY(void, GOMP_doacross_wait, (long, ...), "GOMP_4.5")                                         \
     TG_GOMP_ENTRY(void, GOMP_doacross_ull_wait, (tg_gomp_ull, ...), "GOMP_4.5")                              \
     TG_GOMP_ENTRY(unsigned, GOMP_sections_start, (unsigned), "GOMP_1.0")                                     \
@@ -221,6 +259,7 @@ typedef void tg_gomp_copy(void *to, void *from);
     TG_GOMP_PARALLEL_LOOPS_RUNTIME(TG_GOMP_ENTRY_PARALLEL_LOOPS_RUNTIME)                                     \
     TG_GOMP_STARTED_LOOPS_CHUNKED(TG_GOMP_ENTRY_STARTED_LOOPS_CHUNKED)                                       \
     TG_GOMP_STARTED_LOOPS_RUNTIME(TG_GOMP_ENTRY_STARTED_LOOPS_RUNTIME)                                       \
+    TG_GOMP_NEXTS(TG_GOMP_ENTRY_NEXT)                                                                        \
     TG_GOMP_LOCK_SETS(TG_GOMP_ENTRY_LOCK)                                                                    \
     TG_GOMP_LOCK_UNSETS(TG_GOMP_ENTRY_LOCK)                                                                  \
     TG_GOMP_LOCK_TESTS(TG_GOMP_ENTRY_LOCK_TEST)                                                              \
@@ -228,7 +267,11 @@ typedef void tg_gomp_copy(void *to, void *from);
     TG_GOMP_ENTRY(void, __kmpc_critical, (const void *, int, void *), "VERSION")                             \
     TG_GOMP_ENTRY(void, __kmpc_critical_with_hint, (const void *, int, void *, unsigned), "VERSION")         \
     TG_GOMP_ENTRY(void, __kmpc_end_critical, (const void *, int, void *), "VERSION")                         \
+    TG_GOMP_ENTRY(void, __kmpc_doacross_init, (const void *, int, int, const void *), "VERSION")             \
+    TG_GOMP_ENTRY(void, __kmpc_doacross_fini, (const void *, int), "VERSION")                                \
+    TG_GOMP_ENTRY(void, __kmpc_doacross_post, (const void *, int, const long long *), "VERSION")             \
     TG_GOMP_ENTRY(void, __kmpc_doacross_wait, (const void *, int, const long long *), "VERSION")             \
+    TG_GOMP_LLVM_LOOPS(TG_GOMP_ENTRY_LLVM_LOOP)                                                              \
     TG_GOMP_ENTRY(void, __kmpc_end_ordered, (const void *, int), "VERSION")                                  \
     TG_GOMP_ENTRY(void, __kmpc_unset_lock, (const void *, int, void **), "VERSION")                          \
     TG_GOMP_ENTRY(void, __kmpc_unset_nest_lock, (const void *, int, void **), "VERSION")

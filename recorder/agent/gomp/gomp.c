@@ -134,18 +134,21 @@ static struct {
     } slots[CACHE_SLOTS];
 } cache;
 
-static const struct tg_gomp *cached(uint64_t epoch, uintptr_t code, bool is_llvm)
+/* Sets *FOUND; false where there is none. */
+static bool cached(uint64_t epoch, uintptr_t code, bool is_llvm, struct slot *found)
 {
-    const struct tg_gomp *found = NULL;
+    bool is_there = false;
     if (__atomic_test_and_set(&cache.lock, __ATOMIC_ACQUIRE))
-        return NULL;
-    for (size_t i = 0; i < CACHE_SLOTS && found == NULL; i++) {
+        return false;
+    for (size_t i = 0; i < CACHE_SLOTS && !is_there; i++) {
         const struct slot *slot = &cache.slots[i];
-        if (slot->epoch == epoch && slot->is_llvm == is_llvm && code >= slot->start && code < slot->end)
-            found = slot->gomp;
+        if (slot->epoch == epoch && slot->is_llvm == is_llvm && code >= slot->start && code < slot->end) {
+            *found = *slot;
+            is_there = true;
+        }
     }
     __atomic_clear(&cache.lock, __ATOMIC_RELEASE);
-    return found;
+    return is_there;
 }
 
 static void put_into_cache(const struct slot *slot)
@@ -173,12 +176,12 @@ static const struct tg_gomp *keep(struct late *late, bool is_llvm)
     return &late->gomp;
 }
 
-static const struct tg_gomp *find_late(const void *code, bool is_llvm)
+/* *USED is what holds until a library is loaded or unloaded. */
+static const struct tg_gomp *find_late(const void *code, bool is_llvm, struct slot *used)
 {
     uint64_t epoch = tg_gomp_provider_epoch();
-    const struct tg_gomp *gomp = cached(epoch, (uintptr_t)code, is_llvm);
-    if (gomp != NULL)
-        return gomp;
+    if (cached(epoch, (uintptr_t)code, is_llvm, used))
+        return used->gomp;
     struct late *late = tg_gomp_memory(sizeof *late);
     if (late == NULL)
         die_of_undefined(ANY_ENTRY, "GOMP_1.0");
@@ -187,28 +190,43 @@ static const struct tg_gomp *find_late(const void *code, bool is_llvm)
     resolve_all(&late->gomp, &provider, is_llvm);
     if (!is_there) /* the call ends the process, and names what it wanted */
         return &late->gomp;
-    gomp = keep(late, is_llvm);
-    put_into_cache(&(struct slot){epoch, provider.caller_start, provider.caller_end, is_llvm, gomp});
+    const struct tg_gomp *gomp = keep(late, is_llvm);
+    *used = (struct slot){epoch, provider.caller_start, provider.caller_end, is_llvm, gomp};
+    put_into_cache(used);
     return gomp;
 }
 
-static const struct tg_gomp *find(const void *code, bool is_llvm)
+/* What the thread's last call in region TEAM found of LLVM's runtime. Neither that nor the caller goes away while
+ * the region lasts; teams are numbered for good. */
+static __thread struct {
+    uint64_t team;
+    struct slot slot;
+} in_region __attribute__((tls_model("initial-exec")));
+
+const struct tg_gomp *tg_gomp_find_llvm(const void *code)
 {
-    if (tg_gomp_inside != NULL && !is_llvm)
-        return tg_gomp_inside;
+    uint64_t team = tg_openmp_frame.team;
+    uintptr_t address = (uintptr_t)code;
+    if (team != 0 && in_region.team == team && address >= in_region.slot.start &&
+        address < in_region.slot.end)
+        return in_region.slot.gomp;
+    in_region.team = 0;
     (void)tg_agent_observes(TG_AGENT_OPENMP); /* may be the first thing that happens here */
-    bool is_startup = tg_gomp_provider_is_startup(is_llvm ? ANY_LLVM_ENTRY : ANY_ENTRY);
-    return is_startup ? find_startup(is_llvm) : find_late(code, is_llvm);
+    if (tg_gomp_provider_is_startup(ANY_LLVM_ENTRY))
+        return find_startup(true);
+    in_region.slot = (struct slot){0};
+    const struct tg_gomp *gomp = find_late(code, true, &in_region.slot);
+    in_region.team = in_region.slot.gomp != NULL ? team : 0;
+    return gomp;
 }
 
 const struct tg_gomp *tg_gomp_find(const void *code)
 {
-    return find(code, false);
-}
-
-const struct tg_gomp *tg_gomp_find_llvm(const void *code)
-{
-    return find(code, true);
+    struct slot used;
+    if (tg_gomp_inside != NULL)
+        return tg_gomp_inside;
+    (void)tg_agent_observes(TG_AGENT_OPENMP); /* may be the first thing that happens here */
+    return tg_gomp_provider_is_startup(ANY_ENTRY) ? find_startup(false) : find_late(code, false, &used);
 }
 
 void tg_gomp_prepare(void)

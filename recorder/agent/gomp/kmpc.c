@@ -51,6 +51,81 @@ void __kmpc_unset_nest_lock(const void *location, int thread, void **lock)
     gomp->__kmpc_unset_nest_lock(location, thread, lock);
 }
 
+/* ---- iterations that wait for each other. The compiler counts all of them from 0. */
+
+void __kmpc_doacross_init(const void *location, int thread, int n_loops, const void *bounds)
+{
+    const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
+    tg_openmp_frame.doacross_loops = n_loops > 0 ? (uint16_t)n_loops : 0;
+    gomp->__kmpc_doacross_init(location, thread, n_loops, bounds);
+}
+
+void __kmpc_doacross_fini(const void *location, int thread)
+{
+    const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
+    tg_openmp_frame.doacross_loops = 0;
+    gomp->__kmpc_doacross_fini(location, thread);
+}
+
+void __kmpc_doacross_post(const void *location, int thread, const long long *source)
+{
+    const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
+    if (IS_WATCHED(__kmpc_doacross_post))
+        tg_openmp_iteration(TG_GOMP_CALLER(), TG_OMP_OMPT, TG_OMP_ITERATION_SOURCE, source,
+                            tg_openmp_frame.doacross_loops);
+    gomp->__kmpc_doacross_post(location, thread, source);
+}
+
+/* Schedules of __kmpc_dispatch_init that wait for each other in the order of iterations, without modifiers; and
+ * that of __kmpc_for_static_init in chunks (enum sched_type in LLVM's source). */
+static bool is_ordered(int schedule)
+{
+    enum { MODIFIERS = 3 << 29, FIRST = 64, BEHIND = 72, FIRST_UNMERGED = 192, BEHIND_UNMERGED = 200 };
+    int plain = schedule & ~MODIFIERS;
+    return (plain >= FIRST && plain < BEHIND) || (plain >= FIRST_UNMERGED && plain < BEHIND_UNMERGED);
+}
+
+static bool is_in_chunks(int schedule)
+{
+    enum { MODIFIERS = 3 << 29, STATIC_IN_CHUNKS = 33 };
+    return (schedule & ~MODIFIERS) == STATIC_IN_CHUNKS;
+}
+
+#define LOOPS(suffix, type, stride)                                                                          \
+    void __kmpc_dispatch_init_##suffix(const void *location, int thread, int schedule, type lower,           \
+                                       type upper, stride step, stride chunk)                                \
+    {                                                                                                        \
+        const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());                                    \
+        tg_openmp_frame.is_ordered = is_ordered(schedule);                                                   \
+        gomp->__kmpc_dispatch_init_##suffix(location, thread, schedule, lower, upper, step, chunk);          \
+    }                                                                                                        \
+                                                                                                             \
+    int __kmpc_dispatch_next_##suffix(const void *location, int thread, int32_t *is_last, type *lower,       \
+                                      type *upper, stride *step)                                             \
+    {                                                                                                        \
+        const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());                                    \
+        int is_given = gomp->__kmpc_dispatch_next_##suffix(location, thread, is_last, lower, upper, step);   \
+        const struct tg_openmp_frame *frame = &tg_openmp_frame;                                              \
+        if (TG_AGENT_UNLIKELY(frame->is_ordered || frame->doacross_loops != 0) && is_given != 0 &&           \
+            IS_WATCHED(__kmpc_dispatch_next_##suffix))                                                       \
+            tg_openmp_chunk(TG_GOMP_CALLER(), TG_OMP_OMPT, (uint64_t)*lower, (uint64_t)*upper, 0);           \
+        return is_given;                                                                                     \
+    }                                                                                                        \
+                                                                                                             \
+    void __kmpc_for_static_init_##suffix(const void *location, int thread, int schedule, int32_t *is_last,   \
+                                         type *lower, type *upper, stride *between, stride step,             \
+                                         stride chunk)                                                       \
+    {                                                                                                        \
+        const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());                                    \
+        gomp->__kmpc_for_static_init_##suffix(location, thread, schedule, is_last, lower, upper, between,    \
+                                              step, chunk);                                                  \
+        if (TG_AGENT_UNLIKELY(tg_openmp_frame.doacross_loops != 0) && *lower <= *upper &&                    \
+            IS_WATCHED(__kmpc_for_static_init_##suffix))                                                     \
+            tg_openmp_chunk(TG_GOMP_CALLER(), TG_OMP_OMPT, (uint64_t)*lower, (uint64_t)*upper,               \
+                            is_in_chunks(schedule) ? (uint64_t)*between : 0);                                \
+    }
+TG_GOMP_LLVM_LOOPS(LOOPS)
+
 /* OMPT tells of the sink when it is there. */
 void __kmpc_doacross_wait(const void *location, int thread, const long long *sink)
 {
@@ -59,6 +134,8 @@ void __kmpc_doacross_wait(const void *location, int thread, const long long *sin
         gomp->__kmpc_doacross_wait(location, thread, sink);
         return;
     }
+    tg_openmp_iteration(TG_GOMP_CALLER(), TG_OMP_OMPT, TG_OMP_ITERATION_SINK, sink,
+                        tg_openmp_frame.doacross_loops);
     tg_openmp_sync_begin(0, TG_GOMP_CALLER(), TG_OMP_OMPT, TG_OMP_SYNC_DOACROSS);
     gomp->__kmpc_doacross_wait(location, thread, sink);
     tg_openmp_sync_end(TG_GOMP_CALLER(), TG_OMP_OMPT, TG_OMP_SYNC_DOACROSS, 0, false);

@@ -12,24 +12,89 @@ enum {
 };
 
 /* A loop's start: records, and calls the real one with the arguments in parentheses. */
-#define START(name, zone_name, schedule_value, arguments)                                                    \
+#define START_LOOP(name, schedule_value, start, increment, given, end, arguments)                            \
     const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());                                             \
     if (tg_gomp_records(gomp))                                                                               \
-        tg_gomp_workshare_begin(tg_gomp_code(TG_GOMP_CALLER()), TG_OMP_ZONE_##zone_name, (schedule_value),   \
-                                0);                                                                          \
+        tg_gomp_workshare_begin(tg_gomp_code(TG_GOMP_CALLER()), TG_OMP_ZONE_LOOP, (schedule_value), 0);      \
     return gomp->name arguments
+
+/* ---- iterations that wait for each other: which of them this thread is given. They are counted from 0, as in
+ * OpenMP's logical iterations. */
+
+enum { LOOP_LEVELS = 4 };
+
+/* The ordered or doacross loops that the thread is in, by the level of their regions. */
+static __thread struct loop {
+    uint64_t team, start, step;
+} loops[LOOP_LEVELS] __attribute__((tls_model("initial-exec")));
+
+static struct loop *loop_here(void)
+{
+    return &loops[tg_openmp_frame.level % LOOP_LEVELS];
+}
+
+/* The thread was given those from FIRST to before END of a loop that begins with START. */
+static void tell_given(const void *code, uint64_t start, uint64_t increment, uint64_t first, uint64_t end)
+{
+    bool is_up = (int64_t)increment > 0;
+    uint64_t step = is_up ? increment : -increment;
+    uint64_t before = is_up ? first - start : start - first, span = is_up ? end - first : first - end;
+    if (step != 0 && span != 0)
+        tg_openmp_chunk(code, TG_OMP_WRAPPED, before / step, before / step + (span - 1) / step, 0);
+}
+
+#define START_GIVEN(zone, name, schedule_value, start, increment, given, end, arguments)                     \
+    const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());                                             \
+    if (!tg_gomp_records(gomp))                                                                              \
+        return gomp->name arguments;                                                                         \
+    const void *code = tg_gomp_code(TG_GOMP_CALLER());                                                       \
+    tg_gomp_workshare_begin(code, zone, (schedule_value), 0);                                                \
+    *loop_here() = (struct loop){tg_openmp_frame.team, (uint64_t)(start), (uint64_t)(increment)};            \
+    bool is_given = gomp->name arguments;                                                                    \
+    if (is_given)                                                                                            \
+        tell_given(code, (uint64_t)(start), (uint64_t)(increment), (uint64_t) * (given),                     \
+                   (uint64_t) * (end));                                                                      \
+    return is_given
+#define START_ORDERED_LOOP(...) START_GIVEN(TG_OMP_ZONE_ORDERED_LOOP, __VA_ARGS__)
+
+/* The same of the loop that it is in, if that is one of those. */
+static inline __attribute__((always_inline)) void tell_next(const void *caller, uint64_t first, uint64_t end)
+{
+    const struct tg_openmp_frame *frame = &tg_openmp_frame;
+    const struct loop *loop = loop_here();
+    bool is_waited_for =
+        frame->workshare == 1 + TG_OMP_ZONE_ORDERED_LOOP || frame->workshare == 1 + TG_OMP_ZONE_DOACROSS_LOOP;
+    if (is_waited_for && loop->team == frame->team)
+        tell_given(tg_gomp_code(caller), loop->start, loop->step, first, end);
+}
+
+/* The next iterations of the loop that the thread is in. */
+#define NEXT(name, type)                                                                                     \
+    bool name(type *first, type *end)                                                                        \
+    {                                                                                                        \
+        const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());                                         \
+        bool is_given = gomp->name(first, end);                                                              \
+        if (is_given && tg_gomp_records(gomp))                                                               \
+            tell_next(TG_GOMP_CALLER(), (uint64_t)*first, (uint64_t)*end);                                   \
+        return is_given;                                                                                     \
+    }
+TG_GOMP_NEXTS(NEXT)
+
+/* ---- the starts */
 
 #define CHUNKED(name, zone, schedule, version)                                                               \
     bool name(long start, long end, long increment, long chunk, long *first, long *last)                     \
     {                                                                                                        \
-        START(name, zone, TG_OMP_SCHEDULE_##schedule, (start, end, increment, chunk, first, last));          \
+        START_##zone(name, TG_OMP_SCHEDULE_##schedule, start, increment, first, last,                        \
+                     (start, end, increment, chunk, first, last));                                           \
     }
 TG_GOMP_LOOPS_CHUNKED(CHUNKED)
 
 #define RUNTIME(name, zone, schedule, version)                                                               \
     bool name(long start, long end, long increment, long *first, long *last)                                 \
     {                                                                                                        \
-        START(name, zone, TG_OMP_SCHEDULE_##schedule, (start, end, increment, first, last));                 \
+        START_##zone(name, TG_OMP_SCHEDULE_##schedule, start, increment, first, last,                        \
+                     (start, end, increment, first, last));                                                  \
     }
 TG_GOMP_LOOPS_RUNTIME(RUNTIME)
 
@@ -37,7 +102,8 @@ TG_GOMP_LOOPS_RUNTIME(RUNTIME)
     bool name(bool up, tg_gomp_ull start, tg_gomp_ull end, tg_gomp_ull increment, tg_gomp_ull chunk,         \
               tg_gomp_ull *first, tg_gomp_ull *last)                                                         \
     {                                                                                                        \
-        START(name, zone, TG_OMP_SCHEDULE_##schedule, (up, start, end, increment, chunk, first, last));      \
+        START_##zone(name, TG_OMP_SCHEDULE_##schedule, start, increment, first, last,                        \
+                     (up, start, end, increment, chunk, first, last));                                       \
     }
 TG_GOMP_LOOPS_ULL_CHUNKED(ULL_CHUNKED)
 
@@ -45,7 +111,8 @@ TG_GOMP_LOOPS_ULL_CHUNKED(ULL_CHUNKED)
     bool name(bool up, tg_gomp_ull start, tg_gomp_ull end, tg_gomp_ull increment, tg_gomp_ull *first,        \
               tg_gomp_ull *last)                                                                             \
     {                                                                                                        \
-        START(name, zone, TG_OMP_SCHEDULE_##schedule, (up, start, end, increment, first, last));             \
+        START_##zone(name, TG_OMP_SCHEDULE_##schedule, start, increment, first, last,                        \
+                     (up, start, end, increment, first, last));                                              \
     }
 TG_GOMP_LOOPS_ULL_RUNTIME(ULL_RUNTIME)
 
@@ -63,39 +130,39 @@ static enum tg_omp_schedule schedule_of(long argument)
 bool GOMP_loop_start(long start, long end, long increment, long schedule, long chunk, long *first, long *last,
                      uintptr_t *reductions, void **memory)
 {
-    START(GOMP_loop_start, LOOP, schedule_of(schedule),
-          (start, end, increment, schedule, chunk, first, last, reductions, memory));
+    START_LOOP(GOMP_loop_start, schedule_of(schedule), start, increment, first, last,
+               (start, end, increment, schedule, chunk, first, last, reductions, memory));
 }
 
 bool GOMP_loop_ordered_start(long start, long end, long increment, long schedule, long chunk, long *first,
                              long *last, uintptr_t *reductions, void **memory)
 {
-    START(GOMP_loop_ordered_start, ORDERED_LOOP, schedule_of(schedule),
-          (start, end, increment, schedule, chunk, first, last, reductions, memory));
+    START_ORDERED_LOOP(GOMP_loop_ordered_start, schedule_of(schedule), start, increment, first, last,
+                       (start, end, increment, schedule, chunk, first, last, reductions, memory));
 }
 
 bool GOMP_loop_ull_start(bool up, tg_gomp_ull start, tg_gomp_ull end, tg_gomp_ull increment, long schedule,
                          tg_gomp_ull chunk, tg_gomp_ull *first, tg_gomp_ull *last, uintptr_t *reductions,
                          void **memory)
 {
-    START(GOMP_loop_ull_start, LOOP, schedule_of(schedule),
-          (up, start, end, increment, schedule, chunk, first, last, reductions, memory));
+    START_LOOP(GOMP_loop_ull_start, schedule_of(schedule), start, increment, first, last,
+               (up, start, end, increment, schedule, chunk, first, last, reductions, memory));
 }
 
 bool GOMP_loop_ull_ordered_start(bool up, tg_gomp_ull start, tg_gomp_ull end, tg_gomp_ull increment,
                                  long schedule, tg_gomp_ull chunk, tg_gomp_ull *first, tg_gomp_ull *last,
                                  uintptr_t *reductions, void **memory)
 {
-    START(GOMP_loop_ull_ordered_start, ORDERED_LOOP, schedule_of(schedule),
-          (up, start, end, increment, schedule, chunk, first, last, reductions, memory));
+    START_ORDERED_LOOP(GOMP_loop_ull_ordered_start, schedule_of(schedule), start, increment, first, last,
+                       (up, start, end, increment, schedule, chunk, first, last, reductions, memory));
 }
 
 /* ---- doacross: how many loops there are says how many arguments the waits will have. That is kept whether
  * anything is recorded or not: the waits cannot go on without it. */
 
 #define START_DOACROSS(name, n_loops, schedule_value, arguments)                                             \
-    tg_openmp_frame.doacross_loops = (n_loops);                                                              \
-    START(name, DOACROSS_LOOP, schedule_value, arguments)
+    tg_openmp_frame.doacross_loops = (uint16_t)(n_loops);                                                    \
+    START_GIVEN(TG_OMP_ZONE_DOACROSS_LOOP, name, schedule_value, 0, 1, first, last, arguments)
 
 #define DOACROSS(name, zone, schedule, version)                                                              \
     bool name(unsigned n_loops, long *counts, long chunk, long *first, long *last)                           \
@@ -139,6 +206,23 @@ bool GOMP_loop_ull_doacross_start(unsigned n_loops, tg_gomp_ull *counts, long sc
                    (n_loops, counts, schedule, chunk, first, last, reductions, memory));
 }
 
+/* INDICES are as many as the loop has loops. */
+static void tell_iteration(const void *code, enum tg_omp_iteration what, const void *indices)
+{
+    tg_openmp_iteration(code, TG_OMP_WRAPPED, what, indices, tg_openmp_frame.doacross_loops);
+}
+
+#define POST(name, type)                                                                                     \
+    void name(type *indices)                                                                                 \
+    {                                                                                                        \
+        const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());                                         \
+        if (tg_gomp_records(gomp)) /* before others can go on by it */                                       \
+            tell_iteration(tg_gomp_code(TG_GOMP_CALLER()), TG_OMP_ITERATION_SOURCE, indices);                \
+        gomp->name(indices);                                                                                 \
+    }
+POST(GOMP_doacross_post, long)
+POST(GOMP_doacross_ull_post, tg_gomp_ull)
+
 /* The wait takes as many arguments as there are loops, and says nowhere how many these are. What is passed
  * beyond them is not looked at. The compiler's limit for nested loops is far above MAX_DOACROSS_LOOPS, no
  * program is. */
@@ -157,8 +241,10 @@ bool GOMP_loop_ull_doacross_start(unsigned n_loops, tg_gomp_ull *counts, long sc
         for (unsigned i = 1; i < tg_openmp_frame.doacross_loops && i < MAX_DOACROSS_LOOPS; i++)              \
             sink[i] = va_arg(arguments, type);                                                               \
         va_end(arguments);                                                                                   \
-        if (records)                                                                                         \
+        if (records) {                                                                                       \
+            tell_iteration(code, TG_OMP_ITERATION_SINK, sink);                                               \
             tg_openmp_sync_begin(0, code, TG_OMP_WRAPPED, TG_OMP_SYNC_DOACROSS);                             \
+        }                                                                                                    \
         if (tg_openmp_frame.doacross_loops <= FEW_DOACROSS_LOOPS)                                            \
             gomp->name(FEW(sink));                                                                           \
         else                                                                                                 \

@@ -471,8 +471,7 @@ def shim(flags):
 
 # What libgomp exports for compiled programs and the agent is not in front of, and why.
 LEFT_OUT = [
-    (r"GOMP_loop_.*_next", "happens for each chunk; start and end say what there is to say"),
-    (r"GOMP_doacross(_ull)?_post", "depend(source): nobody waits there"),
+    (r"GOMP_loop_(ull_)?(maybe_)?nonmonotonic_.*_next", "happens for each chunk; start and end say what there is to say"),
     (r"GOMP_taskgroup_reduction_(un)?register|GOMP_task_reduction_remap", "bookkeeping inside of a construct"),
     (r"GOMP_teams4?", "in a target region, which is a zone already"),
     (r"GOMP_taskwait_depend_nowait", "waits for nothing"),

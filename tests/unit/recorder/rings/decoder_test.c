@@ -389,6 +389,18 @@ static void waits_locks_and_tasks_have_their_fields(void **state)
     event = only(fixture, TG_EVENT_OMP_CANCEL);
     assert_int_equal(event->omp_cancel.construct, TG_OMP_CANCEL_LOOP);
     assert_int_equal(event->omp_cancel.activated, 1);
+    PUT(fixture, TG_RECORD_OMP_CHUNK, 0, place(1, 2, 0), 4, 7, 12);
+    event = only(fixture, TG_EVENT_OMP_CHUNK);
+    assert_int_equal(event->omp_chunk.first, 4);
+    assert_int_equal(event->omp_chunk.last, 7);
+    assert_int_equal(event->omp_chunk.stride, 12);
+    PUT(fixture, TG_RECORD_OMP_ITERATION, 0, place(1, 2, TG_OMP_ITERATION_SOURCE), 2, 5, (uint64_t)-1);
+    event = only(fixture, TG_EVENT_OMP_ITERATION);
+    const struct tg_omp_index *indices = event->omp_iteration.indices.items;
+    assert_int_equal(event->omp_iteration.what, TG_OMP_ITERATION_SOURCE);
+    assert_int_equal(event->omp_iteration.indices.count, 2);
+    assert_int_equal(indices[0].index, 5);
+    assert_int_equal(indices[1].index, -1);
     PUT(fixture, TG_RECORD_OMP_ZONE_END, 0, place(1, 2, TG_OMP_ZONE_SINGLE));
     assert_int_equal(only(fixture, TG_EVENT_OMP_ZONE_END)->omp_zone_end.zone, TG_OMP_ZONE_SINGLE);
 }

@@ -1,0 +1,28 @@
+/* Iterations of ordered and doacross loops: which of them a thread was given, waits for, and said to be done with.
+ * The model's part feeds, the verdict's asks. */
+#ifndef TG_ANALYZER_MODELS_OPENMP_ITERATIONS_H
+#define TG_ANALYZER_MODELS_OPENMP_ITERATIONS_H
+
+#include "analyzer/models/openmp/state.h"
+
+/* The thread begins or leaves a worksharing loop of TEAM. */
+void tg_openmp_iterations_begin_loop(struct tg_openmp_iterations *iterations, uint64_t team);
+void tg_openmp_iterations_end_loop(struct tg_openmp_iterations *iterations);
+void tg_openmp_iterations_give(struct tg_openmp_iterations *iterations,
+                               const struct tg_event_omp_chunk *event);
+void tg_openmp_iterations_take(struct tg_openmp_iterations *iterations,
+                               const struct tg_event_omp_iteration *event);
+
+/* What became of an iteration that a thread was given. */
+enum tg_openmp_iteration_state {
+    TG_OPENMP_ITERATION_OTHERS,  /* it was not, as far as is known */
+    TG_OPENMP_ITERATION_OPEN,    /* the thread is in it, or comes to it */
+    TG_OPENMP_ITERATION_SKIPPED, /* the thread went on without its depend(source) */
+};
+
+/* Of the thread whose ITERATIONS these are; IS_WAITING: at depend(sink) now. */
+enum tg_openmp_iteration_state tg_openmp_iterations_state(const struct tg_openmp_iterations *iterations,
+                                                          bool is_waiting,
+                                                          const struct tg_openmp_indices *wanted);
+
+#endif
