@@ -466,7 +466,8 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, const void *frame
     uintptr_t address = (uintptr_t)block;
     uint32_t stack = tg_heap_note_stack(frame);
     if (!retire(address, stack, &keeps, &entry)) {
-        if (entry.block != 0) {
+        /* where a block is gone, the allocator may have given its address to somebody who is not seen */
+        if (entry.block != 0 && entry.state == STATE_HOARDED) {
             tell(TG_HEAP_DOUBLE_DEALLOC, address, &entry, name_of_release(how), frame);
             free_twice(&entry);
         } else {
@@ -517,7 +518,7 @@ void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, cons
         entry.block = 0;
         if (take(lock)) {
             const struct entry *found = find((uintptr_t)old);
-            if (found != NULL)
+            if (found != NULL && found->state == STATE_HOARDED)
                 entry = *found;
             release(lock);
         }
