@@ -91,6 +91,15 @@ static bool is_in_chunks(int schedule)
     return (schedule & ~MODIFIERS) == STATIC_IN_CHUNKS;
 }
 
+/* Whether the thread is to be told of its iterations: they wait for each other. A tool of the program's sees the address
+ * that a call returns to, which would be the agent's: its calls go on by a jump, without. */
+static inline bool tells_iterations(bool is_ordered)
+{
+    const struct tg_openmp_frame *frame = &tg_openmp_frame;
+    return TG_AGENT_UNLIKELY(frame->doacross_loops != 0 || (is_ordered && frame->is_ordered)) &&
+           !tg_ompt_chained;
+}
+
 #define LOOPS(suffix, type, stride)                                                                          \
     void __kmpc_dispatch_init_##suffix(const void *location, int thread, int schedule, type lower,           \
                                        type upper, stride step, stride chunk)                                \
@@ -100,16 +109,36 @@ static bool is_in_chunks(int schedule)
         gomp->__kmpc_dispatch_init_##suffix(location, thread, schedule, lower, upper, step, chunk);          \
     }                                                                                                        \
                                                                                                              \
+    static __attribute__((noinline)) int next_##suffix(const struct tg_gomp *gomp, const void *code,         \
+                                                       const void *location, int thread, int32_t *is_last,   \
+                                                       type *lower, type *upper, stride *step)               \
+    {                                                                                                        \
+        tg_ompt_thread.code = code; /* the runtime tells the agent's own */                                  \
+        int is_given = gomp->__kmpc_dispatch_next_##suffix(location, thread, is_last, lower, upper, step);   \
+        if (is_given != 0)                                                                                   \
+            tg_openmp_chunk(code, TG_OMP_OMPT, (uint64_t)*lower, (uint64_t)*upper, 0);                       \
+        return is_given;                                                                                     \
+    }                                                                                                        \
+                                                                                                             \
     int __kmpc_dispatch_next_##suffix(const void *location, int thread, int32_t *is_last, type *lower,       \
                                       type *upper, stride *step)                                             \
     {                                                                                                        \
         const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());                                    \
-        int is_given = gomp->__kmpc_dispatch_next_##suffix(location, thread, is_last, lower, upper, step);   \
-        const struct tg_openmp_frame *frame = &tg_openmp_frame;                                              \
-        if (TG_AGENT_UNLIKELY(frame->is_ordered || frame->doacross_loops != 0) && is_given != 0 &&           \
-            IS_WATCHED(__kmpc_dispatch_next_##suffix))                                                       \
-            tg_openmp_chunk(TG_GOMP_CALLER(), TG_OMP_OMPT, (uint64_t)*lower, (uint64_t)*upper, 0);           \
-        return is_given;                                                                                     \
+        if (tells_iterations(true) && IS_WATCHED(__kmpc_dispatch_next_##suffix))                             \
+            return next_##suffix(gomp, TG_GOMP_CALLER(), location, thread, is_last, lower, upper, step);     \
+        return gomp->__kmpc_dispatch_next_##suffix(location, thread, is_last, lower, upper, step);           \
+    }                                                                                                        \
+                                                                                                             \
+    static __attribute__((noinline)) void static_##suffix(                                                   \
+        const struct tg_gomp *gomp, const void *code, const void *location, int thread, int schedule,        \
+        int32_t *is_last, type *lower, type *upper, stride *between, stride step, stride chunk)              \
+    {                                                                                                        \
+        tg_ompt_thread.code = code;                                                                          \
+        gomp->__kmpc_for_static_init_##suffix(location, thread, schedule, is_last, lower, upper, between,    \
+                                              step, chunk);                                                  \
+        if (*lower <= *upper)                                                                                \
+            tg_openmp_chunk(code, TG_OMP_OMPT, (uint64_t)*lower, (uint64_t)*upper,                           \
+                            is_in_chunks(schedule) ? (uint64_t)*between : 0);                                \
     }                                                                                                        \
                                                                                                              \
     void __kmpc_for_static_init_##suffix(const void *location, int thread, int schedule, int32_t *is_last,   \
@@ -117,12 +146,13 @@ static bool is_in_chunks(int schedule)
                                          stride chunk)                                                       \
     {                                                                                                        \
         const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());                                    \
+        if (tells_iterations(false) && IS_WATCHED(__kmpc_for_static_init_##suffix)) {                        \
+            static_##suffix(gomp, TG_GOMP_CALLER(), location, thread, schedule, is_last, lower, upper,       \
+                            between, step, chunk);                                                           \
+            return;                                                                                          \
+        }                                                                                                    \
         gomp->__kmpc_for_static_init_##suffix(location, thread, schedule, is_last, lower, upper, between,    \
                                               step, chunk);                                                  \
-        if (TG_AGENT_UNLIKELY(tg_openmp_frame.doacross_loops != 0) && *lower <= *upper &&                    \
-            IS_WATCHED(__kmpc_for_static_init_##suffix))                                                     \
-            tg_openmp_chunk(TG_GOMP_CALLER(), TG_OMP_OMPT, (uint64_t)*lower, (uint64_t)*upper,               \
-                            is_in_chunks(schedule) ? (uint64_t)*between : 0);                                \
     }
 TG_GOMP_LLVM_LOOPS(LOOPS)
 

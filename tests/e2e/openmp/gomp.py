@@ -109,6 +109,30 @@ def build(name, flags):
     return os.path.abspath(name)
 
 
+ITERATIONS = ("OMP_CHUNK", "OMP_ITERATION")
+
+
+def check_iterations(records):
+    """What is waited for in a doacross loop is an iteration that some thread of the team was given, and said to be done with. Programs
+    tell nothing of that."""
+    given, done = collections.defaultdict(list), collections.defaultdict(set)
+    for record in records:
+        if record.kind == "OMP_CHUNK":
+            check(record.arguments[1] <= record.arguments[2], record)
+            given[record.pid, record.team].append(record)
+        elif record.kind == "OMP_ITERATION" and place(record)[2] == 1:
+            at = tuple(record.arguments[2:2 + record.arguments[1]])
+            mine = [chunk.arguments for chunk in given[record.pid, record.team] if chunk.tid == record.tid]
+            check(any(first <= at[0] and ((at[0] - first) % stride if stride else at[0] - first) <= last - first
+                      for _, first, last, stride in mine), record, "is not among", mine)
+            done[record.pid, record.team].add(at)
+    for record in records:
+        if record.kind == "OMP_ITERATION" and place(record)[2] == 0:
+            at = tuple(record.arguments[2:2 + record.arguments[1]])
+            outside = any(index >> 63 for index in at)  # LLVM's runtime is asked, and does not wait
+            check(outside or at in done[record.pid, record.team], record, "is not among", done[record.pid, record.team])
+
+
 def run_observed(command, environment=None, flags=OPENMP, clock=MONOTONIC):
     """Runs COMMAND with the agent: (output, status, errors), the records of all rings."""
     directory = Directory(flags=flags, ring_bytes=1 << 22, clock=clock)
@@ -133,7 +157,9 @@ def run_observed(command, environment=None, flags=OPENMP, clock=MONOTONIC):
     reader.join()
     records += directory.read()
     directory.remove()
-    return (output.decode(), process.returncode, errors.decode()), records
+    check_iterations(records)
+    return ((output.decode(), process.returncode, errors.decode()),
+            [record for record in records if record.kind not in ITERATIONS])
 
 
 def run_native(command, environment=None):
