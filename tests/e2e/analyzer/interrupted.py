@@ -10,7 +10,7 @@ import random
 import subprocess
 import sys
 
-EVENTS = 70000
+EVENTS = 90000
 TOLLGATE = os.environ["TG_TOLLGATE"]
 
 
@@ -76,7 +76,7 @@ def main():
     assert len(counts) >= 3, f"cuts left {counts} events: not several chunks"
 
     broken = bytearray(content)
-    broken[len(content) // 2] ^= 0x40
+    broken[len(content) * 3 // 4] ^= 0x40
     with open("broken", "wb") as file:
         file.write(broken)
     dumped, count = count_dumped("broken")
