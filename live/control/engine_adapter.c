@@ -9,6 +9,7 @@
 #include "live/control/thread_scene.h"
 #include "live/control/watches.h"
 #include "live/inspect/step/place.h"
+#include "recorder/rings/gates.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -29,6 +30,7 @@ struct tg_engine_adapter {
     struct tg_point_conditions *conditions;
     struct tg_job_steps *steps;
     struct tg_controller *controller;
+    struct tg_gates *gates;       /* NULL: none were needed yet, or there are no agents */
     struct tg_thread_stop *stops; /* not told to anybody yet */
     size_t n_stops, max_stops;
     struct tg_script_hit *script_hits; /* not taken yet */
@@ -703,6 +705,7 @@ void tg_engine_adapter_destroy(struct tg_engine_adapter *live)
     tg_job_steps_destroy(live->steps);
     tg_job_modules_destroy(live->modules);
     tg_manager_threads_destroy(live->managers);
+    tg_gates_destroy(live->gates);
     free(live->stops);
     free(live->script_hits);
     free(live);
@@ -721,14 +724,35 @@ struct tg_thread *tg_engine_adapter_thread(struct tg_engine_adapter *live, struc
     return find_thread(live, pid, tid);
 }
 
+struct tg_gates *tg_engine_adapter_gates(struct tg_engine_adapter *live)
+{
+    if (live->gates == NULL && live->parts.rings != NULL)
+        tell_error(live, tg_gates_create(live->parts.rings, &live->gates));
+    return live->gates;
+}
+
+/* Nobody is to wait for us any more. */
+static void close_gates(struct tg_engine_adapter *live)
+{
+    if (live->gates != NULL)
+        tg_gates_close_all(live->gates);
+}
+
+void tg_engine_adapter_record(struct tg_engine_adapter *live, const struct tg_event *event)
+{
+    tg_engine_emit(live->parts.engine, NULL, event);
+}
+
 void tg_engine_adapter_leave(struct tg_engine_adapter *live)
 {
+    close_gates(live);
     tell_error(live, tg_controller_end(live->controller, false));
 }
 
 void tg_engine_adapter_kill(struct tg_engine_adapter *live)
 {
     live->kills = true;
+    close_gates(live);
     tell_error(live, tg_controller_end(live->controller, true));
     for (struct tg_process *process = tg_engine_first_process(live->parts.engine); process != NULL;
          process = process->hh.next) {

@@ -67,6 +67,14 @@ struct tg_modules *tg_engine_adapter_modules_of(struct tg_engine_adapter *live, 
 struct tg_modules *tg_engine_adapter_look(struct tg_engine_adapter *live, struct tg_thread *thread,
                                           uint64_t *pc, uint64_t *code);
 
+struct tg_gates;
+
+/* The gates of its agents (recorder/rings/gates.h), NULL: there are none. They go when the session ends. */
+struct tg_gates *tg_engine_adapter_gates(struct tg_engine_adapter *live);
+
+/* Records EVENT of the whole job, whose time is now. */
+void tg_engine_adapter_record(struct tg_engine_adapter *live, const struct tg_event *event);
+
 /* Steps that threads take when they are resumed. */
 struct tg_job_steps *tg_engine_adapter_steps(struct tg_engine_adapter *live);
 

@@ -15,8 +15,9 @@ enum {
 /* A construct of a team: how often each thread has met it. */
 struct zone {
     enum tg_zone_target target;
-    uint64_t code; /* or the lock of a critical section */
-    uint64_t most; /* of any thread */
+    uint64_t code;  /* or the lock of a critical section */
+    uint64_t most;  /* of any thread */
+    uint64_t first; /* the thread that came so often first */
     uint32_t *counts;
     size_t n_counts;
 };
@@ -56,7 +57,7 @@ enum tg_zone_target tg_zone_target_by_name(const char *name)
     return TG_TARGET_NONE;
 }
 
-static enum tg_zone_target target_of_zone(uint64_t zone)
+enum tg_zone_target tg_zone_target_of_zone(uint64_t zone)
 {
     switch (zone) {
     case TG_OMP_ZONE_SINGLE:
@@ -88,7 +89,7 @@ enum tg_zone_target tg_zone_target_of(const struct tg_event *event)
     case TG_EVENT_OMP_TASK_CREATE:
         return TG_TARGET_TASK;
     case TG_EVENT_OMP_ZONE_BEGIN:
-        return target_of_zone(event->omp_zone_begin.zone);
+        return tg_zone_target_of_zone(event->omp_zone_begin.zone);
     case TG_EVENT_OMP_MUTEX_WAIT:
         return is_critical(event->omp_mutex_wait.mutex) ? TG_TARGET_CRITICAL : TG_TARGET_NONE;
     case TG_EVENT_OMP_SYNC_BEGIN:
@@ -221,8 +222,10 @@ static struct tg_error *count(struct tg_zone_counter *counter, struct zone *zone
         zone->n_counts = n;
     }
     counter->is_first = ++zone->counts[thread] > zone->most;
-    if (counter->is_first)
+    if (counter->is_first) {
         zone->most = zone->counts[thread];
+        zone->first = thread;
+    }
     return NULL;
 }
 
@@ -291,4 +294,27 @@ struct tg_error *tg_zone_counter_feed(struct tg_zone_counter *counter, const str
 bool tg_zone_counter_is_first(const struct tg_zone_counter *counter)
 {
     return counter->is_first;
+}
+
+static const struct zone *find_visited(const struct tg_zone_counter *counter,
+                                       const struct tg_zone_visit *visit)
+{
+    const struct team *team = find_team(counter, visit->process, visit->team);
+    for (size_t i = 0; team != NULL && i < team->n_zones; i++)
+        if (team->zones[i].target == visit->target && team->zones[i].code == visit->code)
+            return &team->zones[i];
+    return NULL;
+}
+
+bool tg_zone_counter_was_first(const struct tg_zone_counter *counter, const struct tg_zone_visit *visit)
+{
+    const struct zone *zone = find_visited(counter, visit);
+    return zone == NULL || (zone->first == visit->thread_num && visit->thread_num < zone->n_counts &&
+                            zone->counts[visit->thread_num] == zone->most);
+}
+
+uint64_t tg_zone_counter_visits(const struct tg_zone_counter *counter, const struct tg_zone_visit *visit)
+{
+    const struct zone *zone = find_visited(counter, visit);
+    return zone == NULL || visit->thread_num >= zone->n_counts ? 0 : zone->counts[visit->thread_num];
 }

@@ -42,4 +42,21 @@ struct tg_error *tg_zone_counter_feed(struct tg_zone_counter *counter, const str
 /* Whether the event fed last was the first to come to a zone. */
 bool tg_zone_counter_is_first(const struct tg_zone_counter *counter);
 
+/* A thread's way to the construct of a team that CODE tells from others of its kind: of a critical section its
+ * lock, of barriers 1 for the join. */
+struct tg_zone_visit {
+    size_t process;
+    uint64_t team, thread_num;
+    enum tg_zone_target target;
+    uint64_t code;
+};
+/* Whether the zone to which VISIT's thread came last was new then: nobody had come as often. True where
+ * nothing is known. */
+bool tg_zone_counter_was_first(const struct tg_zone_counter *counter, const struct tg_zone_visit *visit);
+/* How often it has come. */
+uint64_t tg_zone_counter_visits(const struct tg_zone_counter *counter, const struct tg_zone_visit *visit);
+
+/* The kind of a zone, enum tg_omp_zone. */
+enum tg_zone_target tg_zone_target_of_zone(uint64_t zone);
+
 #endif

@@ -6,7 +6,8 @@
  * The recorder believes nothing that it reads here: the program can write to all of it.
  *
  * The directory (mode 0700, made by the recorder, on a memory file system) holds
- *     control              struct tg_agent_control, one page, made by the recorder before any agent starts
+ *     control              struct tg_agent_control, one page, made by the recorder before any agent starts; behind
+ *                          it struct tg_agent_gate and struct tg_agent_slot, see there
  *     clock, trace, processes.0 and .1
  *                          the recorder's own, for the one that salvages the rings
  *     ring.PID.N           one ring, made by the agent of process PID (as the process sees itself); N counts
@@ -41,8 +42,12 @@
 #define TG_AGENT_AUDIT_LIBRARY "tollgate-audit.so" /* LD_AUDIT: sees every load, links nothing at all */
 
 enum {
-    TG_AGENT_VARIABLES = 4, /* strings that load the agent */
-    TG_AGENT_CONTROL_BYTES = 4096,
+    TG_AGENT_VARIABLES = 4,       /* strings that load the agent */
+    TG_AGENT_GATES_OFFSET = 4096, /* in the control file */
+    TG_AGENT_GATES = 512,
+    TG_AGENT_SLOTS_OFFSET = 4096 + 512 * 128,
+    TG_AGENT_SLOTS = 4096,
+    TG_AGENT_CONTROL_BYTES = 4096 + 512 * 128 + 4096 * 16,
     TG_AGENT_RING_HEADER_BYTES = 4096,
     TG_AGENT_RING_PRIVATE_OFFSET = 1024, /* from here on in the header page only the agent looks */
     TG_AGENT_RING_MARKS = 16,            /* more than chunks are under way to a trace's file at any time */
@@ -102,6 +107,52 @@ struct tg_agent_control {
     uint32_t reserved; /* 0 */
     /* made by the recorder */
     struct tg_agent_heap heap;
+    /* gates from 0 to this one are looked at, 0: there are none; apart from what is written all the time */
+    uint32_t n_gates __attribute__((aligned(64)));
+    uint32_t n_slots; /* written by agents: so many slots, from the first, were ever taken */
+};
+_Static_assert(sizeof(struct tg_agent_control) <= TG_AGENT_GATES_OFFSET, "gates begin there");
+
+/* ---- gates: where OpenMP workers of a job under control wait, until its controller lets them go on.
+ *
+ * The recorder writes a gate, its number last; a thread that comes to an event that one of the gate's rules
+ * names takes a slot, and waits (FUTEX_WAIT, shared, on the slot's gate) until that is 0. It goes on by
+ * itself where the recorder is over or dead. The recorder closes a gate by taking its number away, then sets
+ * the gate of its slots to 0 and wakes them. A thread without a slot does not wait, and is counted. */
+
+/* Events, as bits: 1 << (record - TG_RECORD_OMP_PARALLEL_BEGIN). */
+#define TG_AGENT_GATE_KIND(symbol) (1U << (TG_RECORD_##symbol - TG_RECORD_OMP_PARALLEL_BEGIN))
+
+enum tg_agent_gate_match {
+    TG_AGENT_GATE_ANY,      /* whatever its object is */
+    TG_AGENT_GATE_EQUAL,    /* lock of mutex events, code of zones, instance of barriers, team of regions */
+    TG_AGENT_GATE_AT_LEAST, /* the same */
+};
+
+enum { TG_AGENT_GATE_RULES = 4 };
+
+struct tg_agent_gate {
+    uint32_t number;   /* 0: none; others never come again */
+    uint32_t unplaced; /* written by agents: threads that found no slot, or must not wait */
+    uint64_t instance; /* of the program, as in its rings */
+    uint64_t team;     /* all bits; 0: any */
+    int32_t tid;       /* as the process sees it; 0: any */
+    uint32_t skip;     /* written by agents, too: so many events are let pass before */
+    uint32_t in_tasks; /* 0: not in explicit tasks */
+    uint32_t reserved[3];
+    struct tg_agent_gate_rule {
+        uint32_t kinds;        /* 0: no rule */
+        uint16_t which, match; /* bits of the zone's, barrier's or mutex' kind, see place(x); enum above */
+        uint64_t object;
+    } rules[TG_AGENT_GATE_RULES];
+    uint64_t room[2];
+};
+_Static_assert(sizeof(struct tg_agent_gate) == 128, "TG_AGENT_SLOTS_OFFSET counts on it");
+
+struct tg_agent_slot {
+    uint64_t instance; /* agent's */
+    int32_t tid;       /* agent's: whose it is, 0 nobody's */
+    uint32_t gate;     /* number of the gate at which that thread waits, 0: it may go on */
 };
 
 enum tg_agent_ring_kind {

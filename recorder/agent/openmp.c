@@ -36,6 +36,7 @@ void tg_openmp_task_create(const void *code, unsigned seen, uint64_t task, uint6
         arguments[7 + 2 * i] = dependences[i].kind;
     }
     tg_agent_commit();
+    tg_openmp_come(0, TG_RECORD_OMP_TASK_CREATE, 0, task);
 }
 
 void tg_openmp_iteration(const void *code, unsigned seen, enum tg_omp_iteration what, const void *indices,

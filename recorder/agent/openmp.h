@@ -10,6 +10,7 @@
 #define TG_RECORDER_AGENT_OPENMP_H
 
 #include "format/event/event.h"
+#include "recorder/agent/gate.h"
 #include "recorder/agent/record.h"
 
 /* A back end, told what the program is about to do. To add one:
@@ -45,6 +46,28 @@ struct tg_openmp_frame {
 };
 extern __thread struct tg_openmp_frame tg_openmp_frame __attribute__((tls_model("initial-exec")));
 
+/* ---- gates: behind the record of what the thread has come to it waits there, where its controller says so */
+
+/* Returns the moment that is right behind it: MOMENT, the record's, unless the thread may have waited. */
+static inline tg_agent_moment tg_openmp_come(tg_agent_moment moment, unsigned kind, unsigned which,
+                                             uint64_t object)
+{
+    if (TG_AGENT_LIKELY(!tg_gate_is_any()))
+        return moment;
+    tg_gate_come_slowly(
+        &(struct tg_gate_event){kind, which, object, tg_openmp_frame.team, tg_openmp_frame.task != 0}, true);
+    return 0;
+}
+
+/* The same where a call of the runtime has to be made before: tg_gate_wait comes behind that. */
+static inline void tg_openmp_come_early(unsigned kind, unsigned which, uint64_t object)
+{
+    if (TG_AGENT_UNLIKELY(tg_gate_is_any()))
+        tg_gate_come_slowly(
+            &(struct tg_gate_event){kind, which, object, tg_openmp_frame.team, tg_openmp_frame.task != 0},
+            false);
+}
+
 /* Says that a runtime is watched: once in a process for each. VERSION may be "". */
 void tg_openmp_runtime(unsigned seen, const char *name, const char *version);
 
@@ -62,12 +85,14 @@ static inline void tg_openmp_parallel_begin(const void *code, unsigned seen, uin
 {
     tg_agent_record4(TG_RECORD_OMP_PARALLEL_BEGIN, tg_agent_place(code, seen, 0), team, requested,
                      (uintptr_t)body);
+    tg_openmp_come(0, TG_RECORD_OMP_PARALLEL_BEGIN, 0, team);
 }
 
 /* The thread has left the region, and is back in the frame around (tg_openmp_return comes first). */
 static inline void tg_openmp_parallel_end(const void *code, unsigned seen, uint64_t team)
 {
     tg_agent_record2(TG_RECORD_OMP_PARALLEL_END, tg_agent_place(code, seen, 0), team);
+    tg_openmp_come(0, TG_RECORD_OMP_PARALLEL_END, 0, team);
 }
 
 /* From here on this thread is in FRAME. */
@@ -86,14 +111,16 @@ static inline tg_agent_moment tg_openmp_enter(const void *code, unsigned seen, u
     tg_openmp_frame =
         (struct tg_openmp_frame){.team = team, .thread_num = thread_num, .level = level, .code = code};
     tg_agent_set_place(team, thread_num);
-    return tg_agent_record5(TG_RECORD_OMP_IMPLICIT_BEGIN, tg_agent_place(code, seen, 0), team, parent_team,
-                            size, level);
+    tg_agent_moment moment = tg_agent_record5(TG_RECORD_OMP_IMPLICIT_BEGIN, tg_agent_place(code, seen, 0),
+                                              team, parent_team, size, level);
+    return tg_openmp_come(moment, TG_RECORD_OMP_IMPLICIT_BEGIN, 0, team);
 }
 
 /* The thread is through with the body and arrives at the join. The frame stays: tasks may run there. */
 static inline tg_agent_moment tg_openmp_implicit_end(tg_agent_moment moment, const void *code, unsigned seen)
 {
-    return tg_agent_record2_at(moment, TG_RECORD_OMP_IMPLICIT_END, tg_agent_place(code, seen, 0), 0);
+    moment = tg_agent_record2_at(moment, TG_RECORD_OMP_IMPLICIT_END, tg_agent_place(code, seen, 0), 0);
+    return tg_openmp_come(moment, TG_RECORD_OMP_IMPLICIT_END, 0, tg_openmp_frame.team);
 }
 
 /* ---- zones. SCHEDULE is enum tg_omp_schedule, COUNT is that of sections. */
@@ -102,20 +129,34 @@ static inline tg_agent_moment tg_openmp_zone_begin(tg_agent_moment moment, const
                                                    enum tg_omp_zone zone, enum tg_omp_schedule schedule,
                                                    uint64_t count)
 {
-    return tg_agent_record2_at(moment, TG_RECORD_OMP_ZONE_BEGIN, tg_agent_place(code, seen, zone),
-                               schedule | count << 8);
+    moment = tg_agent_record2_at(moment, TG_RECORD_OMP_ZONE_BEGIN, tg_agent_place(code, seen, zone),
+                                 schedule | count << 8);
+    return tg_openmp_come(moment, TG_RECORD_OMP_ZONE_BEGIN, zone, (uintptr_t)code);
+}
+
+/* Where others wait for what the thread has still to do: then tg_gate_wait comes behind that. */
+static inline tg_agent_moment tg_openmp_zone_end_early(tg_agent_moment moment, const void *code,
+                                                       unsigned seen, enum tg_omp_zone zone)
+{
+    moment = tg_agent_record2_at(moment, TG_RECORD_OMP_ZONE_END, tg_agent_place(code, seen, zone), 0);
+    tg_openmp_come_early(TG_RECORD_OMP_ZONE_END, zone, (uintptr_t)code);
+    return moment;
 }
 
 static inline tg_agent_moment tg_openmp_zone_end(tg_agent_moment moment, const void *code, unsigned seen,
                                                  enum tg_omp_zone zone)
 {
-    return tg_agent_record2_at(moment, TG_RECORD_OMP_ZONE_END, tg_agent_place(code, seen, zone), 0);
+    bool has_gates = tg_gate_is_any();
+    moment = tg_openmp_zone_end_early(moment, code, seen, zone);
+    tg_gate_wait();
+    return has_gates ? 0 : moment;
 }
 
 /* Begins section SECTION, from 1, 0 unknown. */
 static inline void tg_openmp_section(const void *code, unsigned seen, uint64_t section)
 {
     tg_agent_record2(TG_RECORD_OMP_SECTION, tg_agent_place(code, seen, 0), section);
+    tg_openmp_come(0, TG_RECORD_OMP_SECTION, 0, section);
 }
 
 /* Iterations FIRST to LAST of an ordered or doacross loop, counted from 0, are this thread's from now on, and
@@ -144,6 +185,7 @@ static inline uint64_t tg_openmp_sync_begin(tg_agent_moment moment, const void *
 {
     uint64_t instance = tg_openmp_is_barrier(sync) ? ++tg_openmp_frame.barriers : 0;
     tg_agent_record2_at(moment, TG_RECORD_OMP_SYNC_BEGIN, tg_agent_place(code, seen, sync), instance);
+    tg_openmp_come(0, TG_RECORD_OMP_SYNC_BEGIN, sync, instance);
     return instance;
 }
 
@@ -151,8 +193,9 @@ static inline uint64_t tg_openmp_sync_begin(tg_agent_moment moment, const void *
 static inline tg_agent_moment tg_openmp_sync_end(const void *code, unsigned seen, enum tg_omp_sync sync,
                                                  uint64_t instance, bool cancelled)
 {
-    return tg_agent_record2(TG_RECORD_OMP_SYNC_END, tg_agent_place(code, seen, sync),
-                            instance | (uint64_t)cancelled << 63);
+    tg_agent_moment moment = tg_agent_record2(TG_RECORD_OMP_SYNC_END, tg_agent_place(code, seen, sync),
+                                              instance | (uint64_t)cancelled << 63);
+    return tg_openmp_come(moment, TG_RECORD_OMP_SYNC_END, sync, instance);
 }
 
 /* ---- mutual exclusion. LOCK is the address of the lock or of the critical's name, NULL: the unnamed one.
@@ -162,7 +205,9 @@ static inline tg_agent_moment tg_openmp_sync_end(const void *code, unsigned seen
 static inline tg_agent_moment tg_openmp_mutex_wait(const void *code, unsigned seen, enum tg_omp_mutex mutex,
                                                    const void *lock)
 {
-    return tg_agent_record2(TG_RECORD_OMP_MUTEX_WAIT, tg_agent_place(code, seen, mutex), (uintptr_t)lock);
+    tg_agent_moment moment =
+        tg_agent_record2(TG_RECORD_OMP_MUTEX_WAIT, tg_agent_place(code, seen, mutex), (uintptr_t)lock);
+    return tg_openmp_come(moment, TG_RECORD_OMP_MUTEX_WAIT, mutex, (uintptr_t)lock);
 }
 
 static inline void tg_openmp_mutex_enter(tg_agent_moment moment, const void *code, unsigned seen,
@@ -170,12 +215,15 @@ static inline void tg_openmp_mutex_enter(tg_agent_moment moment, const void *cod
 {
     tg_agent_record2_at(moment, TG_RECORD_OMP_MUTEX_ENTER, tg_agent_place(code, seen, mutex),
                         (uintptr_t)lock);
+    tg_openmp_come(0, TG_RECORD_OMP_MUTEX_ENTER, mutex, (uintptr_t)lock);
 }
 
+/* tg_gate_wait comes behind the release. */
 static inline void tg_openmp_mutex_leave(const void *code, unsigned seen, enum tg_omp_mutex mutex,
                                          const void *lock)
 {
     tg_agent_record2(TG_RECORD_OMP_MUTEX_LEAVE, tg_agent_place(code, seen, mutex), (uintptr_t)lock);
+    tg_openmp_come_early(TG_RECORD_OMP_MUTEX_LEAVE, mutex, (uintptr_t)lock);
 }
 
 /* ---- tasks */
@@ -206,6 +254,7 @@ static inline void tg_openmp_task_begin(tg_agent_moment moment, const void *code
     tg_openmp_frame.task = task;
     tg_agent_record2_at(moment, TG_RECORD_OMP_TASK_BEGIN, tg_agent_place(code, seen, 0),
                         task | (uint64_t)resumed << 63);
+    tg_openmp_come(0, TG_RECORD_OMP_TASK_BEGIN, 0, task);
 }
 
 /* The calling thread leaves TASK, for good or not, and is in the implicit task. */
@@ -213,7 +262,8 @@ static inline tg_agent_moment tg_openmp_task_end(const void *code, unsigned seen
                                                  enum tg_omp_task_end how)
 {
     tg_openmp_frame.task = 0;
-    return tg_agent_record2(TG_RECORD_OMP_TASK_END, tg_agent_place(code, seen, how), task);
+    tg_agent_moment moment = tg_agent_record2(TG_RECORD_OMP_TASK_END, tg_agent_place(code, seen, how), task);
+    return tg_openmp_come(moment, TG_RECORD_OMP_TASK_END, how, task);
 }
 
 /* ---- cancellation. ACTIVATED: by this thread; otherwise it found it cancelled. */

@@ -16,7 +16,9 @@ enum setup_state {
 
 static uint64_t no_generation; /* of a thread that never recorded, in a process that never will */
 
-struct tg_agent tg_agent = {.generation = &no_generation};
+static const uint32_t no_gates;
+
+struct tg_agent tg_agent = {.generation = &no_generation, .n_gates = &no_gates};
 TG_AGENT_SHARE(tg_agent);
 
 static struct {
@@ -58,6 +60,7 @@ static void set_up(void)
     tg_agent.flags = control->flags;
     tg_agent.next_team = 1;
     tg_agent.next_task = 1;
+    tg_agent.n_gates = &control->n_gates;
     __atomic_store_n(&tg_agent.control, control, __ATOMIC_RELEASE);
 }
 

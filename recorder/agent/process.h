@@ -31,9 +31,10 @@ struct tg_agent {
     /* Counts the processes that this memory was forked through, from 1; a fork's child finds it zeroed
      * (MADV_WIPEONFORK) and sets it. */
     volatile uint64_t *generation;
-    uint32_t flags; /* enum tg_agent_flag; 0 where nothing is recorded */
-    uint32_t clock; /* enum tg_agent_clock */
-    bool no_calls;  /* the program forbids itself system calls (calls/sealed.c): nothing here makes any */
+    uint32_t flags;          /* enum tg_agent_flag; 0 where nothing is recorded */
+    uint32_t clock;          /* enum tg_agent_clock */
+    const uint32_t *n_gates; /* the control page's; where there is none, of a 0 */
+    bool no_calls; /* the program forbids itself system calls (calls/sealed.c): nothing here makes any */
     /* __atomic: ids of OpenMP regions and of tasks, from 1; apart from what every record reads */
     uint64_t next_team __attribute__((aligned(64)));
     uint64_t next_task __attribute__((aligned(64)));

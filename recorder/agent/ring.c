@@ -107,7 +107,7 @@ static void put_idle(struct tg_agent_ring_header *header)
 
 /* The recorder looks into all rings that it knows at its leisure; one that is new or rather full cannot
  * wait. */
-static void ask_for_attention(void)
+void tg_agent_ask_for_attention(void)
 {
     uint32_t *attention = &tg_agent.control->attention;
     __atomic_fetch_add(attention, 1, __ATOMIC_RELEASE);
@@ -134,7 +134,7 @@ static struct tg_agent_ring_header *make_ring(void)
     header->instance = tg_agent_instance(random == NULL ? none : random, pid);
     __atomic_store_n(&header->magic, TG_AGENT_RING_MAGIC, __ATOMIC_RELEASE);
     __atomic_fetch_add(&tg_agent.control->rings_made, 1, __ATOMIC_RELEASE);
-    ask_for_attention();
+    tg_agent_ask_for_attention();
     return header;
 }
 
@@ -169,7 +169,7 @@ static void wait_for_recorder(struct tg_agent_ring_header *header, uint64_t seen
     }
 
     const struct timespec timeout = {.tv_nsec = WAIT_NS};
-    ask_for_attention();
+    tg_agent_ask_for_attention();
     __atomic_store_n(&header->waiting, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&header->tail, __ATOMIC_SEQ_CST) != seen_tail)
         return;
@@ -194,7 +194,7 @@ static bool find_room(struct tg_agent_thread *thread, uint64_t n_bytes)
             if (half < thread->limit && half - thread->written >= n_bytes)
                 thread->limit = half;
             if (used > size / 2)
-                ask_for_attention();
+                tg_agent_ask_for_attention();
             return true;
         }
         if ((tg_agent.flags & TG_AGENT_LOSSY) != 0 || __atomic_load_n(&rings.abandoned, __ATOMIC_RELAXED) ||

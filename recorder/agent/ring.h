@@ -44,6 +44,9 @@ void tg_agent_rings_prepare(void);
 /* Gives the calling thread its ring, if it has none yet. False: it can have none. */
 bool tg_agent_take_ring(void);
 
+/* Has the recorder look at the rings, and at what waits at gates. */
+void tg_agent_ask_for_attention(void);
+
 /* The calling thread can no longer read the clock: what it records from here on is counted as lost.
  * WITH_NEW_THREADS: the threads that it starts cannot either. */
 void tg_agent_stop_thread(bool with_new_threads);

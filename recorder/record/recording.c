@@ -577,8 +577,9 @@ struct tg_error *tg_recording_create(const struct tg_record_options *options, co
 
 struct tg_recording_parts tg_recording_parts(const struct tg_recording *recording)
 {
-    return (struct tg_recording_parts){recording->engine, recording->images, recording->loader,
-                                       recording->options->n_breaks};
+    return (struct tg_recording_parts){
+        recording->engine, recording->images, recording->loader, recording->options->n_breaks,
+        recording->agent == NULL ? NULL : tg_agent_session_directory(recording->agent)};
 }
 
 struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)

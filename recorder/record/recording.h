@@ -8,6 +8,7 @@
 #include "recorder/loader/loader.h"
 #include "recorder/process/image_cache.h"
 #include "recorder/record/options.h"
+#include "recorder/rings/directory.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,7 +50,8 @@ struct tg_recording_parts {
     struct tg_engine *engine;
     struct tg_image_cache *images;
     struct tg_loader *loader;
-    size_t n_breaks; /* breakpoints of the options: their ids are 1 to this */
+    size_t n_breaks;                        /* breakpoints of the options: their ids are 1 to this */
+    const struct tg_agent_directory *rings; /* NULL: there are no agents */
 };
 struct tg_recording_parts tg_recording_parts(const struct tg_recording *recording);
 

@@ -347,7 +347,7 @@ static struct tg_error *write_file(const struct tg_agent_directory *directory, c
 static struct tg_error *make_control(struct tg_agent_directory *directory,
                                      const struct tg_agent_directory_options *options)
 {
-    _Alignas(8) unsigned char page[TG_AGENT_CONTROL_BYTES] = {0};
+    _Alignas(8) unsigned char page[TG_AGENT_GATES_OFFSET] = {0};
     const struct tg_agent_control control = {
         .magic = TG_AGENT_CONTROL_MAGIC,
         .protocol = TG_AGENT_PROTOCOL,
@@ -360,6 +360,10 @@ static struct tg_error *make_control(struct tg_agent_directory *directory,
     struct tg_error *error = write_file(directory, "control.new", page, sizeof page, &directory->control_fd);
     if (error != NULL)
         return error;
+    /* all of it is really there: a full file system would kill programs by SIGBUS */
+    int problem = posix_fallocate(directory->control_fd, 0, TG_AGENT_CONTROL_BYTES);
+    if (problem != 0)
+        return tg_error_create_errno(problem, "cannot create %s/control", directory->path);
     if (flock(directory->control_fd, LOCK_EX | LOCK_NB) != 0 ||
         renameat(directory->fd, "control.new", directory->fd, "control") != 0)
         return tg_error_create_errno(errno, "cannot create %s/control", directory->path);
@@ -550,4 +554,23 @@ void tg_agent_directory_call(const struct tg_agent_directory *directory)
     if (pwrite(directory->control_fd, &attention, sizeof attention,
                offsetof(struct tg_agent_control, attention)) == (ssize_t)sizeof attention)
         syscall(SYS_futex, attention_of(directory), FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+bool tg_agent_directory_read(const struct tg_agent_directory *directory, uint64_t offset, void *bytes,
+                             size_t size)
+{
+    errno = ENODATA; /* of a file that was cut short */
+    return pread(directory->control_fd, bytes, size, (off_t)offset) == (ssize_t)size;
+}
+
+bool tg_agent_directory_write(const struct tg_agent_directory *directory, uint64_t offset, const void *bytes,
+                              size_t size)
+{
+    errno = ENOSPC;
+    return pwrite(directory->control_fd, bytes, size, (off_t)offset) == (ssize_t)size;
+}
+
+void tg_agent_directory_wake(const struct tg_agent_directory *directory, uint64_t offset)
+{
+    syscall(SYS_futex, (char *)directory->control + offset, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }

@@ -5,6 +5,8 @@
 #include "format/base/error.h"
 #include "recorder/agent/contract.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -45,6 +47,14 @@ int tg_agent_directory_fd(const struct tg_agent_directory *directory);
 
 /* A copy of the control page as it is now: everything that agents could write to may be nonsense. */
 struct tg_agent_control tg_agent_directory_control(const struct tg_agent_directory *directory);
+
+/* Parts of the control file; false with errno. */
+bool tg_agent_directory_read(const struct tg_agent_directory *directory, uint64_t offset, void *bytes,
+                             size_t size);
+bool tg_agent_directory_write(const struct tg_agent_directory *directory, uint64_t offset, const void *bytes,
+                              size_t size);
+/* Wakes everybody who sleeps on the word at OFFSET (FUTEX_WAKE). */
+void tg_agent_directory_wake(const struct tg_agent_directory *directory, uint64_t offset);
 
 #define TG_AGENT_DIRECTORY_NO_LIMIT UINT64_MAX
 

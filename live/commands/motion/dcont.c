@@ -3,6 +3,8 @@
 #include "live/commands/info/place.h"
 #include "live/commands/motion/catches.h"
 #include "live/commands/motion/commands.h"
+#include "live/commands/motion/gate_run.h"
+#include "live/commands/motion/live_zones.h"
 #include "live/commands/motion/motion.h"
 #include "live/console/options.h"
 
@@ -70,6 +72,61 @@ static struct tg_error *continue_trace(struct tg_console *console, FILE *out)
     return tg_console_print_place(console, out);
 }
 
+/* ---- in a live job */
+
+static const struct tg_openmp_place *find_sections(const struct tg_openmp_worker *worker)
+{
+    for (size_t i = worker->n_places; i-- > 0;)
+        if (worker->places[i].kind == TG_OPENMP_IN_ZONE && worker->places[i].what == TG_OMP_ZONE_SECTIONS)
+            return &worker->places[i];
+    return NULL;
+}
+
+/* To the next section of the zone that is stepped through: the current worker alone runs. */
+static struct tg_error *continue_to_section(struct tg_console *console, struct tg_section_steps *steps,
+                                            FILE *out)
+{
+    bool is_over = false;
+    struct tg_error *error = tg_gate_run_settle(console, out);
+    const struct tg_openmp_worker *worker = tg_focus_worker(&console->focus, console->source);
+    if (error != NULL)
+        return error;
+    if (worker == NULL || worker->process != steps->process || find_sections(worker) == NULL) {
+        steps->is_on = false;
+        return tg_error_create(
+            TG_ERROR_NOT_FOUND,
+            "the current worker is no longer inside the sections zone: stepping through it is over");
+    }
+    error = tg_live_zone_next_section(console, worker, &is_over, out);
+    if (error != NULL)
+        return error;
+    const struct tg_openmp_place *place = find_sections(worker);
+    if (is_over || place == NULL) {
+        steps->is_on = false;
+        fprintf(out, "end of the sections zone; %" PRIu64 " sections were begun\n", steps->begun);
+    } else {
+        steps->begun++;
+        fprintf(out, "section %" PRIu64 " begins\n", place->section);
+    }
+    tg_gate_run_tell_worker(console, worker, out);
+    return NULL;
+}
+
+static struct tg_error *continue_live(struct tg_console *console, const struct tg_run_limits *limits,
+                                      FILE *out)
+{
+    struct tg_catches *catches = tg_console_state(console, &tg_catches_kind);
+    if (catches->steps.is_on)
+        return continue_to_section(console, &catches->steps, out);
+    if (!catches->sections)
+        return tg_run_continue(console, limits, out);
+    struct tg_error *error = tg_live_zone_go(console, TG_TARGET_SECTIONS, "sections", out);
+    if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND)
+        return error;
+    tg_error_destroy(error); /* the threads stopped for other reasons, or have ended */
+    return NULL;
+}
+
 static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct tg_run_limits limits = {.seconds = -1};
@@ -77,7 +134,7 @@ static struct tg_error *run_dcont(struct tg_console *console, int argc, Tcl_Obj 
     if (error != NULL)
         return error;
     if (console->options.live != NULL)
-        return tg_run_continue(console, &limits, out);
+        return continue_live(console, &limits, out);
     return argc == 0 ? continue_trace(console, out)
                      : tg_error_create(TG_ERROR_UNSUPPORTED,
                                        "-any and -timeout are for live jobs; see tollgate live");

@@ -1,4 +1,6 @@
-/* Going to the zones of an OpenMP program that runs: `opm start` and `opm next` of a live job. */
+/* Going along the zones of an OpenMP program that runs: what the `opm` commands do in a live job. Where the process
+ * has an agent, workers come to gates in it (gate_run.h); where it has none, `opm start` and `opm next` stop at
+ * breakpoints on the runtime's functions, and the others are UNSUPPORTED. */
 #ifndef TG_LIVE_COMMANDS_MOTION_LIVE_ZONES_H
 #define TG_LIVE_COMMANDS_MOTION_LIVE_ZONES_H
 
@@ -10,5 +12,27 @@
  * where the runtime is not called for such zones. */
 struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target target, const char *name,
                                  FILE *out);
+
+/* To where WORKER enters its next zone; NULL: anybody in focus. */
+struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_openmp_worker *worker,
+                                   FILE *out);
+
+/* To where another worker enters the critical section at PLACE, which WORKER waits for or is inside of. */
+struct tg_error *tg_live_zone_next_critical(struct tg_console *console, const struct tg_openmp_worker *worker,
+                                            const struct tg_openmp_place *place, FILE *out);
+
+/* To where every worker of the team that goes through PLACE, which WORKER is inside of, is out of it and is stopped
+ * right behind: in the process of WORKER, and where more are in focus in those whose teams are at the same. NAME is
+ * the command. The current worker stays. */
+struct tg_error *tg_live_zone_leave(struct tg_console *console, const struct tg_openmp_worker *worker,
+                                    const struct tg_openmp_place *place, const char *name, FILE *out);
+
+/* To where all workers of each team in focus that is at a barrier are behind it. NOT_FOUND where none is. */
+struct tg_error *tg_live_zone_pass_barrier(struct tg_console *console, FILE *out);
+
+/* To the next section that WORKER begins, of the zone at PLACE that it is in, or behind the zone: *IS_OVER. No
+ * other thread runs. */
+struct tg_error *tg_live_zone_next_section(struct tg_console *console, const struct tg_openmp_worker *worker,
+                                           bool *is_over, FILE *out);
 
 #endif

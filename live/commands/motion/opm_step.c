@@ -1,6 +1,8 @@
 /* `opm step` and `opm step out`: into the next zone of the current worker, and until all are out of one. */
 #include "live/commands/info/place.h"
 #include "live/commands/motion/commands.h"
+#include "live/commands/motion/gate_run.h"
+#include "live/commands/motion/live_zones.h"
 #include "live/commands/motion/motion.h"
 #include "live/commands/motion/zone_exit.h"
 
@@ -68,11 +70,26 @@ static struct tg_error *step_out(struct tg_console *console)
     return tg_zone_exit_run(console, worker, &worker->places[worker->n_places - 1], "end of this zone", NULL);
 }
 
+static struct tg_error *step_live(struct tg_console *console, bool goes_out, FILE *out)
+{
+    struct tg_error *error = tg_gate_run_settle(console, out);
+    const struct tg_openmp_worker *worker = tg_focus_worker(&console->focus, console->source);
+    if (error != NULL || !goes_out)
+        return error != NULL ? error : tg_live_zone_step(console, worker, out);
+    if (worker == NULL)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no current worker; choose one with dfocus");
+    if (worker->n_places == 0)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "worker %" PRIu64 " is not inside a zone", worker->number);
+    return tg_live_zone_leave(console, worker, &worker->places[worker->n_places - 1], "opm step out", out);
+}
+
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     bool goes_out = argc == 1 && strcmp(Tcl_GetString(argv[0]), "out") == 0;
     if (argc > 1 || (argc == 1 && !goes_out))
         return tg_console_usage(&tg_console_opm_step);
+    if (console->options.live != NULL)
+        return step_live(console, goes_out, out);
     struct tg_error *error = goes_out ? step_out(console) : step_in(console);
     return error != NULL ? error : tg_console_print_place(console, out);
 }
@@ -87,8 +104,10 @@ const struct tg_console_command tg_console_opm_step = {
     .more =
         "out continues until the last thread of the team has left the zone that the current worker is in. A\n"
         "thread that passes without entering it (nowait, a condition) counts when it reaches the next\n"
-        "barrier or the end of the region.",
+        "barrier or the end of the region. In a live job those who are out wait right behind the zone for "
+        "the\n"
+        "others, and are stopped there.",
     .words = words,
-    .needs = TG_CONSOLE_NEEDS_TRACE,
+    .is_of_now = true,
     .run = run,
 };

@@ -4,6 +4,8 @@
 #include "live/commands/info/place.h"
 #include "live/commands/motion/catches.h"
 #include "live/commands/motion/commands.h"
+#include "live/commands/motion/gate_run.h"
+#include "live/commands/motion/live_zones.h"
 #include "live/commands/motion/motion.h"
 #include "live/commands/motion/zone_exit.h"
 
@@ -52,10 +54,20 @@ static struct tg_error *need_place(const struct tg_console *console,
                            what);
 }
 
+/* In a live job everybody is stopped first: what is true of a running one is not true any more. */
+static struct tg_error *settle(struct tg_console *console, FILE *out)
+{
+    return console->options.live == NULL ? NULL : tg_gate_run_settle(console, out);
+}
+
+/* COMMAND is that of the user, WHAT names the end. */
 static struct tg_error *leave_place(struct tg_console *console, const struct tg_openmp_worker *worker,
-                                    const struct tg_openmp_place *place, const char *what, FILE *out)
+                                    const struct tg_openmp_place *place, const char *command,
+                                    const char *what, FILE *out)
 {
     struct tg_zone_exit exit;
+    if (console->options.live != NULL)
+        return tg_live_zone_leave(console, worker, place, command, out);
     struct tg_error *error = tg_zone_exit_run(console, worker, place, what, &exit);
     if (error == NULL)
         error = tg_console_print_place(console, out);
@@ -73,12 +85,15 @@ static struct tg_error *run_all_out(struct tg_console *console, int argc, Tcl_Ob
     (void)argv;
     if (argc > 0)
         return tg_console_usage(&tg_console_opm_all_out);
-    struct tg_error *error = need_worker(console, &worker);
+    struct tg_error *error = settle(console, out);
+    if (error == NULL)
+        error = need_worker(console, &worker);
     if (error != NULL)
         return error;
     if (worker->n_places == 0)
         return tg_error_create(TG_ERROR_NOT_FOUND, "worker %" PRIu64 " is not inside a zone", worker->number);
-    return leave_place(console, worker, &worker->places[worker->n_places - 1], "end of this zone", out);
+    return leave_place(console, worker, &worker->places[worker->n_places - 1], "opm all_out",
+                       "end of this zone", out);
 }
 
 const struct tg_console_command tg_console_opm_all_out = {
@@ -86,9 +101,11 @@ const struct tg_console_command tg_console_opm_all_out = {
     .arguments = "",
     .summary = "goes to where all workers have left this zone, and shows how many have moved on",
     .example = "opm next critical; opm step; opm all_out",
-    .more = "Same moment as `opm step out`. In a recording no worker is held at the end of a zone, so those\n"
-            "that left it first may have moved on. The current worker does not change.",
-    .needs = TG_CONSOLE_NEEDS_TRACE,
+    .more =
+        "Same moment as `opm step out`. In a recording no worker is held at the end of a zone, so those\n"
+        "that left it first may have moved on. In a live job everybody waits right behind the zone, before\n"
+        "its implicit barrier, and is stopped there. The current worker does not change.",
+    .is_of_now = true,
     .run = run_all_out,
 };
 
@@ -137,11 +154,18 @@ static struct tg_error *run_sections(struct tg_console *console, int argc, Tcl_O
     bool finish = strcmp(what, "finish") == 0, steps = strcmp(what, "step-by-step") == 0;
     if (argc != 1 || (!finish && !steps))
         return tg_console_usage(&tg_console_opm_sections);
-    struct tg_error *error = need_place(console, is_sections, "sections zone", &worker, &place);
+    struct tg_error *error = settle(console, out);
+    if (error == NULL)
+        error = need_place(console, is_sections, "sections zone", &worker, &place);
     if (error != NULL)
         return error;
     if (finish)
-        return leave_place(console, worker, place, "end of this sections zone", out);
+        return leave_place(console, worker, place, "opm sections finish", "end of this sections zone", out);
+    if (console->options.live != NULL && place->seen == TG_OMP_OMPT)
+        return tg_error_create(
+            TG_ERROR_UNSUPPORTED,
+            "LLVM's runtime does not tell where a section begins; `opm sections finish` goes to "
+            "the end of the zone");
     struct tg_catches *catches = tg_console_state(console, &tg_catches_kind);
     catches->steps = start_steps(console, worker, place);
     fprintf(out, "`dcont` will stop at each section of this zone; %" PRIu64 " already begun\n",
@@ -162,7 +186,7 @@ const struct tg_console_command tg_console_opm_sections = {
         "step-by-step: `dcont` stops at each section of that zone, and at its end. Sections are seen with\n"
         "libgomp; LLVM's runtime reports only the zone.",
     .words = sections_words,
-    .needs = TG_CONSOLE_NEEDS_TRACE,
+    .is_of_now = true,
     .run = run_sections,
 };
 
@@ -188,9 +212,13 @@ static struct tg_error *run_critical(struct tg_console *console, int argc, Tcl_O
     const struct tg_openmp_place *place;
     if (argc != 1 || strcmp(Tcl_GetString(argv[0]), "next") != 0)
         return tg_console_usage(&tg_console_opm_critical);
-    struct tg_error *error = need_place(console, is_critical, "critical section", &worker, &place);
+    struct tg_error *error = settle(console, out);
+    if (error == NULL)
+        error = need_place(console, is_critical, "critical section", &worker, &place);
     if (error != NULL)
         return error;
+    if (console->options.live != NULL)
+        return tg_live_zone_next_critical(console, worker, place, out);
     struct next_entry entry = {.process = worker->process, .mutex = place->what, .lock = place->id};
     error = tg_motion_until(console, is_entry, &entry, "worker that enters this critical section");
     if (error != NULL)
@@ -209,7 +237,7 @@ const struct tg_console_command tg_console_opm_critical = {
     .more = "The current worker must be waiting for the critical section or be inside it. The worker that\n"
             "enters becomes the current one.",
     .words = critical_words,
-    .needs = TG_CONSOLE_NEEDS_TRACE,
+    .is_of_now = true,
     .run = run_critical,
 };
 
@@ -267,12 +295,17 @@ static struct tg_error *run_barrier(struct tg_console *console, int argc, Tcl_Ob
     struct at_barrier at = {.console = console};
     if (argc != 1 || strcmp(Tcl_GetString(argv[0]), "pass") != 0)
         return tg_console_usage(&tg_console_opm_barrier);
+    if (console->options.live != NULL) {
+        struct tg_error *error = settle(console, out);
+        return error != NULL ? error : tg_live_zone_pass_barrier(console, out);
+    }
     struct tg_error *error = find_barrier(&at);
     if (error != NULL)
         return error;
     const struct tg_openmp_place place = {
         .kind = TG_OPENMP_IN_SYNC, .what = at.barrier.sync, .team = at.team->id, .id = at.barrier.instance};
-    return leave_place(console, at.worker, &place, "moment at which all have passed this barrier", out);
+    return leave_place(console, at.worker, &place, "opm barrier pass",
+                       "moment at which all have passed this barrier", out);
 }
 
 static const char *const barrier_words[] = {"pass", NULL};
@@ -284,8 +317,9 @@ const struct tg_console_command tg_console_opm_barrier = {
     .example = "opm next barrier; opm barrier pass",
     .more =
         "The barrier of the current worker's team, or of a team in focus that is at one. The answer says\n"
-        "how many workers have moved on; the current worker does not change.",
+        "how many workers have moved on; the current worker does not change. In a live job it is that of\n"
+        "every team in focus that is at one, and all workers are stopped right behind it.",
     .words = barrier_words,
-    .needs = TG_CONSOLE_NEEDS_TRACE,
+    .is_of_now = true,
     .run = run_barrier,
 };

@@ -3,6 +3,8 @@
 #ifndef TG_RECORDER_AGENT_AUDIT_RAW_SYSTEM_H
 #define TG_RECORDER_AGENT_AUDIT_RAW_SYSTEM_H
 
+#include "recorder/agent/raw_call.h"
+
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <stddef.h>
@@ -14,19 +16,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
-
-static inline long tg_raw_call(long number, long a, long b, long c, long d, long e, long f)
-{
-    long result;
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
-}
 
 static inline int tg_raw_open_at(int directory, const char *path, int flags, unsigned mode)
 {

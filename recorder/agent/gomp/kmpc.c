@@ -25,6 +25,7 @@ void __kmpc_end_critical(const void *location, int thread, void *critical)
     if (IS_WATCHED(__kmpc_end_critical))
         tg_ompt_release(TG_OMP_MUTEX_CRITICAL, NULL, TG_GOMP_CALLER());
     gomp->__kmpc_end_critical(location, thread, critical);
+    tg_gate_wait();
 }
 
 void __kmpc_end_ordered(const void *location, int thread)
@@ -33,6 +34,7 @@ void __kmpc_end_ordered(const void *location, int thread)
     if (IS_WATCHED(__kmpc_end_ordered))
         tg_ompt_release(TG_OMP_MUTEX_ORDERED, NULL, TG_GOMP_CALLER());
     gomp->__kmpc_end_ordered(location, thread);
+    tg_gate_wait();
 }
 
 void __kmpc_unset_lock(const void *location, int thread, void **lock)
@@ -41,6 +43,7 @@ void __kmpc_unset_lock(const void *location, int thread, void **lock)
     if (IS_WATCHED(__kmpc_unset_lock))
         tg_ompt_release(TG_OMP_MUTEX_LOCK, lock, TG_GOMP_CALLER());
     gomp->__kmpc_unset_lock(location, thread, lock);
+    tg_gate_wait();
 }
 
 void __kmpc_unset_nest_lock(const void *location, int thread, void **lock)
@@ -49,6 +52,7 @@ void __kmpc_unset_nest_lock(const void *location, int thread, void **lock)
     if (IS_WATCHED(__kmpc_unset_nest_lock))
         tg_ompt_release(TG_OMP_MUTEX_NEST_LOCK, lock, TG_GOMP_CALLER());
     gomp->__kmpc_unset_nest_lock(location, thread, lock);
+    tg_gate_wait();
 }
 
 /* ---- iterations that wait for each other. The compiler counts all of them from 0. */
@@ -181,5 +185,6 @@ void __kmpc_doacross_wait(const void *location, int thread, const long long *sin
         if (IS_WATCHED(name))                                                                                \
             tg_ompt_release(TG_OMP_MUTEX_##mutex, lock, TG_GOMP_CALLER());                                   \
         gomp->name(lock);                                                                                    \
+        tg_gate_wait();                                                                                      \
     }
 TG_GOMP_LOCK_UNSETS(UNSET)

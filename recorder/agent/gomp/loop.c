@@ -316,4 +316,5 @@ void GOMP_ordered_end(void)
     else if (tg_ompt_is_release(TG_GOMP_CALLER(), (const void *)(uintptr_t)gomp->GOMP_ordered_end))
         tg_ompt_release(TG_OMP_MUTEX_ORDERED, NULL, TG_GOMP_CALLER());
     gomp->GOMP_ordered_end();
+    tg_gate_wait();
 }

@@ -72,6 +72,7 @@ static inline void leave(uintptr_t key)
             tg_ompt_release(TG_OMP_MUTEX_##mutex, (lock), TG_GOMP_CALLER());                                 \
         }                                                                                                    \
         gomp->name arguments;                                                                                \
+        tg_gate_wait();                                                                                      \
     }
 
 ENTER(GOMP_critical_start, CRITICAL, NULL, (void), ())

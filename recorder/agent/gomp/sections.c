@@ -127,11 +127,12 @@ void GOMP_single_copy_end(void *data)
     const void *code = tg_gomp_code(TG_GOMP_CALLER());
     tg_agent_moment moment = 0;
     if (tg_openmp_frame.single == TG_GOMP_SINGLE_EXECUTES)
-        moment = tg_openmp_zone_end(0, code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE);
+        moment = tg_openmp_zone_end_early(0, code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE);
     tg_openmp_frame.single = TG_GOMP_SINGLE_PASSED;
     tg_openmp_sync_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_SYNC_COPYPRIVATE);
     gomp->GOMP_single_copy_end(data);
     tg_openmp_sync_end(code, TG_OMP_WRAPPED, TG_OMP_SYNC_COPYPRIVATE, 0, false);
+    tg_gate_wait();
 }
 
 /* ---- scope: without reductions over tasks it calls nothing but a barrier */

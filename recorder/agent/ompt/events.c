@@ -464,6 +464,7 @@ static void note_entered(int kind, uint64_t id, const void *code)
     struct tg_ompt_held *held = thread->held;
     if (kind == TG_OMPT_MUTEX_ATOMIC) {
         tg_ompt_leave_mutex(TG_OMP_MUTEX_ATOMIC, id, code); /* some instructions, and no call */
+        tg_gate_wait();
     } else if (held != NULL && kind == TG_OMPT_MUTEX_CRITICAL) {
         if (held->n_criticals < TG_OMPT_CRITICALS)
             held->criticals[held->n_criticals] = id;
@@ -496,6 +497,7 @@ static void on_mutex_released(int kind, uint64_t wait_id, const void *code)
 {
     tg_ompt_leave_mutex(mutex_of(kind), wait_id, code_in_program(code));
     TG_OMPT_HAND_ON(MUTEX_RELEASED, (kind, wait_id, code));
+    tg_gate_wait();
 }
 
 static void on_nest_lock(int endpoint, uint64_t wait_id, const void *code)
@@ -509,6 +511,7 @@ static void on_nest_lock(int endpoint, uint64_t wait_id, const void *code)
         tg_openmp_mutex_enter(0, code_in_program(code), TG_OMP_OMPT, TG_OMP_MUTEX_NEST_LOCK,
                               lock_of(wait_id));
     TG_OMPT_HAND_ON(NEST_LOCK, (endpoint, wait_id, code));
+    tg_gate_wait();
 }
 
 /* ---- tasks */

@@ -1,0 +1,385 @@
+#include "live/commands/motion/gate_run.h"
+
+#include "analyzer/verdict/words.h"
+#include "format/base/array.h"
+#include "live/commands/focus/focus_call.h"
+#include "live/commands/info/place.h"
+#include "live/control/traced_job.h"
+#include "live/source/moment.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double stop_s = 30,
+                    look_s = 0.25; /* for all to stop; between looks whether somebody cannot come */
+
+void tg_gate_run_deinit(struct tg_gate_run *run)
+{
+    free(run->gates);
+    free(run->workers);
+    free(run->numbers);
+    *run = (struct tg_gate_run){0};
+}
+
+struct tg_error *tg_gate_run_add_gate(struct tg_gate_run *run, const struct tg_worker_gate *gate)
+{
+    return TG_ARRAY_APPEND(run->gates, run->n_gates, run->max_gates, *gate);
+}
+
+struct tg_error *tg_gate_run_add_worker(struct tg_gate_run *run, const struct tg_gate_worker *worker)
+{
+    return TG_ARRAY_APPEND(run->workers, run->n_workers, run->max_workers, *worker);
+}
+
+int32_t tg_gate_run_pid(const struct tg_console *console, size_t process)
+{
+    const struct tg_process_entry *entry = tg_process_model_at(console->source->moment->processes, process);
+    return entry == NULL ? 0 : entry->pid;
+}
+
+/* ---- stopping everybody */
+
+struct standing {
+    bool done; /* first: see tg_focus_call_await */
+};
+
+static struct tg_error *look_standing(const struct tg_request *request)
+{
+    struct standing *standing = request->context;
+    standing->done = true;
+    for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(request->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++)
+            if (tg_job_set_has(request->set, process, i) &&
+                !tg_job_state_is_stopped(tg_job_view_thread(request->view, process, i)->state))
+                standing->done = false;
+    }
+    return NULL;
+}
+
+struct tg_error *tg_gate_run_settle(struct tg_console *console, FILE *out)
+{
+    struct standing standing = {0};
+    struct tg_error *error = tg_focus_call_halt(console);
+    if (error == NULL)
+        error =
+            tg_focus_call_await(console, &tg_focus_call_defaults, look_standing, &standing.done, stop_s, out);
+    if (error == NULL)
+        tg_console_catch_up(console);
+    return error;
+}
+
+void tg_gate_run_tell_worker(const struct tg_console *console, const struct tg_openmp_worker *worker,
+                             FILE *out)
+{
+    const struct tg_verdict_input input = tg_console_words(console);
+    fprintf(out, "worker %" PRIu64 ": ", worker->number);
+    tg_words_worker_state(out, &input, worker);
+    fputc('\n', out);
+}
+
+/* ---- agents */
+
+struct asking {
+    size_t n_processes, n_agents;
+};
+
+static struct tg_error *count_agents(const struct tg_request *request)
+{
+    struct asking *asking = request->context;
+    for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(request->view, p);
+        if (!process->info.exists || !tg_job_set_has_any(request->set, process))
+            continue;
+        asking->n_processes++;
+        asking->n_agents += tg_worker_gates_has_agent(request->engine, (int32_t)process->info.tag);
+    }
+    return NULL;
+}
+
+struct tg_error *tg_gate_run_has_agents(struct tg_console *console, bool *has_agents)
+{
+    struct asking asking = {0};
+    struct tg_error *error = tg_focus_call_run(console, &tg_focus_call_defaults, count_agents, &asking, NULL);
+    *has_agents = asking.n_processes > 0 && asking.n_agents == asking.n_processes;
+    return error;
+}
+
+/* ---- gates */
+
+struct going {
+    bool done; /* first: see tg_focus_call_await */
+    struct tg_gate_run *run;
+    const char *name;
+};
+
+static void close_all(struct tg_gate_run *run, struct tg_engine_adapter *engine)
+{
+    for (size_t i = 0; run->numbers != NULL && i < run->n_gates; i++) {
+        if (run->numbers[i] != 0)
+            tg_worker_gates_close(engine, run->numbers[i]);
+        run->numbers[i] = 0;
+    }
+}
+
+static struct tg_error *close_gates(const struct tg_request *request)
+{
+    close_all(request->context, request->engine);
+    return NULL;
+}
+
+static bool is_of_run(const struct tg_gate_run *run, uint32_t number)
+{
+    for (size_t i = 0; i < run->n_gates; i++)
+        if (number != 0 && run->numbers[i] == number)
+            return true;
+    return false;
+}
+
+static size_t find_worker(const struct tg_gate_run *run, uint64_t pid, uint64_t tid)
+{
+    for (size_t i = 0; i < run->n_workers; i++)
+        if ((uint64_t)run->workers[i].pid == pid && (uint64_t)run->workers[i].tid == tid)
+            return i;
+    return SIZE_MAX;
+}
+
+/* Those in focus, but for workers that are where they are to be, and for all others of a run of the workers alone. */
+static struct tg_error *resume(const struct tg_request *request, const struct tg_gate_run *run)
+{
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    struct tg_error *error = tg_job_set_init(&set, request->view);
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(request->view, p);
+        for (size_t i = 0; i == 0 || i < process->n_threads; i++) {
+            uint64_t tid =
+                i < process->n_threads ? tg_job_view_thread(request->view, process, i)->tag : UINT64_MAX;
+            size_t worker = find_worker(run, process->info.tag, tid);
+            bool runs = worker == SIZE_MAX ? !run->alone : !run->workers[worker].is_out;
+            if (runs && tg_job_set_has(request->set, process, i))
+                tg_job_set_add(&set, process, i);
+        }
+    }
+    return error != NULL ? error : tg_controller_go(request->controller, request->view, &set, NULL);
+}
+
+/* Who is to come must be able to. */
+static struct tg_error *check_workers(const struct tg_request *request, const struct tg_gate_run *run)
+{
+    for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(request->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+            const struct tg_job_thread *thread = tg_job_view_thread(request->view, process, i);
+            size_t worker = find_worker(run, process->info.tag, thread->tag);
+            if (worker != SIZE_MAX && !run->workers[worker].is_out && (thread->held || process->info.held))
+                return tg_error_create(TG_ERROR_USAGE,
+                                       "thread %" PRIu32 ".%" PRIu32
+                                       " is held and cannot come; `dunhold` releases it",
+                                       process->info.dpid, thread->dtid);
+        }
+    }
+    return NULL;
+}
+
+static struct tg_error *open_and_go(const struct tg_request *request)
+{
+    struct going *going = request->context;
+    struct tg_gate_run *run = going->run;
+    struct tg_error *error = check_workers(request, run);
+    run->numbers = error == NULL ? calloc(run->n_gates + 1, sizeof *run->numbers) : NULL;
+    if (error == NULL && run->numbers == NULL)
+        error = tg_error_no_memory();
+    for (size_t i = 0; error == NULL && i < run->n_gates; i++)
+        error = tg_worker_gates_open(request->engine, &run->gates[i], &run->numbers[i]);
+    if (error == NULL)
+        error = resume(request, run);
+    if (error != NULL)
+        close_all(run, request->engine);
+    return error;
+}
+
+/* ---- waiting */
+
+/* Whether all that are to come have, or one where nobody is named. Who is stopped comes no more. */
+static struct tg_error *look(const struct tg_request *request)
+{
+    struct going *going = request->context;
+    struct tg_gate_run *run = going->run;
+    size_t n_running = 0, n_here = 0, n_lost = 0;
+    for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(request->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+            const struct tg_job_thread *thread = tg_job_view_thread(request->view, process, i);
+            bool runs = !tg_job_state_is_stopped(thread->state);
+            size_t worker = find_worker(run, process->info.tag, thread->tag);
+            n_running += runs && tg_job_set_has(request->set, process, i);
+            n_lost += !runs && worker != SIZE_MAX && !run->workers[worker].is_out;
+        }
+    }
+    for (size_t i = 0; i < run->n_gates; i++)
+        n_here += tg_worker_gates_count(request->engine, run->numbers[i]);
+    size_t n_to_come = run->n_unknown;
+    for (size_t i = 0; i < run->n_workers; i++)
+        n_to_come += !run->workers[i].is_out;
+    going->done = n_running == 0 || n_lost > 0 || (n_here > 0 && n_here >= n_to_come);
+    return NULL;
+}
+
+static bool waits_for_others(const struct tg_openmp_worker *worker)
+{
+    if (!worker->alive || worker->n_places == 0)
+        return false;
+    enum tg_openmp_place_kind kind = worker->places[worker->n_places - 1].kind;
+    return kind == TG_OPENMP_IN_MUTEX_WAIT || kind == TG_OPENMP_IN_SYNC;
+}
+
+static struct tg_error *note_who_waits(const struct tg_request *request)
+{
+    struct tg_gate_run *run = request->context;
+    for (size_t i = 0; i < run->n_workers; i++)
+        run->workers[i].waits =
+            is_of_run(run, tg_worker_gates_waits(request->engine, run->workers[i].pid, run->workers[i].tid));
+    return NULL;
+}
+
+/* Whether nobody who has not come can: they all wait for others, and have since the last look. */
+static struct tg_error *look_for_stuck(struct tg_console *console, struct tg_gate_run *run, bool *stuck)
+{
+    struct tg_error *error = tg_focus_call_run_all(console, note_who_waits, run, NULL);
+    *stuck = error == NULL && run->n_workers > 0;
+    for (size_t i = 0; error == NULL && i < run->n_workers; i++) {
+        struct tg_gate_worker *worker = &run->workers[i];
+        const struct tg_openmp_worker *known =
+            tg_openmp_model_worker_at(console->source->moment->openmp, worker->index);
+        if (worker->is_out || worker->waits)
+            continue;
+        worker->cannot = !known->alive ||
+                         (waits_for_others(known) && worker->is_stuck && worker->before_ns == known->last_ns);
+        worker->is_stuck = true;
+        worker->before_ns = known->last_ns;
+        *stuck = *stuck && worker->cannot;
+    }
+    return error;
+}
+
+static struct tg_error *await(struct tg_console *console, struct going *going, FILE *out)
+{
+    struct tg_error *error;
+    for (bool stuck = false;;) {
+        error = tg_focus_call_await(console, &tg_focus_call_defaults, look, &going->done,
+                                    going->run->n_workers == 0 ? -1 : look_s, out);
+        if (error == NULL || tg_error_code(error) != TG_ERROR_TARGET || going->run->n_workers == 0)
+            return error;
+        int status;
+        if (tg_traced_job_has_ended(console->options.live, &status))
+            return error;
+        tg_error_destroy(error);
+        error = look_for_stuck(console, going->run, &stuck);
+        if (error != NULL || stuck)
+            return error;
+    }
+}
+
+/* ---- what has become of it */
+
+static bool has_come(const struct tg_request *request, const struct tg_gate_run *run, uint64_t pid,
+                     uint64_t tid)
+{
+    return is_of_run(run, tg_worker_gates_waits(request->engine, (int32_t)pid, (int32_t)tid));
+}
+
+struct arrivals {
+    const struct tg_console *console;
+    struct tg_gate_run *run;
+    size_t n_passed; /* who were not meant, and go on */
+};
+
+/* Of those who have come to a run without workers the first that is meant. Models say what threads are at. */
+static struct tg_error *choose_first(const struct tg_request *request)
+{
+    struct arrivals *arrivals = request->context;
+    struct tg_gate_run *run = arrivals->run;
+    const struct tg_openmp_model *model = arrivals->console->source->moment->openmp;
+    for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(request->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+            uint64_t tid = tg_job_view_thread(request->view, process, i)->tag;
+            const struct tg_openmp_worker *worker =
+                has_come(request, run, process->info.tag, tid)
+                    ? tg_openmp_model_worker(model, process->info.dpid - 1, (int32_t)tid)
+                    : NULL;
+            if (worker == NULL)
+                continue;
+            bool is_meant = run->is_meant == NULL || run->is_meant(run->context, worker);
+            if (is_meant && (run->first == NULL || worker->last_ns < run->first->last_ns))
+                run->first = worker;
+            if (!is_meant) {
+                tg_worker_gates_pass(request->engine, (int32_t)process->info.tag, (int32_t)tid);
+                arrivals->n_passed++;
+            }
+        }
+    }
+    return NULL;
+}
+
+static struct tg_error *note_end(const struct tg_request *request)
+{
+    const struct going *going = request->context;
+    tg_engine_adapter_record(
+        request->engine,
+        &(struct tg_event){.kind = TG_EVENT_CONTROL_COMMAND, .control_command = {.command = going->name}});
+    return NULL;
+}
+
+static struct tg_error *go_on(const struct tg_request *request)
+{
+    struct going *going = request->context;
+    return resume(request, going->run);
+}
+
+/* All are stopped; what of the run is true now. AGAIN: only such have come as were not meant. */
+static struct tg_error *take_result(struct tg_console *console, struct going *going, bool *again)
+{
+    struct tg_gate_run *run = going->run;
+    struct arrivals arrivals = {.console = console, .run = run};
+    struct tg_error *error = tg_focus_call_run_all(console, note_end, going, NULL);
+    if (error == NULL)
+        tg_console_catch_up(console);
+    if (error == NULL && run->n_workers == 0) {
+        error = tg_focus_call_run_all(console, choose_first, &arrivals, NULL);
+        run->is_there = run->first != NULL;
+        *again = run->first == NULL && arrivals.n_passed > 0;
+        return error;
+    }
+    if (error == NULL)
+        error = tg_focus_call_run_all(console, note_who_waits, run, NULL);
+    run->is_there = error == NULL;
+    for (size_t i = 0; i < run->n_workers; i++)
+        run->is_there &= run->workers[i].is_out || run->workers[i].waits || run->workers[i].cannot;
+    return error;
+}
+
+struct tg_error *tg_gate_run_go(struct tg_console *console, struct tg_gate_run *run, const char *name,
+                                FILE *out)
+{
+    struct going going = {.run = run, .name = name};
+    struct tg_error *error = tg_focus_call_run(console, &tg_focus_call_defaults, open_and_go, &going, out);
+    if (error != NULL)
+        return error;
+    for (bool again = true; error == NULL && again;) {
+        again = false;
+        error = await(console, &going, out);
+        if (error == NULL)
+            error = tg_gate_run_settle(console, out);
+        if (error == NULL)
+            error = take_result(console, &going, &again);
+        if (error == NULL && again)
+            error = tg_focus_call_run(console, &tg_focus_call_defaults, go_on, &going, out);
+    }
+    struct tg_error *closing = tg_focus_call_run_all(console, close_gates, run, out);
+    if (error == NULL)
+        return closing;
+    tg_error_destroy(closing);
+    return error;
+}

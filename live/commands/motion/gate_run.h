@@ -1,0 +1,67 @@
+/* Letting a job's OpenMP workers run to gates: those who come there wait behind what they were to do, and once
+ * that is so the threads in focus are stopped. What is common to the `opm` commands of a live job. */
+#ifndef TG_LIVE_COMMANDS_MOTION_GATE_RUN_H
+#define TG_LIVE_COMMANDS_MOTION_GATE_RUN_H
+
+#include "live/console/command.h"
+#include "live/control/worker_gates.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A worker that a run is about. */
+struct tg_gate_worker {
+    size_t index; /* in the OpenMP model */
+    int32_t pid, tid;
+    bool is_out;   /* was there before: does not run */
+    bool waits;    /* afterwards: at a gate */
+    bool cannot;   /* afterwards: waits for somebody who has got there, or for ever */
+    bool is_stuck; /* the run's own: had done nothing at the last look */
+    uint64_t before_ns;
+};
+
+struct tg_gate_run {
+    struct tg_worker_gate *gates;
+    size_t n_gates, max_gates;
+    struct tg_gate_worker *workers; /* who is to come; none: whoever comes first ends the run */
+    size_t n_workers, max_workers;
+    size_t n_unknown; /* who is to come, too, and has not begun with its team yet */
+    bool alone;       /* only the workers run, nobody else in focus */
+    /* of a run without workers: whether who has come is meant, NULL: everybody is */
+    bool (*is_meant)(void *context, const struct tg_openmp_worker *worker);
+    void *context;
+
+    /* afterwards */
+    bool is_there;                        /* all are at a gate, out, or cannot come; or the first has come */
+    const struct tg_openmp_worker *first; /* of a run without workers: who has come; NULL nobody */
+    uint32_t *numbers;                    /* the run's own */
+};
+
+/* All zero is an empty one. */
+void tg_gate_run_deinit(struct tg_gate_run *run);
+
+/* Only error: NO_MEMORY. */
+struct tg_error *tg_gate_run_add_gate(struct tg_gate_run *run, const struct tg_worker_gate *gate);
+struct tg_error *tg_gate_run_add_worker(struct tg_gate_run *run, const struct tg_gate_worker *worker);
+
+/* The pid of the process with index PROCESS; 0 where it has none. */
+int32_t tg_gate_run_pid(const struct tg_console *console, size_t process);
+
+/* Stops the threads in focus, and takes what has happened up to then. */
+struct tg_error *tg_gate_run_settle(struct tg_console *console, FILE *out);
+
+/* "worker 3: in the loop ...": where WORKER is. */
+void tg_gate_run_tell_worker(const struct tg_console *console, const struct tg_openmp_worker *worker,
+                             FILE *out);
+
+/* Whether all processes in focus have an agent. */
+struct tg_error *tg_gate_run_has_agents(struct tg_console *console, bool *has_agents);
+
+/* Resumes the threads in focus until all workers of RUN have come to their gates, or the first one; then all
+ * are stopped, and the gates are away. NAME is recorded. Ends early where threads stop for other reasons, or have
+ * ended. UNSUPPORTED where there is no agent; held workers that would have to come are an error. */
+struct tg_error *tg_gate_run_go(struct tg_console *console, struct tg_gate_run *run, const char *name,
+                                FILE *out);
+
+#endif
