@@ -67,7 +67,7 @@ struct tg_error *tg_gate_run_settle(struct tg_console *console, FILE *out)
             tg_focus_call_await(console, &tg_focus_call_defaults, look_standing, &standing.done, stop_s, out);
     if (error == NULL)
         tg_console_catch_up(console);
-    return error;
+    return error != NULL ? error : tg_focus_refresh(&console->focus, console->source);
 }
 
 void tg_gate_run_tell_worker(const struct tg_console *console, const struct tg_openmp_worker *worker,
@@ -164,6 +164,14 @@ static struct tg_error *resume(const struct tg_request *request, const struct tg
     return error != NULL ? error : tg_controller_go(request->controller, request->view, &set, NULL);
 }
 
+static bool has_gate(const struct tg_gate_run *run, const struct tg_job_process *process)
+{
+    for (size_t i = 0; i < run->n_gates; i++)
+        if ((uint64_t)run->gates[i].pid == process->info.tag)
+            return true;
+    return false;
+}
+
 /* Who is to come must be able to. */
 static struct tg_error *check_workers(const struct tg_request *request, const struct tg_gate_run *run)
 {
@@ -172,7 +180,10 @@ static struct tg_error *check_workers(const struct tg_request *request, const st
         for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
             const struct tg_job_thread *thread = tg_job_view_thread(request->view, process, i);
             size_t worker = find_worker(run, process->info.tag, thread->tag);
-            if (worker != SIZE_MAX && !run->workers[worker].is_out && (thread->held || process->info.held))
+            bool is_to_come = worker == SIZE_MAX
+                                  ? run->n_unknown > 0 && !thread->is_manager && has_gate(run, process)
+                                  : !run->workers[worker].is_out;
+            if (is_to_come && (thread->held || process->info.held))
                 return tg_error_create(TG_ERROR_USAGE,
                                        "thread %" PRIu32 ".%" PRIu32
                                        " is held and cannot come; `dunhold` releases it",
@@ -237,6 +248,9 @@ static bool waits_for_others(const struct tg_openmp_worker *worker)
 static struct tg_error *note_who_waits(const struct tg_request *request)
 {
     struct tg_gate_run *run = request->context;
+    run->n_here = 0;
+    for (size_t i = 0; i < run->n_gates; i++)
+        run->n_here += tg_worker_gates_count(request->engine, run->numbers[i]);
     for (size_t i = 0; i < run->n_workers; i++)
         run->workers[i].waits =
             is_of_run(run, tg_worker_gates_waits(request->engine, run->workers[i].pid, run->workers[i].tid));

@@ -59,7 +59,11 @@ static struct tg_error *look_at(struct tg_console *console, struct tg_thread_id 
     char text[48];
     struct tg_focus focus;
     size_t position;
-    snprintf(text, sizeof text, "d%" PRIu32 ".%" PRIu32, unit.dpid, unit.dtid);
+    /* further commands stay with all ranks, if they have been about them */
+    const struct tg_ptset_arena *arena =
+        console->focus.set == NULL ? NULL : tg_ptset_arena(console->focus.set, 0);
+    bool is_group = console->focus.is_of_ranks || (arena != NULL && arena->width == TG_WIDTH_GROUP);
+    snprintf(text, sizeof text, "%c%" PRIu32 ".%" PRIu32, is_group ? 'g' : 'd', unit.dpid, unit.dtid);
     struct tg_error *error = tg_focus_parse(&console->focus, console->source, text, &focus, &position);
     if (error != NULL)
         return error;
@@ -555,11 +559,11 @@ static struct tg_error *add_place(struct tg_console *console, const struct tg_op
 static void tell_result(const struct tg_console *console, const struct tg_gate_run *run, FILE *out)
 {
     const struct tg_openmp_model *model = console->source->moment->openmp;
-    size_t n_there = 0;
+    size_t n_there = run->n_here, n_all = run->n_workers + run->n_unknown;
     for (size_t i = 0; i < run->n_workers; i++)
-        n_there += run->workers[i].is_out || run->workers[i].waits;
-    fprintf(out, "%zu of %zu worker%s %s out and stopped behind it\n", n_there, run->n_workers,
-            run->n_workers == 1 ? "" : "s", run->n_workers == 1 ? "is" : "are");
+        n_there += run->workers[i].is_out;
+    fprintf(out, "%zu of %zu worker%s %s out and stopped behind it\n", n_there, n_all, n_all == 1 ? "" : "s",
+            n_all == 1 ? "is" : "are");
     for (size_t i = 0; i < run->n_workers; i++) {
         const struct tg_gate_worker *worker = &run->workers[i];
         const struct tg_openmp_worker *known = tg_openmp_model_worker_at(model, worker->index);
@@ -618,7 +622,7 @@ struct tg_error *tg_live_zone_leave(struct tg_console *console, const struct tg_
     struct tg_gate_run run = {0};
     const struct tg_openmp_place kept = *place; /* WORKER's places change as events are taken */
     struct tg_error *error = add_place(console, worker, &kept, &run);
-    if (error == NULL && !console->focus.has_thread)
+    if (error == NULL)
         error = add_others(console, worker, &kept, &run);
     if (error == NULL)
         error = run_out(console, &run, name, out);
@@ -631,7 +635,10 @@ struct tg_error *tg_live_zone_leave(struct tg_console *console, const struct tg_
 struct passing {
     struct tg_console *console;
     struct tg_gate_run *run;
-    const struct tg_openmp_worker *worker; /* whose team alone is meant; NULL all teams in focus */
+    const struct tg_openmp_worker *worker; /* of its process its teams alone are meant; NULL: all */
+    /* a barrier that somebody is at: other processes' teams on the same level are to come as far */
+    bool is_found;
+    uint64_t level, instance;
 };
 
 static bool is_member(const struct tg_openmp_team *team, const struct tg_openmp_worker *worker)
@@ -642,16 +649,37 @@ static bool is_member(const struct tg_openmp_team *team, const struct tg_openmp_
     return false;
 }
 
-static struct tg_error *visit_team(void *context, const struct tg_openmp_team *team)
+static bool is_meant(const struct passing *passing, const struct tg_openmp_team *team)
+{
+    bool is_ours = passing->worker == NULL || passing->worker->process != team->process ||
+                   is_member(team, passing->worker);
+    return team->n_members > 0 && is_ours && tg_focus_has(&passing->console->focus, team->process);
+}
+
+static struct tg_error *find_barrier(void *context, const struct tg_openmp_team *team)
 {
     struct passing *passing = context;
     struct tg_openmp_barrier at;
-    const struct tg_openmp_model *model = passing->console->source->moment->openmp;
-    if (!tg_focus_has(&passing->console->focus, team->process) || team->n_members == 0 ||
-        !tg_openmp_barrier_of(team, &at) || (passing->worker != NULL && !is_member(team, passing->worker)))
+    if (!is_meant(passing, team) || !tg_openmp_barrier_of(team, &at) || passing->is_found)
         return NULL;
-    const struct tg_openmp_place place = {
-        .kind = TG_OPENMP_IN_SYNC, .what = at.sync, .team = team->id, .id = at.instance};
+    passing->is_found = true;
+    passing->level = team->level;
+    passing->instance = at.instance;
+    return NULL;
+}
+
+static struct tg_error *add_barrier(void *context, const struct tg_openmp_team *team)
+{
+    const struct passing *passing = context;
+    const struct tg_openmp_model *model = passing->console->source->moment->openmp;
+    struct tg_openmp_barrier at;
+    bool is_at = tg_openmp_barrier_of(team, &at);
+    if (!is_meant(passing, team) || (!is_at && team->level != passing->level))
+        return NULL;
+    const struct tg_openmp_place place = {.kind = TG_OPENMP_IN_SYNC,
+                                          .what = is_at ? at.sync : TG_OMP_SYNC_BARRIER,
+                                          .team = team->id,
+                                          .id = is_at ? at.instance : passing->instance};
     return add_place(passing->console, tg_openmp_model_worker_at(model, team->members[0].worker), &place,
                      passing->run);
 }
@@ -660,13 +688,15 @@ struct tg_error *tg_live_zone_pass_barrier(struct tg_console *console, FILE *out
 {
     struct tg_gate_run run = {0};
     struct passing passing = {.console = console, .run = &run};
+    const struct tg_openmp_model *model = console->source->moment->openmp;
     if (console->focus.has_thread)
         passing.worker = tg_focus_worker(&console->focus, console->source);
-    struct tg_error *error =
-        tg_openmp_model_visit_teams(console->source->moment->openmp, visit_team, &passing);
-    if (error == NULL && run.n_workers == 0)
+    struct tg_error *error = tg_openmp_model_visit_teams(model, find_barrier, &passing);
+    if (error == NULL && !passing.is_found)
         error =
             tg_error_create(TG_ERROR_NOT_FOUND, "no team is at a barrier (`opm next barrier` goes to one)");
+    if (error == NULL)
+        error = tg_openmp_model_visit_teams(model, add_barrier, &passing);
     if (error == NULL)
         error = run_out(console, &run, "opm barrier pass", out);
     tg_gate_run_deinit(&run);

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""`opm` in a live job: workers stop right behind what they were to do, and none runs further. The program counts for itself
+what it does: these numbers, read while it is stopped, are what is compared. opm.py gcc | clang"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+TOLLGATE = os.environ["TG_TOLLGATE"]
+
+PROGRAM = r"""#include <stdio.h>
+static volatile int counted[16];
+static void stage(int which) { __atomic_fetch_add(&counted[which], 1, __ATOMIC_RELAXED); }
+int main(void)
+{
+    for (int round = 0; round < 3; round++) {
+#pragma omp parallel num_threads(4)
+        {
+            stage(0);
+#pragma omp barrier
+            stage(1);
+#pragma omp single
+            stage(2);
+            stage(3);
+#pragma omp critical(name)
+            stage(4);
+            stage(5);
+#pragma omp barrier
+#pragma omp for schedule(dynamic) nowait
+            for (int i = 0; i < 16; i++)
+                stage(6);
+            stage(7);
+#pragma omp barrier
+#pragma omp sections
+            {
+#pragma omp section
+                stage(8);
+#pragma omp section
+                stage(9);
+#pragma omp section
+                stage(10);
+            }
+            stage(11);
+        }
+        stage(12);
+    }
+    for (int i = 0; i <= 12; i++)
+        printf("%d ", counted[i]);
+    printf("\n");
+    return 0;
+}
+"""
+END = "12 12 3 12 12 12 48 12 3 3 3 12 3"
+
+COMMON = r"""
+proc counts {} {
+    regexp {counted = \{(.*)\}} [dprint counted] whole list
+    set numbers {}
+    foreach part [split $list ,] {
+        if {[regexp {^ *(\d+) <repeats (\d+) times>} $part whole value times]} {
+            for {set i 0} {$i < $times} {incr i} {lappend numbers $value}
+        } else {
+            lappend numbers [string trim $part]
+        }
+    }
+    return $numbers
+}
+proc expect {what args} {
+    set numbers [counts]
+    foreach {index value} $args {
+        if {[lindex $numbers $index] != $value} {error "$what: counted $index is [lindex $numbers $index], not $value: $numbers"}
+    }
+}
+proc all {answer} {
+    if {![regexp {4 of 4 workers are out and stopped behind it} $answer]} {error "not all: $answer"}
+}
+proc refused {what pattern} {
+    if {![catch {uplevel 1 $what} message]} {error "$what: no error"}
+    if {![regexp -- $pattern $message]} {error "$what: '$message' has not '$pattern'"}
+}
+opm start
+refused {opm barrier pass} "no team is at a barrier"
+opm next barrier
+set worker [focus]
+all [opm barrier pass]
+expect "behind the barrier" 0 4 1 0
+if {[focus] ne $worker} {error "the focus was $worker, and is [focus]"}
+# nobody who comes to the same single later makes it another one
+opm next single
+all [opm all_out]
+expect "behind the single" 1 4 2 1 3 0
+opm next critical
+refused {opm sections finish} "is not inside a sections zone"
+all [opm all_out]
+expect "behind the critical section" 3 4 4 4 5 0
+opm next barrier
+all [opm barrier pass]
+expect "behind the second barrier" 5 4 6 0
+# behind a loop without a barrier: at its end
+opm next loop
+all [opm step out]
+expect "behind the loop" 6 16 7 0
+opm next barrier
+all [opm barrier pass]
+expect "behind the third barrier" 7 4
+opm sections new
+dcont
+opm sections new off
+"""
+SECTIONS = {"gcc": r"""
+opm sections step-by-step
+foreach {section done} {1 {0 0 0} 2 {1 0 0} 3 {1 1 0}} {
+    set answer [dcont]
+    if {![regexp "section $section begins" $answer]} {error "section $section: $answer"}
+    expect "before section $section" 8 [lindex $done 0] 9 [lindex $done 1] 10 [lindex $done 2]
+}
+if {![regexp {end of the sections zone; 3 sections were begun} [dcont]]} {error "no end of the sections"}
+expect "behind the sections" 8 1 9 1 10 1 11 0
+""", "clang": r"""
+refused {opm sections step-by-step} "does not tell where a section begins"
+all [opm sections finish]
+expect "behind the sections" 8 1 9 1 10 1 11 0
+"""}
+REST = r"""
+opm start --force
+expect "at the second region" 11 4 12 1
+set entered [opm step]
+if {![regexp {parallel region} $entered]} {error "step: $entered"}
+opm next critical
+opm step
+if {![regexp {critical} [info workers]]} {error [info workers]}
+opm critical next
+# who is held cannot come, which is said at once
+opm next barrier
+regexp {^d?(\d+)\.(\d+)} [focus] whole process thread
+set other [expr {$thread == 1 ? 2 : 1}]
+dfocus t$process.$other dhold -thread
+refused {opm barrier pass} "is held and cannot come"
+dfocus t$process.$other dunhold -thread
+all [opm barrier pass]
+dcont
+"""
+
+def run(script, command):
+    pathlib.Path("script.tcl").write_text(script, encoding="utf-8")
+    done = subprocess.run([TOLLGATE, "live", "-q", "-o", "trace.tgt", "--force", "-x", "script.tcl", "--", *command],
+                          capture_output=True, text=True, timeout=100)
+    if done.returncode != 0 or "error" in done.stderr.lower():
+        sys.exit(f"status {done.returncode}:\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def main():
+    compiler = sys.argv[1]
+    pathlib.Path("opm.c").write_text(PROGRAM, encoding="utf-8")
+    build = {"gcc": ["gcc"], "clang": [os.environ.get("TG_CLANG", "clang")]}[compiler]
+    subprocess.run([*build, "-g", "-O1", "-fopenmp", "-o", "opm", "opm.c"], check=True)
+    out = run(COMMON + SECTIONS[compiler] + REST, ["./opm"])
+    if not re.search(rf"^{END} $", out, re.M):
+        sys.exit(f"the program's own result is not {END}:\n{out}")
+    commands = subprocess.run([TOLLGATE, "dump", "--json", "--kind", "control_command", "trace.tgt"], capture_output=True,
+                              text=True, check=True).stdout
+    if commands.count("opm barrier pass") != 4 or "opm all_out" not in commands:
+        sys.exit(f"not recorded:\n{commands}")
+
+
+main()
