@@ -248,9 +248,11 @@ static bool waits_for_others(const struct tg_openmp_worker *worker)
 static struct tg_error *note_who_waits(const struct tg_request *request)
 {
     struct tg_gate_run *run = request->context;
-    run->n_here = 0;
-    for (size_t i = 0; i < run->n_gates; i++)
+    run->n_here = run->n_unplaced = 0;
+    for (size_t i = 0; i < run->n_gates; i++) {
         run->n_here += tg_worker_gates_count(request->engine, run->numbers[i]);
+        run->n_unplaced += tg_worker_gates_unplaced(request->engine, run->numbers[i]);
+    }
     for (size_t i = 0; i < run->n_workers; i++)
         run->workers[i].waits =
             is_of_run(run, tg_worker_gates_waits(request->engine, run->workers[i].pid, run->workers[i].tid));

@@ -34,6 +34,7 @@ struct tg_gate_run {
 
     /* afterwards */
     size_t n_here;                        /* threads at its gates */
+    size_t n_unplaced;                    /* threads that came there and could not be made to wait */
     bool is_there;                        /* all are at a gate, out, or cannot come; or the first has come */
     const struct tg_openmp_worker *first; /* of a run without workers: who has come; NULL nobody */
     uint32_t *numbers;                    /* the run's own */

@@ -564,6 +564,8 @@ static void tell_result(const struct tg_console *console, const struct tg_gate_r
         n_there += run->workers[i].is_out;
     fprintf(out, "%zu of %zu worker%s %s out and stopped behind it\n", n_there, n_all, n_all == 1 ? "" : "s",
             n_all == 1 ? "is" : "are");
+    if (run->n_unplaced > 0)
+        fprintf(out, "%zu could not be made to wait and may have run further\n", run->n_unplaced);
     for (size_t i = 0; i < run->n_workers; i++) {
         const struct tg_gate_worker *worker = &run->workers[i];
         const struct tg_openmp_worker *known = tg_openmp_model_worker_at(model, worker->index);
