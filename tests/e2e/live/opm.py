@@ -154,7 +154,7 @@ def run(script, command):
 def main():
     compiler = sys.argv[1]
     pathlib.Path("opm.c").write_text(PROGRAM, encoding="utf-8")
-    build = {"gcc": ["gcc"], "clang": [os.environ.get("TG_CLANG", "clang")]}[compiler]
+    build = {"gcc": ["gcc"], "clang": ["clang"]}[compiler]
     subprocess.run([*build, "-g", "-O1", "-fopenmp", "-o", "opm", "opm.c"], check=True)
     out = run(COMMON + SECTIONS[compiler] + REST, ["./opm"])
     if not re.search(rf"^{END} $", out, re.M):
