@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct arguments {
     bool status, info, leaks, stats, guard, paint, hoard, red_zones, tag_alloc, event_filter, check_interior,
@@ -391,6 +392,16 @@ static void write_changes(const struct call *call, struct changes *changes, uint
         fputs("  no difference\n", call->out);
 }
 
+/* The file that has the source's events: of a job that runs, the one that is still written. The caller's to
+ * free; NULL without memory. */
+static char *find_trace(const struct tg_source *source)
+{
+    char *incomplete;
+    if (access(source->trace_path, F_OK) == 0)
+        return strdup(source->trace_path);
+    return asprintf(&incomplete, "%s.incomplete", source->trace_path) < 0 ? NULL : incomplete;
+}
+
 static struct tg_error *compare(const struct call *call)
 {
     const struct tg_source *source = call->console->source;
@@ -400,12 +411,12 @@ static struct tg_error *compare(const struct call *call)
     struct changes changes = {0};
     struct tg_error *error =
         tg_error_prefix(tg_selection_parse_time(call->arguments->compare, &then.to_ns), "dheap -compare");
-    const struct tg_heap_reading_request request = {.path = source->trace_path,
-                                                    .services = call->console->options.services,
-                                                    .selection = &then,
-                                                    .keeps_blocks = true};
+    char *path = find_trace(source);
+    const struct tg_heap_reading_request request = {
+        .path = path, .services = call->console->options.services, .selection = &then, .keeps_blocks = true};
     if (error == NULL)
-        error = tg_heap_reading_make(&request, &reading);
+        error = path == NULL ? tg_error_no_memory() : tg_heap_reading_make(&request, &reading);
+    free(path);
     if (error == NULL)
         error = tg_heap_profile_make(reading.heap, reading.processes, &call->selection, TG_HEAP_BY_STACK,
                                      TG_HEAP_COST_LIVE, &profile);
@@ -510,8 +521,9 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     error = tg_focus_refresh(&console->focus, console->source);
     if (error == NULL && console->source->ops->sync != NULL)
         error = console->source->ops->sync(console->source);
+    char *path = find_trace(console->source);
     const struct tg_heap_reading_request request = {
-        .path = console->source->trace_path,
+        .path = path,
         .services = console->options.services,
         .last_event = console->source->number != 0 ? console->source->number : UINT64_MAX,
         .keeps_blocks = true,
@@ -519,9 +531,10 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
         .context = &history};
     struct call call = {.console = console, .arguments = &arguments, .out = out};
     if (error == NULL && console->source->number == 0)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "there is no heap before the first event");
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "there is no heap before the first event");
     if (error == NULL)
-        error = tg_heap_reading_make(&request, &call.reading);
+        error = path == NULL ? tg_error_no_memory() : tg_heap_reading_make(&request, &call.reading);
+    free(path);
     if (error != NULL)
         return error;
     call.names = (struct tg_heap_path_names){call.reading.stacks, call.reading.names};

@@ -23,8 +23,9 @@ CODE = {
 # They end what the others need, and come last, in this order.
 LAST = ["ddetach", "dkill", "drun"]
 ENDINGS = ["quit", "exit"]
-# live_json.py and live_ranks.py have ranks, OpenMP, and processes that were left out.
-OF_RANKS = {"focus", "dfocus", "dgroups", "dattach", "opm start", "opm next"}
+# json_events.py, ranks.py and opm.py have ranks, OpenMP, and processes that were left out.
+OF_RANKS = {"focus", "dfocus", "dgroups", "dattach", "opm start", "opm next", "opm step", "opm all_out", "opm barrier",
+            "opm critical", "opm sections"}
 # What there has to be beside threads that are stopped at line 120.
 BEFORE = {"dcont": "dbreak solver.c#642"}
 

@@ -67,7 +67,6 @@ def check_zones(console):
         places = {thread.get("function", "") for thread in threads if thread["dpid"] == came["data"]["dpid"]}
         check(any(place.startswith(("GOMP_", "main")) for place in places), places)
     check("which zone" in console.fails("opm next", "USAGE")["message"], "no zone")
-    console.fails("opm step", "UNSUPPORTED")
     check("nested" in console.fails("[" * 100000, "TCL")["message"], "brackets")
     with open("deep", "w", encoding="utf-8") as file:
         file.write("dbreak " + "[" * 100000)
