@@ -13,6 +13,7 @@ import tempfile
 
 MAGIC_CONTROL, MAGIC_RING = 0x314c525443544754, 0x31474e4952544754
 HEADER_BYTES = 4096
+CONTROL_BYTES = 4096 + 512 * 128 + 4096 * 16  # with room for gates and slots
 LOSSY, HIDE, OPENMP, MPI, DLOPEN = 1, 2, 4, 8, 16
 KIND_THREAD, KIND_LOADER = 0, 1
 MONOTONIC, TSC = 0, 1
@@ -100,7 +101,7 @@ class Directory:
         self.path = tempfile.mkdtemp(prefix="tollgate-test-", dir="/dev/shm")
         self.control = os.path.join(self.path, "control")
         with open(self.control, "wb", opener=lambda path, how: os.open(path, how, 0o600)) as file:
-            file.write(struct.pack("<QIIIIQ", magic, protocol, flags, clock, 0, ring_bytes).ljust(4096, b"\0"))
+            file.write(struct.pack("<QIIIIQ", magic, protocol, flags, clock, 0, ring_bytes).ljust(CONTROL_BYTES, b"\0"))
         self.lock = open(self.control, "r+b")
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         self.rings = {}
