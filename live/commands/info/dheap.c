@@ -1,4 +1,4 @@
-/* `dheap`: the heap at the moment that the console is at, read from its trace: a live job's has all events up to now. */
+/* `dheap`: the heap at the moment that the console is at, read from its trace. */
 #include "analyzer/heap/fault_words.h"
 #include "analyzer/heap/format.h"
 #include "analyzer/heap/reading.h"
@@ -564,6 +564,7 @@ const struct tg_console_command tg_console_dheap = {
         "-guard -paint -hoard -red_zones   what the heap was recorded with\n"
         "-event_filter    kinds of errors, and how often each came\n"
         "Heaps are recorded with --heap of record and live.",
+    .needs = TG_CONSOLE_NEEDS_TRACE, /* a live job's is being written, and may lack its latest events */
     .options = options,
     .run = run,
 };
