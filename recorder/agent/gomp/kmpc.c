@@ -24,6 +24,11 @@ void __kmpc_end_critical(const void *location, int thread, void *critical)
     const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
     if (IS_WATCHED(__kmpc_end_critical))
         tg_ompt_release(TG_OMP_MUTEX_CRITICAL, NULL, TG_GOMP_CALLER());
+    if (TG_AGENT_LIKELY(tg_gate_due == 0)) {
+        gomp->__kmpc_end_critical(location, thread,
+                                  critical); /* by a jump: the runtime takes down where it was called */
+        return;
+    }
     gomp->__kmpc_end_critical(location, thread, critical);
     tg_gate_wait();
 }
@@ -33,6 +38,11 @@ void __kmpc_end_ordered(const void *location, int thread)
     const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
     if (IS_WATCHED(__kmpc_end_ordered))
         tg_ompt_release(TG_OMP_MUTEX_ORDERED, NULL, TG_GOMP_CALLER());
+    if (TG_AGENT_LIKELY(tg_gate_due == 0)) {
+        gomp->__kmpc_end_ordered(location,
+                                 thread); /* by a jump: the runtime takes down where it was called */
+        return;
+    }
     gomp->__kmpc_end_ordered(location, thread);
     tg_gate_wait();
 }
@@ -42,6 +52,11 @@ void __kmpc_unset_lock(const void *location, int thread, void **lock)
     const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
     if (IS_WATCHED(__kmpc_unset_lock))
         tg_ompt_release(TG_OMP_MUTEX_LOCK, lock, TG_GOMP_CALLER());
+    if (TG_AGENT_LIKELY(tg_gate_due == 0)) {
+        gomp->__kmpc_unset_lock(location, thread,
+                                lock); /* by a jump: the runtime takes down where it was called */
+        return;
+    }
     gomp->__kmpc_unset_lock(location, thread, lock);
     tg_gate_wait();
 }
@@ -51,6 +66,11 @@ void __kmpc_unset_nest_lock(const void *location, int thread, void **lock)
     const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
     if (IS_WATCHED(__kmpc_unset_nest_lock))
         tg_ompt_release(TG_OMP_MUTEX_NEST_LOCK, lock, TG_GOMP_CALLER());
+    if (TG_AGENT_LIKELY(tg_gate_due == 0)) {
+        gomp->__kmpc_unset_nest_lock(location, thread,
+                                     lock); /* by a jump: the runtime takes down where it was called */
+        return;
+    }
     gomp->__kmpc_unset_nest_lock(location, thread, lock);
     tg_gate_wait();
 }
@@ -184,6 +204,10 @@ void __kmpc_doacross_wait(const void *location, int thread, const long long *sin
         const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());                                    \
         if (IS_WATCHED(name))                                                                                \
             tg_ompt_release(TG_OMP_MUTEX_##mutex, lock, TG_GOMP_CALLER());                                   \
+        if (TG_AGENT_LIKELY(tg_gate_due == 0)) {                                                             \
+            gomp->name(lock);                                                                                \
+            return;                                                                                          \
+        }                                                                                                    \
         gomp->name(lock);                                                                                    \
         tg_gate_wait();                                                                                      \
     }

@@ -315,6 +315,10 @@ void GOMP_ordered_end(void)
         tg_openmp_mutex_leave(tg_gomp_code(TG_GOMP_CALLER()), TG_OMP_WRAPPED, TG_OMP_MUTEX_ORDERED, NULL);
     else if (tg_ompt_is_release(TG_GOMP_CALLER(), (const void *)(uintptr_t)gomp->GOMP_ordered_end))
         tg_ompt_release(TG_OMP_MUTEX_ORDERED, NULL, TG_GOMP_CALLER());
+    if (TG_AGENT_LIKELY(tg_gate_due == 0)) {
+        gomp->GOMP_ordered_end(); /* by a jump: LLVM's runtime takes down where it was called */
+        return;
+    }
     gomp->GOMP_ordered_end();
     tg_gate_wait();
 }

@@ -71,6 +71,10 @@ static inline void leave(uintptr_t key)
         } else if (tg_ompt_is_release(TG_GOMP_CALLER(), (const void *)(uintptr_t)gomp->name)) {              \
             tg_ompt_release(TG_OMP_MUTEX_##mutex, (lock), TG_GOMP_CALLER());                                 \
         }                                                                                                    \
+        if (TG_AGENT_LIKELY(tg_gate_due == 0)) {                                                             \
+            gomp->name arguments; /* by a jump: LLVM's runtime takes down where it was called */             \
+            return;                                                                                          \
+        }                                                                                                    \
         gomp->name arguments;                                                                                \
         tg_gate_wait();                                                                                      \
     }

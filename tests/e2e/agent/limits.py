@@ -229,10 +229,10 @@ def shared_memory():
     """No room for rings: less is recorded, or nothing, and said."""
     program = build()
     mounted = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size="$0" tmpfs /dev/shm && exec "$@"']
-    if run([*mounted, "64k", "true"]).status != 0:
+    if run([*mounted, "192k", "true"]).status != 0:
         skip("no file systems can be mounted here")
     for options in ((), ("--no-ptrace",)):
-        trace = same([program], options, [*mounted, "64k"])
+        trace = same([program], options, [*mounted, "192k"])
         losses = [event for event in trace if event["kind"] == "loss"]
         check(len(losses) == 1 and losses[0]["count"] > 1000 and "no ring could be created" in losses[0]["reason"], losses)
     trace = same([program], (), [*mounted, "4k"])
