@@ -133,13 +133,13 @@ static struct tg_error *tell(struct leftovers *leftovers, bool are_messages)
     return tg_verdict_add(draft, &finding);
 }
 
-/* Where events were lost it is not known who received what. */
+/* Where events were lost it is not known who received what, and after an error not what became of its request. */
 struct tg_error *tg_verdict_find_leftovers(struct tg_verdict_draft *draft)
 {
     const struct tg_mpi_model *mpi = draft->input->mpi;
     struct leftovers messages = {.draft = draft}, requests = {.draft = draft};
     if (!draft->is_good_end || draft->input->has_losses || tg_mpi_model_unkept(mpi) > 0 ||
-        tg_mpi_model_impossible(mpi) > 0)
+        tg_mpi_model_impossible(mpi) > 0 || tg_mpi_model_faults(mpi) > 0)
         return NULL;
     struct tg_error *error = tg_mpi_matching_make(mpi, &draft->matching);
     if (error == NULL)

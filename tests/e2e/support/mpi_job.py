@@ -92,7 +92,7 @@ def _event(record):
     if record.kind == "MPI_ENTER_REQUEST":
         event["request"] = record.arguments[len(FIELDS[kind])]
     if "call" in event:
-        event["call"] = CALLS[event["call"]]
+        event["call"] = CALLS[event["call"] & 0xffff]  # types and operator are behind (recorder/agent/mpi/types.h)
     if record.kind == "MPI_COMM":
         count = record.arguments[6]
         event["origin"] = ORIGINS[event["origin"]]
