@@ -35,7 +35,7 @@ add_library(tg_trace_library STATIC $<TARGET_OBJECTS:tg_format_base> $<TARGET_OB
                                     $<TARGET_OBJECTS:tg_format_trace>)
 set_target_properties(tg_trace_library PROPERTIES OUTPUT_NAME tg_format)
 install(TARGETS tg_trace_library ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-set(event_families process stop stack library filter openmp mpi mpir barrier recorder) # as format/event/events.def includes them
+set(event_families process stop stack library filter openmp mpi mpir barrier heap recorder) # as format/event/events.def includes them
 list(TRANSFORM event_families REPLACE "(.+)" "event/\\1.def")
 foreach(header base/error.h event/each.h event/event.h event/events.def ${event_families} trace/meta.h trace/reader.h)
   get_filename_component(folder ${header} DIRECTORY)
