@@ -65,6 +65,8 @@ refused {ddown} "frame 0 is the innermost"
 refused {dup 0} "from 1 to"
 ddelete -a
 dfocus t1.2 dgo
+# to its end: it may not have left the place yet where the next breakpoint is made
+catch {dfocus t1.2 dwait}
 dbreak frames.c#INNER -t
 # the same place again is another stop
 dcont
