@@ -276,35 +276,23 @@ struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target
 
 /* ---- into zones */
 
-/* To the first that comes to RULES; WORKER NULL: anybody in focus. */
-static struct tg_error *go_to_first(struct tg_console *console, const struct tg_openmp_worker *worker,
-                                    const struct tg_gate_rule *rule, const char *command, const char *none,
-                                    FILE *out)
+/* To the first that comes to a gate of RUN, which ends here; NONE is the error where nobody does. ERROR: of making
+ * the run. */
+static struct tg_error *go_to_first(struct tg_console *console, struct tg_error *error,
+                                    struct tg_gate_run *run, const char *command, const char *none, FILE *out)
 {
-    struct tg_gate_run run = {0};
     struct tg_thread_id found = {0};
-    struct tg_error *error = NULL;
-    if (worker == NULL) {
-        error = add_gates(console, rule, 1, &run);
-    } else {
-        struct tg_worker_gate gate = {.pid = tg_gate_run_pid(console, worker->process),
-                                      .tid = worker->tid,
-                                      .in_tasks = true,
-                                      .n_rules = 1,
-                                      .rules = {*rule}};
-        error = tg_gate_run_add_gate(&run, &gate);
-    }
     if (error == NULL)
-        error = tg_gate_run_go(console, &run, command, out);
-    if (error == NULL && run.first == NULL)
+        error = tg_gate_run_go(console, run, command, out);
+    if (error == NULL && run->first == NULL)
         error = tg_error_create(TG_ERROR_NOT_FOUND, "%s", none);
     if (error == NULL)
-        error = id_of(console, run.first, &found);
+        error = id_of(console, run->first, &found);
     if (error == NULL)
-        tg_gate_run_tell_worker(console, run.first, out);
+        tg_gate_run_tell_worker(console, run->first, out);
     if (error == NULL)
         error = look_at(console, found);
-    tg_gate_run_deinit(&run);
+    tg_gate_run_deinit(run);
     return error;
 }
 
@@ -316,10 +304,17 @@ struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_o
                  tg_gate_kind(TG_EVENT_OMP_SECTION) | tg_gate_kind(TG_EVENT_OMP_SYNC_BEGIN) |
                  tg_gate_kind(TG_EVENT_OMP_MUTEX_ENTER) | tg_gate_kind(TG_EVENT_OMP_TASK_BEGIN),
         .which = any};
-    return go_to_first(console, worker, &rule, "opm step",
-                       worker == NULL ? "the threads in focus stopped or ended without entering a zone"
-                                      : "the worker stopped or ended without entering another zone",
-                       out);
+    struct tg_gate_run run = {0};
+    if (worker == NULL)
+        return go_to_first(console, add_gates(console, &rule, 1, &run), &run, "opm step",
+                           "the threads in focus stopped or ended without entering a zone", out);
+    const struct tg_worker_gate gate = {.pid = tg_gate_run_pid(console, worker->process),
+                                        .tid = worker->tid,
+                                        .in_tasks = true,
+                                        .n_rules = 1,
+                                        .rules = {rule}};
+    return go_to_first(console, tg_gate_run_add_gate(&run, &gate), &run, "opm step",
+                       "the worker stopped or ended without entering another zone", out);
 }
 
 struct tg_error *tg_live_zone_next_critical(struct tg_console *console, const struct tg_openmp_worker *worker,
@@ -327,23 +322,12 @@ struct tg_error *tg_live_zone_next_critical(struct tg_console *console, const st
 {
     const struct tg_gate_rule rule = {tg_gate_kind(TG_EVENT_OMP_MUTEX_ENTER), BIT(place->what), TG_GATE_EQUAL,
                                       place->id};
-    struct tg_gate_run run = {0};
-    struct tg_thread_id found = {0};
     const struct tg_worker_gate gate = {
         .pid = tg_gate_run_pid(console, worker->process), .in_tasks = true, .n_rules = 1, .rules = {rule}};
+    struct tg_gate_run run = {0};
     struct tg_error *error = tg_gate_run_add_gate(&run, &gate);
-    if (error == NULL)
-        error = tg_gate_run_go(console, &run, "opm critical next", out);
-    if (error == NULL && run.first == NULL)
-        error = tg_error_create(TG_ERROR_NOT_FOUND, "nobody else enters this critical section any more");
-    if (error == NULL)
-        error = id_of(console, run.first, &found);
-    if (error == NULL)
-        tg_gate_run_tell_worker(console, run.first, out);
-    if (error == NULL)
-        error = look_at(console, found);
-    tg_gate_run_deinit(&run);
-    return error;
+    return go_to_first(console, error, &run, "opm critical next",
+                       "nobody else enters this critical section any more", out);
 }
 
 struct tg_error *tg_live_zone_next_section(struct tg_console *console, const struct tg_openmp_worker *worker,
