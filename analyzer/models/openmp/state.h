@@ -60,7 +60,7 @@ struct tg_openmp_chunk {
 /* What a thread has to do with the ordered or doacross loop that it was in last. */
 struct tg_openmp_iterations {
     uint64_t team;
-    uint64_t loop; /* the how manyth worksharing loop of this thread in that team, from 1; 0 none */
+    uint64_t loop; /* number of the worksharing loop, counted by this thread in that team, from 1; 0 none */
     bool is_given; /* CHUNK */
     bool is_over;  /* it has left the loop */
     struct tg_openmp_chunk chunk;

@@ -12,7 +12,7 @@ long log_new(void);
 
 /* A team's thread begins the body, at LEVEL; returns what counts its barriers. */
 void tell_begin(long team, long parent);
-/* A barrier of KIND ("barrier", "barrier_implicit") is behind the thread, its how manyth INSTANCE in the
+/* A barrier of KIND ("barrier", "barrier_implicit") is behind the thread, number INSTANCE in the
  * team. */
 void tell_barrier(const char *kind, int instance);
 /* A construct that excludes others: before, inside at both ends. */
