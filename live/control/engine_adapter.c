@@ -295,7 +295,8 @@ static void lose_points(struct tg_engine_adapter *live, bool is_over)
     }
 }
 
-/* PROCESS (NULL: none) has another program: to be called before anybody is told, and before action points are planted in it. */
+/* PROCESS (NULL: none) has another program: to be called before anybody is told, and before action points are
+ * planted in it. */
 static void lose_program(struct tg_engine_adapter *live, struct tg_process *process)
 {
     if (process == NULL)
