@@ -8,6 +8,7 @@
 #include "format/trace/recovery.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A measured quantity: its quartiles. */
@@ -60,6 +61,30 @@ struct tg_salvage_stats {
     uint64_t lost_events; /* as far as they were counted */
 };
 
+/* A look at running processes: where all of their threads are. */
+struct tg_look_request {
+    const int32_t *pids;
+    size_t count;
+    bool with_descendants; /* of those, too */
+};
+
+/* Takes what a look finds. Of each process: process_start, program, command_line, identity; thread_start, thread_name
+ * and stack of its threads; stack_snapshot with the time that it stood still. At the end code_name. */
+struct tg_look_sink {
+    void *context;
+    void (*add)(void *context, const struct tg_event *event);
+    void (*refuse)(void *context, int32_t pid,
+                   const char *reason); /* this one cannot be looked at; REASON ends
+                                                                       without a full stop */
+};
+
+/* A job that runs on this machine. */
+struct tg_running_job {
+    int32_t launcher;                    /* pid; without one, that of the first of its ranks */
+    size_t ranks;                        /* that run here */
+    char program[64], launcher_name[64]; /* untrusted; "" unknown, or none */
+};
+
 /* Services of the program for its commands; filled by main.c, constant while a command runs. */
 struct tg_command_services {
     /* Measures on this machine; takes some tens of milliseconds and forks one short-lived child. */
@@ -86,6 +111,12 @@ struct tg_command_services {
                                        const char *build_id, uint64_t address, uint64_t *offset);
 
     tg_find_breaks *find_breaks;
+
+    /* Stops each process of REQUEST as shortly as is possible, one after the other, changes nothing in it, and lets
+     * it go; tells SINK of what it was doing. Fails for want of memory alone. */
+    struct tg_error *(*look)(const struct tg_look_request *request, const struct tg_look_sink *sink);
+    /* The jobs whose ranks this user may see, at most MAX. */
+    size_t (*find_jobs)(struct tg_running_job *jobs, size_t max);
 };
 
 /* One subcommand. To add one:
