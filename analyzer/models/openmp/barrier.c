@@ -51,15 +51,19 @@ static void take_arrival(const struct tg_openmp_member *member, struct tg_openmp
     }
 }
 
-bool tg_openmp_barrier_of(const struct tg_openmp_team *team, struct tg_openmp_barrier *barrier)
+static size_t count_ended(const struct tg_openmp_team *team)
 {
     size_t n_ended = 0;
     for (size_t i = 0; i < team->n_members; i++)
         n_ended += team->members[i].ended;
-    struct tg_openmp_barrier found = {.instance = lowest_instance(team), .sync = TG_OMP_SYNC_BARRIER};
-    if (found.instance == 0) {
-        if (n_ended == 0)
-            return false;
+    return n_ended;
+}
+
+/* All of the barrier with that number; 0: of the end of the region. */
+static struct tg_openmp_barrier describe(const struct tg_openmp_team *team, uint64_t instance)
+{
+    struct tg_openmp_barrier found = {.instance = instance, .sync = TG_OMP_SYNC_BARRIER};
+    if (instance == 0) {
         found.sync = TG_OMP_SYNC_BARRIER_JOIN;
         found.code = team->code;
     }
@@ -74,6 +78,40 @@ bool tg_openmp_barrier_of(const struct tg_openmp_team *team, struct tg_openmp_ba
     if (team->size > team->n_members)
         found.missing += team->size - team->n_members;
     found.is_open = found.passed > 0;
-    *barrier = found;
+    return found;
+}
+
+bool tg_openmp_barrier_of(const struct tg_openmp_team *team, struct tg_openmp_barrier *barrier)
+{
+    uint64_t instance = lowest_instance(team);
+    if (instance == 0 && count_ended(team) == 0)
+        return false;
+    *barrier = describe(team, instance);
+    return true;
+}
+
+/* The number of the newest barrier that somebody waits at; 0 where all who do not run are at the end. */
+static uint64_t newest_instance(const struct tg_openmp_team *team)
+{
+    uint64_t newest = 0;
+    for (size_t i = 0; !team->cancelled && i < team->n_members; i++)
+        if (is_at_barrier(&team->members[i]) && team->members[i].arrived > newest)
+            newest = team->members[i].arrived;
+    for (size_t i = 0; i < team->n_members; i++)
+        if (team->members[i].ended && team->members[i].left >= newest)
+            return 0;
+    return newest;
+}
+
+bool tg_openmp_barrier_to_pass(const struct tg_openmp_team *team, size_t worker,
+                               struct tg_openmp_barrier *barrier)
+{
+    uint64_t instance = newest_instance(team);
+    if (instance == 0 && count_ended(team) == 0)
+        return false;
+    for (size_t i = 0; !team->cancelled && i < team->n_members; i++)
+        if (team->members[i].worker == worker && is_at_barrier(&team->members[i]))
+            instance = team->members[i].arrived;
+    *barrier = describe(team, instance);
     return true;
 }

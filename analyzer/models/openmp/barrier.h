@@ -25,6 +25,12 @@ struct tg_openmp_barrier {
  * nobody waits at a barrier and some are through. False: nobody waits. */
 bool tg_openmp_barrier_of(const struct tg_openmp_team *team, struct tg_openmp_barrier *barrier);
 
+/* The one to be passed next: that which the worker with index WORKER waits at, of TEAM's; else, and for SIZE_MAX,
+ * the newest that somebody waits at. Who has not woken yet in an older one, which is open, holds nobody up.
+ * False: nobody waits. */
+bool tg_openmp_barrier_to_pass(const struct tg_openmp_team *team, size_t worker,
+                               struct tg_openmp_barrier *barrier);
+
 /* How far MEMBER of TEAM is with BARRIER, one of the same team. */
 enum tg_openmp_standing tg_openmp_barrier_standing(const struct tg_openmp_member *member,
                                                    const struct tg_openmp_barrier *barrier);

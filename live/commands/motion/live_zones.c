@@ -642,11 +642,17 @@ static bool is_meant(const struct passing *passing, const struct tg_openmp_team 
     return team->n_members > 0 && is_ours && tg_focus_has(&passing->console->focus, team->process);
 }
 
+static bool to_pass(const struct passing *passing, const struct tg_openmp_team *team,
+                    struct tg_openmp_barrier *at)
+{
+    return tg_openmp_barrier_to_pass(team, passing->worker == NULL ? SIZE_MAX : passing->worker->index, at);
+}
+
 static struct tg_error *find_barrier(void *context, const struct tg_openmp_team *team)
 {
     struct passing *passing = context;
     struct tg_openmp_barrier at;
-    if (!is_meant(passing, team) || !tg_openmp_barrier_of(team, &at) || passing->is_found)
+    if (!is_meant(passing, team) || passing->is_found || !to_pass(passing, team, &at))
         return NULL;
     passing->is_found = true;
     passing->level = team->level;
@@ -659,7 +665,7 @@ static struct tg_error *add_barrier(void *context, const struct tg_openmp_team *
     const struct passing *passing = context;
     const struct tg_openmp_model *model = passing->console->source->moment->openmp;
     struct tg_openmp_barrier at;
-    bool is_at = tg_openmp_barrier_of(team, &at);
+    bool is_at = to_pass(passing, team, &at);
     if (!is_meant(passing, team) || (!is_at && team->level != passing->level))
         return NULL;
     const struct tg_openmp_place place = {.kind = TG_OPENMP_IN_SYNC,

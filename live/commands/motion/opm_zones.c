@@ -254,7 +254,8 @@ struct at_barrier {
 static void take_team(struct at_barrier *at, const struct tg_openmp_team *team)
 {
     struct tg_openmp_barrier barrier;
-    if (at->team != NULL || team == NULL || !tg_openmp_barrier_of(team, &barrier))
+    size_t worker = at->worker == NULL ? SIZE_MAX : at->worker->index;
+    if (at->team != NULL || team == NULL || !tg_openmp_barrier_to_pass(team, worker, &barrier))
         return;
     at->team = team;
     at->barrier = barrier;

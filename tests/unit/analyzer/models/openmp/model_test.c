@@ -133,6 +133,14 @@ static void who_is_missing_at_a_barrier(void **state)
     assert_int_equal(barrier.instance, 1);
     assert_int_equal(barrier.passed, 1);
     assert_int_equal(barrier.waiting, 3);
+    /* who asks to pass one means his own, or the newest: the others are on their way to it */
+    assert_true(tg_openmp_barrier_to_pass(team, worker(2)->index, &barrier));
+    assert_int_equal(barrier.instance, 2);
+    assert_int_equal(barrier.missing, 3);
+    assert_true(tg_openmp_barrier_to_pass(team, worker(1)->index, &barrier));
+    assert_int_equal(barrier.instance, 1);
+    assert_true(tg_openmp_barrier_to_pass(team, SIZE_MAX, &barrier));
+    assert_int_equal(barrier.instance, 2);
     go_on(1, 1, 1);
     go_on(3, 1, 1);
     go_on(4, 1, 1);
@@ -140,6 +148,16 @@ static void who_is_missing_at_a_barrier(void **state)
     assert_int_equal(barrier.instance, 2);
     assert_int_equal(barrier.waiting, 1);
     assert_int_equal(barrier.missing, 3);
+    come(1, 1, 2);
+    come(3, 1, 2);
+    come(4, 1, 2);
+    go_on(2, 1, 2);
+    FEED(2, OMP_IMPLICIT_END, omp_implicit_end, AT(1, 1));
+    assert_true(tg_openmp_barrier_to_pass(team, worker(2)->index, &barrier));
+    assert_int_equal(barrier.sync, TG_OMP_SYNC_BARRIER_JOIN);
+    assert_int_equal(barrier.waiting, 1);
+    assert_true(tg_openmp_barrier_to_pass(team, worker(1)->index, &barrier));
+    assert_int_equal(barrier.instance, 2);
     assert_possible();
 }
 
