@@ -3,6 +3,7 @@
 #include "analyzer/output/quantity.h"
 #include "analyzer/verdict/arrivals.h"
 #include "analyzer/verdict/finders.h"
+#include "analyzer/verdict/openmp_order.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 #include "format/base/signal_name.h"
@@ -74,6 +75,8 @@ static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct 
     tg_verdict_blame(draft, entry->index, tid, 0);
     fputc('.', stream);
     print_state(draft, entry->index, tid, worker);
+    if (worker != NULL)
+        tg_openmp_order_tell(draft, worker);
     if (worker != NULL && worker->n_places > 0)
         finding.code = worker->places[worker->n_places - 1].code;
     return tg_verdict_add(draft, &finding);

@@ -4,6 +4,7 @@
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/openmp_executors.h"
 #include "analyzer/verdict/openmp_locks.h"
+#include "analyzer/verdict/openmp_order.h"
 #include "analyzer/verdict/words.h"
 
 #include <inttypes.h>
@@ -67,29 +68,12 @@ static void print_worker_state(struct tg_verdict_draft *draft, const char *befor
     fputc('.', draft->stream);
 }
 
-/* Where the barrier is that WORKER has left out first: the one that others came to when it came to another one
- * of the same number. 0: not known. */
-static uint64_t find_skipped(const struct tg_verdict_draft *draft, const struct tg_openmp_team *team,
-                             size_t worker)
-{
-    for (size_t i = 0; i < team->n_differences; i++) {
-        const struct tg_openmp_difference *difference = &team->differences[i];
-        if (difference->first != worker && difference->second != worker)
-            continue;
-        uint64_t own = difference->first == worker ? difference->first_code : difference->second_code;
-        uint64_t others = difference->first == worker ? difference->second_code : difference->first_code;
-        if (!tg_words_is_same_line(draft->input, team->process, own, others))
-            return others;
-    }
-    return 0;
-}
-
 /* "worker 3 (thread 1236) has left a barrier out, ..." */
 static void print_skipping(struct tg_verdict_draft *draft, const struct tg_openmp_team *team,
                            const struct tg_openmp_member *member, const struct tg_openmp_barrier *barrier)
 {
     const struct tg_openmp_worker *worker = worker_of(draft, member);
-    uint64_t code = find_skipped(draft, team, member->worker);
+    uint64_t code = tg_openmp_order_skipped(draft->input, team, member->worker);
     FILE *stream = draft->stream;
     fputc('w', stream);
     print_member(draft, member);

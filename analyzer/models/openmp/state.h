@@ -110,6 +110,7 @@ struct tg_openmp_difference {
     uint64_t instance;
     size_t first, second;             /* indices of workers, in order of arrival */
     uint64_t first_code, second_code; /* both known */
+    uint64_t n_first, n_second;       /* members that came to that instance from the one, from the other */
 };
 
 enum { TG_OPENMP_MAX_DIFFERENCES = 8 }; /* kept of a team, those with the lowest instance */

@@ -130,16 +130,31 @@ static void note_difference(struct tg_openmp_team_entry *team, const struct tg_o
                             uint64_t code)
 {
     struct tg_openmp_team *public = &team->public;
-    for (size_t i = 0; i < public->n_differences; i++)
-        if (is_same_pair(&public->differences[i], team->first_code, code))
+    for (size_t i = 0; i < public->n_differences; i++) {
+        struct tg_openmp_difference *known = &public->differences[i];
+        if (known->instance == team->instance && known->second_code == code)
+            known->n_second++;
+        if (is_same_pair(known, team->first_code, code))
             return;
+    }
     if (public->n_differences < TG_OPENMP_MAX_DIFFERENCES)
     public->differences[public->n_differences++] =
         (struct tg_openmp_difference){.instance = team->instance,
                                       .first = team->first,
                                       .second = member->worker,
                                       .first_code = team->first_code,
-                                      .second_code = code};
+                                      .second_code = code,
+                                      .n_first = team->n_like_first,
+                                      .n_second = 1};
+}
+
+/* One more comes from where the first one came from. */
+static void count_like_first(struct tg_openmp_team_entry *team)
+{
+    team->n_like_first++;
+    for (size_t i = 0; i < team->public.n_differences; i++)
+        if (team->public.differences[i].instance == team->instance)
+            team->public.differences[i].n_first = team->n_like_first;
 }
 
 bool tg_openmp_team_arrive(struct tg_openmp_team_entry *team, struct tg_openmp_member *member,
@@ -155,9 +170,12 @@ bool tg_openmp_team_arrive(struct tg_openmp_team_entry *team, struct tg_openmp_m
         team->instance = begin->instance;
         team->first = member->worker;
         team->first_code = begin->code;
-    } else if (begin->instance == team->instance && begin->code != 0 && team->first_code != 0 &&
-               begin->code != team->first_code) {
-        note_difference(team, member, begin->code);
+        team->n_like_first = 1;
+    } else if (begin->instance == team->instance && begin->code != 0 && team->first_code != 0) {
+        if (begin->code == team->first_code)
+            count_like_first(team);
+        else
+            note_difference(team, member, begin->code);
     }
     return is_new;
 }

@@ -21,6 +21,7 @@ struct tg_openmp_team_entry {
     uint64_t instance; /* the highest that somebody has come to, who was the first to, and from where */
     size_t first;
     uint64_t first_code;
+    uint64_t n_like_first; /* members that came to it from there */
     bool is_over; /* the one that met it has left; it goes with its last member, as one that nobody was seen
                      to meet does */
     UT_hash_handle hh;

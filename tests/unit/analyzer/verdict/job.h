@@ -24,6 +24,7 @@ static void feed(int32_t pid, struct tg_event event)
     event.time_ns = job.now_ns += 10;
     assert_null(tg_process_model_feed(job.processes, &event, &entry));
     assert_null(tg_mpi_model_feed(job.mpi, &event, entry->index));
+    assert_null(tg_openmp_model_feed(job.openmp, &event, entry->index));
 }
 
 #define FEED(pid, symbol, member, ...)                                                                       \

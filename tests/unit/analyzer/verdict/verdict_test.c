@@ -1,5 +1,6 @@
 #include "analyzer/verdict/verdict.h"
 
+#include <stdio.h>
 #include <string.h>
 /* clang-format off */
 #include <stdarg.h>
@@ -224,6 +225,67 @@ static void a_launcher_that_crashes_when_it_is_ended_comes_last(void **state)
     assert_int_equal(verdict.findings[0].kind, TG_FINDING_DEADLOCK);
 }
 
+enum { TEAM = 4, HERE = 0x10, ELSEWHERE = 0x20 };
+
+#define OF_THREAD(thread, symbol, member, ...)                                                               \
+    feed(FIRST_PID,                                                                                          \
+         (struct tg_event){.kind = TG_EVENT_##symbol,                                                        \
+                           .tid = FIRST_PID + (thread),                                                      \
+                           .member = {.team = TEAM, .thread_num = (uint64_t)(thread), __VA_ARGS__}})
+
+/* A team of THREADS comes to a barrier, thread ODD of it at ELSEWHERE; then thread 0 crashes. */
+static void crash_of_a_team(int threads, int odd)
+{
+    begin_job(1);
+    FEED(FIRST_PID, OMP_PARALLEL_BEGIN, omp_parallel_begin, .new_team = TEAM);
+    for (int thread = 0; thread < threads; thread++)
+        OF_THREAD(thread, OMP_IMPLICIT_BEGIN, omp_implicit_begin, .team_size = (uint64_t)threads);
+    for (int thread = threads; thread-- > 0;)
+        OF_THREAD(thread, OMP_SYNC_BEGIN, omp_sync_begin, .sync = TG_OMP_SYNC_BARRIER_IMPLICIT, .instance = 1,
+                  .code = thread == odd ? ELSEWHERE : HERE);
+    FEED(FIRST_PID, SIGNAL, signal, .signal = SIGSEGV, .address = 8);
+    FEED(FIRST_PID, PROCESS_EXIT, process_exit, .how = TG_EXIT_SIGNAL, .status = SIGSEGV);
+    judge();
+    assert_true(verdict.count > 0);
+    assert_int_equal(verdict.findings[0].kind, TG_FINDING_CRASH);
+}
+
+/* With libomp a thread that skips a `single copyprivate` makes another one crash where the values are copied. */
+static void a_crash_says_who_was_at_another_barrier_before(void **state)
+{
+    (void)state;
+    for (int odd = 0; odd < 4; odd++) {
+        char words[160];
+        crash_of_a_team(4, odd);
+        const struct tg_finding *finding = &verdict.findings[0];
+        snprintf(words, sizeof words,
+                 "(thread %d) was at the barrier at 0x20 when 3 others were at the one at 0x10.",
+                 FIRST_PID + odd);
+        if (strstr(finding->text, words) == NULL)
+            fail_msg("%s", finding->text);
+        assert_int_equal(finding->n_culprits, odd == 0 ? 1 : 2);
+        assert_int_equal(finding->culprits[finding->n_culprits - 1].tid, FIRST_PID + odd);
+        tg_verdict_deinit(&verdict);
+        end_job();
+    }
+    crash_of_a_team(4, -1);
+    assert_null(strstr(verdict.findings[0].text, "out of step"));
+    assert_int_equal(verdict.findings[0].n_culprits, 1);
+}
+
+static void of_two_at_different_barriers_either_may_be_wrong(void **state)
+{
+    (void)state;
+    crash_of_a_team(2, 1);
+    const char *text = verdict.findings[0].text;
+    if (strstr(
+            text,
+            "(thread 100) was at the barrier at 0x10 when worker 2 (thread 101) was at the one at 0x20.") ==
+        NULL)
+        fail_msg("%s", text);
+    assert_int_equal(verdict.findings[0].n_culprits, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +301,8 @@ int main(void)
         cmocka_unit_test_teardown(a_signal_that_the_launcher_passes_on_is_not_its_own, tear_down),
         cmocka_unit_test_teardown(one_rank_that_is_asked_to_end_is_killed, tear_down),
         cmocka_unit_test_teardown(a_launcher_that_crashes_when_it_is_ended_comes_last, tear_down),
+        cmocka_unit_test_teardown(a_crash_says_who_was_at_another_barrier_before, tear_down),
+        cmocka_unit_test_teardown(of_two_at_different_barriers_either_may_be_wrong, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -401,11 +401,26 @@ static void barriers_of_several_places_are_noted(void **state)
     assert_int_equal(team->differences[0].first, worker(1)->index);
     assert_int_equal(team->differences[0].second, worker(2)->index);
     assert_int_equal(team->differences[0].second_code, 0x20);
+    assert_int_equal(team->differences[0].n_first, 1); /* where the third one came from is not known */
+    assert_int_equal(team->differences[0].n_second, 1);
     for (uint64_t instance = 101; instance <= 120; instance++) {
         come_from(1, 1, instance, 0x10);
         come_from(2, 1, instance, 0x1000 + instance);
     }
     assert_int_equal(team->n_differences, TG_OPENMP_MAX_DIFFERENCES);
+}
+
+static void who_came_from_which_place_is_counted(void **state)
+{
+    (void)state;
+    const uint64_t from[] = {0x10, 0x20, 0x10, 0x20, 0x20};
+    begin_region(1, 5);
+    for (int32_t tid = 1; tid <= 5; tid++)
+        come_from(tid, 1, 1, from[tid - 1]);
+    const struct tg_openmp_team *team = tg_openmp_model_team(model, PROCESS, 1);
+    assert_int_equal(team->n_differences, 1);
+    assert_int_equal(team->differences[0].n_first, 2);
+    assert_int_equal(team->differences[0].n_second, 3);
 }
 
 /* Some runtimes tell that a lock is free when the next one is inside already, and a leave may be lost. */
@@ -583,6 +598,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_cancelled_region_has_no_barriers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_is_through_has_not_passed_what_it_left_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(barriers_of_several_places_are_noted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_came_from_which_place_is_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_enters_a_lock_takes_it_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lock_outlives_the_region, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_every_if_is_a_masked_section, set_up, tear_down),
