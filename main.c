@@ -6,6 +6,7 @@
 #include "analyzer/heap/command.h"
 #include "analyzer/report/command.h"
 #include "analyzer/sequence/command.h"
+#include "analyzer/where/command.h"
 #include "format/base/near_name.h"
 #include "format/base/printable.h"
 #include "format/base/standard_files.h"
@@ -14,6 +15,8 @@
 #include "format/settings/command.h"
 #include "live/commands/live_command.h"
 #include "live/commands/replay_command.h"
+#include "recorder/look/jobs.h"
+#include "recorder/look/look.h"
 #include "recorder/record/calibrate.h"
 #include "recorder/record/calibrate_command.h"
 #include "recorder/record/command.h"
@@ -31,9 +34,19 @@
 
 /* To add a command see struct tg_command. Order is the order of `tollgate --help`. */
 static const struct tg_command *const commands[] = {
-    &tg_record_command,   &tg_report_command, &tg_filter_command,    &tg_heap_command,
-    &tg_sequence_command, &tg_dump_command,   &tg_replay_command,    &tg_live_command,
-    &tg_recover_command,  &tg_redact_command, &tg_calibrate_command, NULL,
+    &tg_where_command,
+    &tg_record_command,
+    &tg_report_command,
+    &tg_filter_command,
+    &tg_heap_command,
+    &tg_sequence_command,
+    &tg_dump_command,
+    &tg_replay_command,
+    &tg_live_command,
+    &tg_recover_command,
+    &tg_redact_command,
+    &tg_calibrate_command,
+    NULL,
 };
 
 static const struct tg_command_services services = {
@@ -45,6 +58,8 @@ static const struct tg_command_services services = {
     .symbolizer_resolve = tg_symbolizer_resolve,
     .symbolizer_variable = tg_symbolizer_variable,
     .find_breaks = tg_break_finder_find,
+    .look = tg_look,
+    .find_jobs = tg_jobs_find,
 };
 
 static void print_help(FILE *stream)

@@ -4,6 +4,7 @@
 #include "recorder/engine/process_table.h"
 #include "recorder/engine/removal.h"
 #include "recorder/engine/wake.h"
+#include "recorder/process/attach_refusal.h"
 #include "recorder/process/proc_status.h"
 
 #include <dirent.h>
@@ -13,63 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- why it cannot be */
-
-static int read_yama_scope(void)
-{
-    int scope = 0;
-    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-    if (file != NULL) {
-        if (fscanf(file, "%d", &scope) != 1)
-            scope = 0;
-        fclose(file);
-    }
-    return scope;
-}
-
-/* Why PTRACE_SEIZE of PID failed with WHY, in words that say what to do. */
-static struct tg_error *explain(pid_t pid, int why)
-{
-    struct tg_proc_status status;
-    if (why == ESRCH || !tg_proc_status_read(pid, &status))
-        return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d: no such process", (int)pid);
-    if (tg_proc_status_is_dead(&status))
-        return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d (%s): it has already ended",
-                               (int)pid, status.name);
-    if (status.tracer != 0) {
-        struct tg_proc_status tracer = {0};
-        tg_proc_status_read(status.tracer, &tracer);
-        return tg_error_create(TG_ERROR_TARGET,
-                               "cannot attach to process %d (%s): already traced by process %d (%s)",
-                               (int)pid, status.name, status.tracer, tracer.name);
-    }
-    if (!status.has_memory)
-        return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d (%s): it is a kernel thread",
-                               (int)pid, status.name);
-    if (status.tgid == getpid())
-        return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d: it is tollgate itself",
-                               (int)pid);
-    if (geteuid() != 0 && status.uid != geteuid())
-        return tg_error_create(
-            TG_ERROR_TARGET,
-            "cannot attach to process %d (%s): it belongs to user %u; run tollgate as that "
-            "user or as root",
-            (int)pid, status.name, status.uid);
-    int scope = read_yama_scope();
-    if (why == EPERM && scope > 0)
-        return tg_error_create(
-            TG_ERROR_TARGET,
-            "cannot attach to process %d (%s): /proc/sys/kernel/yama/ptrace_scope is %d, "
-            "which allows attaching only for %s; launch the program with tollgate instead, or "
-            "ask the administrator",
-            (int)pid, status.name, scope,
-            scope == 1   ? "parent processes and root"
-            : scope == 2 ? "root"
-                         : "nobody");
-    return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d (%s): %s", (int)pid, status.name,
-                           strerror(why));
-}
 
 /* ---- seizing */
 
@@ -109,7 +53,7 @@ static struct tg_error *judge_failure(struct tg_process *process, pid_t tid, int
         return NULL; /* cloned by a thread that is ours: its first stop will come */
     if (status.tracer != 0 || why != EPERM || (process->threads == NULL && scan->attempts > 2) ||
         scan->attempts >= MAX_ATTEMPTS)
-        return explain(tid, why);
+        return tg_attach_refusal(tid, why);
     scan->retry = true;
     return NULL;
 }
@@ -158,7 +102,7 @@ static struct tg_error *scan_threads(struct tg_process *process, struct scan *sc
     snprintf(path, sizeof path, "/proc/%d/task", (int)process->pid);
     DIR *folder = opendir(path);
     if (folder == NULL)
-        return explain(process->pid, errno == ENOENT ? ESRCH : errno);
+        return tg_attach_refusal(process->pid, errno == ENOENT ? ESRCH : errno);
     struct tg_error *error = NULL;
     struct dirent *entry;
     while (error == NULL && (entry = readdir(folder)) != NULL) {
@@ -188,14 +132,14 @@ static struct tg_error *seize_all(struct tg_process *process)
             unchanged = -1;
     }
     prune(process);
-    return process->threads == NULL ? explain(process->pid, EPERM) : NULL;
+    return process->threads == NULL ? tg_attach_refusal(process->pid, EPERM) : NULL;
 }
 
 static struct tg_error *check_pid(struct tg_engine *engine, pid_t pid)
 {
     struct tg_proc_status status;
     if (pid <= 0 || !tg_proc_status_read(pid, &status))
-        return explain(pid, ESRCH);
+        return tg_attach_refusal(pid, ESRCH);
     if (status.tgid != pid)
         return tg_error_create(TG_ERROR_TARGET,
                                "cannot attach to %d: it is a thread of process %d; use the process id",

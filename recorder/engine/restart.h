@@ -4,10 +4,8 @@
 
 #include "recorder/engine/tracee.h"
 
-/* A few system calls return EINTR to the program whenever a signal is pending, where natively nothing would
- * have interrupted them: the kernel wakes a traced thread for signals that are ignored, and for
- * PTRACE_INTERRUPT. Turns such an EINTR into the kernel's "restart unless a handler runs". Only where the
- * call waits without limit: one with a time limit would begin to wait anew. */
+/* Has the call that TRACEE was woken from begin again, where natively nothing would have interrupted it
+ * (recorder/process/interrupted_call.h). */
 void tg_restart_wait(struct tg_tracee *tracee);
 
 #endif

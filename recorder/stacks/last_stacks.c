@@ -57,20 +57,8 @@ static struct known *known_of(const struct tg_last_stacks *stacks, const struct 
 
 static struct tg_stack_process open_process(struct tg_last_stacks *stacks, const struct tg_process *process)
 {
-    struct tg_stack_process opened = {0};
-    pid_t tid = tg_process_memory_tid(process);
-    if (process->bits == 32 || tid == 0)
-        return opened;
-    tg_error_destroy(tg_modules_create(tid, stacks->images, stacks->debug, &opened.modules));
-    struct tg_error *error = opened.modules != NULL ? tg_modules_refresh(opened.modules) : NULL;
-    if (error != NULL) {
-        tg_error_destroy(error);
-        tg_modules_destroy(opened.modules);
-        opened.modules = NULL;
-    }
-    if (opened.modules != NULL)
-        opened.python = tg_python_find(opened.modules);
-    return opened;
+    return tg_stack_process_open(tg_process_memory_tid(process), process->bits, stacks->images,
+                                 stacks->debug);
 }
 
 /* Some threads that are looked at together. */
@@ -91,7 +79,7 @@ static void take(struct tg_last_stacks *stacks, struct look *look)
         if (!tg_thread_is_stopped(thread))
             continue;
         if (thread->process != last) {
-            tg_modules_destroy(process.modules);
+            tg_stack_process_close(&process);
             process = open_process(stacks, thread->process);
             last = thread->process;
             struct known *known = known_of(stacks, thread->process);
@@ -100,7 +88,7 @@ static void take(struct tg_last_stacks *stacks, struct look *look)
         }
         look->taken += tg_thread_stack_emit(&process, thread, &look->like, stacks->table, look->until_ns);
     }
-    tg_modules_destroy(process.modules);
+    tg_stack_process_close(&process);
 }
 
 static void say_over(struct tg_last_stacks *stacks, struct tg_thread *thread)

@@ -1,0 +1,83 @@
+#include "analyzer/where/call_path.h"
+
+#include "analyzer/output/stack_words.h"
+#include "format/base/array.h"
+#include "format/base/printable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct making {
+    struct tg_call_path *path;
+    struct tg_error *error;
+    bool has_openmp;
+};
+
+static struct tg_error *add(struct tg_call_path *path, const char *text)
+{
+    char *copy = strdup(text);
+    struct tg_error *error =
+        copy == NULL ? tg_error_no_memory() : TG_ARRAY_APPEND(path->steps, path->count, path->capacity, copy);
+    if (error != NULL)
+        free(copy);
+    return error;
+}
+
+static bool is_openmp(const char *module)
+{
+    static const char *const names[] = {"libgomp.", "libomp.", "libiomp5."};
+    const char *slash = strrchr(module, '/');
+    for (size_t i = 0; slash != NULL && i < sizeof names / sizeof *names; i++)
+        if (strncmp(slash + 1, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Calls come innermost first. */
+static bool take_call(void *context, const struct tg_stack_call *call)
+{
+    struct making *making = context;
+    char text[400];
+    making->has_openmp |= is_openmp(call->module);
+    if (call->is_signal)
+        making->error = add(making->path, "(signal handler)");
+    else if (!call->is_runtime)
+        making->error = add(making->path, tg_stack_words_call(call, text, sizeof text));
+    return making->error == NULL;
+}
+
+static void reverse(struct tg_call_path *path)
+{
+    for (size_t i = 0; i < path->count / 2; i++) {
+        char *step = path->steps[i];
+        path->steps[i] = path->steps[path->count - 1 - i];
+        path->steps[path->count - 1 - i] = step;
+    }
+}
+
+struct tg_error *tg_call_path_make(const struct tg_stack_model *model, const struct tg_last_stack *stack,
+                                   struct tg_call_path *path)
+{
+    struct making making = {.path = path};
+    char inside[200];
+    *path = (struct tg_call_path){0};
+    tg_stack_each_call(model, stack, take_call, &making);
+    reverse(path);
+    path->place = tg_stack_place_find(model, stack);
+    path->task = path->place.is_known ? TG_THREAD_OF_PROGRAM
+                 : making.has_openmp  ? TG_THREAD_OF_OPENMP
+                                      : TG_THREAD_OF_LIBRARY;
+    if (making.error == NULL && path->place.is_known && *path->place.inside != '\0')
+        making.error = add(path, tg_printable(path->place.inside, inside, sizeof inside));
+    if (making.error != NULL)
+        tg_call_path_deinit(path);
+    return making.error;
+}
+
+void tg_call_path_deinit(struct tg_call_path *path)
+{
+    for (size_t i = 0; i < path->count; i++)
+        free(path->steps[i]);
+    free(path->steps);
+    *path = (struct tg_call_path){0};
+}

@@ -1,0 +1,92 @@
+#include "analyzer/where/page.h"
+#include "format/base/json_writer.h"
+
+#include <string.h>
+
+static void write_groups(struct tg_json *json, const struct tg_where_page *page)
+{
+    tg_json_key(json, "groups");
+    tg_json_begin_array(json);
+    for (size_t i = 0; i < page->verdict->count; i++) {
+        const struct tg_where_group *group = &page->verdict->groups[i];
+        tg_json_begin_object(json);
+        tg_json_member_string(json, "call", group->call);
+        tg_json_key(json, "ranks");
+        tg_json_begin_array(json);
+        for (size_t k = 0; k < group->count; k++)
+            tg_json_signed(json, page->threads->threads[group->threads[k]].process->rank);
+        tg_json_end_array(json);
+        tg_json_member_string(json, "function", group->place->at.function);
+        tg_json_member_string(json, "file", group->place->at.file);
+        tg_json_member_unsigned(json, "line", group->place->at.line);
+        tg_json_key(json, "moves");
+        if (page->threads->has_two_looks)
+            tg_json_bool(json, group->has_moved);
+        else
+            tg_json_null(json);
+        tg_json_end_object(json);
+    }
+    tg_json_end_array(json);
+}
+
+static const char *task_name(enum tg_thread_task task)
+{
+    static const char *const names[] = {[TG_THREAD_OF_PROGRAM] = "program",
+                                        [TG_THREAD_OF_OPENMP] = "openmp_worker",
+                                        [TG_THREAD_OF_LIBRARY] = "library"};
+    return names[task];
+}
+
+static void write_thread(struct tg_json *json, const struct tg_where_threads *threads,
+                         const struct tg_where_thread *thread)
+{
+    tg_json_begin_object(json);
+    tg_json_key(json, "rank");
+    if (thread->is_rank)
+        tg_json_signed(json, thread->process->rank);
+    else
+        tg_json_null(json);
+    tg_json_member_signed(json, "pid", thread->stack->pid);
+    tg_json_member_signed(json, "tid", thread->stack->tid);
+    tg_json_member_string(json, "program", tg_process_entry_name(thread->process));
+    tg_json_member_string(json, "task", task_name(thread->path.task));
+    tg_json_key(json, "moves");
+    if (threads->has_two_looks)
+        tg_json_bool(json, thread->has_moved);
+    else
+        tg_json_null(json);
+    tg_json_key(json, "path");
+    tg_json_begin_array(json);
+    for (size_t i = 0; i < thread->path.count; i++)
+        tg_json_string(json, thread->path.steps[i]);
+    tg_json_end_array(json);
+    tg_json_end_object(json);
+}
+
+void tg_where_write_json(FILE *stream, const struct tg_where_page *page)
+{
+    struct tg_json json;
+    tg_json_init(&json, stream, true);
+    tg_json_begin_object(&json);
+    tg_json_member_string(&json, "verdict", tg_where_kind_name(page->verdict->kind));
+    write_groups(&json, page);
+    tg_json_member_unsigned(&json, "ranks", page->threads->n_ranks);
+    tg_json_member_signed(&json, "size", page->threads->size);
+    tg_json_member_unsigned(&json, "longest_pause_ns", page->look->longest_pause_ns);
+    tg_json_key(&json, "threads");
+    tg_json_begin_array(&json);
+    for (size_t i = 0; i < page->threads->count; i++)
+        write_thread(&json, page->threads, &page->threads->threads[i]);
+    tg_json_end_array(&json);
+    tg_json_key(&json, "refused");
+    tg_json_begin_array(&json);
+    for (size_t i = 0; i < page->look->n_refusals; i++) {
+        tg_json_begin_object(&json);
+        tg_json_member_signed(&json, "pid", page->look->refusals[i].pid);
+        tg_json_member_string(&json, "reason", page->look->refusals[i].reason);
+        tg_json_end_object(&json);
+    }
+    tg_json_end_array(&json);
+    tg_json_end_object(&json);
+    tg_json_end_line(&json);
+}

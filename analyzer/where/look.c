@@ -1,0 +1,80 @@
+#include "analyzer/where/look.h"
+
+#include "format/base/array.h"
+#include "format/trace/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tg_error *tg_where_look_create(struct tg_where_look *look)
+{
+    *look = (struct tg_where_look){0};
+    struct tg_error *error = tg_process_model_create(&look->processes);
+    return error != NULL ? error : tg_stack_model_create(&look->stacks);
+}
+
+void tg_where_look_deinit(struct tg_where_look *look)
+{
+    for (size_t i = 0; i < look->n_refusals; i++)
+        free(look->refusals[i].reason);
+    free(look->refusals);
+    tg_stack_model_destroy(look->stacks);
+    tg_process_model_destroy(look->processes);
+    tg_error_destroy(look->error);
+}
+
+static struct tg_error *feed(struct tg_where_look *look, const struct tg_event *event)
+{
+    struct tg_process_entry *entry = NULL;
+    if (event->kind == TG_EVENT_STACK_SNAPSHOT && event->stack_snapshot.reason == TG_STACK_LOOK &&
+        event->stack_snapshot.took_ns > look->longest_pause_ns)
+        look->longest_pause_ns = event->stack_snapshot.took_ns;
+    struct tg_error *error = tg_process_model_feed(look->processes, event, &entry);
+    return error != NULL ? error
+                         : tg_stack_model_feed(look->stacks, event, entry != NULL ? entry->index : SIZE_MAX);
+}
+
+static void add(void *context, const struct tg_event *event)
+{
+    struct tg_where_look *look = context;
+    if (look->error == NULL)
+        look->error = feed(look, event);
+}
+
+static void refuse(void *context, int32_t pid, const char *reason)
+{
+    struct tg_where_look *look = context;
+    char *copy = strdup(reason);
+    if (copy == NULL || TG_ARRAY_APPEND(look->refusals, look->n_refusals, look->refusal_capacity,
+                                        (struct tg_where_refusal){pid, copy}) != NULL) {
+        free(copy);
+        if (look->error == NULL)
+            look->error = tg_error_no_memory();
+    }
+}
+
+static struct tg_error *take_error(struct tg_where_look *look)
+{
+    struct tg_error *error = look->error;
+    look->error = NULL;
+    return error;
+}
+
+struct tg_error *tg_where_look_take(struct tg_where_look *look, const struct tg_command_services *services,
+                                    const struct tg_look_request *request)
+{
+    const struct tg_look_sink sink = {.context = look, .add = add, .refuse = refuse};
+    struct tg_error *error = services->look(request, &sink);
+    return error != NULL ? error : take_error(look);
+}
+
+struct tg_error *tg_where_look_read(struct tg_where_look *look, const char *path)
+{
+    struct tg_trace_reader *reader = NULL;
+    const struct tg_event *event;
+    struct tg_error *error = tg_trace_reader_open(path, &reader);
+    while (error == NULL && (error = tg_trace_reader_next(reader, &event)) == NULL && event != NULL)
+        error = feed(look, event);
+    tg_trace_reader_close(reader);
+    return error;
+}

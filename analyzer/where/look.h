@@ -1,0 +1,34 @@
+/* What is known of where a job is: its processes and the last stack of each of their threads. */
+#ifndef TG_ANALYZER_WHERE_LOOK_H
+#define TG_ANALYZER_WHERE_LOOK_H
+
+#include "analyzer/models/process.h"
+#include "analyzer/models/stacks.h"
+#include "format/settings/command.h"
+
+/* A process that could not be looked at. */
+struct tg_where_refusal {
+    int32_t pid;
+    char *reason;
+};
+
+struct tg_where_look {
+    struct tg_process_model *processes;
+    struct tg_stack_model *stacks;
+    struct tg_where_refusal *refusals;
+    size_t n_refusals, refusal_capacity;
+    uint64_t longest_pause_ns;
+    struct tg_error *error; /* that occurred while events came; owned until taken */
+};
+
+struct tg_error *tg_where_look_create(struct tg_where_look *look);
+void tg_where_look_deinit(struct tg_where_look *look);
+
+/* Looks at the processes of REQUEST now. */
+struct tg_error *tg_where_look_take(struct tg_where_look *look, const struct tg_command_services *services,
+                                    const struct tg_look_request *request);
+
+/* The last stacks of the trace at PATH. */
+struct tg_error *tg_where_look_read(struct tg_where_look *look, const char *path);
+
+#endif

@@ -1,0 +1,91 @@
+#include "analyzer/where/members.h"
+
+#include "analyzer/output/rank_ranges.h"
+#include "format/base/printable.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct members {
+    int64_t *firsts, *others; /* ranks whose first thread is there; whose other threads are */
+    size_t n_firsts, n_others;
+};
+
+static size_t count_other_threads(const struct tg_where_threads *looked, const size_t *threads, size_t count)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        n += !looked->threads[threads[i]].is_first;
+    return n;
+}
+
+static void write_ranks(FILE *stream, int64_t *ranks, size_t count)
+{
+    char text[256];
+    size_t n = tg_rank_ranges_sort(ranks, count);
+    fprintf(stream, "rank%s %s", n == 1 ? "" : "s", tg_rank_ranges_print(ranks, n, text, sizeof text));
+}
+
+static void write_rank_members(FILE *stream, const struct tg_where_threads *looked, const size_t *threads,
+                               size_t count, struct members *members)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct tg_where_thread *thread = &looked->threads[threads[i]];
+        if (thread->is_first)
+            members->firsts[members->n_firsts++] = thread->process->rank;
+        else
+            members->others[members->n_others++] = thread->process->rank;
+    }
+    size_t n_threads = count_other_threads(looked, threads, count);
+    if (members->n_firsts > 0)
+        write_ranks(stream, members->firsts, members->n_firsts);
+    if (n_threads == 0)
+        return;
+    if (members->n_firsts > 0)
+        fprintf(stream, ", and %zu thread%s of ", n_threads, n_threads == 1 ? "" : "s");
+    else
+        fprintf(stream, "%zu thread%s of ", n_threads, n_threads == 1 ? "" : "s");
+    write_ranks(stream, members->others, members->n_others);
+}
+
+/* Threads of processes that are no ranks. */
+static void write_processes(FILE *stream, const struct tg_where_threads *looked, const size_t *threads,
+                            size_t count)
+{
+    enum { SHOWN = 4 };
+    int32_t last = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct tg_where_thread *thread = &looked->threads[threads[i]];
+        char name[64];
+        if (thread->stack->pid == last)
+            continue;
+        last = thread->stack->pid;
+        if (n++ < SHOWN)
+            fprintf(stream, "%s%s (process %" PRId32 ")", n > 1 ? ", " : "",
+                    tg_printable(tg_process_entry_name(thread->process), name, sizeof name), last);
+    }
+    if (n > SHOWN)
+        fprintf(stream, " and %zu more", n - SHOWN);
+    if (count > n)
+        fprintf(stream, ", %zu threads", count);
+}
+
+void tg_where_write_members(FILE *stream, const struct tg_where_threads *looked, const size_t *threads,
+                            size_t count)
+{
+    if (count == 0)
+        return;
+    if (!looked->threads[threads[0]].is_rank) {
+        write_processes(stream, looked, threads, count);
+        return;
+    }
+    struct members members = {.firsts = calloc(count, sizeof *members.firsts),
+                              .others = calloc(count, sizeof *members.others)};
+    if (members.firsts != NULL && members.others != NULL)
+        write_rank_members(stream, looked, threads, count, &members);
+    else
+        fprintf(stream, "%zu threads", count);
+    free(members.firsts);
+    free(members.others);
+}

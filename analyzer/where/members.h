@@ -1,0 +1,13 @@
+/* Sets of threads in words: "ranks 0-2", "rank 3", "rank 1, threads 4712 and 4713". */
+#ifndef TG_ANALYZER_WHERE_MEMBERS_H
+#define TG_ANALYZER_WHERE_MEMBERS_H
+
+#include "analyzer/where/threads.h"
+
+#include <stdio.h>
+
+/* Writes who THREADS, COUNT indices in LOOKED in ascending order, are. */
+void tg_where_write_members(FILE *stream, const struct tg_where_threads *looked, const size_t *threads,
+                            size_t count);
+
+#endif

@@ -1,0 +1,20 @@
+/* What `tollgate where` prints. */
+#ifndef TG_ANALYZER_WHERE_PAGE_H
+#define TG_ANALYZER_WHERE_PAGE_H
+
+#include "analyzer/where/tree.h"
+#include "analyzer/where/verdict.h"
+
+struct tg_where_page {
+    const struct tg_where_look *look;
+    const struct tg_where_threads *threads;
+    const struct tg_where_verdict *verdict;
+    const struct tg_where_node *ranks, *others; /* trees */
+    bool with_others;                           /* launchers and what else is no rank, too */
+    const char *path;                           /* of the trace, NULL: running processes */
+};
+
+void tg_where_write_text(FILE *stream, const struct tg_where_page *page);
+void tg_where_write_json(FILE *stream, const struct tg_where_page *page);
+
+#endif

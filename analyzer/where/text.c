@@ -1,0 +1,114 @@
+#include "analyzer/where/page.h"
+
+#include "analyzer/output/quantity.h"
+#include "analyzer/where/members.h"
+#include "format/base/printable.h"
+
+#include <inttypes.h>
+
+enum { MAX_INDENT = 40 };
+
+static void indent(FILE *stream, unsigned depth)
+{
+    fprintf(stream, "%*s", (int)(depth < MAX_INDENT ? 2 * depth : 2 * MAX_INDENT), "");
+}
+
+/* Whether all who are in NODE are in one call of it. */
+static bool goes_on_together(const struct tg_where_node *node)
+{
+    return node->n_children == 1 && node->children[0]->n_threads == node->n_threads;
+}
+
+static void write_node(FILE *stream, const struct tg_where_threads *threads, const struct tg_where_node *node,
+                       unsigned depth)
+{
+    while (goes_on_together(node)) {
+        node = node->children[0];
+        indent(stream, depth);
+        fprintf(stream, "%s\n", node->text);
+    }
+    size_t inside = 0;
+    for (size_t i = 0; i < node->n_children; i++) {
+        const struct tg_where_node *child = node->children[i];
+        inside += child->n_threads;
+        indent(stream, depth);
+        tg_where_write_members(stream, threads, child->threads, child->n_threads);
+        fprintf(stream, ": %s\n", child->text);
+        write_node(stream, threads, child, depth + 1);
+    }
+    if (inside > 0 && inside < node->n_threads) {
+        indent(stream, depth);
+        fprintf(stream, "%zu more: no further\n", node->n_threads - inside);
+    }
+}
+
+static void write_tree(FILE *stream, const struct tg_where_threads *threads, const struct tg_where_node *root)
+{
+    if (root->n_threads == 0)
+        return;
+    fputc('\n', stream);
+    tg_where_write_members(stream, threads, root->threads, root->n_threads);
+    fputc('\n', stream);
+    write_node(stream, threads, root, 1);
+}
+
+static void write_rest(FILE *stream, const struct tg_where_page *page)
+{
+    size_t workers = 0, helpers = 0;
+    for (size_t i = 0; i < page->threads->count; i++) {
+        enum tg_thread_task task = page->threads->threads[i].path.task;
+        workers += task == TG_THREAD_OF_OPENMP;
+        helpers += task == TG_THREAD_OF_LIBRARY;
+    }
+    if (workers + helpers > 0 || (page->others->n_threads > 0 && !page->with_others))
+        fputc('\n', stream);
+    if (workers > 0)
+        fprintf(stream, "%zu OpenMP worker%s wait%s for work\n", workers, workers == 1 ? "" : "s",
+                workers == 1 ? "s" : "");
+    if (helpers > 0)
+        fprintf(stream, "%zu helper thread%s of libraries left out\n", helpers, helpers == 1 ? "" : "s");
+    if (page->others->n_threads > 0 && !page->with_others)
+        fprintf(stream, "%zu thread%s of processes that are no ranks left out; --all shows them\n",
+                page->others->n_threads, page->others->n_threads == 1 ? "" : "s");
+}
+
+static void write_refusals(FILE *stream, const struct tg_where_look *look)
+{
+    char reason[400];
+    for (size_t i = 0; i < look->n_refusals; i++)
+        fprintf(stream, "process %" PRId32 " was not looked at: %s\n", look->refusals[i].pid,
+                tg_printable(look->refusals[i].reason, reason, sizeof reason));
+}
+
+static void write_head(FILE *stream, const struct tg_where_page *page)
+{
+    char pause[TG_QUANTITY_SIZE];
+    const struct tg_where_threads *threads = page->threads;
+    fprintf(stream, "%zu rank%s", threads->n_ranks, threads->n_ranks == 1 ? "" : "s");
+    if (threads->size > (int64_t)threads->n_ranks)
+        fprintf(stream, " of %" PRId64, threads->size);
+    fprintf(stream, ", %zu process%s, %zu thread%s", tg_process_model_count(page->look->processes),
+            tg_process_model_count(page->look->processes) == 1 ? "" : "es", threads->count,
+            threads->count == 1 ? "" : "s");
+    if (page->path == NULL)
+        fprintf(stream, "; each process stood still for at most %s",
+                tg_quantity_duration(page->look->longest_pause_ns, pause));
+    fputc('\n', stream);
+}
+
+void tg_where_write_text(FILE *stream, const struct tg_where_page *page)
+{
+    bool with_others = page->with_others || page->ranks->n_threads == 0;
+    if (page->verdict->count > 0) {
+        tg_where_verdict_write(stream, page->threads, page->verdict);
+        fputc('\n', stream);
+    }
+    write_head(stream, page);
+    write_tree(stream, page->threads, page->ranks);
+    if (with_others)
+        write_tree(stream, page->threads, page->others);
+    const struct tg_where_page shown = {
+        .threads = page->threads, .others = page->others, .with_others = with_others};
+    write_rest(stream, &shown);
+    write_refusals(stream, page->look);
+}

@@ -1,0 +1,106 @@
+#include "analyzer/where/threads.h"
+
+#include "format/base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A process with the rank and job of its parent is a child that a rank started. */
+static bool is_rank(const struct tg_process_entry *entry)
+{
+    return entry->rank >= 0 && (entry->parent == NULL || entry->parent->rank != entry->rank ||
+                                strcmp(entry->parent->job, entry->job) != 0);
+}
+
+static const struct tg_last_stack *find_before(const struct tg_where_look *before,
+                                               const struct tg_last_stack *stack)
+{
+    for (size_t i = 0; i < tg_stack_model_count(before->stacks); i++) {
+        const struct tg_last_stack *other = tg_stack_model_at(before->stacks, i);
+        if (other->pid == stack->pid && other->tid == stack->tid)
+            return other;
+    }
+    return NULL;
+}
+
+static bool is_same_path(const struct tg_call_path *a, const struct tg_call_path *b)
+{
+    bool is_same = a->count == b->count && a->task == b->task;
+    for (size_t i = 0; is_same && i < a->count; i++)
+        is_same = strcmp(a->steps[i], b->steps[i]) == 0;
+    return is_same;
+}
+
+/* Inside of a library a waiting thread may be anywhere; in the program's own code each instruction counts. */
+static struct tg_error *judge_move(const struct tg_where_look *before, struct tg_where_thread *thread)
+{
+    struct tg_call_path path;
+    const struct tg_last_stack *last = find_before(before, thread->stack);
+    if (last == NULL) {
+        thread->has_moved = true;
+        return NULL;
+    }
+    struct tg_error *error = tg_call_path_make(before->stacks, last, &path);
+    if (error != NULL)
+        return error;
+    thread->has_moved = !is_same_path(&path, &thread->path) ||
+                        (*path.place.inside == '\0' && last->count > 0 && thread->stack->count > 0 &&
+                         last->frames[0].pc != thread->stack->frames[0].pc);
+    tg_call_path_deinit(&path);
+    return NULL;
+}
+
+static struct tg_error *add(const struct tg_where_look *look, const struct tg_where_look *before,
+                            const struct tg_last_stack *stack, struct tg_where_threads *threads)
+{
+    struct tg_where_thread thread = {.stack = stack,
+                                     .process = tg_process_model_at(look->processes, stack->process),
+                                     .is_first = stack->tid == stack->pid};
+    thread.is_rank = is_rank(thread.process);
+    struct tg_error *error = tg_call_path_make(look->stacks, stack, &thread.path);
+    if (error == NULL && before != NULL)
+        error = judge_move(before, &thread);
+    if (error == NULL)
+        error = TG_ARRAY_APPEND(threads->threads, threads->count, threads->capacity, thread);
+    if (error != NULL)
+        tg_call_path_deinit(&thread.path);
+    return error;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct tg_where_thread *x = a, *y = b;
+    if (x->is_rank != y->is_rank)
+        return y->is_rank - x->is_rank;
+    if (x->process->rank != y->process->rank)
+        return x->process->rank < y->process->rank ? -1 : 1;
+    if (x->stack->pid != y->stack->pid)
+        return x->stack->pid < y->stack->pid ? -1 : 1;
+    return (x->stack->tid > y->stack->tid) - (x->stack->tid < y->stack->tid);
+}
+
+struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const struct tg_where_look *before,
+                                       struct tg_where_threads *threads)
+{
+    struct tg_error *error = NULL;
+    *threads = (struct tg_where_threads){.has_two_looks = before != NULL};
+    for (size_t i = 0; error == NULL && i < tg_stack_model_count(look->stacks); i++)
+        error = add(look, before, tg_stack_model_at(look->stacks, i), threads);
+    if (threads->count > 0)
+        qsort(threads->threads, threads->count, sizeof *threads->threads, compare);
+    for (size_t i = 0; i < tg_process_model_count(look->processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(look->processes, i);
+        threads->n_ranks += is_rank(entry);
+        if (is_rank(entry) && entry->size > threads->size)
+            threads->size = entry->size;
+    }
+    return error;
+}
+
+void tg_where_threads_deinit(struct tg_where_threads *threads)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        tg_call_path_deinit(&threads->threads[i].path);
+    free(threads->threads);
+    *threads = (struct tg_where_threads){0};
+}

@@ -1,0 +1,31 @@
+/* The threads of a look, with their ranks and the ways that they took. */
+#ifndef TG_ANALYZER_WHERE_THREADS_H
+#define TG_ANALYZER_WHERE_THREADS_H
+
+#include "analyzer/where/call_path.h"
+#include "analyzer/where/look.h"
+
+struct tg_where_thread {
+    const struct tg_last_stack *stack;
+    const struct tg_process_entry *process;
+    struct tg_call_path path;
+    bool is_rank;   /* its process is */
+    bool is_first;  /* the first thread of its process */
+    bool has_moved; /* since the look before: another place, or another instruction of the program's own */
+};
+
+struct tg_where_threads {
+    struct tg_where_thread *threads; /* by rank, then process, then thread */
+    size_t count, capacity;
+    size_t n_ranks;
+    int64_t size; /* ranks of the job, 0 unknown */
+    bool has_two_looks;
+};
+
+/* The threads of LOOK; BEFORE, NULL none, is an earlier look at the same processes. Both must outlive the result. Only
+ * error: NO_MEMORY. */
+struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const struct tg_where_look *before,
+                                       struct tg_where_threads *threads);
+void tg_where_threads_deinit(struct tg_where_threads *threads);
+
+#endif

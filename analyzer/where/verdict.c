@@ -1,0 +1,256 @@
+#include "analyzer/where/verdict.h"
+
+#include "analyzer/output/stack_words.h"
+#include "analyzer/where/members.h"
+#include "format/base/array.h"
+#include "format/base/printable.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- calls */
+
+/* Calls that all processes of a communicator have to make. */
+static const char *const collectives[] = {
+    "MPI_Barrier",       "MPI_Bcast",          "MPI_Reduce",
+    "MPI_Allreduce",     "MPI_Gather",         "MPI_Gatherv",
+    "MPI_Allgather",     "MPI_Allgatherv",     "MPI_Scatter",
+    "MPI_Scatterv",      "MPI_Alltoall",       "MPI_Alltoallv",
+    "MPI_Alltoallw",     "MPI_Reduce_scatter", "MPI_Reduce_scatter_block",
+    "MPI_Scan",          "MPI_Exscan",         "MPI_Init",
+    "MPI_Init_thread",   "MPI_Finalize",       "MPI_Comm_split",
+    "MPI_Comm_dup",      "MPI_Comm_create",    "MPI_Comm_free",
+    "MPI_Win_create",    "MPI_Win_fence",      "MPI_Win_allocate",
+    "MPI_Win_free",      "MPI_File_open",      "MPI_File_close",
+    "MPI_Cart_create",   "MPI_Comm_spawn",     "MPI_Neighbor_alltoall",
+    "MPI_File_read_all", "MPI_File_write_all", "MPI_Win_allocate_shared",
+};
+
+static bool is_collective(const char *call)
+{
+    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
+        if (strcmp(call, collectives[i]) == 0)
+            return true;
+    return false;
+}
+
+/* "MPI_Barrier" of MPI_Barrier, PMPI_Barrier, mpi_barrier_, pmpi_barrier__, MPI_Barrier_c; "" of others. */
+static void canonical(const char *inside, char *call, size_t size)
+{
+    bool is_profiling = (*inside == 'P' || *inside == 'p') && strncasecmp(inside + 1, "mpi_", 4) == 0;
+    const char *name = is_profiling ? inside + 1 : inside;
+    *call = '\0';
+    if (strncasecmp(name, "mpi_", 4) != 0)
+        return;
+    snprintf(call, size, "MPI_%s", name + 4);
+    for (char *c = call + 4; *c != '\0'; c++)
+        *c = (char)(c == call + 4 ? toupper((unsigned char)*c) : tolower((unsigned char)*c));
+    size_t length = strlen(call);
+    while (length > 5 && call[length - 1] == '_')
+        call[--length] = '\0';
+    if (length > 6 && strcmp(call + length - 2, "_c") == 0)
+        call[length - 2] = '\0';
+}
+
+/* ---- groups */
+
+static bool belongs(const struct tg_where_group *group, const char *call, const struct tg_stack_place *place)
+{
+    if (strcmp(group->call, call) != 0)
+        return false;
+    return *call != '\0' || tg_stack_place_is_same(group->place, place);
+}
+
+static struct tg_error *add(struct tg_where_verdict *verdict, const struct tg_where_threads *threads,
+                            size_t index)
+{
+    const struct tg_where_thread *thread = &threads->threads[index];
+    char call[64];
+    size_t i = 0;
+    canonical(thread->path.place.inside, call, sizeof call);
+    while (i < verdict->count && !belongs(&verdict->groups[i], call, &thread->path.place))
+        i++;
+    if (i == verdict->count) {
+        struct tg_where_group group = {
+            .call = strdup(call), .place = &thread->path.place, .is_collective = is_collective(call)};
+        if (group.call == NULL ||
+            TG_ARRAY_APPEND(verdict->groups, verdict->count, verdict->capacity, group) != NULL) {
+            free((char *)group.call);
+            return tg_error_no_memory();
+        }
+    }
+    struct tg_where_group *group = &verdict->groups[i];
+    group->has_moved |= thread->has_moved;
+    return TG_ARRAY_APPEND(group->threads, group->count, group->capacity, index);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct tg_where_group *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return (x->threads[0] > y->threads[0]) - (x->threads[0] < y->threads[0]);
+}
+
+static enum tg_where_kind judge(const struct tg_where_verdict *verdict)
+{
+    size_t collective = 0, outside = 0, pending = 0;
+    bool moves = false;
+    for (size_t i = 0; i < verdict->count; i++) {
+        const struct tg_where_group *group = &verdict->groups[i];
+        if (*group->call == '\0') {
+            outside++;
+            moves |= group->has_moved;
+        } else if (group->is_collective) {
+            collective++;
+        } else {
+            pending++;
+        }
+    }
+    if (verdict->count == 0)
+        return TG_WHERE_UNKNOWN;
+    if (collective + pending == 0)
+        return TG_WHERE_BUSY;
+    if (outside > 0 && collective > 0 && pending == 0)
+        return moves ? TG_WHERE_MOVES : TG_WHERE_MISSING;
+    if (collective > 1 && outside == 0 && pending == 0)
+        return TG_WHERE_DIFFERENT;
+    return TG_WHERE_UNKNOWN;
+}
+
+struct tg_error *tg_where_verdict_make(const struct tg_where_threads *threads,
+                                       struct tg_where_verdict *verdict)
+{
+    struct tg_error *error = NULL;
+    *verdict = (struct tg_where_verdict){0};
+    for (size_t i = 0; error == NULL && i < threads->count; i++)
+        if (threads->threads[i].is_rank && threads->threads[i].is_first)
+            error = add(verdict, threads, i);
+    if (verdict->count > 0)
+        qsort(verdict->groups, verdict->count, sizeof *verdict->groups, compare);
+    verdict->kind = judge(verdict);
+    return error;
+}
+
+void tg_where_verdict_deinit(struct tg_where_verdict *verdict)
+{
+    for (size_t i = 0; i < verdict->count; i++) {
+        free((char *)verdict->groups[i].call);
+        free(verdict->groups[i].threads);
+    }
+    free(verdict->groups);
+    *verdict = (struct tg_where_verdict){0};
+}
+
+const char *tg_where_kind_name(enum tg_where_kind kind)
+{
+    static const char *const names[] = {
+        [TG_WHERE_UNKNOWN] = "unknown", [TG_WHERE_MISSING] = "missing", [TG_WHERE_DIFFERENT] = "different",
+        [TG_WHERE_BUSY] = "busy",       [TG_WHERE_MOVES] = "moves",
+    };
+    return names[kind];
+}
+
+/* ---- words */
+
+static void write_group(FILE *stream, const struct tg_where_threads *threads,
+                        const struct tg_where_group *group)
+{
+    char call[64], text[400];
+    tg_where_write_members(stream, threads, group->threads, group->count);
+    const char *verb = group->count == 1 ? "is" : "are";
+    if (*group->call == '\0') {
+        fprintf(stream, " %s outside MPI: ", verb);
+        tg_stack_words_place(stream, group->place);
+        if (threads->has_two_looks)
+            fputs(group->has_moved ? " (moves)" : " (at the same place in both looks)", stream);
+        return;
+    }
+    fprintf(stream, " %s in %s", verb, tg_printable(group->call, call, sizeof call));
+    bool is_alike = true;
+    for (size_t i = 1; is_alike && i < group->count; i++)
+        is_alike = tg_stack_place_is_same(group->place, &threads->threads[group->threads[i]].path.place);
+    if (is_alike && group->place->is_known)
+        fprintf(stream, ", called in %s", tg_stack_words_call(&group->place->at, text, sizeof text));
+    else if (!is_alike)
+        fputs(", from different places", stream);
+}
+
+static void write_groups(FILE *stream, const struct tg_where_threads *threads,
+                         const struct tg_where_verdict *verdict)
+{
+    enum { SHOWN = 8 };
+    for (size_t i = 0; i < verdict->count && i < SHOWN; i++) {
+        fputs("  ", stream);
+        write_group(stream, threads, &verdict->groups[i]);
+        fputc('\n', stream);
+    }
+    if (verdict->count > SHOWN)
+        fprintf(stream, "  ... and %zu more groups of ranks\n", verdict->count - SHOWN);
+}
+
+/* The call that all ranks in MPI are in, NULL where they are in several. */
+static const char *only_call(const struct tg_where_verdict *verdict)
+{
+    const char *call = NULL;
+    for (size_t i = 0; i < verdict->count; i++) {
+        const struct tg_where_group *group = &verdict->groups[i];
+        if (*group->call != '\0' && call != NULL)
+            return NULL;
+        if (*group->call != '\0')
+            call = group->call;
+    }
+    return call;
+}
+
+/* "Rank 3 is outside MPI, all others are in MPI_Barrier." */
+static void write_missing(FILE *stream, const struct tg_where_threads *threads,
+                          const struct tg_where_verdict *verdict)
+{
+    const char *call = only_call(verdict);
+    char name[64];
+    for (size_t i = 0; i < verdict->count; i++) {
+        const struct tg_where_group *group = &verdict->groups[i];
+        if (*group->call != '\0')
+            continue;
+        fputs("The others wait for ", stream);
+        tg_where_write_members(stream, threads, group->threads, group->count);
+        fprintf(stream, ", which %s outside MPI: ", group->count == 1 ? "is" : "are");
+        tg_stack_words_place(stream, group->place);
+        fputs(group->has_moved ? "; it runs.\n" : ".\n", stream);
+    }
+    if (call != NULL)
+        fprintf(stream, "All others are in %s.\n", tg_printable(call, name, sizeof name));
+    if (verdict->kind == TG_WHERE_MOVES)
+        fputs("Look again: what is still in the same function then may be a loop that does not end.\n",
+              stream);
+}
+
+void tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads,
+                            const struct tg_where_verdict *verdict)
+{
+    switch (verdict->kind) {
+    case TG_WHERE_MISSING:
+    case TG_WHERE_MOVES:
+        write_missing(stream, threads, verdict);
+        break;
+    case TG_WHERE_DIFFERENT:
+        fputs("Ranks are in different collective calls. If these are of one communicator, they wait for each "
+              "other for ever.\n",
+              stream);
+        break;
+    case TG_WHERE_BUSY:
+        fputs("No rank is in MPI.\n", stream);
+        break;
+    case TG_WHERE_UNKNOWN:
+    default:
+        if (verdict->count > 0)
+            fputs("Who waits for whom is unknown: the stacks do not have the partners of these calls.\n",
+                  stream);
+        break;
+    }
+    if (verdict->count > 0)
+        write_groups(stream, threads, verdict);
+}

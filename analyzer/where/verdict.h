@@ -1,0 +1,43 @@
+/* What the stacks of a job say of why it does not go on. */
+#ifndef TG_ANALYZER_WHERE_VERDICT_H
+#define TG_ANALYZER_WHERE_VERDICT_H
+
+#include "analyzer/where/threads.h"
+
+#include <stdio.h>
+
+enum tg_where_kind {
+    TG_WHERE_UNKNOWN,   /* the stacks alone do not say */
+    TG_WHERE_MISSING,   /* ranks wait in a collective call, others are outside of MPI and do not move */
+    TG_WHERE_MOVES,     /* the same, and those move: they are late, or in a loop that does not end */
+    TG_WHERE_DIFFERENT, /* ranks wait in different collective calls */
+    TG_WHERE_BUSY,      /* no rank is in MPI */
+};
+
+/* A group of ranks in the same call of MPI, or outside of MPI at the same place; by their first threads. */
+struct tg_where_group {
+    const char *call; /* "MPI_Barrier"; "" outside of MPI */
+    const struct tg_stack_place *place;
+    size_t *threads;
+    size_t count, capacity;
+    bool is_collective, has_moved;
+};
+
+struct tg_where_verdict {
+    enum tg_where_kind kind;
+    struct tg_where_group *groups; /* the largest first */
+    size_t count, capacity;
+};
+
+/* Only error: NO_MEMORY. THREADS must outlive it. */
+struct tg_error *tg_where_verdict_make(const struct tg_where_threads *threads,
+                                       struct tg_where_verdict *verdict);
+void tg_where_verdict_deinit(struct tg_where_verdict *verdict);
+
+/* The name in JSON: "missing". */
+const char *tg_where_kind_name(enum tg_where_kind kind);
+
+void tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads,
+                            const struct tg_where_verdict *verdict);
+
+#endif

@@ -1,0 +1,150 @@
+#include "recorder/look/halt.h"
+
+#include "format/base/array.h"
+#include "recorder/process/attach_refusal.h"
+#include "recorder/process/interrupted_call.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { SPINS = 64, SLEEP_NS = 50 * 1000, MAX_SCANS = 64 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* ---- seizing */
+
+static bool has_thread(const struct tg_halt *halt, pid_t tid)
+{
+    for (size_t i = 0; i < halt->count; i++)
+        if (halt->threads[i].tid == tid)
+            return true;
+    return false;
+}
+
+/* Takes one thread; errno of the refusal, 0 none. */
+static int seize(struct tg_halt *halt, pid_t tid)
+{
+    struct tg_halted_thread thread = {.tid = tid};
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
+        return errno;
+    if (TG_ARRAY_APPEND(halt->threads, halt->count, halt->capacity, thread) != NULL)
+        return ENOMEM; /* it runs on, and is let go when tollgate ends */
+    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+    return 0;
+}
+
+/* Takes the threads that are not taken yet; returns whether there were any. WHY: errno of the last refusal. */
+static bool scan(pid_t pid, size_t max_threads, struct tg_halt *halt, int *why)
+{
+    char path[40];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *directory = opendir(path);
+    if (directory == NULL) {
+        *why = ESRCH;
+        return false;
+    }
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL && halt->count < max_threads;) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (tid <= 0 || has_thread(halt, tid))
+            continue;
+        int refusal = seize(halt, tid);
+        found |= refusal == 0;
+        if (refusal != 0)
+            *why = refusal;
+    }
+    closedir(directory);
+    return found;
+}
+
+/* ---- stopping */
+
+static void note_stop(struct tg_halted_thread *thread, int status)
+{
+    if (!WIFSTOPPED(status)) {
+        thread->is_gone = true;
+        return;
+    }
+    thread->is_stopped = ptrace(PTRACE_GETREGS, thread->tid, NULL, &thread->registers) == 0;
+    if (status >> 16 ==
+        0) /* else PTRACE_EVENT_STOP: of our interrupt, or because the process is stopped anyway */
+        thread->signal = WSTOPSIG(status);
+}
+
+/* How many threads are still to stop. */
+static size_t look(struct tg_halt *halt)
+{
+    size_t missing = 0;
+    for (size_t i = 0; i < halt->count; i++) {
+        struct tg_halted_thread *thread = &halt->threads[i];
+        int status;
+        if (thread->is_stopped || thread->is_gone)
+            continue;
+        pid_t tid = waitpid(thread->tid, &status, __WALL | WNOHANG);
+        if (tid == thread->tid)
+            note_stop(thread, status);
+        else if (tid < 0)
+            thread->is_gone = true;
+        else
+            missing++;
+    }
+    return missing;
+}
+
+static void wait_all(struct tg_halt *halt, uint64_t until_ns)
+{
+    static const struct timespec pause = {.tv_nsec = SLEEP_NS};
+    for (unsigned n = 0; look(halt) > 0 && now_ns() < until_ns; n++) {
+        if (n < SPINS)
+            sched_yield();
+        else
+            nanosleep(&pause, NULL);
+    }
+}
+
+struct tg_error *tg_halt_begin(pid_t pid, uint64_t until_ns, size_t max_threads, struct tg_halt *halt)
+{
+    int why = 0;
+    *halt = (struct tg_halt){.start_ns = now_ns()};
+    /* threads that those make which run yet are found by the next look */
+    for (int i = 0; i < MAX_SCANS && scan(pid, max_threads, halt, &why); i++)
+        wait_all(halt, until_ns);
+    if (halt->count > 0)
+        return NULL;
+    free(halt->threads);
+    *halt = (struct tg_halt){0};
+    return tg_attach_refusal(pid, why == 0 ? ESRCH : why);
+}
+
+/* ---- going on */
+
+static void let_go(struct tg_halted_thread *thread)
+{
+    if (tg_interrupted_call_restart(&thread->registers))
+        ptrace(PTRACE_SETREGS, thread->tid, NULL, &thread->registers);
+    ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal);
+}
+
+uint64_t tg_halt_end(struct tg_halt *halt)
+{
+    look(halt);
+    for (size_t i = 0; i < halt->count; i++)
+        if (halt->threads[i].is_stopped)
+            let_go(&halt->threads[i]);
+    uint64_t took_ns = now_ns() - halt->start_ns;
+    free(halt->threads);
+    *halt = (struct tg_halt){0};
+    return took_ns;
+}

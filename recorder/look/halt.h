@@ -1,0 +1,36 @@
+/* A process that stands still for a moment. Where tollgate dies meanwhile the kernel lets it go on. */
+#ifndef TG_RECORDER_LOOK_HALT_H
+#define TG_RECORDER_LOOK_HALT_H
+
+#include "format/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+/* A thread of it. */
+struct tg_halted_thread {
+    pid_t tid;
+    bool is_stopped; /* else it ended, or could not be stopped in time: it sleeps in the kernel */
+    bool is_gone;
+    int signal;                        /* that it was about to take, and takes when it goes on; 0 none */
+    struct user_regs_struct registers; /* where stopped */
+};
+
+struct tg_halt {
+    struct tg_halted_thread *threads;
+    size_t count, capacity;
+    uint64_t start_ns; /* CLOCK_MONOTONIC */
+};
+
+/* Stops the threads of process PID that can be stopped until UNTIL_NS; at most MAX_THREADS of them are looked at, and
+ * the others run on. TARGET error: why nobody may; HALT is empty then. */
+struct tg_error *tg_halt_begin(pid_t pid, uint64_t until_ns, size_t max_threads, struct tg_halt *halt);
+
+/* Lets all of them go on as if nothing had been. Returns how long the process stood still. A thread that could not be
+ * stopped is let go when it can be, at the latest when tollgate ends. */
+uint64_t tg_halt_end(struct tg_halt *halt);
+
+#endif

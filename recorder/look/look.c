@@ -1,0 +1,223 @@
+#include "recorder/look/look.h"
+
+#include "format/base/array.h"
+#include "recorder/look/halt.h"
+#include "recorder/look/process_tree.h"
+#include "recorder/process/memory.h"
+#include "recorder/record/process_facts.h"
+#include "recorder/stacks/call_stack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = 8192, MAX_DEBUG_INFOS = 256 };
+static const uint64_t PROCESS_NS = 1000000000, NAMES_NS = 20000000000;
+
+struct look {
+    const struct tg_look_sink *sink;
+    struct tg_image_cache *images;
+    struct tg_debug_cache *debug;
+    struct tg_code_table *table;
+    uint64_t n_processes;
+};
+
+/* What one process is told about. */
+struct subject {
+    struct look *look;
+    pid_t pid;
+};
+
+static void tell(const struct subject *subject, pid_t tid, struct tg_event event)
+{
+    event.time_ns = tg_engine_now_ns();
+    event.pid = subject->pid;
+    event.tid = tid;
+    subject->look->sink->add(subject->look->sink->context, &event);
+}
+
+static void take_fact(void *context, const struct tg_event *event)
+{
+    const struct subject *subject = context;
+    tell(subject, subject->pid, *event);
+}
+
+/* ---- while the process runs */
+
+static void tell_process(struct subject *subject)
+{
+    struct tg_proc_status status = {0};
+    struct tg_process_facts_subject facts = tg_process_facts_look(subject->pid);
+    const struct tg_event_sink sink = {.context = subject, .add = take_fact};
+    tg_proc_status_read(subject->pid, &status);
+    tell(subject, subject->pid,
+         (struct tg_event){.kind = TG_EVENT_PROCESS_START,
+                           .process_start = {.origin = TG_ORIGIN_ATTACHED, .parent_pid = status.parent}});
+    tg_process_facts_tell(&facts, subject->look->images, &sink);
+}
+
+/* Has the files read that the stacks need: the process does not wait for that. */
+static void prepare(const struct look *look, pid_t pid, unsigned bits)
+{
+    struct tg_stack_process process = tg_stack_process_open(pid, bits, look->images, look->debug);
+    size_t count = process.modules != NULL ? tg_modules_count(process.modules) : 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bias;
+        tg_modules_debug_info(process.modules, tg_modules_at(process.modules, i), &bias);
+    }
+    tg_stack_process_close(&process);
+}
+
+/* ---- while it stands still */
+
+static bool read_memory(void *context, uint64_t address, void *buffer, size_t size)
+{
+    return tg_memory_read(*(const pid_t *)context, address, buffer, size);
+}
+
+static pid_t first_stopped(const struct tg_halt *halt)
+{
+    for (size_t i = 0; i < halt->count; i++)
+        if (halt->threads[i].is_stopped)
+            return halt->threads[i].tid;
+    return 0;
+}
+
+/* The stacks of the threads of HALT, in their order; NULL without memory. */
+static struct tg_call_stack *read_stacks(const struct look *look, const struct tg_stack_process *process,
+                                         const struct tg_halt *halt, uint64_t until_ns)
+{
+    struct tg_call_stack *stacks = calloc(halt->count, sizeof *stacks);
+    for (size_t i = 0; stacks != NULL && i < halt->count; i++) {
+        struct tg_halted_thread *thread = &halt->threads[i];
+        const struct tg_inspect_memory memory = {&thread->tid, read_memory};
+        if (thread->is_stopped && tg_engine_now_ns() < until_ns)
+            tg_call_stack_read(process, &thread->registers, &memory, look->table, until_ns, &stacks[i]);
+    }
+    return stacks;
+}
+
+/* ---- behind it */
+
+static void tell_thread(const struct subject *subject, pid_t tid, const struct tg_call_stack *stack)
+{
+    char name[32] = "", program[32] = "";
+    if (tid != subject->pid)
+        tell(subject, tid, (struct tg_event){.kind = TG_EVENT_THREAD_START});
+    struct tg_proc_status status;
+    if (tg_proc_status_read(tid, &status))
+        snprintf(name, sizeof name, "%.31s", status.name);
+    if (tg_proc_status_read(subject->pid, &status))
+        snprintf(program, sizeof program, "%.31s", status.name);
+    if (*name != '\0' && strcmp(name, program) != 0)
+        tell(subject, tid, (struct tg_event){.kind = TG_EVENT_THREAD_NAME, .thread_name = {.name = name}});
+    if (stack->count > 0)
+        tell(subject, tid,
+             (struct tg_event){.kind = TG_EVENT_STACK,
+                               .stack = {.snapshot = subject->look->n_processes,
+                                         .reason = TG_STACK_LOOK,
+                                         .end = stack->end,
+                                         .frames = {.items = stack->frames, .count = stack->count}}});
+}
+
+static struct tg_error *look_at(struct look *look, pid_t pid)
+{
+    struct subject subject = {look, pid};
+    struct tg_halt halt;
+    unsigned bits = tg_process_facts_look(pid).bits;
+    prepare(look, pid, bits);
+    struct tg_error *error = tg_halt_begin(pid, tg_engine_now_ns() + PROCESS_NS / 2, MAX_THREADS, &halt);
+    if (error != NULL) {
+        look->sink->refuse(look->sink->context, pid, tg_error_message(error));
+        tg_error_destroy(error);
+        return NULL;
+    }
+    struct tg_event_stack_snapshot snapshot = {
+        .snapshot = ++look->n_processes, .reason = TG_STACK_LOOK, .threads = halt.count};
+    size_t count = halt.count;
+    pid_t *tids = calloc(count, sizeof *tids);
+    struct tg_stack_process process =
+        tg_stack_process_open(first_stopped(&halt), bits, look->images, look->debug);
+    struct tg_call_stack *stacks = read_stacks(look, &process, &halt, tg_engine_now_ns() + PROCESS_NS / 2);
+    for (size_t i = 0; i < count && tids != NULL && stacks != NULL; i++) {
+        tids[i] = halt.threads[i].tid;
+        snapshot.taken += stacks[i].count > 0;
+        snapshot.unstopped += !halt.threads[i].is_stopped && !halt.threads[i].is_gone;
+    }
+    snapshot.took_ns = tg_halt_end(&halt);
+    if (tids == NULL || stacks == NULL)
+        error = tg_error_no_memory();
+    else
+        tell_process(&subject);
+    for (size_t i = 0; i < count && error == NULL; i++)
+        tell_thread(&subject, tids[i], &stacks[i]);
+    for (size_t i = 0; i < count && stacks != NULL; i++)
+        tg_call_stack_deinit(&stacks[i]);
+    if (error == NULL)
+        tell(&subject, pid, (struct tg_event){.kind = TG_EVENT_STACK_SNAPSHOT, .stack_snapshot = snapshot});
+    tg_stack_process_close(&process);
+    free(stacks);
+    free(tids);
+    return error;
+}
+
+/* ---- all of them */
+
+static bool is_wanted(const struct tg_look_request *request, const struct tg_process_tree *tree, pid_t pid)
+{
+    for (size_t i = 0; i < request->count; i++)
+        if (request->with_descendants ? tg_process_tree_descends(tree, pid, request->pids[i])
+                                      : pid == request->pids[i])
+            return true;
+    return false;
+}
+
+static struct tg_error *look_at_all(struct look *look, const struct tg_look_request *request,
+                                    const struct tg_process_tree *tree)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < request->count; i++) {
+        struct tg_proc_status status;
+        if (tg_process_tree_find(tree, request->pids[i]) != NULL)
+            continue;
+        bool is_there = tg_proc_status_read(request->pids[i], &status);
+        look->sink->refuse(look->sink->context, request->pids[i],
+                           !is_there                         ? "no such process"
+                           : tg_proc_status_is_dead(&status) ? "it has already ended"
+                                                             : "it is a kernel thread");
+    }
+    for (size_t i = 0; error == NULL && i < tree->count; i++)
+        if (tree->processes[i].pid != getpid() && is_wanted(request, tree, tree->processes[i].pid))
+            error = look_at(look, tree->processes[i].pid);
+    return error;
+}
+
+static void take_name(void *context, const struct tg_event *event)
+{
+    const struct tg_look_sink *sink = context;
+    sink->add(sink->context, event);
+}
+
+struct tg_error *tg_look(const struct tg_look_request *request, const struct tg_look_sink *sink)
+{
+    struct look look = {.sink = sink};
+    struct tg_process_tree tree = {0};
+    struct tg_error *error = tg_image_cache_create(0, &look.images);
+    if (error == NULL)
+        error = tg_debug_cache_create(MAX_DEBUG_INFOS, &look.debug);
+    if (error == NULL)
+        error = tg_code_table_create(&look.table);
+    if (error == NULL)
+        error = tg_process_tree_read(&tree);
+    if (error == NULL)
+        error = look_at_all(&look, request, &tree);
+    if (error == NULL)
+        tg_code_table_tell(look.table, tg_engine_now_ns() + NAMES_NS, take_name, (void *)sink);
+    tg_process_tree_deinit(&tree);
+    tg_code_table_destroy(look.table);
+    tg_debug_cache_destroy(look.debug);
+    tg_image_cache_destroy(look.images);
+    return error;
+}

@@ -1,0 +1,161 @@
+#include "recorder/stacks/call_stack.h"
+
+#include "recorder/engine/engine.h"
+#include "recorder/unwind/user_registers.h"
+
+#include <stdlib.h>
+
+enum { MAX_PYTHON_FRAMES = 64 };
+
+/* ---- processes */
+
+struct tg_stack_process tg_stack_process_open(pid_t tid, unsigned bits, struct tg_image_cache *images,
+                                              struct tg_debug_cache *debug)
+{
+    struct tg_stack_process opened = {0};
+    if (bits == 32 || tid == 0)
+        return opened;
+    tg_error_destroy(tg_modules_create(tid, images, debug, &opened.modules));
+    struct tg_error *error = opened.modules != NULL ? tg_modules_refresh(opened.modules) : NULL;
+    if (error != NULL) {
+        tg_error_destroy(error);
+        tg_modules_destroy(opened.modules);
+        opened.modules = NULL;
+    }
+    if (opened.modules != NULL)
+        opened.python = tg_python_find(opened.modules);
+    return opened;
+}
+
+void tg_stack_process_close(struct tg_stack_process *process)
+{
+    tg_modules_destroy(process->modules);
+    *process = (struct tg_stack_process){0};
+}
+
+/* ---- stacks */
+
+/* A stack that is being read. */
+struct reading {
+    const struct tg_stack_process *process;
+    struct tg_code_table *table;
+    uint64_t until_ns;
+    struct tg_call_stack *stack;
+    size_t n_python, next_python;
+    bool is_cut, no_time;
+};
+
+static bool add(struct reading *reading, const struct tg_stack_frame *frame)
+{
+    struct tg_call_stack *stack = reading->stack;
+    if (stack->count == TG_CALL_STACK_MAX_FRAMES) {
+        reading->is_cut = true;
+        return false;
+    }
+    stack->frames[stack->count++] = *frame;
+    return true;
+}
+
+/* The Python functions that one call of the evaluation function runs. */
+static bool add_python(struct reading *reading)
+{
+    while (reading->next_python < reading->n_python) {
+        const struct tg_python_frame *python = &reading->stack->python[reading->next_python++];
+        const struct tg_stack_frame frame = {.kind = TG_FRAME_PYTHON,
+                                             .module = "",
+                                             .build_id = "",
+                                             .function = python->function,
+                                             .file = python->file,
+                                             .line = python->line};
+        if (!add(reading, &frame))
+            return false;
+        if (python->is_entry)
+            break;
+    }
+    return true;
+}
+
+static bool has_time(struct reading *reading)
+{
+    reading->no_time = tg_engine_now_ns() > reading->until_ns;
+    return !reading->no_time;
+}
+
+static bool take_frame(void *context, const struct tg_frame *frame, const struct tg_unwind_note *note)
+{
+    struct reading *reading = context;
+    struct tg_modules *modules = reading->process->modules;
+    uint64_t place = note->is_signal ? frame->registers.value[TG_RIP] : tg_frame_place(frame), bias;
+    const struct tg_module *module = tg_modules_find(modules, place);
+    if (tg_module_is_agent(module))
+        return has_time(reading); /* these are not counted */
+    struct tg_stack_frame made = {.kind = note->is_signal ? TG_FRAME_SIGNAL : TG_FRAME_CODE,
+                                  .pc = frame->registers.value[TG_RIP],
+                                  .module = "",
+                                  .build_id = "",
+                                  .guessed = note->is_guessed,
+                                  .function = "",
+                                  .file = ""};
+    if (module != NULL) {
+        struct tg_debug_info *info = tg_modules_debug_info(modules, module, &bias);
+        made.module = module->path;
+        made.build_id = module->build_id;
+        made.address = place - (info != NULL ? bias : module->start);
+        if (info != NULL)
+            tg_code_table_add(reading->table, module, info, made.address);
+    }
+    if (!add(reading, &made))
+        return false;
+    if (reading->n_python > 0 && tg_python_is_evaluation(&reading->process->python, modules, place) &&
+        !add_python(reading))
+        return false;
+    return has_time(reading);
+}
+
+static enum tg_stack_end end_of(const struct reading *reading, enum tg_unwind_result result)
+{
+    static const enum tg_stack_end ends[] = {
+        [TG_UNWIND_CALLER] = TG_STACK_CUT,        [TG_UNWIND_END] = TG_STACK_WHOLE,
+        [TG_UNWIND_NO_RULE] = TG_STACK_NO_RULE,   [TG_UNWIND_NO_MEMORY] = TG_STACK_NO_MEMORY,
+        [TG_UNWIND_BACKWARD] = TG_STACK_BACKWARD, [TG_UNWIND_OUT_OF_CODE] = TG_STACK_OUT_OF_CODE,
+    };
+    return reading->is_cut ? TG_STACK_CUT : reading->no_time ? TG_STACK_NO_TIME : ends[result];
+}
+
+static void read_python(struct reading *reading, const struct tg_inspect_memory *memory, uint64_t fs_base)
+{
+    struct tg_call_stack *stack = reading->stack;
+    if (reading->process->python.module == NULL)
+        return;
+    stack->python = calloc(MAX_PYTHON_FRAMES, sizeof *stack->python);
+    if (stack->python != NULL)
+        reading->n_python = tg_python_frames_read(&reading->process->python, memory, fs_base,
+                                                  reading->until_ns, stack->python, MAX_PYTHON_FRAMES);
+}
+
+void tg_call_stack_read(const struct tg_stack_process *process, const struct user_regs_struct *user,
+                        const struct tg_inspect_memory *memory, struct tg_code_table *table,
+                        uint64_t until_ns, struct tg_call_stack *stack)
+{
+    struct reading reading = {.process = process, .table = table, .until_ns = until_ns, .stack = stack};
+    stack->count = 0;
+    stack->python = NULL;
+    if (process->modules == NULL) { /* of 32 bits, or without /proc/PID/maps: where it is, and no more */
+        add(&reading, &(struct tg_stack_frame){.kind = TG_FRAME_CODE,
+                                               .pc = user->rip,
+                                               .module = "",
+                                               .build_id = "",
+                                               .function = "",
+                                               .file = ""});
+        stack->end = TG_STACK_NO_RULE;
+        return;
+    }
+    const struct tg_registers registers = tg_user_registers(user);
+    read_python(&reading, memory, user->fs_base);
+    stack->end = end_of(&reading, tg_frames_walk(process->modules, memory, &registers, take_frame, &reading));
+}
+
+void tg_call_stack_deinit(struct tg_call_stack *stack)
+{
+    free(stack->python);
+}
