@@ -49,7 +49,7 @@ _tollgate_value()
     --openmp | --mpi) _tollgate_words "on off" "$2" ;;
     --heap) _tollgate_words "events sample:512K check" "$2" ;;
     --output | -o | --flamegraph | --settings | --script | -x | --rc | --input) _tollgate_files "$2" ;;
-    --pid | -p | --rank | -r | --from | --to | --at | --match | --break | --ring-size | --heap-depth | --ranks | --slurm-step | --processes | --clients | --team | --execute | -e)
+    --pid | -p | --rank | -r | --from | --to | --at | --match | --break | --ring-size | --heap-depth | --ranks | --slurm-step | --processes | --clients | --team | --execute | -e | --interval)
         COMPREPLY=()
         ;;
     *) return 1 ;;
@@ -58,7 +58,7 @@ _tollgate_value()
 
 _tollgate()
 {
-    local commands="record report heap filter sequence dump replay live recover redact calibrate"
+    local commands="where record report heap filter sequence dump replay live recover redact calibrate"
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then

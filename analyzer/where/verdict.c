@@ -6,6 +6,7 @@
 #include "format/base/printable.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -182,35 +183,57 @@ static void write_groups(FILE *stream, const struct tg_where_threads *threads,
                          const struct tg_where_verdict *verdict)
 {
     enum { SHOWN = 8 };
-    for (size_t i = 0; i < verdict->count && i < SHOWN; i++) {
-        fputs("  ", stream);
-        write_group(stream, threads, &verdict->groups[i]);
-        fputc('\n', stream);
-    }
-    if (verdict->count > SHOWN)
-        fprintf(stream, "  ... and %zu more groups of ranks\n", verdict->count - SHOWN);
-}
-
-/* The call that all ranks in MPI are in, NULL where they are in several. */
-static const char *only_call(const struct tg_where_verdict *verdict)
-{
-    const char *call = NULL;
+    bool names_missing = verdict->kind == TG_WHERE_MISSING || verdict->kind == TG_WHERE_MOVES;
+    size_t n = 0;
     for (size_t i = 0; i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
-        if (*group->call != '\0' && call != NULL)
-            return NULL;
-        if (*group->call != '\0')
-            call = group->call;
+        if ((names_missing && *group->call == '\0') || n++ >= SHOWN)
+            continue;
+        fputs("  ", stream);
+        write_group(stream, threads, group);
+        fputc('\n', stream);
     }
-    return call;
+    if (n > SHOWN)
+        fprintf(stream, "  ... and %zu more groups of ranks\n", n - SHOWN);
 }
 
-/* "Rank 3 is outside MPI, all others are in MPI_Barrier." */
+static bool waits_in_openmp(const struct tg_where_thread *thread)
+{
+    static const char *const calls[] = {
+        "GOMP_barrier",      "GOMP_parallel", "gomp_team_",          "__kmpc_barrier",
+        "__kmpc_fork_",      "__kmp_",        "GOMP_loop_",          "GOMP_single_",
+        "GOMP_sections_end", "GOMP_taskwait", "__kmpc_omp_taskwait", "libgomp.",
+        "libomp.",           "libiomp5."};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (strncmp(thread->path.place.inside, calls[i], strlen(calls[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Where the first thread of a rank waits for its team: the threads of the team that do not. */
+static void write_team(FILE *stream, const struct tg_where_threads *threads,
+                       const struct tg_where_group *group)
+{
+    enum { SHOWN = 4 };
+    const struct tg_where_thread *first = &threads->threads[group->threads[0]];
+    size_t n = 0;
+    for (size_t i = 0; group->count == 1 && waits_in_openmp(first) && i < threads->count; i++) {
+        const struct tg_where_thread *thread = &threads->threads[i];
+        if (thread->process != first->process || thread->path.task != TG_THREAD_OF_PROGRAM ||
+            waits_in_openmp(thread) || n++ >= SHOWN)
+            continue;
+        fprintf(stream, "There, thread %" PRId32 " is ", thread->stack->tid);
+        tg_stack_words_place(stream, &thread->path.place);
+        fputs(".\n", stream);
+    }
+    if (n > SHOWN)
+        fprintf(stream, "There, %zu more threads are elsewhere.\n", n - SHOWN);
+}
+
+/* "The others wait for rank 3, which is outside MPI: in solve (solve.c:88), at the same place in both looks." */
 static void write_missing(FILE *stream, const struct tg_where_threads *threads,
                           const struct tg_where_verdict *verdict)
 {
-    const char *call = only_call(verdict);
-    char name[64];
     for (size_t i = 0; i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
         if (*group->call != '\0')
@@ -219,12 +242,15 @@ static void write_missing(FILE *stream, const struct tg_where_threads *threads,
         tg_where_write_members(stream, threads, group->threads, group->count);
         fprintf(stream, ", which %s outside MPI: ", group->count == 1 ? "is" : "are");
         tg_stack_words_place(stream, group->place);
-        fputs(group->has_moved ? "; it runs.\n" : ".\n", stream);
+        if (threads->has_two_looks)
+            fputs(group->has_moved ? "; that runs" : ", at the same place in both looks", stream);
+        fputs(".\n", stream);
     }
-    if (call != NULL)
-        fprintf(stream, "All others are in %s.\n", tg_printable(call, name, sizeof name));
+    for (size_t i = 0; i < verdict->count; i++)
+        if (*verdict->groups[i].call == '\0')
+            write_team(stream, threads, &verdict->groups[i]);
     if (verdict->kind == TG_WHERE_MOVES)
-        fputs("Look again: what is still in the same function then may be a loop that does not end.\n",
+        fputs("Look again later: what is still in that function then may be a loop that does not end.\n",
               stream);
 }
 

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""`tollgate where`: jobs that tollgate did not start are looked at while they hang, and are not harmed.
+
+usage: where.py CASE
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from mpi_job import ENVIRONMENT, build, flavour_named, job
+from recording import PROGRAMS, TOLLGATE, check, run
+
+SOURCE = os.path.join(os.environ["TG_SOURCE"], "tests/programs")
+
+
+def line_of(mark):
+    with open(os.path.join(SOURCE, "hang.c")) as file:
+        return next(n for n, text in enumerate(file, 1) if f"/* {mark} */" in text)
+
+
+def where(*arguments):
+    told = run([TOLLGATE, "where", *arguments])
+    check(told.status == 0, told)
+    return told.output
+
+
+def tracers(pid):
+    """The processes that trace the threads of PID."""
+    found = set()
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/status") as status:
+            found |= set(re.findall(r"^TracerPid:\t(\d+)", status.read(), re.M))
+    return found
+
+
+def hang(flavour, how):
+    """A job whose culprit has said that it is there, in a session of its own."""
+    process = subprocess.Popen(job(flavour, "./hang", how), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                               env={**os.environ, **ENVIRONMENT}, start_new_session=True)
+    check("rank 1 is there" in process.stdout.readline())
+    time.sleep(1)
+    return process
+
+
+def end(process):
+    os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def hung(name):
+    """Who is outside MPI is named with its line, the others by their call; the same as JSON."""
+    flavour = flavour_named(name)
+    build(flavour.c, ["hang.c"], "hang", "-fopenmp")
+    process = hang(flavour, "barrier")
+    try:
+        text = where("-p", str(process.pid))
+        told = json.loads(where("--json", "--once", "-p", str(process.pid)))
+        ranks = {thread["pid"] for thread in told["threads"] if thread["rank"] is not None}
+        check(len(ranks) == 4 and all(tracers(pid) == {"0"} for pid in ranks), told)
+    finally:
+        end(process)
+    line = line_of("culprit of barrier")
+    check(text.startswith("The others wait for rank 1, which is outside MPI: in pause"), text)
+    check(f"wait_in_vain (hang.c:{line})" in text and "ranks 0,2-3 are in MPI_Barrier" in text, text)
+    check(told["verdict"] == "missing" and told["ranks"] == 4 and told["size"] == 4, told)
+    check([(group["call"], group["ranks"]) for group in told["groups"]] == [("MPI_Barrier", [0, 2, 3]), ("", [1])], told)
+
+
+def undisturbed():
+    """System calls that a tracer can interrupt go on as if nothing had been; a stopped program stays stopped."""
+    process = subprocess.Popen([os.path.join(PROGRAMS, "waits"), "3"], stdout=subprocess.PIPE, text=True)
+    check(process.stdout.readline() == "ready\n")
+    for _ in range(4):
+        text = where("--once", "-p", str(process.pid))
+        check("wait_by_epoll" in text and "sleep_for" in text, text)
+    os.kill(process.pid, signal.SIGSTOP)
+    where("--once", "-p", str(process.pid))
+    with open(f"/proc/{process.pid}/stat") as stat:
+        check(stat.read().rsplit(")", 1)[1].split()[0] == "T")
+    os.kill(process.pid, signal.SIGCONT)
+    check(process.communicate()[0] == "disturbed 0\n" and process.returncode == 0, process.returncode)
+
+
+def refused():
+    """Who cannot be looked at is named, with the reason; words that are no processes are refused."""
+    traced = subprocess.Popen([TOLLGATE, "record", "-o", "run", "--", "sleep", "30"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL)
+    pid = None
+    while pid is None:
+        found = run(["pgrep", "-f", "-x", "sleep 30", "-g", str(os.getpgid(traced.pid))]).output.split()
+        pid = found[0] if found and tracers(found[0]) != {"0"} else None
+    told = run([TOLLGATE, "where", "-p", pid])
+    check(told.status == 3 and "already traced by process" in told.errors, told)
+    traced.terminate()
+    traced.wait()
+    for word, reason in (("0", "takes the id of a process"), ("x", "takes the id of a process"),
+                         ("4194304", "no such process")):
+        told = run([TOLLGATE, "where", "-p", word])
+        check(told.status in (2, 3) and reason in told.errors, word, told)
+    told = run([TOLLGATE, "where", "run.tgt"])
+    check(told.status in (0, 2), told)
+
+
+CASES = {"openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
+         "refused": refused}
+CASES[sys.argv[1]]()

@@ -1,0 +1,214 @@
+#include "analyzer/where/tree.h"
+#include "analyzer/where/verdict.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Looks are made of small words: each thread is at one line of the program, or in a call that the line makes. */
+
+#define PROGRAM "/home/a/app"
+#define MPI     "/usr/lib/libmpi.so.40"
+#define GOMP    "/usr/lib/libgomp.so.1"
+
+static void feed(struct tg_where_look *look, struct tg_event event)
+{
+    struct tg_process_entry *entry = NULL;
+    assert_null(tg_process_model_feed(look->processes, &event, &entry));
+    assert_null(tg_stack_model_feed(look->stacks, &event, entry != NULL ? entry->index : SIZE_MAX));
+}
+
+static void add_rank(struct tg_where_look *look, int rank, int size)
+{
+    const int32_t pid = 100 + rank;
+    feed(look, (struct tg_event){.kind = TG_EVENT_PROCESS_START, .pid = pid, .tid = pid});
+    feed(look,
+         (struct tg_event){.kind = TG_EVENT_IDENTITY,
+                           .pid = pid,
+                           .tid = pid,
+                           .identity = {.host = "h", .job = "j", .source = "s", .rank = rank, .size = size}});
+}
+
+/* The address of line LINE, or of function CALL of a library. */
+static void name(struct tg_where_look *look, const char *module, uint64_t address, const char *function,
+                 uint64_t line)
+{
+    const struct tg_named_call call = {.function = function, .file = line != 0 ? "a.c" : "", .line = line};
+    feed(look, (struct tg_event){.kind = TG_EVENT_CODE_NAME,
+                                 .code_name = {.module = module,
+                                               .build_id = "",
+                                               .address = address,
+                                               .calls = {.items = &call, .count = 1}}});
+}
+
+static void add_stack(struct tg_where_look *look, int rank, int thread, const char *library, const char *call,
+                      uint64_t line, uint64_t pc)
+{
+    struct tg_stack_frame frames[2] = {{.module = "", .build_id = "", .function = "", .file = ""},
+                                       {.module = "", .build_id = "", .function = "", .file = ""}};
+    const int32_t pid = 100 + rank;
+    size_t n = 0;
+    if (call != NULL) {
+        frames[n].module = library;
+        frames[n].address = frames[n].pc = 0x1000 + (uint64_t)(unsigned char)call[4];
+        name(look, library, frames[n].address, call, 0);
+        n++;
+    }
+    frames[n].module = PROGRAM;
+    frames[n].address = line;
+    frames[n].pc = pc;
+    name(look, PROGRAM, line, "solve", line);
+    n++;
+    feed(look, (struct tg_event){.kind = TG_EVENT_STACK,
+                                 .pid = pid,
+                                 .tid = pid + 1000 * thread,
+                                 .stack = {.reason = TG_STACK_LOOK,
+                                           .end = TG_STACK_WHOLE,
+                                           .frames = {.items = frames, .count = n}}});
+}
+
+/* What is said of the job, with BEFORE as an earlier look where it is not NULL; to be freed. */
+static char *said(const struct tg_where_look *look, const struct tg_where_look *before,
+                  enum tg_where_kind kind)
+{
+    struct tg_where_threads threads;
+    struct tg_where_verdict verdict;
+    char *text = NULL;
+    size_t size;
+    assert_null(tg_where_threads_make(look, before, &threads));
+    assert_null(tg_where_verdict_make(&threads, &verdict));
+    assert_int_equal(verdict.kind, kind);
+    FILE *stream = open_memstream(&text, &size);
+    tg_where_verdict_write(stream, &threads, &verdict);
+    fclose(stream);
+    tg_where_verdict_deinit(&verdict);
+    tg_where_threads_deinit(&threads);
+    return text;
+}
+
+static void expect(const struct tg_where_look *look, const struct tg_where_look *before,
+                   enum tg_where_kind kind, const char *wanted)
+{
+    char *text = said(look, before, kind);
+    assert_string_equal(text, wanted);
+    free(text);
+}
+
+static void make_look(struct tg_where_look *look, uint64_t pc_of_last, const char *const calls[3])
+{
+    assert_null(tg_where_look_create(look));
+    for (int rank = 0; rank < 3; rank++) {
+        add_rank(look, rank, 3);
+        add_stack(look, rank, 0, MPI, calls[rank], rank == 2 ? 20 : 10, rank == 2 ? pc_of_last : 5);
+    }
+}
+
+/* Who is outside MPI while all others are in a collective call is waited for; whether it runs, two looks tell. */
+static void test_missing(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"PMPI_Barrier", "mpi_barrier_", NULL};
+    struct tg_where_look before, now;
+    make_look(&before, 7, calls);
+    make_look(&now, 7, calls);
+    expect(&now, NULL, TG_WHERE_MISSING,
+           "The others wait for rank 2, which is outside MPI: in solve (a.c:20).\n"
+           "  ranks 0-1 are in MPI_Barrier, from different places\n");
+    expect(&now, &before, TG_WHERE_MISSING,
+           "The others wait for rank 2, which is outside MPI: in solve (a.c:20), at the same place in both "
+           "looks.\n"
+           "  ranks 0-1 are in MPI_Barrier, from different places\n");
+    tg_where_look_deinit(&before);
+    make_look(&before, 8, calls);
+    char *text = said(&now, &before, TG_WHERE_MOVES);
+    assert_non_null(strstr(text, "in solve (a.c:20); that runs.\nLook again later"));
+    free(text);
+    tg_where_look_deinit(&before);
+    tg_where_look_deinit(&now);
+}
+
+/* Stacks do not have partners: nobody is blamed. */
+static void test_unknown(void **state)
+{
+    (void)state;
+    static const char *const received[] = {"MPI_Barrier", "MPI_Recv", NULL};
+    static const char *const different[] = {"MPI_Barrier", "MPI_Allreduce", "MPI_Barrier"};
+    static const char *const busy[] = {NULL, NULL, NULL};
+    struct tg_where_look look;
+    make_look(&look, 7, received);
+    char *text = said(&look, NULL, TG_WHERE_UNKNOWN);
+    assert_null(strstr(text, "wait for rank"));
+    assert_non_null(strstr(text, "rank 1 is in MPI_Recv, called in solve (a.c:10)\n"));
+    free(text);
+    tg_where_look_deinit(&look);
+    make_look(&look, 7, different);
+    text = said(&look, NULL, TG_WHERE_DIFFERENT);
+    assert_non_null(strstr(text, "If these are of one communicator"));
+    free(text);
+    tg_where_look_deinit(&look);
+    make_look(&look, 7, busy);
+    expect(&look, NULL, TG_WHERE_BUSY,
+           "No rank is in MPI.\n  ranks 0-1 are outside MPI: in solve (a.c:10)\n"
+           "  rank 2 is outside MPI: in solve (a.c:20)\n");
+    tg_where_look_deinit(&look);
+}
+
+/* A rank whose first thread waits for its team: the thread that does not is named. */
+static void test_team(void **state)
+{
+    (void)state;
+    struct tg_where_look look;
+    assert_null(tg_where_look_create(&look));
+    for (int rank = 0; rank < 2; rank++)
+        add_rank(&look, rank, 2);
+    add_stack(&look, 0, 0, MPI, "MPI_Barrier", 10, 5);
+    add_stack(&look, 1, 0, GOMP, "GOMP_barrier", 30, 5);
+    add_stack(&look, 1, 1, GOMP, NULL, 31, 5);
+    add_stack(&look, 1, 2, GOMP, "GOMP_barrier", 30, 5);
+    expect(&look, NULL, TG_WHERE_MISSING,
+           "The others wait for rank 1, which is outside MPI: in GOMP_barrier, called in solve (a.c:30).\n"
+           "There, thread 1101 is in solve (a.c:31).\n"
+           "  rank 0 is in MPI_Barrier, called in solve (a.c:10)\n");
+    tg_where_look_deinit(&look);
+}
+
+/* Calls that threads have in common are in the tree once, the branch with the most threads first. */
+static void test_tree(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Barrier", "MPI_Barrier", NULL};
+    struct tg_where_look look;
+    struct tg_where_threads threads;
+    struct tg_where_node *root, *others;
+    make_look(&look, 7, calls);
+    assert_null(tg_where_threads_make(&look, NULL, &threads));
+    assert_int_equal(threads.n_ranks, 3);
+    assert_int_equal(threads.size, 3);
+    assert_null(tg_where_tree_make(&threads, true, &root));
+    assert_null(tg_where_tree_make(&threads, false, &others));
+    assert_int_equal(root->n_threads, 3);
+    assert_int_equal(others->n_threads, 0);
+    assert_int_equal(root->n_children, 2);
+    assert_string_equal(root->children[0]->text, "solve (a.c:10)");
+    assert_int_equal(root->children[0]->n_threads, 2);
+    assert_string_equal(root->children[0]->children[0]->text, "MPI_Barrier");
+    assert_string_equal(root->children[1]->text, "solve (a.c:20)");
+    tg_where_tree_destroy(root);
+    tg_where_tree_destroy(others);
+    tg_where_threads_deinit(&threads);
+    tg_where_look_deinit(&look);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_team),
+        cmocka_unit_test(test_tree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
