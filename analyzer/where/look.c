@@ -1,6 +1,7 @@
 #include "analyzer/where/look.h"
 
 #include "format/base/array.h"
+#include "format/event/event.h"
 #include "format/trace/reader.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 #include "recorder/look/look.h"
 
-#include "format/base/array.h"
+#include "format/event/event.h"
+#include "recorder/dwarf/debug_cache.h"
+#include "recorder/engine/engine.h"
 #include "recorder/look/halt.h"
 #include "recorder/look/process_tree.h"
 #include "recorder/process/memory.h"
