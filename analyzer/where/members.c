@@ -69,6 +69,8 @@ static void write_processes(FILE *stream, const struct tg_where_threads *looked,
         fprintf(stream, " and %zu more", n - SHOWN);
     if (count > n)
         fprintf(stream, ", %zu threads", count);
+    else if (count == 1 && !looked->threads[threads[0]].is_first)
+        fprintf(stream, ", thread %" PRId32, looked->threads[threads[0]].stack->tid);
 }
 
 void tg_where_write_members(FILE *stream, const struct tg_where_threads *looked, const size_t *threads,

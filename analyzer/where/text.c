@@ -84,10 +84,12 @@ static void write_head(FILE *stream, const struct tg_where_page *page)
 {
     char pause[TG_QUANTITY_SIZE];
     const struct tg_where_threads *threads = page->threads;
-    fprintf(stream, "%zu rank%s", threads->n_ranks, threads->n_ranks == 1 ? "" : "s");
-    if (threads->size > (int64_t)threads->n_ranks)
+    if (threads->n_ranks > 0)
+        fprintf(stream, "%zu rank%s", threads->n_ranks, threads->n_ranks == 1 ? "" : "s");
+    if (threads->n_ranks > 0 && threads->size > (int64_t)threads->n_ranks)
         fprintf(stream, " of %" PRId64, threads->size);
-    fprintf(stream, ", %zu process%s, %zu thread%s", tg_process_model_count(page->look->processes),
+    fprintf(stream, "%s%zu process%s, %zu thread%s", threads->n_ranks > 0 ? ", " : "",
+            tg_process_model_count(page->look->processes),
             tg_process_model_count(page->look->processes) == 1 ? "" : "es", threads->count,
             threads->count == 1 ? "" : "s");
     if (page->path == NULL)
