@@ -13,8 +13,11 @@ struct making {
     bool has_openmp;
 };
 
+/* A call of the same place as the one before it makes no step of its own. */
 static struct tg_error *add(struct tg_call_path *path, const char *text)
 {
+    if (path->count > 0 && strcmp(path->steps[path->count - 1], text) == 0)
+        return NULL;
     char *copy = strdup(text);
     struct tg_error *error =
         copy == NULL ? tg_error_no_memory() : TG_ARRAY_APPEND(path->steps, path->count, path->capacity, copy);
@@ -62,6 +65,8 @@ struct tg_error *tg_call_path_make(const struct tg_stack_model *model, const str
     char inside[200];
     *path = (struct tg_call_path){0};
     tg_stack_each_call(model, stack, take_call, &making);
+    if (making.error == NULL && stack->end != TG_STACK_WHOLE && stack->end != TG_STACK_NO_RULE)
+        making.error = add(path, "...");
     reverse(path);
     path->place = tg_stack_place_find(model, stack);
     path->task = path->place.is_known ? TG_THREAD_OF_PROGRAM

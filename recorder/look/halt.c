@@ -11,10 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 
-enum { SPINS = 64, SLEEP_NS = 50 * 1000, MAX_SCANS = 64 };
+enum { SPINS = 64, SLEEP_NS = 50 * 1000, MAX_SCANS = 64, TICK_US = 20 * 1000 };
 
 static uint64_t now_ns(void)
 {
@@ -23,7 +24,84 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* ---- stopping */
+
+static void note_stop(struct tg_halted_thread *thread, int status)
+{
+    if (!WIFSTOPPED(status)) {
+        thread->is_gone = true;
+        thread->is_stopped = false;
+        return;
+    }
+    thread->is_stopped = ptrace(PTRACE_GETREGS, thread->tid, NULL, &thread->registers) == 0;
+    /* PTRACE_EVENT_STOP is of our interrupt, or because the process is stopped anyway */
+    if (status >> 16 == 0)
+        thread->signal = WSTOPSIG(status);
+}
+
+/* How many threads are still to stop. */
+static size_t look(struct tg_halt *halt)
+{
+    size_t missing = 0;
+    for (size_t i = 0; i < halt->count; i++) {
+        struct tg_halted_thread *thread = &halt->threads[i];
+        int status;
+        if (thread->is_gone)
+            continue;
+        pid_t tid = waitpid(thread->tid, &status, __WALL | WNOHANG);
+        if (tid == thread->tid)
+            note_stop(thread, status);
+        else if (tid < 0)
+            thread->is_gone = true;
+        missing += !thread->is_stopped && !thread->is_gone;
+    }
+    return missing;
+}
+
+static void wait_all(struct tg_halt *halt, uint64_t until_ns)
+{
+    static const struct timespec pause = {.tv_nsec = SLEEP_NS};
+    for (unsigned n = 0; look(halt) > 0 && now_ns() < until_ns; n++) {
+        if (n < SPINS)
+            sched_yield();
+        else
+            nanosleep(&pause, NULL);
+    }
+}
+
 /* ---- seizing */
+
+/* A thread that executes a program holds a lock that PTRACE_SEIZE needs, until every other thread of its process has
+ * ended and, where it is traced, was waited for: by whoever is in PTRACE_SEIZE. So a timer interrupts it meanwhile. */
+static struct tg_halt *volatile seizing;
+
+static void on_timer(int signal)
+{
+    int why = errno;
+    (void)signal;
+    if (seizing != NULL)
+        look(seizing);
+    errno = why;
+}
+
+static void set_timer(long interval_us)
+{
+    const struct itimerval interval = {{.tv_usec = interval_us}, {.tv_usec = interval_us}};
+    setitimer(ITIMER_REAL, &interval, NULL);
+}
+
+static void start_timer(struct sigaction *before)
+{
+    const struct sigaction action = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
+    sigaction(SIGALRM, &action, before);
+    set_timer(TICK_US);
+}
+
+static void stop_timer(const struct sigaction *before)
+{
+    set_timer(0);
+    sigaction(SIGALRM, before, NULL);
+}
 
 static bool has_thread(const struct tg_halt *halt, pid_t tid)
 {
@@ -37,8 +115,11 @@ static bool has_thread(const struct tg_halt *halt, pid_t tid)
 static int seize(struct tg_halt *halt, pid_t tid)
 {
     struct tg_halted_thread thread = {.tid = tid};
-    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
-        return errno;
+    seizing = halt;
+    int why = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0 ? 0 : errno;
+    seizing = NULL;
+    if (why != 0)
+        return why;
     if (TG_ARRAY_APPEND(halt->threads, halt->count, halt->capacity, thread) != NULL)
         return ENOMEM; /* it runs on, and is let go when tollgate ends */
     ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
@@ -69,58 +150,16 @@ static bool scan(pid_t pid, size_t max_threads, struct tg_halt *halt, int *why)
     return found;
 }
 
-/* ---- stopping */
-
-static void note_stop(struct tg_halted_thread *thread, int status)
-{
-    if (!WIFSTOPPED(status)) {
-        thread->is_gone = true;
-        return;
-    }
-    thread->is_stopped = ptrace(PTRACE_GETREGS, thread->tid, NULL, &thread->registers) == 0;
-    if (status >> 16 ==
-        0) /* else PTRACE_EVENT_STOP: of our interrupt, or because the process is stopped anyway */
-        thread->signal = WSTOPSIG(status);
-}
-
-/* How many threads are still to stop. */
-static size_t look(struct tg_halt *halt)
-{
-    size_t missing = 0;
-    for (size_t i = 0; i < halt->count; i++) {
-        struct tg_halted_thread *thread = &halt->threads[i];
-        int status;
-        if (thread->is_stopped || thread->is_gone)
-            continue;
-        pid_t tid = waitpid(thread->tid, &status, __WALL | WNOHANG);
-        if (tid == thread->tid)
-            note_stop(thread, status);
-        else if (tid < 0)
-            thread->is_gone = true;
-        else
-            missing++;
-    }
-    return missing;
-}
-
-static void wait_all(struct tg_halt *halt, uint64_t until_ns)
-{
-    static const struct timespec pause = {.tv_nsec = SLEEP_NS};
-    for (unsigned n = 0; look(halt) > 0 && now_ns() < until_ns; n++) {
-        if (n < SPINS)
-            sched_yield();
-        else
-            nanosleep(&pause, NULL);
-    }
-}
-
 struct tg_error *tg_halt_begin(pid_t pid, uint64_t until_ns, size_t max_threads, struct tg_halt *halt)
 {
     int why = 0;
+    struct sigaction before;
     *halt = (struct tg_halt){.start_ns = now_ns()};
+    start_timer(&before);
     /* threads that those make which run yet are found by the next look */
     for (int i = 0; i < MAX_SCANS && scan(pid, max_threads, halt, &why); i++)
         wait_all(halt, until_ns);
+    stop_timer(&before);
     if (halt->count > 0)
         return NULL;
     free(halt->threads);

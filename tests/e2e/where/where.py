@@ -42,7 +42,11 @@ def hang(flavour, how):
     process = subprocess.Popen(job(flavour, "./hang", how), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                env={**os.environ, **ENVIRONMENT}, start_new_session=True)
     check("rank 1 is there" in process.stdout.readline())
-    time.sleep(1)
+    for _ in range(60): # until the others are
+        told = json.loads(where("--json", "--once", "-p", str(process.pid)))
+        if [group["call"] for group in told["groups"]] == ["MPI_Barrier", ""]:
+            break
+        time.sleep(0.5)
     return process
 
 
