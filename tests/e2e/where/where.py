@@ -41,7 +41,8 @@ def hang(flavour, how):
     """A job whose culprit has said that it is there, in a session of its own."""
     process = subprocess.Popen(job(flavour, "./hang", how), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                env={**os.environ, **ENVIRONMENT}, start_new_session=True)
-    check("rank 1 is there" in process.stdout.readline())
+    while "rank 1 is there" not in (line := process.stdout.readline()):
+        check(line)
     for _ in range(60): # until the others are
         told = json.loads(where("--json", "--once", "-p", str(process.pid)))
         if [group["call"] for group in told["groups"]] == ["MPI_Barrier", ""]:
