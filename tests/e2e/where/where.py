@@ -3,6 +3,7 @@
 
 usage: where.py CASE
 """
+import contextlib
 import json
 import os
 import re
@@ -37,41 +38,53 @@ def tracers(pid):
     return found
 
 
-def hang(flavour, how):
+def is_child_of(pid, ancestor):
+    """Whether process PID, a string, descends from ANCESTOR."""
+    try:
+        while pid != "0" and pid != str(ancestor):
+            with open(f"/proc/{pid}/stat") as stat:
+                pid = stat.read().rsplit(")", 1)[1].split()[1]
+    except OSError:
+        return False
+    return pid == str(ancestor)
+
+
+@contextlib.contextmanager
+def hanging(flavour, how):
     """A job whose culprit has said that it is there, in a session of its own."""
     process = subprocess.Popen(job(flavour, "./hang", how), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                env={**os.environ, **ENVIRONMENT}, start_new_session=True)
-    while "rank 1 is there" not in (line := process.stdout.readline()):
-        check(line)
-    for _ in range(60): # until the others are
-        told = json.loads(where("--json", "--once", "-p", str(process.pid)))
-        if [group["call"] for group in told["groups"]] == ["MPI_Barrier", ""]:
-            break
-        time.sleep(0.5)
-    return process
-
-
-def end(process):
-    os.killpg(process.pid, signal.SIGTERM)
     try:
-        process.wait(timeout=20)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        while "rank 1 is there" not in (line := process.stdout.readline()):
+            check(line)
+        for _ in range(60): # until the others are
+            told = json.loads(where("--json", "--once", "-p", str(process.pid)))
+            if [group["call"] for group in told["groups"]] == ["MPI_Barrier", ""]:
+                break
+            time.sleep(0.5)
+        yield process
+    finally:
+        ranks = [entry for entry in os.listdir("/proc") if entry.isdigit() and is_child_of(entry, process.pid)]
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for pid in ranks:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
 
 
 def hung(name):
     """Who is outside MPI is named with its line, the others by their call; the same as JSON."""
     flavour = flavour_named(name)
     build(flavour.c, ["hang.c"], "hang", "-fopenmp")
-    process = hang(flavour, "barrier")
-    try:
+    with hanging(flavour, "barrier") as process:
         text = where("-p", str(process.pid))
         told = json.loads(where("--json", "--once", "-p", str(process.pid)))
         ranks = {thread["pid"] for thread in told["threads"] if thread["rank"] is not None}
         check(len(ranks) == 4 and all(tracers(pid) == {"0"} for pid in ranks), told)
-    finally:
-        end(process)
     line = line_of("culprit of barrier")
     check(text.startswith("The others wait for rank 1, which is outside MPI: in pause"), text)
     check(f"wait_in_vain (hang.c:{line})" in text and "ranks 0,2-3 are in MPI_Barrier" in text, text)
