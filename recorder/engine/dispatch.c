@@ -76,12 +76,18 @@ static void name_sender(const struct tg_tracee *tracee, const siginfo_t *info, i
 static void on_program_signal(struct tg_tracee *tracee, const siginfo_t *info, int signal)
 {
     char sender[32];
+    struct tg_passed_on asker;
+    pid_t sender_pid = info->si_code <= 0 && info->si_code != SI_TIMER ? info->si_pid : 0;
     name_sender(tracee, info, signal, sender, sizeof sender);
+    if (sender_pid == getpid() && tg_wake_find_asker(tracee->thread.process->engine, signal, &asker)) {
+        sender_pid = asker.sender; /* this process has only passed it on */
+        snprintf(sender, sizeof sender, "%s", asker.name);
+    }
     struct tg_event event = {
         .kind = TG_EVENT_SIGNAL,
         .signal = {.signal = signal,
                    .code = info->si_code,
-                   .sender_pid = info->si_code <= 0 && info->si_code != SI_TIMER ? info->si_pid : 0,
+                   .sender_pid = sender_pid,
                    .address = fault_has_address(info) ? (uint64_t)info->si_addr : 0,
                    .pc = pc_of(tracee),
                    .sender = sender},

@@ -149,6 +149,10 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status);
 /* Async-signal-safe: make tg_engine_run detach everything and return soon. */
 void tg_engine_request_stop(struct tg_engine *engine);
 
+/* SIGNAL, which this process is about to send to a traced one, was asked for by SENDER (0: not known here), whose program
+ * is called NAME ("" not known): its event says so. Holds until the next call for this signal. From any thread. */
+void tg_engine_passes_on(struct tg_engine *engine, int signal, pid_t sender, const char *name);
+
 /* Emits an event about THREAD (NULL: about the recorder itself). Copies strings and lists. Inside a stop,
  * time_ns is the time of the stop, and the event is handed to the sink after the resume, with the stop's cost
  * on the first one. Returns the copy that is kept until then: its scalars may be filled in while the stop

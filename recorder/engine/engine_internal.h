@@ -52,6 +52,13 @@ struct tg_ghost {
     struct tg_address_space *space; /* a reference, NULL: none here */
 };
 
+/* Who asked for a signal that this process has sent. */
+struct tg_passed_on {
+    bool is_set;
+    pid_t sender;
+    char name[32];
+};
+
 struct tg_engine {
     struct tg_event_sink sink;
     void (*hold)(void *context, uint64_t from_ns);
@@ -96,8 +103,9 @@ struct tg_engine {
     atomic_bool has_requests;     /* of other threads: tg_engine_wake */
     timer_t request_timer;        /* as wake_timer, until the loop has seen that */
     bool has_request_timer;
-    bool detach_in_progress; /* some process is being detached */
-    pid_t *interrupted;      /* threads that were interrupted to be kept, their stops not collected yet */
+    struct tg_passed_on passed_on[NSIG]; /* under request_lock */
+    bool detach_in_progress;             /* some process is being detached */
+    pid_t *interrupted; /* threads that were interrupted to be kept, their stops not collected yet */
     size_t n_interrupted, interrupted_capacity;
     struct tg_early_status *paused; /* stops to be handled, from next_paused on: pause.h */
     size_t next_paused, n_paused, paused_capacity;

@@ -1,6 +1,7 @@
 #include "recorder/engine/wake.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -143,6 +144,28 @@ void tg_wake_serve(struct tg_engine *engine)
     set_requested(engine, false);
     if (engine->serve != NULL)
         engine->serve(engine->sink.context);
+}
+
+void tg_engine_passes_on(struct tg_engine *engine, int signal, pid_t sender, const char *name)
+{
+    if (signal <= 0 || signal >= NSIG)
+        return;
+    pthread_mutex_lock(&engine->request_lock);
+    struct tg_passed_on *passed = &engine->passed_on[signal];
+    *passed = (struct tg_passed_on){.is_set = true, .sender = sender};
+    snprintf(passed->name, sizeof passed->name, "%s", name);
+    pthread_mutex_unlock(&engine->request_lock);
+}
+
+bool tg_wake_find_asker(struct tg_engine *engine, int signal, struct tg_passed_on *asker)
+{
+    *asker = (struct tg_passed_on){0};
+    if (signal <= 0 || signal >= NSIG)
+        return false;
+    pthread_mutex_lock(&engine->request_lock);
+    *asker = engine->passed_on[signal];
+    pthread_mutex_unlock(&engine->request_lock);
+    return asker->is_set;
 }
 
 void tg_engine_request_stop(struct tg_engine *engine)

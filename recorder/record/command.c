@@ -7,6 +7,7 @@
 #include "recorder/record/front.h"
 #include "recorder/record/options.h"
 #include "recorder/record/recording.h"
+#include "recorder/record/relay.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,32 +20,27 @@
 
 /* ---- signals to the recorder */
 
-/* State that the signal handler needs, the one mutable global. A signal that comes before there is a
- * process to pass it on to is kept in EARLY. */
+/* State that the signal handler needs, the one mutable global. */
 static struct {
     struct tg_recording *volatile attached; /* end this recording by detaching */
-    volatile sig_atomic_t pid;              /* id of the command, 0 not there yet */
-    volatile sig_atomic_t early;
+    struct tg_relay *volatile relay;        /* of a command, NULL: none */
 } target;
 
-/* A signal from the terminal goes to the whole foreground group: the command has it already, and the recorder
- * only waits for what the command makes of it. One sent to the recorder alone is passed on. */
 static void on_end_signal(int signal, siginfo_t *info, void *context)
 {
     (void)context;
     int saved = errno;
     if (target.attached != NULL)
         tg_recording_request_stop(target.attached);
-    else if (info->si_code <= 0 && target.pid != 0)
-        kill((pid_t)target.pid, signal);
-    else if (info->si_code <= 0)
-        target.early = signal;
+    else if (target.relay != NULL)
+        tg_relay_take(target.relay, signal, info);
     errno = saved;
 }
 
-static void on_pipe_signal(int signal)
+static void on_signal_of_our_own(int signal)
 {
-    (void)signal; /* a reader of our messages has gone: writes fail with EPIPE, and that is all */
+    (void)
+        signal; /* a reader of our messages has gone, or a file may not grow: writes fail, and that is all */
 }
 
 /* Handlers, not SIG_IGN: exec turns handlers back, so that nothing of this reaches the command. What was
@@ -58,24 +54,23 @@ static void install(int signal, struct sigaction *action)
 
 static void install_handlers(struct tg_recording *recording, bool attached)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    static const int others[] = {SIGUSR1, SIGUSR2, SIGXCPU,
-                                 SIGALRM}; /* signals that would end this process */
+    /* all that are sent, and would end this process */
+    static const int signals[] = {SIGINT,  SIGTERM,   SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
+                                  SIGXCPU, SIGVTALRM, SIGPROF, SIGALRM, SIGIO,   SIGPWR};
     struct sigaction end = {.sa_sigaction = on_end_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
-    struct sigaction pipe = {.sa_handler = on_pipe_signal, .sa_flags = SA_RESTART};
+    struct sigaction own = {.sa_handler = on_signal_of_our_own, .sa_flags = SA_RESTART};
+    sigfillset(&end.sa_mask); /* in the order in which they came */
     target.attached = attached ? recording : NULL;
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         install(signals[i], &end);
-    for (size_t i = 0; attached && i < sizeof others / sizeof others[0]; i++)
-        install(others[i], &end);
-    install(SIGPIPE, &pipe);
+    install(SIGPIPE, &own);
+    install(SIGXFSZ, &own);
 }
 
-static void set_command(pid_t pid)
+/* A signal that the command gets from the recorder is somebody else's. */
+static void note_passed(void *context, const struct tg_relayed *relayed)
 {
-    target.pid = (sig_atomic_t)pid;
-    if (target.early != 0)
-        kill(pid, target.early);
+    tg_recording_passes_on(context, relayed->signal, relayed->sender, relayed->name);
 }
 
 /* ---- summary */
@@ -138,7 +133,7 @@ static void end_recording(void *context)
 
 /* FRONT is NULL where nothing is attached. */
 static struct tg_error *record(const struct tg_record_options *options, struct tg_front *front,
-                               struct tg_recording **recording, int *status,
+                               struct tg_relay **relay, struct tg_recording **recording, int *status,
                                struct tg_recording_summary *summary)
 {
     struct tg_stop_cost cost = {0};
@@ -149,17 +144,21 @@ static struct tg_error *record(const struct tg_record_options *options, struct t
     if (error != NULL)
         return error;
     bool has_job = options->command != NULL && options->sattach[0] == NULL;
-    install_handlers(*recording, !has_job);
+    if (has_job)
+        error = tg_relay_create(note_passed, *recording, relay);
+    target.relay = *relay;
+    if (error == NULL)
+        install_handlers(*recording, !has_job);
     pid_t pid;
-    if (front != NULL)
+    if (error == NULL && front != NULL)
         error = tg_front_watch(front, end_recording, *recording);
     if (error == NULL)
         error = tg_recording_start(*recording, &pid);
     if (error != NULL)
         return error;
     int pidfd = has_job || pid == 0 ? -1 : pidfd_open(pid, 0);
-    if (pid != 0)
-        set_command(pid);
+    if (*relay != NULL)
+        tg_relay_set_command(*relay, pid);
     error = tg_recording_run(*recording, status);
     end_sattach(options, pidfd);
     tg_recording_finish(*recording, summary);
@@ -180,10 +179,11 @@ static int run(int argc, char **argv, const struct tg_command_services *services
         return tg_error_exit_status(error);
     }
     struct tg_front *front = NULL;
+    struct tg_relay *relay = NULL;
     if (options.n_pids > 0)
         error = tg_front_create(&front);
     if (error == NULL)
-        error = record(&options, front, &recording, &status, &summary);
+        error = record(&options, front, &relay, &recording, &status, &summary);
     if (error != NULL)
         tg_printable_error(error);
     if (summary.finished && !options.quiet) {
@@ -191,7 +191,8 @@ static int run(int argc, char **argv, const struct tg_command_services *services
         print_next(&options, &summary);
     }
     target.attached = NULL;
-    target.pid = 0;
+    target.relay = NULL;
+    tg_relay_destroy(relay);
     tg_front_destroy(front);
     tg_recording_destroy(recording);
     tg_record_options_deinit(&options);

@@ -670,6 +670,12 @@ void tg_recording_request_stop(struct tg_recording *recording)
     tg_engine_request_stop(recording->engine);
 }
 
+void tg_recording_passes_on(struct tg_recording *recording, int signal, pid_t sender, const char *name)
+{
+    if (recording->engine != NULL)
+        tg_engine_passes_on(recording->engine, signal, sender, name);
+}
+
 void tg_recording_finish(struct tg_recording *recording, struct tg_recording_summary *summary)
 {
     struct tg_trace_writer_stats stats = {0};

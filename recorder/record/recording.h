@@ -66,6 +66,10 @@ struct tg_error *tg_recording_run(struct tg_recording *recording, int *status);
 /* Async-signal-safe: detach everything and return from tg_recording_run. */
 void tg_recording_request_stop(struct tg_recording *recording);
 
+/* SIGNAL, which this process is about to send to the job, comes from SENDER (0: not known here), a program NAME ("" not
+ * known): the trace says so. From any thread. */
+void tg_recording_passes_on(struct tg_recording *recording, int signal, pid_t sender, const char *name);
+
 /* Closes the trace; to be called once after a start that went well. Says an error of the file that was not
  * said yet. */
 void tg_recording_finish(struct tg_recording *recording, struct tg_recording_summary *summary);

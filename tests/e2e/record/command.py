@@ -105,6 +105,52 @@ def signals_to_recorder():
         check(len(ends) == 1 and ends[0]["how"] == "signaled" and ends[0]["status"] == number, ends)
 
 
+COUNTS = """
+import os, signal, sys, time
+numbers, got = {2, 15, 1, 3, 10, 30}, []
+if sys.argv[1] == "wait":
+    signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+else:
+    for number in numbers:
+        signal.signal(number, lambda number, _: got.append(number))
+print("ready", flush=True)
+while 30 not in got:
+    if sys.argv[1] == "wait":
+        got.append(signal.sigwait(numbers))
+    else:
+        time.sleep(0.01)
+if sys.argv[1] == "wait":
+    while (more := signal.sigtimedwait(numbers, 0)) is not None:
+        got.append(more.si_signo)
+print(*sorted(got), flush=True)
+"""
+
+
+def signals_to_the_group():
+    """However it is sent, a signal comes to the program once: to the recorder alone (passed on, and the trace names who
+    sent it), to the whole process group (the kernel has given it to the program), to both. Also one that would end
+    the recorder, and to programs that wait for signals, of which a tracer sees nothing."""
+    for options in ([], ["--no-ptrace"]):
+        for way in ("handler", "wait"):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
+                recorders = {how: start(f"{how}-{way}-{number:d}{len(options)}", [sys.executable, "-c", COUNTS, way], *options)
+                             for how in ("alone", "group", "both")}
+                for how, process in recorders.items():
+                    await_ready(process)
+                    if how != "group":
+                        process.send_signal(number)
+                    if how != "alone":
+                        os.killpg(process.pid, number)
+                    process.send_signal(signal.SIGPWR)  # the highest number: passed on behind what came before
+                for how, process in recorders.items():
+                    output, errors = process.communicate(timeout=100)
+                    check(output.split() == [b"%d" % number, b"30"], how, way, number, options, output, errors)
+    own = open("/proc/self/comm").read().strip()
+    for how in ("alone", "group"):
+        told = [event for event in events(f"{how}-handler-{signal.SIGTERM:d}0", "signal") if event["signal"] in ("SIGTERM", 15)]
+        check(len(told) == 1 and told[0]["sender_pid"] == os.getpid() and told[0]["sender"] == own, how, told)
+
+
 def signals_of_the_terminal():
     """Ctrl-C on a terminal: the program gets it once and decides; the recorder waits for it."""
     import pty
