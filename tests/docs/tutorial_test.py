@@ -126,7 +126,8 @@ class Session:
             condition, seconds = self.end.removesuffix(" s").split("; hung ")
             output = self.read_until(process, condition)
             time.sleep(float(seconds))  # what the verdict calls a hang has lasted
-            process.send_signal(signal.SIGTERM)
+            # as from a shell: the verdict names the sender
+            subprocess.run(["bash", "-c", f"kill -TERM {process.pid}; sleep 0.3; :"], check=True)
             self.end = None
         output += process.communicate(timeout=TIME_LIMIT_S)[0]
         if is_last and self.filter:
