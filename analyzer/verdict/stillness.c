@@ -81,6 +81,18 @@ static uint64_t last_of_all(const struct tg_verdict_input *input)
     return last_ns;
 }
 
+/* A thread that waits is stopped within microseconds of its next turn. One that cannot be interrupted (a file
+ * server that does not answer) has others beside it that can. */
+static bool was_starved(const struct tg_verdict_input *input, uint64_t at_ns)
+{
+    for (size_t i = input->stacks == NULL ? 0 : tg_stack_model_look_count(input->stacks); i-- > 0;) {
+        const struct tg_stack_look *look = tg_stack_model_look_at(input->stacks, i);
+        if (look->time_ns >= at_ns && look->is.taken == 0 && look->is.unstopped > 1)
+            return true;
+    }
+    return false;
+}
+
 /* A job that was asked to end from outside was itself until then, although a rank may have gone before. */
 void tg_stillness_measure(const struct tg_verdict_input *input, struct tg_stillness *stillness)
 {
@@ -98,6 +110,7 @@ void tg_stillness_measure(const struct tg_verdict_input *input, struct tg_stilln
                                                                 : last_ns,
                                        .was_ended = asked_ns != 0 || ended_ns != 0,
                                        .was_asked = asked_ns != 0};
+    stillness->was_starved = was_starved(input, stillness->at_ns);
     stillness->usual[TG_WAIT_MPI] = tg_mpi_model_waits(input->mpi);
     stillness->usual[TG_WAIT_OPENMP] = tg_openmp_model_waits(input->openmp);
 }
@@ -140,7 +153,7 @@ static bool pass_over(struct tg_stillness *stillness, enum tg_wait_family family
 bool tg_stillness_is_long(struct tg_stillness *stillness, enum tg_wait_family family, uint64_t lasted_ns)
 {
     const struct tg_wait_times *usual = &stillness->usual[family];
-    if (lasted_ns >= long_ns && lasted_ns / long_times >= usual->longest_ns)
+    if (!stillness->was_starved && lasted_ns >= long_ns && lasted_ns / long_times >= usual->longest_ns)
         return true;
     return pass_over(stillness, family, lasted_ns);
 }
@@ -148,7 +161,7 @@ bool tg_stillness_is_long(struct tg_stillness *stillness, enum tg_wait_family fa
 bool tg_stillness_is_closed(struct tg_stillness *stillness, enum tg_wait_family family, uint64_t lasted_ns,
                             uint64_t bytes)
 {
-    if (lasted_ns >= closed_ns && (lasted_ns - closed_ns) / ns_per_byte >= bytes)
+    if (!stillness->was_starved && lasted_ns >= closed_ns && (lasted_ns - closed_ns) / ns_per_byte >= bytes)
         return true;
     return pass_over(stillness, family, lasted_ns);
 }
@@ -177,4 +190,9 @@ void tg_stillness_print_busy(FILE *stream, const struct tg_stillness *stillness)
                     tg_quantity_duration(stillness->usual[family].longest_ns, text));
         fputc('.', stream);
     }
+    if (stillness->was_starved)
+        fputs(" Not one of its threads could be stopped then: the machine gave them no processor, so that "
+              "the length of "
+              "a wait says nothing.",
+              stream);
 }

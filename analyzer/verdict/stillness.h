@@ -28,6 +28,9 @@ struct tg_stillness {
     uint64_t at_ns;
     bool was_ended; /* the job was asked to end, or began to end, at AT_NS */
     bool was_asked; /* from outside of the job */
+    /* When it was asked, not one thread could be stopped to look at its stack: the machine was frozen, or gave the
+     * job no processor. Time says nothing then. */
+    bool was_starved;
     /* By enum tg_wait_family: the waits that came to an end; how many were too short for a finding, and the
      * longest of those. */
     struct tg_wait_times usual[2];

@@ -73,9 +73,8 @@ static uint64_t find_variable(struct tg_debug_info *info, const char *name, uint
     return wanted.address == 0 ? 0 : wanted.address + bias;
 }
 
-/* The release that the name of an interpreter's file tells: python3.11, libpython3.11.so.1.0. A 't' or 'd'
- * behind the number is another build. */
-static const struct tg_python_layout *layout_of(const char *path)
+/* A 't' or 'd' behind the number is another build. */
+const struct tg_python_layout *tg_python_layout_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
@@ -98,7 +97,7 @@ struct tg_python tg_python_find(struct tg_modules *modules)
     for (size_t i = 0; i < tg_modules_count(modules); i++) {
         struct tg_python python = {.module = tg_modules_at(modules, i)};
         uint64_t bias;
-        python.layout = layout_of(python.module->path);
+        python.layout = tg_python_layout_of(python.module->path);
         struct tg_debug_info *info =
             python.layout != NULL ? tg_modules_debug_info(modules, python.module, &bias) : NULL;
         if (info == NULL)

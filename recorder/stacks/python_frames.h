@@ -12,6 +12,10 @@ struct tg_python {
     uint64_t runtime, code_type, text_type; /* addresses of _PyRuntime, PyCode_Type, PyUnicode_Type */
 };
 
+/* The structures of the release that PATH, of an interpreter's file, names: python3.11, libpython3.11.so.1.0;
+ * NULL: none that is understood. */
+const struct tg_python_layout *tg_python_layout_of(const char *path);
+
 /* Looks for an interpreter among MODULES, whose process is stopped. Valid as long as MODULES. */
 struct tg_python tg_python_find(struct tg_modules *modules);
 

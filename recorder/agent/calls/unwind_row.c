@@ -307,6 +307,12 @@ static void set_cfa(struct machine *machine, uint64_t number, int64_t offset)
     machine->now.cfa_is_at_rbp = machine->now.cfa_is_other = false;
 }
 
+/* Tables may be damaged: what is too large wraps. */
+static int64_t scaled(const struct tg_unwind_function *function, uint64_t offset)
+{
+    return (int64_t)(offset * (uint64_t)function->data_alignment);
+}
+
 /* The instructions that say where the CFA is, and those without effect here. */
 static bool define(struct machine *machine, struct cursor *cursor, unsigned operation,
                    const struct tg_unwind_function *function)
@@ -321,7 +327,7 @@ static bool define(struct machine *machine, struct cursor *cursor, unsigned oper
         return true;
     case CFA_DEF_CFA_SF:
         number = take_unsigned(cursor);
-        set_cfa(machine, number, take_signed(cursor) * function->data_alignment);
+        set_cfa(machine, number, scaled(function, (uint64_t)take_signed(cursor)));
         return true;
     case CFA_DEF_CFA_REGISTER:
         set_cfa(machine, take_unsigned(cursor), machine->now.cfa_offset);
@@ -330,7 +336,7 @@ static bool define(struct machine *machine, struct cursor *cursor, unsigned oper
         machine->now.cfa_offset = (int64_t)take_unsigned(cursor);
         return true;
     case CFA_DEF_CFA_OFFSET_SF:
-        machine->now.cfa_offset = take_signed(cursor) * function->data_alignment;
+        machine->now.cfa_offset = scaled(function, (uint64_t)take_signed(cursor));
         return true;
     case CFA_DEF_CFA_EXPRESSION:
         machine->now.cfa_is_at_rbp = take_expression(cursor, 1, &machine->now.cfa_offset);
@@ -360,10 +366,10 @@ static bool define_register(struct machine *machine, struct cursor *cursor, unsi
     switch (operation) {
     case CFA_OFFSET_EXTENDED:
         set_rule(machine, number, TG_UNWIND_ROW_AT_CFA,
-                 (int64_t)take_unsigned(cursor) * function->data_alignment);
+                 scaled(function, take_unsigned(cursor)));
         break;
     case CFA_OFFSET_EXTENDED_SF:
-        set_rule(machine, number, TG_UNWIND_ROW_AT_CFA, take_signed(cursor) * function->data_alignment);
+        set_rule(machine, number, TG_UNWIND_ROW_AT_CFA, scaled(function, (uint64_t)take_signed(cursor)));
         break;
     case CFA_RESTORE_EXTENDED:
         restore_rule(machine, number);
@@ -405,7 +411,7 @@ static bool run(struct machine *machine, const struct tg_unwind_function *functi
             advance = take(&cursor, (size_t)1 << (operation - CFA_ADVANCE_LOC1));
         else if ((operation & 0xc0) == CFA_OFFSET)
             set_rule(machine, low, TG_UNWIND_ROW_AT_CFA,
-                     (int64_t)take_unsigned(&cursor) * function->data_alignment);
+                     scaled(function, take_unsigned(&cursor)));
         else if ((operation & 0xc0) == CFA_RESTORE)
             restore_rule(machine, low);
         else

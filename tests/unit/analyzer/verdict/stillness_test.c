@@ -135,9 +135,34 @@ static void a_rank_that_exits_begins_to_with_its_first_thread(void **state)
     assert_int_equal(stillness.at_ns, began_ns);
 }
 
+/* The whole machine was frozen for 35 s, and a healthy job was then ended. */
+static void the_waits_of_a_starved_job_are_not_long(void **state)
+{
+    (void)state;
+    struct tg_stack_model *stacks;
+    begin_job(2);
+    POINT(0, "MPI_Recv", 1, 5);
+    job.now_ns += 35 * second_ns;
+    FEED(LAUNCHER, SIGNAL, signal, .signal = SIGTERM, .sender_pid = 7, .sender = "sh");
+    for (uint64_t taken = 0; taken < 2; taken++) {
+        assert_null(tg_stack_model_create(&stacks));
+        const struct tg_event look = {.kind = TG_EVENT_STACK_SNAPSHOT,
+                                      .time_ns = job.now_ns,
+                                      .stack_snapshot = {.threads = 8, .taken = taken, .unstopped = 5}};
+        assert_null(tg_stack_model_feed(stacks, &look, SIZE_MAX));
+        input = input_of_job();
+        input.stacks = stacks;
+        tg_stillness_measure(&input, &stillness);
+        assert_int_equal(tg_stillness_is_long(&stillness, TG_WAIT_MPI, 35 * second_ns), taken > 0);
+        assert_int_equal(tg_stillness_is_closed(&stillness, TG_WAIT_OPENMP, 35 * second_ns, 0), taken > 0);
+        tg_stack_model_destroy(stacks);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(the_waits_of_a_starved_job_are_not_long, tear_down),
         cmocka_unit_test_teardown(a_running_job_is_judged_at_its_present, tear_down),
         cmocka_unit_test_teardown(what_comes_after_a_request_to_end_comes_of_it, tear_down),
         cmocka_unit_test_teardown(a_launcher_that_ends_its_ranks_asks_nothing, tear_down),
