@@ -365,8 +365,7 @@ static bool define_register(struct machine *machine, struct cursor *cursor, unsi
     uint64_t number = take_unsigned(cursor);
     switch (operation) {
     case CFA_OFFSET_EXTENDED:
-        set_rule(machine, number, TG_UNWIND_ROW_AT_CFA,
-                 scaled(function, take_unsigned(cursor)));
+        set_rule(machine, number, TG_UNWIND_ROW_AT_CFA, scaled(function, take_unsigned(cursor)));
         break;
     case CFA_OFFSET_EXTENDED_SF:
         set_rule(machine, number, TG_UNWIND_ROW_AT_CFA, scaled(function, (uint64_t)take_signed(cursor)));
@@ -410,8 +409,7 @@ static bool run(struct machine *machine, const struct tg_unwind_function *functi
         else if (operation >= CFA_ADVANCE_LOC1 && operation <= CFA_ADVANCE_LOC4)
             advance = take(&cursor, (size_t)1 << (operation - CFA_ADVANCE_LOC1));
         else if ((operation & 0xc0) == CFA_OFFSET)
-            set_rule(machine, low, TG_UNWIND_ROW_AT_CFA,
-                     scaled(function, take_unsigned(&cursor)));
+            set_rule(machine, low, TG_UNWIND_ROW_AT_CFA, scaled(function, take_unsigned(&cursor)));
         else if ((operation & 0xc0) == CFA_RESTORE)
             restore_rule(machine, low);
         else
