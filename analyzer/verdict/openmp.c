@@ -176,6 +176,18 @@ static bool is_told(const struct search *search, const struct tg_openmp_team *te
     return is_told;
 }
 
+/* The place at which WORKER waits for tasks, NULL none. What a taskloop has made is waited for inside of it. */
+static const struct tg_openmp_place *task_wait_of(const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_place *place = tg_openmp_waits_at(worker, TG_OPENMP_IN_SYNC);
+    if (place != NULL)
+        return place->what == TG_OMP_SYNC_TASKWAIT || place->what == TG_OMP_SYNC_TASKGROUP ? place : NULL;
+    place = worker->n_places == 0 ? NULL : &worker->places[worker->n_places - 1];
+    bool is_taskloop =
+        place != NULL && place->kind == TG_OPENMP_IN_ZONE && place->what == TG_OMP_ZONE_TASKLOOP;
+    return is_taskloop ? place : NULL;
+}
+
 /* Whether everybody who is missing at BARRIER waits for something else: that is told on its own. */
 static bool is_held_up(const struct search *search, const struct tg_openmp_team *team,
                        const struct tg_openmp_barrier *barrier)
@@ -185,9 +197,10 @@ static bool is_held_up(const struct search *search, const struct tg_openmp_team 
         const struct tg_openmp_member *member = &team->members[i];
         const struct tg_openmp_worker *worker = worker_of(search->draft, member);
         if (tg_openmp_barrier_standing(member, barrier) == TG_OPENMP_MISSING)
-            is_held_up &= !tg_openmp_barrier_is_skipped(member, barrier) &&
-                          (tg_openmp_waits_at(worker, TG_OPENMP_IN_SYNC) != NULL ||
-                           tg_openmp_waits_at(worker, TG_OPENMP_IN_MUTEX_WAIT) != NULL);
+            is_held_up &=
+                !tg_openmp_barrier_is_skipped(member, barrier) &&
+                (tg_openmp_waits_at(worker, TG_OPENMP_IN_SYNC) != NULL || task_wait_of(worker) != NULL ||
+                 tg_openmp_waits_at(worker, TG_OPENMP_IN_MUTEX_WAIT) != NULL);
     }
     return is_held_up;
 }
@@ -590,18 +603,15 @@ static void print_tasks(struct tg_verdict_draft *draft, const struct tg_openmp_t
     (void)tg_openmp_model_visit_tasks(draft->input->openmp, tell_task, &unfinished);
 }
 
-static bool waits_for_tasks(const struct tg_openmp_worker *worker)
-{
-    const struct tg_openmp_place *place = tg_openmp_waits_at(worker, TG_OPENMP_IN_SYNC);
-    return place != NULL && (place->what == TG_OMP_SYNC_TASKWAIT || place->what == TG_OMP_SYNC_TASKGROUP);
-}
-
 static struct tg_error *tell_task_wait(const struct search *search, const struct tg_openmp_worker *worker)
 {
     struct tg_verdict_draft *draft = search->draft;
-    const struct tg_openmp_place *place = tg_openmp_waits_place(worker);
+    const struct tg_openmp_place *place = task_wait_of(worker);
     const struct tg_openmp_team *team =
         tg_openmp_model_team(draft->input->openmp, worker->process, place->team);
+    bool is_taskloop = place->kind == TG_OPENMP_IN_ZONE;
+    if (is_taskloop && (team == NULL || team->tasks_made <= team->tasks_ended))
+        return NULL; /* it makes them still */
     if (!is_stuck(draft, worker->process, busy_until(search, worker->process, place->since_ns), 0))
         return NULL;
     FILE *stream = draft->stream;
@@ -612,7 +622,7 @@ static struct tg_error *tell_task_wait(const struct search *search, const struct
                                  .waiting = 1};
     tg_words_process(stream, draft->input, worker->process);
     fprintf(stream, ": worker %" PRIu64 " has been waiting at the %s", worker->number,
-            tg_openmp_words_sync(place->what)->phrase);
+            is_taskloop ? "end of a taskloop" : tg_openmp_words_sync(place->what)->phrase);
     tg_words_code(stream, draft->input, worker->process, place->code);
     fputs(" for tasks", stream);
     tg_words_since(stream, draft->input, place->since_ns);
@@ -668,7 +678,7 @@ struct tg_error *tg_verdict_find_openmp(struct tg_verdict_draft *draft)
         error = tg_openmp_model_visit_teams(model, find_tasks_at_barrier, &search);
     for (size_t i = 0; error == NULL && i < tg_openmp_model_worker_count(model); i++) {
         const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(model, i);
-        if (waits_for_tasks(worker) && !search.waits.is_in_ring[i])
+        if (task_wait_of(worker) != NULL && !search.waits.is_in_ring[i])
             error = tell_task_wait(&search, worker);
     }
     tg_openmp_waits_deinit(&search.waits);

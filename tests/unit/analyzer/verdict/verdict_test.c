@@ -286,6 +286,29 @@ static void of_two_at_different_barriers_either_may_be_wrong(void **state)
     assert_int_equal(verdict.findings[0].n_culprits, 2);
 }
 
+/* libgomp has no wait of its own at the end of a taskloop, and threads execute tasks at the end of the region. */
+static void a_taskloop_waits_for_whoever_executes_its_tasks(void **state)
+{
+    (void)state;
+    begin_job(1);
+    FEED(FIRST_PID, OMP_PARALLEL_BEGIN, omp_parallel_begin, .new_team = TEAM);
+    for (int thread = 0; thread < 2; thread++)
+        OF_THREAD(thread, OMP_IMPLICIT_BEGIN, omp_implicit_begin, .team_size = 2);
+    OF_THREAD(0, OMP_ZONE_BEGIN, omp_zone_begin, .zone = TG_OMP_ZONE_TASKLOOP, .code = HERE);
+    OF_THREAD(1, OMP_IMPLICIT_END, omp_implicit_end, .code = 0);
+    OF_THREAD(0, OMP_TASK_CREATE, omp_task_create, .task = 1, .code = HERE);
+    OF_THREAD(1, OMP_TASK_BEGIN, omp_task_begin, .task = 1, .code = HERE);
+    interrupt_after(3000);
+    judge();
+    assert_true(verdict.count > 0);
+    const struct tg_finding *finding = &verdict.findings[0];
+    if (finding->kind != TG_FINDING_TASK || strstr(finding->text, "at the end of a taskloop") == NULL ||
+        strstr(finding->text, "executed by worker 2 (thread 101)") == NULL)
+        fail_msg("%s: %s", tg_finding_kind_name(finding->kind), finding->text);
+    assert_int_equal(finding->n_culprits, 1);
+    assert_int_equal(finding->culprits[0].tid, FIRST_PID + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +326,7 @@ int main(void)
         cmocka_unit_test_teardown(a_launcher_that_crashes_when_it_is_ended_comes_last, tear_down),
         cmocka_unit_test_teardown(a_crash_says_who_was_at_another_barrier_before, tear_down),
         cmocka_unit_test_teardown(of_two_at_different_barriers_either_may_be_wrong, tear_down),
+        cmocka_unit_test_teardown(a_taskloop_waits_for_whoever_executes_its_tasks, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
