@@ -16,6 +16,7 @@
 #include "recorder/record/ptrace_use.h"
 #include "recorder/record/untraced.h"
 #include "recorder/rings/agent_connection.h"
+#include "recorder/stacks/heap_names.h"
 #include "recorder/stacks/last_stacks.h"
 
 #include <pwd.h>
@@ -56,11 +57,12 @@ struct tg_recording {
     struct tg_openmp_breakpoints *openmp;
     struct tg_agent_injector *injector;
     struct tg_loader *loader;
-    struct tg_mpir_session *mpir;  /* NULL none */
-    struct tg_last_stacks *stacks; /* NULL: none are wanted, or can be had */
-    uint64_t next_check_ns;        /* when to ask the writer for an error again */
-    bool has_identity;             /* events say who a process is, and may not be in the file yet */
-    uint64_t identity_ns;          /* when such ones were handed to it last */
+    struct tg_mpir_session *mpir;     /* NULL none */
+    struct tg_last_stacks *stacks;    /* NULL: none are wanted, or can be had */
+    struct tg_heap_names *heap_names; /* NULL: heaps are not recorded */
+    uint64_t next_check_ns;           /* when to ask the writer for an error again */
+    bool has_identity;                /* events say who a process is, and may not be in the file yet */
+    uint64_t identity_ns;             /* when such ones were handed to it last */
     bool write_failed;
     uint64_t losses;
     uint64_t counted_losses;
@@ -258,6 +260,8 @@ static void add_event(void *context, const struct tg_event *event)
 {
     struct tg_recording *recording = context;
     write_event(recording, event);
+    if (event->kind == TG_EVENT_HEAP_STACK && recording->heap_names != NULL)
+        tg_heap_names_add(recording->heap_names, &event->heap_stack);
     recording->has_identity |= event->kind == TG_EVENT_IDENTITY;
     if (recording->agent == NULL && is_identity_due(recording)) /* else the drain looks, see flush() */
         tg_trace_writer_flush(recording->writer, true);
@@ -561,6 +565,8 @@ struct tg_error *tg_recording_create(const struct tg_record_options *options, co
                                            .is_behind = is_behind,
                                            .has_backlog = has_backlog};
     struct tg_error *error = create_agent(made);
+    if (error == NULL && options->heap.mode != TG_AGENT_HEAP_OFF)
+        error = tg_heap_names_create(&made->heap_names);
     if (error == NULL)
         error = options->no_ptrace ? create_untraced(made) : create_engine(made);
     if (error == NULL)
@@ -676,12 +682,44 @@ void tg_recording_passes_on(struct tg_recording *recording, int signal, pid_t se
         tg_engine_passes_on(recording->engine, signal, sender, name);
 }
 
+/* ---- names of heaps' stacks: no part of the job, told when its recording has ended */
+
+struct heap_telling {
+    struct tg_recording *recording;
+    uint64_t time_ns;
+};
+
+static void add_heap_name(void *context, const struct tg_event *event)
+{
+    const struct heap_telling *telling = context;
+    struct tg_event stamped = *event;
+    stamped.time_ns = telling->time_ns;
+    add_event(telling->recording, &stamped);
+}
+
+static void tell_heap_names(struct tg_recording *recording)
+{
+    const uint64_t within_ns = 2000000000;
+    char text[120];
+    if (recording->heap_names == NULL)
+        return;
+    struct heap_telling telling = {recording, tg_engine_now_ns()};
+    size_t left =
+        tg_heap_names_tell(recording->heap_names, telling.time_ns + within_ns, add_heap_name, &telling);
+    if (left == 0)
+        return;
+    snprintf(text, sizeof text,
+             "heap: two seconds were spent on names; %zu addresses of code were not looked up", left);
+    add_heap_name(&telling, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+}
+
 void tg_recording_finish(struct tg_recording *recording, struct tg_recording_summary *summary)
 {
     struct tg_trace_writer_stats stats = {0};
     if (recording->agent != NULL)
         tg_agent_session_finish(recording->agent, NULL);
     recording->agent_is_finished = true;
+    tell_heap_names(recording);
     tg_last_stacks_tell_names(recording->stacks); /* takes time, which a job that goes on does not wait for */
     if (recording->untraced != NULL)
         tg_untraced_finish(recording->untraced);
@@ -725,6 +763,7 @@ void tg_recording_destroy(struct tg_recording *recording)
     tg_process_facts_destroy(recording->facts);
     tg_ptrace_use_destroy(recording->ptrace_use);
     tg_last_stacks_destroy(recording->stacks);
+    tg_heap_names_destroy(recording->heap_names);
     tg_openmp_breakpoints_destroy(recording->openmp);
     tg_user_breakpoints_destroy(recording->breakpoints);
     tg_image_cache_destroy(recording->images);
