@@ -238,7 +238,8 @@ static struct tg_error *make_title(const struct reading *reading, size_t process
     if (selection->has_to && selection->to_ns < last_ns)
         last_ns = selection->to_ns;
     tg_quantity_moment(last_ns, reading->survey.start_ns, 6, moment);
-    tg_printable(tg_event_headline_base_name(reading->request->path), path, sizeof path);
+    const char *name = reading->request->name != NULL ? reading->request->name : reading->request->path;
+    tg_printable(tg_event_headline_base_name(name), path, sizeof path);
     if (reading->by_rank) {
         snprintf(text, sizeof text, "%s: %zu ranks at %s s", path, reading->result->sequence->n_lanes,
                  moment);
@@ -309,7 +310,8 @@ static struct tg_error *nothing_there(const struct reading *reading)
 {
     const char *what = reading->by_rank ? "no rank called MPI" : "no process used OpenMP or called MPI";
     return tg_error_create(TG_ERROR_NOT_FOUND, "%s: nothing to draw: %s in the selected part of the trace",
-                           reading->request->path, what);
+                           reading->request->name != NULL ? reading->request->name : reading->request->path,
+                           what);
 }
 
 static struct tg_error *choose_and_build(struct reading *reading)

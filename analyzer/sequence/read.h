@@ -13,6 +13,7 @@ enum tg_sequence_by { TG_SEQUENCE_BY_WHAT_MATTERS, TG_SEQUENCE_BY_WORKER, TG_SEQ
 
 struct tg_sequence_request {
     const char *path;
+    const char *name;               /* of the trace, where PATH is not for people; NULL: it is */
     struct tg_selection *selection; /* not started yet; to_ns is the moment that the state is of */
     enum tg_sequence_by by;
     bool all;

@@ -477,6 +477,12 @@ static bool is_at(struct tg_source *source, const struct tg_event_mark *latest)
            (taken->time_ns == latest->time_ns && taken->count >= latest->count);
 }
 
+/* The events that were taken were handed out before. */
+static struct tg_error *sync_file(struct tg_source *source)
+{
+    return tg_traced_job_sync(live_of(source)->job);
+}
+
 /* ---- life */
 
 struct tg_error *tg_job_source_restart(struct tg_source *source, const char *trace)
@@ -498,8 +504,13 @@ struct tg_error *tg_job_source_restart(struct tg_source *source, const char *tra
     return NULL;
 }
 
-static const struct tg_source_ops live_ops = {
-    .destroy = destroy, .step = step, .view = view, .attend = attend, .mark = mark, .is_at = is_at};
+static const struct tg_source_ops live_ops = {.destroy = destroy,
+                                              .step = step,
+                                              .view = view,
+                                              .attend = attend,
+                                              .mark = mark,
+                                              .is_at = is_at,
+                                              .sync = sync_file};
 
 struct tg_error *tg_job_source_create(struct tg_traced_job *job, const char *name, const char *trace,
                                       struct tg_source **source)

@@ -1,5 +1,6 @@
 #include "live/control/traced_job.h"
 
+#include "live/source/interrupt.h"
 #include "live/source/news_queue.h"
 #include "recorder/engine/event_queue.h"
 #include "recorder/record/calibrate.h"
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <tcl.h>
+#include <time.h>
 #include <unistd.h>
 
 struct tg_traced_job {
@@ -518,6 +520,40 @@ bool tg_traced_job_was_let_go(struct tg_traced_job *job)
     bool was_let_go = job->was_let_go;
     pthread_mutex_unlock(&job->lock);
     return was_let_go;
+}
+
+struct syncing {
+    struct tg_traced_job *job;
+    bool has_goal, is_done;
+    uint64_t n_events;
+};
+
+static struct tg_error *sync_trace(const struct tg_request *request)
+{
+    struct syncing *syncing = request->context;
+    struct tg_recording *recording = syncing->job->recording;
+    if (recording != NULL && !syncing->has_goal)
+        syncing->n_events = tg_recording_flush(recording);
+    syncing->is_done =
+        recording == NULL || (syncing->has_goal && tg_recording_is_flushed(recording, syncing->n_events));
+    syncing->has_goal = true;
+    return NULL;
+}
+
+struct tg_error *tg_traced_job_sync(struct tg_traced_job *job)
+{
+    enum { PAUSE_NS = 5 * 1000 * 1000, MOST_PAUSES = 2000 };
+    struct syncing syncing = {.job = job};
+    for (size_t i = 0; i < MOST_PAUSES; i++) {
+        struct tg_error *error = tg_traced_job_call(job, sync_trace, &syncing);
+        if (error != NULL || syncing.is_done)
+            return error;
+        if (tg_interrupt_pending())
+            return tg_error_create(TG_ERROR_USAGE, "interrupted");
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    }
+    return tg_error_create(TG_ERROR_LIMIT, "the trace's file does not have the latest events yet: "
+                                           "the disk is slow, or is full; try again");
 }
 
 struct tg_recording_summary tg_traced_job_summary(struct tg_traced_job *job)

@@ -87,6 +87,9 @@ void tg_traced_job_tell_news(struct tg_traced_job *job, const struct tg_news_sin
 bool tg_traced_job_was_let_go(struct tg_traced_job *job);
 /* Whether nothing is traced any more and the trace is closed; *STATUS is then the command's wait status. */
 bool tg_traced_job_has_ended(struct tg_traced_job *job, int *status);
+/* Waits until the file of the trace has all events that were handed out so far. LIMIT: the disk does not keep
+ * up; USAGE: an interrupt ended the waiting. */
+struct tg_error *tg_traced_job_sync(struct tg_traced_job *job);
 /* Summary of the trace of a job that has ended. */
 struct tg_recording_summary tg_traced_job_summary(struct tg_traced_job *job);
 

@@ -108,6 +108,10 @@ static inline void tg_source_destroy(struct tg_source *source)
         source->ops->destroy(source);
 }
 
+/* The file that has the events of SOURCE's trace now: it gets its name when the job has ended. The caller's;
+ * NULL where there is no memory, or no trace. */
+char *tg_source_trace_file(const struct tg_source *source);
+
 /* The view at this moment; the caller's to destroy. */
 struct tg_error *tg_source_view(struct tg_source *source, struct tg_job_view **view);
 

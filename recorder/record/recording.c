@@ -20,6 +20,7 @@
 #include "recorder/stacks/last_stacks.h"
 
 #include <pwd.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,7 @@ struct tg_recording {
     uint64_t next_check_ns;           /* when to ask the writer for an error again */
     bool has_identity;                /* events say who a process is, and may not be in the file yet */
     uint64_t identity_ns;             /* when such ones were handed to it last */
+    atomic_bool flush_wanted;         /* by a reader of the file */
     bool write_failed;
     uint64_t losses;
     uint64_t counted_losses;
@@ -337,7 +339,8 @@ static uint64_t n_written(void *context)
 static void flush(void *context, bool at_once)
 {
     struct tg_recording *recording = context;
-    tg_trace_writer_flush(recording->writer, is_identity_due(recording) || at_once);
+    bool is_wanted = atomic_exchange(&recording->flush_wanted, false);
+    tg_trace_writer_flush(recording->writer, is_identity_due(recording) || is_wanted || at_once);
 }
 
 static void sealing(void *context, uint64_t n_sealed, bool with_last)
@@ -711,6 +714,34 @@ static void tell_heap_names(struct tg_recording *recording)
     snprintf(text, sizeof text,
              "heap: two seconds were spent on names; %zu addresses of code were not looked up", left);
     add_heap_name(&telling, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+}
+
+/* The writer's one producer flushes it: the agent's drain, or without one this thread. */
+static void want_flush(struct tg_recording *recording)
+{
+    if (recording->agent != NULL && !recording->agent_is_finished)
+        atomic_store(&recording->flush_wanted, true);
+    else
+        tg_trace_writer_flush(recording->writer, true);
+}
+
+uint64_t tg_recording_flush(struct tg_recording *recording)
+{
+    if (recording->writer == NULL)
+        return 0;
+    want_flush(recording);
+    return tg_trace_writer_stats(recording->writer).events;
+}
+
+bool tg_recording_is_flushed(struct tg_recording *recording, uint64_t n_events)
+{
+    if (recording->writer == NULL)
+        return true;
+    uint64_t kept = tg_trace_writer_stats(recording->writer).events; /* fewer where writing failed */
+    if (tg_trace_writer_written(recording->writer) >= (kept < n_events ? kept : n_events))
+        return true;
+    want_flush(recording);
+    return false;
 }
 
 void tg_recording_finish(struct tg_recording *recording, struct tg_recording_summary *summary)

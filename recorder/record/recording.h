@@ -70,6 +70,12 @@ void tg_recording_request_stop(struct tg_recording *recording);
  * known): the trace says so. From any thread. */
 void tg_recording_passes_on(struct tg_recording *recording, int signal, pid_t sender, const char *name);
 
+/* For who reads the file while it is written. Asks that events that were added go to the file soon; returns
+ * how many it has then, or more. On the thread that runs the recording, also when the trace is closed. */
+uint64_t tg_recording_flush(struct tg_recording *recording);
+/* Whether the file has the first N_EVENTS, as far as they were kept; asks again where it has not. */
+bool tg_recording_is_flushed(struct tg_recording *recording, uint64_t n_events);
+
 /* Closes the trace; to be called once after a start that went well. Says an error of the file that was not
  * said yet. */
 void tg_recording_finish(struct tg_recording *recording, struct tg_recording_summary *summary);

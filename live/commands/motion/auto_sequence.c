@@ -74,10 +74,19 @@ static struct tg_error *draw(struct tg_console *console, bool replace)
 static struct tg_error *settle(struct tg_console *console, void *state)
 {
     struct auto_sequence *automatic = state;
+    if (automatic->is_on)
+        tg_console_catch_up(console);
     if (!automatic->is_on || console->source->number == 0 ||
         (console->source->number == automatic->number && console->focus_changes == automatic->focus_changes))
         return NULL;
     struct tg_error *error = draw(console, automatic->is_ours);
+    if (error != NULL &&
+        tg_error_code(error) == TG_ERROR_NOT_FOUND) { /* before the first region there is nothing to draw */
+        tg_error_destroy(error);
+        automatic->number = console->source->number;
+        automatic->focus_changes = console->focus_changes;
+        return NULL;
+    }
     if (error != NULL) {
         automatic->is_on = false;
         struct tg_error *told = tg_error_create(tg_error_code(error), "%s; opm-auto-sequence is off now",

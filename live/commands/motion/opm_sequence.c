@@ -53,7 +53,7 @@ static const struct tg_console_option options[] = {
     FLAG("--async", sync),
     {"--output", TG_OPTION_WORD, TG_OPTION_IN(struct arguments, output), .takes = "a file name"},
     FLAG("--force", force),
-    FLAG("--gui", gui), /* refused with a reason */
+    FLAG("--gui", gui), /* shown anew */
     {0}};
 
 static struct tg_error *parse(int argc, Tcl_Obj *const *argv, struct arguments *arguments)
@@ -61,11 +61,10 @@ static struct tg_error *parse(int argc, Tcl_Obj *const *argv, struct arguments *
     struct tg_error *error = tg_console_take_options(&tg_console_opm_sequence, argc, argv, arguments, NULL);
     if (error != NULL)
         return error;
-    if (arguments->gui)
-        return tg_error_create(TG_ERROR_UNSUPPORTED,
-                               "--gui is not available for a recording; --open shows the diagram");
-    if (arguments->print && (arguments->output != NULL || arguments->open))
-        return tg_error_create(TG_ERROR_USAGE, "--print cannot be combined with --output or --open");
+    if (arguments->print && (arguments->output != NULL || arguments->open || arguments->gui))
+        return tg_error_create(TG_ERROR_USAGE, "--print cannot be combined with --output, --open or --gui");
+    arguments->force |= arguments->gui;
+    arguments->open |= arguments->gui;
     if (arguments->format == NULL)
         arguments->format = arguments->print ? &tg_sequence_seqdiag : tg_sequence_format_at(0);
     return NULL;
@@ -84,13 +83,19 @@ static struct tg_error *read_diagram(struct tg_console *console, const struct ar
 {
     const struct tg_source *source = console->source;
     struct tg_selection selection = {0};
-    const struct tg_sequence_request request = {.path = source->trace_path,
+    char *file = tg_source_trace_file(source);
+    if (file == NULL)
+        return tg_error_no_memory();
+    /* A live job's console can have passed over events: what the file has is the state. */
+    const struct tg_sequence_request request = {.path = file,
+                                                .name = source->trace_path,
                                                 .selection = &selection,
                                                 .by = arguments->by,
                                                 .all = arguments->all,
                                                 .team = arguments->team,
                                                 .services = console->options.services,
-                                                .n_events = source->number,
+                                                .n_events =
+                                                    console->options.live == NULL ? source->number : 0,
                                                 .is_interrupted = tg_interrupt_pending};
     size_t process = chosen_process(console);
     struct tg_error *error = NULL;
@@ -102,6 +107,7 @@ static struct tg_error *read_diagram(struct tg_console *console, const struct ar
     if (error == NULL)
         error = tg_sequence_read(&request, reading);
     tg_selection_deinit(&selection);
+    free(file);
     return error;
 }
 
@@ -115,6 +121,26 @@ static char *name_output(const struct tg_source *source, const struct tg_sequenc
     return asprintf(&path, "%.*s%s", (int)length, source->trace_path, format->suffix) < 0 ? NULL : path;
 }
 
+static struct tg_error *refuse_trace(const struct tg_source *source, const char *path)
+{
+    char *file = tg_source_trace_file(source);
+    if (file == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = tg_output_refuse_input(path, file);
+    free(file);
+    return error != NULL ? error : tg_output_refuse_input(path, source->trace_path);
+}
+
+/* Where nobody could see it, opening would fail, or show it as text in the middle of the console. */
+static struct tg_error *open_file(const char *path, FILE *out)
+{
+    const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+    if ((x != NULL && *x != '\0') || (wayland != NULL && *wayland != '\0'))
+        return tg_sequence_open(path);
+    fputs("not opened: there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set)\n", out);
+    return NULL;
+}
+
 static struct tg_error *write_file(const struct tg_console *console, const struct arguments *arguments,
                                    const struct tg_sequence_drawing *drawing, FILE *out)
 {
@@ -123,7 +149,7 @@ static struct tg_error *write_file(const struct tg_console *console, const struc
                                            : name_output(console->source, arguments->format);
     if (path == NULL)
         return tg_error_no_memory();
-    struct tg_error *error = tg_output_refuse_input(path, console->source->trace_path);
+    struct tg_error *error = refuse_trace(console->source, path);
     if (error == NULL)
         error = tg_output_open(path, arguments->force, &output);
     if (error == NULL)
@@ -135,7 +161,7 @@ static struct tg_error *write_file(const struct tg_console *console, const struc
         tg_printable_write(out, path);
         fprintf(out, "\n%s%s", drawing->note, *drawing->note == '\0' ? "" : "\n");
         if (arguments->open)
-            error = tg_sequence_open(path);
+            error = open_file(path, out);
     }
     free(path);
     return error;
@@ -186,18 +212,20 @@ static const char *const words[] = {"worker", "rank", "svg", "html", "seqdiag", 
 const struct tg_console_command tg_console_opm_sequence = {
     .name = "opm sequence",
     .arguments = "?--all? ?--by worker|rank? ?--team N? ?--format F? ?--print? ?--output FILE? ?--force? "
-                 "?--open?",
+                 "?--open? ?--gui?",
     .summary = "draws a sequence diagram of the current moment into a file, or prints it",
     .example = "opm sequence --print",
     .more =
         "Draws the process in focus, or the most relevant one. The file is named after the trace and is not\n"
         "replaced without --force; its name is the result. The options are those of `tollgate sequence`;\n"
-        "--print (or --show) prints the text for seqdiag, or the format of --format; --sync and --async\n"
-        "have no effect: the command returns when the diagram is written. `set opm opm-auto-sequence on` "
-        "draws\n"
-        "it again before each prompt at which the moment or the focus has changed; `... off` ends that.",
+        "--print (or --show) prints the text for seqdiag, or the format of --format; --open shows the file\n"
+        "by xdg-open, --gui the same and replaces it. --sync and --async have no effect: the command "
+        "returns\n"
+        "when the diagram is written. Of a live job it is the state that its trace has by now.\n"
+        "`set opm opm-auto-sequence on` draws it again before each prompt at which the moment, what is held\n"
+        "or the focus has changed; `... off` ends that.",
     .options = options,
     .words = words,
-    .needs = TG_CONSOLE_NEEDS_TRACE,
+    .is_of_now = true,
     .run = run,
 };

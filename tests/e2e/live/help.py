@@ -23,9 +23,9 @@ CODE = {
 # They end what the others need, and come last, in this order.
 LAST = ["ddetach", "dkill", "drun"]
 ENDINGS = ["quit", "exit"]
-# json_events.py, ranks.py and opm.py have ranks, OpenMP, and processes that were left out.
+# json_events.py, ranks.py, opm.py and sequence.py have ranks, OpenMP, and processes that were left out.
 OF_RANKS = {"focus", "dfocus", "dgroups", "dattach", "opm start", "opm next", "opm step", "opm all_out", "opm barrier",
-            "opm critical", "opm sections"}
+            "opm critical", "opm sections", "opm sequence"}
 # What there has to be beside threads that are stopped at line 120.
 BEFORE = {"dcont": "dbreak solver.c#642"}
 

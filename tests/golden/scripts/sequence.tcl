@@ -15,6 +15,7 @@ foreach bad {--team --bogus {--format pdf} {--by day} {--team 0} {--print --open
     puts [catch {opm sequence {*}$bad} why]
     puts $why
 }
+unset -nocomplain env(DISPLAY) env(WAYLAND_DISPLAY)
 puts [catch {opm sequence --gui} why]
 puts $why
 # Drawn before each prompt: those of a script are none.
