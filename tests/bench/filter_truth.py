@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the costs that `tollgate filter` predicts with those of jobs that really run under the modes.
 
-Usage: filter_truth.py BUILD [--rounds N] [--libraries N] [--jobs NAME,...] [--check] [--json FILE]
+Usage: filter_truth.py BUILD [--rounds N] [--minutes N] [--libraries N] [--jobs NAME,...] [--check] [--json FILE]
 
 The truth of a mode is the time from the entry points of the job's processes to their ends under `record --mode MODE`, less that
 under `record --dlopen=none`, where nothing is done about libraries; runs are interleaved, and the medians of the differences are
@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import make_libraries
 
@@ -126,10 +127,13 @@ def spread(values):
     return statistics.quantiles(values, n=4)[::2] if len(values) > 1 else (values[0], values[0])
 
 
-def measure(tollgate, job, rounds, work):
+def measure(tollgate, job, rounds, until, work):
+    """ROUNDS of them; but after UNTIL (time.monotonic) none but the first three."""
     times = {mode: [] for mode in MODES}
     predictions = {mode: [] for mode in MODES if mode != "none"}
-    for _ in range(rounds):
+    for done in range(rounds):
+        if done >= 3 and time.monotonic() > until:
+            break
         for mode in MODES:
             times[mode].append(run_once(tollgate, job, mode, work))
             if mode != "none":
@@ -177,6 +181,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", help="build directory with tollgate and tests/bench/")
     parser.add_argument("--rounds", type=int, default=7, help="runs of each mode (default %(default)s)")
+    parser.add_argument("--minutes", type=float, default=1e6, help="end after so long, with fewer rounds, but at least three")
     parser.add_argument("--libraries", type=int, default=200, help="libraries that a process loads (default %(default)s)")
     parser.add_argument("--jobs", default="", help="only these, separated by commas")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a count was predicted wrongly")
@@ -186,13 +191,15 @@ def main():
     tollgate, rows, differences = os.path.join(build, "tollgate"), [], []
     print("load at the beginning: %.1f %.1f %.1f" % os.getloadavg())
     with tempfile.TemporaryDirectory() as work:
-        for job in make_jobs(build, work, arguments.libraries):
-            if arguments.jobs and job.name not in arguments.jobs.split(","):
-                continue
+        jobs = [job for job in make_jobs(build, work, arguments.libraries)
+                if not arguments.jobs or job.name in arguments.jobs.split(",")]
+        begun = time.monotonic()
+        for i, job in enumerate(jobs, 1):
             if job.missing():
                 print("note: %s is missing; left out: %s" % (job.missing(), job.name), file=sys.stderr)
                 continue
-            rows += verdicts(job, *measure(tollgate, job, arguments.rounds, work))
+            rows += verdicts(job, *measure(tollgate, job, arguments.rounds,
+                                         begun + 60 * arguments.minutes * i / len(jobs), work))
             if not job.has_ranks:
                 differences += check_counts(tollgate, job, work)
     print_rows(rows)

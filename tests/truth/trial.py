@@ -3,6 +3,7 @@ report says of it."""
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -66,7 +67,8 @@ class Trial:
                     words = file.read().split("\0")
             except (OSError, ValueError):
                 continue
-            if parent == recorder and os.path.basename(words[0]) != "tollgate":
+            # others are the recorder's own: itself before exec, and tg-witness
+            if parent == recorder and not re.match(r"tollgate$|tg-", os.path.basename(words[0])):
                 return int(name)
         return recorder
 
