@@ -8,13 +8,13 @@
 #include "format/base/array.h"
 #include "format/base/printable.h"
 #include "live/commands/info/commands.h"
+#include "live/commands/inspect/pointer_value.h"
 #include "live/console/options.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct arguments {
     bool status, info, leaks, stats, guard, paint, hoard, red_zones, tag_alloc, event_filter, check_interior,
@@ -147,9 +147,31 @@ static void write_who(const struct call *call, size_t process)
         fprintf(call->out, "process %" PRId32, entry->pid);
 }
 
+/* Where BLOCK was freed, 0 not known: events of free have no stack, but errors name it. */
+static uint32_t freed_path_of(const struct call *call, size_t process, uint64_t block)
+{
+    const struct tg_heap_model *heap = call->reading.heap;
+    for (size_t i = tg_heap_model_fault_count(heap); i-- > 0;) {
+        const struct tg_heap_fault *fault = tg_heap_model_fault_at(heap, i);
+        if (fault->process == process && fault->is.block == block && fault->freed_path != 0)
+            return fault->freed_path;
+    }
+    return 0;
+}
+
+static void write_place(const struct call *call, uint32_t path)
+{
+    char place[400];
+    if (path != 0)
+        fprintf(call->out, " in %s",
+                tg_heap_path_place(&call->names,
+                                   tg_heap_call_paths_at(tg_heap_model_paths(call->reading.heap), path),
+                                   place, sizeof place));
+}
+
 static void write_use(const struct call *call, const struct history *history, const struct use *use)
 {
-    char moment[TG_QUANTITY_SIZE], place[400];
+    char moment[TG_QUANTITY_SIZE];
     const struct tg_heap_process *process = tg_heap_model_find(call->reading.heap, use->process);
     write_who(call, use->process);
     fprintf(call->out, ": 0x%" PRIx64 " is %s", history->address,
@@ -162,15 +184,13 @@ static void write_use(const struct call *call, const struct history *history, co
         fprintf(call->out, ", at offset %" PRIu64, history->address - use->block.address);
     fprintf(call->out, "\n  allocated at %s s by thread %" PRId32,
             tg_quantity_moment(use->block.time_ns, call->reading.start_ns, 6, moment), use->block.tid);
-    uint32_t path = process != NULL ? tg_heap_model_path_of(call->reading.heap, use->process, use->stack) : 0;
-    if (path != 0)
-        fprintf(call->out, " in %s",
-                tg_heap_path_place(&call->names,
-                                   tg_heap_call_paths_at(tg_heap_model_paths(call->reading.heap), path),
-                                   place, sizeof place));
-    if (use->is_freed)
+    write_place(call,
+                process != NULL ? tg_heap_model_path_of(call->reading.heap, use->process, use->stack) : 0);
+    if (use->is_freed) {
         fprintf(call->out, "\n  freed at %s s by thread %" PRId32,
                 tg_quantity_moment(use->freed_ns, call->reading.start_ns, 6, moment), use->freed_tid);
+        write_place(call, freed_path_of(call, use->process, use->block.address));
+    }
     fputc('\n', call->out);
 }
 
@@ -189,14 +209,22 @@ static void write_history(const struct call *call, const struct history *history
                 history->address);
 }
 
-static struct tg_error *parse_address(const char *word, uint64_t *address)
+/* A job that runs, and not a trace of one. */
+static bool is_live(const struct tg_console *console)
+{
+    return console->source->ops->seek == NULL;
+}
+
+static struct tg_error *parse_address(struct tg_console *console, const char *word, uint64_t *address)
 {
     char *end;
     errno = 0;
     *address = strtoull(word, &end, 0);
-    if (errno != 0 || *word < '0' || *word > '9' || *end != '\0')
-        return tg_error_create(TG_ERROR_USAGE, "dheap -info: invalid address '%s'", word);
-    return NULL;
+    if (errno == 0 && *word >= '0' && *word <= '9' && *end == '\0')
+        return NULL;
+    if (is_live(console))
+        return tg_error_prefix(tg_pointer_value_read(console, word, address), "dheap -info");
+    return tg_error_create(TG_ERROR_USAGE, "dheap -info: invalid address '%s'", word);
 }
 
 /* ---- what it says */
@@ -392,16 +420,6 @@ static void write_changes(const struct call *call, struct changes *changes, uint
         fputs("  no difference\n", call->out);
 }
 
-/* The file that has the source's events: of a job that runs, the one that is still written. The caller's to
- * free; NULL without memory. */
-static char *find_trace(const struct tg_source *source)
-{
-    char *incomplete;
-    if (access(source->trace_path, F_OK) == 0)
-        return strdup(source->trace_path);
-    return asprintf(&incomplete, "%s.incomplete", source->trace_path) < 0 ? NULL : incomplete;
-}
-
 static struct tg_error *compare(const struct call *call)
 {
     const struct tg_source *source = call->console->source;
@@ -411,7 +429,7 @@ static struct tg_error *compare(const struct call *call)
     struct changes changes = {0};
     struct tg_error *error =
         tg_error_prefix(tg_selection_parse_time(call->arguments->compare, &then.to_ns), "dheap -compare");
-    char *path = find_trace(source);
+    char *path = tg_source_trace_file(source);
     const struct tg_heap_reading_request request = {
         .path = path, .services = call->console->options.services, .selection = &then, .keeps_blocks = true};
     if (error == NULL)
@@ -456,6 +474,11 @@ static struct tg_error *select_focus(struct call *call)
     return NULL;
 }
 
+static bool is_setting(const struct arguments *arguments)
+{
+    return arguments->guard || arguments->paint || arguments->hoard || arguments->red_zones;
+}
+
 static struct tg_error *answer(struct call *call, struct history *history)
 {
     const struct arguments *arguments = call->arguments;
@@ -484,7 +507,7 @@ static struct tg_error *answer(struct call *call, struct history *history)
         return tg_heap_write_text(&drawing, call->out);
     else if (arguments->event_filter)
         write_events(call);
-    else if (arguments->guard || arguments->paint || arguments->hoard || arguments->red_zones)
+    else if (is_setting(arguments))
         each_process(call, write_setting);
     else
         each_process(call, write_process);
@@ -498,6 +521,11 @@ static struct tg_error *check(const struct tg_console *console, const struct arg
                                console->source->name);
     if (arguments->tag_alloc)
         return tg_error_create(TG_ERROR_UNSUPPORTED, "dheap -tag_alloc: blocks cannot be tagged");
+    if (arguments->address != NULL && is_setting(arguments))
+        return tg_error_create(
+            TG_ERROR_UNSUPPORTED,
+            "dheap: how a heap is checked can't be changed while its process runs: start it "
+            "with --heap=check");
     if (arguments->address != NULL && !arguments->info)
         return tg_error_create(TG_ERROR_USAGE, "dheap: unexpected '%s' (only -info takes an address)",
                                arguments->address);
@@ -514,21 +542,23 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     if (error == NULL)
         error = check(console, &arguments);
     if (error == NULL && arguments.address != NULL)
-        error = parse_address(arguments.address, &history.address);
+        error = parse_address(console, arguments.address, &history.address);
     if (error != NULL)
         return error;
     tg_console_catch_up(console);
     error = tg_focus_refresh(&console->focus, console->source);
     if (error == NULL && console->source->ops->sync != NULL)
         error = console->source->ops->sync(console->source);
-    char *path = find_trace(console->source);
-    const struct tg_heap_reading_request request = {
-        .path = path,
-        .services = console->options.services,
-        .last_event = console->source->number != 0 ? console->source->number : UINT64_MAX,
-        .keeps_blocks = true,
-        .take = arguments.address != NULL ? take_event : NULL,
-        .context = &history};
+    char *path = tg_source_trace_file(console->source);
+    const struct tg_heap_reading_request request = {.path = path,
+                                                    .services = console->options.services,
+                                                    .last_event = is_live(console) ? 0
+                                                                  : console->source->number != 0
+                                                                      ? console->source->number
+                                                                      : UINT64_MAX,
+                                                    .keeps_blocks = true,
+                                                    .take = arguments.address != NULL ? take_event : NULL,
+                                                    .context = &history};
     struct call call = {.console = console, .arguments = &arguments, .out = out};
     if (error == NULL && console->source->number == 0)
         error = tg_error_create(TG_ERROR_NOT_FOUND, "there is no heap before the first event");
@@ -554,17 +584,19 @@ const struct tg_console_command tg_console_dheap = {
     .example = "dheap -status",
     .more =
         "-status          live blocks, peak and settings of each process (the default)\n"
-        "-info ADDRESS    whose block ADDRESS is in, or was in before it was freed (a dangling pointer)\n"
+        "-info ADDRESS    whose block ADDRESS is in, or was in before it was freed (a dangling pointer); of "
+        "a\n"
+        "                 job that runs also an expression, such as p->next\n"
         "-leaks           blocks that nothing refers to, where the processes were searched; else what is "
         "live\n"
         "-stats           sums and call paths; -by stack, library, rank or size; -sort peak, live, bytes,\n"
         "                 calls or temporary; -all\n"
         "-compare TIME    live blocks now and at TIME, by call path\n"
         "-export FILE     -format massif (default), pprof, collapsed or svg\n"
-        "-guard -paint -hoard -red_zones   what the heap was recorded with\n"
+        "-guard -paint -hoard -red_zones   what the heap was recorded with; it can't be\n"
+        "                 changed while the process runs\n"
         "-event_filter    kinds of errors, and how often each came\n"
         "Heaps are recorded with --heap of record and live.",
-    .needs = TG_CONSOLE_NEEDS_TRACE, /* a live job's is being written, and may lack its latest events */
     .options = options,
     .run = run,
 };

@@ -65,10 +65,10 @@ void tg_audit_object_read(uintptr_t base, struct tg_audit_object *object)
     object->size_bytes = end - start;
     for (size_t i = 0; i < count && object->build_id_length == 0; i++) {
         const Elf64_Phdr *segment = &segments[i];
+        uintptr_t at = base + (segment->p_vaddr - start); /* programs may be linked for where they are */
         if (segment->p_type == PT_NOTE && segment->p_vaddr % 4 == 0 && segment->p_vaddr >= start &&
             segment->p_vaddr < end && segment->p_filesz <= end - segment->p_vaddr &&
-            tg_raw_is_mapped((base + segment->p_vaddr) & ~(uintptr_t)(PAGE_BYTES - 1)))
-            (void)read_note((const unsigned char *)(base + segment->p_vaddr), // NOLINT: an address
-                            segment->p_filesz, object);
+            tg_raw_is_mapped(at & ~(uintptr_t)(PAGE_BYTES - 1)))
+            (void)read_note((const unsigned char *)at, segment->p_filesz, object); // NOLINT: an address
     }
 }

@@ -14,11 +14,11 @@ struct tg_audit_object {
     unsigned char build_id[TG_AUDIT_BUILD_ID_BYTES]; /* cut, zeros behind it */
 };
 
-/* The program headers of the object of load bias BASE: they are looked for in its first page alone, which is mapped
+/* The program headers of the object that begins at BASE: they are looked for in its first page alone, which is mapped
  * as a whole. NULL and none where they are not there. */
 const Elf64_Phdr *tg_audit_object_segments(uintptr_t base, size_t *count);
 
-/* Reads the object of load bias BASE: shared objects begin there. All zero where there is no ELF header. */
+/* Reads the object that begins at BASE, of shared objects their load bias. All zero where there is no ELF header. */
 void tg_audit_object_read(uintptr_t base, struct tg_audit_object *object);
 
 #endif

@@ -315,9 +315,20 @@ def test_live():
     """In live, the thread that makes a mistake stops there, and its stack begins with the program."""
     program = build("heap_mistakes.c", "-O1", "-w")
     got = run([TOLLGATE, "live", "--heap=check", "--quiet", "--no-rc", "-o", "trace", "-e", "dcont -timeout 60", "-e", "dwhere",
-               "-e", "quit", "--", program, "twice"])
+               "-e", "dheap", "-e", "dheap -info block", "-e", "dup", "-e", "dheap -info {block + 4}", "-e", "dheap -stats",
+               "-e", "dheap -event_filter", "-e", "dheap -paint", "-e", "catch {dheap -guard on} why; puts $why", "-e", "dheap -export out.massif", "-e",
+               "catch {dheap -info nobody} why; puts $why", "-e", "quit", "--", program, "twice"])
     check(re.search(r"stopped at action point 1: drop", got.output), got)
     check(re.search(r"^  0 .* drop .*\n  1 .* main ", got.output, re.M), got)
+    check(re.search(r": check, allocator .*\n  live 0 B in 0 blocks\n  peak 100 B in 1 block", got.output), got)
+    info = re.findall(r"is dangling: it was in the block 0x\w+ of 100 bytes(.*)\n  allocated at .* in make .*\n  freed at .* in drop ",
+                      got.output)
+    check(info == ["", ", at offset 4"], info, got)
+    check(re.search(r"^double_dealloc +1$", got.output, re.M) and "blocks are painted\n" in got.output, got)
+    check("can't be changed while its process runs" in got.output, got)
+    check("no variable or function 'nobody'" in got.output, got)
+    with open("out.massif") as file:
+        check("heap_tree=peak" in file.read(), "not a massif file")
     found = [event["error"] for event in events("trace") if event["kind"] == "heap_error"]
     check(found == ["double_dealloc"], found)
 

@@ -6,6 +6,9 @@ dheap -stats
 dheap -leaks
 dheap -event_filter
 dheap -guard
+dheap -paint
+dheap -hoard
+dheap -red_zones
 puts "-- a pointer: live, dangling, inside, never"
 dfocus r3 dheap -info 0x30000000
 dfocus r3 dheap -info 0x20000010
@@ -20,7 +23,7 @@ puts "-- compared"
 goto end
 dfocus r3 dheap -compare 10ms
 puts "-- refused"
-foreach command {{dheap -tag_alloc} {dheap 0x12} {dheap -info x} {dheap -check_interior} {dheap -compare soon} {dheap -stat}} {
+foreach command {{dheap -tag_alloc} {dheap -paint on} {dheap 0x12} {dheap -info x} {dheap -check_interior} {dheap -compare soon} {dheap -stat}} {
     catch $command message
     puts $message
 }
