@@ -524,8 +524,7 @@ static struct tg_error *check(const struct tg_console *console, const struct arg
     if (arguments->address != NULL && is_setting(arguments))
         return tg_error_create(
             TG_ERROR_UNSUPPORTED,
-            "dheap: how a heap is checked can't be changed while its process runs: start it "
-            "with --heap=check");
+            "dheap: how a heap is checked is decided when its program starts, by --heap=check");
     if (arguments->address != NULL && !arguments->info)
         return tg_error_create(TG_ERROR_USAGE, "dheap: unexpected '%s' (only -info takes an address)",
                                arguments->address);
@@ -593,8 +592,8 @@ const struct tg_console_command tg_console_dheap = {
         "                 calls or temporary; -all\n"
         "-compare TIME    live blocks now and at TIME, by call path\n"
         "-export FILE     -format massif (default), pprof, collapsed or svg\n"
-        "-guard -paint -hoard -red_zones   what the heap was recorded with; it can't be\n"
-        "                 changed while the process runs\n"
+        "-guard -paint -hoard -red_zones   what the heap was recorded with, which was decided\n"
+        "                 when the program started, by --heap\n"
         "-event_filter    kinds of errors, and how often each came\n"
         "Heaps are recorded with --heap of record and live.",
     .options = options,
