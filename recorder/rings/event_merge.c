@@ -232,9 +232,20 @@ static uint64_t turn_ends(const struct tg_event_merge *merge, uint64_t until_tic
     return until_ticks;
 }
 
+/* Ticks up to which records may be told. Several ticks are one nanosecond, and some may be beyond the clock's last
+ * pair: whatever they are, the first record of all is told if its time has come, or telling would not go on. */
+static uint64_t ticks_until(const struct tg_event_merge *merge, uint64_t until_ns)
+{
+    uint64_t ticks = until_ns == UINT64_MAX ? UINT64_MAX : tg_tick_clock_ticks(merge->clock, until_ns);
+    if (merge->n_heap > 0 && merge->heap[0]->ticks > ticks &&
+        tg_tick_clock_time(merge->clock, merge->heap[0]->ticks) <= until_ns)
+        return merge->heap[0]->ticks;
+    return ticks;
+}
+
 bool tg_event_merge_tell(struct tg_event_merge *merge, uint64_t until_ns, uint64_t max_records)
 {
-    uint64_t until_ticks = until_ns == UINT64_MAX ? UINT64_MAX : tg_tick_clock_ticks(merge->clock, until_ns);
+    uint64_t until_ticks = ticks_until(merge, until_ns);
     uint64_t next_event_ns = 0; /* not known yet */
     while (merge->n_heap > 0 && merge->heap[0]->ticks <= until_ticks) {
         struct tg_merge_ring *ring = merge->heap[0];

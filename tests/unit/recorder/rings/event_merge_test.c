@@ -202,6 +202,27 @@ static void the_end_tells_even_what_lies_beyond_the_clock(void **state)
 }
 
 /* Against sorting: many rings in many blocks, rings that come and go. */
+/* A drain that may take no more tells up to the time of its first record, again and again until it is told. */
+static void the_first_record_is_told_when_its_time_has_come(void **state)
+{
+    struct fixture *fixture = *state;
+    int source;
+    struct tg_merge_ring *ring = add_ring(fixture, &source);
+    uint64_t words[] = {1000 + 2 * 10 + 1, TG_RECORD_LOST | 4 << TG_AGENT_WORDS_SHIFT, 7,
+                        0}; /* the second tick of its ns */
+    assert_null(tg_event_merge_add(fixture->merge, ring, words, sizeof words));
+    assert_int_equal(tg_event_merge_last_ns(fixture->merge, ring), 10);
+    assert_true(tg_event_merge_tell(fixture->merge, 9, 1000));
+    assert_int_equal(fixture->n_told, 0);
+    assert_true(tg_event_merge_tell(fixture->merge, 10, 1000));
+    expect_times(fixture, TIMES(10));
+    add(fixture, ring, TIMES(1000005), 8); /* beyond the clock's last pair */
+    assert_true(tg_event_merge_tell(fixture->merge, 1000004, 1000));
+    assert_int_equal(fixture->n_told, 0);
+    assert_true(tg_event_merge_tell(fixture->merge, 1000005, 1000));
+    expect_times(fixture, TIMES(1000005));
+}
+
 static void many_rings_are_merged_like_sorting_would(void **state)
 {
     struct fixture *fixture = *state;
@@ -279,6 +300,7 @@ int main(void)
         TEST(a_ring_whose_times_fall_is_told_as_it_is),
         TEST(a_limit_of_records_ends_it_and_it_goes_on_there),
         TEST(the_end_tells_even_what_lies_beyond_the_clock),
+        TEST(the_first_record_is_told_when_its_time_has_come),
         TEST(many_rings_are_merged_like_sorting_would),
         cmocka_unit_test(a_full_queue_counts_what_it_does_not_take),
     };
