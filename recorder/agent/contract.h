@@ -89,6 +89,14 @@ struct tg_agent_heap {
     uint64_t sample_bytes; /* SAMPLE: mean distance of two samples */
 };
 
+/* At the start of an anonymous mapping of the heap library: of so many bytes, this one included. What it holds are not
+ * the program's pointers. */
+#define TG_AGENT_HEAP_TABLE_MAGIC UINT64_C(0x9d1f70676c6c6f74)
+struct tg_agent_heap_table {
+    uint64_t magic[2]; /* TG_AGENT_HEAP_TABLE_MAGIC and its complement */
+    uint64_t size_bytes;
+};
+
 /* Made by the recorder. It holds an exclusive flock on the file as long as it lives: an agent that waits for
  * room and could take a shared one knows that nobody will come. */
 struct tg_agent_control {

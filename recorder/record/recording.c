@@ -7,6 +7,8 @@
 #include "recorder/breakpoints/user_breakpoints.h"
 #include "recorder/engine/engine.h"
 #include "recorder/inject/injector.h"
+#include "recorder/leaks/exit_scan.h"
+#include "recorder/leaks/live_blocks.h"
 #include "recorder/loader/loader.h"
 #include "recorder/mpir/environment.h"
 #include "recorder/mpir/session.h"
@@ -61,10 +63,12 @@ struct tg_recording {
     struct tg_mpir_session *mpir;     /* NULL none */
     struct tg_last_stacks *stacks;    /* NULL: none are wanted, or can be had */
     struct tg_heap_names *heap_names; /* NULL: heaps are not recorded */
-    uint64_t next_check_ns;           /* when to ask the writer for an error again */
-    bool has_identity;                /* events say who a process is, and may not be in the file yet */
-    uint64_t identity_ns;             /* when such ones were handed to it last */
-    atomic_bool flush_wanted;         /* by a reader of the file */
+    struct tg_live_blocks *live;      /* NULL: leaks are not searched for */
+    struct tg_exit_scan *exit_scan;
+    uint64_t next_check_ns;   /* when to ask the writer for an error again */
+    bool has_identity;        /* events say who a process is, and may not be in the file yet */
+    uint64_t identity_ns;     /* when such ones were handed to it last */
+    atomic_bool flush_wanted; /* by a reader of the file */
     bool write_failed;
     uint64_t losses;
     uint64_t counted_losses;
@@ -264,6 +268,8 @@ static void add_event(void *context, const struct tg_event *event)
     write_event(recording, event);
     if (event->kind == TG_EVENT_HEAP_STACK && recording->heap_names != NULL)
         tg_heap_names_add(recording->heap_names, &event->heap_stack);
+    if (recording->live != NULL)
+        tg_live_blocks_add(recording->live, event);
     recording->has_identity |= event->kind == TG_EVENT_IDENTITY;
     if (recording->agent == NULL && is_identity_due(recording)) /* else the drain looks, see flush() */
         tg_trace_writer_flush(recording->writer, true);
@@ -476,6 +482,31 @@ static bool wants_openmp_breakpoints(void *context, const struct tg_process *pro
     return recording->injector != NULL && !tg_agent_injector_is_in(recording->injector, process);
 }
 
+static bool settle(void *context)
+{
+    const uint64_t within_ns = 5000000000;
+    const struct tg_recording *recording = context;
+    return tg_agent_session_settle(recording->agent, within_ns);
+}
+
+/* Where all blocks of heaps are seen. */
+static struct tg_error *create_exit_scan(struct tg_recording *recording)
+{
+    enum tg_agent_heap_mode mode = recording->options->heap.mode;
+    if (recording->agent == NULL || (mode != TG_AGENT_HEAP_EVENTS && mode != TG_AGENT_HEAP_CHECK))
+        return NULL;
+    struct tg_error *error = tg_live_blocks_create(&recording->live);
+    if (error != NULL)
+        return error;
+    const struct tg_exit_scan_options options = {
+        .live = recording->live,
+        .agent_directory = tg_agent_directory_path(tg_agent_session_directory(recording->agent)),
+        .settle = settle,
+        .context = recording,
+    };
+    return tg_exit_scan_create(recording->engine, &options, &recording->exit_scan);
+}
+
 static struct tg_error *create_engine(struct tg_recording *recording)
 {
     const struct tg_record_options *options = recording->options;
@@ -497,6 +528,8 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         error = tg_ptrace_use_create(recording->engine, recording->images, &recording->ptrace_use);
     if (error == NULL && !options->no_stacks)
         error = tg_last_stacks_create(recording->engine, recording->images, &recording->stacks);
+    if (error == NULL)
+        error = create_exit_scan(recording);
     if (error == NULL)
         error = tg_user_breakpoints_create(recording->engine, recording->images, &recording->breakpoints);
     for (size_t i = 0; error == NULL && i < options->n_breaks; i++)
@@ -795,6 +828,8 @@ void tg_recording_destroy(struct tg_recording *recording)
     tg_ptrace_use_destroy(recording->ptrace_use);
     tg_last_stacks_destroy(recording->stacks);
     tg_heap_names_destroy(recording->heap_names);
+    tg_exit_scan_destroy(recording->exit_scan);
+    tg_live_blocks_destroy(recording->live);
     tg_openmp_breakpoints_destroy(recording->openmp);
     tg_user_breakpoints_destroy(recording->breakpoints);
     tg_image_cache_destroy(recording->images);

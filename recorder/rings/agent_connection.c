@@ -98,6 +98,11 @@ void tg_agent_session_hold(struct tg_agent_session *session, uint64_t from_ns)
         tg_agent_drain_hold(session->drain, from_ns);
 }
 
+bool tg_agent_session_settle(struct tg_agent_session *session, uint64_t within_ns)
+{
+    return tg_agent_drain_settle(session->drain, within_ns);
+}
+
 void tg_agent_session_finish(struct tg_agent_session *session, struct tg_agent_drain_stats *stats)
 {
     tg_agent_drain_finish(session->drain, stats);

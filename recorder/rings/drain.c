@@ -33,6 +33,9 @@ struct tg_agent_drain {
     bool dropped;       /* __atomic */
     bool rests;         /* __atomic; whoever adds an event calls it */
     uint64_t held_from; /* __atomic: see tg_agent_drain_hold */
+    uint64_t settle_ns; /* __atomic; somebody waits until what is earlier is told, 0 nobody */
+    pthread_mutex_t settle_lock;
+    pthread_cond_t settled; /* SETTLE_NS became 0 */
 
     /* the thread's own */
     int clock_fd;
@@ -109,6 +112,20 @@ static bool is_at_rest(const struct tg_agent_drain *drain)
            (file == NULL || file->n_written(file->context) == file->n_events(file->context));
 }
 
+/* Everything up to UNTIL_NS is told, and the rings were emptied at NOW_NS. */
+static void tell_settled(struct tg_agent_drain *drain, uint64_t until_ns, uint64_t now_ns)
+{
+    uint64_t settle_ns = __atomic_load_n(&drain->settle_ns, __ATOMIC_ACQUIRE);
+    uint64_t held_ns = __atomic_load_n(&drain->held_from, __ATOMIC_ACQUIRE);
+    uint64_t wanted_ns = held_ns > 0 && held_ns - 1 < settle_ns ? held_ns - 1 : settle_ns;
+    if (settle_ns == 0 || now_ns < settle_ns || until_ns < wanted_ns)
+        return;
+    pthread_mutex_lock(&drain->settle_lock);
+    __atomic_store_n(&drain->settle_ns, 0, __ATOMIC_RELEASE);
+    pthread_cond_broadcast(&drain->settled);
+    pthread_mutex_unlock(&drain->settle_lock);
+}
+
 /* Returns how long to wait before the next round. */
 static uint64_t do_round(struct tg_agent_drain *drain)
 {
@@ -131,7 +148,10 @@ static uint64_t do_round(struct tg_agent_drain *drain)
             return BUSY_NS;
     }
     struct tg_ring_round round = tg_ring_set_take(drain->rings);
-    bool all = tg_ring_set_tell(drain->rings, settled_ns(drain, now_ns, round.order_ns), ROUND_RECORDS);
+    uint64_t until_ns = settled_ns(drain, now_ns, round.order_ns);
+    bool all = tg_ring_set_tell(drain->rings, until_ns, ROUND_RECORDS);
+    if (all)
+        tell_settled(drain, until_ns, now_ns);
     if (now_ns >= drain->next_reap_ns) {
         drain->next_reap_ns = now_ns + REAP_NS;
         tg_ring_set_reap(drain->rings);
@@ -139,6 +159,8 @@ static uint64_t do_round(struct tg_agent_drain *drain)
     choose_interval(drain, &round);
     if (!all || round.order_ns != UINT64_MAX)
         return 0;
+    if (__atomic_load_n(&drain->settle_ns, __ATOMIC_ACQUIRE) != 0)
+        return BUSY_NS;
     return is_at_rest(drain) ? TG_AGENT_DIRECTORY_NO_LIMIT : drain->interval_ns;
 }
 
@@ -211,6 +233,12 @@ struct tg_error *tg_agent_drain_create(const struct tg_agent_drain_options *opti
     made->options = *options;
     made->interval_ns = BUSY_NS;
     made->held_from = UINT64_MAX;
+    pthread_mutex_init(&made->settle_lock, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&made->settled, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     int directory = tg_agent_directory_fd(options->directory);
     made->clock_fd = openat(directory, "clock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (made->clock_fd >= 0) {
@@ -253,6 +281,22 @@ void tg_agent_drain_hold(struct tg_agent_drain *drain, uint64_t time_ns)
     __atomic_store_n(&drain->held_from, time_ns, __ATOMIC_RELEASE);
 }
 
+bool tg_agent_drain_settle(struct tg_agent_drain *drain, uint64_t within_ns)
+{
+    uint64_t now_ns = tg_engine_now_ns(), end_ns = now_ns + within_ns;
+    struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000), .tv_nsec = (long)(end_ns % 1000000000)};
+    __atomic_store_n(&drain->settle_ns, now_ns, __ATOMIC_RELEASE);
+    __atomic_store_n(&drain->rests, false, __ATOMIC_SEQ_CST);
+    tg_agent_directory_call(drain->options.directory);
+    pthread_mutex_lock(&drain->settle_lock);
+    int result = 0;
+    while (result == 0 && __atomic_load_n(&drain->settle_ns, __ATOMIC_ACQUIRE) != 0)
+        result = pthread_cond_timedwait(&drain->settled, &drain->settle_lock, &end);
+    bool settled = __atomic_exchange_n(&drain->settle_ns, 0, __ATOMIC_ACQ_REL) == 0;
+    pthread_mutex_unlock(&drain->settle_lock);
+    return settled;
+}
+
 static void stop_thread(struct tg_agent_drain *drain)
 {
     if (!drain->thread_started)
@@ -284,5 +328,7 @@ void tg_agent_drain_destroy(struct tg_agent_drain *drain)
     tg_event_queue_destroy(drain->queue);
     if (drain->clock_fd >= 0)
         close(drain->clock_fd);
+    pthread_cond_destroy(&drain->settled);
+    pthread_mutex_destroy(&drain->settle_lock);
     free(drain);
 }

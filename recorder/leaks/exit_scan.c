@@ -1,0 +1,229 @@
+#include "recorder/leaks/exit_scan.h"
+
+#include "recorder/leaks/leak_roots.h"
+#include "recorder/leaks/leak_search.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+enum {
+    MAX_THREADS = 1 << 12,
+    MAX_GROUPS = 10000, /* of leaks that are told; the rest of a process in one without a stack */
+    REGISTERS = sizeof(struct user_regs_struct) / sizeof(uint64_t),
+};
+
+struct tg_exit_scan {
+    struct tg_engine *engine;
+    struct tg_exit_scan_options options;
+    struct tg_observer observer;
+};
+
+static void tell_scan(struct tg_exit_scan *scan, struct tg_thread *thread,
+                      const struct tg_event_heap_leak_scan *is)
+{
+    tg_engine_emit(scan->engine, thread,
+                   &(struct tg_event){.kind = TG_EVENT_HEAP_LEAK_SCAN, .heap_leak_scan = *is});
+}
+
+/* ---- what was found */
+
+static bool is_leak(const struct tg_leak_block *block)
+{
+    return block->state != TG_LEAK_REACHED;
+}
+
+static uint64_t kind_of(const struct tg_leak_block *block)
+{
+    return block->state == TG_LEAK_LOST       ? TG_HEAP_LEAK_LOST
+           : block->state == TG_LEAK_INDIRECT ? TG_HEAP_LEAK_INDIRECT
+                                              : TG_HEAP_LEAK_INTERIOR;
+}
+
+/* By kind and stack, then by address. */
+static int compare(const void *a, const void *b)
+{
+    const struct tg_leak_block *x = a, *y = b;
+    if (x->state != y->state)
+        return x->state < y->state ? -1 : 1;
+    if (x->stack != y->stack)
+        return x->stack < y->stack ? -1 : 1;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void tell_leak(struct tg_exit_scan *scan, struct tg_thread *thread,
+                      const struct tg_event_heap_leak *leak)
+{
+    tg_engine_emit(scan->engine, thread, &(struct tg_event){.kind = TG_EVENT_HEAP_LEAK, .heap_leak = *leak});
+}
+
+static void tell_leaks(struct tg_exit_scan *scan, struct tg_thread *thread, struct tg_leak_block *blocks,
+                       size_t count, struct tg_event_heap_leak_scan *is)
+{
+    size_t n_leaks = 0, n_groups = 0;
+    for (size_t i = 0; i < count; i++) {
+        is->blocks++;
+        is->live_bytes += blocks[i].size_bytes;
+        if (is_leak(&blocks[i]))
+            blocks[n_leaks++] = blocks[i];
+    }
+    if (n_leaks > 0)
+        qsort(blocks, n_leaks, sizeof *blocks, compare);
+    for (size_t i = 0, end; i < n_leaks; i = end) {
+        struct tg_event_heap_leak leak = {.leak = kind_of(&blocks[i]),
+                                          .stack = n_groups < MAX_GROUPS ? blocks[i].stack : 0,
+                                          .address = blocks[i].address,
+                                          .scan = is->scan};
+        for (end = i; end < n_leaks && blocks[end].state == blocks[i].state &&
+                      (blocks[end].stack == blocks[i].stack || n_groups >= MAX_GROUPS);
+             end++) {
+            leak.blocks++;
+            leak.size_bytes += blocks[end].size_bytes;
+        }
+        if (leak.leak != TG_HEAP_LEAK_INTERIOR) {
+            is->leaked_blocks += leak.blocks;
+            is->leaked_bytes += leak.size_bytes;
+        }
+        n_groups++;
+        tell_leak(scan, thread, &leak);
+    }
+}
+
+/* ---- the search */
+
+/* Registers of the threads that are stopped, their stack pointers among them. */
+struct threads {
+    uint64_t *words, *stack_pointers;
+    size_t n_words, count;
+};
+
+static struct tg_error *look_at_threads(const struct tg_process *process, struct threads *threads)
+{
+    size_t most = 0;
+    for (const struct tg_thread *t = process->threads; t != NULL && most < MAX_THREADS; t = t->hh.next)
+        most++;
+    threads->words = malloc((most + 1) * REGISTERS * sizeof(uint64_t));
+    threads->stack_pointers = malloc((most + 1) * sizeof(uint64_t));
+    if (threads->words == NULL || threads->stack_pointers == NULL)
+        return tg_error_no_memory();
+    for (struct tg_thread *t = process->threads; t != NULL && threads->count < most; t = t->hh.next) {
+        struct user_regs_struct registers;
+        if (ptrace(PTRACE_GETREGS, t->tid, NULL, &registers) != 0)
+            continue;
+        const uint64_t *words = (const uint64_t *)(const void *)&registers;
+        for (size_t i = 0; i < REGISTERS; i++)
+            threads->words[threads->n_words++] = words[i];
+        threads->stack_pointers[threads->count++] = registers.rsp;
+    }
+    return NULL;
+}
+
+static struct tg_error *search(struct tg_exit_scan *scan, struct tg_thread *thread,
+                               struct tg_leak_block *blocks, size_t count, struct tg_leak_found *found)
+{
+    struct threads threads = {0};
+    struct tg_leak_root *roots = NULL;
+    struct tg_leak_search wanted = {.tid = thread->tid, .blocks = blocks, .n_blocks = count};
+    struct tg_error *error = look_at_threads(thread->process, &threads);
+    if (error == NULL) {
+        const struct tg_leak_roots_options options = {.tid = thread->tid,
+                                                      .stack_pointers = threads.stack_pointers,
+                                                      .n_stack_pointers = threads.count,
+                                                      .agent_directory = scan->options.agent_directory};
+        error = tg_leak_roots_find(&options, &roots, &wanted.n_roots);
+    }
+    wanted.roots = roots;
+    wanted.words = threads.words;
+    wanted.n_words = threads.n_words;
+    if (error == NULL)
+        error = tg_leak_search_run(&wanted, found);
+    free(roots);
+    free(threads.words);
+    free(threads.stack_pointers);
+    return error;
+}
+
+/* Takes ERROR. */
+static void tell_problem(struct tg_exit_scan *scan, struct tg_thread *thread, struct tg_error *error)
+{
+    const struct tg_event_heap_leak_scan is = {.scan = 1, .problem = tg_error_message(error)};
+    tell_scan(scan, thread, &is);
+    tg_error_destroy(error);
+}
+
+static void search_and_tell(struct tg_exit_scan *scan, struct tg_thread *thread)
+{
+    struct tg_leak_block *blocks = NULL;
+    struct tg_leak_found found;
+    size_t count;
+    char unread[80];
+    uint64_t start_ns = tg_engine_now_ns();
+    struct tg_event_heap_leak_scan is = {.scan = 1, .problem = ""};
+    struct tg_error *error = tg_live_blocks_copy(scan->options.live, thread->process->pid, &blocks, &count);
+    if (error == NULL)
+        error = search(scan, thread, blocks, count, &found);
+    if (error != NULL) {
+        tell_problem(scan, thread, error);
+        free(blocks);
+        return;
+    }
+    is.searched_bytes = found.searched_bytes;
+    if (found.unread_bytes > 0) {
+        snprintf(unread, sizeof unread, "%" PRIu64 " bytes could not be read", found.unread_bytes);
+        is.problem = unread;
+    }
+    tell_leaks(scan, thread, blocks, count, &is);
+    is.took_ns = tg_engine_now_ns() - start_ns;
+    tell_scan(scan, thread, &is);
+    free(blocks);
+}
+
+/* ---- observer */
+
+/* Who is killed leaves things as they are: nothing is leaked by that. */
+static bool ends_by_itself(const struct tg_thread *thread)
+{
+    unsigned long status = 0;
+    return ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &status) == 0 && WIFEXITED((int)status);
+}
+
+static void process_leaving(void *context, struct tg_thread *thread, enum tg_stop_trigger trigger)
+{
+    struct tg_exit_scan *scan = context;
+    if (trigger != TG_TRIGGER_EXIT || thread->process->bits == 32 || !ends_by_itself(thread))
+        return;
+    bool settled = scan->options.settle(scan->options.context);
+    if (!tg_live_blocks_wants_search(scan->options.live, thread->process->pid))
+        return;
+    if (settled)
+        search_and_tell(scan, thread);
+    else
+        tell_problem(scan, thread,
+                     tg_error_create(TG_ERROR_LIMIT, "its heap's records were not read in time"));
+}
+
+struct tg_error *tg_exit_scan_create(struct tg_engine *engine, const struct tg_exit_scan_options *options,
+                                     struct tg_exit_scan **scan)
+{
+    struct tg_exit_scan *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->engine = engine;
+    made->options = *options;
+    made->observer =
+        (struct tg_observer){.name = "leaks at exit", .context = made, .process_leaving = process_leaving};
+    struct tg_error *error = tg_engine_add_observer(engine, &made->observer, NULL);
+    if (error != NULL) {
+        free(made);
+        return error;
+    }
+    *scan = made;
+    return NULL;
+}
+
+void tg_exit_scan_destroy(struct tg_exit_scan *scan)
+{
+    free(scan);
+}

@@ -1,0 +1,28 @@
+/* The search for leaks when processes end: each stands in its last stop for it. Observes ends, emits heap_leak and
+ * heap_leak_scan. */
+#ifndef TG_RECORDER_LEAKS_EXIT_SCAN_H
+#define TG_RECORDER_LEAKS_EXIT_SCAN_H
+
+#include "format/base/error.h"
+#include "recorder/engine/engine.h"
+#include "recorder/leaks/live_blocks.h"
+
+#include <stdbool.h>
+
+struct tg_exit_scan;
+
+struct tg_exit_scan_options {
+    struct tg_live_blocks *live;
+    const char *agent_directory;
+    /* Waits until the events of a process that has stopped are in LIVE; false: not in time. On the tracer thread. */
+    bool (*settle)(void *context);
+    void *context;
+};
+
+/* Observes ENGINE from now on; what OPTIONS names must outlive it. */
+struct tg_error *tg_exit_scan_create(struct tg_engine *engine, const struct tg_exit_scan_options *options,
+                                     struct tg_exit_scan **scan);
+/* After the engine. NULL is accepted. */
+void tg_exit_scan_destroy(struct tg_exit_scan *scan);
+
+#endif

@@ -1,0 +1,278 @@
+#include "recorder/leaks/live_blocks.h"
+
+#include "format/base/hash.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_SLOTS = 1 << 8 };
+
+/* A block, or a free place with address 0. */
+struct slot {
+    uint64_t address, size_bytes;
+    uint64_t time_ns; /* of the call that gave it */
+    uint32_t stack;
+};
+
+struct heap {
+    pid_t pid;
+    bool is_sampled, is_late, is_lost;
+    struct slot *slots; /* a power of two of them, at most three quarters in use */
+    size_t n_slots, count;
+    UT_hash_handle hh;
+};
+
+struct tg_live_blocks {
+    pthread_mutex_t lock;
+    struct heap *heaps;
+};
+
+/* ---- one heap */
+
+static size_t place_of(uint64_t address, size_t n_slots)
+{
+    return (size_t)((address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (n_slots - 1);
+}
+
+/* The slot of ADDRESS, or the free one where it would be. */
+static struct slot *find_slot(struct slot *slots, size_t n_slots, uint64_t address)
+{
+    size_t at = place_of(address, n_slots);
+    while (slots[at].address != 0 && slots[at].address != address)
+        at = (at + 1) & (n_slots - 1);
+    return &slots[at];
+}
+
+static void drop_slots(struct heap *heap)
+{
+    free(heap->slots);
+    heap->slots = NULL;
+    heap->n_slots = heap->count = 0;
+}
+
+static bool grow(struct heap *heap)
+{
+    size_t n_slots = heap->n_slots == 0 ? FIRST_SLOTS : 2 * heap->n_slots;
+    struct slot *slots = calloc(n_slots, sizeof *slots);
+    if (slots == NULL)
+        return false;
+    for (size_t i = 0; i < heap->n_slots; i++)
+        if (heap->slots[i].address != 0)
+            *find_slot(slots, n_slots, heap->slots[i].address) = heap->slots[i];
+    free(heap->slots);
+    heap->slots = slots;
+    heap->n_slots = n_slots;
+    return true;
+}
+
+static void put(struct heap *heap, const struct slot *block)
+{
+    if (heap->is_lost || block->address == 0)
+        return;
+    if (4 * (heap->count + 1) > 3 * heap->n_slots && !grow(heap)) {
+        heap->is_lost = true;
+        drop_slots(heap);
+        return;
+    }
+    struct slot *slot = find_slot(heap->slots, heap->n_slots, block->address);
+    heap->count += slot->address == 0;
+    *slot = *block;
+}
+
+/* Those behind it move up, so that none is out of reach. */
+static void remove_slot(struct heap *heap, struct slot *slot)
+{
+    size_t mask = heap->n_slots - 1, hole = (size_t)(slot - heap->slots), at = hole;
+    for (;;) {
+        at = (at + 1) & mask;
+        if (heap->slots[at].address == 0)
+            break;
+        size_t home = place_of(heap->slots[at].address, heap->n_slots);
+        if (((at - home) & mask) < ((at - hole) & mask))
+            continue;
+        heap->slots[hole] = heap->slots[at];
+        hole = at;
+    }
+    heap->slots[hole].address = 0;
+    heap->count--;
+}
+
+static struct slot *find(struct heap *heap, uint64_t address)
+{
+    if (heap->n_slots == 0 || address == 0)
+        return NULL;
+    struct slot *slot = find_slot(heap->slots, heap->n_slots, address);
+    return slot->address != 0 ? slot : NULL;
+}
+
+/* ---- all of them */
+
+struct tg_error *tg_live_blocks_create(struct tg_live_blocks **live)
+{
+    *live = calloc(1, sizeof **live);
+    if (*live == NULL)
+        return tg_error_no_memory();
+    pthread_mutex_init(&(*live)->lock, NULL);
+    return NULL;
+}
+
+static void forget(struct tg_live_blocks *live, struct heap *heap)
+{
+    if (heap == NULL)
+        return;
+    HASH_DEL(live->heaps, heap);
+    free(heap->slots);
+    free(heap);
+}
+
+void tg_live_blocks_destroy(struct tg_live_blocks *live)
+{
+    struct heap *heap, *next;
+    if (live == NULL)
+        return;
+    HASH_ITER (hh, live->heaps, heap, next)
+        forget(live, heap);
+    pthread_mutex_destroy(&live->lock);
+    free(live);
+}
+
+static struct heap *find_heap(struct tg_live_blocks *live, pid_t pid)
+{
+    struct heap *heap;
+    HASH_FIND(hh, live->heaps, &pid, sizeof pid, heap);
+    return heap;
+}
+
+static struct heap *make_heap(struct tg_live_blocks *live, pid_t pid)
+{
+    forget(live, find_heap(live, pid));
+    struct heap *heap = NULL;
+    return TG_HASH_CREATE(hh, live->heaps, pid, &pid, heap) == NULL ? heap : NULL;
+}
+
+static void start(struct tg_live_blocks *live, const struct tg_event *event)
+{
+    struct heap *heap = make_heap(live, event->pid);
+    if (heap == NULL)
+        return;
+    heap->is_sampled = event->heap_start.mode == TG_HEAP_SAMPLE;
+    heap->is_late = event->heap_start.is_late;
+}
+
+/* A forked child has what its parent had. */
+static void start_process(struct tg_live_blocks *live, const struct tg_event *event)
+{
+    struct heap *parent = find_heap(live, (pid_t)event->process_start.parent_pid);
+    forget(live, find_heap(live, event->pid));
+    if (event->process_start.origin != TG_ORIGIN_FORK || parent == NULL)
+        return;
+    struct heap *child = make_heap(live, event->pid);
+    if (child == NULL)
+        return;
+    child->is_sampled = parent->is_sampled;
+    child->is_late = parent->is_late;
+    child->is_lost = parent->is_lost;
+    if (parent->n_slots == 0)
+        return;
+    child->slots = malloc(parent->n_slots * sizeof *child->slots);
+    if (child->slots == NULL) {
+        child->is_lost = true;
+        return;
+    }
+    memcpy(child->slots, parent->slots, parent->n_slots * sizeof *child->slots);
+    child->n_slots = parent->n_slots;
+    child->count = parent->count;
+}
+
+static void add_free(struct heap *heap, const struct tg_event *event)
+{
+    struct slot *slot = find(heap, event->heap_free.address);
+    if (slot != NULL && slot->time_ns <= event->time_ns) /* else it is about a block that was there before */
+        remove_slot(heap, slot);
+}
+
+static void add_resize(struct heap *heap, const struct tg_event *event)
+{
+    put(heap, &(struct slot){event->heap_resize.address, event->heap_resize.size_bytes, event->time_ns,
+                             (uint32_t)event->heap_resize.stack});
+}
+
+static void add_to(struct tg_live_blocks *live, const struct tg_event *event)
+{
+    struct heap *heap = find_heap(live, event->pid);
+    if (heap == NULL || heap->is_sampled)
+        return;
+    if (event->kind == TG_EVENT_HEAP_ALLOC)
+        put(heap, &(struct slot){event->heap_alloc.address, event->heap_alloc.size_bytes, event->time_ns,
+                                 (uint32_t)event->heap_alloc.stack});
+    else if (event->kind == TG_EVENT_HEAP_FREE)
+        add_free(heap, event);
+    else
+        add_resize(heap, event);
+}
+
+void tg_live_blocks_add(struct tg_live_blocks *live, const struct tg_event *event)
+{
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_HEAP_ALLOC:
+    case TG_EVENT_HEAP_FREE:
+    case TG_EVENT_HEAP_RESIZE:
+    case TG_EVENT_HEAP_START:
+    case TG_EVENT_PROCESS_START:
+    case TG_EVENT_EXEC:
+    case TG_EVENT_PROCESS_EXIT:
+        break;
+    default:
+        return;
+    }
+    pthread_mutex_lock(&live->lock);
+    if (event->kind == TG_EVENT_HEAP_START)
+        start(live, event);
+    else if (event->kind == TG_EVENT_PROCESS_START)
+        start_process(live, event);
+    else if (event->kind == TG_EVENT_EXEC || event->kind == TG_EVENT_PROCESS_EXIT)
+        forget(live, find_heap(live, event->pid));
+    else
+        add_to(live, event);
+    pthread_mutex_unlock(&live->lock);
+}
+
+bool tg_live_blocks_wants_search(struct tg_live_blocks *live, pid_t pid)
+{
+    pthread_mutex_lock(&live->lock);
+    const struct heap *heap = find_heap(live, pid);
+    bool wants = heap != NULL && !heap->is_sampled;
+    pthread_mutex_unlock(&live->lock);
+    return wants;
+}
+
+static struct tg_error *copy(const struct heap *heap, struct tg_leak_block **blocks, size_t *count)
+{
+    if (heap == NULL || heap->is_sampled)
+        return tg_error_create(TG_ERROR_NOT_FOUND, heap == NULL ? "its heap is not observed"
+                                                                : "only a sample of its blocks is known");
+    if (heap->is_late || heap->is_lost)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "not all of its blocks are known");
+    *blocks = malloc((heap->count + 1) * sizeof **blocks);
+    if (*blocks == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < heap->n_slots; i++)
+        if (heap->slots[i].address != 0)
+            (*blocks)[(*count)++] = (struct tg_leak_block){.address = heap->slots[i].address,
+                                                           .size_bytes = heap->slots[i].size_bytes,
+                                                           .stack = heap->slots[i].stack};
+    return NULL;
+}
+
+struct tg_error *tg_live_blocks_copy(struct tg_live_blocks *live, pid_t pid, struct tg_leak_block **blocks,
+                                     size_t *count)
+{
+    *blocks = NULL;
+    *count = 0;
+    pthread_mutex_lock(&live->lock);
+    struct tg_error *error = copy(find_heap(live, pid), blocks, count);
+    pthread_mutex_unlock(&live->lock);
+    return error;
+}

@@ -1,0 +1,31 @@
+/* The live blocks of the processes of a recording, by the events of their heaps. One thread adds events, another may ask. */
+#ifndef TG_RECORDER_LEAKS_LIVE_BLOCKS_H
+#define TG_RECORDER_LEAKS_LIVE_BLOCKS_H
+
+#include "format/base/error.h"
+#include "format/event/event.h"
+#include "recorder/leaks/leak_search.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct tg_live_blocks;
+
+struct tg_error *tg_live_blocks_create(struct tg_live_blocks **live);
+/* NULL is accepted. */
+void tg_live_blocks_destroy(struct tg_live_blocks *live);
+
+/* In the order of the trace; others than those of heaps, forks, programs and ends are ignored. A process for which
+ * there is no memory is not known any more. */
+void tg_live_blocks_add(struct tg_live_blocks *live, const struct tg_event *event);
+
+/* Whether the heap of PID is observed, more than a sample of it. Any thread. */
+bool tg_live_blocks_wants_search(struct tg_live_blocks *live, pid_t pid);
+
+/* The blocks of process PID with the stacks of their events; *BLOCKS is the caller's to free. NOT_FOUND where its heap is
+ * not known, or not in full (a sample, a process that was attached): the text says why. Any thread. */
+struct tg_error *tg_live_blocks_copy(struct tg_live_blocks *live, pid_t pid, struct tg_leak_block **blocks,
+                                     size_t *count);
+
+#endif

@@ -1,0 +1,124 @@
+#include "recorder/leaks/live_blocks.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static struct tg_live_blocks *live;
+
+static void start(int32_t pid, uint64_t mode)
+{
+    tg_live_blocks_add(
+        live, &(struct tg_event){.kind = TG_EVENT_HEAP_START, .pid = pid, .heap_start = {.mode = mode}});
+}
+
+static void give(int32_t pid, uint64_t time_ns, uint64_t address)
+{
+    tg_live_blocks_add(live,
+                       &(struct tg_event){.kind = TG_EVENT_HEAP_ALLOC,
+                                          .pid = pid,
+                                          .time_ns = time_ns,
+                                          .heap_alloc = {.address = address, .size_bytes = 32, .stack = 7}});
+}
+
+static void take(int32_t pid, uint64_t time_ns, uint64_t address)
+{
+    tg_live_blocks_add(live, &(struct tg_event){.kind = TG_EVENT_HEAP_FREE,
+                                                .pid = pid,
+                                                .time_ns = time_ns,
+                                                .heap_free = {.address = address}});
+}
+
+/* The sum of the addresses too: which ones they are. */
+static size_t count_of(int32_t pid, uint64_t *sum)
+{
+    struct tg_leak_block *blocks;
+    size_t count;
+    struct tg_error *error = tg_live_blocks_copy(live, pid, &blocks, &count);
+    *sum = 0;
+    if (error != NULL) {
+        tg_error_destroy(error);
+        return SIZE_MAX;
+    }
+    for (size_t i = 0; i < count; i++)
+        *sum += blocks[i].address;
+    free(blocks);
+    return count;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    assert_null(tg_live_blocks_create(&live));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    tg_live_blocks_destroy(live);
+    return 0;
+}
+
+static void test_blocks_come_and_go(void **state)
+{
+    (void)state;
+    uint64_t sum, expected = 0;
+    start(5, TG_HEAP_EVENTS);
+    for (uint64_t i = 1; i <= 5000; i++)
+        give(5, i, i * 48);
+    for (uint64_t i = 1; i <= 5000; i++)
+        if (i % 3 != 0)
+            take(5, 6000 + i, i * 48);
+        else
+            expected += i * 48;
+    assert_int_equal(count_of(5, &sum), 5000 / 3);
+    assert_int_equal(sum, expected);
+    take(5, 1, 3 * 48); /* of what was there before: it came late */
+    take(5, 20000, 12345);
+    assert_int_equal(count_of(5, &sum), 5000 / 3);
+}
+
+static void test_a_child_has_its_parents(void **state)
+{
+    (void)state;
+    uint64_t sum;
+    start(5, TG_HEAP_CHECK);
+    give(5, 1, 4096);
+    give(5, 1, 8192);
+    tg_live_blocks_add(live,
+                       &(struct tg_event){.kind = TG_EVENT_PROCESS_START,
+                                          .pid = 6,
+                                          .process_start = {.origin = TG_ORIGIN_FORK, .parent_pid = 5}});
+    take(6, 3, 4096);
+    assert_int_equal(count_of(6, &sum), 1);
+    assert_int_equal(sum, 8192);
+    assert_int_equal(count_of(5, &sum), 2);
+    tg_live_blocks_add(live, &(struct tg_event){.kind = TG_EVENT_EXEC, .pid = 6});
+    assert_true(count_of(6, &sum) == SIZE_MAX);
+    assert_false(tg_live_blocks_wants_search(live, 6));
+}
+
+static void test_samples_are_not_searched(void **state)
+{
+    (void)state;
+    uint64_t sum;
+    start(5, TG_HEAP_SAMPLE);
+    give(5, 1, 4096);
+    assert_false(tg_live_blocks_wants_search(live, 5));
+    assert_true(count_of(5, &sum) == SIZE_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_blocks_come_and_go, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_child_has_its_parents, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_samples_are_not_searched, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
