@@ -3,11 +3,13 @@
 #include "analyzer/heap/format.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/rank_ranges.h"
+#include "analyzer/output/stack_words.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SHOWN = 10 };
 
@@ -71,6 +73,11 @@ struct leak {
     size_t process;
 };
 
+/* Of all searches; blocks that pointers lead into are not counted as leaked. */
+struct sum {
+    uint64_t blocks, bytes, live_blocks;
+};
+
 static int compare_leaks(const void *a, const void *b)
 {
     const struct leak *x = a, *y = b;
@@ -99,21 +106,47 @@ static struct tg_error *add_leak(struct leak **leaks, size_t *count, size_t *cap
     return rank < 0 ? NULL : TG_ARRAY_APPEND(leak->ranks, leak->n_ranks, leak->capacity, rank);
 }
 
-static struct tg_error *collect(const struct tg_heap_drawing *drawing, struct leak **leaks, size_t *count)
+static struct tg_error *collect(const struct tg_heap_drawing *drawing, struct leak **leaks, size_t *count,
+                                struct sum *sum)
 {
     const struct tg_heap_model *heap = drawing->reading->heap;
     struct tg_error *error = NULL;
     size_t capacity = 0;
     for (size_t i = 0; error == NULL && i < tg_heap_model_count(heap); i++) {
         const struct tg_heap_process *process = tg_heap_model_at(heap, i);
+        if (is_admitted(drawing, process->process)) {
+            sum->blocks += process->scan.is.leaked_blocks;
+            sum->bytes += process->scan.is.leaked_bytes;
+            sum->live_blocks += process->scan.is.blocks;
+        }
         int64_t rank = tg_process_model_at(drawing->reading->processes, process->process)->rank;
         for (size_t k = 0;
              error == NULL && is_admitted(drawing, process->process) && k < process->scan.n_leaks; k++)
-            error = add_leak(leaks, count, &capacity, process->process, rank, &process->scan.leaks[k]);
+            if (process->scan.leaks[k].kind != TG_HEAP_LEAK_INTERIOR || drawing->all)
+                error = add_leak(leaks, count, &capacity, process->process, rank, &process->scan.leaks[k]);
     }
     if (*count > 0)
         qsort(*leaks, *count, sizeof **leaks, compare_leaks);
     return error;
+}
+
+/* Calls around the place that a leak is told by: one place often allocates for many. */
+struct callers {
+    const char *place;
+    FILE *stream;
+    bool is_past;
+    unsigned count;
+};
+
+static bool write_caller(void *context, const struct tg_stack_call *call)
+{
+    struct callers *callers = context;
+    char words[400];
+    tg_stack_words_call(call, words, sizeof words);
+    if (callers->is_past)
+        fprintf(callers->stream, "%s%s", callers->count++ == 0 ? ", called by " : " < ", words);
+    callers->is_past |= strcmp(words, callers->place) == 0;
+    return callers->count < 2;
 }
 
 static void write_leak(const struct tg_heap_drawing *drawing, const struct tg_heap_path_names *names,
@@ -125,11 +158,13 @@ static void write_leak(const struct tg_heap_drawing *drawing, const struct tg_he
         [TG_HEAP_LEAK_INTERIOR] = "only pointers into them are left",
     };
     char bytes[TG_QUANTITY_SIZE], blocks[TG_QUANTITY_SIZE], ranks[200], place[400];
+    const struct tg_heap_path *path =
+        tg_heap_call_paths_at(tg_heap_model_paths(drawing->reading->heap), leak->path);
     fprintf(stream, "  %s in %s block%s from %s", tg_quantity_bytes(leak->bytes, bytes),
             tg_quantity_count(leak->blocks, blocks), leak->blocks == 1 ? "" : "s",
-            tg_heap_path_place(names,
-                               tg_heap_call_paths_at(tg_heap_model_paths(drawing->reading->heap), leak->path),
-                               place, sizeof place));
+            tg_heap_path_place(names, path, place, sizeof place));
+    struct callers callers = {.place = place, .stream = stream};
+    tg_error_destroy(path->count > 0 ? tg_heap_path_each_call(names, path, write_caller, &callers) : NULL);
     leak->n_ranks = tg_rank_ranges_sort(leak->ranks, leak->n_ranks);
     if (leak->n_ranks > 0)
         fprintf(stream, ", rank%s %s", leak->n_ranks == 1 ? "" : "s",
@@ -144,9 +179,13 @@ static struct tg_error *write_leaks(const struct tg_heap_drawing *drawing,
 {
     struct leak *leaks = NULL;
     size_t count = 0;
-    struct tg_error *error = collect(drawing, &leaks, &count);
+    struct sum sum = {0};
+    char bytes[TG_QUANTITY_SIZE], blocks[TG_QUANTITY_SIZE], live[TG_QUANTITY_SIZE];
+    struct tg_error *error = collect(drawing, &leaks, &count, &sum);
     if (count > 0)
-        fputs("Leaks: blocks that nothing refers to\n", stream);
+        fprintf(stream, "Leaks: nothing refers to %s of %s live block%s, %s\n",
+                tg_quantity_count(sum.blocks, blocks), tg_quantity_count(sum.live_blocks, live),
+                sum.live_blocks == 1 ? "" : "s", tg_quantity_bytes(sum.bytes, bytes));
     for (size_t i = 0; i < count; i++) {
         if (error == NULL && (i < SHOWN || drawing->all))
             write_leak(drawing, names, &leaks[i], stream);
