@@ -493,9 +493,9 @@ struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
     bool is_parallel = tg_mpi_model_thread_count(draft->input->mpi) > 0 ||
                        tg_openmp_model_worker_count(draft->input->openmp) > 0;
     if (!finding.is_consequence && is_parallel && *draft->result->busy != '\0')
-        fprintf(draft->stream, " It was busy then:%s", draft->result->busy);
+        fprintf(draft->stream, " At that time it was busy:%s", draft->result->busy);
     else if (!finding.is_consequence && is_parallel && !print_longest_call(draft))
-        fputs(" Nobody was waiting for anybody then.", draft->stream);
+        fputs(" No process was waiting for another at that time.", draft->stream);
     struct tg_error *error = tg_verdict_tell_places(draft);
     return error != NULL ? error : tg_verdict_add(draft, &finding);
 }

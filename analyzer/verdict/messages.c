@@ -350,7 +350,7 @@ static void print_candidates(struct tg_verdict_draft *draft, const struct tg_ver
         blame_process(draft, wait->to);
     }
     if (told == 0 && draft->is_stuck[half->thread->process])
-        fputs(" All that could send one are waiting, or have ended.", draft->stream);
+        fputs(" Every possible sender is waiting or has ended.", draft->stream);
 }
 
 static void print_cause(struct tg_verdict_draft *draft, const struct tg_verdict_half *half)

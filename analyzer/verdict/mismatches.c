@@ -179,7 +179,7 @@ static void print_gap(const struct telling *telling, const struct tg_mpi_arrival
     tg_words_moment(stream, telling->draft->input, site->odd_ns);
     fprintf(stream,
             ", rank %" PRId64 " made %" PRIu64 " other MPI calls, otherwise %" PRIu64
-            ": it probably left one out there.",
+            ": it probably skipped one there.",
             tg_arrivals_rank(mine), site->odd, site->usual);
 }
 

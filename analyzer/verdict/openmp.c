@@ -101,7 +101,7 @@ static uint64_t print_skippers(struct tg_verdict_draft *draft, const struct tg_o
         print_skipping(draft, team, &team->members[i], barrier);
     }
     if (count > TG_VERDICT_DETAILED)
-        fprintf(draft->stream, "; %" PRIu64 " more did too", count - TG_VERDICT_DETAILED);
+        fprintf(draft->stream, "; so did %" PRIu64 " more", count - TG_VERDICT_DETAILED);
     return count;
 }
 
@@ -304,7 +304,7 @@ static uint64_t print_past(struct tg_verdict_draft *draft, const struct tg_openm
         blame(draft, worker, code);
     }
     if (count > TG_VERDICT_DETAILED)
-        fprintf(draft->stream, "; %" PRIu64 " more did too", count - TG_VERDICT_DETAILED);
+        fprintf(draft->stream, "; so did %" PRIu64 " more", count - TG_VERDICT_DETAILED);
     return count;
 }
 
@@ -460,7 +460,7 @@ static void print_unknown_sinks(struct tg_verdict_draft *draft, const struct tg_
     tg_words_code(draft->stream, draft->input, team->process, finding->code);
     tg_words_since(draft->stream, draft->input, finding->since_ns);
     fputs(" (first arrival), for iterations that no thread reports as done with depend(source). Which thread "
-          "left that out is unknown, because the trace does not have the iterations.",
+          "skipped it is unknown, because the trace does not record iterations.",
           draft->stream);
 }
 

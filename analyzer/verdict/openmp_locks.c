@@ -230,8 +230,7 @@ static void print_before(struct tg_verdict_draft *draft, const struct tg_openmp_
     const struct tg_openmp_worker *first = tg_openmp_executor_before(draft->input->openmp, worker);
     if (first == NULL) {
         fputs(" An earlier iteration has not left the ordered section yet; which thread executes it is "
-              "unknown, "
-              "because the trace does not have the iterations of this loop.",
+              "unknown, because the trace does not record the iterations of this loop.",
               stream);
         return;
     }

@@ -48,7 +48,7 @@ static void print_wait(struct tg_verdict_draft *draft, const struct tg_verdict_w
     fputs(", waiting for ", stream);
     tg_words_process(stream, draft->input, wait->to);
     if (wait->is_choice)
-        fputs(" or others, who all wait,", stream);
+        fputs(" or others, which are all waiting,", stream);
     fputs(wait->thread->call.instance != 0 ? " to enter it"
           : wait->sends                    ? " to receive"
                                            : " to send",
