@@ -452,9 +452,9 @@ static void decode(struct record *record, unsigned kind)
 
 /* ---- programs */
 
-static void end_program(struct tg_ring_decoder *decoder, struct process *process)
+static void end_program(struct tg_ring_decoder *decoder, struct process *process, uint64_t time_ns)
 {
-    tg_agent_loader_end(decoder->loader, process->pid, process->instance, &decoder->sink);
+    tg_agent_loader_end(decoder->loader, process->pid, process->instance, time_ns, &decoder->sink);
     free(process->teams);
     process->teams = NULL;
     tg_heap_program_destroy(process->heap);
@@ -474,7 +474,8 @@ static struct process *add_process(struct tg_ring_decoder *decoder, const struct
 
 /* The process of SOURCE, whose program is SOURCE's from now on unless it is one that has gone. NULL without
  * memory. */
-static struct process *meet_program(struct tg_ring_decoder *decoder, struct tg_ring_source *source)
+static struct process *meet_program(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
+                                    uint64_t time_ns)
 {
     struct process *process = source->process;
     if (process == NULL)
@@ -485,7 +486,7 @@ static struct process *meet_program(struct tg_ring_decoder *decoder, struct tg_r
     if (process == NULL)
         return NULL;
     if (process->instance != source->facts.instance && process->previous != source->facts.instance) {
-        end_program(decoder, process);
+        end_program(decoder, process, time_ns);
         process->previous = process->instance;
         process->instance = source->facts.instance;
     }
@@ -524,7 +525,7 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
     struct record record = {
         .decoder = decoder,
         .source = source,
-        .process = meet_program(decoder, source),
+        .process = meet_program(decoder, source, time_ns),
         .words = words,
         .n_words = n_words,
     };
@@ -632,13 +633,13 @@ void tg_ring_decoder_process_ends(struct tg_ring_decoder *decoder, int32_t pid, 
         tg_agent_loader_end_load(decoder->loader, pid, process->instance, time_ns, &decoder->sink);
 }
 
-void tg_ring_decoder_end_process(struct tg_ring_decoder *decoder, int32_t pid)
+void tg_ring_decoder_end_process(struct tg_ring_decoder *decoder, int32_t pid, uint64_t time_ns)
 {
     struct process *process = NULL;
     HASH_FIND_INT(decoder->processes, &pid, process);
     if (process == NULL)
         return;
-    end_program(decoder, process);
+    end_program(decoder, process, time_ns);
     for (struct tg_ring_source *source = decoder->sources; source != NULL; source = source->next)
         if (source->process == process)
             source->process = NULL;

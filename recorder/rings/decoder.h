@@ -52,8 +52,8 @@ int32_t tg_ring_source_tid(const struct tg_ring_source *source);
  * for afterwards there is no such process. */
 void tg_ring_decoder_process_ends(struct tg_ring_decoder *decoder, int32_t pid, uint64_t time_ns);
 
-/* Process PID has gone, and all of its rings were told. */
-void tg_ring_decoder_end_process(struct tg_ring_decoder *decoder, int32_t pid);
+/* Process PID has gone, and all of its rings were told; others were told up to TIME_NS. */
+void tg_ring_decoder_end_process(struct tg_ring_decoder *decoder, int32_t pid, uint64_t time_ns);
 
 struct tg_ring_decoder_stats tg_ring_decoder_stats(const struct tg_ring_decoder *decoder);
 

@@ -423,14 +423,13 @@ void tg_agent_loader_end_load(struct tg_agent_loader *loader, int32_t pid, uint6
     tell_all(&call, STATE_ADD);
 }
 
-void tg_agent_loader_end(struct tg_agent_loader *loader, int32_t pid, uint64_t instance,
+void tg_agent_loader_end(struct tg_agent_loader *loader, int32_t pid, uint64_t instance, uint64_t time_ns,
                          const struct tg_event_sink *sink)
 {
     struct program *program = find_program(loader, pid, instance);
     if (program == NULL)
         return;
-    struct call call = {.loader = loader, .program = program, .sink = sink};
-    tell_all(&call, STATE_ADD); /* the program ended in the middle of a load */
+    tg_agent_loader_end_load(loader, pid, instance, time_ns, sink); /* it ended in the middle of a load */
     HASH_DEL(loader->programs, program);
     program_destroy(program);
 }

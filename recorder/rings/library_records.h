@@ -41,9 +41,9 @@ void tg_agent_loader_add(struct tg_agent_loader *loader, const struct tg_agent_l
 void tg_agent_loader_end_load(struct tg_agent_loader *loader, int32_t pid, uint64_t instance,
                               uint64_t time_ns, const struct tg_event_sink *sink);
 
-/* The program INSTANCE of process PID has ended (exit, or exec): what is not told yet goes to SINK, and its
- * state is forgotten. */
-void tg_agent_loader_end(struct tg_agent_loader *loader, int32_t pid, uint64_t instance,
+/* The program INSTANCE of process PID has ended (exit, or exec), as is known at TIME_NS: what is not told yet
+ * goes to SINK, not earlier than that, and its state is forgotten. */
+void tg_agent_loader_end(struct tg_agent_loader *loader, int32_t pid, uint64_t instance, uint64_t time_ns,
                          const struct tg_event_sink *sink);
 
 #endif

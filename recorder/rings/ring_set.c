@@ -401,7 +401,7 @@ static void remove_ring(struct tg_ring_set *set, struct ring *ring)
     for (const struct ring *other = set->rings; gone && other != NULL; other = other->hh.next)
         gone = other->reader == NULL || other->pid != pid;
     if (gone)
-        tg_ring_decoder_end_process(set->decoder, pid);
+        tg_ring_decoder_end_process(set->decoder, pid, tg_event_merge_told_ns(set->merge));
 }
 
 static bool has_gone(struct tg_ring_set *set, struct ring *ring)

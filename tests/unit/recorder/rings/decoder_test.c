@@ -177,9 +177,9 @@ static void another_program_in_the_process_is_told_and_ends_the_rings_of_the_one
     put_to(fixture, second, TG_RECORD_NOTE, 9, 0, (const uint64_t[]){0}, 1);
     assert_int_equal(fixture->n_events, 4);
     assert_int_equal(tg_ring_decoder_stats(fixture->decoder).programs, 2);
-    tg_ring_decoder_end_process(fixture->decoder, PID);
+    tg_ring_decoder_end_process(fixture->decoder, PID, 0);
     assert_int_equal(tg_ring_decoder_stats(fixture->decoder).n_processes, 0);
-    tg_ring_decoder_end_process(fixture->decoder, PID);
+    tg_ring_decoder_end_process(fixture->decoder, PID, 0);
 }
 
 static void losses_are_told_and_counted(void **state)

@@ -231,9 +231,9 @@ static void ends_in_the_middle(void **state)
     activity(fixture, 0, ADD);
     open_library(fixture, 0, 10, "/a/liblast.so", 0);
     expect(fixture, "null 1\n");
-    tg_agent_loader_end(fixture->loader, 100, 7, &fixture->sink);
+    tg_agent_loader_end(fixture->loader, 100, 7, 0, &fixture->sink);
     expect(fixture, "load agent ns0 state1: liblast.so\n");
-    tg_agent_loader_end(fixture->loader, 100, 7, &fixture->sink);
+    tg_agent_loader_end(fixture->loader, 100, 7, 0, &fixture->sink);
     expect(fixture, "");
     /* the next program of the process begins anew */
     start(fixture);

@@ -33,6 +33,8 @@ struct fixture {
 static void take_event(void *context, const struct tg_event *event)
 {
     struct fixture *fixture = context;
+    fixture->out_of_order += event->time_ns < fixture->last_ns;
+    fixture->last_ns = event->time_ns;
     if (event->kind != TG_EVENT_OMP_TASK_BEGIN) {
         if (fixture->n_kinds < sizeof fixture->kinds / sizeof *fixture->kinds)
             fixture->kinds[fixture->n_kinds++] = event->kind;
@@ -40,8 +42,6 @@ static void take_event(void *context, const struct tg_event *event)
     }
     assert_int_equal(event->omp_task_begin.task, fixture->next[event->omp_task_begin.code]);
     fixture->next[event->omp_task_begin.code]++;
-    fixture->out_of_order += event->time_ns < fixture->last_ns;
-    fixture->last_ns = event->time_ns;
     fixture->told++;
 }
 
@@ -166,6 +166,21 @@ static void what_a_kill_cut_short_is_told_before_the_end(void **state)
     assert_int_equal(fixture->kinds[2], TG_EVENT_PROCESS_EXIT);
 }
 
+/* The same where the recorder was killed with the process, and others were told of later by then. */
+static void what_a_kill_of_all_cut_short_is_told_in_order(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t opened[16] = {1, 0, 0, 7, 0x7000, 0x4000, 0};
+    ring_string(opened + 10, "/lib/half.so");
+    create_set(fixture, 0);
+    assert_true(ring_producer_put(&fixture->producers[0], TG_RECORD_LOADER_OPEN, 100, 0, opened, 16));
+    assert_true(RING_PUT(&fixture->producers[1], TG_RECORD_OMP_TASK_BEGIN, 200, 1, 0));
+    tg_ring_set_finish(fixture->set);
+    assert_int_equal(fixture->told, 1);
+    assert_int_equal(fixture->kinds[fixture->n_kinds - 1], TG_EVENT_LIBRARY_LOAD);
+    assert_int_equal(fixture->out_of_order, 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -175,6 +190,7 @@ int main(void)
         TEST(the_end_tells_all_of_it),
         TEST(rings_say_how_full_they_were),
         TEST(what_a_kill_cut_short_is_told_before_the_end),
+        TEST(what_a_kill_of_all_cut_short_is_told_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
