@@ -358,7 +358,8 @@ def kill_recorder():
         check(recovered.status in (0, 1), recovered)
         again = events(f"recovered{i}")
         check(again[:len(whole)] == whole, "seed", seed, "round", i, whole[-3:], again[-3:])
-        check(all("library" in event["kind"] or event["kind"] in ("agent", "note", "loss") for event in again[len(whole):]),
+        check(all("library" in event["kind"] or event["kind"] in ("agent", "program", "identity", "note", "loss")
+                  for event in again[len(whole):]),
               again[len(whole):][:3])
         check_order(again[len(whole):])
 
