@@ -22,6 +22,7 @@ const char *tg_finding_kind_name(enum tg_finding_kind kind)
         [TG_FINDING_TASK] = "omp_task",
         [TG_FINDING_SEND] = "mpi_send",
         [TG_FINDING_RECEIVE] = "mpi_receive",
+        [TG_FINDING_WINDOW] = "mpi_window",
         [TG_FINDING_ERROR] = "mpi_error",
         [TG_FINDING_STOPPED] = "stopped",
         [TG_FINDING_ASKED] = "interruption",
@@ -67,6 +68,17 @@ void tg_verdict_blame(struct tg_verdict_draft *draft, size_t process, int32_t ti
 {
     const struct tg_culprit culprit = culprit_of(draft, process, tid, code);
     blame(draft, &culprit);
+}
+
+void tg_verdict_blame_last_call(struct tg_verdict_draft *draft, size_t process)
+{
+    const struct tg_mpi_thread *last = NULL;
+    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
+        if (thread->process == process && (last == NULL || thread->call.since_ns > last->call.since_ns))
+            last = thread;
+    }
+    tg_verdict_blame(draft, process, last == NULL ? 0 : last->tid, last == NULL ? 0 : last->call.code);
 }
 
 void tg_verdict_blame_worker(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker,

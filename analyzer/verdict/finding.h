@@ -33,6 +33,7 @@ enum tg_finding_kind {
     TG_FINDING_TASK,        /* threads wait for tasks that do not end */
     TG_FINDING_SEND,        /* a blocking send that nobody receives */
     TG_FINDING_RECEIVE,     /* a receive without a send */
+    TG_FINDING_WINDOW,      /* a call on a window that needs a rank which is not in MPI */
     TG_FINDING_ERROR,       /* an MPI call that failed */
     TG_FINDING_STOPPED,     /* processes were stopped by job control, and never continued */
     TG_FINDING_ASKED,       /* somebody asked the job to end */

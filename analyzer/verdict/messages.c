@@ -188,25 +188,6 @@ struct tg_error *tg_verdict_collect_messages(struct tg_verdict_draft *draft)
 
 /* ---- words */
 
-/* The thread of PROCESS that called MPI last, NULL none. */
-static const struct tg_mpi_thread *last_caller(const struct tg_verdict_draft *draft, size_t process)
-{
-    const struct tg_mpi_thread *last = NULL;
-    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
-        if (thread->process == process && (last == NULL || thread->call.since_ns > last->call.since_ns))
-            last = thread;
-    }
-    return last;
-}
-
-static void blame_process(struct tg_verdict_draft *draft, size_t process)
-{
-    const struct tg_mpi_thread *caller = last_caller(draft, process);
-    tg_verdict_blame(draft, process, caller == NULL ? 0 : caller->tid,
-                     caller == NULL ? 0 : caller->call.code);
-}
-
 static void print_other_side(struct tg_verdict_draft *draft, const char *begin, size_t process)
 {
     FILE *stream = draft->stream;
@@ -238,14 +219,25 @@ static int likeness(const struct tg_mpi_message *half, const struct tg_mpi_messa
     return same_source ? 2 : same_destination ? 1 : 0;
 }
 
+/* Whether another process than HALF's lacks a half of PROCESS as well. */
+static bool is_missed_elsewhere(const struct tg_verdict_draft *draft, const struct tg_verdict_half *half,
+                                size_t process)
+{
+    for (size_t i = 0; i < draft->n_halves; i++)
+        if (draft->halves[i].thread->process != half->thread->process && !draft->halves[i].is_matched &&
+            other_of(draft, &draft->halves[i]) == process)
+            return true;
+    return false;
+}
+
 /* Whether OTHER may be meant for HALF although it is of, or for, another process than HALF's: not where the one that
- * HALF needs is still about to come to it. */
+ * HALF needs is still about to come to it, or has left MPI while several need it. */
 static bool may_be_meant(const struct tg_verdict_draft *draft, const struct tg_verdict_half *half,
                          const struct tg_mpi_message *other)
 {
     size_t needed = other_of(draft, half);
     return needed == SIZE_MAX || other->process == needed || tg_verdict_waits(draft, needed) ||
-           tg_verdict_is_gone(draft, needed);
+           (tg_verdict_is_gone(draft, needed) && !is_missed_elsewhere(draft, half, needed));
 }
 
 /* What was sent, or is received, in place of what HALF needs; NULL: nothing is like it. */
@@ -347,7 +339,7 @@ static void print_candidates(struct tg_verdict_draft *draft, const struct tg_ver
             continue;
         told++;
         print_other_side(draft, " It may come from ", wait->to);
-        blame_process(draft, wait->to);
+        tg_verdict_blame_last_call(draft, wait->to);
     }
     if (told == 0 && draft->is_stuck[half->thread->process])
         fputs(" Every possible sender is waiting or has ended.", draft->stream);
@@ -373,7 +365,7 @@ static void print_cause(struct tg_verdict_draft *draft, const struct tg_verdict_
     } else {
         print_other_side(draft, is_send ? " The receiver is " : " The sender is ", other);
         if (alike == NULL)
-            blame_process(draft, other);
+            tg_verdict_blame_last_call(draft, other);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "analyzer/verdict/arrivals.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/messages.h"
+#include "analyzer/verdict/windows.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 
@@ -102,19 +103,34 @@ static void print_missing(struct tg_verdict_draft *draft, const struct tg_mpi_ar
 /* At the place of its last call of MPI. */
 static void blame_missing(struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrival)
 {
-    const struct tg_verdict_input *input = draft->input;
-    const struct tg_mpi_thread *last = NULL;
-    for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
-        if (thread->process == arrival->process &&
-            (last == NULL || thread->call.since_ns > last->call.since_ns))
-            last = thread;
-    }
     if (arrival->process == SIZE_MAX)
         tg_verdict_blame_rank(draft, tg_arrivals_rank(arrival));
     else
-        tg_verdict_blame(draft, arrival->process, last == NULL ? 0 : last->tid,
-                         last == NULL ? 0 : last->call.code);
+        tg_verdict_blame_last_call(draft, arrival->process);
+}
+
+/* Whether PROCESS is in a call of MPI that waits, in which it makes progress for others. */
+static bool is_in_wait(const struct tg_verdict_draft *draft, size_t process)
+{
+    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
+        if (thread->process == process && thread->in_call && tg_mpi_call_waits(thread->call.name))
+            return true;
+    }
+    return false;
+}
+
+/* Blames those who are missing: of some that wait in MPI themselves and some that do not, the latter. */
+static void blame_all_missing(struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrivals, size_t n)
+{
+    bool has_idle = false;
+    for (size_t i = 0; i < n; i++)
+        has_idle |= arrivals[i].standing == TG_MPI_MISSING && arrivals[i].process != SIZE_MAX &&
+                    !is_in_wait(draft, arrivals[i].process);
+    for (size_t i = 0; i < n; i++)
+        if (arrivals[i].standing == TG_MPI_MISSING &&
+            !(has_idle && arrivals[i].process != SIZE_MAX && is_in_wait(draft, arrivals[i].process)))
+            blame_missing(draft, &arrivals[i]);
 }
 
 static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
@@ -132,14 +148,13 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     for (size_t i = 0; i < n; i++) {
         if (first == NULL && arrivals[i].standing == TG_MPI_WAITING)
             first = &arrivals[i];
-        if (arrivals[i].standing == TG_MPI_MISSING)
-            blame_missing(draft, &arrivals[i]);
         if (finding.process == SIZE_MAX && arrivals[i].standing == TG_MPI_MISSING)
             finding.process = arrivals[i].process;
         finding.is_consequence |=
             arrivals[i].standing == TG_MPI_MISSING && (tg_verdict_waits(draft, arrivals[i].process) ||
                                                        tg_verdict_is_explained(draft, arrivals[i].process));
     }
+    blame_all_missing(draft, arrivals, n);
     size_t mismatch = SIZE_MAX;
     finding.is_consequence |= tg_verdict_is_out_of_step(draft, collective->job, collective->comm, &mismatch);
     finding.code = draft->n_culprits > 0 ? draft->culprits[0].code : 0; /* of the first that is missing */
@@ -269,11 +284,15 @@ static struct tg_error *collect_collective(void *context, const struct tg_mpi_co
 struct tg_error *tg_verdict_collect_waits(struct tg_verdict_draft *draft)
 {
     struct tg_error *error = tg_mpi_model_visit_collectives(draft->input->mpi, collect_collective, draft);
+    if (error == NULL)
+        error = tg_verdict_collect_windows(draft);
     return error != NULL ? error : tg_verdict_collect_messages(draft);
 }
 
 struct tg_error *tg_verdict_find_mpi(struct tg_verdict_draft *draft)
 {
     struct tg_error *error = tg_mpi_model_visit_collectives(draft->input->mpi, find_collective, draft);
+    if (error == NULL)
+        error = tg_verdict_find_windows(draft);
     return error != NULL ? error : tg_verdict_find_messages(draft);
 }

@@ -55,6 +55,7 @@ static int order_of(const struct tg_finding *finding)
     case TG_FINDING_TASK:
     case TG_FINDING_SEND:
     case TG_FINDING_RECEIVE:
+    case TG_FINDING_WINDOW:
         return finding->is_consequence ? 4 : 2;
     case TG_FINDING_UNRECEIVED:
     case TG_FINDING_INCOMPLETE:

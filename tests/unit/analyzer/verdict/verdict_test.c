@@ -112,6 +112,66 @@ static void a_ring_by_choice_comes_of_who_is_gone(void **state)
         assert_int_not_equal(verdict.findings[i].kind, TG_FINDING_DEADLOCK);
 }
 
+/* Rank 1 meets a rank in MPI_Finalize, as rank 0 does: what rank 3 sends it is no mistake of either. */
+static void one_in_finalize_whom_two_need_has_left_too_early(void **state)
+{
+    (void)state;
+    begin_job(4);
+    POINT(0, "MPI_Recv", 2, 5);
+    POINT(1, "MPI_Recv", 2, 6);
+    POINT(3, "MPI_Send", 1, 6);
+    TOGETHER(2, "MPI_Finalize", 1, 0);
+    interrupt_after(3000);
+    judge();
+    check_finding(0, TG_FINDING_RECEIVE, 2, "The sender is rank 2: in MPI_Finalize");
+    check_finding(1, TG_FINDING_RECEIVE, 2, "The sender is rank 2: in MPI_Finalize");
+}
+
+/* Rank 1 waits in MPI too, for an earlier collective that it has begun. */
+static void of_two_missing_the_one_outside_of_mpi_is_the_culprit(void **state)
+{
+    (void)state;
+    begin_job(3);
+    TOGETHER(0, "MPI_Barrier", 1, 0x40);
+    POINT(1, "MPI_Wait", -3, -3);
+    interrupt_after(3000);
+    judge();
+    check_finding(0, TG_FINDING_COLLECTIVE, 2, "Rank 2 is missing");
+}
+
+/* Rank 0 needs rank 1 for its lock; rank 2 needs rank 0, which is no culprit. */
+static void a_lock_of_a_window_needs_its_rank(void **state)
+{
+    for (int is_busy = 0; is_busy < 2; is_busy++) {
+        begin_job(3);
+        if (is_busy) {
+            POINT(1, "MPI_Send", 0, 5);
+            LEAVE(1, "MPI_Send");
+        } else {
+            TOGETHER(1, "MPI_Finalize", 2, 0);
+        }
+        POINT(0, "MPI_Win_lock", 1, -3);
+        TOGETHER(2, "MPI_Barrier", 1, 0x40);
+        interrupt_after(3000);
+        judge();
+        check_finding(0, TG_FINDING_WINDOW, 1, is_busy ? "outside MPI" : "in MPI_Finalize");
+        if (!is_busy)
+            tear_down(state);
+    }
+}
+
+static void a_lock_of_a_window_that_somebody_keeps_blames_nobody(void **state)
+{
+    (void)state;
+    begin_job(3);
+    POINT(0, "MPI_Win_lock", 1, -3);
+    POINT(1, "MPI_Recv", 2, 5);
+    interrupt_after(3000);
+    judge();
+    for (size_t i = 0; i < verdict.count; i++)
+        assert_int_not_equal(verdict.findings[i].kind, TG_FINDING_WINDOW);
+}
+
 static void who_waits_for_a_sleeper_is_no_culprit(void **state)
 {
     (void)state;
@@ -317,6 +377,10 @@ int main(void)
         cmocka_unit_test_teardown(a_receive_from_a_rank_in_finalize_is_no_deadlock, tear_down),
         cmocka_unit_test_teardown(a_ring_by_choice_comes_of_who_is_gone, tear_down),
         cmocka_unit_test_teardown(who_waits_for_a_sleeper_is_no_culprit, tear_down),
+        cmocka_unit_test_teardown(one_in_finalize_whom_two_need_has_left_too_early, tear_down),
+        cmocka_unit_test_teardown(of_two_missing_the_one_outside_of_mpi_is_the_culprit, tear_down),
+        cmocka_unit_test_teardown(a_lock_of_a_window_needs_its_rank, tear_down),
+        cmocka_unit_test_teardown(a_lock_of_a_window_that_somebody_keeps_blames_nobody, tear_down),
         cmocka_unit_test_teardown(a_busy_partner_is_not_missing, tear_down),
         cmocka_unit_test_teardown(messages_and_requests_that_are_left_are_warnings, tear_down),
         cmocka_unit_test_teardown(what_a_freed_receive_got_is_not_known, tear_down),
