@@ -78,11 +78,11 @@ struct tg_error *tg_verdict_add(struct tg_verdict_draft *draft, const struct tg_
 /* The finding that is added next is about thread TID (0: all) of PROCESS, at CODE (0 unknown); of what is more
  * than TG_VERDICT_BLAMED nothing is kept. */
 void tg_verdict_blame(struct tg_verdict_draft *draft, size_t process, int32_t tid, uint64_t code);
+/* The same of PROCESS, at the place of the last call of MPI that one of its threads made. */
+void tg_verdict_blame_last_call(struct tg_verdict_draft *draft, size_t process);
 /* The same of OpenMP worker number WORKER, and of a rank that is not in the trace. */
 void tg_verdict_blame_worker(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker,
                              uint64_t code);
-/* PROCESS, at the place of the last call of MPI that one of its threads made. */
-void tg_verdict_blame_last_call(struct tg_verdict_draft *draft, size_t process);
 void tg_verdict_blame_rank(struct tg_verdict_draft *draft, int64_t rank);
 
 /* Prints " (see 2)" with BEFORE " (see " and BEHIND ")": the number that FINDING, in the order of adding,
