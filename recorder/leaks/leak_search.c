@@ -162,7 +162,7 @@ static struct tg_leak_block *find_block(const struct run *run, uint64_t address)
 
 static void push(struct run *run, struct tg_leak_block *block, enum tg_leak_state state)
 {
-    block->state = state;
+    block->state = (uint8_t)state;
     run->stack[run->n_stack++] = (uint32_t)(block - run->blocks);
 }
 
