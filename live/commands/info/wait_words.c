@@ -5,6 +5,7 @@
 #include "analyzer/verdict/words.h"
 #include "live/commands/info/barrier_states.h"
 #include "live/commands/info/place.h"
+#include "recorder/process/futex.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -222,6 +223,72 @@ static struct tg_error *look_at_team(void *context, const struct tg_openmp_team 
     return NULL;
 }
 
+/* The thread TID of PROCESS in words: "worker 3", "thread 2". */
+static void name_thread(const struct search *search, size_t index, const struct tg_job_process *process,
+                        int32_t tid, char *name, size_t size)
+{
+    const struct tg_openmp_worker *worker = tg_openmp_model_worker(search->telling->input.openmp, index, tid);
+    if (worker != NULL && worker->alive) {
+        snprintf(name, size, "worker %" PRIu64, worker->number);
+        return;
+    }
+    *name = '\0';
+    for (size_t i = 0; i < process->n_threads; i++)
+        if ((int32_t)tg_job_view_thread(search->telling->states.view, process, i)->tag == tid)
+            snprintf(name, size, "thread %" PRIu32,
+                     tg_job_view_thread(search->telling->states.view, process, i)->dtid);
+}
+
+/* MUTEX, which the member waits for, is in the hands of thread OWNER. */
+static void found_owner(struct search *search, const struct tg_job_process *process, int32_t owner,
+                        const char *mutex)
+{
+    char name[40];
+    name_thread(search, search->process, process, owner, name, sizeof name);
+    if (*name != '\0' && is_held_at(search->telling, search->barrier, process, owner))
+        snprintf(search->found, sizeof search->found, "%s, held at this barrier, %s", name, mutex);
+}
+
+/* The worker that is inside of what WORKER waits to enter, NULL: none is known. */
+static const struct tg_openmp_worker *find_holder(const struct tg_openmp_model *openmp,
+                                                  const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_place *wait = &worker->places[worker->n_places - 1];
+    for (size_t i = 0; i < tg_openmp_model_worker_count(openmp); i++) {
+        const struct tg_openmp_worker *other = tg_openmp_model_worker_at(openmp, i);
+        for (size_t k = 0; other->alive && other->process == worker->process && k < other->n_places; k++)
+            if (other->places[k].kind == TG_OPENMP_IN_MUTEX && other->places[k].what == wait->what &&
+                other->places[k].id == wait->id && other != worker)
+                return other;
+    }
+    return NULL;
+}
+
+/* The mutex that the member waits for: of OpenMP, by the events; else one of glibc's, by memory. */
+static void look_at_mutex(struct search *search, const struct tg_job_process *process,
+                          const struct tg_openmp_worker *worker, FILE *out)
+{
+    struct tg_futex_wait wait;
+    char name[40];
+    bool is_openmp = worker != NULL && worker->n_places > 0 &&
+                     worker->places[worker->n_places - 1].kind == TG_OPENMP_IN_MUTEX_WAIT;
+    const struct tg_openmp_worker *holder =
+        is_openmp ? find_holder(search->telling->input.openmp, worker) : NULL;
+    if (holder != NULL)
+        found_owner(search, process, holder->tid, "is inside of it");
+    if (is_openmp && holder == NULL)
+        fputs("; who is inside of it is not known", out);
+    if (is_openmp || !tg_futex_find_wait((pid_t)process->info.tag, search->tid, &wait) || wait.owner == 0)
+        return;
+    name_thread(search, search->process, process, wait.owner, name, sizeof name);
+    fprintf(out, "; it waits for the mutex at 0x%" PRIx64 ", whose owner is ", wait.address);
+    if (wait.owner == search->tid)
+        fputs("itself", out);
+    else
+        fputs(*name != '\0' ? name : "a thread that is not known", out);
+    found_owner(search, process, wait.owner, "owns it");
+}
+
 static void write_member(struct telling *telling, uint32_t id, const struct tg_barrier_member *member,
                          FILE *out)
 {
@@ -252,6 +319,8 @@ static void write_member(struct telling *telling, uint32_t id, const struct tg_b
     tg_error_destroy(tg_mpi_model_visit_collectives(telling->input.mpi, look_at_collective, &search));
     tg_error_destroy(tg_mpi_model_visit_receives(telling->input.mpi, look_at_receive, &search));
     tg_error_destroy(tg_openmp_model_visit_teams(telling->input.openmp, look_at_team, &search));
+    if (*search.found == '\0')
+        look_at_mutex(&search, process, worker, out);
     if (*search.found != '\0')
         fprintf(out,
                 "; %s: as long as it is held there the barrier may never be satisfied, `ddelete %" PRIu32

@@ -1,0 +1,72 @@
+#include "recorder/process/futex.h"
+
+#include "recorder/process/memory.h"
+
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The beginning of glibc's pthread_mutex_t, which programs are compiled with: it does not change. */
+struct mutex {
+    uint32_t lock, count;
+    int32_t owner;
+    uint32_t n_users;
+    int32_t kind;
+};
+
+enum {
+    CONTENDED = 2, /* lock of a usual mutex that somebody waits for */
+    KIND_MASK = 127,
+    MAX_USUAL_KIND = 3,
+    ROBUST = 16,
+    PRIORITY_INHERITS = 32,
+};
+
+static bool is_thread_of(pid_t pid, int64_t tid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%" PRId64, (int)pid, tid);
+    return tid > 0 && access(path, F_OK) == 0;
+}
+
+/* Whose mutex it is that is waited for by OPERATION with VALUE; 0 where memory does not look like a mutex in that
+ * state. */
+static pid_t find_owner(pid_t pid, uint64_t address, uint64_t operation, uint64_t value)
+{
+    struct mutex mutex;
+    uint64_t what = operation & FUTEX_CMD_MASK;
+    if (!tg_memory_read(pid, address, &mutex, sizeof mutex) || (mutex.lock & FUTEX_TID_MASK) == 0)
+        return 0;
+    int kind = mutex.kind & KIND_MASK;
+    pid_t in_lock = (pid_t)(mutex.lock & FUTEX_TID_MASK);
+    bool is_robust = (kind & ~MAX_USUAL_KIND & ~PRIORITY_INHERITS) == ROBUST;
+    if (what == FUTEX_LOCK_PI || what == FUTEX_LOCK_PI2 || (is_robust && in_lock == mutex.owner))
+        return is_thread_of(pid, in_lock) ? in_lock : 0;
+    if ((what != FUTEX_WAIT && what != FUTEX_WAIT_BITSET) || value != CONTENDED || mutex.lock != CONTENDED ||
+        kind > MAX_USUAL_KIND || mutex.n_users == 0)
+        return 0;
+    return is_thread_of(pid, mutex.owner) ? mutex.owner : 0;
+}
+
+bool tg_futex_find_wait(pid_t pid, pid_t tid, struct tg_futex_wait *wait)
+{
+    char path[64];
+    long number;
+    uint64_t address, operation, value;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+    FILE *file = fopen(path, "re");
+    int n = file == NULL
+                ? 0
+                : fscanf(file, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64, &number, &address, &operation, &value);
+    if (file != NULL)
+        fclose(file);
+    if (n != 4 || number != SYS_futex)
+        return false;
+    uint64_t what = operation & FUTEX_CMD_MASK;
+    if (what != FUTEX_WAIT && what != FUTEX_WAIT_BITSET && what != FUTEX_LOCK_PI && what != FUTEX_LOCK_PI2)
+        return false;
+    *wait = (struct tg_futex_wait){address, find_owner(pid, address, operation, value & UINT32_MAX)};
+    return true;
+}

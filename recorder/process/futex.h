@@ -1,0 +1,18 @@
+/* What a running thread waits for in the kernel: a futex, and where that is a mutex of glibc's, who owns it. */
+#ifndef TG_RECORDER_PROCESS_FUTEX_H
+#define TG_RECORDER_PROCESS_FUTEX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct tg_futex_wait {
+    uint64_t address;
+    pid_t owner; /* thread id, 0: it is no mutex, or none whose owner is written there */
+};
+
+/* Whether thread TID of process PID waits at a futex now: it need not be stopped. False also where the kernel does
+ * not say. */
+bool tg_futex_find_wait(pid_t pid, pid_t tid, struct tg_futex_wait *wait);
+
+#endif
