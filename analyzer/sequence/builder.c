@@ -1,6 +1,7 @@
 #include "analyzer/sequence/builder.h"
 
 #include "analyzer/sequence/families.h"
+#include "analyzer/sequence/task_sum.h"
 #include "format/base/hash.h"
 
 #include <stdlib.h>
@@ -160,6 +161,8 @@ struct tg_error *tg_sequence_builder_finish(struct tg_sequence_builder *builder,
     } else if (error == NULL) {
         error = collect(builder, &builder->made->list);
     }
+    if (error == NULL)
+        error = tg_sequence_sum_tasks(&builder->made->list);
     if (error == NULL)
         error = sequence_mpi_mark_lost(builder);
     if (error != NULL)

@@ -50,6 +50,8 @@ struct sequence_task {
     uint64_t id;
     uint64_t body, code;
     uint32_t creator;
+    bool has_begun;
+    bool is_inner; /* a task created it */
     UT_hash_handle hh;
 };
 

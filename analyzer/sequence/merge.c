@@ -150,6 +150,8 @@ static struct tg_error *join(struct tg_sequence_node **nodes, size_t count)
         into->until_ns = node->until_ns > into->until_ns ? node->until_ns : into->until_ns;
         into->total_ns += node->total_ns;
         into->executions += node->executions;
+        into->tasks += node->tasks;
+        into->is_inner |= node->is_inner;
         into->size = into->size == node->size ? into->size : 0;
         into->code = into->code != 0 ? into->code : node->code;
         into->from = into->from != TG_SEQUENCE_NO_LANE ? into->from : node->from;

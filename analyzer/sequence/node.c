@@ -224,6 +224,8 @@ static void add_times(struct tg_sequence_node *into, const struct tg_sequence_no
         into->until_ns = node->until_ns;
     into->total_ns += node->total_ns;
     into->executions += node->executions;
+    into->tasks += node->tasks;
+    into->is_inner |= node->is_inner;
 }
 
 /* NODE, of the same shape, was in its place another time. */

@@ -93,6 +93,10 @@ struct tg_sequence_node {
     bool has_died;    /* HERE: there it ended */
     bool is_across;   /* spans processes: CODE is an address in one of them and distinguishes nothing */
     bool is_inferred; /* concluded from other events: the runtime is not called there */
+    uint64_t tasks;   /* TASK: how many began; what goes on after a pause is an execution of its own */
+    bool is_inner;    /* TASK: a task created it */
+    bool is_sum;      /* TASKS tasks created at one place, those that they made among them ... */
+    bool is_at_least; /* ... of those that are known: others were left out */
     uint64_t absent;  /* a phase: members of the team that never began */
     uint64_t begin_ns, end_ns;         /* times of the shown execution; end 0: not over */
     uint64_t until_ns;                 /* end of the last one that this stands for */

@@ -179,6 +179,7 @@ static struct tg_error *create_task(struct tg_sequence_builder *builder, const s
     task->body = create->body;
     task->code = create->code;
     task->creator = worker->lane;
+    task->is_inner = create->parent_task != 0;
     return NULL;
 }
 
@@ -206,12 +207,15 @@ static struct tg_sequence_node *node_of(const struct tg_sequence_builder *builde
     node->is_inferred = place->seen == TG_OMP_INFERRED;
     if (kind == TG_SEQUENCE_ZONE && place->what == TG_OMP_ZONE_SINGLE_OTHER)
         node->parts[0].role = TG_SEQUENCE_LOOKS_ON;
-    const struct sequence_task *task = kind == TG_SEQUENCE_TASK ? find_task(builder, place->id) : NULL;
+    struct sequence_task *task = kind == TG_SEQUENCE_TASK ? find_task(builder, place->id) : NULL;
+    node->tasks = kind == TG_SEQUENCE_TASK && (task == NULL || !task->has_begun);
     if (task != NULL) {
         node->body = task->body;
-        if (node->code == 0) /* the resume address is inside the runtime */
+        if (task->code != 0) /* not where it runs: that is any wait of any thread */
             node->code = task->code;
         node->from = task->creator;
+        node->is_inner = task->is_inner;
+        task->has_begun = true;
     }
     return node;
 }

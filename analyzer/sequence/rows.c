@@ -234,7 +234,7 @@ static struct tg_error *write_phase(struct writer *writer, const struct tg_seque
 static struct tg_error *write_step(struct writer *writer, const struct tg_sequence_node *node)
 {
     char label[TG_SEQUENCE_LABEL_SIZE];
-    if (node->n_parts != 1 || node->children.count > 0)
+    if (node->n_parts != 1 || node->children.count > 0 || node->is_sum)
         return write_fragment(writer, node);
     tg_sequence_words_title(&writer->words, node, label);
     uint32_t lane = node->parts[0].lane;

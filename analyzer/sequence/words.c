@@ -132,10 +132,27 @@ static void fragment_name(const struct tg_sequence_words *words, const struct tg
     }
 }
 
+/* "fib.c:7: 88 tasks, 2 workers, 1.2 ms" */
+static void task_sum(const struct tg_sequence_words *words, const struct tg_sequence_node *node, char *buffer)
+{
+    char place[PLACE_SIZE], count[TG_QUANTITY_SIZE], length[TG_QUANTITY_SIZE];
+    const char *where = place_text(words, node, place);
+    snprintf(
+        buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s%s task%s, %zu worker%s, %s", *where == '\0' ? "" : where + 1,
+        *where == '\0' ? "" : ": ", node->is_at_least ? "at least " : "",
+        tg_quantity_count(node->tasks, count), node->tasks == 1 ? "" : "s", node->n_parts,
+        node->n_parts == 1 ? "" : "s",
+        tg_quantity_duration(node->until_ns > node->begin_ns ? node->until_ns - node->begin_ns : 0, length));
+}
+
 void tg_sequence_words_title(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
                              char *buffer)
 {
     char name[160], place[PLACE_SIZE], times[2 * TG_QUANTITY_SIZE + 8];
+    if (node->is_sum) {
+        task_sum(words, node, buffer);
+        return;
+    }
     fragment_name(words, node, name, sizeof name);
     char size[32] = "";
     if (node->kind == TG_SEQUENCE_REGION && node->size > 0)

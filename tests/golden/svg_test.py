@@ -1,4 +1,4 @@
-"""The svg format's pictures are well-formed, complete in themselves, and no text lies on another or outside of the picture.
+"""The svg format's pictures are well-formed, complete in themselves, and no text lies on another or outside of the picture, and no arrow goes up.
 
 usage: svg_test.py TOLLGATE TRACE_FROM_JSON FIXTURE...
 """
@@ -39,6 +39,10 @@ def check(path):
                 problems.append(f"{path}: {element.tag} has {name}")
         if element.tag in (SVG + "script", SVG + "foreignObject", SVG + "image"):
             problems.append(f"{path}: {element.tag}")
+    for element in root.iter(SVG + "path"):  # between rows; those inside of rows are level
+        ends = re.fullmatch(r"M(-?\d+) (-?\d+)L(-?\d+) (-?\d+)", element.get("d"))
+        if "slope" in element.get("class", "") and (not ends or int(ends.group(4)) < int(ends.group(2))):
+            problems.append(f"{path}: an arrow goes up: {element.get('d')}")
     found = sorted(texts(root), key=lambda text: text[1])
     for text in found:
         if text[0] < left or text[2] > left + width or text[1] < 0 or text[3] > height:

@@ -342,6 +342,95 @@ static void the_last_state_forgets_what_is_over(void **state)
     tg_sequence_destroy(sequence);
 }
 
+/* ---- tasks */
+
+static uint64_t n_tasks;
+
+static uint64_t create_task(int32_t tid, uint64_t line, uint64_t parent)
+{
+    FEED(tid, OMP_TASK_CREATE, omp_task_create, .team = 1, .thread_num = (uint64_t)tid - 1, .code = line,
+         .task = ++n_tasks, .parent_task = parent, .body = 16 * line);
+    return n_tasks;
+}
+
+static void begin_task(int32_t tid, uint64_t task, bool resumed)
+{
+    FEED(tid, OMP_TASK_BEGIN, omp_task_begin, AT(1, (uint64_t)tid - 1), .task = task, .resumed = resumed);
+}
+
+static void end_task(int32_t tid, uint64_t task, uint64_t how)
+{
+    FEED(tid, OMP_TASK_END, omp_task_end, AT(1, (uint64_t)tid - 1), .task = task, .how = how);
+}
+
+/* A task of line 5 and one of line 7 for each inner call, as libgomp does it: who waits for tasks is suspended. */
+static void fib(int32_t tid, int n, uint64_t caller)
+{
+    if (n < 2)
+        return;
+    uint64_t left = create_task(tid, 5, caller), right = create_task(tid, 7, caller);
+    if (caller != 0)
+        end_task(tid, caller, TG_OMP_TASK_SUSPENDED);
+    begin_task(tid, right, false);
+    fib(tid, n - 2, right);
+    end_task(tid, right, TG_OMP_TASK_COMPLETED);
+    begin_task(3 - tid, left, false); /* the other worker */
+    fib(3 - tid, n - 1, left);
+    end_task(3 - tid, left, TG_OMP_TASK_COMPLETED);
+    if (caller != 0)
+        begin_task(tid, caller, true);
+}
+
+static void tasks_that_are_many_are_one_thing_for_each_line(void **state)
+{
+    (void)state;
+    start();
+    n_tasks = 0;
+    begin_region(1, 2);
+    come(2, 1, 1);
+    fib(1, 8, 0);
+    come(1, 1, 1);
+    go_on(1, 1, 1);
+    go_on(2, 1, 1);
+    struct tg_sequence *sequence = finish();
+    assert_int_equal(n_tasks, 2 * 33); /* calls of fib(8) that make calls */
+    const struct tg_sequence_list *phases = &sequence->list.items[0]->children;
+    assert_int_equal(phases->items[0]->kind, TG_SEQUENCE_PHASE);
+    const struct tg_sequence_list *in_phase = &phases->items[0]->children;
+    assert_int_equal(in_phase->count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(in_phase->items[i]->is_sum);
+        assert_false(in_phase->items[i]->is_at_least);
+        assert_int_equal(in_phase->items[i]->tasks, 33);
+        assert_int_equal(in_phase->items[i]->n_parts, 2);
+        assert_int_equal(in_phase->items[i]->body, 16 * in_phase->items[i]->code);
+    }
+    tg_sequence_destroy(sequence);
+}
+
+static void a_task_that_is_not_over_is_in_no_sum(void **state)
+{
+    (void)state;
+    start();
+    n_tasks = 0;
+    begin_region(1, 2);
+    come(2, 1, 1);
+    fib(1, 6, 0);
+    begin_task(1, create_task(1, 5, 0), false);
+    struct tg_sequence *sequence = finish();
+    const struct tg_sequence_list *in_phase = &sequence->list.items[0]->children.items[0]->children;
+    size_t n_open = 0, total = 0;
+    for (size_t i = 0; i < in_phase->count; i++) {
+        const struct tg_sequence_node *node = in_phase->items[i];
+        n_open += node->kind == TG_SEQUENCE_TASK && node->is_open;
+        assert_false(node->is_sum && node->is_open);
+        total += node->tasks;
+    }
+    assert_int_equal(n_open, 1);
+    assert_int_equal(total, 2 * 12 + 1); /* 12 calls of fib(6) make calls; nothing is lost, or twice there */
+    tg_sequence_destroy(sequence);
+}
+
 static void a_region_that_never_was_is_an_error(void **state)
 {
     (void)state;
@@ -370,6 +459,8 @@ int main(void)
         cmocka_unit_test(a_member_far_behind_keeps_its_place),
         cmocka_unit_test(a_barrier_knows_who_waits_and_who_is_missing),
         cmocka_unit_test(the_last_state_forgets_what_is_over),
+        cmocka_unit_test(tasks_that_are_many_are_one_thing_for_each_line),
+        cmocka_unit_test(a_task_that_is_not_over_is_in_no_sum),
         cmocka_unit_test(a_region_that_never_was_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
