@@ -166,7 +166,11 @@ void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
     if (call->peer == -1)
         fputs(" from any rank", stream);
     else
-        fprintf(stream, " %s rank %" PRId64, sends ? "to" : "from", call->peer);
+        fprintf(stream, " %s rank %" PRId64,
+                sends                                     ? "to"
+                : strncmp(call->name, "MPI_Win_", 8) == 0 ? "of"
+                                                          : "from",
+                call->peer);
     if (call->tag == -1)
         fputs(" (any tag)", stream);
     else if (call->tag >= 0)

@@ -154,6 +154,7 @@ static void a_lock_of_a_window_needs_its_rank(void **state)
         TOGETHER(2, "MPI_Barrier", 1, 0x40);
         interrupt_after(3000);
         judge();
+        check_finding(0, TG_FINDING_WINDOW, 1, "MPI_Win_lock of rank 1 since");
         check_finding(0, TG_FINDING_WINDOW, 1, is_busy ? "outside MPI" : "in MPI_Finalize");
         if (!is_busy)
             tear_down(state);
