@@ -79,6 +79,21 @@ static struct tg_error *begin_program(struct tg_console *console, FILE *out)
     return tg_step_to(console, beginning, &found, out);
 }
 
+/* Goes on to the beginning of the program where its libraries, our agent among them, are still to come. */
+static struct tg_error *begin_if_new(struct tg_console *console, FILE *out)
+{
+    static const char *const nowhere[] = {NULL};
+    struct tg_thread_id found;
+    bool has_agents = false;
+    struct tg_error *error = tg_gate_run_has_agents(console, &has_agents);
+    if (error != NULL || has_agents)
+        return error;
+    error = tg_step_to(console, nowhere, &found, out); /* says how far the program is */
+    bool is_new = error != NULL && tg_error_code(error) == TG_ERROR_UNSUPPORTED;
+    tg_error_destroy(error);
+    return is_new ? begin_program(console, out) : NULL;
+}
+
 /* ---- without an agent: breakpoints on the runtime's functions */
 
 static struct tg_error *tell_reached(struct tg_console *console, struct tg_thread_id found,
@@ -305,6 +320,9 @@ struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_o
                  tg_gate_kind(TG_EVENT_OMP_MUTEX_ENTER) | tg_gate_kind(TG_EVENT_OMP_TASK_BEGIN),
         .which = any};
     struct tg_gate_run run = {0};
+    struct tg_error *error = begin_if_new(console, out);
+    if (error != NULL)
+        return error;
     if (worker == NULL)
         return go_to_first(console, add_gates(console, &rule, 1, &run), &run, "opm step",
                            "the threads in focus stopped or ended without entering a zone", out);

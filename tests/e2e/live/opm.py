@@ -79,7 +79,8 @@ proc refused {what pattern} {
     if {![catch {uplevel 1 $what} message]} {error "$what: no error"}
     if {![regexp -- $pattern $message]} {error "$what: '$message' has not '$pattern'"}
 }
-opm start
+# at the first instruction: the agent is still to come
+if {![regexp {parallel region} [opm step]]} {error "the first step does not end in the region"}
 refused {opm barrier pass} "no team is at a barrier"
 opm next barrier
 set worker [focus]

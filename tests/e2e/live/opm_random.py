@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Random `opm` commands, with holds, interrupts and detaching in between, on a program that uses every construct of OpenMP,
+nested, with tasks and cancellation. Nobody hangs or is lost, nobody stays in a gate, and the program's output is as natively.
+At the end of each session the recorded trace, gone to the same moment, says the same of every worker as the live job did.
+
+usage: opm_random.py gcc|clang SEED COMMANDS
+The campaign: for s in $(seq 20); do opm_random.py gcc $s 1000; done, with $TG_TOLLGATE, $TG_SOURCE, and support/ in $PYTHONPATH.
+"""
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+
+from live_console import LiveConsole, fail, status_of
+
+TOLLGATE = os.environ["TG_TOLLGATE"]
+SOURCE = os.path.join(os.environ["TG_SOURCE"], "tests/programs/opm_all.c")
+ROUNDS, THREADS = "40", "4"
+BUILD = {"gcc": ["gcc", "-DCANCEL_PARALLEL"], "clang": ["clang"]}  # LLVM's cancel parallel hangs by itself
+ZONES = ["parallel", "single", "critical", "task", "sections", "barrier", "master", "loop"]
+COMMAND_S = 20  # no command takes longer, and neither does the program once it is let go
+REFUSALS = r"""no\ team\ is\ at\ a\ barrier|is\ not\ inside|already\ in\ parallel|without\ (reaching|entering)|nobody\ else\ enters
+|does\ not\ tell\ where\ a\ section|is\ held\ and\ cannot\ come|no\ current\ worker|not\ (running|stopped)|has\ ended|have\ ended
+|there\ is\ no\ thread|all\ workers\ in\ focus\ are|there\ is\ no\ agent|stopped\ or\ ended|has\ no\ thread|still\ running\ after|interrupted"""
+
+
+class Session:
+    def __init__(self, compiler, rng, wanted):
+        self.random, self.wanted = rng, wanted
+        self.console = LiveConsole("-o", "random.tgt", "--force", "--", "./all", ROUNDS, THREADS, stderr=open("result", "wb"))
+        self.held = set()
+
+    def one(self, *choices):
+        return self.random.choice(choices)
+
+    def threads(self):
+        return self.console.command("dfocus a dstatus").get("data") or []
+
+    def choose(self):
+        what = self.random.random()
+        if what < 0.30:
+            return f"opm next {self.one(*ZONES)}"
+        if what < 0.42:
+            return "opm all_out"
+        if what < 0.54:
+            return "opm barrier pass"
+        if what < 0.62:
+            return "opm step out"
+        if what < 0.72:
+            return "opm step"
+        if what < 0.77:
+            return "opm critical next"
+        if what < 0.82:
+            return "opm sections " + self.one("finish", "step-by-step", "new", "new off")
+        if what < 0.85:
+            return "opm start --force"
+        if what < 0.88:
+            return f"dfocus d1.{self.random.randint(1, 6)}"
+        if what < 0.91:
+            self.held.add(thread := self.random.randint(1, 4))
+            return f"dfocus t1.{thread} dhold -thread"
+        if what < 0.95:
+            self.held.clear()
+            return "dfocus a dunhold -thread"
+        if what < 0.97:
+            return "dgo"
+        return "dhalt"
+
+    def run(self, n):
+        """At most N commands; how many there were."""
+        for i in range(n):
+            text = self.choose()
+            began = time.monotonic()
+            # with somebody held the others may wait for him for ever, which is no fault of the command
+            answer = self.console.command(text, interrupt_s=1 if self.held else COMMAND_S)
+            if (took := time.monotonic() - began) >= COMMAND_S:
+                fail(f"{text} took {took:.1f} s; before: {self.console.log[-12:]}")
+            if not answer["ok"]:
+                message = answer["error"].get("message", str(answer["error"]))
+                if "job has ended" in message or "no process" in message or "have ended" in message:
+                    return i + 1
+                if not re.search(REFUSALS, message, re.X):
+                    fail(f"{text}: {answer['error']}; before: {self.console.log[-12:]}")
+            elif text.startswith("opm ") and "could not be made to wait" in answer["text"]:
+                fail(f"{text}: {answer['text']}")
+            if any(event.get("type") == "ended" for event in self.console.events):
+                return i + 1
+        return n
+
+    def state(self):
+        """What is said of every worker and barrier, without what tells live jobs from traces."""
+        workers = self.console.command("info workers -list")
+        return workers.get("data"), self.console.command("info barrier -list").get("data"), self.console.command("info event").get("data")
+
+    def finish(self):
+        console = self.console
+        console.command("dfocus a")
+        console.command("dfocus a dhalt")
+        console.command("dfocus a dwait -timeout 10")
+        workers, barriers, event = self.state()
+        way = self.one("detach", "end")
+        console.command("dfocus a dunhold -thread")
+        if way == "end":
+            console.command("opm sections new off")
+            for _ in range(10):
+                if not (answer := console.command("dfocus g1 dcont", interrupt_s=COMMAND_S))["ok"] or "data" not in answer:
+                    break
+        else:
+            pids = {thread["pid"] for thread in self.threads()}
+            console.command("dfocus a ddetach")
+            until = time.monotonic() + COMMAND_S
+            while any((status := status_of(pid, pid)) is not None and status["State"][0] not in "ZX" for pid in pids):
+                if time.monotonic() > until:
+                    fail(f"{way}: the program does not end; before: {console.log[-15:]}")
+                time.sleep(0.01)
+        console.end("quit")
+        found = open("result", encoding="utf-8").read()
+        if found != self.wanted:
+            fail(f"{way}: the program's output is {found!r} and not {self.wanted!r}; commands: {console.log[-25:]}")
+        return way, workers, barriers, event
+
+
+def replayed(number):
+    done = subprocess.run([TOLLGATE, "replay", "--json", "random.tgt"], capture_output=True, text=True, timeout=60,
+                          input="".join(json.dumps({"id": i, "command": c}) + "\n"
+                                        for i, c in enumerate([f"goto {number}", "info workers -list", "info barrier -list"])))
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    answers = {answer["id"]: answer for answer in answers if answer["type"] == "result"}
+    return answers[1].get("data"), answers[2].get("data")
+
+
+def alike(found):
+    """What a live job and its trace have in common: which worker is current is the session's own; traces round times."""
+    if isinstance(found, list):
+        return [alike(each) for each in found]
+    if isinstance(found, dict):
+        return {key: alike(value) for key, value in found.items() if key not in ("current", "since_ns")}
+    return found
+
+
+def main():
+    compiler, seed, n = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    os.environ["OMP_CANCELLATION"] = "true"
+    subprocess.run([*BUILD[compiler], "-g", "-O1", "-fopenmp", "-o", "all", SOURCE], check=True)
+    wanted = subprocess.run(["./all", ROUNDS, THREADS], capture_output=True, text=True, check=True, timeout=60).stdout
+    rng = random.Random(seed)
+    left, sessions = n, 0
+    while left > 0:
+        session = Session(compiler, rng, wanted)
+        left -= session.run(min(left, rng.randint(20, 120)))
+        way, workers, barriers, event = session.finish()
+        sessions += 1
+        if event is None or not workers:
+            continue
+        then, then_barriers = replayed(event["number"])
+        if alike(then) != alike(workers) or alike(then_barriers) != alike(barriers):
+            fail(f"event {event['number']}, live:\n{json.dumps(workers)}\n{json.dumps(barriers)}\nthe trace:\n{json.dumps(then)}\n"
+                 f"{json.dumps(then_barriers)}")
+    print(f"{compiler}, seed {seed}: {n} commands in {sessions} sessions")
+
+
+main()
