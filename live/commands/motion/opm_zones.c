@@ -317,9 +317,10 @@ const struct tg_console_command tg_console_opm_barrier = {
     .summary = "goes to where all workers have passed the team's barrier",
     .example = "opm next barrier; opm barrier pass",
     .more =
-        "The barrier of the current worker's team, or of a team in focus that is at one. The answer says\n"
-        "how many workers have moved on; the current worker does not change. In a live job it is that of\n"
-        "every team in focus that is at one, and all workers are stopped right behind it.",
+        "The barrier that the current worker waits at, or else the newest one of its team, or of a team in\n"
+        "focus that is at one. The answer says how many workers have moved on; the current worker does not\n"
+        "change. In a live job it is that of every team in focus that is at one, and all workers are\n"
+        "stopped right behind it.",
     .words = barrier_words,
     .is_of_now = true,
     .run = run_barrier,
