@@ -16,6 +16,7 @@ struct tg_heap_drawing {
     const struct tg_heap_profile *profile; /* by stack but for text and JSON */
     const char *path;                      /* of the trace */
     bool all;                              /* every row */
+    bool shows_interior;                   /* leaks into which pointers are left, without ALL too */
     bool colour;
     size_t rows;    /* of the table, at most; 0: as usual */
     size_t columns; /* width that lines fit, 0 no limit */

@@ -122,7 +122,8 @@ static struct tg_error *collect(const struct tg_heap_drawing *drawing, struct le
         int64_t rank = tg_process_model_at(drawing->reading->processes, process->process)->rank;
         for (size_t k = 0;
              error == NULL && is_admitted(drawing, process->process) && k < process->scan.n_leaks; k++)
-            if (process->scan.leaks[k].kind != TG_HEAP_LEAK_INTERIOR || drawing->all)
+            if (process->scan.leaks[k].kind != TG_HEAP_LEAK_INTERIOR || drawing->all ||
+                drawing->shows_interior)
                 error = add_leak(leaks, count, &capacity, process->process, rank, &process->scan.leaks[k]);
     }
     if (*count > 0)

@@ -483,6 +483,11 @@ static struct tg_error *sync_file(struct tg_source *source)
     return tg_traced_job_sync(live_of(source)->job);
 }
 
+static struct tg_error *search_leaks(struct tg_source *source, int64_t pid)
+{
+    return tg_traced_job_search_leaks(live_of(source)->job, (int32_t)pid);
+}
+
 /* ---- life */
 
 struct tg_error *tg_job_source_restart(struct tg_source *source, const char *trace)
@@ -510,7 +515,8 @@ static const struct tg_source_ops live_ops = {.destroy = destroy,
                                               .attend = attend,
                                               .mark = mark,
                                               .is_at = is_at,
-                                              .sync = sync_file};
+                                              .sync = sync_file,
+                                              .search_leaks = search_leaks};
 
 struct tg_error *tg_job_source_create(struct tg_traced_job *job, const char *name, const char *trace,
                                       struct tg_source **source)

@@ -533,11 +533,32 @@ static struct tg_error *sync_trace(const struct tg_request *request)
     struct syncing *syncing = request->context;
     struct tg_recording *recording = syncing->job->recording;
     if (recording != NULL && !syncing->has_goal)
+        tg_recording_settle(recording);
+    if (recording != NULL && !syncing->has_goal)
         syncing->n_events = tg_recording_flush(recording);
     syncing->is_done =
         recording == NULL || (syncing->has_goal && tg_recording_is_flushed(recording, syncing->n_events));
     syncing->has_goal = true;
     return NULL;
+}
+
+struct leak_search {
+    struct tg_traced_job *job;
+    int32_t pid;
+};
+
+static struct tg_error *search_leaks(const struct tg_request *request)
+{
+    const struct leak_search *search = request->context;
+    struct tg_recording *recording = search->job->recording;
+    return recording == NULL ? tg_error_create(TG_ERROR_NOT_FOUND, "the job has ended")
+                             : tg_recording_search_leaks(recording, search->pid);
+}
+
+struct tg_error *tg_traced_job_search_leaks(struct tg_traced_job *job, int32_t pid)
+{
+    struct leak_search search = {job, pid};
+    return tg_traced_job_call(job, search_leaks, &search);
 }
 
 struct tg_error *tg_traced_job_sync(struct tg_traced_job *job)

@@ -90,6 +90,8 @@ bool tg_traced_job_has_ended(struct tg_traced_job *job, int *status);
 /* Waits until the file of the trace has all events that were handed out so far. LIMIT: the disk does not keep
  * up; USAGE: an interrupt ended the waiting. */
 struct tg_error *tg_traced_job_sync(struct tg_traced_job *job);
+/* Searches process PID for leaks, see tg_recording_search_leaks. */
+struct tg_error *tg_traced_job_search_leaks(struct tg_traced_job *job, int32_t pid);
 /* Summary of the trace of a job that has ended. */
 struct tg_recording_summary tg_traced_job_summary(struct tg_traced_job *job);
 

@@ -99,6 +99,11 @@ struct tg_source_ops {
 
     /* Makes the file at trace_path have all events up to the one taken last. NULL: it has. */
     struct tg_error *(*sync)(struct tg_source *source);
+
+    /* Searches the memory of process PID for pointers to the blocks of its heap; events of the trace say what was found.
+     * Errors: UNSUPPORTED, heaps are not recorded; NOT_FOUND, that of this process is not, or it has ended; TARGET, it
+     * runs; LIMIT. NULL: there are no processes. */
+    struct tg_error *(*search_leaks)(struct tg_source *source, int64_t pid);
 };
 
 /* The source is where it was if STEP or SEEK fail with another error than an interrupt or NO_MEMORY. */

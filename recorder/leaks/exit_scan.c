@@ -19,6 +19,7 @@ struct tg_exit_scan {
     struct tg_engine *engine;
     struct tg_exit_scan_options options;
     struct tg_observer observer;
+    size_t slot; /* of a process: how many searches there were */
 };
 
 static void tell_scan(struct tg_exit_scan *scan, struct tg_thread *thread,
@@ -145,10 +146,19 @@ static struct tg_error *search(struct tg_exit_scan *scan, struct tg_thread *thre
     return error;
 }
 
+/* Of a search in PROCESS, from 1. */
+static uint64_t next_number(struct tg_exit_scan *scan, struct tg_process *process)
+{
+    uintptr_t number = (uintptr_t)process->data[scan->slot] + 1;
+    process->data[scan->slot] = (void *)number; // NOLINT: a number
+    return number;
+}
+
 /* Takes ERROR. */
 static void tell_problem(struct tg_exit_scan *scan, struct tg_thread *thread, struct tg_error *error)
 {
-    const struct tg_event_heap_leak_scan is = {.scan = 1, .problem = tg_error_message(error)};
+    const struct tg_event_heap_leak_scan is = {.scan = next_number(scan, thread->process),
+                                               .problem = tg_error_message(error)};
     tell_scan(scan, thread, &is);
     tg_error_destroy(error);
 }
@@ -160,7 +170,7 @@ static void search_and_tell(struct tg_exit_scan *scan, struct tg_thread *thread)
     size_t count;
     char unread[80];
     uint64_t start_ns = tg_engine_now_ns();
-    struct tg_event_heap_leak_scan is = {.scan = 1, .problem = ""};
+    struct tg_event_heap_leak_scan is = {.problem = ""};
     struct tg_error *error = tg_live_blocks_copy(scan->options.live, thread->process->pid, &blocks, &count);
     if (error == NULL)
         error = search(scan, thread, blocks, count, &found);
@@ -169,6 +179,7 @@ static void search_and_tell(struct tg_exit_scan *scan, struct tg_thread *thread)
         free(blocks);
         return;
     }
+    is.scan = next_number(scan, thread->process);
     is.searched_bytes = found.searched_bytes;
     if (found.unread_bytes > 0) {
         snprintf(unread, sizeof unread, "%" PRIu64 " bytes could not be read", found.unread_bytes);
@@ -214,12 +225,25 @@ struct tg_error *tg_exit_scan_create(struct tg_engine *engine, const struct tg_e
     made->options = *options;
     made->observer =
         (struct tg_observer){.name = "leaks at exit", .context = made, .process_leaving = process_leaving};
-    struct tg_error *error = tg_engine_add_observer(engine, &made->observer, NULL);
+    struct tg_error *error = tg_engine_add_observer(engine, &made->observer, &made->slot);
     if (error != NULL) {
         free(made);
         return error;
     }
     *scan = made;
+    return NULL;
+}
+
+struct tg_error *tg_exit_scan_search(struct tg_exit_scan *scan, struct tg_thread *thread)
+{
+    if (thread->process->bits == 32 || !tg_live_blocks_wants_search(scan->options.live, thread->process->pid))
+        return tg_error_create(TG_ERROR_NOT_FOUND, "its heap is not recorded, or by a sample alone");
+    for (struct tg_thread *t = thread->process->threads; t != NULL; t = t->hh.next)
+        if (!tg_thread_is_kept(t))
+            return tg_error_create(TG_ERROR_TARGET, "thread %d runs; dhalt stops it", t->tid);
+    if (!scan->options.settle(scan->options.context))
+        return tg_error_create(TG_ERROR_LIMIT, "its heap's records were not read in time; try again");
+    search_and_tell(scan, thread);
     return NULL;
 }
 

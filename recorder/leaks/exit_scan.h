@@ -1,5 +1,5 @@
-/* The search for leaks when processes end: each stands in its last stop for it. Observes ends, emits heap_leak and
- * heap_leak_scan. */
+/* The search for leaks when processes end: each stands in its last stop for it; and when somebody asks. Observes ends,
+ * emits heap_leak and heap_leak_scan. */
 #ifndef TG_RECORDER_LEAKS_EXIT_SCAN_H
 #define TG_RECORDER_LEAKS_EXIT_SCAN_H
 
@@ -22,6 +22,9 @@ struct tg_exit_scan_options {
 /* Observes ENGINE from now on; what OPTIONS names must outlive it. */
 struct tg_error *tg_exit_scan_create(struct tg_engine *engine, const struct tg_exit_scan_options *options,
                                      struct tg_exit_scan **scan);
+/* The same search now, while THREAD and all others of its process are stopped; on the tracer thread. Errors: NOT_FOUND, its
+ * heap is not observed, or by a sample; TARGET, a thread runs; LIMIT, the records of the heap were not read in time. */
+struct tg_error *tg_exit_scan_search(struct tg_exit_scan *scan, struct tg_thread *thread);
 /* After the engine. NULL is accepted. */
 void tg_exit_scan_destroy(struct tg_exit_scan *scan);
 

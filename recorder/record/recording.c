@@ -758,6 +758,27 @@ static void want_flush(struct tg_recording *recording)
         tg_trace_writer_flush(recording->writer, true);
 }
 
+void tg_recording_settle(const struct tg_recording *recording)
+{
+    const uint64_t within_ns = 5000000000;
+    if (recording->agent != NULL && !recording->agent_is_finished)
+        (void)tg_agent_session_settle(recording->agent, within_ns);
+}
+
+struct tg_error *tg_recording_search_leaks(struct tg_recording *recording, pid_t pid)
+{
+    struct tg_process *process = recording->engine == NULL || recording->agent_is_finished
+                                     ? NULL
+                                     : tg_engine_find_process(recording->engine, pid);
+    if (recording->exit_scan == NULL)
+        return tg_error_create(
+            TG_ERROR_UNSUPPORTED,
+            "leaks are searched for where the job was started with --heap or --heap=check");
+    if (process == NULL || process->threads == NULL)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "process %d has ended", pid);
+    return tg_exit_scan_search(recording->exit_scan, process->threads);
+}
+
 uint64_t tg_recording_flush(struct tg_recording *recording)
 {
     if (recording->writer == NULL)

@@ -70,6 +70,13 @@ void tg_recording_request_stop(struct tg_recording *recording);
  * known): the trace says so. From any thread. */
 void tg_recording_passes_on(struct tg_recording *recording, int signal, pid_t sender, const char *name);
 
+/* Waits, five seconds at most, until everything that came before now is handed to the writer. On the tracer thread. */
+void tg_recording_settle(const struct tg_recording *recording);
+
+/* Searches process PID, all of whose threads are stopped, for leaks, which become events. On the tracer thread. Errors:
+ * UNSUPPORTED, this recording has no blocks of heaps; and those of tg_exit_scan_search. */
+struct tg_error *tg_recording_search_leaks(struct tg_recording *recording, pid_t pid);
+
 /* For who reads the file while it is written. Asks that events that were added go to the file soon; returns
  * how many it has then, or more. On the thread that runs the recording, also when the trace is closed. */
 uint64_t tg_recording_flush(struct tg_recording *recording);

@@ -321,8 +321,31 @@ static bool is_searched(const struct call *call)
     return false;
 }
 
+static void write_scan(const struct call *call, const struct tg_heap_process *process)
+{
+    const struct tg_event_heap_leak_scan *is = &process->scan.is;
+    char bytes[TG_QUANTITY_SIZE], blocks[TG_QUANTITY_SIZE], live[TG_QUANTITY_SIZE], moment[TG_QUANTITY_SIZE];
+    write_who(call, process->process);
+    if (process->scan.time_ns == 0) {
+        fputs(": not searched for leaks\n", call->out);
+        return;
+    }
+    fprintf(call->out, ": %s of %s live block%s leaked, %s, at %s s",
+            tg_quantity_count(is->leaked_blocks, blocks), tg_quantity_count(is->blocks, live),
+            is->blocks == 1 ? "" : "s", tg_quantity_bytes(is->leaked_bytes, bytes),
+            tg_quantity_moment(process->scan.time_ns, call->reading.start_ns, 6, moment));
+    if (*is->problem != '\0') {
+        fputs(" (", call->out);
+        tg_printable_write(call->out, is->problem);
+        fputc(')', call->out);
+    }
+    fputc('\n', call->out);
+}
+
 static struct tg_error *write_leaks(const struct call *call, const struct tg_heap_drawing *drawing)
 {
+    if (is_searched(call))
+        each_process(call, write_scan);
     if (is_searched(call))
         return tg_heap_write_troubles(drawing, call->out);
     fputs("The processes were not searched for leaks up to here. Blocks that are live:\n", call->out);
@@ -494,6 +517,7 @@ static struct tg_error *answer(struct call *call, struct history *history)
                                             .profile = &call->profile,
                                             .path = call->console->source->trace_path,
                                             .all = arguments->all,
+                                            .shows_interior = arguments->leaks && !arguments->check_interior,
                                             .rows = wants_live ? 20 : 0};
     if (arguments->info && arguments->address != NULL)
         write_history(call, history);
@@ -533,6 +557,29 @@ static struct tg_error *check(const struct tg_console *console, const struct arg
     return NULL;
 }
 
+/* Of a job that runs: those in focus are searched now, as far as they are stopped. */
+static struct tg_error *search_leaks(struct tg_console *console, FILE *out)
+{
+    struct tg_source *source = console->source;
+    const struct tg_process_model *processes = source->moment->processes;
+    struct tg_error *error = NULL;
+    for (size_t i = 0;
+         error == NULL && source->ops->search_leaks != NULL && i < tg_process_model_count(processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(processes, i);
+        if (entry->end != TG_PROCESS_RUNNING || !tg_focus_has(&console->focus, i))
+            continue;
+        error = source->ops->search_leaks(source, entry->pid);
+        enum tg_error_code code = error == NULL ? TG_ERROR_NOT_FOUND : tg_error_code(error);
+        if (code == TG_ERROR_TARGET || code == TG_ERROR_LIMIT)
+            fprintf(out, "process %" PRId32 " is not searched: %s\n", entry->pid, tg_error_message(error));
+        if (code != TG_ERROR_UNSUPPORTED && code != TG_ERROR_NO_MEMORY) {
+            tg_error_destroy(error);
+            error = NULL;
+        }
+    }
+    return error;
+}
+
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct arguments arguments = {0};
@@ -546,6 +593,8 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
         return error;
     tg_console_catch_up(console);
     error = tg_focus_refresh(&console->focus, console->source);
+    if (error == NULL && arguments.leaks)
+        error = search_leaks(console, out);
     if (error == NULL && console->source->ops->sync != NULL)
         error = console->source->ops->sync(console->source);
     char *path = tg_source_trace_file(console->source);
@@ -586,8 +635,11 @@ const struct tg_console_command tg_console_dheap = {
         "-info ADDRESS    whose block ADDRESS is in, or was in before it was freed (a dangling pointer); of "
         "a\n"
         "                 job that runs also an expression, such as p->next\n"
-        "-leaks           blocks that nothing refers to, where the processes were searched; else what is "
-        "live\n"
+        "-leaks           blocks that nothing refers to: of a job that runs they are searched for now, "
+        "where\n"
+        "                 processes are stopped; else as the trace has it. With -check_interior, pointers "
+        "into\n"
+        "                 a block count like those to its start\n"
         "-stats           sums and call paths; -by stack, library, rank or size; -sort peak, live, bytes,\n"
         "                 calls or temporary; -all\n"
         "-compare TIME    live blocks now and at TIME, by call path\n"

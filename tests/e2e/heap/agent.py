@@ -333,6 +333,38 @@ def test_live():
     check(found == ["double_dealloc"], found)
 
 
+LEAKS = """
+#include <stdlib.h>
+static void *volatile kept, *volatile inner, *volatile lost;
+__attribute__((noinline)) static void keep(void) { kept = malloc(100); inner = (char *)malloc(200) + 50; }
+__attribute__((noinline)) static void leak(void) { for (int i = 0; i < 50; i++) lost = malloc(7777); lost = NULL; }
+__attribute__((noinline)) static void here(void) { __asm__ volatile("" ::: "memory"); }
+int main(int argc, char **argv) { volatile long rounds = argc > 1 ? 1L << 60 : 0; keep(); leak(); here(); free(kept); kept = NULL;
+    here(); while (rounds > 0) rounds--; return 0; }
+"""
+
+
+def test_live_leaks():
+    """dheap -leaks searches a stopped process, not one that runs; replay has what was found."""
+    with open("leaks.c", "w") as file:
+        file.write(LEAKS)
+    check(run(["cc", "-g", "-O1", "-fno-builtin", "leaks.c", "-o", "leaks"]).status == 0, "cannot build")
+    got = run([TOLLGATE, "live", "--heap", "--quiet", "--no-rc", "--force", "-o", "trace", "-e", "dbreak here",
+               "-e", "dcont -timeout 60", "-e", "dheap -leaks", "-e", "dheap -leaks -check_interior", "-e", "dcont -timeout 60",
+               "-e", "dheap -leaks", "-e", "dgo", "-e", "dheap -leaks", "-e", "quit", "--", os.path.abspath("leaks"), "on"])
+    found = re.findall(r": (\d+) of (\d+) live blocks leaked", got.output)
+    check([int(live) for _, live in found[:3]] == [52, 52, 51], found, got)
+    check(all(48 <= int(leaked) <= 50 for leaked, _ in found), "a register may still have one or two", found, got)
+    check(len(re.findall(r" blocks from leak \(leaks.c:5\), called by main .*\(lost\)", got.output)) >= 3, got)
+    inside = re.findall(r"200 B in 1 block from keep \(leaks.c:4\), called by main .*\(only pointers into them are left\)", got.output)
+    check(len(inside) >= 2 and "100 B in 1 block" not in got.output, got)
+    check(re.search(r"is not searched: thread \d+ runs; dhalt stops it", got.output), got)
+    numbers = [event["scan"] for event in events("trace") if event["kind"] == "heap_leak_scan"]
+    check(numbers == [1, 2, 3], numbers)
+    replayed = run([TOLLGATE, "replay", "-e", "goto end", "-e", "dheap -leaks", "trace"])
+    check(": " + " of ".join(found[2]) + " live blocks leaked" in replayed.output, replayed, found)
+
+
 def test_check_silent():
     """Programs that are right: nothing is found, and they see what they see without."""
     programs = [[build("heap_calls.c"), "calls", "threads", "fork", "signals", "coroutine"],
