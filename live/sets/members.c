@@ -327,3 +327,15 @@ char *tg_ptset_unplaced_string(const struct tg_ptset *set)
     node.arena.has_process = node.arena.has_thread = false;
     return tg_ptset_string(&alone);
 }
+
+struct tg_error *tg_ptset_without_thread(const struct tg_ptset *set, struct tg_ptset **made)
+{
+    struct tg_ptset_node node = set->nodes[set->root];
+    struct tg_ptset alone = {.nodes = &node, .n_nodes = 1};
+    size_t position;
+    *made = NULL;
+    if (node.kind != TG_NODE_ARENA || node.arena.width == TG_WIDTH_THREAD || node.arena.thread == 0)
+        return NULL;
+    node.arena.thread = 0;
+    return tg_ptset_complete(&alone, set, made, &position);
+}

@@ -59,6 +59,10 @@ struct tg_ptset_defaults {
     enum tg_ptset_group group; /* control, share, workers or lockstep */
 };
 
+/* Of the complete SET, which names one thread and has another width than the thread's: the same without that thread,
+ * MADE, the caller's to destroy. NULL: it is no such set. Only error: NO_MEMORY. */
+struct tg_error *tg_ptset_without_thread(const struct tg_ptset *set, struct tg_ptset **made);
+
 /* The members of item I of the complete set SET, or of all of it, in VIEW. MEMBERS is initialised by the call
  * and the caller's to deinit. NOT_FOUND error, with position, for a process, rank, thread or group that the
  * job does not have, and for a process that is not in the group that is given with it. Threads of processes

@@ -190,6 +190,34 @@ static bool runs_hit_scripts(struct tg_console *console)
     return console->n_hit_scripts != before && !console->has_quit && !console->is_stopped;
 }
 
+/* A thread of the focus is not there any more. The process is, where the set has its width and not the thread's: it is
+ * what people wait for. NOT_FOUND where it has ended, too. */
+static struct tg_error *run_without_thread(struct tg_console *console,
+                                           const struct tg_ptset_defaults *defaults, tg_request_work *work,
+                                           void *context, FILE *out)
+{
+    struct tg_ptset *of_process = NULL;
+    struct tg_error *error =
+        console->focus.set == NULL ? NULL : tg_ptset_without_thread(console->focus.set, &of_process);
+    if (error == NULL && of_process == NULL)
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "the threads in focus have ended");
+    struct tg_request request = {.about = TG_REQUEST_FOCUS,
+                                 .focus = of_process,
+                                 .defaults = defaults_in(console, defaults),
+                                 .work = work,
+                                 .context = context,
+                                 .out = out};
+    if (error == NULL)
+        error = tg_traced_job_ask(console->options.live, &request);
+    tg_ptset_destroy(of_process);
+    return error;
+}
+
+static bool is_not_found(const struct tg_error *error)
+{
+    return error != NULL && tg_error_code(error) == TG_ERROR_NOT_FOUND;
+}
+
 struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
                                      tg_request_work *is_done, bool *done, double seconds, FILE *out)
 {
@@ -208,7 +236,11 @@ struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg
             break;
         error = defaults == NULL ? tg_focus_call_run_all(console, is_done, done, out)
                                  : tg_focus_call_run(console, defaults, is_done, done, out);
-        if (error != NULL && were_there && tg_error_code(error) == TG_ERROR_NOT_FOUND) {
+        if (is_not_found(error) && were_there && defaults != NULL) {
+            tg_error_destroy(error);
+            error = run_without_thread(console, defaults, is_done, done, out);
+        }
+        if (is_not_found(error) && were_there) {
             tg_error_destroy(error); /* the threads have ended */
             error = NULL;
             *done = true;
