@@ -311,29 +311,53 @@ struct arrivals {
     size_t n_passed; /* who were not meant, and go on */
 };
 
+static const struct tg_openmp_worker *worker_of(const struct arrivals *arrivals,
+                                                const struct tg_job_process *process, uint64_t tid)
+{
+    return tg_openmp_model_worker(arrivals->console->source->moment->openmp, process->info.dpid - 1,
+                                  (int32_t)tid);
+}
+
+/* Whether the thread ends the run: it is at a gate and meant, or was stopped on its way there. */
+static bool is_the_one(const struct tg_gate_run *run, const struct tg_openmp_worker *worker, bool has_come)
+{
+    if (has_come)
+        return run->is_meant == NULL || run->is_meant(run->context, worker);
+    return run->is_arriving != NULL && worker->last_ns > run->begun_ns &&
+           run->is_arriving(run->context, worker);
+}
+
 /* Of those who have come to a run without workers the first that is meant. Models say what threads are at. */
 static struct tg_error *choose_first(const struct tg_request *request)
 {
     struct arrivals *arrivals = request->context;
     struct tg_gate_run *run = arrivals->run;
-    const struct tg_openmp_model *model = arrivals->console->source->moment->openmp;
     for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(request->view, p);
         for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
             uint64_t tid = tg_job_view_thread(request->view, process, i)->tag;
-            const struct tg_openmp_worker *worker =
-                has_come(request, run, process->info.tag, tid)
-                    ? tg_openmp_model_worker(model, process->info.dpid - 1, (int32_t)tid)
-                    : NULL;
-            if (worker == NULL)
-                continue;
-            bool is_meant = run->is_meant == NULL || run->is_meant(run->context, worker);
-            if (is_meant && (run->first == NULL || worker->last_ns < run->first->last_ns))
+            const struct tg_openmp_worker *worker = worker_of(arrivals, process, tid);
+            if (worker != NULL && is_the_one(run, worker, has_come(request, run, process->info.tag, tid)) &&
+                (run->first == NULL || worker->last_ns < run->first->last_ns))
                 run->first = worker;
-            if (!is_meant) {
-                tg_worker_gates_pass(request->engine, (int32_t)process->info.tag, (int32_t)tid);
-                arrivals->n_passed++;
-            }
+        }
+    }
+    return NULL;
+}
+
+/* Nobody who was meant has come: those who have are let pass. */
+static struct tg_error *let_pass(const struct tg_request *request)
+{
+    struct arrivals *arrivals = request->context;
+    for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(request->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+            uint64_t tid = tg_job_view_thread(request->view, process, i)->tag;
+            if (!has_come(request, arrivals->run, process->info.tag, tid) ||
+                worker_of(arrivals, process, tid) == NULL)
+                continue;
+            tg_worker_gates_pass(request->engine, (int32_t)process->info.tag, (int32_t)tid);
+            arrivals->n_passed++;
         }
     }
     return NULL;
@@ -364,6 +388,8 @@ static struct tg_error *take_result(struct tg_console *console, struct going *go
         tg_console_catch_up(console);
     if (error == NULL && run->n_workers == 0) {
         error = tg_focus_call_run_all(console, choose_first, &arrivals, NULL);
+        if (error == NULL && run->first == NULL)
+            error = tg_focus_call_run_all(console, let_pass, &arrivals, NULL);
         run->is_there = run->first != NULL;
         *again = run->first == NULL && arrivals.n_passed > 0;
         return error;
@@ -376,10 +402,20 @@ static struct tg_error *take_result(struct tg_console *console, struct going *go
     return error;
 }
 
+static uint64_t last_event_ns(const struct tg_openmp_model *model)
+{
+    uint64_t last_ns = 0;
+    for (size_t i = 0; i < tg_openmp_model_worker_count(model); i++)
+        if (tg_openmp_model_worker_at(model, i)->last_ns > last_ns)
+            last_ns = tg_openmp_model_worker_at(model, i)->last_ns;
+    return last_ns;
+}
+
 struct tg_error *tg_gate_run_go(struct tg_console *console, struct tg_gate_run *run, const char *name,
                                 FILE *out)
 {
     struct going going = {.run = run, .name = name};
+    run->begun_ns = last_event_ns(console->source->moment->openmp);
     struct tg_error *error = tg_focus_call_run(console, &tg_focus_call_defaults, open_and_go, &going, out);
     if (error != NULL)
         return error;

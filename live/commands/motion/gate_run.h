@@ -30,6 +30,8 @@ struct tg_gate_run {
     bool alone;       /* only the workers run, nobody else in focus */
     /* of a run without workers: whether who has come is meant, NULL: everybody is */
     bool (*is_meant)(void *context, const struct tg_openmp_worker *worker);
+    /* of one who has not come to a gate: whether its last event says that it is about to, as one that is meant */
+    bool (*is_arriving)(void *context, const struct tg_openmp_worker *worker);
     void *context;
 
     /* afterwards */
@@ -38,6 +40,7 @@ struct tg_gate_run {
     bool is_there;                        /* all are at a gate, out, or cannot come; or the first has come */
     const struct tg_openmp_worker *first; /* of a run without workers: who has come; NULL nobody */
     uint32_t *numbers;                    /* the run's own */
+    uint64_t begun_ns;                    /* the run's own: of the last event before it */
 };
 
 /* All zero is an empty one. */

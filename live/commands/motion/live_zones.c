@@ -227,6 +227,15 @@ static bool is_new(void *context, const struct tg_openmp_worker *worker)
            tg_zone_counter_was_first(sought->source->moment->zones, &visit);
 }
 
+/* Whether it is the first of its team there: it was stopped between its record and the gate. */
+static bool is_first_there(void *context, const struct tg_openmp_worker *worker)
+{
+    const struct sought *sought = context;
+    struct tg_zone_visit visit;
+    return find_visit(worker, sought->target, &visit) &&
+           tg_zone_counter_was_first(sought->source->moment->zones, &visit);
+}
+
 /* The thread of WORKER, as it is called. */
 static struct tg_error *find_thread(const struct tg_request *request)
 {
@@ -255,7 +264,7 @@ static struct tg_error *go_by_gates(struct tg_console *console, enum tg_zone_tar
                                     FILE *out)
 {
     struct sought sought = {console->source, target};
-    struct tg_gate_run run = {.is_meant = is_new, .context = &sought};
+    struct tg_gate_run run = {.is_meant = is_new, .is_arriving = is_first_there, .context = &sought};
     const struct tg_gate_rule rule = rule_for(target);
     char command[64];
     snprintf(command, sizeof command, "opm next %s", name);
