@@ -47,6 +47,7 @@ dbreak heat::Solver::step -g
 dcont
 puts [ac 1]
 dfocus a dwait -timeout 20
+if {![regexp step [dfocus 1 dwhere]]} {dfocus p1 dcont} ;# the child was first, and stopped the parent in fork
 puts "stack: [dfocus 1 dwhere]"
 # memory that no file lies in means nothing in the other process
 set sp [lindex [dfocus 1 dprint \$sp] 2]

@@ -19,7 +19,7 @@ static void costs_are_plausible(void **state)
     assert_null(tg_calibrate_stop_cost(&cost));
     assert_in_range(cost.stop_ns, 100, 100000000);
     assert_in_range(cost.tracer_ns, 50, 100000000);
-    assert_true(cost.tracer_ns < cost.stop_ns); /* the tracer's part is a part */
+    assert_true(cost.tracer_ns <= cost.stop_ns); /* a part, all of it where other programs take the rest */
     assert_in_range(cost.samples, 100, 100000);
 }
 
