@@ -14,6 +14,7 @@
 #include "recorder/mpir/session.h"
 #include "recorder/openmp/breakpoints.h"
 #include "recorder/process/image_cache.h"
+#include "recorder/record/description.h"
 #include "recorder/record/process_facts.h"
 #include "recorder/record/ptrace_use.h"
 #include "recorder/record/untraced.h"
@@ -26,20 +27,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
-#ifndef TG_VERSION
-#define TG_VERSION "unknown"
-#endif
-
 static const uint64_t check_interval_ns = 100000000;
-
-/* A stop takes about a microsecond at least and its clock is read by the tracer, some 30 ns a reading: finer
- * digits are noise, which would take half of a trace of stops. Events of agents
- * have a finer clock. */
-static const uint64_t time_resolution_ns = 64, stop_resolution_ns = 64, agent_resolution_ns = 16;
 
 struct tg_recording {
     const struct tg_record_options *options;
@@ -74,148 +65,6 @@ struct tg_recording {
     uint64_t counted_losses;
     uint64_t processes;
 };
-
-static const char *const mode_names[] = {
-    [TG_FILTER_SLOW] = "slow", [TG_FILTER_MEDIUM] = "medium", [TG_FILTER_FAST] = "fast"};
-static const char *const watch_names[] = {[TG_LOADER_AGENT] = "agent",
-                                          [TG_LOADER_STOPS] = "stops",
-                                          [TG_LOADER_CATCH_UP] = "catch_up",
-                                          [TG_LOADER_NONE] = "none"};
-
-/* ---- the description of a trace */
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-struct pair {
-    const char *key;
-    const char *value;
-};
-
-struct number {
-    const char *key;
-    uint64_t value;
-};
-
-static struct tg_error *set_pairs(struct tg_trace_meta *meta, const struct pair *pairs, size_t count)
-{
-    struct tg_error *error = NULL;
-    for (size_t i = 0; i < count && error == NULL; i++)
-        error = tg_trace_meta_set(meta, pairs[i].key, pairs[i].value);
-    return error;
-}
-
-static struct tg_error *set_numbers(struct tg_trace_meta *meta, const struct number *numbers, size_t count)
-{
-    struct tg_error *error = NULL;
-    for (size_t i = 0; i < count && error == NULL; i++)
-        error = tg_trace_meta_set_number(meta, numbers[i].key, numbers[i].value);
-    return error;
-}
-
-static struct tg_error *describe_host(struct tg_trace_meta *meta)
-{
-    struct utsname name;
-    uname(&name);
-    const struct pair pairs[] = {
-        {"tool.version", TG_VERSION},
-        {"host.name", name.nodename},
-        {"host.kernel", name.release},
-        {"host.arch", name.machine},
-    };
-    const struct number numbers[] = {
-        {"host.page_size", (uint64_t)sysconf(_SC_PAGESIZE)},
-        {"host.cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN)},
-        {"start.realtime_ns", clock_ns(CLOCK_REALTIME)},
-        {"start.monotonic_ns", clock_ns(CLOCK_MONOTONIC)},
-    };
-    struct tg_error *error = set_pairs(meta, pairs, sizeof pairs / sizeof pairs[0]);
-    return error != NULL ? error : set_numbers(meta, numbers, sizeof numbers / sizeof numbers[0]);
-}
-
-/* Cuts off arguments that do not fit: a trace without the end of its command line is better than none. */
-static struct tg_error *describe_command(const struct tg_record_options *options, struct tg_trace_meta *meta)
-{
-    enum { MAX_ARGUMENTS = TG_PROCESS_FACTS_MAX_ARGUMENTS, MAX_BYTES = TG_PROCESS_FACTS_MAX_COMMAND_BYTES };
-    struct tg_error *error = NULL;
-    size_t bytes = 0;
-    for (size_t i = 0; options->command != NULL && options->command[i] != NULL && i < MAX_ARGUMENTS; i++) {
-        char key[32];
-        bytes += strlen(options->command[i]) + 1;
-        if (error != NULL || bytes > MAX_BYTES)
-            return error;
-        snprintf(key, sizeof key, "command.%zu", i);
-        error = tg_trace_meta_set(meta, key, options->command[i]);
-    }
-    char *directory = getcwd(NULL, 0);
-    if (error == NULL && directory != NULL)
-        error = tg_trace_meta_set(meta, "command.cwd", directory);
-    free(directory);
-    return error;
-}
-
-static struct tg_error *describe_agent(const struct tg_recording *recording, struct tg_trace_meta *meta)
-{
-    uint32_t flags = recording->options->agent;
-    if (recording->agent == NULL)
-        return NULL;
-    const struct pair pairs[] = {
-        {"capture.openmp", flags & TG_AGENT_OPENMP ? "on" : "off"},
-        {"capture.mpi", flags & TG_AGENT_MPI ? "on" : "off"},
-        {"capture.lossy", flags & TG_AGENT_LOSSY ? "on" : "off"},
-    };
-    struct tg_error *error = tg_agent_session_describe(recording->agent, meta);
-    return error != NULL ? error : set_pairs(meta, pairs, sizeof pairs / sizeof pairs[0]);
-}
-
-static struct tg_error *describe_capture(const struct tg_recording *recording,
-                                         const struct tg_stop_cost *cost, struct tg_trace_meta *meta)
-{
-    const struct tg_record_options *options = recording->options;
-    bool launch = options->command != NULL;
-    const struct pair pairs[] = {
-        {"capture.dlopen", watch_names[launch ? recording->launched : options->attached]},
-        {"capture.mode", mode_names[options->filter.mode]},
-        {"capture.match", tg_glob_list_text(options->filter.list)},
-        {"capture.target", launch ? "launch" : "attach"},
-    };
-    const struct number resolution[] = {
-        {"time.resolution_ns", recording->agent != NULL ? agent_resolution_ns : time_resolution_ns},
-        {"stop.resolution_ns", stop_resolution_ns},
-    };
-    const struct number numbers[] = {
-        {"cost.stop_ns", cost->stop_ns},
-        {"cost.tracer_ns", cost->tracer_ns},
-        {"cost.samples", cost->samples},
-        {"cost.stop_low_ns", cost->stop.low},
-        {"cost.stop_high_ns", cost->stop.high},
-        {"cost.hidden_low_ns", cost->hidden.low},
-        {"cost.hidden_ns", cost->hidden.median},
-        {"cost.hidden_high_ns", cost->hidden.high},
-        {"cost.sparse_stop_low_ns", cost->sparse_stop.low},
-        {"cost.sparse_stop_ns", cost->sparse_stop.median},
-        {"cost.sparse_stop_high_ns", cost->sparse_stop.high},
-        {"cost.sparse_hidden_low_ns", cost->sparse_hidden.low},
-        {"cost.sparse_hidden_ns", cost->sparse_hidden.median},
-        {"cost.sparse_hidden_high_ns", cost->sparse_hidden.high},
-    };
-    struct tg_error *error = set_numbers(meta, resolution, sizeof resolution / sizeof resolution[0]);
-    if (error == NULL)
-        error = set_pairs(meta, pairs, sizeof pairs / sizeof pairs[0]);
-    if (error == NULL)
-        error = describe_agent(recording, meta);
-    if (error == NULL && options->no_ptrace)
-        error = tg_trace_meta_set(meta, "capture.ptrace", "off");
-    if (error == NULL)
-        error = tg_trace_meta_set(meta, "capture.mpir", recording->mpir == NULL ? "off" : "on");
-    if (error == NULL && cost->samples > 0)
-        error = set_numbers(meta, numbers, sizeof numbers / sizeof numbers[0]);
-    return error;
-}
 
 /* ---- from the engine and the agents to the file
  *
@@ -457,13 +306,14 @@ static struct tg_error *create_writer(struct tg_recording *recording, const stru
     const struct tg_trace_writer_options writer = {.overwrite = options->force,
                                                    .sealing = recording->agent != NULL ? sealing : NULL,
                                                    .context = recording};
+    const struct tg_description description = {.options = options,
+                                               .launched = recording->launched,
+                                               .agent = recording->agent,
+                                               .has_mpir = recording->mpir != NULL,
+                                               .cost = cost};
     struct tg_error *error = tg_trace_meta_create(&meta);
     if (error == NULL)
-        error = describe_host(meta);
-    if (error == NULL)
-        error = describe_command(options, meta);
-    if (error == NULL)
-        error = describe_capture(recording, cost, meta);
+        error = tg_description_add(&description, meta);
     if (error == NULL && options->redact)
         error = redact_meta(recording, &meta);
     if (error == NULL)
