@@ -39,6 +39,16 @@ static void print_worker(struct tg_verdict_draft *draft, size_t index)
     fputc(')', draft->stream);
 }
 
+/* "orker 2 (thread 4711) and 3 more were": COUNT of them. */
+static void print_workers(struct tg_verdict_draft *draft, size_t index, uint64_t count)
+{
+    print_worker(draft, index);
+    if (count > 1)
+        fprintf(draft->stream, " and %" PRIu64 " more were", count - 1);
+    else
+        fputs(" was", draft->stream);
+}
+
 static void blame(struct tg_verdict_draft *draft, size_t index, uint64_t code)
 {
     tg_verdict_blame_worker(draft, tg_openmp_model_worker_at(draft->input->openmp, index), code);
@@ -57,11 +67,7 @@ static void print_difference(struct tg_verdict_draft *draft, size_t process,
     uint64_t n_own = is_first ? difference->n_first : difference->n_second;
     uint64_t n_others = is_first ? difference->n_second : difference->n_first;
     fputs(" Its team was out of step before: w", stream);
-    print_worker(draft, odd);
-    if (n_own > 1)
-        fprintf(stream, " and %" PRIu64 " more were", n_own - 1);
-    else
-        fputs(" was", stream);
+    print_workers(draft, odd, n_own);
     fputs(" at the barrier", stream);
     tg_words_code(stream, draft->input, process, own);
     fputs(" when ", stream);
@@ -69,11 +75,7 @@ static void print_difference(struct tg_verdict_draft *draft, size_t process,
         fprintf(stream, "%" PRIu64 " others were", n_others);
     } else {
         fputc('w', stream);
-        print_worker(draft, difference->first);
-        if (n_others > 1)
-            fprintf(stream, " and %" PRIu64 " more were", n_others - 1);
-        else
-            fputs(" was", stream);
+        print_workers(draft, difference->first, n_others);
     }
     fputs(" at the one", stream);
     tg_words_code(stream, draft->input, process, others);
