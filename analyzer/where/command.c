@@ -90,9 +90,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"pid", KEY_PID, "PID", 0,
-     "Look at process PID and all that descend from it: a launcher (mpirun, mpiexec), a rank, any program; "
-     "may be "
-     "given several times",
+     "Look at process PID and all that descend from it: a launcher (mpirun, mpiexec), a rank, any program. "
+     "May be given several times",
      0},
     {"interval", KEY_INTERVAL, "TIME", 0, "Time between the two looks, in seconds (default: 0.5)", 0},
     {"once", KEY_ONCE, NULL, 0, "Look once: what moves cannot be told from what does not", 0},
@@ -105,13 +104,10 @@ static const struct argp argp = {
     .options = options,
     .parser = parse_option,
     .args_doc = "[TRACE]",
-    .doc =
-        "Say where a running job is, and who waits for whom: every process is stopped for some milliseconds, "
-        "its "
-        "stacks are taken, and it goes on as if nothing had been. The job need not have been started under "
-        "tollgate. Without -p the job that runs here is looked at, if there is just one. With TRACE, the "
-        "last "
-        "stacks in a trace.",
+    .doc = "Say where a running job is, and who waits for whom: every process is stopped for some "
+           "milliseconds, its stacks are taken, and it goes on as if nothing had been. The job need not have "
+           "been started under tollgate. Without -p the job that runs here is looked at, if there is just "
+           "one. With TRACE, the last stacks in a trace.",
 };
 
 /* ---- which processes */
