@@ -1,20 +1,12 @@
 /* Threads that wait for locks, and rings of threads in which each waits for the next: for a lock, at a barrier,
  * for a task. */
-#include "analyzer/verdict/openmp_locks.h"
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/verdict/openmp_executors.h"
+#include "analyzer/verdict/openmp_finders.h"
 #include "analyzer/verdict/words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-static struct tg_error *add(struct tg_verdict_draft *draft, struct tg_finding *finding)
-{
-    finding->is_consequence |= tg_verdict_waits(draft, finding->process);
-    struct tg_error *error = tg_verdict_add(draft, finding);
-    tg_verdict_explain(draft, finding->process);
-    return error;
-}
 
 static void print_lock(const struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker,
                        const struct tg_openmp_place *place)
@@ -122,7 +114,7 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
     if (behind > 0)
         fprintf(stream, ". %zu more %s waiting for them", behind, behind == 1 ? "is" : "are");
     fputc('.', stream);
-    return add(draft, &finding);
+    return tg_openmp_search_add(draft, &finding);
 }
 
 static struct tg_error *tell_rings(struct tg_verdict_draft *draft, struct tg_openmp_waits *waits)
@@ -310,13 +302,14 @@ static struct tg_error *find_lock(struct tg_verdict_draft *draft, const struct t
     fputc('.', stream);
     if (!is_orphaned)
         print_holder(draft, worker, place, holder, held);
-    return add(draft, &finding);
+    return tg_openmp_search_add(draft, &finding);
 }
 
-struct tg_error *tg_verdict_find_locks(struct tg_verdict_draft *draft, struct tg_openmp_waits *waits)
+struct tg_error *tg_openmp_find_locks(struct tg_openmp_search *search)
 {
-    struct tg_error *error = tell_rings(draft, waits);
+    struct tg_openmp_waits *waits = &search->waits;
+    struct tg_error *error = tell_rings(search->draft, waits);
     for (size_t i = 0; error == NULL && i < tg_openmp_model_worker_count(waits->model); i++)
-        error = find_lock(draft, waits, tg_openmp_model_worker_at(waits->model, i));
+        error = find_lock(search->draft, waits, tg_openmp_model_worker_at(waits->model, i));
     return error;
 }

@@ -20,6 +20,23 @@ const struct tg_openmp_place *tg_openmp_waits_at(const struct tg_openmp_worker *
     return place != NULL && place->kind == kind ? place : NULL;
 }
 
+bool tg_openmp_waits_in(const struct tg_openmp_worker *worker, uint64_t team, enum tg_omp_sync sync)
+{
+    const struct tg_openmp_place *place = tg_openmp_waits_at(worker, TG_OPENMP_IN_SYNC);
+    return place != NULL && place->what == sync && place->team == team;
+}
+
+const struct tg_openmp_place *tg_openmp_waits_for_tasks(const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_place *place = tg_openmp_waits_at(worker, TG_OPENMP_IN_SYNC);
+    if (place != NULL)
+        return place->what == TG_OMP_SYNC_TASKWAIT || place->what == TG_OMP_SYNC_TASKGROUP ? place : NULL;
+    place = worker->n_places == 0 ? NULL : &worker->places[worker->n_places - 1];
+    bool is_taskloop =
+        place != NULL && place->kind == TG_OPENMP_IN_ZONE && place->what == TG_OMP_ZONE_TASKLOOP;
+    return is_taskloop ? place : NULL;
+}
+
 bool tg_openmp_waits_same_lock(const struct tg_openmp_worker *worker, const struct tg_openmp_place *place,
                                const struct tg_openmp_worker *other, const struct tg_openmp_place *others)
 {

@@ -28,6 +28,10 @@ const struct tg_openmp_place *tg_openmp_waits_place(const struct tg_openmp_worke
 /* Where WORKER is, if that is a place of KIND; NULL otherwise. */
 const struct tg_openmp_place *tg_openmp_waits_at(const struct tg_openmp_worker *worker,
                                                  enum tg_openmp_place_kind kind);
+/* Whether WORKER waits in TEAM for what another one of it does: SYNC. */
+bool tg_openmp_waits_in(const struct tg_openmp_worker *worker, uint64_t team, enum tg_omp_sync sync);
+/* The place at which WORKER waits for tasks, NULL none. What a taskloop has made is waited for inside of it. */
+const struct tg_openmp_place *tg_openmp_waits_for_tasks(const struct tg_openmp_worker *worker);
 /* Whether OTHER, whose place OTHERS is, has to do with the same lock as WORKER at PLACE. */
 bool tg_openmp_waits_same_lock(const struct tg_openmp_worker *worker, const struct tg_openmp_place *place,
                                const struct tg_openmp_worker *other, const struct tg_openmp_place *others);
