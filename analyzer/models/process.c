@@ -104,6 +104,7 @@ static struct tg_error *copy_entries(const struct tg_process_model *model, struc
         entry->first_child = counterpart(copy, entry->first_child);
         entry->last_child = counterpart(copy, entry->last_child);
         entry->next_sibling = counterpart(copy, entry->next_sibling);
+        entry->claim.parent = entry->parent == NULL ? NULL : &entry->parent->claim;
     }
     copy->first_root = counterpart(copy, model->first_root);
     copy->last_root = counterpart(copy, model->last_root);
@@ -204,6 +205,7 @@ static void link_root(struct tg_process_model *model, struct tg_process_entry *e
 static void link_child(struct tg_process_entry *parent, struct tg_process_entry *entry)
 {
     entry->parent = parent;
+    entry->claim.parent = &parent->claim;
     if (parent->last_child == NULL)
         parent->first_child = entry;
     else
@@ -231,6 +233,7 @@ static struct tg_error *add_entry(struct tg_process_model *model, const struct t
     entry->rank = -1;
     entry->ending_status = -1;
     entry->program = entry->host = entry->job = entry->rank_source = entry->detach_reason = "";
+    entry->claim.job = entry->claim.source = "";
     entry->asked.sender = entry->stop_sender = entry->last_signal_sender = "";
     entry->threads_started = entry->threads_alive = entry->threads_peak = 1;
     model->entries[model->count++] = entry;
@@ -290,6 +293,13 @@ static struct tg_error *find_entry(struct tg_process_model *model, const struct 
     return NULL;
 }
 
+static void decide_rank(struct tg_process_entry *entry)
+{
+    tg_rank_claim_decide(&entry->claim);
+    for (struct tg_process_entry *at = entry; at != NULL; at = at->parent)
+        at->rank = at->claim.is_granted ? at->claim.number : -1;
+}
+
 static struct tg_error *take_identity(struct tg_process_model *model, struct tg_process_entry *entry,
                                       const struct tg_event_identity *identity)
 {
@@ -298,9 +308,39 @@ static struct tg_error *take_identity(struct tg_process_model *model, struct tg_
         error = tg_string_pool_intern(&model->strings, identity->job, &entry->job);
     if (error == NULL)
         error = tg_string_pool_intern(&model->strings, identity->source, &entry->rank_source);
-    entry->rank = identity->rank < 0 ? -1 : identity->rank;
     entry->size = identity->size;
+    entry->claim.is_made = identity->rank >= 0;
+    entry->claim.number = identity->rank;
+    entry->claim.job = entry->job;
+    entry->claim.source = entry->rank_source;
+    decide_rank(entry);
     return error;
+}
+
+static bool is_mpi_library(const struct tg_list *list)
+{
+    const struct tg_library *libraries = list->items;
+    for (uint64_t i = 0; i < list->count; i++)
+        if (strncmp(tg_event_headline_base_name(libraries[i].path), "libmpi", strlen("libmpi")) == 0)
+            return true;
+    return false;
+}
+
+/* Notes what EVENT says for ENTRY's claim to be a rank. */
+static void weigh_claim(struct tg_process_entry *entry, const struct tg_event *event)
+{
+    enum tg_rank_evidence evidence = TG_RANK_NO_EVIDENCE;
+    if (!entry->claim.is_made || entry->claim.evidence == TG_RANK_CALLS_MPI)
+        return;
+    if (event->kind == TG_EVENT_MPI_ENTER || event->kind == TG_EVENT_MPI_COMM)
+        evidence = TG_RANK_CALLS_MPI;
+    else if (event->kind == TG_EVENT_LIBRARY_LOAD && entry->claim.evidence == TG_RANK_NO_EVIDENCE &&
+             is_mpi_library(&event->library_load.libraries))
+        evidence = TG_RANK_HAS_LIBRARY;
+    if (evidence <= entry->claim.evidence)
+        return;
+    entry->claim.evidence = evidence;
+    decide_rank(entry);
 }
 
 /* Threads go one by one, and a job's launcher ends the other ranks before the last one went. */
@@ -502,6 +542,7 @@ struct tg_error *tg_process_model_feed(struct tg_process_model *model, const str
     if (error != NULL)
         return error;
     count_event(found, event);
+    weigh_claim(found, event);
     error = take_event(model, found, event);
     if (error == NULL && !is_bookkeeping(event->kind))
         error = tg_event_headline_keep(&found->last, event);

@@ -4,6 +4,7 @@
 #define TG_ANALYZER_MODELS_PROCESS_H
 
 #include "analyzer/models/event_headline.h"
+#include "analyzer/models/rank_claim.h"
 #include "format/base/error.h"
 #include "format/base/string_pool.h"
 #include "format/event/event.h"
@@ -54,7 +55,8 @@ struct tg_process_entry {
     const char *program; /* path; "" unknown; a fork has its parent's */
     uint64_t execs;
     const char *host, *job, *rank_source; /* "" unknown */
-    int64_t rank;                         /* -1: not a rank */
+    int64_t rank;                         /* -1: not a rank, whatever its environment says */
+    struct tg_rank_claim claim;           /* what that says; the children of a rank say so, too */
     int64_t size;
 
     uint64_t threads_started; /* the first thread included */

@@ -249,6 +249,12 @@ static bool in_ranges(const struct tg_number_range *ranges, size_t count, int64_
     return false;
 }
 
+/* A rank's own children, and the shell that started it, belong to it. */
+static int64_t claimed_rank(const struct tg_process_entry *entry)
+{
+    return entry->claim.is_made ? entry->claim.number : -1;
+}
+
 /* A range of LIST that no process is in is a mistake: an empty answer would hide it. */
 static struct tg_error *check_ranges(const struct tg_number_range *ranges, size_t count, bool is_rank,
                                      const struct tg_process_model *model)
@@ -258,7 +264,7 @@ static struct tg_error *check_ranges(const struct tg_number_range *ranges, size_
         int64_t least = INT64_MAX, greatest = INT64_MIN;
         for (size_t j = 0; j < tg_process_model_count(model); j++) {
             const struct tg_process_entry *entry = tg_process_model_at(model, j);
-            int64_t number = is_rank ? entry->rank : entry->pid;
+            int64_t number = is_rank ? claimed_rank(entry) : entry->pid;
             if (number < 0)
                 continue;
             found |= in_ranges(&ranges[i], 1, number);
@@ -290,7 +296,8 @@ struct tg_error *tg_selection_choose(struct tg_selection *selection, const struc
     if (chosen == NULL)
         return tg_error_no_memory();
     for (size_t i = 0; i < count; i++)
-        chosen[i] = in_ranges(selection->ranks, selection->n_ranks, tg_process_model_at(model, i)->rank);
+        chosen[i] =
+            in_ranges(selection->ranks, selection->n_ranks, claimed_rank(tg_process_model_at(model, i)));
     free(selection->chosen);
     selection->chosen = chosen;
     selection->n_chosen = count;
@@ -328,5 +335,5 @@ bool tg_selection_admits_process(const struct tg_selection *selection, const str
         return true;
     if (selection->chosen != NULL)
         return entry->index < selection->n_chosen && selection->chosen[entry->index];
-    return in_ranges(selection->ranks, selection->n_ranks, entry->rank);
+    return in_ranges(selection->ranks, selection->n_ranks, claimed_rank(entry));
 }

@@ -63,7 +63,8 @@ static struct tg_error *find_ended(uint8_t *told, const struct tg_mpir_model *mp
     if (candidates == NULL)
         return tg_error_no_memory();
     for (size_t i = 0; i < count; i++)
-        if (tg_process_model_at(processes, i)->rank >= 0)
+        if (tg_process_model_at(processes, i)
+                ->claim.is_made) /* a shell of the table, that a rank descends from */
             candidates[n_candidates++] =
                 (struct candidate){.pid = tg_process_model_at(processes, i)->pid, .process = i};
     if (n_candidates > 1)
@@ -141,12 +142,12 @@ static struct tg_error *add_rank(struct tg_mpir_others *others, const struct tg_
     return TG_ARRAY_APPEND(group->ranks, group->n_ranks, group->capacity, entry->rank);
 }
 
-/* A child of a rank that has its environment, and so its number, is none itself. */
+/* Whether the table, or the group, has ENTRY already, as the shell that started it. */
 static bool is_of_rank(const struct tg_process_entry *entry)
 {
     const struct tg_process_entry *parent = entry->parent;
     for (int i = 0; i < DEEPEST && parent != NULL; i++, parent = parent->parent)
-        if (parent->rank == entry->rank && parent->job == entry->job)
+        if (parent->claim.is_made && parent->claim.number == entry->rank && parent->job == entry->job)
             return true;
     return false;
 }

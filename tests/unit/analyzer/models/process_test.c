@@ -368,6 +368,94 @@ static void equal_ranks_fold_and_the_odd_one_stands_out(void **state)
     tg_process_model_destroy(model);
 }
 
+static void call_mpi(struct tg_process_model *model, uint64_t time_ns, int32_t pid)
+{
+    feed(model, (struct tg_event){.time_ns = time_ns,
+                                  .pid = pid,
+                                  .tid = pid,
+                                  .kind = TG_EVENT_MPI_ENTER,
+                                  .mpi_enter = {.call = "MPI_Init", .type = "", .from_type = "", .op = ""}});
+}
+
+/* What a rank starts has its environment. */
+static void a_child_of_a_rank_is_none(void **state)
+{
+    (void)state;
+    struct tg_process_model *model = create(), *copy = NULL;
+    start(model, 1, 100, 0);
+    struct tg_process_entry *rank = start(model, 2, 101, 100);
+    identify(model, 3, 101, 0);
+    call_mpi(model, 4, 101);
+    struct tg_process_entry *shell = start(model, 5, 102, 101);
+    identify(model, 6, 102, 0);
+    struct tg_process_entry *tool = start(model, 7, 103, 102);
+    identify(model, 8, 103, 0);
+    struct tg_process_entry *other = start(model, 9, 104, 101); /* rank 1 started by rank 0: spawned */
+    identify(model, 10, 104, 1);
+    assert_int_equal(rank->rank, 0);
+    assert_int_equal(shell->rank, -1);
+    assert_int_equal(tool->rank, -1);
+    assert_true(tool->claim.is_made);
+    assert_int_equal(other->rank, 1);
+    assert_null(tg_process_model_copy(model, &copy));
+    identify(copy, 12, 103, 0);
+    assert_int_equal(tg_process_model_at(copy, rank->index)->rank, 0);
+    assert_int_equal(tg_process_model_at(copy, tool->index)->rank, -1);
+    tg_process_model_destroy(copy);
+    tg_process_model_destroy(model);
+}
+
+static void what_a_wrapper_starts_is_the_rank_once_it_calls_mpi(void **state)
+{
+    (void)state;
+    struct tg_process_model *model = create();
+    struct tg_process_entry *script = start(model, 2, 101, 0);
+    identify(model, 3, 101, 5);
+    struct tg_process_entry *before = start(model, 4, 102, 101);
+    identify(model, 5, 102, 5);
+    struct tg_process_entry *first = start(model, 6, 103, 101);
+    identify(model, 7, 103, 5);
+    assert_int_equal(script->rank, 5);
+    assert_int_equal(first->rank, -1);
+    call_mpi(model, 8, 103);
+    struct tg_process_entry *after = start(model, 9, 104, 101);
+    identify(model, 10, 104, 5);
+    struct tg_process_entry *second = start(model, 11, 105, 101);
+    identify(model, 12, 105, 5);
+    call_mpi(model, 13, 105);
+    identify(model, 14, 101, 5); /* the script executes something else */
+    assert_int_equal(script->rank, -1);
+    assert_int_equal(before->rank, -1);
+    assert_int_equal(first->rank, 5);
+    assert_int_equal(after->rank, -1);
+    assert_int_equal(second->rank, 5);
+    tg_process_model_destroy(model);
+}
+
+/* srun gives a daemon of mpirun its own number, and the ranks below have another. */
+static void a_daemon_with_the_batch_systems_number_is_no_rank(void **state)
+{
+    (void)state;
+    struct tg_process_model *model = create();
+    struct tg_process_entry *daemon = start(model, 2, 101, 0);
+    const struct tg_event_identity by_srun = {
+        .host = "n", .job = "7.0", .source = "SLURM_PROCID", .rank = 1, .size = 2};
+    feed(model, (struct tg_event){
+                    .time_ns = 3, .pid = 101, .tid = 101, .kind = TG_EVENT_IDENTITY, .identity = by_srun});
+    assert_int_equal(daemon->rank, 1);
+    struct tg_process_entry *helper = start(model, 4, 102, 101);
+    feed(model, (struct tg_event){
+                    .time_ns = 5, .pid = 102, .tid = 102, .kind = TG_EVENT_IDENTITY, .identity = by_srun});
+    struct tg_process_entry *rank = start(model, 6, 103, 101);
+    identify(model, 7, 103, 3);
+    feed(model, (struct tg_event){
+                    .time_ns = 8, .pid = 102, .tid = 102, .kind = TG_EVENT_IDENTITY, .identity = by_srun});
+    assert_int_equal(daemon->rank, -1);
+    assert_int_equal(helper->rank, -1);
+    assert_int_equal(rank->rank, 3);
+    tg_process_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +470,9 @@ int main(void)
         cmocka_unit_test(the_agent_is_no_library_of_the_program),
         cmocka_unit_test(the_walk_is_in_preorder),
         cmocka_unit_test(a_very_deep_tree_needs_no_stack),
+        cmocka_unit_test(a_child_of_a_rank_is_none),
+        cmocka_unit_test(what_a_wrapper_starts_is_the_rank_once_it_calls_mpi),
+        cmocka_unit_test(a_daemon_with_the_batch_systems_number_is_no_rank),
         cmocka_unit_test(equal_ranks_fold_and_the_odd_one_stands_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,15 +77,15 @@ static void numbers_are_lists_and_ranges(void **state)
 {
     (void)state;
     struct tg_selection selection = {0};
-    struct tg_process_entry entry = {.pid = 50, .rank = 4};
+    struct tg_process_entry entry = {.pid = 50, .rank = -1, .claim = {.is_made = true, .number = 4}};
     assert_true(tg_selection_admits_process(&selection, &entry));
     assert_true(tg_selection_admits_process(&selection, NULL));
     assert_null(tg_selection_add_ranks(&selection, "0-3,7"));
     assert_false(tg_selection_admits_process(&selection, NULL));
     assert_false(tg_selection_admits_process(&selection, &entry));
-    entry.rank = 3;
+    entry.claim.number = 3;
     assert_true(tg_selection_admits_process(&selection, &entry));
-    entry.rank = -1;
+    entry.claim.is_made = false;
     assert_false(tg_selection_admits_process(&selection, &entry));
     assert_null(tg_selection_add_pids(&selection, "50"));
     assert_true(tg_selection_admits_process(&selection, &entry));
