@@ -129,6 +129,7 @@ static bool copy_site(struct tg_address_space *copy, const struct tg_site *site)
         return false;
     twin->insn = site->insn;
     twin->planted = site->planted;
+    twin->planting = site->planting;
     twin->lonely_ret = site->lonely_ret;
     twin->doubled = site->doubled;
     twin->under_double = site->under_double;
@@ -147,6 +148,7 @@ struct tg_address_space *tg_address_space_copy(const struct tg_address_space *sp
     copy->n_slots = space->n_slots;
     copy->scratch_searched = space->scratch_searched;
     copy->has_doubled = space->has_doubled;
+    copy->n_plantings = space->n_plantings;
     copy->slots_dirty = space->slots_dirty; /* not slots_used: threads that step are not copied by fork */
     memcpy(copy->slot_bytes, space->slot_bytes, sizeof copy->slot_bytes);
     memcpy(copy->watches, space->watches, sizeof copy->watches);
@@ -399,6 +401,7 @@ static struct tg_error *plant_site(struct tg_process *process, struct tg_site *s
     site->under_double = bytes[1];
     process->space->has_doubled |= doubled;
     site->planted = true;
+    site->planting = ++process->space->n_plantings;
     return NULL;
 }
 

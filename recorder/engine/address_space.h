@@ -23,8 +23,9 @@ struct tg_site {
     struct tg_breakpoint *breakpoints;
     struct tg_insn insn; /* the original instruction; bytes[0] is under the int3 */
     bool planted;
-    bool lonely_ret; /* a `ret` with padding behind it: a thread that stopped behind it has run the int3 */
-    bool doubled;    /* a second `ret` is behind the int3: threads go on there by themselves */
+    uint32_t planting; /* which of the space's it was, of those that are planted */
+    bool lonely_ret;   /* a `ret` with padding behind it: a thread that stopped behind it has run the int3 */
+    bool doubled;      /* a second `ret` is behind the int3: threads go on there by themselves */
     uint8_t under_double; /* the byte under that one */
     bool forgotten;       /* unmapped while its handlers run: freed after */
     unsigned dispatching; /* handlers of this site are running */
@@ -50,6 +51,7 @@ struct tg_address_space {
     unsigned *n_memories;  /* counts the files that are kept */
     struct tg_site *sites; /* uthash by address */
     bool has_doubled;      /* one of them may be */
+    uint32_t n_plantings;  /* so far */
     /* Room for displaced instructions: slots of TG_INSN_SCRATCH_BYTES from SCRATCH on. */
     uint64_t scratch;
     unsigned n_slots;

@@ -193,23 +193,31 @@ static uint64_t digest_registers(const struct user_regs_struct *regs)
     return digest;
 }
 
+/* TRACEE is to run the instruction at ADDRESS once more. */
 static void add_interrupted(struct tg_tracee *tracee, uint64_t address)
 {
+    const struct tg_site *site = tg_address_space_site(tracee->thread.process->space, address);
+    if (site == NULL || !site->planted)
+        return; /* lifted meanwhile: the instruction runs without a hit */
     if (tracee->n_interrupted == TG_MAX_INTERRUPTED) {
         memmove(tracee->interrupted, tracee->interrupted + 1,
                 (TG_MAX_INTERRUPTED - 1) * sizeof tracee->interrupted[0]);
         tracee->n_interrupted--;
     }
-    tracee->interrupted[tracee->n_interrupted++] =
-        (struct tg_interrupted){.address = address, .registers = digest_registers(&tracee->regs)};
+    tracee->interrupted[tracee->n_interrupted++] = (struct tg_interrupted){
+        .address = address, .planting = site->planting, .registers = digest_registers(&tracee->regs)};
 }
 
-/* Is this the hit of an interrupted instruction once more? Then what was interrupted inside of it is over. */
-static bool take_interrupted(struct tg_tracee *tracee, uint64_t address)
+/* Is this hit of SITE that of an interrupted instruction once more? Then what was interrupted inside of it is
+ * over. An instruction that was interrupted under an int3 of before ran without a hit when that was lifted:
+ * the next thread in the same state is a new arrival. */
+static bool take_interrupted(struct tg_tracee *tracee, const struct tg_site *site)
 {
     uint64_t registers = tracee->n_interrupted > 0 ? digest_registers(&tracee->regs) : 0;
     for (unsigned i = tracee->n_interrupted; i-- > 0;)
-        if (tracee->interrupted[i].address == address && tracee->interrupted[i].registers == registers) {
+        if (tracee->interrupted[i].address == site->address &&
+            tracee->interrupted[i].planting == site->planting &&
+            tracee->interrupted[i].registers == registers) {
             tracee->n_interrupted = i;
             return true;
         }
@@ -238,7 +246,7 @@ bool tg_step_trap(struct tg_tracee *tracee)
     tg_step_restore_mask(tracee);
     tracee->regs.rip = address;
     tracee->regs_changed = true;
-    if (site->planted && !take_interrupted(tracee, address) && tg_site_run_handlers(tracee, site))
+    if (site->planted && !take_interrupted(tracee, site) && tg_site_run_handlers(tracee, site))
         tg_observers_stopped(tracee, TG_TRIGGER_BREAKPOINT, 0);
     leave(tracee, address);
     return true;

@@ -46,9 +46,10 @@ struct tg_step {
 
 /* A hit whose handlers ran and whose instruction did not, because a signal came first. The thread will run
  * into the int3 again, after the signal's handler and whatever that runs into: the same hit, if the place and
- * all registers are the same. */
+ * all registers are the same, and the int3 is still the one that it was. */
 struct tg_interrupted {
     uint64_t address;
+    uint32_t planting;  /* of the site */
     uint64_t registers; /* digest */
 };
 
