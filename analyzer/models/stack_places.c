@@ -64,6 +64,7 @@ static struct tg_stack_call unnamed(const struct tg_stack_frame *frame)
                                   .line = is_python ? frame->line : 0,
                                   .module = frame->module,
                                   .address = has_module ? frame->address : frame->pc,
+                                  .pc = frame->pc,
                                   .is_python = is_python,
                                   .is_signal = frame->kind == TG_FRAME_SIGNAL,
                                   .is_runtime = !is_python && is_runtime(frame->module, "")};
@@ -166,8 +167,15 @@ static size_t count_signals(const struct tg_stack_model *model, const struct tg_
 /* The name by which programs call FUNCTION, where a library has another one for itself. */
 static const char *public_name(const char *function)
 {
-    static const char *const prefixes[] = {"P", "__GI_", "__libc_", "__"};
-    static const char *const begins_with[] = {"PMPI_", "__GI_", "__libc_", "__"};
+    static const struct {
+        const char *inner, *name;
+    } aliases[] = {{"__pthread_mutex_lock_full", "pthread_mutex_lock"},
+                   {"__pthread_clockjoin_ex", "pthread_join"}};
+    static const char *const prefixes[] = {"P", "__GI_", "__libc_", "___", "__", "_IO_"};
+    static const char *const begins_with[] = {"PMPI_", "__GI_", "__libc_", "___", "__", "_IO_"};
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(function, aliases[i].inner) == 0)
+            return aliases[i].name;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (strncmp(function, begins_with[i], strlen(begins_with[i])) == 0)
             return function + strlen(prefixes[i]);

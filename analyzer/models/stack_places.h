@@ -11,6 +11,7 @@ struct tg_stack_call {
     uint64_t line, offset;
     const char *module; /* path; "" in no object, or of Python */
     uint64_t address;   /* in the module; in no object: pc */
+    uint64_t pc;        /* in memory, of a caller the return address; 0 of Python */
     bool is_python, is_inlined;
     bool is_signal;  /* a signal handler's trampoline */
     bool is_runtime; /* of a library that programs run on, not of the program */

@@ -35,3 +35,17 @@ void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place)
     if (place->has_caller)
         fprintf(stream, ", called in %s", tg_stack_words_call(&place->caller, text, sizeof text));
 }
+
+const char *tg_stack_words_end(uint64_t end)
+{
+    static const char *const words[] = {
+        [TG_STACK_WHOLE] = "",
+        [TG_STACK_CUT] = "more calls, which were not recorded",
+        [TG_STACK_NO_RULE] = "no unwind information and no frame pointer",
+        [TG_STACK_NO_MEMORY] = "the stack cannot be read",
+        [TG_STACK_BACKWARD] = "the caller would be inside its callee: corrupt stack?",
+        [TG_STACK_OUT_OF_CODE] = "the return address is not in any mapped object: corrupt stack?",
+        [TG_STACK_NO_TIME] = "the time for stacks was over",
+    };
+    return end < sizeof words / sizeof *words ? words[end] : "";
+}

@@ -14,4 +14,7 @@ char *tg_stack_words_call(const struct tg_stack_call *call, char *buffer, size_t
  * (solver.c:120)". */
 void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place);
 
+/* Why a stack ends early, END as stack events have it; "" where it does not. */
+const char *tg_stack_words_end(uint64_t end);
+
 #endif

@@ -157,17 +157,9 @@ static bool write_call(void *context, const struct tg_stack_call *call)
 
 static void write_end(const struct tg_report_page *page, const struct tg_last_stack *stack)
 {
-    static const char *const texts[] = {
-        [TG_STACK_WHOLE] = NULL,
-        [TG_STACK_CUT] = "more calls, which were not recorded",
-        [TG_STACK_NO_RULE] = "no unwind information and no frame pointer",
-        [TG_STACK_NO_MEMORY] = "the stack cannot be read",
-        [TG_STACK_BACKWARD] = "the caller would be inside its callee: corrupt stack?",
-        [TG_STACK_OUT_OF_CODE] = "the return address is not in any mapped object: corrupt stack?",
-        [TG_STACK_NO_TIME] = "the time for stacks was over",
-    };
-    if (stack->end < sizeof texts / sizeof *texts && texts[stack->end] != NULL)
-        fprintf(page->stream, "  ... (%s)\n", texts[stack->end]);
+    const char *words = tg_stack_words_end(stack->end);
+    if (*words != '\0')
+        fprintf(page->stream, "  ... (%s)\n", words);
 }
 
 static void write_group(const struct tg_report_page *page, const struct group *group)

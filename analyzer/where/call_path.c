@@ -1,6 +1,7 @@
 #include "analyzer/where/call_path.h"
 
 #include "analyzer/output/stack_words.h"
+#include "analyzer/where/mpi_names.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
 
@@ -62,7 +63,7 @@ struct tg_error *tg_call_path_make(const struct tg_stack_model *model, const str
                                    struct tg_call_path *path)
 {
     struct making making = {.path = path};
-    char inside[200];
+    char name[80], inside[200];
     *path = (struct tg_call_path){0};
     tg_stack_each_call(model, stack, take_call, &making);
     if (making.error == NULL && stack->end != TG_STACK_WHOLE && stack->end != TG_STACK_NO_RULE)
@@ -72,8 +73,10 @@ struct tg_error *tg_call_path_make(const struct tg_stack_model *model, const str
     path->task = path->place.is_known ? TG_THREAD_OF_PROGRAM
                  : making.has_openmp  ? TG_THREAD_OF_OPENMP
                                       : TG_THREAD_OF_LIBRARY;
-    if (making.error == NULL && path->place.is_known && *path->place.inside != '\0')
-        making.error = add(path, tg_printable(path->place.inside, inside, sizeof inside));
+    if (making.error == NULL && path->place.is_known && *path->place.inside != '\0') {
+        bool is_mpi = tg_mpi_name(path->place.inside, name, sizeof name);
+        making.error = add(path, tg_printable(is_mpi ? name : path->place.inside, inside, sizeof inside));
+    }
     if (making.error != NULL)
         tg_call_path_deinit(path);
     return making.error;

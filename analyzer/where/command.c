@@ -15,14 +15,22 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { KEY_PID = 'p', KEY_JSON = 'j', KEY_ALL = 'a', KEY_ONCE = 0x4000, KEY_INTERVAL, MAX_JOBS = 64 };
+enum {
+    KEY_PID = 'p',
+    KEY_JSON = 'j',
+    KEY_ALL = 'a',
+    KEY_THREADS = 't',
+    KEY_ONCE = 0x4000,
+    KEY_INTERVAL,
+    MAX_JOBS = 64
+};
 
 struct where_arguments {
     const struct tg_command_services *services;
     const char *path; /* of a trace, NULL none */
     int32_t *pids;
     size_t n_pids;
-    bool json, all, once;
+    bool json, all, once, threads;
     uint64_t interval_ns;
     struct tg_error *error;
 };
@@ -71,6 +79,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_ONCE:
         arguments->once = true;
         return 0;
+    case KEY_THREADS:
+        arguments->threads = true;
+        return 0;
     case KEY_INTERVAL:
         arguments->error =
             tg_error_prefix(tg_selection_parse_time(argument, &arguments->interval_ns), "--interval");
@@ -96,6 +107,7 @@ static const struct argp_option options[] = {
     {"interval", KEY_INTERVAL, "TIME", 0, "Time between the two looks, in seconds (default: 0.5)", 0},
     {"once", KEY_ONCE, NULL, 0, "Look once: what moves cannot be told from what does not", 0},
     {"all", KEY_ALL, NULL, 0, "Show launchers and other processes that are no ranks, too", 0},
+    {"threads", KEY_THREADS, NULL, 0, "Show every call of every thread, too", 0},
     {"json", KEY_JSON, NULL, 0, "Write JSON (fields: see tollgate-where(1))", 0},
     {0},
 };
@@ -201,6 +213,7 @@ static struct tg_error *write(const struct where_arguments *arguments, const str
                                        .ranks = ranks,
                                        .others = others,
                                        .with_others = arguments->all,
+                                       .with_threads = arguments->threads,
                                        .path = arguments->path};
     if (error == NULL && arguments->json)
         tg_where_write_json(tg_output_stream(output), &page);

@@ -1,6 +1,8 @@
 #include "analyzer/where/page.h"
+#include "analyzer/where/waits.h"
 #include "format/base/json_writer.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static void write_groups(struct tg_json *json, const struct tg_where_page *page)
@@ -37,9 +39,56 @@ static const char *task_name(enum tg_thread_task task)
     return names[task];
 }
 
-static void write_thread(struct tg_json *json, const struct tg_where_threads *threads,
+static bool write_frame(void *context, const struct tg_stack_call *call)
+{
+    struct tg_json *json = context;
+    char pc[24];
+    snprintf(pc, sizeof pc, "0x%" PRIx64, call->pc);
+    tg_json_begin_object(json);
+    tg_json_member_string(json, "pc", pc);
+    tg_json_member_string(json, "function", call->function);
+    tg_json_member_string(json, "file", call->file);
+    tg_json_member_unsigned(json, "line", call->line);
+    tg_json_member_string(json, "module", call->module);
+    tg_json_key(json, "inlined");
+    tg_json_bool(json, call->is_inlined);
+    tg_json_key(json, "signal");
+    tg_json_bool(json, call->is_signal);
+    tg_json_end_object(json);
+    return true;
+}
+
+static void write_frames(struct tg_json *json, const struct tg_where_page *page,
                          const struct tg_where_thread *thread)
 {
+    const char *end = tg_event_value_name(TG_EVENT_STACK, "end", thread->stack->end);
+    tg_json_member_string(json, "end", end != NULL ? end : "");
+    tg_json_key(json, "frames");
+    tg_json_begin_array(json);
+    tg_stack_each_call(page->look->stacks, thread->stack, write_frame, json);
+    tg_json_end_array(json);
+}
+
+static void write_wait(struct tg_json *json, const struct tg_where_threads *threads,
+                       const struct tg_where_thread *thread)
+{
+    const struct tg_where_wait *wait = thread->wait;
+    tg_json_key(json, "waits_for");
+    tg_json_begin_object(json);
+    tg_json_member_string(json, "what", tg_where_wait_name(wait->what));
+    if (wait->owner != 0)
+        tg_json_member_signed(json, "owner", wait->owner);
+    if (wait->partner != 0)
+        tg_json_member_signed(json, "process", wait->partner);
+    tg_json_key(json, "deadlock");
+    tg_json_bool(json, tg_where_waits_for_itself(threads, (size_t)(thread - threads->threads)));
+    tg_json_end_object(json);
+}
+
+static void write_thread(struct tg_json *json, const struct tg_where_page *page,
+                         const struct tg_where_thread *thread)
+{
+    const struct tg_where_threads *threads = page->threads;
     tg_json_begin_object(json);
     tg_json_key(json, "rank");
     if (thread->is_rank)
@@ -60,6 +109,10 @@ static void write_thread(struct tg_json *json, const struct tg_where_threads *th
     for (size_t i = 0; i < thread->path.count; i++)
         tg_json_string(json, thread->path.steps[i]);
     tg_json_end_array(json);
+    if (thread->wait != NULL)
+        write_wait(json, page->threads, thread);
+    if (page->with_threads)
+        write_frames(json, page, thread);
     tg_json_end_object(json);
 }
 
@@ -76,7 +129,7 @@ void tg_where_write_json(FILE *stream, const struct tg_where_page *page)
     tg_json_key(&json, "threads");
     tg_json_begin_array(&json);
     for (size_t i = 0; i < page->threads->count; i++)
-        write_thread(&json, page->threads, &page->threads->threads[i]);
+        write_thread(&json, page, &page->threads->threads[i]);
     tg_json_end_array(&json);
     tg_json_key(&json, "refused");
     tg_json_begin_array(&json);

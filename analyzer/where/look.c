@@ -19,9 +19,26 @@ void tg_where_look_deinit(struct tg_where_look *look)
     for (size_t i = 0; i < look->n_refusals; i++)
         free(look->refusals[i].reason);
     free(look->refusals);
+    free(look->waits);
     tg_stack_model_destroy(look->stacks);
     tg_process_model_destroy(look->processes);
     tg_error_destroy(look->error);
+}
+
+/* Several processes at the other end: which of them is meant is unknown. */
+static struct tg_error *add_wait(struct tg_where_look *look, const struct tg_event *event)
+{
+    const struct tg_event_thread_wait *is = &event->thread_wait;
+    const struct tg_wait_partner *partners = is->partners.items;
+    struct tg_where_wait wait = {.pid = event->pid,
+                                 .tid = event->tid,
+                                 .what = (enum tg_wait_what)is->what,
+                                 .address = is->address,
+                                 .owner = (int32_t)is->owner,
+                                 .writes = is->writes != 0};
+    if (is->partners.count == 1)
+        wait.partner = (int32_t)partners[0].pid;
+    return TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait);
 }
 
 static struct tg_error *feed(struct tg_where_look *look, const struct tg_event *event)
@@ -31,6 +48,8 @@ static struct tg_error *feed(struct tg_where_look *look, const struct tg_event *
         event->stack_snapshot.took_ns > look->longest_pause_ns)
         look->longest_pause_ns = event->stack_snapshot.took_ns;
     struct tg_error *error = tg_process_model_feed(look->processes, event, &entry);
+    if (error == NULL && event->kind == TG_EVENT_THREAD_WAIT)
+        return add_wait(look, event);
     return error != NULL ? error
                          : tg_stack_model_feed(look->stacks, event, entry != NULL ? entry->index : SIZE_MAX);
 }

@@ -12,11 +12,23 @@ struct tg_where_refusal {
     char *reason;
 };
 
+/* What a thread waits for in the kernel. */
+struct tg_where_wait {
+    int32_t pid, tid;
+    enum tg_wait_what what;
+    uint64_t address; /* of a futex */
+    int32_t owner;    /* thread of the same process, 0 unknown */
+    int32_t partner;  /* the one process that has the other end, 0 unknown or several */
+    bool writes;      /* to a pipe or socket */
+};
+
 struct tg_where_look {
     struct tg_process_model *processes;
     struct tg_stack_model *stacks;
     struct tg_where_refusal *refusals;
     size_t n_refusals, refusal_capacity;
+    struct tg_where_wait *waits;
+    size_t n_waits, waits_capacity;
     uint64_t longest_pause_ns;
     struct tg_error *error; /* that occurred while events came; owned until taken */
 };

@@ -11,6 +11,7 @@ struct tg_where_page {
     const struct tg_where_verdict *verdict;
     const struct tg_where_node *ranks, *others; /* trees */
     bool with_others;                           /* launchers and what else is no rank, too */
+    bool with_threads;                          /* every call of each thread */
     const char *path;                           /* of the trace, NULL: running processes */
 };
 

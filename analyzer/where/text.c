@@ -1,6 +1,7 @@
 #include "analyzer/where/page.h"
 
 #include "analyzer/output/quantity.h"
+#include "analyzer/output/stack_words.h"
 #include "analyzer/where/members.h"
 #include "format/base/printable.h"
 
@@ -98,13 +99,51 @@ static void write_head(FILE *stream, const struct tg_where_page *page)
     fputc('\n', stream);
 }
 
+/* ---- every call */
+
+struct listing {
+    FILE *stream;
+    size_t level;
+};
+
+static bool write_call(void *context, const struct tg_stack_call *call)
+{
+    struct listing *listing = context;
+    char text[400];
+    fprintf(listing->stream, "  #%-3zu ", listing->level++);
+    if (call->is_signal)
+        fputs("(signal handler)\n", listing->stream);
+    else
+        fprintf(listing->stream, "%s%s\n", tg_stack_words_call(call, text, sizeof text),
+                call->is_inlined ? ", inlined" : "");
+    return true;
+}
+
+static void write_threads(FILE *stream, const struct tg_where_page *page)
+{
+    char name[64];
+    for (size_t i = 0; i < page->threads->count; i++) {
+        const struct tg_where_thread *thread = &page->threads->threads[i];
+        struct listing listing = {stream, 0};
+        fputs(thread->is_rank ? "\nRank " : "\n", stream);
+        if (thread->is_rank)
+            fprintf(stream, "%" PRId64 ", process", thread->process->rank);
+        else
+            fprintf(stream, "%s, process",
+                    tg_printable(tg_process_entry_name(thread->process), name, sizeof name));
+        fprintf(stream, " %" PRId32 ", thread %" PRId32 ":\n", thread->stack->pid, thread->stack->tid);
+        tg_stack_each_call(page->look->stacks, thread->stack, write_call, &listing);
+        const char *end = tg_stack_words_end(thread->stack->end);
+        if (*end != '\0')
+            fprintf(stream, "  ... (%s)\n", end);
+    }
+}
+
 void tg_where_write_text(FILE *stream, const struct tg_where_page *page)
 {
     bool with_others = page->with_others || page->ranks->n_threads == 0;
-    if (page->verdict->count > 0) {
-        tg_where_verdict_write(stream, page->threads, page->verdict);
+    if (tg_where_verdict_write(stream, page->threads, page->verdict))
         fputc('\n', stream);
-    }
     write_head(stream, page);
     write_tree(stream, page->threads, page->ranks);
     if (with_others)
@@ -112,5 +151,7 @@ void tg_where_write_text(FILE *stream, const struct tg_where_page *page)
     const struct tg_where_page shown = {
         .threads = page->threads, .others = page->others, .with_others = with_others};
     write_rest(stream, &shown);
+    if (page->with_threads)
+        write_threads(stream, page);
     write_refusals(stream, page->look);
 }

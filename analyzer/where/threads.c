@@ -55,6 +55,7 @@ static struct tg_error *add(const struct tg_where_look *look, const struct tg_wh
 {
     struct tg_where_thread thread = {.stack = stack,
                                      .process = tg_process_model_at(look->processes, stack->process),
+                                     .owner = SIZE_MAX,
                                      .is_first = stack->tid == stack->pid};
     thread.is_rank = is_rank(thread.process);
     struct tg_error *error = tg_call_path_make(look->stacks, stack, &thread.path);
@@ -79,6 +80,28 @@ static int compare(const void *a, const void *b)
     return (x->stack->tid > y->stack->tid) - (x->stack->tid < y->stack->tid);
 }
 
+/* NULL: it has no stack. */
+static struct tg_where_thread *find(struct tg_where_threads *threads, int32_t pid, int32_t tid)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->threads[i].stack->pid == pid && threads->threads[i].stack->tid == tid)
+            return &threads->threads[i];
+    return NULL;
+}
+
+static void add_waits(const struct tg_where_look *look, struct tg_where_threads *threads)
+{
+    for (size_t i = 0; i < look->n_waits; i++) {
+        const struct tg_where_wait *wait = &look->waits[i];
+        struct tg_where_thread *thread = find(threads, wait->pid, wait->tid);
+        if (thread == NULL)
+            continue;
+        thread->wait = wait;
+        struct tg_where_thread *owner = wait->owner != 0 ? find(threads, wait->pid, wait->owner) : NULL;
+        thread->owner = owner != NULL ? (size_t)(owner - threads->threads) : SIZE_MAX;
+    }
+}
+
 struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const struct tg_where_look *before,
                                        struct tg_where_threads *threads)
 {
@@ -88,6 +111,7 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
         error = add(look, before, tg_stack_model_at(look->stacks, i), threads);
     if (threads->count > 0)
         qsort(threads->threads, threads->count, sizeof *threads->threads, compare);
+    add_waits(look, threads);
     for (size_t i = 0; i < tg_process_model_count(look->processes); i++) {
         const struct tg_process_entry *entry = tg_process_model_at(look->processes, i);
         threads->n_ranks += is_rank(entry);

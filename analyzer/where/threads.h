@@ -9,8 +9,10 @@ struct tg_where_thread {
     const struct tg_last_stack *stack;
     const struct tg_process_entry *process;
     struct tg_call_path path;
-    bool is_rank;   /* its process is */
-    bool is_first;  /* the first thread of its process */
+    const struct tg_where_wait *wait; /* NULL: nothing is known of it */
+    size_t owner;                     /* index of the thread that it waits for, SIZE_MAX unknown */
+    bool is_rank;                     /* its process is */
+    bool is_first;                    /* the first thread of its process */
     bool has_moved; /* since the look before: another place, or another instruction of the program's own */
 };
 

@@ -2,14 +2,14 @@
 
 #include "analyzer/output/stack_words.h"
 #include "analyzer/where/members.h"
+#include "analyzer/where/mpi_names.h"
+#include "analyzer/where/waits.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- calls */
 
@@ -37,24 +37,6 @@ static bool is_collective(const char *call)
     return false;
 }
 
-/* "MPI_Barrier" of MPI_Barrier, PMPI_Barrier, mpi_barrier_, pmpi_barrier__, MPI_Barrier_c; "" of others. */
-static void canonical(const char *inside, char *call, size_t size)
-{
-    bool is_profiling = (*inside == 'P' || *inside == 'p') && strncasecmp(inside + 1, "mpi_", 4) == 0;
-    const char *name = is_profiling ? inside + 1 : inside;
-    *call = '\0';
-    if (strncasecmp(name, "mpi_", 4) != 0)
-        return;
-    snprintf(call, size, "MPI_%s", name + 4);
-    for (char *c = call + 4; *c != '\0'; c++)
-        *c = (char)(c == call + 4 ? toupper((unsigned char)*c) : tolower((unsigned char)*c));
-    size_t length = strlen(call);
-    while (length > 5 && call[length - 1] == '_')
-        call[--length] = '\0';
-    if (length > 6 && strcmp(call + length - 2, "_c") == 0)
-        call[length - 2] = '\0';
-}
-
 /* ---- groups */
 
 static bool belongs(const struct tg_where_group *group, const char *call, const struct tg_stack_place *place)
@@ -70,7 +52,7 @@ static struct tg_error *add(struct tg_where_verdict *verdict, const struct tg_wh
     const struct tg_where_thread *thread = &threads->threads[index];
     char call[64];
     size_t i = 0;
-    canonical(thread->path.place.inside, call, sizeof call);
+    tg_mpi_name(thread->path.place.inside, call, sizeof call);
     while (i < verdict->count && !belongs(&verdict->groups[i], call, &thread->path.place))
         i++;
     if (i == verdict->count) {
@@ -132,6 +114,9 @@ struct tg_error *tg_where_verdict_make(const struct tg_where_threads *threads,
     if (verdict->count > 0)
         qsort(verdict->groups, verdict->count, sizeof *verdict->groups, compare);
     verdict->kind = judge(verdict);
+    if (verdict->kind != TG_WHERE_MISSING && verdict->kind != TG_WHERE_MOVES &&
+        tg_where_waits_are_deadlock(threads))
+        verdict->kind = TG_WHERE_DEADLOCK;
     return error;
 }
 
@@ -149,7 +134,7 @@ const char *tg_where_kind_name(enum tg_where_kind kind)
 {
     static const char *const names[] = {
         [TG_WHERE_UNKNOWN] = "unknown", [TG_WHERE_MISSING] = "missing", [TG_WHERE_DIFFERENT] = "different",
-        [TG_WHERE_BUSY] = "busy",       [TG_WHERE_MOVES] = "moves",
+        [TG_WHERE_BUSY] = "busy",       [TG_WHERE_MOVES] = "moves",     [TG_WHERE_DEADLOCK] = "deadlock",
     };
     return names[kind];
 }
@@ -254,9 +239,10 @@ static void write_missing(FILE *stream, const struct tg_where_threads *threads,
               stream);
 }
 
-void tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads,
+bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads,
                             const struct tg_where_verdict *verdict)
 {
+    bool has_waits = verdict->kind == TG_WHERE_DEADLOCK && tg_where_waits_write(stream, threads);
     switch (verdict->kind) {
     case TG_WHERE_MISSING:
     case TG_WHERE_MOVES:
@@ -270,6 +256,8 @@ void tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
     case TG_WHERE_BUSY:
         fputs("No rank is in MPI.\n", stream);
         break;
+    case TG_WHERE_DEADLOCK:
+        break;
     case TG_WHERE_UNKNOWN:
     default:
         if (verdict->count > 0)
@@ -279,4 +267,7 @@ void tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
     }
     if (verdict->count > 0)
         write_groups(stream, threads, verdict);
+    if (verdict->kind != TG_WHERE_DEADLOCK)
+        has_waits = tg_where_waits_write(stream, threads);
+    return verdict->count > 0 || has_waits;
 }

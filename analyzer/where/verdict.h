@@ -12,6 +12,7 @@ enum tg_where_kind {
     TG_WHERE_MOVES,     /* the same, and those move: they are late, or in a loop that does not end */
     TG_WHERE_DIFFERENT, /* ranks wait in different collective calls */
     TG_WHERE_BUSY,      /* no rank is in MPI */
+    TG_WHERE_DEADLOCK,  /* none of these is missing, and threads wait for each other's mutexes */
 };
 
 /* A group of ranks in the same call of MPI, or outside of MPI at the same place; by their first threads. */
@@ -37,7 +38,8 @@ void tg_where_verdict_deinit(struct tg_where_verdict *verdict);
 /* The name in JSON: "missing". */
 const char *tg_where_kind_name(enum tg_where_kind kind);
 
-void tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads,
+/* Returns whether there was something to say. */
+bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads,
                             const struct tg_where_verdict *verdict);
 
 #endif

@@ -69,7 +69,7 @@ struct tg_look_request {
 };
 
 /* Takes what a look finds. Of each process: process_start, program, command_line, identity; thread_start, thread_name
- * and stack of its threads; stack_snapshot with the time that it stood still. At the end code_name. */
+ * and stack of its threads; stack_snapshot with the time that it stood still. At the end thread_wait and code_name. */
 struct tg_look_sink {
     void *context;
     void (*add)(void *context, const struct tg_event *event);

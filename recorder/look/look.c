@@ -1,10 +1,12 @@
 #include "recorder/look/look.h"
 
+#include "format/base/array.h"
 #include "format/event/event.h"
 #include "recorder/dwarf/debug_cache.h"
 #include "recorder/engine/engine.h"
 #include "recorder/look/halt.h"
 #include "recorder/look/process_tree.h"
+#include "recorder/look/waits.h"
 #include "recorder/process/memory.h"
 #include "recorder/record/process_facts.h"
 #include "recorder/stacks/call_stack.h"
@@ -24,6 +26,10 @@ struct look {
     struct tg_debug_cache *debug;
     struct tg_code_table *table;
     uint64_t n_processes;
+    struct tg_wait *waits;
+    size_t n_waits, waits_capacity;
+    pid_t *pids; /* that were looked at */
+    size_t n_pids, pids_capacity;
 };
 
 /* What one process is told about. */
@@ -101,6 +107,16 @@ static struct tg_call_stack *read_stacks(const struct look *look, const struct t
     return stacks;
 }
 
+/* What is not noted for want of memory is not told. */
+static void note_waits(struct look *look, pid_t pid, const struct tg_halt *halt)
+{
+    struct tg_wait wait;
+    tg_error_destroy(TG_ARRAY_APPEND(look->pids, look->n_pids, look->pids_capacity, pid));
+    for (size_t i = 0; i < halt->count; i++)
+        if (tg_wait_find(pid, halt, i, &wait))
+            tg_error_destroy(TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait));
+}
+
 /* ---- behind it */
 
 static void tell_thread(const struct subject *subject, pid_t tid, const struct tg_call_stack *stack)
@@ -143,6 +159,7 @@ static struct tg_error *look_at(struct look *look, pid_t pid)
     struct tg_stack_process process =
         tg_stack_process_open(first_stopped(&halt), bits, look->images, look->debug);
     struct tg_call_stack *stacks = read_stacks(look, &process, &halt, tg_engine_now_ns() + PROCESS_NS / 2);
+    note_waits(look, pid, &halt);
     for (size_t i = 0; i < count && tids != NULL && stacks != NULL; i++) {
         tids[i] = halt.threads[i].tid;
         snapshot.taken += stacks[i].count > 0;
@@ -163,6 +180,22 @@ static struct tg_error *look_at(struct look *look, pid_t pid)
     free(stacks);
     free(tids);
     return error;
+}
+
+/* Who has the other end is known when all processes are. */
+static void tell_waits(struct look *look)
+{
+    enum { MAX_PARTNERS = 16 };
+    for (size_t i = 0; i < look->n_waits; i++) {
+        struct tg_wait_partner partners[MAX_PARTNERS];
+        const struct subject subject = {look, look->waits[i].pid};
+        struct tg_event_thread_wait is = look->waits[i].is;
+        is.partners.count =
+            tg_wait_partners(&look->waits[i], look->pids, look->n_pids, partners, MAX_PARTNERS);
+        is.partners.items = partners;
+        tell(&subject, look->waits[i].tid,
+             (struct tg_event){.kind = TG_EVENT_THREAD_WAIT, .thread_wait = is});
+    }
 }
 
 /* ---- all of them */
@@ -216,7 +249,11 @@ struct tg_error *tg_look(const struct tg_look_request *request, const struct tg_
     if (error == NULL)
         error = look_at_all(&look, request, &tree);
     if (error == NULL)
+        tell_waits(&look);
+    if (error == NULL)
         tg_code_table_tell(look.table, tg_engine_now_ns() + NAMES_NS, take_name, (void *)sink);
+    free(look.waits);
+    free(look.pids);
     tg_process_tree_deinit(&tree);
     tg_code_table_destroy(look.table);
     tg_debug_cache_destroy(look.debug);

@@ -31,13 +31,11 @@ static bool is_thread_of(pid_t pid, int64_t tid)
     return tid > 0 && access(path, F_OK) == 0;
 }
 
-/* Whose mutex it is that is waited for by OPERATION with VALUE; 0 where memory does not look like a mutex in that
- * state. */
-static pid_t find_owner(pid_t pid, uint64_t address, uint64_t operation, uint64_t value)
+pid_t tg_futex_owner(pid_t pid, const struct tg_futex_call *call)
 {
     struct mutex mutex;
-    uint64_t what = operation & FUTEX_CMD_MASK;
-    if (!tg_memory_read(pid, address, &mutex, sizeof mutex) || (mutex.lock & FUTEX_TID_MASK) == 0)
+    uint64_t what = call->operation & FUTEX_CMD_MASK, value = call->value & UINT32_MAX;
+    if (!tg_memory_read(pid, call->address, &mutex, sizeof mutex) || (mutex.lock & FUTEX_TID_MASK) == 0)
         return 0;
     int kind = mutex.kind & KIND_MASK;
     pid_t in_lock = (pid_t)(mutex.lock & FUTEX_TID_MASK);
@@ -67,6 +65,7 @@ bool tg_futex_find_wait(pid_t pid, pid_t tid, struct tg_futex_wait *wait)
     uint64_t what = operation & FUTEX_CMD_MASK;
     if (what != FUTEX_WAIT && what != FUTEX_WAIT_BITSET && what != FUTEX_LOCK_PI && what != FUTEX_LOCK_PI2)
         return false;
-    *wait = (struct tg_futex_wait){address, find_owner(pid, address, operation, value & UINT32_MAX)};
+    *wait = (struct tg_futex_wait){address,
+                                   tg_futex_owner(pid, &(struct tg_futex_call){address, operation, value})};
     return true;
 }

@@ -11,6 +11,15 @@ struct tg_futex_wait {
     pid_t owner; /* thread id, 0: it is no mutex, or none whose owner is written there */
 };
 
+/* A call of futex(2): its first three arguments. */
+struct tg_futex_call {
+    uint64_t address, operation, value;
+};
+
+/* The thread of process PID whose mutex of glibc's is waited for by CALL; 0 where memory does not look like a mutex in
+ * that state. */
+pid_t tg_futex_owner(pid_t pid, const struct tg_futex_call *call);
+
 /* Whether thread TID of process PID waits at a futex now: it need not be stopped. False also where the kernel does
  * not say. */
 bool tg_futex_find_wait(pid_t pid, pid_t tid, struct tg_futex_wait *wait);

@@ -127,6 +127,45 @@ def refused():
     check(told.status in (0, 2), told)
 
 
+# what is said of each way; N is the process, and the second thread M
+OWNERS = {
+    "crosswise": "Deadlock in owners \\(process N\\):\n  thread N waits for a mutex that thread M holds; it is in pthread_mutex_lock, "
+                 "called in lock_both \\(owners.c:AT\\)\n  thread M waits for a mutex that thread N holds; it is in",
+    "robust": "Deadlock in owners \\(process N\\):\n  thread N waits for a mutex that thread M holds",
+    "inherits": "thread N waits for a mutex that thread M holds|thread M waits for a mutex that thread N holds",
+    "held": "In owners \\(process N\\), thread N waits for a mutex that thread M holds, which is in pause, called in "
+            "sleep_with_lock \\(owners.c:AT\\).\n",
+    "stream": "thread N waits for the lock of a stream that thread M holds, which is in pause, called in print_for_ever "
+              "\\(owners.c:AT\\).\n",
+    "join": "Deadlock in owners \\(process N\\):\n  thread N waits for a mutex that it holds itself; it is in .*\n"
+            "In owners \\(process N\\), thread M waits for the end of thread N, ",
+    "pipe": "thread N waits for data from the pipe of owners \\(process M\\).\n",
+}
+
+
+def owners():
+    """Whoever has what a thread waits for is named, and threads that wait for each other as a deadlock."""
+    program = build("gcc", ["owners.c"], "owners", "-pthread")
+    for way, said in OWNERS.items():
+        process = subprocess.Popen([program, way], stdout=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            check(process.stdout.readline() == "ready\n")
+            with open(os.path.join(SOURCE, "owners.c")) as file:
+                lines = [n for n, text in enumerate(file, 1) if f"/* culprit of {way} */" in text]
+            pattern = said.replace("AT", str((lines or [0])[0])).replace("N", str(process.pid)).replace("M", r"\d+")
+            for _ in range(40): # until all of them wait
+                text = where("--once", "-p", str(process.pid))
+                if re.search(pattern, text):
+                    break
+                time.sleep(0.2)
+            check(re.search(pattern, text), way, pattern, text)
+            told = json.loads(where("--once", "--json", "-p", str(process.pid)))
+            check(told["verdict"] == ("deadlock" if "Deadlock" in said else "unknown"), way, told)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
 CASES = {"openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
-         "refused": refused}
+         "refused": refused, "owners": owners}
 CASES[sys.argv[1]]()

@@ -1,3 +1,4 @@
+#include "analyzer/where/mpi_names.h"
 #include "analyzer/where/tree.h"
 #include "analyzer/where/verdict.h"
 
@@ -175,6 +176,69 @@ static void test_team(void **state)
     tg_where_look_deinit(&look);
 }
 
+static void add_wait(struct tg_where_look *look, enum tg_wait_what what, int32_t tid, int32_t owner)
+{
+    static struct tg_where_wait waits[8];
+    if (look->waits == NULL)
+        look->n_waits = 0;
+    look->waits = waits;
+    waits[look->n_waits++] = (struct tg_where_wait){
+        .pid = 101, .tid = tid, .what = what, .address = (uint64_t)tid, .owner = owner};
+}
+
+/* Owners of mutexes are named; threads that wait for each other are a deadlock, those with a time limit are not. */
+static void test_owners(void **state)
+{
+    (void)state;
+    struct tg_where_look look;
+    assert_null(tg_where_look_create(&look));
+    for (int rank = 0; rank < 2; rank++)
+        add_rank(&look, rank, 2);
+    add_stack(&look, 0, 0, MPI, "MPI_Barrier", 10, 5);
+    add_stack(&look, 1, 0, MPI, NULL, 30, 5);
+    add_stack(&look, 1, 1, MPI, NULL, 31, 5);
+    add_wait(&look, TG_WAIT_MUTEX, 101, 1101);
+    expect(&look, NULL, TG_WHERE_MISSING,
+           "The others wait for rank 1, which is outside MPI: in solve (a.c:30).\n"
+           "  rank 0 is in MPI_Barrier, called in solve (a.c:10)\n"
+           "In rank 1, thread 101 waits for a mutex that thread 1101 holds, which is in solve (a.c:31).\n");
+    add_wait(&look, TG_WAIT_THREAD, 1101, 101);
+    char *text = said(&look, NULL, TG_WHERE_MISSING);
+    assert_non_null(strstr(text, "Deadlock in rank 1:\n"
+                                 "  thread 101 waits for a mutex that thread 1101 holds; it is in solve "
+                                 "(a.c:30)\n"
+                                 "  thread 1101 waits for the end of thread 101; it is in solve (a.c:31)\n"));
+    free(text);
+    look.waits[1].what = TG_WAIT_FUTEX;
+    text = said(&look, NULL, TG_WHERE_MISSING);
+    assert_null(strstr(text, "Deadlock"));
+    assert_non_null(strstr(text, "thread 1101 waits for a lock that thread 101 holds, which is in"));
+    free(text);
+    look.waits = NULL;
+    tg_where_look_deinit(&look);
+}
+
+/* Whatever a library calls a function of MPI. */
+static void test_mpi_names(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        {"PMPI_Barrier", "MPI_Barrier"},
+        {"mpi_allreduce_", "MPI_Allreduce"},
+        {"pmpi_comm_split__", "MPI_Comm_split"},
+        {"MPI_Send_c", "MPI_Send"},
+        {"mpi_bcast_f08_", "MPI_Bcast"},
+        {"MPID_Progress_wait", ""},
+        {"solve", ""},
+        {"mpi_", ""},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char name[64];
+        assert_int_equal(tg_mpi_name(names[i][0], name, sizeof name), *names[i][1] != '\0');
+        assert_string_equal(name, names[i][1]);
+    }
+}
+
 /* Calls that threads have in common are in the tree once, the branch with the most threads first. */
 static void test_tree(void **state)
 {
@@ -205,10 +269,8 @@ static void test_tree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_team),
-        cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_missing), cmocka_unit_test(test_unknown),   cmocka_unit_test(test_team),
+        cmocka_unit_test(test_owners),  cmocka_unit_test(test_mpi_names), cmocka_unit_test(test_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,196 @@
+#include "analyzer/where/waits.h"
+
+#include "analyzer/output/stack_words.h"
+#include "format/base/printable.h"
+
+#include <inttypes.h>
+
+enum { SHOWN = 8 };
+
+const char *tg_where_wait_name(enum tg_wait_what what)
+{
+    const char *name = tg_event_value_name(TG_EVENT_THREAD_WAIT, "what", what);
+    return name != NULL ? name : "";
+}
+
+/* ---- cycles */
+
+/* The thread that INDEX waits for without limit, SIZE_MAX unknown or none. */
+static size_t next_of(const struct tg_where_threads *threads, size_t index)
+{
+    const struct tg_where_thread *thread = &threads->threads[index];
+    if (thread->wait == NULL ||
+        (thread->wait->what != TG_WAIT_MUTEX && thread->wait->what != TG_WAIT_STREAM &&
+         thread->wait->what != TG_WAIT_THREAD))
+        return SIZE_MAX;
+    return thread->owner;
+}
+
+bool tg_where_waits_for_itself(const struct tg_where_threads *threads, size_t index)
+{
+    size_t at = index;
+    for (size_t n = 0; n < threads->count && (at = next_of(threads, at)) != SIZE_MAX; n++)
+        if (at == index)
+            return true;
+    return false;
+}
+
+static bool is_shown(const struct tg_where_threads *threads, size_t index)
+{
+    return threads->threads[index].is_rank || threads->n_ranks == 0;
+}
+
+bool tg_where_waits_are_deadlock(const struct tg_where_threads *threads)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (is_shown(threads, i) && tg_where_waits_for_itself(threads, i))
+            return true;
+    return false;
+}
+
+/* ---- words */
+
+static void write_process(FILE *stream, const struct tg_where_thread *thread)
+{
+    char name[64];
+    if (thread->is_rank)
+        fprintf(stream, "rank %" PRId64, thread->process->rank);
+    else
+        fprintf(stream, "%s (process %" PRId32 ")",
+                tg_printable(tg_process_entry_name(thread->process), name, sizeof name), thread->stack->pid);
+}
+
+static const char *object_words(enum tg_wait_what what)
+{
+    return what == TG_WAIT_MUTEX ? "a mutex" : what == TG_WAIT_STREAM ? "the lock of a stream" : "a lock";
+}
+
+/* "waits for a mutex that thread 12 holds". */
+static void write_edge(FILE *stream, const struct tg_where_thread *thread)
+{
+    const struct tg_where_wait *wait = thread->wait;
+    if (wait->what == TG_WAIT_THREAD)
+        fprintf(stream, "waits for the end of thread %" PRId32, wait->owner);
+    else if (wait->owner == wait->tid)
+        fprintf(stream, "waits for %s that it holds itself", object_words(wait->what));
+    else
+        fprintf(stream, "waits for %s that thread %" PRId32 " holds", object_words(wait->what), wait->owner);
+}
+
+/* The cycle that INDEX is in, once: told of its first thread. */
+static bool write_cycle(FILE *stream, const struct tg_where_threads *threads, size_t index)
+{
+    for (size_t at = next_of(threads, index); at != index; at = next_of(threads, at))
+        if (at < index)
+            return false;
+    fputs("Deadlock in ", stream);
+    write_process(stream, &threads->threads[index]);
+    fputs(":\n", stream);
+    size_t at = index;
+    do {
+        const struct tg_where_thread *thread = &threads->threads[at];
+        fprintf(stream, "  thread %" PRId32 " ", thread->stack->tid);
+        write_edge(stream, thread);
+        fputs("; it is ", stream);
+        tg_stack_words_place(stream, &thread->path.place);
+        fputc('\n', stream);
+        at = next_of(threads, at);
+    } while (at != index);
+    return true;
+}
+
+/* How many threads of the process wait at the same futex. */
+static size_t count_waiting(const struct tg_where_threads *threads, const struct tg_where_wait *wait)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct tg_where_wait *other = threads->threads[i].wait;
+        n +=
+            other != NULL && other->pid == wait->pid && other->address == wait->address && wait->address != 0;
+    }
+    return n;
+}
+
+static bool is_first_there(const struct tg_where_threads *threads, size_t index)
+{
+    const struct tg_where_wait *wait = threads->threads[index].wait;
+    for (size_t i = 0; i < index; i++) {
+        const struct tg_where_wait *other = threads->threads[i].wait;
+        if (other != NULL && other->pid == wait->pid && other->address == wait->address &&
+            !tg_where_waits_for_itself(threads, i))
+            return false;
+    }
+    return true;
+}
+
+/* "Rank 2: thread 7 and 2 more wait for a mutex that thread 9 holds, which is in fgets, called in read (io.c:7)." */
+static bool write_owned(FILE *stream, const struct tg_where_threads *threads, size_t index)
+{
+    const struct tg_where_thread *thread = &threads->threads[index];
+    const struct tg_where_wait *wait = thread->wait;
+    if (wait->owner == 0 || !is_first_there(threads, index))
+        return false;
+    size_t n = count_waiting(threads, wait);
+    fputs("In ", stream);
+    write_process(stream, thread);
+    fprintf(stream, ", thread %" PRId32 " ", thread->stack->tid);
+    write_edge(stream, thread);
+    if (thread->owner != SIZE_MAX && thread->owner != index) {
+        fputs(", which is ", stream);
+        tg_stack_words_place(stream, &threads->threads[thread->owner].path.place);
+    }
+    fputc('.', stream);
+    if (n > 1)
+        fprintf(stream, " %zu more thread%s wait%s there.", n - 1, n == 2 ? "" : "s", n == 2 ? "s" : "");
+    fputc('\n', stream);
+    return true;
+}
+
+static const struct tg_where_thread *thread_of(const struct tg_where_threads *threads, int32_t pid)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->threads[i].stack->pid == pid)
+            return &threads->threads[i];
+    return NULL;
+}
+
+static bool write_outer(FILE *stream, const struct tg_where_threads *threads, size_t index)
+{
+    const struct tg_where_thread *thread = &threads->threads[index];
+    const struct tg_where_wait *wait = thread->wait;
+    const struct tg_where_thread *partner = thread_of(threads, wait->partner);
+    if (partner == NULL || (wait->what != TG_WAIT_PIPE && wait->what != TG_WAIT_PROCESS))
+        return false;
+    fputs("In ", stream);
+    write_process(stream, thread);
+    fprintf(stream, ", thread %" PRId32 " waits ", thread->stack->tid);
+    if (wait->what == TG_WAIT_PROCESS)
+        fputs("for the end of its child ", stream);
+    else if (wait->partner == wait->pid)
+        fputs(wait->writes ? "to write to a pipe that only " : "for data from a pipe that only ", stream);
+    else
+        fputs(wait->writes ? "for room in the pipe to " : "for data from the pipe of ", stream);
+    write_process(stream, partner);
+    if (wait->what == TG_WAIT_PIPE && wait->partner == wait->pid)
+        fputs(wait->writes ? ", itself, can read" : ", itself, can write to", stream);
+    fputs(".\n", stream);
+    return true;
+}
+
+bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < threads->count; i++)
+        if (is_shown(threads, i) && n < SHOWN && tg_where_waits_for_itself(threads, i))
+            n += write_cycle(stream, threads, i);
+    for (size_t i = 0; i < threads->count && n < SHOWN; i++) {
+        const struct tg_where_thread *thread = &threads->threads[i];
+        if (thread->wait == NULL || !is_shown(threads, i) || thread->path.task != TG_THREAD_OF_PROGRAM ||
+            tg_where_waits_for_itself(threads, i))
+            continue;
+        n += write_owned(stream, threads, i) || write_outer(stream, threads, i);
+    }
+    if (n == SHOWN)
+        fputs("There may be more such waits; --json has all of them.\n", stream);
+    return n > 0;
+}

@@ -1,0 +1,22 @@
+/* Who waits for whom inside a process, and at pipes: by what the stopped threads waited for in the kernel. */
+#ifndef TG_ANALYZER_WHERE_WAITS_H
+#define TG_ANALYZER_WHERE_WAITS_H
+
+#include "analyzer/where/threads.h"
+
+#include <stdio.h>
+
+/* Whether thread INDEX waits for itself, by way of the owners of mutexes and the ends of threads: that never ends. */
+bool tg_where_waits_for_itself(const struct tg_where_threads *threads, size_t index);
+
+/* Whether there is such a thread among those of ranks, where there are ranks. */
+bool tg_where_waits_are_deadlock(const struct tg_where_threads *threads);
+
+/* A line for each wait of a thread of the program for which more is known than that it waits, those that never end
+ * first. Returns whether there was one. */
+bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads);
+
+/* "mutex", as in events. */
+const char *tg_where_wait_name(enum tg_wait_what what);
+
+#endif

@@ -1,0 +1,201 @@
+#include "recorder/look/waits.h"
+
+#include "recorder/process/futex.h"
+#include "recorder/process/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What rax holds where a system call was interrupted that will be made anew (linux/errno.h, not for programs). */
+static bool is_interrupted(uint64_t rax)
+{
+    enum { RESTART_SYS = 512, RESTART_NO_INTERRUPT, RESTART_NO_HANDLER, RESTART_BLOCK = 516 };
+    int64_t result = -(int64_t)rax;
+    return result == RESTART_SYS || result == RESTART_NO_INTERRUPT || result == RESTART_NO_HANDLER ||
+           result == RESTART_BLOCK;
+}
+
+/* ---- futexes */
+
+/* The thread of HALT whose thread control block is at POINTER, 0 none. */
+static pid_t thread_at(const struct tg_halt *halt, uint64_t pointer)
+{
+    for (size_t i = 0; i < halt->count; i++)
+        if (halt->threads[i].is_stopped && halt->threads[i].registers.fs_base == pointer)
+            return halt->threads[i].tid;
+    return 0;
+}
+
+/* pthread_join waits at the id that the kernel clears in the control block of the thread. */
+static pid_t find_joined(const struct tg_halt *halt, pid_t pid, uint64_t address)
+{
+    enum { MAX_CONTROL_BLOCK = 0x1000 };
+    int32_t tid;
+    if (!tg_memory_read(pid, address, &tid, sizeof tid))
+        return 0;
+    for (size_t i = 0; i < halt->count; i++) {
+        uint64_t start = halt->threads[i].registers.fs_base;
+        if (halt->threads[i].is_stopped && halt->threads[i].tid == tid && address > start &&
+            address - start < MAX_CONTROL_BLOCK)
+            return tid;
+    }
+    return 0;
+}
+
+/* The lock of a FILE (glibc's _IO_lock_t) has its owner's control block. */
+static pid_t find_stream_owner(const struct tg_halt *halt, pid_t pid, uint64_t address)
+{
+    struct {
+        uint32_t lock, count;
+        uint64_t owner;
+    } stream;
+    enum { CONTENDED = 2 };
+    if (!tg_memory_read(pid, address, &stream, sizeof stream) || stream.lock != CONTENDED ||
+        stream.count == 0 || stream.owner == 0)
+        return 0;
+    return thread_at(halt, stream.owner);
+}
+
+/* A wait with a time limit is none for ever: it stays a futex. */
+static void judge_futex(pid_t pid, const struct tg_halt *halt, const struct user_regs_struct *registers,
+                        struct tg_wait *wait)
+{
+    const struct tg_futex_call call = {
+        .address = registers->rdi, .operation = registers->rsi, .value = registers->rdx};
+    bool is_timed = registers->r10 != 0;
+    wait->is.what = TG_WAIT_FUTEX;
+    wait->is.address = registers->rdi;
+    pid_t owner = find_stream_owner(halt, pid, registers->rdi);
+    enum tg_wait_what what = TG_WAIT_STREAM;
+    if (owner == 0) {
+        owner = tg_futex_owner(pid, &call);
+        what = TG_WAIT_MUTEX;
+    }
+    if (owner == 0) {
+        owner = find_joined(halt, pid, registers->rdi);
+        what = TG_WAIT_THREAD;
+    }
+    wait->is.owner = owner;
+    if (owner != 0 && !is_timed)
+        wait->is.what = what;
+}
+
+/* ---- files */
+
+static bool is_reading(uint64_t call)
+{
+    return call == SYS_read || call == SYS_readv || call == SYS_recvfrom || call == SYS_recvmsg ||
+           call == SYS_accept || call == SYS_accept4;
+}
+
+static bool is_writing(uint64_t call)
+{
+    return call == SYS_write || call == SYS_writev || call == SYS_sendto || call == SYS_sendmsg ||
+           call == SYS_connect;
+}
+
+/* "pipe:[123]", "socket:[123]". */
+static bool read_file(pid_t pid, const char *fd, uint64_t *inode, enum tg_wait_what *what)
+{
+    char path[64], target[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%.16s", (int)pid, fd);
+    ssize_t size = readlink(path, target, sizeof target - 1);
+    if (size <= 0)
+        return false;
+    target[size] = '\0';
+    *what = strncmp(target, "pipe:", 5) == 0 ? TG_WAIT_PIPE : TG_WAIT_SOCKET;
+    return sscanf(target, "pipe:[%" SCNu64 "]", inode) == 1 ||
+           sscanf(target, "socket:[%" SCNu64 "]", inode) == 1;
+}
+
+static bool judge_file(pid_t pid, const struct user_regs_struct *registers, struct tg_wait *wait)
+{
+    char fd[24];
+    enum tg_wait_what what;
+    wait->is.writes = is_writing(registers->orig_rax);
+    if (!wait->is.writes && !is_reading(registers->orig_rax))
+        return false;
+    snprintf(fd, sizeof fd, "%d", (int)registers->rdi);
+    if (!read_file(pid, fd, &wait->inode, &what))
+        return false;
+    wait->is.what = what;
+    return true;
+}
+
+bool tg_wait_find(pid_t pid, const struct tg_halt *halt, size_t index, struct tg_wait *wait)
+{
+    const struct tg_halted_thread *thread = &halt->threads[index];
+    const struct user_regs_struct *registers = &thread->registers;
+    *wait = (struct tg_wait){.pid = pid, .tid = thread->tid};
+    if (!thread->is_stopped || !is_interrupted(registers->rax))
+        return false;
+    if (registers->orig_rax == SYS_futex) {
+        judge_futex(pid, halt, registers, wait);
+        return true;
+    }
+    if (registers->orig_rax == SYS_wait4 && (pid_t)registers->rdi > 0) {
+        wait->is.what = TG_WAIT_PROCESS;
+        wait->child = (pid_t)registers->rdi;
+        return true;
+    }
+    if (registers->orig_rax == SYS_flock || registers->orig_rax == SYS_fcntl) {
+        wait->is.what = TG_WAIT_FILE_LOCK;
+        return true;
+    }
+    return judge_file(pid, registers, wait);
+}
+
+/* ---- the other end */
+
+/* Whether file FD of process PID is open for what WAIT waits for somebody to do. */
+static bool is_other_end(pid_t pid, const char *fd, const struct tg_wait *wait)
+{
+    char path[64], line[64];
+    unsigned flags = 0;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/fdinfo/%.16s", (int)pid, fd);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL)
+        found = sscanf(line, "flags: %o", &flags) == 1;
+    if (file != NULL)
+        fclose(file);
+    unsigned access = flags & O_ACCMODE;
+    return found && (access == O_RDWR || access == (wait->is.writes ? O_RDONLY : O_WRONLY));
+}
+
+static bool has_other_end(pid_t pid, const struct tg_wait *wait)
+{
+    char path[40];
+    uint64_t inode;
+    enum tg_wait_what what;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *directory = opendir(path);
+    for (struct dirent *entry; directory != NULL && !found && (entry = readdir(directory)) != NULL;)
+        found = *entry->d_name != '.' && read_file(pid, entry->d_name, &inode, &what) &&
+                what == wait->is.what && inode == wait->inode && is_other_end(pid, entry->d_name, wait);
+    if (directory != NULL)
+        closedir(directory);
+    return found;
+}
+
+size_t tg_wait_partners(const struct tg_wait *wait, const pid_t *pids, size_t count,
+                        struct tg_wait_partner *partners, size_t max)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count && n < max; i++) {
+        bool is_one = wait->is.what == TG_WAIT_PIPE ? has_other_end(pids[i], wait)
+                                                    : wait->child != 0 && wait->child == pids[i];
+        if (is_one)
+            partners[n++] = (struct tg_wait_partner){.pid = pids[i]};
+    }
+    return n;
+}

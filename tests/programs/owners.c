@@ -1,0 +1,109 @@
+/* Threads that wait for others for ever. usage: owners WAY; says "ready" when all of them wait. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pthread_mutex_t locks[2];
+static pthread_barrier_t both;
+static pthread_t first;
+
+static void make_locks(int protocol, int robustness)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setprotocol(&attributes, protocol);
+    pthread_mutexattr_setrobust(&attributes, robustness);
+    for (int i = 0; i < 2; i++)
+        pthread_mutex_init(&locks[i], &attributes);
+}
+
+static void *lock_both(void *argument)
+{
+    long own = (long)argument;
+    pthread_mutex_lock(&locks[own]);
+    pthread_barrier_wait(&both);
+    pthread_mutex_lock(&locks[!own]); /* culprit of crosswise */
+    return NULL;
+}
+
+static void *sleep_with_lock(void *unused)
+{
+    pthread_mutex_lock(&locks[0]);
+    pthread_barrier_wait(&both);
+    pause(); /* culprit of held */
+    return unused;
+}
+
+static void *print_for_ever(void *unused)
+{
+    flockfile(stderr);
+    pthread_barrier_wait(&both);
+    pause(); /* culprit of stream */
+    return unused;
+}
+
+static void *join_first(void *unused)
+{
+    pthread_join(first, NULL); /* culprit of join */
+    return unused;
+}
+
+static void start(void *(*run)(void *), long argument)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, (void *)argument);
+}
+
+static void read_from_child(void)
+{
+    int ends[2];
+    char byte;
+    if (pipe(ends) != 0 || fork() == 0) {
+        for (;;)
+            pause();
+    }
+    close(ends[1]);
+    if (read(ends[0], &byte, 1) != 1) /* culprit of pipe */
+        exit(1);
+}
+
+/* Says that all wait when they do, as far as one can. */
+static void *say_ready(void *unused)
+{
+    usleep(200000);
+    puts("ready");
+    fflush(stdout);
+    return unused;
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "";
+    first = pthread_self();
+    pthread_barrier_init(&both, NULL, 2);
+    make_locks(strcmp(way, "inherits") == 0 ? PTHREAD_PRIO_INHERIT : PTHREAD_PRIO_NONE,
+               strcmp(way, "robust") == 0 ? PTHREAD_MUTEX_ROBUST : PTHREAD_MUTEX_STALLED);
+    start(say_ready, 0);
+    if (strcmp(way, "held") == 0) {
+        start(sleep_with_lock, 0);
+        pthread_barrier_wait(&both);
+        pthread_mutex_lock(&locks[0]);
+    } else if (strcmp(way, "stream") == 0) {
+        start(print_for_ever, 0);
+        pthread_barrier_wait(&both);
+        fputs("never\n", stderr);
+    } else if (strcmp(way, "join") == 0) { /* the other one waits for this one's end */
+        pthread_mutex_lock(&locks[0]);
+        start(join_first, 0);
+        pthread_mutex_lock(&locks[0]);
+    } else if (strcmp(way, "pipe") == 0) {
+        read_from_child();
+    } else {
+        start(lock_both, 1);
+        lock_both(NULL);
+    }
+    return 0;
+}
