@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What rax holds where a system call was interrupted that will be made anew (linux/errno.h, not for programs). */
+/* What rax holds where a system call was interrupted that will be made anew: the kernel's own numbers, which programs never see. */
 static bool is_interrupted(uint64_t rax)
 {
     enum { RESTART_SYS = 512, RESTART_NO_INTERRUPT, RESTART_NO_HANDLER, RESTART_BLOCK = 516 };
