@@ -8,7 +8,7 @@ _tollgate_options()
 }
 
 _tollgate_kinds="process_start program exec command_line environment identity thread_start thread_exit process_exit detach
-entry agent thread_name signal group_stop breakpoint_hit watch_set watch_hit watch_removed library_load library_unload library_null breakpoint_spec
+entry agent thread_name memory_kills signal group_stop breakpoint_hit watch_set watch_hit watch_removed library_load library_unload library_null breakpoint_spec
 breakpoint_planted breakpoint_removed library_call library_return filter_settings filter_decision
 deferred_handled omp_runtime omp_parallel_begin omp_parallel_end omp_implicit_begin omp_implicit_end
 omp_zone_begin omp_zone_end omp_section omp_sync_begin omp_sync_end omp_mutex_wait omp_mutex_enter

@@ -456,10 +456,11 @@ static bool is_bookkeeping(enum tg_event_kind kind)
            kind == TG_EVENT_FILTER_DECISION || kind == TG_EVENT_PROCESS_EXIT ||
            kind == TG_EVENT_THREAD_EXIT || kind == TG_EVENT_THREAD_NAME || kind == TG_EVENT_DETACH ||
            kind == TG_EVENT_LOSS || kind == TG_EVENT_NOTE || kind == TG_EVENT_STACK ||
-           kind == TG_EVENT_STACK_SNAPSHOT || kind == TG_EVENT_AGENT || kind == TG_EVENT_OMP_RUNTIME ||
-           kind == TG_EVENT_MPI_COMM || kind == TG_EVENT_MPI_REQUESTS || kind == TG_EVENT_MPIR_SYMBOLS ||
-           kind == TG_EVENT_MPIR_WRITE || kind == TG_EVENT_MPIR_TABLE || kind == TG_EVENT_MPIR_RANK ||
-           kind == TG_EVENT_MPIR_JOB || kind == TG_EVENT_CONTROL_PROCESS || kind == TG_EVENT_CONTROL_THREAD;
+           kind == TG_EVENT_MEMORY_KILLS || kind == TG_EVENT_STACK_SNAPSHOT || kind == TG_EVENT_AGENT ||
+           kind == TG_EVENT_OMP_RUNTIME || kind == TG_EVENT_MPI_COMM || kind == TG_EVENT_MPI_REQUESTS ||
+           kind == TG_EVENT_MPIR_SYMBOLS || kind == TG_EVENT_MPIR_WRITE || kind == TG_EVENT_MPIR_TABLE ||
+           kind == TG_EVENT_MPIR_RANK || kind == TG_EVENT_MPIR_JOB || kind == TG_EVENT_CONTROL_PROCESS ||
+           kind == TG_EVENT_CONTROL_THREAD;
 }
 
 static void take_threads(struct tg_process_entry *entry, const struct tg_event *event)
@@ -515,6 +516,9 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
         entry->end = TG_PROCESS_DETACHED;
         entry->ended_ns = entry->last_ns;
         return tg_string_pool_intern(&model->strings, event->detach.reason, &entry->detach_reason);
+    } else if (event->kind == TG_EVENT_MEMORY_KILLS) {
+        entry->has_memory_kills = true;
+        entry->memory_kills = event->memory_kills;
     } else if (event->kind == TG_EVENT_SIGNAL) {
         return take_signal(model, entry, event);
     } else if (event->kind == TG_EVENT_GROUP_STOP) {

@@ -75,12 +75,15 @@ struct tg_process_entry {
     int64_t last_signal_sender_pid; /* 0: the kernel */
     const char *last_signal_sender; /* its program, "" not known */
     uint64_t last_signal_address;   /* of a fault, 0 none */
-    struct tg_end_request asked;    /* the first request to end of those that came at short intervals */
-    bool is_stopped;                /* by job control */
-    int64_t stop_signal;            /* by which it is, or was last: SIGSTOP, ...; 0 never */
-    uint64_t stopped_ns;            /* since when */
-    uint64_t continued_ns;          /* when the last such stop ended, 0 none did */
-    int64_t stop_sender_pid;        /* 0 unknown, or the kernel */
+    bool
+        has_memory_kills; /* of one that SIGKILL ended: it is known, as far as it can be, whether memory ran out */
+    struct tg_event_memory_kills memory_kills; /* where has_memory_kills */
+    struct tg_end_request asked; /* the first request to end of those that came at short intervals */
+    bool is_stopped;             /* by job control */
+    int64_t stop_signal;         /* by which it is, or was last: SIGSTOP, ...; 0 never */
+    uint64_t stopped_ns;         /* since when */
+    uint64_t continued_ns;       /* when the last such stop ended, 0 none did */
+    int64_t stop_sender_pid;     /* 0 unknown, or the kernel */
     const char *stop_sender;
 
     struct tg_event_headline last; /* the last thing it did: its end and bookkeeping events do not count */

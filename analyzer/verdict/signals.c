@@ -42,6 +42,33 @@ bool tg_signals_is_first_kill(const struct tg_verdict_input *input, const struct
     return entry->end == TG_PROCESS_KILLED && entry->status == SIGKILL && is_first_to_end(input, entry);
 }
 
+/* Who sent SIGKILL is not known to the victim. That the kernel did, because memory ran out, is said with evidence. */
+static void print_killer(FILE *stream, const struct tg_process_entry *entry)
+{
+    const struct tg_event_memory_kills *kills = &entry->memory_kills;
+    const char *const others = "a user, a batch system that enforces a limit";
+    bool is_counted = entry->has_memory_kills && (kills->machine >= 0 || kills->group >= 0);
+    if (entry->has_memory_kills && kills->named)
+        fputs(", by the kernel, because memory ran out: its log says so.", stream);
+    else if (!is_counted)
+        fprintf(stream, ", sender unknown: %s, another process, or the kernel when memory runs out.", others);
+    else if (kills->group > 0)
+        fprintf(stream,
+                ", probably by the kernel, because memory ran out: it killed %" PRId64
+                " process%s of this control group for that since the recording began.",
+                kills->group, kills->group == 1 ? "" : "es");
+    else if (kills->machine > 0)
+        fprintf(stream,
+                ", sender unknown: %s, another process, or the kernel, which killed %" PRId64
+                " process%s of this machine for lack of memory since the recording began.",
+                others, kills->machine, kills->machine == 1 ? "" : "es");
+    else
+        fprintf(stream,
+                ", sender unknown: %s, or another process. The kernel has killed nothing for lack of memory "
+                "since the recording began.",
+                others);
+}
+
 struct tg_error *tg_signals_find_kill(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
 {
     char name[32];
@@ -54,9 +81,7 @@ struct tg_error *tg_signals_find_kill(struct tg_verdict_draft *draft, const stru
     (void)tg_words_last_place(stream, draft->input, entry->index, entry->pid, entry->start_ns);
     if (entry->rank >= 0)
         fputs(", before any other rank ended", stream);
-    fputs(
-        ", sender unknown: the kernel when memory runs out, a batch system that enforces a limit, or a user.",
-        stream);
+    print_killer(stream, entry);
     tg_end_words_state(draft, entry->index, entry->pid,
                        tg_end_words_worker(draft->input, entry->index, entry->pid));
     return tg_verdict_add(draft, &finding);

@@ -14,6 +14,7 @@
 #include "recorder/mpir/session.h"
 #include "recorder/openmp/breakpoints.h"
 #include "recorder/process/image_cache.h"
+#include "recorder/process/memory_kills.h"
 #include "recorder/record/description.h"
 #include "recorder/record/process_facts.h"
 #include "recorder/record/ptrace_use.h"
@@ -23,6 +24,7 @@
 #include "recorder/stacks/last_stacks.h"
 
 #include <pwd.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,10 +37,11 @@ static const uint64_t check_interval_ns = 100000000;
 struct tg_recording {
     const struct tg_record_options *options;
     const struct tg_recording_watch *watch; /* NULL nobody */
-    enum tg_loader_watch launched;          /* options->launched, or its replacement */
-    struct tg_agent_session *agent;         /* NULL none */
-    bool agent_is_finished;                 /* nobody else writes the trace any more */
-    char *without_agent; /* why there is none, where there should have been; NULL: that is fine */
+    struct tg_memory_kills memory_kills;
+    enum tg_loader_watch launched;  /* options->launched, or its replacement */
+    struct tg_agent_session *agent; /* NULL none */
+    bool agent_is_finished;         /* nobody else writes the trace any more */
+    char *without_agent;            /* why there is none, where there should have been; NULL: that is fine */
     struct tg_trace_writer *writer;
     struct tg_redactor *redactor; /* of what the writer gets; NULL: that is as it is */
     struct tg_ring_set_file file; /* WRITER's, for the agent's drain */
@@ -135,11 +138,30 @@ static void add_event(void *context, const struct tg_event *event)
     }
 }
 
+/* What is known of EVENT, the end of a process by SIGKILL, which has no sender. */
+static struct tg_event memory_kills_of(struct tg_recording *recording, const struct tg_event *event)
+{
+    const struct tg_memory_kill_counts counts = tg_memory_kills_count(&recording->memory_kills);
+    return (struct tg_event){
+        .time_ns = event->time_ns,
+        .pid = event->pid,
+        .tid = event->tid,
+        .kind = TG_EVENT_MEMORY_KILLS,
+        .memory_kills = {.named = tg_memory_kills_names(&recording->memory_kills, event->pid),
+                         .machine = counts.machine,
+                         .group = counts.group}};
+}
+
 static void take_engine_event(void *context, const struct tg_event *event)
 {
     struct tg_recording *recording = context;
     if (recording->writer == NULL) /* the trace is closed; commands can still be given */
         return;
+    if (event->kind == TG_EVENT_PROCESS_EXIT && event->process_exit.how == TG_EXIT_SIGNAL &&
+        event->process_exit.status == SIGKILL) {
+        const struct tg_event evidence = memory_kills_of(recording, event);
+        take_engine_event(recording, &evidence);
+    }
     if (recording->agent != NULL && !recording->agent_is_finished)
         tg_agent_session_add(recording->agent, event);
     else
@@ -370,6 +392,7 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         .standard_input = options->has_standard_input ? &options->standard_input : NULL,
     };
     struct tg_error *error = tg_engine_create(&engine, &recording->engine);
+    tg_memory_kills_begin(&recording->memory_kills);
     if (error == NULL)
         error = tg_image_cache_create(0, &recording->images);
     if (error == NULL)
@@ -696,6 +719,7 @@ void tg_recording_destroy(struct tg_recording *recording)
     tg_loader_destroy(recording->loader);
     tg_mpir_session_destroy(recording->mpir);
     tg_process_facts_destroy(recording->facts);
+    tg_memory_kills_end(&recording->memory_kills);
     tg_ptrace_use_destroy(recording->ptrace_use);
     tg_last_stacks_destroy(recording->stacks);
     tg_heap_names_destroy(recording->heap_names);

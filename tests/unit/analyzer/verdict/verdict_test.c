@@ -248,6 +248,42 @@ static void a_signal_that_kills_has_its_sender(void **state)
     assert_int_equal(verdict.count, 1);
 }
 
+/* That the kernel killed it because memory ran out is said with evidence only. */
+static void a_kill_for_memory_needs_evidence(void **state)
+{
+    (void)state;
+    static const struct {
+        bool is_told;
+        uint64_t named;
+        int64_t machine, group;
+        const char *words;
+    } cases[] = {
+        {false, 0, 0, 0,
+         ", sender unknown: a user, a batch system that enforces a limit, another process, or the kernel "
+         "when memory runs out."},
+        {true, 0, -1, -1,
+         ", sender unknown: a user, a batch system that enforces a limit, another process, or the kernel "
+         "when memory runs out."},
+        {true, 0, 0, 0, "The kernel has killed nothing for lack of memory since the recording began."},
+        {true, 0, 2, 0, "or the kernel, which killed 2 processes of this machine for lack of memory since"},
+        {true, 0, 1, 1,
+         ", probably by the kernel, because memory ran out: it killed 1 process of this control group"},
+        {true, 1, 1, 0, " by the kernel, because memory ran out: its log says so."},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        begin_job(2);
+        barrier_of(2, 1);
+        if (cases[i].is_told)
+            FEED(FIRST_PID + 1, MEMORY_KILLS, memory_kills, .named = cases[i].named,
+                 .machine = cases[i].machine, .group = cases[i].group);
+        FEED(FIRST_PID + 1, PROCESS_EXIT, process_exit, .how = TG_EXIT_SIGNAL, .status = SIGKILL);
+        judge();
+        check_finding(0, TG_FINDING_KILL, 1, cases[i].words);
+        if (i + 1 < sizeof cases / sizeof cases[0])
+            tear_down(state);
+    }
+}
+
 static void a_signal_that_the_launcher_passes_on_is_not_its_own(void **state)
 {
     (void)state;
@@ -386,6 +422,7 @@ int main(void)
         cmocka_unit_test_teardown(messages_and_requests_that_are_left_are_warnings, tear_down),
         cmocka_unit_test_teardown(what_a_freed_receive_got_is_not_known, tear_down),
         cmocka_unit_test_teardown(a_signal_that_kills_has_its_sender, tear_down),
+        cmocka_unit_test_teardown(a_kill_for_memory_needs_evidence, tear_down),
         cmocka_unit_test_teardown(a_signal_that_the_launcher_passes_on_is_not_its_own, tear_down),
         cmocka_unit_test_teardown(one_rank_that_is_asked_to_end_is_killed, tear_down),
         cmocka_unit_test_teardown(a_launcher_that_crashes_when_it_is_ended_comes_last, tear_down),
