@@ -49,7 +49,7 @@ _tollgate_value()
     --openmp | --mpi) _tollgate_words "on off" "$2" ;;
     --heap) _tollgate_words "events sample:512K check" "$2" ;;
     --output | -o | --flamegraph | --settings | --script | -x | --rc | --input) _tollgate_files "$2" ;;
-    --pid | -p | --rank | -r | --from | --to | --at | --match | --break | --ring-size | --heap-depth | --ranks | --slurm-step | --processes | --clients | --team | --execute | -e | --interval)
+    --pid | -p | --rank | -r | --from | --to | --at | --match | --break | --ring-size | --heap-depth | --ranks | --slurm-step | --processes | --clients | --team | --execute | -e | --interval | --repeat)
         COMPREPLY=()
         ;;
     *) return 1 ;;

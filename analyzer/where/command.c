@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum {
@@ -22,7 +23,13 @@ enum {
     KEY_THREADS = 't',
     KEY_ONCE = 0x4000,
     KEY_INTERVAL,
-    MAX_JOBS = 64
+    KEY_REPEAT,
+    KEY_DOT,
+    KEY_HTML,
+    KEY_FORCE,
+    KEY_STEP,
+    MAX_JOBS = 64,
+    MAX_LOOKS = 1000,
 };
 
 struct where_arguments {
@@ -30,7 +37,10 @@ struct where_arguments {
     const char *path; /* of a trace, NULL none */
     int32_t *pids;
     size_t n_pids;
-    bool json, all, once, threads;
+    const char *step;       /* of Slurm, NULL none */
+    const char *dot, *html; /* files to be written, NULL none */
+    bool json, all, once, threads, force;
+    uint64_t repeat; /* looks, 0 not said */
     uint64_t interval_ns;
     struct tg_error *error;
 };
@@ -56,12 +66,25 @@ static error_t add_pid(struct where_arguments *arguments, struct argp_state *sta
     return arguments->error == NULL ? 0 : ENOMEM;
 }
 
+static void parse_repeat(struct where_arguments *arguments, struct argp_state *state, const char *word)
+{
+    char *end, shown[64];
+    errno = 0;
+    unsigned long value = strtoul(word, &end, 10);
+    if (errno != 0 || *word < '0' || *word > '9' || *end != '\0' || value < 2 || value > MAX_LOOKS)
+        argp_error(state, "--repeat takes a number of looks from 2 to %d, not '%s'", MAX_LOOKS,
+                   tg_printable(word, shown, sizeof shown));
+    arguments->repeat = value;
+}
+
 static void check(const struct where_arguments *arguments, struct argp_state *state)
 {
     if (arguments->path != NULL && arguments->n_pids > 0)
         argp_error(state, "give a TRACE or -p, not both");
-    if (arguments->once && arguments->interval_ns != 0)
-        argp_error(state, "--once and --interval cannot be combined");
+    if (arguments->once && (arguments->interval_ns != 0 || arguments->repeat != 0))
+        argp_error(state, "--once cannot be combined with --interval or --repeat");
+    if (arguments->step != NULL && (arguments->path != NULL || arguments->n_pids > 0))
+        argp_error(state, "give --slurm-step, -p or a TRACE: only one of them");
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -81,6 +104,21 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_THREADS:
         arguments->threads = true;
+        return 0;
+    case KEY_REPEAT:
+        parse_repeat(arguments, state, argument);
+        return 0;
+    case KEY_DOT:
+        arguments->dot = argument;
+        return 0;
+    case KEY_HTML:
+        arguments->html = argument;
+        return 0;
+    case KEY_FORCE:
+        arguments->force = true;
+        return 0;
+    case KEY_STEP:
+        arguments->step = argument;
         return 0;
     case KEY_INTERVAL:
         arguments->error =
@@ -104,10 +142,15 @@ static const struct argp_option options[] = {
      "Look at process PID and all that descend from it: a launcher (mpirun, mpiexec), a rank, any program. "
      "May be given several times",
      0},
-    {"interval", KEY_INTERVAL, "TIME", 0, "Time between the two looks, in seconds (default: 0.5)", 0},
+    {"slurm-step", KEY_STEP, "JOB.STEP", 0, "Look at the ranks of this Slurm job step that run here", 0},
+    {"repeat", KEY_REPEAT, "N", 0, "Look N times: what moved between any two of them runs (default: 2)", 0},
+    {"interval", KEY_INTERVAL, "TIME", 0, "Time between two looks, in seconds (default: 0.5)", 0},
     {"once", KEY_ONCE, NULL, 0, "Look once: what moves cannot be told from what does not", 0},
     {"all", KEY_ALL, NULL, 0, "Show launchers and other processes that are no ranks, too", 0},
     {"threads", KEY_THREADS, NULL, 0, "Show every call of every thread, too", 0},
+    {"dot", KEY_DOT, "FILE", 0, "Write the tree as a graph for Graphviz to FILE (-: standard output)", 0},
+    {"html", KEY_HTML, "FILE", 0, "Write answer and tree as a page to FILE", 0},
+    {"force", KEY_FORCE, NULL, 0, "Overwrite existing files", 0},
     {"json", KEY_JSON, NULL, 0, "Write JSON (fields: see tollgate-where(1))", 0},
     {0},
 };
@@ -135,6 +178,21 @@ static struct tg_error *list_jobs(const struct tg_running_job *jobs, size_t coun
     return tg_error_create(TG_ERROR_USAGE, "several jobs run here: choose one of those above with -p PID");
 }
 
+/* A step may have several launchers here: the daemon of Slurm for each of its nodes. */
+static struct tg_error *choose_step(struct where_arguments *arguments, const struct tg_running_job *jobs,
+                                    size_t count)
+{
+    char shown[64];
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < count; i++)
+        if (strcmp(jobs[i].job, arguments->step) == 0)
+            error = TG_ARRAY_APPEND_EXACT(arguments->pids, arguments->n_pids, jobs[i].launcher);
+    if (error == NULL && arguments->n_pids == 0)
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "no rank of step %s that you may look at runs here",
+                                tg_printable(arguments->step, shown, sizeof shown));
+    return error;
+}
+
 static struct tg_error *choose_job(struct where_arguments *arguments)
 {
     struct tg_running_job *jobs = calloc(MAX_JOBS, sizeof *jobs);
@@ -145,6 +203,8 @@ static struct tg_error *choose_job(struct where_arguments *arguments)
     if (count == 0)
         error = tg_error_create(TG_ERROR_NOT_FOUND, "no MPI job that you may look at runs on this machine; "
                                                     "name a process with -p PID");
+    else if (arguments->step != NULL)
+        error = choose_step(arguments, jobs, count);
     else if (count > 1)
         error = list_jobs(jobs, count);
     else
@@ -162,24 +222,59 @@ static void sleep_ns(uint64_t ns)
         continue;
 }
 
-static struct tg_error *look(const struct where_arguments *arguments, struct tg_where_look *before,
-                             struct tg_where_look *now)
+/* Looks in the order in which they were taken. */
+struct looks {
+    struct tg_where_look *items;
+    size_t count;
+};
+
+static void deinit_looks(struct looks *looks)
+{
+    for (size_t i = 0; i < looks->count; i++)
+        tg_where_look_deinit(&looks->items[i]);
+    free(looks->items);
+}
+
+static struct tg_error *take_looks(const struct where_arguments *arguments, struct looks *looks)
 {
     static const uint64_t interval_ns = 500000000;
     const struct tg_look_request request = {
         .pids = arguments->pids, .count = arguments->n_pids, .with_descendants = true};
     struct tg_error *error = NULL;
-    if (arguments->path != NULL)
-        return tg_where_look_read(now, arguments->path);
-    if (!arguments->once) {
-        error = tg_where_look_take(before, arguments->services, &request);
-        if (error == NULL)
+    size_t wanted = arguments->path != NULL || arguments->once ? 1
+                    : arguments->repeat != 0                   ? arguments->repeat
+                                                               : 2;
+    looks->items = calloc(wanted, sizeof *looks->items);
+    if (looks->items == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; error == NULL && i < wanted; i++) {
+        if (i > 0)
             sleep_ns(arguments->interval_ns != 0 ? arguments->interval_ns : interval_ns);
+        looks->count = i + 1;
+        error = tg_where_look_create(&looks->items[i]);
+        if (error == NULL && arguments->path != NULL)
+            error = tg_where_look_read(&looks->items[i], arguments->path);
+        else if (error == NULL)
+            error = tg_where_look_take(&looks->items[i], arguments->services, &request);
+        if (error == NULL && i > 0 && looks->items[i - 1].longest_pause_ns > looks->items[i].longest_pause_ns)
+            looks->items[i].longest_pause_ns = looks->items[i - 1].longest_pause_ns;
     }
-    if (error == NULL)
-        error = tg_where_look_take(now, arguments->services, &request);
-    if (error == NULL && before->longest_pause_ns > now->longest_pause_ns)
-        now->longest_pause_ns = before->longest_pause_ns;
+    return error;
+}
+
+/* What moved between any two looks moves. */
+static struct tg_error *make_threads(const struct looks *looks, struct tg_where_threads *threads)
+{
+    struct tg_error *error = tg_where_threads_make(
+        &looks->items[looks->count - 1], looks->count > 1 ? &looks->items[looks->count - 2] : NULL, threads);
+    threads->n_looks = looks->count;
+    for (size_t i = looks->count; error == NULL && i > 2; i--) {
+        struct tg_where_threads earlier;
+        error = tg_where_threads_make(&looks->items[i - 2], &looks->items[i - 3], &earlier);
+        if (error == NULL)
+            tg_where_threads_join_moves(threads, &earlier);
+        tg_where_threads_deinit(&earlier);
+    }
     return error;
 }
 
@@ -195,6 +290,26 @@ static struct tg_error *check_look(const struct where_arguments *arguments, cons
     if (now->n_refusals > 0)
         return tg_error_create(TG_ERROR_TARGET, "%s", now->refusals[0].reason);
     return tg_error_create(TG_ERROR_TARGET, "the processes ended while they were looked at");
+}
+
+static struct tg_error *write_file(const struct where_arguments *arguments, const char *path,
+                                   void (*write_page)(FILE *stream, const struct tg_where_page *page),
+                                   const struct tg_where_page *page)
+{
+    struct tg_output *output = NULL;
+    struct tg_error *error = tg_output_open(path, arguments->force, &output);
+    if (error == NULL)
+        write_page(tg_output_stream(output), page);
+    if (error == NULL)
+        error = tg_output_commit(output);
+    tg_output_destroy(output);
+    return error;
+}
+
+static bool writes_to_standard_output(const struct where_arguments *arguments)
+{
+    return (arguments->dot != NULL && strcmp(arguments->dot, "-") == 0) ||
+           (arguments->html != NULL && strcmp(arguments->html, "-") == 0);
 }
 
 static struct tg_error *write(const struct where_arguments *arguments, const struct tg_where_look *now,
@@ -215,9 +330,13 @@ static struct tg_error *write(const struct where_arguments *arguments, const str
                                        .with_others = arguments->all,
                                        .with_threads = arguments->threads,
                                        .path = arguments->path};
+    if (error == NULL && arguments->dot != NULL)
+        error = write_file(arguments, arguments->dot, tg_where_write_dot, &page);
+    if (error == NULL && arguments->html != NULL)
+        error = write_file(arguments, arguments->html, tg_where_write_html, &page);
     if (error == NULL && arguments->json)
         tg_where_write_json(tg_output_stream(output), &page);
-    else if (error == NULL)
+    else if (error == NULL && !writes_to_standard_output(arguments))
         tg_where_write_text(tg_output_stream(output), &page);
     if (error == NULL)
         error = tg_output_commit(output);
@@ -229,7 +348,7 @@ static struct tg_error *write(const struct where_arguments *arguments, const str
 
 static struct tg_error *run_where(struct where_arguments *arguments)
 {
-    struct tg_where_look before = {0}, now = {0};
+    struct looks looks = {0};
     struct tg_where_threads threads = {0};
     struct tg_output *output = NULL;
     struct tg_error *error = NULL;
@@ -240,21 +359,15 @@ static struct tg_error *run_where(struct where_arguments *arguments)
     if (error == NULL)
         error = tg_output_open(NULL, false, &output);
     if (error == NULL)
-        error = tg_where_look_create(&before);
+        error = take_looks(arguments, &looks);
     if (error == NULL)
-        error = tg_where_look_create(&now);
+        error = check_look(arguments, &looks.items[looks.count - 1]);
     if (error == NULL)
-        error = look(arguments, &before, &now);
+        error = make_threads(&looks, &threads);
     if (error == NULL)
-        error = check_look(arguments, &now);
-    if (error == NULL)
-        error = tg_where_threads_make(&now, arguments->path == NULL && !arguments->once ? &before : NULL,
-                                      &threads);
-    if (error == NULL)
-        error = write(arguments, &now, &threads, output);
+        error = write(arguments, &looks.items[looks.count - 1], &threads, output);
     tg_where_threads_deinit(&threads);
-    tg_where_look_deinit(&now);
-    tg_where_look_deinit(&before);
+    deinit_looks(&looks);
     tg_output_destroy(output);
     return error;
 }

@@ -16,6 +16,10 @@ struct tg_where_page {
 };
 
 void tg_where_write_text(FILE *stream, const struct tg_where_page *page);
+/* The answer, and what was looked at: what the text begins with. */
+void tg_where_write_head(FILE *stream, const struct tg_where_page *page);
+void tg_where_write_html(FILE *stream, const struct tg_where_page *page);
+void tg_where_write_dot(FILE *stream, const struct tg_where_page *page);
 void tg_where_write_json(FILE *stream, const struct tg_where_page *page);
 
 #endif

@@ -81,7 +81,7 @@ static void write_refusals(FILE *stream, const struct tg_where_look *look)
                 tg_printable(look->refusals[i].reason, reason, sizeof reason));
 }
 
-static void write_head(FILE *stream, const struct tg_where_page *page)
+static void write_counts(FILE *stream, const struct tg_where_page *page)
 {
     char pause[TG_QUANTITY_SIZE];
     const struct tg_where_threads *threads = page->threads;
@@ -97,6 +97,13 @@ static void write_head(FILE *stream, const struct tg_where_page *page)
         fprintf(stream, "; each process stood still for at most %s",
                 tg_quantity_duration(page->look->longest_pause_ns, pause));
     fputc('\n', stream);
+}
+
+void tg_where_write_head(FILE *stream, const struct tg_where_page *page)
+{
+    if (tg_where_verdict_write(stream, page->threads, page->verdict))
+        fputc('\n', stream);
+    write_counts(stream, page);
 }
 
 /* ---- every call */
@@ -142,9 +149,7 @@ static void write_threads(FILE *stream, const struct tg_where_page *page)
 void tg_where_write_text(FILE *stream, const struct tg_where_page *page)
 {
     bool with_others = page->with_others || page->ranks->n_threads == 0;
-    if (tg_where_verdict_write(stream, page->threads, page->verdict))
-        fputc('\n', stream);
-    write_head(stream, page);
+    tg_where_write_head(stream, page);
     write_tree(stream, page->threads, page->ranks);
     if (with_others)
         write_tree(stream, page->threads, page->others);

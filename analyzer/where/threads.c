@@ -106,7 +106,7 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
                                        struct tg_where_threads *threads)
 {
     struct tg_error *error = NULL;
-    *threads = (struct tg_where_threads){.has_two_looks = before != NULL};
+    *threads = (struct tg_where_threads){.has_two_looks = before != NULL, .n_looks = before != NULL ? 2 : 1};
     for (size_t i = 0; error == NULL && i < tg_stack_model_count(look->stacks); i++)
         error = add(look, before, tg_stack_model_at(look->stacks, i), threads);
     if (threads->count > 0)
@@ -119,6 +119,17 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
             threads->size = entry->size;
     }
     return error;
+}
+
+void tg_where_threads_join_moves(struct tg_where_threads *threads, const struct tg_where_threads *earlier)
+{
+    for (size_t i = 0; i < earlier->count; i++) {
+        const struct tg_where_thread *other = &earlier->threads[i];
+        struct tg_where_thread *thread =
+            other->has_moved ? find(threads, other->stack->pid, other->stack->tid) : NULL;
+        if (thread != NULL)
+            thread->has_moved = true;
+    }
 }
 
 void tg_where_threads_deinit(struct tg_where_threads *threads)

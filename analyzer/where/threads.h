@@ -20,7 +20,8 @@ struct tg_where_threads {
     struct tg_where_thread *threads; /* by rank, then process, then thread */
     size_t count, capacity;
     size_t n_ranks;
-    int64_t size; /* ranks of the job, 0 unknown */
+    int64_t size;   /* ranks of the job, 0 unknown */
+    size_t n_looks; /* that were compared */
     bool has_two_looks;
 };
 
@@ -28,6 +29,8 @@ struct tg_where_threads {
  * error: NO_MEMORY. */
 struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const struct tg_where_look *before,
                                        struct tg_where_threads *threads);
+/* Threads that have moved in EARLIER, of the same processes, have moved in THREADS, too. */
+void tg_where_threads_join_moves(struct tg_where_threads *threads, const struct tg_where_threads *earlier);
 void tg_where_threads_deinit(struct tg_where_threads *threads);
 
 #endif

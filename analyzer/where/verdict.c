@@ -141,6 +141,11 @@ const char *tg_where_kind_name(enum tg_where_kind kind)
 
 /* ---- words */
 
+static const char *both_or_all(const struct tg_where_threads *threads)
+{
+    return threads->n_looks > 2 ? "all" : "both";
+}
+
 static void write_group(FILE *stream, const struct tg_where_threads *threads,
                         const struct tg_where_group *group)
 {
@@ -151,7 +156,8 @@ static void write_group(FILE *stream, const struct tg_where_threads *threads,
         fprintf(stream, " %s outside MPI: ", verb);
         tg_stack_words_place(stream, group->place);
         if (threads->has_two_looks)
-            fputs(group->has_moved ? " (moves)" : " (at the same place in both looks)", stream);
+            fprintf(stream, group->has_moved ? " (moves)" : " (at the same place in %s looks)",
+                    both_or_all(threads));
         return;
     }
     fprintf(stream, " %s in %s", verb, tg_printable(group->call, call, sizeof call));
@@ -228,7 +234,8 @@ static void write_missing(FILE *stream, const struct tg_where_threads *threads,
         fprintf(stream, ", which %s outside MPI: ", group->count == 1 ? "is" : "are");
         tg_stack_words_place(stream, group->place);
         if (threads->has_two_looks)
-            fputs(group->has_moved ? "; that runs" : ", at the same place in both looks", stream);
+            fprintf(stream, group->has_moved ? "; that runs" : ", at the same place in %s looks",
+                    both_or_all(threads));
         fputs(".\n", stream);
     }
     for (size_t i = 0; i < verdict->count; i++)

@@ -83,6 +83,7 @@ struct tg_running_job {
     int32_t launcher;                    /* pid; without one, that of the first of its ranks */
     size_t ranks;                        /* that run here */
     char program[64], launcher_name[64]; /* untrusted; "" unknown, or none */
+    char job[64]; /* its name by the batch system or runtime; of Slurm JOB.STEP; untrusted */
 };
 
 /* Services of the program for its commands; filled by main.c, constant while a command runs. */

@@ -84,6 +84,7 @@ size_t tg_jobs_find(struct tg_running_job *jobs, size_t max)
             snprintf(job->program, sizeof job->program, "%s", process->status.name);
             snprintf(job->launcher_name, sizeof job->launcher_name, "%s",
                      launcher != NULL ? launcher->status.name : "");
+            snprintf(job->job, sizeof job->job, "%.63s", identity.job);
         }
         job->ranks++;
     }

@@ -13,7 +13,8 @@ import sys
 import time
 
 from mpi_job import ENVIRONMENT, build, flavour_named, job
-from recording import PROGRAMS, TOLLGATE, check, run
+from recording import PROGRAMS, TOLLGATE, check, run, skip
+from slurm_job import NoSlurm, Slurm
 
 SOURCE = os.path.join(os.environ["TG_SOURCE"], "tests/programs")
 
@@ -166,6 +167,46 @@ def owners():
             process.wait()
 
 
+def repeated():
+    """What moves between any two looks runs; tree and page are written to files, which are not overwritten unasked."""
+    process = subprocess.Popen(["/bin/bash", "-c", "while :; do :; done"])
+    try:
+        command = ("--repeat", "4", "--interval", "50ms", "--html", "page.html", "-p", str(process.pid))
+        told = json.loads(where("--json", "--dot", "tree.dot", *command))
+        check([thread["moves"] for thread in told["threads"]] == [True], told)
+        with open("page.html") as page, open("tree.dot") as tree:
+            check(page.read().startswith("<!DOCTYPE html>") and tree.read().startswith("digraph"))
+        again = run([TOLLGATE, "where", *command])
+        check(again.status == 2 and "page.html" in again.errors, again)
+        where("--force", *command)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def slurm():
+    """The ranks of one step of Slurm, among several."""
+    try:
+        with Slurm() as slurm:
+            steps = [subprocess.Popen(slurm.srun("-n", str(n), "sleep", "60"), env={**os.environ, **slurm.environment})
+                     for n in (2, 3)]
+            for _ in range(50):
+                told = [run([TOLLGATE, "where", "--once", "--json", "--all", "--slurm-step", f"1.{n}"]) for n in (1, 2, 0)]
+                told += [run([TOLLGATE, "where", "--once", "--json", "--all", "--slurm-step", f"{n}.0"]) for n in (2, 3)]
+                sizes = sorted(json.loads(one.output)["ranks"] for one in told if one.status == 0)
+                if sizes == [2, 3]:
+                    break
+                time.sleep(0.1)
+            check(sizes == [2, 3], told)
+            none = run([TOLLGATE, "where", "--slurm-step", "77.0"])
+            check(none.status == 2 and "no rank of step 77.0" in none.errors, none)
+            for step in steps:
+                step.terminate()
+                step.wait()
+    except NoSlurm as reason:
+        skip(str(reason))
+
+
 CASES = {"openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
-         "refused": refused, "owners": owners}
+         "refused": refused, "owners": owners, "repeated": repeated, "slurm": slurm}
 CASES[sys.argv[1]]()

@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""`tollgate where` beside gdb and eu-stack: how long they take, how long the job stands still, and whether they see the same.
+
+usage: where_bench.py BUILD time [RANKS]      16 ranks of 4 threads, 20 calls each, unless RANKS says otherwise
+       where_bench.py BUILD frames [STOPS]    10 real programs, stopped at random, 200 times in all unless STOPS says otherwise
+
+The pause is what the job itself sees: one thread of each rank notes the longest time for which it did not run. Frames are
+compared by their addresses, of the same stop (SIGSTOP), with inlined calls counted; what gdb deduces of tail calls, which
+have no frame, is left out and counted.
+"""
+import collections
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+GDB = ["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex", "set backtrace past-main on"]
+MAX_FRAMES = 85  # that are compared: where records 96
+
+GDB_SCRIPT = '''
+import gdb
+kinds = {gdb.INLINE_FRAME: "inlined", gdb.TAILCALL_FRAME: "tail"}
+for thread in gdb.selected_inferior().threads():
+    thread.switch()
+    print("thread", thread.ptid[1])
+    try:
+        frame, n = gdb.newest_frame(), 0
+        while frame is not None and n < 120:
+            print("frame", kinds.get(frame.type(), "call"), hex(frame.pc()), (frame.name() or "?").replace(" ", ""))
+            frame, n = frame.older(), n + 1
+    except gdb.error as error:
+        print("error", error)
+'''
+
+SOURCES = {
+    "team.c": """
+#include <math.h>
+#include <stdlib.h>
+static double work(int n) { double s = 0; for (int i = 0; i < n; i++) s += sin(i) * sqrt(i); return s; }
+static int compare(const void *a, const void *b) { double x = *(double *)a, y = *(double *)b; return (x > y) - (x < y); }
+int main(void)
+{
+    double s = 0, *v = malloc(8 * 200000);
+    for (int k = 0; k < 1000000; k++) {
+#pragma omp parallel for reduction(+ : s) schedule(dynamic, 16) num_threads(4)
+        for (int i = 0; i < 400; i++)
+            s += work(i * 10);
+        for (int i = 0; i < 200000; i++)
+            v[i] = rand();
+        qsort(v, 200000, 8, compare);
+    }
+    return s > 0;
+}
+""",
+    "maps.cc": """
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+template <class T> void work(int seed)
+{
+    std::map<std::string, std::vector<T>> m;
+    for (int i = 0;; i++) {
+        std::ostringstream o;
+        o << i % 1000 << "k";
+        auto &v = m[o.str()];
+        v.push_back((T)(i * seed % 977));
+        if (v.size() > 100) {
+            std::sort(v.begin(), v.end(), [](T a, T b) { return a > b; });
+            v.clear();
+        }
+        if (i % 5000 == 0) {
+            std::regex r("([0-9]+)k(.*)");
+            std::smatch s;
+            std::string t = o.str();
+            try {
+                if (!std::regex_match(t, s, r) || i % 3 == 0)
+                    throw 1;
+            } catch (int) {
+            }
+        }
+    }
+}
+int main() { std::thread a(work<int>, 3), b(work<double>, 5); work<long>(7); }
+""",
+    "heavy.f90": """
+module m
+contains
+recursive function fibonacci(n) result(r)
+ integer, intent(in) :: n
+ integer :: r
+ if (n < 2) then
+  r = n
+ else
+  r = fibonacci(n - 1) + fibonacci(n - 2)
+ end if
+end function
+subroutine heavy(a, n)
+ integer :: n
+ real(8) :: a(n, n), b(n, n)
+ b = matmul(a, a)
+ a = b / maxval(abs(b))
+end subroutine
+end module
+program p
+ use m
+ real(8) :: a(300, 300)
+ integer :: i
+ character(100) :: s
+ call random_number(a)
+ do i = 1, 1000000
+  call heavy(a, 300)
+  write(s, *) a(1, 1), fibonacci(27)
+ end do
+end program
+""",
+}
+
+BUILDS = [["gcc", "-O2", "-g", "-fopenmp", "team.c", "-o", "team-gcc", "-lm"],
+          ["clang-14", "-O3", "-g", "-fopenmp", "team.c", "-o", "team-clang", "-lm"],
+          ["g++", "-O2", "-g", "-pthread", "maps.cc", "-o", "maps"], ["gfortran", "-O2", "-g", "heavy.f90", "-o", "heavy"]]
+
+PROGRAMS = {
+    "C, libgomp": "./team-gcc", "C, libomp": "./team-clang", "C++": "./maps", "Fortran": "./heavy",
+    "sort": "sort numbers", "xz": "xz -9 -T2 -c numbers",
+    "perl": """perl -e 'for(my $i=0;;$i++){my @a=sort{$a<=>$b} map{$_*3%101}1..500;$_=join(",",@a);s/([0-9]+),/<$1>/g}'""",
+    "sqlite3": "sqlite3 :memory: 'create table t(a,b); with recursive c(x) as (select 1 union all select x+1 from c where "
+               "x<900000) insert into t select x%977,hex(randomblob(8)) from c; select count(*),a from t group by a order by b; "
+               "select * from t x, t y where x.b=y.b order by x.a'",
+    "cc1plus": "$(g++ -print-prog-name=cc1plus) -quiet -O2 -g maps.cc -o /dev/null",
+    "python3": "/usr/bin/python3 -c 'import re\nwhile 1: re.sub(\"[0-9]+\", lambda m: m.group()+\"x\", \"a1b2c3\"*500)'",
+    "gnuplot": "gnuplot -e 'set term svg; set samples 20000; do for [i=1:100000] {set output \"/dev/null\"; plot sin(x*i)}'",
+    "openssl": "openssl speed -seconds 60 rsa4096",
+}
+
+
+def run(command, **more):
+    return subprocess.run(command, capture_output=True, text=True, **more)
+
+
+# ---- frames
+
+def frames_of_gdb(pid):
+    threads, tails = {}, 0
+    for line in run([*GDB, "-p", str(pid), "-ex", "source frames.py"]).stdout.splitlines():
+        words = line.split(" ", 3)
+        if words[0] == "thread":
+            frames = threads.setdefault(int(words[1]), [])
+        elif words[0] == "frame" and words[1] == "tail":
+            tails += 1
+        elif words[0] == "frame":
+            frames.append((words[1], int(words[2], 16), words[3]))
+    return threads, tails
+
+
+def frames_of_where(tollgate, pid):
+    told = run([tollgate, "where", "--once", "--json", "--threads", "--all", "-p", str(pid)])
+    if told.returncode != 0:
+        return {}
+    return {thread["tid"]: [("inlined" if frame["inlined"] else "call", int(frame["pc"], 16), frame["function"])
+                            for frame in thread["frames"] if frame["pc"] != "0x0"]
+            for thread in json.loads(told.stdout)["threads"] if thread["pid"] == pid}
+
+
+def addresses(frames):
+    return [pc for kind, pc, _ in frames if kind == "call"][:MAX_FRAMES]
+
+
+def compare(name, pid, tollgate, counts):
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(0.02)
+    ours, (theirs, tails) = frames_of_where(tollgate, pid), frames_of_gdb(pid)
+    os.kill(pid, signal.SIGCONT)
+    counts["stops"] += 1
+    counts["tail calls that gdb deduces"] += tails
+    for tid, frames in theirs.items():
+        if tid not in ours:
+            counts["threads without a stack"] += 1
+            continue
+        counts["threads"] += 1
+        if addresses(ours[tid]) != addresses(frames):
+            counts["different"] += 1
+            print(f"{name}, thread {tid}:\n  where {[(hex(pc), what) for _, pc, what in ours[tid]]}\n"
+                  f"  gdb   {[(hex(pc), what) for _, pc, what in frames]}")
+        elif [kind for kind, *_ in ours[tid]] != [kind for kind, *_ in frames] and len(frames) < MAX_FRAMES:
+            counts["other inlined calls"] += 1
+        else:
+            counts["equal"] += 1
+
+
+def frames(tollgate, stops):
+    with open("frames.py", "w") as file:
+        file.write(GDB_SCRIPT)
+    for name, text in SOURCES.items():
+        with open(name, "w") as file:
+            file.write(text)
+    for command in BUILDS:
+        subprocess.run(command, check=True)
+    with open("numbers", "w") as file:
+        file.writelines(f"{random.random()}\n" for _ in range(1000000))
+    total = collections.Counter()
+    for name, command in PROGRAMS.items():
+        counts, process = collections.Counter(), None
+        for _ in range(-(-stops // len(PROGRAMS))):
+            if process is None or process.poll() is not None:
+                process = subprocess.Popen("exec " + command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                           stderr=subprocess.DEVNULL)
+                time.sleep(0.15)
+            time.sleep(0.15 * random.random())
+            if process.poll() is None:
+                compare(name, process.pid, tollgate, counts)
+        process.kill()
+        process.wait()
+        print(f"{name:12} " + ", ".join(f"{what} {n}" for what, n in counts.items()), flush=True)
+        total += counts
+    print(f"{'all':12} " + ", ".join(f"{what} {n}" for what, n in total.items()))
+
+
+# ---- time
+
+def start_ranks(build, count):
+    ranks = []
+    for rank in range(count):
+        with open(f"gap.{rank}", "wb") as file:
+            file.write(bytes(8))
+        environment = dict(os.environ, OMPI_COMM_WORLD_RANK=str(rank), OMPI_COMM_WORLD_SIZE=str(count))
+        ranks.append(subprocess.Popen([os.path.join(build, "tests/bench/where_rank"), f"gap.{rank}"], env=environment))
+    time.sleep(1)
+    return ranks
+
+
+def measure(ranks, look):
+    for rank in range(len(ranks)):
+        with open(f"gap.{rank}", "r+b") as file:
+            file.write(bytes(8))
+    start = time.monotonic()
+    look()
+    took = time.monotonic() - start
+    time.sleep(0.05)
+    gaps = []
+    for rank in range(len(ranks)):
+        with open(f"gap.{rank}", "rb") as file:
+            gaps.append(struct.unpack("Q", file.read())[0] / 1e6)
+    return took, sorted(gaps)[len(gaps) // 2], max(gaps)
+
+
+def timing(tollgate, build, count):
+    ranks = start_ranks(build, count)
+    pids = [str(rank.pid) for rank in ranks]
+    ways = {"nobody looks": lambda: time.sleep(0.2),
+            "tollgate where": lambda: run([tollgate, "where", "--once", *[word for pid in pids for word in ("-p", pid)]]),
+            "eu-stack": lambda: [run(["eu-stack", "-p", pid]) for pid in pids],
+            "gdb": lambda: [run([*GDB, "-p", pid, "-ex", "thread apply all bt"]) for pid in pids]}
+    try:
+        results = {}
+        for name, look in ways.items():
+            results[name] = measure(ranks, look)
+            print("{:16} {:8.2f} s   pause {:9.2f} ms (median of the ranks) {:9.2f} ms (longest)".format(name, *results[name]))
+        for name in ("eu-stack", "gdb"):
+            print(f"where beside {name}: " + ", ".join(
+                f"{what} 1/{theirs / ours:.0f}" for what, ours, theirs in
+                zip(("time", "pause", "longest pause"), results["tollgate where"], results[name])))
+    finally:
+        for rank in ranks:
+            rank.kill()
+
+
+def main():
+    build, what, *more = sys.argv[1:]
+    build = os.path.abspath(build)
+    tollgate = os.path.join(build, "tollgate")
+    os.chdir(tempfile.mkdtemp(prefix="where-bench-"))
+    if what == "frames":
+        frames(tollgate, int(more[0]) if more else 200)
+    else:
+        timing(tollgate, build, int(more[0]) if more else 16)
+
+
+main()
