@@ -5,7 +5,7 @@
 struct tg_error *tg_verdict_find_openmp(struct tg_verdict_draft *draft)
 {
     struct tg_openmp_search search = {.draft = draft};
-    struct tg_error *error = tg_openmp_waits_init(&search.waits, draft->input->openmp);
+    struct tg_error *error = tg_openmp_waits_init(&search.waits, draft->input->openmp, &draft->stillness);
     if (error == NULL)
         error = tg_openmp_find_locks(&search);
     if (error == NULL)

@@ -89,7 +89,7 @@ static bool is_held_up(const struct tg_openmp_search *search, const struct tg_op
             is_held_up &= !tg_openmp_barrier_is_skipped(member, barrier) &&
                           (tg_openmp_waits_at(worker, TG_OPENMP_IN_SYNC) != NULL ||
                            tg_openmp_waits_for_tasks(worker) != NULL ||
-                           tg_openmp_waits_at(worker, TG_OPENMP_IN_MUTEX_WAIT) != NULL);
+                           tg_openmp_waits_lock(&search->waits, worker) != NULL);
     }
     return is_held_up;
 }

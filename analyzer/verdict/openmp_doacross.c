@@ -122,7 +122,7 @@ static struct tg_error *find_sinks(void *context, const struct tg_openmp_team *t
         return NULL;
     finding->is_consequence = executor != NULL && !sinks.executor.has_skipped &&
                               (tg_openmp_waits_at(executor, TG_OPENMP_IN_SYNC) != NULL ||
-                               tg_openmp_waits_at(executor, TG_OPENMP_IN_MUTEX_WAIT) != NULL);
+                               tg_openmp_waits_lock(&search->waits, executor) != NULL);
     tg_words_process(draft->stream, draft->input, team->process);
     if (executor != NULL)
         print_executor(draft, &sinks);

@@ -15,6 +15,21 @@ static void print_lock(const struct tg_verdict_draft *draft, const struct tg_ope
     tg_words_lock(draft->stream, draft->input, worker->process, place);
 }
 
+/* Where WORKER waits. */
+static const struct tg_openmp_place *place_of(const struct tg_openmp_waits *waits,
+                                              const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_place *lock = tg_openmp_waits_lock(waits, worker);
+    return lock != NULL ? lock : tg_openmp_waits_place(worker);
+}
+
+static void print_tests(FILE *stream, const struct tg_openmp_worker *worker,
+                        const struct tg_openmp_place *place)
+{
+    if (tg_openmp_waits_is_tested(worker, place))
+        fprintf(stream, " (found taken at least %" PRIu64 " times)", worker->tests.count);
+}
+
 /* ---- rings */
 
 /* " since 1.2 s in solve() ...", of what was entered as HELD says */
@@ -32,15 +47,19 @@ static void print_wait(struct tg_verdict_draft *draft, const struct tg_openmp_wa
                        const struct tg_openmp_worker *from, const struct tg_openmp_worker *to)
 {
     FILE *stream = draft->stream;
-    const struct tg_openmp_place *place = tg_openmp_waits_place(from), *held = NULL;
+    const struct tg_openmp_place *place = place_of(waits, from), *held = NULL;
     bool is_lock = place->kind == TG_OPENMP_IN_MUTEX_WAIT;
-    fprintf(stream, " worker %" PRIu64 " has been waiting %s ", from->number, is_lock ? "for" : "at");
+    fprintf(stream, " worker %" PRIu64 " has been %s ", from->number,
+            tg_openmp_waits_is_tested(from, place) ? "testing"
+            : is_lock                              ? "waiting for"
+                                                   : "waiting at");
     if (is_lock)
         print_lock(draft, from, place);
     else
         fprintf(stream, "the %s", tg_openmp_words_sync(place->what)->phrase);
     tg_words_since(stream, draft->input, place->since_ns);
     tg_words_code(stream, draft->input, from->process, place->code);
+    print_tests(stream, from, place);
     if (from == to)
         fputs(", which it already holds", stream);
     else
@@ -90,15 +109,22 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
     const struct tg_openmp_worker *at = tg_openmp_model_worker_at(waits->model, ring[first]);
     struct tg_finding finding = {.kind = TG_FINDING_DEADLOCK,
                                  .process = at->process,
-                                 .code = tg_openmp_waits_place(at)->code,
+                                 .code = place_of(waits, at)->code,
                                  .waiting = count};
+    bool is_tested = false;
     for (size_t i = 0; i < count; i++) { /* a deadlock since the last one waits */
-        uint64_t since_ns = tg_openmp_waits_place(tg_openmp_model_worker_at(waits->model, ring[i]))->since_ns;
-        finding.since_ns = since_ns > finding.since_ns ? since_ns : finding.since_ns;
+        const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(waits->model, ring[i]);
+        const struct tg_openmp_place *place = place_of(waits, worker);
+        finding.since_ns = place->since_ns > finding.since_ns ? place->since_ns : finding.since_ns;
+        is_tested |= tg_openmp_waits_is_tested(worker, place);
     }
     uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, at->process, finding.since_ns);
-    if (!draft->input->is_of_moment &&
-        !tg_stillness_is_closed(&draft->stillness, TG_WAIT_OPENMP, lasted_ns, 0))
+    bool is_stuck = draft->input->is_of_moment;
+    if (is_tested) /* the program may give up */
+        is_stuck = tg_stillness_is_long(&draft->stillness, TG_WAIT_OPENMP, lasted_ns);
+    else if (!is_stuck)
+        is_stuck = tg_stillness_is_closed(&draft->stillness, TG_WAIT_OPENMP, lasted_ns, 0);
+    if (!is_stuck)
         return NULL;
     fputs("deadlock in ", stream);
     tg_words_process(stream, draft->input, at->process);
@@ -140,9 +166,9 @@ static uint64_t count_waiters(const struct tg_openmp_waits *waits, const struct 
     size_t n;
     const struct tg_openmp_worker **workers = tg_openmp_waits_workers(waits, worker->process, &n);
     for (size_t i = 0; i < n; i++) {
-        const struct tg_openmp_place *place = tg_openmp_waits_at(workers[i], TG_OPENMP_IN_MUTEX_WAIT);
+        const struct tg_openmp_place *place = tg_openmp_waits_lock(waits, workers[i]);
         if (place == NULL ||
-            !tg_openmp_waits_same_lock(worker, tg_openmp_waits_place(worker), workers[i], place))
+            !tg_openmp_waits_same_lock(worker, tg_openmp_waits_lock(waits, worker), workers[i], place))
             continue;
         if (workers[i]->index < worker->index)
             return 0;
@@ -157,9 +183,9 @@ static bool is_told(const struct tg_openmp_waits *waits, const struct tg_openmp_
     size_t n;
     const struct tg_openmp_worker **workers = tg_openmp_waits_workers(waits, worker->process, &n);
     for (size_t i = 0; i < n; i++) {
-        const struct tg_openmp_place *place = tg_openmp_waits_at(workers[i], TG_OPENMP_IN_MUTEX_WAIT);
+        const struct tg_openmp_place *place = tg_openmp_waits_lock(waits, workers[i]);
         if (place != NULL && waits->is_in_ring[workers[i]->index] &&
-            tg_openmp_waits_same_lock(worker, tg_openmp_waits_place(worker), workers[i], place))
+            tg_openmp_waits_same_lock(worker, tg_openmp_waits_lock(waits, worker), workers[i], place))
             return true;
     }
     return false;
@@ -168,24 +194,25 @@ static bool is_told(const struct tg_openmp_waits *waits, const struct tg_openmp_
 enum { ENDS_TOGETHER_NS = 50000000 }; /* threads of a process that ends do so within this time */
 
 /* Whether HOLDER ended while its process went on: before WAITER began to wait, or long before it ended. */
-static bool has_ended(const struct tg_openmp_worker *holder, const struct tg_openmp_worker *waiter)
+static bool has_ended(const struct tg_openmp_worker *holder, const struct tg_openmp_worker *waiter,
+                      const struct tg_openmp_place *wait)
 {
     if (holder->alive)
         return false;
-    return waiter->alive || holder->ended_ns < tg_openmp_waits_place(waiter)->since_ns ||
+    return waiter->alive || holder->ended_ns < wait->since_ns ||
            holder->ended_ns + ENDS_TOGETHER_NS < waiter->ended_ns;
 }
 
 static void print_who_waits(struct tg_verdict_draft *draft, const struct tg_openmp_worker *worker,
-                            uint64_t waiters)
+                            const struct tg_openmp_place *place, uint64_t waiters)
 {
     FILE *stream = draft->stream;
-    const struct tg_openmp_place *place = tg_openmp_waits_place(worker);
+    const char *does = tg_openmp_waits_is_tested(worker, place) ? "testing" : "waiting for";
     fprintf(stream, "worker %" PRIu64, worker->number);
     if (waiters > 1)
-        fprintf(stream, " and %" PRIu64 " more have been waiting for ", waiters - 1);
+        fprintf(stream, " and %" PRIu64 " more have been %s ", waiters - 1, does);
     else
-        fputs(" has been waiting for ", stream);
+        fprintf(stream, " has been %s ", does);
     print_lock(draft, worker, place);
     if (place->what == TG_OMP_MUTEX_ORDERED && waiters == 1 && worker->iterations.is_given &&
         worker->iterations.team == place->team) {
@@ -195,6 +222,7 @@ static void print_who_waits(struct tg_verdict_draft *draft, const struct tg_open
     }
     tg_words_code(stream, draft->input, worker->process, place->code);
     tg_words_since(stream, draft->input, place->since_ns);
+    print_tests(stream, worker, place);
 }
 
 /* HOLDER ended inside of the lock, where it had entered it as HELD says. */
@@ -271,7 +299,7 @@ static uint64_t busy_until(const struct tg_openmp_waits *waits, size_t process, 
 static struct tg_error *find_lock(struct tg_verdict_draft *draft, const struct tg_openmp_waits *waits,
                                   const struct tg_openmp_worker *worker)
 {
-    const struct tg_openmp_place *place = tg_openmp_waits_at(worker, TG_OPENMP_IN_MUTEX_WAIT), *held;
+    const struct tg_openmp_place *place = tg_openmp_waits_lock(waits, worker), *held;
     if (place == NULL || is_told(waits, worker))
         return NULL;
     uint64_t waiters = count_waiters(waits, worker);
@@ -286,10 +314,10 @@ static struct tg_error *find_lock(struct tg_verdict_draft *draft, const struct t
                                  .waiting = waiters,
                                  .missing = holder == NULL ? 0 : 1,
                                  .is_consequence = holder != NULL && waits->is_in_ring[holder->index]};
-    bool is_orphaned = holder != NULL && has_ended(holder, worker);
+    bool is_orphaned = holder != NULL && has_ended(holder, worker, place);
     uint64_t since_ns = is_orphaned ? place->since_ns : busy_until(waits, worker->process, place->since_ns);
     uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, worker->process, since_ns);
-    if (draft->input->is_of_moment)
+    if (draft->input->is_of_moment && !tg_openmp_waits_is_tested(worker, place))
         lasted_ns = UINT64_MAX;
     if (is_orphaned ? !tg_stillness_is_closed(&draft->stillness, TG_WAIT_OPENMP, lasted_ns, 0)
                     : !tg_stillness_is_long(&draft->stillness, TG_WAIT_OPENMP, lasted_ns))
@@ -298,7 +326,7 @@ static struct tg_error *find_lock(struct tg_verdict_draft *draft, const struct t
     fputs(": ", stream);
     if (is_orphaned)
         print_ended(draft, holder, held);
-    print_who_waits(draft, worker, waiters);
+    print_who_waits(draft, worker, place, waiters);
     fputc('.', stream);
     if (!is_orphaned)
         print_holder(draft, worker, place, holder, held);

@@ -37,6 +37,29 @@ const struct tg_openmp_place *tg_openmp_waits_for_tasks(const struct tg_openmp_w
     return is_taskloop ? place : NULL;
 }
 
+enum {
+    POLL_NS = 100000000,    /* the longest time between tests in a loop, on average */
+    RECENT_NS = 1000000000, /* since the last test: they are told some ten times a second */
+};
+
+/* Whether WORKER does nothing but test a lock, for all that can be seen. */
+static bool polls(const struct tg_openmp_waits *waits, const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_tests *tests = &worker->tests;
+    const struct tg_openmp_place *place = tg_openmp_waits_place(worker);
+    uint64_t lasted_ns = tests->last_ns - tests->place.since_ns;
+    return tests->count > 1 && lasted_ns / tests->count <= POLL_NS && worker->last_ns < tests->last_ns &&
+           (place == NULL || place->kind != TG_OPENMP_IN_SYNC) &&
+           tg_stillness_lasted(waits->stillness, worker->process, tests->last_ns) <= RECENT_NS;
+}
+
+const struct tg_openmp_place *tg_openmp_waits_lock(const struct tg_openmp_waits *waits,
+                                                   const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_place *place = tg_openmp_waits_at(worker, TG_OPENMP_IN_MUTEX_WAIT);
+    return place == NULL && polls(waits, worker) ? &worker->tests.place : place;
+}
+
 bool tg_openmp_waits_same_lock(const struct tg_openmp_worker *worker, const struct tg_openmp_place *place,
                                const struct tg_openmp_worker *other, const struct tg_openmp_place *others)
 {
@@ -45,13 +68,15 @@ bool tg_openmp_waits_same_lock(const struct tg_openmp_worker *worker, const stru
            (!is_of_team || place->team == others->team);
 }
 
+/* Among COUNT PLACES of WORKER the lock that WAITER waits for at WAIT. */
 static const struct tg_openmp_place *find_lock(const struct tg_openmp_worker *waiter,
+                                               const struct tg_openmp_place *wait,
                                                const struct tg_openmp_worker *worker,
                                                const struct tg_openmp_place *places, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (places[i].kind == TG_OPENMP_IN_MUTEX &&
-            tg_openmp_waits_same_lock(waiter, tg_openmp_waits_place(waiter), worker, &places[i]))
+            tg_openmp_waits_same_lock(waiter, wait, worker, &places[i]))
             return &places[i];
     return NULL;
 }
@@ -77,7 +102,7 @@ const struct tg_openmp_worker **tg_openmp_waits_workers(const struct tg_openmp_w
 struct search {
     const struct tg_openmp_waits *waits;
     const struct tg_openmp_worker *waiter, *holder;
-    const struct tg_openmp_place *place;
+    const struct tg_openmp_place *wait, *place;
 };
 
 static struct tg_error *look_at_task(void *context, const struct tg_openmp_task *task)
@@ -86,7 +111,7 @@ static struct tg_error *look_at_task(void *context, const struct tg_openmp_task 
     if (search->holder != NULL || task->process != search->waiter->process || task->runner == SIZE_MAX)
         return NULL;
     const struct tg_openmp_worker *runner = tg_openmp_model_worker_at(search->waits->model, task->runner);
-    search->place = find_lock(search->waiter, runner, task->places, task->n_places);
+    search->place = find_lock(search->waiter, search->wait, runner, task->places, task->n_places);
     if (search->place != NULL)
         search->holder = runner;
     return NULL;
@@ -98,12 +123,16 @@ const struct tg_openmp_worker *tg_openmp_waits_holder(const struct tg_openmp_wai
 {
     size_t count;
     const struct tg_openmp_worker **workers = tg_openmp_waits_workers(waits, waiter->process, &count);
+    const struct tg_openmp_place *wait = tg_openmp_waits_lock(waits, waiter);
+    *place = NULL;
+    if (wait == NULL)
+        return NULL;
     for (size_t i = 0; i < count; i++) {
-        *place = find_lock(waiter, workers[i], workers[i]->places, workers[i]->n_places);
+        *place = find_lock(waiter, wait, workers[i], workers[i]->places, workers[i]->n_places);
         if (*place != NULL)
             return workers[i];
     }
-    struct search search = {.waits = waits, .waiter = waiter};
+    struct search search = {.waits = waits, .waiter = waiter, .wait = wait};
     (void)tg_openmp_model_visit_tasks(waits->model, look_at_task, &search);
     *place = search.place;
     return search.holder;
@@ -177,16 +206,17 @@ static struct tg_error *wait_for_values(struct tg_openmp_waits *waits, const str
 
 static struct tg_error *wait_of(struct tg_openmp_waits *waits, const struct tg_openmp_worker *worker)
 {
-    const struct tg_openmp_place *place = tg_openmp_waits_place(worker);
-    if (place == NULL)
-        return NULL;
-    if (place->kind == TG_OPENMP_IN_MUTEX_WAIT) {
+    const struct tg_openmp_place *place = tg_openmp_waits_lock(waits, worker);
+    if (place != NULL) {
         const struct tg_openmp_place *held;
         const struct tg_openmp_worker *holder = tg_openmp_waits_holder(waits, worker, &held);
         if (holder == NULL && place->what == TG_OMP_MUTEX_ORDERED)
             holder = tg_openmp_executor_before(waits->model, worker);
         return holder == NULL ? NULL : add(waits, worker->index, holder->index);
     }
+    place = tg_openmp_waits_place(worker);
+    if (place == NULL)
+        return NULL;
     const struct tg_openmp_team *team = tg_openmp_model_team(waits->model, worker->process, place->team);
     if (place->kind != TG_OPENMP_IN_SYNC || team == NULL)
         return NULL;
@@ -260,10 +290,12 @@ static int compare_waits(const void *left, const void *right)
     return a->to < b->to ? -1 : a->to > b->to;
 }
 
-struct tg_error *tg_openmp_waits_init(struct tg_openmp_waits *waits, const struct tg_openmp_model *model)
+struct tg_error *tg_openmp_waits_init(struct tg_openmp_waits *waits, const struct tg_openmp_model *model,
+                                      const struct tg_stillness *stillness)
 {
     size_t count = tg_openmp_model_worker_count(model);
     *waits = (struct tg_openmp_waits){.model = model,
+                                      .stillness = stillness,
                                       .workers = calloc(count + 1, sizeof(const struct tg_openmp_worker *)),
                                       .is_in_ring = calloc(count + 1, sizeof(bool))};
     if (waits->workers == NULL || waits->is_in_ring == NULL)

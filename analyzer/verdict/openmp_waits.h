@@ -3,6 +3,7 @@
 #define TG_ANALYZER_VERDICT_OPENMP_WAITS_H
 
 #include "analyzer/models/openmp/model.h"
+#include "analyzer/verdict/stillness.h"
 #include "format/base/error.h"
 
 /* A worker cannot go on before another one does. Indices in the model. */
@@ -12,6 +13,7 @@ struct tg_openmp_wait {
 
 struct tg_openmp_waits {
     const struct tg_openmp_model *model;
+    const struct tg_stillness *stillness;
     const struct tg_openmp_worker **workers; /* of all processes, by process and index */
     size_t n_workers;
     struct tg_openmp_wait *waits; /* sorted by FROM and TO */
@@ -19,8 +21,9 @@ struct tg_openmp_waits {
     bool *is_in_ring; /* by index of a worker: it waits in a ring that was told */
 };
 
-/* Caller's storage, to be deinited also where it fails. Only error: NO_MEMORY. */
-struct tg_error *tg_openmp_waits_init(struct tg_openmp_waits *waits, const struct tg_openmp_model *model);
+/* Caller's storage, to be deinited also where it fails. STILLNESS is kept. Only error: NO_MEMORY. */
+struct tg_error *tg_openmp_waits_init(struct tg_openmp_waits *waits, const struct tg_openmp_model *model,
+                                      const struct tg_stillness *stillness);
 void tg_openmp_waits_deinit(struct tg_openmp_waits *waits);
 
 /* The innermost place of WORKER, NULL where it is in none. */
@@ -32,6 +35,15 @@ const struct tg_openmp_place *tg_openmp_waits_at(const struct tg_openmp_worker *
 bool tg_openmp_waits_in(const struct tg_openmp_worker *worker, uint64_t team, enum tg_omp_sync sync);
 /* The place at which WORKER waits for tasks, NULL none. What a taskloop has made is waited for inside of it. */
 const struct tg_openmp_place *tg_openmp_waits_for_tasks(const struct tg_openmp_worker *worker);
+/* Where WORKER waits for a lock, or tests one again and again in vain (is_tested); NULL where it does neither. */
+const struct tg_openmp_place *tg_openmp_waits_lock(const struct tg_openmp_waits *waits,
+                                                   const struct tg_openmp_worker *worker);
+/* Whether that place of WORKER's is of tests: it may do something else between them. */
+static inline bool tg_openmp_waits_is_tested(const struct tg_openmp_worker *worker,
+                                             const struct tg_openmp_place *place)
+{
+    return place == &worker->tests.place;
+}
 /* Whether OTHER, whose place OTHERS is, has to do with the same lock as WORKER at PLACE. */
 bool tg_openmp_waits_same_lock(const struct tg_openmp_worker *worker, const struct tg_openmp_place *place,
                                const struct tg_openmp_worker *other, const struct tg_openmp_place *others);

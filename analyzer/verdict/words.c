@@ -290,6 +290,14 @@ static void print_place(FILE *stream, const struct tg_verdict_input *input,
         if (worker->last_code != place->code)
             tg_words_code(stream, input, worker->process, worker->last_code);
     }
+    if (worker->tests.count > 1 && worker->last_ns < worker->tests.last_ns) {
+        fputs(", testing the ", stream);
+        tg_words_lock(stream, input, worker->process, &worker->tests.place);
+        tg_words_since(stream, input, worker->tests.place.since_ns);
+        fputs(" in vain (last told", stream);
+        tg_words_moment(stream, input, worker->tests.last_ns);
+        fputc(')', stream);
+    }
     if (place->kind != TG_OPENMP_IN_SYNC && place->kind != TG_OPENMP_IN_MUTEX_WAIT)
         (void)tg_words_last_place(stream, input, worker->process, worker->tid, place->since_ns);
 }

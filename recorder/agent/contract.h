@@ -29,7 +29,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      5
+#define TG_AGENT_PROTOCOL      6
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -316,7 +316,8 @@ enum {
       11) /* tg_heap_error, address, block, size, stack, stacks where it was allocated and freed, \
                             their threads, offset, wrong bytes + was prevented << 63, STRING call */           \
     /* tid, tg_deep_bind_way, caller, is_kept, STRING library, wrapper, problem, scope before, scope after */ \
-    X(DEEP_BIND, 9)
+    X(DEEP_BIND, 9)                                                                                           \
+    X(OMP_MUTEX_TEST, 3) /* place(tg_omp_mutex), lock, tests */
 
 enum tg_agent_open {
     TG_AGENT_OPEN_NEEDED = 1,    /* at start-up: another library of the list needs it */

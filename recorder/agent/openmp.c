@@ -3,6 +3,13 @@
 #include <string.h>
 
 __thread struct tg_openmp_frame tg_openmp_frame __attribute__((tls_model("initial-exec")));
+__thread struct tg_openmp_tests tg_openmp_tests __attribute__((tls_model("initial-exec")));
+
+enum {
+    AGAIN_TICKS = 1 << 28, /* some 0.1 s: between records of one lock that is tested in a loop */
+    ANOTHER_TICKS =
+        1 << 22, /* some 1.5 ms: before a record of another one, where several are tested in turn */
+};
 
 void tg_openmp_runtime(unsigned seen, const char *name, const char *version)
 {
@@ -50,4 +57,27 @@ void tg_openmp_iteration(const void *code, unsigned seen, enum tg_omp_iteration 
     arguments[1] = kept;
     memcpy(arguments + 2, indices, kept * sizeof *arguments);
     tg_agent_commit();
+}
+
+void tg_openmp_mutex_test(const void *code, unsigned seen, enum tg_omp_mutex mutex, const void *lock)
+{
+    struct tg_openmp_tests *tests = &tg_openmp_tests;
+    uint64_t now = tg_agent_ticks();
+    if (tests->lock != (uintptr_t)lock)
+        tests->count = 0;
+    tests->lock = (uintptr_t)lock;
+    tests->count++;
+    if (tests->told_ticks != 0 &&
+        now - tests->told_ticks <
+            (tests->told == tests->lock && tests->count > 1 ? AGAIN_TICKS : ANOTHER_TICKS))
+        return;
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_OMP_MUTEX_TEST, 3);
+    if (arguments == NULL)
+        return;
+    arguments[0] = tg_agent_place(code, seen, mutex);
+    arguments[1] = tests->lock;
+    arguments[2] = tests->count;
+    tg_agent_commit();
+    tests->told = tests->lock;
+    tests->told_ticks = now;
 }

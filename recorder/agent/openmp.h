@@ -226,6 +226,19 @@ static inline void tg_openmp_mutex_leave(const void *code, unsigned seen, enum t
     tg_openmp_come_early(TG_RECORD_OMP_MUTEX_LEAVE, mutex, (uintptr_t)lock);
 }
 
+/* The lock that this thread tested last, and found taken. */
+struct tg_openmp_tests {
+    uintptr_t lock; /* 0 none */
+    uint64_t count;
+    uintptr_t told; /* the one that was told last, when, and where the clock was then */
+    uint64_t told_ticks;
+    bool is_testing; /* in the runtime: it does not wait there */
+};
+extern __thread struct tg_openmp_tests tg_openmp_tests __attribute__((tls_model("initial-exec")));
+
+/* The thread has tested LOCK in vain. Who does so in a loop is told again some ten times a second. */
+void tg_openmp_mutex_test(const void *code, unsigned seen, enum tg_omp_mutex mutex, const void *lock);
+
 /* ---- tasks */
 
 /* One dependence of a task that is created. */

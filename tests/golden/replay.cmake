@@ -38,6 +38,9 @@ foreach(what busy disagree still first stopped)
 endforeach()
 # iterations of doacross and ordered loops that others wait for: left out, late, not known; names of threads
 tg_golden_test(report-mortem-iterations mortem-iterations report --symbols=off mortem-iterations.tgt)
+# mortem-tests: process 100 tests a lock in a loop that its holder never releases; in process 200 a lock is held for long, and
+# those that found it taken do something else
+tg_golden_test(report-mortem-tests mortem-tests report --symbols=off mortem-tests.tgt)
 tg_golden_test(report-mortem-teams mortem-teams report --symbols=off mortem-teams.tgt)
 tg_golden_test(replay-mortem-teams mortem-teams replay --symbols=off -e "goto 9.5s" -e where -e "info barrier -teams"
                -e "info workers" mortem-teams.tgt)

@@ -127,6 +127,7 @@ def lock_cycle(case):
     site, rank = case.pick("set_lock")
     name = f"lock_{site.part.index}"
     case.program.before_main += case.text("static volatile int has[2];")
+    case.before(site, ["while (!has[0] || !has[1])", "    usleep(500);"], "FAULTY && omp_get_thread_num() >= 2")
     new = case.before(site, [f"int own = omp_get_thread_num();", f"omp_set_lock(&{name}[own]);", "has[own] = 1;",
                              "while (!has[!own])", "    usleep(500);", "CULPRIT(__LINE__);",
                              f"AT(__LINE__ + 1);", f"omp_set_lock(&{name}[!own]);"], "FAULTY && omp_get_thread_num() < 2")
@@ -210,3 +211,16 @@ def thread_crash(case):
     site, rank = case.pick("body")
     new = case.before(site, ["CULPRIT(__LINE__);", "*(volatile int *)64 = step;"], here(case.random.randrange(1, case.threads)))
     return Truth({rank}, lines=new, threads=True, reason="SIGSEGV")
+
+
+@fault("lock_polled", "set_lock", is_openmp=True)
+def lock_polled(case):
+    """One thread keeps a lock that the others ask for by omp_test_lock in a loop."""
+    site, rank = case.pick("set_lock")
+    name = f"lock_{site.part.index}"
+    case.program.before_main += case.text("static volatile int has;")
+    keep = case.before(site, [f"omp_set_lock(&{name}[0]);", "CULPRIT(__LINE__ - 1);", "has = 1;", "for (;;)", "    usleep(500);"],
+                       here(case.random.randrange(case.threads)))
+    polls = case.before(site, ["while (!has)", "    usleep(500);", f"AT(__LINE__ + 1);", f"while (!omp_test_lock(&{name}[0]))",
+                               "    usleep(200);"])
+    return Truth({rank}, lines=[*keep, *polls], threads=True, here=True, why=WAITERS)

@@ -71,6 +71,8 @@ static struct tg_error *take_openmp_event(struct tg_openmp_model *model, const s
         return error;
     const struct tg_omp_place *at = (const struct tg_omp_place *)TG_EVENT_PAYLOAD(event);
     uint64_t code = at->code;
+    if (event->kind == TG_EVENT_OMP_MUTEX_TEST)
+        return tg_openmp_mutexes_take(model, worker, event);
     worker->public.last_ns = event->time_ns;
     worker->public.last_kind = event->kind;
     if (code != 0)
@@ -128,7 +130,7 @@ struct tg_error *tg_openmp_model_feed(struct tg_openmp_model *model, const struc
     default:
         break;
     }
-    if (event->kind < TG_EVENT_OMP_PARALLEL_BEGIN || event->kind > TG_EVENT_OMP_ITERATION)
+    if (event->kind < TG_EVENT_OMP_PARALLEL_BEGIN || event->kind > TG_EVENT_OMP_MUTEX_TEST)
         return NULL;
     return take_openmp_event(model, event, process);
 }

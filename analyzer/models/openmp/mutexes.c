@@ -37,6 +37,21 @@ static struct tg_error *take_over(struct tg_openmp_model *model, const struct tg
     return tg_openmp_leave_only(model, holder, at, event->time_ns);
 }
 
+/* Nobody can be told to wait here: the program may do something else until it tests the lock again. */
+static void test_mutex(struct tg_openmp_worker *worker, const struct tg_event *event)
+{
+    const struct tg_event_omp_mutex_test *test = &event->omp_mutex_test;
+    struct tg_openmp_tests *tests = &worker->tests;
+    const struct tg_openmp_place place =
+        tg_openmp_place_of(event, TG_OPENMP_IN_MUTEX_WAIT, test->mutex, test->lock);
+    bool goes_on = tests->count > 0 && tests->count < test->tests && tests->place.what == place.what &&
+                   tests->place.id == place.id && tests->place.team == place.team;
+    if (!goes_on)
+        tests->place = place;
+    tests->count = test->tests;
+    tests->last_ns = event->time_ns;
+}
+
 static struct tg_error *enter_mutex(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                     const struct tg_event *event)
 {
@@ -45,6 +60,8 @@ static struct tg_error *enter_mutex(struct tg_openmp_model *model, struct tg_ope
         .kind = TG_OPENMP_IN_MUTEX_WAIT, .what = got->mutex, .id = got->lock};
     size_t at = tg_openmp_find_place(worker, &waited);
     struct tg_error *error = NULL;
+    if (worker->public.tests.place.id == got->lock)
+        worker->public.tests.count = 0;
     if (at != SIZE_MAX) /* a lock that was free may be got without waiting */
         error = tg_openmp_leave_down_to(model, worker, at, event->time_ns);
     if (error == NULL)
@@ -87,6 +104,9 @@ struct tg_error *tg_openmp_mutexes_take(struct tg_openmp_model *model, struct tg
         return wait_for_mutex(model, worker, event);
     case TG_EVENT_OMP_MUTEX_ENTER:
         return enter_mutex(model, worker, event);
+    case TG_EVENT_OMP_MUTEX_TEST:
+        test_mutex(&worker->public, event);
+        return NULL;
     case TG_EVENT_OMP_MUTEX_LEAVE:
         return leave_mutex(model, worker, event);
     default:

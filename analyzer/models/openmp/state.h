@@ -73,6 +73,13 @@ struct tg_openmp_iterations {
     size_t n_unposted;                    /* in all; the last ones are kept, modulo */
 };
 
+/* A lock that a thread tests (omp_test_lock), and finds taken. */
+struct tg_openmp_tests {
+    struct tg_openmp_place place; /* as if it waited: kind TG_OPENMP_IN_MUTEX_WAIT; since the first test */
+    uint64_t count;               /* 0: none, or it has been inside of that lock since */
+    uint64_t last_ns;
+};
+
 /* One thread that OpenMP knows. */
 struct tg_openmp_worker {
     size_t index;    /* in order of first appearance in the trace */
@@ -85,10 +92,11 @@ struct tg_openmp_worker {
     uint64_t first_ns;
     uint64_t ended_ns;   /* of one that is not alive */
     int64_t exit_status; /* of one whose own end was seen: its wait status; -1 unknown */
-    uint64_t last_ns;    /* of its last OpenMP event */
+    uint64_t last_ns;    /* of its last OpenMP event; tests of a lock that is taken do not count */
     uint64_t last_kind;  /* enum tg_event_kind of that */
     uint64_t last_code;  /* the last place in the program that an event named, 0 none */
     struct tg_openmp_iterations iterations;
+    struct tg_openmp_tests tests;
 };
 
 /* A worker's part in a team. */

@@ -109,6 +109,13 @@ static bool write_sync_event(FILE *stream, const struct tg_verdict_input *input,
         fputs("waits for the ", stream);
         tg_words_mutex(stream, input, process, event->omp_mutex_wait.mutex, event->omp_mutex_wait.lock);
         return true;
+    case TG_EVENT_OMP_MUTEX_TEST:
+        fputs("finds the ", stream);
+        tg_words_mutex(stream, input, process, event->omp_mutex_test.mutex, event->omp_mutex_test.lock);
+        fputs(" taken", stream);
+        if (event->omp_mutex_test.tests > 1)
+            fprintf(stream, " (test %" PRIu64 ")", event->omp_mutex_test.tests);
+        return true;
     case TG_EVENT_OMP_MUTEX_ENTER:
         fputs("enters the ", stream);
         tg_words_mutex(stream, input, process, event->omp_mutex_enter.mutex, event->omp_mutex_enter.lock);
@@ -144,7 +151,7 @@ static bool write_sync_event(FILE *stream, const struct tg_verdict_input *input,
 
 static uint64_t code_of(const struct tg_event *event)
 {
-    if (event->kind >= TG_EVENT_OMP_PARALLEL_BEGIN && event->kind <= TG_EVENT_OMP_ITERATION) {
+    if (event->kind >= TG_EVENT_OMP_PARALLEL_BEGIN && event->kind <= TG_EVENT_OMP_MUTEX_TEST) {
         const struct tg_omp_place *place = (const void *)TG_EVENT_PAYLOAD(event);
         return place->code;
     }

@@ -212,3 +212,16 @@ void __kmpc_doacross_wait(const void *location, int thread, const long long *sin
         tg_gate_wait();                                                                                      \
     }
 TG_GOMP_LOCK_UNSETS(UNSET)
+
+#define TEST(name, mutex)                                                                                    \
+    TG_AGENT_EXPORT int llvm_##name(void *lock);                                                             \
+    __asm__(".symver llvm_" #name ", " #name "@VERSION");                                                    \
+    int llvm_##name(void *lock)                                                                              \
+    {                                                                                                        \
+        const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());                                    \
+        if (!tg_ompt_is_call(TG_GOMP_CALLER(), (const void *)(uintptr_t)gomp->name))                         \
+            return gomp->name(lock);                                                                         \
+        tg_ompt_begin_test(TG_GOMP_CALLER());                                                                \
+        return tg_ompt_end_test(gomp->name(lock), TG_OMP_MUTEX_##mutex, lock, TG_GOMP_CALLER());             \
+    }
+TG_GOMP_LOCK_TESTS(TEST)

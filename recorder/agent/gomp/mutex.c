@@ -96,12 +96,21 @@ TG_GOMP_LOCK_UNSETS(UNSET)
     int name(void *lock)                                                                                     \
     {                                                                                                        \
         const struct tg_gomp *gomp = tg_gomp_next(TG_GOMP_CALLER());                                         \
-        int result = gomp->name(lock);                                                                       \
-        if (result != 0 && tg_gomp_records(gomp)) {                                                          \
-            enter(OWNER_KEY_##mutex(lock));                                                                  \
-            tg_openmp_mutex_enter(0, tg_gomp_code(TG_GOMP_CALLER()), TG_OMP_WRAPPED, TG_OMP_MUTEX_##mutex,   \
-                                  lock);                                                                     \
+        if (!tg_gomp_records(gomp)) {                                                                        \
+            if (!tg_ompt_is_call(TG_GOMP_CALLER(), (const void *)(uintptr_t)gomp->name))                     \
+                return gomp->name(lock);                                                                     \
+            tg_ompt_begin_test(TG_GOMP_CALLER());                                                            \
+            return tg_ompt_end_test(gomp->name(lock), TG_OMP_MUTEX_##mutex, lock, TG_GOMP_CALLER());         \
         }                                                                                                    \
+        int result = gomp->name(lock);                                                                       \
+        const void *code = tg_gomp_code(TG_GOMP_CALLER());                                                   \
+        if (result == 0) {                                                                                   \
+            tg_openmp_mutex_test(code, TG_OMP_WRAPPED, TG_OMP_MUTEX_##mutex, lock);                          \
+            return result;                                                                                   \
+        }                                                                                                    \
+        tg_openmp_tests.lock = 0;                                                                            \
+        enter(OWNER_KEY_##mutex(lock));                                                                      \
+        tg_openmp_mutex_enter(0, code, TG_OMP_WRAPPED, TG_OMP_MUTEX_##mutex, lock);                          \
         return result;                                                                                       \
     }
 TG_GOMP_LOCK_TESTS(TEST)

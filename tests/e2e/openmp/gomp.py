@@ -76,6 +76,8 @@ def in_words(record):
         return f"arrive {SYNCS[which]} {arguments[1]}"
     if kind == "SYNC_END":
         return f"leave {SYNCS[which]} {arguments[1] % HIGH}" + (" cancelled" if arguments[1] & HIGH else "")
+    if kind == "MUTEX_TEST":
+        return f"test {MUTEXES[which]} &{arguments[1]} {arguments[2]}"
     if kind in ("MUTEX_WAIT", "MUTEX_ENTER", "MUTEX_LEAVE"):
         word = {"MUTEX_WAIT": "wait", "MUTEX_ENTER": "enter", "MUTEX_LEAVE": "exit"}[kind]
         return f"{word} {MUTEXES[which]} &{arguments[1]}"
@@ -357,11 +359,30 @@ def owners(flags):
     check_owners(records, {"critical": (1, 150), "critical_named": (1, 150), "lock": (3, 150), "nest_lock": (1, 0)})
 
 
+def tested(flags):
+    check_tested(build("tested", flags))
+
+
+def check_tested(path):
+    """A test of a lock is no wait for it; tests in a loop are told now and then."""
+    native = run_native([path])
+    observed, records = run_observed([path])
+    check(native == observed and native[:2] == ("1001\n", 0), f"output natively {native}, observed {observed}")
+    mutexes = [(record.kind[10:], MUTEXES[place(record)[2]]) for record in records
+               if record.kind.startswith("OMP_MUTEX") and record.thread_num == 1]
+    tests = [record.arguments[2] for record in records
+             if record.kind == "OMP_MUTEX_TEST" and MUTEXES[place(record)[2]] == "lock"]
+    check(("TEST", "nest_lock") in mutexes and ("WAIT", "lock") not in mutexes and ("WAIT", "nest_lock") not in mutexes,
+          f"the thread that tests: {mutexes}")
+    check(mutexes[-2:] == [("ENTER", "lock"), ("LEAVE", "lock")], f"the thread that tests: {mutexes}")
+    check(len(tests) < 500 and tests == sorted(tests) and all(1 <= count <= 1000 for count in tests), f"tests {tests}")
+
+
 def check_owners(records, expected, told_late=False):
     """TOLD_LATE: that a lock was left is told when it is free. EXPECTED: how many locks of each kind, and least number of acquisitions of each without a wait."""
     locks = collections.defaultdict(list)
     for record in sorted(records, key=lambda record: record.ticks):
-        if record.kind.startswith("OMP_MUTEX"):
+        if record.kind.startswith("OMP_MUTEX") and record.kind != "OMP_MUTEX_TEST":
             locks[MUTEXES[place(record)[2]], record.arguments[1]].append(record)
     kinds = collections.Counter(kind for kind, _ in locks)
     check(kinds == {kind: n for kind, (n, _) in expected.items()}, f"locks are {kinds}")
@@ -526,7 +547,7 @@ def entries(_):
 
 
 CASES = {"beside": beside, "entries": entries, "inferred": inferred, "inferred_hot": inferred_hot, "nowhere": nowhere, "shim": shim, "joined": joined, "cancel": cancel, "edges": edges, "late": late, "not_asked_for": not_asked_for,
-         "owners": owners}
+         "owners": owners, "tested": tested}
 
 
 def main():

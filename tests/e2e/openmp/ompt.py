@@ -369,6 +369,10 @@ def omp_tools_folder():
     return os.path.join(listed, "include")
 
 
+def tested(_):
+    gomp.check_tested(build("tested", ["-O1"]))
+
+
 def owners(_):
     """As in gomp.py, but for a lock that another thread unsets: OMPT tells that after it."""
     path = build("owners", ["-O2"])
@@ -428,7 +432,7 @@ def nested(_):
 CASES = {
     "nested": nested,
     "roots": roots,
-    "disabled": disabled, "late": late, "both": both, "shim": shim, "forks": forks, "owners": owners,
+    "disabled": disabled, "late": late, "both": both, "shim": shim, "forks": forks, "owners": owners, "tested": tested,
     "tool_before_a_late_runtime": tool_before_a_late_runtime,
     "tool_preloaded": lambda _: chain("preload"),
     "tool_linked": lambda _: chain("linked"),

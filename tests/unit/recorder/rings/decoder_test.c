@@ -379,6 +379,11 @@ static void waits_locks_and_tasks_have_their_fields(void **state)
         assert_int_equal(event->omp_mutex_leave.mutex, TG_OMP_MUTEX_LOCK);
         assert_int_equal(event->omp_mutex_leave.lock, 0xabc0);
     }
+    PUT(fixture, TG_RECORD_OMP_MUTEX_TEST, 0, place(1, 2, TG_OMP_MUTEX_NEST_LOCK), 0xabc0, 77);
+    event = only(fixture, TG_EVENT_OMP_MUTEX_TEST);
+    assert_int_equal(event->omp_mutex_test.mutex, TG_OMP_MUTEX_NEST_LOCK);
+    assert_int_equal(event->omp_mutex_test.lock, 0xabc0);
+    assert_int_equal(event->omp_mutex_test.tests, 77);
     PUT(fixture, TG_RECORD_OMP_TASK_BEGIN, 0, place(1, 2, 0), 33 | top);
     event = only(fixture, TG_EVENT_OMP_TASK_BEGIN);
     assert_int_equal(event->omp_task_begin.task, 33);
