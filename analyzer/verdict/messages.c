@@ -303,7 +303,7 @@ static void print_alike(struct tg_verdict_draft *draft, const struct tg_verdict_
     fputs(": ", stream);
     tg_printable_write(stream, alike->name);
     tg_words_since(stream, draft->input, alike->since_ns);
-    tg_words_code(stream, draft->input, alike->process, alike->code);
+    tg_words_call_code(stream, draft->input, alike->process, alike->code, alike->since_ns);
     fputc('.', stream);
 }
 
@@ -404,7 +404,7 @@ static struct tg_error *tell_half(struct tg_verdict_draft *draft, const struct t
           stream);
     tg_words_call(stream, &call);
     tg_words_since(stream, draft->input, half->thread->call.since_ns);
-    tg_words_code(stream, draft->input, message->process, message->code);
+    tg_words_call_code(stream, draft->input, message->process, message->code, half->thread->call.since_ns);
     if (lasted_ns > 0) {
         fputc(',', stream);
         tg_stillness_print(stream, &draft->stillness, TG_WAIT_MPI, lasted_ns);

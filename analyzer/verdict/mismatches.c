@@ -256,7 +256,7 @@ static struct tg_error *print_group(struct telling *telling, const struct tg_mpi
         fprintf(stream, " with %s", strcmp(first->op, "own") == 0 ? "an operator of its own" : first->op);
     tg_words_moment(stream, draft->input, first->entered_ns);
     if (first->process != SIZE_MAX)
-        tg_words_code(stream, draft->input, first->process, first->code);
+        tg_words_call_code(stream, draft->input, first->process, first->code, first->entered_ns);
     return error;
 }
 

@@ -167,7 +167,7 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     tg_words_collective(stream, draft->input, collective);
     fputc(')', stream);
     if (first->process != SIZE_MAX)
-        tg_words_code(stream, draft->input, first->process, first->code);
+        tg_words_call_code(stream, draft->input, first->process, first->code, first->entered_ns);
     tg_words_since(stream, draft->input, collective->first_ns);
     fputs(finding.waiting == 1 ? "" : " (first arrival)", stream);
     if (mismatch != SIZE_MAX)

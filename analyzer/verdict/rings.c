@@ -49,9 +49,10 @@ static void print_wait(struct tg_verdict_draft *draft, const struct tg_verdict_w
     tg_words_process(stream, draft->input, wait->to);
     if (wait->is_choice)
         fputs(" or others, which are all waiting,", stream);
-    fputs(wait->thread->call.instance != 0 ? " to enter it"
-          : wait->sends                    ? " to receive"
-                                           : " to send",
+    fputs(wait->to_do != NULL                ? wait->to_do
+          : wait->thread->call.instance != 0 ? " to enter it"
+          : wait->sends                      ? " to receive"
+                                             : " to send",
           stream);
 }
 

@@ -102,6 +102,36 @@ void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t pr
     fprintf(stream, " %s %s", strncmp(text, "0x", 2) == 0 ? "at" : "in", text);
 }
 
+/* The last stack of the thread of PROCESS that is in the call of MPI which it made from CODE at SINCE_NS; NULL: none is, or
+ * its stack is older. */
+static const struct tg_last_stack *stack_in_call(const struct tg_verdict_input *input, size_t process,
+                                                 uint64_t code, uint64_t since_ns)
+{
+    for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
+        if (thread->process != process || !thread->in_call || thread->call.code != code ||
+            thread->call.since_ns != since_ns)
+            continue;
+        const struct tg_last_stack *stack = tg_stack_model_find(input->stacks, process, thread->tid);
+        return stack != NULL && stack->count > 0 && stack->time_ns >= since_ns ? stack : NULL;
+    }
+    return NULL;
+}
+
+void tg_words_call_code(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t code,
+                        uint64_t since_ns)
+{
+    char text[400];
+    const struct tg_last_stack *stack =
+        input->stacks == NULL ? NULL : stack_in_call(input, process, code, since_ns);
+    const struct tg_stack_place place =
+        stack == NULL ? (struct tg_stack_place){0} : tg_stack_place_find(input->stacks, stack);
+    if (place.is_known && place.at.is_python)
+        fprintf(stream, " in %s", tg_stack_words_call(&place.at, text, sizeof text));
+    else
+        tg_words_code(stream, input, process, code);
+}
+
 void tg_words_mutex(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t mutex,
                     uint64_t lock)
 {
@@ -220,7 +250,7 @@ static void print_call_state(FILE *stream, const struct tg_verdict_input *input,
     fputs("in ", stream);
     tg_words_call(stream, &thread->call);
     tg_words_since(stream, input, thread->call.since_ns);
-    tg_words_code(stream, input, thread->process, thread->call.code);
+    tg_words_call_code(stream, input, thread->process, thread->call.code, thread->call.since_ns);
 }
 
 bool tg_words_last_place(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid,

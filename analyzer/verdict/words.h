@@ -19,6 +19,10 @@ void tg_words_moment(FILE *stream, const struct tg_verdict_input *input, uint64_
 void tg_words_since(FILE *stream, const struct tg_verdict_input *input, uint64_t time_ns);
 /* " in solve() at solver.c:120"; nothing where CODE is 0 */
 void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t code);
+/* The same of a call of MPI that PROCESS entered at SINCE_NS: in Python code by its own file and line, where a stack of the
+ * thread that is still in that call has them. */
+void tg_words_call_code(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t code,
+                        uint64_t since_ns);
 /* "critical section update", "lock queue_lock", "lock 0x55d0": what mutex LOCK, or PLACE, of PROCESS is called;
  * MUTEX is enum tg_omp_mutex */
 void tg_words_mutex(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t mutex,

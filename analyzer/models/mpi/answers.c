@@ -152,6 +152,16 @@ const struct tg_mpi_mistyped *tg_mpi_model_mistyped_at(const struct tg_mpi_model
     return &model->mistyped[i];
 }
 
+size_t tg_mpi_model_epoch_count(const struct tg_mpi_model *model)
+{
+    return model->epochs.count;
+}
+
+const struct tg_mpi_epoch *tg_mpi_model_epoch_at(const struct tg_mpi_model *model, size_t i)
+{
+    return &model->epochs.items[i];
+}
+
 struct tg_error *tg_mpi_model_visit_sends(const struct tg_mpi_model *model,
                                           struct tg_error *(*visit)(void *context,
                                                                     const struct tg_mpi_message *message),

@@ -31,6 +31,7 @@ void tg_mpi_model_destroy(struct tg_mpi_model *model)
     tg_mpi_collectives_deinit(&model->collectives);
     tg_mpi_started_calls_deinit(&model->started);
     tg_mpi_comms_deinit(&model->comms);
+    tg_mpi_epochs_deinit(&model->epochs);
     tg_mpi_callers_deinit(&model->callers);
     free(model->faults);
     free(model->mistyped);
@@ -390,6 +391,9 @@ static struct tg_error *take_leave(struct tg_mpi_model *model, const struct tg_e
     if (tg_mpi_call_waits(thread->public.call.name))
         tg_wait_times_add(&model->waits, thread->public.call.since_ns, event->time_ns);
     struct tg_error *error = finish(model, process, thread, event);
+    if (error == NULL && event->mpi_leave.result == 0)
+        error = tg_mpi_epochs_leave(&model->epochs, process->public.job, index, &thread->public.call,
+                                    event->time_ns);
     if (error == NULL && model->options.left != NULL)
         error = model->options.left(model->options.context, &thread->public, &thread->public.call,
                                     &event->mpi_leave, event->time_ns);
@@ -487,6 +491,8 @@ struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_m
         error = tg_mpi_comms_copy(&model->comms, &made->comms);
     if (error == NULL)
         error = tg_mpi_collectives_copy(&model->collectives, &made->collectives);
+    if (error == NULL)
+        error = tg_mpi_epochs_copy(&model->epochs, &made->epochs);
     if (error == NULL)
         error = tg_mpi_started_calls_copy(&model->started, &made->started);
     if (error != NULL) {

@@ -102,6 +102,10 @@ uint64_t tg_mpi_model_faults(const struct tg_mpi_model *model);
 size_t tg_mpi_model_mistyped_count(const struct tg_mpi_model *model);
 const struct tg_mpi_mistyped *tg_mpi_model_mistyped_at(const struct tg_mpi_model *model, size_t i);
 
+/* Epochs of windows that were begun and have not ended, in the order of their beginnings. */
+size_t tg_mpi_model_epoch_count(const struct tg_mpi_model *model);
+const struct tg_mpi_epoch *tg_mpi_model_epoch_at(const struct tg_mpi_model *model, size_t i);
+
 /* Visits what waits, in the order in which it was posted: messages sent and not received, then receives
  * posted and not complete. */
 struct tg_error *tg_mpi_model_visit_sends(const struct tg_mpi_model *model,

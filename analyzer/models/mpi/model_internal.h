@@ -5,6 +5,7 @@
 #include "analyzer/models/mpi/callers.h"
 #include "analyzer/models/mpi/collectives.h"
 #include "analyzer/models/mpi/comms.h"
+#include "analyzer/models/mpi/epochs.h"
 #include "analyzer/models/mpi/messages.h"
 #include "analyzer/models/mpi/model.h"
 #include "analyzer/models/mpi/started.h"
@@ -17,6 +18,7 @@ struct tg_mpi_model {
     struct tg_mpi_comms comms;
     struct tg_mpi_collectives collectives;
     struct tg_mpi_started_calls started;
+    struct tg_mpi_epochs epochs;
     struct tg_mpi_messages *messages;
     struct tg_wait_times waits;
     uint64_t impossible;

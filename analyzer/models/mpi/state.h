@@ -115,6 +115,19 @@ struct tg_mpi_mistyped {
     uint64_t count; /* from these places, with these types */
 };
 
+enum { TG_MPI_EPOCH_ACCESS = -2 }; /* by MPI_Win_start; to which ranks is not known */
+
+/* A process has begun to use the memory of other ranks, and not ended that. */
+struct tg_mpi_epoch {
+    const char *job;
+    uint64_t window; /* its id, as COMM of calls */
+    size_t process;
+    int64_t target;    /* rank in the window whose memory it has locked, or TG_MPI_EPOCH_ACCESS */
+    bool is_granted;   /* it has the lock for certain: libraries put off asking for it to the first use */
+    uint64_t since_ns; /* when MPI_Win_lock or MPI_Win_start came back */
+    uint64_t code;
+};
+
 /* A call that failed. */
 struct tg_mpi_fault {
     size_t process;

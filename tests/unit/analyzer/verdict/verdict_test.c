@@ -173,6 +173,129 @@ static void a_lock_of_a_window_that_somebody_keeps_blames_nobody(void **state)
         assert_int_not_equal(verdict.findings[i].kind, TG_FINDING_WINDOW);
 }
 
+/* Rank 0 has locked the memory of rank 1, which rank 2 wants: who has it is the culprit, not who waits. */
+static void who_has_locked_memory_is_told(void **state)
+{
+    for (int waits = 0; waits < 2; waits++) {
+        begin_job(4);
+        POINT(0, "MPI_Win_lock", 1, -3);
+        LEAVE(0, "MPI_Win_lock");
+        POINT(3, "MPI_Win_lock", 3, -3); /* of other memory */
+        LEAVE(3, "MPI_Win_lock");
+        if (waits)
+            POINT(0, "MPI_Recv", 2, 5);
+        TOGETHER(1, "MPI_Barrier", 1, 0x40);
+        POINT(2, "MPI_Win_lock", 1, -3);
+        interrupt_after(3000);
+        FEED(FIRST_PID, PROCESS_EXIT, process_exit, .how = TG_EXIT_SIGNAL, .status = SIGTERM);
+        judge();
+        if (waits) {
+            assert_int_equal(verdict.findings[0].kind, TG_FINDING_DEADLOCK);
+            assert_int_equal(verdict.findings[0].n_culprits, 2);
+            assert_non_null(strstr(verdict.findings[0].text,
+                                   "waiting for rank 0, which has locked that memory, to unlock it"));
+        } else {
+            check_finding(0, TG_FINDING_WINDOW, 0,
+                          "It waits for rank 0, which has locked that memory (MPI_Win_lock)");
+            tear_down(state);
+        }
+    }
+}
+
+/* Of two that have locked it, the one whose use was completed has it; else it is not known which. */
+static void of_two_locks_the_one_that_was_used_is_held(void **state)
+{
+    for (int is_used = 0; is_used < 2; is_used++) {
+        begin_job(4);
+        for (int rank = 2; rank < 4; rank++) {
+            POINT(rank, "MPI_Win_lock", 1, -3);
+            LEAVE(rank, "MPI_Win_lock");
+        }
+        if (is_used) {
+            POINT(3, "MPI_Win_flush", 1, -3);
+            LEAVE(3, "MPI_Win_flush");
+        }
+        POINT(1, "MPI_Recv", 3, 5);
+        POINT(0, "MPI_Win_lock", 1, -3);
+        interrupt_after(3000);
+        judge();
+        bool is_told = false;
+        for (size_t i = 0; i < verdict.count; i++)
+            if (verdict.findings[i].kind == TG_FINDING_WINDOW) {
+                is_told = true;
+                check_finding(i, TG_FINDING_WINDOW, 3, "It waits for rank 3, which has locked that memory");
+            }
+        assert_true(is_told == (bool)is_used);
+        if (!is_used)
+            tear_down(state);
+    }
+}
+
+static void a_lock_that_was_released_is_in_nobodys_way(void **state)
+{
+    (void)state;
+    begin_job(3);
+    POINT(2, "MPI_Win_lock", 1, -3);
+    LEAVE(2, "MPI_Win_lock");
+    POINT(2, "MPI_Win_unlock", 1, -3);
+    LEAVE(2, "MPI_Win_unlock");
+    POINT(1, "MPI_Recv", 0, 5);
+    POINT(0, "MPI_Win_unlock", 1, -3);
+    interrupt_after(3000);
+    judge();
+    for (size_t i = 0; i < verdict.count; i++)
+        assert_int_not_equal(verdict.findings[i].kind, TG_FINDING_WINDOW);
+}
+
+/* Rank 0 has posted; rank 1 has begun access and not completed it, but waits for rank 0. */
+static void access_that_does_not_end_is_told(void **state)
+{
+    (void)state;
+    begin_job(2);
+    POINT(1, "MPI_Win_start", -3, -3);
+    LEAVE(1, "MPI_Win_start");
+    TOGETHER(1, "MPI_Barrier", 1, 0x40);
+    POINT(0, "MPI_Win_wait", -3, -3);
+    interrupt_after(3000);
+    judge();
+    assert_int_equal(verdict.findings[0].kind, TG_FINDING_DEADLOCK);
+    assert_non_null(strstr(verdict.findings[0].text, "to call MPI_Win_complete"));
+}
+
+/* The stack of a rank that waits has Python's own line. */
+static void a_wait_in_python_has_its_line(void **state)
+{
+    (void)state;
+    struct tg_stack_model *stacks;
+    begin_job(2);
+    TOGETHER(0, "MPI_Barrier", 1, 0x40);
+    interrupt_after(3000);
+    const struct tg_stack_frame frames[] = {{.kind = TG_FRAME_CODE,
+                                             .module = "/lib/libmpi.so.40",
+                                             .build_id = "",
+                                             .function = "",
+                                             .file = "",
+                                             .pc = 0x7000},
+                                            {.kind = TG_FRAME_PYTHON,
+                                             .module = "",
+                                             .build_id = "",
+                                             .function = "exchange",
+                                             .file = "/w/wait.py",
+                                             .line = 6}};
+    const struct tg_event stack = {.time_ns = job.now_ns,
+                                   .pid = FIRST_PID,
+                                   .tid = FIRST_PID,
+                                   .kind = TG_EVENT_STACK,
+                                   .stack = {.reason = TG_STACK_JOB_SIGNAL, .frames = {frames, 2}}};
+    assert_null(tg_stack_model_create(&stacks));
+    assert_null(tg_stack_model_feed(stacks, &stack, 1));
+    struct tg_verdict_input input = input_of_job();
+    input.stacks = stacks;
+    assert_null(tg_verdict_make(&input, &verdict));
+    tg_stack_model_destroy(stacks);
+    check_finding(0, TG_FINDING_COLLECTIVE, 1, "in exchange (wait.py:6) since");
+}
+
 static void who_waits_for_a_sleeper_is_no_culprit(void **state)
 {
     (void)state;
@@ -413,6 +536,11 @@ int main(void)
         cmocka_unit_test_teardown(a_call_that_the_one_in_finalize_never_made_may_be_too_many, tear_down),
         cmocka_unit_test_teardown(a_receive_from_a_rank_in_finalize_is_no_deadlock, tear_down),
         cmocka_unit_test_teardown(a_ring_by_choice_comes_of_who_is_gone, tear_down),
+        cmocka_unit_test_teardown(who_has_locked_memory_is_told, tear_down),
+        cmocka_unit_test_teardown(of_two_locks_the_one_that_was_used_is_held, tear_down),
+        cmocka_unit_test_teardown(a_lock_that_was_released_is_in_nobodys_way, tear_down),
+        cmocka_unit_test_teardown(access_that_does_not_end_is_told, tear_down),
+        cmocka_unit_test_teardown(a_wait_in_python_has_its_line, tear_down),
         cmocka_unit_test_teardown(who_waits_for_a_sleeper_is_no_culprit, tear_down),
         cmocka_unit_test_teardown(one_in_finalize_whom_two_need_has_left_too_early, tear_down),
         cmocka_unit_test_teardown(of_two_missing_the_one_outside_of_mpi_is_the_culprit, tear_down),
