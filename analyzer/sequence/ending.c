@@ -5,6 +5,9 @@
 
 static struct tg_error *put_here(struct tg_sequence_builder *builder, struct sequence_worker *worker)
 {
+    struct tg_error *error = sequence_put_copied(builder, worker);
+    if (error != NULL)
+        return error;
     struct sequence_frame *top = worker->n_frames == 0 ? NULL : &worker->frames[worker->n_frames - 1];
     if (top != NULL && top->node == NULL &&
         (top->region == NULL || tg_sequence_team_waits(top->region->team, worker->lane)))
@@ -25,7 +28,6 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
     struct tg_sequence_node *here = tg_sequence_node_create(TG_SEQUENCE_HERE, worker->lane, worker->last_ns);
     if (here == NULL)
         return tg_error_no_memory();
-    struct tg_error *error = NULL;
     here->code = worker->last_code;
     here->what = top == NULL ? TG_SEQUENCE_OUTSIDE : TG_SEQUENCE_INSIDE;
     here->is_across = builder->options.by_rank;

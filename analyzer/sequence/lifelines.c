@@ -11,6 +11,7 @@ void sequence_worker_destroy(struct sequence_worker *worker)
     for (size_t i = 0; i < worker->n_frames; i++)
         tg_sequence_node_destroy(worker->frames[i].node);
     free(worker->frames);
+    tg_sequence_node_destroy(worker->copied);
     tg_sequence_list_deinit(&worker->root);
     free(worker);
 }
@@ -116,6 +117,13 @@ struct tg_error *sequence_put(struct tg_sequence_builder *builder, struct sequen
     return sequence_put_at(builder, worker, worker->n_frames, node);
 }
 
+struct tg_error *sequence_put_copied(struct tg_sequence_builder *builder, struct sequence_worker *worker)
+{
+    struct tg_sequence_node *node = worker->copied;
+    worker->copied = NULL;
+    return node == NULL ? NULL : sequence_put(builder, worker, node);
+}
+
 struct tg_error *sequence_push(struct tg_sequence_builder *builder, struct sequence_worker *worker,
                                struct tg_sequence_node *node, struct sequence_frame **frame)
 {
@@ -156,7 +164,7 @@ static struct tg_error *unwind(struct tg_sequence_builder *builder, struct seque
     while (error == NULL && worker->n_frames > at)
         error = sequence_close(builder, worker, worker->n_frames - 1, end_ns);
     if (error == NULL) {
-        if (end_ns != 0) /* its own end may come yet */
+        if (end_ns != 0 && !worker->frames[at - 1].is_join) /* its own end may come yet */
             worker->frames[at - 1].region = NULL;
         else
             worker->n_frames--;
@@ -177,6 +185,7 @@ static struct tg_error *make_region(struct tg_sequence_builder *builder, struct 
     made->code = region->code;
     made->body = region->body;
     made->from = region->owner;
+    made->is_cancelled = region->is_cancelled;
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < tg_sequence_team_member_count(region->team); i++) {
         const struct tg_sequence_part part = {.lane = tg_sequence_team_lane(region->team, i),

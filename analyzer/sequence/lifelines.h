@@ -15,6 +15,7 @@ struct sequence_region {
     uint64_t id;
     uint64_t parent, level, code, body, begin_ns;
     uint32_t owner; /* lane, NO_LANE unknown */
+    bool is_cancelled;
     struct tg_sequence_team *team;
     UT_hash_handle hh;
 };
@@ -26,6 +27,7 @@ struct sequence_frame {
     uint64_t id;                    /* region or task */
     int32_t tid;                    /* by rank: the thread */
     bool has_waited;                /* for a mutex that is about to be got */
+    bool is_join; /* a region whose body is over for this one: tasks are executed at its end */
 };
 
 struct sequence_worker {
@@ -35,6 +37,7 @@ struct sequence_worker {
     struct sequence_frame *frames;
     size_t n_frames, capacity;
     struct tg_sequence_list root;
+    struct tg_sequence_node *copied; /* a wait for copyprivate, to be drawn behind its single; NULL none */
     uint64_t last_code;
     const char *last_call; /* by rank: of MPI */
     uint64_t last_ns;
@@ -48,7 +51,7 @@ struct sequence_worker {
 
 struct sequence_task {
     uint64_t id;
-    uint64_t body, code;
+    uint64_t body, code, created_ns;
     uint32_t creator;
     bool has_begun;
     bool is_inner; /* a task created it */
@@ -97,6 +100,8 @@ struct tg_error *sequence_push(struct tg_sequence_builder *builder, struct seque
 /* Closes the frame at INDEX; END_NS 0: it is not over. */
 struct tg_error *sequence_close(struct tg_sequence_builder *builder, struct sequence_worker *worker,
                                 size_t index, uint64_t end_ns);
+/* Puts WORKER's wait for copyprivate where it belongs, if there is one. */
+struct tg_error *sequence_put_copied(struct tg_sequence_builder *builder, struct sequence_worker *worker);
 struct tg_error *sequence_worker_get(struct tg_sequence_builder *builder, int32_t tid, uint64_t number,
                                      struct sequence_worker **worker);
 /* Ends REGION, which is gone then. */

@@ -15,7 +15,8 @@ struct key_use {
 struct merge {
     struct tg_sequence_list *lists;
     size_t count;
-    size_t *next; /* by list */
+    size_t *next;   /* by list */
+    uint32_t *lane; /* by list: whose it is, NO_LANE unknown */
     struct key_use *uses;
     size_t n_slots; /* a power of two */
     struct tg_sequence_list *merged;
@@ -44,6 +45,22 @@ static bool has_key(const struct merge *merge, size_t list, size_t from, size_t 
     return false;
 }
 
+/* The lifeline that did what is in LIST. */
+static uint32_t lane_of(const struct tg_sequence_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct tg_sequence_node *node = list->items[i];
+        if (node->kind == TG_SEQUENCE_REGION && node->from != TG_SEQUENCE_NO_LANE)
+            return node->from;
+        if (node->n_parts == 1)
+            return node->parts[0].lane;
+        uint32_t inner = node->kind == TG_SEQUENCE_GROUP ? lane_of(&node->children) : TG_SEQUENCE_NO_LANE;
+        if (inner != TG_SEQUENCE_NO_LANE)
+            return inner;
+    }
+    return TG_SEQUENCE_NO_LANE;
+}
+
 static struct tg_error *prepare(struct merge *merge)
 {
     size_t total = 0;
@@ -54,8 +71,11 @@ static struct tg_error *prepare(struct merge *merge)
         merge->n_slots *= 2;
     merge->uses = calloc(merge->n_slots, sizeof *merge->uses);
     merge->next = calloc(merge->count, sizeof *merge->next);
-    if (merge->uses == NULL || merge->next == NULL)
+    merge->lane = calloc(merge->count, sizeof *merge->lane);
+    if (merge->uses == NULL || merge->next == NULL || merge->lane == NULL)
         return tg_error_no_memory();
+    for (size_t i = 0; i < merge->count; i++)
+        merge->lane[i] = lane_of(&merge->lists[i]);
     /* `lists` is never brought back to 0 while merging: an entry stays where it was put. */
     for (size_t i = 0; i < merge->count; i++) {
         for (size_t at = 0; at < merge->lists[i].count; at++) {
@@ -102,20 +122,62 @@ static bool goes_before(const struct tg_sequence_node *a, const struct tg_sequen
     return a->begin_ns < b->begin_ns;
 }
 
-/* Chooses the list whose head comes next. */
+/* Whether what created a task at CREATED_NS on lifeline LANE is not in the merged list yet, nor in what HEAD
+ * becomes. */
+static bool is_uncaused(const struct merge *merge, const struct tg_sequence_node *head, uint32_t lane,
+                        uint64_t created_ns)
+{
+    for (size_t i = 0; i < merge->count; i++) {
+        const struct tg_sequence_node *other = merge->lane[i] == lane ? head_of(merge, i) : NULL;
+        if (other != NULL && other != head && other->key != head->key && other->kind != TG_SEQUENCE_HERE &&
+            other->begin_ns != 0 && other->begin_ns <= created_ns)
+            return true;
+    }
+    return false;
+}
+
+/* Whether NODE, HEAD or in it, has a task that would be drawn above what created it. FORGET: creators of such
+ * ones are not drawn. */
+static bool comes_too_early(const struct merge *merge, const struct tg_sequence_node *head,
+                            struct tg_sequence_node *node, bool forget)
+{
+    bool is_early = false;
+    for (size_t i = 0; node->kind == TG_SEQUENCE_TASK && i < node->n_parts; i++) {
+        struct tg_sequence_part *part = &node->parts[i];
+        if (part->from == TG_SEQUENCE_NO_LANE || part->from == part->lane ||
+            !is_uncaused(merge, head, part->from, part->asked_ns))
+            continue;
+        is_early = true;
+        if (forget)
+            node->from = part->from = TG_SEQUENCE_NO_LANE;
+    }
+    for (size_t i = 0; node->has_tasks && (forget || !is_early) && i < node->children.count; i++)
+        is_early |= comes_too_early(merge, head, node->children.items[i], forget);
+    return is_early;
+}
+
+/* Chooses the list whose head comes next: a thing that others do as well when all have come to it; a task
+ * below what created it. */
 static size_t choose(const struct merge *merge)
 {
-    size_t ready = SIZE_MAX, stuck = SIZE_MAX;
+    size_t ready = SIZE_MAX, stuck = SIZE_MAX, early = SIZE_MAX;
     for (size_t i = 0; i < merge->count; i++) {
-        const struct tg_sequence_node *head = head_of(merge, i);
+        struct tg_sequence_node *head = head_of(merge, i);
         if (head == NULL)
             continue;
         if (head->kind == TG_SEQUENCE_HERE)
             return i;
         const struct key_use *use = use_of(merge, head->key);
         size_t *best = use->heads >= use->lists || use->sent ? &ready : &stuck;
+        if (head->has_tasks && comes_too_early(merge, head, head, false))
+            best = &early;
         if (*best == SIZE_MAX || goes_before(head, head_of(merge, *best)))
             *best = i;
+    }
+    if (ready == SIZE_MAX && stuck == SIZE_MAX && early != SIZE_MAX) {
+        struct tg_sequence_node *head = head_of(merge, early);
+        comes_too_early(merge, head, head, true);
+        return early;
     }
     return ready != SIZE_MAX ? ready : stuck;
 }
@@ -132,6 +194,8 @@ static struct tg_error *join(struct tg_sequence_node **nodes, size_t count)
             children[i] = node->children;
             node->children = (struct tg_sequence_list){0};
         }
+        if (node->n_parts == 1 && node->kind == TG_SEQUENCE_TASK)
+            node->parts[0].times = node->tasks;
         if (i == 0)
             continue;
         for (size_t part = 0; error == NULL && part < node->n_parts; part++)
@@ -143,6 +207,7 @@ static struct tg_error *join(struct tg_sequence_node **nodes, size_t count)
         else if (node->end_ns > into->end_ns)
             into->end_ns = node->end_ns;
         into->is_open |= node->is_open;
+        into->is_cancelled |= node->is_cancelled;
         into->least = node->least < into->least ? node->least : into->least;
         into->most = node->most > into->most ? node->most : into->most;
         into->min_ns = node->min_ns < into->min_ns ? node->min_ns : into->min_ns;
@@ -177,6 +242,14 @@ static void settle(struct tg_sequence_node *node)
     node->max_ns = max_ns;
 }
 
+/* Whether the head of list I is a part of the thing KEY that comes next. */
+static bool can_join(const struct merge *merge, size_t i, bool is_chosen, uint64_t key)
+{
+    struct tg_sequence_node *head = head_of(merge, i);
+    return head != NULL && head->key == key &&
+           (is_chosen || !head->has_tasks || !comes_too_early(merge, head, head, false));
+}
+
 static struct tg_error *emit(struct merge *merge, size_t chosen, struct tg_sequence_node **nodes)
 {
     uint64_t key = head_of(merge, chosen)->key;
@@ -184,14 +257,12 @@ static struct tg_error *emit(struct merge *merge, size_t chosen, struct tg_seque
     struct key_use *use = use_of(merge, key);
     size_t heads = use->heads;
     for (size_t i = chosen; count < heads && i < merge->count; i++) {
-        const struct tg_sequence_node *head = head_of(merge, i);
-        if (head != NULL && head->key == key)
+        if (can_join(merge, i, i == chosen, key))
             nodes[count++] = take_head(merge, i, &remaining);
     }
     /* Heads before CHOSEN: parts stay in the order of lists where it costs nothing. */
     for (size_t i = 0; count < heads && i < chosen; i++) {
-        const struct tg_sequence_node *head = head_of(merge, i);
-        if (head != NULL && head->key == key)
+        if (can_join(merge, i, i == chosen, key))
             nodes[count++] = take_head(merge, i, &remaining);
     }
     use->lists -= count - remaining;
@@ -241,5 +312,6 @@ struct tg_error *tg_sequence_merge(struct tg_sequence_list *lists, size_t count,
     free(nodes);
     free(merge.uses);
     free(merge.next);
+    free(merge.lane);
     return error;
 }

@@ -61,8 +61,11 @@ static uint64_t key_of(const struct tg_sequence_node *node)
         return key;
     case TG_SEQUENCE_HERE:
         return mix_text(mix(mix(key, node->id), node->is_across ? 0 : node->code), node->name);
+    case TG_SEQUENCE_SYNC: /* GCC calls copyprivate from two places */
+        if (node->what == TG_OMP_SYNC_COPYPRIVATE)
+            return key;
+        break;
     case TG_SEQUENCE_ZONE:
-    case TG_SEQUENCE_SYNC:
     case TG_SEQUENCE_CALL:
         break;
     }
@@ -83,7 +86,7 @@ static uint64_t shape_of(const struct tg_sequence_node *node)
         shape = mix(mix(mix(shape, node->id), node->from), (uint64_t)node->peer);
     if (node->kind == TG_SEQUENCE_REGION)
         shape = mix(shape, node->is_across ? node->id : node->body);
-    shape = mix(shape, node->has_barrier + 2u * node->is_open + 4u * node->differs);
+    shape = mix(shape, node->has_barrier + 2u * node->is_open + 4u * node->differs + 8u * node->is_cancelled);
     uint64_t parts = 0;
     for (size_t i = 0; i < node->n_parts; i++)
         parts += mix(node->kind == TG_SEQUENCE_MESSAGE ? node->parts[i].role : 0, node->parts[i].lane);
@@ -107,7 +110,8 @@ struct tg_sequence_node *tg_sequence_node_create(enum tg_sequence_kind kind, uin
     node->weight = 1;
     node->parts = &node->one;
     if (lane != TG_SEQUENCE_NO_LANE) {
-        node->one = (struct tg_sequence_part){.lane = lane, .begin_ns = begin_ns};
+        node->one =
+            (struct tg_sequence_part){.lane = lane, .begin_ns = begin_ns, .from = TG_SEQUENCE_NO_LANE};
         node->n_parts = 1;
     }
     return node;
@@ -139,6 +143,9 @@ void tg_sequence_node_finish(struct tg_sequence_node *node, uint64_t end_ns)
     if (end_ns > node->begin_ns)
         node->total_ns = node->min_ns = node->max_ns = end_ns - node->begin_ns;
     weigh(node);
+    node->has_tasks = node->kind == TG_SEQUENCE_TASK;
+    for (size_t i = 0; i < node->children.count; i++)
+        node->has_tasks |= node->children.items[i]->has_tasks;
     node->key = key_of(node);
     node->shape = shape_of(node);
 }

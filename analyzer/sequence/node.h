@@ -61,7 +61,9 @@ struct tg_sequence_part {
     enum tg_sequence_role role;
     uint64_t begin_ns; /* a mutex: when it was got, 0 not yet */
     uint64_t end_ns;   /* 0: not over */
-    uint64_t asked_ns; /* a mutex: when it was asked for */
+    uint64_t asked_ns; /* a mutex: when it was asked for; a task: when it was created */
+    uint32_t from;     /* a task: who created it, NO_LANE unknown or the one that NODE has */
+    uint64_t times;    /* a task: how many, 0 not counted */
 };
 
 struct tg_sequence_node;
@@ -92,12 +94,14 @@ struct tg_sequence_node {
     bool is_linked;   /* the other half of a message is elsewhere */
     bool has_died;    /* HERE: there it ended */
     bool is_across;   /* spans processes: CODE is an address in one of them and distinguishes nothing */
-    bool is_inferred; /* concluded from other events: the runtime is not called there */
-    uint64_t tasks;   /* TASK: how many began; what goes on after a pause is an execution of its own */
-    bool is_inner;    /* TASK: a task created it */
-    bool is_sum;      /* TASKS tasks created at one place, those that they made among them ... */
-    bool is_at_least; /* ... of those that are known: others were left out */
-    uint64_t absent;  /* a phase: members of the team that never began */
+    bool is_cancelled; /* by `cancel`, before its end; a phase: its barrier */
+    bool is_inferred;  /* concluded from other events: the runtime is not called there */
+    uint64_t tasks;    /* TASK: how many began; what goes on after a pause is an execution of its own */
+    bool is_inner;     /* TASK: a task created it */
+    bool has_tasks;    /* this is one, or is around some */
+    bool is_sum;       /* TASKS tasks created at one place, those that they made among them ... */
+    bool is_at_least;  /* ... of those that are known: others were left out */
+    uint64_t absent;   /* a phase: members of the team that never began */
     uint64_t begin_ns, end_ns;         /* times of the shown execution; end 0: not over */
     uint64_t until_ns;                 /* end of the last one that this stands for */
     uint64_t least, most;              /* times in a row */

@@ -67,11 +67,40 @@ static struct tg_error *begin_region(struct tg_sequence_builder *builder, struct
     return NULL;
 }
 
+/* A worker that goes to another region is through with those that it executed tasks at the end of. */
+static void leave_joins(struct sequence_worker *worker)
+{
+    while (worker->n_frames > 0 && worker->frames[worker->n_frames - 1].is_join)
+        worker->n_frames--;
+}
+
+/* WORKER, which is done with the body of region ID, executes a task at its end. */
+static struct tg_error *rejoin_region(struct tg_sequence_builder *builder, struct sequence_worker *worker,
+                                      uint64_t id)
+{
+    struct sequence_region *region = find_region(builder, id);
+    struct sequence_frame *frame;
+    if (region == NULL || !tg_sequence_team_has_ended(region->team, worker->lane))
+        return NULL;
+    for (size_t i = 0; i < worker->n_frames; i++)
+        if (worker->frames[i].region == region)
+            return NULL;
+    leave_joins(worker);
+    struct tg_error *error = sequence_push(builder, worker, NULL, &frame);
+    if (error != NULL)
+        return error;
+    frame->region = region;
+    frame->id = id;
+    frame->is_join = true;
+    return NULL;
+}
+
 static struct tg_error *enter_region(struct tg_sequence_builder *builder, struct sequence_worker *worker,
                                      const struct tg_openmp_place *place)
 {
     struct sequence_region *region;
     struct sequence_frame *frame;
+    leave_joins(worker);
     struct tg_error *error = get_region(builder, place->team, &region);
     if (error == NULL)
         error = tg_sequence_team_add(region->team, worker->lane);
@@ -167,6 +196,20 @@ static struct sequence_task *find_task(const struct tg_sequence_builder *builder
     return task;
 }
 
+/* The lane that creates a task. The tasks of a taskloop are seen when they begin: the loop is what made them. */
+static uint32_t maker_of(const struct tg_sequence_builder *builder, const struct sequence_worker *worker,
+                         const struct tg_event_omp_task_create *create)
+{
+    for (size_t i = 0; create->seen == TG_OMP_INFERRED && i < builder->made->n_lanes; i++)
+        for (size_t at = 0; at < builder->workers[i]->n_frames; at++) {
+            const struct tg_sequence_node *node = builder->workers[i]->frames[at].node;
+            if (node != NULL && node->kind == TG_SEQUENCE_ZONE && node->what == TG_OMP_ZONE_TASKLOOP &&
+                node->code == create->code)
+                return (uint32_t)i;
+        }
+    return worker->lane;
+}
+
 static struct tg_error *create_task(struct tg_sequence_builder *builder, const struct sequence_worker *worker,
                                     const struct tg_event_omp_task_create *create)
 {
@@ -178,7 +221,8 @@ static struct tg_error *create_task(struct tg_sequence_builder *builder, const s
         return error;
     task->body = create->body;
     task->code = create->code;
-    task->creator = worker->lane;
+    task->creator = maker_of(builder, worker, create);
+    task->created_ns = builder->now_ns;
     task->is_inner = create->parent_task != 0;
     return NULL;
 }
@@ -213,11 +257,32 @@ static struct tg_sequence_node *node_of(const struct tg_sequence_builder *builde
         node->body = task->body;
         if (task->code != 0) /* not where it runs: that is any wait of any thread */
             node->code = task->code;
-        node->from = task->creator;
+        node->from = node->parts[0].from = task->creator;
+        node->parts[0].asked_ns = task->created_ns;
         node->is_inner = task->is_inner;
         task->has_begun = true;
     }
     return node;
+}
+
+static bool is_single(const struct tg_openmp_place *place)
+{
+    return place->kind == TG_OPENMP_IN_ZONE &&
+           (place->what == TG_OMP_ZONE_SINGLE || place->what == TG_OMP_ZONE_SINGLE_OTHER);
+}
+
+/* libgomp tells who executes a single with copyprivate behind the wait for what is copied: the executor has
+ * not waited for anything, and the others' wait is for its end. */
+static struct tg_error *settle_copied(struct tg_sequence_builder *builder, struct sequence_worker *worker,
+                                      const struct tg_openmp_place *place)
+{
+    if (!is_single(place))
+        return sequence_put_copied(builder, worker);
+    if (place->what == TG_OMP_ZONE_SINGLE) {
+        tg_sequence_node_destroy(worker->copied);
+        worker->copied = NULL;
+    }
+    return NULL;
 }
 
 static struct tg_error *entered(void *context, const struct tg_openmp_worker *who,
@@ -227,12 +292,18 @@ static struct tg_error *entered(void *context, const struct tg_openmp_worker *wh
     struct sequence_worker *worker;
     struct sequence_frame *frame;
     struct tg_error *error = sequence_worker_get(builder, who->tid, who->number, &worker);
+    if (error == NULL)
+        error = settle_copied(builder, worker, place);
     if (error == NULL && place->kind != TG_OPENMP_IN_MUTEX)
         error = drop_wait(builder, worker, place->since_ns);
     if (error != NULL)
         return error;
     if (place->kind == TG_OPENMP_IN_REGION)
         return enter_region(builder, worker, place);
+    if (place->kind == TG_OPENMP_IN_TASK)
+        error = rejoin_region(builder, worker, place->team);
+    if (error != NULL)
+        return error;
     if (place->kind == TG_OPENMP_IN_MUTEX || place->kind == TG_OPENMP_IN_MUTEX_WAIT)
         return enter_mutex(builder, worker, place);
     if (place->kind == TG_OPENMP_IN_SYNC && place->what == TG_OMP_SYNC_BARRIER_JOIN)
@@ -295,6 +366,10 @@ static struct tg_error *left(void *context, const struct tg_openmp_worker *who,
     struct tg_error *error = sequence_worker_get(builder, who->tid, who->number, &worker);
     if (error != NULL)
         return error;
+    if (!is_single(place))
+        error = sequence_put_copied(builder, worker);
+    if (error != NULL)
+        return error;
     if (place->kind == TG_OPENMP_IN_REGION)
         return leave_region(builder, worker, place, time_ns);
     if (place->kind == TG_OPENMP_IN_SYNC && place->what == TG_OMP_SYNC_BARRIER_JOIN)
@@ -316,7 +391,14 @@ static struct tg_error *left(void *context, const struct tg_openmp_worker *who,
             worker->frames[i].has_waited = i + 1 == worker->n_frames;
             return NULL;
         }
-        return sequence_close(builder, worker, i, time_ns);
+        if (place->kind == TG_OPENMP_IN_SYNC && place->what == TG_OMP_SYNC_COPYPRIVATE &&
+            i + 1 == worker->n_frames) {
+            worker->copied = worker->frames[--worker->n_frames].node;
+            tg_sequence_node_finish(worker->copied, time_ns);
+            return NULL;
+        }
+        error = sequence_close(builder, worker, i, time_ns);
+        return error != NULL || !is_single(place) ? error : sequence_put_copied(builder, worker);
     }
     return error;
 }
@@ -334,6 +416,94 @@ static struct tg_error *begin_section(struct tg_sequence_builder *builder, struc
         return tg_error_no_memory();
     node->id = event->omp_section.section;
     return sequence_push(builder, worker, node, &frame);
+}
+
+/* ---- cancellation */
+
+static const struct {
+    uint64_t zone; /* that it ends */
+    const char *name;
+} cancels[] = {
+    [TG_OMP_CANCEL_PARALLEL] = {0, "cancel parallel"},
+    [TG_OMP_CANCEL_LOOP] = {TG_OMP_ZONE_LOOP, "cancel for"},
+    [TG_OMP_CANCEL_SECTIONS] = {TG_OMP_ZONE_SECTIONS, "cancel sections"},
+    [TG_OMP_CANCEL_TASKGROUP] = {TG_OMP_ZONE_TASKGROUP, "cancel taskgroup"},
+};
+
+/* Marks the innermost zone WHAT that WORKER is in; false where there is none. */
+static bool mark_cancelled(const struct sequence_worker *worker, uint64_t what)
+{
+    for (size_t i = worker->n_frames; i-- > 0 && worker->frames[i].region == NULL;) {
+        struct tg_sequence_node *node = worker->frames[i].node;
+        if (node != NULL && node->kind == TG_SEQUENCE_ZONE && node->what == what)
+            return node->is_cancelled = true;
+    }
+    return false;
+}
+
+/* The taskgroup is around whoever created the task that cancels it. */
+static void cancel_taskgroup(const struct tg_sequence_builder *builder, const struct sequence_worker *worker)
+{
+    const struct sequence_worker *at = worker;
+    for (size_t steps = 0; steps < builder->made->n_lanes && !mark_cancelled(at, TG_OMP_ZONE_TASKGROUP);
+         steps++) {
+        uint32_t from = TG_SEQUENCE_NO_LANE;
+        for (size_t i = at->n_frames; i-- > 0;)
+            if (at->frames[i].node != NULL && at->frames[i].node->kind == TG_SEQUENCE_TASK)
+                from = at->frames[i].node->from;
+        if (from == TG_SEQUENCE_NO_LANE || builder->workers[from] == at)
+            return;
+        at = builder->workers[from];
+    }
+}
+
+/* Marks what is cancelled; where it was done is a step of whoever did it. */
+static struct tg_error *take_cancel(struct tg_sequence_builder *builder, struct sequence_worker *worker,
+                                    const struct tg_event *event)
+{
+    const struct tg_event_omp_cancel *cancel = &event->omp_cancel;
+    struct sequence_region *region = find_region(builder, cancel->team);
+    if (cancel->construct >= sizeof cancels / sizeof *cancels)
+        return NULL;
+    if (cancel->construct == TG_OMP_CANCEL_PARALLEL && region != NULL) {
+        region->is_cancelled = true;
+        tg_sequence_team_cancel(region->team, TG_SEQUENCE_NO_PHASE);
+    } else if (cancel->construct == TG_OMP_CANCEL_TASKGROUP) {
+        cancel_taskgroup(builder, worker);
+    } else {
+        mark_cancelled(worker, cancels[cancel->construct].zone);
+    }
+    if (cancel->activated == 0)
+        return NULL;
+    struct tg_sequence_node *node = tg_sequence_node_create(TG_SEQUENCE_CALL, worker->lane, event->time_ns);
+    if (node == NULL)
+        return tg_error_no_memory();
+    node->name = cancels[cancel->construct].name;
+    node->code = cancel->code;
+    tg_sequence_node_finish(node, event->time_ns);
+    return sequence_put(builder, worker, node);
+}
+
+/* A task that ends because its taskgroup was cancelled. */
+static void cancel_task(const struct tg_sequence_builder *builder, const struct tg_event *event)
+{
+    struct sequence_worker *worker;
+    HASH_FIND(hh, builder->live, &event->tid, sizeof event->tid, worker);
+    for (size_t i = worker == NULL ? 0 : worker->n_frames; i-- > 0;)
+        if (worker->frames[i].node != NULL && worker->frames[i].node->kind == TG_SEQUENCE_TASK &&
+            worker->frames[i].id == event->omp_task_end.task)
+            worker->frames[i].node->is_cancelled = true;
+}
+
+/* A barrier that is left because its region was cancelled. */
+static void take_cancelled_barrier(struct tg_sequence_builder *builder, const struct tg_event *event)
+{
+    const struct tg_event_omp_sync_end *end = &event->omp_sync_end;
+    struct sequence_region *region = find_region(builder, end->team);
+    if (end->cancelled == 0 || end->instance == 0 || region == NULL)
+        return;
+    region->is_cancelled = true;
+    tg_sequence_team_cancel(region->team, end->instance - 1);
 }
 
 /* ---- events */
@@ -372,6 +542,10 @@ struct tg_error *sequence_openmp_feed(struct tg_sequence_builder *builder, const
 {
     struct sequence_worker *worker;
     bool is_openmp = event->kind >= TG_EVENT_OMP_PARALLEL_BEGIN && event->kind <= TG_EVENT_OMP_CANCEL;
+    if (event->kind == TG_EVENT_OMP_SYNC_END)
+        take_cancelled_barrier(builder, event);
+    else if (event->kind == TG_EVENT_OMP_TASK_END && event->omp_task_end.how == TG_OMP_TASK_CANCELLED)
+        cancel_task(builder, event);
     struct tg_error *error = tg_openmp_model_feed(builder->openmp, event, process);
     if (error != NULL)
         return error;
@@ -401,6 +575,8 @@ struct tg_error *sequence_openmp_feed(struct tg_sequence_builder *builder, const
     }
     case TG_EVENT_OMP_SECTION:
         return begin_section(builder, worker, event);
+    case TG_EVENT_OMP_CANCEL:
+        return take_cancel(builder, worker, event);
     case TG_EVENT_OMP_TASK_CREATE:
         return create_task(builder, worker, &event->omp_task_create);
     case TG_EVENT_OMP_TASK_END:

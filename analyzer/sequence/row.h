@@ -40,6 +40,7 @@ struct tg_sequence_row {
     uint32_t *missing;
     size_t n_missing;
     bool is_open; /* a fragment or barrier that is not over */
+    bool is_cancelled;
     bool is_repeated;
     const struct tg_sequence_node *node; /* NULL: none of its own */
 };

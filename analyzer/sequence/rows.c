@@ -15,6 +15,7 @@ enum {
     MAX_ENTRIES = 24, /* entries of a mutex drawn one by one; of more, the middle is left out */
     FEW_ENTRIES = 6,  /* the same where lifelines share columns: each entry drawn takes a column of its own */
     MANY_MESSAGES = 16, /* consecutive messages drawn as one, where lifelines share columns */
+    MAX_CREATED = 8,    /* lifelines that an arrow is drawn to from who created their tasks */
     MAX_REACH = 64,     /* rows between the halves of a message that are drawn as one arrow */
 };
 
@@ -40,6 +41,7 @@ static struct tg_sequence_row *add_row(struct writer *writer, enum tg_sequence_r
                                     .link = TG_ROW_NO_LINK,
                                     .node = node,
                                     .is_open = node != NULL && node->is_open,
+                                    .is_cancelled = node != NULL && node->is_cancelled,
                                     .is_repeated = node != NULL && node->most > 1};
     row->label = strdup(label);
     row->detail = node == NULL ? strdup("") : tg_sequence_words_detail(&writer->words, node);
@@ -102,7 +104,7 @@ static struct tg_error *write_barrier(struct writer *writer, const struct tg_seq
     char label[TG_SEQUENCE_LABEL_SIZE];
     bool waited = false;
     for (size_t i = 0; i < phase->n_parts; i++)
-        waited |= phase->parts[i].role != TG_SEQUENCE_PASSED;
+        waited |= phase->parts[i].role != TG_SEQUENCE_PASSED && phase->parts[i].role != TG_SEQUENCE_DOES;
     if (phase->what == TG_OMP_SYNC_BARRIER_JOIN && phase->name == NULL && !waited)
         return NULL; /* the fragment's end says it */
     tg_sequence_words_barrier(&writer->words, phase, label);
@@ -230,12 +232,39 @@ static struct tg_error *write_phase(struct writer *writer, const struct tg_seque
     return error;
 }
 
+/* Arrows from who created the tasks of NODE to those who execute them. */
+static struct tg_error *write_creators(struct writer *writer, const struct tg_sequence_node *node)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < node->n_parts; i++) {
+        const struct tg_sequence_part *part = &node->parts[i];
+        char label[48] = "", count[TG_QUANTITY_SIZE];
+        if (part->times > 1)
+            snprintf(label, sizeof label, "\u00d7%s", tg_quantity_count(part->times, count));
+        error = add_arrow(writer, node, part->from, part->lane, TG_STYLE_PLAIN, label);
+    }
+    return error;
+}
+
+static struct tg_error *write_task(struct writer *writer, const struct tg_sequence_node *node)
+{
+    struct tg_error *error = open_fragment(writer, node);
+    size_t before = writer->rows->count;
+    if (error == NULL && !node->is_sum && node->n_parts <= MAX_CREATED)
+        error = write_creators(writer, node);
+    if (error == NULL)
+        error = write_list(writer, &node->children);
+    if (error == NULL && writer->rows->count == before)
+        error = add_bars(writer, node);
+    return error != NULL ? error : close_fragment(writer, node);
+}
+
 /* Something small that one lifeline does, or that one made another one do. */
 static struct tg_error *write_step(struct writer *writer, const struct tg_sequence_node *node)
 {
     char label[TG_SEQUENCE_LABEL_SIZE];
     if (node->n_parts != 1 || node->children.count > 0 || node->is_sum)
-        return write_fragment(writer, node);
+        return node->kind == TG_SEQUENCE_TASK ? write_task(writer, node) : write_fragment(writer, node);
     tg_sequence_words_title(&writer->words, node, label);
     uint32_t lane = node->parts[0].lane;
     uint32_t from = node->kind == TG_SEQUENCE_TASK && node->from != TG_SEQUENCE_NO_LANE ? node->from : lane;

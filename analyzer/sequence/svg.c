@@ -75,13 +75,15 @@ static void write_theme(FILE *stream, bool dark)
 
 void tg_sequence_svg_write_style(FILE *stream)
 {
-    fputs("text{font:11px \"DejaVu Sans Mono\",Menlo,Consolas,monospace;stroke-width:3px;paint-order:stroke;"
-          "stroke-linejoin:round;white-space:pre}\n"
-          ".m{text-anchor:middle}\n.h{font-weight:bold}\n.line{fill:none;stroke-width:1.3px}\n"
-          ".life{stroke-width:1px;stroke-dasharray:1 3}\n.box{stroke-width:1.2px}\n"
-          ".open .box{stroke-dasharray:6 3}\n.repeat .box{stroke-dasharray:2 2}\n"
-          ".back{stroke-dasharray:4 3}\n.bound{stroke-width:2px}\n.bound.gap{stroke-dasharray:5 5}\n",
-          stream);
+    fputs(
+        "text{font:11px \"DejaVu Sans Mono\",Menlo,Consolas,monospace;stroke-width:3px;paint-order:stroke;"
+        "stroke-linejoin:round;white-space:pre}\n"
+        ".m{text-anchor:middle}\n.h{font-weight:bold}\n.line{fill:none;stroke-width:1.3px}\n"
+        ".life{stroke-width:1px;stroke-dasharray:1 3}\n.box{stroke-width:1.2px}\n"
+        ".open .box{stroke-dasharray:6 3}\n.repeat .box{stroke-dasharray:2 2}\n"
+        ".cancelled .box{stroke-dasharray:10 3 2 3}\n.back{stroke-dasharray:4 3}\n.bound{stroke-width:2px}\n"
+        ".bound.gap{stroke-dasharray:5 5}\n.bound.cut{stroke-dasharray:10 3 2 3}\n",
+        stream);
     write_theme(stream, false);
     fputs("@media (prefers-color-scheme: dark){\n", stream);
     write_theme(stream, true);
@@ -212,8 +214,13 @@ static void write_barrier(const struct svg *svg, const struct tg_sequence_row *r
         fputs("</g>", svg->stream);
     }
     write_label(svg, "h", place->label_x, top + 13, false, row->label);
-    fprintf(svg->stream, "<path class=\"bound%s\" d=\"M%d %dH%d\"/>", row->is_open ? " gap" : "", left - 12,
-            top + 21, right + 12);
+    fprintf(svg->stream, "<path class=\"bound%s\" d=\"M%d %dH%d\"/>",
+            row->is_cancelled ? " cut"
+            : row->is_open    ? " gap"
+                              : "",
+            left - 12, top + 21, right + 12);
+    for (size_t i = 0; row->is_cancelled && i < row->n_passed; i++)
+        write_cross(svg, svg->layout.x[row->passed[i]], top + 21);
     if (row->is_open) {
         write_dots(svg, "tip", row->passed, row->n_passed, top + 21);
         write_dots(svg, "hollow", row->missing, row->n_missing, top + 21);
@@ -246,9 +253,10 @@ static void write_row(const struct svg *svg, size_t i)
     const struct tg_sequence_place *place = &svg->layout.places[i];
     if (row->kind == TG_ROW_CLOSE)
         return;
-    fprintf(svg->stream, "<g class=\"r %s%s\" transform=\"translate(0 %d)\" data-h=\"%d\" data-d=\"%u\"",
+    fprintf(svg->stream, "<g class=\"r %s%s%s\" transform=\"translate(0 %d)\" data-h=\"%d\" data-d=\"%u\"",
             row->kind == TG_ROW_BARRIER ? "wait" : class_of(row->node),
-            row->kind == TG_ROW_OPEN && row->is_open ? " open" : "", place->y, place->height, row->depth);
+            row->kind == TG_ROW_OPEN && row->is_open ? " open" : "", row->is_cancelled ? " cancelled" : "",
+            place->y, place->height, row->depth);
     if (row->kind == TG_ROW_OPEN)
         fprintf(svg->stream, " data-end=\"%zu\"", place->close);
     fprintf(svg->stream, " data-i=\"%zu\">", i);

@@ -13,6 +13,7 @@ struct member {
     uint64_t phase; /* number of the one that it is in */
     bool waits;     /* at the barrier behind that */
     bool ended;
+    bool helps; /* at the end, in a task */
     uint64_t ended_ns;
     UT_hash_handle hh;
 };
@@ -22,6 +23,7 @@ struct phase {
     size_t n_lists;
     bool has_barrier;
     bool differs;
+    bool is_cancelled;
     struct tg_sequence_barrier barrier;
     struct tg_sequence_part *parts; /* parts of the barrier by member index; BEGIN_NS 0: not arrived */
     size_t n_parts;
@@ -30,7 +32,7 @@ struct phase {
 struct tg_sequence_team {
     uint64_t size;
     uint64_t from_ns;
-    bool is_across;
+    bool is_across, is_cancelled;
     struct member *by_lane;
     struct member **members;
     size_t n_members, capacity;
@@ -167,10 +169,18 @@ bool tg_sequence_team_waits(const struct tg_sequence_team *team, uint32_t lane)
     return member != NULL && (member->waits || member->ended);
 }
 
-void tg_sequence_team_helps(struct tg_sequence_team *team, uint32_t lane)
+bool tg_sequence_team_has_ended(const struct tg_sequence_team *team, uint32_t lane)
 {
     const struct member *member = find_member(team, lane);
+    return member != NULL && member->ended;
+}
+
+void tg_sequence_team_helps(struct tg_sequence_team *team, uint32_t lane)
+{
+    struct member *member = find_member(team, lane);
     struct tg_error *error = NULL;
+    if (member != NULL)
+        member->helps = member->ended;
     if (member == NULL || !member->waits)
         return;
     struct phase *phase = get_phase(team, member->phase, member->index, &error);
@@ -214,11 +224,15 @@ static struct tg_error *add_barrier(const struct tg_sequence_team *team, const s
     node->id = phase->barrier.id;
     node->code = phase->barrier.code;
     node->from = phase->barrier.lane;
+    size_t n_came = 0;
+    for (size_t i = 0; i < phase->n_parts && i < team->n_members; i++)
+        n_came += phase->parts[i].begin_ns != 0;
+    node->is_cancelled = phase->is_cancelled || (team->is_cancelled && n_came < team->n_members);
     for (size_t i = 0; error == NULL && i < team->n_members; i++) {
         struct tg_sequence_part part = i < phase->n_parts ? phase->parts[i] : (struct tg_sequence_part){0};
         part.lane = team->members[i]->lane;
         if (part.begin_ns == 0)
-            part.role = TG_SEQUENCE_MISSING;
+            part.role = node->is_cancelled ? TG_SEQUENCE_DOES : TG_SEQUENCE_MISSING;
         error = tg_sequence_node_add_part(node, &part);
     }
     if (team->size > team->n_members && !team->is_across)
@@ -336,6 +350,13 @@ struct tg_error *tg_sequence_team_pass(struct tg_sequence_team *team, uint32_t l
     return error != NULL ? error : close_phases(team);
 }
 
+void tg_sequence_team_cancel(struct tg_sequence_team *team, uint64_t number)
+{
+    team->is_cancelled = true;
+    if (number >= team->first && number - team->first < team->n_phases)
+        team->phases[number - team->first].is_cancelled = true;
+}
+
 struct tg_error *tg_sequence_team_end(struct tg_sequence_team *team, uint32_t lane, uint64_t time_ns)
 {
     struct member *member = find_member(team, lane);
@@ -377,7 +398,9 @@ static struct tg_error *add_join(struct tg_sequence_team *team, bool is_over, ui
         if (member->ended || is_over)
             phase->parts[i] = (struct tg_sequence_part){
                 .lane = member->lane,
-                .role = is_over ? TG_SEQUENCE_PASSED : TG_SEQUENCE_WAITS,
+                .role = is_over         ? TG_SEQUENCE_PASSED
+                        : member->helps ? TG_SEQUENCE_HELPS
+                                        : TG_SEQUENCE_WAITS,
                 .begin_ns = member->ended ? member->ended_ns : end_ns,
                 .end_ns = is_over ? end_ns : 0,
             };

@@ -13,6 +13,8 @@ enum {
         4096, /* phases between the first and the last member; what is beyond is counted */
 };
 
+#define TG_SEQUENCE_NO_PHASE UINT64_MAX
+
 /* The barrier that closes a phase. */
 struct tg_sequence_barrier {
     uint64_t what;    /* enum tg_omp_sync */
@@ -47,11 +49,18 @@ struct tg_error *tg_sequence_team_arrive(struct tg_sequence_team *team, uint32_t
 struct tg_error *tg_sequence_team_pass(struct tg_sequence_team *team, uint32_t lane, uint64_t phase,
                                        uint64_t time_ns);
 
+/* The team is cancelled: nobody need come to its barriers any more. Those that not all come to are drawn as
+ * cancelled, and so is the one that closes phase PHASE (TG_SEQUENCE_NO_PHASE: none in particular). */
+void tg_sequence_team_cancel(struct tg_sequence_team *team, uint64_t phase);
+
 /* LANE is through with all of it. NO_MEMORY. */
 struct tg_error *tg_sequence_team_end(struct tg_sequence_team *team, uint32_t lane, uint64_t time_ns);
 
-/* LANE, which waits at a barrier, is somewhere else at the end: in a task that it executes meanwhile. */
+/* LANE, which waits at a barrier or at the end, is somewhere else at the end: in a task that it executes meanwhile. */
 void tg_sequence_team_helps(struct tg_sequence_team *team, uint32_t lane);
+
+/* Whether LANE is through with all of it. */
+bool tg_sequence_team_has_ended(const struct tg_sequence_team *team, uint32_t lane);
 
 /* Whether LANE is at a barrier now, or through. */
 bool tg_sequence_team_waits(const struct tg_sequence_team *team, uint32_t lane);

@@ -158,9 +158,9 @@ void tg_sequence_words_title(const struct tg_sequence_words *words, const struct
     if (node->kind == TG_SEQUENCE_REGION && node->size > 0)
         snprintf(size, sizeof size, ", %" PRIu64 " worker%s", node->size, node->size == 1 ? "" : "s");
     bool has_place = node->kind != TG_SEQUENCE_PHASE && node->kind != TG_SEQUENCE_GROUP;
-    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s%s%s", name,
+    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s%s%s%s", name,
              has_place ? place_text(words, node, place) : "", size, node->is_inferred ? " (inferred)" : "",
-             times_text(node, times, sizeof times));
+             node->is_cancelled && has_place ? ", cancelled" : "", times_text(node, times, sizeof times));
 }
 
 static void call_text(const struct tg_sequence_node *node, char *buffer, size_t size)
@@ -232,7 +232,8 @@ void tg_sequence_words_barrier(const struct tg_sequence_words *words, const stru
     if (node->is_open && node->absent > 0)
         snprintf(absent, sizeof absent, ", %" PRIu64 " of the team %s not started", node->absent,
                  node->absent == 1 ? "has" : "have");
-    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s", name, place_text(words, node, place), absent);
+    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s%s", name, place_text(words, node, place),
+             node->is_cancelled ? ", cancelled" : "", absent);
 }
 
 void tg_sequence_words_message(const struct tg_sequence_node *node, char *buffer)

@@ -5,6 +5,9 @@ foreach(situation critical barrier passing nested tasks constructs repeat many r
                    sequence-${situation}.tgt)
   endforeach()
 endforeach()
+# tasks at the end of a region, below what created them; what is cancelled
+tg_golden_test(sequence-causes-all sequence-causes sequence --print --all sequence-causes.tgt)
+tg_golden_test(sequence-causes-svg sequence-causes sequence --all -o - sequence-causes.tgt)
 tg_golden_test(sequence-constructs-every constructs sequence --print --all --symbols=off constructs.tgt)
 tg_golden_test(sequence-repeat-all sequence-repeat sequence --print --all sequence-repeat.tgt)
 tg_golden_test(sequence-ranks-all sequence-ranks sequence --print --all sequence-ranks.tgt)
