@@ -7,6 +7,7 @@
 #include "analyzer/models/event_headline.h"
 #include "analyzer/models/mpi/model.h"
 #include "analyzer/models/openmp/model.h"
+#include "analyzer/output/openmp_words.h"
 #include "format/base/hash.h"
 #include "format/base/json_writer.h"
 #include "format/base/printable.h"
@@ -16,6 +17,8 @@
 #include <string.h>
 
 #include <uthash.h>
+
+enum { LOCK_NAME_SIZE = 128 };
 
 /* A thread that is alive. */
 struct track {
@@ -232,16 +235,31 @@ static void add_region_name(const struct tg_dump *dump, const struct tg_process_
     snprintf(name + length, size - length, " in %s", place);
 }
 
+/* The variable that a lock is, or GCC's name of a critical section: "wait: lock queue_lock". False: not known. */
+static bool name_lock(const struct tg_dump *dump, const struct tg_process_entry *entry,
+                      const struct tg_openmp_place *place, char *variable, char *name, size_t size)
+{
+    bool is_wait = place->kind == TG_OPENMP_IN_MUTEX_WAIT;
+    if ((!is_wait && place->kind != TG_OPENMP_IN_MUTEX) || dump->names == NULL || place->id == 0 ||
+        place->what == TG_OMP_MUTEX_ORDERED ||
+        tg_code_names_variable(dump->names, entry->pid, place->id, variable, LOCK_NAME_SIZE) == NULL)
+        return false;
+    size_t length = is_wait ? (size_t)snprintf(name, size, "wait: ") : 0;
+    tg_openmp_words_lock(place->what, 0, variable, name + length, size - length);
+    return true;
+}
+
 static void write_place(const struct tg_dump *dump, const struct tg_openmp_worker *worker,
                         const struct tg_openmp_place *place, uint64_t end_ns)
 {
     const struct process_tracks *tracks = find_process(dump->state, worker->process);
-    char name[192];
+    char name[192], lock[LOCK_NAME_SIZE];
     enum tg_event_kind kind = place_kind(place, name, sizeof name);
     if (tracks == NULL || !is_shown(dump, tracks->entry, kind, place->since_ns, end_ns))
         return;
     if (place->kind == TG_OPENMP_IN_REGION)
         add_region_name(dump, tracks->entry, place->code, name, sizeof name);
+    bool has_name = name_lock(dump, tracks->entry, place, lock, name, sizeof name);
     struct tg_json *json = begin_slice(dump, &(struct slice){.entry = tracks->entry,
                                                              .tid = worker->tid,
                                                              .name = name,
@@ -254,6 +272,8 @@ static void write_place(const struct tg_dump *dump, const struct tg_openmp_worke
     if (place->kind == TG_OPENMP_IN_MUTEX || place->kind == TG_OPENMP_IN_MUTEX_WAIT) {
         tg_json_key(json, "lock");
         tg_json_address(json, place->id);
+        if (has_name)
+            tg_json_member_string(json, "lock_name", lock);
     } else if (place->kind == TG_OPENMP_IN_SYNC && place->id != 0) {
         tg_json_member_unsigned(json, "instance", place->id);
     }
@@ -388,6 +408,27 @@ static bool is_in_a_slice(enum tg_event_kind kind)
     }
 }
 
+/* The program for the first thread; "worker 3", "io helper", "worker 3 (solver)" for others. */
+static void name_thread(const struct tg_dump *dump, const struct process_tracks *tracks, int32_t tid,
+                        char *name, size_t size)
+{
+    const struct chrome *chrome = dump->state;
+    const struct tg_openmp_worker *worker = tg_openmp_model_worker(chrome->openmp, tracks->index, tid);
+    const char *own =
+        dump->processes == NULL ? NULL : tg_process_model_thread_name(dump->processes, tracks->index, tid);
+    char printable[128] = "", number[40] = "";
+    if (tid == tracks->entry->pid)
+        own = tg_event_headline_base_name(tracks->program);
+    else if (worker != NULL)
+        snprintf(number, sizeof number, "worker %" PRIu64, worker->number);
+    if (own != NULL)
+        tg_printable(own, printable, sizeof printable);
+    if (*number != '\0' && *printable != '\0')
+        snprintf(name, size, "%s (%s)", number, printable);
+    else
+        snprintf(name, size, "%s", *number != '\0' ? number : *printable != '\0' ? printable : "thread");
+}
+
 /* Writes the lifetime of a thread that ends at END_NS, and forgets it. */
 static void close_track(const struct tg_dump *dump, struct process_tracks *tracks, struct track *track,
                         uint64_t end_ns, bool open_end)
@@ -399,13 +440,8 @@ static void close_track(const struct tg_dump *dump, struct process_tracks *track
     bool in_window = (!dump->selection->has_from || end_ns >= dump->selection->from_ns) &&
                      (!dump->selection->has_to || track->start_ns <= dump->selection->to_ns);
     if (in_window && tg_selection_admits_process(dump->selection, entry)) {
-        char name[128] = "thread";
-        const struct tg_openmp_worker *worker =
-            tg_openmp_model_worker(((const struct chrome *)dump->state)->openmp, tracks->index, track->tid);
-        if (track->tid == entry->pid)
-            tg_printable(tg_event_headline_base_name(tracks->program), name, sizeof name);
-        else if (worker != NULL)
-            snprintf(name, sizeof name, "worker %" PRIu64, worker->number);
+        char name[256];
+        name_thread(dump, tracks, track->tid, name, sizeof name);
         write_metadata(dump, entry, track->tid, "thread_name", name, NULL);
         begin_event(dump, "X", name, entry, shown_number(entry, track->tid), track->start_ns);
         write_duration(dump, track->start_ns, end_ns);

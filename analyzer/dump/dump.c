@@ -129,6 +129,7 @@ struct tg_error *tg_dump_write(const struct tg_dump_request *request, struct tg_
         error = tg_trace_reader_open(request->path, &run.reader);
     if (error == NULL && (request->format->wants_processes || request->selection->n_ranks > 0))
         error = tg_process_model_create(&run.processes);
+    run.dump.processes = run.processes;
     if (error == NULL && request->symbols != NULL)
         error = tg_code_names_create(request->symbols, &run.dump.names);
     if (error == NULL)

@@ -19,10 +19,11 @@
 struct tg_dump {
     FILE *stream;
     const struct tg_trace_meta *meta;
-    const struct tg_selection *selection; /* started */
-    struct tg_code_names *names;          /* names of code addresses; NULL: not asked for */
-    uint64_t start_ns;                    /* times are told relative to it */
-    bool with_meta;                       /* asked for what the trace says about itself */
+    const struct tg_selection *selection;     /* started */
+    struct tg_code_names *names;              /* names of code addresses; NULL: not asked for */
+    const struct tg_process_model *processes; /* NULL unless the format, or the selection, needs it */
+    uint64_t start_ns;                        /* times are told relative to it */
+    bool with_meta;                           /* asked for what the trace says about itself */
     bool colour;
     void *state; /* the format's */
 };

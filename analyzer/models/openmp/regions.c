@@ -50,9 +50,14 @@ static struct tg_error *end_parallel(struct tg_openmp_model *model, struct tg_op
     for (size_t i = 0; i < team->public.n_members; i++)
         if (team->members[i].ended && team->members[i].ended_ns > last_ns)
             last_ns = team->members[i].ended_ns;
-    for (size_t i = 0; error == NULL && i < team->public.n_members; i++)
-        error = leave_join(model, model->workers.items[team->public.members[i].worker],
-                           event->omp_parallel_end.ended_team, last_ns);
+    for (size_t i = 0; error == NULL && i < team->public.n_members; i++) {
+        struct tg_openmp_worker_entry *other = model->workers.items[team->public.members[i].worker];
+        /* one that executed a task there was there until the task's end */
+        uint64_t left_ns = other->public.last_ns > last_ns && other->public.last_ns <= event->time_ns
+                               ? other->public.last_ns
+                               : last_ns;
+        error = leave_join(model, other, event->omp_parallel_end.ended_team, left_ns);
+    }
     tg_openmp_teams_end_if_done(&model->teams, team);
     return error;
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A recorded program whose source file and functions have hostile names: every format of its sequence diagram stays what it
-is.
+is. Locks are called by their names.
 
 usage: sequence_names.py
 """
+import json
 import os
 import re
 import shutil
@@ -20,9 +21,11 @@ HOSTILE = "]]></g></svg><script>alert(1)</script> end ; # %% === x === @enduml {
 PROGRAM = r"""
 #include <omp.h>
 static volatile int sum;
+static omp_lock_t sum_lock;
 #line 12 "/src/\"%s%s.c"
 int main(void)
 {
+    omp_init_lock(&sum_lock);
     #pragma omp parallel num_threads(3)
     {
         #pragma omp critical
@@ -30,6 +33,10 @@ int main(void)
         #pragma omp barrier
         #pragma omp single
         sum++;
+        #pragma omp critical (update_sum)
+        sum++;
+        omp_set_lock(&sum_lock);
+        omp_unset_lock(&sum_lock);
     }
     return 0;
 }
@@ -57,6 +64,13 @@ def main():
     check(not check_mermaid(drawn["mermaid"]), check_mermaid(drawn["mermaid"]))
     check(not check_plantuml(drawn["plantuml"]), check_plantuml(drawn["plantuml"]))
     check(not check_seqdiag(drawn["seqdiag"]), check_seqdiag(drawn["seqdiag"]))
+    # locks and critical sections have the names of the program, here as in the document for trace viewers
+    shown = run([TOLLGATE, "dump", "--chrome", "trace.tgt"])
+    check(shown.status == 0, shown)
+    slices = {event["name"] for event in json.loads(shown.output)["traceEvents"] if event["ph"] == "X"}
+    for name in ("lock sum_lock", "critical section update_sum"):
+        check(name in drawn["svg"], name, "is not in the picture")
+        check(name in slices and "wait: " + name in slices, name, "is not among", sorted(slices))
 
 
 main()
