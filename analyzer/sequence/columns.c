@@ -40,6 +40,18 @@ bool tg_sequence_column_is_shared(const struct tg_sequence *sequence, const stru
     return count_members(sequence, rows, lane) > 1;
 }
 
+char *tg_sequence_lane_title(const struct tg_sequence *sequence, uint32_t lane, char *buffer, size_t size)
+{
+    const struct tg_sequence_lane *of = &sequence->lanes[lane];
+    if (sequence->by_rank && of->rank >= 0)
+        snprintf(buffer, size, "rank %" PRId64, of->rank);
+    else if (of->number != 0)
+        snprintf(buffer, size, "worker %" PRIu64, of->number);
+    else
+        snprintf(buffer, size, "thread %" PRId32, of->tid);
+    return buffer;
+}
+
 /* The number that a lifeline is known by. */
 static int64_t number_of(const struct tg_sequence *sequence, size_t lane)
 {

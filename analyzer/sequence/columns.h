@@ -27,4 +27,7 @@ bool tg_sequence_column_is_shared(const struct tg_sequence *sequence, const stru
 char *tg_sequence_column_members(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
                                  uint32_t lane, char *buffer, size_t size);
 
+/* "rank 3", "worker 2": LANE alone, in a sentence. Returns BUFFER. */
+char *tg_sequence_lane_title(const struct tg_sequence *sequence, uint32_t lane, char *buffer, size_t size);
+
 #endif

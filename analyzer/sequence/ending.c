@@ -3,6 +3,60 @@
 
 #include <stdio.h>
 
+/* ---- who waits for whom */
+
+enum { MAX_WAITS_DRAWN = 32 }; /* lifelines: of more, only waits in a cycle are arrows */
+
+/* Who is inside of the mutex that WAIT is for; NO_LANE unknown. */
+static uint32_t find_owner(const struct tg_sequence_builder *builder, const struct tg_sequence_node *wait)
+{
+    for (uint32_t lane = 0; lane < builder->made->n_lanes; lane++) {
+        const struct sequence_worker *worker = builder->workers[lane];
+        for (size_t i = 0; i < worker->n_frames; i++) {
+            const struct tg_sequence_node *node = worker->frames[i].node;
+            if (node != NULL && node != wait && node->kind == TG_SEQUENCE_MUTEX && node->what == wait->what &&
+                node->id == wait->id && node->parts[0].begin_ns != 0)
+                return lane;
+        }
+    }
+    return TG_SEQUENCE_NO_LANE;
+}
+
+static uint32_t find_awaited(const struct tg_sequence_builder *builder, const struct sequence_worker *worker)
+{
+    const struct tg_sequence_node *node =
+        worker->n_frames == 0 ? NULL : worker->frames[worker->n_frames - 1].node;
+    if (node == NULL)
+        return TG_SEQUENCE_NO_LANE;
+    if (node->kind == TG_SEQUENCE_MUTEX && node->parts[0].begin_ns == 0 && node->what != TG_OMP_MUTEX_ORDERED)
+        return find_owner(builder, node);
+    if (node->kind != TG_SEQUENCE_CALL || !builder->options.by_rank || node->peer < 0)
+        return TG_SEQUENCE_NO_LANE;
+    enum tg_mpi_role role = tg_mpi_call_role(node->name, NULL, NULL);
+    return role == TG_MPI_SEND || role == TG_MPI_RECEIVE || role == TG_MPI_PROBE
+               ? sequence_lane_of_rank(builder, node->team, node->peer)
+               : TG_SEQUENCE_NO_LANE;
+}
+
+/* Finds whom each lifeline waits for, and which of these waits are a cycle. */
+static void find_waits(const struct tg_sequence_builder *builder)
+{
+    size_t count = builder->made->n_lanes;
+    for (size_t i = 0; i < count; i++)
+        builder->workers[i]->waits_for = find_awaited(builder, builder->workers[i]);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t at = builder->workers[i]->waits_for;
+        for (size_t steps = 0; at != TG_SEQUENCE_NO_LANE && at != i && steps < count; steps++)
+            at = builder->workers[at]->waits_for;
+        builder->workers[i]->is_in_cycle = at == i;
+    }
+    for (size_t i = 0; count > MAX_WAITS_DRAWN && i < count; i++)
+        if (!builder->workers[i]->is_in_cycle)
+            builder->workers[i]->waits_for = TG_SEQUENCE_NO_LANE;
+}
+
+/* ---- where everybody is */
+
 static struct tg_error *put_here(struct tg_sequence_builder *builder, struct sequence_worker *worker)
 {
     struct tg_error *error = sequence_put_copied(builder, worker);
@@ -31,6 +85,8 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
     here->code = worker->last_code;
     here->what = top == NULL ? TG_SEQUENCE_OUTSIDE : TG_SEQUENCE_INSIDE;
     here->is_across = builder->options.by_rank;
+    here->to = worker->waits_for;
+    here->is_cycle = worker->is_in_cycle;
     here->name = top == NULL && builder->options.by_rank ? worker->last_call : NULL;
     here->has_died = has_died;
     if (top != NULL && top->node != NULL) {
@@ -82,6 +138,7 @@ struct tg_error *sequence_end_everything(struct tg_sequence_builder *builder)
     HASH_ITER (hh, builder->regions, begun, next)
         if (error == NULL && begun->owner != TG_SEQUENCE_NO_LANE)
             error = put_owner(builder, begun);
+    find_waits(builder);
     for (size_t i = 0; error == NULL && i < builder->made->n_lanes; i++)
         error = put_here(builder, builder->workers[i]);
     while (error == NULL && builder->regions != NULL) {

@@ -9,7 +9,7 @@
 #include "analyzer/output/xml_text.h"
 
 #define SCRIPT_HASH "sha256-VEZL/pWCVolvWAp5xU5vJgeWap8Z2D8dlXpGp2Ckd2E="
-#define STYLE_HASH  "sha256-kpiuWPWzgNfzxYDnTfLgrUjXR+Z4u1Da9z3Wi96ZzKg="
+#define STYLE_HASH  "sha256-Ak0SYTMb9ysHyOk8J/GaRALotvfNngwN5ke8LxCS/2g="
 
 static const char style[] =
     "html,body{margin:0;height:100%;overflow:hidden;background:#fff;color:#1b1f24;font:13px system-ui,"

@@ -40,6 +40,15 @@ int tg_sequence_text_width(const char *text, size_t *bytes)
     return columns_width(columns);
 }
 
+int tg_sequence_wait_height(uint64_t wait_ns)
+{
+    enum { SHORTEST_NS = 100000, STEP = 7 }; /* each time ten times as long */
+    int height = 0;
+    for (uint64_t limit_ns = SHORTEST_NS; wait_ns >= limit_ns && height < TG_LAYOUT_MAX_WAIT; limit_ns *= 10)
+        height += STEP;
+    return height;
+}
+
 static int spacing_for(size_t count)
 {
     static const struct {
@@ -112,10 +121,13 @@ static void place_row(const struct tg_sequence_layout *layout, const struct tg_s
         break;
     case TG_ROW_HERE:
         include_lanes(layout, row->lanes, row->n_lanes, layout->mark + LANE_ROOM / 2, place);
+        if (row->to != TG_SEQUENCE_NO_LANE)
+            include_lanes(layout, &row->to, 1, LANE_ROOM / 2, place);
         place_label(place, row->label, place->right + GAP);
         break;
     case TG_ROW_BARRIER:
-        place->height = 30 + (row->n_waiting > 0 ? TG_LAYOUT_LINE : 0);
+        place->height =
+            30 + (row->n_waiting > 0 ? TG_LAYOUT_LINE : 0) + tg_sequence_wait_height(row->longest_ns);
         include_lanes(layout, row->lanes, row->n_lanes, LANE_ROOM, place);
         include_lanes(layout, row->waiting, row->n_waiting, layout->mark + WAIT_ROOM, place);
         place_label(place, row->label, place->left);
@@ -175,7 +187,8 @@ static struct tg_error *place_rows(struct tg_sequence_layout *layout, const stru
         else if (rows->items[i].kind == TG_ROW_CLOSE)
             close_box(layout, rows, open[--n_open], i);
     }
-    layout->height = y + TG_LAYOUT_HEADER + MARGIN + (int)layout->n_shared * TG_LAYOUT_LEGEND;
+    layout->height =
+        y + TG_LAYOUT_HEADER + MARGIN + (int)(layout->n_shared + layout->n_keys) * TG_LAYOUT_LEGEND;
     free(open);
     return NULL;
 }
@@ -207,6 +220,37 @@ static void place_lanes(struct tg_sequence_layout *layout, const struct tg_seque
         layout->x[rows->columns[i]] = MARGIN + layout->spacing / 2 + (int)i * layout->spacing;
 }
 
+/* Explains the signs that are not self-evident, as far as they are drawn. */
+static void add_keys(struct tg_sequence_layout *layout, const struct tg_sequence_rows *rows)
+{
+    bool has_here = false, is_missing = false, is_open = false, waits = false, is_cancelled = false;
+    bool awaits = false, has_cycle = false, has_time = false;
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct tg_sequence_row *row = &rows->items[i];
+        has_here |= (row->kind == TG_ROW_HERE && row->to == TG_SEQUENCE_NO_LANE) || row->n_waiting > 0;
+        is_missing |= row->n_missing > 0;
+        is_open |= row->kind == TG_ROW_OPEN && row->is_open;
+        waits |= row->kind == TG_ROW_BARRIER && tg_sequence_wait_height(row->longest_ns) > 0;
+        is_cancelled |= row->is_cancelled;
+        awaits |= row->kind == TG_ROW_HERE && row->to != TG_SEQUENCE_NO_LANE;
+        has_cycle |= row->style == TG_STYLE_CYCLE;
+        has_time |= *row->time != '\0';
+    }
+    const char *keys[] = {
+        has_time ? "numbers at the left: seconds since the start; time runs downwards, not to scale" : NULL,
+        has_here ? "- -\u2715 where it is at the end" : NULL,
+        awaits ? "- -\u2715- -> waits for the one that the arrow points to" : NULL,
+        has_cycle ? "red arrows: a cycle of waits, none of which can end" : NULL,
+        is_missing ? "barrier: \u25cf has passed, \u25cb is missing" : NULL,
+        waits ? "bars above a barrier: how long each waited there; a step higher is ten times as long" : NULL,
+        is_open ? "dashed box: not over at the end" : NULL,
+        is_cancelled ? "dash-dotted: cancelled" : NULL,
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i] != NULL)
+            layout->keys[layout->n_keys++] = keys[i];
+}
+
 struct tg_error *tg_sequence_layout_create(const struct tg_sequence *sequence,
                                            const struct tg_sequence_rows *rows, const char *title,
                                            struct tg_sequence_layout *layout)
@@ -219,6 +263,7 @@ struct tg_error *tg_sequence_layout_create(const struct tg_sequence *sequence,
         place_lanes(layout, sequence, rows);
         for (size_t i = 0; i < rows->n_columns; i++)
             layout->n_shared += tg_sequence_column_is_shared(sequence, rows, rows->columns[i]);
+        add_keys(layout, rows);
         error = place_rows(layout, rows);
     }
     if (error != NULL) {
@@ -246,7 +291,17 @@ struct tg_error *tg_sequence_layout_create(const struct tg_sequence *sequence,
                                                 NULL);
             layout->right = end > layout->right ? end : layout->right;
         }
-    layout->left -= MARGIN;
+    for (size_t i = 0; i < layout->n_keys; i++) {
+        int end = MARGIN + tg_sequence_text_width(layout->keys[i], NULL);
+        layout->right = end > layout->right ? end : layout->right;
+    }
+    int time_width = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        int width = tg_sequence_text_width(rows->items[i].time, NULL);
+        time_width = width > time_width ? width : time_width;
+    }
+    layout->time_x = layout->left - GAP;
+    layout->left -= MARGIN + time_width;
     layout->right += MARGIN;
     return NULL;
 }

@@ -12,6 +12,8 @@ enum {
     TG_LAYOUT_TOP = 30,       /* title of the diagram */
     TG_LAYOUT_LEGEND = 16,    /* a line that names the lifelines of a column */
     TG_LAYOUT_MAX_LABEL = 96, /* characters of a label that are drawn */
+    TG_LAYOUT_MAX_KEYS = 8,
+    TG_LAYOUT_MAX_WAIT = 42, /* height of the longest wait at a barrier */
 };
 
 struct tg_sequence_place {
@@ -24,19 +26,25 @@ struct tg_sequence_place {
 };
 
 struct tg_sequence_layout {
-    int left, right, height;          /* the picture, which begins at y 0 */
-    int spacing;                      /* between lifelines */
-    bool short_titles;                /* titles of lifelines are numbers only */
-    int mark;                         /* length of the mark that says where somebody is */
-    struct tg_sequence_place *places; /* by row */
-    int *x;                           /* by lane */
-    size_t n_shared;                  /* columns of several lifelines: each has a line at the bottom */
+    int left, right, height;              /* the picture, which begins at y 0 */
+    int spacing;                          /* between lifelines */
+    bool short_titles;                    /* titles of lifelines are numbers only */
+    int mark;                             /* length of the mark that says where somebody is */
+    struct tg_sequence_place *places;     /* by row */
+    int *x;                               /* by lane */
+    size_t n_shared;                      /* columns of several lifelines: each has a line at the bottom */
+    const char *keys[TG_LAYOUT_MAX_KEYS]; /* what the signs that are drawn mean: below these */
+    size_t n_keys;
+    int time_x; /* right end of the moments at the left */
 };
 
 struct tg_error *tg_sequence_layout_create(const struct tg_sequence *sequence,
                                            const struct tg_sequence_rows *rows, const char *title,
                                            struct tg_sequence_layout *layout);
 void tg_sequence_layout_deinit(struct tg_sequence_layout *layout);
+
+/* Height of a wait at a barrier, up to TG_LAYOUT_MAX_WAIT: by its order of magnitude; 0 where it is short. */
+int tg_sequence_wait_height(uint64_t wait_ns);
 
 /* Width of TEXT as it is drawn: cut to TG_LAYOUT_MAX_LABEL characters, which *BYTES (may be NULL) counts. */
 int tg_sequence_text_width(const char *text, size_t *bytes);

@@ -38,6 +38,7 @@ struct tg_error *sequence_worker_add(struct tg_sequence_builder *builder, const 
     added->lane = (uint32_t)made->n_lanes;
     added->tid = lane->tid;
     added->process = lane->process;
+    added->waits_for = TG_SEQUENCE_NO_LANE;
     builder->workers[made->n_lanes] = added;
     made->lanes[made->n_lanes++] = *lane;
     *worker = added;

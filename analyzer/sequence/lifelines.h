@@ -43,6 +43,8 @@ struct sequence_worker {
     uint64_t last_ns;
     size_t joins; /* regions that it met and is through with, not over */
     bool met_region;
+    uint32_t waits_for; /* at the end: a lane, NO_LANE none that is known */
+    bool is_in_cycle;   /* of such waits */
     bool is_replaced;   /* its program is no more, another one runs in the process */
     int32_t collective; /* by rank: the thread that is in one of all ranks, 0 none */
     UT_hash_handle hh;  /* by tid; by rank: by process */

@@ -7,12 +7,14 @@ void tg_sequence_markup_indent(const struct tg_sequence_markup *markup)
     fprintf(markup->stream, "%*s", (int)(2 * (markup->depth + markup->dialect->indent)), "");
 }
 
+/* Where LANES are; they wait for TO unless that is NO_LANE. */
 static void write_lost(const struct tg_sequence_markup *markup, const uint32_t *lanes, size_t count,
-                       const char *label)
+                       uint32_t to, const char *label)
 {
     const struct tg_sequence_dialect *dialect = markup->dialect;
     for (size_t i = 0; i < count; i++)
-        dialect->write_message(markup, lanes[i], dialect->lost, dialect->nowhere(markup->rows, lanes[i]),
+        dialect->write_message(markup, lanes[i], dialect->lost,
+                               to != TG_SEQUENCE_NO_LANE ? to : dialect->nowhere(markup->rows, lanes[i]),
                                label);
 }
 
@@ -72,10 +74,10 @@ static void write_row(struct tg_sequence_markup *markup, const struct tg_sequenc
             row->to == TG_SEQUENCE_NO_LANE ? dialect->nowhere(markup->rows, row->from) : row->to, row->label);
         break;
     case TG_ROW_HERE:
-        write_lost(markup, row->lanes, row->n_lanes, row->label);
+        write_lost(markup, row->lanes, row->n_lanes, row->to, row->label);
         break;
     case TG_ROW_BARRIER:
-        write_lost(markup, row->waiting, row->n_waiting, "waits");
+        write_lost(markup, row->waiting, row->n_waiting, TG_SEQUENCE_NO_LANE, "waits");
         dialect->write_barrier(markup, row);
         break;
     case TG_ROW_ELIDED:

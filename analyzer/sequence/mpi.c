@@ -53,8 +53,7 @@ static struct tg_error *received(void *context, const struct tg_mpi_message *mes
     return put_message(builder, to, &pattern, TG_SEQUENCE_RECEIVES, time_ns);
 }
 
-/* The lane of rank RANK of communicator COMM, as far as it can be told. */
-static uint32_t lane_of(const struct tg_sequence_builder *builder, uint64_t comm, int64_t rank)
+uint32_t sequence_lane_of_rank(const struct tg_sequence_builder *builder, uint64_t comm, int64_t rank)
 {
     for (uint32_t i = 0; comm == 1 && i < builder->made->n_lanes; i++)
         if (builder->made->lanes[i].rank == rank)
@@ -67,7 +66,7 @@ static struct tg_error *send(struct tg_sequence_builder *builder, struct sequenc
 {
     const struct tg_event_mpi_enter *enter = &event->mpi_enter;
     const struct tg_sequence_node pattern = {.from = worker->lane,
-                                             .to = lane_of(builder, enter->comm, enter->peer),
+                                             .to = sequence_lane_of_rank(builder, enter->comm, enter->peer),
                                              .id = enter->comm,
                                              .peer = enter->peer,
                                              .tag = enter->tag,
@@ -169,6 +168,7 @@ static struct tg_error *enter(struct tg_sequence_builder *builder, struct sequen
     node->peer = call->peer;
     node->tag = call->tag;
     node->id = call->instance != 0 ? call->comm : 0;
+    node->team = call->comm;
     node->is_across = builder->options.by_rank;
     error = sequence_push(builder, worker, node, &frame);
     if (error == NULL)

@@ -60,7 +60,9 @@ static uint64_t key_of(const struct tg_sequence_node *node)
     case TG_SEQUENCE_ELIDED:
         return key;
     case TG_SEQUENCE_HERE:
-        return mix_text(mix(mix(key, node->id), node->is_across ? 0 : node->code), node->name);
+        return mix_text(mix(mix(mix(key, node->id), node->is_across ? 0 : node->code),
+                            node->to + ((uint64_t)node->is_cycle << 32)),
+                        node->name);
     case TG_SEQUENCE_SYNC: /* GCC calls copyprivate from two places */
         if (node->what == TG_OMP_SYNC_COPYPRIVATE)
             return key;

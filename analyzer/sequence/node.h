@@ -55,6 +55,7 @@ enum {
 };
 
 #define TG_SEQUENCE_NO_LANE UINT32_MAX
+#define TG_SEQUENCE_VARIES  (-9) /* a peer: not the same one for all lifelines */
 
 struct tg_sequence_part {
     uint32_t lane; /* index of the lifeline */
@@ -85,7 +86,7 @@ struct tg_sequence_node {
     const char *name; /* MPI call; the diagram owns it, NULL none */
     int64_t tag;
     uint64_t bytes;
-    uint32_t from, to; /* a message's lanes; who created a task; NO_LANE unknown */
+    uint32_t from, to; /* a message's lanes; who created a task; whom a lifeline waits for; NO_LANE unknown */
     int64_t peer;      /* rank in the communicator that a message goes to */
     bool has_barrier; /* a phase: one closes it; WHAT: enum tg_omp_sync, ID: its number, NAME: a collective */
     bool differs;     /* some ranks called another collective */
@@ -93,6 +94,7 @@ struct tg_sequence_node {
     bool is_lost;     /* a message that nobody received */
     bool is_linked;   /* the other half of a message is elsewhere */
     bool has_died;    /* HERE: there it ended */
+    bool is_cycle;    /* HERE: a cycle of waits */
     bool is_across;   /* spans processes: CODE is an address in one of them and distinguishes nothing */
     bool is_cancelled; /* by `cancel`, before its end; a phase: its barrier */
     bool is_inferred;  /* concluded from other events: the runtime is not called there */

@@ -12,12 +12,19 @@ enum tg_sequence_row_kind {
     TG_ROW_SELF,    /* TO does something by itself: "enter" */
     TG_ROW_ARROW,   /* arrow from FROM to TO */
     TG_ROW_LOST,    /* an arrow that never came; TO may be NO_LANE */
-    TG_ROW_HERE,    /* LANES are here at the end */
+    TG_ROW_HERE,    /* LANES are here at the end; they wait for TO unless that is NO_LANE */
     TG_ROW_BARRIER, /* barrier of LANES: WAITING are at it, PASSED are past it */
     TG_ROW_ELIDED,  /* something was left out */
 };
 
-enum tg_sequence_style { TG_STYLE_PLAIN, TG_STYLE_BACK, TG_STYLE_MESSAGE, TG_STYLE_LATE };
+enum tg_sequence_style {
+    TG_STYLE_PLAIN,
+    TG_STYLE_BACK,
+    TG_STYLE_MESSAGE,
+    TG_STYLE_LATE,
+    TG_STYLE_CYCLE, /* of waits */
+    TG_STYLE_OVER,  /* TG_ROW_HERE: it has ended as it should */
+};
 
 #define TG_ROW_NO_LINK SIZE_MAX
 
@@ -26,6 +33,7 @@ struct tg_sequence_row {
     enum tg_sequence_style style;
     unsigned depth; /* fragments around */
     char *label;    /* printable; never NULL */
+    char *time;     /* the moment, to stand beside it: "1.250000"; "" none */
     char *detail;   /* times and places, lines separated by \n; never NULL */
     uint32_t from, to;
     size_t link;     /* the row of the other half of a message, TG_ROW_NO_LINK none */
@@ -39,7 +47,8 @@ struct tg_sequence_row {
     size_t n_passed;
     uint32_t *missing;
     size_t n_missing;
-    bool is_open; /* a fragment or barrier that is not over */
+    uint64_t longest_ns; /* TG_ROW_BARRIER: wait at it */
+    bool is_open;        /* a fragment or barrier that is not over */
     bool is_cancelled;
     bool is_repeated;
     const struct tg_sequence_node *node; /* NULL: none of its own */

@@ -45,8 +45,9 @@ static struct tg_sequence_row *add_row(struct writer *writer, enum tg_sequence_r
                                     .is_repeated = node != NULL && node->most > 1};
     row->label = strdup(label);
     row->detail = node == NULL ? strdup("") : tg_sequence_words_detail(&writer->words, node);
+    row->time = strdup("");
     rows->count++;
-    return row->label == NULL || row->detail == NULL ? NULL : row;
+    return row->label == NULL || row->detail == NULL || row->time == NULL ? NULL : row;
 }
 
 static struct tg_error *add_lanes(struct tg_sequence_row *row, const struct tg_sequence_node *node)
@@ -99,6 +100,12 @@ static struct tg_error *add_arrow(struct writer *writer, const struct tg_sequenc
     return NULL;
 }
 
+uint64_t tg_sequence_wait_of(const struct tg_sequence *sequence, const struct tg_sequence_part *part)
+{
+    uint64_t end_ns = part->end_ns != 0 ? part->end_ns : sequence->last_ns;
+    return part->begin_ns != 0 && end_ns > part->begin_ns ? end_ns - part->begin_ns : 0;
+}
+
 static struct tg_error *write_barrier(struct writer *writer, const struct tg_sequence_node *phase)
 {
     char label[TG_SEQUENCE_LABEL_SIZE];
@@ -128,6 +135,10 @@ static struct tg_error *write_barrier(struct writer *writer, const struct tg_seq
             row->missing[row->n_missing++] = phase->parts[i].lane;
     }
     row->n_waiters = row->n_waiting;
+    for (size_t i = 0; i < phase->n_parts; i++) {
+        uint64_t wait_ns = tg_sequence_wait_of(writer->words.sequence, &phase->parts[i]);
+        row->longest_ns = wait_ns > row->longest_ns ? wait_ns : row->longest_ns;
+    }
     return add_lanes(row, phase);
 }
 
@@ -302,23 +313,38 @@ static struct tg_error *write_message(struct writer *writer, const struct tg_seq
     return add_arrow(writer, node, node->from, node->from, TG_STYLE_LATE, label);
 }
 
+/* Whether that is the end of a rank that did what MPI asks for. */
+static bool has_finished(const struct tg_sequence_node *node)
+{
+    return node->what == TG_SEQUENCE_OUTSIDE && node->has_died && node->name != NULL &&
+           strcmp(node->name, "MPI_Finalize") == 0;
+}
+
 static struct tg_error *write_here(struct writer *writer, const struct tg_sequence_node *node)
 {
     char label[TG_SEQUENCE_LABEL_SIZE];
     tg_sequence_words_here(&writer->words, node, label);
     struct tg_sequence_row *row = add_row(writer, TG_ROW_HERE, node, label);
-    return row == NULL ? tg_error_no_memory() : add_lanes(row, node);
+    if (row == NULL)
+        return tg_error_no_memory();
+    row->to = node->to;
+    row->style = node->is_cycle ? TG_STYLE_CYCLE : has_finished(node) ? TG_STYLE_OVER : TG_STYLE_PLAIN;
+    return add_lanes(row, node);
 }
 
-static struct tg_error *write_elided(struct writer *writer, const struct tg_sequence_node *node)
+/* IS_FIRST: nothing is drawn before what NODE stands for. */
+static struct tg_error *write_elided(struct writer *writer, const struct tg_sequence_node *node,
+                                     bool is_first)
 {
     char label[TG_SEQUENCE_LABEL_SIZE], count[TG_QUANTITY_SIZE], length[TG_QUANTITY_SIZE];
-    snprintf(label, sizeof label, "\u2026 %s left out, %s \u2026", tg_quantity_count(node->executions, count),
+    snprintf(label, sizeof label, "\u2026 %s %s step%s, %s, not drawn \u2026",
+             tg_quantity_count(node->executions, count), is_first ? "earlier" : "more",
+             node->executions == 1 ? "" : "s",
              tg_quantity_duration(node->end_ns > node->begin_ns ? node->end_ns - node->begin_ns : 0, length));
     return add_row(writer, TG_ROW_ELIDED, node, label) == NULL ? tg_error_no_memory() : NULL;
 }
 
-static struct tg_error *write_node(struct writer *writer, const struct tg_sequence_node *node)
+static struct tg_error *write_node(struct writer *writer, const struct tg_sequence_node *node, bool is_first)
 {
     switch (node->kind) {
     case TG_SEQUENCE_PHASE:
@@ -340,7 +366,7 @@ static struct tg_error *write_node(struct writer *writer, const struct tg_sequen
     case TG_SEQUENCE_HERE:
         return write_here(writer, node);
     case TG_SEQUENCE_ELIDED:
-        return write_elided(writer, node);
+        return write_elided(writer, node, is_first);
     case TG_SEQUENCE_REGION:
     case TG_SEQUENCE_GROUP:
         break;
@@ -435,7 +461,7 @@ static struct tg_error *write_list(struct writer *writer, const struct tg_sequen
     for (size_t i = 0; error == NULL && i < list->count; i++) {
         size_t n_messages = is_wide ? count_messages(list, i) : 0;
         if (n_messages <= MANY_MESSAGES) {
-            error = write_node(writer, list->items[i]);
+            error = write_node(writer, list->items[i], i == 0);
             continue;
         }
         error = write_messages(writer, &list->items[i], n_messages);
@@ -467,6 +493,93 @@ static void link_messages(struct tg_sequence_rows *rows)
     }
 }
 
+/* ---- the time axis */
+
+/* The moment of ROW that stands beside it, 0 none. */
+static uint64_t moment_of(const struct tg_sequence_row *row)
+{
+    const struct tg_sequence_node *node = row->node;
+    if (node == NULL)
+        return 0;
+    if (row->kind == TG_ROW_BARRIER) {
+        uint64_t last_ns = 0;
+        for (size_t i = 0; i < node->n_parts; i++) {
+            uint64_t at_ns = node->parts[i].end_ns != 0 ? node->parts[i].end_ns : node->parts[i].begin_ns;
+            last_ns = at_ns > last_ns ? at_ns : last_ns;
+        }
+        return last_ns;
+    }
+    return row->kind == TG_ROW_OPEN || row->kind == TG_ROW_HERE || row->kind == TG_ROW_ARROW ? node->begin_ns
+                                                                                             : 0;
+}
+
+/* Moments from top to bottom, as far as they go down: what lifelines do side by side has no order. */
+static struct tg_error *add_times(const struct writer *writer)
+{
+    struct tg_sequence_rows *rows = writer->rows;
+    uint64_t last_ns = 0;
+    char shown[TG_QUANTITY_SIZE] = "";
+    for (size_t i = 0; i < rows->count; i++) {
+        struct tg_sequence_row *row = &rows->items[i];
+        uint64_t at_ns = moment_of(row);
+        char moment[TG_QUANTITY_SIZE];
+        if (at_ns < last_ns || at_ns < writer->words.start_ns || at_ns == 0)
+            continue;
+        last_ns = at_ns;
+        tg_quantity_moment(at_ns, writer->words.start_ns, 6, moment);
+        if (strcmp(moment, shown) == 0)
+            continue;
+        memcpy(shown, moment, sizeof shown);
+        char *time = strdup(moment);
+        if (time == NULL)
+            return tg_error_no_memory();
+        free(row->time);
+        row->time = time;
+    }
+    return NULL;
+}
+
+/* A line that names the lifelines of a cycle of waits. */
+static struct tg_error *write_cycle(struct writer *writer, size_t at, bool *is_done)
+{
+    const struct tg_sequence *sequence = writer->words.sequence;
+    uint32_t lane = writer->rows->items[at].node->parts[0].lane, first = lane;
+    char label[TG_SEQUENCE_LABEL_SIZE], title[64];
+    size_t used = (size_t)snprintf(label, sizeof label, "cycle of waits: %s",
+                                   tg_sequence_lane_title(sequence, lane, title, sizeof title));
+    do {
+        is_done[lane] = true;
+        uint32_t next = first;
+        for (size_t i = 0; i < writer->rows->count; i++) {
+            const struct tg_sequence_row *row = &writer->rows->items[i];
+            if (row->kind == TG_ROW_HERE && row->style == TG_STYLE_CYCLE && row->node->parts[0].lane == lane)
+                next = row->node->to;
+        }
+        lane = next < sequence->n_lanes && (next == first || !is_done[next]) ? next : first;
+        if (used < sizeof label - 32)
+            used += (size_t)snprintf(label + used, sizeof label - used, " > %s",
+                                     tg_sequence_lane_title(sequence, lane, title, sizeof title));
+    } while (lane != first);
+    struct tg_sequence_row *row = add_row(writer, TG_ROW_ELIDED, NULL, label);
+    if (row != NULL)
+        row->style = TG_STYLE_CYCLE;
+    return row == NULL ? tg_error_no_memory() : NULL;
+}
+
+static struct tg_error *write_cycles(struct writer *writer)
+{
+    size_t count = writer->rows->count;
+    bool *is_done = calloc(writer->words.sequence->n_lanes + 1, sizeof *is_done);
+    struct tg_error *error = is_done == NULL ? tg_error_no_memory() : NULL;
+    for (size_t i = 0; error == NULL && i < count; i++) {
+        const struct tg_sequence_row *row = &writer->rows->items[i];
+        if (row->kind == TG_ROW_HERE && row->style == TG_STYLE_CYCLE && !is_done[row->node->parts[0].lane])
+            error = write_cycle(writer, i, is_done);
+    }
+    free(is_done);
+    return error;
+}
+
 struct tg_error *tg_sequence_rows_create(const struct tg_sequence *sequence,
                                          const struct tg_code_namer *namer, uint64_t start_ns,
                                          struct tg_sequence_rows *rows)
@@ -476,6 +589,10 @@ struct tg_error *tg_sequence_rows_create(const struct tg_sequence *sequence,
                             .rows = rows};
     struct tg_error *error = write_list(&writer, &sequence->list);
     link_messages(rows);
+    if (error == NULL)
+        error = write_cycles(&writer);
+    if (error == NULL)
+        error = add_times(&writer);
     if (error == NULL)
         error = tg_sequence_columns_choose(sequence, rows);
     if (error != NULL)
@@ -488,6 +605,7 @@ void tg_sequence_rows_deinit(struct tg_sequence_rows *rows)
     for (size_t i = 0; i < rows->count; i++) {
         free(rows->items[i].label);
         free(rows->items[i].detail);
+        free(rows->items[i].time);
         free(rows->items[i].lanes);
         free(rows->items[i].waiting);
         free(rows->items[i].passed);

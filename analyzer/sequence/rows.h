@@ -11,4 +11,7 @@ struct tg_error *tg_sequence_rows_create(const struct tg_sequence *sequence,
                                          struct tg_sequence_rows *rows);
 void tg_sequence_rows_deinit(struct tg_sequence_rows *rows);
 
+/* How long PART of a barrier waited, until the end where it still does; 0 it did not come. */
+uint64_t tg_sequence_wait_of(const struct tg_sequence *sequence, const struct tg_sequence_part *part);
+
 #endif

@@ -114,10 +114,13 @@ static uint32_t beside(const struct seqdiag *seqdiag, uint32_t lane)
     return lane;
 }
 
-static void write_here(struct seqdiag *seqdiag, const uint32_t *lanes, size_t count, const char *label)
+/* Where LANES are; they wait for TO unless that is NO_LANE. */
+static void write_here(struct seqdiag *seqdiag, const uint32_t *lanes, size_t count, uint32_t to,
+                       const char *options, const char *label)
 {
     for (size_t i = 0; i < count; i++)
-        write_edge(seqdiag, lanes[i], "->", beside(seqdiag, lanes[i]), "failed, ", label);
+        write_edge(seqdiag, lanes[i], "->", to != TG_SEQUENCE_NO_LANE ? to : beside(seqdiag, lanes[i]),
+                   options, label);
 }
 
 static void write_separated(struct seqdiag *seqdiag, const struct tg_sequence_row *row, const char *sign)
@@ -166,10 +169,11 @@ static void write_row(struct seqdiag *seqdiag, size_t i)
         write_edge(seqdiag, row->from, "->>", to, "failed, ", row->label);
         break;
     case TG_ROW_HERE:
-        write_here(seqdiag, row->lanes, row->n_lanes, row->label);
+        write_here(seqdiag, row->lanes, row->n_lanes, row->to,
+                   row->style == TG_STYLE_CYCLE ? "failed, color = red, " : "failed, ", row->label);
         break;
     case TG_ROW_BARRIER:
-        write_here(seqdiag, row->waiting, row->n_waiting, "waits");
+        write_here(seqdiag, row->waiting, row->n_waiting, TG_SEQUENCE_NO_LANE, "failed, ", "waits");
         write_separated(seqdiag, row, "===");
         break;
     case TG_ROW_ELIDED:

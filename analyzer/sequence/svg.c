@@ -63,13 +63,17 @@ static void write_theme(FILE *stream, bool dark)
 {
     const char *ground = dark ? "#14171c" : "#ffffff", *ink = dark ? "#e4e7eb" : "#1b1f24";
     const char *faint = dark ? "#8f99a6" : "#5d6670", *here = dark ? "#ff8a3d" : "#b83200";
+    const char *cycle = dark ? "#ff5c5c" : "#d00000";
     fprintf(
         stream,
         ".ground{fill:%s}\ntext{fill:%s;stroke:%s}\n.line,.head{stroke:%s}\n.head,.box{fill-opacity:.05}\n"
         ".head{fill:%s}\n.life{stroke:%s}\n.tip{fill:%s;stroke:none}\n.hollow{fill:%s;stroke:%s}\n"
-        ".faint{fill:%s}\n.here .line{stroke:%s}.here text{fill:%s}\n.bound{stroke:%s}\n",
-        ground, ink, ground, ink, ink, faint, ink, ground, ink, faint, here, here,
-        dark ? "#e09abf" : "#a3527f");
+        ".faint{fill:%s}\n.here .line{stroke:%s}.here text{fill:%s}\n.over .line{stroke:%s}.over "
+        "text{fill:%s}\n"
+        ".cycle .line{stroke:%s;stroke-width:2px}.cycle text,.cycle .tip{fill:%s}\n.r .t{fill:%s}\n"
+        ".bound{stroke:%s}\n",
+        ground, ink, ground, ink, ink, faint, ink, ground, ink, faint, here, here, faint, faint, cycle, cycle,
+        faint, dark ? "#e09abf" : "#a3527f");
     write_colours(stream, dark);
 }
 
@@ -78,7 +82,8 @@ void tg_sequence_svg_write_style(FILE *stream)
     fputs(
         "text{font:11px \"DejaVu Sans Mono\",Menlo,Consolas,monospace;stroke-width:3px;paint-order:stroke;"
         "stroke-linejoin:round;white-space:pre}\n"
-        ".m{text-anchor:middle}\n.h{font-weight:bold}\n.line{fill:none;stroke-width:1.3px}\n"
+        ".m{text-anchor:middle}\n.t{text-anchor:end}\n.h{font-weight:bold}\n.line{fill:none;stroke-width:1."
+        "3px}\n"
         ".life{stroke-width:1px;stroke-dasharray:1 3}\n.box{stroke-width:1.2px}\n"
         ".open .box{stroke-dasharray:6 3}\n.repeat .box{stroke-dasharray:2 2}\n"
         ".cancelled .box{stroke-dasharray:10 3 2 3}\n.back{stroke-dasharray:4 3}\n.bound{stroke-width:2px}\n"
@@ -196,24 +201,48 @@ static void write_dots(const struct svg *svg, const char *class, const uint32_t 
                 svg->layout.x[lanes[i]], y);
 }
 
+/* How long each waited above a barrier's line, which is at Y: of lifelines that share a column the longest. */
+static void write_waits(const struct svg *svg, const struct tg_sequence_row *row, int y)
+{
+    const struct tg_sequence *sequence = svg->drawing->sequence;
+    if (tg_sequence_wait_height(row->longest_ns) == 0)
+        return;
+    uint64_t *waits = calloc(sequence->n_lanes + 1, sizeof *waits);
+    for (size_t i = 0; waits != NULL && i < row->node->n_parts; i++) {
+        uint32_t column = svg->rows->group[row->node->parts[i].lane];
+        uint64_t wait_ns = tg_sequence_wait_of(sequence, &row->node->parts[i]);
+        waits[column] = wait_ns > waits[column] ? wait_ns : waits[column];
+    }
+    for (size_t i = 0; waits != NULL && i < row->n_lanes; i++) {
+        int height = tg_sequence_wait_height(waits[row->lanes[i]]);
+        if (height > 0)
+            fprintf(svg->stream, "<rect class=\"bar\" x=\"%d\" y=\"%d\" width=\"6\" height=\"%d\"/>",
+                    svg->layout.x[row->lanes[i]] - 3, y - height, height);
+    }
+    free(waits);
+}
+
 /* A line that those who passed are marked on; above it, those who wait. */
 static void write_barrier(const struct svg *svg, const struct tg_sequence_row *row,
                           const struct tg_sequence_place *place)
 {
-    int top = row->n_waiting > 0 ? TG_LAYOUT_LINE : 0, left = INT32_MAX, right = INT32_MIN;
+    int top = (row->n_waiting > 0 ? TG_LAYOUT_LINE : 0) + tg_sequence_wait_height(row->longest_ns);
+    int left = INT32_MAX, right = INT32_MIN;
     for (size_t i = 0; i < row->n_lanes; i++) {
         int x = svg->layout.x[row->lanes[i]];
         left = x < left ? x : left;
         right = x > right ? x : right;
     }
+    write_waits(svg, row, top + 21);
     if (row->n_waiting > 0) {
+        int above = TG_LAYOUT_LINE;
         fputs("<g class=\"here\">", svg->stream);
-        write_marks(svg, row->waiting, row->n_waiting, top - 9);
-        write_label(svg, "", svg->layout.x[row->waiting[row->n_waiting - 1]] + svg->layout.mark + 8, top - 5,
-                    false, row->n_waiters == 1 ? "waits" : "wait");
+        write_marks(svg, row->waiting, row->n_waiting, above - 9);
+        write_label(svg, "", svg->layout.x[row->waiting[row->n_waiting - 1]] + svg->layout.mark + 8,
+                    above - 5, false, row->n_waiters == 1 ? "waits" : "wait");
         fputs("</g>", svg->stream);
     }
-    write_label(svg, "h", place->label_x, top + 13, false, row->label);
+    write_label(svg, "h", place->label_x, (row->n_waiting > 0 ? TG_LAYOUT_LINE : 0) + 13, false, row->label);
     fprintf(svg->stream, "<path class=\"bound%s\" d=\"M%d %dH%d\"/>",
             row->is_cancelled ? " cut"
             : row->is_open    ? " gap"
@@ -235,6 +264,30 @@ static void write_box(const struct svg *svg, const struct tg_sequence_row *row,
     write_label(svg, "h", place->label_x, 16, false, row->label);
 }
 
+/* From those who wait, behind the cross that says where they are, to the one that they wait for. */
+static void write_awaited(const struct svg *svg, const struct tg_sequence_row *row)
+{
+    int to = svg->layout.x[row->to];
+    for (size_t i = 0; i < row->n_lanes; i++) {
+        int from = svg->layout.x[row->lanes[i]], direction = to >= from ? 1 : -1;
+        if (row->lanes[i] == row->to)
+            continue;
+        write_line(svg, "back", from + (direction > 0 ? svg->layout.mark : 0), 11, to - 5 * direction, 11);
+        write_tip(svg, to, 11, direction);
+    }
+}
+
+static void write_time(const struct svg *svg, const struct tg_sequence_row *row,
+                       const struct tg_sequence_place *place)
+{
+    if (*row->time == '\0')
+        return;
+    fprintf(svg->stream, "<text class=\"faint t\" x=\"%d\" y=\"%d\">", svg->layout.time_x,
+            row->kind == TG_ROW_BARRIER ? place->height - 5 : 15);
+    tg_xml_text_write(svg->stream, row->time, SIZE_MAX);
+    fputs("</text>", svg->stream);
+}
+
 static void write_title(const struct svg *svg, const struct tg_sequence_row *row)
 {
     if (*row->label == '\0' && *row->detail == '\0')
@@ -247,6 +300,15 @@ static void write_title(const struct svg *svg, const struct tg_sequence_row *row
     fputs("</title>", svg->stream);
 }
 
+static const char *row_class(const struct tg_sequence_row *row)
+{
+    if (row->style == TG_STYLE_CYCLE)
+        return "here cycle";
+    if (row->style == TG_STYLE_OVER)
+        return "over";
+    return row->kind == TG_ROW_BARRIER ? "wait" : class_of(row->node);
+}
+
 static void write_row(const struct svg *svg, size_t i)
 {
     const struct tg_sequence_row *row = &svg->rows->items[i];
@@ -254,13 +316,13 @@ static void write_row(const struct svg *svg, size_t i)
     if (row->kind == TG_ROW_CLOSE)
         return;
     fprintf(svg->stream, "<g class=\"r %s%s%s\" transform=\"translate(0 %d)\" data-h=\"%d\" data-d=\"%u\"",
-            row->kind == TG_ROW_BARRIER ? "wait" : class_of(row->node),
-            row->kind == TG_ROW_OPEN && row->is_open ? " open" : "", row->is_cancelled ? " cancelled" : "",
-            place->y, place->height, row->depth);
+            row_class(row), row->kind == TG_ROW_OPEN && row->is_open ? " open" : "",
+            row->is_cancelled ? " cancelled" : "", place->y, place->height, row->depth);
     if (row->kind == TG_ROW_OPEN)
         fprintf(svg->stream, " data-end=\"%zu\"", place->close);
     fprintf(svg->stream, " data-i=\"%zu\">", i);
     write_title(svg, row);
+    write_time(svg, row, place);
     switch (row->kind) {
     case TG_ROW_OPEN:
         write_box(svg, row, place);
@@ -277,13 +339,15 @@ static void write_row(const struct svg *svg, size_t i)
         break;
     case TG_ROW_HERE:
         write_marks(svg, row->lanes, row->n_lanes, 11);
+        if (row->to != TG_SEQUENCE_NO_LANE)
+            write_awaited(svg, row);
         write_label(svg, "", place->label_x, 15, false, row->label);
         break;
     case TG_ROW_BARRIER:
         write_barrier(svg, row, place);
         break;
     case TG_ROW_ELIDED:
-        write_label(svg, "faint", place->label_x, 15, false, row->label);
+        write_label(svg, row->style == TG_STYLE_CYCLE ? "h" : "faint", place->label_x, 15, false, row->label);
         break;
     case TG_ROW_CLOSE:
         break;
@@ -333,7 +397,7 @@ static void write_headers(const struct svg *svg, int y, const char *id)
     fputs("</g>\n", svg->stream);
 }
 
-/* Names the lifelines of shared columns. */
+/* Names the lifelines of shared columns, and says what signs mean. */
 static void write_legend(const struct svg *svg, int y)
 {
     char members[TG_SEQUENCE_LEGEND_SIZE];
@@ -345,6 +409,11 @@ static void write_legend(const struct svg *svg, int y)
         write_label(
             svg, "faint", MARGIN, y + 12, false,
             tg_sequence_column_members(svg->drawing->sequence, svg->rows, lane, members, sizeof members));
+        putc('\n', svg->stream);
+        y += TG_LAYOUT_LEGEND;
+    }
+    for (size_t i = 0; i < svg->layout.n_keys; i++) {
+        write_label(svg, "faint", MARGIN, y + 12, false, svg->layout.keys[i]);
         putc('\n', svg->stream);
         y += TG_LAYOUT_LEGEND;
     }
@@ -374,7 +443,7 @@ static void write_picture(const struct svg *svg, bool for_page)
             layout->left, width, layout->height);
     write_label(svg, "h", layout->left + 16, 19, false, svg->drawing->title);
     putc('\n', svg->stream);
-    int legend = layout->height - (int)layout->n_shared * TG_LAYOUT_LEGEND;
+    int legend = layout->height - (int)(layout->n_shared + layout->n_keys) * TG_LAYOUT_LEGEND;
     int bottom = legend - TG_LAYOUT_HEADER - 4;
     for (size_t i = 0; i < svg->rows->n_columns; i++)
         fprintf(svg->stream, "<path class=\"life\" d=\"M%d %dV%d\"/>\n", layout->x[svg->rows->columns[i]],
@@ -384,7 +453,7 @@ static void write_picture(const struct svg *svg, bool for_page)
     for (size_t i = 0; i < svg->rows->count; i++)
         write_row(svg, i);
     write_headers(svg, bottom, "bottom");
-    if (layout->n_shared > 0)
+    if (layout->n_shared + layout->n_keys > 0)
         write_legend(svg, legend - 8);
     fputs("</svg>\n", svg->stream);
 }

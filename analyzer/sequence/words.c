@@ -179,10 +179,24 @@ static void call_text(const struct tg_sequence_node *node, char *buffer, size_t 
     snprintf(buffer, size, "%s%s%s", tg_printable(node->name, name, sizeof name), peer, tag);
 }
 
+/* ", for 2.9 s" where it is worth saying. */
+static const char *since_text(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
+                              char *buffer)
+{
+    enum { LONG_NS = 1000000 };
+    char length[TG_QUANTITY_SIZE];
+    uint64_t last_ns = words->sequence->last_ns;
+    if (node->begin_ns == 0 || last_ns < node->begin_ns + LONG_NS)
+        return "";
+    snprintf(buffer, TG_QUANTITY_SIZE + 8, ", for %s",
+             tg_quantity_duration(last_ns - node->begin_ns, length));
+    return buffer;
+}
+
 void tg_sequence_words_here(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
                             char *buffer)
 {
-    char call[192], place[PLACE_SIZE];
+    char call[192], place[PLACE_SIZE], since[TG_QUANTITY_SIZE + 8];
     const char *where = place_text(words, node, place);
     const char *last = node->what == TG_SEQUENCE_OUTSIDE && node->name != NULL ? ", last call " : "";
     if (*last != '\0')
@@ -196,13 +210,13 @@ void tg_sequence_words_here(const struct tg_sequence_words *words, const struct 
             snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, node->has_died ? "ended here%s" : "is here%s", where);
         break;
     case TG_SEQUENCE_WAITING:
-        snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, node->has_died ? "ended waiting here%s" : "waiting here%s",
-                 where);
+        snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s here%s%s", node->has_died ? "ended waiting" : "waiting",
+                 where, since_text(words, node, since));
         break;
     case TG_SEQUENCE_IN_CALL:
         call_text(node, call, sizeof call);
-        snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s %s%s", node->has_died ? "ended in" : "is in", call,
-                 where);
+        snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s %s%s%s", node->has_died ? "ended in" : "is in", call,
+                 where, since_text(words, node, since));
         break;
     case TG_SEQUENCE_OUTSIDE:
         if (node->has_died)

@@ -8,6 +8,11 @@ endforeach()
 # tasks at the end of a region, below what created them; what is cancelled
 tg_golden_test(sequence-causes-all sequence-causes sequence --print --all sequence-causes.tgt)
 tg_golden_test(sequence-causes-svg sequence-causes sequence --all -o - sequence-causes.tgt)
+# cycles of waits: of workers for locks, of ranks for messages; one waits for a member and is none
+tg_golden_test(sequence-cycle-text sequence-cycle sequence --print sequence-cycle.tgt)
+tg_golden_test(sequence-cycle-svg sequence-cycle sequence -o - sequence-cycle.tgt)
+tg_golden_test(sequence-ring-text sequence-ring sequence --print sequence-ring.tgt)
+tg_golden_test(sequence-ring-svg sequence-ring sequence -o - sequence-ring.tgt)
 tg_golden_test(sequence-constructs-every constructs sequence --print --all --symbols=off constructs.tgt)
 tg_golden_test(sequence-repeat-all sequence-repeat sequence --print --all sequence-repeat.tgt)
 tg_golden_test(sequence-ranks-all sequence-ranks sequence --print --all sequence-ranks.tgt)

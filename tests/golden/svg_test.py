@@ -22,7 +22,8 @@ def texts(element, y=0):
     if element.tag == SVG + "text":
         text = "".join(element.itertext())
         width = CHARACTER * sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-        x = float(element.get("x")) - (width / 2 if " m" in element.get("class") else 0)
+        classes = element.get("class").split()
+        x = float(element.get("x")) - (width / 2 if "m" in classes else width if "t" in classes else 0)
         base = y + float(element.get("y"))
         yield x, base - ASCENT, x + width, base + DESCENT, text
     for child in element:
