@@ -4,6 +4,7 @@
 #include "analyzer/output/stack_words.h"
 #include "analyzer/report/fields.h"
 #include "analyzer/report/sections.h"
+#include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 #include "format/base/signal_name.h"
 
@@ -35,6 +36,15 @@ static bool is_same_stack(const struct tg_last_stack *a, const struct tg_last_st
     return is_same;
 }
 
+/* Whether A and B are of ranks of one job, or neither is of a rank. */
+static bool is_of_one_job(const struct tg_process_model *processes, const struct tg_last_stack *a,
+                          const struct tg_last_stack *b)
+{
+    const struct tg_process_entry *x = tg_process_model_at(processes, a->process),
+                                  *y = tg_process_model_at(processes, b->process);
+    return strcmp(x->rank < 0 ? "" : x->job, y->rank < 0 ? "" : y->job) == 0;
+}
+
 static void free_groups(struct group *groups, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -47,6 +57,7 @@ static struct group *make_groups(const struct tg_report *report, size_t *count)
 {
     size_t n = tg_stack_model_count(report->stacks);
     struct group *groups = calloc(n + 1, sizeof *groups);
+    bool has_jobs = tg_words_has_several_jobs(report->processes);
     *count = 0;
     for (size_t i = 0; groups != NULL && i < n; i++) {
         const struct tg_last_stack *stack = tg_stack_model_at(report->stacks, i);
@@ -54,7 +65,8 @@ static struct group *make_groups(const struct tg_report *report, size_t *count)
                                          tg_process_model_at(report->processes, stack->process)))
             continue;
         size_t k = 0;
-        while (k < *count && !is_same_stack(groups[k].first, stack))
+        while (k < *count && (!is_same_stack(groups[k].first, stack) ||
+                              (has_jobs && !is_of_one_job(report->processes, groups[k].first, stack))))
             k++;
         size_t *members = realloc(groups[k].members, (groups[k].count + 1) * sizeof *members);
         if (members == NULL) {
@@ -90,18 +102,25 @@ static void write_members(const struct tg_report_page *page, const struct group 
     char text[256];
     int64_t *ranks = calloc(group->count, sizeof *ranks);
     size_t n = 0, others = 0;
+    const char *job = "";
     for (size_t i = 0; ranks != NULL && i < group->count; i++) {
         const struct tg_last_stack *stack = tg_stack_model_at(report->stacks, group->members[i]);
-        int64_t rank = tg_process_model_at(report->processes, stack->process)->rank;
-        if (rank >= 0)
-            ranks[n++] = rank;
-        else
+        const struct tg_process_entry *entry = tg_process_model_at(report->processes, stack->process);
+        if (entry->rank >= 0) {
+            ranks[n++] = entry->rank;
+            job = entry->job;
+        } else {
             others++;
+        }
     }
     size_t n_ranks = ranks != NULL ? tg_rank_ranges_sort(ranks, n) : 0;
     if (n_ranks > 0)
         fprintf(page->stream, "rank%s %s", tg_report_plural(n_ranks),
                 tg_rank_ranges_print(ranks, n_ranks, text, sizeof text));
+    if (n_ranks > 0 && page->many_jobs && *job != '\0') {
+        fputs(" of job ", page->stream);
+        tg_printable_write(page->stream, job);
+    }
     if (others > 0)
         fprintf(page->stream, "%s%s %" PRId32, n_ranks > 0 ? ", " : "",
                 others == 1 ? "process" : "processes such as", group->first->pid);

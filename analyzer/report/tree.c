@@ -116,6 +116,11 @@ static void describe_bad_end(const struct tg_report_page *page, const struct tg_
     fputs("  ", page->stream);
     if (entry->rank >= 0)
         fprintf(page->stream, "rank %" PRId64 " ", entry->rank);
+    if (entry->rank >= 0 && page->many_jobs && *entry->job != '\0') {
+        fputs("of job ", page->stream);
+        tg_printable_write(page->stream, entry->job);
+        fputc(' ', page->stream);
+    }
     fprintf(page->stream, "%s (pid %" PRId32 "): %s", name, entry->pid,
             tg_report_end(entry, end, sizeof end));
     if (entry->end == TG_PROCESS_RUNNING)

@@ -90,9 +90,10 @@ const struct tg_last_stack *tg_verdict_stack_of(const struct tg_verdict_input *i
 
 /* ---- the job when it was interrupted */
 
-/* Threads at one place. */
+/* Threads of one job at one place. */
 struct spot {
     struct tg_stack_place place;
+    const char *job; /* the process model's */
     const struct tg_last_stack **stacks;
     size_t count, capacity;
 };
@@ -122,15 +123,17 @@ static bool is_of_interest(const struct tg_last_stack *stack, const struct tg_st
     return stack->count > 0 && (place->is_known || stack->tid == stack->pid);
 }
 
-static struct tg_error *add_to_spots(struct spots *spots, const struct tg_last_stack *stack,
+static struct tg_error *add_to_spots(struct spots *spots, const struct tg_last_stack *stack, const char *job,
                                      const struct tg_stack_place *place)
 {
     struct tg_error *error = NULL;
     size_t i = 0;
-    while (i < spots->count && !tg_stack_place_is_same(&spots->items[i].place, place))
+    while (i < spots->count &&
+           (strcmp(spots->items[i].job, job) != 0 || !tg_stack_place_is_same(&spots->items[i].place, place)))
         i++;
     if (i == spots->count && i < MAX_SPOTS)
-        error = TG_ARRAY_APPEND(spots->items, spots->count, spots->capacity, (struct spot){.place = *place});
+        error = TG_ARRAY_APPEND(spots->items, spots->count, spots->capacity,
+                                (struct spot){.place = *place, .job = job});
     if (error != NULL || i >= spots->count)
         return error;
     struct spot *spot = &spots->items[i];
@@ -141,6 +144,11 @@ static bool is_rank(const struct tg_verdict_input *input, const struct tg_last_s
 {
     return stack->process < tg_process_model_count(input->processes) &&
            tg_process_model_at(input->processes, stack->process)->rank >= 0;
+}
+
+static const char *job_of(const struct tg_verdict_input *input, const struct tg_last_stack *stack)
+{
+    return is_rank(input, stack) ? tg_process_model_at(input->processes, stack->process)->job : "";
 }
 
 static struct tg_error *collect_spots(const struct tg_verdict_input *input, struct spots *spots)
@@ -163,7 +171,7 @@ static struct tg_error *collect_spots(const struct tg_verdict_input *input, stru
             spots->signal = stack->signal;
             spots->is_detach = stack->reason == TG_STACK_DETACH;
         }
-        error = add_to_spots(spots, stack, &place);
+        error = add_to_spots(spots, stack, job_of(input, stack), &place);
     }
     return error;
 }
@@ -218,6 +226,7 @@ static size_t print_members(FILE *stream, const struct tg_verdict_input *input, 
     if (by_rank) {
         fputs(n == 1 ? "rank " : "ranks ", stream);
         print_ranges(stream, tg_rank_ranges_print(numbers, n, text, sizeof text));
+        tg_words_job(stream, input, spot->job);
     } else if (n == 1)
         tg_words_process(stream, input, spot->stacks[0]->process);
     else

@@ -16,12 +16,11 @@ static const struct tg_process_entry *entry_of(const struct tg_verdict_input *in
                                                               : NULL;
 }
 
-/* Several jobs have ranks, each from 0: MPI_Comm_spawn, or several launchers. */
-static bool has_several_jobs(const struct tg_verdict_input *input)
+bool tg_words_has_several_jobs(const struct tg_process_model *processes)
 {
     const char *job = NULL;
-    for (size_t i = 0; i < tg_process_model_count(input->processes); i++) {
-        const struct tg_process_entry *entry = tg_process_model_at(input->processes, i);
+    for (size_t i = 0; i < tg_process_model_count(processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(processes, i);
         if (entry->rank < 0)
             continue;
         if (job != NULL && strcmp(job, entry->job) != 0)
@@ -31,9 +30,9 @@ static bool has_several_jobs(const struct tg_verdict_input *input)
     return false;
 }
 
-static void print_job(FILE *stream, const struct tg_verdict_input *input, const char *job)
+void tg_words_job(FILE *stream, const struct tg_verdict_input *input, const char *job)
 {
-    if (*job == '\0' || !has_several_jobs(input))
+    if (*job == '\0' || !tg_words_has_several_jobs(input->processes))
         return;
     fputs(" of job ", stream);
     tg_printable_write(stream, job);
@@ -46,7 +45,7 @@ void tg_words_process(FILE *stream, const struct tg_verdict_input *input, size_t
         fputs("a process that is not in the trace", stream);
     } else if (entry->rank >= 0) {
         fprintf(stream, "rank %" PRId64, entry->rank);
-        print_job(stream, input, entry->job);
+        tg_words_job(stream, input, entry->job);
     } else {
         fprintf(stream, "process %" PRId32 " (", entry->pid);
         tg_printable_write(stream, tg_process_entry_name(entry));
@@ -166,7 +165,7 @@ void tg_words_collective(FILE *stream, const struct tg_verdict_input *input,
 {
     fprintf(stream, "number %" PRIu64 " on ", collective->instance);
     tg_words_comm(stream, input->mpi, collective->job, collective->comm);
-    print_job(stream, input, collective->job);
+    tg_words_job(stream, input, collective->job);
 }
 
 static void print_comm_of(FILE *stream, const struct tg_mpi_call *call)
@@ -222,7 +221,7 @@ void tg_words_message(FILE *stream, const struct tg_verdict_input *input,
         fputs(", any tag", stream);
     fputs(" on ", stream);
     tg_words_comm(stream, input->mpi, message->job, message->comm);
-    print_job(stream, input, message->job);
+    tg_words_job(stream, input, message->job);
     fprintf(stream, ", %" PRIu64 " bytes: ", message->bytes);
     tg_printable_write(stream, message->name);
     tg_words_code(stream, input, message->process, message->code);

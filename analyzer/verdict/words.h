@@ -17,6 +17,10 @@ void tg_words_thread(FILE *stream, const struct tg_verdict_input *input, size_t 
 void tg_words_moment(FILE *stream, const struct tg_verdict_input *input, uint64_t time_ns);
 /* " since 1.234567 s" */
 void tg_words_since(FILE *stream, const struct tg_verdict_input *input, uint64_t time_ns);
+/* Whether several jobs have ranks, each from 0: MPI_Comm_spawn, or several launchers. */
+bool tg_words_has_several_jobs(const struct tg_process_model *processes);
+/* " of job 7.0"; nothing where there is only one */
+void tg_words_job(FILE *stream, const struct tg_verdict_input *input, const char *job);
 /* " in solve() at solver.c:120"; nothing where CODE is 0 */
 void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t code);
 /* The same of a call of MPI that PROCESS entered at SINCE_NS: in Python code by its own file and line, where a stack of the

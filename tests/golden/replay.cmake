@@ -26,6 +26,8 @@ tg_golden_test(replay-many sequence-many replay -e "goto end" -e "info workers" 
 tg_golden_test(replay-workers workers replay -e "goto end" -e "info workers" -e "focus rank 4" -e "info workers"
                -e "info workers -all" workers.tgt)
 tg_golden_test(replay-nested sequence-nested replay -e "goto 15" -e "info workers" -e "info barrier" sequence-nested.tgt)
+# ranks of two jobs have the same numbers
+tg_golden_test(replay-jobs jobs replay -e "goto end" -e "info processes" -e "info mpi" jobs.tgt)
 tg_replay_test(open-brace hung)
 # the post-mortem of what can go wrong
 foreach(what messages collectives threads ends)

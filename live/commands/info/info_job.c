@@ -3,6 +3,7 @@
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/text_table.h"
 #include "analyzer/report/report.h"
+#include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 #include "live/commands/info/commands.h"
 #include "live/console/command.h"
@@ -13,17 +14,19 @@
 
 /* ---- processes */
 
+/* NO_JOB: the first column, which is that, is not shown. */
 static struct tg_error *add_process(const struct tg_console *console, const struct tg_process_entry *entry,
-                                    struct tg_text_table *table)
+                                    size_t no_job, struct tg_text_table *table)
 {
-    char rank[24] = "", dpid[24], pid[16], name[128], threads[TG_QUANTITY_SIZE], end[96],
-         at[TG_QUANTITY_SIZE], last[192];
+    char job[64], rank[24] = "", dpid[24], pid[16], name[128], threads[TG_QUANTITY_SIZE], end[96],
+                  at[TG_QUANTITY_SIZE], last[192];
     if (entry->rank >= 0)
         snprintf(rank, sizeof rank, "%" PRId64, entry->rank);
     snprintf(pid, sizeof pid, "%" PRId32, entry->pid);
     bool is_alive = entry->end == TG_PROCESS_RUNNING;
     snprintf(dpid, sizeof dpid, "%zu", entry->index + 1);
-    const char *cells[] = {dpid,
+    const char *cells[] = {tg_printable(entry->rank < 0 ? "" : entry->job, job, sizeof job),
+                           dpid,
                            rank,
                            pid,
                            tg_printable(tg_process_entry_name(entry), name, sizeof name),
@@ -33,7 +36,7 @@ static struct tg_error *add_process(const struct tg_console *console, const stru
                                ? ""
                                : tg_quantity_moment(entry->last.time_ns, console->source->start_ns, 6, at),
                            tg_event_headline_print(&entry->last, last, sizeof last)};
-    return tg_text_table_add(table, cells);
+    return tg_text_table_add(table, cells + no_job);
 }
 
 static void put_process(const struct tg_process_entry *entry, struct tg_json *json)
@@ -42,8 +45,10 @@ static void put_process(const struct tg_process_entry *entry, struct tg_json *js
     bool is_alive = entry->end == TG_PROCESS_RUNNING;
     tg_json_begin_object(json);
     tg_json_member_unsigned(json, "dpid", entry->index + 1);
-    if (entry->rank >= 0)
+    if (entry->rank >= 0) {
         tg_json_member_signed(json, "rank", entry->rank);
+        tg_json_member_string(json, "job", entry->job);
+    }
     tg_json_member_signed(json, "pid", entry->pid);
     tg_json_member_string(json, "program", entry->program);
     tg_json_member_string(json, "host", entry->host);
@@ -74,17 +79,18 @@ static void put_processes(struct tg_console *console)
 
 static struct tg_error *run_processes(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    static const char *const headings[] = {">DPID", ">RANK",        ">PID", "PROGRAM", ">THREADS",
-                                           "STATE", ">LAST AT (s)", "LAST", NULL};
+    static const char *const headings[] = {"JOB",      ">DPID", ">RANK",        ">PID", "PROGRAM",
+                                           ">THREADS", "STATE", ">LAST AT (s)", "LAST", NULL};
     (void)argv;
     if (argc > 0)
         return tg_console_usage(&tg_console_info_processes);
     const struct tg_process_model *model = console->source->moment->processes;
     struct tg_text_table *table = NULL;
-    struct tg_error *error = tg_text_table_create(headings, false, &table);
+    size_t no_job = tg_words_has_several_jobs(model) ? 0 : 1;
+    struct tg_error *error = tg_text_table_create(headings + no_job, false, &table);
     for (size_t i = 0; error == NULL && i < tg_process_model_count(model); i++)
         if (tg_focus_has(&console->focus, i))
-            error = add_process(console, tg_process_model_at(model, i), table);
+            error = add_process(console, tg_process_model_at(model, i), no_job, table);
     if (error == NULL)
         error = tg_text_table_print(table, out);
     if (error == NULL && tg_process_model_count(model) == 0)

@@ -51,6 +51,12 @@ static int64_t rank_of_process(const struct writing *w, size_t process)
     return mpi != NULL && mpi->rank >= 0 ? mpi->rank : tg_process_model_at(w->input.processes, process)->rank;
 }
 
+/* Of the first ones: the job is shown where there are several. */
+static size_t hidden_columns(const struct writing *w)
+{
+    return tg_words_has_several_jobs(w->input.processes) ? 0 : 1;
+}
+
 static void name_rank(const struct writing *w, size_t process, char *buffer, size_t size)
 {
     const struct tg_process_entry *entry = tg_process_model_at(w->input.processes, process);
@@ -64,28 +70,31 @@ static void name_rank(const struct writing *w, size_t process, char *buffer, siz
 static struct tg_error *add_thread(const struct writing *w, const struct tg_mpi_thread *thread,
                                    struct tg_text_table *table)
 {
-    char rank[32], tid[16], calls[TG_QUANTITY_SIZE], since[TG_QUANTITY_SIZE];
+    char job[64], rank[32], tid[16], calls[TG_QUANTITY_SIZE], since[TG_QUANTITY_SIZE];
     name_rank(w, thread->process, rank, sizeof rank);
     snprintf(tid, sizeof tid, "%" PRId32, thread->tid);
     char *call = thread->calls == 0 ? strdup("") : call_text(w, thread);
     if (call == NULL)
         return tg_error_no_memory();
     uint64_t since_ns = thread->in_call ? thread->call.since_ns : thread->left_ns;
-    const char *cells[] = {rank,
-                           tid,
-                           tg_quantity_count(thread->calls, calls),
-                           !thread->alive    ? (thread->in_call ? "died in" : "dead, left")
-                           : thread->in_call ? "in"
-                                             : "left",
-                           tg_quantity_moment(since_ns, w->input.start_ns, 6, since),
-                           call};
-    struct tg_error *error = tg_text_table_add(table, cells);
+    const char *cells[] = {
+        tg_printable(tg_process_model_at(w->input.processes, thread->process)->job, job, sizeof job),
+        rank,
+        tid,
+        tg_quantity_count(thread->calls, calls),
+        !thread->alive    ? (thread->in_call ? "died in" : "dead, left")
+        : thread->in_call ? "in"
+                          : "left",
+        tg_quantity_moment(since_ns, w->input.start_ns, 6, since),
+        call};
+    struct tg_error *error = tg_text_table_add(table, cells + hidden_columns(w));
     free(call);
     return error;
 }
 
 /* A thread with what it is sorted by. */
 struct ranked {
+    const char *job;
     int64_t rank;
     const struct tg_mpi_thread *thread;
     size_t index;
@@ -94,6 +103,9 @@ struct ranked {
 static int compare_ranked(const void *left, const void *right)
 {
     const struct ranked *a = left, *b = right;
+    int order = strcmp(a->job, b->job);
+    if (order != 0)
+        return order;
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
     return a->index < b->index ? -1 : a->index > b->index;
@@ -101,7 +113,8 @@ static int compare_ranked(const void *left, const void *right)
 
 static struct tg_error *write_calls(struct writing *w)
 {
-    static const char *const headings[] = {">RANK", ">THREAD", ">CALLS", "STATE", ">SINCE (s)", "CALL", NULL};
+    static const char *const headings[] = {"JOB",   ">RANK",      ">THREAD", ">CALLS",
+                                           "STATE", ">SINCE (s)", "CALL",    NULL};
     struct tg_text_table *table = NULL;
     size_t count = tg_mpi_model_thread_count(w->input.mpi), n = 0;
     struct ranked *threads = calloc(count + 1, sizeof *threads);
@@ -110,10 +123,11 @@ static struct tg_error *write_calls(struct writing *w)
     for (size_t i = 0; i < count; i++) {
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(w->input.mpi, i);
         if (tg_focus_has(&w->console->focus, thread->process))
-            threads[n++] = (struct ranked){rank_of_process(w, thread->process), thread, i};
+            threads[n++] = (struct ranked){tg_process_model_at(w->input.processes, thread->process)->job,
+                                           rank_of_process(w, thread->process), thread, i};
     }
     qsort(threads, n, sizeof *threads, compare_ranked);
-    struct tg_error *error = tg_text_table_create(headings, false, &table);
+    struct tg_error *error = tg_text_table_create(headings + hidden_columns(w), false, &table);
     for (size_t i = 0; error == NULL && i < n; i++)
         error = add_thread(w, threads[i].thread, table);
     if (error == NULL)
