@@ -13,6 +13,7 @@
 #include "live/control/traced_job.h"
 #include "recorder/record/front.h"
 #include "recorder/record/options.h"
+#include "recorder/record/summary_words.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -92,9 +93,13 @@ static void print_summary(struct tg_traced_job *job)
     fflush(stdout);
     fputs("tollgate: ", stderr);
     tg_printable_write(stderr, tg_traced_job_trace(job));
-    fprintf(stderr, "%s: %" PRIu64 " events from %" PRIu64 " process%s\n",
+    fprintf(stderr, "%s: %" PRIu64 " events from %" PRIu64 " process%s",
             summary.complete ? "" : ".incomplete", summary.events, summary.processes,
             summary.processes == 1 ? "" : "es");
+    tg_summary_words_losses(stderr, &summary);
+    fputc('\n', stderr);
+    if (!summary.complete)
+        tg_summary_words_next(stderr, tg_traced_job_trace(job), &summary);
 }
 
 /* Exit status of the console, or OF_JOB, that of the command: 0 where the command was killed or detached in

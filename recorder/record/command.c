@@ -1,13 +1,13 @@
 #include "recorder/record/command.h"
 
 #include "format/base/printable.h"
-#include "format/base/shell_quote.h"
 #include "recorder/process/wait_status.h"
 #include "recorder/record/calibrate.h"
 #include "recorder/record/front.h"
 #include "recorder/record/options.h"
 #include "recorder/record/recording.h"
 #include "recorder/record/relay.h"
+#include "recorder/record/summary_words.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -94,24 +94,8 @@ static void print_summary(const struct tg_record_options *options, const struct 
     fprintf(stderr, ": %" PRIu64 " events from %" PRIu64 " process%s, ", summary->events, summary->processes,
             summary->processes == 1 ? "" : "es");
     print_size(summary->written_bytes);
-    if (summary->lost_events > 0)
-        fprintf(stderr, "; %" PRIu64 " events LOST", summary->lost_events);
-    if (summary->losses > 0)
-        fprintf(stderr, "; %" PRIu64 " loss%s noted (see tollgate report)", summary->losses,
-                summary->losses == 1 ? "" : "es");
+    tg_summary_words_losses(stderr, summary);
     fputc('\n', stderr);
-}
-
-/* The command to type next. */
-static void print_next(const struct tg_record_options *options, const struct tg_recording_summary *summary)
-{
-    char *path = NULL;
-    if (asprintf(&path, "%s%s", options->trace, summary->complete ? "" : ".incomplete") < 0)
-        return;
-    fprintf(stderr, "tollgate: next: tollgate %s ", summary->complete ? "report" : "recover");
-    tg_shell_quote_write_path(stderr, path);
-    fputc('\n', stderr);
-    free(path);
 }
 
 /* ---- the command */
@@ -188,7 +172,7 @@ static int run(int argc, char **argv, const struct tg_command_services *services
         tg_printable_error(error);
     if (summary.finished && !options.quiet) {
         print_summary(&options, &summary);
-        print_next(&options, &summary);
+        tg_summary_words_next(stderr, options.trace, &summary);
     }
     target.attached = NULL;
     target.relay = NULL;

@@ -297,6 +297,12 @@ def disk_full():
     check(not os.path.exists("trace") and os.path.getsize("trace.incomplete") <= limit, os.listdir())
     dump = run([TOLLGATE, "dump", "--json", "trace.incomplete"])
     check(dump.output.splitlines()[:len(kept)] == kept, dump)
+    os.unlink("trace.incomplete")
+    live = subprocess.run([TOLLGATE, "live", "-o", "trace", "-e", "dgo", "-e", "dwait", "-e", "puts alive", "--", "sh", "-c",
+                           storm.replace("await", "")], preexec_fn=small, stdin=subprocess.DEVNULL, capture_output=True, timeout=200)
+    check(live.returncode == 9 and b"alive" in live.stdout, live)
+    check(live.stderr.count(b"cut off") == 1 and b"events LOST" in live.stderr, live)
+    check(live.stderr.endswith(b"\ntollgate: next: tollgate recover trace.incomplete\n"), live)
 
 
 def kill_job():
