@@ -28,6 +28,8 @@ enum {
     KEY_HTML,
     KEY_FORCE,
     KEY_STEP,
+    KEY_ARGS,
+    KEY_NO_ARGS,
     MAX_JOBS = 64,
     MAX_LOOKS = 1000,
 };
@@ -39,7 +41,7 @@ struct where_arguments {
     size_t n_pids;
     const char *step;       /* of Slurm, NULL none */
     const char *dot, *html; /* files to be written, NULL none */
-    bool json, all, once, threads, force;
+    bool json, all, once, threads, force, no_args;
     uint64_t repeat; /* looks, 0 not said */
     uint64_t interval_ns;
     struct tg_error *error;
@@ -117,6 +119,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_FORCE:
         arguments->force = true;
         return 0;
+    case KEY_ARGS:
+    case KEY_NO_ARGS:
+        arguments->no_args = key == KEY_NO_ARGS;
+        return 0;
     case KEY_STEP:
         arguments->step = argument;
         return 0;
@@ -147,6 +153,9 @@ static const struct argp_option options[] = {
     {"interval", KEY_INTERVAL, "TIME", 0, "Time between two looks, in seconds (default: 0.5)", 0},
     {"once", KEY_ONCE, NULL, 0, "Look once: what moves cannot be told from what does not", 0},
     {"all", KEY_ALL, NULL, 0, "Show launchers and other processes that are no ranks, too", 0},
+    {"args", KEY_ARGS, NULL, 0,
+     "Look for arguments of MPI calls: partner, tag, count, communicator (default)", 0},
+    {"no-args", KEY_NO_ARGS, NULL, 0, "Don't look for them", 0},
     {"threads", KEY_THREADS, NULL, 0, "Show every call of every thread, too", 0},
     {"dot", KEY_DOT, "FILE", 0, "Write the tree as a graph for Graphviz to FILE (-: standard output)", 0},
     {"html", KEY_HTML, "FILE", 0, "Write answer and tree as a page to FILE", 0},
@@ -238,8 +247,10 @@ static void deinit_looks(struct looks *looks)
 static struct tg_error *take_looks(const struct where_arguments *arguments, struct looks *looks)
 {
     static const uint64_t interval_ns = 500000000;
-    const struct tg_look_request request = {
-        .pids = arguments->pids, .count = arguments->n_pids, .with_descendants = true};
+    const struct tg_look_request request = {.pids = arguments->pids,
+                                            .count = arguments->n_pids,
+                                            .with_descendants = true,
+                                            .with_values = !arguments->no_args};
     struct tg_error *error = NULL;
     size_t wanted = arguments->path != NULL || arguments->once ? 1
                     : arguments->repeat != 0                   ? arguments->repeat

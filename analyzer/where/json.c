@@ -69,6 +69,15 @@ static void write_frames(struct tg_json *json, const struct tg_where_page *page,
     tg_json_end_array(json);
 }
 
+static void write_values(struct tg_json *json, const struct tg_where_values *values)
+{
+    tg_json_key(json, "arguments");
+    tg_json_begin_object(json);
+    for (size_t i = 0; i < values->count; i++)
+        tg_json_member_string(json, values->items[i].name, values->items[i].text);
+    tg_json_end_object(json);
+}
+
 static void write_wait(struct tg_json *json, const struct tg_where_threads *threads,
                        const struct tg_where_thread *thread)
 {
@@ -109,6 +118,8 @@ static void write_thread(struct tg_json *json, const struct tg_where_page *page,
     for (size_t i = 0; i < thread->path.count; i++)
         tg_json_string(json, thread->path.steps[i]);
     tg_json_end_array(json);
+    if (thread->values != NULL)
+        write_values(json, thread->values);
     if (thread->wait != NULL)
         write_wait(json, page->threads, thread);
     if (page->with_threads)

@@ -4,6 +4,7 @@
 #include "format/event/event.h"
 #include "format/trace/reader.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ void tg_where_look_deinit(struct tg_where_look *look)
         free(look->refusals[i].reason);
     free(look->refusals);
     free(look->waits);
+    free(look->values);
     tg_stack_model_destroy(look->stacks);
     tg_process_model_destroy(look->processes);
     tg_error_destroy(look->error);
@@ -41,6 +43,20 @@ static struct tg_error *add_wait(struct tg_where_look *look, const struct tg_eve
     return TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait);
 }
 
+static struct tg_error *add_values(struct tg_where_look *look, const struct tg_event *event)
+{
+    const struct tg_list *list = &event->call_values.values;
+    const struct tg_call_value *told = list->items;
+    struct tg_where_values values = {.pid = event->pid, .tid = event->tid};
+    for (size_t i = 0; i < list->count && values.count < TG_WHERE_MAX_VALUES; i++) {
+        struct tg_where_value *value = &values.items[values.count++];
+        snprintf(value->name, sizeof value->name, "%s", told[i].name);
+        snprintf(value->text, sizeof value->text, "%s", told[i].text);
+        value->value = told[i].value;
+    }
+    return TG_ARRAY_APPEND(look->values, look->n_values, look->values_capacity, values);
+}
+
 static struct tg_error *feed(struct tg_where_look *look, const struct tg_event *event)
 {
     struct tg_process_entry *entry = NULL;
@@ -50,6 +66,8 @@ static struct tg_error *feed(struct tg_where_look *look, const struct tg_event *
     struct tg_error *error = tg_process_model_feed(look->processes, event, &entry);
     if (error == NULL && event->kind == TG_EVENT_THREAD_WAIT)
         return add_wait(look, event);
+    if (error == NULL && event->kind == TG_EVENT_CALL_VALUES)
+        return add_values(look, event);
     return error != NULL ? error
                          : tg_stack_model_feed(look->stacks, event, entry != NULL ? entry->index : SIZE_MAX);
 }

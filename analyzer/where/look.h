@@ -22,6 +22,20 @@ struct tg_where_wait {
     bool writes;      /* to a pipe or socket */
 };
 
+/* An argument of the function of MPI that a thread is in. */
+struct tg_where_value {
+    char name[16], text[32]; /* untrusted */
+    int64_t value;
+};
+
+enum { TG_WHERE_MAX_VALUES = 8 };
+
+struct tg_where_values {
+    int32_t pid, tid;
+    struct tg_where_value items[TG_WHERE_MAX_VALUES];
+    size_t count;
+};
+
 struct tg_where_look {
     struct tg_process_model *processes;
     struct tg_stack_model *stacks;
@@ -29,6 +43,8 @@ struct tg_where_look {
     size_t n_refusals, refusal_capacity;
     struct tg_where_wait *waits;
     size_t n_waits, waits_capacity;
+    struct tg_where_values *values;
+    size_t n_values, values_capacity;
     uint64_t longest_pause_ns;
     struct tg_error *error; /* that occurred while events came; owned until taken */
 };

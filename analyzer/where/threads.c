@@ -89,6 +89,15 @@ static struct tg_where_thread *find(struct tg_where_threads *threads, int32_t pi
     return NULL;
 }
 
+static void add_values(const struct tg_where_look *look, struct tg_where_threads *threads)
+{
+    for (size_t i = 0; i < look->n_values; i++) {
+        struct tg_where_thread *thread = find(threads, look->values[i].pid, look->values[i].tid);
+        if (thread != NULL)
+            thread->values = &look->values[i];
+    }
+}
+
 static void add_waits(const struct tg_where_look *look, struct tg_where_threads *threads)
 {
     for (size_t i = 0; i < look->n_waits; i++) {
@@ -112,6 +121,7 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
     if (threads->count > 0)
         qsort(threads->threads, threads->count, sizeof *threads->threads, compare);
     add_waits(look, threads);
+    add_values(look, threads);
     for (size_t i = 0; i < tg_process_model_count(look->processes); i++) {
         const struct tg_process_entry *entry = tg_process_model_at(look->processes, i);
         threads->n_ranks += is_rank(entry);

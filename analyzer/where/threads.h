@@ -9,10 +9,11 @@ struct tg_where_thread {
     const struct tg_last_stack *stack;
     const struct tg_process_entry *process;
     struct tg_call_path path;
-    const struct tg_where_wait *wait; /* NULL: nothing is known of it */
-    size_t owner;                     /* index of the thread that it waits for, SIZE_MAX unknown */
-    bool is_rank;                     /* its process is */
-    bool is_first;                    /* the first thread of its process */
+    const struct tg_where_wait *wait;     /* NULL: nothing is known of it */
+    const struct tg_where_values *values; /* of the function of MPI that it is in; likewise */
+    size_t owner;                         /* index of the thread that it waits for, SIZE_MAX unknown */
+    bool is_rank;                         /* its process is */
+    bool is_first;                        /* the first thread of its process */
     bool has_moved; /* since the look before: another place, or another instruction of the program's own */
 };
 

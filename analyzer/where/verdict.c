@@ -2,6 +2,7 @@
 
 #include "analyzer/output/stack_words.h"
 #include "analyzer/where/members.h"
+#include "analyzer/where/messages.h"
 #include "analyzer/where/mpi_names.h"
 #include "analyzer/where/waits.h"
 #include "format/base/array.h"
@@ -115,7 +116,7 @@ struct tg_error *tg_where_verdict_make(const struct tg_where_threads *threads,
         qsort(verdict->groups, verdict->count, sizeof *verdict->groups, compare);
     verdict->kind = judge(verdict);
     if (verdict->kind != TG_WHERE_MISSING && verdict->kind != TG_WHERE_MOVES &&
-        tg_where_waits_are_deadlock(threads))
+        (tg_where_waits_are_deadlock(threads) || tg_where_message_cycles(NULL, threads)))
         verdict->kind = TG_WHERE_DEADLOCK;
     return error;
 }
@@ -146,10 +147,21 @@ static const char *both_or_all(const struct tg_where_threads *threads)
     return threads->n_looks > 2 ? "all" : "both";
 }
 
+static bool have_same_values(const struct tg_where_threads *threads, const struct tg_where_group *group)
+{
+    char first[240], other[240];
+    tg_where_call_words(&threads->threads[group->threads[0]], first, sizeof first);
+    for (size_t i = 1; i < group->count; i++)
+        if (strcmp(first, tg_where_call_words(&threads->threads[group->threads[i]], other, sizeof other)) !=
+            0)
+            return false;
+    return true;
+}
+
 static void write_group(FILE *stream, const struct tg_where_threads *threads,
                         const struct tg_where_group *group)
 {
-    char call[64], text[400];
+    char call[240], text[400];
     tg_where_write_members(stream, threads, group->threads, group->count);
     const char *verb = group->count == 1 ? "is" : "are";
     if (*group->call == '\0') {
@@ -160,7 +172,10 @@ static void write_group(FILE *stream, const struct tg_where_threads *threads,
                     both_or_all(threads));
         return;
     }
-    fprintf(stream, " %s in %s", verb, tg_printable(group->call, call, sizeof call));
+    bool has_values = group->count > 0 && have_same_values(threads, group);
+    fprintf(stream, " %s in %s", verb,
+            has_values ? tg_where_call_words(&threads->threads[group->threads[0]], call, sizeof call)
+                       : tg_printable(group->call, call, sizeof call));
     bool is_alike = true;
     for (size_t i = 1; is_alike && i < group->count; i++)
         is_alike = tg_stack_place_is_same(group->place, &threads->threads[group->threads[i]].path.place);
@@ -249,7 +264,12 @@ static void write_missing(FILE *stream, const struct tg_where_threads *threads,
 bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads,
                             const struct tg_where_verdict *verdict)
 {
-    bool has_waits = verdict->kind == TG_WHERE_DEADLOCK && tg_where_waits_write(stream, threads);
+    bool has_waits = false;
+    if (verdict->kind == TG_WHERE_DEADLOCK) {
+        tg_where_message_cycles(stream, threads);
+        tg_where_waits_write(stream, threads);
+        has_waits = true;
+    }
     switch (verdict->kind) {
     case TG_WHERE_MISSING:
     case TG_WHERE_MOVES:
@@ -268,7 +288,7 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
     case TG_WHERE_UNKNOWN:
     default:
         if (verdict->count > 0)
-            fputs("Who waits for whom is unknown: the stacks do not have the partners of these calls.\n",
+            fputs("Who waits for whom is unknown: not all partners of these calls are known.\n",
                   stream);
         break;
     }

@@ -66,6 +66,7 @@ struct tg_look_request {
     const int32_t *pids;
     size_t count;
     bool with_descendants; /* of those, too */
+    bool with_values;      /* arguments of MPI's functions, where they are certain: call_values */
 };
 
 /* Takes what a look finds. Of each process: process_start, program, command_line, identity; thread_start, thread_name

@@ -5,6 +5,7 @@
 #include "recorder/dwarf/debug_cache.h"
 #include "recorder/engine/engine.h"
 #include "recorder/look/halt.h"
+#include "recorder/look/mpi_values.h"
 #include "recorder/look/process_tree.h"
 #include "recorder/look/waits.h"
 #include "recorder/process/memory.h"
@@ -26,6 +27,7 @@ struct look {
     struct tg_debug_cache *debug;
     struct tg_code_table *table;
     uint64_t n_processes;
+    bool with_values;
     struct tg_wait *waits;
     size_t n_waits, waits_capacity;
     pid_t *pids; /* that were looked at */
@@ -93,18 +95,41 @@ static pid_t first_stopped(const struct tg_halt *halt)
     return 0;
 }
 
-/* The stacks of the threads of HALT, in their order; NULL without memory. */
-static struct tg_call_stack *read_stacks(const struct look *look, const struct tg_stack_process *process,
-                                         const struct tg_halt *halt, uint64_t until_ns)
+/* What the threads do. */
+struct calls {
+    struct tg_call_stack *stacks; /* in the order of the halted threads */
+    struct tg_mpi_values *values; /* likewise */
+};
+
+static void deinit_calls(struct calls *calls, size_t count)
 {
+    for (size_t i = 0; i < count && calls->stacks != NULL; i++)
+        tg_call_stack_deinit(&calls->stacks[i]);
+    free(calls->stacks);
+    free(calls->values);
+}
+
+/* False without memory. */
+static bool read_stacks(const struct look *look, const struct tg_stack_process *process,
+                        const struct tg_halt *halt, uint64_t until_ns, struct calls *calls)
+{
+    struct tg_frame *unwound = calloc(TG_CALL_STACK_MAX_FRAMES, sizeof *unwound);
     struct tg_call_stack *stacks = calloc(halt->count, sizeof *stacks);
-    for (size_t i = 0; stacks != NULL && i < halt->count; i++) {
+    *calls = (struct calls){stacks, calloc(halt->count, sizeof *calls->values)};
+    bool ok = unwound != NULL && stacks != NULL && calls->values != NULL;
+    for (size_t i = 0; ok && i < halt->count; i++) {
         struct tg_halted_thread *thread = &halt->threads[i];
         const struct tg_inspect_memory memory = {&thread->tid, read_memory};
-        if (thread->is_stopped && tg_engine_now_ns() < until_ns)
-            tg_call_stack_read(process, &thread->registers, &memory, look->table, until_ns, &stacks[i]);
+        if (!thread->is_stopped || tg_engine_now_ns() >= until_ns)
+            continue;
+        stacks[i].unwound = unwound;
+        tg_call_stack_read(process, &thread->registers, &memory, look->table, until_ns, &stacks[i]);
+        if (look->with_values)
+            tg_mpi_values_find(process, &memory, &stacks[i], &calls->values[i]);
+        stacks[i].unwound = NULL;
     }
-    return stacks;
+    free(unwound);
+    return ok;
 }
 
 /* What is not noted for want of memory is not told. */
@@ -118,6 +143,21 @@ static void note_waits(struct look *look, pid_t pid, const struct tg_halt *halt)
 }
 
 /* ---- behind it */
+
+static void tell_values(const struct subject *subject, pid_t tid, const struct tg_mpi_values *values)
+{
+    struct tg_call_value told[TG_MPI_MAX_VALUES];
+    if (values->count == 0)
+        return;
+    for (size_t i = 0; i < values->count; i++) {
+        told[i] = values->values[i];
+        told[i].text = values->texts[i];
+    }
+    tell(subject, tid,
+         (struct tg_event){.kind = TG_EVENT_CALL_VALUES,
+                           .call_values = {.function = values->function,
+                                           .values = {.items = told, .count = values->count}}});
+}
 
 static void tell_thread(const struct subject *subject, pid_t tid, const struct tg_call_stack *stack)
 {
@@ -158,26 +198,27 @@ static struct tg_error *look_at(struct look *look, pid_t pid)
     pid_t *tids = calloc(count, sizeof *tids);
     struct tg_stack_process process =
         tg_stack_process_open(first_stopped(&halt), bits, look->images, look->debug);
-    struct tg_call_stack *stacks = read_stacks(look, &process, &halt, tg_engine_now_ns() + PROCESS_NS / 2);
+    struct calls calls;
+    bool ok = read_stacks(look, &process, &halt, tg_engine_now_ns() + PROCESS_NS / 2, &calls) && tids != NULL;
     note_waits(look, pid, &halt);
-    for (size_t i = 0; i < count && tids != NULL && stacks != NULL; i++) {
+    for (size_t i = 0; i < count && ok; i++) {
         tids[i] = halt.threads[i].tid;
-        snapshot.taken += stacks[i].count > 0;
+        snapshot.taken += calls.stacks[i].count > 0;
         snapshot.unstopped += !halt.threads[i].is_stopped && !halt.threads[i].is_gone;
     }
     snapshot.took_ns = tg_halt_end(&halt);
-    if (tids == NULL || stacks == NULL)
+    if (!ok)
         error = tg_error_no_memory();
     else
         tell_process(&subject);
-    for (size_t i = 0; i < count && error == NULL; i++)
-        tell_thread(&subject, tids[i], &stacks[i]);
-    for (size_t i = 0; i < count && stacks != NULL; i++)
-        tg_call_stack_deinit(&stacks[i]);
+    for (size_t i = 0; i < count && error == NULL; i++) {
+        tell_thread(&subject, tids[i], &calls.stacks[i]);
+        tell_values(&subject, tids[i], &calls.values[i]);
+    }
+    deinit_calls(&calls, count);
     if (error == NULL)
         tell(&subject, pid, (struct tg_event){.kind = TG_EVENT_STACK_SNAPSHOT, .stack_snapshot = snapshot});
     tg_stack_process_close(&process);
-    free(stacks);
     free(tids);
     return error;
 }
@@ -237,7 +278,7 @@ static void take_name(void *context, const struct tg_event *event)
 
 struct tg_error *tg_look(const struct tg_look_request *request, const struct tg_look_sink *sink)
 {
-    struct look look = {.sink = sink};
+    struct look look = {.sink = sink, .with_values = request->with_values};
     struct tg_process_tree tree = {0};
     struct tg_error *error = tg_image_cache_create(0, &look.images);
     if (error == NULL)

@@ -106,6 +106,8 @@ static bool take_frame(void *context, const struct tg_frame *frame, const struct
     }
     if (!add(reading, &made))
         return false;
+    if (reading->stack->unwound != NULL)
+        reading->stack->unwound[reading->stack->count - 1] = *frame;
     if (reading->n_python > 0 && tg_python_is_evaluation(&reading->process->python, modules, place) &&
         !add_python(reading))
         return false;

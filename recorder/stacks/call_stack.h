@@ -28,10 +28,13 @@ struct tg_call_stack {
     size_t count;
     enum tg_stack_end end;
     struct tg_python_frame *python;
+    struct tg_frame
+        *unwound; /* the caller's, NULL none: room for the frames as they were unwound; of those that are
+                                 not code nothing is there */
 };
 
 /* Reads STACK of the thread of PROCESS that is stopped with USER, until UNTIL_NS (tg_engine_now_ns) at most. Its code
- * goes to TABLE. */
+ * goes to TABLE. UNWOUND of the stack must be set. */
 void tg_call_stack_read(const struct tg_stack_process *process, const struct user_regs_struct *user,
                         const struct tg_inspect_memory *memory, struct tg_code_table *table,
                         uint64_t until_ns, struct tg_call_stack *stack);

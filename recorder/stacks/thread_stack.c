@@ -11,6 +11,7 @@ bool tg_thread_stack_emit(const struct tg_stack_process *process, struct tg_thre
     struct user_regs_struct user;
     struct tg_event event = {.kind = TG_EVENT_STACK, .stack = *like};
     struct tg_call_stack stack;
+    stack.unwound = NULL;
     if (!tg_thread_stopped_registers(thread, &user))
         return false;
     const struct tg_inspect_memory memory = {thread, read_memory};

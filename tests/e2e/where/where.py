@@ -51,8 +51,8 @@ def is_child_of(pid, ancestor):
 
 
 @contextlib.contextmanager
-def hanging(flavour, how):
-    """A job whose culprit has said that it is there, in a session of its own."""
+def hanging(flavour, how, calls=("MPI_Barrier", "")):
+    """A job whose culprit has said that it is there, and whose ranks are in CALLS, in a session of its own."""
     process = subprocess.Popen(job(flavour, "./hang", how), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                env={**os.environ, **ENVIRONMENT}, start_new_session=True)
     try:
@@ -60,7 +60,7 @@ def hanging(flavour, how):
             check(line)
         for _ in range(60): # until the others are
             told = json.loads(where("--json", "--once", "-p", str(process.pid)))
-            if [group["call"] for group in told["groups"]] == ["MPI_Barrier", ""]:
+            if [group["call"] for group in told["groups"]] == list(calls):
                 break
             time.sleep(0.5)
         yield process
@@ -91,6 +91,22 @@ def hung(name):
     check(f"wait_in_vain (hang.c:{line})" in text and "ranks 0,2-3 are in MPI_Barrier" in text, text)
     check(told["verdict"] == "missing" and told["ranks"] == 4 and told["size"] == 4, told)
     check([(group["call"], group["ranks"]) for group in told["groups"]] == [("MPI_Barrier", [0, 2, 3]), ("", [1])], told)
+
+
+def messages():
+    """Ranks that wait for each other's messages: partner, tag and communicator are those of the caller's code."""
+    flavour = flavour_named("mpich")
+    line = line_of("culprit of receive")
+    call = "MPI_Recv(source 2, tag 77, count 1, MPI_COMM_WORLD), called in receive_what_nobody_sends"
+    for level in ("-O0", "-O2"):
+        build(flavour.c, ["hang.c"], "hang", "-fopenmp", level)
+        with hanging(flavour, "receive", ("MPI_Barrier", "MPI_Recv")) as process:
+            text = where("-p", str(process.pid))
+            told = json.loads(where("--json", "--no-args", "-p", str(process.pid)))
+        check(text.startswith("Deadlock: these ranks wait for each other\n"
+                              f"  rank 1 waits for rank 2: it is in {call} (hang.c:{line})\n"
+                              "  rank 2 waits for rank 1: it is in MPI_Barrier(MPI_COMM_WORLD), called in main"), level, text)
+        check(told["verdict"] == "unknown", told)
 
 
 def undisturbed():
@@ -207,6 +223,6 @@ def slurm():
         skip(str(reason))
 
 
-CASES = {"openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
+CASES = {"messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
          "refused": refused, "owners": owners, "repeated": repeated, "slurm": slurm}
 CASES[sys.argv[1]]()

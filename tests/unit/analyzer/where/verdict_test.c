@@ -218,6 +218,72 @@ static void test_owners(void **state)
     tg_where_look_deinit(&look);
 }
 
+static void add_values(struct tg_where_look *look, int rank, const char *name, int partner, int tag)
+{
+    struct tg_where_values values = {.pid = 100 + rank, .tid = 100 + rank};
+    if (name != NULL) {
+        values.items[values.count] = (struct tg_where_value){.value = partner};
+        snprintf(values.items[values.count].name, sizeof values.items[0].name, "%s", name);
+        snprintf(values.items[values.count++].text, sizeof values.items[0].text, "%d", partner);
+        values.items[values.count] = (struct tg_where_value){.name = "tag", .value = tag};
+        snprintf(values.items[values.count++].text, sizeof values.items[0].text, "%d", tag);
+    }
+    values.items[values.count++] = (struct tg_where_value){.name = "comm", .text = "MPI_COMM_WORLD"};
+    look->values = realloc(look->values, (look->n_values + 1) * sizeof values);
+    look->values[look->n_values++] = values;
+}
+
+static void make_messages(struct tg_where_look *look, const char *of_1, const char *name, int partner,
+                          int tag)
+{
+    assert_null(tg_where_look_create(look));
+    for (int rank = 0; rank < 2; rank++)
+        add_rank(look, rank, 2);
+    add_stack(look, 0, 0, MPI, "MPI_Recv", 10, 5);
+    add_stack(look, 1, 0, MPI, of_1, 20, 5);
+    add_values(look, 0, "source", 1, 7);
+    add_values(look, 1, name, partner, tag);
+}
+
+/* Ranks that wait for messages of each other are a deadlock: after two looks, where nobody else could send, and
+ * where what one sends is not what the other one receives. */
+static void test_messages(void **state)
+{
+    (void)state;
+    struct tg_where_look look, before;
+    make_messages(&look, "MPI_Barrier", NULL, 0, 0);
+    make_messages(&before, "MPI_Barrier", NULL, 0, 0);
+    expect(&look, &before, TG_WHERE_DEADLOCK,
+           "Deadlock: these ranks wait for each other\n"
+           "  rank 0 waits for rank 1: it is in MPI_Recv(source 1, tag 7, MPI_COMM_WORLD), called in solve "
+           "(a.c:10)\n"
+           "  rank 1 waits for rank 0: it is in MPI_Barrier(MPI_COMM_WORLD), called in solve (a.c:20)\n"
+           "  rank 0 is in MPI_Recv(source 1, tag 7, MPI_COMM_WORLD), called in solve (a.c:10)\n"
+           "  rank 1 is in MPI_Barrier(MPI_COMM_WORLD), called in solve (a.c:20)\n");
+    free(said(&look, NULL, TG_WHERE_UNKNOWN));
+    add_stack(&look, 1, 1, MPI, NULL, 31, 5);
+    free(said(&look, &before, TG_WHERE_UNKNOWN));
+    tg_where_look_deinit(&look);
+    static const struct {
+        const char *call, *name;
+        int partner, tag;
+        enum tg_where_kind kind;
+    } cases[] = {
+        {"MPI_Recv", "source", 0, 7, TG_WHERE_DEADLOCK}, {"MPI_Send", "dest", 0, 8, TG_WHERE_DEADLOCK},
+        {"MPI_Send", "dest", 0, 7, TG_WHERE_UNKNOWN},    {"MPI_Recv", "source", 1, 7, TG_WHERE_UNKNOWN},
+        {"MPI_Recv", "source", -1, 7, TG_WHERE_UNKNOWN}, {"MPI_Isend", "dest", 0, 8, TG_WHERE_UNKNOWN},
+        {"MPI_Allreduce", NULL, 0, 0, TG_WHERE_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tg_where_look_deinit(&before);
+        make_messages(&look, cases[i].call, cases[i].name, cases[i].partner, cases[i].tag);
+        make_messages(&before, cases[i].call, cases[i].name, cases[i].partner, cases[i].tag);
+        free(said(&look, &before, cases[i].kind));
+        tg_where_look_deinit(&look);
+    }
+    tg_where_look_deinit(&before);
+}
+
 /* Whatever a library calls a function of MPI. */
 static void test_mpi_names(void **state)
 {
@@ -269,8 +335,9 @@ static void test_tree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing), cmocka_unit_test(test_unknown),   cmocka_unit_test(test_team),
-        cmocka_unit_test(test_owners),  cmocka_unit_test(test_mpi_names), cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_missing), cmocka_unit_test(test_unknown),  cmocka_unit_test(test_team),
+        cmocka_unit_test(test_owners),  cmocka_unit_test(test_messages), cmocka_unit_test(test_mpi_names),
+        cmocka_unit_test(test_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

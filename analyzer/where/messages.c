@@ -1,0 +1,182 @@
+#include "analyzer/where/messages.h"
+
+#include "analyzer/output/stack_words.h"
+#include "analyzer/where/mpi_names.h"
+#include "format/base/printable.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- values */
+
+bool tg_where_value(const struct tg_where_thread *thread, const char *name, int64_t *value)
+{
+    for (size_t i = 0; thread->values != NULL && i < thread->values->count; i++)
+        if (strcmp(thread->values->items[i].name, name) == 0) {
+            *value = thread->values->items[i].value;
+            return true;
+        }
+    return false;
+}
+
+static bool is_in_world(const struct tg_where_thread *thread)
+{
+    for (size_t i = 0; thread->values != NULL && i < thread->values->count; i++)
+        if (strcmp(thread->values->items[i].name, "comm") == 0)
+            return strcmp(thread->values->items[i].text, "MPI_COMM_WORLD") == 0;
+    return false;
+}
+
+char *tg_where_call_words(const struct tg_where_thread *thread, char *buffer, size_t size)
+{
+    char name[80], text[40];
+    const char *inside = thread->path.place.inside;
+    tg_printable(tg_mpi_name(inside, name, sizeof name) ? name : inside, buffer, size);
+    size_t used = strlen(buffer);
+    for (size_t i = 0; thread->values != NULL && i < thread->values->count && used + 80 < size; i++) {
+        const struct tg_where_value *value = &thread->values->items[i];
+        bool is_comm = strcmp(value->name, "comm") == 0;
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s%s%s", i == 0 ? "(" : ", ",
+                                 is_comm ? "" : value->name, is_comm ? "" : " ",
+                                 tg_printable(value->text, text, sizeof text));
+        if (i + 1 == thread->values->count)
+            snprintf(buffer + used, size - used, ")");
+    }
+    return buffer;
+}
+
+/* ---- who waits for whom */
+
+static bool is_one_of(const char *call, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(call, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_receiving(const char *call)
+{
+    static const char *const names[] = {"MPI_Recv", "MPI_Probe", "MPI_Mprobe"};
+    return is_one_of(call, names, sizeof names / sizeof *names);
+}
+
+static bool is_sending(const char *call)
+{
+    static const char *const names[] = {"MPI_Send", "MPI_Ssend"};
+    return is_one_of(call, names, sizeof names / sizeof *names);
+}
+
+/* The first thread of RANK of the job that THREAD is in. */
+static size_t find_rank(const struct tg_where_threads *threads, const struct tg_where_thread *thread,
+                        int64_t rank)
+{
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct tg_where_thread *other = &threads->threads[i];
+        if (other->is_rank && other->is_first && other->process->rank == rank &&
+            strcmp(other->process->job, thread->process->job) == 0)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+size_t tg_where_message_partner(const struct tg_where_threads *threads, size_t index)
+{
+    const struct tg_where_thread *thread = &threads->threads[index];
+    char call[80];
+    int64_t rank;
+    if (!thread->is_rank || !thread->is_first || !tg_mpi_name(thread->path.place.inside, call, sizeof call) ||
+        !is_in_world(thread))
+        return SIZE_MAX;
+    bool is_known = is_receiving(call) ? tg_where_value(thread, "source", &rank)
+                                       : is_sending(call) && tg_where_value(thread, "dest", &rank);
+    return is_known && rank >= 0 ? find_rank(threads, thread, rank) : SIZE_MAX;
+}
+
+/* Whether no thread but INDEX, the first one of its rank, can call MPI. */
+static bool is_alone(const struct tg_where_threads *threads, size_t index)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (i != index && threads->threads[i].process == threads->threads[index].process &&
+            threads->threads[i].path.task == TG_THREAD_OF_PROGRAM)
+            return false;
+    return true;
+}
+
+/* Whether the message that one of the two sends may be the one that the other receives. */
+static bool may_match(const struct tg_where_thread *a, const struct tg_where_thread *b)
+{
+    char call_a[80], call_b[80];
+    int64_t tag_a, tag_b;
+    tg_mpi_name(a->path.place.inside, call_a, sizeof call_a);
+    tg_mpi_name(b->path.place.inside, call_b, sizeof call_b);
+    if (!(is_sending(call_a) && is_receiving(call_b)) && !(is_sending(call_b) && is_receiving(call_a)))
+        return false;
+    return !tg_where_value(a, "tag", &tag_a) || !tg_where_value(b, "tag", &tag_b) || tag_a < 0 || tag_b < 0 ||
+           tag_a == tag_b;
+}
+
+/* Whether INDEX is in a collective call of all ranks that the one at OTHER is not in. */
+static bool waits_in_collective(const struct tg_where_threads *threads, size_t index, size_t other)
+{
+    const struct tg_where_thread *thread = &threads->threads[index];
+    char call[80], of_other[80];
+    if (!is_in_world(thread) || !tg_mpi_name(thread->path.place.inside, call, sizeof call) ||
+        strcmp(call, "MPI_Barrier") != 0)
+        return false; /* of the others some ranks may leave early */
+    tg_mpi_name(threads->threads[other].path.place.inside, of_other, sizeof of_other);
+    return strcmp(call, of_other) != 0;
+}
+
+static bool counts(const struct tg_where_threads *threads, size_t index)
+{
+    return threads->has_two_looks && !threads->threads[index].has_moved && is_alone(threads, index);
+}
+
+/* ---- cycles */
+
+static void write_step(FILE *stream, const struct tg_where_threads *threads, size_t index, size_t next)
+{
+    const struct tg_where_thread *thread = &threads->threads[index];
+    char call[240], text[400];
+    fprintf(stream, "  rank %" PRId64 " waits for rank %" PRId64 ": it is in %s, called in %s\n",
+            thread->process->rank, threads->threads[next].process->rank,
+            tg_where_call_words(thread, call, sizeof call),
+            tg_stack_words_call(&thread->path.place.at, text, sizeof text));
+}
+
+/* The rank after AT on the way back to START; SIZE_MAX: there is none. */
+static size_t next_on_way(const struct tg_where_threads *threads, size_t at, size_t start)
+{
+    size_t partner = tg_where_message_partner(threads, at);
+    if (partner != SIZE_MAX)
+        return partner == at || may_match(&threads->threads[at], &threads->threads[partner]) ? SIZE_MAX
+                                                                                             : partner;
+    return waits_in_collective(threads, at, start) ? start : SIZE_MAX;
+}
+
+bool tg_where_message_cycles(FILE *stream, const struct tg_where_threads *threads)
+{
+    bool found = false;
+    for (size_t start = 0; start < threads->count; start++) {
+        size_t at = start, n = 0, lowest = start;
+        if (tg_where_message_partner(threads, start) == SIZE_MAX)
+            continue;
+        do {
+            lowest = at < lowest && tg_where_message_partner(threads, at) != SIZE_MAX ? at : lowest;
+            at = counts(threads, at) ? next_on_way(threads, at, start) : SIZE_MAX;
+        } while (at != SIZE_MAX && at != start && n++ < threads->count);
+        if (at != start || lowest != start) /* told of its first one */
+            continue;
+        found = true;
+        if (stream == NULL)
+            return true;
+        fputs("Deadlock: these ranks wait for each other\n", stream);
+        do {
+            size_t next = next_on_way(threads, at, start);
+            write_step(stream, threads, at, next);
+            at = next;
+        } while (at != start);
+    }
+    return found;
+}

@@ -1,0 +1,206 @@
+#include "recorder/look/mpi_values.h"
+
+#include "recorder/stacks/call_arguments.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { NONE = -1 };
+
+/* Which arguments of a function are what, from 0; in Fortran likewise. Those that are not passed in registers are left
+ * out. */
+static const struct shape {
+    const char *name, *peer_name;
+    int8_t count, peer, tag, comm;
+} shapes[] = {
+    {"send", "dest", 1, 3, 4, 5},
+    {"ssend", "dest", 1, 3, 4, 5},
+    {"bsend", "dest", 1, 3, 4, 5},
+    {"rsend", "dest", 1, 3, 4, 5},
+    {"recv", "source", 1, 3, 4, 5},
+    {"mprobe", "source", NONE, 0, 1, 2},
+    {"probe", "source", NONE, 0, 1, 2},
+    {"sendrecv", "dest", 1, 3, 4, NONE},
+    {"bcast", "root", 1, 3, NONE, 4},
+    {"reduce", "root", 2, 5, NONE, NONE},
+    {"allreduce", "", 2, NONE, NONE, 5},
+    {"scan", "", 2, NONE, NONE, 5},
+    {"exscan", "", 2, NONE, NONE, 5},
+    {"barrier", "", NONE, NONE, NONE, 0},
+    {"gather", "", 1, NONE, NONE, NONE},
+    {"scatter", "", 1, NONE, NONE, NONE},
+    {"allgather", "", 1, NONE, NONE, NONE},
+    {"alltoall", "", 1, NONE, NONE, NONE},
+    {"comm_dup", "", NONE, NONE, NONE, 0},
+    {"comm_split", "", NONE, NONE, NONE, 0},
+    {"comm_create", "", NONE, NONE, NONE, 0},
+};
+
+/* ---- the call */
+
+static bool is_mpi(const char *module)
+{
+    static const char *const names[] = {"libmpi.so",    "libmpi_",    "libmpich.so",
+                                        "libmpichfort", "libmpifort", "libpmpi"};
+    const char *slash = strrchr(module, '/');
+    for (size_t i = 0; slash != NULL && i < sizeof names / sizeof *names; i++)
+        if (strncmp(slash + 1, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The outermost frame of the library that the program itself has called; SIZE_MAX none. */
+static size_t find_entry(const struct tg_call_stack *stack)
+{
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; i + 1 < stack->count; i++) {
+        const struct tg_stack_frame *frame = &stack->frames[i], *caller = &stack->frames[i + 1];
+        if (frame->kind == TG_FRAME_CODE && is_mpi(frame->module) && caller->kind == TG_FRAME_CODE &&
+            !frame->guessed && !is_mpi(caller->module))
+            found = i;
+    }
+    return found;
+}
+
+/* Fortran's names are in lower case, and its arguments addresses. */
+static const struct shape *shape_of(const char *function, bool *is_fortran)
+{
+    const char *name = *function == 'P' || *function == 'p' ? function + 1 : function;
+    if (strncasecmp(name, "mpi_", 4) != 0)
+        return NULL;
+    *is_fortran = *name == 'm';
+    name += 4;
+    size_t length = strlen(name);
+    while (*is_fortran && length > 0 && name[length - 1] == '_')
+        length--;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (strlen(shapes[i].name) == length && strncasecmp(name, shapes[i].name, length) == 0)
+            return &shapes[i];
+    return NULL;
+}
+
+/* ---- values */
+
+struct finding {
+    const struct tg_inspect_memory *memory;
+    struct tg_call_arguments arguments;
+    bool is_fortran, is_mpich;
+    uint64_t world, self; /* addresses of Open MPI's communicators, 0 unknown */
+    struct tg_mpi_values *values;
+};
+
+/* Value of argument INDEX, of Fortran what it points to. */
+static bool get(const struct finding *finding, int index, uint64_t *value)
+{
+    int32_t number;
+    if (index == NONE || (finding->arguments.known >> index & 1) == 0)
+        return false;
+    *value = finding->arguments.value[index];
+    if (!finding->is_fortran)
+        return true;
+    if (!finding->memory->read(finding->memory->context, *value, &number, sizeof number))
+        return false;
+    *value = (uint64_t)(int64_t)number;
+    return true;
+}
+
+static void add(struct finding *finding, const char *name, int64_t number, const char *text)
+{
+    struct tg_mpi_values *values = finding->values;
+    char *copy = values->texts[values->count];
+    snprintf(copy, sizeof values->texts[0], "%s", text);
+    values->values[values->count++] = (struct tg_call_value){.name = name, .value = number, .text = copy};
+}
+
+static void add_number(struct finding *finding, const char *name, int index, const char *of_minus_1,
+                       const char *of_minus_2)
+{
+    uint64_t value;
+    char text[24];
+    if (!get(finding, index, &value))
+        return;
+    int32_t number = (int32_t)value;
+    snprintf(text, sizeof text, "%" PRId32, number);
+    add(finding, name, number,
+        number == -1 && of_minus_1 != NULL   ? of_minus_1
+        : number == -2 && of_minus_2 != NULL ? of_minus_2
+                                             : text);
+}
+
+/* Only those that every job has: others have no name that could be read. */
+static void add_comm(struct finding *finding, int index)
+{
+    enum { MPICH_WORLD = 0x44000000, MPICH_SELF };
+    uint64_t value;
+    if (!get(finding, index, &value))
+        return;
+    bool has_numbers = finding->is_mpich || finding->is_fortran;
+    uint64_t world = finding->is_mpich ? MPICH_WORLD : finding->is_fortran ? 0 : finding->world;
+    uint64_t self = finding->is_mpich ? MPICH_SELF : finding->is_fortran ? 1 : finding->self;
+    if (has_numbers)
+        value = (uint32_t)value;
+    if ((has_numbers || world != 0) && value == world)
+        add(finding, "comm", (int64_t)value, "MPI_COMM_WORLD");
+    else if ((has_numbers || self != 0) && value == self)
+        add(finding, "comm", (int64_t)value, "MPI_COMM_SELF");
+}
+
+struct wanted {
+    const char *name;
+    uint64_t address;
+};
+
+static void take_symbol(void *context, const struct tg_image_symbol *symbol)
+{
+    struct wanted *wanted = context;
+    if (strcmp(symbol->name, wanted->name) == 0)
+        wanted->address = symbol->address;
+}
+
+/* The variable where the process has it: a program that is not position-independent has a copy of its own. */
+static uint64_t find_variable(struct tg_modules *modules, const char *name)
+{
+    for (size_t i = 0; i < tg_modules_count(modules); i++) {
+        const struct tg_module *module = tg_modules_at(modules, i);
+        struct wanted wanted = {.name = name};
+        uint64_t bias;
+        struct tg_debug_info *info =
+            i == 0 || is_mpi(module->path) ? tg_modules_debug_info(modules, module, &bias) : NULL;
+        if (info != NULL)
+            tg_image_each_symbol(tg_debug_info_image(info), name, false, take_symbol, &wanted);
+        if (wanted.address != 0)
+            return wanted.address + bias;
+    }
+    return 0;
+}
+
+bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_inspect_memory *memory,
+                        const struct tg_call_stack *stack, struct tg_mpi_values *values)
+{
+    struct finding finding = {.memory = memory, .values = values};
+    size_t entry = process->modules != NULL ? find_entry(stack) : SIZE_MAX;
+    const char *name;
+    uint64_t offset;
+    values->count = 0;
+    if (entry == SIZE_MAX ||
+        !tg_modules_symbol_at(process->modules, stack->frames[entry].pc - (entry > 0), &name, &offset))
+        return false;
+    const struct shape *shape = shape_of(name, &finding.is_fortran);
+    if (shape == NULL)
+        return false;
+    tg_call_arguments_find(process->modules, memory, &stack->unwound[entry + 1], &finding.arguments);
+    finding.is_mpich = strstr(stack->frames[entry].module, "mpich") != NULL;
+    if (!finding.is_mpich && !finding.is_fortran) {
+        finding.world = find_variable(process->modules, "ompi_mpi_comm_world");
+        finding.self = find_variable(process->modules, "ompi_mpi_comm_self");
+    }
+    snprintf(values->function, sizeof values->function, "%s", name);
+    add_number(&finding, shape->peer_name, shape->peer, finding.is_mpich ? "MPI_PROC_NULL" : "MPI_ANY_SOURCE",
+               finding.is_mpich ? "MPI_ANY_SOURCE" : "MPI_PROC_NULL");
+    add_number(&finding, "tag", shape->tag, "MPI_ANY_TAG", NULL);
+    add_number(&finding, "count", shape->count, NULL, NULL);
+    add_comm(&finding, shape->comm);
+    return values->count > 0;
+}

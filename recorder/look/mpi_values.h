@@ -1,0 +1,21 @@
+/* Arguments of the function of MPI that a thread is in. */
+#ifndef TG_RECORDER_LOOK_MPI_VALUES_H
+#define TG_RECORDER_LOOK_MPI_VALUES_H
+
+#include "recorder/stacks/call_stack.h"
+
+enum { TG_MPI_MAX_VALUES = 4 };
+
+struct tg_mpi_values {
+    char function[64]; /* as the library calls it */
+    struct tg_call_value values[TG_MPI_MAX_VALUES];
+    char texts[TG_MPI_MAX_VALUES][32]; /* theirs */
+    size_t count;
+};
+
+/* VALUES of STACK, whose thread of PROCESS is stopped, and whose UNWOUND frames are there. False where nothing is
+ * known. */
+bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_inspect_memory *memory,
+                        const struct tg_call_stack *stack, struct tg_mpi_values *values);
+
+#endif

@@ -1,0 +1,21 @@
+/* Arguments that a caller passed in registers, so far as they are certain. */
+#ifndef TG_RECORDER_STACKS_CALL_ARGUMENTS_H
+#define TG_RECORDER_STACKS_CALL_ARGUMENTS_H
+
+#include "recorder/dwarf/modules.h"
+
+enum { TG_CALL_ARGUMENT_COUNT = 6 };
+
+/* In the order of the arguments; integers and addresses (System V ABI, AMD64 supplement). */
+struct tg_call_arguments {
+    uint64_t value[TG_CALL_ARGUMENT_COUNT];
+    uint8_t known; /* bit i: value[i] is */
+};
+
+/* What CALLER, the frame of a call that has not returned, passed. Optimised code tells it by the parameters of its call
+ * sites, code without optimisation by the instructions of the call's own line, as far as these are understood; all else is
+ * unknown. */
+void tg_call_arguments_find(struct tg_modules *modules, const struct tg_inspect_memory *memory,
+                            const struct tg_frame *caller, struct tg_call_arguments *arguments);
+
+#endif
