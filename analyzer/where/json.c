@@ -74,7 +74,8 @@ static void write_values(struct tg_json *json, const struct tg_where_values *val
     tg_json_key(json, "arguments");
     tg_json_begin_object(json);
     for (size_t i = 0; i < values->count; i++)
-        tg_json_member_string(json, values->items[i].name, values->items[i].text);
+        if (*values->items[i].text != '\0')
+            tg_json_member_string(json, values->items[i].name, values->items[i].text);
     tg_json_end_object(json);
 }
 

@@ -29,19 +29,21 @@ static bool is_in_world(const struct tg_where_thread *thread)
 
 char *tg_where_call_words(const struct tg_where_thread *thread, char *buffer, size_t size)
 {
-    char name[80], text[40];
+    char name[80], text[48];
     const char *inside = thread->path.place.inside;
     tg_printable(tg_mpi_name(inside, name, sizeof name) ? name : inside, buffer, size);
-    size_t used = strlen(buffer);
-    for (size_t i = 0; thread->values != NULL && i < thread->values->count && used + 80 < size; i++) {
+    size_t used = strlen(buffer), n = 0;
+    for (size_t i = 0; thread->values != NULL && i < thread->values->count && used + 130 < size; i++) {
         const struct tg_where_value *value = &thread->values->items[i];
         bool is_comm = strcmp(value->name, "comm") == 0;
-        used += (size_t)snprintf(buffer + used, size - used, "%s%s%s%s", i == 0 ? "(" : ", ",
-                                 is_comm ? "" : value->name, is_comm ? "" : " ",
-                                 tg_printable(value->text, text, sizeof text));
-        if (i + 1 == thread->values->count)
-            snprintf(buffer + used, size - used, ")");
+        if (*value->text == '\0')
+            continue;
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s%s%s", n++ == 0 ? "(" : ", ",
+                                 is_comm ? "" : tg_printable(value->name, name, sizeof name),
+                                 is_comm ? "" : " ", tg_printable(value->text, text, sizeof text));
     }
+    if (n > 0)
+        snprintf(buffer + used, size - used, ")");
     return buffer;
 }
 
@@ -128,9 +130,12 @@ static bool waits_in_collective(const struct tg_where_threads *threads, size_t i
     return strcmp(call, of_other) != 0;
 }
 
+/* Looks do not stop all ranks at once: two that send to each other all the time may seem to wait in each of them. But then
+ * something of what their callers hold has changed. */
 static bool counts(const struct tg_where_threads *threads, size_t index)
 {
-    return threads->has_two_looks && !threads->threads[index].has_moved && is_alone(threads, index);
+    const struct tg_where_thread *thread = &threads->threads[index];
+    return threads->has_two_looks && !thread->has_moved && thread->has_same_state && is_alone(threads, index);
 }
 
 /* ---- cycles */
@@ -171,12 +176,15 @@ bool tg_where_message_cycles(FILE *stream, const struct tg_where_threads *thread
         found = true;
         if (stream == NULL)
             return true;
-        fputs("Deadlock: these ranks wait for each other\n", stream);
+        fputs("These ranks wait for each other, and nothing on their callers' stacks changed between the "
+              "looks:\n",
+              stream);
         do {
             size_t next = next_on_way(threads, at, start);
             write_step(stream, threads, at, next);
             at = next;
         } while (at != start);
+        fputs("That is a deadlock, unless they run a loop that leaves no mark on their stacks.\n", stream);
     }
     return found;
 }

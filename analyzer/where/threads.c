@@ -89,6 +89,27 @@ static struct tg_where_thread *find(struct tg_where_threads *threads, int32_t pi
     return NULL;
 }
 
+static bool find_state(const struct tg_where_values *values, int64_t *state)
+{
+    for (size_t i = 0; values != NULL && i < values->count; i++)
+        if (strcmp(values->items[i].name, "state") == 0) {
+            *state = values->items[i].value;
+            return true;
+        }
+    return false;
+}
+
+static void compare_states(const struct tg_where_look *before, struct tg_where_threads *threads)
+{
+    for (size_t i = 0; before != NULL && i < before->n_values; i++) {
+        const struct tg_where_values *values = &before->values[i];
+        struct tg_where_thread *thread = find(threads, values->pid, values->tid);
+        int64_t then, now;
+        if (thread != NULL && find_state(values, &then) && find_state(thread->values, &now))
+            thread->has_same_state = then == now;
+    }
+}
+
 static void add_values(const struct tg_where_look *look, struct tg_where_threads *threads)
 {
     for (size_t i = 0; i < look->n_values; i++) {
@@ -122,6 +143,7 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
         qsort(threads->threads, threads->count, sizeof *threads->threads, compare);
     add_waits(look, threads);
     add_values(look, threads);
+    compare_states(before, threads);
     for (size_t i = 0; i < tg_process_model_count(look->processes); i++) {
         const struct tg_process_entry *entry = tg_process_model_at(look->processes, i);
         threads->n_ranks += is_rank(entry);
@@ -135,10 +157,11 @@ void tg_where_threads_join_moves(struct tg_where_threads *threads, const struct 
 {
     for (size_t i = 0; i < earlier->count; i++) {
         const struct tg_where_thread *other = &earlier->threads[i];
-        struct tg_where_thread *thread =
-            other->has_moved ? find(threads, other->stack->pid, other->stack->tid) : NULL;
-        if (thread != NULL)
-            thread->has_moved = true;
+        struct tg_where_thread *thread = find(threads, other->stack->pid, other->stack->tid);
+        if (thread == NULL)
+            continue;
+        thread->has_moved |= other->has_moved;
+        thread->has_same_state &= other->has_same_state;
     }
 }
 

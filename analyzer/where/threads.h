@@ -14,6 +14,7 @@ struct tg_where_thread {
     size_t owner;                         /* index of the thread that it waits for, SIZE_MAX unknown */
     bool is_rank;                         /* its process is */
     bool is_first;                        /* the first thread of its process */
+    bool has_same_state; /* its callers hold what they held in the look before; only with values */
     bool has_moved; /* since the look before: another place, or another instruction of the program's own */
 };
 

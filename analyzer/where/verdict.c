@@ -115,9 +115,12 @@ struct tg_error *tg_where_verdict_make(const struct tg_where_threads *threads,
     if (verdict->count > 0)
         qsort(verdict->groups, verdict->count, sizeof *verdict->groups, compare);
     verdict->kind = judge(verdict);
-    if (verdict->kind != TG_WHERE_MISSING && verdict->kind != TG_WHERE_MOVES &&
-        (tg_where_waits_are_deadlock(threads) || tg_where_message_cycles(NULL, threads)))
+    if (verdict->kind == TG_WHERE_MISSING || verdict->kind == TG_WHERE_MOVES)
+        return error;
+    if (tg_where_waits_are_deadlock(threads))
         verdict->kind = TG_WHERE_DEADLOCK;
+    else if (tg_where_message_cycles(NULL, threads))
+        verdict->kind = TG_WHERE_CYCLE;
     return error;
 }
 
@@ -136,6 +139,7 @@ const char *tg_where_kind_name(enum tg_where_kind kind)
     static const char *const names[] = {
         [TG_WHERE_UNKNOWN] = "unknown", [TG_WHERE_MISSING] = "missing", [TG_WHERE_DIFFERENT] = "different",
         [TG_WHERE_BUSY] = "busy",       [TG_WHERE_MOVES] = "moves",     [TG_WHERE_DEADLOCK] = "deadlock",
+        [TG_WHERE_CYCLE] = "cycle",
     };
     return names[kind];
 }
@@ -266,9 +270,9 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
 {
     bool has_waits = false;
     if (verdict->kind == TG_WHERE_DEADLOCK) {
+        has_waits = tg_where_waits_write(stream, threads);
+    } else if (verdict->kind == TG_WHERE_CYCLE) {
         tg_where_message_cycles(stream, threads);
-        tg_where_waits_write(stream, threads);
-        has_waits = true;
     }
     switch (verdict->kind) {
     case TG_WHERE_MISSING:
@@ -284,12 +288,12 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
         fputs("No rank is in MPI.\n", stream);
         break;
     case TG_WHERE_DEADLOCK:
+    case TG_WHERE_CYCLE:
         break;
     case TG_WHERE_UNKNOWN:
     default:
         if (verdict->count > 0)
-            fputs("Who waits for whom is unknown: not all partners of these calls are known.\n",
-                  stream);
+            fputs("Who waits for whom is unknown: not all partners of these calls are known.\n", stream);
         break;
     }
     if (verdict->count > 0)

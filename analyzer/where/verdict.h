@@ -12,6 +12,7 @@ enum tg_where_kind {
     TG_WHERE_MOVES,     /* the same, and those move: they are late, or in a loop that does not end */
     TG_WHERE_DIFFERENT, /* ranks wait in different collective calls */
     TG_WHERE_BUSY,      /* no rank is in MPI */
+    TG_WHERE_CYCLE,     /* ranks wait for messages of each other */
     TG_WHERE_DEADLOCK,  /* none of these is missing, and threads wait for each other's mutexes */
 };
 

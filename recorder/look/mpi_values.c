@@ -176,6 +176,29 @@ static uint64_t find_variable(struct tg_modules *modules, const char *name)
     return 0;
 }
 
+/* What the callers hold in registers and on the stack: where that is as it was, no loop has gone round. */
+static uint64_t hash_state(const struct tg_inspect_memory *memory, const struct tg_frame *caller)
+{
+    enum { STACK_BYTES = 8192, PAGE = 4096 };
+    static const enum tg_register kept[] = {TG_RBX, TG_RBP, TG_RSP, TG_R12, TG_R13, TG_R14, TG_R15, TG_RIP};
+    uint8_t stack[STACK_BYTES];
+    uint64_t hash = 1469598103934665603u, at = caller->registers.value[TG_RSP]; /* FNV-1a */
+    size_t size = 0;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (tg_registers_has(&caller->registers, kept[i]))
+            hash = (hash ^ caller->registers.value[kept[i]]) * 1099511628211u;
+    while (size < sizeof stack) { /* by pages: the stack may end */
+        size_t part = PAGE - (at + size) % PAGE;
+        part = part < sizeof stack - size ? part : sizeof stack - size;
+        if (!memory->read(memory->context, at + size, stack + size, part))
+            break;
+        size += part;
+    }
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ stack[i]) * 1099511628211u;
+    return hash;
+}
+
 bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_inspect_memory *memory,
                         const struct tg_call_stack *stack, struct tg_mpi_values *values)
 {
@@ -202,5 +225,7 @@ bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_
     add_number(&finding, "tag", shape->tag, "MPI_ANY_TAG", NULL);
     add_number(&finding, "count", shape->count, NULL, NULL);
     add_comm(&finding, shape->comm);
+    if (values->count > 0)
+        add(&finding, "state", (int64_t)hash_state(memory, &stack->unwound[entry + 1]), "");
     return values->count > 0;
 }

@@ -4,7 +4,7 @@
 
 #include "recorder/stacks/call_stack.h"
 
-enum { TG_MPI_MAX_VALUES = 4 };
+enum { TG_MPI_MAX_VALUES = 5 };
 
 struct tg_mpi_values {
     char function[64]; /* as the library calls it */
@@ -13,7 +13,7 @@ struct tg_mpi_values {
     size_t count;
 };
 
-/* VALUES of STACK, whose thread of PROCESS is stopped, and whose UNWOUND frames are there. False where nothing is
+/* VALUES of STACK, "state" last: a number for what the callers hold in registers and on the stack; STACK's thread of PROCESS is stopped, and whose UNWOUND frames are there. False where nothing is
  * known. */
 bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_inspect_memory *memory,
                         const struct tg_call_stack *stack, struct tg_mpi_values *values);

@@ -103,7 +103,7 @@ def messages():
         with hanging(flavour, "receive", ("MPI_Barrier", "MPI_Recv")) as process:
             text = where("-p", str(process.pid))
             told = json.loads(where("--json", "--no-args", "-p", str(process.pid)))
-        check(text.startswith("Deadlock: these ranks wait for each other\n"
+        check(text.startswith("These ranks wait for each other, and nothing on their callers' stacks changed between the looks:\n"
                               f"  rank 1 waits for rank 2: it is in {call} (hang.c:{line})\n"
                               "  rank 2 waits for rank 1: it is in MPI_Barrier(MPI_COMM_WORLD), called in main"), level, text)
         check(told["verdict"] == "unknown", told)
