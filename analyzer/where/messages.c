@@ -9,7 +9,8 @@
 
 /* ---- values */
 
-bool tg_where_value(const struct tg_where_thread *thread, const char *name, int64_t *value)
+/* Value NAME of the call that THREAD is in; false where it is unknown. */
+static bool find_value(const struct tg_where_thread *thread, const char *name, int64_t *value)
 {
     for (size_t i = 0; thread->values != NULL && i < thread->values->count; i++)
         if (strcmp(thread->values->items[i].name, name) == 0) {
@@ -82,7 +83,9 @@ static size_t find_rank(const struct tg_where_threads *threads, const struct tg_
     return SIZE_MAX;
 }
 
-size_t tg_where_message_partner(const struct tg_where_threads *threads, size_t index)
+/* The first thread of the rank that the first thread INDEX of a rank waits for: in a blocking call with one partner in
+ * MPI_COMM_WORLD; SIZE_MAX where that is not certain. */
+static size_t partner_of(const struct tg_where_threads *threads, size_t index)
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     char call[80];
@@ -90,8 +93,8 @@ size_t tg_where_message_partner(const struct tg_where_threads *threads, size_t i
     if (!thread->is_rank || !thread->is_first || !tg_mpi_name(thread->path.place.inside, call, sizeof call) ||
         !is_in_world(thread))
         return SIZE_MAX;
-    bool is_known = is_receiving(call) ? tg_where_value(thread, "source", &rank)
-                                       : is_sending(call) && tg_where_value(thread, "dest", &rank);
+    bool is_known = is_receiving(call) ? find_value(thread, "source", &rank)
+                                       : is_sending(call) && find_value(thread, "dest", &rank);
     return is_known && rank >= 0 ? find_rank(threads, thread, rank) : SIZE_MAX;
 }
 
@@ -114,7 +117,7 @@ static bool may_match(const struct tg_where_thread *a, const struct tg_where_thr
     tg_mpi_name(b->path.place.inside, call_b, sizeof call_b);
     if (!(is_sending(call_a) && is_receiving(call_b)) && !(is_sending(call_b) && is_receiving(call_a)))
         return false;
-    return !tg_where_value(a, "tag", &tag_a) || !tg_where_value(b, "tag", &tag_b) || tag_a < 0 || tag_b < 0 ||
+    return !find_value(a, "tag", &tag_a) || !find_value(b, "tag", &tag_b) || tag_a < 0 || tag_b < 0 ||
            tag_a == tag_b;
 }
 
@@ -153,7 +156,7 @@ static void write_step(FILE *stream, const struct tg_where_threads *threads, siz
 /* The rank after AT on the way back to START; SIZE_MAX: there is none. */
 static size_t next_on_way(const struct tg_where_threads *threads, size_t at, size_t start)
 {
-    size_t partner = tg_where_message_partner(threads, at);
+    size_t partner = partner_of(threads, at);
     if (partner != SIZE_MAX)
         return partner == at || may_match(&threads->threads[at], &threads->threads[partner]) ? SIZE_MAX
                                                                                              : partner;
@@ -165,10 +168,10 @@ bool tg_where_message_cycles(FILE *stream, const struct tg_where_threads *thread
     bool found = false;
     for (size_t start = 0; start < threads->count; start++) {
         size_t at = start, n = 0, lowest = start;
-        if (tg_where_message_partner(threads, start) == SIZE_MAX)
+        if (partner_of(threads, start) == SIZE_MAX)
             continue;
         do {
-            lowest = at < lowest && tg_where_message_partner(threads, at) != SIZE_MAX ? at : lowest;
+            lowest = at < lowest && partner_of(threads, at) != SIZE_MAX ? at : lowest;
             at = counts(threads, at) ? next_on_way(threads, at, start) : SIZE_MAX;
         } while (at != SIZE_MAX && at != start && n++ < threads->count);
         if (at != start || lowest != start) /* told of its first one */

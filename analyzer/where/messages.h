@@ -6,17 +6,10 @@
 
 #include <stdio.h>
 
-/* The first thread of the rank that the first thread INDEX of a rank waits for: in a blocking call with one partner in
- * MPI_COMM_WORLD; SIZE_MAX where that is not certain. */
-size_t tg_where_message_partner(const struct tg_where_threads *threads, size_t index);
-
 /* Writes each cycle of ranks that wait for each other, and did so in all looks; returns whether there is one. STREAM may
  * be NULL. A rank has a part in it only where none of its other threads could do what is waited for; a collective call
  * in MPI_COMM_WORLD waits for each rank that is not in it. */
 bool tg_where_message_cycles(FILE *stream, const struct tg_where_threads *threads);
-
-/* Value NAME of the call that THREAD is in; false where it is unknown. */
-bool tg_where_value(const struct tg_where_thread *thread, const char *name, int64_t *value);
 
 /* "MPI_Recv(source 2, tag 77, count 1, MPI_COMM_WORLD)"; the name of another function as it is. Returns BUFFER. */
 char *tg_where_call_words(const struct tg_where_thread *thread, char *buffer, size_t size);
