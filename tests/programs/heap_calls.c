@@ -14,11 +14,10 @@
 
 enum { TIMES = 100, THREADS = 20 };
 
-static void *volatile kept; /* the compiler must not know what becomes of a block */
-
 static void *keep(void *block)
 {
-    kept = block;
+    void *volatile kept =
+        block; /* the compiler must not know what becomes of a block; of each thread its own */
     return kept;
 }
 
