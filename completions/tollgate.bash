@@ -47,7 +47,7 @@ _tollgate_value()
     --around) _tollgate_words "last" "$2" ;;
     --dlopen) _tollgate_words "agent stops none" "$2" ;;
     --openmp | --mpi) _tollgate_words "on off" "$2" ;;
-    --heap) _tollgate_words "events sample:512K check" "$2" ;;
+    --heap) _tollgate_words "events sample:512K check check,red_zones" "$2" ;;
     --output | -o | --flamegraph | --settings | --script | -x | --rc | --input) _tollgate_files "$2" ;;
     --pid | -p | --rank | -r | --from | --to | --at | --match | --break | --ring-size | --heap-depth | --ranks | --slurm-step | --processes | --clients | --team | --execute | -e | --interval | --repeat)
         COMPREPLY=()

@@ -76,6 +76,12 @@ enum tg_agent_heap_mode {
     TG_AGENT_HEAP_CHECK,  /* every call, and mistakes */
 };
 
+enum tg_agent_red_zones {
+    TG_AGENT_RED_ZONES_OFF,
+    TG_AGENT_RED_ZONES_BEHIND, /* blocks end where their pages do, as far as their alignment lets them */
+    TG_AGENT_RED_ZONES_BEFORE, /* blocks begin where their pages do */
+};
+
 enum {
     TG_AGENT_HEAP_MAX_DEPTH = 128,
     TG_AGENT_HEAP_GUARD_BYTES = 8,       /* CHECK: before and behind each block */
@@ -87,6 +93,10 @@ struct tg_agent_heap {
     uint32_t mode;         /* enum tg_agent_heap_mode */
     uint32_t depth;        /* calls of a stack, at most TG_AGENT_HEAP_MAX_DEPTH; 0: no stacks */
     uint64_t sample_bytes; /* SAMPLE: mean distance of two samples */
+    /* CHECK: blocks that have pages of their own, between pages that may not be touched */
+    uint32_t red_zones;                  /* enum tg_agent_red_zones */
+    uint32_t reserved;                   /* 0 */
+    uint64_t red_zone_min, red_zone_max; /* of blocks of so many bytes, both included */
 };
 
 /* At the start of an anonymous mapping of the heap library: of so many bytes, this one included. What it holds are not
@@ -300,8 +310,10 @@ enum {
     X(MPI_COMM_NAME, 2)      /* comm, STRING name */                                                          \
     X(OMP_CHUNK, 4)          /* place(0), first, last, stride */                                              \
     X(OMP_ITERATION, 2)      /* place(tg_omp_iteration), LIST of index */                                     \
-    X(HEAP_START, 3)         /* tg_heap_mode + depth << 32, sample bytes, STRING path of the allocator */     \
-    X(HEAP_UNSEEN, 2)        /* STRING path, STRING reason */                                                 \
+    X(HEAP_START,                                                                                             \
+      5) /* tg_heap_mode + depth << 32, sample bytes, start and bytes of the room of blocks with  \
+                            red zones, STRING path of the allocator */           \
+    X(HEAP_UNSEEN, 2) /* STRING path, STRING reason */                                                        \
     X(HEAP_OBJECT,                                                                                            \
       8) /* address of its first page, behind its last, load bias, build-id's length in bytes,  \
                             the build-id in 3 words, STRING path: code for the stacks that follow */             \

@@ -179,6 +179,6 @@ void tg_agent_put_string(uint64_t *arguments, const char *text, size_t n_words)
     TG_AGENT_SHARED(tg_agent_put_string);
 
 /* Records TEXT as KIND: TG_RECORD_NOTE or TG_RECORD_ASIDE. */
-void tg_agent_say(unsigned kind, const char *text);
+void tg_agent_say(unsigned kind, const char *text) TG_AGENT_SHARED(tg_agent_say);
 
 #endif

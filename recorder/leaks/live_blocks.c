@@ -7,13 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_SLOTS = 1 << 8 };
+enum { FIRST_SLOTS = 1 << 8, ENDED = 1 << 15, PAGE_BYTES = 4096 };
 
 /* A block, or a free place with address 0. */
 struct slot {
     uint64_t address, size_bytes;
     uint64_t time_ns; /* of the call that gave it */
     uint32_t stack;
+    int32_t tid;
+};
+
+/* A block with red zones that was freed. */
+struct ended {
+    struct slot block;
+    uint32_t freed_stack;
+    int32_t freed_tid;
 };
 
 struct heap {
@@ -21,6 +29,9 @@ struct heap {
     bool is_sampled, is_late, is_lost;
     struct slot *slots; /* a power of two of them, at most three quarters in use */
     size_t n_slots, count;
+    uint64_t red_zone_start, red_zone_bytes; /* where blocks with red zones are */
+    struct ended *ended;                     /* a ring of the latest of these; NULL: none yet */
+    size_t n_ended;                          /* that there were */
     UT_hash_handle hh;
 };
 
@@ -124,6 +135,7 @@ static void forget(struct tg_live_blocks *live, struct heap *heap)
         return;
     HASH_DEL(live->heaps, heap);
     free(heap->slots);
+    free(heap->ended);
     free(heap);
 }
 
@@ -159,6 +171,8 @@ static void start(struct tg_live_blocks *live, const struct tg_event *event)
         return;
     heap->is_sampled = event->heap_start.mode == TG_HEAP_SAMPLE;
     heap->is_late = event->heap_start.is_late;
+    heap->red_zone_start = event->heap_start.red_zone_start;
+    heap->red_zone_bytes = event->heap_start.red_zone_bytes;
 }
 
 /* A forked child has what its parent had. */
@@ -174,6 +188,12 @@ static void start_process(struct tg_live_blocks *live, const struct tg_event *ev
     child->is_sampled = parent->is_sampled;
     child->is_late = parent->is_late;
     child->is_lost = parent->is_lost;
+    child->red_zone_start = parent->red_zone_start;
+    child->red_zone_bytes = parent->red_zone_bytes;
+    if (parent->ended != NULL && (child->ended = malloc(ENDED * sizeof *child->ended)) != NULL) {
+        memcpy(child->ended, parent->ended, ENDED * sizeof *child->ended);
+        child->n_ended = parent->n_ended;
+    }
     if (parent->n_slots == 0)
         return;
     child->slots = malloc(parent->n_slots * sizeof *child->slots);
@@ -186,17 +206,30 @@ static void start_process(struct tg_live_blocks *live, const struct tg_event *ev
     child->count = parent->count;
 }
 
+static void remember(struct heap *heap, const struct slot *slot, const struct tg_event *event)
+{
+    if (slot->address - heap->red_zone_start >= heap->red_zone_bytes)
+        return;
+    if (heap->ended == NULL)
+        heap->ended = malloc(ENDED * sizeof *heap->ended);
+    if (heap->ended != NULL)
+        heap->ended[heap->n_ended++ % ENDED] =
+            (struct ended){*slot, (uint32_t)event->heap_free.stack, event->tid};
+}
+
 static void add_free(struct heap *heap, const struct tg_event *event)
 {
     struct slot *slot = find(heap, event->heap_free.address);
-    if (slot != NULL && slot->time_ns <= event->time_ns) /* else it is about a block that was there before */
-        remove_slot(heap, slot);
+    if (slot == NULL || slot->time_ns > event->time_ns) /* it is about a block that was there before */
+        return;
+    remember(heap, slot, event);
+    remove_slot(heap, slot);
 }
 
 static void add_resize(struct heap *heap, const struct tg_event *event)
 {
     put(heap, &(struct slot){event->heap_resize.address, event->heap_resize.size_bytes, event->time_ns,
-                             (uint32_t)event->heap_resize.stack});
+                             (uint32_t)event->heap_resize.stack, event->tid});
 }
 
 static void add_to(struct tg_live_blocks *live, const struct tg_event *event)
@@ -206,7 +239,7 @@ static void add_to(struct tg_live_blocks *live, const struct tg_event *event)
         return;
     if (event->kind == TG_EVENT_HEAP_ALLOC)
         put(heap, &(struct slot){event->heap_alloc.address, event->heap_alloc.size_bytes, event->time_ns,
-                                 (uint32_t)event->heap_alloc.stack});
+                                 (uint32_t)event->heap_alloc.stack, event->tid});
     else if (event->kind == TG_EVENT_HEAP_FREE)
         add_free(heap, event);
     else
@@ -275,4 +308,65 @@ struct tg_error *tg_live_blocks_copy(struct tg_live_blocks *live, pid_t pid, str
     struct tg_error *error = copy(find_heap(live, pid), blocks, count);
     pthread_mutex_unlock(&live->lock);
     return error;
+}
+
+/* ---- accesses to pages that may not be touched */
+
+/* How far ADDRESS is from the pages of BLOCK; 0: on them. */
+static uint64_t distance(const struct slot *block, uint64_t address)
+{
+    uint64_t start = block->address & ~(uint64_t)(PAGE_BYTES - 1);
+    uint64_t last = (block->address + (block->size_bytes > 0 ? block->size_bytes - 1 : 0)) | (PAGE_BYTES - 1);
+    return address < start ? start - address : address > last ? address - last : 0;
+}
+
+static void take_nearest(const struct slot *block, uint64_t address, const struct ended *ended,
+                         struct tg_red_zone_hit *hit, uint64_t *least)
+{
+    uint64_t is = distance(block, address);
+    if (is >= *least)
+        return;
+    *least = is;
+    *hit = (struct tg_red_zone_hit){.block = block->address,
+                                    .size_bytes = block->size_bytes,
+                                    .allocated_stack = block->stack,
+                                    .allocated_tid = block->tid,
+                                    .was_freed = ended != NULL,
+                                    .freed_stack = ended != NULL ? ended->freed_stack : 0,
+                                    .freed_tid = ended != NULL ? ended->freed_tid : 0};
+}
+
+/* On the pages of a block that was freed it is that one; elsewhere the block next to it, freed or not. */
+static bool look_near(const struct heap *heap, uint64_t address, struct tg_red_zone_hit *hit)
+{
+    uint64_t least = PAGE_BYTES + 1; /* there is one page between two of them */
+    if (heap == NULL || address - heap->red_zone_start >= heap->red_zone_bytes)
+        return false;
+    for (size_t i = 0; i < heap->n_slots; i++)
+        if (heap->slots[i].address - heap->red_zone_start < heap->red_zone_bytes)
+            take_nearest(&heap->slots[i], address, NULL, hit, &least);
+    size_t n_kept = heap->n_ended < ENDED ? heap->n_ended : ENDED;
+    for (size_t i = 1; i <= n_kept; i++) { /* the latest first */
+        const struct ended *ended = &heap->ended[(heap->n_ended - i) % ENDED];
+        take_nearest(&ended->block, address, ended, hit, &least);
+    }
+    return least <= PAGE_BYTES;
+}
+
+bool tg_live_blocks_have_red_zones(struct tg_live_blocks *live, pid_t pid)
+{
+    pthread_mutex_lock(&live->lock);
+    const struct heap *heap = find_heap(live, pid);
+    bool has = heap != NULL && heap->red_zone_bytes != 0;
+    pthread_mutex_unlock(&live->lock);
+    return has;
+}
+
+bool tg_live_blocks_near(struct tg_live_blocks *live, pid_t pid, uint64_t address,
+                         struct tg_red_zone_hit *hit)
+{
+    pthread_mutex_lock(&live->lock);
+    bool found = look_near(find_heap(live, pid), address, hit);
+    pthread_mutex_unlock(&live->lock);
+    return found;
 }

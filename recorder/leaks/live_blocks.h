@@ -28,4 +28,19 @@ bool tg_live_blocks_wants_search(struct tg_live_blocks *live, pid_t pid);
 struct tg_error *tg_live_blocks_copy(struct tg_live_blocks *live, pid_t pid, struct tg_leak_block **blocks,
                                      size_t *count);
 
+/* What an access to a page that may not be touched was about. */
+struct tg_red_zone_hit {
+    uint64_t block, size_bytes;
+    uint32_t allocated_stack, freed_stack; /* numbers of the trace, 0 unknown */
+    int32_t allocated_tid, freed_tid;
+    bool was_freed;
+};
+
+/* Whether blocks of PID have red zones. Any thread. */
+bool tg_live_blocks_have_red_zones(struct tg_live_blocks *live, pid_t pid);
+
+/* The block of PID with red zones that an access to ADDRESS touched, or came next to. False: none. Any thread. */
+bool tg_live_blocks_near(struct tg_live_blocks *live, pid_t pid, uint64_t address,
+                         struct tg_red_zone_hit *hit);
+
 #endif

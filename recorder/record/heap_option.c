@@ -33,13 +33,54 @@ static struct tg_error *read_sample(const char *text, struct tg_agent_heap *heap
     return NULL;
 }
 
+/* One word of `check,...`. */
+static bool read_check_word(const char *word, struct tg_agent_heap *heap)
+{
+    static const char sizes[] = "red_zones_for=";
+    const char *end;
+    if (strcmp(word, "red_zones") == 0 || strcmp(word, "red_zones=behind") == 0)
+        heap->red_zones = TG_AGENT_RED_ZONES_BEHIND;
+    else if (strcmp(word, "red_zones=before") == 0)
+        heap->red_zones = TG_AGENT_RED_ZONES_BEFORE;
+    else if (strncmp(word, sizes, sizeof sizes - 1) != 0)
+        return false;
+    else
+        return read_number(word + sizeof sizes - 1, &end, &heap->red_zone_min) && *end == '-' &&
+               read_number(end + 1, &end, &heap->red_zone_max) && *end == '\0' &&
+               heap->red_zone_min <= heap->red_zone_max;
+    return true;
+}
+
+/* What follows `check`: words, each behind a comma. */
+static struct tg_error *read_check(const char *words, struct tg_agent_heap *heap)
+{
+    heap->mode = TG_AGENT_HEAP_CHECK;
+    heap->red_zone_max = UINT64_MAX;
+    while (*words != '\0') {
+        char word[64];
+        size_t length = strcspn(++words, ",");
+        bool fits = length < sizeof word;
+        memcpy(word, words, fits ? length : 0);
+        word[fits ? length : 0] = '\0';
+        if (!fits || !read_check_word(word, heap))
+            return tg_error_create(TG_ERROR_USAGE,
+                                   "--heap: invalid word '%.*s' (check,red_zones, check,red_zones=before; "
+                                   "with red_zones_for=MIN-MAX for blocks of so many bytes)",
+                                   (int)length, words);
+        words += length;
+    }
+    if (heap->red_zone_max != UINT64_MAX && heap->red_zones == TG_AGENT_RED_ZONES_OFF)
+        heap->red_zones = TG_AGENT_RED_ZONES_BEHIND;
+    return NULL;
+}
+
 static struct tg_error *read_how(const char *how, struct tg_agent_heap *heap)
 {
-    static const char sample[] = "sample:";
+    static const char sample[] = "sample:", check[] = "check";
     if (how[0] == '\0' || strcmp(how, "events") == 0)
         heap->mode = TG_AGENT_HEAP_EVENTS;
-    else if (strcmp(how, "check") == 0)
-        heap->mode = TG_AGENT_HEAP_CHECK;
+    else if (strncmp(how, check, sizeof check - 1) == 0 && (how[5] == '\0' || how[5] == ','))
+        return read_check(how + sizeof check - 1, heap);
     else if (strncmp(how, sample, sizeof sample - 1) == 0)
         return read_sample(how + sizeof sample - 1, heap);
     else

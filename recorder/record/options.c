@@ -103,7 +103,7 @@ static const struct argp_option argp_options[] = {
      "(every "
      "call; default), sample:BYTES (blocks that a sample of the bytes hits, one in BYTES) or check (every "
      "call, "
-     "and mistakes)",
+     "and mistakes; check,red_zones: accesses beside blocks stop at once)",
      3},
     {"heap-depth", KEY_HEAP_DEPTH, "N", 0,
      "Record at most N calls of the stack of each allocation (default: 32; 0: no stacks)", 3},
@@ -438,6 +438,9 @@ static struct tg_error *set_agent(const struct arguments *arguments, struct tg_r
         return tg_error_create(TG_ERROR_USAGE,
                                "--heap works only with a command: nothing can be put in front of the "
                                "heap of a running process");
+    if (options->heap.red_zones != TG_AGENT_RED_ZONES_OFF && options->no_ptrace)
+        return tg_error_create(TG_ERROR_USAGE,
+                               "--heap: red zones need a tracer, which sees the faults: remove --no-ptrace");
     if (options->heap.mode != TG_AGENT_HEAP_OFF)
         options->agent |= TG_AGENT_HEAP;
     if (options->launched == TG_LOADER_AGENT)

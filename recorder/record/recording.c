@@ -9,6 +9,7 @@
 #include "recorder/inject/injector.h"
 #include "recorder/leaks/exit_scan.h"
 #include "recorder/leaks/live_blocks.h"
+#include "recorder/leaks/red_zone_faults.h"
 #include "recorder/loader/loader.h"
 #include "recorder/mpir/environment.h"
 #include "recorder/mpir/session.h"
@@ -59,6 +60,7 @@ struct tg_recording {
     struct tg_heap_names *heap_names; /* NULL: heaps are not recorded */
     struct tg_live_blocks *live;      /* NULL: leaks are not searched for */
     struct tg_exit_scan *exit_scan;
+    struct tg_red_zone_faults *red_zone_faults;
     uint64_t next_check_ns;   /* when to ask the writer for an error again */
     bool has_identity;        /* events say who a process is, and may not be in the file yet */
     uint64_t identity_ns;     /* when such ones were handed to it last */
@@ -376,7 +378,12 @@ static struct tg_error *create_exit_scan(struct tg_recording *recording)
         .settle = settle,
         .context = recording,
     };
-    return tg_exit_scan_create(recording->engine, &options, &recording->exit_scan);
+    error = tg_exit_scan_create(recording->engine, &options, &recording->exit_scan);
+    if (error != NULL || recording->options->heap.red_zones == TG_AGENT_RED_ZONES_OFF)
+        return error;
+    const struct tg_red_zone_faults_options faults = {
+        .live = recording->live, .images = recording->images, .settle = settle, .context = recording};
+    return tg_red_zone_faults_create(recording->engine, &faults, &recording->red_zone_faults);
 }
 
 static struct tg_error *create_engine(struct tg_recording *recording)
@@ -724,6 +731,7 @@ void tg_recording_destroy(struct tg_recording *recording)
     tg_last_stacks_destroy(recording->stacks);
     tg_heap_names_destroy(recording->heap_names);
     tg_exit_scan_destroy(recording->exit_scan);
+    tg_red_zone_faults_destroy(recording->red_zone_faults);
     tg_live_blocks_destroy(recording->live);
     tg_openmp_breakpoints_destroy(recording->openmp);
     tg_user_breakpoints_destroy(recording->breakpoints);

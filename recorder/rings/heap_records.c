@@ -194,13 +194,19 @@ static struct content content_of(const struct tg_stack_frame *frames, size_t cou
     return (struct content){.low = hash.low64, .high = hash.high64};
 }
 
+static uint64_t next_number(struct tg_heap_stacks *stacks)
+{
+    stacks->count += (stacks->count + 1) % TG_HEAP_STACK_OUTSIDE == 0 ? 2 : 1;
+    return stacks->count;
+}
+
 /* 0 without memory. */
 static uint64_t number_content(struct tg_heap_stacks *stacks, const struct content *content)
 {
     struct stack *stack;
     HASH_FIND(hh, stacks->stacks, content, sizeof *content, stack);
     if (stack == NULL && TG_HASH_CREATE(hh, stacks->stacks, content, content, stack) == NULL)
-        stack->number = ++stacks->count;
+        stack->number = next_number(stacks);
     return stack != NULL ? stack->number : 0;
 }
 
@@ -244,7 +250,10 @@ static void add_start(const struct given *given)
         .mode = given->arguments[0] & UINT32_MAX,
         .depth = given->arguments[0] >> 32,
         .sample_bytes = given->arguments[1],
-        .allocator = string_at(given, 2, &behind),
+        .red_zones = given->arguments[3] != 0,
+        .red_zone_start = given->arguments[2],
+        .red_zone_bytes = given->arguments[3],
+        .allocator = string_at(given, 4, &behind),
         .guard_bytes = checks ? TG_AGENT_HEAP_GUARD_BYTES : 0,
         .hoard_bytes = checks ? TG_AGENT_HEAP_HOARD_BYTES : 0,
         .paints = checks,

@@ -14,6 +14,9 @@
 /* Numbers of stacks: the same calls in the same files have the same number in all processes of a recording. */
 struct tg_heap_stacks;
 
+/* Multiples of it are left for stacks that do not come from an agent. */
+enum { TG_HEAP_STACK_OUTSIDE = 64 };
+
 struct tg_error *tg_heap_stacks_create(struct tg_heap_stacks **stacks);
 /* NULL is accepted. */
 void tg_heap_stacks_destroy(struct tg_heap_stacks *stacks);

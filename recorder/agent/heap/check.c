@@ -1,9 +1,11 @@
 #include "recorder/agent/heap/check.h"
 
 #include "recorder/agent/heap/hash_set.h"
+#include "recorder/agent/heap/lock.h"
 #include "recorder/agent/heap/memory.h"
 #include "recorder/agent/heap/notes.h"
 #include "recorder/agent/heap/real.h"
+#include "recorder/agent/heap/red_zones.h"
 #include "recorder/agent/heap/region.h"
 #include "recorder/agent/record.h"
 
@@ -40,20 +42,15 @@ struct entry {
     int32_t allocated_tid, freed_tid;
     unsigned char state; /* enum state */
     unsigned char call;  /* enum tg_heap_call */
-    unsigned char unused[22];
+    bool has_red_zones;  /* BASE is the block: none of the allocator's */
+    unsigned char unused[21];
 };
 _Static_assert(sizeof(struct entry) == 64, "slots do not straddle cache lines");
 
-/* Taken by a thread of this process, not of the one that it was forked from; one that holds it already does not get it
- * again (a signal handler). */
-struct lock {
-    uint64_t holder; /* __atomic; thread pointer and generation, 0 free */
-};
-
 static struct {
     struct entry *entries;
-    struct lock locks[SHARDS];
-    struct lock hoard_lock;
+    struct tg_heap_lock locks[SHARDS];
+    struct tg_heap_lock hoard_lock;
     uintptr_t hoard[HOARD_BLOCKS]; /* a ring */
     uint32_t hoard_first, hoard_count;
     size_t hoard_bytes;
@@ -62,6 +59,7 @@ static struct {
 
 bool tg_heap_check_prepare(void)
 {
+    tg_heap_red_zones_prepare();
     check.entries = tg_heap_memory_map(SLOTS * sizeof check.entries[0], true);
     return check.entries != NULL;
 }
@@ -71,35 +69,6 @@ void tg_heap_check_allow_mismatch(void)
     check.allows_mismatch = true;
 }
 
-/* ---- locks */
-
-static uint64_t own_mark(void)
-{
-    return ((uint64_t)(uintptr_t)__builtin_thread_pointer() & TG_AGENT_CODE_MASK) |
-           ((*tg_agent.generation & 0xffff) << 48);
-}
-
-static bool take(struct lock *lock)
-{
-    uint64_t own = own_mark();
-    for (;;) {
-        uint64_t holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
-        if (holder == own)
-            return false;
-        bool is_free = holder == 0 || holder >> 48 != own >> 48;
-        if (is_free && __atomic_compare_exchange_n(&lock->holder, &holder, own, false, __ATOMIC_ACQUIRE,
-                                                   __ATOMIC_RELAXED))
-            return true;
-        if (!tg_agent.no_calls && !is_free)
-            (void)tg_raw_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
-    }
-}
-
-static void release(struct lock *lock)
-{
-    __atomic_store_n(&lock->holder, 0, __ATOMIC_RELEASE);
-}
-
 /* ---- the table */
 
 static uint64_t hash_of(uintptr_t block)
@@ -107,7 +76,7 @@ static uint64_t hash_of(uintptr_t block)
     return tg_heap_hash_mix(0, block >> 4);
 }
 
-static struct lock *lock_of(uintptr_t block)
+static struct tg_heap_lock *lock_of(uintptr_t block)
 {
     return &check.locks[hash_of(block) >> 58];
 }
@@ -151,13 +120,13 @@ static struct entry *find_slot(uintptr_t block)
 
 static bool add(const struct entry *new_entry)
 {
-    struct lock *lock = lock_of(new_entry->block);
-    if (!take(lock))
+    struct tg_heap_lock *lock = lock_of(new_entry->block);
+    if (!tg_heap_lock_take(lock))
         return false;
     struct entry *entry = find_slot(new_entry->block);
     if (entry != NULL)
         *entry = *new_entry;
-    release(lock);
+    tg_heap_lock_release(lock);
     return entry != NULL;
 }
 
@@ -235,14 +204,32 @@ static void check_bytes(const struct entry *entry, uintptr_t start, size_t n, un
     tg_heap_note_mistake(&mistake, frame);
 }
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Bytes of ENTRY's guards; next to red zones there may be fewer, or none. */
+static size_t bytes_before(const struct entry *entry)
+{
+    return entry->has_red_zones ? least(tg_heap_red_zones_before(entry->block), GUARD_BYTES) : GUARD_BYTES;
+}
+
+static size_t bytes_behind(const struct entry *entry)
+{
+    /* up to the next multiple of a block's alignment the zone cannot begin */
+    return entry->has_red_zones ? least(tg_heap_red_zones_behind(entry->block, entry->size), 2 * GUARD_BYTES)
+                                : GUARD_BYTES;
+}
+
 static void check_guards(const struct entry *entry, const char *call, const void *frame)
 {
     if (entry->state == STATE_UNGUARDED)
         return;
-    check_bytes(entry, entry->block - GUARD_BYTES, GUARD_BYTES, GUARD_BEFORE, TG_HEAP_GUARD_CORRUPTION, call,
-                frame);
-    check_bytes(entry, entry->block + entry->size, GUARD_BYTES, GUARD_BEHIND, TG_HEAP_GUARD_CORRUPTION, call,
-                frame);
+    size_t before = bytes_before(entry);
+    check_bytes(entry, entry->block - before, before, GUARD_BEFORE, TG_HEAP_GUARD_CORRUPTION, call, frame);
+    check_bytes(entry, entry->block + entry->size, bytes_behind(entry), GUARD_BEHIND,
+                TG_HEAP_GUARD_CORRUPTION, call, frame);
 }
 
 /* ---- the hoard */
@@ -254,14 +241,14 @@ static void give_back_one(void)
     check.hoard_first = (check.hoard_first + 1) % HOARD_BLOCKS;
     check.hoard_count--;
     struct entry gone = {0};
-    struct lock *lock = lock_of(block);
-    if (take(lock)) {
+    struct tg_heap_lock *lock = lock_of(block);
+    if (tg_heap_lock_take(lock)) {
         struct entry *entry = find(block);
         if (entry != NULL && entry->state == STATE_HOARDED) {
             gone = *entry;
             entry->state = STATE_GONE;
         }
-        release(lock);
+        tg_heap_lock_release(lock);
     }
     if (gone.block == 0)
         return;
@@ -273,25 +260,25 @@ static void give_back_one(void)
 /* Keeps BLOCK, whose entry says that it is hoarded. */
 static void hoard(uintptr_t block, size_t size)
 {
-    if (!take(&check.hoard_lock))
+    if (!tg_heap_lock_take(&check.hoard_lock))
         return; /* kept for ever: a handler within the hoard */
     while (check.hoard_count > 0 &&
            (check.hoard_count == HOARD_BLOCKS || check.hoard_bytes + size > TG_AGENT_HEAP_HOARD_BYTES))
         give_back_one();
     check.hoard[(check.hoard_first + check.hoard_count++) % HOARD_BLOCKS] = block;
     check.hoard_bytes += size;
-    release(&check.hoard_lock);
+    tg_heap_lock_release(&check.hoard_lock);
 }
 
 /* There is no memory: whether some of the hoard's went back. */
 static bool shrink_hoard(void)
 {
-    if (!take(&check.hoard_lock))
+    if (!tg_heap_lock_take(&check.hoard_lock))
         return false;
     bool any = check.hoard_count > 0;
     while (check.hoard_count > 0)
         give_back_one();
-    release(&check.hoard_lock);
+    tg_heap_lock_release(&check.hoard_lock);
     return any;
 }
 
@@ -336,42 +323,84 @@ void tg_heap_check_adopt(const void *block, size_t size, enum tg_heap_call call)
     (void)add(&entry);
 }
 
-void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_heap_call call,
-                          const void *frame)
+/* Makes ENTRY's block from the allocator's; false: there is no memory. */
+static bool get_guarded(size_t alignment, size_t size, bool zeroed, struct entry *entry)
 {
     size_t front = alignment > FRONT_BYTES ? alignment : FRONT_BYTES, bytes;
     bool too_large = __builtin_add_overflow(size, front + GUARD_BYTES, &bytes);
     void *base = get(alignment, too_large ? SIZE_MAX : bytes, zeroed);
-    if (base == NULL) {
+    entry->base = (uintptr_t)base;
+    entry->block = entry->base + front;
+    if (base != NULL && zeroed && alignment > FRONT_BYTES)
+        fill(entry->block, size, 0);
+    return base != NULL;
+}
+
+/* The block at ADDRESS, freed long ago, is no more. */
+static void forget(uintptr_t address)
+{
+    struct tg_heap_lock *lock = lock_of(address);
+    if (!tg_heap_lock_take(lock))
+        return;
+    struct entry *entry = find(address);
+    if (entry != NULL && entry->state == STATE_HOARDED)
+        entry->state = STATE_GONE;
+    tg_heap_lock_release(lock);
+}
+
+static bool get_with_red_zones(size_t alignment, size_t size, struct entry *entry)
+{
+    uintptr_t forgotten = 0;
+    entry->has_red_zones = tg_heap_red_zones_take(alignment > FRONT_BYTES ? alignment : FRONT_BYTES, size,
+                                                  &entry->block, &forgotten);
+    if (forgotten != 0)
+        forget(forgotten);
+    entry->base = entry->block;
+    return entry->has_red_zones;
+}
+
+/* The allocator's part of the end of ENTRY's block. */
+static void return_block(const struct entry *entry)
+{
+    if (entry->has_red_zones)
+        tg_heap_red_zones_drop(entry->block, entry->size);
+    else
+        tg_heap_real_get()->free((void *)entry->base); // NOLINT: an address
+}
+
+/* There is no place in the table for ENTRY: it becomes a block as it would be without the check. */
+static void *make_plain(size_t alignment, bool zeroed, const struct entry *entry, const void *frame)
+{
+    enum tg_heap_call call = (enum tg_heap_call)entry->call;
+    tg_heap_note_free((const void *)entry->block, TG_HEAP_FREE, NULL); // NOLINT: an address
+    return_block(entry);
+    void *plain =
+        tg_heap_real_get()->memalign(alignment > FRONT_BYTES ? alignment : FRONT_BYTES, entry->size);
+    if (plain != NULL && zeroed)
+        fill((uintptr_t)plain, entry->size, 0);
+    tg_heap_note_alloc(plain, entry->size, call, frame);
+    return plain;
+}
+
+void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_heap_call call,
+                          const void *frame)
+{
+    struct entry entry = {.size = size, .state = STATE_LIVE};
+    if (!get_with_red_zones(alignment, size, &entry) && !get_guarded(alignment, size, zeroed, &entry)) {
         tg_heap_note_alloc(NULL, size, call, frame);
         return NULL;
     }
-    uintptr_t block = (uintptr_t)base + front;
-    fill(block - GUARD_BYTES, GUARD_BYTES, GUARD_BEFORE);
-    fill(block + size, GUARD_BYTES, GUARD_BEHIND);
-    if (zeroed && alignment > FRONT_BYTES)
-        fill(block, size, 0);
-    else if (!zeroed)
-        fill(block, size, PAINT_ALLOCATED);
-    const struct tg_heap_noted noted = tg_heap_note_alloc((const void *)block, size, call, frame); // NOLINT
-    const struct entry entry = {.block = block,
-                                .base = (uintptr_t)base,
-                                .size = size,
-                                .allocated_stack = noted.stack,
-                                .allocated_tid = tg_raw_thread_id(),
-                                .state = STATE_LIVE,
-                                .call = (unsigned char)noted.call};
-    if (!add(&entry)) {
-        /* without a place in the table: as it would be without the check */
-        tg_heap_note_free((const void *)block, TG_HEAP_FREE, NULL); // NOLINT: an address
-        tg_heap_real_get()->free(base);
-        void *plain = tg_heap_real_get()->memalign(front, size);
-        if (plain != NULL && zeroed)
-            fill((uintptr_t)plain, size, 0);
-        tg_heap_note_alloc(plain, size, call, frame);
-        return plain;
-    }
-    return (void *)block; // NOLINT: an address
+    size_t before = bytes_before(&entry);
+    fill(entry.block - before, before, GUARD_BEFORE);
+    fill(entry.block + size, bytes_behind(&entry), GUARD_BEHIND);
+    if (!zeroed)
+        fill(entry.block, size, PAINT_ALLOCATED);
+    void *block = (void *)entry.block; // NOLINT: an address
+    const struct tg_heap_noted noted = tg_heap_note_alloc(block, size, call, frame);
+    entry.allocated_stack = noted.stack;
+    entry.allocated_tid = tg_raw_thread_id();
+    entry.call = (unsigned char)noted.call;
+    return add(&entry) ? block : make_plain(alignment, zeroed, &entry, frame);
 }
 
 /* ---- the end of a block */
@@ -422,9 +451,9 @@ static bool is_mismatched(const struct entry *entry, enum tg_heap_release how)
  * none in use; then ENTRY's block is 0 where there never was one. */
 static bool retire(uintptr_t address, uint32_t stack, bool *keeps, struct entry *entry)
 {
-    struct lock *lock = lock_of(address);
+    struct tg_heap_lock *lock = lock_of(address);
     *entry = (struct entry){0};
-    if (!take(lock)) {
+    if (!tg_heap_lock_take(lock)) {
         *keeps = true; /* a handler that interrupted this table: the block stays where it is */
         return true;
     }
@@ -433,26 +462,33 @@ static bool retire(uintptr_t address, uint32_t stack, bool *keeps, struct entry 
     if (found != NULL)
         *entry = *found;
     if (live) {
-        *keeps = found->state == STATE_LIVE && found->size <= MAX_HOARDED_BYTES;
+        *keeps = found->state == STATE_LIVE && (found->size <= MAX_HOARDED_BYTES || found->has_red_zones);
         found->freed_stack = stack;
         found->freed_tid = tg_raw_thread_id();
         found->state = *keeps ? STATE_HOARDED : STATE_GONE;
     }
-    release(lock);
+    tg_heap_lock_release(lock);
     return live;
 }
 
-/* A block that was freed before is freed again: the allocator sees both, as it would have. */
+/* A block that was freed before is freed again: the allocator sees both, as it would have. Of one with red zones it knows
+ * nothing: it sees that of another one of that size. */
 static void free_twice(const struct entry *entry)
 {
-    struct lock *lock = lock_of(entry->block);
+    if (entry->has_red_zones) {
+        void *volatile other = tg_heap_real_get()->malloc(entry->size);
+        tg_heap_real_get()->free(other);
+        tg_heap_real_get()->free(other); // NOLINT: the program's mistake
+        return;
+    }
+    struct tg_heap_lock *lock = lock_of(entry->block);
     bool was_hoarded = false;
-    if (take(lock)) {
+    if (tg_heap_lock_take(lock)) {
         struct entry *found = find(entry->block);
         was_hoarded = found != NULL && found->state == STATE_HOARDED;
         if (was_hoarded)
             found->state = STATE_GONE;
-        release(lock);
+        tg_heap_lock_release(lock);
     }
     if (was_hoarded)
         tg_heap_real_get()->free((void *)entry->base); // NOLINT: an address
@@ -482,27 +518,27 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, const void *frame
     if (!is_realloc(how) && is_mismatched(&entry, how))
         tell(TG_HEAP_MISMATCHED_DEALLOC, address, &entry, name_of_release(how), frame);
     tg_heap_note_free_at(block, how, stack);
-    if (keeps) {
+    if (keeps && !entry.has_red_zones) {
         fill(entry.block, entry.size, PAINT_FREED);
         hoard(entry.block, entry.size);
     } else {
-        tg_heap_real_get()->free((void *)entry.base); // NOLINT: an address
+        return_block(&entry);
     }
 }
 
 /* The size of the block in use at ADDRESS; SIZE_MAX: there is none. */
 static size_t size_at(uintptr_t address, bool *is_guarded)
 {
-    struct lock *lock = lock_of(address);
+    struct tg_heap_lock *lock = lock_of(address);
     size_t size = SIZE_MAX;
-    if (!take(lock))
+    if (!tg_heap_lock_take(lock))
         return size;
     const struct entry *entry = find(address);
     if (entry != NULL && (entry->state == STATE_LIVE || entry->state == STATE_UNGUARDED)) {
         size = entry->size;
         *is_guarded = entry->state == STATE_LIVE;
     }
-    release(lock);
+    tg_heap_lock_release(lock);
     return size;
 }
 
@@ -514,18 +550,22 @@ void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, cons
     size_t old_size = size_at((uintptr_t)old, &is_guarded);
     if (old_size == SIZE_MAX) {
         struct entry entry;
-        struct lock *lock = lock_of((uintptr_t)old);
+        struct tg_heap_lock *lock = lock_of((uintptr_t)old);
         entry.block = 0;
-        if (take(lock)) {
+        if (tg_heap_lock_take(lock)) {
             const struct entry *found = find((uintptr_t)old);
             if (found != NULL && found->state == STATE_HOARDED)
                 entry = *found;
-            release(lock);
+            tg_heap_lock_release(lock);
         }
         if (entry.block != 0)
             tell(TG_HEAP_DOUBLE_DEALLOC, (uintptr_t)old, &entry, name_of_release(how), frame);
         else
             judge_stranger((uintptr_t)old, how, frame);
+        if (entry.block != 0 && entry.has_red_zones) {
+            free_twice(&entry);
+            return NULL;
+        }
         return tg_heap_real_get()->realloc(entry.block != 0 ? (void *)entry.base : old, size); // NOLINT
     }
     if (size == 0) {
@@ -552,11 +592,11 @@ size_t tg_heap_check_usable_size(void *block)
 void tg_heap_check_sweep(void)
 {
     for (size_t i = 0; check.entries != NULL && i < SLOTS; i++) {
-        if (check.entries[i].state != STATE_LIVE || !take(&check.locks[i / SHARD_SLOTS]))
+        if (check.entries[i].state != STATE_LIVE || !tg_heap_lock_take(&check.locks[i / SHARD_SLOTS]))
             continue;
         struct entry entry = check.entries[i];
         if (entry.state == STATE_LIVE)
             check_guards(&entry, "", NULL);
-        release(&check.locks[i / SHARD_SLOTS]);
+        tg_heap_lock_release(&check.locks[i / SHARD_SLOTS]);
     }
 }

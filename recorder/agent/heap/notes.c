@@ -1,6 +1,7 @@
 #include "recorder/agent/heap/notes.h"
 
 #include "recorder/agent/heap/heap.h"
+#include "recorder/agent/heap/red_zones.h"
 #include "recorder/agent/heap/sample.h"
 #include "recorder/agent/heap/stacks.h"
 #include "recorder/agent/record.h"
@@ -190,12 +191,14 @@ void tg_heap_note_realloc_end(const struct tg_heap_realloc *begun, const void *b
 void tg_heap_note_start(const char *allocator)
 {
     size_t n_words = tg_agent_string_words(allocator);
-    uint64_t *arguments = tg_agent_begin(TG_RECORD_HEAP_START, 2 + n_words);
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_HEAP_START, 4 + n_words);
     if (arguments == NULL)
         return;
     arguments[0] = (tg_heap.settings.mode - TG_AGENT_HEAP_EVENTS) | (uint64_t)tg_heap.settings.depth << 32;
     arguments[1] = tg_heap.settings.sample_bytes;
-    tg_agent_put_string(arguments + 2, allocator, n_words);
+    arguments[2] = tg_heap_red_room.start;
+    arguments[3] = tg_heap_red_room.size;
+    tg_agent_put_string(arguments + 4, allocator, n_words);
     tg_agent_commit();
 }
 

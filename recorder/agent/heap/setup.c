@@ -5,6 +5,7 @@
 #include "recorder/agent/heap/notes.h"
 #include "recorder/agent/heap/objects.h"
 #include "recorder/agent/heap/real.h"
+#include "recorder/agent/heap/red_zones.h"
 #include "recorder/agent/heap/sample.h"
 #include "recorder/agent/heap/stacks.h"
 #include "recorder/agent/next.h"
@@ -51,6 +52,9 @@ static void tell_start(void)
     struct front front = {0};
     tg_heap_object_path((const void *)(uintptr_t)tg_heap_real_get()->malloc, front.path);
     tg_heap_note_start(front.path);
+    if (tg_heap.settings.red_zones != TG_AGENT_RED_ZONES_OFF && tg_heap_red_room.size == 0)
+        tg_agent_say(TG_RECORD_NOTE,
+                     "heap: no red zones: the process may not have the address space for them");
     dl_iterate_phdr(look_in_front, &front);
     tg_heap_early_tell();
 }

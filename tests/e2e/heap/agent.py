@@ -333,6 +333,40 @@ def test_live():
     check(found == ["double_dealloc"], found)
 
 
+RED_ZONES = {  # how, block, byte touched: what is recorded, the status
+    "check,red_zones": ("x", 100, 112, "rz_overrun", 112, -11), "check,red_zones_for=64-100": ("f", 100, 8, "rz_use_after_free", 8, -11),
+    "check,red_zones=before": ("x", 100, -1, "rz_underrun", -1, -11), "check,red_zones=behind": ("F", 100, 105, "guard_corruption", 105, 3),
+    "check,red_zones_for=101-200": ("x", 100, 112, None, 0, 3), "check,red_zones,red_zones_for=0-9999": ("d", 100, 0, "double_dealloc", 0, -6),
+}
+
+
+def test_red_zones():
+    """Accesses beside blocks and to freed ones, at the access itself; in live, its thread stops there."""
+    program = build("heap_touch.c", "-O1", "-w")
+    table = symbols(program)
+    for how, (what, size, byte, error, offset, status) in RED_ZONES.items():
+        got = run([TOLLGATE, "record", "--quiet", "--force", "-o", "trace", "--heap=" + how, "--", program, what, str(size), str(byte)])
+        check(got.status == status, how, got)
+        trace = events("trace")
+        found = [event for event in trace if event["kind"] == "heap_error"]
+        check([(event["error"], event["offset"]) for event in found] == ([(error, offset)] if error else []), how, found)
+        if error is None or not error.startswith("rz_"):
+            continue
+        event, known = found[0], stacks_of(trace)
+        stacks = {"stack": ["touch", "main"], "allocated_stack": ["make", "main"], "freed_stack": ["drop", "main"] if what == "f" else []}
+        for which, way in stacks.items():
+            check(not way or named(known[event["pid"], event[which]], program, table)[:2] == way, how, which, known)
+            check(way or event[which] == 0, how, which, event)
+    got = run([TOLLGATE, "record", "--quiet", "--no-ptrace", "--heap=check,red_zones", "--", program, "x", "1", "0"])
+    check(got.status == 2 and "red zones" in got.errors, got)
+    got = run([TOLLGATE, "live", "--heap=check,red_zones", "--quiet", "--no-rc", "--force", "-o", "trace", "-e", "dcont -timeout 60", "-e",
+               "dwhere", "-e", "dheap -red_zones", "-e", "dheap -info block", "-e", "quit", "--", program, "f", "100", "3"])
+    check(re.search(r"stopped by SIGSEGV: touch \(", got.output) and ": red zones\n" in got.output, got)
+    check(re.search(r"is dangling: it was in the block 0x\w+ of 100 bytes\n  allocated .* in make .*\n  freed .* in drop ", got.output), got)
+    found = [event for event in events("trace") if event["kind"] == "heap_error"]
+    check([event["error"] for event in found] == ["rz_use_after_free"], found, got)
+
+
 LEAKS = """
 #include <stdlib.h>
 static void *volatile kept, *volatile inner, *volatile lost;

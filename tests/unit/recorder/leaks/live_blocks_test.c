@@ -113,12 +113,58 @@ static void test_samples_are_not_searched(void **state)
     assert_true(count_of(5, &sum) == SIZE_MAX);
 }
 
+static void look(int32_t pid, uint64_t address, uint64_t block, bool was_freed)
+{
+    struct tg_red_zone_hit hit = {0};
+    bool found = tg_live_blocks_near(live, pid, address, &hit);
+    assert_int_equal(found, block != 0);
+    assert_true(hit.block == block && hit.was_freed == was_freed);
+    if (found)
+        assert_true(hit.size_bytes == 32 && hit.allocated_stack == 7);
+}
+
+/* Blocks of 32 bytes at the ends of their pages; what has no red zones is not looked at. */
+static void test_red_zones(void **state)
+{
+    (void)state;
+    start(5, TG_HEAP_CHECK);
+    assert_false(tg_live_blocks_have_red_zones(live, 5));
+    const struct tg_event zones = {
+        .kind = TG_EVENT_HEAP_START,
+        .pid = 5,
+        .heap_start = {.mode = TG_HEAP_CHECK, .red_zone_start = 0x100000, .red_zone_bytes = 0x100000}};
+    tg_live_blocks_add(live, &zones);
+    assert_true(tg_live_blocks_have_red_zones(live, 5));
+    give(5, 1, 0x101fe0); /* pages 101, 103 and 107 */
+    give(5, 2, 0x103fe0);
+    give(5, 3, 0x107fe0);
+    give(5, 4, 0x90000);
+    take(5, 5, 0x103fe0);
+    take(5, 6, 0x90000);
+    look(5, 0x102000, 0x101fe0, false); /* right behind the first */
+    look(5, 0x102fff, 0x103fe0, true);  /* right before the second, which is gone */
+    look(5, 0x103000, 0x103fe0, true);  /* on its pages */
+    look(5, 0x106fff, 0x107fe0, false); /* before the third */
+    look(5, 0x109001, 0, false);        /* far from all */
+    look(5, 0x90000, 0, false);
+    look(6, 0x102000, 0, false);
+    give(5, 7, 0x103fd0); /* its pages have a block again */
+    tg_live_blocks_add(live,
+                       &(struct tg_event){.kind = TG_EVENT_PROCESS_START,
+                                          .pid = 6,
+                                          .process_start = {.origin = TG_ORIGIN_FORK, .parent_pid = 5}});
+    take(6, 8, 0x103fd0);
+    look(5, 0x104000, 0x103fd0, false);
+    look(6, 0x104000, 0x103fd0, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_blocks_come_and_go, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_child_has_its_parents, setup, teardown),
         cmocka_unit_test_setup_teardown(test_samples_are_not_searched, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_red_zones, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,9 +63,11 @@ static void log_event(void *context, const struct tg_event *event)
                  event->heap_error.error, event->heap_error.stack, event->heap_error.allocated_stack,
                  event->heap_error.freed_stack, event->heap_error.offset, event->heap_error.call);
     else if (event->kind == TG_EVENT_HEAP_START)
-        snprintf(text, sizeof text, "start %" PRIu64 " depth %" PRIu64 " guards %" PRIu64 " %s\n",
-                 event->heap_start.mode, event->heap_start.depth, event->heap_start.guard_bytes,
-                 event->heap_start.allocator);
+        snprintf(
+            text, sizeof text,
+            "start %" PRIu64 " depth %" PRIu64 " guards %" PRIu64 " red zones %" PRIx64 "+%" PRIu64 " %s\n",
+            event->heap_start.mode, event->heap_start.depth, event->heap_start.guard_bytes,
+            event->heap_start.red_zone_start, event->heap_start.red_zone_bytes, event->heap_start.allocator);
     append(fixture, text);
 }
 
@@ -139,6 +141,18 @@ static void test_stacks(void **state)
     expect(fixture, "stack 3 end 0: /lib/a3412+10 /lib/a3412+20! /lib/a3412+40\n");
 }
 
+/* The recorder's own stacks have numbers that no agent's has. */
+static void test_numbers(void **state)
+{
+    struct fixture *fixture = *state;
+    for (uint64_t i = 1; i < TG_HEAP_STACK_OUTSIDE; i++)
+        ADD(fixture, 0, TG_RECORD_HEAP_STACK, i, 0, 1, 0x1000 + i);
+    fixture->log[0] = '\0';
+    ADD(fixture, 0, TG_RECORD_HEAP_STACK, 1000, 0, 1, 0x2000);
+    ADD(fixture, 0, TG_RECORD_HEAP_STACK, 1001, 0, 1, 0x2001);
+    expect(fixture, "stack 65 end 0: +0\nstack 66 end 0: +0\n");
+}
+
 /* Another library where one was: what came last is there. */
 static void test_objects(void **state)
 {
@@ -153,13 +167,14 @@ static void test_objects(void **state)
 static void test_events(void **state)
 {
     struct fixture *fixture = *state;
-    ADD(fixture, 0, TG_RECORD_HEAP_START, TG_HEAP_CHECK | UINT64_C(32) << 32, 0, text("libc"));
+    ADD(fixture, 0, TG_RECORD_HEAP_START, TG_HEAP_CHECK | UINT64_C(32) << 32, 0, 0x10000, 0x2000,
+        text("libc"));
     ADD(fixture, 0, TG_RECORD_HEAP_UNSEEN, text("prog"), text("own"));
     ADD(fixture, 0, TG_RECORD_HEAP_ALLOC_LARGE, 0x7000 | (uint64_t)TG_HEAP_NEW << 48, 0, UINT64_C(1) << 40);
     ADD(fixture, 0, TG_RECORD_HEAP_RESIZE, 0x7000, 0, 99);
     ADD(fixture, 0, TG_RECORD_HEAP_ERROR, TG_HEAP_GUARD_CORRUPTION, 8, 9, 10, 0, 0, 0, 1, 2, (uint64_t)-1, 3,
         text("free"));
-    expect(fixture, "start 2 depth 32 guards 8 libc\nunseen prog: own\n"
+    expect(fixture, "start 2 depth 32 guards 8 red zones 10000+8192 libc\nunseen prog: own\n"
                     "alloc 7000 of 1099511627776 stack 0 call 4\nresize 7000 to 99 stack 0\n"
                     "error 4 stacks 0 0 0 offset -1 of free\n");
 }
@@ -182,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_stacks, begin, end),
+        cmocka_unit_test_setup_teardown(test_numbers, begin, end),
         cmocka_unit_test_setup_teardown(test_objects, begin, end),
         cmocka_unit_test_setup_teardown(test_events, begin, end),
         cmocka_unit_test_setup_teardown(test_nonsense, begin, end),
