@@ -60,6 +60,8 @@ static void find_waits(const struct tg_sequence_builder *builder)
 static struct tg_error *put_here(struct tg_sequence_builder *builder, struct sequence_worker *worker)
 {
     struct tg_error *error = sequence_put_copied(builder, worker);
+    if (error == NULL)
+        error = sequence_put_received(builder, worker);
     if (error != NULL)
         return error;
     struct sequence_frame *top = worker->n_frames == 0 ? NULL : &worker->frames[worker->n_frames - 1];

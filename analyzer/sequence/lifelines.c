@@ -12,6 +12,7 @@ void sequence_worker_destroy(struct sequence_worker *worker)
         tg_sequence_node_destroy(worker->frames[i].node);
     free(worker->frames);
     tg_sequence_node_destroy(worker->copied);
+    tg_sequence_list_deinit(&worker->received);
     tg_sequence_list_deinit(&worker->root);
     free(worker);
 }
@@ -100,9 +101,23 @@ static struct tg_sequence_list *list_at(struct tg_sequence_builder *builder, str
     return frame->region == NULL ? NULL : tg_sequence_team_list(frame->region->team, worker->lane);
 }
 
+struct tg_error *sequence_put_received(struct tg_sequence_builder *builder, struct sequence_worker *worker)
+{
+    struct tg_sequence_list *list = worker->received.count == 0 ? NULL : list_at(builder, worker, 0);
+    if (list != NULL)
+        return tg_sequence_list_append_all(list, &worker->received);
+    tg_sequence_list_deinit(&worker->received); /* too far ahead; counted */
+    return NULL;
+}
+
 struct tg_error *sequence_put_at(struct tg_sequence_builder *builder, struct sequence_worker *worker,
                                  size_t count, struct tg_sequence_node *node)
 {
+    struct tg_error *error = count == 0 ? sequence_put_received(builder, worker) : NULL;
+    if (error != NULL) {
+        tg_sequence_node_destroy(node);
+        return error;
+    }
     struct tg_sequence_list *list = list_at(builder, worker, count);
     bool is_before = node->end_ns != 0 && node->end_ns < builder->options.from_ns;
     if (list == NULL || is_before) {

@@ -37,7 +37,8 @@ struct sequence_worker {
     struct sequence_frame *frames;
     size_t n_frames, capacity;
     struct tg_sequence_list root;
-    struct tg_sequence_node *copied; /* a wait for copyprivate, to be drawn behind its single; NULL none */
+    struct tg_sequence_list received; /* by rank: messages, one after the other, last of all */
+    struct tg_sequence_node *copied;  /* a wait for copyprivate, to be drawn behind its single; NULL none */
     uint64_t last_code;
     const char *last_call; /* by rank: of MPI */
     uint64_t last_ns;
@@ -102,6 +103,8 @@ struct tg_error *sequence_push(struct tg_sequence_builder *builder, struct seque
 /* Closes the frame at INDEX; END_NS 0: it is not over. */
 struct tg_error *sequence_close(struct tg_sequence_builder *builder, struct sequence_worker *worker,
                                 size_t index, uint64_t end_ns);
+/* Puts the messages that WORKER received last where they belong: before anything else that it does. */
+struct tg_error *sequence_put_received(struct tg_sequence_builder *builder, struct sequence_worker *worker);
 /* Puts WORKER's wait for copyprivate where it belongs, if there is one. */
 struct tg_error *sequence_put_copied(struct tg_sequence_builder *builder, struct sequence_worker *worker);
 struct tg_error *sequence_worker_get(struct tg_sequence_builder *builder, int32_t tid, uint64_t number,

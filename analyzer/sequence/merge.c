@@ -156,9 +156,68 @@ static bool comes_too_early(const struct merge *merge, const struct tg_sequence_
     return is_early;
 }
 
+enum { MAX_FLOATING = 64 }; /* messages of a lifeline that are looked at */
+
+/* The end of what has no order of its own in list I: messages that are under way at the same time, sent first and
+ * then received, from its head on. */
+static size_t end_of_floating(const struct merge *merge, size_t i)
+{
+    const struct tg_sequence_list *list = &merge->lists[i];
+    size_t at = merge->next[i];
+    bool has_received = false;
+    for (; at < list->count && at < merge->next[i] + MAX_FLOATING; at++) {
+        const struct tg_sequence_node *node = list->items[at];
+        if (node->kind != TG_SEQUENCE_MESSAGE || !node->floats || node->n_parts != 1)
+            break;
+        bool is_send = node->parts[0].role == TG_SEQUENCE_SENDS;
+        if (is_send && has_received)
+            break;
+        has_received |= !is_send;
+    }
+    return at;
+}
+
+/* Makes what is at AT, behind the head of list I, its head. */
+static void bring_forward(struct merge *merge, size_t i, size_t at)
+{
+    struct tg_sequence_node **items = merge->lists[i].items, *node = items[at];
+    size_t next = merge->next[i];
+    use_of(merge, items[next]->key)->heads--;
+    memmove(&items[next + 1], &items[next], (at - next) * sizeof(struct tg_sequence_node *));
+    items[next] = node;
+    use_of(merge, node->key)->heads++;
+}
+
+/* Looks for a message of which both halves could come next, and brings them to the heads of their lists; SIZE_MAX:
+ * there is none. */
+static size_t find_message(struct merge *merge)
+{
+    for (size_t from = 0; from < merge->count; from++) {
+        size_t end = end_of_floating(merge, from);
+        for (size_t at = merge->next[from]; at < end; at++) {
+            const struct tg_sequence_node *sent = merge->lists[from].items[at];
+            if (sent->parts[0].role != TG_SEQUENCE_SENDS)
+                break;
+            for (size_t to = 0; to < merge->count; to++) {
+                if (to == from || merge->lane[to] != sent->to)
+                    continue;
+                size_t end_to = end_of_floating(merge, to);
+                for (size_t received = merge->next[to]; received < end_to; received++) {
+                    if (merge->lists[to].items[received]->key != sent->key)
+                        continue;
+                    bring_forward(merge, from, at);
+                    bring_forward(merge, to, received);
+                    return from;
+                }
+            }
+        }
+    }
+    return SIZE_MAX;
+}
+
 /* Chooses the list whose head comes next: a thing that others do as well when all have come to it; a task
  * below what created it. */
-static size_t choose(const struct merge *merge)
+static size_t choose(struct merge *merge)
 {
     size_t ready = SIZE_MAX, stuck = SIZE_MAX, early = SIZE_MAX;
     for (size_t i = 0; i < merge->count; i++) {
@@ -179,6 +238,9 @@ static size_t choose(const struct merge *merge)
         comes_too_early(merge, head, head, true);
         return early;
     }
+    size_t floating = ready == SIZE_MAX && stuck != SIZE_MAX ? find_message(merge) : SIZE_MAX;
+    if (floating != SIZE_MAX)
+        return floating;
     return ready != SIZE_MAX ? ready : stuck;
 }
 
@@ -258,15 +320,10 @@ static struct tg_error *emit(struct merge *merge, size_t chosen, struct tg_seque
     size_t count = 0, remaining = 0;
     struct key_use *use = use_of(merge, key);
     size_t heads = use->heads;
-    for (size_t i = chosen; count < heads && i < merge->count; i++) {
+    /* In the order of lists, whichever was chosen: iterations are drawn alike. */
+    for (size_t i = 0; count < heads && i < merge->count; i++)
         if (can_join(merge, i, i == chosen, key))
             nodes[count++] = take_head(merge, i, &remaining);
-    }
-    /* Heads before CHOSEN: parts stay in the order of lists where it costs nothing. */
-    for (size_t i = 0; count < heads && i < chosen; i++) {
-        if (can_join(merge, i, i == chosen, key))
-            nodes[count++] = take_head(merge, i, &remaining);
-    }
     use->lists -= count - remaining;
     if (use->lists == 0)
         use->lists = SIZE_MAX / 2; /* the slot stays taken; nobody asks for it again */

@@ -31,8 +31,28 @@ static struct tg_error *put_message(struct tg_sequence_builder *builder, struct 
     node->is_across = true;
     node->code = pattern->code;
     node->parts[0].role = role;
+    node->floats = pattern->floats;
     tg_sequence_node_finish(node, time_ns);
-    return sequence_put_at(builder, worker, 0, node); /* not inside of the call that it came by */
+    /* not inside of the call that it came by */
+    if (role != TG_SEQUENCE_RECEIVES || time_ns < builder->options.from_ns)
+        return sequence_put_at(builder, worker, 0, node);
+    return tg_sequence_list_gather(&worker->received, node);
+}
+
+/* A send that is under way while the rank does other things, or receives. */
+static bool is_nonblocking(const char *call)
+{
+    return strncmp(call, "MPI_I", 5) == 0 || strncmp(call, "MPI_Sendrecv", 12) == 0;
+}
+
+/* Whether RANK receives what it asked for before: in a call that waits for requests, or that sends as well. */
+static bool is_completion(const struct sequence_worker *rank)
+{
+    const struct tg_sequence_node *node = rank->n_frames == 0 ? NULL : rank->frames[rank->n_frames - 1].node;
+    if (node == NULL || node->kind != TG_SEQUENCE_CALL)
+        return false;
+    enum tg_mpi_role role = tg_mpi_call_role(node->name, NULL, NULL);
+    return role == TG_MPI_COMPLETION || role == TG_MPI_SEND_RECEIVE;
 }
 
 static struct tg_error *received(void *context, const struct tg_mpi_message *message, size_t process,
@@ -49,7 +69,8 @@ static struct tg_error *received(void *context, const struct tg_mpi_message *mes
                                              .peer = message->destination,
                                              .tag = message->tag,
                                              .bytes = message->bytes,
-                                             .code = message->code};
+                                             .code = message->code,
+                                             .floats = is_completion(to)};
     return put_message(builder, to, &pattern, TG_SEQUENCE_RECEIVES, time_ns);
 }
 
@@ -71,7 +92,8 @@ static struct tg_error *send(struct tg_sequence_builder *builder, struct sequenc
                                              .peer = enter->peer,
                                              .tag = enter->tag,
                                              .bytes = enter->bytes,
-                                             .code = enter->code};
+                                             .code = enter->code,
+                                             .floats = is_nonblocking(enter->call)};
     return put_message(builder, worker, &pattern, TG_SEQUENCE_SENDS, event->time_ns);
 }
 
@@ -151,6 +173,9 @@ static struct tg_error *enter(struct tg_sequence_builder *builder, struct sequen
         is_of_all(builder, call->comm)) {
         const struct tg_sequence_barrier barrier = {.name = name, .id = call->comm, .code = call->code};
         worker->collective = event->tid;
+        error = sequence_put_received(builder, worker);
+        if (error != NULL)
+            return error;
         return tg_sequence_team_arrive(builder->job, worker->lane,
                                        tg_sequence_team_phase(builder->job, worker->lane), &barrier,
                                        event->time_ns);

@@ -235,6 +235,10 @@ static void add_times(struct tg_sequence_node *into, const struct tg_sequence_no
     into->executions += node->executions;
     into->tasks += node->tasks;
     into->is_inner |= node->is_inner;
+    if (into->kind == TG_SEQUENCE_MESSAGE && into->tag != node->tag) {
+        into->tag = TG_SEQUENCE_VARIES;
+        into->key = key_of(into);
+    }
 }
 
 /* NODE, of the same shape, was in its place another time. */
@@ -325,9 +329,18 @@ static struct tg_error *make_group(struct tg_sequence_list *list, size_t period)
     return push(list, group);
 }
 
+/* Messages of several tags, one after the other, are several: one of them may be the one that is not received. Tags
+ * that differ from iteration to iteration are another thing. */
+static bool same_tag(const struct tg_sequence_node *a, const struct tg_sequence_node *b)
+{
+    return a->kind != TG_SEQUENCE_MESSAGE || a->tag == b->tag;
+}
+
 static bool repeats(const struct tg_sequence_list *list, size_t period)
 {
     if (2 * period > list->count)
+        return false;
+    if (period == 1 && !same_tag(list->items[list->count - 1], list->items[list->count - 2]))
         return false;
     for (size_t i = 1; i <= period; i++)
         if (!can_fold(list->items[list->count - i], list->items[list->count - period - i]))
@@ -437,13 +450,55 @@ struct tg_error *tg_sequence_list_keep_last(struct tg_sequence_list *list, size_
     return NULL;
 }
 
-struct tg_error *tg_sequence_list_append(struct tg_sequence_list *list, struct tg_sequence_node *node)
+static struct tg_error *fold_and_cut(struct tg_sequence_list *list)
 {
-    struct tg_error *error = push(list, node);
-    if (error == NULL)
-        error = fold(list);
+    struct tg_error *error = fold(list);
     /* Only what has grown by half is cut: a cut is a walk over the list. */
     if (error == NULL && list->weight > TG_SEQUENCE_MAX_WEIGHT + TG_SEQUENCE_MAX_WEIGHT / 2)
         error = shrink(list, TG_SEQUENCE_MAX_WEIGHT);
     return error;
+}
+
+struct tg_error *tg_sequence_list_append(struct tg_sequence_list *list, struct tg_sequence_node *node)
+{
+    struct tg_error *error = push(list, node);
+    return error != NULL ? error : fold_and_cut(list);
+}
+
+static bool is_sent_before(const struct tg_sequence_node *a, const struct tg_sequence_node *b)
+{
+    if (a->from != b->from)
+        return a->from < b->from;
+    return a->id != b->id ? a->id < b->id : a->tag < b->tag;
+}
+
+struct tg_error *tg_sequence_list_gather(struct tg_sequence_list *list, struct tg_sequence_node *node)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (same_tag(list->items[i], node) && can_fold(list->items[i], node)) {
+            repeat(list->items[i], node);
+            tg_sequence_node_destroy(node);
+            return NULL;
+        }
+    struct tg_error *error = push(list, node);
+    for (size_t i = list->count; error == NULL && --i > 0 && is_sent_before(node, list->items[i - 1]);) {
+        list->items[i] = list->items[i - 1];
+        list->items[i - 1] = node;
+    }
+    return error;
+}
+
+struct tg_error *tg_sequence_list_append_all(struct tg_sequence_list *list, struct tg_sequence_list *more)
+{
+    struct tg_error *error = NULL;
+    bool is_empty = more->count == 0;
+    for (size_t i = 0; i < more->count; i++) {
+        if (error == NULL)
+            error = push(list, more->items[i]);
+        else
+            tg_sequence_node_destroy(more->items[i]);
+        more->items[i] = NULL;
+    }
+    tg_sequence_list_deinit(more);
+    return error != NULL || is_empty ? error : fold_and_cut(list);
 }

@@ -55,7 +55,7 @@ enum {
 };
 
 #define TG_SEQUENCE_NO_LANE UINT32_MAX
-#define TG_SEQUENCE_VARIES  (-9) /* a peer: not the same one for all lifelines */
+#define TG_SEQUENCE_VARIES  (-9) /* a peer or tag: not the same one for all */
 
 struct tg_sequence_part {
     uint32_t lane; /* index of the lifeline */
@@ -91,6 +91,7 @@ struct tg_sequence_node {
     bool has_barrier; /* a phase: one closes it; WHAT: enum tg_omp_sync, ID: its number, NAME: a collective */
     bool differs;     /* some ranks called another collective */
     bool is_open;     /* not over when the diagram ends */
+    bool floats;      /* a message: other calls can be between its beginning and its end on this side */
     bool is_lost;     /* a message that nobody received */
     bool is_linked;   /* the other half of a message is elsewhere */
     bool has_died;    /* HERE: there it ended */
@@ -134,6 +135,13 @@ void tg_sequence_list_deinit(struct tg_sequence_list *list);
 
 /* Appends finished NODE, which is taken, also at an error (NO_MEMORY), and folds. */
 struct tg_error *tg_sequence_list_append(struct tg_sequence_list *list, struct tg_sequence_node *node);
+
+/* Puts finished message NODE, which is taken, among those of LIST, of which all were received one after the other:
+ * in the order of who sent them, those of one kind as one. Which came first differs from iteration to iteration. */
+struct tg_error *tg_sequence_list_gather(struct tg_sequence_list *list, struct tg_sequence_node *node);
+
+/* Appends all of MORE, which is left empty, also at an error (NO_MEMORY), and folds. */
+struct tg_error *tg_sequence_list_append_all(struct tg_sequence_list *list, struct tg_sequence_list *more);
 
 /* Keeps the last COUNT things of LIST; what was before becomes one ELIDED. */
 struct tg_error *tg_sequence_list_keep_last(struct tg_sequence_list *list, size_t count);

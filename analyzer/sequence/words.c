@@ -253,7 +253,9 @@ void tg_sequence_words_barrier(const struct tg_sequence_words *words, const stru
 void tg_sequence_words_message(const struct tg_sequence_node *node, char *buffer)
 {
     char times[2 * TG_QUANTITY_SIZE + 8], bytes[TG_QUANTITY_SIZE], tag[40] = "";
-    if (node->tag >= 0)
+    if (node->tag == TG_SEQUENCE_VARIES)
+        snprintf(tag, sizeof tag, "several tags, ");
+    else if (node->tag >= 0)
         snprintf(tag, sizeof tag, "tag %" PRId64 ", ", node->tag);
     snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s B%s", tag, tg_quantity_count(node->bytes, bytes),
              times_text(node, times, sizeof times));

@@ -9,6 +9,8 @@ endforeach()
 tg_golden_test(sequence-causes-all sequence-causes sequence --print --all sequence-causes.tgt)
 tg_golden_test(sequence-causes-svg sequence-causes sequence --all -o - sequence-causes.tgt)
 # cycles of waits: of workers for locks, of ranks for messages; one waits for a member and is none
+# loops of messages that come in any order, or with a tag of their own, are one iteration
+tg_golden_test(sequence-loop-text sequence-loop sequence --print --all sequence-loop.tgt)
 tg_golden_test(sequence-cycle-text sequence-cycle sequence --print sequence-cycle.tgt)
 tg_golden_test(sequence-cycle-svg sequence-cycle sequence -o - sequence-cycle.tgt)
 tg_golden_test(sequence-ring-text sequence-ring sequence --print sequence-ring.tgt)
