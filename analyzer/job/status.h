@@ -23,13 +23,14 @@ enum tg_status_key {
     TG_STATUS_DTID,
     TG_STATUS_HELD,
     TG_STATUS_STOP_REASON,
+    TG_STATUS_THREAD_NAME,
     TG_STATUS_KEY_COUNT,
 };
 
 struct tg_status_input {
     const struct tg_job_view *view;
     const struct tg_job_set *set; /* of the view */
-    /* The hostname, function, line or stop reason of thread I of PROCESS (of a process without threads: I is
+    /* The hostname, function, line, stop reason or name of thread I of PROCESS (of a process without threads: I is
      * 0) to BUFFER, which has room for SIZE bytes; "" not known. NULL: none is known. From wherever it comes:
      * it is made printable here. */
     void (*name)(void *context, const struct tg_job_process *process, size_t i, enum tg_status_key key,

@@ -34,6 +34,21 @@ static void name_holder(const struct tg_request *control, const struct tg_job_pr
         snprintf(buffer, size, "by dhold");
 }
 
+/* The name that thread TID of process PID has now, with its newline off, to BUFFER; "" where there is none any more. */
+static void read_thread_name(uint64_t pid, uint64_t tid, char *buffer, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%" PRIu64 "/task/%" PRIu64 "/comm", pid, tid);
+    *buffer = '\0';
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    if (fgets(buffer, (int)size, file) == NULL)
+        *buffer = '\0';
+    buffer[strcspn(buffer, "\n")] = '\0';
+    fclose(file);
+}
+
 static void name_key(void *context, const struct tg_job_process *process, size_t i, enum tg_status_key key,
                      char *buffer, size_t size)
 {
@@ -48,6 +63,12 @@ static void name_key(void *context, const struct tg_job_process *process, size_t
     if (key == TG_STATUS_HOSTNAME) {
         if (gethostname(buffer, size) != 0)
             *buffer = '\0';
+        return;
+    }
+    if (key == TG_STATUS_THREAD_NAME) {
+        if (i < process->n_threads)
+            read_thread_name(process->info.tag, tg_job_view_thread(control->view, process, i)->tag, buffer,
+                             size);
         return;
     }
     struct tg_modules *modules = tg_thread_place(control, process, i, &pc);
@@ -94,11 +115,15 @@ static void put_place(const struct tg_request *control, struct tg_thread_id unit
 static void put_thread(const struct tg_request *control, const struct tg_job_process *process,
                        const struct tg_job_thread *thread, struct tg_json *json)
 {
+    char name[32];
     tg_json_begin_object(json);
     tg_json_member_unsigned(json, "dpid", process->info.dpid);
     tg_json_member_unsigned(json, "dtid", thread->dtid);
     tg_json_member_unsigned(json, "pid", process->info.tag);
     tg_json_member_unsigned(json, "tid", thread->tag);
+    read_thread_name(process->info.tag, thread->tag, name, sizeof name);
+    if (*name != '\0')
+        tg_json_member_string(json, "name", name);
     if (process->info.rank >= 0)
         tg_json_member_signed(json, "rank", process->info.rank);
     tg_json_member_string(json, "state", tg_job_state_word(thread->state));
@@ -181,7 +206,8 @@ const struct tg_console_command tg_console_dstatus = {
     .more =
         "Where anybody is held the usual grouping says who, and at which barrier.\n"
         "Keys: control_group, share_group, process_state, thread_state, hostname, function, line, pc, dpid,\n"
-        "dtid, held, stop_reason. 2:8[0-1.1-4] means 2 processes and 8 threads: threads 1 to 4 of ranks 0\n"
+        "dtid, held, stop_reason, thread_name. 2:8[0-1.1-4] means 2 processes and 8 threads: threads 1 to 4 "
+        "of ranks 0\n"
         "and 1; p3 is the process with number 3.",
     .options = options,
     .needs = TG_CONSOLE_NEEDS_LIVE,

@@ -75,6 +75,7 @@ is {count stopped(gr0)} 2
 has {dactions $break} {\\[.*first.c#FIRST\\]}
 dcont
 has {dstatus -group_by thread_state,line} {breakpoint: 2:2.*\\n *first.c#FIRST: 2:2}
+has {dstatus -group_by thread_name} {(?w)^first: 2:}
 has {dprint step} {^step = 0}
 # the first instruction of it is another place
 set entry [dfocus pr0 {dbreak *kernel}]
