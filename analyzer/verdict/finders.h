@@ -11,6 +11,7 @@ struct tg_error *tg_verdict_find_ends(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_stops(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_starters(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_mismatches(struct tg_verdict_draft *draft);
+struct tg_error *tg_verdict_find_intercomms(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_confusions(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_leftovers(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_openmp(struct tg_verdict_draft *draft);

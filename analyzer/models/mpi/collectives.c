@@ -68,7 +68,8 @@ static void note_ranks(struct tg_mpi_collective_entry *entry, const struct tg_mp
         struct tg_mpi_comer *comer = &entry->comers[i];
         if (comer->comm_rank < 0)
             comer->comm_rank = tg_mpi_comm_rank_of(comm, comer->process);
-        if (comer->comm_rank >= 0 && (uint64_t)comer->comm_rank < comm->n_world_ranks)
+        if (!tg_mpi_comm_is_inter(comm) && comer->comm_rank >= 0 &&
+            (uint64_t)comer->comm_rank < comm->n_world_ranks)
             comer->world_rank = comm->world_ranks[comer->comm_rank];
     }
 }
@@ -229,6 +230,20 @@ static void tell_lockstep(const struct tg_mpi_collective_entry *entry, struct tg
     tg_mpi_lockstep_whole(&comm->lockstep, entry->key.instance, first->name, first->code, is_one);
 }
 
+/* Whether only the root's group of an intercommunicator has come to ENTRY: the other one, which may not be known yet, is
+ * still to come. */
+static bool lacks_other_group(const struct tg_mpi_collective_entry *entry)
+{
+    enum { ROOT_NOBODY = -2, ROOT_SELF = -4 };
+    bool has_group = false;
+    for (uint64_t i = 0; i < entry->public.n_entered; i++) {
+        if (entry->comers[i].root >= 0)
+            return false;
+        has_group |= entry->comers[i].root == ROOT_NOBODY || entry->comers[i].root == ROOT_SELF;
+    }
+    return has_group;
+}
+
 void tg_mpi_collectives_leave(struct tg_mpi_collectives *collectives, const char *job,
                               struct tg_mpi_comm *comm, size_t process, const struct tg_mpi_call *call,
                               uint64_t time_ns)
@@ -243,7 +258,7 @@ void tg_mpi_collectives_leave(struct tg_mpi_collectives *collectives, const char
     bool is_whole = entry->public.size > 0 && entry->public.n_left >= (uint64_t)entry->public.size;
     if (is_whole && comm != NULL)
         tell_lockstep(entry, comm);
-    if (is_whole || (entry->public.n_left == entry->public.n_entered &&
+    if (is_whole || (entry->public.n_left == entry->public.n_entered && !lacks_other_group(entry) &&
                      (comm == NULL || tg_mpi_comm_all_came(comm, key.instance))))
         drop(collectives, entry, comm);
 }
@@ -344,7 +359,9 @@ struct tg_error *tg_mpi_collectives_copy(const struct tg_mpi_collectives *from, 
 static struct tg_mpi_arrival arrival_of(const struct tg_mpi_comm *comm, const struct tg_mpi_comer *comer)
 {
     int64_t known = tg_mpi_comm_rank_of(comm, comer->process), rank = known >= 0 ? known : comer->comm_rank;
-    bool is_told = comm != NULL && rank >= 0 && (uint64_t)rank < comm->n_world_ranks;
+    /* the members of an intercommunicator are those of one group: which one is not said */
+    bool is_told =
+        comm != NULL && !tg_mpi_comm_is_inter(comm) && rank >= 0 && (uint64_t)rank < comm->n_world_ranks;
     return (struct tg_mpi_arrival){
         .standing = comer->left_ns == 0 ? TG_MPI_WAITING : TG_MPI_PASSED,
         .comm_rank = rank,

@@ -262,6 +262,37 @@ static void access_that_does_not_end_is_told(void **state)
     assert_non_null(strstr(verdict.findings[0].text, "to call MPI_Win_complete"));
 }
 
+/* Ranks 0 and 1 are one group, 2 and 3 the other; in it rank 2 is number 0. */
+static void a_root_of_the_other_group_that_is_none_is_told(void **state)
+{
+    static const int64_t told[2][4] = {{-2, -2, 0, 0}, {-4, -2, 0, 0}};
+    for (int is_right = 0; is_right < 2; is_right++) {
+        begin_job(4);
+        const struct tg_mpi_member members[] = {{.world_rank = 0}, {.world_rank = 1}};
+        for (int rank = 0; rank < 4; rank++) { /* the first ones leave before the others are known */
+            FEED(FIRST_PID + rank, MPI_COMM, mpi_comm, .comm = 0x77, .origin = TG_MPI_COMM_INTERCOMM,
+                 .rank = rank % 2, .size = 2, .members = {members, rank == 0 ? 2 : 0});
+            FEED(FIRST_PID + rank, MPI_ENTER, mpi_enter, .call = "MPI_Bcast", .comm = 0x77, .instance = 1,
+                 .peer = -3, .tag = -3, .root = told[is_right][rank], .code = 0x40);
+            if (rank < 2)
+                LEAVE(rank, "MPI_Bcast");
+        }
+        TOGETHER(0, "MPI_Barrier", 1, 0x50);
+        TOGETHER(1, "MPI_Barrier", 1, 0x50);
+        interrupt_after(3000);
+        judge();
+        if (is_right) {
+            for (size_t i = 0; i < verdict.count; i++)
+                assert_int_not_equal(verdict.findings[i].kind, TG_FINDING_MISMATCH);
+        } else {
+            check_finding(0, TG_FINDING_MISMATCH, 0,
+                          "with root 0 of the other group, which is rank 0; but that one");
+            assert_non_null(strstr(verdict.findings[0].text, "Ranks 2-3 called MPI_Bcast"));
+            tear_down(state);
+        }
+    }
+}
+
 /* The stack of a rank that waits has Python's own line. */
 static void a_wait_in_python_has_its_line(void **state)
 {
@@ -540,6 +571,7 @@ int main(void)
         cmocka_unit_test_teardown(of_two_locks_the_one_that_was_used_is_held, tear_down),
         cmocka_unit_test_teardown(a_lock_that_was_released_is_in_nobodys_way, tear_down),
         cmocka_unit_test_teardown(access_that_does_not_end_is_told, tear_down),
+        cmocka_unit_test_teardown(a_root_of_the_other_group_that_is_none_is_told, tear_down),
         cmocka_unit_test_teardown(a_wait_in_python_has_its_line, tear_down),
         cmocka_unit_test_teardown(who_waits_for_a_sleeper_is_no_culprit, tear_down),
         cmocka_unit_test_teardown(one_in_finalize_whom_two_need_has_left_too_early, tear_down),
