@@ -3,6 +3,7 @@
 #include "format/image/debug_file.h"
 #include "format/image/image_internal.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -246,20 +247,42 @@ static void find_external(struct tg_image *image, const char *name, struct tg_ad
         find_function(image, symbol, set);
 }
 
+/* Functions whose symbols a compiler has made of NAME. */
+static void find_mangled(struct tg_image *image, const char *name, bool only_fortran,
+                         struct tg_address_set *set)
+{
+    for (size_t i = 0; i < image->n_tables; i++)
+        tg_symbol_index_find_mangled(image->tables[i], name, only_fortran, set);
+    if (image->n_tables == 0 && image->exported == NULL)
+        read_exported(image);
+    if (image->exported != NULL)
+        tg_symbol_index_find_mangled(image->exported, name, only_fortran, set);
+    if (set->count == 0)
+        find_external(image, name, set);
+}
+
+/* Procedures of Fortran, where large letters are the same as small ones. */
+static void find_in_small_letters(struct tg_image *image, const char *name, struct tg_address_set *set)
+{
+    char small[128];
+    size_t length = strlen(name);
+    if (length >= sizeof small)
+        return;
+    for (size_t i = 0; i <= length; i++)
+        small[i] = (char)tolower((unsigned char)name[i]);
+    if (strcmp(small, name) != 0)
+        find_mangled(image, small, true, set);
+}
+
 size_t tg_image_find_named(struct tg_image *image, const char *name, uint64_t *addresses, size_t max)
 {
     size_t count = tg_image_find_function(image, name, addresses, max);
     if (count > 0 || *name == '\0')
         return count;
     struct tg_address_set set = {.items = addresses, .max = max};
-    for (size_t i = 0; i < image->n_tables; i++)
-        tg_symbol_index_find_mangled(image->tables[i], name, &set);
-    if (image->n_tables == 0 && image->exported == NULL)
-        read_exported(image);
-    if (image->exported != NULL)
-        tg_symbol_index_find_mangled(image->exported, name, &set);
+    find_mangled(image, name, false, &set);
     if (set.count == 0)
-        find_external(image, name, &set);
+        find_in_small_letters(image, name, &set);
     return set.count;
 }
 

@@ -206,7 +206,7 @@ static bool is_outlined(const char *symbol)
     return strstr(symbol, "._omp_") != NULL || strstr(symbol, ".omp_outlined") != NULL;
 }
 
-void tg_symbol_index_find_mangled(const struct tg_symbol_index *index, const char *name,
+void tg_symbol_index_find_mangled(const struct tg_symbol_index *index, const char *name, bool only_fortran,
                                   struct tg_address_set *addresses)
 {
     struct tg_mangled_name mangled;
@@ -215,8 +215,8 @@ void tg_symbol_index_find_mangled(const struct tg_symbol_index *index, const cha
     for (; i != 0; i = index->functions[i - 1].next) {
         const struct function *function = &index->functions[i - 1];
         const char *symbol = index->strings + function->name;
-        if (tg_mangled_name_parse(symbol, &mangled) && tg_mangled_name_ends_with(&mangled, name) &&
-            !is_outlined(symbol))
+        if (!(only_fortran && strncmp(symbol, "_Z", 2) == 0) && tg_mangled_name_parse(symbol, &mangled) &&
+            tg_mangled_name_ends_with(&mangled, name) && !is_outlined(symbol))
             add_found(addresses, function);
     }
 }

@@ -29,7 +29,7 @@ void tg_symbol_index_find(const struct tg_symbol_index *index, const char *name,
 
 /* Adds every C++ function, and procedure of a Fortran module, that NAME means: "f", "b::f", "a::b::f",
  * whatever its parameters and template arguments are, and whatever more is around it. */
-void tg_symbol_index_find_mangled(const struct tg_symbol_index *index, const char *name,
+void tg_symbol_index_find_mangled(const struct tg_symbol_index *index, const char *name, bool only_fortran,
                                   struct tg_address_set *addresses);
 
 /* The function that holds ADDRESS (the nearest one below where sizes are unknown): its name (valid as long as

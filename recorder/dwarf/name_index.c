@@ -77,7 +77,8 @@ static bool is_definition(Dwarf_Die *die, int tag, enum tg_name_kind *kind)
     case DW_TAG_variable:
         *kind = TG_NAME_VARIABLE;
         return !dwarf_hasattr(die, DW_AT_declaration) || dwarf_hasattr(die, DW_AT_const_value);
-    case DW_TAG_member: /* before DWARF 5 */
+    case DW_TAG_member:   /* before DWARF 5 */
+    case DW_TAG_constant: /* a named constant of Fortran */
         *kind = TG_NAME_VARIABLE;
         return dwarf_hasattr(die, DW_AT_const_value);
     case DW_TAG_subprogram:

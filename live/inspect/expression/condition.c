@@ -485,6 +485,22 @@ static struct tg_error *create(const char *text, struct tg_condition **result, s
     return NULL;
 }
 
+/* TEXT as one expression: with what dprint takes and Tcl does not, as Fortran's ".and.". */
+static struct tg_error *create_whole(const char *text, struct tg_condition **result)
+{
+    struct tg_expression *expression;
+    char *whole;
+    struct tg_error *error = tg_expression_parse(text, &expression, NULL);
+    if (error != NULL)
+        return error;
+    tg_expression_destroy(expression);
+    if (asprintf(&whole, "${%s}", text) < 0)
+        return tg_error_no_memory();
+    error = create(whole, result, NULL);
+    free(whole);
+    return error;
+}
+
 struct tg_error *tg_condition_create(const char *text, struct tg_condition **result, size_t *position)
 {
     struct tg_error *error = create(text, result, position), *other = NULL;
@@ -496,10 +512,11 @@ struct tg_error *tg_condition_create(const char *text, struct tg_condition **res
     else
         other = tg_error_create(TG_ERROR_USAGE, "%s", "");
     free(translated);
-    if (other == NULL)
-        tg_error_destroy(error);
-    else
+    if (other != NULL) {
         tg_error_destroy(other);
+        other = create_whole(text, result);
+    }
+    tg_error_destroy(other == NULL ? error : other);
     return other == NULL ? NULL : error;
 }
 

@@ -11,6 +11,9 @@ struct evaluation {
     const struct tg_scene *scene;
     size_t position; /* of the innermost part that failed */
     bool has_position;
+    const struct tg_node
+        *member; /* the name, on the right of a %, that is a member of STRUCTURE; NULL none */
+    const struct tg_value *structure;
 };
 
 static struct tg_error *evaluate(struct evaluation *evaluation, int number, struct tg_value *value);
@@ -53,6 +56,9 @@ static struct tg_error *evaluate_name(struct evaluation *evaluation, const struc
                                       struct tg_value *value)
 {
     struct tg_found found;
+    if (node == evaluation->member)
+        return at(evaluation, node->position,
+                  tg_value_member(evaluation->scene, evaluation->structure, node->name, value));
     struct tg_error *error = look_up(evaluation->scene, node, &found);
     if (error == NULL)
         error = tg_value_of_found(evaluation->scene, &found, node->name, value);
@@ -242,7 +248,7 @@ static struct tg_error *evaluate_cast(struct evaluation *evaluation, const struc
 static bool is_type_name(const struct evaluation *evaluation, const struct tg_node *node)
 {
     struct tg_found found;
-    if (node->kind != TG_NODE_NAME || node->file != NULL ||
+    if (node->kind != TG_NODE_NAME || node->file != NULL || node == evaluation->member ||
         !tg_lookup_has_type(evaluation->scene, node->name))
         return false;
     struct tg_error *error = tg_lookup(evaluation->scene, NULL, node->name, TG_WANTED_VALUE, &found);
@@ -390,6 +396,28 @@ static struct tg_error *evaluate_type_first(struct evaluation *evaluation, const
     return error;
 }
 
+/* The name that NODE begins with where it is that or its index: member, member(1), member[2]; NULL otherwise. */
+static const struct tg_node *first_name(const struct evaluation *evaluation, const struct tg_node *node)
+{
+    while (node->kind == TG_NODE_ROUND || node->kind == TG_NODE_INDEX || node->kind == TG_NODE_SLICE)
+        node = part(evaluation, node->a);
+    return node->kind == TG_NODE_NAME && node->file == NULL ? node : NULL;
+}
+
+/* Fortran's STRUCTURE%member, with an index maybe: NAME is the member's. */
+static struct tg_error *evaluate_percent(struct evaluation *evaluation, int right, const struct tg_node *name,
+                                         const struct tg_value *structure, struct tg_value *value)
+{
+    const struct tg_node *around = evaluation->member; /* as of an index that has a % itself */
+    const struct tg_value *around_of = evaluation->structure;
+    evaluation->member = name;
+    evaluation->structure = structure;
+    struct tg_error *error = evaluate(evaluation, right, value);
+    evaluation->member = around;
+    evaluation->structure = around_of;
+    return error;
+}
+
 static struct tg_error *evaluate_binary(struct evaluation *evaluation, const struct tg_node *node,
                                         struct tg_value *value)
 {
@@ -407,9 +435,9 @@ static struct tg_error *evaluate_binary(struct evaluation *evaluation, const str
     if (left->is_parenthesized && can_be_unary && is_type_name(evaluation, left))
         return evaluate_type_first(evaluation, node, value);
     struct tg_error *error = evaluate(evaluation, node->a, &a);
-    if (error == NULL && operation == TG_OPERATION_MODULO && right->kind == TG_NODE_NAME &&
-        tg_type_kind(&a.type) == TG_TYPE_STRUCT)
-        return at(evaluation, right->position, tg_value_member(evaluation->scene, &a, right->name, value));
+    const struct tg_node *name = operation == TG_OPERATION_MODULO ? first_name(evaluation, right) : NULL;
+    if (error == NULL && name != NULL && tg_type_kind(&a.type) == TG_TYPE_STRUCT)
+        return evaluate_percent(evaluation, node->b, name, &a, value);
     if (error == NULL)
         error = evaluate(evaluation, node->b, &b);
     if (error == NULL)

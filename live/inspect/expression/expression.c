@@ -9,6 +9,7 @@
 enum {
     MAX_TEXT = 4096,
     MAX_NESTED = 64,
+    LEVEL_EQUAL = 7, /* of == */
 };
 
 struct parser {
@@ -170,6 +171,15 @@ static int parse_parenthesis(struct parser *parser, size_t position)
     return inner;
 }
 
+/* Behind ".true." or ".false.". */
+static int add_logical(struct parser *parser, size_t position, bool is_true)
+{
+    int made = add(parser, TG_NODE_NUMBER, position, TG_NO_NODE, TG_NO_NODE);
+    if (made != TG_NO_NODE)
+        node(parser, made)->number = tg_number_of_int(is_true, TG_BASIC_BOOL);
+    return made;
+}
+
 static int parse_primary(struct parser *parser)
 {
     tg_words_skip_blanks(&parser->words);
@@ -186,6 +196,10 @@ static int parse_primary(struct parser *parser)
                                     "s[0] == 'a'"));
     if (tg_words_take(&parser->words, "("))
         return parse_parenthesis(parser, position);
+    if (tg_words_take(&parser->words, ".true."))
+        return add_logical(parser, position, true);
+    if (tg_words_take(&parser->words, ".false."))
+        return add_logical(parser, position, false);
     return parse_name(parser);
 }
 
@@ -257,6 +271,8 @@ static int parse_round(struct parser *parser, int of, size_t position)
     return TG_NO_NODE;
 }
 
+static const struct binary *next_binary(struct parser *parser);
+
 static int parse_postfix(struct parser *parser)
 {
     int value = parse_primary(parser);
@@ -265,7 +281,7 @@ static int parse_postfix(struct parser *parser)
         size_t position = parser->words.at;
         if (tg_words_take(&parser->words, "->"))
             value = parse_member(parser, value, true, position);
-        else if (tg_words_take(&parser->words, "."))
+        else if (next_binary(parser) == NULL && tg_words_take(&parser->words, "."))
             value = parse_member(parser, value, false, position);
         else if (tg_words_take(&parser->words, "["))
             value = parse_index(parser, value, position);
@@ -329,6 +345,11 @@ static int parse_unary(struct parser *parser)
         result = add(parser, TG_NODE_UNARY, position, operand, TG_NO_NODE);
         if (result != TG_NO_NODE)
             node(parser, result)->operation = operation;
+    } else if (tg_words_take(&parser->words, ".not.")) {
+        int operand = parse_binary(parser, LEVEL_EQUAL);
+        result = add(parser, TG_NODE_UNARY, position, operand, TG_NO_NODE);
+        if (result != TG_NO_NODE)
+            node(parser, result)->operation = TG_OPERATION_NOT;
     } else if (tg_words_take_word(&parser->words, "sizeof")) {
         result = parse_size(parser, position);
     } else {
@@ -338,21 +359,39 @@ static int parse_unary(struct parser *parser)
     return result;
 }
 
+/* How they bind: C's levels. Those of Fortran have their C counterpart's. */
 static const struct binary {
     const char *token;
     unsigned level;
     enum tg_operation operation;
 } binaries[] = {
-    {"||", 2, TG_OPERATION_OR},         {"&&", 3, TG_OPERATION_AND},
-    {"==", 7, TG_OPERATION_EQUAL},      {"!=", 7, TG_OPERATION_UNEQUAL},
-    {"<<", 9, TG_OPERATION_SHIFT_LEFT}, {">>", 9, TG_OPERATION_SHIFT_RIGHT},
-    {"<=", 8, TG_OPERATION_LESS_EQUAL}, {">=", 8, TG_OPERATION_GREATER_EQUAL},
-    {"<", 8, TG_OPERATION_LESS},        {">", 8, TG_OPERATION_GREATER},
-    {"|", 4, TG_OPERATION_BIT_OR},      {"^", 5, TG_OPERATION_BIT_XOR},
-    {"&", 6, TG_OPERATION_BIT_AND},     {"@", 10, TG_OPERATION_REPEAT},
-    {"+", 11, TG_OPERATION_ADD},        {"-", 11, TG_OPERATION_SUBTRACT},
-    {"*", 12, TG_OPERATION_MULTIPLY},   {"/", 12, TG_OPERATION_DIVIDE},
+    {"||", 2, TG_OPERATION_OR},
+    {"&&", 3, TG_OPERATION_AND},
+    {"==", LEVEL_EQUAL, TG_OPERATION_EQUAL},
+    {"!=", 7, TG_OPERATION_UNEQUAL},
+    {"<<", 9, TG_OPERATION_SHIFT_LEFT},
+    {">>", 9, TG_OPERATION_SHIFT_RIGHT},
+    {"<=", 8, TG_OPERATION_LESS_EQUAL},
+    {">=", 8, TG_OPERATION_GREATER_EQUAL},
+    {"<", 8, TG_OPERATION_LESS},
+    {">", 8, TG_OPERATION_GREATER},
+    {"|", 4, TG_OPERATION_BIT_OR},
+    {"^", 5, TG_OPERATION_BIT_XOR},
+    {"&", 6, TG_OPERATION_BIT_AND},
+    {"@", 10, TG_OPERATION_REPEAT},
+    {"+", 11, TG_OPERATION_ADD},
+    {"-", 11, TG_OPERATION_SUBTRACT},
+    {"*", 12, TG_OPERATION_MULTIPLY},
+    {"/", 12, TG_OPERATION_DIVIDE},
     {"%", 12, TG_OPERATION_MODULO},
+    {".or.", 2, TG_OPERATION_OR},
+    {".and.", 3, TG_OPERATION_AND},
+    {".eq.", LEVEL_EQUAL, TG_OPERATION_EQUAL},
+    {".ne.", 7, TG_OPERATION_UNEQUAL},
+    {".lt.", 8, TG_OPERATION_LESS},
+    {".le.", 8, TG_OPERATION_LESS_EQUAL},
+    {".gt.", 8, TG_OPERATION_GREATER},
+    {".ge.", 8, TG_OPERATION_GREATER_EQUAL},
 };
 
 static const struct binary *next_binary(struct parser *parser)

@@ -4,10 +4,15 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-enum { MAX_POINTERS = 8 };
+enum {
+    MAX_POINTERS = 8,
+    MAX_NUMBER = 64, /* bytes of a text with a number of Fortran */
+};
 
 void tg_words_fail(struct tg_words *words, size_t position, struct tg_error *error)
 {
@@ -27,7 +32,7 @@ void tg_words_skip_blanks(struct tg_words *words)
 
 bool tg_words_starts(const struct tg_words *words, const char *token)
 {
-    return strncmp(words->text + words->at, token, strlen(token)) == 0;
+    return strncasecmp(words->text + words->at, token, strlen(token)) == 0; /* .AND. */
 }
 
 bool tg_words_take(struct tg_words *words, const char *token)
@@ -74,6 +79,21 @@ bool tg_words_is_word(char c)
     return tg_words_is_word_start(c) || isdigit((unsigned char)c);
 }
 
+/* Length of the template arguments at TEXT, "<int>", if a member of that template follows; 0: a comparison. */
+static size_t template_length(const char *text)
+{
+    size_t n = 0;
+    unsigned nested = 0;
+    do {
+        nested += text[n] == '<';
+        nested -= text[n] == '>';
+        if (text[n] == '\0' || (!tg_words_is_word(text[n]) && strchr("<>:,*& -", text[n]) == NULL))
+            return 0;
+        n++;
+    } while (nested > 0);
+    return text[n] == ':' && text[n + 1] == ':' && tg_words_is_word_start(text[n + 2]) ? n : 0;
+}
+
 size_t tg_words_name_length(const struct tg_words *words)
 {
     const char *text = words->text + words->at;
@@ -87,6 +107,8 @@ size_t tg_words_name_length(const struct tg_words *words)
     for (;;) {
         while (tg_words_is_word(text[n]))
             n++;
+        if (text[n] == '<')
+            n += template_length(text + n);
         if (text[n] != ':' || text[n + 1] != ':' || !tg_words_is_word_start(text[n + 2]))
             return n;
         n += 2;
@@ -258,9 +280,27 @@ int tg_words_escape(const char **text)
     return (unsigned char)*at;
 }
 
+/* Writes Fortran's 1.5d0 at TEXT as 1.5e0 to COPY; returns that, or TEXT where it is no such number. */
+static const char *translate_exponent(const char *text, char *copy, size_t size)
+{
+    size_t mantissa = strspn(text, "0123456789.");
+    if (mantissa == 0 || (text[mantissa] != 'd' && text[mantissa] != 'D'))
+        return text;
+    const char *exponent = text + mantissa + 1;
+    exponent += *exponent == '-' || *exponent == '+';
+    size_t length = (size_t)(exponent - text) + strspn(exponent, "0123456789");
+    if (!isdigit((unsigned char)*exponent) || length >= size)
+        return text;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    copy[mantissa] = 'e';
+    return copy;
+}
+
 bool tg_words_number(struct tg_words *words, struct tg_number *result)
 {
-    const char *text = words->text + words->at;
+    char copy[MAX_NUMBER];
+    const char *start = words->text + words->at, *text = translate_exponent(start, copy, sizeof copy);
     size_t position = words->at;
     char *integer_end, *real_end;
     errno = 0;
@@ -308,7 +348,7 @@ bool tg_words_number(struct tg_words *words, struct tg_number *result)
             type = TG_BASIC_UNSIGNED;
         number = tg_number_of_int((int64_t)integer, type);
     }
-    words->at = (size_t)(end - words->text);
+    words->at += (size_t)(end - text);
     *result = number;
     return true;
 }

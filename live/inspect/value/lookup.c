@@ -2,6 +2,7 @@
 
 #include "live/inspect/value/type.h"
 
+#include <ctype.h>
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@ enum {
     MAX_NAME = 64, /* longer names are not compared */
     MAX_BASES = 24,
     MAX_LAYERS = 16, /* of a type */
+    MAX_SCOPES = 24,
+    MAX_QUALIFIED = 1024, /* bytes of a name with its scopes */
 };
 
 static bool is_variable(int tag)
@@ -49,6 +52,11 @@ static bool find_in_block(Dwarf_Die *block, const char *name, enum tg_wanted wan
         if (tag == DW_TAG_enumeration_type && wanted == TG_WANTED_VALUE &&
             find_in_block(&child, name, wanted, &inner)) {
             *found = child;
+            return true;
+        }
+        if (tag == DW_TAG_common_block && wanted == TG_WANTED_VALUE &&
+            find_in_block(&child, name, wanted, &inner)) {
+            *found = inner;
             return true;
         }
         const char *is = is_wanted(tag, wanted) ? dwarf_diename(&child) : NULL;
@@ -313,6 +321,63 @@ static bool find_global(const struct tg_scene *scene, struct search *search, str
     return search->best != RANK_NONE;
 }
 
+/* The declaration of the function that the frame asked about is in; *OBJECT: its object. False: there is none. */
+static bool find_function(const struct tg_scene *scene, const struct tg_scene_object **object,
+                          Dwarf_Die *function)
+{
+    Dwarf_Die scopes[TG_SCENE_MAX_SCOPES];
+    Dwarf_Attribute attribute;
+    size_t end;
+    (void)frame_scopes(scene, object, scopes, &end);
+    if (end == 0)
+        return false;
+    *function = scopes[end - 1];
+    for (unsigned i = 0; i < MAX_LAYERS; i++)
+        if ((dwarf_attr(function, DW_AT_abstract_origin, &attribute) == NULL &&
+             dwarf_attr(function, DW_AT_specification, &attribute) == NULL) ||
+            dwarf_formref_die(&attribute, function) == NULL)
+            break;
+    return true;
+}
+
+/* The same as find_global(), of the name in the classes, namespaces or the module around the frame's function,
+ * innermost first. */
+static bool find_around(const struct tg_scene *scene, struct search *search, struct tg_found *found)
+{
+    const struct tg_scene_object *object;
+    const char *name = search->name, *around[MAX_SCOPES];
+    char qualified[MAX_QUALIFIED];
+    Dwarf_Die function, *scopes = NULL;
+    size_t n_around = 0;
+    bool is_found = false;
+    if (!find_function(scene, &object, &function))
+        return false;
+    struct tg_type type = tg_type_of_die(object, &function);
+    if (!tg_type_has_scopes(&type))
+        return false;
+    int n = dwarf_getscopes_die(&function, &scopes);
+    for (int i = 1; i < n && n_around < MAX_SCOPES; i++) {
+        int tag = dwarf_tag(&scopes[i]);
+        bool is_scope = tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+                        tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+        if (is_scope && dwarf_diename(&scopes[i]) != NULL)
+            around[n_around++] = dwarf_diename(&scopes[i]);
+    }
+    for (size_t first = 0; first < n_around && !is_found; first++) {
+        size_t length = 0;
+        for (size_t i = n_around; i-- > first && length < sizeof qualified;)
+            length += (size_t)snprintf(qualified + length, sizeof qualified - length, "%s::", around[i]);
+        if (length < sizeof qualified && (size_t)snprintf(qualified + length, sizeof qualified - length, "%s",
+                                                          name) < sizeof qualified - length) {
+            search->name = qualified;
+            is_found = find_global(scene, search, found);
+        }
+    }
+    free(scopes);
+    search->name = name;
+    return is_found;
+}
+
 struct similar {
     const char *names[MAX_SIMILAR];
     unsigned distances[MAX_SIMILAR];
@@ -448,8 +513,9 @@ static struct tg_error *ambiguous(const char *name, Dwarf_Die *first, Dwarf_Die 
                            files[0], name, files[1], name);
 }
 
-struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const char *name,
-                           enum tg_wanted wanted, struct tg_found *found)
+/* The same as tg_lookup(), of the name as it is. */
+static struct tg_error *look_up(const struct tg_scene *scene, const char *file, const char *name,
+                                enum tg_wanted wanted, struct tg_found *found)
 {
     struct search search = {.file = file, .name = name, .wanted = wanted};
     struct tg_found best = {0};
@@ -458,7 +524,7 @@ struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const
         *found = best;
         return NULL;
     }
-    if (find_global(scene, &search, &best)) {
+    if ((file == NULL && find_around(scene, &search, &best)) || find_global(scene, &search, &best)) {
         if (search.n_best > 1 && file == NULL)
             return ambiguous(name, &best.die, &search.second);
         *found = best;
@@ -471,6 +537,30 @@ struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const
         return NULL;
     }
     return not_found(scene, &search);
+}
+
+struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const char *name,
+                           enum tg_wanted wanted, struct tg_found *found)
+{
+    char lower[MAX_QUALIFIED];
+    size_t n = 0;
+    struct tg_found best;
+    struct tg_error *error = look_up(scene, file, name, wanted, found);
+    if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND || strlen(name) >= sizeof lower)
+        return error;
+    do /* as compilers of Fortran write names */
+        lower[n] = (char)tolower((unsigned char)name[n]);
+    while (name[n++] != '\0');
+    struct tg_error *second =
+        strcmp(lower, name) == 0 ? tg_error_no_memory() : look_up(scene, file, lower, wanted, &best);
+    bool is_found = second == NULL && best.is != TG_FOUND_SYMBOL;
+    tg_error_destroy(second);
+    const struct tg_type type = is_found ? tg_type_of_die(best.object, &best.die) : (struct tg_type){0};
+    if (!is_found || !tg_type_is_fortran(&type))
+        return error;
+    tg_error_destroy(error);
+    *found = best;
+    return NULL;
 }
 
 bool tg_lookup_has_type(const struct tg_scene *scene, const char *name)

@@ -176,6 +176,25 @@ static struct tg_error *no_member(const struct tg_value *value, const char *name
                            n == MAX_TOLD ? " ..." : "");
 }
 
+/* Fortran's array%member: an array of that member of each element of WHOLE. */
+static struct tg_error *member_of_each(const struct tg_scene *scene, const struct tg_value *whole,
+                                       const char *name, struct tg_value *result)
+{
+    struct tg_value first = *whole, member;
+    first.n_dimensions = 0;
+    struct tg_error *error = tg_value_member(scene, &first, name, &member);
+    if (error != NULL)
+        return error;
+    if (member.n_dimensions > 0)
+        return tg_error_create(TG_ERROR_USAGE, "'%s' is an array itself: give an index before it", name);
+    member.n_dimensions = whole->n_dimensions;
+    memcpy(member.dimensions, whole->dimensions, sizeof member.dimensions);
+    member.is_by_columns = whole->is_by_columns;
+    member.array = (struct tg_type){0};
+    *result = member;
+    return NULL;
+}
+
 struct tg_error *tg_value_member(const struct tg_scene *scene, const struct tg_value *value, const char *name,
                                  struct tg_value *result)
 {
@@ -185,6 +204,8 @@ struct tg_error *tg_value_member(const struct tg_scene *scene, const struct tg_v
     if (error != NULL)
         return error;
     enum tg_type_kind kind = tg_type_kind(&whole.type);
+    if (whole.n_dimensions > 0 && kind == TG_TYPE_STRUCT && tg_type_is_fortran(&whole.type))
+        return member_of_each(scene, &whole, name, result);
     if (whole.n_dimensions > 0 || (kind != TG_TYPE_STRUCT && kind != TG_TYPE_UNION))
         return tg_error_create(TG_ERROR_USAGE, kind == TG_TYPE_POINTER && whole.n_dimensions == 0
                                                    ? "this is a pointer: use '->' for its members"

@@ -262,6 +262,11 @@ static bool is_c(int language)
            language == DW_LANG_C11;
 }
 
+bool tg_type_has_scopes(const struct tg_type *type)
+{
+    return type->die.addr != NULL && !is_c(language(&type->die));
+}
+
 static void print_left(const struct tg_type *type, FILE *out, unsigned depth);
 static void print_right(const struct tg_type *type, FILE *out, unsigned depth);
 

@@ -89,5 +89,7 @@ void tg_type_print(const struct tg_type *type, FILE *out);
 
 /* Whether its DIE is of a Fortran unit: arrays are by columns. */
 bool tg_type_is_fortran(const struct tg_type *type);
+/* Whether the language of its unit has namespaces, classes or modules around functions: any but C. */
+bool tg_type_has_scopes(const struct tg_type *type);
 
 #endif
