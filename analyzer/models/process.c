@@ -388,9 +388,11 @@ static void take_exit(struct tg_process_entry *entry, const struct tg_event_proc
     entry->threads_alive = 0;
 }
 
+/* Of SIGKILL only tollgate's own are recorded: the kernel tells nobody of others. */
 static bool is_end_request(int64_t signal)
 {
-    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+    return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+           signal == SIGQUIT;
 }
 
 /* Programs that are asked again within this time are still being ended. */

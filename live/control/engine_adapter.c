@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_COMPARED_PLACES = 1024 }; /* of an action point in a process */
 
@@ -750,6 +751,17 @@ void tg_engine_adapter_leave(struct tg_engine_adapter *live)
     tell_error(live, tg_controller_end(live->controller, false));
 }
 
+/* Records that PROCESS is killed from here: the kernel tells nobody who sent a SIGKILL. */
+static void record_kill(const struct tg_engine_adapter *live, const struct tg_process *process)
+{
+    struct tg_thread *thread = tg_process_find_thread(process, tg_process_memory_tid(process));
+    const struct tg_event event = {
+        .kind = TG_EVENT_SIGNAL,
+        .signal = {.signal = SIGKILL, .code = SI_USER, .sender_pid = getpid(), .sender = "tollgate"}};
+    if (thread != NULL)
+        tg_engine_emit(live->parts.engine, thread, &event);
+}
+
 void tg_engine_adapter_kill(struct tg_engine_adapter *live)
 {
     live->kills = true;
@@ -760,6 +772,11 @@ void tg_engine_adapter_kill(struct tg_engine_adapter *live)
         if (process->attached)
             tg_engine_release(process, "the job it was attached to was killed");
         else
+            record_kill(live, process);
+    }
+    for (struct tg_process *process = tg_engine_first_process(live->parts.engine); process != NULL;
+         process = process->hh.next) {
+        if (!process->attached)
             kill(process->pid, SIGKILL);
     }
 }

@@ -490,6 +490,8 @@ static struct tg_error *create_whole(const char *text, struct tg_condition **res
 {
     struct tg_expression *expression;
     char *whole;
+    if (strpbrk(text, "${}[\\") != NULL)
+        return tg_error_create(TG_ERROR_USAGE, "it has Tcl's words");
     struct tg_error *error = tg_expression_parse(text, &expression, NULL);
     if (error != NULL)
         return error;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     MAX_DEPTH = 24, /* of anonymous members and base classes */
@@ -121,6 +122,12 @@ static bool is_parent(const struct tg_type *type, Dwarf_Die *member, const char 
     return name != NULL && called != NULL && strcmp(called, name) == 0;
 }
 
+/* Whether a member of TYPE that is called IS is meant by NAME: in Fortran, letters of any size are the same. */
+static bool is_named(const struct tg_type *type, const char *is, const char *name)
+{
+    return strcmp(is, name) == 0 || (strcasecmp(is, name) == 0 && tg_type_is_fortran(type));
+}
+
 /* Looks for NAME in VALUE, also in its unnamed members and base classes. *FOUND says whether. */
 static struct tg_error *find_member(const struct tg_scene *scene, const struct tg_value *value,
                                     const char *name, unsigned depth, struct tg_value *member, bool *found)
@@ -136,7 +143,7 @@ static struct tg_error *find_member(const struct tg_scene *scene, const struct t
         const char *is = dwarf_diename(&child);
         struct tg_value part;
         struct tg_error *error = NULL;
-        if (tag == DW_TAG_member && is != NULL && strcmp(is, name) == 0 &&
+        if (tag == DW_TAG_member && is != NULL && is_named(&type, is, name) &&
             !dwarf_hasattr(&child, DW_AT_external)) {
             *found = true;
             return tg_value_member_at(scene, value, &child, member);

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""C++ and Fortran as their users write them: names of templates, modules and components, in breakpoints, prints,
+conditions, assignments and steps."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+TOLLGATE = os.environ["TG_TOLLGATE"]
+
+CPLUSPLUS = r"""#include <cstdio>
+#include <string>
+#include <vector>
+namespace physics {
+int count = 40;
+template <typename T> struct Cell { T value, flux; };
+struct Base { virtual ~Base() = default; int id = 7; };
+template <typename T> class Grid : public Base {
+  public:
+    Grid(int n, std::string name) : cells(n), name(std::move(name)) { count += (int)sizeof(T); }
+    void step(T by)
+    {
+        for (auto &cell : cells)
+            cell.value += by;
+        steps++; /* AFTER */
+    }
+    std::vector<Cell<T>> cells;
+    std::string name;
+    int steps = 0;
+    static int count;
+};
+template <typename T> int Grid<T>::count = 3;
+}
+namespace other { int count = 50; }
+int main()
+{
+    physics::Grid<double> fine(4, "rod");
+    physics::Grid<float> coarse(3, "coarse");
+    fine.step(0.5);
+    coarse.step(0.25f);
+    std::printf("end %d %d %d %g\n", physics::count, other::count, fine.steps, coarse.cells[1].value);
+}
+"""
+
+FORTRAN = r"""module ocean
+  implicit none
+  integer, parameter :: n = 8
+  type :: buoy
+    integer :: id
+    real(8) :: depth
+    real(8) :: track(3)
+  end type
+  real(8), allocatable :: t(:,:)
+  type(buoy) :: buoys(2)
+  integer :: steps = 0
+contains
+  subroutine relax(field, change)
+    real(8), intent(inout) :: field(:,:)
+    real(8), intent(out) :: change
+    real(8) :: gain
+    integer :: i
+    common /shared/ gain
+    change = 0
+    do i = 2, size(field,1) - 1
+      field(i,2) = gain * field(i-1,2)
+      change = change + field(i,2) ! SUM
+    end do
+    steps = steps + 1
+  end subroutine
+end module
+module other
+  integer :: steps = 99
+contains
+  subroutine bump
+    steps = steps + 1
+  end subroutine
+end module
+program main
+  use ocean, only: relax, t, buoys, buoy
+  use other
+  implicit none
+  real(8) :: change, gain
+  logical :: done
+  common /shared/ gain
+  allocate(t(0:4, 3))
+  t = 1.5d0
+  gain = 0.25d0
+  done = .false.
+  buoys(1) = buoy(1, 10.5d0, [1d0, 2d0, 3d0])
+  buoys(2) = buoy(2, 20.5d0, [4d0, 5d0, 6d0])
+  call relax(t, change)
+  call bump
+  print *, "end", change, done
+end program
+"""
+
+COMMANDS = {
+    "cplusplus": """
+dbreak physics::Grid<double>::step
+dbreak Grid<float>::step
+c
+count|= 11
+physics::count|= 40
+other::count|= 50
+Grid<float>::count|= 7
+physics::Grid<double>::count + 1|= 12
+steps < 1|= 1
+this->id + id|= 14
+cells.size|no member 'size'
+c
+count|= 7
+by|= 0.25
+dbreak NAME#AFTER -if {count == 7 && steps == 0}
+c
+dup
+fine.steps|= 1
+dassign coarse.steps 5
+ddown
+dnext
+steps|= 6
+dout
+""",
+    "fortran": """
+dbreak RELAX
+c
+gain|= 0.25
+GAIN|= 0.25
+n|= 8
+steps|= 0
+ocean::steps + 1|= 1
+other::steps|= 99
+OTHER::Steps|= 99
+buoys(1)%track(2)|= 2
+buoys(2)%TRACK(2:3)|= {5, 6}
+buoys%depth|= {10.5, 20.5}
+buoys%track|'track' is an array itself: give an index before it
+2 * (buoys(1)%track(2) + 1.5d0)|= 7
+1.5D-1|= 0.14999999999999999
+1.5d|invalid number
+buoys(1)%id == 1 .and. .not. buoys(2)%id == 1|= 1
+.true. .and. gain .lt. 0.2d0|= 0
+Field(2,2)|= 1.5
+dassign field(2,2) -2.5D-1
+field(2,:)|= {1.5, -0.25, 1.5}
+dbreak NAME#SUM -if {i .eq. 3 .and. gain > 0}
+c
+i|= 3
+dup
+dassign done .true.
+done|= true
+ddown
+dbreak other::BUMP
+c
+steps|= 99
+ocean::steps|= 1
+dout
+""",
+}
+EXPECTED = {
+    "cplusplus": (r"^thread 1\.1 stopped at action point 1: physics::Grid<double>::step",
+                  r"^thread 1\.1 stopped at action point 2: physics::Grid<float>::step",
+                  r"^thread 1\.1 stopped at action point 3: physics::Grid<float>::step",
+                  r"^frame 1: main", r"^frame 0: physics::Grid<float>::step", r"^thread 1\.1 stopped: main",
+                  r"^end 40 50 1 0\.25$"),
+    "fortran": (r"^thread 1\.1 stopped at action point 1: ocean::relax", r"^thread 1\.1 stopped at action point 2: ocean::relax",
+                r"^frame 1: MAIN__", r"^thread 1\.1 stopped at action point 3: other::bump", r"^thread 1\.1 stopped: MAIN__",
+                r"^ end .* T$"),
+}
+
+
+def script_of(language, name, source):
+    marks = {mark: 1 + source[: source.index(mark)].count("\n") for mark in ("AFTER", "SUM") if mark in source}
+    lines = ["proc want {what part} {", "    catch {dprint $what} text",
+             "    if {[string first $part $text] < 0} {error \"$what: '$text' has not '$part'\"}", "}"]
+    for line in COMMANDS[language].strip().splitlines():
+        for mark, number in marks.items():
+            line = line.replace(f"#{mark}", f"#{number}").replace("NAME", name)
+        what, bar, part = line.partition("|")
+        lines.append(f"want {{{what}}} {{{part}}}" if bar else line)
+    return "\n".join(lines + ["ddelete -a", "c", ""])
+
+
+def session(language, name, source, compiler):
+    pathlib.Path(name).write_text(source, encoding="utf-8")
+    pathlib.Path("script.tcl").write_text(script_of(language, name, source), encoding="utf-8")
+    subprocess.run([compiler, "-g", "-O0", name, "-o", language], check=True)
+    done = subprocess.run([TOLLGATE, "live", "-q", "-o", "trace.tgt", "--force", "-x", "script.tcl", "--", f"./{language}"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{language}: status {done.returncode}:\n{done.stdout}\n{done.stderr}")
+    at = 0
+    for pattern in EXPECTED[language]:
+        match = re.compile(pattern, re.M).search(done.stdout, at)
+        if match is None:
+            sys.exit(f"{language}: no {pattern} behind:\n{done.stdout[:at]}\n---\n{done.stdout[at:]}")
+        at = match.end()
+
+
+def main():
+    session("cplusplus", "grid.cc", CPLUSPLUS, "g++")
+    session("fortran", "ocean.f90", FORTRAN, "gfortran")
+
+
+main()
