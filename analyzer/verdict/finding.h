@@ -85,6 +85,7 @@ struct tg_verdict_input {
     uint64_t now_ns;   /* the present, of a job that runs; 0: its last event is the latest */
     bool has_losses;   /* events are missing in the trace */
     bool is_of_moment; /* somebody asks who is waiting just now, however usual that is */
+    uint64_t look_ns;  /* who is where is told by the looks at stacks from then on; 0: by none */
     struct tg_code_namer namer;
 };
 

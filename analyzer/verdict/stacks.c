@@ -103,14 +103,16 @@ struct spots {
     size_t count, capacity;
     uint64_t first_ns;
     int64_t signal;
-    bool is_detach;
+    bool is_detach, is_look;
     bool has_ranks;
 };
 
 enum { MAX_SPOTS_TOLD = 6, MAX_SPOTS = 4096 };
 
-static bool is_interruption(const struct tg_last_stack *stack)
+static bool is_interruption(const struct tg_verdict_input *input, const struct tg_last_stack *stack)
 {
+    if (stack->reason == TG_STACK_LOOK)
+        return input->look_ns != 0 && stack->time_ns >= input->look_ns;
     return stack->reason == TG_STACK_JOB_SIGNAL || stack->reason == TG_STACK_DETACH ||
            (stack->reason == TG_STACK_FATAL_SIGNAL &&
             (stack->signal == SIGINT || stack->signal == SIGTERM || stack->signal == SIGHUP ||
@@ -157,11 +159,11 @@ static struct tg_error *collect_spots(const struct tg_verdict_input *input, stru
     size_t count = tg_stack_model_count(input->stacks);
     for (size_t i = 0; i < count; i++) {
         const struct tg_last_stack *stack = tg_stack_model_at(input->stacks, i);
-        spots->has_ranks |= is_interruption(stack) && is_rank(input, stack);
+        spots->has_ranks |= is_interruption(input, stack) && is_rank(input, stack);
     }
     for (size_t i = 0; error == NULL && i < count; i++) {
         const struct tg_last_stack *stack = tg_stack_model_at(input->stacks, i);
-        if (!is_interruption(stack) || (spots->has_ranks && !is_rank(input, stack)))
+        if (!is_interruption(input, stack) || (spots->has_ranks && !is_rank(input, stack)))
             continue;
         struct tg_stack_place place = tg_stack_place_find(input->stacks, stack);
         if (!is_of_interest(stack, &place))
@@ -170,6 +172,7 @@ static struct tg_error *collect_spots(const struct tg_verdict_input *input, stru
             spots->first_ns = stack->time_ns;
             spots->signal = stack->signal;
             spots->is_detach = stack->reason == TG_STACK_DETACH;
+            spots->is_look = stack->reason == TG_STACK_LOOK;
         }
         error = add_to_spots(spots, stack, job_of(input, stack), &place);
     }
@@ -266,7 +269,10 @@ static struct tg_error *tell_spots(struct tg_verdict_draft *draft, const struct 
     struct tg_finding finding = {.kind = TG_FINDING_INTERRUPTED,
                                  .since_ns = spots->first_ns,
                                  .process = spots->items[0].stacks[0]->process};
-    fputs(spots->is_detach ? "when the recording ended" : "when the job was interrupted", stream);
+    fputs(spots->is_look     ? "when its stacks were taken"
+          : spots->is_detach ? "when the recording ended"
+                             : "when the job was interrupted",
+          stream);
     if (spots->signal != 0)
         fprintf(stream, " by %s", tg_signal_name(spots->signal, name, sizeof name));
     tg_words_moment(stream, draft->input, spots->first_ns);

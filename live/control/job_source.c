@@ -81,7 +81,7 @@ static struct tg_error *take(struct live_source *live, bool *taken)
     live->is_taken = true;
     live->public.event = event;
     if (live->public.number == 0)
-        live->public.start_ns = event->time_ns;
+        live->public.start_ns = tg_traced_job_start_ns(live->job);
     live->public.number++;
     live->taken.count = event->time_ns == live->taken.time_ns ? live->taken.count + 1 : 1;
     live->taken.time_ns = event->time_ns;
@@ -483,6 +483,11 @@ static struct tg_error *sync_file(struct tg_source *source)
     return tg_traced_job_sync(live_of(source)->job);
 }
 
+static struct tg_error *look(struct tg_source *source)
+{
+    return tg_traced_job_look(live_of(source)->job);
+}
+
 static struct tg_error *search_leaks(struct tg_source *source, int64_t pid)
 {
     return tg_traced_job_search_leaks(live_of(source)->job, (int32_t)pid);
@@ -516,6 +521,7 @@ static const struct tg_source_ops live_ops = {.destroy = destroy,
                                               .mark = mark,
                                               .is_at = is_at,
                                               .sync = sync_file,
+                                              .look = look,
                                               .search_leaks = search_leaks};
 
 struct tg_error *tg_job_source_create(struct tg_traced_job *job, const char *name, const char *trace,

@@ -31,7 +31,8 @@ struct tg_traced_job {
     bool tells_all;                /* also what is not for people */
     struct tg_event_queue *events; /* from the thread that writes the trace to the one that takes them */
     int wake_fd;
-    atomic_bool is_awake; /* wake_fd is readable */
+    atomic_bool is_awake;      /* wake_fd is readable */
+    _Atomic uint64_t start_ns; /* of the run, as its trace has it */
 
     pthread_mutex_t lock; /* for all that follows */
     pthread_cond_t changed;
@@ -53,6 +54,11 @@ static void wake(struct tg_traced_job *job)
 int tg_traced_job_wake_fd(const struct tg_traced_job *job)
 {
     return job->wake_fd;
+}
+
+uint64_t tg_traced_job_start_ns(const struct tg_traced_job *job)
+{
+    return job->start_ns;
 }
 
 void tg_traced_job_settle(struct tg_traced_job *job)
@@ -212,6 +218,7 @@ static struct tg_error *start(struct tg_traced_job *job)
     block_signals();
     if (error == NULL) {
         const struct tg_recording_parts parts = tg_recording_parts(recording);
+        job->start_ns = parts.start_ns; /* before its first event */
         error = tg_engine_adapter_create(&parts, &options, &live);
     }
     if (error == NULL) {
@@ -540,6 +547,18 @@ static struct tg_error *sync_trace(const struct tg_request *request)
         recording == NULL || (syncing->has_goal && tg_recording_is_flushed(recording, syncing->n_events));
     syncing->has_goal = true;
     return NULL;
+}
+
+static struct tg_error *look(const struct tg_request *request)
+{
+    const struct tg_traced_job *job = request->context;
+    return job->recording == NULL ? tg_error_create(TG_ERROR_NOT_FOUND, "the job has ended")
+                                  : tg_recording_look(job->recording);
+}
+
+struct tg_error *tg_traced_job_look(struct tg_traced_job *job)
+{
+    return tg_traced_job_call(job, look, job);
 }
 
 struct leak_search {

@@ -71,6 +71,8 @@ struct tg_stop_policy *tg_traced_job_stops(struct tg_traced_job *job);
 
 /* Readable when there is an event or news, or somebody stops, runs or has ended; until the next settle. */
 int tg_traced_job_wake_fd(const struct tg_traced_job *job);
+/* When the run began that events come from: moments are told relative to that, as in its trace. */
+uint64_t tg_traced_job_start_ns(const struct tg_traced_job *job);
 /* Says that everything that came so far is about to be taken. */
 void tg_traced_job_settle(struct tg_traced_job *job);
 /* But not all of it was. */
@@ -90,6 +92,8 @@ bool tg_traced_job_has_ended(struct tg_traced_job *job, int *status);
 /* Waits until the file of the trace has all events that were handed out so far. LIMIT: the disk does not keep
  * up; USAGE: an interrupt ended the waiting. */
 struct tg_error *tg_traced_job_sync(struct tg_traced_job *job);
+/* Takes the stacks of all threads, see tg_recording_look. */
+struct tg_error *tg_traced_job_look(struct tg_traced_job *job);
 /* Searches process PID for leaks, see tg_recording_search_leaks. */
 struct tg_error *tg_traced_job_search_leaks(struct tg_traced_job *job, int32_t pid);
 /* Summary of the trace of a job that has ended. */

@@ -100,6 +100,10 @@ struct tg_source_ops {
     /* Makes the file at trace_path have all events up to the one taken last. NULL: it has. */
     struct tg_error *(*sync)(struct tg_source *source);
 
+    /* Has the stacks of all threads taken, which become events. Errors: UNSUPPORTED, stacks are not recorded; NOT_FOUND,
+     * the job has ended. NULL: there are no threads. */
+    struct tg_error *(*look)(struct tg_source *source);
+
     /* Searches the memory of process PID for pointers to the blocks of its heap; events of the trace say what was found.
      * Errors: UNSUPPORTED, heaps are not recorded; NOT_FOUND, that of this process is not, or it has ended; TARGET, it
      * runs; LIMIT. NULL: there are no processes. */

@@ -56,6 +56,7 @@ struct tg_recording {
     struct tg_agent_injector *injector;
     struct tg_loader *loader;
     struct tg_mpir_session *mpir;     /* NULL none */
+    uint64_t start_ns;                /* as the trace has it */
     struct tg_last_stacks *stacks;    /* NULL: none are wanted, or can be had */
     struct tg_heap_names *heap_names; /* NULL: heaps are not recorded */
     struct tg_live_blocks *live;      /* NULL: leaks are not searched for */
@@ -338,6 +339,8 @@ static struct tg_error *create_writer(struct tg_recording *recording, const stru
     struct tg_error *error = tg_trace_meta_create(&meta);
     if (error == NULL)
         error = tg_description_add(&description, meta);
+    if (error == NULL)
+        recording->start_ns = tg_trace_meta_get_number(meta, "start.monotonic_ns", 0);
     if (error == NULL && options->redact)
         error = redact_meta(recording, &meta);
     if (error == NULL)
@@ -500,8 +503,12 @@ struct tg_error *tg_recording_create(const struct tg_record_options *options, co
 struct tg_recording_parts tg_recording_parts(const struct tg_recording *recording)
 {
     return (struct tg_recording_parts){
-        recording->engine, recording->images, recording->loader, recording->options->n_breaks,
-        recording->agent == NULL ? NULL : tg_agent_session_directory(recording->agent)};
+        recording->engine,
+        recording->images,
+        recording->loader,
+        recording->options->n_breaks,
+        recording->agent == NULL ? NULL : tg_agent_session_directory(recording->agent),
+        recording->start_ns};
 }
 
 struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)
@@ -643,6 +650,14 @@ void tg_recording_settle(const struct tg_recording *recording)
     const uint64_t within_ns = 5000000000;
     if (recording->agent != NULL && !recording->agent_is_finished)
         (void)tg_agent_session_settle(recording->agent, within_ns);
+}
+
+struct tg_error *tg_recording_look(struct tg_recording *recording)
+{
+    if (recording->stacks == NULL)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "no stacks are taken in this recording");
+    tg_last_stacks_look(recording->stacks);
+    return NULL;
 }
 
 struct tg_error *tg_recording_search_leaks(struct tg_recording *recording, pid_t pid)

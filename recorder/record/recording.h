@@ -52,6 +52,7 @@ struct tg_recording_parts {
     struct tg_loader *loader;
     size_t n_breaks;                        /* breakpoints of the options: their ids are 1 to this */
     const struct tg_agent_directory *rings; /* NULL: there are no agents */
+    uint64_t start_ns;                      /* moments are relative to it, as in the trace */
 };
 struct tg_recording_parts tg_recording_parts(const struct tg_recording *recording);
 
@@ -72,6 +73,10 @@ void tg_recording_passes_on(struct tg_recording *recording, int signal, pid_t se
 
 /* Waits, five seconds at most, until everything that came before now is handed to the writer. On the tracer thread. */
 void tg_recording_settle(const struct tg_recording *recording);
+
+/* Takes the stacks of all threads of the job, which become events. On the tracer thread. Errors: UNSUPPORTED, this
+ * recording takes none. */
+struct tg_error *tg_recording_look(struct tg_recording *recording);
 
 /* Searches process PID, all of whose threads are stopped, for leaks, which become events. On the tracer thread. Errors:
  * UNSUPPORTED, this recording has no blocks of heaps; and those of tg_exit_scan_search. */

@@ -18,6 +18,7 @@ struct entry {
     struct key key;
     struct tg_debug_info *info; /* a reference */
     const char *module, *build_id;
+    bool is_told;
     UT_hash_handle hh;
 };
 
@@ -123,10 +124,15 @@ static void tell(const struct entry *entry, void (*emit)(void *context, const st
 size_t tg_code_table_tell(struct tg_code_table *table, uint64_t until_ns,
                           void (*emit)(void *context, const struct tg_event *event), void *context)
 {
-    size_t left = HASH_COUNT(table->entries);
-    for (struct entry *entry = table->entries; entry != NULL && now_ns() < until_ns; entry = entry->hh.next) {
-        tell(entry, emit, context);
-        left--;
+    size_t left = 0;
+    for (struct entry *entry = table->entries; entry != NULL; entry = entry->hh.next) {
+        if (entry->is_told)
+            continue;
+        entry->is_told = now_ns() < until_ns;
+        if (entry->is_told)
+            tell(entry, emit, context);
+        else
+            left++;
     }
     return left;
 }

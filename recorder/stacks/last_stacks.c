@@ -83,7 +83,7 @@ static void take(struct tg_last_stacks *stacks, struct look *look)
             process = open_process(stacks, thread->process);
             last = thread->process;
             struct known *known = known_of(stacks, thread->process);
-            if (known != NULL)
+            if (known != NULL && look->like.reason != TG_STACK_LOOK) /* an end after a look is told */
                 known->covered_ns = tg_engine_now_ns();
         }
         look->taken += tg_thread_stack_emit(&process, thread, &look->like, stacks->table, look->until_ns);
@@ -442,4 +442,16 @@ void tg_last_stacks_tell_names(struct tg_last_stacks *stacks)
     snprintf(text, sizeof text,
              "stacks: two seconds were spent on names; %zu addresses of code were not looked up", left);
     emit_name(&telling, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+}
+
+/* ---- where the job is now */
+
+void tg_last_stacks_look(struct tg_last_stacks *stacks)
+{
+    const struct tg_event_stack like = {.reason = TG_STACK_LOOK};
+    uint64_t spent_ns = stacks->spent_ns, job_ns = stacks->job_snapshot_ns;
+    (void)take_snapshot(stacks, NULL, true, &like, tg_engine_now_ns() + TOTAL_NS);
+    stacks->spent_ns = spent_ns; /* what ends the job later is told all the same */
+    stacks->job_snapshot_ns = job_ns;
+    tg_last_stacks_tell_names(stacks);
 }

@@ -23,6 +23,10 @@ struct tg_error *tg_last_stacks_create(struct tg_engine *engine, struct tg_image
 /* After the engine. NULL is accepted. */
 void tg_last_stacks_destroy(struct tg_last_stacks *stacks);
 
+/* Takes the stacks of all threads of the job, for somebody who asks where it is, and emits what the code in them is
+ * called. Three seconds at most; threads that run are stopped for the first second at most. */
+void tg_last_stacks_look(struct tg_last_stacks *stacks);
+
 /* Emits what the code in the stacks is called; the job has ended, or been detached. Two seconds at most. NULL is
  * accepted. */
 void tg_last_stacks_tell_names(struct tg_last_stacks *stacks);

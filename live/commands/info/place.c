@@ -182,16 +182,47 @@ static void put_finding(struct tg_json *json, const struct tg_finding *finding)
     tg_json_end_object(json);
 }
 
+/* Whether a process that still runs was attached: what it called before that is not known. */
+static bool has_attached(const struct tg_console *console)
+{
+    const struct tg_process_model *processes = console->source->moment->processes;
+    bool is_any = false;
+    for (size_t i = 0; i < tg_process_model_count(processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(processes, i);
+        is_any |= entry->origin == TG_ORIGIN_ATTACHED && entry->end == TG_PROCESS_RUNNING &&
+                  tg_focus_has(&console->focus, i);
+    }
+    return is_any;
+}
+
+/* Who is waiting: *FINDINGS. Of attached processes of which nothing is known, where they are by their stacks, which are
+ * taken for that: *IS_BY_STACKS. */
+static struct tg_error *find_waiting(struct tg_console *console, struct tg_verdict *findings,
+                                     bool *is_by_stacks)
+{
+    struct tg_verdict_input input = tg_console_words(console);
+    struct tg_error *error = tg_verdict_make(&input, findings);
+    *is_by_stacks = error == NULL && findings->count == 0 && has_attached(console);
+    if (!*is_by_stacks || console->source->ops->look == NULL)
+        return error;
+    input.look_ns = console->source->time_ns;
+    tg_error_destroy(console->source->ops->look(console->source)); /* none: nothing is found */
+    tg_console_catch_up(console);
+    tg_verdict_deinit(findings);
+    *findings = (struct tg_verdict){0};
+    return tg_verdict_make(&input, findings);
+}
+
 static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     (void)argv;
     if (argc > 0)
         return tg_console_usage(&tg_console_where);
     struct tg_error *error = tg_console_print_place(console, out);
-    const struct tg_verdict_input input = tg_console_words(console);
     struct tg_verdict findings = {0};
+    bool is_by_stacks = false;
     if (error == NULL)
-        error = tg_verdict_make(&input, &findings);
+        error = find_waiting(console, &findings, &is_by_stacks);
     size_t shown = 0;
     struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
     if (json != NULL)
@@ -207,7 +238,11 @@ static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj 
     }
     if (json != NULL)
         tg_json_end_array(json);
-    if (error == NULL && shown == 0)
+    if (error == NULL && is_by_stacks)
+        fputs("who waits for whom is unknown: what these processes called before they were attached is not "
+              "recorded\n",
+              out);
+    else if (error == NULL && shown == 0)
         fputs("no process is waiting for another\n", out);
     tg_verdict_deinit(&findings);
     return error;

@@ -88,7 +88,10 @@ static struct tg_error *tell_focus(const struct telling *telling, const struct t
           : n_standing == 1                ? " is stopped"
                                            : " are stopped",
           out);
-    fputs(" (the interrupt key ends the wait)", out);
+    fputs(n_standing > 0 && n_running > 0
+              ? " (the interrupt key ends the wait; `dcont -any` and `dwait -any` end at the first stop)"
+              : " (the interrupt key ends the wait)",
+          out);
     bool is_written = fclose(out) == 0;
     if (error == NULL && is_written)
         tell(telling, text);
