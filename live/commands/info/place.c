@@ -253,8 +253,10 @@ const struct tg_console_command tg_console_where = {
     .arguments = "",
     .summary = "which ranks and threads are waiting, which are missing, and what those did last",
     .example = "where",
-    .more = "The verdict of `tollgate report`, at the console's current moment. Of processes that were attached it\n"
-            "says where they are by their stacks, which it takes for that; threads that run are stopped shortly.",
+    .more =
+        "The verdict of `tollgate report`, at the console's current moment. Of processes that were attached "
+        "it\n"
+        "says where they are by their stacks, which it takes for that; threads that run are stopped shortly.",
     .is_of_now = true,
     .run = run_where,
 };

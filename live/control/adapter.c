@@ -1,15 +1,8 @@
-#include "live/control/engine_adapter.h"
+/* A live job as the controller sees it: what the engine tells of it; its life. */
+#include "live/control/adapter_state.h"
 
-#include "format/base/array.h"
-#include "live/control/conditions.h"
-#include "live/control/inlined.h"
-#include "live/control/manager_threads.h"
-#include "live/control/modules.h"
-#include "live/control/points.h"
 #include "live/control/thread_scene.h"
-#include "live/control/watches.h"
 #include "live/inspect/step/place.h"
-#include "recorder/rings/gates.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -17,33 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { MAX_COMPARED_PLACES = 1024 }; /* of an action point in a process */
-
-struct tg_engine_adapter {
-    struct tg_engine_adapter_options options;
-    struct tg_recording_parts parts;
-    struct tg_observer observer;
-    struct tg_job_points *points;
-    struct tg_job_watches *watches;
-    struct tg_job_modules *modules;
-    struct tg_manager_threads *managers;
-    struct tg_point_conditions *conditions;
-    struct tg_job_steps *steps;
-    struct tg_controller *controller;
-    struct tg_gates *gates;       /* NULL: none were needed yet, or there are no agents */
-    struct tg_thread_stop *stops; /* not told to anybody yet */
-    size_t n_stops, max_stops;
-    struct tg_script_hit *script_hits; /* not taken yet */
-    size_t n_script_hits, max_script_hits;
-    bool has_run;   /* somebody was let go */
-    bool has_begun; /* a program was loaded */
-    bool kills;     /* children that killed processes fork meanwhile are killed, too */
-    struct tg_event_mark latest;
-    pid_t rank;             /* the process that the last identity event called a rank, 0 none */
-    int64_t local_ranks;    /* that the last environment told of, 0 none */
-    int64_t expected_ranks; /* on this host, 0 not known */
-};
 
 /* Errors in callbacks have no caller to return to: they become news. Takes ERROR. */
 static void tell_error(struct tg_engine_adapter *live, struct tg_error *error)
@@ -60,138 +26,11 @@ void tg_engine_adapter_note(struct tg_engine_adapter *live, const char *text)
     live->options.tell(live->options.context, &news);
 }
 
-static struct tg_thread *find_thread(const struct tg_engine_adapter *live, int32_t pid, int32_t tid)
-{
-    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
-    return process == NULL ? NULL : tg_process_find_thread(process, tid);
-}
-
 static uint64_t pc_of(struct tg_thread *thread)
 {
     const struct user_regs_struct *registers = tg_thread_registers(thread);
     return registers == NULL ? 0 : registers->rip;
 }
-
-/* ---- what the controller orders */
-
-static void order_stop(void *engine, int32_t pid, int32_t tid)
-{
-    struct tg_engine_adapter *live = engine;
-    struct tg_thread *thread = find_thread(live, pid, tid);
-    if (thread == NULL)
-        return;
-    (void)tg_job_steps_drop(live->steps, tid);
-    tg_thread_halt(thread);
-}
-
-static void order_resume(void *engine, int32_t pid, int32_t tid)
-{
-    struct tg_engine_adapter *live = engine;
-    struct tg_thread *thread = find_thread(live, pid, tid);
-    if (thread != NULL && !tg_job_steps_go(live->steps, thread))
-        tg_thread_go(thread);
-    live->has_run = true;
-    live->options.changed(live->options.context);
-}
-
-static struct tg_error *order_plant(void *engine, int32_t pid, uint32_t id, const char *location,
-                                    uint64_t *address, const char **place)
-{
-    struct tg_engine_adapter *live = engine;
-    struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
-    *address = 0;
-    *place = "";
-    if (process == NULL)
-        return NULL;
-    return tg_job_watches_is_defined(live->watches, id)
-               ? tg_job_watches_plant(live->watches, process, id, address, place)
-               : tg_job_points_plant(live->points, process, id, location, address, place);
-}
-
-static struct tg_error *order_define_watch(void *engine, uint32_t id, const void *watch)
-{
-    struct tg_engine_adapter *live = engine;
-    if (watch != NULL)
-        return tg_job_watches_define(live->watches, id, watch);
-    tg_job_watches_undefine(live->watches, id);
-    return NULL;
-}
-
-static uint64_t order_last_line(void *engine, int32_t pid, const char *location)
-{
-    struct tg_engine_adapter *live = engine;
-    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
-    return process == NULL ? 0 : tg_job_points_last_line(live->points, process, location);
-}
-
-static void order_unplant(void *engine, int32_t pid, uint32_t id)
-{
-    struct tg_engine_adapter *live = engine;
-    struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
-    if (process != NULL && tg_job_watches_is_defined(live->watches, id))
-        tg_job_watches_unplant(live->watches, process, id);
-    else if (process != NULL)
-        tg_job_points_unplant(live->points, process, id);
-}
-
-static bool order_is_planted(void *engine, int32_t pid, uint32_t id, uint64_t address)
-{
-    const struct tg_engine_adapter *live = engine;
-    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
-    uint64_t addresses[MAX_COMPARED_PLACES];
-    size_t count = process == NULL
-                       ? 0
-                       : tg_job_points_addresses(live->points, process, id, addresses, MAX_COMPARED_PLACES);
-    for (size_t i = 0; i < count && i < MAX_COMPARED_PLACES; i++)
-        if (addresses[i] == address)
-            return true;
-    return false;
-}
-
-static bool order_has(void *engine, int32_t pid, const char *location)
-{
-    struct tg_engine_adapter *live = engine;
-    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
-    return process != NULL && tg_job_points_find(live->points, process, location);
-}
-
-static bool order_ask_manager(void *engine, int32_t pid, int32_t tid, bool *is_manager)
-{
-    struct tg_engine_adapter *live = engine;
-    struct tg_thread *thread = find_thread(live, pid, tid);
-    const struct user_regs_struct *registers = thread == NULL ? NULL : tg_thread_registers(thread);
-    if (registers == NULL) /* running */
-        return false;
-    struct tg_modules *modules = tg_job_modules_of(live->modules, thread->process);
-    *is_manager = modules != NULL && tg_manager_threads_ask(live->managers, modules, tid, registers->fs_base);
-    return true;
-}
-
-static void order_record(void *engine, const struct tg_event *event)
-{
-    struct tg_engine_adapter *live = engine;
-    (void)tg_engine_emit_as(live->parts.engine, event);
-}
-
-static void order_tell(void *engine, const struct tg_news *news)
-{
-    struct tg_engine_adapter *live = engine;
-    live->options.tell(live->options.context, news);
-}
-
-static const struct tg_controller_orders orders = {
-    .stop = order_stop,
-    .resume = order_resume,
-    .plant = order_plant,
-    .define_watch = order_define_watch,
-    .last_line = order_last_line,
-    .is_planted = order_is_planted,
-    .has = order_has,
-    .unplant = order_unplant,
-    .ask_manager = order_ask_manager,
-    .record = order_record,
-    .tell = order_tell,
-};
 
 /* ---- what the engine tells */
 
@@ -364,78 +203,6 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
 }
 
 /* ---- who is stopped */
-
-/* Drops stops of threads that run again or have ended. Of two stops of one thread the later one counts. */
-static void forget_passed(struct tg_engine_adapter *live)
-{
-    size_t n_left = 0;
-    for (size_t i = 0; i < live->n_stops; i++) {
-        const struct tg_thread_stop *stop = &live->stops[i];
-        const struct tg_thread *thread = find_thread(live, stop->pid, stop->tid);
-        if (thread != NULL && tg_thread_is_kept(thread))
-            live->stops[n_left++] = *stop;
-    }
-    live->n_stops = n_left;
-}
-
-const struct tg_thread_stop *tg_engine_adapter_take_stops(struct tg_engine_adapter *live, size_t *count)
-{
-    forget_passed(live);
-    *count = live->n_stops;
-    live->n_stops = 0;
-    return live->stops;
-}
-
-/* Without memory nobody is told of a stop, that is all. */
-static void add_stop(struct tg_engine_adapter *live, struct tg_thread *thread,
-                     const struct tg_stop_reason *reason, uint64_t pc, bool stepped)
-{
-    struct tg_thread_stop stop = {.pid = thread->process->pid,
-                                  .tid = thread->tid,
-                                  .state = (enum tg_job_state)reason->state,
-                                  .signal = reason->signal,
-                                  .point = reason->n_hits > 0 ? reason->hits[0] : 0,
-                                  .pc = pc,
-                                  .stepped = stepped};
-    if (!tg_thread_is_kept(thread) ||
-        !tg_job_model_thread_id(tg_controller_job(live->controller), stop.pid, stop.tid, &stop.thread))
-        return;
-    if (live->n_stops == live->max_stops)
-        forget_passed(live);
-    (void)tg_engine_adapter_look(live, thread, &stop.pc, &stop.code);
-    (void)TG_ARRAY_APPEND(live->stops, live->n_stops, live->max_stops, stop);
-}
-
-/* Keeps those of REASON's action points that have a script; without memory it is not run. */
-static void add_script_hits(struct tg_engine_adapter *live, struct tg_thread *thread,
-                            const struct tg_stop_reason *reason)
-{
-    const struct tg_action_points *points = tg_controller_points(live->controller);
-    for (size_t i = 0; i < reason->n_hits; i++) {
-        const struct tg_action_point *point = tg_action_points_get(points, reason->hits[i]);
-        struct tg_script_hit hit = {.point = reason->hits[i], .stop_number = tg_thread_stop_number(thread)};
-        if (point != NULL && *point->script != '\0' &&
-            tg_job_model_thread_id(tg_controller_job(live->controller), thread->process->pid, thread->tid,
-                                   &hit.thread))
-            (void)TG_ARRAY_APPEND(live->script_hits, live->n_script_hits, live->max_script_hits, hit);
-    }
-}
-
-bool tg_engine_adapter_has_script_hit(const struct tg_engine_adapter *live, struct tg_thread_id thread)
-{
-    for (size_t i = 0; i < live->n_script_hits; i++)
-        if (live->script_hits[i].thread.dpid == thread.dpid &&
-            live->script_hits[i].thread.dtid == thread.dtid)
-            return true;
-    return false;
-}
-
-const struct tg_script_hit *tg_engine_adapter_take_script_hits(struct tg_engine_adapter *live, size_t *count)
-{
-    *count = live->n_script_hits;
-    live->n_script_hits = 0;
-    return live->script_hits;
-}
 
 static void keep(struct tg_thread *thread, enum tg_job_state state)
 {
@@ -612,8 +379,8 @@ static void kept(void *context, struct tg_thread *thread, const struct tg_stop_r
         tell_error(live, tg_controller_hit(live->controller, pid, tid, pc, reason.hits, reason.n_hits));
     else
         tell_error(live, tg_controller_stopped(live->controller, pid, tid, reason.state, pc));
-    add_stop(live, thread, &reason, pc, step != TG_JOB_STEP_NONE);
-    add_script_hits(live, thread, &reason);
+    tg_adapter_add_stop(live, thread, &reason, pc, step != TG_JOB_STEP_NONE);
+    tg_adapter_add_script_hits(live, thread, &reason);
     end_step(live, thread, step == TG_JOB_STEP_ALL);
     live->options.changed(live->options.context);
 }
@@ -670,7 +437,7 @@ struct tg_error *tg_engine_adapter_create(const struct tg_recording_parts *parts
         .kept = kept,
         .process_ended = process_ended,
     };
-    struct tg_error *error = tg_controller_create(&orders, made, &made->controller);
+    struct tg_error *error = tg_controller_create(&tg_adapter_orders, made, &made->controller);
     size_t slot;
     if (error == NULL)
         error = tg_engine_add_observer(parts->engine, &made->observer, &slot);
@@ -723,7 +490,7 @@ struct tg_thread *tg_engine_adapter_thread(struct tg_engine_adapter *live, struc
     int32_t pid, tid;
     if (!tg_job_model_name(tg_controller_job(live->controller), thread_id, &pid, &tid))
         return NULL;
-    return find_thread(live, pid, tid);
+    return tg_adapter_find_thread(live, pid, tid);
 }
 
 struct tg_gates *tg_engine_adapter_gates(struct tg_engine_adapter *live)
@@ -824,106 +591,4 @@ struct tg_job_steps *tg_engine_adapter_steps(struct tg_engine_adapter *live)
 struct tg_error *tg_engine_adapter_set_managers(struct tg_engine_adapter *live, const char *libraries)
 {
     return tg_manager_threads_set(live->managers, libraries);
-}
-
-struct tg_modules *tg_engine_adapter_modules(struct tg_engine_adapter *live, const struct tg_process *process)
-{
-    return tg_job_modules_of(live->modules, process);
-}
-
-struct tg_modules *tg_engine_adapter_modules_of(struct tg_engine_adapter *live, int32_t pid)
-{
-    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
-    return process == NULL ? NULL : tg_engine_adapter_modules(live, process);
-}
-
-struct tg_modules *tg_engine_adapter_look(struct tg_engine_adapter *live, struct tg_thread *thread,
-                                          uint64_t *pc, uint64_t *code)
-{
-    struct tg_registers registers;
-    struct tg_modules *modules = tg_engine_adapter_modules(live, thread->process);
-    *code = *pc;
-    if (modules == NULL || !tg_module_is_agent(tg_modules_find(modules, *pc)) ||
-        !tg_thread_scene_registers(thread, &registers))
-        return modules;
-    const struct tg_inspect_memory memory = tg_thread_scene_memory(thread);
-    const struct tg_frame frame = tg_frames_innermost(modules, &memory, &registers);
-    *pc = frame.registers.value[TG_RIP];
-    *code = tg_frame_place(&frame);
-    return modules;
-}
-
-size_t tg_engine_adapter_places(const struct tg_engine_adapter *live, int32_t pid, uint32_t id,
-                                uint64_t *addresses, size_t max)
-{
-    const struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
-    return process == NULL ? 0 : tg_job_points_addresses(live->points, process, id, addresses, max);
-}
-
-void tg_engine_adapter_place(struct tg_engine_adapter *live, int32_t pid, uint64_t pc, char *place)
-{
-    struct tg_modules *modules = tg_engine_adapter_modules_of(live, pid);
-    struct tg_debug_row row;
-    uint64_t offset;
-    *place = '\0';
-    if (modules == NULL)
-        return;
-    char *name = tg_modules_function_at(modules, pc, &offset);
-    if (name == NULL) {
-        const struct tg_module *module = tg_modules_find(modules, pc);
-        const char *last = module == NULL ? NULL : strrchr(module->path, '/');
-        if (module != NULL)
-            snprintf(place, TG_PLACE_SIZE, "%s+0x%" PRIx64, last == NULL ? module->path : last + 1,
-                     pc - module->start);
-        return;
-    }
-    if (tg_modules_row_at(modules, pc, &row)) {
-        const char *slash = strrchr(row.file, '/');
-        snprintf(place, TG_PLACE_SIZE, "%s (%s#%d)", name, slash == NULL ? row.file : slash + 1, row.line);
-    } else if (offset != 0) {
-        snprintf(place, TG_PLACE_SIZE, "%s+%" PRIu64, name, offset);
-    } else {
-        snprintf(place, TG_PLACE_SIZE, "%s", name);
-    }
-    free(name);
-}
-
-struct tg_module_scene *tg_engine_adapter_scene(struct tg_engine_adapter *live,
-                                                const struct tg_process *process)
-{
-    return tg_job_modules_scene(live->modules, process);
-}
-
-char *tg_engine_adapter_file_of(struct tg_engine_adapter *live, const char *spec)
-{
-    const struct tg_process *process = tg_engine_first_process(live->parts.engine);
-    char *file = NULL;
-    for (; file == NULL && process != NULL; process = process->hh.next)
-        file = tg_job_points_file_of(live->points, process, spec);
-    return file;
-}
-
-char *tg_engine_adapter_inlined(struct tg_engine_adapter *live, const char *name)
-{
-    const struct tg_process *process = tg_engine_first_process(live->parts.engine);
-    char *file = NULL, *place = NULL;
-    int line;
-    for (; place == NULL && process != NULL; process = process->hh.next) {
-        struct tg_thread *thread = tg_process_find_thread(process, tg_process_memory_tid(process));
-        struct tg_module_scene *objects =
-            thread == NULL ? NULL : tg_job_modules_scene(live->modules, process);
-        const struct tg_inspect_memory memory = tg_thread_scene_memory(thread);
-        if (objects == NULL || !tg_inlined_find(objects, &memory, name, &file, &line))
-            continue;
-        if (asprintf(&place, "%s#%d", file, line) < 0)
-            place = NULL;
-        free(file);
-    }
-    return place;
-}
-
-char *tg_engine_adapter_main_file(struct tg_engine_adapter *live, int32_t pid)
-{
-    struct tg_process *process = tg_engine_find_process(live->parts.engine, pid);
-    return process == NULL ? NULL : tg_job_points_file_of(live->points, process, "main");
 }
