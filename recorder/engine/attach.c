@@ -5,6 +5,7 @@
 #include "recorder/engine/removal.h"
 #include "recorder/engine/wake.h"
 #include "recorder/process/attach_refusal.h"
+#include "recorder/process/guard_process.h"
 #include "recorder/process/proc_status.h"
 
 #include <dirent.h>
@@ -13,16 +14,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- seizing */
 
-enum { MAX_ATTEMPTS = 200 };
+enum {
+    MAX_ATTEMPTS = 200,
+    GUARD_WAIT_NS = 5000000, /* for the guard of a recorder that was killed to let its processes go */
+    MAX_GUARD_WAITS = 600,
+};
 
 struct scan {
     bool added;   /* a thread was seized */
     bool retry;   /* one could not be for now: it is about to end, or in an exec */
     int attempts; /* scans that ended so */
+    bool guarded; /* one of them is in the hands of a guard (attach_guard.h), which lets it go soon */
+    int guard_waits;
 };
 
 /* A thread that executes a program holds a lock that PTRACE_SEIZE needs, until every other thread of its
@@ -43,6 +51,12 @@ static long seize(struct tg_engine *engine, pid_t tid, bool kill_on_exit)
     return result;
 }
 
+static bool is_guard(pid_t pid)
+{
+    struct tg_proc_status status;
+    return tg_proc_status_read(pid, &status) && strcmp(status.name, TG_GUARD_NAME) == 0;
+}
+
 /* Why TID could not be seized: NULL where that is no matter. */
 static struct tg_error *judge_failure(struct tg_process *process, pid_t tid, int why, struct scan *scan)
 {
@@ -51,6 +65,10 @@ static struct tg_error *judge_failure(struct tg_process *process, pid_t tid, int
         return NULL;
     if (status.tracer == gettid())
         return NULL; /* cloned by a thread that is ours: its first stop will come */
+    if (status.tracer != 0 && scan->guard_waits < MAX_GUARD_WAITS && is_guard(status.tracer)) {
+        scan->guarded = true;
+        return NULL;
+    }
     if (status.tracer != 0 || why != EPERM || (process->threads == NULL && scan->attempts > 2) ||
         scan->attempts >= MAX_ATTEMPTS)
         return tg_attach_refusal(tid, why);
@@ -120,7 +138,7 @@ static struct tg_error *seize_all(struct tg_process *process)
 {
     struct scan scan = {0};
     for (int unchanged = 0; unchanged < 2; unchanged++) {
-        scan.added = scan.retry = false;
+        scan.added = scan.retry = scan.guarded = false;
         struct tg_error *error = scan_threads(process, &scan);
         if (error != NULL)
             return error;
@@ -128,7 +146,11 @@ static struct tg_error *seize_all(struct tg_process *process)
             scan.attempts++;
             sched_yield();
         }
-        if (scan.added || scan.retry)
+        if (scan.guarded) {
+            scan.guard_waits++;
+            nanosleep(&(struct timespec){.tv_nsec = GUARD_WAIT_NS}, NULL);
+        }
+        if (scan.added || scan.retry || scan.guarded)
             unchanged = -1;
     }
     prune(process);

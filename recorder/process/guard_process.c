@@ -62,7 +62,7 @@ static struct tg_error *start(void (*keep)(int line, void *context), void *conte
     }
     if (child == 0) {
         setsid();
-        prctl(PR_SET_NAME, "tollgate-guard");
+        prctl(PR_SET_NAME, TG_GUARD_NAME);
         if (fork() == 0)
             run(keep, context, line);
         _exit(0);

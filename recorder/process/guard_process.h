@@ -7,6 +7,8 @@
 
 #include <sys/types.h>
 
+#define TG_GUARD_NAME "tollgate-guard" /* of such a process, as /proc/PID/status has it */
+
 /* Starts one that runs KEEP with CONTEXT and its end of a socket of packets (AF_UNIX, SOCK_SEQPACKET), the
  * only file that it has open but for /dev/null as its first three, and ends when KEEP returns. *LINE becomes
  * the other end, close-on-exec, the caller's to close: reading from it, KEEP learns of the caller's end. From
