@@ -33,7 +33,7 @@ static bool read_memory(void *context, uint64_t address, void *buffer, size_t si
 static uint64_t tell_stack(struct tg_red_zone_faults *faults, struct tg_thread *thread)
 {
     struct user_regs_struct user;
-    struct tg_call_stack stack;
+    struct tg_call_stack stack = {.unwound = NULL}; /* nobody wants the frames themselves */
     if (faults->n_stacks == MAX_STACKS || !tg_thread_stopped_registers(thread, &user))
         return 0;
     struct tg_stack_process process = tg_stack_process_open(
