@@ -3,8 +3,10 @@
 #include "analyzer/output/stack_words.h"
 #include "analyzer/where/mpi_names.h"
 #include "format/base/printable.h"
+#include "format/base/search.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- values */
@@ -70,16 +72,17 @@ static bool is_sending(const char *call)
     return is_one_of(call, names, sizeof names / sizeof *names);
 }
 
-/* The first thread of RANK of the job that THREAD is in. */
+/* The first thread of RANK of the job that THREAD is in; threads of ranks come first, by rank. */
 static size_t find_rank(const struct tg_where_threads *threads, const struct tg_where_thread *thread,
                         int64_t rank)
 {
-    for (size_t i = 0; i < threads->count; i++) {
-        const struct tg_where_thread *other = &threads->threads[i];
-        if (other->is_rank && other->is_first && other->process->rank == rank &&
-            strcmp(other->process->job, thread->process->job) == 0)
+    size_t i = TG_PARTITION_POINT(threads->count, k,
+                                  threads->threads[k].is_rank && threads->threads[k].process->rank < rank);
+    for (; i < threads->count && threads->threads[i].is_rank && threads->threads[i].process->rank == rank;
+         i++)
+        if (threads->threads[i].is_first &&
+            strcmp(threads->threads[i].process->job, thread->process->job) == 0)
             return i;
-    }
     return SIZE_MAX;
 }
 
@@ -98,12 +101,15 @@ static size_t partner_of(const struct tg_where_threads *threads, size_t index)
     return is_known && rank >= 0 ? find_rank(threads, thread, rank) : SIZE_MAX;
 }
 
-/* Whether no thread but INDEX, the first one of its rank, can call MPI. */
+/* Whether no thread but INDEX, the first one of its rank, can call MPI; threads of a process are neighbours. */
 static bool is_alone(const struct tg_where_threads *threads, size_t index)
 {
-    for (size_t i = 0; i < threads->count; i++)
-        if (i != index && threads->threads[i].process == threads->threads[index].process &&
-            threads->threads[i].path.task == TG_THREAD_OF_PROGRAM)
+    const struct tg_process_entry *process = threads->threads[index].process;
+    size_t start = index;
+    while (start > 0 && threads->threads[start - 1].process == process)
+        start--;
+    for (size_t i = start; i < threads->count && threads->threads[i].process == process; i++)
+        if (i != index && threads->threads[i].path.task == TG_THREAD_OF_PROGRAM)
             return false;
     return true;
 }
@@ -153,41 +159,64 @@ static void write_step(FILE *stream, const struct tg_where_threads *threads, siz
             tg_stack_words_call(&thread->path.place.at, text, sizeof text));
 }
 
-/* The rank after AT on the way back to START; SIZE_MAX: there is none. */
-static size_t next_on_way(const struct tg_where_threads *threads, size_t at, size_t start)
+/* The rank that the one at AT waits for, and which is where it could not have helped; SIZE_MAX none. */
+static size_t next_of(const struct tg_where_threads *threads, size_t at)
 {
-    size_t partner = partner_of(threads, at);
-    if (partner != SIZE_MAX)
-        return partner == at || may_match(&threads->threads[at], &threads->threads[partner]) ? SIZE_MAX
-                                                                                             : partner;
-    return waits_in_collective(threads, at, start) ? start : SIZE_MAX;
+    size_t partner = counts(threads, at) ? partner_of(threads, at) : SIZE_MAX;
+    return partner == SIZE_MAX || partner == at || !counts(threads, partner) ||
+                   may_match(&threads->threads[at], &threads->threads[partner])
+               ? SIZE_MAX
+               : partner;
+}
+
+/* A rank of the cycle that the way from START leads into; SIZE_MAX none. Each rank is passed once in all: SEEN has where
+ * the way began that passed it. */
+static size_t find_cycle(const struct tg_where_threads *threads, size_t start, size_t *seen)
+{
+    for (size_t at = start; at != SIZE_MAX; at = next_of(threads, at)) {
+        if (seen[at] != 0)
+            return seen[at] == start + 1 ? at : SIZE_MAX;
+        seen[at] = start + 1;
+        size_t next = next_of(threads, at);
+        if (next != SIZE_MAX && waits_in_collective(threads, next, at))
+            return at;
+    }
+    return SIZE_MAX;
+}
+
+static void write_cycle(FILE *stream, const struct tg_where_threads *threads, size_t start)
+{
+    enum { SHOWN = 16 };
+    size_t at = start, n = 0;
+    fputs(
+        "These ranks wait for each other, and nothing on their callers' stacks changed between the looks:\n",
+        stream);
+    do {
+        size_t next = next_of(threads, at);
+        if (next == SIZE_MAX) /* in the collective call, which waits for START, too */
+            next = start;
+        if (n++ < SHOWN)
+            write_step(stream, threads, at, next);
+        at = next;
+    } while (at != start);
+    if (n > SHOWN)
+        fprintf(stream, "  ... and %zu more ranks, back to the first one\n", n - SHOWN);
+    fputs("That is a deadlock, unless they run a loop that leaves no mark on their stacks.\n", stream);
 }
 
 bool tg_where_message_cycles(FILE *stream, const struct tg_where_threads *threads)
 {
-    bool found = false;
-    for (size_t start = 0; start < threads->count; start++) {
-        size_t at = start, n = 0, lowest = start;
-        if (partner_of(threads, start) == SIZE_MAX)
+    enum { SHOWN = 4 };
+    size_t *seen = calloc(threads->count + 1, sizeof *seen), found = 0;
+    for (size_t i = 0; seen != NULL && i < threads->count && found < SHOWN; i++) {
+        size_t start = threads->threads[i].values != NULL ? find_cycle(threads, i, seen) : SIZE_MAX;
+        if (start == SIZE_MAX)
             continue;
-        do {
-            lowest = at < lowest && partner_of(threads, at) != SIZE_MAX ? at : lowest;
-            at = counts(threads, at) ? next_on_way(threads, at, start) : SIZE_MAX;
-        } while (at != SIZE_MAX && at != start && n++ < threads->count);
-        if (at != start || lowest != start) /* told of its first one */
-            continue;
-        found = true;
+        found++;
         if (stream == NULL)
-            return true;
-        fputs("These ranks wait for each other, and nothing on their callers' stacks changed between the "
-              "looks:\n",
-              stream);
-        do {
-            size_t next = next_on_way(threads, at, start);
-            write_step(stream, threads, at, next);
-            at = next;
-        } while (at != start);
-        fputs("That is a deadlock, unless they run a loop that leaves no mark on their stacks.\n", stream);
+            break;
+        write_cycle(stream, threads, start);
     }
-    return found;
+    free(seen);
+    return found > 0;
 }

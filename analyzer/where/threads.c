@@ -80,12 +80,16 @@ static int compare(const void *a, const void *b)
     return (x->stack->tid > y->stack->tid) - (x->stack->tid < y->stack->tid);
 }
 
-/* NULL: it has no stack. */
-static struct tg_where_thread *find(struct tg_where_threads *threads, int32_t pid, int32_t tid)
+/* NULL: it has no stack. Threads are asked for process by process: the search begins where the last one, HINT, ended. */
+static struct tg_where_thread *find(struct tg_where_threads *threads, int32_t pid, int32_t tid, size_t *hint)
 {
-    for (size_t i = 0; i < threads->count; i++)
-        if (threads->threads[i].stack->pid == pid && threads->threads[i].stack->tid == tid)
+    for (size_t k = 0; k < threads->count; k++) {
+        size_t i = (*hint + k) % threads->count;
+        if (threads->threads[i].stack->pid == pid && threads->threads[i].stack->tid == tid) {
+            *hint = i;
             return &threads->threads[i];
+        }
+    }
     return NULL;
 }
 
@@ -101,9 +105,10 @@ static bool find_state(const struct tg_where_values *values, int64_t *state)
 
 static void compare_states(const struct tg_where_look *before, struct tg_where_threads *threads)
 {
+    size_t hint = 0;
     for (size_t i = 0; before != NULL && i < before->n_values; i++) {
         const struct tg_where_values *values = &before->values[i];
-        struct tg_where_thread *thread = find(threads, values->pid, values->tid);
+        struct tg_where_thread *thread = find(threads, values->pid, values->tid, &hint);
         int64_t then, now;
         if (thread != NULL && find_state(values, &then) && find_state(thread->values, &now))
             thread->has_same_state = then == now;
@@ -112,8 +117,9 @@ static void compare_states(const struct tg_where_look *before, struct tg_where_t
 
 static void add_values(const struct tg_where_look *look, struct tg_where_threads *threads)
 {
+    size_t hint = 0;
     for (size_t i = 0; i < look->n_values; i++) {
-        struct tg_where_thread *thread = find(threads, look->values[i].pid, look->values[i].tid);
+        struct tg_where_thread *thread = find(threads, look->values[i].pid, look->values[i].tid, &hint);
         if (thread != NULL)
             thread->values = &look->values[i];
     }
@@ -121,13 +127,15 @@ static void add_values(const struct tg_where_look *look, struct tg_where_threads
 
 static void add_waits(const struct tg_where_look *look, struct tg_where_threads *threads)
 {
+    size_t hint = 0;
     for (size_t i = 0; i < look->n_waits; i++) {
         const struct tg_where_wait *wait = &look->waits[i];
-        struct tg_where_thread *thread = find(threads, wait->pid, wait->tid);
+        struct tg_where_thread *thread = find(threads, wait->pid, wait->tid, &hint);
         if (thread == NULL)
             continue;
         thread->wait = wait;
-        struct tg_where_thread *owner = wait->owner != 0 ? find(threads, wait->pid, wait->owner) : NULL;
+        struct tg_where_thread *owner =
+            wait->owner != 0 ? find(threads, wait->pid, wait->owner, &hint) : NULL;
         thread->owner = owner != NULL ? (size_t)(owner - threads->threads) : SIZE_MAX;
     }
 }
@@ -155,9 +163,10 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
 
 void tg_where_threads_join_moves(struct tg_where_threads *threads, const struct tg_where_threads *earlier)
 {
+    size_t hint = 0;
     for (size_t i = 0; i < earlier->count; i++) {
         const struct tg_where_thread *other = &earlier->threads[i];
-        struct tg_where_thread *thread = find(threads, other->stack->pid, other->stack->tid);
+        struct tg_where_thread *thread = find(threads, other->stack->pid, other->stack->tid, &hint);
         if (thread == NULL)
             continue;
         thread->has_moved |= other->has_moved;
