@@ -28,6 +28,7 @@ const char *tg_finding_kind_name(enum tg_finding_kind kind)
         [TG_FINDING_ASKED] = "interruption",
         [TG_FINDING_UNRECEIVED] = "mpi_unreceived",
         [TG_FINDING_INCOMPLETE] = "mpi_request",
+        [TG_FINDING_LEAK] = "leak",
         [TG_FINDING_INTERRUPTED] = "interrupted",
     };
     return names[kind];

@@ -39,6 +39,7 @@ enum tg_finding_kind {
     TG_FINDING_ASKED,       /* somebody asked the job to end */
     TG_FINDING_UNRECEIVED,  /* a job that ended well left messages that nobody received */
     TG_FINDING_INCOMPLETE,  /* likewise requests that were never completed */
+    TG_FINDING_LEAK,        /* likewise blocks of the heap that nothing refers to */
     TG_FINDING_INTERRUPTED, /* where the threads were then: nothing is wrong with that */
 };
 

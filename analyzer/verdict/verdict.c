@@ -34,7 +34,7 @@ void tg_verdict_deinit(struct tg_verdict *result)
 static int order_of(const struct tg_finding *finding)
 {
     if (finding->is_warning)
-        return finding->kind == TG_FINDING_HEAP ? 6 : 5;
+        return finding->kind == TG_FINDING_HEAP ? 6 : finding->kind == TG_FINDING_LEAK ? 7 : 5;
     switch (finding->kind) {
     case TG_FINDING_HEAP:
         return -1;
@@ -62,6 +62,8 @@ static int order_of(const struct tg_finding *finding)
         return 5;
     case TG_FINDING_INTERRUPTED:
         return 6;
+    case TG_FINDING_LEAK:
+        return 7;
     case TG_FINDING_COLLECTIVE:
     case TG_FINDING_BARRIER:
         break;
@@ -160,14 +162,23 @@ static const struct {
     struct tg_error *(*find)(struct tg_verdict_draft *draft);
     bool is_for_good_ends;
 } searches[] = {
-    {tg_verdict_collect_waits, false},  {tg_verdict_find_heap_errors, true},
-    {tg_verdict_find_errors, true},     {tg_verdict_find_ends, false},
-    {tg_verdict_find_stops, false},     {tg_verdict_find_starters, false},
-    {tg_verdict_find_mismatches, true}, {tg_verdict_find_intercomms, false},
-    {tg_verdict_find_confusions, true}, {tg_verdict_find_leftovers, true},
-    {tg_verdict_find_rings, false},     {tg_verdict_find_openmp, false},
-    {tg_verdict_find_mpi, false},       {tell_busy, false},
-    {tg_verdict_find_request, false},   {tg_verdict_find_interruption, false},
+    {tg_verdict_collect_waits, false},
+    {tg_verdict_find_heap_errors, true},
+    {tg_verdict_find_errors, true},
+    {tg_verdict_find_ends, false},
+    {tg_verdict_find_stops, false},
+    {tg_verdict_find_starters, false},
+    {tg_verdict_find_mismatches, true},
+    {tg_verdict_find_intercomms, false},
+    {tg_verdict_find_confusions, true},
+    {tg_verdict_find_leftovers, true},
+    {tg_verdict_find_leaks, true},
+    {tg_verdict_find_rings, false},
+    {tg_verdict_find_openmp, false},
+    {tg_verdict_find_mpi, false},
+    {tell_busy, false},
+    {tg_verdict_find_request, false},
+    {tg_verdict_find_interruption, false},
 };
 
 struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result)

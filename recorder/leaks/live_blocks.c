@@ -246,6 +246,16 @@ static void add_to(struct tg_live_blocks *live, const struct tg_event *event)
         add_resize(heap, event);
 }
 
+/* Events of PID, 0 of any process, were lost: what was freed is not known any more. */
+static void lose(struct tg_live_blocks *live, pid_t pid)
+{
+    for (struct heap *heap = live->heaps; heap != NULL; heap = heap->hh.next)
+        if (pid == 0 || heap->pid == pid) {
+            heap->is_lost = true;
+            drop_slots(heap);
+        }
+}
+
 void tg_live_blocks_add(struct tg_live_blocks *live, const struct tg_event *event)
 {
     switch ((unsigned)event->kind) {
@@ -256,6 +266,7 @@ void tg_live_blocks_add(struct tg_live_blocks *live, const struct tg_event *even
     case TG_EVENT_PROCESS_START:
     case TG_EVENT_EXEC:
     case TG_EVENT_PROCESS_EXIT:
+    case TG_EVENT_LOSS:
         break;
     default:
         return;
@@ -267,7 +278,9 @@ void tg_live_blocks_add(struct tg_live_blocks *live, const struct tg_event *even
         start_process(live, event);
     else if (event->kind == TG_EVENT_EXEC || event->kind == TG_EVENT_PROCESS_EXIT)
         forget(live, find_heap(live, event->pid));
-    else
+    else if (event->kind == TG_EVENT_LOSS && event->loss.source == TG_LOSS_RING)
+        lose(live, event->pid);
+    else if (event->kind != TG_EVENT_LOSS)
         add_to(live, event);
     pthread_mutex_unlock(&live->lock);
 }
@@ -287,7 +300,8 @@ static struct tg_error *copy(const struct heap *heap, struct tg_leak_block **blo
         return tg_error_create(TG_ERROR_NOT_FOUND, heap == NULL ? "its heap is not observed"
                                                                 : "only a sample of its blocks is known");
     if (heap->is_late || heap->is_lost)
-        return tg_error_create(TG_ERROR_NOT_FOUND, "not all of its blocks are known");
+        return tg_error_create(TG_ERROR_NOT_FOUND, heap->is_late ? "it has blocks from before the recording"
+                                                                 : "events of its heap were lost");
     *blocks = malloc((heap->count + 1) * sizeof **blocks);
     if (*blocks == NULL)
         return tg_error_no_memory();

@@ -16,7 +16,7 @@ struct tg_error *tg_live_blocks_create(struct tg_live_blocks **live);
 /* NULL is accepted. */
 void tg_live_blocks_destroy(struct tg_live_blocks *live);
 
-/* In the order of the trace; others than those of heaps, forks, programs and ends are ignored. A process for which
+/* In the order of the trace; others than those of heaps, forks, programs, ends and losses are ignored. A process for which
  * there is no memory is not known any more. */
 void tg_live_blocks_add(struct tg_live_blocks *live, const struct tg_event *event);
 

@@ -158,6 +158,27 @@ static void test_red_zones(void **state)
     look(6, 0x104000, 0x103fd0, true);
 }
 
+/* A free may be among what was lost, and a block that seems live is none then. Other losses are none of events of the
+ * heap; and what another process lost is its own. */
+static void test_after_a_loss_nothing_is_known(void **state)
+{
+    (void)state;
+    uint64_t sum;
+    start(1, TG_HEAP_EVENTS);
+    start(2, TG_HEAP_EVENTS);
+    give(1, 10, 0x1000);
+    give(2, 10, 0x2000);
+    tg_live_blocks_add(
+        live, &(struct tg_event){.kind = TG_EVENT_LOSS, .pid = 1, .loss = {.source = TG_LOSS_TARGET}});
+    assert_int_equal(count_of(1, &sum), 1);
+    tg_live_blocks_add(live,
+                       &(struct tg_event){.kind = TG_EVENT_LOSS, .pid = 1, .loss = {.source = TG_LOSS_RING}});
+    assert_int_equal(count_of(1, &sum), SIZE_MAX);
+    give(1, 20, 0x3000);
+    assert_int_equal(count_of(1, &sum), SIZE_MAX);
+    assert_int_equal(count_of(2, &sum), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +186,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_child_has_its_parents, setup, teardown),
         cmocka_unit_test_setup_teardown(test_samples_are_not_searched, setup, teardown),
         cmocka_unit_test_setup_teardown(test_red_zones, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_after_a_loss_nothing_is_known, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
