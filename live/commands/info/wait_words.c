@@ -74,7 +74,7 @@ static struct tg_error *tell_focus(const struct telling *telling, const struct t
                                    double seconds)
 {
     char *text = NULL, *outside = NULL;
-    size_t size, n_running, n_standing, n_outside = 0;
+    size_t size, n_running = 0, n_standing = 0, n_outside = 0;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         return tg_error_no_memory();
