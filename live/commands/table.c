@@ -7,6 +7,7 @@
 #include "live/commands/focus/focus_call.h"
 #include "live/commands/info/commands.h"
 #include "live/commands/info/wait_words.h"
+#include "live/commands/info/worker_marks.h"
 #include "live/commands/inspect/commands.h"
 #include "live/commands/inspect/dexamine.h"
 #include "live/commands/inspect/dlist.h"
@@ -14,6 +15,7 @@
 #include "live/commands/motion/auto_sequence.h"
 #include "live/commands/motion/catches.h"
 #include "live/commands/motion/commands.h"
+#include "live/commands/motion/live_zones.h"
 #include "live/commands/session/commands.h"
 #include "live/commands/session/setting_variables.h"
 
@@ -167,11 +169,9 @@ static const struct tg_console_alias gdb_words[] = {
 };
 
 static const struct tg_console_state_kind *const states[] = {
-    &tg_auto_sequence_kind,     &tg_catches_kind,
-    &tg_examination_kind,       &tg_frame_choices_kind,
-    &tg_hit_scripts_kind,       &tg_job_settings_kind,
-    &tg_listing_kind,           &tg_remade_points_kind,
-    &tg_setting_variables_kind, NULL,
+    &tg_auto_sequence_kind, &tg_catches_kind,       &tg_one_runs_kind,          &tg_live_entered_kind,
+    &tg_examination_kind,   &tg_frame_choices_kind, &tg_hit_scripts_kind,       &tg_job_settings_kind,
+    &tg_listing_kind,       &tg_remade_points_kind, &tg_setting_variables_kind, NULL,
 };
 
 const struct tg_console_table tg_command_table = {

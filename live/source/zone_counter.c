@@ -20,6 +20,14 @@ struct zone {
     uint64_t first; /* the thread that came so often first */
     uint32_t *counts;
     size_t n_counts;
+    struct tg_zone_sections sections; /* of such a zone */
+};
+
+/* How many sections zones a process has met. */
+struct process {
+    size_t index;
+    uint64_t n_sections;
+    UT_hash_handle hh;
 };
 
 struct team_key {
@@ -37,6 +45,7 @@ struct team {
 struct tg_zone_counter {
     struct team *teams;
     struct team *last; /* events come in runs of one team */
+    struct process *processes;
     bool is_first;
 };
 
@@ -126,7 +135,21 @@ void tg_zone_counter_destroy(struct tg_zone_counter *counter)
     struct team *team, *next;
     HASH_ITER (hh, counter->teams, team, next)
         drop_team(counter, team);
+    struct process *process, *behind;
+    HASH_ITER (hh, counter->processes, process, behind) {
+        HASH_DEL(counter->processes, process);
+        free(process);
+    }
     free(counter);
+}
+
+static struct process *need_process(struct tg_zone_counter *counter, size_t index)
+{
+    struct process *process = NULL;
+    HASH_FIND(hh, counter->processes, &index, sizeof index, process);
+    if (process == NULL && TG_HASH_CREATE(hh, counter->processes, index, &index, process) != NULL)
+        return NULL;
+    return process;
 }
 
 static struct team *find_team(const struct tg_zone_counter *counter, size_t process, uint64_t id)
@@ -183,6 +206,14 @@ struct tg_error *tg_zone_counter_copy(const struct tg_zone_counter *counter, str
     for (const struct team *from = counter->teams; error == NULL && from != NULL; from = from->hh.next) {
         struct team *team = need_team(made, from->key.process, from->key.id);
         error = team == NULL ? tg_error_no_memory() : copy_zones(from, team);
+    }
+    for (const struct process *from = counter->processes; error == NULL && from != NULL;
+         from = from->hh.next) {
+        struct process *process = need_process(made, from->index);
+        if (process == NULL)
+            error = tg_error_no_memory();
+        else
+            process->n_sections = from->n_sections;
     }
     if (error != NULL) {
         tg_zone_counter_destroy(made);
@@ -241,12 +272,50 @@ static struct tg_error *come(struct tg_zone_counter *counter, size_t process, en
     return count(counter, zone, thread);
 }
 
+/* A thread came to the sections zone of BEGIN. The first one makes it a new one. */
+static struct tg_error *come_to_sections(struct tg_zone_counter *counter, size_t index,
+                                         const struct tg_event_omp_zone_begin *begin)
+{
+    bool full = false;
+    struct team *team = counter->is_first ? need_team(counter, index, begin->team) : NULL;
+    struct zone *zone = team == NULL ? NULL : need_zone(team, TG_TARGET_SECTIONS, begin->code, &full);
+    struct process *process = zone == NULL ? NULL : need_process(counter, index);
+    if (process == NULL)
+        return counter->is_first && !full ? tg_error_no_memory() : NULL;
+    zone->sections = (struct tg_zone_sections){++process->n_sections, begin->count, 0};
+    return NULL;
+}
+
+/* The construct is that one of the team's that the thread came to last, as the newest ones are. */
+static void begin_section(struct tg_zone_counter *counter, size_t process,
+                          const struct tg_event_omp_section *section)
+{
+    struct team *team = find_team(counter, process, section->team);
+    struct zone *found = NULL;
+    for (size_t i = 0; team != NULL && i < team->n_zones; i++) {
+        struct zone *zone = &team->zones[i];
+        bool is_in = zone->target == TG_TARGET_SECTIONS && section->thread_num < zone->n_counts &&
+                     zone->counts[section->thread_num] == zone->most;
+        if (is_in && (found == NULL || zone->sections.number < found->sections.number))
+            found = zone->sections.begun < zone->sections.count || zone->sections.count == 0 ? zone : found;
+    }
+    if (found != NULL && section->section == 0)
+        found->sections.begun = UINT64_MAX;
+    else if (found != NULL && found->sections.begun != UINT64_MAX)
+        found->sections.begun++;
+}
+
 static void end_process(struct tg_zone_counter *counter, size_t process)
 {
     struct team *team, *next;
     HASH_ITER (hh, counter->teams, team, next)
         if (team->key.process == process)
             drop_team(counter, team);
+    struct process *ended = NULL;
+    HASH_FIND(hh, counter->processes, &process, sizeof process, ended);
+    if (ended != NULL)
+        HASH_DEL(counter->processes, ended);
+    free(ended);
 }
 
 static void end_team(struct tg_zone_counter *counter, size_t process, uint64_t id)
@@ -272,6 +341,9 @@ struct tg_error *tg_zone_counter_feed(struct tg_zone_counter *counter, const str
     case TG_EVENT_OMP_TASK_CREATE:
         counter->is_first = true;
         return NULL;
+    case TG_EVENT_OMP_SECTION:
+        begin_section(counter, process, &event->omp_section);
+        return NULL;
     default:
         break;
     }
@@ -288,7 +360,8 @@ struct tg_error *tg_zone_counter_feed(struct tg_zone_counter *counter, const str
         return come(counter, process, target, wait->team, wait->thread_num, wait->lock);
     }
     const struct tg_event_omp_zone_begin *zone = &event->omp_zone_begin;
-    return come(counter, process, target, zone->team, zone->thread_num, zone->code);
+    struct tg_error *error = come(counter, process, target, zone->team, zone->thread_num, zone->code);
+    return error != NULL || target != TG_TARGET_SECTIONS ? error : come_to_sections(counter, process, zone);
 }
 
 bool tg_zone_counter_is_first(const struct tg_zone_counter *counter)
@@ -317,4 +390,15 @@ uint64_t tg_zone_counter_visits(const struct tg_zone_counter *counter, const str
 {
     const struct zone *zone = find_visited(counter, visit);
     return zone == NULL || visit->thread_num >= zone->n_counts ? 0 : zone->counts[visit->thread_num];
+}
+
+bool tg_zone_counter_sections(const struct tg_zone_counter *counter, size_t process, uint64_t team,
+                              uint64_t code, struct tg_zone_sections *sections)
+{
+    const struct tg_zone_visit visit = {process, team, 0, TG_TARGET_SECTIONS, code};
+    const struct zone *zone = find_visited(counter, &visit);
+    if (zone == NULL || zone->sections.number == 0)
+        return false;
+    *sections = zone->sections;
+    return true;
 }

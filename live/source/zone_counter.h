@@ -56,6 +56,16 @@ bool tg_zone_counter_was_first(const struct tg_zone_counter *counter, const stru
 /* How often it has come. */
 uint64_t tg_zone_counter_visits(const struct tg_zone_counter *counter, const struct tg_zone_visit *visit);
 
+/* A sections zone as it was met last. */
+struct tg_zone_sections {
+    uint64_t number; /* of such zones in its process, from 1 */
+    uint64_t count;  /* of its sections; 0 not told */
+    uint64_t begun;  /* of them; UINT64_MAX: not told of each */
+};
+/* That of the team TEAM with CODE; false where none was met. */
+bool tg_zone_counter_sections(const struct tg_zone_counter *counter, size_t process, uint64_t team,
+                              uint64_t code, struct tg_zone_sections *sections);
+
 /* The kind of a zone, enum tg_omp_zone. */
 enum tg_zone_target tg_zone_target_of_zone(uint64_t zone);
 

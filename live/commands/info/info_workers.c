@@ -1,6 +1,7 @@
 /* `info workers`: every worker with what it is inside of. */
 #include "live/commands/info/commands.h"
 #include "live/commands/info/worker_lines.h"
+#include "live/commands/info/worker_marks.h"
 #include "live/console/options.h"
 
 #include <inttypes.h>
@@ -48,7 +49,7 @@ static Tcl_Obj *place_dict(const struct tg_openmp_place *place)
 }
 
 static Tcl_Obj *worker_dict(const struct tg_process_model *processes, const struct tg_openmp_worker *worker,
-                            bool is_current)
+                            bool is_current, bool is_held)
 {
     const struct tg_process_entry *entry = tg_process_model_at(processes, worker->process);
     Tcl_Obj *dict = Tcl_NewDictObj(), *places = Tcl_NewListObj(0, NULL);
@@ -58,6 +59,7 @@ static Tcl_Obj *worker_dict(const struct tg_process_model *processes, const stru
     put(dict, "tid", Tcl_NewWideIntObj(worker->tid));
     put(dict, "alive", Tcl_NewBooleanObj(worker->alive));
     put(dict, "current", Tcl_NewBooleanObj(is_current));
+    put(dict, "held", Tcl_NewBooleanObj(is_held));
     for (size_t i = 0; i < worker->n_places; i++)
         Tcl_ListObjAppendElement(NULL, places, place_dict(&worker->places[i]));
     put(dict, "places", places);
@@ -70,19 +72,23 @@ static struct tg_error *list_workers(struct tg_console *console)
     const struct tg_openmp_worker *current = tg_focus_worker(&console->focus, console->source);
     size_t n_processes = tg_process_model_count(moment->processes);
     size_t n_workers = tg_openmp_model_worker_count(moment->openmp);
+    struct tg_worker_marks marks;
+    struct tg_error *error = tg_worker_marks_take(console, &marks);
     console->result = Tcl_NewListObj(0, NULL);
     /* Workers of a process are listed together, whenever they appeared. */
-    for (size_t process = 0; process < n_processes; process++) {
+    for (size_t process = 0; error == NULL && process < n_processes; process++) {
         if (!tg_focus_has(&console->focus, process))
             continue;
         for (size_t i = 0; i < n_workers; i++) {
             const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(moment->openmp, i);
             if (worker->process == process && tg_focus_has_worker(&console->focus, worker))
                 Tcl_ListObjAppendElement(NULL, console->result,
-                                         worker_dict(moment->processes, worker, worker == current));
+                                         worker_dict(moment->processes, worker, worker == current,
+                                                     tg_worker_marks_is_held(&marks, worker)));
         }
     }
-    return NULL;
+    tg_worker_marks_deinit(&marks);
+    return error;
 }
 
 /* ---- the command */
@@ -119,11 +125,14 @@ const struct tg_console_command tg_console_info_workers = {
     .summary = "all OpenMP workers and the regions, zones and calls each one is in",
     .example = "info workers",
     .more =
-        "> marks the current worker, # one that has ended. Below each worker: where it is,\n"
+        "> marks the current worker, # one that has ended; ! behind the current worker: all others of its\n"
+        "process are held, or `opm sections step-by-step` lets it run alone. Below each worker: where it "
+        "is,\n"
         "outermost first: regions with its number in the team, zones, locks, barriers, tasks, and its MPI\n"
         "call. Workers at the same places share a paragraph, and so do ranks whose workers do; -all lists\n"
         "each worker. -list returns a list of dictionaries instead, one for each worker: rank (-1: none),\n"
-        "pid, worker, tid, alive, current, and places, a list of dictionaries: kind (parallel, zone, wait,\n"
+        "pid, worker, tid, alive, current, held, and places, a list of dictionaries: kind (parallel, zone, "
+        "wait,\n"
         "mutex, sync or task), what, team, thread_num, level, id, code, since_ns.",
     .options = options,
     .is_of_now = true,

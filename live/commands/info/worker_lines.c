@@ -1,5 +1,6 @@
 #include "live/commands/info/worker_lines.h"
 #include "live/commands/info/place.h"
+#include "live/commands/info/worker_marks.h"
 
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/output/quantity.h"
@@ -25,7 +26,8 @@ struct group {
     char *key;                             /* places that all of them share */
     const struct tg_openmp_worker *worker; /* any one of them */
     const struct tg_mpi_thread *call;      /* of that one, NULL: it is in none */
-    bool is_current;
+    bool is_current, is_held;
+    bool is_alone; /* nobody else of its process would run with it */
     size_t n_workers;
     struct tg_number_list numbers;
     struct shared_place *places; /* as many as that worker has, and one for the call */
@@ -46,6 +48,7 @@ struct writing {
     const struct tg_console *console;
     struct tg_verdict_input input;
     const struct tg_openmp_worker *current;
+    struct tg_worker_marks marks;
     bool is_each;
     struct block *blocks;
     size_t n_workers;
@@ -188,6 +191,8 @@ static void write_group(FILE *out, const struct tg_verdict_input *input, const s
         fputs(is_inside ? " ... (dead), was in" : " ... (dead)", out);
     else if (!is_inside)
         fputs(" outside parallel regions", out);
+    fputs(group->is_held ? ", held" : "", out);
+    fputs(group->is_alone ? " !" : "", out);
     fputc('\n', out);
     write_places(out, input, group, group->places);
 }
@@ -236,8 +241,8 @@ static struct tg_error *make_group_key(const struct writing *w, struct group *gr
     if (group->is_current || w->is_each)
         fprintf(out, "%zu ", group->worker->index);
     /* How many places follow is said: names from a trace may look like any line. */
-    fprintf(out, "%s %zu %d\n", group->worker->alive ? "alive" : "dead", group->worker->n_places,
-            group->call != NULL);
+    fprintf(out, "%s%s %zu %d\n", group->worker->alive ? "alive" : "dead", group->is_held ? " held" : "",
+            group->worker->n_places, group->call != NULL);
     write_places(out, &w->input, group, NULL);
     return fclose(out) == 0 ? NULL : tg_error_no_memory();
 }
@@ -286,6 +291,8 @@ static struct tg_error *take_worker(struct writing *w, const struct tg_openmp_wo
     made->worker = worker;
     made->call = find_call(w->input.mpi, worker);
     made->is_current = worker == w->current;
+    made->is_held = tg_worker_marks_is_held(&w->marks, worker);
+    made->is_alone = made->is_current && tg_worker_marks_is_alone(&w->marks, w->console, worker);
     struct tg_error *error = make_group_key(w, made);
     if (error == NULL)
         HASH_FIND_STR(block->groups, made->key, group);
@@ -454,7 +461,10 @@ struct tg_error *tg_worker_lines_print(const struct tg_console *console, bool is
                         .current = tg_focus_worker(&console->focus, console->source),
                         .is_each = is_each};
     struct block *block, *next;
-    struct tg_error *error = take_all(&w);
+    struct tg_error *error = tg_worker_marks_take(console, &w.marks);
+    if (error == NULL)
+        error = take_all(&w);
+    tg_worker_marks_deinit(&w.marks);
     HASH_ITER (hh, w.blocks, block, next) {
         if (error == NULL)
             write_block(out, &w.input, block);

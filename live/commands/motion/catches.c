@@ -28,10 +28,8 @@ static enum tg_catch step_sections(struct tg_section_steps *steps, const struct 
     const struct tg_event *event = source->event;
     if (source->moment->entry->index != steps->process)
         return TG_CATCH_NOTHING;
-    if (event->kind == TG_EVENT_OMP_SECTION && event->omp_section.team == steps->team) {
-        steps->begun++;
+    if (event->kind == TG_EVENT_OMP_SECTION && event->omp_section.team == steps->team)
         return TG_CATCH_SECTION;
-    }
     if (!is_over(steps, source->moment->openmp))
         return TG_CATCH_NOTHING;
     steps->is_on = false;

@@ -13,9 +13,12 @@ struct tg_section_steps {
     bool is_on;
     size_t process;
     uint64_t team;
-    uint64_t code;  /* of the construct, 0 unknown */
-    uint64_t count; /* of its sections, 0 unknown */
-    uint64_t begun;
+    uint64_t code;   /* of the construct, 0 unknown */
+    uint64_t number; /* of it among those of the process, 0 unknown */
+    uint64_t count;  /* of its sections, 0 unknown */
+    /* in a live job, once it has begun: */
+    uint64_t visits; /* how often a worker has come to it that is inside; 0: not looked at yet */
+    bool is_shared_out;
 };
 
 struct tg_catches {

@@ -3,9 +3,9 @@
 #include "live/commands/info/place.h"
 #include "live/commands/motion/catches.h"
 #include "live/commands/motion/commands.h"
-#include "live/commands/motion/gate_run.h"
 #include "live/commands/motion/live_zones.h"
 #include "live/commands/motion/motion.h"
+#include "live/commands/motion/section_steps.h"
 #include "live/console/options.h"
 
 #include <inttypes.h>
@@ -33,14 +33,10 @@ static void tell_catch(const struct tg_event *event, const struct continuing *co
             fputs("start of a sections zone\n", out);
         break;
     case TG_CATCH_SECTION:
-        if (event->omp_section.section > 0)
-            fprintf(out, "section %" PRIu64 " begins\n", event->omp_section.section);
-        else
-            fputs("a section begins\n", out);
+        tg_section_steps_tell_section(event->omp_section.section, out);
         break;
     case TG_CATCH_SECTIONS_DONE:
-        fprintf(out, "end of the sections zone; %" PRIu64 " sections were begun\n",
-                continuing->catches->steps.begun);
+        tg_section_steps_tell_end(&continuing->catches->steps, false, out);
         break;
     case TG_CATCH_NOTHING:
         break;
@@ -74,50 +70,12 @@ static struct tg_error *continue_trace(struct tg_console *console, FILE *out)
 
 /* ---- in a live job */
 
-static const struct tg_openmp_place *find_sections(const struct tg_openmp_worker *worker)
-{
-    for (size_t i = worker->n_places; i-- > 0;)
-        if (worker->places[i].kind == TG_OPENMP_IN_ZONE && worker->places[i].what == TG_OMP_ZONE_SECTIONS)
-            return &worker->places[i];
-    return NULL;
-}
-
-/* To the next section of the zone that is stepped through: the current worker alone runs. */
-static struct tg_error *continue_to_section(struct tg_console *console, struct tg_section_steps *steps,
-                                            FILE *out)
-{
-    bool is_over = false;
-    struct tg_error *error = tg_gate_run_settle(console, out);
-    const struct tg_openmp_worker *worker = tg_focus_worker(&console->focus, console->source);
-    if (error != NULL)
-        return error;
-    if (worker == NULL || worker->process != steps->process || find_sections(worker) == NULL) {
-        steps->is_on = false;
-        return tg_error_create(
-            TG_ERROR_NOT_FOUND,
-            "the current worker is no longer inside the sections zone: stepping through it is over");
-    }
-    error = tg_live_zone_next_section(console, worker, &is_over, out);
-    if (error != NULL)
-        return error;
-    const struct tg_openmp_place *place = find_sections(worker);
-    if (is_over || place == NULL) {
-        steps->is_on = false;
-        fprintf(out, "end of the sections zone; %" PRIu64 " sections were begun\n", steps->begun);
-    } else {
-        steps->begun++;
-        fprintf(out, "section %" PRIu64 " begins\n", place->section);
-    }
-    tg_gate_run_tell_worker(console, worker, out);
-    return NULL;
-}
-
 static struct tg_error *continue_live(struct tg_console *console, const struct tg_run_limits *limits,
                                       FILE *out)
 {
     struct tg_catches *catches = tg_console_state(console, &tg_catches_kind);
     if (catches->steps.is_on)
-        return continue_to_section(console, &catches->steps, out);
+        return tg_section_steps_go(console, &catches->steps, out);
     if (!catches->sections)
         return tg_run_continue(console, limits, out);
     struct tg_error *error = tg_live_zone_go(console, TG_TARGET_SECTIONS, "sections", out);

@@ -309,6 +309,7 @@ struct arrivals {
     const struct tg_console *console;
     struct tg_gate_run *run;
     size_t n_passed; /* who were not meant, and go on */
+    size_t n_kept;   /* who were not, and stay */
 };
 
 static const struct tg_openmp_worker *worker_of(const struct arrivals *arrivals,
@@ -345,7 +346,14 @@ static struct tg_error *choose_first(const struct tg_request *request)
     return NULL;
 }
 
-/* Nobody who was meant has come: those who have are let pass. */
+enum { MAX_KEEPING = 50 }; /* stops until who is kept goes on all the same */
+
+static bool is_kept(const struct tg_gate_run *run, const struct tg_openmp_worker *worker)
+{
+    return run->is_kept != NULL && run->n_keeping < MAX_KEEPING && run->is_kept(run->context, worker);
+}
+
+/* Nobody who was meant has come: those who have are let pass, or stay for a while. */
 static struct tg_error *let_pass(const struct tg_request *request)
 {
     struct arrivals *arrivals = request->context;
@@ -353,9 +361,13 @@ static struct tg_error *let_pass(const struct tg_request *request)
         const struct tg_job_process *process = tg_job_view_at(request->view, p);
         for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
             uint64_t tid = tg_job_view_thread(request->view, process, i)->tag;
-            if (!has_come(request, arrivals->run, process->info.tag, tid) ||
-                worker_of(arrivals, process, tid) == NULL)
+            const struct tg_openmp_worker *worker = worker_of(arrivals, process, tid);
+            if (!has_come(request, arrivals->run, process->info.tag, tid) || worker == NULL)
                 continue;
+            if (is_kept(arrivals->run, worker)) {
+                arrivals->n_kept++;
+                continue;
+            }
             tg_worker_gates_pass(request->engine, (int32_t)process->info.tag, (int32_t)tid);
             arrivals->n_passed++;
         }
@@ -391,7 +403,8 @@ static struct tg_error *take_result(struct tg_console *console, struct going *go
         if (error == NULL && run->first == NULL)
             error = tg_focus_call_run_all(console, let_pass, &arrivals, NULL);
         run->is_there = run->first != NULL;
-        *again = run->first == NULL && arrivals.n_passed > 0;
+        *again = run->first == NULL && arrivals.n_passed + arrivals.n_kept > 0;
+        run->n_keeping += arrivals.n_kept > 0;
         return error;
     }
     if (error == NULL)

@@ -32,6 +32,8 @@ struct tg_gate_run {
     bool (*is_meant)(void *context, const struct tg_openmp_worker *worker);
     /* of one who has not come to a gate: whether its last event says that it is about to, as one that is meant */
     bool (*is_arriving)(void *context, const struct tg_openmp_worker *worker);
+    /* of one who has come and is not meant: whether it stays until one who is has come, which is about to */
+    bool (*is_kept)(void *context, const struct tg_openmp_worker *worker);
     void *context;
 
     /* afterwards */
@@ -40,6 +42,7 @@ struct tg_gate_run {
     bool is_there;                        /* all are at a gate, out, or cannot come; or the first has come */
     const struct tg_openmp_worker *first; /* of a run without workers: who has come; NULL nobody */
     uint32_t *numbers;                    /* the run's own */
+    size_t n_keeping;                     /* the run's own: how often such as are kept have been waited for */
     uint64_t begun_ns;                    /* the run's own: of the last event before it */
 };
 

@@ -13,7 +13,11 @@
 struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target target, const char *name,
                                  FILE *out);
 
-/* To where WORKER enters its next zone; NULL: anybody in focus. */
+/* Where `opm next` has brought a worker: state of a live job's console. */
+extern const struct tg_console_state_kind tg_live_entered_kind;
+
+/* To where WORKER enters its next zone; NULL: anybody in focus. One that tg_live_zone_go has brought to the beginning
+ * of a zone, and that has not moved since, is inside of that one. */
 struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_openmp_worker *worker,
                                    FILE *out);
 
@@ -30,8 +34,14 @@ struct tg_error *tg_live_zone_leave(struct tg_console *console, const struct tg_
 /* To where all workers of each team in focus that is at a barrier are behind it. NOT_FOUND where none is. */
 struct tg_error *tg_live_zone_pass_barrier(struct tg_console *console, FILE *out);
 
-/* To the next section that WORKER begins, of the zone at PLACE that it is in, or behind the zone: *IS_OVER. No
- * other thread runs. */
+/* Makes WORKER's thread the one in focus. */
+struct tg_error *tg_live_zone_look_at(struct tg_console *console, const struct tg_openmp_worker *worker);
+
+/* Of the newest barrier that a team in focus, or the current worker's, is at: *INSTANCE, 0 none. */
+struct tg_error *tg_live_zone_reached_barrier(struct tg_console *console, uint64_t *instance);
+
+/* To the next section that WORKER begins, or behind the sections zone that it is in: *IS_OVER. No other thread
+ * runs. */
 struct tg_error *tg_live_zone_next_section(struct tg_console *console, const struct tg_openmp_worker *worker,
                                            bool *is_over, FILE *out);
 

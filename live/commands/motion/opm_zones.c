@@ -7,6 +7,7 @@
 #include "live/commands/motion/gate_run.h"
 #include "live/commands/motion/live_zones.h"
 #include "live/commands/motion/motion.h"
+#include "live/commands/motion/section_steps.h"
 #include "live/commands/motion/zone_exit.h"
 
 #include <inttypes.h>
@@ -124,26 +125,6 @@ static struct tg_error *catch_sections(struct tg_console *console, int argc, Tcl
     return NULL;
 }
 
-/* How many sections of the zone at PLACE have begun: as many as workers are in, or more; what is recorded
- * tells no better. */
-static struct tg_section_steps start_steps(const struct tg_console *console,
-                                           const struct tg_openmp_worker *worker,
-                                           const struct tg_openmp_place *place)
-{
-    const struct tg_openmp_model *model = console->source->moment->openmp;
-    const struct tg_openmp_team *team = tg_openmp_model_team(model, worker->process, place->team);
-    struct tg_section_steps steps = {
-        .is_on = true, .process = worker->process, .team = place->team, .code = place->code};
-    for (size_t i = 0; team != NULL && i < team->n_members; i++) {
-        const struct tg_openmp_worker *other = tg_openmp_model_worker_at(model, team->members[i].worker);
-        for (size_t j = 0; j < other->n_places; j++)
-            if (is_sections(&other->places[j]) && other->places[j].team == place->team &&
-                other->places[j].section > 0)
-                steps.begun++;
-    }
-    return steps;
-}
-
 static struct tg_error *run_sections(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     const char *what = argc > 0 ? Tcl_GetString(argv[0]) : "";
@@ -161,15 +142,7 @@ static struct tg_error *run_sections(struct tg_console *console, int argc, Tcl_O
         return error;
     if (finish)
         return leave_place(console, worker, place, "opm sections finish", "end of this sections zone", out);
-    if (console->options.live != NULL && place->seen == TG_OMP_OMPT)
-        return tg_error_create(
-            TG_ERROR_UNSUPPORTED,
-            "LLVM's runtime does not tell where a section begins; `opm sections finish` goes to "
-            "the end of the zone");
-    struct tg_catches *catches = tg_console_state(console, &tg_catches_kind);
-    catches->steps = start_steps(console, worker, place);
-    fprintf(out, "`dcont` will stop at each section of this zone; %" PRIu64 " already begun\n",
-            catches->steps.begun);
+    tg_section_steps_start(console, worker, place, out);
     return NULL;
 }
 
@@ -183,8 +156,9 @@ const struct tg_console_command tg_console_opm_sections = {
     .more =
         "new: `dcont` stops where the first worker reaches a sections zone; new off: no longer.\n"
         "finish: goes to where all have left the sections zone of the current worker.\n"
-        "step-by-step: `dcont` stops at each section of that zone, and at its end. Sections are seen with\n"
-        "libgomp; LLVM's runtime reports only the zone.",
+        "step-by-step: `dcont` stops at each section of that zone, and at its end. In a live job one worker\n"
+        "runs at a time. With LLVM's runtime each worker has sections of its own; where they are several,\n"
+        "they begin as one.",
     .words = sections_words,
     .is_of_now = true,
     .run = run_sections,

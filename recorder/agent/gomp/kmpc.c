@@ -124,6 +124,20 @@ static inline bool tells_iterations(bool is_ordered)
            !tg_ompt_chained;
 }
 
+/* Whether clang shares out sections by this call, whose LOCATION says what it is of (ident_t in LLVM's source). */
+static inline bool is_of_sections(const void *location)
+{
+    enum { WORK_SECTIONS = 0x400 };
+    const int32_t *words = location;
+    return words != NULL && (words[1] & WORK_SECTIONS) != 0 && !tg_ompt_chained;
+}
+
+/* The thread executes those from LOWER to UPPER, counted from 0; when a second one begins is not seen: 0. */
+static void tell_sections(const void *code, uint64_t lower, uint64_t upper)
+{
+    tg_openmp_section(code, TG_OMP_OMPT, lower == upper ? lower + 1 : 0);
+}
+
 #define LOOPS(suffix, type, stride)                                                                          \
     void __kmpc_dispatch_init_##suffix(const void *location, int thread, int schedule, type lower,           \
                                        type upper, stride step, stride chunk)                                \
@@ -160,7 +174,11 @@ static inline bool tells_iterations(bool is_ordered)
         tg_ompt_thread.code = code;                                                                          \
         gomp->__kmpc_for_static_init_##suffix(location, thread, schedule, is_last, lower, upper, between,    \
                                               step, chunk);                                                  \
-        if (*lower <= *upper)                                                                                \
+        if (*lower > *upper)                                                                                 \
+            return;                                                                                          \
+        if (is_of_sections(location))                                                                        \
+            tell_sections(code, (uint64_t)*lower, (uint64_t)*upper);                                         \
+        else                                                                                                 \
             tg_openmp_chunk(code, TG_OMP_OMPT, (uint64_t)*lower, (uint64_t)*upper,                           \
                             is_in_chunks(schedule) ? (uint64_t)*between : 0);                                \
     }                                                                                                        \
@@ -170,7 +188,8 @@ static inline bool tells_iterations(bool is_ordered)
                                          stride chunk)                                                       \
     {                                                                                                        \
         const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());                                    \
-        if (tells_iterations(false) && IS_WATCHED(__kmpc_for_static_init_##suffix)) {                        \
+        if ((tells_iterations(false) || TG_AGENT_UNLIKELY(is_of_sections(location))) &&                      \
+            IS_WATCHED(__kmpc_for_static_init_##suffix)) {                                                   \
             static_##suffix(gomp, TG_GOMP_CALLER(), location, thread, schedule, is_last, lower, upper,       \
                             between, step, chunk);                                                           \
             return;                                                                                          \

@@ -1,0 +1,358 @@
+/* Out of zones of a live job, all workers together: what `opm all_out`, `opm step out` and `opm barrier pass` do. */
+#include "live/commands/motion/live_zones.h"
+
+#include "analyzer/models/openmp/barrier.h"
+#include "live/commands/motion/gate_run.h"
+
+#include <inttypes.h>
+
+static const uint16_t any = UINT16_MAX;
+
+#define BIT(which) ((uint16_t)(1U << (which)))
+
+static bool is_single(uint64_t zone)
+{
+    return zone == TG_OMP_ZONE_SINGLE || zone == TG_OMP_ZONE_SINGLE_OTHER;
+}
+
+static bool is_join(const struct tg_openmp_place *place)
+{
+    return place->kind == TG_OPENMP_IN_REGION ||
+           (place->kind == TG_OPENMP_IN_SYNC && place->what == TG_OMP_SYNC_BARRIER_JOIN);
+}
+
+static bool is_barrier(const struct tg_openmp_place *place)
+{
+    return place->kind == TG_OPENMP_IN_SYNC && place->what <= TG_OMP_SYNC_BARRIER_JOIN;
+}
+
+static bool is_mutex(const struct tg_openmp_place *place)
+{
+    return place->kind == TG_OPENMP_IN_MUTEX || place->kind == TG_OPENMP_IN_MUTEX_WAIT;
+}
+
+/* What leaves PLACE. */
+static struct tg_gate_rule rule_out_of(const struct tg_openmp_place *place)
+{
+    if (is_join(place))
+        return (struct tg_gate_rule){tg_gate_kind(TG_EVENT_OMP_PARALLEL_END), any, TG_GATE_EQUAL,
+                                     place->team};
+    switch ((unsigned)place->kind) {
+    case TG_OPENMP_IN_ZONE:
+        return (struct tg_gate_rule){tg_gate_kind(TG_EVENT_OMP_ZONE_END),
+                                     is_single(place->what)
+                                         ? BIT(TG_OMP_ZONE_SINGLE) | BIT(TG_OMP_ZONE_SINGLE_OTHER)
+                                         : BIT(place->what),
+                                     TG_GATE_ANY, 0};
+    case TG_OPENMP_IN_MUTEX:
+    case TG_OPENMP_IN_MUTEX_WAIT:
+        return (struct tg_gate_rule){tg_gate_kind(TG_EVENT_OMP_MUTEX_LEAVE), BIT(place->what), TG_GATE_EQUAL,
+                                     place->id};
+    case TG_OPENMP_IN_TASK:
+        return (struct tg_gate_rule){tg_gate_kind(TG_EVENT_OMP_TASK_END), any, TG_GATE_EQUAL, place->id};
+    default:
+        if (is_barrier(place)) /* who came from another construct has another kind of the same one */
+            return (struct tg_gate_rule){tg_gate_kind(TG_EVENT_OMP_SYNC_END),
+                                         BIT(TG_OMP_SYNC_BARRIER) | BIT(TG_OMP_SYNC_BARRIER_IMPLICIT),
+                                         TG_GATE_AT_LEAST, place->id};
+        return (struct tg_gate_rule){tg_gate_kind(TG_EVENT_OMP_SYNC_END), BIT(place->what), TG_GATE_ANY, 0};
+    }
+}
+
+/* Whether all of a team go through PLACE. */
+static bool is_of_team(const struct tg_openmp_place *place)
+{
+    if (is_mutex(place))
+        return place->what == TG_OMP_MUTEX_CRITICAL || place->what == TG_OMP_MUTEX_CRITICAL_NAMED;
+    if (place->kind == TG_OPENMP_IN_SYNC)
+        return is_barrier(place);
+    return place->kind == TG_OPENMP_IN_REGION ||
+           (place->kind == TG_OPENMP_IN_ZONE && tg_zone_target_of_zone(place->what) != TG_TARGET_MASTER &&
+            place->what != TG_OMP_ZONE_TASKGROUP && place->what != TG_OMP_ZONE_TASKLOOP &&
+            place->what != TG_OMP_ZONE_TEAMS && place->what != TG_OMP_ZONE_TARGET);
+}
+
+static bool is_in(const struct tg_openmp_worker *worker, const struct tg_openmp_place *place)
+{
+    for (size_t i = 0; i < worker->n_places; i++) {
+        const struct tg_openmp_place *other = &worker->places[i];
+        if (other->team != place->team)
+            continue;
+        if (is_mutex(place)
+                ? is_mutex(other) && other->what == place->what && other->id == place->id
+                : other->kind == place->kind &&
+                      (other->what == place->what || (place->kind == TG_OPENMP_IN_ZONE &&
+                                                      is_single(other->what) && is_single(place->what))))
+            return true;
+    }
+    return false;
+}
+
+/* How often the thread THREAD_NUM of PLACE's team came to what PLACE is. */
+static uint64_t visits(const struct tg_source *source, size_t process, const struct tg_openmp_place *place,
+                       uint64_t thread_num)
+{
+    enum tg_zone_target target = is_mutex(place) ? TG_TARGET_CRITICAL : tg_zone_target_of_zone(place->what);
+    const struct tg_zone_visit visit = {process, place->team, thread_num, target,
+                                        is_mutex(place) ? place->id : place->code};
+    return tg_zone_counter_visits(source->moment->zones, &visit);
+}
+
+/* Whether MEMBER is through with PLACE, of which WORKER's visit is the last that counts. */
+static bool has_left(const struct tg_source *source, const struct tg_openmp_worker *worker,
+                     const struct tg_openmp_place *place, const struct tg_openmp_member *member,
+                     const struct tg_openmp_worker *other)
+{
+    if (is_barrier(place))
+        return member->left >= place->id;
+    if (member->ended)
+        return true;
+    if (place->kind == TG_OPENMP_IN_REGION || is_in(other, place))
+        return false;
+    return visits(source, worker->process, place, member->thread_num) >=
+           visits(source, worker->process, place, place->thread_num);
+}
+
+/* A member that leaves the construct out shows it at the team's next barrier, or at the end of its body. */
+static void add_ways_past(struct tg_worker_gate *gate, const struct tg_openmp_member *member)
+{
+    gate->rules[gate->n_rules++] = (struct tg_gate_rule){
+        tg_gate_kind(TG_EVENT_OMP_SYNC_BEGIN), BIT(TG_OMP_SYNC_BARRIER) | BIT(TG_OMP_SYNC_BARRIER_IMPLICIT),
+        TG_GATE_AT_LEAST, member->arrived + 1};
+    gate->rules[gate->n_rules++] =
+        (struct tg_gate_rule){tg_gate_kind(TG_EVENT_OMP_IMPLICIT_END), any, TG_GATE_ANY, 0};
+}
+
+/* One that is not a barrier or the region's end. */
+static struct tg_error *add_members(struct tg_console *console, const struct tg_openmp_team *team,
+                                    const struct tg_openmp_worker *worker,
+                                    const struct tg_openmp_place *place, struct tg_gate_run *run)
+{
+    const struct tg_openmp_model *model = console->source->moment->openmp;
+    int32_t pid = tg_gate_run_pid(console, worker->process);
+    struct tg_worker_gate gate = {.pid = pid, .team = team->id, .n_rules = 1, .rules = {rule_out_of(place)}};
+    for (size_t i = 0; i < team->n_members; i++)
+        if (team->members[i].worker == worker->index && !is_barrier(place))
+            add_ways_past(&gate, &team->members[i]);
+    struct tg_error *error = tg_gate_run_add_gate(run, &gate);
+    run->n_unknown += team->size > team->n_members ? team->size - team->n_members : 0;
+    for (size_t i = 0; error == NULL && i < team->n_members; i++) {
+        const struct tg_openmp_worker *other = tg_openmp_model_worker_at(model, team->members[i].worker);
+        error = tg_gate_run_add_worker(
+            run, &(struct tg_gate_worker){
+                     .index = other->index,
+                     .pid = pid,
+                     .tid = other->tid,
+                     .is_out = has_left(console->source, worker, place, &team->members[i], other)});
+    }
+    return error;
+}
+
+/* The worker alone; or who has begun the team, for the end of its region. */
+static struct tg_error *add_one(struct tg_console *console, const struct tg_openmp_worker *worker,
+                                const struct tg_openmp_place *place, struct tg_gate_run *run)
+{
+    int32_t pid = tg_gate_run_pid(console, worker->process);
+    const struct tg_worker_gate gate = {.pid = pid,
+                                        .tid = is_join(place) ? 0 : worker->tid,
+                                        .in_tasks = true,
+                                        .n_rules = 1,
+                                        .rules = {rule_out_of(place)}};
+    struct tg_error *error = tg_gate_run_add_gate(run, &gate);
+    return error != NULL
+               ? error
+               : tg_gate_run_add_worker(
+                     run, &(struct tg_gate_worker){.index = worker->index, .pid = pid, .tid = worker->tid});
+}
+
+/* Who met the construct of TEAM: it has number 0 in it. */
+static const struct tg_openmp_worker *beginner_of(const struct tg_openmp_model *model,
+                                                  const struct tg_openmp_team *team)
+{
+    if (team->owner != SIZE_MAX)
+        return tg_openmp_model_worker_at(model, team->owner);
+    for (size_t i = 0; i < team->n_members; i++)
+        if (team->members[i].thread_num == 0)
+            return tg_openmp_model_worker_at(model, team->members[i].worker);
+    return NULL;
+}
+
+static struct tg_error *add_place(struct tg_console *console, const struct tg_openmp_worker *worker,
+                                  const struct tg_openmp_place *place, struct tg_gate_run *run)
+{
+    const struct tg_openmp_model *model = console->source->moment->openmp;
+    const struct tg_openmp_team *team = tg_openmp_model_team(model, worker->process, place->team);
+    if (team != NULL && is_join(place)) {
+        const struct tg_openmp_worker *beginner = beginner_of(model, team);
+        return add_one(console, beginner == NULL ? worker : beginner, place, run);
+    }
+    return team == NULL || !is_of_team(place) ? add_one(console, worker, place, run)
+                                              : add_members(console, team, worker, place, run);
+}
+
+/* "4 workers are behind it", and who is not, and why. */
+static void tell_result(const struct tg_console *console, const struct tg_gate_run *run, FILE *out)
+{
+    const struct tg_openmp_model *model = console->source->moment->openmp;
+    size_t n_there = run->n_here, n_all = run->n_workers + run->n_unknown;
+    for (size_t i = 0; i < run->n_workers; i++)
+        n_there += run->workers[i].is_out;
+    fprintf(out, "%zu of %zu worker%s %s out and stopped behind it\n", n_there, n_all, n_all == 1 ? "" : "s",
+            n_all == 1 ? "is" : "are");
+    if (run->n_unplaced > 0)
+        fprintf(out, "%zu could not be made to wait and may have run further\n", run->n_unplaced);
+    for (size_t i = 0; i < run->n_workers; i++) {
+        const struct tg_gate_worker *worker = &run->workers[i];
+        const struct tg_openmp_worker *known = tg_openmp_model_worker_at(model, worker->index);
+        if (worker->is_out || worker->waits)
+            continue;
+        fprintf(out, "worker %" PRIu64 " %s\n", known->number,
+                !known->alive    ? "has ended"
+                : worker->cannot ? "cannot come: it waits for others that are stopped (`where` says for what)"
+                                 : "was stopped before it was out");
+    }
+}
+
+static struct tg_error *run_out(struct tg_console *console, struct tg_gate_run *run, const char *name,
+                                FILE *out)
+{
+    struct tg_error *error = tg_gate_run_go(console, run, name, out);
+    if (error == NULL)
+        tell_result(console, run, out);
+    return error;
+}
+
+/* The innermost place of a worker of another process that is like PLACE. */
+static const struct tg_openmp_place *find_like(const struct tg_openmp_worker *worker,
+                                               const struct tg_openmp_place *place)
+{
+    for (size_t i = worker->n_places; i-- > 0;)
+        if (worker->places[i].kind == place->kind && worker->places[i].what == place->what)
+            return &worker->places[i];
+    return NULL;
+}
+
+/* The same in the other processes in focus: of each the first worker that is at the like. */
+static struct tg_error *add_others(struct tg_console *console, const struct tg_openmp_worker *worker,
+                                   const struct tg_openmp_place *place, struct tg_gate_run *run)
+{
+    const struct tg_openmp_model *model = console->source->moment->openmp;
+    struct tg_error *error = NULL;
+    size_t n_workers = tg_openmp_model_worker_count(model), last = worker->process;
+    for (size_t i = 0; error == NULL && i < n_workers; i++) {
+        const struct tg_openmp_worker *other = tg_openmp_model_worker_at(model, i);
+        const struct tg_openmp_place *like = other->alive ? find_like(other, place) : NULL;
+        bool is_known = other->process == worker->process || other->process == last;
+        for (size_t k = 0; k < run->n_workers && !is_known; k++)
+            is_known = tg_openmp_model_worker_at(model, run->workers[k].index)->process == other->process;
+        if (is_known || like == NULL || !tg_focus_has(&console->focus, other->process))
+            continue;
+        last = other->process;
+        error = add_place(console, other, like, run);
+    }
+    return error;
+}
+
+struct tg_error *tg_live_zone_leave(struct tg_console *console, const struct tg_openmp_worker *worker,
+                                    const struct tg_openmp_place *place, const char *name, FILE *out)
+{
+    struct tg_gate_run run = {0};
+    const struct tg_openmp_place kept = *place; /* WORKER's places change as events are taken */
+    struct tg_error *error = add_place(console, worker, &kept, &run);
+    if (error == NULL)
+        error = add_others(console, worker, &kept, &run);
+    if (error == NULL)
+        error = run_out(console, &run, name, out);
+    tg_gate_run_deinit(&run);
+    return error;
+}
+
+/* ---- barriers */
+
+struct passing {
+    struct tg_console *console;
+    struct tg_gate_run *run;
+    const struct tg_openmp_worker *worker; /* of its process its teams alone are meant; NULL: all */
+    /* a barrier that somebody is at: other processes' teams on the same level are to come as far */
+    bool is_found;
+    uint64_t level, instance;
+};
+
+static bool is_member(const struct tg_openmp_team *team, const struct tg_openmp_worker *worker)
+{
+    for (size_t i = 0; i < team->n_members; i++)
+        if (team->members[i].worker == worker->index)
+            return true;
+    return false;
+}
+
+static bool is_meant(const struct passing *passing, const struct tg_openmp_team *team)
+{
+    bool is_ours = passing->worker == NULL || passing->worker->process != team->process ||
+                   is_member(team, passing->worker);
+    return team->n_members > 0 && is_ours && tg_focus_has(&passing->console->focus, team->process);
+}
+
+static bool to_pass(const struct passing *passing, const struct tg_openmp_team *team,
+                    struct tg_openmp_barrier *at)
+{
+    return tg_openmp_barrier_to_pass(team, passing->worker == NULL ? SIZE_MAX : passing->worker->index, at);
+}
+
+static struct tg_error *find_barrier(void *context, const struct tg_openmp_team *team)
+{
+    struct passing *passing = context;
+    struct tg_openmp_barrier at;
+    if (!is_meant(passing, team) || passing->is_found || !to_pass(passing, team, &at))
+        return NULL;
+    passing->is_found = true;
+    passing->level = team->level;
+    passing->instance = at.instance;
+    return NULL;
+}
+
+static struct tg_error *add_barrier(void *context, const struct tg_openmp_team *team)
+{
+    const struct passing *passing = context;
+    const struct tg_openmp_model *model = passing->console->source->moment->openmp;
+    struct tg_openmp_barrier at;
+    bool is_at = to_pass(passing, team, &at);
+    if (!is_meant(passing, team) || (!is_at && team->level != passing->level))
+        return NULL;
+    const struct tg_openmp_place place = {.kind = TG_OPENMP_IN_SYNC,
+                                          .what = is_at ? at.sync : TG_OMP_SYNC_BARRIER,
+                                          .team = team->id,
+                                          .id = is_at ? at.instance : passing->instance};
+    return add_place(passing->console, tg_openmp_model_worker_at(model, team->members[0].worker), &place,
+                     passing->run);
+}
+
+struct tg_error *tg_live_zone_reached_barrier(struct tg_console *console, uint64_t *instance)
+{
+    struct passing passing = {.console = console};
+    if (console->focus.has_thread)
+        passing.worker = tg_focus_worker(&console->focus, console->source);
+    struct tg_error *error =
+        tg_openmp_model_visit_teams(console->source->moment->openmp, find_barrier, &passing);
+    *instance = passing.is_found ? passing.instance : 0;
+    return error;
+}
+
+struct tg_error *tg_live_zone_pass_barrier(struct tg_console *console, FILE *out)
+{
+    struct tg_gate_run run = {0};
+    struct passing passing = {.console = console, .run = &run};
+    const struct tg_openmp_model *model = console->source->moment->openmp;
+    if (console->focus.has_thread)
+        passing.worker = tg_focus_worker(&console->focus, console->source);
+    struct tg_error *error = tg_openmp_model_visit_teams(model, find_barrier, &passing);
+    if (error == NULL && !passing.is_found)
+        error =
+            tg_error_create(TG_ERROR_NOT_FOUND, "no team is at a barrier (`opm next barrier` goes to one)");
+    if (error == NULL)
+        error = tg_openmp_model_visit_teams(model, add_barrier, &passing);
+    if (error == NULL)
+        error = run_out(console, &run, "opm barrier pass", out);
+    tg_gate_run_deinit(&run);
+    return error;
+}
