@@ -238,6 +238,13 @@ static struct tg_error *add_process(struct filling *filling, const struct tg_pro
 
 /* ---- the numbers of a live session win */
 
+/* Whether thread DTID of process DPID, or with DTID 0 that process, was held by live control. */
+static bool was_held(const struct filling *filling, uint32_t dpid, uint32_t dtid)
+{
+    return tg_run_model_holds(tg_barrier_trace_model(filling->moment->barriers),
+                              (struct tg_thread_id){dpid, dtid});
+}
+
 static struct tg_error *add_numbered_threads(struct filling *filling, const struct tg_process_entry *entry,
                                              const struct tg_numbered_thread *threads, size_t count)
 {
@@ -250,6 +257,7 @@ static struct tg_error *add_numbered_threads(struct filling *filling, const stru
                                              .state = lives && !threads[i].has_ended ? TG_JOB_STOPPED
                                                                                      : TG_JOB_NONEXISTENT,
                                              .is_manager = threads[i].is_manager,
+                                             .held = was_held(filling, threads[i].dpid, threads[i].dtid),
                                              .pc = worker == NULL ? 0 : code_of(worker),
                                              .tag = worker == NULL ? UINT64_MAX : worker->index};
         error = tg_job_view_add_thread(filling->view, &thread);
@@ -268,6 +276,7 @@ static struct tg_error *add_numbered_process(struct filling *filling,
                                              .share_group = numbered->share_group,
                                              .workers_group = numbered->workers_group,
                                              .exists = entry->end == TG_PROCESS_RUNNING,
+                                             .held = was_held(filling, numbered->dpid, 0),
                                              .tag = entry->index};
     return tg_job_view_add_process(filling->view, &info);
 }
