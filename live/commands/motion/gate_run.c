@@ -279,13 +279,98 @@ static struct tg_error *look_for_stuck(struct tg_console *console, struct tg_gat
     return error;
 }
 
+/* Where nobody comes: who runs, and whether all of them wait for somebody who does not. */
+struct blockade {
+    const struct tg_console *console;
+    size_t n_running, n_waiting;
+    uint64_t last_ns; /* of their last events */
+    struct tg_thread_id
+        stopped; /* one of those who do not run, a held one if there is any; all 0: everybody runs */
+    bool is_held;
+};
+
+static void note_thread(struct blockade *blockade, const struct tg_job_process *process,
+                        const struct tg_job_thread *thread)
+{
+    if (tg_job_state_is_stopped(thread->state)) {
+        bool is_held = thread->held || process->info.held;
+        if (blockade->stopped.dpid == 0 || (is_held && !blockade->is_held)) {
+            blockade->stopped = (struct tg_thread_id){process->info.dpid, thread->dtid};
+            blockade->is_held = is_held;
+        }
+        return;
+    }
+    const struct tg_openmp_worker *worker = tg_openmp_model_worker(
+        blockade->console->source->moment->openmp, process->info.dpid - 1, (int32_t)thread->tag);
+    blockade->n_running++;
+    if (worker == NULL || !waits_for_others(worker))
+        return;
+    blockade->n_waiting++;
+    if (worker->last_ns > blockade->last_ns)
+        blockade->last_ns = worker->last_ns;
+}
+
+/* Of the processes in focus, whose workers wait for each other alone. */
+static struct tg_error *note_blockade(const struct tg_request *request)
+{
+    for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(request->view, p);
+        if (!process->info.exists || !tg_job_set_has_any(request->set, process))
+            continue;
+        for (size_t i = 0; i < process->n_threads; i++) {
+            const struct tg_job_thread *thread = tg_job_view_thread(request->view, process, i);
+            if (!thread->is_manager && thread->state != TG_JOB_NONEXISTENT)
+                note_thread(request->context, process, thread);
+        }
+    }
+    return NULL;
+}
+
+/* *LAST_NS: what it was at the look before. An error of a run to which nobody can come; the run is over then. */
+static struct tg_error *look_for_blockade(struct tg_console *console, uint64_t *last_ns,
+                                          struct tg_error **blocked)
+{
+    struct blockade blockade = {.console = console};
+    struct tg_error *error =
+        tg_focus_call_run(console, &tg_focus_call_defaults, note_blockade, &blockade, NULL);
+    bool is_blocked = error == NULL && blockade.n_running > 0 && blockade.n_waiting == blockade.n_running &&
+                      blockade.stopped.dpid != 0 && blockade.last_ns == *last_ns;
+    *last_ns = blockade.last_ns;
+    if (is_blocked)
+        *blocked = tg_error_create(
+            TG_ERROR_USAGE,
+            "nobody can come: %zu thread%s and wait%s for others, but thread %" PRIu32 ".%" PRIu32 " is %s",
+            blockade.n_running, blockade.n_running == 1 ? " runs" : "s run",
+            blockade.n_running == 1 ? "s" : "", blockade.stopped.dpid, blockade.stopped.dtid,
+            blockade.is_held ? "held; `dunhold` releases it" : "stopped, and not in focus");
+    return error;
+}
+
+/* Waits of runs that the first who comes ends: ever longer, so that what is told of long waits is told. */
+static struct tg_error *await_first(struct tg_console *console, struct going *going,
+                                    struct tg_error **blocked, FILE *out)
+{
+    uint64_t last_ns = UINT64_MAX;
+    for (double seconds = look_s;; seconds *= 2) {
+        int status;
+        struct tg_error *error =
+            tg_focus_call_await(console, &tg_focus_call_defaults, look, &going->done, seconds, out);
+        if (error == NULL || tg_error_code(error) != TG_ERROR_TARGET ||
+            tg_traced_job_has_ended(console->options.live, &status))
+            return error;
+        tg_error_destroy(error);
+        error = look_for_blockade(console, &last_ns, blocked);
+        if (error != NULL || *blocked != NULL)
+            return error;
+    }
+}
+
 static struct tg_error *await(struct tg_console *console, struct going *going, FILE *out)
 {
     struct tg_error *error;
     for (bool stuck = false;;) {
-        error = tg_focus_call_await(console, &tg_focus_call_defaults, look, &going->done,
-                                    going->run->n_workers == 0 ? -1 : look_s, out);
-        if (error == NULL || tg_error_code(error) != TG_ERROR_TARGET || going->run->n_workers == 0)
+        error = tg_focus_call_await(console, &tg_focus_call_defaults, look, &going->done, look_s, out);
+        if (error == NULL || tg_error_code(error) != TG_ERROR_TARGET)
             return error;
         int status;
         if (tg_traced_job_has_ended(console->options.live, &status))
@@ -433,12 +518,22 @@ struct tg_error *tg_gate_run_go(struct tg_console *console, struct tg_gate_run *
     if (error != NULL)
         return error;
     for (bool again = true; error == NULL && again;) {
+        struct tg_error *blocked = NULL;
         again = false;
-        error = await(console, &going, out);
+        error =
+            run->n_workers == 0 ? await_first(console, &going, &blocked, out) : await(console, &going, out);
+        uint64_t last_ns = last_event_ns(console->source->moment->openmp);
         if (error == NULL)
             error = tg_gate_run_settle(console, out);
         if (error == NULL)
             error = take_result(console, &going, &again);
+        if (error == NULL && blocked != NULL && run->first == NULL) {
+            /* records that were still on their way may say otherwise */
+            again |= last_event_ns(console->source->moment->openmp) != last_ns;
+            error = again ? NULL : blocked;
+        }
+        if (error != blocked)
+            tg_error_destroy(blocked);
         if (error == NULL && again)
             error = tg_focus_call_run(console, &tg_focus_call_defaults, go_on, &going, out);
     }

@@ -68,7 +68,8 @@ struct tg_error *tg_gate_run_has_agents(struct tg_console *console, bool *has_ag
 
 /* Resumes the threads in focus until all workers of RUN have come to their gates, or the first one; then all
  * are stopped, and the gates are away. NAME is recorded. Ends early where threads stop for other reasons, or have
- * ended. UNSUPPORTED where there is no agent; held workers that would have to come are an error. */
+ * ended. UNSUPPORTED where there is no agent; held workers that would have to come are an error, and so is that all
+ * who run wait for one who does not. */
 struct tg_error *tg_gate_run_go(struct tg_console *console, struct tg_gate_run *run, const char *name,
                                 FILE *out);
 

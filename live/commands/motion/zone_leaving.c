@@ -213,12 +213,45 @@ static void tell_result(const struct tg_console *console, const struct tg_gate_r
     }
 }
 
+static bool has_part(const struct tg_console *console, const struct tg_gate_run *run, size_t process)
+{
+    const struct tg_openmp_model *model = console->source->moment->openmp;
+    for (size_t i = 0; i < run->n_workers; i++)
+        if (tg_openmp_model_worker_at(model, run->workers[i].index)->process == process)
+            return true;
+    return false;
+}
+
+/* Ranks in focus that have no such team yet: they are not among those who were counted. */
+static void tell_absent(const struct tg_console *console, const struct tg_gate_run *run, FILE *out)
+{
+    const struct tg_process_model *processes = console->source->moment->processes;
+    size_t n_absent = 0;
+    int64_t first = -1;
+    for (size_t i = 0; i < tg_process_model_count(processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(processes, i);
+        if (entry->end != TG_PROCESS_RUNNING || entry->rank < 0 || !tg_focus_has(&console->focus, i) ||
+            has_part(console, run, i))
+            continue;
+        if (n_absent++ == 0)
+            first = entry->rank;
+    }
+    if (n_absent == 1)
+        fprintf(out, "rank %" PRId64 " has no team there yet, and was stopped where it is\n", first);
+    else if (n_absent > 1)
+        fprintf(out,
+                "rank %" PRId64 " and %zu more have no team there yet, and were stopped where they are\n",
+                first, n_absent - 1);
+}
+
 static struct tg_error *run_out(struct tg_console *console, struct tg_gate_run *run, const char *name,
                                 FILE *out)
 {
     struct tg_error *error = tg_gate_run_go(console, run, name, out);
-    if (error == NULL)
+    if (error == NULL) {
         tell_result(console, run, out);
+        tell_absent(console, run, out);
+    }
     return error;
 }
 
