@@ -80,13 +80,21 @@ static void look_at(struct tg_red_zone_faults *faults, struct tg_thread *thread,
     tg_engine_emit(faults->engine, thread, &event);
 }
 
+/* Whether blocks of PID have red zones. What its heap's library said of that may still be on its way. */
+static bool has_red_zones(const struct tg_red_zone_faults *faults, pid_t pid)
+{
+    return tg_live_blocks_have_red_zones(faults->options.live, pid) ||
+           (faults->options.settle(faults->options.context) &&
+            tg_live_blocks_have_red_zones(faults->options.live, pid));
+}
+
 static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
 {
     struct tg_red_zone_faults *faults = context;
     siginfo_t info;
     if (stop->trigger != TG_TRIGGER_SIGNAL || stop->signal != SIGSEGV || thread->process->bits == 32 ||
-        !tg_live_blocks_have_red_zones(faults->options.live, thread->process->pid) ||
-        ptrace(PTRACE_GETSIGINFO, thread->tid, NULL, &info) != 0 || info.si_code != SEGV_ACCERR)
+        ptrace(PTRACE_GETSIGINFO, thread->tid, NULL, &info) != 0 || info.si_code != SEGV_ACCERR ||
+        !has_red_zones(faults, thread->process->pid))
         return;
     look_at(faults, thread, (uint64_t)(uintptr_t)info.si_addr);
 }
