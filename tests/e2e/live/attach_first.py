@@ -15,7 +15,7 @@ def only_here():
 
 def idle():
     only_here()
-    os.nice(19)
+    os.nice(10)
 
 
 def main():
