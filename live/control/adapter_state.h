@@ -43,8 +43,8 @@ struct tg_thread *tg_adapter_find_thread(const struct tg_engine_adapter *live, i
 /* What the controller orders; their context is the adapter. */
 extern const struct tg_controller_orders tg_adapter_orders;
 
-/* THREAD, which stays at PC, stopped for REASON, maybe at the end of a step. Without memory nobody is told of it, that
- * is all. */
+/* THREAD, which stays at PC, stopped for REASON, maybe at the end of a step. Without memory the
+ * stop is not reported. */
 void tg_adapter_add_stop(struct tg_engine_adapter *live, struct tg_thread *thread,
                          const struct tg_stop_reason *reason, uint64_t pc, bool stepped);
 /* Keeps those of REASON's action points that have a script; without memory it is not run. */

@@ -346,7 +346,8 @@ static struct tg_error *look_for_blockade(struct tg_console *console, uint64_t *
     return error;
 }
 
-/* Waits of runs that the first who comes ends: ever longer, so that what is told of long waits is told. */
+/* Waits until the first worker has come. Each wait is twice as long as the one before, so that the message about a
+ * long wait has the time to come. */
 static struct tg_error *await_first(struct tg_console *console, struct going *going,
                                     struct tg_error **blocked, FILE *out)
 {
