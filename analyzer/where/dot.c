@@ -20,13 +20,9 @@ static void write_quoted(FILE *stream, const char *text)
 static void write_edge(FILE *stream, const struct tg_where_threads *threads, size_t from, size_t to,
                        const struct tg_where_node *node)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *memory = open_memstream(&text, &size);
-    if (memory == NULL)
+    char *text = tg_where_members_text(threads, node->threads, node->n_threads);
+    if (text == NULL)
         return;
-    tg_where_write_members(memory, threads, node->threads, node->n_threads);
-    fclose(memory);
     fprintf(stream, "  n%zu -> n%zu [label=", from, to);
     write_quoted(stream, text);
     fputs("];\n", stream);

@@ -26,13 +26,9 @@ static void write_text(FILE *stream, const char *text)
 static void write_members(FILE *stream, const struct tg_where_threads *threads,
                           const struct tg_where_node *node)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *memory = open_memstream(&text, &size);
-    if (memory == NULL)
+    char *text = tg_where_members_text(threads, node->threads, node->n_threads);
+    if (text == NULL)
         return;
-    tg_where_write_members(memory, threads, node->threads, node->n_threads);
-    fclose(memory);
     fputs("<span class=\"who\">", stream);
     write_text(stream, text);
     fputs("</span> ", stream);

@@ -91,3 +91,17 @@ void tg_where_write_members(FILE *stream, const struct tg_where_threads *looked,
     free(members.firsts);
     free(members.others);
 }
+
+char *tg_where_members_text(const struct tg_where_threads *looked, const size_t *threads, size_t count)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&text, &size);
+    if (memory == NULL)
+        return NULL;
+    tg_where_write_members(memory, looked, threads, count);
+    if (fclose(memory) == 0)
+        return text;
+    free(text);
+    return NULL;
+}

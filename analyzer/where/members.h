@@ -9,5 +9,7 @@
 /* Writes who THREADS, COUNT indices in LOOKED in ascending order, are. */
 void tg_where_write_members(FILE *stream, const struct tg_where_threads *looked, const size_t *threads,
                             size_t count);
+/* The same as a string, the caller's to free; NULL without memory. */
+char *tg_where_members_text(const struct tg_where_threads *looked, const size_t *threads, size_t count);
 
 #endif
