@@ -1,5 +1,6 @@
 #include "recorder/engine/adoption.h"
 #include "recorder/engine/address_space.h"
+#include "recorder/engine/forking.h"
 #include "recorder/engine/lineage.h"
 #include "recorder/engine/parked.h"
 #include "recorder/engine/process_table.h"
@@ -7,8 +8,6 @@
 #include "recorder/engine/wake.h"
 #include "recorder/process/memory.h"
 #include "recorder/process/proc_status.h"
-
-#include <stdio.h>
 
 /* A thread or process that is created stops at once and waits to be reported by its creator's fork event.
  * SIGKILL can take the creator away in that very moment: nobody reports the child then, and it would stay
@@ -24,28 +23,11 @@ static bool can_still_tell(const struct tg_process *process)
     return false;
 }
 
-/* Could thread TID be on its way to report a fork? Not if it waits in another system call. */
-static bool may_be_forking(pid_t tid)
-{
-    enum { CLONE = 56, FORK = 57, VFORK = 58, CLONE3 = 435 };
-    char path[40];
-    struct tg_proc_status status;
-    if (!tg_proc_status_read(tid, &status) || tg_proc_status_is_dead(&status))
-        return false; /* a SIGKILL can spare it its PTRACE_EVENT_EXIT */
-    snprintf(path, sizeof path, "/proc/%d/syscall", (int)tid);
-    FILE *file = fopen(path, "re");
-    long number = -1;
-    bool blocked = file != NULL && fscanf(file, "%ld", &number) == 1; /* else "running" */
-    if (file != NULL)
-        fclose(file);
-    return !blocked || number < 0 || number == CLONE || number == FORK || number == VFORK || number == CLONE3;
-}
-
 static bool process_may_be_forking(const struct tg_process *process)
 {
     for (const struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next) {
         const struct tg_tracee *tracee = (const struct tg_tracee *)thread;
-        if (!tracee->exiting && tracee->running && may_be_forking(thread->tid))
+        if (!tracee->exiting && tracee->running && tg_forking_is_possible(thread->tid))
             return true;
     }
     return false;
@@ -154,7 +136,7 @@ void tg_adoption_parked(struct tg_engine *engine, pid_t tid)
 static void look_at(struct tg_engine *engine, pid_t tid)
 {
     struct tg_proc_status status;
-    if (!tg_proc_status_read(tid, &status))
+    if (tg_tracee_find(engine, tid) != NULL || !tg_proc_status_read(tid, &status))
         return;
     struct tg_process *process = tg_process_find(engine, status.tgid != tid ? status.tgid : status.parent);
     if (process != NULL && process_may_be_forking(process))

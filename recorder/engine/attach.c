@@ -1,6 +1,8 @@
 #include "recorder/engine/address_space.h"
 #include "recorder/engine/attach_guard.h"
 #include "recorder/engine/detach.h"
+#include "recorder/engine/forking.h"
+#include "recorder/engine/parked.h"
 #include "recorder/engine/process_table.h"
 #include "recorder/engine/removal.h"
 #include "recorder/engine/wake.h"
@@ -98,8 +100,10 @@ static struct tg_error *seize_thread(struct tg_process *process, pid_t tid, stru
         scan->retry = true;
         return NULL;
     }
-    if (!known && tg_tracee_add(process, tid) == NULL)
+    struct tg_tracee *tracee = known ? tg_tracee_find(engine, tid) : tg_tracee_add(process, tid);
+    if (tracee == NULL)
         return tg_error_no_memory();
+    tracee->fork_unknown = true;
     scan->added = true;
     return NULL;
 }
@@ -132,8 +136,8 @@ static struct tg_error *scan_threads(struct tg_process *process, struct scan *sc
     return error;
 }
 
-/* Threads that are ours bring theirs with them (PTRACE_O_TRACECLONE); one that is not yet may create others
- * while the folder is read. So it is read until it shows nothing new twice. */
+/* Threads that are ours bring theirs with them (PTRACE_O_TRACECLONE); one that is not yet, or was not when it
+ * began to, may create others while the folder is read. So it is read until it shows nothing new twice. */
 static struct tg_error *seize_all(struct tg_process *process)
 {
     struct scan scan = {0};
@@ -150,6 +154,7 @@ static struct tg_error *seize_all(struct tg_process *process)
             scan.guard_waits++;
             nanosleep(&(struct timespec){.tv_nsec = GUARD_WAIT_NS}, NULL);
         }
+        tg_forking_await(process);
         if (scan.added || scan.retry || scan.guarded)
             unchanged = -1;
     }
@@ -174,12 +179,14 @@ static struct tg_error *check_pid(struct tg_engine *engine, pid_t pid)
     return tg_error_create(TG_ERROR_TARGET, "process %d is already being recorded", (int)pid);
 }
 
-/* One stopped thread is enough to begin with: the others are not disturbed. */
+/* One stopped thread is enough to begin with: those that wait are not disturbed. */
 static void interrupt_one(struct tg_process *process)
 {
     struct tg_thread *chosen = NULL;
     for (struct tg_thread *thread = process->threads; thread != NULL; thread = thread->hh.next) {
         struct tg_proc_status status;
+        if (tg_parked_has(process->engine, thread->tid))
+            return;
         if (tg_proc_status_read(thread->tid, &status) && !tg_proc_status_is_dead(&status) &&
             (chosen == NULL || thread->tid == process->pid))
             chosen = thread;

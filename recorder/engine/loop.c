@@ -48,6 +48,7 @@ static void detach_all(struct tg_engine *engine, const char *reason)
 {
     struct tg_process *process, *next;
     tg_dispatch_early(engine);
+    tg_dispatch_parked(engine);
     begin_detach(engine, reason);
     while (engine->processes != NULL) {
         int status;
@@ -58,6 +59,7 @@ static void detach_all(struct tg_engine *engine, const char *reason)
             break;
         /* An observer may have attached to more processes meanwhile, and the stops of some be collected. */
         tg_dispatch_early(engine);
+        tg_dispatch_parked(engine);
         begin_detach(engine, reason);
     }
     HASH_ITER (hh, engine->processes, process, next)
@@ -200,6 +202,8 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
             tg_adoption_look_again(engine);
             tg_dispatch_parked(engine);
             tg_dispatch_paused(engine);
+            if (engine->detach_in_progress)
+                tg_detach_advance(engine);
             if (engine->processes == NULL)
                 break;
         }

@@ -28,6 +28,13 @@ bool tg_parked_take(struct tg_engine *engine, pid_t tid, int *status)
     return true;
 }
 
+bool tg_parked_has(struct tg_engine *engine, pid_t tid)
+{
+    struct tg_parked_stop *parked;
+    HASH_FIND(hh, engine->parked, &tid, sizeof tid, parked);
+    return parked != NULL;
+}
+
 pid_t tg_parked_known(struct tg_engine *engine)
 {
     for (struct tg_parked_stop *parked = engine->parked; parked != NULL; parked = parked->hh.next)

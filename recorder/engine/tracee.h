@@ -60,6 +60,7 @@ struct tg_tracee {
     UT_hash_handle by_tid;
     pid_t parent_tid;
     bool running;        /* not in a ptrace-stop that we know of */
+    bool fork_unknown;   /* seized; may be in a fork that began before: forking.h */
     bool first_stop_due; /* cloned; the first stop is still to come */
     bool listening;      /* in a group-stop */
     bool exiting;        /* PTRACE_EVENT_EXIT was seen */
