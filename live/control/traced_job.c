@@ -355,6 +355,7 @@ struct tg_error *tg_traced_job_create(const struct tg_record_options *options,
                                               .is_behind = is_behind,
                                               .emitted = take_emitted,
                                               .serve = serve,
+                                              .gates_called = tell_changed,
                                               .libraries = &made->listener};
     made->last_request = &made->first_request;
     pthread_mutex_init(&made->lock, NULL);

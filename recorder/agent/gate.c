@@ -115,10 +115,19 @@ static bool is_over(void)
     return __atomic_load_n(&tg_agent.control->over, __ATOMIC_RELAXED) != 0;
 }
 
+/* The controller is told where enough have come, once: each call is a switch between processors. */
+static void tell_controller(struct tg_agent_gate *gate)
+{
+    if (__atomic_add_fetch(&gate->n_come, 1, __ATOMIC_ACQ_REL) <
+        __atomic_load_n(&gate->calls_from, __ATOMIC_RELAXED))
+        return;
+    __atomic_fetch_add(&tg_agent.control->gate_calls, 1, __ATOMIC_RELEASE);
+    tg_agent_ask_for_attention();
+}
+
 static void wait_in(struct tg_agent_slot *slot, uint32_t number)
 {
     const struct timespec pause = {.tv_nsec = LOOK_NS};
-    tg_agent_ask_for_attention();
     while (__atomic_load_n(&slot->gate, __ATOMIC_ACQUIRE) == number && !is_over()) {
         /* here, not in libc: who is stopped in the agent is, for people, where the program called it */
         long result = tg_raw_call(SYS_futex, (long)&slot->gate, FUTEX_WAIT, number, (long)&pause, 0, 0);
@@ -141,8 +150,10 @@ void tg_gate_wait_slowly(void)
         return;
     }
     /* closed after it was found: who closes it looks at the slots after that */
-    if (__atomic_load_n(&gate->number, __ATOMIC_SEQ_CST) == number)
+    if (__atomic_load_n(&gate->number, __ATOMIC_SEQ_CST) == number) {
+        tell_controller(gate);
         wait_in(slot, number);
+    }
     give_slot(slot);
     errno = saved;
 }

@@ -184,6 +184,12 @@ static void tell_emitted(void *context, const struct tg_event *event)
     recording->watch->emitted(recording->watch->context, event);
 }
 
+static void pass_gate_calls_on(void *context)
+{
+    const struct tg_recording *recording = context;
+    recording->watch->gates_called(recording->watch->context);
+}
+
 static void serve_requests(void *context)
 {
     const struct tg_recording *recording = context;
@@ -466,7 +472,8 @@ static struct tg_error *start_agent(struct tg_recording *recording)
     const struct tg_event_sink sink = {.context = recording, .add = add_event};
     if (recording->untraced != NULL)
         return tg_untraced_start(recording->untraced);
-    return tg_agent_session_start(recording->agent, &sink, &recording->file);
+    return tg_agent_session_start(recording->agent, &sink, &recording->file,
+                                  recording->watch == NULL ? NULL : pass_gate_calls_on);
 }
 
 struct tg_error *tg_recording_create(const struct tg_record_options *options, const struct tg_stop_cost *cost,

@@ -232,7 +232,7 @@ static void take_event(void *context, const struct tg_event *event)
 struct tg_error *tg_untraced_start(struct tg_untraced *untraced)
 {
     const struct tg_event_sink sink = {.context = untraced, .add = take_event};
-    return tg_agent_session_start(untraced->options.session, &sink, untraced->options.file);
+    return tg_agent_session_start(untraced->options.session, &sink, untraced->options.file, NULL);
 }
 
 /* ---- launching */

@@ -69,13 +69,15 @@ struct tg_error *tg_agent_session_describe(const struct tg_agent_session *sessio
 }
 
 struct tg_error *tg_agent_session_start(struct tg_agent_session *session, const struct tg_event_sink *sink,
-                                        const struct tg_ring_set_file *file)
+                                        const struct tg_ring_set_file *file,
+                                        void (*gates_called)(void *context))
 {
     const struct tg_agent_drain_options drain = {
         .directory = session->directory,
         .clock = session->clock,
         .sink = *sink,
         .file = file,
+        .gates_called = gates_called,
     };
     return tg_agent_drain_create(&drain, &session->drain);
 }

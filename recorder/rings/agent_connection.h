@@ -30,9 +30,10 @@ struct tg_error *tg_agent_session_create(const struct tg_agent_session_options *
 struct tg_error *tg_agent_session_describe(const struct tg_agent_session *session,
                                            struct tg_trace_meta *meta);
 
-/* Begins to hand events to SINK, on a thread of its own; FILE as tg_agent_drain_options. */
+/* Begins to hand events to SINK, on a thread of its own; FILE and GATES_CALLED as tg_agent_drain_options. */
 struct tg_error *tg_agent_session_start(struct tg_agent_session *session, const struct tg_event_sink *sink,
-                                        const struct tg_ring_set_file *file);
+                                        const struct tg_ring_set_file *file,
+                                        void (*gates_called)(void *context));
 
 /* As tg_agent_drain_seal; before the start nothing happens. */
 void tg_agent_session_seal(struct tg_agent_session *session, uint64_t n_events, bool with_last);

@@ -42,7 +42,7 @@ struct tg_agent_drain {
     uint64_t n_pairs;
     uint64_t interval_ns;
     uint64_t next_reap_ns, next_scan_ns;
-    uint32_t rings_made;
+    uint32_t rings_made, gate_calls;
     bool scanned;
 };
 
@@ -126,10 +126,20 @@ static void tell_settled(struct tg_agent_drain *drain, uint64_t until_ns, uint64
     pthread_mutex_unlock(&drain->settle_lock);
 }
 
+static void pass_gate_calls_on(struct tg_agent_drain *drain)
+{
+    const struct tg_agent_drain_options *options = &drain->options;
+    uint32_t gate_calls = tg_agent_directory_control(options->directory).gate_calls;
+    if (gate_calls != drain->gate_calls && options->gates_called != NULL)
+        options->gates_called(options->sink.context);
+    drain->gate_calls = gate_calls;
+}
+
 /* Returns how long to wait before the next round. */
 static uint64_t do_round(struct tg_agent_drain *drain)
 {
     const struct tg_agent_drain_options *options = &drain->options;
+    pass_gate_calls_on(drain);
     take_pair(drain, false);
     uint64_t now_ns = tg_tick_clock_take(options->clock).time_ns;
     /* After the time: this thread can lose its processor in between, and a ring that was made and filled

@@ -22,6 +22,9 @@ struct tg_agent_drain_options {
     /* File of SINK's events, NULL: none. While that is behind nothing is taken, rings fill, and
      * their threads wait (or lose, with TG_AGENT_LOSSY). */
     const struct tg_ring_set_file *file;
+    /* Threads wait at gates that enough have come to (recorder/agent/contract.h), though what they have recorded may
+     * not be told yet; on the drain's thread, with the sink's context. NULL: nobody wants to know. */
+    void (*gates_called)(void *context);
 };
 
 struct tg_agent_drain_stats {

@@ -64,6 +64,7 @@ struct tg_error *tg_gates_open(struct tg_gates *gates, const struct tg_agent_gat
     struct tg_agent_gate written = *gate;
     written.number = 0;
     written.unplaced = 0;
+    written.n_come = 0;
     if (++gates->last == 0)
         gates->last = 1;
     if (!tg_agent_directory_write(gates->directory, offset_of(place), &written, sizeof written) ||

@@ -193,6 +193,18 @@ static struct tg_error *check_workers(const struct tg_request *request, const st
     return NULL;
 }
 
+/* How many of the workers are to come to gate I, where it is the only one of its process: no need to look before. */
+static uint32_t count_to_come(const struct tg_gate_run *run, size_t i)
+{
+    uint32_t n_to_come = 0;
+    for (size_t k = 0; k < run->n_gates; k++)
+        if (k != i && run->gates[k].pid == run->gates[i].pid)
+            return 0;
+    for (size_t k = 0; k < run->n_workers; k++)
+        n_to_come += run->workers[k].pid == run->gates[i].pid && !run->workers[k].is_out;
+    return n_to_come;
+}
+
 static struct tg_error *open_and_go(const struct tg_request *request)
 {
     struct going *going = request->context;
@@ -201,8 +213,10 @@ static struct tg_error *open_and_go(const struct tg_request *request)
     run->numbers = error == NULL ? calloc(run->n_gates + 1, sizeof *run->numbers) : NULL;
     if (error == NULL && run->numbers == NULL)
         error = tg_error_no_memory();
-    for (size_t i = 0; error == NULL && i < run->n_gates; i++)
+    for (size_t i = 0; error == NULL && i < run->n_gates; i++) {
+        run->gates[i].calls_from = count_to_come(run, i);
         error = tg_worker_gates_open(request->engine, &run->gates[i], &run->numbers[i]);
+    }
     if (error == NULL)
         error = resume(request, run);
     if (error != NULL)
@@ -212,7 +226,7 @@ static struct tg_error *open_and_go(const struct tg_request *request)
 
 /* ---- waiting */
 
-/* Whether all that are to come have, or one where nobody is named. Who is stopped comes no more. */
+/* Whether all that are to come have, or one where nobody is named: then nobody runs on. Who is stopped comes no more. */
 static struct tg_error *look(const struct tg_request *request)
 {
     struct going *going = request->context;
@@ -233,8 +247,9 @@ static struct tg_error *look(const struct tg_request *request)
     size_t n_to_come = run->n_unknown;
     for (size_t i = 0; i < run->n_workers; i++)
         n_to_come += !run->workers[i].is_out;
-    going->done = n_running == 0 || n_lost > 0 || (n_here > 0 && n_here >= n_to_come);
-    return NULL;
+    bool are_here = n_here > 0 && n_here >= n_to_come;
+    going->done = n_running == 0 || n_lost > 0 || are_here;
+    return are_here ? tg_controller_halt(request->controller, request->view, request->set) : NULL;
 }
 
 static bool waits_for_others(const struct tg_openmp_worker *worker)

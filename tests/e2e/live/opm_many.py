@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Many workers at gates: `opm barrier pass` and `opm all_out` again and again. All are stopped behind the zone, and none has run
-further, which the program's own counters say. Prints how long it took from the last arrival until all were stopped, by the
-trace's times. usage: opm_many.py gcc|clang WORKERS TIMES"""
+further, which the program's own counters say. Prints how long it took from the last arrival until all were stopped, and until
+the answer, by the trace's times. usage: opm_many.py gcc|clang WORKERS TIMES"""
 import json
 import os
 import pathlib
@@ -61,17 +61,24 @@ dcont
 
 
 def times_ms(workers):
-    """From the last arrival at each gate until everybody was stopped."""
-    done = subprocess.run([TOLLGATE, "dump", "--json", "--kind", "control_command,omp_sync_end,omp_mutex_leave", "trace.tgt"],
-                          capture_output=True, text=True, check=True)
-    found, last = [], 0
+    """From the last arrival at each gate until everybody was stopped, and until the command was over."""
+    done = subprocess.run([TOLLGATE, "dump", "--json", "--kind", "control_command,control_stopped,omp_sync_end,omp_mutex_leave",
+                           "trace.tgt"], capture_output=True, text=True, check=True)
+    stopped, over, last, stops = [], [], 0, []
     for line in done.stdout.splitlines():
         event = json.loads(line)
-        if event["kind"] != "control_command":
+        if event["kind"] == "control_stopped":
+            stops.append(event["t_ns"])
+        elif event["kind"] != "control_command":
             last = event["t_ns"]
-        elif event["command"] in ("opm barrier pass", "opm all_out"):
-            found.append((event["t_ns"] - last) / 1e6)
-    return found
+        else:
+            if event["command"] in ("opm barrier pass", "opm all_out"):
+                if len(stops) < workers:
+                    sys.exit(f"{event['command']}: {len(stops)} stops of {workers} workers")
+                stopped.append((stops[-1] - last) / 1e6)
+                over.append((event["t_ns"] - last) / 1e6)
+            stops = []
+    return stopped, over
 
 
 def main():
@@ -86,11 +93,12 @@ def main():
     total = int(workers) * int(times)
     if done.returncode != 0 or f"{total} {total} {total} {total}" not in done.stdout:
         sys.exit(f"status {done.returncode}:\n{done.stdout[-3000:]}\n{done.stderr[-2000:]}")
-    found = times_ms(int(workers))
-    if len(found) != 2 * int(times):
-        sys.exit(f"{len(found)} times for {2 * int(times)} commands")
-    print(f"{compiler}, {workers} workers, {len(found)} commands: from the last arrival until all are stopped "
-          f"{statistics.median(found):.2f} ms (median), {max(found):.2f} ms (most)")
+    stopped, over = times_ms(int(workers))
+    if len(stopped) != 2 * int(times):
+        sys.exit(f"{len(stopped)} times for {2 * int(times)} commands")
+    print(f"{compiler}, {workers} workers, {len(stopped)} commands: from the last arrival until all are stopped "
+          f"{statistics.median(stopped):.2f} ms (median), {max(stopped):.2f} ms (most); until the answer "
+          f"{statistics.median(over):.2f} ms")
 
 
 main()

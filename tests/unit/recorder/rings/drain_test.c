@@ -39,7 +39,8 @@ struct fixture {
     uint64_t seal_at;   /* the event with which a chunk is complete, 0: never */
     uint64_t sealed[2]; /* tasks of the first two processes in it */
 
-    uint64_t n_rounds; /* __atomic */
+    uint64_t n_rounds;     /* __atomic */
+    uint64_t n_gate_calls; /* __atomic */
 
     /* of the sink */
     uint64_t n_events; /* __atomic */
@@ -108,6 +109,12 @@ static bool is_behind(void *context)
     return __atomic_load_n(&fixture->behind, __ATOMIC_ACQUIRE);
 }
 
+static void take_gate_call(void *context)
+{
+    struct fixture *fixture = context;
+    __atomic_fetch_add(&fixture->n_gate_calls, 1, __ATOMIC_RELEASE);
+}
+
 static size_t count_texts(const struct fixture *fixture, const char *part)
 {
     size_t n = 0;
@@ -157,7 +164,8 @@ static void start(struct fixture *fixture)
     const struct tg_agent_drain_options drain = {.directory = fixture->directory,
                                                  .clock = fixture->clock,
                                                  .sink = {.context = fixture, .add = take_event},
-                                                 .file = &fixture->file};
+                                                 .file = &fixture->file,
+                                                 .gates_called = take_gate_call};
     if (tg_agent_drain_create(&drain, &fixture->drain) != NULL)
         abort();
     free(trace);
@@ -211,6 +219,17 @@ static void put_task(const struct fixture *fixture, struct ring_producer *produc
         if (__atomic_load_n(&header->tail, __ATOMIC_SEQ_CST) == tail)
             syscall(SYS_futex, &header->tail, FUTEX_WAIT, (uint32_t)tail, NULL, NULL, 0);
     }
+}
+
+/* Enough have come to a gate. */
+static void call_from_gate(const struct fixture *fixture)
+{
+    uint32_t calls = tg_agent_directory_control(fixture->directory).gate_calls + 1;
+    int fd = openat(fixture->fd, "control", O_RDWR);
+    assert_int_equal(pwrite(fd, &calls, sizeof calls, offsetof(struct tg_agent_control, gate_calls)),
+                     sizeof calls);
+    close(fd);
+    tg_agent_directory_call(fixture->directory);
 }
 
 static void wait_until_taken(const struct ring_producer *producer)
@@ -607,6 +626,21 @@ static void a_living_recorders_rings_are_left_alone(void **state)
     assert_int_equal(access(tg_agent_directory_path(fixture->directory), F_OK), 0);
 }
 
+/* Who waits for workers at gates is told at once: not when their records are in order, or the file has them. */
+static void calls_from_gates_are_not_held_back(void **state)
+{
+    struct fixture *fixture = *state;
+    __atomic_store_n(&fixture->behind, true, __ATOMIC_RELEASE);
+    call_from_gate(fixture);
+    while (__atomic_load_n(&fixture->n_gate_calls, __ATOMIC_ACQUIRE) == 0)
+        sched_yield();
+    uint64_t until = __atomic_load_n(&fixture->n_rounds, __ATOMIC_ACQUIRE) + 3;
+    while (__atomic_load_n(&fixture->n_rounds, __ATOMIC_ACQUIRE) < until)
+        sched_yield();
+    assert_int_equal(__atomic_load_n(&fixture->n_gate_calls, __ATOMIC_ACQUIRE), 1); /* once for each */
+    __atomic_store_n(&fixture->behind, false, __ATOMIC_RELEASE);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -626,6 +660,7 @@ int main(void)
         TEST(what_was_taken_already_is_there_still),
         TEST(what_is_in_the_file_is_not_told_again),
         TEST(a_living_recorders_rings_are_left_alone),
+        TEST(calls_from_gates_are_not_held_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
