@@ -17,6 +17,7 @@
 #include "live/commands/replay_command.h"
 #include "recorder/look/jobs.h"
 #include "recorder/look/look.h"
+#include "recorder/look/return_watch.h"
 #include "recorder/record/calibrate.h"
 #include "recorder/record/calibrate_command.h"
 #include "recorder/record/command.h"
@@ -59,6 +60,9 @@ static const struct tg_command_services services = {
     .symbolizer_variable = tg_symbolizer_variable,
     .find_breaks = tg_break_finder_find,
     .look = tg_look,
+    .watch_create = tg_return_watch_create,
+    .watch_destroy = tg_return_watch_destroy,
+    .watch_refusal = tg_return_watch_refusal,
     .find_jobs = tg_jobs_find,
 };
 

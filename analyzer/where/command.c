@@ -247,10 +247,10 @@ static void deinit_looks(struct looks *looks)
 static struct tg_error *take_looks(const struct where_arguments *arguments, struct looks *looks)
 {
     static const uint64_t interval_ns = 500000000;
-    const struct tg_look_request request = {.pids = arguments->pids,
-                                            .count = arguments->n_pids,
-                                            .with_descendants = true,
-                                            .with_values = !arguments->no_args};
+    struct tg_look_request request = {.pids = arguments->pids,
+                                      .count = arguments->n_pids,
+                                      .with_descendants = true,
+                                      .with_values = !arguments->no_args};
     struct tg_error *error = NULL;
     size_t wanted = arguments->path != NULL || arguments->once ? 1
                     : arguments->repeat != 0                   ? arguments->repeat
@@ -258,6 +258,8 @@ static struct tg_error *take_looks(const struct where_arguments *arguments, stru
     looks->items = calloc(wanted, sizeof *looks->items);
     if (looks->items == NULL)
         return tg_error_no_memory();
+    if (wanted > 1)
+        error = arguments->services->watch_create(&request.watch);
     for (size_t i = 0; error == NULL && i < wanted; i++) {
         if (i > 0)
             sleep_ns(arguments->interval_ns != 0 ? arguments->interval_ns : interval_ns);
@@ -270,6 +272,7 @@ static struct tg_error *take_looks(const struct where_arguments *arguments, stru
         if (error == NULL && i > 0 && looks->items[i - 1].longest_pause_ns > looks->items[i].longest_pause_ns)
             looks->items[i].longest_pause_ns = looks->items[i - 1].longest_pause_ns;
     }
+    arguments->services->watch_destroy(request.watch);
     return error;
 }
 

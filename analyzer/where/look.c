@@ -22,6 +22,7 @@ void tg_where_look_deinit(struct tg_where_look *look)
     free(look->refusals);
     free(look->waits);
     free(look->values);
+    free(look->activities);
     tg_stack_model_destroy(look->stacks);
     tg_process_model_destroy(look->processes);
     tg_error_destroy(look->error);
@@ -91,6 +92,14 @@ static void refuse(void *context, int32_t pid, const char *reason)
     }
 }
 
+static void add_activity(void *context, const struct tg_look_activity *activity)
+{
+    struct tg_where_look *look = context;
+    if (look->error == NULL)
+        look->error =
+            TG_ARRAY_APPEND(look->activities, look->n_activities, look->activities_capacity, *activity);
+}
+
 static struct tg_error *take_error(struct tg_where_look *look)
 {
     struct tg_error *error = look->error;
@@ -101,8 +110,12 @@ static struct tg_error *take_error(struct tg_where_look *look)
 struct tg_error *tg_where_look_take(struct tg_where_look *look, const struct tg_command_services *services,
                                     const struct tg_look_request *request)
 {
-    const struct tg_look_sink sink = {.context = look, .add = add, .refuse = refuse};
+    const struct tg_look_sink sink = {
+        .context = look, .add = add, .refuse = refuse, .add_activity = add_activity};
     struct tg_error *error = services->look(request, &sink);
+    const char *why = request->watch != NULL ? services->watch_refusal(request->watch) : NULL;
+    if (why != NULL)
+        snprintf(look->uncounted, sizeof look->uncounted, "%s", why);
     return error != NULL ? error : take_error(look);
 }
 

@@ -45,6 +45,9 @@ struct tg_where_look {
     size_t n_waits, waits_capacity;
     struct tg_where_values *values;
     size_t n_values, values_capacity;
+    struct tg_look_activity *activities; /* since the look before */
+    size_t n_activities, activities_capacity;
+    char uncounted[160]; /* why threads could not be counted; "": they could */
     uint64_t longest_pause_ns;
     struct tg_error *error; /* that occurred while events came; owned until taken */
 };

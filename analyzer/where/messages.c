@@ -139,12 +139,16 @@ static bool waits_in_collective(const struct tg_where_threads *threads, size_t i
     return strcmp(call, of_other) != 0;
 }
 
-/* Looks do not stop all ranks at once: two that send to each other all the time may seem to wait in each of them. But then
- * something of what their callers hold has changed. */
+/* Looks do not stop all ranks at once: two that send to each other all the time may seem to wait in each of them. Who was
+ * counted did not; of others something of what their callers hold has changed, unless they are in a loop that leaves no
+ * mark there. */
 static bool counts(const struct tg_where_threads *threads, size_t index)
 {
     const struct tg_where_thread *thread = &threads->threads[index];
-    return threads->has_two_looks && !thread->has_moved && thread->has_same_state && is_alone(threads, index);
+    bool is_counted = thread->activity != NULL && thread->activity->is_counted;
+    bool is_suspended = thread->activity != NULL && thread->activity->is_suspended;
+    return threads->has_two_looks && !thread->has_moved && !is_suspended &&
+           (is_counted ? thread->stayed : thread->has_same_state) && is_alone(threads, index);
 }
 
 /* ---- cycles */
@@ -184,39 +188,65 @@ static size_t find_cycle(const struct tg_where_threads *threads, size_t start, s
     return SIZE_MAX;
 }
 
-static void write_cycle(FILE *stream, const struct tg_where_threads *threads, size_t start)
+/* Whom the rank at AT of the cycle from START waits for: in the collective call also for START. */
+static size_t step(const struct tg_where_threads *threads, size_t at, size_t start)
+{
+    size_t next = next_of(threads, at);
+    return next == SIZE_MAX ? start : next;
+}
+
+static bool is_certain(const struct tg_where_threads *threads, size_t start)
+{
+    size_t at = start;
+    bool stayed = true;
+    do {
+        stayed = threads->threads[at].stayed;
+        at = step(threads, at, start);
+    } while (stayed && at != start);
+    return stayed;
+}
+
+static void write_cycle(FILE *stream, const struct tg_where_threads *threads, size_t start, bool certain)
 {
     enum { SHOWN = 16 };
     size_t at = start, n = 0;
-    fputs(
-        "These ranks wait for each other, and nothing on their callers' stacks changed between the looks:\n",
-        stream);
+    char why[200];
+    fputs(certain ? "Deadlock: these ranks wait for each other, and none came back from its call between the "
+                    "looks:\n"
+                  : "These ranks wait for each other, and nothing on their callers' stacks changed between "
+                    "the looks:\n",
+          stream);
     do {
-        size_t next = next_of(threads, at);
-        if (next == SIZE_MAX) /* in the collective call, which waits for START, too */
-            next = start;
+        size_t next = step(threads, at, start);
         if (n++ < SHOWN)
             write_step(stream, threads, at, next);
         at = next;
     } while (at != start);
     if (n > SHOWN)
         fprintf(stream, "  ... and %zu more ranks, back to the first one\n", n - SHOWN);
-    fputs("That is a deadlock, unless they run a loop that leaves no mark on their stacks.\n", stream);
+    if (!certain)
+        fprintf(stream,
+                "That is a deadlock, unless they run a loop that leaves no mark on their stacks. Whether "
+                "they came back "
+                "from these calls meanwhile is unknown%s%s.\n",
+                *threads->uncounted != '\0' ? ": " : "", tg_printable(threads->uncounted, why, sizeof why));
 }
 
-bool tg_where_message_cycles(FILE *stream, const struct tg_where_threads *threads)
+enum tg_where_cycle tg_where_message_cycles(FILE *stream, const struct tg_where_threads *threads)
 {
     enum { SHOWN = 4 };
+    enum tg_where_cycle best = TG_WHERE_NO_CYCLE;
     size_t *seen = calloc(threads->count + 1, sizeof *seen), found = 0;
     for (size_t i = 0; seen != NULL && i < threads->count && found < SHOWN; i++) {
         size_t start = threads->threads[i].values != NULL ? find_cycle(threads, i, seen) : SIZE_MAX;
         if (start == SIZE_MAX)
             continue;
+        bool certain = is_certain(threads, start);
+        best = certain || best == TG_WHERE_CYCLE_CERTAIN ? TG_WHERE_CYCLE_CERTAIN : TG_WHERE_CYCLE_SEEN;
         found++;
-        if (stream == NULL)
-            break;
-        write_cycle(stream, threads, start);
+        if (stream != NULL)
+            write_cycle(stream, threads, start, certain);
     }
     free(seen);
-    return found > 0;
+    return best;
 }

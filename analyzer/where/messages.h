@@ -6,10 +6,16 @@
 
 #include <stdio.h>
 
-/* Writes each cycle of ranks that wait for each other, and did so in all looks; returns whether there is one. STREAM may
- * be NULL. A rank has a part in it only where none of its other threads could do what is waited for; a collective call
+enum tg_where_cycle {
+    TG_WHERE_NO_CYCLE,
+    TG_WHERE_CYCLE_SEEN,   /* in all looks; they may have come back from their calls between these */
+    TG_WHERE_CYCLE_CERTAIN /* all the time from one look to the next */
+};
+
+/* Writes each cycle of ranks that wait for each other, and did so in all looks; returns what the best of them is. STREAM
+ * may be NULL. A rank has a part in it only where none of its other threads could do what is waited for; a collective call
  * in MPI_COMM_WORLD waits for each rank that is not in it. */
-bool tg_where_message_cycles(FILE *stream, const struct tg_where_threads *threads);
+enum tg_where_cycle tg_where_message_cycles(FILE *stream, const struct tg_where_threads *threads);
 
 /* "MPI_Recv(source 2, tag 77, count 1, MPI_COMM_WORLD)"; the name of another function as it is. Returns BUFFER. */
 char *tg_where_call_words(const struct tg_where_thread *thread, char *buffer, size_t size);

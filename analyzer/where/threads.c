@@ -1,5 +1,6 @@
 #include "analyzer/where/threads.h"
 
+#include "analyzer/models/stack_places.h"
 #include "format/base/array.h"
 
 #include <stdlib.h>
@@ -140,17 +141,57 @@ static void add_waits(const struct tg_where_look *look, struct tg_where_threads 
     }
 }
 
+static bool take_first(void *context, const struct tg_stack_call *call)
+{
+    bool *copies = context;
+    *copies = strstr(call->function, "memcpy") != NULL || strstr(call->function, "memmove") != NULL;
+    return false;
+}
+
+/* A large message may be on its way for longer than from one look to the next. */
+static bool is_copying(const struct tg_where_look *look, const struct tg_where_thread *thread)
+{
+    bool copies = false;
+    tg_stack_each_call(look->stacks, thread->stack, take_first, &copies);
+    return copies || thread->activity->copies;
+}
+
+/* A thread that did not get a processor may have its message already. */
+static bool could_run(const struct tg_look_activity *activity)
+{
+    static const uint64_t polled_ns = 200000;
+    return !activity->is_suspended && (activity->sleeps || activity->ran_ns >= polled_ns);
+}
+
+static void add_activities(const struct tg_where_look *look, struct tg_where_threads *threads)
+{
+    size_t hint = 0;
+    for (size_t i = 0; i < look->n_activities; i++) {
+        const struct tg_look_activity *activity = &look->activities[i];
+        struct tg_where_thread *thread = find(threads, activity->pid, activity->tid, &hint);
+        if (thread == NULL)
+            continue;
+        thread->activity = activity;
+        thread->has_returned = activity->is_counted && activity->returns > 0;
+        thread->stayed = activity->is_counted && !thread->has_moved && !thread->has_returned &&
+                         could_run(activity) && !is_copying(look, thread);
+        thread->has_moved |= thread->has_returned;
+    }
+}
+
 struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const struct tg_where_look *before,
                                        struct tg_where_threads *threads)
 {
     struct tg_error *error = NULL;
-    *threads = (struct tg_where_threads){.has_two_looks = before != NULL, .n_looks = before != NULL ? 2 : 1};
+    *threads = (struct tg_where_threads){
+        .has_two_looks = before != NULL, .n_looks = before != NULL ? 2 : 1, .uncounted = look->uncounted};
     for (size_t i = 0; error == NULL && i < tg_stack_model_count(look->stacks); i++)
         error = add(look, before, tg_stack_model_at(look->stacks, i), threads);
     if (threads->count > 0)
         qsort(threads->threads, threads->count, sizeof *threads->threads, compare);
     add_waits(look, threads);
     add_values(look, threads);
+    add_activities(look, threads);
     compare_states(before, threads);
     for (size_t i = 0; i < tg_process_model_count(look->processes); i++) {
         const struct tg_process_entry *entry = tg_process_model_at(look->processes, i);
@@ -170,6 +211,8 @@ void tg_where_threads_join_moves(struct tg_where_threads *threads, const struct 
         if (thread == NULL)
             continue;
         thread->has_moved |= other->has_moved;
+        thread->has_returned |= other->has_returned;
+        thread->stayed &= !other->has_moved;
         thread->has_same_state &= other->has_same_state;
     }
 }

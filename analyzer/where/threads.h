@@ -9,13 +9,17 @@ struct tg_where_thread {
     const struct tg_last_stack *stack;
     const struct tg_process_entry *process;
     struct tg_call_path path;
-    const struct tg_where_wait *wait;     /* NULL: nothing is known of it */
-    const struct tg_where_values *values; /* of the function of MPI that it is in; likewise */
-    size_t owner;                         /* index of the thread that it waits for, SIZE_MAX unknown */
-    bool is_rank;                         /* its process is */
-    bool is_first;                        /* the first thread of its process */
+    const struct tg_where_wait *wait;        /* NULL: nothing is known of it */
+    const struct tg_where_values *values;    /* of the function of MPI that it is in; likewise */
+    const struct tg_look_activity *activity; /* since the look before; likewise */
+    size_t owner;                            /* index of the thread that it waits for, SIZE_MAX unknown */
+    bool is_rank;                            /* its process is */
+    bool is_first;                           /* the first thread of its process */
     bool has_same_state; /* its callers hold what they held in the look before; only with values */
-    bool has_moved; /* since the look before: another place, or another instruction of the program's own */
+    bool
+        has_moved; /* since the look before: another place, another instruction of the program's own, or back from its call */
+    bool has_returned; /* the last of these; others of these may be unknown */
+    bool stayed;       /* it was in its call all the time, and could have gone on: none of these is unknown */
 };
 
 struct tg_where_threads {
@@ -25,6 +29,7 @@ struct tg_where_threads {
     int64_t size;   /* ranks of the job, 0 unknown */
     size_t n_looks; /* that were compared */
     bool has_two_looks;
+    const char *uncounted; /* why threads could not be counted; "": they could */
 };
 
 /* The threads of LOOK; BEFORE, NULL none, is an earlier look at the same processes. Both must outlive the result. Only

@@ -67,6 +67,7 @@ static struct tg_error *add(struct tg_where_verdict *verdict, const struct tg_wh
     }
     struct tg_where_group *group = &verdict->groups[i];
     group->has_moved |= thread->has_moved;
+    group->has_returned |= thread->has_returned;
     return TG_ARRAY_APPEND(group->threads, group->count, group->capacity, index);
 }
 
@@ -81,27 +82,42 @@ static int compare(const void *a, const void *b)
 static enum tg_where_kind judge(const struct tg_where_verdict *verdict)
 {
     size_t collective = 0, outside = 0, pending = 0;
-    bool moves = false;
+    bool moves = false, comes_back = false;
     for (size_t i = 0; i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
         if (*group->call == '\0') {
             outside++;
             moves |= group->has_moved;
-        } else if (group->is_collective) {
-            collective++;
-        } else {
-            pending++;
+            continue;
         }
+        comes_back |= group->has_returned;
+        collective += group->is_collective;
+        pending += !group->is_collective;
     }
     if (verdict->count == 0)
         return TG_WHERE_UNKNOWN;
     if (collective + pending == 0)
         return TG_WHERE_BUSY;
+    if (comes_back)
+        return TG_WHERE_RUNS;
     if (outside > 0 && collective > 0 && pending == 0)
         return moves ? TG_WHERE_MOVES : TG_WHERE_MISSING;
     if (collective > 1 && outside == 0 && pending == 0)
         return TG_WHERE_DIFFERENT;
     return TG_WHERE_UNKNOWN;
+}
+
+static bool is_suspended(const struct tg_where_thread *thread)
+{
+    return thread->is_first && thread->activity != NULL && thread->activity->is_suspended;
+}
+
+static bool has_suspended(const struct tg_where_threads *threads)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (is_suspended(&threads->threads[i]))
+            return true;
+    return false;
 }
 
 struct tg_error *tg_where_verdict_make(const struct tg_where_threads *threads,
@@ -117,10 +133,13 @@ struct tg_error *tg_where_verdict_make(const struct tg_where_threads *threads,
     verdict->kind = judge(verdict);
     if (verdict->kind == TG_WHERE_MISSING || verdict->kind == TG_WHERE_MOVES)
         return error;
-    if (tg_where_waits_are_deadlock(threads))
+    enum tg_where_cycle cycle = tg_where_message_cycles(NULL, threads);
+    if (tg_where_waits_are_deadlock(threads) || cycle == TG_WHERE_CYCLE_CERTAIN)
         verdict->kind = TG_WHERE_DEADLOCK;
-    else if (tg_where_message_cycles(NULL, threads))
+    else if (cycle == TG_WHERE_CYCLE_SEEN)
         verdict->kind = TG_WHERE_CYCLE;
+    else if (verdict->kind == TG_WHERE_UNKNOWN && has_suspended(threads))
+        verdict->kind = TG_WHERE_SUSPENDED;
     return error;
 }
 
@@ -139,7 +158,7 @@ const char *tg_where_kind_name(enum tg_where_kind kind)
     static const char *const names[] = {
         [TG_WHERE_UNKNOWN] = "unknown", [TG_WHERE_MISSING] = "missing", [TG_WHERE_DIFFERENT] = "different",
         [TG_WHERE_BUSY] = "busy",       [TG_WHERE_MOVES] = "moves",     [TG_WHERE_DEADLOCK] = "deadlock",
-        [TG_WHERE_CYCLE] = "cycle",
+        [TG_WHERE_CYCLE] = "cycle",     [TG_WHERE_RUNS] = "runs",       [TG_WHERE_SUSPENDED] = "suspended",
     };
     return names[kind];
 }
@@ -265,15 +284,46 @@ static void write_missing(FILE *stream, const struct tg_where_threads *threads,
               stream);
 }
 
+/* "2 of 4 ranks came back from calls of MPI between the looks: the job goes on." */
+static void write_runs(FILE *stream, const struct tg_where_threads *threads)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < threads->count; i++)
+        n += threads->threads[i].is_rank && threads->threads[i].is_first && threads->threads[i].has_returned;
+    fprintf(stream, "%zu of %zu rank%s came back from a call of MPI between the looks: the job goes on.\n", n,
+            threads->n_ranks, threads->n_ranks == 1 ? "" : "s");
+}
+
+/* Ranks that somebody has stopped: no other rank, and no look, can tell them from those that hang. */
+static void write_suspended(FILE *stream, const struct tg_where_threads *threads)
+{
+    enum { SHOWN = 4 };
+    size_t n = 0;
+    char name[64];
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct tg_where_thread *thread = &threads->threads[i];
+        if (!is_suspended(thread) || n++ >= SHOWN)
+            continue;
+        if (thread->is_rank)
+            fprintf(stream, "Rank %" PRId64, thread->process->rank);
+        else
+            fputs(tg_printable(tg_process_entry_name(thread->process), name, sizeof name), stream);
+        fprintf(stream, " is stopped by a signal, and goes on when it gets SIGCONT: kill -CONT %" PRId32 "\n",
+                thread->stack->pid);
+    }
+    if (n > SHOWN)
+        fprintf(stream, "... and %zu more processes are\n", n - SHOWN);
+}
+
 bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads,
                             const struct tg_where_verdict *verdict)
 {
     bool has_waits = false;
-    if (verdict->kind == TG_WHERE_DEADLOCK) {
+    write_suspended(stream, threads);
+    if (verdict->kind == TG_WHERE_DEADLOCK)
         has_waits = tg_where_waits_write(stream, threads);
-    } else if (verdict->kind == TG_WHERE_CYCLE) {
+    if (verdict->kind == TG_WHERE_DEADLOCK || verdict->kind == TG_WHERE_CYCLE)
         tg_where_message_cycles(stream, threads);
-    }
     switch (verdict->kind) {
     case TG_WHERE_MISSING:
     case TG_WHERE_MOVES:
@@ -289,6 +339,10 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
         break;
     case TG_WHERE_DEADLOCK:
     case TG_WHERE_CYCLE:
+    case TG_WHERE_SUSPENDED:
+        break;
+    case TG_WHERE_RUNS:
+        write_runs(stream, threads);
         break;
     case TG_WHERE_UNKNOWN:
     default:

@@ -12,8 +12,10 @@ enum tg_where_kind {
     TG_WHERE_MOVES,     /* the same, and those move: they are late, or in a loop that does not end */
     TG_WHERE_DIFFERENT, /* ranks wait in different collective calls */
     TG_WHERE_BUSY,      /* no rank is in MPI */
-    TG_WHERE_CYCLE,     /* ranks wait for messages of each other */
-    TG_WHERE_DEADLOCK,  /* none of these is missing, and threads wait for each other's mutexes */
+    TG_WHERE_CYCLE,     /* in each look ranks waited for messages of each other */
+    TG_WHERE_DEADLOCK, /* none of these is missing, and threads wait for each other's mutexes, or ranks for messages */
+    TG_WHERE_SUSPENDED, /* none of these, and a rank is stopped by a signal */
+    TG_WHERE_RUNS, /* ranks came back from calls of MPI between the looks, and nobody else is waited for */
 };
 
 /* A group of ranks in the same call of MPI, or outside of MPI at the same place; by their first threads. */
@@ -22,7 +24,7 @@ struct tg_where_group {
     const struct tg_stack_place *place;
     size_t *threads;
     size_t count, capacity;
-    bool is_collective, has_moved;
+    bool is_collective, has_moved, has_returned;
 };
 
 struct tg_where_verdict {

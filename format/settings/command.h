@@ -61,12 +61,29 @@ struct tg_salvage_stats {
     uint64_t lost_events; /* as far as they were counted */
 };
 
+/* Counts between two looks what threads do; nothing stays behind. */
+struct tg_return_watch;
+
 /* A look at running processes: where all of their threads are. */
 struct tg_look_request {
     const int32_t *pids;
     size_t count;
-    bool with_descendants; /* of those, too */
-    bool with_values;      /* arguments of MPI's functions, where they are certain: call_values */
+    bool with_descendants;         /* of those, too */
+    bool with_values;              /* arguments of MPI's functions, where they are certain: call_values */
+    struct tg_return_watch *watch; /* NULL: nothing is counted */
+};
+
+/* What a thread did between the look before and this one. */
+struct tg_look_activity {
+    int32_t pid, tid;
+    bool is_suspended; /* its process is stopped, by SIGSTOP or from a terminal */
+    bool is_counted;   /* the rest is known */
+    uint64_t
+        returns; /* how often it came back from the call that it was in then: 0, it is in it yet, where it is in one
+                          from there */
+    uint64_t ran_ns; /* it had a processor for so long */
+    bool copies;     /* now, by a system call that moves memory of another process */
+    bool sleeps;     /* now, in the kernel, until something happens */
 };
 
 /* Takes what a look finds. Of each process: process_start, program, command_line, identity; thread_start, thread_name
@@ -77,6 +94,7 @@ struct tg_look_sink {
     void (*refuse)(void *context, int32_t pid,
                    const char *reason); /* this one cannot be looked at; REASON ends
                                                                        without a full stop */
+    void (*add_activity)(void *context, const struct tg_look_activity *activity); /* NULL: not wanted */
 };
 
 /* A job that runs on this machine. */
@@ -117,6 +135,11 @@ struct tg_command_services {
     /* Stops each process of REQUEST as shortly as is possible, one after the other, changes nothing in it, and lets
      * it go; tells SINK of what it was doing. Fails for want of memory alone. */
     struct tg_error *(*look)(const struct tg_look_request *request, const struct tg_look_sink *sink);
+    /* For several looks at the same processes. Only error: NO_MEMORY. */
+    struct tg_error *(*watch_create)(struct tg_return_watch **watch);
+    void (*watch_destroy)(struct tg_return_watch *watch); /* NULL is accepted */
+    /* Why threads could not be counted, a few words; NULL: none was refused. */
+    const char *(*watch_refusal)(const struct tg_return_watch *watch);
     /* The jobs whose ranks this user may see, at most MAX. */
     size_t (*find_jobs)(struct tg_running_job *jobs, size_t max);
 };

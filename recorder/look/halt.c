@@ -37,6 +37,7 @@ static void note_stop(struct tg_halted_thread *thread, int status)
     /* PTRACE_EVENT_STOP is of our interrupt, or because the process is stopped anyway */
     if (status >> 16 == 0)
         thread->signal = WSTOPSIG(status);
+    thread->is_suspended = status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP;
 }
 
 /* How many threads are still to stop. */

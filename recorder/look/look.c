@@ -7,6 +7,7 @@
 #include "recorder/look/halt.h"
 #include "recorder/look/mpi_values.h"
 #include "recorder/look/process_tree.h"
+#include "recorder/look/return_watch.h"
 #include "recorder/look/waits.h"
 #include "recorder/process/memory.h"
 #include "recorder/record/process_facts.h"
@@ -28,6 +29,7 @@ struct look {
     struct tg_code_table *table;
     uint64_t n_processes;
     bool with_values;
+    struct tg_return_watch *watch; /* NULL none */
     struct tg_wait *waits;
     size_t n_waits, waits_capacity;
     pid_t *pids; /* that were looked at */
@@ -99,6 +101,7 @@ static pid_t first_stopped(const struct tg_halt *halt)
 struct calls {
     struct tg_call_stack *stacks; /* in the order of the halted threads */
     struct tg_mpi_values *values; /* likewise */
+    struct tg_look_activity *activities;
 };
 
 static void deinit_calls(struct calls *calls, size_t count)
@@ -107,6 +110,7 @@ static void deinit_calls(struct calls *calls, size_t count)
         tg_call_stack_deinit(&calls->stacks[i]);
     free(calls->stacks);
     free(calls->values);
+    free(calls->activities);
 }
 
 /* False without memory. */
@@ -115,8 +119,9 @@ static bool read_stacks(const struct look *look, const struct tg_stack_process *
 {
     struct tg_frame *unwound = calloc(TG_CALL_STACK_MAX_FRAMES, sizeof *unwound);
     struct tg_call_stack *stacks = calloc(halt->count, sizeof *stacks);
-    *calls = (struct calls){stacks, calloc(halt->count, sizeof *calls->values)};
-    bool ok = unwound != NULL && stacks != NULL && calls->values != NULL;
+    *calls = (struct calls){stacks, calloc(halt->count, sizeof *calls->values),
+                            calloc(halt->count, sizeof *calls->activities)};
+    bool ok = unwound != NULL && stacks != NULL && calls->values != NULL && calls->activities != NULL;
     for (size_t i = 0; ok && i < halt->count; i++) {
         struct tg_halted_thread *thread = &halt->threads[i];
         const struct tg_inspect_memory memory = {&thread->tid, read_memory};
@@ -130,6 +135,42 @@ static bool read_stacks(const struct look *look, const struct tg_stack_process *
     }
     free(unwound);
     return ok;
+}
+
+/* Where thread INDEX goes on when it comes back from the library that it is in; 0 unknown. Of MPI, that is its caller. */
+static uint64_t return_address(const struct tg_call_stack *stack)
+{
+    size_t at = tg_mpi_entry_find(stack);
+    if (at == SIZE_MAX)
+        for (at = 0;
+             at + 1 < stack->count && strcmp(stack->frames[at + 1].module, stack->frames[0].module) == 0;)
+            at++;
+    const struct tg_stack_frame *caller = at + 1 < stack->count ? &stack->frames[at + 1] : NULL;
+    return caller != NULL && caller->kind == TG_FRAME_CODE && !caller->guessed && !stack->frames[at].guessed
+               ? caller->pc
+               : 0;
+}
+
+/* Ends the counting that the look before began, and begins it anew: of the first thread, and of those that are in MPI. */
+static void count_returns(const struct look *look, pid_t pid, const struct tg_halt *halt, struct calls *calls)
+{
+    for (size_t i = 0; i < halt->count; i++) {
+        const struct tg_halted_thread *thread = &halt->threads[i];
+        struct tg_look_activity *activity = &calls->activities[i];
+        *activity = (struct tg_look_activity){.pid = pid,
+                                              .tid = thread->tid,
+                                              .is_suspended = thread->is_suspended,
+                                              .copies = tg_wait_is_copying(thread),
+                                              .sleeps = tg_wait_is_asleep(thread)};
+        if (look->watch == NULL || !thread->is_stopped)
+            continue;
+        activity->is_counted = tg_return_watch_take(look->watch, thread->tid, activity);
+        if (thread->tid != pid && tg_mpi_entry_find(&calls->stacks[i]) == SIZE_MAX)
+            continue;
+        uint64_t address = return_address(&calls->stacks[i]);
+        if (address != 0)
+            tg_return_watch_add(look->watch, thread->tid, address);
+    }
 }
 
 /* What is not noted for want of memory is not told. */
@@ -201,6 +242,8 @@ static struct tg_error *look_at(struct look *look, pid_t pid)
     struct calls calls;
     bool ok = read_stacks(look, &process, &halt, tg_engine_now_ns() + PROCESS_NS / 2, &calls) && tids != NULL;
     note_waits(look, pid, &halt);
+    if (ok)
+        count_returns(look, pid, &halt, &calls);
     for (size_t i = 0; i < count && ok; i++) {
         tids[i] = halt.threads[i].tid;
         snapshot.taken += calls.stacks[i].count > 0;
@@ -214,6 +257,8 @@ static struct tg_error *look_at(struct look *look, pid_t pid)
     for (size_t i = 0; i < count && error == NULL; i++) {
         tell_thread(&subject, tids[i], &calls.stacks[i]);
         tell_values(&subject, tids[i], &calls.values[i]);
+        if (look->sink->add_activity != NULL)
+            look->sink->add_activity(look->sink->context, &calls.activities[i]);
     }
     deinit_calls(&calls, count);
     if (error == NULL)
@@ -278,7 +323,7 @@ static void take_name(void *context, const struct tg_event *event)
 
 struct tg_error *tg_look(const struct tg_look_request *request, const struct tg_look_sink *sink)
 {
-    struct look look = {.sink = sink, .with_values = request->with_values};
+    struct look look = {.sink = sink, .with_values = request->with_values, .watch = request->watch};
     struct tg_process_tree tree = {0};
     struct tg_error *error = tg_image_cache_create(0, &look.images);
     if (error == NULL)

@@ -51,8 +51,7 @@ static bool is_mpi(const char *module)
     return false;
 }
 
-/* The outermost frame of the library that the program itself has called; SIZE_MAX none. */
-static size_t find_entry(const struct tg_call_stack *stack)
+size_t tg_mpi_entry_find(const struct tg_call_stack *stack)
 {
     size_t found = SIZE_MAX;
     for (size_t i = 0; i + 1 < stack->count; i++) {
@@ -79,6 +78,16 @@ static const struct shape *shape_of(const char *function, bool *is_fortran)
         if (strlen(shapes[i].name) == length && strncasecmp(name, shapes[i].name, length) == 0)
             return &shapes[i];
     return NULL;
+}
+
+static uint8_t wanted(const struct shape *shape)
+{
+    const int8_t all[] = {shape->count, shape->peer, shape->tag, shape->comm};
+    uint8_t bits = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] != NONE)
+            bits |= (uint8_t)(1u << all[i]);
+    return bits;
 }
 
 /* ---- values */
@@ -203,7 +212,7 @@ bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_
                         const struct tg_call_stack *stack, struct tg_mpi_values *values)
 {
     struct finding finding = {.memory = memory, .values = values};
-    size_t entry = process->modules != NULL ? find_entry(stack) : SIZE_MAX;
+    size_t entry = process->modules != NULL ? tg_mpi_entry_find(stack) : SIZE_MAX;
     const char *name;
     uint64_t offset;
     values->count = 0;
@@ -213,7 +222,8 @@ bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_
     const struct shape *shape = shape_of(name, &finding.is_fortran);
     if (shape == NULL)
         return false;
-    tg_call_arguments_find(process->modules, memory, &stack->unwound[entry + 1], &finding.arguments);
+    tg_call_arguments_find(process->modules, memory, &stack->unwound[entry + 1], wanted(shape),
+                           &finding.arguments);
     finding.is_mpich = strstr(stack->frames[entry].module, "mpich") != NULL;
     if (!finding.is_mpich && !finding.is_fortran) {
         finding.world = find_variable(process->modules, "ompi_mpi_comm_world");

@@ -13,6 +13,9 @@ struct tg_mpi_values {
     size_t count;
 };
 
+/* The frame of STACK by which the program entered the library; SIZE_MAX: it is not in MPI. Its caller is the next one. */
+size_t tg_mpi_entry_find(const struct tg_call_stack *stack);
+
 /* VALUES of STACK, "state" last: a number for what the callers hold in registers and on the stack; STACK's thread of PROCESS is stopped, and whose UNWOUND frames are there. False where nothing is
  * known. */
 bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_inspect_memory *memory,

@@ -130,6 +130,19 @@ static bool judge_file(pid_t pid, const struct user_regs_struct *registers, stru
     return true;
 }
 
+bool tg_wait_is_asleep(const struct tg_halted_thread *thread)
+{
+    const struct user_regs_struct *registers = &thread->registers;
+    return thread->is_stopped && (int64_t)registers->orig_rax >= 0 &&
+           (is_interrupted(registers->rax) || registers->rax == (uint64_t)-EINTR);
+}
+
+bool tg_wait_is_copying(const struct tg_halted_thread *thread)
+{
+    uint64_t call = thread->registers.orig_rax;
+    return thread->is_stopped && (call == SYS_process_vm_readv || call == SYS_process_vm_writev);
+}
+
 bool tg_wait_find(pid_t pid, const struct tg_halt *halt, size_t index, struct tg_wait *wait)
 {
     const struct tg_halted_thread *thread = &halt->threads[index];

@@ -13,6 +13,12 @@ struct tg_wait {
     pid_t child;                    /* that is waited for, 0 none */
 };
 
+/* Whether THREAD was in a system call that waits, when it was stopped. */
+bool tg_wait_is_asleep(const struct tg_halted_thread *thread);
+
+/* Whether it was, or had just been, in one that reads or writes memory of another process. */
+bool tg_wait_is_copying(const struct tg_halted_thread *thread);
+
 /* Whether thread INDEX of HALT, of process PID, waits for something of these kinds; while it is stopped. */
 bool tg_wait_find(pid_t pid, const struct tg_halt *halt, size_t index, struct tg_wait *wait);
 

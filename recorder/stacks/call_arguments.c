@@ -1,5 +1,6 @@
 #include "recorder/stacks/call_arguments.h"
 
+#include "recorder/stacks/call_constants.h"
 #include "recorder/unwind/unwind_expression.h"
 
 #include <capstone/capstone.h>
@@ -281,7 +282,8 @@ static void run_line(const struct tg_inspect_memory *memory, const struct tg_fra
 /* ---- both */
 
 void tg_call_arguments_find(struct tg_modules *modules, const struct tg_inspect_memory *memory,
-                            const struct tg_frame *caller, struct tg_call_arguments *arguments)
+                            const struct tg_frame *caller, uint8_t wanted,
+                            struct tg_call_arguments *arguments)
 {
     uint64_t pc = caller->registers.value[TG_RIP], bias;
     *arguments = (struct tg_call_arguments){0};
@@ -293,10 +295,15 @@ void tg_call_arguments_find(struct tg_modules *modules, const struct tg_inspect_
     Dwarf_Die scopes[MAX_SCOPES], site, unit, child;
     uint64_t address = pc - bias, delta = tg_debug_info_delta(info);
     size_t count = tg_debug_units_scopes_at(units, address - 1, scopes, MAX_SCOPES);
-    if (count > 0 && find_site(scopes, count, address - delta, &site))
+    if (count == 0)
+        return;
+    if (find_site(scopes, count, address - delta, &site))
         for (int more = dwarf_child(&site, &child); more == 0; more = dwarf_siblingof(&child, &child))
             take_parameter(&child, caller, bias + delta, memory, arguments);
-    else if (count > 0 && tg_debug_units_find(units, address - 1, &unit) &&
-             is_unoptimised(&scopes[count - 1], &unit))
+    bool is_line = arguments->known == 0 && tg_debug_units_find(units, address - 1, &unit) &&
+                   is_unoptimised(&scopes[count - 1], &unit);
+    if (is_line)
         run_line(memory, caller, line_start(units, address - 1) + bias, pc, arguments);
+    else if ((wanted & ~arguments->known) != 0)
+        tg_call_constants_find(&scopes[count - 1], bias + delta, memory, pc, wanted, arguments);
 }

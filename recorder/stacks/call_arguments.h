@@ -13,9 +13,10 @@ struct tg_call_arguments {
 };
 
 /* What CALLER, the frame of a call that has not returned, passed. Optimised code tells it by the parameters of its call
- * sites, code without optimisation by the instructions of the call's own line, as far as these are understood; all else is
- * unknown. */
+ * sites, and constants by its instructions (those of WANTED, bits); code without optimisation by the instructions of the
+ * call's own line, as far as these are understood; all else is unknown. */
 void tg_call_arguments_find(struct tg_modules *modules, const struct tg_inspect_memory *memory,
-                            const struct tg_frame *caller, struct tg_call_arguments *arguments);
+                            const struct tg_frame *caller, uint8_t wanted,
+                            struct tg_call_arguments *arguments);
 
 #endif

@@ -4,10 +4,12 @@
 usage: where.py CASE
 """
 import contextlib
+import ctypes
 import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -95,18 +97,68 @@ def hung(name):
 
 def messages():
     """Ranks that wait for each other's messages: partner, tag and communicator are those of the caller's code."""
-    flavour = flavour_named("mpich")
     line = line_of("culprit of receive")
     call = "MPI_Recv(source 2, tag 77, count 1, MPI_COMM_WORLD), called in receive_what_nobody_sends"
-    for level in ("-O0", "-O2"):
+    begin = ("Deadlock: these ranks wait for each other, and none came back from its call between the looks" if may_count() else
+             "These ranks wait for each other, and nothing on their callers' stacks changed between the looks")
+    for name, level in (("mpich", "-O0"), ("openmpi", "-O2")):
+        flavour = flavour_named(name)
         build(flavour.c, ["hang.c"], "hang", "-fopenmp", level)
         with hanging(flavour, "receive", ("MPI_Barrier", "MPI_Recv")) as process:
             text = where("-p", str(process.pid))
             told = json.loads(where("--json", "--no-args", "-p", str(process.pid)))
-        check(text.startswith("These ranks wait for each other, and nothing on their callers' stacks changed between the looks:\n"
+        check(text.startswith(f"{begin}:\n"
                               f"  rank 1 waits for rank 2: it is in {call} (hang.c:{line})\n"
                               "  rank 2 waits for rank 1: it is in MPI_Barrier(MPI_COMM_WORLD), called in main"), level, text)
         check(told["verdict"] == "unknown", told)
+
+
+@contextlib.contextmanager
+def moving(flavour, how):
+    """A job of two ranks that goes on, and the ids of its ranks."""
+    build(flavour.c, ["moving.c"], "moving", "-O2")
+    process = subprocess.Popen(job(flavour, "./moving", how, ranks=2), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                               env={**os.environ, **ENVIRONMENT}, start_new_session=True)
+    ranks = {}
+    try:
+        lines = {process.stdout.readline() for _ in range(2)}
+        check(lines == {"rank 0 is there\n", "rank 1 is there\n"}, lines)
+        told = json.loads(where("--json", "--once", "-p", str(process.pid)))
+        ranks = {thread["rank"]: thread["pid"] for thread in told["threads"] if thread["rank"] is not None}
+        check(sorted(ranks) == [0, 1], told)
+        yield process, ranks
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pid in ranks.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def goes_on(name):
+    """A loop of messages that leaves no mark on its stacks is no deadlock; a rank that is stopped by a signal is told."""
+    with moving(flavour_named(name), "pingpong") as (process, ranks):
+        for _ in range(3):
+            text = where("--interval", "0.2", "-p", str(process.pid))
+            told = json.loads(where("--json", "--interval", "0.2", "-p", str(process.pid)))
+            check("Deadlock" not in text and told["verdict"] in ("runs", "cycle" if not may_count() else "runs"), told, text)
+        os.kill(ranks[1], signal.SIGSTOP)
+        text = where("--interval", "0.1", "-p", str(process.pid))
+        told = json.loads(where("--json", "--interval", "0.1", "-p", str(process.pid)))
+        check(f"Rank 1 is stopped by a signal, and goes on when it gets SIGCONT: kill -CONT {ranks[1]}\n" in text, text)
+        check(told["verdict"] == "suspended", told)
+        os.kill(ranks[1], signal.SIGCONT)
+        told = json.loads(where("--json", "--interval", "0.2", "-p", str(process.pid)))
+        check(told["verdict"] in ("runs", "cycle" if not may_count() else "runs"), told)
+
+
+def may_count():
+    """Whether this machine lets us count what a thread executes: perf_event_open of a breakpoint at our own code."""
+    attributes = struct.pack("IIQQQQQIIQQ", 5, 112, 0, 0, 0, 0, 0x60, 0, 4, 0x1000, 8).ljust(112, b"\0")
+    fd = ctypes.CDLL(None).syscall(298, attributes, 0, -1, -1, 8)
+    if fd >= 0:
+        os.close(fd)
+    return fd >= 0
 
 
 def undisturbed():
@@ -224,5 +276,5 @@ def slurm():
 
 
 CASES = {"messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
-         "refused": refused, "owners": owners, "repeated": repeated, "slurm": slurm}
+         "refused": refused, "owners": owners, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "repeated": repeated, "slurm": slurm}
 CASES[sys.argv[1]]()

@@ -254,15 +254,17 @@ static void test_messages(void **state)
     struct tg_where_look look, before;
     make_messages(&look, "MPI_Barrier", NULL, 0, 0);
     make_messages(&before, "MPI_Barrier", NULL, 0, 0);
-    expect(&look, &before, TG_WHERE_CYCLE,
-           "These ranks wait for each other, and nothing on their callers' stacks changed between the "
-           "looks:\n"
-           "  rank 0 waits for rank 1: it is in MPI_Recv(source 1, tag 7, MPI_COMM_WORLD), called in solve "
-           "(a.c:10)\n"
-           "  rank 1 waits for rank 0: it is in MPI_Barrier(MPI_COMM_WORLD), called in solve (a.c:20)\n"
-           "That is a deadlock, unless they run a loop that leaves no mark on their stacks.\n"
-           "  rank 0 is in MPI_Recv(source 1, tag 7, MPI_COMM_WORLD), called in solve (a.c:10)\n"
-           "  rank 1 is in MPI_Barrier(MPI_COMM_WORLD), called in solve (a.c:20)\n");
+    expect(
+        &look, &before, TG_WHERE_CYCLE,
+        "These ranks wait for each other, and nothing on their callers' stacks changed between the "
+        "looks:\n"
+        "  rank 0 waits for rank 1: it is in MPI_Recv(source 1, tag 7, MPI_COMM_WORLD), called in solve "
+        "(a.c:10)\n"
+        "  rank 1 waits for rank 0: it is in MPI_Barrier(MPI_COMM_WORLD), called in solve (a.c:20)\n"
+        "That is a deadlock, unless they run a loop that leaves no mark on their stacks. Whether they came "
+        "back from these calls meanwhile is unknown.\n"
+        "  rank 0 is in MPI_Recv(source 1, tag 7, MPI_COMM_WORLD), called in solve (a.c:10)\n"
+        "  rank 1 is in MPI_Barrier(MPI_COMM_WORLD), called in solve (a.c:20)\n");
     free(said(&look, NULL, TG_WHERE_UNKNOWN));
     look.values[1].items[1].value = 6; /* of rank 1: its loop goes round */
     free(said(&look, &before, TG_WHERE_UNKNOWN));
@@ -287,6 +289,77 @@ static void test_messages(void **state)
         free(said(&look, &before, cases[i].kind));
         tg_where_look_deinit(&look);
     }
+    tg_where_look_deinit(&before);
+}
+
+static void set_activities(struct tg_where_look *look, struct tg_look_activity of_0)
+{
+    static struct tg_look_activity both[2];
+    both[0] = of_0;
+    both[0].pid = both[0].tid = 100;
+    both[1] =
+        (struct tg_look_activity){.pid = 101, .tid = 101, .is_counted = of_0.is_counted, .sleeps = true};
+    look->activities = both;
+    look->n_activities = 2;
+}
+
+/* Who stayed in its call all the time, and had a processor or slept, hangs; who came back from it does not; of who was not
+ * counted, or did not run, nothing is certain. */
+static void test_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        struct tg_look_activity activity;
+        enum tg_where_kind kind;
+        const char *said;
+    } cases[] = {
+        {{.is_counted = true, .sleeps = true},
+         TG_WHERE_DEADLOCK,
+         "Deadlock: these ranks wait for each other, and none came back from its call between the looks:\n"},
+        {{.is_counted = true, .ran_ns = 1000000}, TG_WHERE_DEADLOCK, "Deadlock: "},
+        {{.is_counted = true, .ran_ns = 1000}, TG_WHERE_UNKNOWN, "Who waits for whom is unknown"},
+        {{.is_counted = true, .ran_ns = 1000000, .copies = true},
+         TG_WHERE_UNKNOWN,
+         "Who waits for whom is unknown"},
+        {{.is_counted = true, .sleeps = true, .returns = 1},
+         TG_WHERE_RUNS,
+         "1 of 2 ranks came back from a call of MPI between the looks: the job goes on.\n"},
+        {{.is_suspended = true, .is_counted = true, .sleeps = true},
+         TG_WHERE_SUSPENDED,
+         "Rank 0 is stopped by a signal, and goes on when it gets SIGCONT: kill -CONT 100\n"},
+        {{.is_suspended = true}, TG_WHERE_SUSPENDED, "Rank 0 is stopped"},
+        {{.sleeps = true}, TG_WHERE_CYCLE, "These ranks wait for each other, and nothing on"},
+    };
+    struct tg_where_look look, before;
+    make_messages(&look, "MPI_Barrier", NULL, 0, 0);
+    make_messages(&before, "MPI_Barrier", NULL, 0, 0);
+    snprintf(look.uncounted, sizeof look.uncounted, "not permitted");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        set_activities(&look, cases[i].activity);
+        char *text = said(&look, &before, cases[i].kind);
+        assert_ptr_equal(strstr(text, cases[i].said), text);
+        assert_int_equal(strstr(text, "meanwhile is unknown: not permitted.\n") != NULL,
+                         cases[i].kind == TG_WHERE_CYCLE);
+        free(text);
+    }
+    look.activities = NULL;
+    tg_where_look_deinit(&look);
+    tg_where_look_deinit(&before);
+}
+
+/* Ranks that go round between collective calls are not in different ones for ever. */
+static void test_rounds(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Barrier", "MPI_Allreduce", "MPI_Barrier"};
+    struct tg_where_look look, before;
+    make_look(&look, 7, calls);
+    make_look(&before, 7, calls);
+    free(said(&look, &before, TG_WHERE_DIFFERENT));
+    set_activities(&look, (struct tg_look_activity){.is_counted = true, .returns = 7});
+    free(said(&look, &before, TG_WHERE_RUNS));
+    look.activities = NULL;
+    tg_where_look_deinit(&look);
     tg_where_look_deinit(&before);
 }
 
@@ -341,9 +414,9 @@ static void test_tree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing), cmocka_unit_test(test_unknown),  cmocka_unit_test(test_team),
-        cmocka_unit_test(test_owners),  cmocka_unit_test(test_messages), cmocka_unit_test(test_mpi_names),
-        cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_missing), cmocka_unit_test(test_unknown),   cmocka_unit_test(test_team),
+        cmocka_unit_test(test_owners),  cmocka_unit_test(test_messages),  cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_rounds),  cmocka_unit_test(test_mpi_names), cmocka_unit_test(test_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

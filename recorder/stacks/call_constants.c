@@ -1,0 +1,229 @@
+#include "recorder/stacks/call_constants.h"
+
+#include "format/base/array.h"
+
+#include <capstone/capstone.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_CODE_BYTES = 64 * 1024 };
+
+/* A function that is looked through. */
+struct looking {
+    csh capstone;
+    cs_insn *insn;
+    const struct tg_inspect_memory *memory;
+    struct tg_code_range
+        got; /* addresses of variables and functions of other objects: the dynamic loader writes them once */
+    uint64_t *targets; /* of jumps, sorted */
+    size_t n_targets, capacity;
+    bool is_clear;                              /* all of its jumps are known */
+    uint64_t pc;                                /* where the call returns to */
+    bool is_there;                              /* at the call */
+    uint64_t value[TG_CALL_ARGUMENT_COUNT + 2]; /* of the arguments, then rax and rbx */
+    uint32_t known;
+};
+
+typedef bool take_insn(struct looking *looking); /* false: no further */
+
+/* Calls TAKE for each instruction from START to END; false where something there is none. */
+static bool each_insn(struct looking *looking, uint64_t start, uint64_t end, take_insn *take)
+{
+    size_t left = end - start;
+    uint8_t *bytes = malloc(left);
+    const uint8_t *code = bytes;
+    uint64_t address = start;
+    bool ok = bytes != NULL && looking->memory->read(looking->memory->context, start, bytes, left);
+    while (ok && left > 0)
+        ok = cs_disasm_iter(looking->capstone, &code, &left, &address, looking->insn) && take(looking);
+    free(bytes);
+    return ok;
+}
+
+/* ---- jumps */
+
+static bool take_target(struct looking *looking)
+{
+    const cs_insn *insn = looking->insn;
+    if (!cs_insn_group(looking->capstone, insn, X86_GRP_JUMP))
+        return true;
+    const cs_x86_op *operand = &insn->detail->x86.operands[0];
+    if (insn->detail->x86.op_count != 1 || operand->type != X86_OP_IMM) {
+        looking->is_clear = false;
+        return false;
+    }
+    uint64_t target = (uint64_t)operand->imm;
+    if (TG_ARRAY_APPEND(looking->targets, looking->n_targets, looking->capacity, target) != NULL)
+        looking->is_clear = false;
+    return looking->is_clear;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* ---- values */
+
+static int slot_of(unsigned reg)
+{
+    static const unsigned names[][4] = {
+        {X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL},
+        {X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL},
+        {X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL},
+        {X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL},
+        {X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B},
+        {X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B},
+        {X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL},
+        {X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL},
+    };
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        for (int k = 0; k < 4; k++)
+            if (reg == names[i][k])
+                return i;
+    return -1;
+}
+
+static bool is_of_object(const cs_x86_op *operand)
+{
+    return operand->type == X86_OP_MEM && operand->mem.base == X86_REG_RIP &&
+           operand->mem.index == X86_REG_INVALID && operand->mem.segment == X86_REG_INVALID;
+}
+
+/* The constant that the instruction puts into its first operand. */
+static bool read_constant(const struct looking *looking, uint64_t *value)
+{
+    const cs_insn *insn = looking->insn;
+    const cs_x86_op *to = &insn->detail->x86.operands[0], *from = &insn->detail->x86.operands[1];
+    uint64_t address = insn->address + insn->size + (uint64_t)from->mem.disp;
+    *value = 0;
+    if (insn->id == X86_INS_XOR)
+        return from->type == X86_OP_REG && from->reg == to->reg;
+    if (insn->id == X86_INS_LEA) {
+        *value = address;
+        return is_of_object(from);
+    }
+    if (insn->id != X86_INS_MOV && insn->id != X86_INS_MOVABS)
+        return false;
+    if (from->type == X86_OP_IMM) {
+        *value = (uint64_t)from->imm;
+        return true;
+    }
+    if (from->type == X86_OP_REG) {
+        int slot = slot_of(from->reg);
+        *value = slot >= 0 ? looking->value[slot] : 0;
+        return slot >= 0 && (looking->known >> slot & 1) != 0;
+    }
+    return is_of_object(from) && from->size == sizeof *value && address >= looking->got.start &&
+           address < looking->got.end &&
+           looking->memory->read(looking->memory->context, address, value, sizeof *value);
+}
+
+static bool take_value(struct looking *looking)
+{
+    const cs_insn *insn = looking->insn;
+    const cs_x86 *x86 = &insn->detail->x86;
+    cs_regs read, written;
+    uint8_t n_read, n_written;
+    uint64_t value = 0;
+    if (looking->n_targets > 0 && bsearch(&insn->address, looking->targets, looking->n_targets,
+                                          sizeof *looking->targets, compare) != NULL)
+        looking->known = 0;
+    looking->is_there =
+        cs_insn_group(looking->capstone, insn, X86_GRP_CALL) && insn->address + insn->size == looking->pc;
+    if (looking->is_there)
+        return false;
+    if (cs_insn_group(looking->capstone, insn, X86_GRP_CALL) ||
+        cs_insn_group(looking->capstone, insn, X86_GRP_RET) || insn->id == X86_INS_JMP) {
+        looking->known = 0;
+        return true;
+    }
+    int to = x86->op_count == 2 && x86->operands[0].type == X86_OP_REG ? slot_of(x86->operands[0].reg) : -1;
+    bool is_known = to >= 0 && x86->operands[0].size >= 4 && read_constant(looking, &value);
+    if (cs_regs_access(looking->capstone, insn, read, &n_read, written, &n_written) != 0)
+        return false;
+    for (int i = 0; i < n_written; i++) {
+        int slot = slot_of(written[i]);
+        if (slot >= 0)
+            looking->known &= ~(1u << slot);
+    }
+    if (is_known) {
+        looking->known |= 1u << to;
+        looking->value[to] = x86->operands[0].size == 4 ? (uint32_t)value : value;
+    }
+    return true;
+}
+
+/* ---- the function */
+
+/* Its pieces, at most MAX; more than that, or too much code: 0. */
+static size_t find_ranges(Dwarf_Die *function, uint64_t bias, struct tg_code_range *ranges, size_t max)
+{
+    size_t n = 0;
+    uint64_t size = 0;
+    Dwarf_Addr base, start, end;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(function, at, &base, &start, &end)) > 0;) {
+        if (n == max || end <= start || (size += end - start) > MAX_CODE_BYTES)
+            return 0;
+        ranges[n++] = (struct tg_code_range){start + bias, end + bias};
+    }
+    return n;
+}
+
+static struct tg_code_range find_got(Dwarf_Die *function, uint64_t bias)
+{
+    Elf *elf = dwarf_getelf(dwarf_cu_getdwarf(function->cu));
+    size_t names;
+    if (elf == NULL || elf_getshdrstrndx(elf, &names) != 0)
+        return (struct tg_code_range){0};
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+        GElf_Shdr header;
+        const char *name =
+            gelf_getshdr(section, &header) != NULL ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (name != NULL && strcmp(name, ".got") == 0)
+            return (struct tg_code_range){header.sh_addr + bias, header.sh_addr + header.sh_size + bias};
+    }
+    return (struct tg_code_range){0};
+}
+
+void tg_call_constants_read(const struct tg_code_range *code, size_t count, struct tg_code_range got,
+                            const struct tg_inspect_memory *memory, uint64_t pc, uint8_t wanted,
+                            struct tg_call_arguments *arguments)
+{
+    struct looking looking = {.memory = memory, .is_clear = true, .pc = pc, .got = got};
+    size_t at = 0;
+    while (at < count && !(pc > code[at].start && pc <= code[at].end))
+        at++;
+    if (at == count || cs_open(CS_ARCH_X86, CS_MODE_64, &looking.capstone) != CS_ERR_OK)
+        return;
+    cs_option(looking.capstone, CS_OPT_DETAIL, CS_OPT_ON);
+    looking.insn = cs_malloc(looking.capstone);
+    for (size_t i = 0; i < count && looking.is_clear; i++)
+        looking.is_clear =
+            looking.insn != NULL && each_insn(&looking, code[i].start, code[i].end, take_target);
+    if (looking.n_targets > 0)
+        qsort(looking.targets, looking.n_targets, sizeof *looking.targets, compare);
+    if (looking.is_clear)
+        each_insn(&looking, code[at].start, code[at].end, take_value);
+    for (int i = 0; i < TG_CALL_ARGUMENT_COUNT && looking.is_there; i++)
+        if ((looking.known & wanted & ~(uint32_t)arguments->known) >> i & 1) {
+            arguments->value[i] = looking.value[i];
+            arguments->known |= (uint8_t)(1u << i);
+        }
+    free(looking.targets);
+    if (looking.insn != NULL)
+        cs_free(looking.insn, 1);
+    cs_close(&looking.capstone);
+}
+
+void tg_call_constants_find(Dwarf_Die *function, uint64_t bias, const struct tg_inspect_memory *memory,
+                            uint64_t pc, uint8_t wanted, struct tg_call_arguments *arguments)
+{
+    enum { MAX_PIECES = 8 };
+    struct tg_code_range code[MAX_PIECES];
+    size_t count = find_ranges(function, bias, code, MAX_PIECES);
+    if (count > 0)
+        tg_call_constants_read(code, count, find_got(function, bias), memory, pc, wanted, arguments);
+}
