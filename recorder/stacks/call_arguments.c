@@ -1,6 +1,5 @@
 #include "recorder/stacks/call_arguments.h"
 
-#include "recorder/stacks/call_constants.h"
 #include "recorder/unwind/unwind_expression.h"
 
 #include <capstone/capstone.h>

@@ -3,14 +3,7 @@
 #define TG_RECORDER_STACKS_CALL_ARGUMENTS_H
 
 #include "recorder/dwarf/modules.h"
-
-enum { TG_CALL_ARGUMENT_COUNT = 6 };
-
-/* In the order of the arguments; integers and addresses (System V ABI, AMD64 supplement). */
-struct tg_call_arguments {
-    uint64_t value[TG_CALL_ARGUMENT_COUNT];
-    uint8_t known; /* bit i: value[i] is */
-};
+#include "recorder/stacks/call_constants.h"
 
 /* What CALLER, the frame of a call that has not returned, passed. Optimised code tells it by the parameters of its call
  * sites, and constants by its instructions (those of WANTED, bits); code without optimisation by the instructions of the

@@ -2,9 +2,17 @@
 #ifndef TG_RECORDER_STACKS_CALL_CONSTANTS_H
 #define TG_RECORDER_STACKS_CALL_CONSTANTS_H
 
-#include "recorder/stacks/call_arguments.h"
+#include "recorder/dwarf/target.h"
 
 #include <elfutils/libdw.h>
+
+enum { TG_CALL_ARGUMENT_COUNT = 6 };
+
+/* In the order of the arguments; integers and addresses (System V ABI, AMD64 supplement). */
+struct tg_call_arguments {
+    uint64_t value[TG_CALL_ARGUMENT_COUNT];
+    uint8_t known; /* bit i: value[i] is */
+};
 
 struct tg_code_range {
     uint64_t start, end;
