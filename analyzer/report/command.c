@@ -2,20 +2,22 @@
 #include "analyzer/report/command.h"
 #include "analyzer/output/output_file.h"
 #include "analyzer/output/trace_arguments.h"
+#include "analyzer/report/html.h"
 #include "analyzer/report/report.h"
 
 #include <argp.h>
+#include <string.h>
 
-enum { KEY_JSON = 'j', KEY_ALL = 'a', KEY_NO_PAGER = 0x2000 };
+enum { KEY_JSON = 'j', KEY_ALL = 'a', KEY_NO_PAGER = 0x2000, KEY_HTML };
 
 struct report_arguments {
     struct tg_trace_arguments trace;
+    const char *html; /* the page's file */
     bool json, all, no_pager;
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
-    (void)argument;
     struct report_arguments *arguments = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
@@ -24,6 +26,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_JSON:
         arguments->json = true;
+        return 0;
+    case KEY_HTML:
+        arguments->html = argument;
         return 0;
     case KEY_ALL:
         arguments->all = true;
@@ -38,6 +43,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"json", KEY_JSON, NULL, 0, "Write JSON (fields: see tollgate-report(1))", 0},
+    {"html", KEY_HTML, "FILE", 0,
+     "Write a page for a browser to FILE, \"-\" standard output: verdict, time strip, stacks; it needs no "
+     "network",
+     0},
     {"all", KEY_ALL, NULL, 0, "Show everything: each process on a line of its own, and every library", 0},
     {"no-pager", KEY_NO_PAGER, NULL, 0, "Write to the terminal without a pager", 0},
     {0},
@@ -62,6 +71,8 @@ static const struct argp argp = {
 static struct tg_error *write_report(const struct tg_report *report, const struct report_arguments *arguments,
                                      struct tg_output *output)
 {
+    if (arguments->html != NULL)
+        return tg_report_write_html(report, arguments->trace.symbols, tg_output_stream(output));
     if (arguments->json)
         return tg_report_write_json(report, tg_output_stream(output));
     bool is_terminal = tg_output_is_terminal(output);
@@ -80,7 +91,18 @@ static struct tg_error *run_report(void *context)
     struct tg_trace_arguments *trace = &arguments->trace;
     struct tg_output *output = NULL;
     struct tg_report *report = NULL;
-    struct tg_error *error = tg_output_refuse_input(trace->output, trace->path);
+    struct tg_error *error = NULL;
+    if (arguments->html != NULL && trace->output != NULL)
+        error =
+            tg_error_create(TG_ERROR_USAGE, "--html names a file, and so does --output: give one of them");
+    if (error == NULL && arguments->html != NULL)
+        trace->output = arguments->html;
+    if (error == NULL && arguments->html != NULL && strcmp(trace->path, "-") == 0)
+        error = tg_error_create(
+            TG_ERROR_USAGE,
+            "--html reads the trace twice, so it cannot come from standard input; name a file");
+    if (error == NULL)
+        error = tg_output_refuse_input(trace->output, trace->path);
     if (error == NULL)
         error = tg_output_open(trace->output, trace->force, &output);
     if (error == NULL)

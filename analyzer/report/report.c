@@ -115,13 +115,9 @@ static struct tg_error *read_events(struct tg_report *report, struct tg_selectio
     return error != NULL ? error : tg_report_finish(report);
 }
 
-struct tg_error *tg_report_finish(struct tg_report *report)
+struct tg_verdict_input tg_report_words(const struct tg_report *report)
 {
-    tg_totals_finish(report->session);
-    struct tg_error *error = tg_session_review_finish(report->control);
-    if (error != NULL)
-        return error;
-    const struct tg_verdict_input input = {
+    return (struct tg_verdict_input){
         .processes = report->processes,
         .openmp = tg_openmp_statistics_model(report->openmp),
         .mpi = report->mpi,
@@ -133,6 +129,15 @@ struct tg_error *tg_report_finish(struct tg_report *report)
         .has_losses = !tg_report_nothing_lost(report),
         .namer = report->namer,
     };
+}
+
+struct tg_error *tg_report_finish(struct tg_report *report)
+{
+    tg_totals_finish(report->session);
+    struct tg_error *error = tg_session_review_finish(report->control);
+    if (error != NULL)
+        return error;
+    const struct tg_verdict_input input = tg_report_words(report);
     return tg_verdict_make(&input, &report->verdict);
 }
 

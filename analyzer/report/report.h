@@ -55,6 +55,8 @@ struct tg_error *tg_report_create(const char *path, const struct tg_selection *s
  * error: NO_MEMORY. */
 struct tg_error *tg_report_feed(struct tg_report *report, const struct tg_event *event,
                                 struct tg_process_entry **entry);
+/* The models, for verdicts and for words. */
+struct tg_verdict_input tg_report_words(const struct tg_report *report);
 /* After the last event: totals and verdict. Only error: NO_MEMORY. */
 struct tg_error *tg_report_finish(struct tg_report *report);
 
@@ -69,6 +71,10 @@ void tg_report_destroy(struct tg_report *report);
 
 /* Nothing was lost: closed cleanly, all of it read and understood, and no loss in it. */
 bool tg_report_nothing_lost(const struct tg_report *report);
+
+/* A sentence on what limits the verdict, or which moment it is about, in TEXT; "" where nothing does. Returns TEXT. */
+enum { TG_REPORT_RESERVATION = 200 };
+const char *tg_report_reservation(const struct tg_report *report, char *text);
 
 /* Whether ENTRY, one of the selected ones, was killed, exited with an error as a rank or first process, or
  * had no end when it should have one. */

@@ -64,24 +64,30 @@ static void write_no_findings(const struct tg_report_page *page)
     tg_report_paragraph(page, NULL, text);
 }
 
-/* Says what limits the verdict, or which moment it is about. */
+const char *tg_report_reservation(const struct tg_report *report, char *text)
+{
+    char moment[TG_QUANTITY_SIZE];
+    tg_quantity_moment(report->end_ns, report->start_ns, 6, moment);
+    *text = '\0';
+    if (report->damage != NULL)
+        snprintf(text, TG_REPORT_RESERVATION,
+                 "The trace is damaged: this is the state at %s s, before the damage.", moment);
+    else if (report->summary.is_recording)
+        snprintf(text, TG_REPORT_RESERVATION, "Still recording: this is the state at %s s.", moment);
+    else if (!report->summary.complete || report->summary.truncated)
+        snprintf(text, TG_REPORT_RESERVATION, "The recording was interrupted: this is the state at %s s.",
+                 moment);
+    else if (!tg_report_nothing_lost(report))
+        snprintf(text, TG_REPORT_RESERVATION,
+                 "Events were lost (see Losses): the verdict may be incomplete.");
+    return text;
+}
+
 static void write_reservation(const struct tg_report_page *page)
 {
-    const struct tg_report *report = page->report;
-    char moment[TG_QUANTITY_SIZE], text[200];
-    tg_quantity_moment(report->end_ns, report->start_ns, 6, moment);
-    if (report->damage != NULL)
-        snprintf(text, sizeof text, "The trace is damaged: this is the state at %s s, before the damage.",
-                 moment);
-    else if (report->summary.is_recording)
-        snprintf(text, sizeof text, "Still recording: this is the state at %s s.", moment);
-    else if (!report->summary.complete || report->summary.truncated)
-        snprintf(text, sizeof text, "The recording was interrupted: this is the state at %s s.", moment);
-    else if (!tg_report_nothing_lost(report))
-        snprintf(text, sizeof text, "Events were lost (see Losses): the verdict may be incomplete.");
-    else
-        return;
-    tg_report_paragraph(page, NULL, text);
+    char text[TG_REPORT_RESERVATION];
+    if (*tg_report_reservation(page->report, text) != '\0')
+        tg_report_paragraph(page, NULL, text);
 }
 
 static void write_command(const struct tg_report_page *page, const char *before, const char *command,

@@ -68,9 +68,22 @@ struct tg_finding {
 
 enum { TG_VERDICT_BLAMED = 64 };
 
+/* A process, or a worker of it, cannot go on before another one does. */
+struct tg_verdict_edge {
+    size_t from, to;                 /* indices in the process model */
+    uint64_t from_worker, to_worker; /* numbers of OpenMP workers, 0: the process */
+    int32_t from_tid, to_tid;        /* theirs; 0: the process */
+    uint64_t since_ns;               /* 0 unknown */
+    char *why;                       /* "MPI_Recv", "critical section update"; printable */
+    bool is_in_ring;                 /* of waits that a finding is about */
+    bool is_choice;                  /* one of several, of which any will do */
+};
+
 struct tg_verdict {
     struct tg_finding *findings; /* bad ends first, then deadlocks, causes, consequences; each by SINCE_NS */
     size_t count;
+    struct tg_verdict_edge *edges; /* at most some thousand; none of a job that ended well */
+    size_t n_edges, edge_capacity;
     char *busy; /* sentences on the waits that were too short for a finding; "" where there were none */
 };
 

@@ -1,4 +1,5 @@
 /* Threads that wait for others of their process: at barriers, for locks, for tasks. */
+#include "analyzer/verdict/edges.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/openmp_finders.h"
 
@@ -16,6 +17,8 @@ struct tg_error *tg_verdict_find_openmp(struct tg_verdict_draft *draft)
         error = tg_openmp_find_sinks(&search);
     if (error == NULL)
         error = tg_openmp_find_tasks(&search);
+    if (error == NULL)
+        error = tg_verdict_draw_openmp(&search);
     tg_openmp_waits_deinit(&search.waits);
     return error;
 }

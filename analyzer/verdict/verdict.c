@@ -1,5 +1,6 @@
 #include "analyzer/verdict/verdict.h"
 
+#include "analyzer/verdict/edges.h"
 #include "analyzer/verdict/finders.h"
 
 #include <stdlib.h>
@@ -23,7 +24,10 @@ void tg_verdict_deinit(struct tg_verdict *result)
         free(result->findings[i].text);
         free(result->findings[i].culprits);
     }
+    for (size_t i = 0; i < result->n_edges; i++)
+        free(result->edges[i].why);
     free(result->findings);
+    free(result->edges);
     free(result->busy);
     *result = (struct tg_verdict){0};
 }
@@ -162,23 +166,15 @@ static const struct {
     struct tg_error *(*find)(struct tg_verdict_draft *draft);
     bool is_for_good_ends;
 } searches[] = {
-    {tg_verdict_collect_waits, false},
-    {tg_verdict_find_heap_errors, true},
-    {tg_verdict_find_errors, true},
-    {tg_verdict_find_ends, false},
-    {tg_verdict_find_stops, false},
-    {tg_verdict_find_starters, false},
-    {tg_verdict_find_mismatches, true},
-    {tg_verdict_find_intercomms, false},
-    {tg_verdict_find_confusions, true},
-    {tg_verdict_find_leftovers, true},
-    {tg_verdict_find_leaks, true},
-    {tg_verdict_find_rings, false},
-    {tg_verdict_find_openmp, false},
-    {tg_verdict_find_mpi, false},
-    {tell_busy, false},
-    {tg_verdict_find_request, false},
-    {tg_verdict_find_interruption, false},
+    {tg_verdict_collect_waits, false},  {tg_verdict_find_heap_errors, true},
+    {tg_verdict_find_errors, true},     {tg_verdict_find_ends, false},
+    {tg_verdict_find_stops, false},     {tg_verdict_find_starters, false},
+    {tg_verdict_find_mismatches, true}, {tg_verdict_find_intercomms, false},
+    {tg_verdict_find_confusions, true}, {tg_verdict_find_leftovers, true},
+    {tg_verdict_find_leaks, true},      {tg_verdict_find_rings, false},
+    {tg_verdict_draw_mpi, false},       {tg_verdict_find_openmp, false},
+    {tg_verdict_find_mpi, false},       {tell_busy, false},
+    {tg_verdict_find_request, false},   {tg_verdict_find_interruption, false},
 };
 
 struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result)

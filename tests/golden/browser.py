@@ -40,7 +40,7 @@ class Browser:
         if message.get("method") == "Network.requestWillBeSent":
             self.requests.append(message["params"]["request"]["url"])
         if message.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded"):
-            self.problems.append(json.dumps(message["params"])[:400])
+            self.problems.append(json.dumps(message["params"])[:1400])
         return message
 
     def call(self, method, **parameters):

@@ -1,0 +1,35 @@
+// The documents: asked of the server, or, where the page is one file, found in it.
+export const isFile = location.protocol === 'file:' || document.getElementById('data-summary') !== null;
+
+export async function get(name, query) {
+  if (isFile) {
+    const inlined = document.getElementById(`data-${name}`);
+    return inlined === null ? null : JSON.parse(inlined.textContent);
+  }
+  const words = Object.entries(query || {}).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  const answer = await fetch(`data/${name}?${words.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join('&')}`);
+  const told = await answer.json();
+  if (!answer.ok) throw new Error(told.error ? told.error.message : `the server answered ${answer.status}`);
+  return told;
+}
+
+// Runs a line in the console; its answer.
+export async function command(line) {
+  if (isFile) throw new Error('this page is a file: there is no console behind it');
+  const answer = await fetch('command', {method: 'POST', headers: {'Content-Type': 'application/json'},
+                                         body: JSON.stringify({line})});
+  const told = await answer.json();
+  if (!answer.ok) throw new Error(told.error ? told.error.message : `the server answered ${answer.status}`);
+  return told;
+}
+
+const listeners = [];
+
+// CALLBACK({moment, parts}) when something has changed.
+export function onChanged(callback) {
+  listeners.push(callback);
+}
+
+export function tellChanged(what) {
+  for (const callback of listeners) callback(what);
+}

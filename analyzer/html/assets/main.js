@@ -1,0 +1,65 @@
+// The page: its parts, and what has them show something else.
+import {get, onChanged} from './data.js';
+import {element} from './element.js';
+import {count, duration, moment} from './format.js';
+import {Strip} from './strip.js';
+import {showVerdict} from './verdict.js';
+import {say} from './view.js';
+
+if (location.search.includes('token=')) history.replaceState(null, '', location.pathname);
+
+function body(name) {
+  return document.querySelector(`#${name} .body`);
+}
+
+function part(name, isThere) {
+  document.getElementById(name).hidden = !isThere;
+}
+
+function showSummary(is) {
+  document.title = is.name ? `${is.name} - tollgate` : 'tollgate';
+  document.getElementById('job-name').textContent = is.name || 'tollgate';
+  document.getElementById('job-facts').textContent =
+    `${is.ranks > 0 ? `${count(is.ranks, 'rank')}, ` : ''}${count(is.processes, 'process', 'processes')}, ${count(is.threads, 'thread')}`;
+  const isEnd = is.moment >= is.end;
+  document.getElementById('moment').textContent = is.live ? `now, ${moment(is.moment)}`
+    : isEnd ? `at its end, ${moment(is.moment)}` : `at ${moment(is.moment)} of ${duration(is.end)}`;
+}
+
+function showParts() {
+  const shown = Array.from(document.querySelectorAll('main section')).filter((section) => !section.hidden);
+  document.getElementById('parts').replaceChildren(...shown.map((section) =>
+    element('a', {href: `#${section.id}`}, section.querySelector('h2').textContent)));
+}
+
+const strip = new Strip(body('strip'));
+
+// Each part with what it shows; a document that is not there hides it.
+const parts = {
+  summary: async () => {
+    const is = await get('summary');
+    if (is !== null) showSummary(is);
+  },
+  verdict: async () => {
+    const is = await get('verdict');
+    part('verdict', is !== null);
+    if (is !== null) showVerdict(body('verdict'), is);
+  },
+  strip: () => strip.load(),
+};
+
+async function show(names) {
+  for (const name of names) {
+    if (!parts[name]) continue;
+    try {
+      await parts[name]();
+    } catch (error) {
+      say(`${name}: ${error.message}`);
+    }
+  }
+  showParts();
+  document.body.dataset.ready = 'yes';
+}
+
+onChanged((what) => show(what.parts || Object.keys(parts)));
+show(Object.keys(parts));

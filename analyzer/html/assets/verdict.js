@@ -1,0 +1,48 @@
+// The verdict: each sentence with its evidence behind a click.
+import {element} from './element.js';
+import {count, moment} from './format.js';
+import {graph} from './graph.js';
+
+const BADGES = {error: 'Problem', consequence: 'Follows', warning: 'Warning', note: 'Note'};
+
+function calls(culprit) {
+  if (!culprit.stack || culprit.stack.length === 0) return null;
+  return [element('dd', {class: 'faint'}, `Stack at ${moment(culprit.stack_at)}, innermost call first:`),
+          element('dd', {}, element('ol', {class: 'calls code'}, culprit.stack.map((call) =>
+            element('li', {class: call.runtime ? 'runtime' : null, title: call.file ? `${call.file}:${call.line}` : null},
+                    call.text))))];
+}
+
+function evidence(culprit) {
+  const worker = culprit.worker >= 0 ? `, worker ${culprit.worker}` : '';
+  return element('dl', {class: 'proof'},
+                 element('dt', {}, `${culprit.who}${worker}`),
+                 culprit.state ? element('dd', {}, culprit.state) : null,
+                 culprit.place && !culprit.place.startsWith('0x') ? element('dd', {class: 'code'}, culprit.place) : null,
+                 calls(culprit));
+}
+
+function finding(is, first) {
+  const proofs = is.evidence.map(evidence);
+  if (is.evidence_left_out > 0) proofs.push(element('p', {class: 'faint'}, `and ${is.evidence_left_out} more`));
+  return element('li', {class: `finding ${is.severity}`},
+                 element('details', {open: first && proofs.length <= 2},
+                         element('summary', {}, element('span', {class: 'badge'}, BADGES[is.severity] || is.severity), is.text),
+                         element('div', {class: 'evidence'}, proofs.length > 0 ? proofs : element('p', {class: 'faint'}, 'No single rank or thread is to blame.'))));
+}
+
+function nothing(document) {
+  return element('li', {class: 'finding good'}, element('span', {class: 'badge'}, 'Fine'),
+                 document.nothing || 'Nothing wrong found.');
+}
+
+export function showVerdict(body, is) {
+  const list = element('ol', {class: 'findings'},
+                       is.findings.length > 0 ? is.findings.map((one, i) => finding(one, i === 0)) : nothing(is));
+  if (is.findings_left_out > 0) list.append(element('li', {class: 'faint'}, `and ${count(is.findings_left_out, 'finding')} more: tollgate report --all`));
+  if (is.limits) list.append(element('li', {class: 'hint'}, is.limits));
+  if (is.busy) list.append(element('li', {class: 'hint'}, is.busy.trim()));
+  const has_graph = is.graph.edges.length > 0 && is.findings.length > 0;
+  body.replaceChildren(element('div', {class: has_graph ? 'verdict has-graph' : 'verdict'}, list,
+                               has_graph ? graph(is.graph) : null));
+}

@@ -1,0 +1,19 @@
+/* The documents, each of its own file. JSON is inside of an object that has the moment. */
+#ifndef TG_ANALYZER_PAGE_DOCUMENTS_H
+#define TG_ANALYZER_PAGE_DOCUMENTS_H
+
+#include "analyzer/page/page.h"
+#include "format/base/json_writer.h"
+
+struct tg_error *tg_page_summary(const struct tg_page *page, const char *query, struct tg_json *json);
+struct tg_error *tg_page_verdict(const struct tg_page *page, const char *query, struct tg_json *json);
+struct tg_error *tg_page_strip(const struct tg_page *page, const char *query, struct tg_json *json);
+
+/* A member that is TIME_NS relative to the trace's start. */
+static inline void tg_page_member_moment(const struct tg_page *page, struct tg_json *json, const char *key,
+                                         uint64_t time_ns)
+{
+    tg_json_member_signed(json, key, (int64_t)(time_ns - page->words.start_ns));
+}
+
+#endif

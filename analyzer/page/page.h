@@ -1,0 +1,29 @@
+/* What the documents of the web page are made from: a job at a moment, and its time line. */
+#ifndef TG_ANALYZER_PAGE_PAGE_H
+#define TG_ANALYZER_PAGE_PAGE_H
+
+#include "analyzer/page/timeline.h"
+#include "analyzer/verdict/verdict.h"
+#include "format/base/error.h"
+#include "format/settings/command.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Caller's storage, and all that it points to. */
+struct tg_page {
+    struct tg_verdict_input words;    /* the models, as they are at the moment */
+    const struct tg_verdict *verdict; /* at that moment; NULL: made when it is asked for */
+    const char *name;                 /* of the trace or the command */
+    const char *path;                 /* of the trace's file; NULL: there is none */
+    const char *limits; /* what limits the verdict, a sentence; "" nothing does, NULL likewise */
+    uint64_t moment_ns; /* of that moment */
+    uint64_t end_ns;    /* of the last event that is known of */
+    bool is_live;
+    const struct tg_timeline *timeline;         /* NULL: there is none (yet) */
+    const struct tg_command_services *services; /* for names of code; NULL: addresses stay numbers */
+    unsigned progress; /* of the pass that makes the time line, in millionths; 0: it is not asked */
+    bool is_file;      /* the documents go into a file: no question can follow, so they hold more */
+};
+
+#endif

@@ -1,0 +1,237 @@
+#include "analyzer/page/timeline_pass.h"
+
+#include "analyzer/models/mpi/model.h"
+#include "analyzer/models/openmp/model.h"
+#include "analyzer/models/process.h"
+#include "analyzer/output/trace_pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tg_timeline_pass {
+    char *path;
+    struct tg_trace_reader *reader;
+    struct tg_process_model *processes;
+    struct tg_mpi_model *mpi;
+    struct tg_openmp_model *openmp;
+    struct tg_timeline *timeline;
+    uint64_t start_ns;
+    bool is_through;
+};
+
+static struct tg_error *received(void *context, const struct tg_mpi_message *message, size_t process,
+                                 uint64_t time_ns)
+{
+    struct tg_timeline_pass *pass = context;
+    return tg_timeline_take_message(pass->timeline, message->process, message->tid, message->since_ns,
+                                    process, time_ns);
+}
+
+static struct tg_error *take(struct tg_timeline_pass *pass, const struct tg_event *event)
+{
+    struct tg_process_entry *entry = NULL;
+    struct tg_error *error = tg_process_model_feed(pass->processes, event, &entry);
+    if (error == NULL)
+        error = tg_timeline_feed(pass->timeline, event, entry == NULL ? SIZE_MAX : entry->index);
+    if (error == NULL && entry != NULL)
+        error = tg_mpi_model_feed(pass->mpi, event, entry->index);
+    if (error == NULL && entry != NULL)
+        error = tg_openmp_model_feed(pass->openmp, event, entry->index);
+    if (error == NULL && tg_timeline_wants_mark(pass->timeline))
+        error = tg_timeline_mark(pass->timeline, tg_trace_reader_tell(pass->reader));
+    return error;
+}
+
+/* The first event, by whose time moments are told. */
+static struct tg_error *begin(struct tg_timeline_pass *pass)
+{
+    const struct tg_event *event = NULL;
+    TG_AUTO_ERROR struct tg_error *damage = tg_trace_reader_next(pass->reader, &event);
+    struct tg_timeline_options options = {0};
+    pass->is_through = damage != NULL || event == NULL;
+    options.start_ns = pass->start_ns = tg_trace_start_ns(pass->reader, pass->is_through ? NULL : event);
+    struct tg_error *error = tg_timeline_create(&options, &pass->timeline);
+    return error == NULL && !pass->is_through ? take(pass, event) : error;
+}
+
+struct tg_error *tg_timeline_pass_create(const char *path, struct tg_timeline_pass **pass)
+{
+    struct tg_timeline_pass *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    const struct tg_mpi_model_options options = {.received = received, .context = made};
+    const struct tg_openmp_model_options no_options = {0};
+    made->path = strdup(path);
+    struct tg_error *error =
+        made->path == NULL ? tg_error_no_memory() : tg_trace_reader_open(path, &made->reader);
+    if (error == NULL)
+        error = tg_process_model_create(&made->processes);
+    if (error == NULL)
+        error = tg_mpi_model_create(&options, &made->mpi);
+    if (error == NULL)
+        error = tg_openmp_model_create(&no_options, &made->openmp);
+    if (error == NULL)
+        error = begin(made);
+    if (error != NULL) {
+        tg_timeline_pass_destroy(made);
+        return error;
+    }
+    *pass = made;
+    return NULL;
+}
+
+void tg_timeline_pass_destroy(struct tg_timeline_pass *pass)
+{
+    if (pass == NULL)
+        return;
+    tg_trace_reader_close(pass->reader);
+    tg_process_model_destroy(pass->processes);
+    tg_mpi_model_destroy(pass->mpi);
+    tg_openmp_model_destroy(pass->openmp);
+    tg_timeline_destroy(pass->timeline);
+    free(pass->path);
+    free(pass);
+}
+
+struct tg_error *tg_timeline_pass_work(struct tg_timeline_pass *pass, uint64_t n_events, bool *more)
+{
+    struct tg_error *error = NULL;
+    for (uint64_t i = 0; error == NULL && !pass->is_through && i < n_events; i++) {
+        const struct tg_event *event = NULL;
+        TG_AUTO_ERROR struct tg_error *damage = tg_trace_reader_next(pass->reader, &event);
+        pass->is_through =
+            damage != NULL || event == NULL; /* who reads the trace for its models tells of damage */
+        if (!pass->is_through)
+            error = take(pass, event);
+    }
+    *more = !pass->is_through;
+    return error;
+}
+
+/* The part of the trace that was read, in millionths. */
+static unsigned progress_of(const struct tg_timeline_pass *pass)
+{
+    struct tg_trace_summary summary = tg_trace_reader_summary(pass->reader);
+    uint64_t offset = tg_trace_reader_tell(pass->reader).offset;
+    if (pass->is_through || summary.size_bytes == 0)
+        return 1000000;
+    return (unsigned)((double)offset / (double)summary.size_bytes * 1e6);
+}
+
+void tg_timeline_pass_fill(const struct tg_timeline_pass *pass, struct tg_page *page)
+{
+    page->words.processes = pass->processes;
+    page->words.mpi = pass->mpi;
+    page->words.openmp = pass->openmp;
+    page->words.start_ns = pass->start_ns;
+    page->timeline = pass->timeline;
+    page->path = pass->path;
+    page->end_ns = tg_timeline_end_ns(pass->timeline);
+    page->progress = progress_of(pass);
+}
+
+/* ---- closely */
+
+/* A row while the events of a window are read. */
+struct close_row {
+    tg_activity_state state;
+    uint64_t since_ns;
+};
+
+struct close_reading {
+    const struct tg_timeline *timeline;
+    const struct tg_timeline_columns *columns;
+    struct tg_timeline_cell *const *cells;
+    struct close_row *rows;
+    size_t count;
+    uint64_t end_ns;
+};
+
+static void count_time(struct close_reading *reading, size_t i, uint64_t until)
+{
+    struct close_row *row = &reading->rows[i];
+    enum tg_activity activity = tg_activity_of(row->state);
+    uint64_t from = row->since_ns < reading->columns->from_ns ? reading->columns->from_ns : row->since_ns;
+    if (until > reading->end_ns)
+        until = reading->end_ns;
+    while (from < until && activity != TG_ACTIVITY_NONE && reading->cells[i] != NULL) {
+        uint64_t column = (from - reading->columns->from_ns) / reading->columns->width_ns;
+        uint64_t end = reading->columns->from_ns + (column + 1) * reading->columns->width_ns;
+        end = end < until ? end : until;
+        reading->cells[i][column].ns[activity] += end - from;
+        from = end;
+    }
+    if (until > row->since_ns)
+        row->since_ns = until;
+}
+
+static void take_closely(struct close_reading *reading, const struct tg_event *event)
+{
+    size_t i = tg_timeline_find(reading->timeline, event->pid, event->tid, event->time_ns);
+    if (tg_activity_is_of_process(event)) {
+        i = i == SIZE_MAX ? tg_timeline_find(reading->timeline, event->pid, event->pid, event->time_ns) : i;
+        i = i == SIZE_MAX ? i
+                          : tg_timeline_first_of_process(reading->timeline,
+                                                         tg_timeline_at(reading->timeline, i)->process);
+        for (; i != SIZE_MAX && i < reading->count; i = tg_timeline_next_of_process(reading->timeline, i)) {
+            count_time(reading, i, event->time_ns);
+            reading->rows[i].state = tg_activity_after_process(reading->rows[i].state, event);
+        }
+        return;
+    }
+    if (i == SIZE_MAX || i >= reading->count)
+        return;
+    tg_activity_state state = tg_activity_after(reading->rows[i].state, event);
+    if (tg_activity_of(state) != tg_activity_of(reading->rows[i].state))
+        count_time(reading, i, event->time_ns);
+    reading->rows[i].state = state;
+}
+
+static struct tg_error *read_window(struct close_reading *reading, const char *path,
+                                    const struct tg_trace_bookmark *bookmark)
+{
+    struct tg_trace_reader *reader = NULL;
+    const struct tg_event *event = NULL;
+    struct tg_error *error = tg_trace_reader_open(path, &reader);
+    if (error == NULL)
+        error = tg_trace_reader_return(reader, bookmark);
+    while (error == NULL) {
+        error = tg_trace_reader_next(reader, &event);
+        if (error != NULL || event == NULL || event->time_ns >= reading->end_ns)
+            break;
+        take_closely(reading, event);
+    }
+    uint64_t last_ns = tg_timeline_end_ns(reading->timeline);
+    for (size_t i = 0; error == NULL && i < reading->count; i++)
+        count_time(reading, i, last_ns);
+    tg_trace_reader_close(reader);
+    return error;
+}
+
+struct tg_error *tg_timeline_read_closely(const struct tg_timeline *timeline, const char *path,
+                                          const struct tg_timeline_columns *columns, uint64_t most,
+                                          struct tg_timeline_cell *const *row_cells, bool *is_read)
+{
+    struct tg_trace_bookmark bookmark = {0};
+    const tg_activity_state *states = NULL;
+    size_t n_states = 0;
+    uint64_t mark_ns = tg_timeline_start_ns(timeline);
+    struct close_reading reading = {.timeline = timeline,
+                                    .columns = columns,
+                                    .cells = row_cells,
+                                    .count = tg_timeline_count(timeline),
+                                    .end_ns = columns->from_ns + columns->count * columns->width_ns};
+    *is_read = false;
+    if (tg_timeline_events_between(timeline, columns->from_ns, reading.end_ns) > most)
+        return NULL;
+    reading.rows = calloc(reading.count + 1, sizeof *reading.rows);
+    if (reading.rows == NULL)
+        return tg_error_no_memory();
+    (void)tg_timeline_mark_before(timeline, columns->from_ns, &bookmark, &states, &n_states, &mark_ns);
+    for (size_t i = 0; i < reading.count; i++)
+        reading.rows[i] = (struct close_row){.state = i < n_states ? states[i] : 0, .since_ns = mark_ns};
+    struct tg_error *error = read_window(&reading, path, &bookmark);
+    free(reading.rows);
+    *is_read = error == NULL;
+    return error;
+}
