@@ -171,6 +171,16 @@ bool tg_verdict_is_gone(const struct tg_verdict_draft *draft, size_t process)
     return false;
 }
 
+bool tg_verdict_is_in_mpi(const struct tg_verdict_draft *draft, size_t process)
+{
+    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
+        if (thread->process == process && thread->in_call)
+            return true;
+    }
+    return false;
+}
+
 uint64_t tg_verdict_last_step(const struct tg_verdict_draft *draft, size_t process)
 {
     const struct tg_mpi_model *mpi = draft->input->mpi;

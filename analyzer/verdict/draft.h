@@ -14,11 +14,12 @@ struct tg_verdict_wait {
     size_t from, to;                    /* indices in the process model */
     const struct tg_mpi_thread *thread; /* the model's */
     uint64_t bytes;                     /* that it sends, 0 none */
-    bool is_sure;      /* nothing but what TO has not done ends it; otherwise it may end by itself */
-    bool is_choice;    /* one of several, of which any will do */
-    bool is_firm;      /* it is sure, or has lasted long enough; known from tg_verdict_find_rings on */
-    bool sends;        /* to TO, which is to receive */
-    const char *to_do; /* what TO is to do: " to call MPI"; NULL: its part of THREAD's call */
+    bool is_sure;             /* nothing but what TO has not done ends it; otherwise it may end by itself */
+    bool is_choice;           /* one of several, of which any will do */
+    bool is_firm;             /* it is sure, or has lasted long enough; known from tg_verdict_find_rings on */
+    bool sends;               /* to TO, which is to receive */
+    bool to_is_in_collective; /* likewise: TO waits for others in a collective */
+    const char *to_do;        /* what TO is to do: " to call MPI"; NULL: its part of THREAD's call */
 };
 
 /* What a thread waits for and nobody has: a message that it receives (id 0) or sends. */
@@ -112,6 +113,8 @@ void tg_verdict_explain(struct tg_verdict_draft *draft, size_t process);
 bool tg_verdict_is_explained(const struct tg_verdict_draft *draft, size_t process);
 /* Whether PROCESS does nothing more for others in MPI: it has ended, or called MPI_Finalize. */
 bool tg_verdict_is_gone(const struct tg_verdict_draft *draft, size_t process);
+/* Whether a thread of PROCESS is in a call of MPI. */
+bool tg_verdict_is_in_mpi(const struct tg_verdict_draft *draft, size_t process);
 /* When a thread of PROCESS last entered or left a call of MPI; 0 none did. */
 uint64_t tg_verdict_last_step(const struct tg_verdict_draft *draft, size_t process);
 /* Whether PROCESS waits for another one in MPI. */

@@ -5,9 +5,10 @@
 #include "format/base/printable.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_GROUPS = 64, GROUPS_TOLD = 4 };
+enum { MAX_GROUPS = 64, GROUPS_TOLD = 4, NOBODY = -3 };
 
 /* Messages or requests from one place to one other. */
 struct group {
@@ -27,7 +28,7 @@ static bool is_alike(const struct tg_verdict_input *input, const struct tg_mpi_m
 {
     return x->process == y->process && x->comm == y->comm && x->source == y->source &&
            x->destination == y->destination && x->tag == y->tag && strcmp(x->name, y->name) == 0 &&
-           (x->code == y->code || tg_words_is_same_line(input, x->process, x->code, y->code));
+           (x->code == y->code || tg_words_is_same_line(input, x->process, x->code, y->process, y->code));
 }
 
 static void add(struct leftovers *leftovers, const struct tg_mpi_message *message)
@@ -85,6 +86,22 @@ static struct tg_error *take_request(void *context, const struct tg_mpi_message 
     return NULL;
 }
 
+/* A request that is no message: with whom is not known, or all. */
+static struct tg_error *take_started(void *context, const struct tg_mpi_started *started)
+{
+    const struct tg_mpi_message as_message = {.job = started->job,
+                                              .comm = started->comm,
+                                              .source = NOBODY,
+                                              .destination = NOBODY,
+                                              .tag = NOBODY,
+                                              .process = started->process,
+                                              .tid = started->tid,
+                                              .name = started->name,
+                                              .code = started->code,
+                                              .since_ns = started->since_ns};
+    return take_request(context, &as_message);
+}
+
 /* "rank 0 sent 3 of them to rank 1 (tag 3, MPI_Send) in main (a.c:12)" */
 static void print_group(const struct leftovers *leftovers, const struct group *group, bool are_messages)
 {
@@ -96,7 +113,7 @@ static void print_group(const struct leftovers *leftovers, const struct group *g
     fprintf(stream, are_messages ? " sent %" PRIu64 : " started %" PRIu64, group->count);
     if (peer == -1)
         fputs(" from any rank", stream);
-    else
+    else if (peer != NOBODY)
         fprintf(stream, " %s rank %" PRId64, is_send ? "to" : "from", peer);
     fputs(" (", stream);
     tg_printable_write(stream, message->name);
@@ -106,6 +123,15 @@ static void print_group(const struct leftovers *leftovers, const struct group *g
     tg_words_code(stream, leftovers->draft->input, message->process, message->code);
 }
 
+static int compare_groups(const void *a, const void *b)
+{
+    const struct tg_mpi_message *x = &((const struct group *)a)->first,
+                                *y = &((const struct group *)b)->first;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return (x->since_ns > y->since_ns) - (x->since_ns < y->since_ns);
+}
+
 static struct tg_error *tell(struct leftovers *leftovers, bool are_messages)
 {
     struct tg_verdict_draft *draft = leftovers->draft;
@@ -113,6 +139,8 @@ static struct tg_error *tell(struct leftovers *leftovers, bool are_messages)
     bool is_one = leftovers->count == 1;
     if (leftovers->count == 0)
         return NULL;
+    if (!are_messages) /* which come in order */
+        qsort(leftovers->groups, leftovers->n_groups, sizeof *leftovers->groups, compare_groups);
     const struct tg_mpi_message *first = &leftovers->groups[0].first;
     const struct tg_finding finding = {.kind = are_messages ? TG_FINDING_UNRECEIVED : TG_FINDING_INCOMPLETE,
                                        .since_ns = first->since_ns,
@@ -146,6 +174,8 @@ struct tg_error *tg_verdict_find_leftovers(struct tg_verdict_draft *draft)
         error = tg_mpi_model_visit_sends(mpi, take_send, &messages);
     if (error == NULL)
         error = tg_mpi_model_visit_requests(mpi, take_request, &requests);
+    if (error == NULL)
+        error = tg_mpi_model_visit_started(mpi, take_started, &requests);
     if (error == NULL)
         error = tell(&messages, true);
     return error != NULL ? error : tell(&requests, false);

@@ -89,23 +89,12 @@ static struct tg_error *add_any(struct tg_verdict_draft *draft, const struct tg_
     return error;
 }
 
-/* Whether a thread of PROCESS is in a call of MPI. */
-static bool is_in_mpi(const struct tg_verdict_draft *draft, size_t process)
-{
-    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
-        if (thread->process == process && thread->in_call)
-            return true;
-    }
-    return false;
-}
-
 /* Large messages move while both sides are in MPI. */
 static bool is_slow(const struct tg_verdict_draft *draft, const struct tg_verdict_half *half)
 {
     size_t other = other_of(draft, half);
     return !half->is_choice && other < draft->n_processes && other != half->thread->process &&
-           !is_in_mpi(draft, other) && !tg_verdict_is_gone(draft, other);
+           !tg_verdict_is_in_mpi(draft, other) && !tg_verdict_is_gone(draft, other);
 }
 
 static struct tg_error *add_half(struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread,
@@ -260,6 +249,12 @@ static const struct tg_mpi_message *find_alike(const struct tg_verdict_draft *dr
     return best;
 }
 
+bool tg_verdict_is_astray(const struct tg_verdict_draft *draft, const struct tg_verdict_half *half)
+{
+    const struct tg_mpi_message *alike = half->is_matched ? NULL : find_alike(draft, half);
+    return alike != NULL && alike->process == other_of(draft, half) && likeness(&half->message, alike) >= 2;
+}
+
 static void print_tag(FILE *stream, int64_t tag)
 {
     if (tag < 0)
@@ -305,6 +300,17 @@ static void print_alike(struct tg_verdict_draft *draft, const struct tg_verdict_
     tg_words_since(stream, draft->input, alike->since_ns);
     tg_words_call_code(stream, draft->input, alike->process, alike->code, alike->since_ns);
     fputc('.', stream);
+}
+
+void tg_verdict_print_astray(struct tg_verdict_draft *draft, size_t process)
+{
+    for (size_t i = 0; i < draft->n_halves; i++) {
+        const struct tg_verdict_half *half = &draft->halves[i];
+        if (half->thread->process != process || !tg_verdict_is_astray(draft, half))
+            continue;
+        print_alike(draft, half, find_alike(draft, half));
+        return;
+    }
 }
 
 /* ---- findings */

@@ -18,6 +18,7 @@ enum { MAX_CALLS = 4 }; /* different ones that a finding lists */
 struct likeness {
     const struct tg_mpi_arrival *arrival;
     unsigned differs; /* what matters */
+    const struct tg_verdict_input *input;
 };
 
 static bool has_come(const struct tg_mpi_arrival *arrival)
@@ -33,6 +34,14 @@ static bool is_known(const char *name)
 static bool is_same_op(const char *x, const char *y)
 {
     return !is_known(x) || !is_known(y) || strcmp(x, y) == 0;
+}
+
+/* The compiler may have made several calls of one line. */
+static bool is_same_place(const struct tg_verdict_input *input, const struct tg_mpi_arrival *x,
+                          const struct tg_mpi_arrival *y)
+{
+    return tg_mpi_site_low(x->code) == tg_mpi_site_low(y->code) ||
+           tg_words_is_same_line(input, x->process, x->code, y->process, y->code);
 }
 
 static bool is_alike(const struct tg_mpi_arrival *arrival, const void *context)
@@ -51,8 +60,7 @@ static bool is_alike(const struct tg_mpi_arrival *arrival, const void *context)
         return false;
     if ((like->differs & TG_MPI_DIFFERS_OP) != 0 && !is_same_op(arrival->op, other->op))
         return false;
-    return (like->differs & TG_MPI_DIFFERS_PLACE) == 0 ||
-           tg_mpi_site_low(arrival->code) == tg_mpi_site_low(other->code);
+    return (like->differs & TG_MPI_DIFFERS_PLACE) == 0 || is_same_place(like->input, arrival, other);
 }
 
 /* One finding about COLLECTIVE. */
@@ -67,11 +75,13 @@ struct telling {
     size_t n_groups;
     size_t
         has_left; /* the group that went to MPI_Finalize although it had made the other's call before; SIZE_MAX none */
+    size_t has_own; /* the group that made a call before which nobody else made; SIZE_MAX none */
+    const struct tg_mpi_site *own; /* that call */
 };
 
 static size_t count_alike(const struct telling *telling, const struct tg_mpi_arrival *arrival)
 {
-    const struct likeness like = {arrival, telling->differs};
+    const struct likeness like = {arrival, telling->differs, telling->draft->input};
     size_t count = 0;
     for (size_t i = 0; i < telling->n; i++)
         count += is_alike(&telling->arrivals[i], &like);
@@ -80,7 +90,7 @@ static size_t count_alike(const struct telling *telling, const struct tg_mpi_arr
 
 static bool is_first_of_group(const struct telling *telling, size_t i)
 {
-    const struct likeness like = {&telling->arrivals[i], telling->differs};
+    const struct likeness like = {&telling->arrivals[i], telling->differs, telling->draft->input};
     if (!has_come(&telling->arrivals[i]))
         return false;
     for (size_t before = 0; before < i; before++)
@@ -111,6 +121,8 @@ static bool is_suspect(const struct telling *telling, size_t i)
 {
     if (telling->has_left != SIZE_MAX)
         return i == telling->has_left;
+    if (telling->has_own != SIZE_MAX)
+        return i == telling->has_own;
     return i + 1 < telling->n_groups || telling->sizes[i] == telling->sizes[i - 1];
 }
 
@@ -121,20 +133,33 @@ struct counts {
     bool is_known;
 };
 
+/* How often the process of WHO called what AT called, from there: the compiler may have made several calls of one. */
+static uint64_t count_at(const struct telling *telling, const struct tg_mpi_arrival *who,
+                         const struct tg_mpi_arrival *at, bool *is_whole)
+{
+    const struct tg_mpi_collective *collective = telling->collective;
+    const struct tg_verdict_input *input = telling->draft->input;
+    uint64_t count = 0;
+    size_t n;
+    const struct tg_mpi_site *sites =
+        tg_mpi_model_sites(input->mpi, collective->job, collective->comm, who->process, &n, is_whole);
+    for (size_t i = 0; i < n; i++)
+        if (sites[i].name == at->name &&
+            (tg_mpi_site_low(sites[i].code) == tg_mpi_site_low(at->code) ||
+             tg_words_is_same_line(input, who->process, sites[i].code, at->process, at->code)))
+            count += sites[i].count;
+    return count;
+}
+
 /* How often the processes of MINE and THEIRS called what AT called, from there. */
 static struct counts count_calls(const struct telling *telling, const struct tg_mpi_arrival *mine,
                                  const struct tg_mpi_arrival *theirs, const struct tg_mpi_arrival *at)
 {
-    const struct tg_mpi_collective *collective = telling->collective;
-    const struct tg_mpi_model *mpi = telling->draft->input->mpi;
     bool mine_whole, theirs_whole;
-    const struct tg_mpi_site *of_mine = tg_mpi_model_site(mpi, collective->job, collective->comm,
-                                                          mine->process, at->name, at->code, &mine_whole);
-    const struct tg_mpi_site *of_theirs = tg_mpi_model_site(
-        mpi, collective->job, collective->comm, theirs->process, at->name, at->code, &theirs_whole);
-    return (struct counts){.mine = of_mine == NULL ? 0 : of_mine->count,
-                           .theirs = of_theirs == NULL ? 0 : of_theirs->count,
-                           .is_known = mine_whole && theirs_whole};
+    struct counts counts = {.mine = count_at(telling, mine, at, &mine_whole),
+                            .theirs = count_at(telling, theirs, at, &theirs_whole)};
+    counts.is_known = mine_whole && theirs_whole;
+    return counts;
 }
 
 static void print_times(FILE *stream, uint64_t count)
@@ -155,7 +180,9 @@ static void print_counts(const struct telling *telling, const struct tg_mpi_arri
     FILE *stream = telling->draft->stream;
     fprintf(stream, " In all, rank %" PRId64 " called ", tg_arrivals_rank(mine));
     tg_printable_write(stream, at->name);
-    tg_words_code(stream, telling->draft->input, at->process, at->code);
+    if (!tg_words_is_python_call(telling->draft->input, at->process, at->code, at->entered_ns))
+        tg_words_code(stream, telling->draft->input, at->process,
+                      at->code); /* of all lines of a script one */
     fputc(' ', stream);
     print_times(stream, counts->mine);
     fprintf(stream, ", rank %" PRId64 " ", tg_arrivals_rank(theirs));
@@ -225,6 +252,66 @@ static void find_left(struct telling *telling)
     }
 }
 
+/* ---- a call that a group made before, and nobody else */
+
+/* Whether PROCESS called what SITE says from there; also where that is not known. */
+static bool has_called(const struct telling *telling, size_t process, const struct tg_mpi_site *site)
+{
+    const struct tg_mpi_collective *collective = telling->collective;
+    bool is_whole;
+    return tg_mpi_model_site(telling->draft->input->mpi, collective->job, collective->comm, process,
+                             site->name, site->code, &is_whole) != NULL ||
+           !is_whole;
+}
+
+/* The latest call of group I, before the collective in question, that nobody outside of the group made; NULL: none. */
+static const struct tg_mpi_site *find_own_call(const struct telling *telling, size_t i)
+{
+    const struct tg_mpi_collective *collective = telling->collective;
+    const struct likeness like = {telling->first[i], telling->differs, telling->draft->input};
+    const struct tg_mpi_site *own = NULL;
+    bool is_whole;
+    size_t n;
+    const struct tg_mpi_site *sites =
+        tg_mpi_model_sites(telling->draft->input->mpi, collective->job, collective->comm,
+                           telling->first[i]->process, &n, &is_whole);
+    for (size_t at = 0; at < n; at++) {
+        bool is_own = sites[at].last_instance < collective->instance;
+        for (size_t other = 0; is_own && other < telling->n; other++)
+            if (!is_alike(&telling->arrivals[other], &like))
+                is_own = !has_called(telling, telling->arrivals[other].process, &sites[at]);
+        if (is_own && (own == NULL || sites[at].last_instance > own->last_instance))
+            own = &sites[at];
+    }
+    return own;
+}
+
+/* Of two groups of one size, the one that made a call of its own before, where the other has made none, is one call ahead. */
+static void find_own(struct telling *telling)
+{
+    telling->has_own = SIZE_MAX;
+    if (telling->n_groups != 2 || telling->sizes[0] != telling->sizes[1] || telling->has_left != SIZE_MAX)
+        return;
+    const struct tg_mpi_site *own[] = {find_own_call(telling, 0), find_own_call(telling, 1)};
+    if ((own[0] == NULL) == (own[1] == NULL))
+        return;
+    telling->has_own = own[0] != NULL ? 0 : 1;
+    telling->own = own[telling->has_own];
+}
+
+/* " Rank 1 alone had called MPI_Barrier in main (a.c:12), once." */
+static void print_own(const struct telling *telling)
+{
+    const struct tg_mpi_arrival *mine = telling->first[telling->has_own];
+    FILE *stream = telling->draft->stream;
+    fprintf(stream, " Rank %" PRId64 " alone had called ", tg_arrivals_rank(mine));
+    tg_printable_write(stream, telling->own->name);
+    tg_words_code(stream, telling->draft->input, mine->process, telling->own->code);
+    fputs(" before, ", stream);
+    print_times(stream, telling->own->count);
+    fputc('.', stream);
+}
+
 /* ---- findings */
 
 /* " (MPI_INT)", " of MPI_INT": the datatype, where it may be why the calls differ. */
@@ -240,7 +327,7 @@ static void print_type(FILE *stream, const struct telling *telling, const struct
 
 static struct tg_error *print_group(struct telling *telling, const struct tg_mpi_arrival *first)
 {
-    const struct likeness like = {first, telling->differs};
+    const struct likeness like = {first, telling->differs, telling->draft->input};
     struct tg_verdict_draft *draft = telling->draft;
     FILE *stream = draft->stream;
     struct tg_error *error =
@@ -262,7 +349,7 @@ static struct tg_error *print_group(struct telling *telling, const struct tg_mpi
 
 static void blame_group(struct telling *telling, const struct tg_mpi_arrival *first)
 {
-    const struct likeness like = {first, telling->differs};
+    const struct likeness like = {first, telling->differs, telling->draft->input};
     for (size_t i = 0; i < telling->n; i++)
         if (is_alike(&telling->arrivals[i], &like))
             tg_verdict_blame(telling->draft, telling->arrivals[i].process, 0, telling->arrivals[i].code);
@@ -286,12 +373,16 @@ static struct tg_error *tell(struct telling *telling)
     struct tg_verdict_draft *draft = telling->draft;
     const struct tg_mpi_collective *collective = telling->collective;
     find_left(telling);
-    const struct tg_mpi_arrival *odd = telling->first[telling->has_left == SIZE_MAX ? 0 : telling->has_left];
+    find_own(telling);
+    bool has_own = telling->has_own != SIZE_MAX;
+    const struct tg_mpi_arrival *odd = telling->first[telling->has_left != SIZE_MAX ? telling->has_left
+                                                      : has_own                     ? telling->has_own
+                                                                                    : 0];
     const struct tg_finding finding = {
         .kind = TG_FINDING_MISMATCH,
         .since_ns = collective->first_ns,
         .process = odd->process,
-        .code = odd->code,
+        .code = has_own ? telling->own->code : odd->code,
         .waiting = tg_arrivals_standing(telling->arrivals, telling->n, TG_MPI_WAITING),
         .missing = tg_arrivals_standing(telling->arrivals, telling->n, TG_MPI_MISSING),
         .is_warning = draft->is_good_end || is_confusion(telling)};
@@ -306,12 +397,16 @@ static struct tg_error *tell(struct telling *telling)
     for (size_t i = 0; error == NULL && i < telling->n_groups; i++) {
         fputs(i == 0 ? " " : "; ", draft->stream);
         error = print_group(telling, telling->first[i]);
-        if (is_suspect(telling, i))
+        if (has_own && i == telling->has_own)
+            tg_verdict_blame(draft, odd->process, 0, telling->own->code);
+        else if (is_suspect(telling, i))
             blame_group(telling, telling->first[i]);
     }
     fputc('.', draft->stream);
     if ((telling->differs & (TG_MPI_DIFFERS_CALL | TG_MPI_DIFFERS_PLACE)) != 0)
         has_other_counts(telling, true);
+    if (has_own)
+        print_own(telling);
     if (error == NULL)
         error = tg_verdict_add(draft, &finding);
     if (error == NULL && !is_confusion(telling))

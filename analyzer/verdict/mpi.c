@@ -109,12 +109,24 @@ static void blame_missing(struct tg_verdict_draft *draft, const struct tg_mpi_ar
         tg_verdict_blame_last_call(draft, arrival->process);
 }
 
+/* Whether a thread in NAME waits for others, also in one-sided communication. */
+static bool is_waiting_call(const char *name)
+{
+    static const char *const windows[] = {"MPI_Win_lock",     "MPI_Win_unlock",     "MPI_Win_flush",
+                                          "MPI_Win_lock_all", "MPI_Win_unlock_all", "MPI_Win_flush_all",
+                                          "MPI_Win_start",    "MPI_Win_complete",   "MPI_Win_wait"};
+    for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++)
+        if (strcmp(name, windows[i]) == 0)
+            return true;
+    return tg_mpi_call_waits(name);
+}
+
 /* Whether PROCESS is in a call of MPI that waits, in which it makes progress for others. */
 static bool is_in_wait(const struct tg_verdict_draft *draft, size_t process)
 {
     for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
-        if (thread->process == process && thread->in_call && tg_mpi_call_waits(thread->call.name))
+        if (thread->process == process && thread->in_call && is_waiting_call(thread->call.name))
             return true;
     }
     return false;
@@ -131,6 +143,14 @@ static void blame_all_missing(struct tg_verdict_draft *draft, const struct tg_mp
         if (arrivals[i].standing == TG_MPI_MISSING &&
             !(has_idle && arrivals[i].process != SIZE_MAX && is_in_wait(draft, arrivals[i].process)))
             blame_missing(draft, &arrivals[i]);
+}
+
+/* Whether NAME comes back when it has begun its collective, or before. */
+static bool is_begun_only(const char *name)
+{
+    bool nonblocking, persistent;
+    return tg_mpi_call_role(name, &nonblocking, &persistent) == TG_MPI_COLLECTIVE &&
+           (nonblocking || persistent);
 }
 
 static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
@@ -161,7 +181,8 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     struct tg_error *error = tg_arrivals_print_ranks(stream, arrivals, n, has_standing, &is_waiting, true);
     if (error != NULL)
         return error;
-    fputs(finding.waiting == 1 ? " has been waiting in " : " have been waiting in ", stream);
+    fputs(finding.waiting == 1 ? " has been waiting" : " have been waiting", stream);
+    fputs(is_begun_only(first->name) ? " for " : " in ", stream);
     tg_printable_write(stream, collective->name);
     fputs(" (", stream);
     tg_words_collective(stream, draft->input, collective);
@@ -187,24 +208,129 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     return error != NULL ? error : tg_verdict_add(draft, &finding);
 }
 
+/* Whether THREAD is in a wait for the request of COLLECTIVE, or may be. */
+static bool waits_for(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread,
+                      const struct tg_mpi_collective *collective)
+{
+    if (tg_mpi_call_role(thread->call.name, NULL, NULL) != TG_MPI_COMPLETION ||
+        !tg_mpi_call_waits(thread->call.name))
+        return false;
+    for (size_t i = 0; i < thread->n_requests; i++) {
+        const struct tg_mpi_started *started =
+            tg_mpi_model_started(input->mpi, thread->process, thread->requests[i]);
+        if (started != NULL && started->comm == collective->comm && started->instance == collective->instance)
+            return true;
+    }
+    return thread->n_requests == 0;
+}
+
 /* The thread of PROCESS that waits in COLLECTIVE, which it called as NAME: in the call itself, or for requests after
  * it has only begun it. NULL: none does. */
 static const struct tg_mpi_thread *thread_in(const struct tg_verdict_input *input, size_t process,
                                              const struct tg_mpi_collective *collective, const char *name)
 {
-    bool nonblocking;
-    tg_mpi_call_role(name, &nonblocking, NULL);
     for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
         if (thread->process != process || !thread->in_call)
             continue;
         bool is_it = thread->call.comm == collective->comm && thread->call.instance == collective->instance;
-        bool is_wait = nonblocking && tg_mpi_call_role(thread->call.name, NULL, NULL) == TG_MPI_COMPLETION &&
-                       tg_mpi_call_waits(thread->call.name);
-        if (is_it || is_wait)
+        if (is_it || (is_begun_only(name) && waits_for(input, thread, collective)))
             return thread;
     }
     return NULL;
+}
+
+/* ---- collectives that all have begun and one does not carry on */
+
+/* Whether what PROCESS did last in MPI was to ask whether something is complete: it may be doing so again and again. */
+static bool may_poll(const struct tg_verdict_draft *draft, size_t process)
+{
+    uint64_t last_ns = tg_verdict_last_step(draft, process);
+    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
+        if (thread->process != process || thread->in_call || thread->calls == 0 || thread->left_ns != last_ns)
+            continue;
+        if (strncmp(thread->call.name, "MPI_Test", 8) == 0 || strcmp(thread->call.name, "MPI_Iprobe") == 0 ||
+            strcmp(thread->call.name, "MPI_Improbe") == 0 || strcmp(thread->call.name, "MPI_Win_test") == 0 ||
+            strcmp(thread->call.name, "MPI_Request_get_status") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether ARRIVAL, who has begun its collective, does nothing for it: it is outside of MPI, and does not test. */
+static bool is_idle(const struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrival)
+{
+    return arrival->standing == TG_MPI_WAITING && arrival->process < draft->n_processes &&
+           is_begun_only(arrival->name) && !tg_verdict_is_in_mpi(draft, arrival->process) &&
+           !may_poll(draft, arrival->process) && !tg_stillness_had_ended(&draft->stillness, arrival->process);
+}
+
+/* A member of ARRIVALS that waits for COLLECTIVE alone; NULL none. */
+static const struct tg_mpi_thread *find_waiting(const struct tg_verdict_draft *draft,
+                                                const struct tg_mpi_collective *collective,
+                                                const struct tg_mpi_arrival *arrivals, size_t n,
+                                                const struct tg_mpi_arrival **who)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct tg_mpi_thread *thread =
+            arrivals[i].standing != TG_MPI_WAITING
+                ? NULL
+                : thread_in(draft->input, arrivals[i].process, collective, arrivals[i].name);
+        if (thread == NULL || thread->n_requests == 0 ||
+            (thread->n_requests > 1 && strcmp(thread->call.name, "MPI_Waitall") != 0))
+            continue;
+        *who = &arrivals[i];
+        return thread;
+    }
+    return NULL;
+}
+
+/* All have begun COLLECTIVE, which is moved on in calls of MPI: says who waits for it, and who is in none. */
+static struct tg_error *find_neglected(struct tg_verdict_draft *draft,
+                                       const struct tg_mpi_collective *collective,
+                                       const struct tg_mpi_arrival *arrivals, size_t n)
+{
+    FILE *stream = draft->stream;
+    const struct tg_mpi_arrival *who = NULL, *idle = NULL;
+    const struct tg_mpi_thread *thread = find_waiting(draft, collective, arrivals, n, &who);
+    if (thread == NULL || tg_arrivals_standing(arrivals, n, TG_MPI_MISSING) > 0)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (is_idle(draft, &arrivals[i]) &&
+            (idle == NULL ||
+             tg_verdict_last_step(draft, arrivals[i].process) < tg_verdict_last_step(draft, idle->process)))
+            idle = &arrivals[i];
+    if (idle == NULL || tg_verdict_is_explained(draft, idle->process))
+        return NULL;
+    uint64_t since_ns = thread->call.since_ns, step_ns = tg_verdict_last_step(draft, idle->process);
+    uint64_t lasted_ns =
+        tg_verdict_lasted(draft, thread->process, idle->process, step_ns > since_ns ? step_ns : since_ns);
+    if (!tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns))
+        return NULL;
+    const struct tg_finding finding = {.kind = TG_FINDING_COLLECTIVE,
+                                       .since_ns = since_ns,
+                                       .process = idle->process,
+                                       .waiting = 1,
+                                       .missing = 1};
+    tg_words_process(stream, draft->input, who->process);
+    fputs(" has been waiting for ", stream);
+    tg_printable_write(stream, who->name);
+    fputs(" (", stream);
+    tg_words_collective(stream, draft->input, collective);
+    fputc(')', stream);
+    tg_words_call_code(stream, draft->input, thread->process, thread->call.code, since_ns);
+    tg_words_since(stream, draft->input, since_ns);
+    fputs(". All ranks have begun it; ", stream);
+    tg_words_process(stream, draft->input, idle->process);
+    fputs(" did", stream);
+    tg_words_moment(stream, draft->input, idle->entered_ns);
+    tg_words_code(stream, draft->input, idle->process, idle->code);
+    fputs(" and does nothing more for it, which libraries do within calls of MPI: ", stream);
+    tg_words_process_state(stream, draft->input, idle->process);
+    fputc('.', stream);
+    tg_verdict_blame_last_call(draft, idle->process);
+    return tg_verdict_add(draft, &finding);
 }
 
 /* Who has only begun a collective, and computes or waits for something else, does not wait in it. */
@@ -223,6 +349,8 @@ static struct tg_error *find_collective(void *context, const struct tg_mpi_colle
     struct tg_error *error = NULL;
     if (is_of_interest(waiting, n_arrivals) && is_at_rest(draft, collective, waiting, n_arrivals))
         error = tell_collective(draft, collective, waiting, n_arrivals);
+    if (error == NULL)
+        error = find_neglected(draft, collective, arrivals, n_arrivals);
     free(waiting);
     return error;
 }
@@ -237,7 +365,7 @@ static bool needs(const struct tg_mpi_collective *collective, bool is_root, bool
                                              "Alltoallw",  "Reduce_scatter", "Reduce_scatter_block"};
     static const char *const to_root[] = {"Reduce", "Gather", "Gatherv"};
     static const char *const from_root[] = {"Bcast", "Scatter", "Scatterv"};
-    const char *name = strncmp(collective->name, "MPI_", 4) == 0 ? collective->name + 4 : "";
+    const char *name = tg_mpi_call_plain(collective->name);
     for (size_t i = 0; i < sizeof all_of_all / sizeof all_of_all[0]; i++)
         if (strcmp(name, all_of_all[i]) == 0)
             return true;
@@ -262,7 +390,10 @@ static struct tg_error *collect_collective(void *context, const struct tg_mpi_co
             continue;
         const struct tg_mpi_thread *thread =
             thread_in(draft->input, arrivals[i].process, collective, arrivals[i].name);
-        if (thread != NULL && thread->call.instance != collective->instance)
+        bool is_in_it = thread != NULL && thread->call.instance == collective->instance;
+        bool is_choice = thread != NULL && thread->n_requests != 1 &&
+                         (thread->n_requests == 0 || strcmp(thread->call.name, "MPI_Waitall") != 0);
+        if (thread != NULL && !is_in_it && is_choice)
             continue; /* in a wait for requests, of which this may be one of several */
         for (size_t j = 0, told = 0; error == NULL && j < n && told < TG_VERDICT_NAMED; j++) {
             if (arrivals[j].standing != TG_MPI_MISSING)
@@ -271,6 +402,7 @@ static struct tg_error *collect_collective(void *context, const struct tg_mpi_co
             const struct tg_verdict_wait wait = {.from = arrivals[i].process,
                                                  .to = arrivals[j].process,
                                                  .thread = thread,
+                                                 .to_do = is_in_it ? NULL : " to begin it",
                                                  .is_sure = !collective->differs &&
                                                             needs(collective,
                                                                   arrivals[i].comm_rank == collective->root,

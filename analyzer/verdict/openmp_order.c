@@ -8,7 +8,8 @@
 static bool is_real(const struct tg_verdict_input *input, const struct tg_openmp_team *team,
                     const struct tg_openmp_difference *difference)
 {
-    return !tg_words_is_same_line(input, team->process, difference->first_code, difference->second_code);
+    return !tg_words_is_same_line(input, team->process, difference->first_code, team->process,
+                                  difference->second_code);
 }
 
 uint64_t tg_openmp_order_skipped(const struct tg_verdict_input *input, const struct tg_openmp_team *team,

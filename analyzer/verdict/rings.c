@@ -1,5 +1,6 @@
 /* Deadlocks between processes: rings of ranks in which each waits for the next. */
 #include "analyzer/verdict/finders.h"
+#include "analyzer/verdict/messages.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/search.h"
 
@@ -18,12 +19,26 @@ struct walk {
     bool *is_here; /* by process: on the path */
 };
 
+/* Of several that would do, those come first who wait for a message, or the like: who waits for all in a collective is there
+ * because of the others. */
 static int compare_waits(const void *a, const void *b)
 {
     const struct tg_verdict_wait *x = a, *y = b;
     if (x->from != y->from)
         return x->from < y->from ? -1 : 1;
+    if (x->to_is_in_collective != y->to_is_in_collective)
+        return x->to_is_in_collective ? 1 : -1;
     return x->to < y->to ? -1 : x->to > y->to;
+}
+
+static void note_collectives(struct tg_verdict_draft *draft)
+{
+    bool *is_in = calloc(draft->n_processes + 1, sizeof *is_in);
+    for (size_t i = 0; is_in != NULL && i < draft->n_waits; i++)
+        is_in[draft->waits[i].from] |= draft->waits[i].thread->call.instance != 0;
+    for (size_t i = 0; is_in != NULL && i < draft->n_waits; i++)
+        draft->waits[i].to_is_in_collective = is_in[draft->waits[i].to];
+    free(is_in);
 }
 
 /* The first wait of PROCESS; waits are sorted. */
@@ -119,13 +134,33 @@ static void mark_let_down(struct tg_verdict_draft *draft)
 
 /* ---- rings */
 
+/* Whether PROCESS would be set free by a message that was sent, but to another one or with another tag. */
+static bool is_confused(const struct tg_verdict_draft *draft, size_t process)
+{
+    for (size_t i = 0; i < draft->n_halves; i++)
+        if (draft->halves[i].thread->process == process && !draft->halves[i].is_choice &&
+            tg_verdict_is_astray(draft, &draft->halves[i]))
+            return true;
+    return false;
+}
+
+/* Whether one of those that WAIT is content with would go on if it got a message that went astray. */
+static bool has_confused_choice(const struct tg_verdict_draft *draft, const struct tg_verdict_wait *wait)
+{
+    for (const struct tg_verdict_wait *other = next_of(draft, wait->from, NULL); other != NULL;
+         other = next_of(draft, wait->from, other))
+        if (other->is_choice && is_confused(draft, other->to))
+            return true;
+    return false;
+}
+
 /* Whether the ring of N waits stands by itself. One of which a member would be content with another process, which
- * is gone or waits for one that is, comes of that. */
+ * is gone or waits for one that is, or for a message that went astray, comes of that. */
 static bool is_cause(const struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
                      size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (ring[i]->is_choice && draft->is_let_down[ring[i]->from])
+        if (ring[i]->is_choice && (draft->is_let_down[ring[i]->from] || has_confused_choice(draft, ring[i])))
             return false;
     return true;
 }
@@ -160,6 +195,8 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
         print_wait(draft, ring[i]);
     }
     fputc('.', stream);
+    for (size_t i = 0; i < n && i < TG_VERDICT_NAMED; i++)
+        tg_verdict_print_astray(draft, ring[i]->from);
     return tg_verdict_add(draft, &finding);
 }
 
@@ -214,6 +251,7 @@ struct tg_error *tg_verdict_find_rings(struct tg_verdict_draft *draft)
     struct tg_error *error = NULL;
     if (walk.path == NULL || walk.is_done == NULL || walk.is_here == NULL)
         error = tg_error_no_memory();
+    note_collectives(draft);
     if (draft->n_waits > 0)
         qsort(draft->waits, draft->n_waits, sizeof *draft->waits, compare_waits);
     mark_stuck(draft);

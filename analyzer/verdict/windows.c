@@ -1,3 +1,5 @@
+/* Threads that wait in one-sided communication: for the memory of other ranks, for these to open it, or for others to
+ * be through with their own. */
 #include "analyzer/verdict/windows.h"
 
 #include "analyzer/verdict/words.h"
@@ -5,52 +7,144 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether THREAD's call waits until it may use the memory of its peer, or has. */
-static bool needs_memory(const struct tg_mpi_thread *thread)
-{
-    static const char *const waiting[] = {"MPI_Win_lock", "MPI_Win_unlock", "MPI_Win_flush"};
-    bool is_it = false;
-    for (size_t i = 0; i < sizeof waiting / sizeof waiting[0]; i++)
-        is_it |= strcmp(thread->call.name, waiting[i]) == 0;
-    return is_it && thread->call.peer >= 0;
-}
+/* What a call on a window waits for. */
+enum need {
+    NEEDS_NOTHING,
+    NEEDS_MEMORY,     /* of its peer */
+    NEEDS_ALL_MEMORY, /* of every rank */
+    NEEDS_POSTS,      /* of the ranks that it is to access: which ones is not known */
+    NEEDS_ENDS,       /* of the access by ranks to which it has opened its memory: likewise */
+};
 
-/* The rank that THREAD's call on a window needs, which may have to be in MPI for that; SIZE_MAX: it is no such call,
- * or the rank is not in the trace. */
-static size_t target_of(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread)
+static const struct {
+    const char *name;
+    enum need need;
+} calls[] = {
+    {"MPI_Win_lock", NEEDS_MEMORY},
+    {"MPI_Win_unlock", NEEDS_MEMORY},
+    {"MPI_Win_flush", NEEDS_MEMORY},
+    {"MPI_Win_lock_all", NEEDS_ALL_MEMORY},
+    {"MPI_Win_unlock_all", NEEDS_ALL_MEMORY},
+    {"MPI_Win_flush_all", NEEDS_ALL_MEMORY},
+    {"MPI_Win_start", NEEDS_POSTS},
+    {"MPI_Win_complete", NEEDS_POSTS},
+    {"MPI_Win_wait", NEEDS_ENDS},
+};
+
+static enum need need_of(const struct tg_mpi_thread *thread)
 {
-    const struct tg_mpi_process *caller = tg_mpi_model_process(draft->input->mpi, thread->process);
-    if (!needs_memory(thread) || !thread->in_call || caller == NULL)
-        return SIZE_MAX;
-    size_t target =
-        tg_mpi_model_process_of(draft->input->mpi, caller->job, thread->call.comm, thread->call.peer);
-    return target == thread->process || target >= draft->n_processes ? SIZE_MAX : target;
+    for (size_t i = 0; thread->in_call && i < sizeof calls / sizeof calls[0]; i++)
+        if (strcmp(thread->call.name, calls[i].name) == 0)
+            return calls[i].need == NEEDS_MEMORY && thread->call.peer < 0 ? NEEDS_NOTHING : calls[i].need;
+    return NEEDS_NOTHING;
 }
 
 /* Whether PROCESS serves others: a thread of it is in a call of MPI that is not its last one. */
 static bool serves(const struct tg_verdict_draft *draft, size_t process)
 {
-    bool is_in_mpi = false;
-    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
-        is_in_mpi |= thread->process == process && thread->in_call;
+    return tg_verdict_is_in_mpi(draft, process) && !tg_verdict_is_gone(draft, process);
+}
+
+static const char *job_of(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread)
+{
+    const struct tg_mpi_process *caller = tg_mpi_model_process(draft->input->mpi, thread->process);
+    return caller == NULL ? "" : caller->job;
+}
+
+/* ---- for whom a call waits */
+
+/* Whether PROCESS has an epoch of KIND on the window that THREAD is at. */
+static bool has_epoch(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread,
+                      size_t process, int64_t kind)
+{
+    for (size_t i = 0; i < tg_mpi_model_epoch_count(draft->input->mpi); i++) {
+        const struct tg_mpi_epoch *epoch = tg_mpi_model_epoch_at(draft->input->mpi, i);
+        if (epoch->process == process && epoch->window == thread->call.comm && epoch->target == kind)
+            return true;
     }
-    return is_in_mpi && !tg_verdict_is_gone(draft, process);
+    return false;
+}
+
+/* Whether THREAD, in a call that waits for NEED, may be waiting for PROCESS, another one of its window. */
+static bool may_need(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread, enum need need,
+                     size_t process)
+{
+    switch (need) {
+    case NEEDS_MEMORY:
+    case NEEDS_ALL_MEMORY:
+        return !serves(draft, process);
+    case NEEDS_POSTS:
+        return !has_epoch(draft, thread, process, TG_MPI_EPOCH_EXPOSED);
+    case NEEDS_ENDS:
+        return true;
+    case NEEDS_NOTHING:
+        break;
+    }
+    return false;
+}
+
+/* The next process after rank *RANK of its window that THREAD may be waiting for; SIZE_MAX: none, *RANK is the size. */
+static size_t next_needed(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread,
+                          int64_t *rank)
+{
+    const struct tg_mpi_model *mpi = draft->input->mpi;
+    const char *job = job_of(draft, thread);
+    enum need need = need_of(thread);
+    int64_t size = tg_mpi_model_comm_size(mpi, job, thread->call.comm);
+    while (need != NEEDS_NOTHING && ++*rank < size) {
+        size_t process = tg_mpi_model_process_of(mpi, job, thread->call.comm, *rank);
+        if (process < draft->n_processes && process != thread->process &&
+            (need != NEEDS_MEMORY || *rank == thread->call.peer) && may_need(draft, thread, need, process))
+            return process;
+    }
+    return SIZE_MAX;
+}
+
+/* Of those that THREAD may be waiting for, the one that has been outside of MPI for the longest time; SIZE_MAX: all
+ * are in MPI. *N: how many there are in all. */
+static size_t most_absent(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread, size_t *n)
+{
+    size_t found = SIZE_MAX;
+    int64_t rank = -1;
+    *n = 0;
+    for (size_t process = next_needed(draft, thread, &rank); process != SIZE_MAX;
+         process = next_needed(draft, thread, &rank)) {
+        ++*n;
+        if (!serves(draft, process) &&
+            (found == SIZE_MAX || tg_verdict_last_step(draft, process) < tg_verdict_last_step(draft, found)))
+            found = process;
+    }
+    return found;
 }
 
 /* ---- who keeps others from the memory of a rank */
+
+/* Whether an epoch of TARGET keeps others from what THREAD waits for. */
+static bool is_opposed(const struct tg_mpi_thread *thread, int64_t target)
+{
+    switch (need_of(thread)) {
+    case NEEDS_MEMORY:
+        return target == thread->call.peer || target == TG_MPI_EPOCH_ALL;
+    case NEEDS_ALL_MEMORY:
+        return target >= 0; /* those of all are shared */
+    case NEEDS_ENDS:
+        return target == TG_MPI_EPOCH_ACCESS;
+    case NEEDS_POSTS:
+    case NEEDS_NOTHING:
+        break;
+    }
+    return false;
+}
 
 /* Whether EPOCH, another process's, may be what THREAD waits for. */
 static bool is_in_the_way(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread,
                           const struct tg_mpi_epoch *epoch)
 {
-    const struct tg_mpi_process *caller = tg_mpi_model_process(draft->input->mpi, thread->process);
-    bool waits_for_access = strcmp(thread->call.name, "MPI_Win_wait") == 0;
-    if (caller == NULL || epoch->process == thread->process || epoch->window != thread->call.comm ||
-        strcmp(epoch->job, caller->job) != 0 || epoch->process >= draft->n_processes ||
-        (waits_for_access ? epoch->target != TG_MPI_EPOCH_ACCESS : epoch->target != thread->call.peer))
+    if (epoch->process == thread->process || epoch->window != thread->call.comm ||
+        strcmp(epoch->job, job_of(draft, thread)) != 0 || epoch->process >= draft->n_processes ||
+        !is_opposed(thread, epoch->target))
         return false;
-    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
+    for (size_t i = 0; !epoch->is_granted && i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
         const struct tg_mpi_thread *other = tg_mpi_model_thread_at(draft->input->mpi, i);
         if (other->process == epoch->process && other->in_call && other->call.comm == epoch->window &&
             other->call.instance == 0 && strncmp(other->call.name, "MPI_Win_", strlen("MPI_Win_")) == 0)
@@ -64,8 +158,9 @@ static bool has_own(const struct tg_verdict_draft *draft, const struct tg_mpi_th
 {
     for (size_t i = 0; i < tg_mpi_model_epoch_count(draft->input->mpi); i++) {
         const struct tg_mpi_epoch *epoch = tg_mpi_model_epoch_at(draft->input->mpi, i);
-        if (epoch->process == thread->process && epoch->window == thread->call.comm &&
-            epoch->target == thread->call.peer && epoch->is_granted)
+        bool is_of_all = epoch->target == TG_MPI_EPOCH_ALL;
+        if (epoch->process == thread->process && epoch->window == thread->call.comm && epoch->is_granted &&
+            (need_of(thread) == NEEDS_ALL_MEMORY ? is_of_all : epoch->target == thread->call.peer))
             return true;
     }
     return false;
@@ -92,8 +187,8 @@ static const struct tg_mpi_epoch *keeper_of(const struct tg_verdict_draft *draft
 {
     const struct tg_mpi_epoch *found = NULL, *granted = NULL;
     size_t n = 0, n_granted = 0;
-    bool waits_for_access = strcmp(thread->call.name, "MPI_Win_wait") == 0;
-    if (!thread->in_call || (!waits_for_access && (!needs_memory(thread) || has_own(draft, thread))))
+    enum need need = need_of(thread);
+    if (need == NEEDS_NOTHING || need == NEEDS_POSTS || (need != NEEDS_ENDS && has_own(draft, thread)))
         return NULL;
     for (size_t i = 0; i < tg_mpi_model_epoch_count(draft->input->mpi); i++) {
         const struct tg_mpi_epoch *epoch = tg_mpi_model_epoch_at(draft->input->mpi, i);
@@ -108,38 +203,90 @@ static const struct tg_mpi_epoch *keeper_of(const struct tg_verdict_draft *draft
         found = granted;
     else if (n != 1)
         return NULL;
-    return waits_for_access && !others_wait(draft, thread, found->process) ? NULL : found;
+    return need == NEEDS_ENDS && !others_wait(draft, thread, found->process) ? NULL : found;
 }
 
+/* ---- waits */
+
+static const char *to_do_for(enum need need)
+{
+    return need == NEEDS_POSTS  ? " to open its memory (MPI_Win_post)"
+           : need == NEEDS_ENDS ? " to end its access to that memory (MPI_Win_complete)"
+                                : " to call MPI";
+}
+
+/* THREAD waits for all that it may be waiting for, of which any may do where it is not known which ones it needs. */
+static struct tg_error *collect_needed(struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread)
+{
+    struct tg_error *error = NULL;
+    enum need need = need_of(thread);
+    int64_t rank = -1;
+    for (size_t process = next_needed(draft, thread, &rank); error == NULL && process != SIZE_MAX;
+         process = next_needed(draft, thread, &rank)) {
+        const struct tg_verdict_wait wait = {.from = thread->process,
+                                             .to = process,
+                                             .thread = thread,
+                                             .is_choice = need == NEEDS_POSTS || need == NEEDS_ENDS,
+                                             .to_do = to_do_for(need)};
+        error = tg_verdict_add_wait(draft, &wait);
+    }
+    return error;
+}
+
+/* Where nobody is known to keep the memory that THREAD needs, a wait for whoever keeps the lock is left out. */
 struct tg_error *tg_verdict_collect_windows(struct tg_verdict_draft *draft)
 {
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
         const struct tg_mpi_epoch *keeper = keeper_of(draft, thread);
-        size_t target = target_of(draft, thread);
-        struct tg_verdict_wait wait = {.from = thread->process, .thread = thread};
-        if (keeper != NULL) {
-            wait.to = keeper->process;
-            wait.to_do = keeper->target == TG_MPI_EPOCH_ACCESS
-                             ? ", which has called MPI_Win_start, to call MPI_Win_complete"
-                             : ", which has locked that memory, to unlock it";
-        } else if (target != SIZE_MAX && !serves(draft, target)) {
-            wait.to = target;
-            wait.to_do = " to call MPI";
-        } else {
-            continue; /* a wait for whoever keeps the lock: not known who that is */
+        if (keeper == NULL) {
+            error = collect_needed(draft, thread);
+            continue;
         }
+        const struct tg_verdict_wait wait = {
+            .from = thread->process,
+            .to = keeper->process,
+            .thread = thread,
+            .to_do = keeper->target == TG_MPI_EPOCH_ACCESS
+                         ? ", which has called MPI_Win_start, to call MPI_Win_complete"
+                         : ", which has locked that memory, to unlock it"};
         error = tg_verdict_add_wait(draft, &wait);
     }
     return error;
 }
 
-/* The rank that THREAD needs is TARGET, or the one whose epoch KEEPER (NULL none) is in the way. */
-static struct tg_error *tell(struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread,
-                             size_t target, const struct tg_mpi_epoch *keeper, uint64_t lasted_ns)
+/* ---- findings */
+
+static const char *words_for(enum need need)
+{
+    return need == NEEDS_POSTS        ? " has been waiting for others to open their memory: "
+           : need == NEEDS_ENDS       ? " has been waiting for others to end their access to its memory: "
+           : need == NEEDS_ALL_MEMORY ? " has been waiting for the memory of all ranks: "
+                                      : " has been waiting for the memory of another rank: ";
+}
+
+/* ", which has locked that memory (MPI_Win_lock) at 1.2 s in main (a.c:12)" */
+static void print_epoch(struct tg_verdict_draft *draft, const struct tg_mpi_epoch *epoch)
 {
     FILE *stream = draft->stream;
+    fputs(epoch->target == TG_MPI_EPOCH_ACCESS ? ", which has begun access (MPI_Win_start)"
+          : epoch->target == TG_MPI_EPOCH_ALL  ? ", which has locked the memory of all (MPI_Win_lock_all)"
+                                               : ", which has locked that memory (MPI_Win_lock)",
+          stream);
+    tg_words_moment(stream, draft->input, epoch->since_ns);
+    tg_words_code(stream, draft->input, epoch->process, epoch->code);
+}
+
+/* The rank that THREAD needs is TARGET, or may be (one of N_NEEDED), or the one whose epoch KEEPER is in the way
+ * (NULL none). */
+static struct tg_error *tell(struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread,
+                             size_t target, size_t n_needed, const struct tg_mpi_epoch *keeper,
+                             uint64_t lasted_ns)
+{
+    FILE *stream = draft->stream;
+    enum need need = need_of(thread);
+    bool is_sure = n_needed == 1 || need == NEEDS_MEMORY || need == NEEDS_ALL_MEMORY;
     const struct tg_finding finding = {.kind = TG_FINDING_WINDOW,
                                        .since_ns = thread->call.since_ns,
                                        .process = thread->process,
@@ -147,25 +294,17 @@ static struct tg_error *tell(struct tg_verdict_draft *draft, const struct tg_mpi
                                        .waiting = 1,
                                        .is_consequence = tg_verdict_is_explained(draft, target) ||
                                                          tg_verdict_waits(draft, target)};
-    bool is_access = keeper != NULL && keeper->target == TG_MPI_EPOCH_ACCESS;
     tg_words_process(stream, draft->input, thread->process);
-    fputs(is_access ? " has been waiting for others to end their access to its memory: "
-                    : " has been waiting for the memory of another rank: ",
-          stream);
+    fputs(words_for(need), stream);
     tg_words_call(stream, &thread->call);
     tg_words_since(stream, draft->input, thread->call.since_ns);
     tg_words_call_code(stream, draft->input, thread->process, thread->call.code, thread->call.since_ns);
     fputc(',', stream);
     tg_stillness_print(stream, &draft->stillness, TG_WAIT_MPI, lasted_ns);
-    fputs(keeper == NULL ? ". It needs " : ". It waits for ", stream);
+    fputs(keeper != NULL ? ". It waits for " : is_sure ? ". It needs " : ". It may be waiting for ", stream);
     tg_words_process(stream, draft->input, target);
-    if (keeper != NULL) {
-        fputs(is_access ? ", which has begun access (MPI_Win_start)"
-                        : ", which has locked that memory (MPI_Win_lock)",
-              stream);
-        tg_words_moment(stream, draft->input, keeper->since_ns);
-        tg_words_code(stream, draft->input, keeper->process, keeper->code);
-    }
+    if (keeper != NULL)
+        print_epoch(draft, keeper);
     size_t told = tg_verdict_told_in(draft, target);
     if (told != SIZE_MAX) {
         tg_verdict_refer(draft, " (see ", told, ").");
@@ -184,16 +323,16 @@ struct tg_error *tg_verdict_find_windows(struct tg_verdict_draft *draft)
     for (size_t i = 0; error == NULL && i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
         const struct tg_mpi_epoch *keeper = keeper_of(draft, thread);
-        size_t target = keeper != NULL ? keeper->process : target_of(draft, thread);
-        if (target == SIZE_MAX || (keeper == NULL && serves(draft, target)) ||
-            draft->ring_of[thread->process] != SIZE_MAX)
+        size_t n_needed = 1;
+        size_t target = keeper != NULL ? keeper->process : most_absent(draft, thread, &n_needed);
+        if (target == SIZE_MAX || draft->ring_of[thread->process] != SIZE_MAX)
             continue;
         uint64_t since_ns = thread->call.since_ns, step_ns = tg_verdict_last_step(draft, target);
         if (!tg_verdict_is_gone(draft, target) && step_ns > since_ns)
             since_ns = step_ns;
         uint64_t lasted_ns = tg_verdict_lasted(draft, thread->process, target, since_ns);
         if (tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns))
-            error = tell(draft, thread, target, keeper, lasted_ns);
+            error = tell(draft, thread, target, n_needed, keeper, lasted_ns);
     }
     return error;
 }

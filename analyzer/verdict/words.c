@@ -84,11 +84,12 @@ static void name_code(const struct tg_verdict_input *input, size_t process, uint
         input->namer.name(input->namer.context, process, code, text, size);
 }
 
-bool tg_words_is_same_line(const struct tg_verdict_input *input, size_t process, uint64_t one, uint64_t other)
+bool tg_words_is_same_line(const struct tg_verdict_input *input, size_t process, uint64_t code,
+                           size_t other_process, uint64_t other)
 {
     char first[512], second[512];
-    name_code(input, process, one, first, sizeof first);
-    name_code(input, process, other, second, sizeof second);
+    name_code(input, process, code, first, sizeof first);
+    name_code(input, other_process, other, second, sizeof second);
     return strcmp(first, second) == 0;
 }
 
@@ -115,6 +116,16 @@ static const struct tg_last_stack *stack_in_call(const struct tg_verdict_input *
         return stack != NULL && stack->count > 0 && stack->time_ns >= since_ns ? stack : NULL;
     }
     return NULL;
+}
+
+bool tg_words_is_python_call(const struct tg_verdict_input *input, size_t process, uint64_t code,
+                             uint64_t since_ns)
+{
+    const struct tg_last_stack *stack =
+        input->stacks == NULL ? NULL : stack_in_call(input, process, code, since_ns);
+    const struct tg_stack_place place =
+        stack == NULL ? (struct tg_stack_place){0} : tg_stack_place_find(input->stacks, stack);
+    return place.is_known && place.at.is_python;
 }
 
 void tg_words_call_code(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t code,
@@ -156,14 +167,29 @@ void tg_words_comm(FILE *stream, const struct tg_mpi_model *mpi, const char *job
         fputs("communicator ", stream);
         tg_printable_write_quoted(stream, facts.name);
     } else {
-        fprintf(stream, "communicator 0x%" PRIx64, comm);
+        fprintf(stream, "%s 0x%" PRIx64,
+                facts.origin == TG_MPI_COMM_WINDOW ? "window"
+                : facts.origin == TG_MPI_COMM_FILE ? "file"
+                                                   : "communicator",
+                comm);
     }
+}
+
+/* "number 4", "start 2 of number 4" */
+static void print_instance(FILE *stream, uint64_t instance)
+{
+    if (tg_mpi_is_start(instance))
+        fprintf(stream, "start %" PRIu64 " of number %" PRIu64, instance >> TG_MPI_START_SHIFT,
+                instance & UINT32_MAX);
+    else
+        fprintf(stream, "number %" PRIu64, instance);
 }
 
 void tg_words_collective(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_collective *collective)
 {
-    fprintf(stream, "number %" PRIu64 " on ", collective->instance);
+    print_instance(stream, collective->instance);
+    fputs(" on ", stream);
     tg_words_comm(stream, input->mpi, collective->job, collective->comm);
     tg_words_job(stream, input, collective->job);
 }
@@ -178,6 +204,18 @@ static void print_comm_of(FILE *stream, const struct tg_mpi_call *call)
         fputs("communicator ", stream);
         tg_printable_write_quoted(stream, call->comm_name);
     }
+}
+
+/* One-sided, and something goes to the other rank. */
+static bool is_put(const char *name)
+{
+    static const char *const names[] = {
+        "MPI_Put",  "MPI_Accumulate",  "MPI_Get_accumulate",  "MPI_Fetch_and_op",
+        "MPI_Rput", "MPI_Raccumulate", "MPI_Rget_accumulate", "MPI_Compare_and_swap"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (tg_mpi_call_is_same(name, names[i]))
+            return true;
+    return false;
 }
 
 void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
@@ -196,7 +234,7 @@ void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
         fputs(" from any rank", stream);
     else
         fprintf(stream, " %s rank %" PRId64,
-                sends                                     ? "to"
+                sends || is_put(call->name)               ? "to"
                 : strncmp(call->name, "MPI_Win_", 8) == 0 ? "of"
                                                           : "from",
                 call->peer);
@@ -243,11 +281,42 @@ static const struct tg_mpi_thread *find_mpi_thread(const struct tg_verdict_input
     return found;
 }
 
+/* " for MPI_Irecv from rank 1 (tag 5)": what THREAD's call waits for, where that is one request. */
+static void print_request(FILE *stream, const struct tg_verdict_input *input,
+                          const struct tg_mpi_thread *thread)
+{
+    struct tg_mpi_message message;
+    if (tg_mpi_call_role(thread->call.name, NULL, NULL) != TG_MPI_COMPLETION || thread->n_requests != 1)
+        return;
+    const struct tg_mpi_started *started =
+        tg_mpi_model_started(input->mpi, thread->process, thread->requests[0]);
+    if (started != NULL) {
+        fputs(" for ", stream);
+        tg_printable_write(stream, started->name);
+        if (started->instance == 0)
+            return;
+        fputs(" (", stream);
+        print_instance(stream, started->instance);
+        fputs(" on ", stream);
+        tg_words_comm(stream, input->mpi, started->job, started->comm);
+        fputc(')', stream);
+    } else if (tg_mpi_model_request(input->mpi, thread->process, thread->requests[0], &message)) {
+        const struct tg_mpi_call call = {.name = message.name,
+                                         .peer = message.id != 0 ? message.destination : message.source,
+                                         .tag = message.tag};
+        fputs(" for ", stream);
+        tg_words_call(stream, &call);
+    } else {
+        fputs(" for a request of a kind that is not recorded", stream);
+    }
+}
+
 static void print_call_state(FILE *stream, const struct tg_verdict_input *input,
                              const struct tg_mpi_thread *thread)
 {
     fputs("in ", stream);
     tg_words_call(stream, &thread->call);
+    print_request(stream, input, thread);
     tg_words_since(stream, input, thread->call.since_ns);
     tg_words_call_code(stream, input, thread->process, thread->call.code, thread->call.since_ns);
 }

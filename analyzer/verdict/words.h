@@ -33,9 +33,13 @@ void tg_words_mutex(FILE *stream, const struct tg_verdict_input *input, size_t p
                     uint64_t lock);
 void tg_words_lock(FILE *stream, const struct tg_verdict_input *input, size_t process,
                    const struct tg_openmp_place *place);
-/* Whether two addresses of PROCESS are of one source line, as far as their names tell. */
-bool tg_words_is_same_line(const struct tg_verdict_input *input, size_t process, uint64_t one,
-                           uint64_t other);
+/* Whether a script made the call of MPI that a thread of PROCESS has been in since SINCE_NS, by CODE: a library's, which
+ * is the same for all of its lines. */
+bool tg_words_is_python_call(const struct tg_verdict_input *input, size_t process, uint64_t code,
+                             uint64_t since_ns);
+/* Whether an address of PROCESS and one of OTHER_PROCESS are of one source line, as far as their names tell. */
+bool tg_words_is_same_line(const struct tg_verdict_input *input, size_t process, uint64_t code,
+                           size_t other_process, uint64_t other);
 /* The place of the thread, by its MPI calls, by OpenMP, or by its last event: "in a critical section since
  * 1.2 s in ...", "in MPI_Recv from rank 2 (tag 5) since ..., until it was killed by SIGSEGV at ..." */
 void tg_words_worker_state(FILE *stream, const struct tg_verdict_input *input,

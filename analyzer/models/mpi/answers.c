@@ -118,6 +118,16 @@ const struct tg_mpi_site *tg_mpi_model_site(const struct tg_mpi_model *model, co
     return sites == NULL ? NULL : tg_mpi_sites_find(sites, name, code);
 }
 
+const struct tg_mpi_site *tg_mpi_model_sites(const struct tg_mpi_model *model, const char *job, uint64_t comm,
+                                             size_t process, size_t *n, bool *is_whole)
+{
+    const struct tg_mpi_sites *sites =
+        tg_mpi_comm_sites(tg_mpi_comms_find(&model->comms, job, comm), process);
+    *is_whole = sites != NULL && !sites->is_incomplete;
+    *n = sites == NULL ? 0 : sites->count;
+    return sites == NULL ? NULL : sites->items;
+}
+
 struct tg_mpi_comm_facts tg_mpi_model_comm(const struct tg_mpi_model *model, const char *job, uint64_t comm)
 {
     const struct tg_mpi_comm *found = tg_mpi_comms_find(&model->comms, job, comm);
@@ -228,6 +238,21 @@ bool tg_mpi_model_request(const struct tg_mpi_model *model, size_t process, uint
     if (found != NULL)
         *message = *found;
     return found != NULL;
+}
+
+const struct tg_mpi_started *tg_mpi_model_started(const struct tg_mpi_model *model, size_t process,
+                                                  uint64_t request)
+{
+    const struct tg_mpi_started *found = tg_mpi_started_calls_find(&model->started, process, request);
+    return found == NULL || !found->is_active ? NULL : found;
+}
+
+struct tg_error *tg_mpi_model_visit_started(const struct tg_mpi_model *model,
+                                            struct tg_error *(*visit)(void *context,
+                                                                      const struct tg_mpi_started *started),
+                                            void *context)
+{
+    return tg_mpi_started_calls_visit(&model->started, visit, context);
 }
 
 bool tg_mpi_model_has_send(const struct tg_mpi_model *model, const struct tg_mpi_message *receive)

@@ -109,6 +109,23 @@ bool tg_mpi_call_waits(const char *name)
     return role != TG_MPI_OTHER && !nonblocking && !persistent && !is_poll;
 }
 
+bool tg_mpi_call_makes_request(const char *name)
+{
+    static const char *const beginnings[] = {"MPI_Rput",       "MPI_Rget",        "MPI_Raccumulate",
+                                             "MPI_File_iread", "MPI_File_iwrite", "MPI_Comm_idup"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
+        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
+const char *tg_mpi_call_plain(const char *name)
+{
+    bool is_started, is_persistent;
+    const struct role_name *found = parse(name, &is_started, &is_persistent);
+    return found->name == NULL ? "" : found->name;
+}
+
 enum tg_mpi_sharing tg_mpi_call_sharing(const char *name)
 {
     static const char *const equal[] = {"Bcast",  "Gather",    "Allgather",      "Alltoall",

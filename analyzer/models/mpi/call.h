@@ -22,6 +22,14 @@ enum tg_mpi_role tg_mpi_call_role(const char *name, bool *nonblocking, bool *per
 /* Whether a thread in NAME waits for others: what starts a request or tests one comes back at once. */
 bool tg_mpi_call_waits(const char *name);
 
+/* Whether NAME makes a request that is neither a message nor a collective: one-sided access, access to files, and the
+ * communicators of MPI_Comm_idup. */
+bool tg_mpi_call_makes_request(const char *name);
+
+/* The function NAME without what says how it blocks and how large its counts are, and without "MPI_": "Bcast" for
+ * "MPI_Ibcast_c" and "MPI_Bcast_init"; "" for calls that are neither messages, collectives nor waits. */
+const char *tg_mpi_call_plain(const char *name);
+
 /* What the bytes of a collective call say. */
 enum tg_mpi_sharing {
     TG_MPI_BYTES_OWN,   /* each process has its own: MPI_Gatherv and the like */

@@ -186,7 +186,9 @@ struct tg_error *tg_mpi_collectives_enter(struct tg_mpi_collectives *collectives
 {
     struct tg_mpi_collective_entry *entry;
     uint64_t nth = 0;
-    struct tg_error *error = comm == NULL ? NULL : tg_mpi_comm_come(comm, process, call, calls, &nth);
+    bool is_start = tg_mpi_is_start(call->instance); /* where it was made is what has an order */
+    struct tg_error *error =
+        comm == NULL || is_start ? NULL : tg_mpi_comm_come(comm, process, call, calls, &nth);
     if (error == NULL)
         error = get(collectives, job, comm, call, &entry);
     if (error != NULL)
@@ -213,8 +215,9 @@ struct tg_error *tg_mpi_collectives_enter(struct tg_mpi_collectives *collectives
     entry->public.n_entered++;
     entry->public.last_ns = call->since_ns;
     entry->public.differs |= difference(comer, first);
-    if (comm != NULL && tg_mpi_lockstep_meet(&comm->lockstep, call->instance, comer->name, comer->code,
-                                             first->name, first->code))
+    if (comm != NULL && !is_start &&
+        tg_mpi_lockstep_meet(&comm->lockstep, call->instance, comer->name, comer->code, first->name,
+                             first->code))
         entry->public.differs |= TG_MPI_DIFFERS_PLACE;
     return NULL;
 }
@@ -256,7 +259,7 @@ void tg_mpi_collectives_leave(struct tg_mpi_collectives *collectives, const char
     comer->left_ns = time_ns;
     entry->public.n_left++;
     bool is_whole = entry->public.size > 0 && entry->public.n_left >= (uint64_t)entry->public.size;
-    if (is_whole && comm != NULL)
+    if (is_whole && comm != NULL && !tg_mpi_is_start(key.instance))
         tell_lockstep(entry, comm);
     if (is_whole || (entry->public.n_left == entry->public.n_entered && !lacks_other_group(entry) &&
                      (comm == NULL || tg_mpi_comm_all_came(comm, key.instance))))

@@ -1,5 +1,5 @@
-/* Epochs of windows that processes have begun and not ended, also where they are gone: locks of other ranks' memory, and access by
- * MPI_Win_start. Internal to the MPI model. */
+/* Epochs of windows that processes have begun and not ended, also where they are gone: locks of other ranks' memory, access by
+ * MPI_Win_start, memory opened by MPI_Win_post. Internal to the MPI model. */
 #ifndef TG_ANALYZER_MODELS_MPI_EPOCHS_H
 #define TG_ANALYZER_MODELS_MPI_EPOCHS_H
 

@@ -221,22 +221,73 @@ static void end_started(struct tg_mpi_model *model, const struct tg_mpi_process_
         leave_collective(model, process, started.comm, started.instance, time_ns);
 }
 
-/* The collective call of PROCESS returned: it has left the collective, or begun it. */
-static struct tg_error *return_from_collective(struct tg_mpi_model *model,
-                                               const struct tg_mpi_process_entry *process,
-                                               const struct tg_mpi_call *call, bool nonblocking,
-                                               uint64_t request, uint64_t time_ns)
+/* THREAD's call, which is no message, has made REQUEST: a collective that is under way, a persistent one, or another. */
+static struct tg_error *add_started(struct tg_mpi_model *model, const struct tg_mpi_process_entry *process,
+                                    const struct tg_mpi_thread_entry *thread, bool is_persistent,
+                                    uint64_t request, uint64_t time_ns)
 {
-    if (!nonblocking || request == 0) {
-        leave_collective(model, process, call->comm, call->instance, time_ns);
-        return NULL;
-    }
+    const struct tg_mpi_call *call = &thread->public.call;
     end_started(model, process, request, time_ns); /* a handle whose completion went unseen is used again */
+    tg_mpi_started_calls_forget(&model->started, process->public.process, request);
+    bool is_collective = tg_mpi_call_role(call->name, NULL, NULL) == TG_MPI_COLLECTIVE;
     const struct tg_mpi_started started = {.process = process->public.process,
+                                           .tid = thread->public.tid,
                                            .request = request,
                                            .comm = call->comm,
-                                           .instance = call->instance};
+                                           .instance = is_persistent || !is_collective ? 0 : call->instance,
+                                           .made = is_persistent ? call->instance : 0,
+                                           .root = call->root,
+                                           .job = process->public.job,
+                                           .name = call->name,
+                                           .code = call->code,
+                                           .since_ns = call->since_ns,
+                                           .is_persistent = is_persistent,
+                                           .is_active = !is_persistent};
     return tg_mpi_started_calls_add(&model->started, &started);
+}
+
+/* The collective call of THREAD returned: it has left the collective, or begun it. */
+static struct tg_error *return_from_collective(struct tg_mpi_model *model,
+                                               const struct tg_mpi_process_entry *process,
+                                               const struct tg_mpi_thread_entry *thread, bool nonblocking,
+                                               bool persistent, uint64_t request, uint64_t time_ns)
+{
+    const struct tg_mpi_call *call = &thread->public.call;
+    if (!nonblocking || request == 0)
+        leave_collective(model, process, call->comm, call->instance, time_ns);
+    return request == 0 || (!nonblocking && !persistent)
+               ? NULL
+               : add_started(model, process, thread, persistent, request, time_ns);
+}
+
+/* A persistent REQUEST is started in THREAD's call: a message, or a collective of which all have to start theirs. */
+static struct tg_error *start_request(struct tg_mpi_model *model, const struct tg_mpi_process_entry *process,
+                                      const struct tg_mpi_thread_entry *thread, uint64_t request,
+                                      uint64_t time_ns)
+{
+    struct tg_mpi_started *started =
+        tg_mpi_started_calls_find(&model->started, process->public.process, request);
+    if (started == NULL || !started->is_persistent)
+        return tg_mpi_messages_start(model->messages, process->public.process, request, time_ns);
+    if (started->is_active || started->made == 0)
+        return NULL;
+    started->is_active = true;
+    started->instance = tg_mpi_start_instance(started->made, ++started->starts);
+    started->tid = thread->public.tid;
+    started->code = thread->public.call.code;
+    started->since_ns = time_ns;
+    const struct tg_mpi_call call = {.name = started->name,
+                                     .comm = started->comm,
+                                     .instance = started->instance,
+                                     .peer = -3,
+                                     .tag = -3,
+                                     .root = started->root,
+                                     .code = started->code,
+                                     .since_ns = time_ns};
+    bool again;
+    return tg_mpi_collectives_enter(&model->collectives, process->public.job,
+                                    tg_mpi_comms_find(&model->comms, process->public.job, started->comm),
+                                    process->public.process, &call, 0, &again);
 }
 
 /* Which requests the call is about that THREAD is in. */
@@ -251,8 +302,9 @@ static struct tg_error *take_requests(struct tg_mpi_model *model, const struct t
     }
     bool starts = strcmp(thread->public.call.name, "MPI_Startall") == 0;
     const struct tg_mpi_request_item *items = list->items;
-    for (uint64_t i = 0; starts && error == NULL && i < list->count; i++)
-        error = tg_mpi_messages_start(model->messages, index, items[i].request, event->time_ns);
+    const struct tg_mpi_process_entry *process = tg_mpi_callers_find_process(&model->callers, index);
+    for (uint64_t i = 0; starts && process != NULL && error == NULL && i < list->count; i++)
+        error = start_request(model, process, thread, items[i].request, event->time_ns);
     /* an item is nothing but its handle */
     return starts ? error : tg_mpi_thread_set_requests(thread, &items->request, (size_t)list->count);
 }
@@ -315,7 +367,7 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
     if (strcmp(name, "MPI_Abort") == 0)
         process->public.aborted_ns = event->time_ns;
     if (enter->request != 0 && strcmp(name, "MPI_Start") == 0)
-        return tg_mpi_messages_start(model->messages, index, enter->request, event->time_ns);
+        return start_request(model, process, thread, enter->request, event->time_ns);
     if (enter->request != 0)
         return tg_mpi_thread_set_requests(thread, &enter->request, 1);
     if (enter->instance != 0)
@@ -342,20 +394,22 @@ static struct tg_error *finish(struct tg_mpi_model *model, struct tg_mpi_process
     enum tg_mpi_role role = tg_mpi_call_role(call->name, &nonblocking, &persistent);
     struct tg_error *error = NULL;
     if (call->instance != 0)
-        error = return_from_collective(model, process, call, nonblocking && role == TG_MPI_COLLECTIVE,
-                                       leave->request, event->time_ns);
+        error = return_from_collective(model, process, thread, nonblocking && role == TG_MPI_COLLECTIVE,
+                                       persistent, leave->request, event->time_ns);
     if (error != NULL)
         return error;
+    if (leave->request != 0 && tg_mpi_call_makes_request(call->name))
+        return add_started(model, process, thread, false, leave->request, event->time_ns);
     if (strcmp(call->name, "MPI_Finalize") == 0)
         process->public.finalized = true;
     if (strcmp(call->name, "MPI_Request_free") == 0) {
         end_started(model, process, leave->request, event->time_ns);
+        tg_mpi_started_calls_forget(&model->started, process->public.process, leave->request);
         give_up_request(model, process, leave->request);
         return NULL;
     }
     if (strcmp(call->name, "MPI_Start") == 0 || strcmp(call->name, "MPI_Startall") == 0)
-        return tg_mpi_messages_start(model->messages, process->public.process, leave->request,
-                                     event->time_ns);
+        return start_request(model, process, thread, leave->request, event->time_ns);
     bool receives = role == TG_MPI_RECEIVE || role == TG_MPI_SEND_RECEIVE;
     if (receives && !nonblocking && !persistent) {
         const struct tg_mpi_message received =

@@ -83,6 +83,10 @@ struct tg_error *tg_mpi_model_visit_mismatches(
 const struct tg_mpi_site *tg_mpi_model_site(const struct tg_mpi_model *model, const char *job, uint64_t comm,
                                             size_t process, const char *name, uint64_t code, bool *is_whole);
 
+/* All places from which PROCESS of JOB made collective calls on COMM, *N of them; NULL: not known. */
+const struct tg_mpi_site *tg_mpi_model_sites(const struct tg_mpi_model *model, const char *job, uint64_t comm,
+                                             size_t process, size_t *n, bool *is_whole);
+
 /* The name that the program gave to COMM of JOB; NULL: none. What else is known of it: how it was made, from which
  * one (0: none), and its size. */
 struct tg_mpi_comm_facts {
@@ -136,5 +140,14 @@ bool tg_mpi_model_has_send(const struct tg_mpi_model *model, const struct tg_mpi
 /* What REQUEST of PROCESS is: a receive, or a send (with an id), in *MESSAGE; false: something else, or not known. */
 bool tg_mpi_model_request(const struct tg_mpi_model *model, size_t process, uint64_t request,
                           struct tg_mpi_message *message);
+
+/* What REQUEST of PROCESS is, where it is under way and no message; NULL: none, or not known. */
+const struct tg_mpi_started *tg_mpi_model_started(const struct tg_mpi_model *model, size_t process,
+                                                  uint64_t request);
+/* Visits all such requests, in no order. */
+struct tg_error *tg_mpi_model_visit_started(const struct tg_mpi_model *model,
+                                            struct tg_error *(*visit)(void *context,
+                                                                      const struct tg_mpi_started *started),
+                                            void *context);
 
 #endif

@@ -56,8 +56,8 @@ struct tg_error *tg_mpi_started_calls_add(struct tg_mpi_started_calls *calls,
     return error;
 }
 
-bool tg_mpi_started_calls_take(struct tg_mpi_started_calls *calls, size_t process, uint64_t request,
-                               struct tg_mpi_started *started)
+static struct tg_mpi_started_entry *find(const struct tg_mpi_started_calls *calls, size_t process,
+                                         uint64_t request)
 {
     struct started_key key;
     struct tg_mpi_started_entry *found;
@@ -65,9 +65,46 @@ bool tg_mpi_started_calls_take(struct tg_mpi_started_calls *calls, size_t proces
     key.process = process;
     key.request = request;
     HASH_FIND(hh, calls->entries, &key, sizeof key, found);
-    if (found == NULL)
+    return found;
+}
+
+struct tg_mpi_started *tg_mpi_started_calls_find(const struct tg_mpi_started_calls *calls, size_t process,
+                                                 uint64_t request)
+{
+    struct tg_mpi_started_entry *found = find(calls, process, request);
+    return found == NULL ? NULL : &found->public;
+}
+
+struct tg_error *tg_mpi_started_calls_visit(const struct tg_mpi_started_calls *calls,
+                                            struct tg_error *(*visit)(void *context,
+                                                                      const struct tg_mpi_started *started),
+                                            void *context)
+{
+    struct tg_error *error = NULL;
+    const struct tg_mpi_started_entry *entry = calls->entries;
+    for (; error == NULL && entry != NULL; entry = entry->hh.next)
+        if (entry->public.is_active)
+            error = visit(context, &entry->public);
+    return error;
+}
+
+bool tg_mpi_started_calls_take(struct tg_mpi_started_calls *calls, size_t process, uint64_t request,
+                               struct tg_mpi_started *started)
+{
+    struct tg_mpi_started_entry *found = find(calls, process, request);
+    if (found == NULL || !found->public.is_active)
         return false;
     *started = found->public;
-    drop(calls, found);
+    if (found->public.is_persistent)
+        found->public.is_active = false;
+    else
+        drop(calls, found);
     return true;
+}
+
+void tg_mpi_started_calls_forget(struct tg_mpi_started_calls *calls, size_t process, uint64_t request)
+{
+    struct tg_mpi_started_entry *found = find(calls, process, request);
+    if (found != NULL)
+        drop(calls, found);
 }

@@ -108,6 +108,25 @@ struct tg_mpi_message {
     uint64_t request; /* that completes it, 0: the call itself does */
 };
 
+/* A request of PROCESS that is no message: of a collective that does not block (INSTANCE), of access to a window, and the
+ * like. */
+struct tg_mpi_started {
+    size_t process;
+    int32_t tid;
+    uint64_t request;
+    uint64_t comm;
+    uint64_t instance;  /* of the collective; 0: it is none, or a persistent one that was not started yet */
+    uint64_t made;      /* of a persistent one: the instance of the call that made it; else 0 */
+    uint64_t starts;    /* likewise, so far */
+    int64_t root;       /* likewise */
+    const char *job;    /* the model's */
+    const char *name;   /* of the call that made it: "MPI_Ibcast", "MPI_Rput" */
+    uint64_t code;      /* of the call that made or started it */
+    uint64_t since_ns;  /* likewise */
+    bool is_persistent; /* it stays when it is complete */
+    bool is_active;     /* it is under way */
+};
+
 /* A message that was received as another datatype than it was sent as: the first of its kind. */
 struct tg_mpi_mistyped {
     struct tg_mpi_message sent, receive;
@@ -115,16 +134,32 @@ struct tg_mpi_mistyped {
     uint64_t count; /* from these places, with these types */
 };
 
-enum { TG_MPI_EPOCH_ACCESS = -2 }; /* by MPI_Win_start; to which ranks is not known */
+/* Instances of persistent collectives: those that make them are numbered like others, and so are the starts of each. */
+enum { TG_MPI_START_SHIFT = 32 };
+static inline uint64_t tg_mpi_start_instance(uint64_t made, uint64_t starts)
+{
+    return starts << TG_MPI_START_SHIFT | (made & UINT32_MAX);
+}
+static inline bool tg_mpi_is_start(uint64_t instance)
+{
+    return instance >> TG_MPI_START_SHIFT != 0;
+}
 
-/* A process has begun to use the memory of other ranks, and not ended that. */
+enum {
+    TG_MPI_EPOCH_ACCESS = -2, /* by MPI_Win_start; to which ranks is not known */
+    TG_MPI_EPOCH_ALL = -3,    /* a shared lock of all ranks' memory, by MPI_Win_lock_all */
+    TG_MPI_EPOCH_EXPOSED =
+        -4, /* its own memory is open to others, by MPI_Win_post; to which ones is not known */
+};
+
+/* A process has begun to use the memory of other ranks, or opened its own, and not ended that. */
 struct tg_mpi_epoch {
     const char *job;
     uint64_t window; /* its id, as COMM of calls */
     size_t process;
-    int64_t target;    /* rank in the window whose memory it has locked, or TG_MPI_EPOCH_ACCESS */
+    int64_t target;    /* rank in the window whose memory it has locked, or one of the above */
     bool is_granted;   /* it has the lock for certain: libraries put off asking for it to the first use */
-    uint64_t since_ns; /* when MPI_Win_lock or MPI_Win_start came back */
+    uint64_t since_ns; /* when the call that began it came back */
     uint64_t code;
 };
 

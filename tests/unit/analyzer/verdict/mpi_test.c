@@ -1,0 +1,349 @@
+#include "analyzer/verdict/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "tests/unit/analyzer/verdict/job.h"
+
+static struct tg_verdict verdict;
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tg_verdict_deinit(&verdict);
+    end_job();
+    return 0;
+}
+
+/* The job is interrupted 3 s later; or it ends well. */
+static void interrupt_and_judge(void)
+{
+    const struct tg_verdict_input input = input_of_job();
+    job.now_ns += UINT64_C(3000) * MS;
+    FEED(LAUNCHER, SIGNAL, signal, .signal = SIGINT, .sender_pid = 7, .sender = "sh");
+    assert_null(tg_verdict_make(&input, &verdict));
+}
+
+static void finish_and_judge(int ranks)
+{
+    const struct tg_verdict_input input = input_of_job();
+    for (int rank = 0; rank < ranks; rank++) {
+        TOGETHER(rank, "MPI_Finalize", 100, 0);
+        LEAVE(rank, "MPI_Finalize");
+    }
+    for (int rank = 0; rank < ranks; rank++)
+        FEED(FIRST_PID + rank, PROCESS_EXIT, process_exit, .how = TG_EXIT_STATUS);
+    FEED(LAUNCHER, PROCESS_EXIT, process_exit, .how = TG_EXIT_STATUS);
+    assert_null(tg_verdict_make(&input, &verdict));
+}
+
+/* The first finding is of KIND, blames these RANKS ("0 2") and says WORDS. */
+static void check_first(enum tg_finding_kind kind, const char *ranks, const char *words)
+{
+    char blamed[64] = "";
+    assert_true(verdict.count > 0);
+    const struct tg_finding *finding = &verdict.findings[0];
+    for (size_t i = 0; i < finding->n_culprits; i++)
+        snprintf(blamed + strlen(blamed), sizeof blamed - strlen(blamed), "%s%d", i == 0 ? "" : " ",
+                 (int)finding->culprits[i].rank);
+    if (finding->kind != kind || strstr(finding->text, words) == NULL || strcmp(blamed, ranks) != 0)
+        fail_msg("%s, blames %s: %s", tg_finding_kind_name(finding->kind), blamed, finding->text);
+}
+
+/* RANK calls NAME at CODE for collective number NTH, which comes back at once: with REQUEST, or all have come. */
+static void call(int rank, const char *name, uint64_t nth, uint64_t code, uint64_t request)
+{
+    TOGETHER(rank, name, nth, code);
+    LEAVE_WITH(rank, name, request);
+}
+
+static void enter_with(int rank, const char *name, uint64_t request)
+{
+    FEED(FIRST_PID + rank, MPI_ENTER, mpi_enter, .call = name, .peer = -3, .tag = -3, .root = -3,
+         .request = request);
+}
+
+static void start(int rank, uint64_t request)
+{
+    enter_with(rank, "MPI_Start", request);
+    LEAVE_WITH(rank, "MPI_Start", request);
+}
+
+static void wait_whole(int rank, uint64_t request)
+{
+    enter_with(rank, "MPI_Wait", request);
+    FEED(FIRST_PID + rank, MPI_COMPLETE, mpi_complete, .request = request, .peer = -3, .tag = -3);
+    LEAVE(rank, "MPI_Wait");
+}
+
+/* ---- collectives that do not block */
+
+/* All have begun it; one waits, the other computes for ever. One that tests may be at work for it. */
+static void a_collective_that_one_neglects_has_a_culprit(void **state)
+{
+    for (int tests = 0; tests < 2; tests++) {
+        begin_job(2);
+        for (int rank = 0; rank < 2; rank++)
+            call(rank, "MPI_Iallreduce", 1, 0x40, 7);
+        if (tests) {
+            enter_with(0, "MPI_Test", 7);
+            LEAVE(0, "MPI_Test");
+        }
+        enter_with(1, "MPI_Wait", 7);
+        interrupt_and_judge();
+        if (!tests) {
+            check_first(TG_FINDING_COLLECTIVE, "0", "All ranks have begun it; rank 0 did");
+            tear_down(state);
+        }
+        for (size_t i = 0; tests && i < verdict.count; i++)
+            assert_true(verdict.findings[i].kind == TG_FINDING_ASKED);
+    }
+}
+
+static void a_wait_for_a_collective_closes_a_cycle(void **state)
+{
+    (void)state;
+    begin_job(2);
+    call(0, "MPI_Iallreduce", 1, 0x40, 7);
+    enter_with(0, "MPI_Wait", 7);
+    POINT(1, "MPI_Recv", 0, 5);
+    interrupt_and_judge();
+    check_first(TG_FINDING_DEADLOCK, "0 1",
+                "in MPI_Wait for MPI_Iallreduce (number 1 on MPI_COMM_WORLD) since");
+}
+
+/* Rank 0 has begun a barrier and waits for a message: it is not waiting in the barrier. */
+static void a_wait_for_something_else_is_none_in_a_collective(void **state)
+{
+    (void)state;
+    begin_job(3);
+    call(0, "MPI_Ibarrier", 1, 0x40, 7);
+    POINT(0, "MPI_Irecv", 2, 5);
+    LEAVE_WITH(0, "MPI_Irecv", 9);
+    enter_with(0, "MPI_Wait", 9);
+    TOGETHER(1, "MPI_Init", 0, 0);
+    LEAVE(1, "MPI_Init");
+    interrupt_and_judge();
+    for (size_t i = 0; i < verdict.count; i++)
+        assert_int_not_equal(verdict.findings[i].kind, TG_FINDING_COLLECTIVE);
+}
+
+/* Two starts of a persistent one; the third is missing on rank 1. */
+static void a_start_of_a_persistent_collective_that_is_missing(void **state)
+{
+    (void)state;
+    begin_job(3);
+    for (int rank = 0; rank < 3; rank++)
+        call(rank, "MPI_Bcast_init", 1, 0x40, 7);
+    for (int times = 0; times < 2; times++) {
+        for (int rank = 0; rank < 3; rank++)
+            start(rank, 7);
+        for (int rank = 0; rank < 3; rank++)
+            wait_whole(rank, 7);
+    }
+    for (int rank = 0; rank < 3; rank += 2) {
+        start(rank, 7);
+        enter_with(rank, "MPI_Wait", 7);
+    }
+    interrupt_and_judge();
+    check_first(TG_FINDING_COLLECTIVE, "1",
+                "Ranks 0 and 2 have been waiting for MPI_Bcast_init (start 3 of number 1 on MPI_COMM_WORLD)");
+}
+
+static void requests_that_are_no_messages_are_left_too(void **state)
+{
+    (void)state;
+    begin_job(2);
+    for (int rank = 0; rank < 2; rank++) {
+        call(rank, "MPI_Ibarrier", 1, 0x40, 7);
+        call(rank, "MPI_Barrier_init", 2, 0x50, 8);
+    }
+    wait_whole(0, 7);
+    POINT(1, "MPI_Rput", 0, -3);
+    LEAVE_WITH(1, "MPI_Rput", 9);
+    POINT(0, "MPI_Rget", 1, -3);
+    LEAVE_WITH(0, "MPI_Rget", 9);
+    wait_whole(0, 9);
+    finish_and_judge(2);
+    assert_int_equal(verdict.count, 1);
+    check_first(TG_FINDING_INCOMPLETE, "1",
+                "2 requests were never completed: rank 1 started 1 (MPI_Ibarrier)");
+    assert_non_null(strstr(verdict.findings[0].text, "(MPI_Rput)"));
+}
+
+/* ---- a call that one alone made before */
+
+/* Rank 1 calls one more barrier, at 0x30, which the others take for theirs at 0x40. When it comes to that, one of the others
+ * has come to the next scan: of these two it is the one that is ahead. */
+static void of_two_that_differ_the_one_with_a_call_of_its_own_is_wrong(void **state)
+{
+    (void)state;
+    begin_job(4);
+    for (uint64_t nth = 1; nth <= 4; nth += 2) {
+        for (int rank = 0; rank < 4; rank++)
+            TOGETHER(rank, "MPI_Scan", nth, 0x20);
+        for (int rank = 0; rank < 4; rank++)
+            LEAVE(rank, "MPI_Scan");
+        for (int rank = 0; rank < 4; rank++)
+            TOGETHER(rank, "MPI_Barrier", nth + 1, nth == 3 && rank == 1 ? 0x30 : 0x40);
+        for (int rank = 0; rank < 4; rank++)
+            LEAVE(rank, "MPI_Barrier");
+    }
+    TOGETHER(1, "MPI_Barrier", 5, 0x40);
+    TOGETHER(3, "MPI_Scan", 5, 0x20);
+    POINT(0, "MPI_Recv", 1, 5);
+    POINT(2, "MPI_Recv", 1, 5);
+    interrupt_and_judge();
+    check_first(TG_FINDING_MISMATCH, "1", "Rank 1 alone had called MPI_Barrier at 0x30 before, once.");
+    assert_int_equal(verdict.findings[0].culprits[0].code, 0x30);
+}
+
+/* ---- messages that went astray */
+
+/* Rank 0 takes whatever comes; rank 2 waits for its message, which went to rank 1; rank 1 waits for all. */
+static void a_ring_by_choice_comes_of_a_message_that_went_astray(void **state)
+{
+    (void)state;
+    begin_job(3);
+    POINT(0, "MPI_Send", 1, 7);
+    LEAVE(0, "MPI_Send");
+    POINT(2, "MPI_Recv", 0, 7);
+    TOGETHER(1, "MPI_Barrier", 1, 0x40);
+    POINT(0, "MPI_Recv", -1, -1);
+    interrupt_and_judge();
+    check_first(TG_FINDING_RECEIVE, "0 2", "But rank 0 sends tag 7 to rank 1, rank 2 waits for tag 7");
+}
+
+/* Of a choice the one that waits for a message is told, not one that waits for all. */
+static void a_cycle_is_told_by_its_messages(void **state)
+{
+    (void)state;
+    begin_job(3);
+    TOGETHER(1, "MPI_Barrier", 1, 0x40);
+    POINT(2, "MPI_Recv", 0, 2);
+    POINT(0, "MPI_Recv", -1, 1);
+    interrupt_and_judge();
+    check_first(TG_FINDING_DEADLOCK, "0 2", "waiting for rank 2 or others, which are all waiting");
+}
+
+/* ---- windows */
+
+enum { WINDOW = 50 };
+#define AT_WINDOW(rank, name, peer_)                                                                         \
+    FEED(FIRST_PID + (rank), MPI_ENTER, mpi_enter, .call = (name), .comm = WINDOW, .peer = (peer_),          \
+         .tag = -3, .root = -3)
+
+static void at_window(int rank, const char *name, int64_t peer)
+{
+    AT_WINDOW(rank, name, peer);
+    LEAVE(rank, name);
+}
+
+static void begin_window(int ranks)
+{
+    begin_job(ranks);
+    for (int rank = 0; rank < ranks; rank++)
+        FEED(FIRST_PID + rank, MPI_COMM, mpi_comm, .comm = WINDOW, .origin = TG_MPI_COMM_WINDOW, .rank = rank,
+             .size = ranks);
+}
+
+static void a_lock_of_all_waits_for_whoever_has_locked_one(void **state)
+{
+    (void)state;
+    begin_window(3);
+    at_window(1, "MPI_Win_lock", 0);
+    at_window(1, "MPI_Win_flush", 0);
+    for (int rank = 0; rank < 3; rank += 2)
+        AT_WINDOW(rank, "MPI_Win_lock_all", -3);
+    interrupt_and_judge();
+    check_first(TG_FINDING_WINDOW, "1", "It waits for rank 1, which has locked that memory (MPI_Win_lock)");
+}
+
+static void a_lock_waits_for_whoever_has_locked_all(void **state)
+{
+    (void)state;
+    begin_window(3);
+    at_window(1, "MPI_Win_lock_all", -3);
+    AT_WINDOW(0, "MPI_Win_lock", 2);
+    TOGETHER(2, "MPI_Barrier", 1, 0x40);
+    interrupt_and_judge();
+    check_first(TG_FINDING_WINDOW, "1", "which has locked the memory of all (MPI_Win_lock_all)");
+}
+
+static void a_flush_of_all_needs_whoever_is_outside_of_mpi(void **state)
+{
+    (void)state;
+    begin_window(3);
+    for (int rank = 0; rank < 3; rank++)
+        at_window(rank, "MPI_Win_lock_all", -3);
+    TOGETHER(1, "MPI_Barrier", 1, 0x40);
+    AT_WINDOW(2, "MPI_Win_flush_all", -3);
+    interrupt_and_judge();
+    check_first(TG_FINDING_WINDOW, "0", "memory of all ranks: MPI_Win_flush_all since");
+}
+
+static void locks_in_opposite_order_are_a_deadlock(void **state)
+{
+    (void)state;
+    begin_window(2);
+    for (int rank = 0; rank < 2; rank++) {
+        at_window(rank, "MPI_Win_lock", rank);
+        at_window(rank, "MPI_Win_flush", rank);
+    }
+    for (int rank = 0; rank < 2; rank++)
+        AT_WINDOW(rank, "MPI_Win_lock", 1 - rank);
+    interrupt_and_judge();
+    check_first(TG_FINDING_DEADLOCK, "0 1", "waiting for rank 1, which has locked that memory, to unlock it");
+}
+
+/* Who has opened its memory is not waited for; a rank that waits in MPI is less likely than one that is outside. */
+static void access_waits_for_memory_that_nobody_opened(void **state)
+{
+    (void)state;
+    begin_window(4);
+    at_window(2, "MPI_Win_post", -3);
+    TOGETHER(3, "MPI_Barrier", 1, 0x40);
+    AT_WINDOW(1, "MPI_Win_start", -3);
+    interrupt_and_judge();
+    check_first(TG_FINDING_WINDOW, "0", "It may be waiting for rank 0");
+}
+
+/* Nobody has begun access, and all others wait for the one that waits for it. */
+static void access_that_nobody_begins_is_a_deadlock(void **state)
+{
+    (void)state;
+    begin_window(2);
+    at_window(0, "MPI_Win_post", -3);
+    AT_WINDOW(0, "MPI_Win_wait", -3);
+    TOGETHER(1, "MPI_Barrier", 1, 0x40);
+    interrupt_and_judge();
+    check_first(TG_FINDING_DEADLOCK, "0 1", "to end its access to that memory (MPI_Win_complete)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_collective_that_one_neglects_has_a_culprit, tear_down),
+        cmocka_unit_test_teardown(a_wait_for_a_collective_closes_a_cycle, tear_down),
+        cmocka_unit_test_teardown(a_wait_for_something_else_is_none_in_a_collective, tear_down),
+        cmocka_unit_test_teardown(a_start_of_a_persistent_collective_that_is_missing, tear_down),
+        cmocka_unit_test_teardown(requests_that_are_no_messages_are_left_too, tear_down),
+        cmocka_unit_test_teardown(of_two_that_differ_the_one_with_a_call_of_its_own_is_wrong, tear_down),
+        cmocka_unit_test_teardown(a_ring_by_choice_comes_of_a_message_that_went_astray, tear_down),
+        cmocka_unit_test_teardown(a_cycle_is_told_by_its_messages, tear_down),
+        cmocka_unit_test_teardown(a_lock_of_all_waits_for_whoever_has_locked_one, tear_down),
+        cmocka_unit_test_teardown(a_lock_waits_for_whoever_has_locked_all, tear_down),
+        cmocka_unit_test_teardown(a_flush_of_all_needs_whoever_is_outside_of_mpi, tear_down),
+        cmocka_unit_test_teardown(locks_in_opposite_order_are_a_deadlock, tear_down),
+        cmocka_unit_test_teardown(access_waits_for_memory_that_nobody_opened, tear_down),
+        cmocka_unit_test_teardown(access_that_nobody_begins_is_a_deadlock, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
