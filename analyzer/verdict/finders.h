@@ -8,6 +8,7 @@
 struct tg_error *tg_verdict_find_heap_errors(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_errors(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_ends(struct tg_verdict_draft *draft);
+struct tg_error *tg_verdict_find_rank_exits(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_stops(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_starters(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_mismatches(struct tg_verdict_draft *draft);
@@ -19,6 +20,7 @@ struct tg_error *tg_verdict_find_openmp(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_collect_waits(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_rings(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_mpi(struct tg_verdict_draft *draft);
+struct tg_error *tg_verdict_find_program_exit(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft);
 
 /* Whether calls on COMM of JOB are out of step by a mismatch that FINDING, its number in the order of adding, is

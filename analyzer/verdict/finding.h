@@ -22,7 +22,7 @@ struct tg_code_namer {
 enum tg_finding_kind {
     TG_FINDING_HEAP,        /* a mistake in the use of the heap, or a failed allocation */
     TG_FINDING_CRASH,       /* a process crashed or aborted */
-    TG_FINDING_EARLY_EXIT,  /* a rank ended without MPI_Finalize */
+    TG_FINDING_EARLY_EXIT,  /* a rank ended without MPI_Finalize, or it or the program with an error */
     TG_FINDING_KILL,        /* the first process of a job to end was killed from outside */
     TG_FINDING_STARTER,     /* the job launcher reported an abort, or ended before its ranks */
     TG_FINDING_DEADLOCK,    /* ranks, or threads with locks, that wait for each other */

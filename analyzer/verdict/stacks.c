@@ -262,6 +262,14 @@ static void print_spots(struct tg_verdict_draft *draft, const struct spots *spot
     fputc('.', stream);
 }
 
+/* Whether a launcher ended the ranks because one of them had ended: the job was not interrupted. */
+static bool is_by_launcher(const struct tg_verdict_draft *draft, const struct spots *spots)
+{
+    const struct tg_last_stack *stack = spots->items[0].stacks[0];
+    return spots->signal != 0 && !draft->stillness.was_asked && stack->process < draft->n_processes &&
+           tg_stillness_was_asked_by_ancestor(tg_process_model_at(draft->input->processes, stack->process));
+}
+
 static struct tg_error *tell_spots(struct tg_verdict_draft *draft, const struct spots *spots)
 {
     char name[32];
@@ -269,9 +277,10 @@ static struct tg_error *tell_spots(struct tg_verdict_draft *draft, const struct 
     struct tg_finding finding = {.kind = TG_FINDING_INTERRUPTED,
                                  .since_ns = spots->first_ns,
                                  .process = spots->items[0].stacks[0]->process};
-    fputs(spots->is_look     ? "when its stacks were taken"
-          : spots->is_detach ? "when the recording ended"
-                             : "when the job was interrupted",
+    fputs(spots->is_look                 ? "when its stacks were taken"
+          : spots->is_detach             ? "when the recording ended"
+          : is_by_launcher(draft, spots) ? "when its launcher ended the job"
+                                         : "when the job was interrupted",
           stream);
     if (spots->signal != 0)
         fprintf(stream, " by %s", tg_signal_name(spots->signal, name, sizeof name));

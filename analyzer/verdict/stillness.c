@@ -55,8 +55,7 @@ static uint64_t bad_end_of(const struct tg_verdict_input *input, const struct tg
     return 0;
 }
 
-/* Whether the process that asked ENTRY to end is one that started it: a launcher that ends its ranks. */
-static bool was_asked_by_ancestor(const struct tg_process_entry *entry)
+bool tg_stillness_was_asked_by_ancestor(const struct tg_process_entry *entry)
 {
     for (const struct tg_process_entry *at = entry->parent; at != NULL; at = at->parent)
         if (entry->asked.sender_pid == at->pid)
@@ -101,7 +100,8 @@ void tg_stillness_measure(const struct tg_verdict_input *input, struct tg_stilln
         const struct tg_process_entry *entry = tg_process_model_at(input->processes, i);
         if (!is_of_job(entry))
             continue;
-        take_earlier(was_asked_by_ancestor(entry) ? &ended_ns : &asked_ns, entry->asked.time_ns, last_ns);
+        take_earlier(tg_stillness_was_asked_by_ancestor(entry) ? &ended_ns : &asked_ns, entry->asked.time_ns,
+                     last_ns);
         take_earlier(&ended_ns, bad_end_of(input, entry), last_ns);
     }
     *stillness = (struct tg_stillness){.input = input,

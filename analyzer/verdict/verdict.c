@@ -166,15 +166,16 @@ static const struct {
     struct tg_error *(*find)(struct tg_verdict_draft *draft);
     bool is_for_good_ends;
 } searches[] = {
-    {tg_verdict_collect_waits, false},  {tg_verdict_find_heap_errors, true},
-    {tg_verdict_find_errors, true},     {tg_verdict_find_ends, false},
-    {tg_verdict_find_stops, false},     {tg_verdict_find_starters, false},
-    {tg_verdict_find_mismatches, true}, {tg_verdict_find_intercomms, false},
-    {tg_verdict_find_confusions, true}, {tg_verdict_find_leftovers, true},
-    {tg_verdict_find_leaks, true},      {tg_verdict_find_rings, false},
-    {tg_verdict_draw_mpi, false},       {tg_verdict_find_openmp, false},
-    {tg_verdict_find_mpi, false},       {tell_busy, false},
-    {tg_verdict_find_request, false},   {tg_verdict_find_interruption, false},
+    {tg_verdict_collect_waits, false},     {tg_verdict_find_heap_errors, true},
+    {tg_verdict_find_errors, true},        {tg_verdict_find_ends, false},
+    {tg_verdict_find_rank_exits, false},   {tg_verdict_find_stops, false},
+    {tg_verdict_find_starters, false},     {tg_verdict_find_mismatches, true},
+    {tg_verdict_find_intercomms, false},   {tg_verdict_find_confusions, true},
+    {tg_verdict_find_leftovers, true},     {tg_verdict_find_leaks, true},
+    {tg_verdict_find_rings, false},        {tg_verdict_draw_mpi, false},
+    {tg_verdict_find_openmp, false},       {tg_verdict_find_mpi, false},
+    {tg_verdict_find_program_exit, false}, {tell_busy, false},
+    {tg_verdict_find_request, false},      {tg_verdict_find_interruption, false},
 };
 
 struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result)
