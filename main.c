@@ -15,9 +15,11 @@
 #include "format/settings/command.h"
 #include "live/commands/live_command.h"
 #include "live/commands/replay_command.h"
+#include "recorder/look/core_look.h"
 #include "recorder/look/jobs.h"
 #include "recorder/look/look.h"
 #include "recorder/look/return_watch.h"
+#include "recorder/process/core_file.h"
 #include "recorder/record/calibrate.h"
 #include "recorder/record/calibrate_command.h"
 #include "recorder/record/command.h"
@@ -60,6 +62,8 @@ static const struct tg_command_services services = {
     .symbolizer_variable = tg_symbolizer_variable,
     .find_breaks = tg_break_finder_find,
     .look = tg_look,
+    .look_at_cores = tg_core_look,
+    .is_core = tg_core_file_is_one,
     .watch_create = tg_return_watch_create,
     .watch_destroy = tg_return_watch_destroy,
     .watch_refusal = tg_return_watch_refusal,

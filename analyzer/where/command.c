@@ -36,7 +36,9 @@ enum {
 
 struct where_arguments {
     const struct tg_command_services *services;
-    const char *path; /* of a trace, NULL none */
+    const char *path;   /* of a trace, NULL none */
+    const char **cores; /* core files */
+    size_t n_cores;
     int32_t *pids;
     size_t n_pids;
     const char *step;       /* of Slurm, NULL none */
@@ -68,6 +70,20 @@ static error_t add_pid(struct where_arguments *arguments, struct argp_state *sta
     return arguments->error == NULL ? 0 : ENOMEM;
 }
 
+/* One trace, or core files: where one of them is a core file the others should be, too, and the answer says what they are. */
+static void choose_files(struct where_arguments *arguments, struct argp_state *state)
+{
+    bool has_core = false;
+    for (size_t i = 0; i < arguments->n_cores; i++)
+        has_core |= arguments->services->is_core(arguments->cores[i]);
+    if (has_core || arguments->n_cores == 0)
+        return;
+    if (arguments->n_cores > 1)
+        argp_error(state, "give one TRACE, or core files");
+    arguments->path = arguments->cores[0];
+    arguments->n_cores = 0;
+}
+
 static void parse_repeat(struct where_arguments *arguments, struct argp_state *state, const char *word)
 {
     char *end, shown[64];
@@ -79,13 +95,15 @@ static void parse_repeat(struct where_arguments *arguments, struct argp_state *s
     arguments->repeat = value;
 }
 
-static void check(const struct where_arguments *arguments, struct argp_state *state)
+static void check(struct where_arguments *arguments, struct argp_state *state)
 {
-    if (arguments->path != NULL && arguments->n_pids > 0)
-        argp_error(state, "give a TRACE or -p, not both");
+    choose_files(arguments, state);
+    bool has_file = arguments->path != NULL || arguments->n_cores > 0;
+    if (has_file && arguments->n_pids > 0)
+        argp_error(state, "give a TRACE, core files or -p: only one of them");
     if (arguments->once && (arguments->interval_ns != 0 || arguments->repeat != 0))
         argp_error(state, "--once cannot be combined with --interval or --repeat");
-    if (arguments->step != NULL && (arguments->path != NULL || arguments->n_pids > 0))
+    if (arguments->step != NULL && (has_file || arguments->n_pids > 0))
         argp_error(state, "give --slurm-step, -p or a TRACE: only one of them");
 }
 
@@ -131,10 +149,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             tg_error_prefix(tg_selection_parse_time(argument, &arguments->interval_ns), "--interval");
         return arguments->error == NULL ? 0 : EINVAL;
     case ARGP_KEY_ARG:
-        if (arguments->path != NULL)
-            argp_error(state, "give one TRACE, not several");
-        arguments->path = argument;
-        return 0;
+        arguments->error = TG_ARRAY_APPEND_EXACT(arguments->cores, arguments->n_cores, argument);
+        return arguments->error == NULL ? 0 : ENOMEM;
     case ARGP_KEY_END:
         check(arguments, state);
         return 0;
@@ -167,11 +183,12 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     .options = options,
     .parser = parse_option,
-    .args_doc = "[TRACE]",
-    .doc = "Say where a running job is, and who waits for whom: every process is stopped for some "
-           "milliseconds, its stacks are taken, and it goes on as if nothing had been. The job need not have "
-           "been started under tollgate. Without -p the job that runs here is looked at, if there is just "
-           "one. With TRACE, the last stacks in a trace.",
+    .args_doc = "[TRACE | CORE...]",
+    .doc =
+        "Say where a running job is, and who waits for whom: every process is stopped for some "
+        "milliseconds, its stacks are taken, and it goes on as if nothing had been. The job need not have "
+        "been started under tollgate. Without -p the job that runs here is looked at, if there is just "
+        "one. With TRACE, the last stacks in a trace; with core files, one of each process, what these have.",
 };
 
 /* ---- which processes */
@@ -251,10 +268,11 @@ static struct tg_error *take_looks(const struct where_arguments *arguments, stru
                                       .count = arguments->n_pids,
                                       .with_descendants = true,
                                       .with_values = !arguments->no_args};
+    const struct tg_core_request cores = {
+        .paths = arguments->cores, .count = arguments->n_cores, .with_values = !arguments->no_args};
     struct tg_error *error = NULL;
-    size_t wanted = arguments->path != NULL || arguments->once ? 1
-                    : arguments->repeat != 0                   ? arguments->repeat
-                                                               : 2;
+    bool has_file = arguments->path != NULL || arguments->n_cores > 0;
+    size_t wanted = has_file || arguments->once ? 1 : arguments->repeat != 0 ? arguments->repeat : 2;
     looks->items = calloc(wanted, sizeof *looks->items);
     if (looks->items == NULL)
         return tg_error_no_memory();
@@ -267,6 +285,8 @@ static struct tg_error *take_looks(const struct where_arguments *arguments, stru
         error = tg_where_look_create(&looks->items[i]);
         if (error == NULL && arguments->path != NULL)
             error = tg_where_look_read(&looks->items[i], arguments->path);
+        else if (error == NULL && arguments->n_cores > 0)
+            error = tg_where_look_take_cores(&looks->items[i], arguments->services, &cores);
         else if (error == NULL)
             error = tg_where_look_take(&looks->items[i], arguments->services, &request);
         if (error == NULL && i > 0 && looks->items[i - 1].longest_pause_ns > looks->items[i].longest_pause_ns)
@@ -301,6 +321,8 @@ static struct tg_error *check_look(const struct where_arguments *arguments, cons
         return tg_error_create(TG_ERROR_NOT_FOUND,
                                "%s has no stacks: they are recorded when a job crashes, or is asked to end",
                                arguments->path);
+    if (now->n_remarks > 0)
+        return tg_error_create(TG_ERROR_INPUT, "%s", now->remarks[0]);
     if (now->n_refusals > 0)
         return tg_error_create(TG_ERROR_TARGET, "%s", now->refusals[0].reason);
     return tg_error_create(TG_ERROR_TARGET, "the processes ended while they were looked at");
@@ -343,7 +365,7 @@ static struct tg_error *write(const struct where_arguments *arguments, const str
                                        .others = others,
                                        .with_others = arguments->all,
                                        .with_threads = arguments->threads,
-                                       .path = arguments->path};
+                                       .is_past = arguments->path != NULL || arguments->n_cores > 0};
     if (error == NULL && arguments->dot != NULL)
         error = write_file(arguments, arguments->dot, tg_where_write_dot, &page);
     if (error == NULL && arguments->html != NULL)
@@ -368,7 +390,7 @@ static struct tg_error *run_where(struct where_arguments *arguments)
     struct tg_error *error = NULL;
     if (arguments->path != NULL)
         error = tg_trace_choice_check(arguments->path);
-    else if (arguments->n_pids == 0)
+    else if (arguments->n_pids == 0 && arguments->n_cores == 0)
         error = choose_job(arguments);
     if (error == NULL)
         error = tg_output_open(NULL, false, &output);
@@ -396,6 +418,7 @@ static int run(int argc, char **argv, const struct tg_command_services *services
         error = run_where(&arguments);
     }
     free(arguments.pids);
+    free(arguments.cores);
     if (error != NULL)
         tg_printable_error(error);
     return tg_error_exit_status(error);

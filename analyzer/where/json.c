@@ -152,6 +152,11 @@ void tg_where_write_json(FILE *stream, const struct tg_where_page *page)
         tg_json_end_object(&json);
     }
     tg_json_end_array(&json);
+    tg_json_key(&json, "remarks");
+    tg_json_begin_array(&json);
+    for (size_t i = 0; i < page->look->n_remarks; i++)
+        tg_json_string(&json, page->look->remarks[i]);
+    tg_json_end_array(&json);
     tg_json_end_object(&json);
     tg_json_end_line(&json);
 }

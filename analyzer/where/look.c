@@ -20,6 +20,9 @@ void tg_where_look_deinit(struct tg_where_look *look)
     for (size_t i = 0; i < look->n_refusals; i++)
         free(look->refusals[i].reason);
     free(look->refusals);
+    for (size_t i = 0; i < look->n_remarks; i++)
+        free(look->remarks[i]);
+    free(look->remarks);
     free(look->waits);
     free(look->values);
     free(look->activities);
@@ -100,6 +103,21 @@ static void add_activity(void *context, const struct tg_look_activity *activity)
             TG_ARRAY_APPEND(look->activities, look->n_activities, look->activities_capacity, *activity);
 }
 
+static void remark(void *context, const char *text)
+{
+    struct tg_where_look *look = context;
+    for (size_t i = 0; i < look->n_remarks; i++)
+        if (strcmp(look->remarks[i], text) == 0)
+            return;
+    char *copy = strdup(text);
+    if (copy == NULL ||
+        TG_ARRAY_APPEND(look->remarks, look->n_remarks, look->remarks_capacity, copy) != NULL) {
+        free(copy);
+        if (look->error == NULL)
+            look->error = tg_error_no_memory();
+    }
+}
+
 static struct tg_error *take_error(struct tg_where_look *look)
 {
     struct tg_error *error = look->error;
@@ -116,6 +134,15 @@ struct tg_error *tg_where_look_take(struct tg_where_look *look, const struct tg_
     const char *why = request->watch != NULL ? services->watch_refusal(request->watch) : NULL;
     if (why != NULL)
         snprintf(look->uncounted, sizeof look->uncounted, "%s", why);
+    return error != NULL ? error : take_error(look);
+}
+
+struct tg_error *tg_where_look_take_cores(struct tg_where_look *look,
+                                          const struct tg_command_services *services,
+                                          const struct tg_core_request *request)
+{
+    const struct tg_look_sink sink = {.context = look, .add = add, .refuse = refuse, .remark = remark};
+    struct tg_error *error = services->look_at_cores(request, &sink);
     return error != NULL ? error : take_error(look);
 }
 

@@ -49,6 +49,8 @@ struct tg_where_look {
     size_t n_activities, activities_capacity;
     char uncounted[160]; /* why threads could not be counted; "": they could */
     uint64_t longest_pause_ns;
+    char **remarks; /* each once */
+    size_t n_remarks, remarks_capacity;
     struct tg_error *error; /* that occurred while events came; owned until taken */
 };
 
@@ -58,6 +60,11 @@ void tg_where_look_deinit(struct tg_where_look *look);
 /* Looks at the processes of REQUEST now. */
 struct tg_error *tg_where_look_take(struct tg_where_look *look, const struct tg_command_services *services,
                                     const struct tg_look_request *request);
+
+/* What core files have. */
+struct tg_error *tg_where_look_take_cores(struct tg_where_look *look,
+                                          const struct tg_command_services *services,
+                                          const struct tg_core_request *request);
 
 /* The last stacks of the trace at PATH. */
 struct tg_error *tg_where_look_read(struct tg_where_look *look, const char *path);

@@ -12,7 +12,7 @@ struct tg_where_page {
     const struct tg_where_node *ranks, *others; /* trees */
     bool with_others;                           /* launchers and what else is no rank, too */
     bool with_threads;                          /* every call of each thread */
-    const char *path;                           /* of the trace, NULL: running processes */
+    bool is_past;                               /* of a trace or core files, not of running processes */
 };
 
 void tg_where_write_text(FILE *stream, const struct tg_where_page *page);

@@ -75,7 +75,9 @@ static void write_rest(FILE *stream, const struct tg_where_page *page)
 
 static void write_refusals(FILE *stream, const struct tg_where_look *look)
 {
-    char reason[400];
+    char reason[400], text[1000];
+    for (size_t i = 0; i < look->n_remarks; i++)
+        fprintf(stream, "%s\n", tg_printable(look->remarks[i], text, sizeof text));
     for (size_t i = 0; i < look->n_refusals; i++)
         fprintf(stream, "process %" PRId32 " was not looked at: %s\n", look->refusals[i].pid,
                 tg_printable(look->refusals[i].reason, reason, sizeof reason));
@@ -93,7 +95,7 @@ static void write_counts(FILE *stream, const struct tg_where_page *page)
             tg_process_model_count(page->look->processes),
             tg_process_model_count(page->look->processes) == 1 ? "" : "es", threads->count,
             threads->count == 1 ? "" : "s");
-    if (page->path == NULL)
+    if (!page->is_past)
         fprintf(stream, "; each process stood still for at most %s",
                 tg_quantity_duration(page->look->longest_pause_ns, pause));
     fputc('\n', stream);

@@ -183,8 +183,10 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
                                        struct tg_where_threads *threads)
 {
     struct tg_error *error = NULL;
-    *threads = (struct tg_where_threads){
-        .has_two_looks = before != NULL, .n_looks = before != NULL ? 2 : 1, .uncounted = look->uncounted};
+    *threads = (struct tg_where_threads){.stacks = look->stacks,
+                                         .has_two_looks = before != NULL,
+                                         .n_looks = before != NULL ? 2 : 1,
+                                         .uncounted = look->uncounted};
     for (size_t i = 0; error == NULL && i < tg_stack_model_count(look->stacks); i++)
         error = add(look, before, tg_stack_model_at(look->stacks, i), threads);
     if (threads->count > 0)

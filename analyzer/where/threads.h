@@ -23,6 +23,7 @@ struct tg_where_thread {
 };
 
 struct tg_where_threads {
+    const struct tg_stack_model *stacks;
     struct tg_where_thread *threads; /* by rank, then process, then thread */
     size_t count, capacity;
     size_t n_ranks;

@@ -1,6 +1,7 @@
 #include "analyzer/where/verdict.h"
 
 #include "analyzer/output/stack_words.h"
+#include "analyzer/where/crashes.h"
 #include "analyzer/where/members.h"
 #include "analyzer/where/messages.h"
 #include "analyzer/where/mpi_names.h"
@@ -130,7 +131,9 @@ struct tg_error *tg_where_verdict_make(const struct tg_where_threads *threads,
             error = add(verdict, threads, i);
     if (verdict->count > 0)
         qsort(verdict->groups, verdict->count, sizeof *verdict->groups, compare);
-    verdict->kind = judge(verdict);
+    verdict->kind = tg_where_has_crashes(threads) ? TG_WHERE_CRASHED : judge(verdict);
+    if (verdict->kind == TG_WHERE_CRASHED)
+        return error;
     if (verdict->kind == TG_WHERE_MISSING || verdict->kind == TG_WHERE_MOVES)
         return error;
     enum tg_where_cycle cycle = tg_where_message_cycles(NULL, threads);
@@ -159,6 +162,7 @@ const char *tg_where_kind_name(enum tg_where_kind kind)
         [TG_WHERE_UNKNOWN] = "unknown", [TG_WHERE_MISSING] = "missing", [TG_WHERE_DIFFERENT] = "different",
         [TG_WHERE_BUSY] = "busy",       [TG_WHERE_MOVES] = "moves",     [TG_WHERE_DEADLOCK] = "deadlock",
         [TG_WHERE_CYCLE] = "cycle",     [TG_WHERE_RUNS] = "runs",       [TG_WHERE_SUSPENDED] = "suspended",
+        [TG_WHERE_CRASHED] = "crashed",
     };
     return names[kind];
 }
@@ -319,6 +323,7 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
                             const struct tg_where_verdict *verdict)
 {
     bool has_waits = false;
+    bool has_crashes = tg_where_crashes_write(stream, threads);
     write_suspended(stream, threads);
     if (verdict->kind == TG_WHERE_DEADLOCK)
         has_waits = tg_where_waits_write(stream, threads);
@@ -340,6 +345,7 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
     case TG_WHERE_DEADLOCK:
     case TG_WHERE_CYCLE:
     case TG_WHERE_SUSPENDED:
+    case TG_WHERE_CRASHED:
         break;
     case TG_WHERE_RUNS:
         write_runs(stream, threads);
@@ -354,5 +360,5 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
         write_groups(stream, threads, verdict);
     if (verdict->kind != TG_WHERE_DEADLOCK)
         has_waits = tg_where_waits_write(stream, threads);
-    return verdict->count > 0 || has_waits;
+    return verdict->count > 0 || has_waits || has_crashes;
 }

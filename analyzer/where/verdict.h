@@ -14,6 +14,7 @@ enum tg_where_kind {
     TG_WHERE_BUSY,      /* no rank is in MPI */
     TG_WHERE_CYCLE,     /* in each look ranks waited for messages of each other */
     TG_WHERE_DEADLOCK, /* none of these is missing, and threads wait for each other's mutexes, or ranks for messages */
+    TG_WHERE_CRASHED,   /* threads did what their processes ended for */
     TG_WHERE_SUSPENDED, /* none of these, and a rank is stopped by a signal */
     TG_WHERE_RUNS, /* ranks came back from calls of MPI between the looks, and nobody else is waited for */
 };

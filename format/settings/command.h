@@ -73,6 +73,13 @@ struct tg_look_request {
     struct tg_return_watch *watch; /* NULL: nothing is counted */
 };
 
+/* A look at core files. What cannot be read is remarked on. */
+struct tg_core_request {
+    const char *const *paths;
+    size_t count;
+    bool with_values;
+};
+
 /* What a thread did between the look before and this one. */
 struct tg_look_activity {
     int32_t pid, tid;
@@ -94,6 +101,8 @@ struct tg_look_sink {
     void (*refuse)(void *context, int32_t pid,
                    const char *reason); /* this one cannot be looked at; REASON ends
                                                                        without a full stop */
+    void (*remark)(void *context,
+                   const char *text); /* what one should know of the answer; NULL: not wanted */
     void (*add_activity)(void *context, const struct tg_look_activity *activity); /* NULL: not wanted */
 };
 
@@ -135,6 +144,9 @@ struct tg_command_services {
     /* Stops each process of REQUEST as shortly as is possible, one after the other, changes nothing in it, and lets
      * it go; tells SINK of what it was doing. Fails for want of memory alone. */
     struct tg_error *(*look)(const struct tg_look_request *request, const struct tg_look_sink *sink);
+    /* The same of processes that have ended. */
+    struct tg_error *(*look_at_cores)(const struct tg_core_request *request, const struct tg_look_sink *sink);
+    bool (*is_core)(const char *path);
     /* For several looks at the same processes. Only error: NO_MEMORY. */
     struct tg_error *(*watch_create)(struct tg_return_watch **watch);
     void (*watch_destroy)(struct tg_return_watch *watch); /* NULL is accepted */

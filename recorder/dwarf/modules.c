@@ -114,6 +114,20 @@ static struct module *take_known(struct list *old, size_t *at, const struct mapp
     return module;
 }
 
+/* NULL: there is no memory. */
+static struct module *make(uint64_t start, uint64_t end, const char *path, const char *build_id)
+{
+    size_t path_size = strlen(path) + 1;
+    struct module *module = calloc(1, sizeof *module + path_size);
+    if (module == NULL)
+        return NULL;
+    snprintf(module->build_id, sizeof module->build_id, "%s", build_id);
+    memcpy(module->path, path, path_size);
+    module->module =
+        (struct tg_module){.start = start, .end = end, .path = module->path, .build_id = module->build_id};
+    return module;
+}
+
 /* NULL: it is no ELF object, or (NO_MEMORY) there is no memory. */
 static struct module *look_at(const struct tg_modules *modules, const struct mapping *mapping,
                               bool *no_memory)
@@ -123,8 +137,7 @@ static struct module *look_at(const struct tg_modules *modules, const struct map
     if (!tg_image_peek(modules->pid, mapping->start, build_id, &size_bytes) || size_bytes == 0 ||
         size_bytes > UINT64_MAX - mapping->start)
         return NULL;
-    size_t path_size = strlen(mapping->path) + 1;
-    struct module *module = calloc(1, sizeof *module + path_size);
+    struct module *module = make(mapping->start, mapping->start + size_bytes, mapping->path, build_id);
     if (module == NULL) {
         *no_memory = true;
         return NULL;
@@ -132,14 +145,6 @@ static struct module *look_at(const struct tg_modules *modules, const struct map
     module->major = mapping->major;
     module->minor = mapping->minor;
     module->inode = mapping->inode;
-    memcpy(module->build_id, build_id, sizeof build_id);
-    memcpy(module->path, mapping->path, path_size);
-    module->module = (struct tg_module){
-        .start = mapping->start,
-        .end = mapping->start + size_bytes,
-        .path = module->path,
-        .build_id = module->build_id,
-    };
     return module;
 }
 
@@ -191,6 +196,38 @@ struct tg_error *tg_modules_refresh(struct tg_modules *modules)
     destroy_list(modules, &modules->list);
     modules->list = fresh;
     return ok ? NULL : tg_error_no_memory();
+}
+
+/* ---- what was mapped */
+
+static struct tg_error *add_place(struct tg_modules *modules, const struct tg_module_place *place)
+{
+    struct module *module = make(place->start, place->end, place->path, place->build_id);
+    if (module == NULL || !append(&modules->list, module)) {
+        free(module);
+        return tg_error_no_memory();
+    }
+    module->tried = true;
+    if (place->image == NULL)
+        return NULL;
+    module->bias = place->start - tg_image_info(place->image)->start;
+    return tg_debug_cache_get(modules->debug, place->image, &module->info);
+}
+
+struct tg_error *tg_modules_create_of(const struct tg_module_place *places, size_t count,
+                                      struct tg_debug_cache *debug, struct tg_modules **result)
+{
+    struct tg_modules *modules;
+    struct tg_error *error = tg_modules_create(0, NULL, debug, &modules);
+    if (error != NULL)
+        return error;
+    for (size_t i = 0; error == NULL && i < count; i++)
+        error = add_place(modules, &places[i]);
+    if (error != NULL)
+        tg_modules_destroy(modules);
+    else
+        *result = modules;
+    return error;
 }
 
 /* ---- questions */

@@ -20,6 +20,17 @@ struct tg_module {
  * empty until it is refreshed. */
 struct tg_error *tg_modules_create(pid_t pid, struct tg_image_cache *images, struct tg_debug_cache *debug,
                                    struct tg_modules **modules);
+/* An object of a process that is gone. */
+struct tg_module_place {
+    uint64_t start, end;
+    const char *path, *build_id;
+    struct tg_image *image; /* NULL: nothing more is known of it */
+};
+
+/* Of a process that had mapped these COUNT objects, in the order of their addresses; takes a reference to each image. It
+ * cannot be refreshed. */
+struct tg_error *tg_modules_create_of(const struct tg_module_place *places, size_t count,
+                                      struct tg_debug_cache *debug, struct tg_modules **modules);
 /* NULL is accepted. */
 void tg_modules_destroy(struct tg_modules *modules);
 

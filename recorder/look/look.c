@@ -8,6 +8,7 @@
 #include "recorder/look/mpi_values.h"
 #include "recorder/look/process_tree.h"
 #include "recorder/look/return_watch.h"
+#include "recorder/look/telling.h"
 #include "recorder/look/waits.h"
 #include "recorder/process/memory.h"
 #include "recorder/record/process_facts.h"
@@ -44,10 +45,7 @@ struct subject {
 
 static void tell(const struct subject *subject, pid_t tid, struct tg_event event)
 {
-    event.time_ns = tg_engine_now_ns();
-    event.pid = subject->pid;
-    event.tid = tid;
-    subject->look->sink->add(subject->look->sink->context, &event);
+    tg_look_tell(subject->look->sink, subject->pid, tid, event);
 }
 
 static void take_fact(void *context, const struct tg_event *event)
@@ -87,6 +85,11 @@ static void prepare(const struct look *look, pid_t pid, unsigned bits)
 static bool read_memory(void *context, uint64_t address, void *buffer, size_t size)
 {
     return tg_memory_read(*(const pid_t *)context, address, buffer, size);
+}
+
+static size_t read_some(void *context, uint64_t address, void *buffer, size_t size)
+{
+    return tg_memory_read_some(*(const pid_t *)context, address, buffer, size);
 }
 
 static pid_t first_stopped(const struct tg_halt *halt)
@@ -177,28 +180,14 @@ static void count_returns(const struct look *look, pid_t pid, const struct tg_ha
 static void note_waits(struct look *look, pid_t pid, const struct tg_halt *halt)
 {
     struct tg_wait wait;
+    const struct tg_elf_memory memory = {read_some, &pid};
     tg_error_destroy(TG_ARRAY_APPEND(look->pids, look->n_pids, look->pids_capacity, pid));
     for (size_t i = 0; i < halt->count; i++)
-        if (tg_wait_find(pid, halt, i, &wait))
+        if (tg_wait_find(pid, &memory, true, halt, i, &wait))
             tg_error_destroy(TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait));
 }
 
 /* ---- behind it */
-
-static void tell_values(const struct subject *subject, pid_t tid, const struct tg_mpi_values *values)
-{
-    struct tg_call_value told[TG_MPI_MAX_VALUES];
-    if (values->count == 0)
-        return;
-    for (size_t i = 0; i < values->count; i++) {
-        told[i] = values->values[i];
-        told[i].text = values->texts[i];
-    }
-    tell(subject, tid,
-         (struct tg_event){.kind = TG_EVENT_CALL_VALUES,
-                           .call_values = {.function = values->function,
-                                           .values = {.items = told, .count = values->count}}});
-}
 
 static void tell_thread(const struct subject *subject, pid_t tid, const struct tg_call_stack *stack)
 {
@@ -256,7 +245,7 @@ static struct tg_error *look_at(struct look *look, pid_t pid)
         tell_process(&subject);
     for (size_t i = 0; i < count && error == NULL; i++) {
         tell_thread(&subject, tids[i], &calls.stacks[i]);
-        tell_values(&subject, tids[i], &calls.values[i]);
+        tg_look_tell_values(look->sink, pid, tids[i], &calls.values[i]);
         if (look->sink->add_activity != NULL)
             look->sink->add_activity(look->sink->context, &calls.activities[i]);
     }
@@ -266,22 +255,6 @@ static struct tg_error *look_at(struct look *look, pid_t pid)
     tg_stack_process_close(&process);
     free(tids);
     return error;
-}
-
-/* Who has the other end is known when all processes are. */
-static void tell_waits(struct look *look)
-{
-    enum { MAX_PARTNERS = 16 };
-    for (size_t i = 0; i < look->n_waits; i++) {
-        struct tg_wait_partner partners[MAX_PARTNERS];
-        const struct subject subject = {look, look->waits[i].pid};
-        struct tg_event_thread_wait is = look->waits[i].is;
-        is.partners.count =
-            tg_wait_partners(&look->waits[i], look->pids, look->n_pids, partners, MAX_PARTNERS);
-        is.partners.items = partners;
-        tell(&subject, look->waits[i].tid,
-             (struct tg_event){.kind = TG_EVENT_THREAD_WAIT, .thread_wait = is});
-    }
 }
 
 /* ---- all of them */
@@ -335,7 +308,7 @@ struct tg_error *tg_look(const struct tg_look_request *request, const struct tg_
     if (error == NULL)
         error = look_at_all(&look, request, &tree);
     if (error == NULL)
-        tell_waits(&look);
+        tg_look_tell_waits(sink, look.waits, look.n_waits, look.pids, look.n_pids);
     if (error == NULL)
         tg_code_table_tell(look.table, tg_engine_now_ns() + NAMES_NS, take_name, (void *)sink);
     free(look.waits);

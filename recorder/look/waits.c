@@ -1,7 +1,6 @@
 #include "recorder/look/waits.h"
 
 #include "recorder/process/futex.h"
-#include "recorder/process/memory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,6 +24,20 @@ static bool is_interrupted(uint64_t rax)
 
 /* ---- futexes */
 
+/* Whether TID is a thread of HALT. */
+static bool has_thread(const struct tg_halt *halt, pid_t tid)
+{
+    for (size_t i = 0; i < halt->count; i++)
+        if (halt->threads[i].tid == tid && !halt->threads[i].is_gone)
+            return true;
+    return false;
+}
+
+static bool read_memory(const struct tg_elf_memory *memory, uint64_t address, void *buffer, size_t size)
+{
+    return memory->read(memory->context, address, buffer, size) == size;
+}
+
 /* The thread of HALT whose thread control block is at POINTER, 0 none. */
 static pid_t thread_at(const struct tg_halt *halt, uint64_t pointer)
 {
@@ -35,11 +48,11 @@ static pid_t thread_at(const struct tg_halt *halt, uint64_t pointer)
 }
 
 /* pthread_join waits at the id that the kernel clears in the control block of the thread. */
-static pid_t find_joined(const struct tg_halt *halt, pid_t pid, uint64_t address)
+static pid_t find_joined(const struct tg_halt *halt, const struct tg_elf_memory *memory, uint64_t address)
 {
     enum { MAX_CONTROL_BLOCK = 0x1000 };
     int32_t tid;
-    if (!tg_memory_read(pid, address, &tid, sizeof tid))
+    if (!read_memory(memory, address, &tid, sizeof tid))
         return 0;
     for (size_t i = 0; i < halt->count; i++) {
         uint64_t start = halt->threads[i].registers.fs_base;
@@ -51,36 +64,38 @@ static pid_t find_joined(const struct tg_halt *halt, pid_t pid, uint64_t address
 }
 
 /* The lock of a FILE (glibc's _IO_lock_t) has its owner's control block. */
-static pid_t find_stream_owner(const struct tg_halt *halt, pid_t pid, uint64_t address)
+static pid_t find_stream_owner(const struct tg_halt *halt, const struct tg_elf_memory *memory,
+                               uint64_t address)
 {
     struct {
         uint32_t lock, count;
         uint64_t owner;
     } stream;
     enum { CONTENDED = 2 };
-    if (!tg_memory_read(pid, address, &stream, sizeof stream) || stream.lock != CONTENDED ||
+    if (!read_memory(memory, address, &stream, sizeof stream) || stream.lock != CONTENDED ||
         stream.count == 0 || stream.owner == 0)
         return 0;
     return thread_at(halt, stream.owner);
 }
 
 /* A wait with a time limit is none for ever: it stays a futex. */
-static void judge_futex(pid_t pid, const struct tg_halt *halt, const struct user_regs_struct *registers,
-                        struct tg_wait *wait)
+static void judge_futex(const struct tg_elf_memory *memory, const struct tg_halt *halt,
+                        const struct user_regs_struct *registers, struct tg_wait *wait)
 {
     const struct tg_futex_call call = {
         .address = registers->rdi, .operation = registers->rsi, .value = registers->rdx};
     bool is_timed = registers->r10 != 0;
     wait->is.what = TG_WAIT_FUTEX;
     wait->is.address = registers->rdi;
-    pid_t owner = find_stream_owner(halt, pid, registers->rdi);
+    pid_t owner = find_stream_owner(halt, memory, registers->rdi);
     enum tg_wait_what what = TG_WAIT_STREAM;
     if (owner == 0) {
-        owner = tg_futex_owner(pid, &call);
+        owner = tg_futex_owner(memory, &call);
+        owner = has_thread(halt, owner) ? owner : 0;
         what = TG_WAIT_MUTEX;
     }
     if (owner == 0) {
-        owner = find_joined(halt, pid, registers->rdi);
+        owner = find_joined(halt, memory, registers->rdi);
         what = TG_WAIT_THREAD;
     }
     wait->is.owner = owner;
@@ -143,7 +158,8 @@ bool tg_wait_is_copying(const struct tg_halted_thread *thread)
     return thread->is_stopped && (call == SYS_process_vm_readv || call == SYS_process_vm_writev);
 }
 
-bool tg_wait_find(pid_t pid, const struct tg_halt *halt, size_t index, struct tg_wait *wait)
+bool tg_wait_find(pid_t pid, const struct tg_elf_memory *memory, bool is_there, const struct tg_halt *halt,
+                  size_t index, struct tg_wait *wait)
 {
     const struct tg_halted_thread *thread = &halt->threads[index];
     const struct user_regs_struct *registers = &thread->registers;
@@ -151,7 +167,7 @@ bool tg_wait_find(pid_t pid, const struct tg_halt *halt, size_t index, struct tg
     if (!thread->is_stopped || !is_interrupted(registers->rax))
         return false;
     if (registers->orig_rax == SYS_futex) {
-        judge_futex(pid, halt, registers, wait);
+        judge_futex(memory, halt, registers, wait);
         return true;
     }
     if (registers->orig_rax == SYS_wait4 && (pid_t)registers->rdi > 0) {
@@ -163,7 +179,7 @@ bool tg_wait_find(pid_t pid, const struct tg_halt *halt, size_t index, struct tg
         wait->is.what = TG_WAIT_FILE_LOCK;
         return true;
     }
-    return judge_file(pid, registers, wait);
+    return is_there && judge_file(pid, registers, wait);
 }
 
 /* ---- the other end */

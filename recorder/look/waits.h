@@ -3,6 +3,7 @@
 #define TG_RECORDER_LOOK_WAITS_H
 
 #include "format/event/event.h"
+#include "format/image/elf_object.h"
 #include "recorder/look/halt.h"
 
 /* One thread's. */
@@ -19,8 +20,10 @@ bool tg_wait_is_asleep(const struct tg_halted_thread *thread);
 /* Whether it was, or had just been, in one that reads or writes memory of another process. */
 bool tg_wait_is_copying(const struct tg_halted_thread *thread);
 
-/* Whether thread INDEX of HALT, of process PID, waits for something of these kinds; while it is stopped. */
-bool tg_wait_find(pid_t pid, const struct tg_halt *halt, size_t index, struct tg_wait *wait);
+/* Whether thread INDEX of HALT, of process PID with MEMORY, waits for something of these kinds; while it is stopped. IS_THERE:
+ * it still runs, and its open files can be asked about. */
+bool tg_wait_find(pid_t pid, const struct tg_elf_memory *memory, bool is_there, const struct tg_halt *halt,
+                  size_t index, struct tg_wait *wait);
 
 /* Those of COUNT processes that have the other end of what WAIT is for, at most MAX; returns how many. To be asked
  * while the job runs. */

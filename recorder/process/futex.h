@@ -2,6 +2,8 @@
 #ifndef TG_RECORDER_PROCESS_FUTEX_H
 #define TG_RECORDER_PROCESS_FUTEX_H
 
+#include "format/image/elf_object.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,9 +18,9 @@ struct tg_futex_call {
     uint64_t address, operation, value;
 };
 
-/* The thread of process PID whose mutex of glibc's is waited for by CALL; 0 where memory does not look like a mutex in
- * that state. */
-pid_t tg_futex_owner(pid_t pid, const struct tg_futex_call *call);
+/* The thread whose mutex of glibc's is waited for by CALL, in the MEMORY of its process; 0 where that does not look like a mutex
+ * in that state. Whether there is such a thread is the caller's to ask. */
+pid_t tg_futex_owner(const struct tg_elf_memory *memory, const struct tg_futex_call *call);
 
 /* Whether thread TID of process PID waits at a futex now: it need not be stopped. False also where the kernel does
  * not say. */

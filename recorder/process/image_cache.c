@@ -1,7 +1,6 @@
 #include "recorder/process/image_cache.h"
 
 #include "format/base/hash.h"
-#include "format/image/elf_object.h"
 #include "format/image/file.h"
 #include "recorder/process/image_peek.h"
 #include "recorder/process/memory.h"
@@ -225,12 +224,12 @@ static size_t read_memory(void *context, uint64_t address, void *buffer, size_t 
     return tg_memory_read_some(*(const pid_t *)context, address, buffer, size);
 }
 
-static struct tg_error *image_of_memory(struct tg_image_cache *cache, const struct tg_image_source *source,
-                                        struct tg_image **result)
+static struct tg_error *image_of_memory(struct tg_image_cache *cache, const struct tg_elf_memory *memory,
+                                        uint64_t header, struct tg_image **result)
 {
     char build_id[TG_ELF_BUILD_ID_CHARS] = "";
-    uint64_t header = header_of(source, 0), size_bytes;
-    if (tg_image_peek(source->pid, header, build_id, &size_bytes) && build_id[0] != '\0') {
+    uint64_t size_bytes;
+    if (tg_image_peek_memory(memory, header, build_id, &size_bytes) && build_id[0] != '\0') {
         struct entry *known = NULL;
         HASH_FIND_STR(cache->copies, build_id, known);
         if (known != NULL) {
@@ -240,13 +239,11 @@ static struct tg_error *image_of_memory(struct tg_image_cache *cache, const stru
     }
     struct tg_image *image;
     struct tg_elf_object *object;
-    pid_t pid = source->pid;
-    struct tg_elf_memory memory = {.read = read_memory, .context = &pid};
-    struct tg_error *error = tg_elf_object_copy(&memory, header, &object);
+    struct tg_error *error = tg_elf_object_copy(memory, header, &object);
     if (error == NULL)
         error = tg_image_create(object, header - object->start, &image);
     if (error != NULL)
-        return tg_error_prefix(error, "process %d", (int)pid);
+        return error;
     cache->stats.opened++;
     if (object->build_id[0] != '\0')
         keep(cache, NULL, image);
@@ -296,7 +293,10 @@ struct tg_error *tg_image_cache_get(struct tg_image_cache *cache, const struct t
         *image = found;
         return NULL;
     }
-    return tg_error_prefix(image_of_memory(cache, source, image), "%s",
+    pid_t pid = source->pid;
+    const struct tg_elf_memory memory = {.read = read_memory, .context = &pid};
+    struct tg_error *error = image_of_memory(cache, &memory, header, image);
+    return tg_error_prefix(tg_error_prefix(error, "process %d", (int)pid), "%s",
                            path[0] != '\0' ? path : "the program");
 }
 
@@ -304,5 +304,22 @@ struct tg_image *tg_image_cache_find(struct tg_image_cache *cache, const struct 
 {
     struct tg_image *image = NULL;
     tg_error_destroy(tg_image_cache_get(cache, source, &image));
+    return image;
+}
+
+struct tg_image *tg_image_cache_file(struct tg_image_cache *cache, const char *path)
+{
+    struct tg_image *image = NULL;
+    int fd = tg_image_file_open_here(path);
+    if (fd >= 0)
+        tg_error_destroy(image_of_file(cache, fd, &image));
+    return image;
+}
+
+struct tg_image *tg_image_cache_copy(struct tg_image_cache *cache, const struct tg_elf_memory *memory,
+                                     uint64_t header)
+{
+    struct tg_image *image = NULL;
+    tg_error_destroy(image_of_memory(cache, memory, header, &image));
     return image;
 }

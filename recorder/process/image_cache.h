@@ -2,6 +2,7 @@
 #ifndef TG_RECORDER_PROCESS_IMAGE_CACHE_H
 #define TG_RECORDER_PROCESS_IMAGE_CACHE_H
 
+#include "format/image/elf_object.h"
 #include "format/image/image.h"
 
 #include <sys/types.h>
@@ -41,5 +42,11 @@ struct tg_error *tg_image_cache_get(struct tg_image_cache *cache, const struct t
                                     struct tg_image **image);
 /* The same; NULL where the image cannot be had, for whatever reason. */
 struct tg_image *tg_image_cache_find(struct tg_image_cache *cache, const struct tg_image_source *source);
+
+/* Of no running process: the image of the file at PATH, whatever process mapped it; NULL where it cannot be had. */
+struct tg_image *tg_image_cache_file(struct tg_image_cache *cache, const char *path);
+/* The same of the object whose ELF header is at HEADER in MEMORY, copied from there. */
+struct tg_image *tg_image_cache_copy(struct tg_image_cache *cache, const struct tg_elf_memory *memory,
+                                     uint64_t header);
 
 #endif

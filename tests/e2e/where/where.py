@@ -5,9 +5,11 @@ usage: where.py CASE
 """
 import contextlib
 import ctypes
+import glob
 import json
 import os
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -235,6 +237,59 @@ def owners():
             process.wait()
 
 
+def make_core(name, how, signal_sent=None, environment=None):
+    """The core file NAME of the program cores, by the kernel where it writes such files here, else by gdb."""
+    os.mkdir(name)
+    to_file = not open("/proc/sys/kernel/core_pattern").read().startswith(("|", "/"))
+    process = subprocess.Popen([os.path.abspath("cores"), how], cwd=name, stdout=subprocess.PIPE, text=True,
+                               env={**os.environ, **(environment or {})},
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2))
+    check(process.stdout.readline() == "ready\n" or not to_file)
+    if signal_sent is not None:
+        for _ in range(100): # until both wait
+            if where("--once", "-p", str(process.pid)).startswith("Deadlock"):
+                break
+            time.sleep(0.1)
+        process.send_signal(signal_sent)
+    process.wait()
+    files = glob.glob(f"{name}/core*")
+    if not files:
+        skip("the kernel writes no core files into working directories here (/proc/sys/kernel/core_pattern)")
+    os.rename(files[0], f"core.{name}")
+    return f"core.{name}"
+
+
+def cores():
+    """Core files of a job: who crashed and at which line, who held which mutex; what is missing is said, and nothing is made up."""
+    with open(os.path.join(SOURCE, "cores.c")) as file:
+        lines = {mark: n for n, text in enumerate(file, 1) for mark in re.findall(r"/\* culprit of (\w+) \*/", text)}
+    build("gcc", ["cores.c"], "cores", "-pthread")
+    crashed = make_core("crashed", "crash", environment={"PMI_RANK": "1", "PMI_SIZE": "3"})
+    hung = make_core("hung", "mutex", signal.SIGABRT, environment={"PMI_RANK": "0", "PMI_SIZE": "3"})
+    text = where(crashed, hung)
+    check(text.startswith(f"SIGSEGV ended 1 thread of rank 1: in write_to (cores.c:{lines['crash']}).\n"
+                          "SIGABRT from elsewhere ended rank 0.\n"), text)
+    check("2 ranks of 3, 2 processes, 4 threads\n" in text, text)
+    check(re.search("Deadlock in rank 0:\n  thread (\\d+) waits for a mutex that thread (\\d+) holds; it is in pthread_mutex_lock, called in "
+                    f"lock_both .cores.c:{lines['mutex']}.\n  thread \\2 waits for a mutex that thread \\1 holds", text), text)
+    told = json.loads(where("--json", hung))
+    check(told["verdict"] == "deadlock" and json.loads(where("--json", crashed))["verdict"] == "crashed", told)
+    with open(hung, "rb") as whole, open("core.cut", "wb") as cut:
+        cut.write(whole.read()[:200000])
+    with open("core.empty", "wb"):
+        pass
+    text = where(hung, "core.cut", "core.empty")
+    check("Deadlock in" in text and "core.cut was cut off: 200000 bytes are there" in text and "core.empty is no core file\n" in text, text)
+    os.rename("cores", "moved")
+    text = where(crashed)
+    check("cores is not here: its calls have no names; wanted is build-id " in text and "in cores+0x" in text, text)
+    build("gcc", ["cores.c"], "cores", "-pthread", "-O2")
+    text = where(crashed)
+    check("cores is another file here than the one that ran" in text and "cores.c" not in text, text)
+    none = run([TOLLGATE, "where", "core.empty"])
+    check(none.status == 2, none)
+
+
 def repeated():
     """What moves between any two looks runs; tree and page are written to files, which are not overwritten unasked."""
     process = subprocess.Popen(["/bin/bash", "-c", "while :; do :; done"])
@@ -276,5 +331,5 @@ def slurm():
 
 
 CASES = {"messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
-         "refused": refused, "owners": owners, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "repeated": repeated, "slurm": slurm}
+         "refused": refused, "owners": owners, "cores": cores, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "repeated": repeated, "slurm": slurm}
 CASES[sys.argv[1]]()

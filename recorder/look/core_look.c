@@ -1,0 +1,309 @@
+#include "recorder/look/core_look.h"
+
+#include "format/base/array.h"
+#include "recorder/engine/engine.h"
+#include "recorder/look/core_process.h"
+#include "recorder/look/telling.h"
+#include "recorder/process/environment.h"
+#include "recorder/process/identity.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEBUG_INFOS = 256, MAX_REMARKS = 64 };
+static const uint64_t PROCESS_NS = 10000000000, NAMES_NS = 60000000000;
+
+struct look {
+    const struct tg_look_sink *sink;
+    struct tg_image_cache *images;
+    struct tg_debug_cache *debug;
+    struct tg_code_table *table;
+    bool with_values;
+    struct tg_wait *waits;
+    size_t n_waits, waits_capacity;
+    pid_t *pids; /* ids that were given to processes and threads */
+    size_t n_pids, pids_capacity;
+    unsigned n_remarks;
+    uint64_t n_processes;
+};
+
+/* One core file. */
+struct subject {
+    struct look *look;
+    const char *path;
+    struct tg_core_file *core;
+    struct tg_core_process process;
+    pid_t offset; /* added to its ids: processes of several machines may have the same ones */
+};
+
+__attribute__((format(printf, 2, 3))) static void remark(struct subject *subject, const char *format, ...)
+{
+    char text[900];
+    va_list arguments;
+    if (subject->look->sink->remark == NULL || subject->look->n_remarks++ >= MAX_REMARKS)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    subject->look->sink->remark(subject->look->sink->context, text);
+}
+
+static void tell(const struct subject *subject, pid_t tid, struct tg_event event)
+{
+    tg_look_tell(subject->look->sink, subject->core->pid + subject->offset, tid + subject->offset, event);
+}
+
+/* ---- the process */
+
+static bool is_taken(const struct look *look, pid_t id)
+{
+    for (size_t i = 0; i < look->n_pids; i++)
+        if (look->pids[i] == id)
+            return true;
+    return false;
+}
+
+/* The kernel's ids are below 4,194,304. */
+static struct tg_error *choose_offset(struct subject *subject)
+{
+    enum { IDS = 1 << 22, MAX_OFFSETS = 500 };
+    struct look *look = subject->look;
+    while (subject->offset / IDS < MAX_OFFSETS && is_taken(look, subject->core->pid + subject->offset))
+        subject->offset += IDS;
+    return TG_ARRAY_APPEND(look->pids, look->n_pids, look->pids_capacity,
+                           subject->core->pid + subject->offset);
+}
+
+static void tell_command(const struct subject *subject)
+{
+    enum { MAX_WORDS = 41 };
+    char text[sizeof subject->core->command], *rest = text;
+    struct tg_string_item words[MAX_WORDS];
+    size_t n = 0;
+    snprintf(text, sizeof text, "%s", subject->core->command);
+    for (char *word; n < MAX_WORDS && (word = strtok_r(NULL, " ", &rest)) != NULL;)
+        words[n++].text = word;
+    if (n > 0)
+        tell(subject, subject->core->pid,
+             (struct tg_event){.kind = TG_EVENT_COMMAND_LINE,
+                               .command_line = {.arguments = {.items = words, .count = n}}});
+}
+
+static void tell_identity(const struct subject *subject)
+{
+    size_t size;
+    struct tg_environment environment = {0};
+    struct tg_identity identity;
+    char *text = tg_core_file_environment(subject->core, &size);
+    if (text == NULL || !tg_environment_parse(text, size, &environment)) {
+        free(text);
+        return;
+    }
+    tg_identity_find(&environment, &identity);
+    tell(subject, subject->core->pid,
+         (struct tg_event){.kind = TG_EVENT_IDENTITY,
+                           .identity = {.host = "",
+                                        .job = identity.job,
+                                        .source = identity.source,
+                                        .rank = identity.rank,
+                                        .size = identity.size}});
+    tg_environment_deinit(&environment);
+    free(text);
+}
+
+static void tell_process(const struct subject *subject)
+{
+    const struct tg_module *program =
+        subject->process.program != 0
+            ? tg_modules_find(subject->process.stacks.modules, subject->process.program)
+            : NULL;
+    tell(subject, subject->core->pid,
+         (struct tg_event){.kind = TG_EVENT_PROCESS_START, .process_start = {.origin = TG_ORIGIN_ATTACHED}});
+    tell(subject, subject->core->pid,
+         (struct tg_event){.kind = TG_EVENT_PROGRAM,
+                           .program = {.path = program != NULL ? program->path : subject->core->program,
+                                       .build_id = program != NULL ? program->build_id : "",
+                                       .interpreter = "",
+                                       .entry = tg_core_file_auxiliary(subject->core, AT_ENTRY),
+                                       .bits = 64,
+                                       .secure = tg_core_file_auxiliary(subject->core, AT_SECURE) != 0}});
+    tell_command(subject);
+    tell_identity(subject);
+}
+
+/* ---- what is not there */
+
+static size_t index_of(struct tg_modules *modules, const char *path)
+{
+    for (size_t i = 0; i < tg_modules_count(modules); i++)
+        if (strcmp(tg_modules_at(modules, i)->path, path) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+/* Objects without their file, as far as STACK has calls of them; each is told once. */
+static void tell_lacks(struct subject *subject, const struct tg_call_stack *stack)
+{
+    struct tg_modules *modules = subject->process.stacks.modules;
+    for (size_t i = 0; i < stack->count; i++) {
+        size_t at = *stack->frames[i].module != '\0' ? index_of(modules, stack->frames[i].module) : SIZE_MAX;
+        if (at == SIZE_MAX || subject->process.lacks[at] == TG_CORE_HAS_FILE)
+            continue;
+        bool is_other = subject->process.lacks[at] == TG_CORE_OTHER_FILE;
+        subject->process.lacks[at] = TG_CORE_HAS_FILE;
+        const struct tg_module *module = tg_modules_at(modules, at);
+        remark(subject, "%s: %s %s%s%s", subject->path, module->path,
+               is_other ? "is another file here than the one that ran: its calls have no names"
+                        : "is not here: its calls have no names",
+               *module->build_id != '\0' ? "; wanted is build-id " : "", module->build_id);
+    }
+}
+
+static void tell_cut(struct subject *subject)
+{
+    if (subject->core->missing > 0)
+        remark(subject,
+               "%s was cut off: %" PRIu64 " bytes are there, and %" PRIu64
+               " more should be (ulimit -c, a full disk)",
+               subject->path, subject->core->size, subject->core->missing);
+    if (subject->core->n_mappings == 0)
+        remark(subject, "%s does not say which files were mapped: nothing has a name", subject->path);
+}
+
+/* ---- its threads */
+
+static struct tg_halt halt_of(const struct tg_core_file *core)
+{
+    struct tg_halt halt = {.threads = calloc(core->n_threads, sizeof *halt.threads)};
+    for (size_t i = 0; halt.threads != NULL && i < core->n_threads; i++)
+        halt.threads[halt.count++] = (struct tg_halted_thread){
+            .tid = core->threads[i].tid, .is_stopped = true, .registers = core->threads[i].registers};
+    return halt;
+}
+
+static struct tg_error *note_waits(struct subject *subject, const struct tg_halt *halt)
+{
+    struct look *look = subject->look;
+    struct tg_error *error = NULL;
+    struct tg_wait wait;
+    for (size_t i = 0; error == NULL && i < halt->count; i++) {
+        if (!tg_wait_find(subject->core->pid, &subject->process.bytes, false, halt, i, &wait))
+            continue;
+        wait.pid += subject->offset;
+        wait.tid += subject->offset;
+        wait.child += wait.child != 0 ? subject->offset : 0;
+        wait.is.owner += wait.is.owner != 0 ? subject->offset : 0;
+        error = TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait);
+    }
+    return error;
+}
+
+static bool tell_thread(struct subject *subject, size_t index, struct tg_call_stack *stack,
+                        struct tg_frame *frames, uint64_t until_ns)
+{
+    const struct tg_core_thread *thread = &subject->core->threads[index];
+    struct tg_mpi_values values = {.count = 0};
+    *stack = (struct tg_call_stack){.unwound = frames};
+    tg_call_stack_read(&subject->process.stacks, &thread->registers, &subject->process.memory,
+                       subject->look->table, until_ns, stack);
+    if (subject->look->with_values)
+        tg_mpi_values_find(&subject->process.stacks, &subject->process.memory, stack, &values);
+    int signal = index == 0 ? subject->core->signal : 0;
+    if (thread->tid != subject->core->pid)
+        tell(subject, thread->tid, (struct tg_event){.kind = TG_EVENT_THREAD_START});
+    if (stack->count > 0)
+        tell(subject, thread->tid,
+             (struct tg_event){.kind = TG_EVENT_STACK,
+                               .stack = {.snapshot = subject->look->n_processes,
+                                         .reason = signal != 0 ? TG_STACK_FATAL_SIGNAL : TG_STACK_LOOK,
+                                         .signal = signal,
+                                         .end = stack->end,
+                                         .frames = {.items = stack->frames, .count = stack->count}}});
+    tg_look_tell_values(subject->look->sink, subject->core->pid + subject->offset,
+                        thread->tid + subject->offset, &values);
+    tell_lacks(subject, stack);
+    bool is_there = stack->count > 0;
+    tg_call_stack_deinit(stack);
+    return is_there;
+}
+
+static struct tg_error *tell_threads(struct subject *subject)
+{
+    struct tg_call_stack *stack = malloc(sizeof *stack);
+    struct tg_frame *frames = calloc(TG_CALL_STACK_MAX_FRAMES, sizeof *frames);
+    struct tg_halt halt = halt_of(subject->core);
+    struct tg_error *error =
+        stack == NULL || frames == NULL || halt.threads == NULL ? tg_error_no_memory() : NULL;
+    struct tg_event_stack_snapshot snapshot = {.snapshot = subject->look->n_processes,
+                                               .reason = TG_STACK_FATAL_SIGNAL,
+                                               .threads = subject->core->n_threads};
+    uint64_t until_ns = tg_engine_now_ns() + PROCESS_NS;
+    for (size_t i = 0; error == NULL && i < subject->core->n_threads; i++)
+        snapshot.taken += tell_thread(subject, i, stack, frames, until_ns);
+    if (error == NULL)
+        error = note_waits(subject, &halt);
+    if (error == NULL)
+        tell(subject, subject->core->pid,
+             (struct tg_event){.kind = TG_EVENT_STACK_SNAPSHOT, .stack_snapshot = snapshot});
+    free(halt.threads);
+    free(frames);
+    free(stack);
+    return error;
+}
+
+/* ---- all of them */
+
+static struct tg_error *look_at(struct look *look, const char *path)
+{
+    struct subject subject = {.look = look, .path = path};
+    struct tg_error *error = tg_core_file_open(path, &subject.core);
+    if (error != NULL) {
+        remark(&subject, "%s %s", path, tg_error_message(error));
+        tg_error_destroy(error);
+        return NULL;
+    }
+    error = tg_core_process_open(subject.core, path, look->images, look->debug, &subject.process);
+    if (error == NULL) {
+        look->n_processes++;
+        error = choose_offset(&subject);
+        tell_process(&subject);
+        tell_cut(&subject);
+        if (error == NULL)
+            error = tell_threads(&subject);
+        tg_core_process_close(&subject.process);
+    }
+    tg_core_file_close(subject.core);
+    return error;
+}
+
+static void take_name(void *context, const struct tg_event *event)
+{
+    const struct tg_look_sink *sink = context;
+    sink->add(sink->context, event);
+}
+
+struct tg_error *tg_core_look(const struct tg_core_request *request, const struct tg_look_sink *sink)
+{
+    struct look look = {.sink = sink, .with_values = request->with_values};
+    struct tg_error *error = tg_image_cache_create(0, &look.images);
+    if (error == NULL)
+        error = tg_debug_cache_create(MAX_DEBUG_INFOS, &look.debug);
+    if (error == NULL)
+        error = tg_code_table_create(&look.table);
+    for (size_t i = 0; error == NULL && i < request->count; i++)
+        error = look_at(&look, request->paths[i]);
+    if (error == NULL)
+        tg_look_tell_waits(sink, look.waits, look.n_waits, look.pids, look.n_pids);
+    if (error == NULL)
+        tg_code_table_tell(look.table, tg_engine_now_ns() + NAMES_NS, take_name, (void *)sink);
+    free(look.waits);
+    free(look.pids);
+    tg_code_table_destroy(look.table);
+    tg_debug_cache_destroy(look.debug);
+    tg_image_cache_destroy(look.images);
+    return error;
+}
