@@ -17,6 +17,7 @@ static __attribute__((noinline)) void write_to(int *volatile *place, int value)
 
 static void *crash(void *unused)
 {
+    pthread_barrier_wait(&both);
     write_to(&nowhere, 7);
     return unused;
 }
@@ -38,7 +39,9 @@ int main(int argc, char **argv)
     pthread_create(&thread, NULL, is_crash ? crash : lock_both, locks);
     printf("ready\n");
     fflush(stdout);
-    if (!is_crash)
+    if (is_crash)
+        pthread_barrier_wait(&both);
+    else
         lock_both(NULL);
     pthread_join(thread, NULL); /* waits for crash */
     return 0;
