@@ -9,9 +9,10 @@ static const struct {
     struct tg_error *(*write)(const struct tg_page *page, const char *query, struct tg_json *json);
     bool is_of_trace;
 } documents[] = {
-    {"summary", tg_page_summary, false},
-    {"verdict", tg_page_verdict, false},
-    {"strip", tg_page_strip, true},
+    {"summary", tg_page_summary, false}, {"verdict", tg_page_verdict, false},
+    {"strip", tg_page_strip, true},      {"stacks", tg_page_stacks, false},
+    {"diagram", tg_page_diagram, true},  {"filter", tg_page_filter, true},
+    {"heap", tg_page_heap, true},
 };
 
 enum { N_DOCUMENTS = sizeof documents / sizeof documents[0] };

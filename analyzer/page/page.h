@@ -19,8 +19,11 @@ struct tg_page {
     const char *limits; /* what limits the verdict, a sentence; "" nothing does, NULL likewise */
     uint64_t moment_ns; /* of that moment */
     uint64_t end_ns;    /* of the last event that is known of */
+    uint64_t n_events;  /* the moment is behind so many events of the trace; 0: MOMENT_NS alone says it */
+    bool has_heap;      /* the trace has events of the heap */
     bool is_live;
-    const struct tg_timeline *timeline;         /* NULL: there is none (yet) */
+    bool is_over;                       /* the moment is the end of a trace that is not being recorded */
+    const struct tg_timeline *timeline; /* NULL: there is none (yet) */
     const struct tg_command_services *services; /* for names of code; NULL: addresses stay numbers */
     unsigned progress; /* of the pass that makes the time line, in millionths; 0: it is not asked */
     bool is_file;      /* the documents go into a file: no question can follow, so they hold more */

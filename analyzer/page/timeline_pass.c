@@ -16,7 +16,7 @@ struct tg_timeline_pass {
     struct tg_openmp_model *openmp;
     struct tg_timeline *timeline;
     uint64_t start_ns;
-    bool is_through;
+    bool is_through, has_heap;
 };
 
 static struct tg_error *received(void *context, const struct tg_mpi_message *message, size_t process,
@@ -30,6 +30,7 @@ static struct tg_error *received(void *context, const struct tg_mpi_message *mes
 static struct tg_error *take(struct tg_timeline_pass *pass, const struct tg_event *event)
 {
     struct tg_process_entry *entry = NULL;
+    pass->has_heap |= event->kind == TG_EVENT_HEAP_START;
     struct tg_error *error = tg_process_model_feed(pass->processes, event, &entry);
     if (error == NULL)
         error = tg_timeline_feed(pass->timeline, event, entry == NULL ? SIZE_MAX : entry->index);
@@ -126,6 +127,7 @@ void tg_timeline_pass_fill(const struct tg_timeline_pass *pass, struct tg_page *
     page->words.start_ns = pass->start_ns;
     page->timeline = pass->timeline;
     page->path = pass->path;
+    page->has_heap = pass->has_heap;
     page->end_ns = tg_timeline_end_ns(pass->timeline);
     page->progress = progress_of(pass);
 }

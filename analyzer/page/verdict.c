@@ -5,6 +5,7 @@
 #include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum { FINDINGS = 40, CULPRITS = 16, CALLS = 40 }; /* that are written; others are counted */
@@ -126,6 +127,40 @@ static struct tg_error *write_finding(const struct tg_page *page, const struct t
     return error;
 }
 
+/* Processes that ended badly, or, where the job is over, did not end. */
+static uint64_t count_abnormal(const struct tg_page *page)
+{
+    const struct tg_process_model *processes = page->words.processes;
+    uint64_t count = 0;
+    for (size_t i = 0; i < tg_process_model_count(processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(processes, i);
+        bool matters = entry->rank >= 0 || entry->parent == NULL;
+        count += entry->end == TG_PROCESS_KILLED || entry->end == TG_PROCESS_LOST ||
+                 (entry->end == TG_PROCESS_EXITED && entry->status != 0 && matters) ||
+                 (entry->end == TG_PROCESS_RUNNING && page->is_over);
+    }
+    return count;
+}
+
+/* The sentence in place of findings. */
+static void write_nothing(const struct tg_page *page, struct tg_json *json)
+{
+    char text[160];
+    uint64_t abnormal = count_abnormal(page);
+    if (tg_process_model_count(page->words.processes) == 0)
+        snprintf(text, sizeof text, "There are no processes.");
+    else if (abnormal > 0)
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " process%s exited abnormally or did not exit; the trace does not show why.",
+                 abnormal, abnormal == 1 ? "" : "es");
+    else if (page->is_over)
+        snprintf(text, sizeof text, "Nothing wrong found: no crash, no deadlock, no abnormal exit.");
+    else
+        snprintf(text, sizeof text, "Nothing wrong found at this moment.");
+    tg_json_member_unsigned(json, "abnormal", abnormal);
+    tg_json_member_string(json, "nothing", text);
+}
+
 static struct tg_error *write_verdict(const struct tg_page *page, const struct tg_verdict *verdict,
                                       struct tg_json *json)
 {
@@ -137,6 +172,7 @@ static struct tg_error *write_verdict(const struct tg_page *page, const struct t
     tg_json_end_array(json);
     tg_json_member_unsigned(json, "findings_left_out",
                             verdict->count > FINDINGS ? verdict->count - FINDINGS : 0);
+    write_nothing(page, json);
     tg_json_member_string(json, "busy", verdict->busy == NULL ? "" : verdict->busy);
     tg_json_member_string(json, "limits", page->limits == NULL ? "" : page->limits);
     tg_json_key(json, "graph");

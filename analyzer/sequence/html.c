@@ -1,252 +1,28 @@
-/* Sequence diagrams as a page: one file, no request to any network. The picture is the one of the svg format;
- * a script moves its rows, so that fragments can be folded.
- *
- * The page's policy allows this script and this style by their hashes and nothing else: what a name from the
- * program might smuggle in would not run. tests/golden/page_test.py compares the hashes and says what they
- * ought to be. */
-#include "analyzer/sequence/svg.h"
+/* Sequence diagrams as a page: the web page with this one part, in one file (analyzer/html/file.h). */
+#include "analyzer/html/file.h"
 
-#include "analyzer/output/xml_text.h"
+#include "analyzer/sequence/page_diagram.h"
 
-#define SCRIPT_HASH "sha256-VEZL/pWCVolvWAp5xU5vJgeWap8Z2D8dlXpGp2Ckd2E="
-#define STYLE_HASH  "sha256-Ak0SYTMb9ysHyOk8J/GaRALotvfNngwN5ke8LxCS/2g="
-
-static const char style[] =
-    "html,body{margin:0;height:100%;overflow:hidden;background:#fff;color:#1b1f24;font:13px system-ui,"
-    "sans-serif}\n"
-    "body{display:flex;flex-direction:column}\n"
-    "header{display:flex;flex-wrap:wrap;gap:8px;align-items:center;padding:6px 12px;border-bottom:1px solid "
-    "#9995}\n"
-    "header h1{font-size:13px;margin:0 auto 0 0}\n"
-    "#pane{flex:1;overflow:auto;cursor:grab}\n#pane.drag{cursor:grabbing}\n"
-    "#tip{position:fixed;display:none;max-width:60ch;padding:6px "
-    "9px;white-space:pre-line;pointer-events:none;"
-    "border:1px solid #999;border-radius:4px;background:#fff;font:12px system-ui,sans-serif}\n"
-    "#count{min-width:7ch}\n"
-    ".hit text{text-decoration:underline}\n"
-    ".now text{fill:#fff;stroke:#0072b2;stroke-width:6px}\n"
-    ".folds{cursor:pointer}\n"
-    "@media (prefers-color-scheme: dark){html,body,#tip{background:#14171c;color:#e4e7eb}\n"
-    ".now text{fill:#14171c;stroke:#e69f00}}\n";
-
-static const char script[] =
-    "(function () {\n"
-    "'use strict';\n"
-    "var SVG = 'http://www.w3.org/2000/svg', TITLE = 22, PAD = 8;\n"
-    "var svg = document.getElementById('diagram'), pane = document.getElementById('pane');\n"
-    "var tip = document.getElementById('tip'), query = document.getElementById('query');\n"
-    "var count = document.getElementById('count');\n"
-    "var view = svg.getAttribute('viewBox').split(' ').map(Number);\n"
-    "var heads = document.getElementById('top'), feet = document.getElementById('bottom');\n"
-    "var legend = document.getElementById('legend');\n"
-    "var ground = svg.querySelector('.ground'), zoom = 1, hits = [], at = -1, height = view[3];\n"
-    "var lives = Array.from(svg.querySelectorAll('.life')).map(function (path) {\n"
-    "  var parts = /^M(-?[0-9]+) ([0-9]+)V([0-9]+)$/.exec(path.getAttribute('d'));\n"
-    "  return {path: path, start: 'M' + parts[1] + ' ' + parts[2] + 'V', end: Number(parts[3])};\n"
-    "});\n"
-    "var byIndex = {}, rows = Array.from(svg.querySelectorAll('g.r')).map(function (group) {\n"
-    "  var title = group.querySelector('title'), text = title ? title.textContent : '';\n"
-    "  if (title) title.remove();\n" /* the page shows it itself */
-    "  var end = group.hasAttribute('data-end') ? Number(group.getAttribute('data-end')) : -1;\n"
-    "  if (end >= 0) group.classList.add('folds');\n"
-    "  var row = {group: group, index: Number(group.getAttribute('data-i')), end: end, text: text,\n"
-    "          height: Number(group.getAttribute('data-h')), box: group.querySelector('.box'),\n"
-    "          y: Number(/ (-?[0-9]+)/.exec(group.getAttribute('transform'))[1]), folded: false,\n"
-    "          hidden: false};\n"
-    "  return byIndex[row.index] = row;\n"
-    "});\n"
-    "var slopes = Array.from(svg.querySelectorAll('.slope')).map(function (path) {\n"
-    "  var ends = path.getAttribute('d').match(/-?[0-9]+/g).map(Number);\n"
-    "  var from = byIndex[path.dataset.from], to = byIndex[path.dataset.to];\n"
-    "  return {path: path, from: from, to: to, x1: ends[0], y1: ends[1] - from.y, x2: ends[2], y2: ends[3] - "
-    "to.y};\n"
-    "});\n"
-    "var first = rows.length ? rows[0].y : 0, last = null;\n"
-    "var cover = document.createElementNS(SVG, 'rect');\n"
-    "cover.setAttribute('class', 'ground');\n"
-    "cover.setAttribute('x', view[0]);\n"
-    "cover.setAttribute('y', 26);\n"
-    "cover.setAttribute('width', view[2]);\n"
-    "cover.setAttribute('height', 30);\n"
-    "heads.insertBefore(cover, heads.firstChild);\n"
-    "svg.appendChild(heads);\n" /* above the rows that scroll beneath it */
-    "function layout() {\n"
-    "  var y = first, open = [], hidden = -1;\n"
-    "  function close() {\n"
-    "    var row = open.pop();\n"
-    "    y += PAD;\n"
-    "    row.box.setAttribute('height', y - row.y - 6);\n"
-    "  }\n"
-    "  rows.forEach(function (row) {\n"
-    "    while (open.length && open[open.length - 1].end < row.index) close();\n"
-    "    var hide = row.index < hidden;\n"
-    "    row.group.style.display = hide ? 'none' : '';\n"
-    "    row.hidden = hide;\n"
-    "    if (hide) return;\n"
-    "    row.y = y;\n"
-    "    row.group.setAttribute('transform', 'translate(0 ' + y + ')');\n"
-    "    y += row.height;\n"
-    "    if (row.end < 0) return;\n"
-    "    open.push(row);\n"
-    "    if (row.folded) hidden = row.end;\n"
-    "  });\n"
-    "  while (open.length) close();\n"
-    "  if (last === null) last = y;\n"
-    "  slopes.forEach(function (slope) {\n"
-    "    slope.path.style.display = slope.from.hidden || slope.to.hidden ? 'none' : '';\n"
-    "    slope.path.setAttribute('d', 'M' + slope.x1 + ' ' + (slope.from.y + slope.y1) +\n"
-    "                                 'L' + slope.x2 + ' ' + (slope.to.y + slope.y2));\n"
-    "  });\n"
-    "  var moved = y - last;\n"
-    "  height = view[3] + moved;\n"
-    "  lives.forEach(function (life) { life.path.setAttribute('d', life.start + (life.end + moved)); });\n"
-    "  feet.setAttribute('transform', 'translate(0 ' + moved + ')');\n"
-    "  if (legend) legend.setAttribute('transform', 'translate(0 ' + moved + ')');\n"
-    "  ground.setAttribute('height', height);\n"
-    "  svg.setAttribute('viewBox', [view[0], 0, view[2], height].join(' '));\n"
-    "  scale(zoom);\n"
-    "}\n"
-    "function scale(wanted) {\n"
-    "  zoom = Math.min(8, Math.max(0.05, wanted));\n"
-    "  svg.style.width = view[2] * zoom + 'px';\n"
-    "  svg.style.height = height * zoom + 'px';\n"
-    "  stick();\n"
-    "}\n"
-    "function zoomAt(factor, x, y) {\n"
-    "  var left = (pane.scrollLeft + x) / zoom, top = (pane.scrollTop + y) / zoom;\n"
-    "  scale(zoom * factor);\n"
-    "  pane.scrollLeft = left * zoom - x;\n"
-    "  pane.scrollTop = top * zoom - y;\n"
-    "}\n"
-    "function stick() {\n"
-    "  heads.setAttribute('transform', 'translate(0 ' + Math.max(0, pane.scrollTop / zoom - 26) + ')');\n"
-    "}\n"
-    "function rowOf(target) {\n"
-    "  var group = target.closest ? target.closest('g.r') : null;\n"
-    "  return group ? rows.find(function (row) { return row.group === group; }) : undefined;\n"
-    "}\n"
-    "function fold(row, folded) {\n"
-    "  row.folded = folded;\n"
-    "  row.group.classList.toggle('folded', folded);\n"
-    "  if (row.box) row.box.setAttribute('stroke-width', folded ? 3 : '');\n"
-    "}\n"
-    "function foldAll(folded) {\n"
-    "  rows.forEach(function (row) { if (row.end >= 0) fold(row, folded); });\n"
-    "  layout();\n"
-    "}\n"
-    "function show(row) {\n"
-    "  rows.forEach(function (outer) {\n"
-    "    if (outer.folded && outer.index < row.index && row.index < outer.end) fold(outer, false);\n"
-    "    outer.group.classList.toggle('now', outer === row);\n"
-    "  });\n"
-    "  layout();\n"
-    "  var label = row.group.querySelector('text'), x = label ? Number(label.getAttribute('x')) : view[0];\n"
-    "  pane.scrollTop = row.y * zoom - pane.clientHeight / 2;\n"
-    "  pane.scrollLeft = (x - view[0]) * zoom - pane.clientWidth / 2;\n"
-    "}\n"
-    "function search() {\n"
-    "  var words = query.value.toLowerCase();\n"
-    "  hits = rows.filter(function (row) {\n"
-    "    var hit = words !== '' && row.text.toLowerCase().indexOf(words) >= 0;\n"
-    "    row.group.classList.toggle('hit', hit);\n"
-    "    row.group.classList.remove('now');\n"
-    "    return hit;\n"
-    "  });\n"
-    "  at = -1;\n"
-    "  count.textContent = words === '' ? '' : hits.length + ' found';\n"
-    "}\n"
-    "query.addEventListener('input', search);\n"
-    "query.addEventListener('keydown', function (event) {\n"
-    "  if (event.key !== 'Enter' || hits.length === 0) return;\n"
-    "  at = (at + (event.shiftKey ? hits.length - 1 : 1)) % hits.length;\n"
-    "  show(hits[at]);\n"
-    "  count.textContent = at + 1 + ' of ' + hits.length;\n"
-    "});\n"
-    "var drag = null, dragged = false;\n"
-    "pane.addEventListener('mousedown', function (event) {\n"
-    "  if (event.button !== 0) return;\n"
-    "  drag = {x: event.clientX, y: event.clientY, left: pane.scrollLeft, top: pane.scrollTop};\n"
-    "  dragged = false;\n"
-    "});\n"
-    "window.addEventListener('mousemove', function (event) {\n"
-    "  if (drag !== null) {\n"
-    "    var x = event.clientX - drag.x, y = event.clientY - drag.y;\n"
-    "    if (Math.abs(x) + Math.abs(y) > 4) dragged = true;\n"
-    "    if (dragged) {\n"
-    "      pane.classList.add('drag');\n"
-    "      pane.scrollLeft = drag.left - x;\n"
-    "      pane.scrollTop = drag.top - y;\n"
-    "    }\n"
-    "  }\n"
-    "  var row = drag === null ? rowOf(event.target) : undefined;\n"
-    "  if (row === undefined || row.text === '') {\n"
-    "    tip.style.display = 'none';\n"
-    "    return;\n"
-    "  }\n"
-    "  tip.textContent = row.text;\n"
-    "  tip.style.display = 'block';\n"
-    "  tip.style.left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8) + 'px';\n"
-    "  tip.style.top = Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 8) + 'px';\n"
-    "});\n"
-    "window.addEventListener('mouseup', function () {\n"
-    "  drag = null;\n"
-    "  pane.classList.remove('drag');\n"
-    "});\n"
-    "pane.addEventListener('click', function (event) {\n"
-    "  var row = rowOf(event.target);\n"
-    "  if (dragged || row === undefined || row.end < 0) return;\n"
-    "  var y = (event.clientY - svg.getBoundingClientRect().top) / zoom;\n"
-    "  if (y - row.y > TITLE + 2) return;\n" /* its title, not what is in it */
-    "  fold(row, !row.folded);\n"
-    "  layout();\n"
-    "});\n"
-    "pane.addEventListener('wheel', function (event) {\n"
-    "  if (!event.ctrlKey) return;\n"
-    "  event.preventDefault();\n"
-    "  var edge = pane.getBoundingClientRect();\n"
-    "  zoomAt(Math.exp(-event.deltaY / 300), event.clientX - edge.left, event.clientY - edge.top);\n"
-    "}, {passive: false});\n"
-    "pane.addEventListener('scroll', stick);\n"
-    "function button(id, action) { document.getElementById(id).addEventListener('click', action); }\n"
-    "function middle(factor) { zoomAt(factor, pane.clientWidth / 2, pane.clientHeight / 2); }\n"
-    "button('in', function () { middle(1.25); });\n"
-    "button('out', function () { middle(0.8); });\n"
-    "button('fit', function () { scale((pane.clientWidth - 4) / view[2]); });\n"
-    "button('fold', function () { foldAll(true); });\n"
-    "button('unfold', function () { foldAll(false); });\n"
-    "document.addEventListener('keydown', function (event) {\n"
-    "  if (event.target === query) return;\n"
-    "  if (event.key === '/') { event.preventDefault(); query.focus(); }\n"
-    "  if (event.key === '+') middle(1.25);\n"
-    "  if (event.key === '-') middle(0.8);\n"
-    "});\n"
-    "layout();\n"
-    "})();\n";
+#include <stdlib.h>
 
 static struct tg_error *write(const struct tg_sequence_drawing *drawing, FILE *stream)
 {
-    fputs(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src '" SCRIPT_HASH
-        "'; style-src '" STYLE_HASH "'\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
-        stream);
-    tg_xml_text_write(stream, drawing->title, SIZE_MAX);
-    fputs("</title>\n<style>", stream);
-    tg_sequence_svg_write_style(stream);
-    fputs(style, stream);
-    fputs("</style>\n</head>\n<body>\n<header>\n<h1>", stream);
-    tg_xml_text_write(stream, drawing->title, SIZE_MAX);
-    fputs("</h1>\n<input id=\"query\" type=\"search\" placeholder=\"Search ( / )\" aria-label=\"Search\">\n"
-          "<output id=\"count\"></output>\n<button id=\"fold\">Fold all</button>\n"
-          "<button id=\"unfold\">Unfold all</button>\n<button id=\"out\" "
-          "aria-label=\"Smaller\">\u2212</button>\n"
-          "<button id=\"in\" aria-label=\"Larger\">+</button>\n<button id=\"fit\">Fit</button>\n</header>\n"
-          "<div id=\"pane\">\n",
-          stream);
-    struct tg_error *error = tg_sequence_svg_write_element(drawing, true, stream);
-    fputs("</div>\n<div id=\"tip\" role=\"tooltip\"></div>\n<script>", stream);
-    fputs(script, stream);
-    fputs("</script>\n</body>\n</html>\n", stream);
+    char *text = NULL;
+    size_t size;
+    struct tg_json json;
+    FILE *memory = open_memstream(&text, &size);
+    if (memory == NULL)
+        return tg_error_no_memory();
+    tg_json_init(&json, memory, false);
+    tg_json_begin_object(&json);
+    struct tg_error *error = tg_sequence_page_diagram(drawing, &json);
+    tg_json_end_object(&json);
+    if (fclose(memory) != 0 && error == NULL)
+        error = tg_error_no_memory();
+    const struct tg_html_document document = {.name = "diagram", .json = text};
+    if (error == NULL)
+        tg_html_file_write(stream, drawing->title, &document, 1);
+    free(text);
     return error;
 }
 

@@ -1,5 +1,5 @@
 // The documents: asked of the server, or, where the page is one file, found in it.
-export const isFile = location.protocol === 'file:' || document.getElementById('data-summary') !== null;
+export const isFile = document.querySelector('script[type="application/json"]') !== null;
 
 export async function get(name, query) {
   if (isFile) {

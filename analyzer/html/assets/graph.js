@@ -77,7 +77,7 @@ function edgeOf(node, place, x, y) {
   return {x: place.x + dx * scale, y: place.y + dy * scale};
 }
 
-function arrow(edge, nodes, places, both) {
+function arrow(edge, nodes, places, both, place, isNamed) {
   const a = places[edge.from], b = places[edge.to];
   const long = Math.hypot(b.x - a.x, b.y - a.y) || 1, bend = both ? 30 : 0;
   let middle, path;
@@ -90,7 +90,7 @@ function arrow(edge, nodes, places, both) {
     const from = edgeOf(nodes[edge.from], a, middle.x, middle.y), to = edgeOf(nodes[edge.to], b, middle.x, middle.y);
     path = `M${from.x} ${from.y}Q${middle.x} ${middle.y} ${to.x} ${to.y}`;
     /* beside each other's labels, not on them */
-    const t = edge.ring ? 0.5 : [0.36, 0.56, 0.46][edge.from % 3], u = 1 - t;
+    const t = edge.ring ? 0.5 : place === 0 ? 0.3 : 0.6, u = 1 - t;
     middle = {x: u * u * from.x + 2 * u * t * middle.x + t * t * to.x, y: u * u * from.y + 2 * u * t * middle.y + t * t * to.y + (edge.ring ? 0 : 7)};
   }
   const since = edge.since === undefined ? '' : `, since ${moment(edge.since)}`;
@@ -98,7 +98,7 @@ function arrow(edge, nodes, places, both) {
                drawn('title', {}, `${nodes[edge.from].label} waits for ${nodes[edge.to].label}: ${edge.why}${since}`),
                drawn('path', {d: path, 'marker-end': edge.ring ? 'url(#wait-ring)' : 'url(#wait)',
                               'stroke-dasharray': edge.choice ? '5 4' : null}),
-               drawn('text', {x: middle.x, y: middle.y - 4, 'text-anchor': 'middle'}, shortened(edge.why)));
+               isNamed ? drawn('text', {x: middle.x, y: middle.y - 4, 'text-anchor': 'middle'}, shortened(edge.why)) : null);
 }
 
 function box(node, place) {
@@ -121,12 +121,15 @@ function sentences(nodes, edges) {
 
 export function graph(is) {
   const {nodes, edges} = is, {places, width: wide, height} = layout(nodes, edges);
+  // Names of edges from neighbours are at different heights; one that leaves a node twice for one reason is named once.
+  const rank = nodes.map((node, i) => nodes.filter((other, k) => places[k].y === places[i].y && places[k].x < places[i].x).length % 2);
+  const isNamed = (edge, i) => !edges.some((other, k) => k < i && other.from === edge.from && other.why === edge.why && !edge.ring);
   const isBoth = (edge) => edges.some((other) => other.from === edge.to && other.to === edge.from);
   const picture = drawn('svg', {viewBox: `0 0 ${wide} ${height}`, width: wide, height, role: 'img',
                                 'aria-label': `Who waits for whom: ${sentences(nodes, edges)}`},
                         drawn('defs', {}, tip('wait', ''), tip('wait-ring', 'ring')),
-                        edges.map((edge) => arrow(edge, nodes, places, isBoth(edge))),
-                        nodes.map((node, i) => box(node, places[i])));
+                        nodes.map((node, i) => box(node, places[i])),
+                        edges.map((edge, i) => arrow(edge, nodes, places, isBoth(edge), rank[edge.from], isNamed(edge, i))));
   const isRing = edges.some((edge) => edge.ring);
   return element('div', {},
                  element('h3', {}, 'Who waits for whom'),

@@ -1,7 +1,11 @@
 // The page: its parts, and what has them show something else.
-import {get, onChanged} from './data.js';
+import {get, isFile, onChanged} from './data.js';
+import {showDiagram} from './diagram.js';
 import {element} from './element.js';
+import {showFilter} from './filter.js';
 import {count, duration, moment} from './format.js';
+import {showHeap} from './heap.js';
+import {showStacks} from './stacks.js';
 import {Strip} from './strip.js';
 import {showVerdict} from './verdict.js';
 import {say} from './view.js';
@@ -32,7 +36,17 @@ function showParts() {
     element('a', {href: `#${section.id}`}, section.querySelector('h2').textContent)));
 }
 
+// A diagram in a file of its own.
+const isAlone = isFile && document.getElementById('data-summary') === null;
+
+// Shows document NAME by SHOW, which says whether there is anything.
+async function fill(name, show) {
+  const is = await get(name);
+  part(name, is !== null && show(body(name), is));
+}
+
 const strip = new Strip(body('strip'));
+document.body.classList.toggle('alone', isAlone);
 
 // Each part with what it shows; a document that is not there hides it.
 const parts = {
@@ -45,7 +59,14 @@ const parts = {
     part('verdict', is !== null);
     if (is !== null) showVerdict(body('verdict'), is);
   },
-  strip: () => strip.load(),
+  strip: async () => {
+    await strip.load();
+    part('strip', strip.is !== null || !isFile);
+  },
+  stacks: () => fill('stacks', showStacks),
+  diagram: () => fill('diagram', (inside, is) => showDiagram(inside, is, isAlone)),
+  filter: () => fill('filter', showFilter),
+  heap: () => fill('heap', showHeap),
 };
 
 async function show(names) {

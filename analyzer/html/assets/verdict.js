@@ -31,14 +31,16 @@ function finding(is, first) {
                          element('div', {class: 'evidence'}, proofs.length > 0 ? proofs : element('p', {class: 'faint'}, 'No single rank or thread is to blame.'))));
 }
 
-function nothing(document) {
-  return element('li', {class: 'finding good'}, element('span', {class: 'badge'}, 'Fine'),
-                 document.nothing || 'Nothing wrong found.');
+// Where nothing was found: that is fine only where nobody ended badly.
+function nothing(is) {
+  const isFine = is.abnormal === 0;
+  return element('li', {class: `finding plain ${isFine ? 'good' : 'note'}`}, element('span', {class: 'badge'}, isFine ? 'Fine' : 'Unknown'), is.nothing);
 }
 
 export function showVerdict(body, is) {
+  const shown = is.findings.find((one) => one.severity === 'error') || is.findings[0];
   const list = element('ol', {class: 'findings'},
-                       is.findings.length > 0 ? is.findings.map((one, i) => finding(one, i === 0)) : nothing(is));
+                       is.findings.length > 0 ? is.findings.map((one) => finding(one, one === shown)) : nothing(is));
   if (is.findings_left_out > 0) list.append(element('li', {class: 'faint'}, `and ${count(is.findings_left_out, 'finding')} more: tollgate report --all`));
   if (is.limits) list.append(element('li', {class: 'hint'}, is.limits));
   if (is.busy) list.append(element('li', {class: 'hint'}, is.busy.trim()));
