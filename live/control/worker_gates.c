@@ -42,7 +42,7 @@ bool tg_worker_gates_has_agent(struct tg_engine_adapter *live, int32_t pid)
 
 static struct tg_agent_gate gate_for_agents(const struct tg_worker_gate *gate)
 {
-    struct tg_agent_gate made = {.instance = tg_gates_instance(gate->pid),
+    struct tg_agent_gate made = {.instance = gate->pid == 0 ? 0 : tg_gates_instance(gate->pid),
                                  .team = gate->team,
                                  .tid = gate->tid == 0 ? 0 : tg_proc_status_own_pid(gate->tid),
                                  .skip = gate->skip,
@@ -58,7 +58,9 @@ struct tg_error *tg_worker_gates_open(struct tg_engine_adapter *live, const stru
                                       uint32_t *number)
 {
     const struct tg_agent_gate made = gate_for_agents(gate);
-    if (!tg_worker_gates_has_agent(live, gate->pid) || made.instance == 0)
+    if (gate->pid == 0 && tg_engine_adapter_gates(live) == NULL)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "there are no agents in this session");
+    if (gate->pid != 0 && (!tg_worker_gates_has_agent(live, gate->pid) || made.instance == 0))
         return tg_error_create(TG_ERROR_UNSUPPORTED, "there is no agent in process %d", (int)gate->pid);
     return tg_gates_open(tg_engine_adapter_gates(live), &made, number);
 }

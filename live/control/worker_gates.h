@@ -29,7 +29,7 @@ struct tg_gate_rule {
 enum { TG_GATE_RULES = 4 };
 
 struct tg_worker_gate {
-    int32_t pid;
+    int32_t pid;         /* 0: of any process, also of one that is still to come */
     uint64_t team;       /* 0 any */
     int32_t tid;         /* 0 any */
     uint32_t skip;       /* so many of the events are let pass before */

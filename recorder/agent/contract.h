@@ -155,7 +155,7 @@ enum { TG_AGENT_GATE_RULES = 4 };
 struct tg_agent_gate {
     uint32_t number;     /* 0: none; others never come again */
     uint32_t unplaced;   /* written by agents: threads that found no slot, or must not wait */
-    uint64_t instance;   /* of the program, as in its rings */
+    uint64_t instance;   /* of the program, as in its rings; 0: any */
     uint64_t team;       /* all bits; 0: any */
     int32_t tid;         /* as the process sees it; 0: any */
     uint32_t skip;       /* written by agents, too: so many events are let pass before */

@@ -42,7 +42,7 @@ static bool is_of_rule(const struct tg_agent_gate_rule *rule, const struct tg_ga
 
 static bool is_of_gate(const struct tg_agent_gate *gate, const struct tg_gate_event *event, int32_t tid)
 {
-    if (gate->instance != tg_agent_thread.header->instance ||
+    if ((gate->instance != 0 && gate->instance != tg_agent_thread.header->instance) ||
         (gate->team != 0 && gate->team != event->team) || (gate->tid != 0 && gate->tid != tid) ||
         (event->in_task && gate->in_tasks == 0))
         return false;

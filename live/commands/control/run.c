@@ -92,8 +92,9 @@ struct wait {
     double seconds;          /* negative: without end */
     int64_t ranks;           /* so many are to be there, 0 as many as the focus has */
     bool is_open;            /* nobody has set a focus: it is the ranks, as soon as there are some */
-    size_t n_known;          /* processes, at the time of the last look */
-    double since;            /* since when they are as many */
+    const struct tg_run_limits *limits; /* NULL: none */
+    size_t n_known;                     /* processes, at the time of the last look */
+    double since;                       /* since when they are as many */
 };
 
 static const double longest_pause_s = 2; /* between the starts of two ranks */
@@ -139,6 +140,11 @@ static struct tg_error *look(const struct tg_request *control)
 {
     struct wait *wait = control->context;
     size_t n_running = 0, n_stopped = 0;
+    if (wait->limits != NULL && wait->limits->is_over != NULL &&
+        wait->limits->is_over(control, wait->limits->context)) {
+        wait->done = true;
+        return NULL;
+    }
     for (int64_t rank = 0; rank < wait->ranks; rank++) {
         const struct tg_job_process *process = tg_job_view_rank(control->view, rank);
         if (process == NULL || !process->info.exists)
@@ -225,7 +231,7 @@ static struct tg_error *go_silently(const struct tg_request *control)
 
 struct tg_error *tg_run_continue(struct tg_console *console, const struct tg_run_limits *limits, FILE *out)
 {
-    struct wait wait = {.any = limits->any, .is_open = console->focus.is_open};
+    struct wait wait = {.any = limits->any, .is_open = console->focus.is_open, .limits = limits};
     struct tg_error *error =
         tg_focus_call_run(console, &tg_focus_call_whole_job, go_silently, &wait.n_stopped_before, out);
     if (error == NULL)

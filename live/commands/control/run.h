@@ -3,6 +3,7 @@
 #define TG_LIVE_COMMANDS_CONTROL_RUN_H
 
 #include "live/console/base.h"
+#include "live/control/request.h"
 
 /* dgo. */
 struct tg_error *tg_run_go(struct tg_console *console, FILE *out);
@@ -11,6 +12,9 @@ struct tg_error *tg_run_go(struct tg_console *console, FILE *out);
 struct tg_run_limits {
     bool any;       /* once one thread has stopped, instead of all */
     double seconds; /* negative: without end */
+    bool (*is_over)(const struct tg_request *request,
+                    void *context); /* also where this says so; NULL: nothing does */
+    void *context;
 };
 
 /* dgo, then dwait: dcont of a live job. */

@@ -146,14 +146,11 @@ static void attend_in_time(struct tg_console *console, struct gathering *gatheri
 }
 
 /* A wait that lasts says so from time to time, more and more seldom. */
-struct patience {
-    double begun, next; /* when it is to be told next */
-};
 
 static const double first_note_s = 3, look_again_s = 1;
 
 static void tell_of_wait(struct tg_console *console, const struct tg_ptset_defaults *defaults,
-                         struct patience *patience)
+                         struct tg_focus_patience *patience)
 {
     double now = now_seconds();
     if (now < patience->next || console->options.table->wait_lasts == NULL)
@@ -164,7 +161,8 @@ static void tell_of_wait(struct tg_console *console, const struct tg_ptset_defau
 }
 
 /* UNTIL or the next thing to do, whichever comes first. Ranks that are still to come may never do. */
-static double earlier(const struct tg_console *console, double until, const struct patience *patience)
+static double earlier(const struct tg_console *console, double until,
+                      const struct tg_focus_patience *patience)
 {
     double next = patience->next, now = now_seconds();
     if (console->focus.is_of_ranks && console->focus.is_open && now - patience->begun < first_note_s)
@@ -221,9 +219,19 @@ static bool is_not_found(const struct tg_error *error)
 struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
                                      tg_request_work *is_done, bool *done, double seconds, FILE *out)
 {
+    struct tg_focus_patience patience = {0};
+    return tg_focus_call_await_with(console, defaults, is_done, done, seconds, &patience, out);
+}
+
+struct tg_error *tg_focus_call_await_with(struct tg_console *console,
+                                          const struct tg_ptset_defaults *defaults, tg_request_work *is_done,
+                                          bool *done, double seconds, struct tg_focus_patience *patience,
+                                          FILE *out)
+{
     double until = seconds < 0 ? -1 : now_seconds() + seconds;
     struct gathering gathering = {.moment = shortest_moment, .due = -1};
-    struct patience patience = {.begun = now_seconds(), .next = now_seconds() + first_note_s};
+    if (patience->begun == 0)
+        *patience = (struct tg_focus_patience){.begun = now_seconds(), .next = now_seconds() + first_note_s};
     struct tg_error *error = NULL;
     *done = false;
     for (bool were_there = false; error == NULL && !*done; were_there = true) {
@@ -253,9 +261,9 @@ struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg
         else if (until >= 0 && now_seconds() >= until)
             error = tg_error_create(TG_ERROR_TARGET, "still running after %g seconds", seconds);
         else
-            error = sleep_between(console, earlier(console, until, &patience), &gathering);
+            error = sleep_between(console, earlier(console, until, patience), &gathering);
         if (error == NULL)
-            tell_of_wait(console, defaults, &patience);
+            tell_of_wait(console, defaults, patience);
     }
     if (console->options.news == NULL) /* not behind the next prompt */
         tg_console_attend(console);

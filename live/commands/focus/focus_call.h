@@ -44,4 +44,13 @@ struct tg_error *tg_focus_call_halt(struct tg_console *console);
 struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
                                      tg_request_work *is_done, bool *done, double seconds, FILE *out);
 
+/* The same, of a wait in several calls: when it began, and when it is to be told of next. All 0 before the first. */
+struct tg_focus_patience {
+    double begun, next;
+};
+struct tg_error *tg_focus_call_await_with(struct tg_console *console,
+                                          const struct tg_ptset_defaults *defaults, tg_request_work *is_done,
+                                          bool *done, double seconds, struct tg_focus_patience *patience,
+                                          FILE *out);
+
 #endif

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_TOLD = 3 }; /* missing members of a barrier that are told with what they do */
 
@@ -109,8 +110,6 @@ static struct tg_error *tell_focus(const struct telling *telling, const struct t
     return error;
 }
 
-/* ---- what barriers wait for */
-
 /* The process in the view that is INDEX in the models, NULL none. */
 static const struct tg_job_process *process_at(const struct telling *telling, size_t index)
 {
@@ -124,6 +123,96 @@ static const struct tg_job_process *process_at(const struct telling *telling, si
             return tg_job_view_at(view, p);
     return NULL;
 }
+
+/* ---- ranks that wait inside of MPI */
+
+/* A rank that runs, and whom it waits for who is stopped. */
+struct rank_wait {
+    const struct telling *telling;
+    size_t process;  /* in the models */
+    char found[128]; /* "" nobody */
+};
+
+static bool is_stopped(const struct tg_job_view *view, const struct tg_job_process *process)
+{
+    for (size_t i = 0; i < process->n_threads; i++)
+        if (!tg_job_view_thread(view, process, i)->is_manager &&
+            !tg_job_state_is_stopped(tg_job_view_thread(view, process, i)->state))
+            return false;
+    return process->info.exists && process->n_threads > 0;
+}
+
+static struct tg_error *look_for_stopped(void *context, const struct tg_mpi_collective *collective,
+                                         const struct tg_mpi_arrival *arrivals, size_t n_arrivals)
+{
+    struct rank_wait *wait = context;
+    bool waits = false;
+    for (size_t i = 0; i < n_arrivals; i++)
+        waits = waits || (arrivals[i].process == wait->process && arrivals[i].standing == TG_MPI_WAITING);
+    for (size_t i = 0; waits && *wait->found == '\0' && i < n_arrivals; i++) {
+        const struct tg_job_process *process = process_at(wait->telling, arrivals[i].process);
+        if (arrivals[i].standing == TG_MPI_MISSING && process != NULL &&
+            is_stopped(wait->telling->states.view, process))
+            snprintf(wait->found, sizeof wait->found,
+                     "; rank %" PRId64 ", which is stopped, has not come to that %.40s", process->info.rank,
+                     collective->name);
+    }
+    return NULL;
+}
+
+/* MPI_Init is over where all ranks have come to it, which no communicator tells of yet. */
+static void look_for_uninitialised(struct rank_wait *wait)
+{
+    const struct tg_job_view *view = wait->telling->states.view;
+    for (size_t p = 0; p < tg_job_view_count(view) && *wait->found == '\0'; p++) {
+        const struct tg_job_process *process = tg_job_view_at(view, p);
+        if (process->info.rank >= 0 && is_stopped(view, process))
+            snprintf(wait->found, sizeof wait->found,
+                     "; it waits there for the other ranks, and rank %" PRId64 " is stopped",
+                     process->info.rank);
+    }
+}
+
+/* PROCESS runs: says so where its first thread is inside of MPI. */
+static bool tell_rank(const struct telling *telling, const struct tg_job_process *process)
+{
+    char *state = NULL, *text = NULL;
+    size_t size;
+    struct rank_wait wait = {
+        .telling = telling,
+        .process = tg_moment_find_pid(telling->console->source->moment, (int64_t)process->info.tag)};
+    FILE *out = wait.process == SIZE_MAX ? NULL : open_memstream(&state, &size);
+    if (out == NULL)
+        return false;
+    bool is_known =
+        tg_words_thread_state(out, &telling->input, wait.process, (int32_t)process->info.tag, NULL);
+    if (fclose(out) != 0 || !is_known || strncmp(state, "in MPI_", 7) != 0) {
+        free(state);
+        return false;
+    }
+    tg_error_destroy(tg_mpi_model_visit_collectives(telling->input.mpi, look_for_stopped, &wait));
+    if (*wait.found == '\0' && strncmp(state, "in MPI_Init", 11) == 0)
+        look_for_uninitialised(&wait);
+    if (asprintf(&text, "rank %" PRId64 " runs: %s%s", process->info.rank, state, wait.found) >= 0)
+        tell(telling, text);
+    free(text);
+    free(state);
+    return true;
+}
+
+static void tell_ranks(const struct telling *telling, const struct tg_job_set *focus)
+{
+    const struct tg_job_view *view = telling->states.view;
+    size_t n_told = 0;
+    for (size_t p = 0; p < tg_job_view_count(view) && n_told < MAX_TOLD; p++) {
+        const struct tg_job_process *process = tg_job_view_at(view, p);
+        if (process->info.rank >= 0 && process->info.exists && tg_job_set_has_any(focus, process) &&
+            !is_stopped(view, process))
+            n_told += tell_rank(telling, process);
+    }
+}
+
+/* ---- what barriers wait for */
 
 /* Whether barrier ID holds PROCESS, or all threads of it that could do something, or its thread TID. */
 static bool is_held_at(const struct telling *telling, uint32_t id, const struct tg_job_process *process,
@@ -369,6 +458,8 @@ void tg_wait_words_tell(struct tg_console *console, const struct tg_ptset_defaul
         error = find_focus(&telling, defaults, &focus);
     if (error == NULL)
         error = tell_focus(&telling, &focus, seconds);
+    if (error == NULL)
+        tell_ranks(&telling, &focus);
     for (size_t i = 0; error == NULL && i < tg_barriers_count(telling.states.model); i++)
         error = tell_barrier(&telling, tg_barriers_at(telling.states.model, i));
     fflush(console->options.out);

@@ -28,6 +28,12 @@ struct tg_gate_run {
     size_t n_workers, max_workers;
     size_t n_unknown; /* who is to come, too, and has not begun with its team yet */
     bool alone;       /* only the workers run, nobody else in focus */
+    bool of_each;     /* of a run without workers: it ends when the first has come to each gate, not to any */
+    /* of a run without workers, with one gate for all processes (pid 0): the job runs, those in focus and those who are still
+     * to come. Whoever has come is the focus then */
+    bool of_job;
+    bool
+        of_process; /* processes without a gate do not run: those that are further must not run past others */
     /* of a run without workers: whether who has come is meant, NULL: everybody is */
     bool (*is_meant)(void *context, const struct tg_openmp_worker *worker);
     /* of one who has not come to a gate: whether its last event says that it is about to, as one that is meant */
@@ -42,6 +48,7 @@ struct tg_gate_run {
     bool is_there;                        /* all are at a gate, out, or cannot come; or the first has come */
     const struct tg_openmp_worker *first; /* of a run without workers: who has come; NULL nobody */
     uint32_t *numbers;                    /* the run's own */
+    bool *have_come;                      /* the run's own: for each gate, whether its first has come */
     size_t n_keeping;                     /* the run's own: how often such as are kept have been waited for */
     uint64_t begun_ns;                    /* the run's own: of the last event before it */
 };
@@ -53,10 +60,21 @@ void tg_gate_run_deinit(struct tg_gate_run *run);
 struct tg_error *tg_gate_run_add_gate(struct tg_gate_run *run, const struct tg_worker_gate *gate);
 struct tg_error *tg_gate_run_add_worker(struct tg_gate_run *run, const struct tg_gate_worker *worker);
 
+/* Whether NUMBER is of a gate of RUN. */
+bool tg_gate_run_has(const struct tg_gate_run *run, uint32_t number);
+/* Index of the worker that is thread TID of process PID; SIZE_MAX none. */
+size_t tg_gate_run_find_worker(const struct tg_gate_run *run, uint64_t pid, uint64_t tid);
+/* Gates to which the first has come. */
+size_t tg_gate_run_count_come(const struct tg_gate_run *run);
+
 /* The pid of the process with index PROCESS; 0 where it has none. */
 int32_t tg_gate_run_pid(const struct tg_console *console, size_t process);
 
-/* Stops the threads in focus, and takes what has happened up to then. */
+/* Makes the thread the one in focus; where that is about all ranks, or a group, it stays that. */
+struct tg_error *tg_gate_run_look_at(struct tg_console *console, struct tg_thread_id thread);
+
+/* Stops the threads in focus, and takes what has happened up to then. Where the ranks are the focus because nobody has
+ * set one, they are from then on by name. */
 struct tg_error *tg_gate_run_settle(struct tg_console *console, FILE *out);
 
 /* "worker 3: in the loop ...": where WORKER is. */
@@ -65,12 +83,5 @@ void tg_gate_run_tell_worker(const struct tg_console *console, const struct tg_o
 
 /* Whether all processes in focus have an agent. */
 struct tg_error *tg_gate_run_has_agents(struct tg_console *console, bool *has_agents);
-
-/* Resumes the threads in focus until all workers of RUN have come to their gates, or the first one; then all
- * are stopped, and the gates are away. NAME is recorded. Ends early where threads stop for other reasons, or have
- * ended. UNSUPPORTED where there is no agent; held workers that would have to come are an error, and so is that all
- * who run wait for one who does not. */
-struct tg_error *tg_gate_run_go(struct tg_console *console, struct tg_gate_run *run, const char *name,
-                                FILE *out);
 
 #endif

@@ -4,7 +4,7 @@
 #include "live/commands/control/step.h"
 #include "live/commands/focus/focus_call.h"
 #include "live/commands/info/place.h"
-#include "live/commands/motion/gate_run.h"
+#include "live/commands/motion/gate_course.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -67,29 +67,31 @@ static const char *const words_for[] = {
     [TG_TARGET_LOOP] = "loop",
 };
 
-static struct tg_error *look_at(struct tg_console *console, struct tg_thread_id unit)
-{
-    char text[48];
-    struct tg_focus focus;
-    size_t position;
-    /* further commands stay with all ranks, if they have been about them */
-    const struct tg_ptset_arena *arena =
-        console->focus.set == NULL ? NULL : tg_ptset_arena(console->focus.set, 0);
-    bool is_group = console->focus.is_of_ranks || (arena != NULL && arena->width == TG_WIDTH_GROUP);
-    snprintf(text, sizeof text, "%c%" PRIu32 ".%" PRIu32, is_group ? 'g' : 'd', unit.dpid, unit.dtid);
-    struct tg_error *error = tg_focus_parse(&console->focus, console->source, text, &focus, &position);
-    if (error != NULL)
-        return error;
-    tg_console_set_focus(console, &focus);
-    return NULL;
-}
-
 /* To where the program's own code begins, with all of its libraries there. */
 static struct tg_error *begin_program(struct tg_console *console, FILE *out)
 {
     static const char *const beginning[] = {"main", "MAIN__", NULL};
     struct tg_thread_id found;
     return tg_step_to(console, beginning, &found, out);
+}
+
+/* Whether it is not known yet which process is meant: nobody has set a focus, and there are neither ranks nor workers. */
+static bool is_job_to_come(const struct tg_console *console)
+{
+    return console->focus.is_open && !console->focus.is_of_ranks &&
+           tg_openmp_model_worker_count(console->source->moment->openmp) == 0;
+}
+
+/* The same; a program without a main that can be found, like a stripped launcher or a shell, may start others that are
+ * meant: *IS_LAUNCHER, and it is where it was. */
+static struct tg_error *begin_job(struct tg_console *console, bool *is_launcher, FILE *out)
+{
+    struct tg_error *error = begin_program(console, out);
+    *is_launcher = error != NULL && tg_error_code(error) == TG_ERROR_UNSUPPORTED && is_job_to_come(console);
+    if (!*is_launcher)
+        return error;
+    tg_error_destroy(error);
+    return NULL;
 }
 
 /* Goes on to the beginning of the program where its libraries, our agent among them, are still to come. */
@@ -102,10 +104,17 @@ static struct tg_error *begin_if_new(struct tg_console *console, FILE *out)
     if (error != NULL || has_agents)
         return error;
     error = tg_step_to(console, nowhere, &found, out); /* says how far the program is */
-    bool is_new = error != NULL && tg_error_code(error) == TG_ERROR_UNSUPPORTED;
+    bool is_new = error != NULL && tg_error_code(error) == TG_ERROR_UNSUPPORTED, is_launcher;
     tg_error_destroy(error);
-    return is_new ? begin_program(console, out) : NULL;
+    return is_new ? begin_job(console, &is_launcher, out) : NULL;
 }
+
+/* Where to go to. */
+struct aim {
+    enum tg_zone_target target;
+    const char *name; /* of TARGET, as it is typed */
+    bool of_each;     /* in each process */
+};
 
 /* ---- without an agent: breakpoints on the runtime's functions */
 
@@ -127,7 +136,7 @@ static struct tg_error *tell_reached(struct tg_console *console, struct tg_threa
         tg_json_member_unsigned(json, "dtid", found.dtid);
         tg_json_end_object(json);
     }
-    return look_at(console, found);
+    return tg_gate_run_look_at(console, found);
 }
 
 static struct tg_error *tell_none(enum tg_zone_target target)
@@ -144,8 +153,10 @@ static struct tg_error *go_by_breakpoints(struct tg_console *console, enum tg_zo
     struct tg_error *error = tg_step_to(console, functions[target], &found, out);
     if (error != NULL && tg_error_code(error) == TG_ERROR_UNSUPPORTED) {
         tg_error_destroy(error);
-        error = begin_program(console, out);
-        if (error == NULL)
+        bool is_launcher = false;
+        error = begin_job(console, &is_launcher, out);
+        *has_agents = is_launcher;
+        if (error == NULL && !is_launcher)
             error = tg_gate_run_has_agents(console, has_agents);
         if (error != NULL || *has_agents)
             return error;
@@ -208,6 +219,14 @@ static struct tg_error *add_gates(const struct tg_console *console, const struct
         error = tg_gate_run_add_gate(run, &gate);
     }
     return error;
+}
+
+/* One gate for whatever process comes. */
+static struct tg_error *add_job_gate(const struct tg_gate_rule *rule, struct tg_gate_run *run)
+{
+    run->of_job = true;
+    return tg_gate_run_add_gate(run,
+                                &(struct tg_worker_gate){.in_tasks = true, .n_rules = 1, .rules = {*rule}});
 }
 
 /* The zone of kind TARGET that WORKER has come to; false: it is at none. */
@@ -359,40 +378,70 @@ struct tg_error *tg_live_zone_look_at(struct tg_console *console, const struct t
 {
     struct tg_thread_id id = {0};
     struct tg_error *error = id_of(console, worker, &id);
-    return error != NULL ? error : look_at(console, id);
+    return error != NULL ? error : tg_gate_run_look_at(console, id);
 }
 
-static struct tg_error *go_by_gates(struct tg_console *console, enum tg_zone_target target, const char *name,
-                                    FILE *out)
+/* Of a run that is for each process, who is there and who is not. */
+static void tell_processes(const struct tg_console *console, const struct tg_gate_run *run, FILE *out)
 {
-    struct sought sought = {console->source, target};
-    struct tg_gate_run run = {
-        .is_meant = is_new, .is_arriving = is_first_there, .is_kept = waits_for_executor, .context = &sought};
-    const struct tg_gate_rule rule = rule_for(target);
-    char command[64];
-    snprintf(command, sizeof command, "opm next %s", name);
+    const struct tg_verdict_input input = tg_console_words(console);
+    fprintf(out, "%zu of %zu process%s %s there\n", tg_gate_run_count_come(run), run->n_gates,
+            run->n_gates == 1 ? "" : "es", run->n_gates == 1 ? "is" : "are");
+    for (size_t i = 0; i < run->n_gates; i++) {
+        size_t process = tg_moment_find_pid(console->source->moment, run->gates[i].pid);
+        if (run->have_come[i] || process == SIZE_MAX)
+            continue;
+        tg_words_process(out, &input, process);
+        fputs(" is not: ", out);
+        tg_words_process_state(out, &input, process);
+        fputc('\n', out);
+    }
+}
+
+/* What has become of RUN, which was to go to a zone of kind TARGET. */
+static struct tg_error *tell_run(struct tg_console *console, enum tg_zone_target target,
+                                 const struct tg_gate_run *run, FILE *out)
+{
     struct tg_thread_id found = {0};
+    if (run->first == NULL)
+        return tell_none(target);
+    note_entered(console, run->first);
+    struct tg_error *error = id_of(console, run->first, &found);
+    if (error == NULL && run->of_each)
+        tell_processes(console, run, out);
+    return error != NULL ? error : tell_reached(console, found, target, run->first, out);
+}
+
+/* *RANKS: no zone was reached, but there are ranks now, which are the focus. */
+static struct tg_error *go_by_gates(struct tg_console *console, const struct aim *aim, bool *ranks, FILE *out)
+{
+    struct sought sought = {console->source, aim->target};
+    struct tg_gate_run run = {.is_meant = is_new,
+                              .is_arriving = is_first_there,
+                              .is_kept = waits_for_executor,
+                              .context = &sought,
+                              .of_each = aim->of_each};
+    const struct tg_gate_rule rule = rule_for(aim->target);
+    char command[64];
+    snprintf(command, sizeof command, "opm next %s", aim->name);
     struct tg_error *error = tg_gate_run_settle(console, out);
-    if (error == NULL && target == TG_TARGET_BARRIER)
+    if (error == NULL && aim->target == TG_TARGET_BARRIER)
         error = tell_barrier_before(console, out);
     if (error == NULL)
-        error = add_gates(console, &rule, 1, &run);
+        error = is_job_to_come(console) ? add_job_gate(&rule, &run) : add_gates(console, &rule, 1, &run);
     if (error == NULL)
-        error = tg_gate_run_go(console, &run, command, out);
-    if (error == NULL && run.first != NULL) {
-        note_entered(console, run.first);
-        error = id_of(console, run.first, &found);
-    }
-    if (error == NULL)
-        error = found.dpid == 0 ? tell_none(target) : tell_reached(console, found, target, run.first, out);
+        error = tg_gate_course_run(console, &run, command, out);
+    *ranks = run.of_job && run.first == NULL && console->focus.is_of_ranks;
+    if (error == NULL && !*ranks)
+        error = tell_run(console, aim->target, &run, out);
     tg_gate_run_deinit(&run);
     return error;
 }
 
-struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target target, const char *name,
-                                 FILE *out)
+static struct tg_error *go(struct tg_console *console, const struct aim *aim, FILE *out)
 {
-    bool has_agents = false;
+    bool has_agents = false, ranks = false;
+    enum tg_zone_target target = aim->target;
     if (target == TG_TARGET_NONE)
         return tg_error_create(TG_ERROR_USAGE, "which zone? Give parallel, single, critical, task, sections, "
                                                "barrier, master or loop");
@@ -402,7 +451,21 @@ struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target
         if (error != NULL || !has_agents)
             return error;
     }
-    return error != NULL ? error : go_by_gates(console, target, name, out);
+    if (error == NULL)
+        error = go_by_gates(console, aim, &ranks, out);
+    return error == NULL && ranks ? go(console, aim, out) : error;
+}
+
+struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target target, const char *name,
+                                 FILE *out)
+{
+    return go(console, &(struct aim){target, name, false}, out);
+}
+
+struct tg_error *tg_live_zone_go_each(struct tg_console *console, enum tg_zone_target target,
+                                      const char *name, FILE *out)
+{
+    return go(console, &(struct aim){target, name, true}, out);
 }
 
 /* ---- into zones */
@@ -413,7 +476,7 @@ static struct tg_error *go_to_first(struct tg_console *console, struct tg_error 
                                     struct tg_gate_run *run, const char *command, const char *none, FILE *out)
 {
     if (error == NULL)
-        error = tg_gate_run_go(console, run, command, out);
+        error = tg_gate_course_run(console, run, command, out);
     if (error == NULL && run->first == NULL)
         error = tg_error_create(TG_ERROR_NOT_FOUND, "%s", none);
     if (error == NULL)
@@ -422,6 +485,20 @@ static struct tg_error *go_to_first(struct tg_console *console, struct tg_error 
         error = tg_live_zone_look_at(console, run->first);
     tg_gate_run_deinit(run);
     return error;
+}
+
+/* To where anybody in focus enters a zone; RULE. */
+static struct tg_error *step_anybody(struct tg_console *console, const struct tg_gate_rule *rule, FILE *out)
+{
+    static const char none[] = "the threads in focus stopped or ended without entering a zone";
+    struct tg_gate_run run = {0};
+    if (!is_job_to_come(console))
+        return go_to_first(console, add_gates(console, rule, 1, &run), &run, "opm step", none, out);
+    struct tg_error *error = go_to_first(console, add_job_gate(rule, &run), &run, "opm step", none, out);
+    if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND || !console->focus.is_of_ranks)
+        return error;
+    tg_error_destroy(error); /* there are ranks now, at their beginning */
+    return step_anybody(console, rule, out);
 }
 
 struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_openmp_worker *worker,
@@ -441,8 +518,7 @@ struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_o
     if (error != NULL)
         return error;
     if (worker == NULL)
-        return go_to_first(console, add_gates(console, &rule, 1, &run), &run, "opm step",
-                           "the threads in focus stopped or ended without entering a zone", out);
+        return step_anybody(console, &rule, out);
     const struct tg_worker_gate gate = {.pid = tg_gate_run_pid(console, worker->process),
                                         .tid = worker->tid,
                                         .in_tasks = true,
@@ -495,12 +571,12 @@ struct tg_error *tg_live_zone_next_critical(struct tg_console *console, const st
                                       lock};
     const struct tg_worker_gate gate = {
         .pid = tg_gate_run_pid(console, worker->process), .in_tasks = true, .n_rules = 1, .rules = {rule}};
-    struct tg_gate_run run = {0};
+    struct tg_gate_run run = {.of_process = true};
     struct tg_error *error = tg_gate_run_add_gate(&run, &gate);
     if (error == NULL)
         error = add_ends(console, worker, place, &run);
     if (error == NULL)
-        error = tg_gate_run_go(console, &run, "opm critical next", out);
+        error = tg_gate_course_run(console, &run, "opm critical next", out);
     if (error == NULL && run.first == NULL)
         error = tg_error_create(TG_ERROR_NOT_FOUND, "%s", none);
     else if (error == NULL && !is_inside(run.first, lock))
@@ -531,7 +607,7 @@ struct tg_error *tg_live_zone_next_section(struct tg_console *console, const str
     if (error == NULL)
         error = tg_gate_run_add_worker(&run, &alone);
     if (error == NULL)
-        error = tg_gate_run_go(console, &run, "opm sections step-by-step", out);
+        error = tg_gate_course_run(console, &run, "opm sections step-by-step", out);
     if (error == NULL && !run.is_there)
         error = tg_error_create(TG_ERROR_NOT_FOUND, "the worker stopped or ended within the section");
     *is_over = true;

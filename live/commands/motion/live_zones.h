@@ -13,6 +13,10 @@
 struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target target, const char *name,
                                  FILE *out);
 
+/* The same for each process in focus: to where the first worker of every one has come. Those that have wait there. */
+struct tg_error *tg_live_zone_go_each(struct tg_console *console, enum tg_zone_target target,
+                                      const char *name, FILE *out);
+
 /* Where `opm next` has brought a worker: state of a live job's console. */
 extern const struct tg_console_state_kind tg_live_entered_kind;
 

@@ -38,10 +38,28 @@ static struct tg_error *go_to_zone(struct tg_console *console, enum tg_zone_targ
 
 /* ---- opm next */
 
+/* In a live job; EACH: in each process. */
+static struct tg_error *go_live(struct tg_console *console, bool each, enum tg_zone_target target,
+                                const char *name, FILE *out)
+{
+    return each ? tg_live_zone_go_each(console, target, name, out)
+                : tg_live_zone_go(console, target, name, out);
+}
+
+static struct tg_error *refuse_each(void)
+{
+    return tg_error_create(TG_ERROR_UNSUPPORTED, "-each is for live jobs; see tollgate live");
+}
+
 static struct tg_error *run_next(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
+    bool each = argc > 0 && strcmp(Tcl_GetString(argv[0]), "-each") == 0;
+    argc -= each;
+    argv += each;
     if (argc > 1)
         return tg_console_usage(&tg_console_opm_next);
+    if (each && console->options.live == NULL)
+        return refuse_each();
     const char *name = argc == 1 ? Tcl_GetString(argv[0]) : "";
     enum tg_zone_target target = argc == 1 ? tg_zone_target_by_name(name) : TG_TARGET_NONE;
     if (argc == 1 && target == TG_TARGET_NONE)
@@ -50,24 +68,25 @@ static struct tg_error *run_next(struct tg_console *console, int argc, Tcl_Obj *
             "unknown zone '%s'; use parallel, single, critical, task, sections, barrier, master "
             "or loop",
             name);
-    return console->options.live != NULL ? tg_live_zone_go(console, target, name, out)
+    return console->options.live != NULL ? go_live(console, each, target, name, out)
                                          : go_to_zone(console, target, name, out);
 }
 
-static const char *const next_words[] = {"parallel", "single", "critical", "task", "sections",
-                                         "barrier",  "master", "loop",     NULL};
+static const char *const next_words[] = {"-each",    "parallel", "single", "critical", "task",
+                                         "sections", "barrier",  "master", "loop",     NULL};
 
 const struct tg_console_command tg_console_opm_next = {
     .name = "opm next",
-    .arguments = "?TARGET?",
+    .arguments = "?-each? ?TARGET?",
     .summary = "goes to the next zone that any worker reaches: parallel, single, critical, ...",
     .example = "opm next barrier",
     .more =
         "TARGET is parallel, single, critical, task, sections, barrier, master or loop; without it, any of\n"
         "these. The worker that reaches the zone becomes the current one. Workers that reach the same zone\n"
         "later do not count: each encounter of a team with a construct is one zone.\n"
-        "A live job runs until a stopped worker in focus is about to enter one: TARGET is required, and\n"
-        "zones for which the compiler calls nothing (GCC's master and static loops) are not seen.",
+        "A live job runs until a worker in focus is about to enter one: TARGET is required. -each: until "
+        "one\n"
+        "of each process in focus is; workers that have come wait there for the other processes.",
     .words = next_words,
     .run = run_next,
 };
@@ -89,11 +108,11 @@ static const struct tg_openmp_worker *first_worker(const struct tg_console *cons
 }
 
 struct starting {
-    bool force;
+    bool force, each;
 };
 
-static const struct tg_console_option start_options[] = {TG_OPTION_FLAG("--force", struct starting, force),
-                                                         {0}};
+static const struct tg_console_option start_options[] = {
+    TG_OPTION_FLAG("--force", struct starting, force), TG_OPTION_FLAG("-each", struct starting, each), {0}};
 
 static struct tg_error *run_start(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
@@ -101,6 +120,8 @@ static struct tg_error *run_start(struct tg_console *console, int argc, Tcl_Obj 
     struct tg_error *error = tg_console_take_options(&tg_console_opm_start, argc, argv, &starting, NULL);
     if (error != NULL)
         return error;
+    if (starting.each && console->options.live == NULL)
+        return refuse_each();
     const struct tg_openmp_worker *first = first_worker(console);
     for (size_t i = 0; !starting.force && first != NULL && first->alive && i < first->n_places; i++)
         if (first->places[i].kind == TG_OPENMP_IN_REGION)
@@ -108,17 +129,20 @@ static struct tg_error *run_start(struct tg_console *console, int argc, Tcl_Obj 
                                    "worker 1 is already in parallel region %" PRIu64
                                    "; `opm start --force` goes to the next one anyway",
                                    first->places[i].team);
-    return console->options.live != NULL ? tg_live_zone_go(console, TG_TARGET_PARALLEL, "parallel", out)
-                                         : go_to_zone(console, TG_TARGET_PARALLEL, "parallel", out);
+    return console->options.live != NULL
+               ? go_live(console, starting.each, TG_TARGET_PARALLEL, "parallel", out)
+               : go_to_zone(console, TG_TARGET_PARALLEL, "parallel", out);
 }
 
 const struct tg_console_command tg_console_opm_start = {
     .name = "opm start",
-    .arguments = "?--force?",
+    .arguments = "?--force? ?-each?",
     .summary = "goes to the start of the first, or next, parallel region",
     .example = "opm start",
-    .more = "The worker that begins the region becomes the current one. If the first worker is already\n"
-            "in a region, --force is required.",
+    .more =
+        "The worker that begins the region becomes the current one. If the first worker is already\n"
+        "in a region, --force is required. In a live job that begins with a launcher or a shell it is the\n"
+        "first process that comes to a region, or the ranks; -each as for `opm next`.",
     .options = start_options,
     .run = run_start,
 };

@@ -2,7 +2,7 @@
 #include "live/commands/motion/live_zones.h"
 
 #include "analyzer/models/openmp/barrier.h"
-#include "live/commands/motion/gate_run.h"
+#include "live/commands/motion/gate_course.h"
 
 #include <inttypes.h>
 
@@ -72,17 +72,22 @@ static bool is_of_team(const struct tg_openmp_place *place)
             place->what != TG_OMP_ZONE_TEAMS && place->what != TG_OMP_ZONE_TARGET);
 }
 
+/* Whether it is the same construct of another worker, or its like: who is inside of it, and who waits for it. */
+static bool is_like(const struct tg_openmp_place *place, const struct tg_openmp_place *other)
+{
+    if (is_mutex(place))
+        return is_mutex(other) && other->what == place->what;
+    return other->kind == place->kind &&
+           (other->what == place->what ||
+            (place->kind == TG_OPENMP_IN_ZONE && is_single(other->what) && is_single(place->what)));
+}
+
 static bool is_in(const struct tg_openmp_worker *worker, const struct tg_openmp_place *place)
 {
     for (size_t i = 0; i < worker->n_places; i++) {
         const struct tg_openmp_place *other = &worker->places[i];
-        if (other->team != place->team)
-            continue;
-        if (is_mutex(place)
-                ? is_mutex(other) && other->what == place->what && other->id == place->id
-                : other->kind == place->kind &&
-                      (other->what == place->what || (place->kind == TG_OPENMP_IN_ZONE &&
-                                                      is_single(other->what) && is_single(place->what))))
+        if (other->team == place->team && is_like(place, other) &&
+            (!is_mutex(place) || other->id == place->id))
             return true;
     }
     return false;
@@ -237,17 +242,16 @@ static void tell_absent(const struct tg_console *console, const struct tg_gate_r
             first = entry->rank;
     }
     if (n_absent == 1)
-        fprintf(out, "rank %" PRId64 " has no team there yet, and was stopped where it is\n", first);
+        fprintf(out, "rank %" PRId64 " is not there yet, and did not run\n", first);
     else if (n_absent > 1)
-        fprintf(out,
-                "rank %" PRId64 " and %zu more have no team there yet, and were stopped where they are\n",
-                first, n_absent - 1);
+        fprintf(out, "rank %" PRId64 " and %zu more are not there yet, and did not run\n", first,
+                n_absent - 1);
 }
 
 static struct tg_error *run_out(struct tg_console *console, struct tg_gate_run *run, const char *name,
                                 FILE *out)
 {
-    struct tg_error *error = tg_gate_run_go(console, run, name, out);
+    struct tg_error *error = tg_gate_course_run(console, run, name, out);
     if (error == NULL) {
         tell_result(console, run, out);
         tell_absent(console, run, out);
@@ -260,7 +264,7 @@ static const struct tg_openmp_place *find_like(const struct tg_openmp_worker *wo
                                                const struct tg_openmp_place *place)
 {
     for (size_t i = worker->n_places; i-- > 0;)
-        if (worker->places[i].kind == place->kind && worker->places[i].what == place->what)
+        if (is_like(place, &worker->places[i]))
             return &worker->places[i];
     return NULL;
 }
@@ -289,7 +293,7 @@ static struct tg_error *add_others(struct tg_console *console, const struct tg_o
 struct tg_error *tg_live_zone_leave(struct tg_console *console, const struct tg_openmp_worker *worker,
                                     const struct tg_openmp_place *place, const char *name, FILE *out)
 {
-    struct tg_gate_run run = {0};
+    struct tg_gate_run run = {.of_process = true};
     const struct tg_openmp_place kept = *place; /* WORKER's places change as events are taken */
     struct tg_error *error = add_place(console, worker, &kept, &run);
     if (error == NULL)
@@ -373,7 +377,7 @@ struct tg_error *tg_live_zone_reached_barrier(struct tg_console *console, uint64
 
 struct tg_error *tg_live_zone_pass_barrier(struct tg_console *console, FILE *out)
 {
-    struct tg_gate_run run = {0};
+    struct tg_gate_run run = {.of_process = true};
     struct passing passing = {.console = console, .run = &run};
     const struct tg_openmp_model *model = console->source->moment->openmp;
     if (console->focus.has_thread)

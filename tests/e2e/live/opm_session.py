@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
 """The session of the OpenMP module's document, command by command: start, next, step, step out, critical next, all_out, barrier
-pass, sections. With gcc and with clang, each answer compared."""
+pass, sections. Each answer is compared, and what the program's own counters say.
+
+usage: opm_session.py process           with gcc, and with clang; also begun by a shell
+       opm_session.py openmpi|mpich     4 ranks with 4 threads each, from the launcher's first instruction on
+"""
 import os
 import re
 import subprocess
+import sys
 
 from live_console import LiveConsole, fail
+from mpi_job import ENVIRONMENT, flavour_named, job
 
 PROGRAM = r"""
 static volatile int counted[8];
@@ -31,6 +37,23 @@ int main(void)
         }
         stage(6);
     }
+    return 0;
+}
+"""
+MPI_PROGRAM = r"""
+#include <mpi.h>
+#include <stdio.h>
+void work(void);
+int main(int argc, char **argv)
+{
+    int rank, provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    work();
+    MPI_Barrier(MPI_COMM_WORLD);
+    printf("rank %d is through\n", rank);
+    MPI_Finalize();
     return 0;
 }
 """
@@ -61,27 +84,59 @@ SESSION = [
     ("opm sequence --print", r"\"section 3\"", {}),
     ("dcont", r"^\[SectionJob #1 finished\.\]$", {3: 1, 4: 1, 5: 1, 6: 0}),
 ]
+EACH = r"^4 of 4 processes are there\nthread \d+\.\d+ reaches a "
+ALL_RANKS = r"^16 of 16 workers are out and stopped behind it$"
+# the same in all ranks: the counters are those of each
+RANKS_SESSION = [
+    ("opm start -each", EACH + "parallel region$", {0: 0}),
+    ("opm next -each single", EACH + "single in ", {0: 0}),
+    ("opm step", r"^worker \d: in a single since ", {0: 0}),
+    ("opm all_out", ALL_RANKS, {0: 1, 1: 0}),
+    ("opm next -each critical", EACH + "critical section in ", {1: 0}),
+    ("opm critical next", r"^worker \d: inside the critical section since ", {1: 0}),
+    ("opm all_out", ALL_RANKS, {1: 4, 2: 0}),
+    ("opm next -each barrier", EACH + "barrier in ", {1: 4, 2: 0}),
+    ("opm barrier pass", ALL_RANKS, {1: 4, 2: 0, 3: 0}),
+    ("info barrier", r"^no team is at a barrier$", {}),
+    ("opm next -each sections", EACH + "sections zone in ", {2: None, 3: 0}),
+    ("opm sections step-by-step", r"^SectionJob #1 has 3 sections, 0 already completed\.$", {3: 0}),
+    ("dcont", r"^\[Starting execution of Section 1\.\]$", {3: 0, 4: 0, 5: 0}),
+    ("dcont", r"^\[Starting execution of Section 2\.\]$", {4: 0, 5: 0}),
+    ("dcont", r"^\[Starting execution of Section 3\.\]$", {5: 0}),
+    ("dcont", r"^\[SectionJob #1 finished\.\]$", {6: 0}),
+    # the ranks whose teams have not begun it are still before it: all of them go behind its barrier
+    ("opm next -each barrier", EACH + "barrier in ", {3: 1, 4: 1, 5: 1}),
+    ("opm barrier pass", ALL_RANKS, {3: 1, 4: 1, 5: 1, 6: 0}),
+]
 
 
-def counters(console):
-    numbers = []
-    for part in re.search(r"\{(.*)\}", console.do("dprint counted"))[1].split(","):
-        found = re.fullmatch(r"\s*(\d+)(?: <repeats (\d+) times>)?\s*", part)
-        numbers += [int(found[1])] * int(found[2] or 1)
-    return numbers
+def counters(console, ranks):
+    """Of the process in focus, or of each rank."""
+    found = []
+    for focus in [f"dfocus r{rank} " for rank in range(ranks)] or [""]:
+        numbers = []
+        for part in re.search(r"\{(.*)\}", console.do(f"{focus}{{dprint counted}}" if focus else "dprint counted"))[1].split(","):
+            each = re.fullmatch(r"\s*(\d+)(?: <repeats (\d+) times>)?\s*", part)
+            numbers += [int(each[1])] * int(each[2] or 1)
+        found.append(numbers)
+    return found
+
+
+def play(console, what, session, ranks=0):
+    for command, pattern, counted in session:
+        answer = console.do(command)
+        if not re.search(pattern, answer, re.M):
+            fail(f"{what}: {command}: no {pattern!r} in\n{answer}")
+        found = counters(console, ranks) if counted else []
+        for which, value in counted.items():
+            if value is not None and any(numbers[which] != value for numbers in found):
+                fail(f"{what}: {command}: counted {which} is not {value} in {found}")
 
 
 def process(compiler):
     subprocess.run([compiler, "-g", "-O1", "-fopenmp", "-o", f"doc.{compiler}", "doc.c"], check=True)
     console = LiveConsole("-o", "trace.tgt", "--force", "--", f"./doc.{compiler}", stderr=subprocess.DEVNULL)
-    for command, pattern, counted in SESSION:
-        answer = console.do(command)
-        if not re.search(pattern, answer, re.M):
-            fail(f"{compiler}: {command}: no {pattern!r} in\n{answer}")
-        numbers = counters(console) if counted else []
-        for which, value in counted.items():
-            if value is not None and numbers[which] != value:
-                fail(f"{compiler}: {command}: counted {which} is {numbers[which]}, not {value}: {numbers}")
+    play(console, compiler, SESSION)
     console.do("opm sections new off")
     answer = console.command("opm critical next")  # there is none around: refused, nobody moves
     if answer["ok"] or "is not inside a critical section" not in answer["error"]["message"]:
@@ -90,12 +145,55 @@ def process(compiler):
     console.end("quit")
 
 
+def shell():
+    """The program is a child of what was started: `opm start` finds it, and stops nobody else."""
+    console = LiveConsole("-o", "trace.tgt", "--force", "--", "sh", "-c", "true; ./doc.gcc; true", stderr=subprocess.DEVNULL)
+    play(console, "shell", [("opm start", r"^thread 2\.1 reaches a parallel region$", {0: 0}),
+                            ("opm next barrier", r"^thread 2\.\d reaches a barrier in ", {}),
+                            ("opm barrier pass", ALL, {0: 1})])
+    console.do("dcont")
+    console.end("quit")
+
+
+def ranks(flavour):
+    os.environ.update(ENVIRONMENT)
+    with open("ranks.c", "w", encoding="utf-8") as file:
+        file.write(MPI_PROGRAM)
+    with open("work.c", "w", encoding="utf-8") as file:
+        file.write(PROGRAM.replace("int main(void)", "int work(void)"))
+    subprocess.run([flavour.c, "-g", "-O1", "-fopenmp", "-o", "ranks", "ranks.c", "work.c"], check=True)
+    with open("result", "wb") as result:
+        console = LiveConsole("-o", "trace.tgt", "--force", "--", *job(flavour, os.path.abspath("ranks")), stderr=result)
+    play(console, flavour.name, RANKS_SESSION, 4)
+    # a rank whose barrier of MPI waits for others that are stopped: it is said for whom, and the interrupt key ends it
+    answer = console.command("dfocus pr1 {opm next single}", interrupt_when=lambda: told(console))
+    if answer["ok"] or "interrupted" not in answer["error"]["message"]:
+        fail(f"{flavour.name}: {answer}")
+    console.command("dfocus a dgo")
+    console.command("dfocus a dwait")
+    console.end("quit")
+    with open("result", encoding="utf-8") as file:
+        said = file.read()
+    if said.count("is through") != 4:
+        fail(f"{flavour.name}: the job did not end well: {said}")
+
+
+def told(console):
+    """Whether the note that a wait lasts has named the rank that is waited for."""
+    return any(re.search(r"rank 1 runs: in MPI_Barrier .*; rank [023], which is stopped, has not come to that MPI_Barrier",
+                         str(event)) for event in console.events)
+
+
 def main():
     os.environ.update(OMP_WAIT_POLICY="passive", KMP_BLOCKTIME="0")
+    if sys.argv[1] != "process":
+        ranks(flavour_named(sys.argv[1]))
+        return
     with open("doc.c", "w", encoding="utf-8") as file:
         file.write(PROGRAM)
     process("gcc")
     process("clang")
+    shell()
 
 
 main()

@@ -1,0 +1,289 @@
+#include "live/commands/motion/gate_course.h"
+
+#include "live/commands/focus/focus_call.h"
+#include "live/commands/motion/gate_wait.h"
+#include "live/source/moment.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- gates up, and away */
+
+struct going {
+    struct tg_gate_run *run;
+    const char *name;
+};
+
+static void close_all(struct tg_gate_run *run, struct tg_engine_adapter *engine)
+{
+    for (size_t i = 0; run->numbers != NULL && i < run->n_gates; i++) {
+        if (run->numbers[i] != 0)
+            tg_worker_gates_close(engine, run->numbers[i]);
+        run->numbers[i] = 0;
+    }
+}
+
+static struct tg_error *close_gates(const struct tg_request *request)
+{
+    close_all(request->context, request->engine);
+    return NULL;
+}
+
+/* Index of the first gate that is of process PID; SIZE_MAX none. */
+static size_t find_gate(const struct tg_gate_run *run, uint64_t pid)
+{
+    for (size_t i = 0; i < run->n_gates; i++)
+        if (run->gates[i].pid == 0 || (uint64_t)run->gates[i].pid == pid)
+            return i;
+    return SIZE_MAX;
+}
+
+/* Whether threads of the process that are no workers of the run go on with it: in ranks that are not where the others
+ * are nobody does, or they would run past it. */
+static bool goes_along(const struct tg_gate_run *run, const struct tg_job_process *process)
+{
+    return !run->alone && (!run->of_process || find_gate(run, process->info.tag) != SIZE_MAX);
+}
+
+/* Those in focus, but for workers that are where they are to be, and for all others of a run of the workers alone. */
+static struct tg_error *resume(const struct tg_request *request, const struct tg_gate_run *run)
+{
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    struct tg_error *error = tg_job_set_init(&set, request->view);
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(request->view, p);
+        for (size_t i = 0; i == 0 || i < process->n_threads; i++) {
+            uint64_t tid =
+                i < process->n_threads ? tg_job_view_thread(request->view, process, i)->tag : UINT64_MAX;
+            size_t worker = tg_gate_run_find_worker(run, process->info.tag, tid);
+            bool runs = worker == SIZE_MAX ? goes_along(run, process) : !run->workers[worker].is_out;
+            if (runs && tg_job_set_has(request->set, process, i))
+                tg_job_set_add(&set, process, i);
+        }
+    }
+    return error != NULL ? error : tg_controller_go(request->controller, request->view, &set, NULL);
+}
+
+/* Who is to come must be able to. */
+static struct tg_error *check_workers(const struct tg_request *request, const struct tg_gate_run *run)
+{
+    for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(request->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+            const struct tg_job_thread *thread = tg_job_view_thread(request->view, process, i);
+            size_t worker = tg_gate_run_find_worker(run, process->info.tag, thread->tag);
+            bool is_to_come = worker == SIZE_MAX ? run->n_unknown > 0 && !thread->is_manager &&
+                                                       find_gate(run, process->info.tag) != SIZE_MAX
+                                                 : !run->workers[worker].is_out;
+            if (is_to_come && (thread->held || process->info.held))
+                return tg_error_create(TG_ERROR_USAGE,
+                                       "thread %" PRIu32 ".%" PRIu32
+                                       " is held and cannot come; `dunhold` releases it",
+                                       process->info.dpid, thread->dtid);
+        }
+    }
+    return NULL;
+}
+
+/* How many of the workers are to come to gate I, where it is the only one of its process: no need to look before. */
+static uint32_t count_to_come(const struct tg_gate_run *run, size_t i)
+{
+    uint32_t n_to_come = 0;
+    for (size_t k = 0; k < run->n_gates; k++)
+        if (k != i && run->gates[k].pid == run->gates[i].pid)
+            return 0;
+    for (size_t k = 0; k < run->n_workers; k++)
+        n_to_come += run->workers[k].pid == run->gates[i].pid && !run->workers[k].is_out;
+    return n_to_come;
+}
+
+static struct tg_error *open_and_go(const struct tg_request *request)
+{
+    struct going *going = request->context;
+    struct tg_gate_run *run = going->run;
+    struct tg_error *error = check_workers(request, run);
+    if (error == NULL) {
+        run->numbers = calloc(run->n_gates + 1, sizeof *run->numbers);
+        run->have_come = calloc(run->n_gates + 1, sizeof *run->have_come);
+    }
+    if (error == NULL && (run->numbers == NULL || run->have_come == NULL))
+        error = tg_error_no_memory();
+    for (size_t i = 0; error == NULL && i < run->n_gates; i++) {
+        run->gates[i].calls_from = count_to_come(run, i);
+        error = tg_worker_gates_open(request->engine, &run->gates[i], &run->numbers[i]);
+    }
+    if (error == NULL && !run->of_job)
+        error = resume(request, run);
+    if (error != NULL)
+        close_all(run, request->engine);
+    return error;
+}
+
+/* ---- what has become of it */
+
+static bool has_come(const struct tg_request *request, const struct tg_gate_run *run, uint64_t pid,
+                     uint64_t tid)
+{
+    return tg_gate_run_has(run, tg_worker_gates_waits(request->engine, (int32_t)pid, (int32_t)tid));
+}
+
+struct arrivals {
+    const struct tg_console *console;
+    struct tg_gate_run *run;
+    size_t n_passed; /* who were not meant, and go on */
+    size_t n_kept;   /* who were not, and stay */
+};
+
+static const struct tg_openmp_worker *worker_of(const struct arrivals *arrivals,
+                                                const struct tg_job_process *process, uint64_t tid)
+{
+    return tg_openmp_model_worker(arrivals->console->source->moment->openmp, process->info.dpid - 1,
+                                  (int32_t)tid);
+}
+
+/* Whether the thread ends the run: it is at a gate and meant, or was stopped on its way there. */
+static bool is_the_one(const struct tg_gate_run *run, const struct tg_openmp_worker *worker, bool has_come)
+{
+    if (has_come)
+        return run->is_meant == NULL || run->is_meant(run->context, worker);
+    return run->is_arriving != NULL && worker->last_ns > run->begun_ns &&
+           run->is_arriving(run->context, worker);
+}
+
+/* Of those who have come to a run without workers the first that is meant. Models say what threads are at. */
+static struct tg_error *choose_first(const struct tg_request *request)
+{
+    struct arrivals *arrivals = request->context;
+    struct tg_gate_run *run = arrivals->run;
+    for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(request->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+            uint64_t tid = tg_job_view_thread(request->view, process, i)->tag;
+            const struct tg_openmp_worker *worker = worker_of(arrivals, process, tid);
+            size_t gate = find_gate(run, process->info.tag);
+            if (worker == NULL || gate == SIZE_MAX ||
+                !is_the_one(run, worker, has_come(request, run, process->info.tag, tid)))
+                continue;
+            run->have_come[gate] = true;
+            if (run->first == NULL || worker->last_ns < run->first->last_ns)
+                run->first = worker;
+        }
+    }
+    return NULL;
+}
+
+enum { MAX_KEEPING = 50 }; /* stops until who is kept goes on all the same */
+
+static bool is_kept(const struct tg_gate_run *run, const struct tg_openmp_worker *worker)
+{
+    return run->is_kept != NULL && run->n_keeping < MAX_KEEPING && run->is_kept(run->context, worker);
+}
+
+/* Nobody who was meant has come, or not to each gate: those who have are let pass, or stay for a while. */
+static struct tg_error *let_pass(const struct tg_request *request)
+{
+    struct arrivals *arrivals = request->context;
+    for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(request->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+            uint64_t tid = tg_job_view_thread(request->view, process, i)->tag;
+            const struct tg_openmp_worker *worker = worker_of(arrivals, process, tid);
+            size_t gate = find_gate(arrivals->run, process->info.tag);
+            if (!has_come(request, arrivals->run, process->info.tag, tid) || worker == NULL ||
+                (gate != SIZE_MAX && arrivals->run->have_come[gate]))
+                continue;
+            if (is_kept(arrivals->run, worker)) {
+                arrivals->n_kept++;
+                continue;
+            }
+            tg_worker_gates_pass(request->engine, (int32_t)process->info.tag, (int32_t)tid);
+            arrivals->n_passed++;
+        }
+    }
+    return NULL;
+}
+
+static struct tg_error *note_end(const struct tg_request *request)
+{
+    const struct going *going = request->context;
+    tg_engine_adapter_record(
+        request->engine,
+        &(struct tg_event){.kind = TG_EVENT_CONTROL_COMMAND, .control_command = {.command = going->name}});
+    return NULL;
+}
+
+static struct tg_error *go_on(const struct tg_request *request)
+{
+    struct going *going = request->context;
+    return resume(request, going->run);
+}
+
+/* All are stopped; what of the run is true now. AGAIN: only such have come as were not meant. */
+static struct tg_error *take_result(struct tg_console *console, struct going *going, bool *again)
+{
+    struct tg_gate_run *run = going->run;
+    struct arrivals arrivals = {.console = console, .run = run};
+    struct tg_error *error = tg_focus_call_run_all(console, note_end, going, NULL);
+    if (error == NULL)
+        tg_console_catch_up(console);
+    if (error == NULL && run->n_workers == 0) {
+        error = tg_focus_call_run_all(console, choose_first, &arrivals, NULL);
+        run->is_there = run->first != NULL && (!run->of_each || tg_gate_run_count_come(run) == run->n_gates);
+        if (error == NULL && !run->is_there)
+            error = tg_focus_call_run_all(console, let_pass, &arrivals, NULL);
+        *again = !run->is_there && arrivals.n_passed + arrivals.n_kept > 0;
+        run->n_keeping += arrivals.n_kept > 0;
+        return error;
+    }
+    if (error == NULL)
+        error = tg_focus_call_run_all(console, tg_gate_wait_note, run, NULL);
+    run->is_there = error == NULL;
+    for (size_t i = 0; i < run->n_workers; i++)
+        run->is_there &= run->workers[i].is_out || run->workers[i].waits || run->workers[i].cannot;
+    return error;
+}
+
+static uint64_t last_event_ns(const struct tg_openmp_model *model)
+{
+    uint64_t last_ns = 0;
+    for (size_t i = 0; i < tg_openmp_model_worker_count(model); i++)
+        if (tg_openmp_model_worker_at(model, i)->last_ns > last_ns)
+            last_ns = tg_openmp_model_worker_at(model, i)->last_ns;
+    return last_ns;
+}
+
+struct tg_error *tg_gate_course_run(struct tg_console *console, struct tg_gate_run *run, const char *name,
+                                    FILE *out)
+{
+    struct going going = {.run = run, .name = name};
+    run->begun_ns = last_event_ns(console->source->moment->openmp);
+    struct tg_error *error = tg_focus_call_run(console, &tg_focus_call_defaults, open_and_go, &going, out);
+    if (error != NULL)
+        return error;
+    for (bool again = true; error == NULL && again;) {
+        struct tg_error *blocked = NULL;
+        again = false;
+        error = run->of_job           ? tg_gate_wait_job(console, run, out)
+                : run->n_workers == 0 ? tg_gate_wait_first(console, run, &blocked, out)
+                                      : tg_gate_wait_all(console, run, out);
+        uint64_t last_ns = last_event_ns(console->source->moment->openmp);
+        if (error == NULL)
+            error = tg_gate_run_settle(console, out);
+        if (error == NULL)
+            error = take_result(console, &going, &again);
+        if (error == NULL && blocked != NULL && run->first == NULL) {
+            /* records that were still on their way may say otherwise */
+            again |= last_event_ns(console->source->moment->openmp) != last_ns;
+            error = again ? NULL : blocked;
+        }
+        if (error != blocked)
+            tg_error_destroy(blocked);
+        if (error == NULL && again)
+            error = tg_focus_call_run(console, &tg_focus_call_defaults, go_on, &going, out);
+    }
+    struct tg_error *closing = tg_focus_call_run_all(console, close_gates, run, out);
+    if (error == NULL)
+        return closing;
+    tg_error_destroy(closing);
+    return error;
+}

@@ -1,0 +1,308 @@
+#include "live/commands/motion/gate_wait.h"
+
+#include "live/commands/control/run.h"
+#include "live/commands/focus/focus_call.h"
+#include "live/control/traced_job.h"
+#include "live/source/moment.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const double look_s = 0.25; /* between looks whether somebody cannot come */
+
+struct waiting {
+    bool done; /* first: see tg_focus_call_await */
+    struct tg_gate_run *run;
+};
+
+static bool is_alive(const struct tg_job_view *view, int32_t pid)
+{
+    for (size_t p = 0; p < tg_job_view_count(view); p++)
+        if (tg_job_view_at(view, p)->info.tag == (uint64_t)pid)
+            return tg_job_view_at(view, p)->info.exists;
+    return false;
+}
+
+/* Whether all that are to come have, or one where nobody is named: then nobody runs on. Who is stopped comes no more. */
+static struct tg_error *look(const struct tg_request *request)
+{
+    struct waiting *going = request->context;
+    struct tg_gate_run *run = going->run;
+    size_t n_running = 0, n_here = 0, n_lost = 0;
+    for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(request->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+            const struct tg_job_thread *thread = tg_job_view_thread(request->view, process, i);
+            bool runs = !tg_job_state_is_stopped(thread->state);
+            size_t worker = tg_gate_run_find_worker(run, process->info.tag, thread->tag);
+            n_running += runs && tg_job_set_has(request->set, process, i);
+            n_lost += !runs && worker != SIZE_MAX && !run->workers[worker].is_out;
+        }
+    }
+    size_t n_to_come = run->n_unknown;
+    for (size_t i = 0; i < run->n_gates; i++) {
+        size_t n_at_gate = tg_worker_gates_count(request->engine, run->numbers[i]);
+        n_here += n_at_gate;
+        n_to_come += run->of_each && n_at_gate == 0 && is_alive(request->view, run->gates[i].pid);
+    }
+    for (size_t i = 0; i < run->n_workers; i++)
+        n_to_come += !run->workers[i].is_out;
+    bool are_here = n_here > 0 && (run->of_each ? n_to_come == 0 : n_here >= n_to_come);
+    going->done = n_running == 0 || n_lost > 0 || are_here;
+    return are_here ? tg_controller_halt(request->controller, request->view, request->set) : NULL;
+}
+
+static bool waits_for_others(const struct tg_openmp_worker *worker)
+{
+    if (!worker->alive || worker->n_places == 0)
+        return false;
+    enum tg_openmp_place_kind kind = worker->places[worker->n_places - 1].kind;
+    return kind == TG_OPENMP_IN_MUTEX_WAIT || kind == TG_OPENMP_IN_SYNC;
+}
+
+struct tg_error *tg_gate_wait_note(const struct tg_request *request)
+{
+    struct tg_gate_run *run = request->context;
+    run->n_here = run->n_unplaced = 0;
+    for (size_t i = 0; i < run->n_gates; i++) {
+        run->n_here += tg_worker_gates_count(request->engine, run->numbers[i]);
+        run->n_unplaced += tg_worker_gates_unplaced(request->engine, run->numbers[i]);
+    }
+    for (size_t i = 0; i < run->n_workers; i++)
+        run->workers[i].waits = tg_gate_run_has(
+            run, tg_worker_gates_waits(request->engine, run->workers[i].pid, run->workers[i].tid));
+    return NULL;
+}
+
+/* Whether nobody who has not come can: they all wait for others, and have since the last look. */
+static struct tg_error *look_for_stuck(struct tg_console *console, struct tg_gate_run *run, bool *stuck)
+{
+    struct tg_error *error = tg_focus_call_run_all(console, tg_gate_wait_note, run, NULL);
+    *stuck = error == NULL && run->n_workers > 0;
+    for (size_t i = 0; error == NULL && i < run->n_workers; i++) {
+        struct tg_gate_worker *worker = &run->workers[i];
+        const struct tg_openmp_worker *known =
+            tg_openmp_model_worker_at(console->source->moment->openmp, worker->index);
+        if (worker->is_out || worker->waits)
+            continue;
+        worker->cannot = !known->alive ||
+                         (waits_for_others(known) && worker->is_stuck && worker->before_ns == known->last_ns);
+        worker->is_stuck = true;
+        worker->before_ns = known->last_ns;
+        *stuck = *stuck && worker->cannot;
+    }
+    return error;
+}
+
+/* What a look leaves for the next one. */
+struct quiet {
+    uint64_t last_ns, n_calls;
+    size_t n_looks; /* one after another at which nothing had happened since the one before */
+};
+
+enum { QUIET_LOOKS = 3 }; /* are enough: who has been released has run by then */
+
+/* Where nobody comes: who runs, and whether all of them wait for somebody who does not. */
+struct blockade {
+    const struct tg_console *console;
+    const struct tg_gate_run *run;
+    struct tg_engine_adapter *engine;
+    size_t n_running, n_waiting;
+    uint64_t last_ns; /* of their last events */
+    size_t n_here;    /* of them: at a gate */
+    size_t n_busy;    /* neither at a gate, nor waiting in OpenMP, nor inside of MPI */
+    uint64_t n_calls; /* of MPI that they made */
+    struct tg_thread_id
+        stopped; /* one of those who do not run, a held one if there is any; all 0: everybody runs */
+    bool is_held;
+};
+
+static const struct tg_mpi_thread *find_mpi_thread(const struct blockade *blockade, size_t process,
+                                                   int32_t tid)
+{
+    const struct tg_mpi_model *mpi = blockade->console->source->moment->mpi;
+    for (size_t i = 0; i < tg_mpi_model_thread_count(mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(mpi, i);
+        if (thread->process == process && thread->tid == tid)
+            return thread;
+    }
+    return NULL;
+}
+
+/* Of one who runs. A worker that is in no region has nothing to do, but for the first thread. */
+static void note_progress(struct blockade *blockade, const struct tg_job_process *process,
+                          const struct tg_job_thread *thread, const struct tg_openmp_worker *worker)
+{
+    int32_t pid = (int32_t)process->info.tag, tid = (int32_t)thread->tag;
+    const struct tg_mpi_thread *mpi = find_mpi_thread(blockade, process->info.dpid - 1, tid);
+    bool is_here = tg_gate_run_has(blockade->run, tg_worker_gates_waits(blockade->engine, pid, tid));
+    bool is_idle = worker != NULL && ((worker->n_places == 0 && tid != pid) || waits_for_others(worker));
+    blockade->n_calls += mpi == NULL ? 0 : mpi->calls;
+    blockade->n_here += is_here;
+    blockade->n_busy += !is_here && !(mpi != NULL && mpi->in_call) && !is_idle;
+    if (worker != NULL && worker->last_ns > blockade->last_ns)
+        blockade->last_ns = worker->last_ns;
+}
+
+static void note_thread(struct blockade *blockade, const struct tg_job_process *process,
+                        const struct tg_job_thread *thread)
+{
+    if (tg_job_state_is_stopped(thread->state)) {
+        bool is_held = thread->held || process->info.held;
+        if (blockade->stopped.dpid == 0 || (is_held && !blockade->is_held)) {
+            blockade->stopped = (struct tg_thread_id){process->info.dpid, thread->dtid};
+            blockade->is_held = is_held;
+        }
+        return;
+    }
+    const struct tg_openmp_worker *worker = tg_openmp_model_worker(
+        blockade->console->source->moment->openmp, process->info.dpid - 1, (int32_t)thread->tag);
+    note_progress(blockade, process, thread, worker);
+    blockade->n_running++;
+    blockade->n_waiting += worker != NULL && waits_for_others(worker);
+}
+
+/* Of the processes in focus, whose workers wait for each other alone. */
+static struct tg_error *note_blockade(const struct tg_request *request)
+{
+    struct blockade *blockade = request->context;
+    blockade->engine = request->engine;
+    for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(request->view, p);
+        if (!process->info.exists || !tg_job_set_has_any(request->set, process))
+            continue;
+        for (size_t i = 0; i < process->n_threads; i++) {
+            const struct tg_job_thread *thread = tg_job_view_thread(request->view, process, i);
+            if (!thread->is_manager && thread->state != TG_JOB_NONEXISTENT)
+                note_thread(blockade, process, thread);
+        }
+    }
+    return NULL;
+}
+
+/* An error of a run to which nobody can come: *BLOCKED; the run is over then. So it is where it is for each process, and
+ * those that nobody of has come wait: *IS_OVER. */
+static struct tg_error *look_for_blockade(struct tg_console *console, const struct tg_gate_run *run,
+                                          struct quiet *quiet, struct tg_error **blocked, bool *is_over)
+{
+    struct blockade blockade = {.console = console, .run = run};
+    struct tg_error *error =
+        tg_focus_call_run(console, &tg_focus_call_defaults, note_blockade, &blockade, NULL);
+    if (error != NULL)
+        return error;
+    bool is_quiet = blockade.last_ns == quiet->last_ns && blockade.n_calls == quiet->n_calls;
+    *quiet = (struct quiet){blockade.last_ns, blockade.n_calls, is_quiet ? quiet->n_looks + 1 : 0};
+    if (quiet->n_looks < QUIET_LOOKS || blockade.n_running == 0)
+        return NULL;
+    bool is_blocked = blockade.n_waiting == blockade.n_running && blockade.stopped.dpid != 0;
+    *is_over = run->of_each && blockade.n_here > 0 && blockade.n_busy == 0;
+    if (is_blocked && !*is_over)
+        *blocked = tg_error_create(
+            TG_ERROR_USAGE,
+            "nobody can come: %zu thread%s and wait%s for others, but thread %" PRIu32 ".%" PRIu32 " is %s",
+            blockade.n_running, blockade.n_running == 1 ? " runs" : "s run",
+            blockade.n_running == 1 ? "s" : "", blockade.stopped.dpid, blockade.stopped.dtid,
+            blockade.is_held ? "held; `dunhold` releases it" : "stopped, and not in focus");
+    return NULL;
+}
+
+struct tg_error *tg_gate_wait_first(struct tg_console *console, struct tg_gate_run *run,
+                                    struct tg_error **blocked, FILE *out)
+{
+    struct waiting waiting = {.run = run};
+    struct tg_focus_patience patience = {0};
+    struct quiet quiet = {0};
+    for (bool is_over = false;;) {
+        int status;
+        struct tg_error *error = tg_focus_call_await_with(console, &tg_focus_call_defaults, look,
+                                                          &waiting.done, look_s, &patience, out);
+        if (error == NULL || tg_error_code(error) != TG_ERROR_TARGET ||
+            tg_traced_job_has_ended(console->options.live, &status))
+            return error;
+        tg_error_destroy(error);
+        error = look_for_blockade(console, run, &quiet, blocked, &is_over);
+        if (error != NULL || *blocked != NULL || is_over)
+            return error;
+    }
+}
+
+struct tg_error *tg_gate_wait_all(struct tg_console *console, struct tg_gate_run *run, FILE *out)
+{
+    struct waiting waiting = {.run = run};
+    struct tg_focus_patience patience = {0};
+    for (bool stuck = false;;) {
+        int status;
+        struct tg_error *error = tg_focus_call_await_with(console, &tg_focus_call_defaults, look,
+                                                          &waiting.done, look_s, &patience, out);
+        if (error == NULL || tg_error_code(error) != TG_ERROR_TARGET)
+            return error;
+        if (tg_traced_job_has_ended(console->options.live, &status))
+            return error;
+        tg_error_destroy(error);
+        error = look_for_stuck(console, run, &stuck);
+        if (error != NULL || stuck)
+            return error;
+    }
+}
+
+/* ---- the first process of a job that comes to a gate */
+
+struct beginning {
+    struct tg_gate_run *run;
+    uint32_t dpid; /* of who has come; 0 nobody */
+};
+
+static bool is_at_gate(const struct tg_request *request, const struct tg_gate_run *run,
+                       const struct tg_job_process *process)
+{
+    for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
+        uint64_t tid = tg_job_view_thread(request->view, process, i)->tag;
+        if (tg_gate_run_has(run,
+                            tg_worker_gates_waits(request->engine, (int32_t)process->info.tag, (int32_t)tid)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether somebody is at the gate. Then its process is stopped; of a job of ranks all of these. */
+static bool has_begun(const struct tg_request *request, void *context)
+{
+    struct beginning *beginning = context;
+    const struct tg_gate_run *run = beginning->run;
+    const struct tg_job_view *view = request->view;
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    bool is_of_ranks = false;
+    if (tg_worker_gates_count(request->engine, run->numbers[0]) == 0)
+        return false;
+    for (size_t p = 0; p < tg_job_view_count(view) && beginning->dpid == 0; p++) {
+        const struct tg_job_process *process = tg_job_view_at(view, p);
+        if (!is_at_gate(request, run, process))
+            continue;
+        beginning->dpid = process->info.dpid;
+        is_of_ranks = process->info.rank >= 0;
+    }
+    TG_AUTO_ERROR struct tg_error *error = tg_job_set_init(&set, view);
+    for (size_t p = 0; error == NULL && p < tg_job_view_count(view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(view, p);
+        bool is_meant = is_of_ranks ? process->info.rank >= 0 : process->info.dpid == beginning->dpid;
+        for (size_t i = 0; is_meant && (i == 0 || i < process->n_threads); i++)
+            tg_job_set_add(&set, process, i);
+    }
+    if (error == NULL)
+        error = tg_controller_halt(request->controller, view, &set);
+    return beginning->dpid != 0;
+}
+
+struct tg_error *tg_gate_wait_job(struct tg_console *console, struct tg_gate_run *run, FILE *out)
+{
+    struct beginning beginning = {.run = run};
+    const struct tg_run_limits limits = {.seconds = -1, .is_over = has_begun, .context = &beginning};
+    struct tg_error *error = tg_run_continue(console, &limits, out);
+    if (error != NULL || beginning.dpid == 0)
+        return error;
+    tg_console_catch_up(console);
+    error = tg_focus_go_to_ranks(&console->focus, console->source);
+    return error != NULL || console->focus.is_of_ranks
+               ? error
+               : tg_gate_run_look_at(console, (struct tg_thread_id){beginning.dpid, 1});
+}
