@@ -15,6 +15,7 @@
 #include "format/settings/command.h"
 #include "live/commands/live_command.h"
 #include "live/commands/replay_command.h"
+#include "live/commands/web_command.h"
 #include "recorder/look/core_look.h"
 #include "recorder/look/jobs.h"
 #include "recorder/look/look.h"
@@ -37,19 +38,13 @@
 
 /* To add a command see struct tg_command. Order is the order of `tollgate --help`. */
 static const struct tg_command *const commands[] = {
-    &tg_where_command,
-    &tg_record_command,
-    &tg_report_command,
-    &tg_filter_command,
-    &tg_heap_command,
-    &tg_sequence_command,
-    &tg_dump_command,
-    &tg_replay_command,
-    &tg_live_command,
-    &tg_recover_command,
-    &tg_redact_command,
-    &tg_calibrate_command,
-    NULL,
+    &tg_where_command,     &tg_record_command,
+    &tg_report_command,    &tg_filter_command,
+    &tg_heap_command,      &tg_sequence_command,
+    &tg_dump_command,      &tg_replay_command,
+    &tg_live_command,      &tg_web_command,
+    &tg_recover_command,   &tg_redact_command,
+    &tg_calibrate_command, NULL,
 };
 
 static const struct tg_command_services services = {

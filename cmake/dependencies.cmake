@@ -68,7 +68,7 @@ find_package(PkgConfig)
 if(NOT PkgConfig_FOUND)
   tg_problem("pkg-config is missing, which finds the libraries")
   list(APPEND TG_PACKAGES pkg-config libzstd-dev libxxhash-dev libelf-dev libdw-dev tcl-dev libedit-dev libcapstone-dev
-       libjansson-dev)
+       libjansson-dev libmicrohttpd-dev)
 else()
   tg_library(ZSTD libzstd libzstd-dev ">=1.4.0") # ZSTD_compressStream2
   tg_library(XXHASH libxxhash libxxhash-dev ">=0.8.0") # XXH3
@@ -78,6 +78,7 @@ else()
   tg_library(EDIT libedit libedit-dev ">=3.0") # el_wset
   tg_library(CAPSTONE capstone libcapstone-dev ">=4.0" "<6")
   tg_library(JANSSON jansson libjansson-dev ">=2.7")
+  tg_library(MICROHTTPD libmicrohttpd libmicrohttpd-dev ">=0.9.73") # MHD_create_response_from_callback, suspended connections
   if(TG_TESTS)
     tg_library(CMOCKA cmocka libcmocka-dev ">=1.1.0") # a build without tests: -DTG_TESTS=OFF, or the preset release
   endif()

@@ -20,7 +20,7 @@ function(tg_install_compressed file folder name)
   install(FILES ${compressed} DESTINATION ${folder} COMPONENT tollgate)
 endfunction()
 
-foreach(page tollgate tollgate-where tollgate-record tollgate-report tollgate-filter tollgate-heap tollgate-sequence tollgate-dump tollgate-replay tollgate-live tollgate-recover tollgate-redact tollgate-calibrate)
+foreach(page tollgate tollgate-where tollgate-record tollgate-report tollgate-filter tollgate-heap tollgate-sequence tollgate-dump tollgate-replay tollgate-live tollgate-web tollgate-recover tollgate-redact tollgate-calibrate)
   tg_install_compressed(${PROJECT_SOURCE_DIR}/docs/man/${page}.1 ${CMAKE_INSTALL_MANDIR}/man1 ${page}.1)
 endforeach()
 install(FILES completions/tollgate.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME tollgate

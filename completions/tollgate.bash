@@ -48,8 +48,9 @@ _tollgate_value()
     --dlopen) _tollgate_words "agent stops none" "$2" ;;
     --openmp | --mpi) _tollgate_words "on off" "$2" ;;
     --heap) _tollgate_words "events sample:512K check check,red_zones" "$2" ;;
+    --host) mapfile -t COMPREPLY < <(compgen -A hostname -- "$2") ;;
     --output | -o | --flamegraph | --settings | --script | -x | --rc | --input) _tollgate_files "$2" ;;
-    --pid | -p | --rank | -r | --from | --to | --at | --match | --break | --ring-size | --heap-depth | --ranks | --slurm-step | --processes | --clients | --team | --execute | -e | --interval | --repeat)
+    --pid | -p | --rank | -r | --from | --to | --at | --match | --break | --ring-size | --heap-depth | --ranks | --slurm-step | --processes | --clients | --team | --execute | -e | --interval | --repeat | --port)
         COMPREPLY=()
         ;;
     *) return 1 ;;
@@ -58,7 +59,7 @@ _tollgate_value()
 
 _tollgate()
 {
-    local commands="where record report heap filter sequence dump replay live recover redact calibrate"
+    local commands="where record report heap filter sequence dump replay live web recover redact calibrate"
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then

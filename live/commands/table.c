@@ -16,6 +16,8 @@
 #include "live/commands/motion/catches.h"
 #include "live/commands/motion/commands.h"
 #include "live/commands/motion/live_zones.h"
+#include "live/commands/page/commands.h"
+#include "live/commands/page/page_session.h"
 #include "live/commands/session/commands.h"
 #include "live/commands/session/setting_variables.h"
 
@@ -83,6 +85,10 @@ static const struct tg_console_command *const commands[] = {
     &tg_console_dexamine,
     &tg_console_dprint,
     &tg_console_dassign,
+    &tg_console_gui_start,
+    &tg_console_gui_show,
+    &tg_console_gui_control,
+    &tg_console_gui_quit,
     &tg_console_dset,
     &tg_console_dunset,
     &tg_console_alias,
@@ -169,9 +175,19 @@ static const struct tg_console_alias gdb_words[] = {
 };
 
 static const struct tg_console_state_kind *const states[] = {
-    &tg_auto_sequence_kind, &tg_catches_kind,       &tg_one_runs_kind,          &tg_live_entered_kind,
-    &tg_examination_kind,   &tg_frame_choices_kind, &tg_hit_scripts_kind,       &tg_job_settings_kind,
-    &tg_listing_kind,       &tg_remade_points_kind, &tg_setting_variables_kind, NULL,
+    &tg_auto_sequence_kind,
+    &tg_catches_kind,
+    &tg_one_runs_kind,
+    &tg_live_entered_kind,
+    &tg_examination_kind,
+    &tg_frame_choices_kind,
+    &tg_hit_scripts_kind,
+    &tg_job_settings_kind,
+    &tg_listing_kind,
+    &tg_remade_points_kind,
+    &tg_setting_variables_kind,
+    &tg_page_session_kind,
+    NULL,
 };
 
 const struct tg_console_table tg_command_table = {

@@ -188,6 +188,24 @@ void tg_console_attend(struct tg_console *console)
     (void)tg_console_attend_at_prompt(console, NULL, NULL);
 }
 
+nfds_t tg_console_visit_fds(const struct tg_console *console, struct pollfd *fds)
+{
+    const struct tg_visitor *visitor = console->source->visitor;
+    fds[0] = (struct pollfd){.fd = visitor == NULL ? -1 : visitor->asked_fd, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = visitor == NULL || console->depth > 0 ? -1 : visitor->command_fd,
+                             .events = POLLIN};
+    return 2;
+}
+
+bool tg_console_visit(struct tg_console *console, const struct pollfd *fds)
+{
+    const struct tg_visitor *visitor = console->source->visitor;
+    if (visitor == NULL || (fds[0].revents | fds[1].revents) == 0)
+        return false;
+    visitor->serve(visitor->context, console->depth == 0);
+    return true;
+}
+
 static uint64_t now_ms(void)
 {
     struct timespec now;
@@ -208,7 +226,7 @@ void tg_console_catch_up(struct tg_console *console)
         uint64_t at_ms = now_ms();
         struct pollfd wake = {.fd = source->wake_fd, .events = POLLIN};
         if (source->ops->is_at(source, &mark) || at_ms >= until_ms || tg_interrupt_pending() ||
-            (poll(&wake, 1, (int)(until_ms - at_ms)) < 0 && errno != EINTR))
+            (tg_visitor_poll(source->visitor, &wake, 1, (int)(until_ms - at_ms)) < 0 && errno != EINTR))
             return;
     }
 }

@@ -12,6 +12,7 @@
 #include "live/source/news.h"
 #include "live/source/source.h"
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -87,6 +88,7 @@ struct tg_console {
     size_t n_states;
     Tcl_AsyncHandler interrupt;
     bool is_stopped;        /* the running script is being ended */
+    unsigned depth;         /* of scripts that run scripts */
     uint64_t n_hit_scripts; /* scripts of breakpoints that were run so far */
     /* Asks whoever types on the terminal QUESTION, which is a prompt; true: the answer begins with a y. NULL: nobody
      * can be asked. */
@@ -148,7 +150,12 @@ void tg_console_attend(struct tg_console *console);
 /* The same while somebody types: BEFORE is called first, if there is anything to tell. Whether there was. */
 bool tg_console_attend_at_prompt(struct tg_console *console, void (*before)(void *context), void *context);
 
-/* The same, until all events that there are by now were taken: for answers about what is so now. Waits at
+/* What a visitor (live/source/visitor.h) has asked is answered where the console waits for a command: FDS has room for two
+ * more, of which tg_console_visit takes what poll() said; whether the visitor was served. */
+nfds_t tg_console_visit_fds(const struct tg_console *console, struct pollfd *fds);
+bool tg_console_visit(struct tg_console *console, const struct pollfd *fds);
+
+/* Attends until all events that there are by now were taken: for answers about what is so now. Waits at
  * most 2 s for events on their way; an interrupt ends the wait. */
 void tg_console_catch_up(struct tg_console *console);
 

@@ -308,13 +308,41 @@ static bool eval_commands(struct tg_console *console, const char *script, enum t
     return true;
 }
 
+/* SCRIPT runs, NULL: nothing does. */
+static void tell_visitor(const struct tg_console *console, const char *script)
+{
+    const struct tg_visitor *visitor = console->source->visitor;
+    if (visitor != NULL)
+        visitor->run(visitor->context, script);
+}
+
 bool tg_console_eval(struct tg_console *console, const char *script, enum tg_console_print print,
                      const struct tg_console_place *place)
 {
     tg_interrupt_catch(); /* also between its commands */
+    if (console->depth++ == 0)
+        tell_visitor(console, script);
     bool well = eval_commands(console, script, print, place);
+    if (--console->depth == 0)
+        tell_visitor(console, NULL);
     tg_interrupt_release();
     return well;
+}
+
+/* Lets the visitor in until STREAM has something to read, where nothing of it is kept in memory; false: the console was
+ * ended. */
+static bool await_line(struct tg_console *console, FILE *stream)
+{
+    while (stream == stdin && !console->has_quit) {
+        struct pollfd fds[4] = {{.fd = fileno(stream), .events = POLLIN},
+                                {.fd = tg_console_wake_fd(console), .events = POLLIN}};
+        nfds_t count = 2 + tg_console_visit_fds(console, fds + 2);
+        if (console->source->visitor == NULL || poll(fds, count, -1) < 0 || fds[0].revents != 0)
+            break;
+        if (!tg_console_visit(console, fds + 2) || fds[1].revents != 0)
+            tg_console_attend(console);
+    }
+    return !console->has_quit;
 }
 
 bool tg_console_read(struct tg_console *console, FILE *stream, enum tg_console_print print, const char *name,
@@ -323,7 +351,7 @@ bool tg_console_read(struct tg_console *console, FILE *stream, enum tg_console_p
     char *script = NULL, *line = NULL;
     size_t size = 0, room = 0, capacity = 0, number = 0, first = 1;
     bool all_well = true;
-    for (ssize_t got; !console->has_quit && (got = getline(&line, &capacity, stream)) >= 0;) {
+    for (ssize_t got; await_line(console, stream) && (got = getline(&line, &capacity, stream)) >= 0;) {
         number++;
         if (TG_ARRAY_RESERVE(script, room, size + (size_t)got + 1) != NULL) {
             fputs("out of memory\n", console->options.errors);

@@ -30,6 +30,7 @@ struct line_editor {
     History *history;
     char *history_path; /* NULL: kept in no file */
     const char *prompt;
+    char first_prompt[256]; /* of a command; its further lines have another */
     bool interrupted;
     struct termios terminal; /* as it was found */
     char end_key;            /* key that ends the input */
@@ -170,12 +171,32 @@ static void tell_news(struct line_editor *editor)
         el_set(editor->edit, EL_REFRESH);
 }
 
+/* Lets the visitor in while a line is typed: what it moved shows in the prompt. The interrupt key is for its commands
+ * then. */
+static bool visit(struct line_editor *editor, const struct pollfd *fds, const sigset_t *others)
+{
+    sigset_t blocked;
+    sigprocmask(SIG_SETMASK, others, &blocked);
+    bool was_there = tg_console_visit(editor->console, fds);
+    sigprocmask(SIG_SETMASK, &blocked, NULL);
+    if (was_there)
+        tell_news(editor);
+    if (was_there && fds[1].revents != 0) {
+        tg_interrupt_clear();
+        tg_console_prompt(editor->console, editor->first_prompt, sizeof editor->first_prompt);
+        clear_line(NULL);
+        el_set(editor->edit, EL_REFRESH);
+    }
+    return was_there;
+}
+
 /* Waits for input. False: the interrupt key was pressed, before or meanwhile. */
 static bool wait_for_input(struct line_editor *editor)
 {
     sigset_t interrupt, others;
-    struct pollfd inputs[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.events = POLLIN}};
+    struct pollfd inputs[4] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.events = POLLIN}};
     bool pressed;
+    int status;
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
     sigprocmask(SIG_BLOCK, &interrupt, &others);
@@ -183,9 +204,15 @@ static bool wait_for_input(struct line_editor *editor)
     for (;;) {
         pressed = tg_interrupt_pending();
         inputs[1].fd = tg_console_wake_fd(editor->console);
-        int ready = pressed ? 0 : ppoll(inputs, 2, NULL, &others); /* a descriptor of -1 is passed over */
+        nfds_t count = 2 + tg_console_visit_fds(editor->console, inputs + 2);
+        int ready = pressed ? 0 : ppoll(inputs, count, NULL, &others); /* a descriptor of -1 is passed over */
         if (pressed || (ready < 0 && errno != EINTR) || (ready > 0 && inputs[0].revents != 0))
             break;
+        if (ready > 0 && visit(editor, inputs + 2, &others)) {
+            if (tg_console_has_quit(editor->console, &status))
+                break;
+            continue;
+        }
         /* news of one moment are printed together */
         if (ready > 0 && ppoll(inputs, 1, &(struct timespec){.tv_nsec = GATHER_NS}, &others) == 0)
             tell_news(editor);
@@ -216,8 +243,10 @@ static int read_character(EditLine *edit, wchar_t *character)
         editor->typed_ahead = 0;
     for (;;) {
         char byte;
+        int status;
         editor->interrupted = !wait_for_input(editor);
-        ssize_t got = editor->interrupted ? 0 : read(STDIN_FILENO, &byte, 1);
+        bool is_over = editor->interrupted || tg_console_has_quit(editor->console, &status);
+        ssize_t got = is_over ? 0 : read(STDIN_FILENO, &byte, 1);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
@@ -322,13 +351,12 @@ static bool ask(void *context, const char *question)
 /* Lines until they are whole; NULL at the end of the input. *TEXT is empty where the user gave up. */
 static enum line_end read_command(struct line_editor *editor, char **text)
 {
-    char prompt[256];
     size_t size = 0;
-    tg_console_prompt(editor->console, prompt, sizeof prompt);
+    tg_console_prompt(editor->console, editor->first_prompt, sizeof editor->first_prompt);
     *text = NULL;
     for (;;) {
         const char *line;
-        enum line_end end = read_line(editor, size == 0 ? prompt : "... ", &line);
+        enum line_end end = read_line(editor, size == 0 ? editor->first_prompt : "... ", &line);
         if (end != TG_LINE_READ)
             return end;
         size_t length = strlen(line);

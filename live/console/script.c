@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { KEY_SCRIPT = 'x', KEY_COMMAND = 'e', KEY_INTERACTIVE = 'i', KEY_JSON = 0x2000, KEY_RC };
@@ -126,6 +127,9 @@ static struct tg_error *run_for_people(const struct tg_console_script *script, s
         puts(greeting);
         return tg_line_editor_run(console);
     }
+    struct stat input;
+    if (fstat(STDIN_FILENO, &input) == 0 && !S_ISREG(input.st_mode))
+        setvbuf(stdin, NULL, _IONBF, 0); /* what was not read yet can be waited for: see await_line */
     *all_well = tg_console_read(console, stdin, TG_PRINT_ALL, NULL, false);
     return NULL;
 }

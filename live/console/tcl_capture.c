@@ -113,3 +113,27 @@ void tg_tcl_capture_end(Tcl_Interp *interp)
     Tcl_SetStdChannel(NULL, TCL_STDOUT);
     Tcl_UnregisterChannel(interp, channel);
 }
+
+/* Tcl closes a standard channel when it thinks that nobody else has it: the former one is none meanwhile. */
+struct tg_error *tg_tcl_capture_swap(Tcl_Interp *interp, FILE *stream, Tcl_Channel *former)
+{
+    *former = Tcl_IsSafe(interp) ? NULL : Tcl_GetStdChannel(TCL_STDOUT);
+    if (*former != NULL) {
+        bool is_registered = Tcl_IsChannelRegistered(interp, *former);
+        Tcl_RegisterChannel(NULL, *former);
+        Tcl_SetStdChannel(NULL, TCL_STDOUT);
+        if (is_registered)
+            Tcl_UnregisterChannel(interp, *former);
+    }
+    return tg_tcl_capture_begin(interp, stream);
+}
+
+void tg_tcl_capture_restore(Tcl_Interp *interp, Tcl_Channel former)
+{
+    tg_tcl_capture_end(interp);
+    if (former == NULL)
+        return;
+    Tcl_RegisterChannel(interp, former);
+    Tcl_UnregisterChannel(NULL, former);
+    Tcl_SetStdChannel(former, TCL_STDOUT);
+}

@@ -29,4 +29,8 @@ const char *tg_text_capture_take(struct tg_text_capture *capture);
 struct tg_error *tg_tcl_capture_begin(Tcl_Interp *interp, FILE *stream);
 void tg_tcl_capture_end(Tcl_Interp *interp);
 
+/* The same for a while: *FORMER is where they wrote to, as it is again after the restore. */
+struct tg_error *tg_tcl_capture_swap(Tcl_Interp *interp, FILE *stream, Tcl_Channel *former);
+void tg_tcl_capture_restore(Tcl_Interp *interp, Tcl_Channel former);
+
 #endif

@@ -22,6 +22,7 @@
 #include "format/event/event.h"
 #include "live/source/moment.h"
 #include "live/source/news.h"
+#include "live/source/visitor.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,17 +49,18 @@ struct tg_event_mark {
 /* Begins every source. Read-only for others; what it points to lives until the next operation. */
 struct tg_source {
     const struct tg_source_ops *ops;
-    const struct tg_moment *moment; /* after the event below */
-    const struct tg_event *event;   /* the event taken last, NULL before the first */
-    uint64_t number;                /* of that event, from 1; 0 before the first */
-    uint64_t time_ns;               /* of that event; before the first the start */
-    uint64_t start_ns;              /* times are told relative to it */
-    uint64_t n_events;              /* in all, 0 not known (yet) */
-    const char *name;               /* of the trace or the command */
-    const char *trace_path;         /* of the trace that has these events, NULL: none */
-    bool is_recording;              /* another process still writes the trace */
-    int wake_fd;                    /* readable: `attend` has something to do; -1: it never has */
-    struct tg_error *damage;        /* why events end early, NULL they do not; owned by the source */
+    const struct tg_moment *moment;   /* after the event below */
+    const struct tg_event *event;     /* the event taken last, NULL before the first */
+    uint64_t number;                  /* of that event, from 1; 0 before the first */
+    uint64_t time_ns;                 /* of that event; before the first the start */
+    uint64_t start_ns;                /* times are told relative to it */
+    uint64_t n_events;                /* in all, 0 not known (yet) */
+    const char *name;                 /* of the trace or the command */
+    const char *trace_path;           /* of the trace that has these events, NULL: none */
+    bool is_recording;                /* another process still writes the trace */
+    int wake_fd;                      /* readable: `attend` has something to do; -1: it never has */
+    const struct tg_visitor *visitor; /* asks meanwhile, NULL nobody; the console's */
+    struct tg_error *damage;          /* why events end early, NULL they do not; owned by the source */
 };
 
 struct tg_source_ops {

@@ -173,6 +173,8 @@ static struct tg_error *run_to(struct trace_source *trace, const struct tg_targe
     while (!trace->at_end) {
         if (target->kind == TG_TO_EVENT && trace->public.number >= target->number)
             return NULL;
+        if (trace->public.number % EVENTS_BETWEEN_LOOKS == 0)
+            tg_visitor_poll(trace->public.visitor, NULL, 0, 0);
         if (trace->public.number % EVENTS_BETWEEN_LOOKS == 0 && tg_interrupt_pending())
             return tg_error_create(TG_ERROR_USAGE, "interrupted");
         struct tg_trace_bookmark before = tg_trace_reader_tell(trace->reader);

@@ -71,6 +71,8 @@ static struct tg_error *step_until(struct tg_console *console,
     for (;;) {
         if (source->number % STEPS_BETWEEN_LOOKS == 0 && tg_interrupt_pending())
             return tg_error_create(TG_ERROR_USAGE, "interrupted");
+        if (source->number % STEPS_BETWEEN_LOOKS == 0)
+            tg_visitor_poll(source->visitor, NULL, 0, 0);
         struct tg_error *error = source->ops->step(source, at_end);
         if (error != NULL || *at_end)
             return error;
