@@ -93,7 +93,8 @@ static struct tg_error *take(struct live_source *live, bool *taken)
 static struct tg_error *await(const struct live_source *live)
 {
     struct pollfd wake = {.fd = tg_traced_job_wake_fd(live->job), .events = POLLIN};
-    if (tg_interrupt_pending() || (tg_visitor_poll(live->public.visitor, &wake, 1, -1) < 0 && errno == EINTR && tg_interrupt_pending()))
+    if (tg_interrupt_pending() ||
+        (tg_visitor_poll(live->public.visitor, &wake, 1, -1) < 0 && errno == EINTR && tg_interrupt_pending()))
         return tg_error_create(TG_ERROR_USAGE, "interrupted");
     return NULL;
 }

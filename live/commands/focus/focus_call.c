@@ -112,7 +112,8 @@ static struct tg_error *sleep_on(struct tg_console *console, double until)
     struct pollfd wake[] = {{.fd = tg_console_wake_fd(console), .events = POLLIN},
                             {.fd = console->options.listener_fd > 0 ? console->options.listener_fd : -1}};
     int timeout_ms = until < 0 ? -1 : left <= 0 ? 0 : (int)(left * 1000) + 1;
-    if (!tg_interrupt_pending() && (tg_visitor_poll(console->source->visitor, wake, 2, timeout_ms) >= 0 || errno == EINTR) &&
+    if (!tg_interrupt_pending() &&
+        (tg_visitor_poll(console->source->visitor, wake, 2, timeout_ms) >= 0 || errno == EINTR) &&
         !tg_interrupt_pending())
         return (wake[1].revents & (POLLERR | POLLHUP)) != 0 ? leave(console) : NULL;
     struct tg_error *error = tg_focus_call_halt(console);
