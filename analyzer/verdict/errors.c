@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ANY_TAG = -1 };
+
 /* The name of the call as the program made it. */
 static const char *name_of(const struct tg_mpi_fault *fault)
 {
@@ -111,6 +113,8 @@ static void print_detail(struct tg_verdict_draft *draft, const struct tg_mpi_fau
         return;
     if (fault->is_truncated)
         print_truncation(draft, fault);
+    if (strcmp(fault->error_class, "MPI_ERR_TAG") == 0 && fault->call.tag < ANY_TAG)
+        fprintf(draft->stream, ": the tag is %" PRId64, fault->call.tag);
     if (strcmp(fault->error_class, "MPI_ERR_RANK") == 0)
         print_rank_error(draft, fault, fault->call.peer);
     else if (strcmp(fault->error_class, "MPI_ERR_ROOT") == 0)

@@ -171,8 +171,9 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
         if (finding.process == SIZE_MAX && arrivals[i].standing == TG_MPI_MISSING)
             finding.process = arrivals[i].process;
         finding.is_consequence |=
-            arrivals[i].standing == TG_MPI_MISSING && (tg_verdict_waits(draft, arrivals[i].process) ||
-                                                       tg_verdict_is_explained(draft, arrivals[i].process));
+            arrivals[i].standing == TG_MPI_MISSING &&
+            (tg_verdict_waits(draft, arrivals[i].process) || is_in_wait(draft, arrivals[i].process) ||
+             tg_verdict_is_explained(draft, arrivals[i].process));
     }
     blame_all_missing(draft, arrivals, n);
     size_t mismatch = SIZE_MAX;

@@ -5,6 +5,8 @@
 #include "format/base/signal_name.h"
 
 #include <inttypes.h>
+#include <signal.h>
+#include <string.h>
 
 /* Traced ranks of starter I that lived longer. */
 static uint64_t count_survivors(const struct tg_verdict_input *input, size_t i, uint64_t ended_ns)
@@ -33,10 +35,26 @@ static bool ended_badly(const struct tg_verdict_input *input, size_t i, uint64_t
     return *survivors > 0 && (starter->ended_how != TG_EXIT_STATUS || starter->status != 0);
 }
 
+/* Whether tollgate killed STARTER, which was stuck when its ranks had ended. */
+static bool was_stuck(const struct tg_verdict_input *input, const struct tg_mpir_starter *starter)
+{
+    if (starter->ended_how != TG_EXIT_SIGNAL || starter->status != SIGKILL ||
+        starter->process >= tg_process_model_count(input->processes))
+        return false;
+    const struct tg_process_entry *entry = tg_process_model_at(input->processes, starter->process);
+    return entry->last_signal == SIGKILL && strcmp(entry->last_signal_sender, "tollgate") == 0;
+}
+
 static void print_starter_end(FILE *stream, const struct tg_verdict_input *input,
                               const struct tg_mpir_starter *starter, uint64_t survivors)
 {
     char name[32];
+    if (was_stuck(input, starter)) {
+        fputs(" did not end when it was asked to: it took no note of its ranks' ends, and tollgate killed it",
+              stream);
+        tg_words_moment(stream, input, starter->ended_ns);
+        return;
+    }
     if (starter->ended_how == TG_EXIT_SIGNAL)
         fprintf(stream, " was killed by %s", tg_signal_name(starter->status, name, sizeof name));
     else if (starter->ended_how == TG_EXIT_STATUS)

@@ -311,11 +311,23 @@ static void print_request(FILE *stream, const struct tg_verdict_input *input,
     }
 }
 
+/* Whether THREAD's call is on an intercommunicator, whose peers are ranks of the other group. */
+static bool is_with_other_group(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread)
+{
+    const struct tg_mpi_process *process = tg_mpi_model_process(input->mpi, thread->process);
+    const struct tg_mpi_comm_facts facts =
+        tg_mpi_model_comm(input->mpi, process == NULL ? "" : process->job, thread->call.comm);
+    return thread->call.comm != 0 &&
+           (facts.origin == TG_MPI_COMM_SPAWN || facts.origin == TG_MPI_COMM_INTERCOMM);
+}
+
 static void print_call_state(FILE *stream, const struct tg_verdict_input *input,
                              const struct tg_mpi_thread *thread)
 {
     fputs("in ", stream);
     tg_words_call(stream, &thread->call);
+    if (thread->call.peer >= 0 && is_with_other_group(input, thread))
+        fputs(", a rank of the other group,", stream);
     print_request(stream, input, thread);
     tg_words_since(stream, input, thread->call.since_ns);
     tg_words_call_code(stream, input, thread->process, thread->call.code, thread->call.since_ns);

@@ -595,3 +595,9 @@ uint64_t tg_mpir_session_starters(const struct tg_mpir_session *session)
 {
     return session->starters;
 }
+
+bool tg_mpir_session_has_launched(const struct tg_mpir_session *session, const struct tg_process *process)
+{
+    const struct tg_mpir_process *known = known_of(session, process);
+    return known != NULL && known->is_starter && known->has_spawned;
+}

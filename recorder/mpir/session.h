@@ -35,5 +35,7 @@ void tg_mpir_session_destroy(struct tg_mpir_session *session); /* NULL is accept
 
 /* Starters that were recognised so far. */
 uint64_t tg_mpir_session_starters(const struct tg_mpir_session *session);
+/* Whether PROCESS is a starter whose ranks are, or were, there. */
+bool tg_mpir_session_has_launched(const struct tg_mpir_session *session, const struct tg_process *process);
 
 #endif

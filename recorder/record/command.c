@@ -23,8 +23,14 @@
 /* State that the signal handler needs, the one mutable global. */
 static struct {
     struct tg_recording *volatile attached; /* end this recording by detaching */
+    struct tg_recording *volatile launched; /* the other kind; NULL none */
     struct tg_relay *volatile relay;        /* of a command, NULL: none */
 } target;
+
+static bool asks_to_end(int signal)
+{
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
 
 static void on_end_signal(int signal, siginfo_t *info, void *context)
 {
@@ -34,6 +40,8 @@ static void on_end_signal(int signal, siginfo_t *info, void *context)
         tg_recording_request_stop(target.attached);
     else if (target.relay != NULL)
         tg_relay_take(target.relay, signal, info);
+    if (target.launched != NULL && asks_to_end(signal))
+        tg_recording_asked_to_end(target.launched);
     errno = saved;
 }
 
@@ -61,6 +69,7 @@ static void install_handlers(struct tg_recording *recording, bool attached)
     struct sigaction own = {.sa_handler = on_signal_of_our_own, .sa_flags = SA_RESTART};
     sigfillset(&end.sa_mask); /* in the order in which they came */
     target.attached = attached ? recording : NULL;
+    target.launched = attached ? NULL : recording;
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         install(signals[i], &end);
     install(SIGPIPE, &own);
@@ -175,6 +184,7 @@ static int run(int argc, char **argv, const struct tg_command_services *services
         tg_summary_words_next(stderr, options.trace, &summary);
     }
     target.attached = NULL;
+    target.launched = NULL;
     target.relay = NULL;
     tg_relay_destroy(relay);
     tg_front_destroy(front);

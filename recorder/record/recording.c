@@ -19,6 +19,7 @@
 #include "recorder/record/description.h"
 #include "recorder/record/process_facts.h"
 #include "recorder/record/ptrace_use.h"
+#include "recorder/record/stuck_launcher.h"
 #include "recorder/record/untraced.h"
 #include "recorder/rings/agent_connection.h"
 #include "recorder/stacks/heap_names.h"
@@ -55,11 +56,12 @@ struct tg_recording {
     struct tg_openmp_breakpoints *openmp;
     struct tg_agent_injector *injector;
     struct tg_loader *loader;
-    struct tg_mpir_session *mpir;     /* NULL none */
-    uint64_t start_ns;                /* as the trace has it */
-    struct tg_last_stacks *stacks;    /* NULL: none are wanted, or can be had */
-    struct tg_heap_names *heap_names; /* NULL: heaps are not recorded */
-    struct tg_live_blocks *live;      /* NULL: leaks are not searched for */
+    struct tg_mpir_session *mpir;             /* NULL none */
+    struct tg_stuck_launcher *stuck_launcher; /* NULL: none is looked for */
+    uint64_t start_ns;                        /* as the trace has it */
+    struct tg_last_stacks *stacks;            /* NULL: none are wanted, or can be had */
+    struct tg_heap_names *heap_names;         /* NULL: heaps are not recorded */
+    struct tg_live_blocks *live;              /* NULL: leaks are not searched for */
     struct tg_exit_scan *exit_scan;
     struct tg_red_zone_faults *red_zone_faults;
     uint64_t next_check_ns;   /* when to ask the writer for an error again */
@@ -193,7 +195,10 @@ static void pass_gate_calls_on(void *context)
 static void serve_requests(void *context)
 {
     const struct tg_recording *recording = context;
-    recording->watch->serve(recording->watch->context);
+    if (recording->stuck_launcher != NULL)
+        tg_stuck_launcher_serve(recording->stuck_launcher);
+    if (recording->watch != NULL)
+        recording->watch->serve(recording->watch->context);
 }
 
 /* Questions of the agent's drain about the file. */
@@ -304,6 +309,18 @@ static void note(struct tg_recording *recording, const char *text)
     tg_engine_emit(recording->engine, NULL, &event);
 }
 
+static void note_killing(void *context, const char *text)
+{
+    note(context, text);
+}
+
+static struct tg_error *watch_launcher(struct tg_recording *recording)
+{
+    const struct tg_stuck_launcher_options options = {
+        .engine = recording->engine, .mpir = recording->mpir, .tell = note_killing, .context = recording};
+    return tg_stuck_launcher_create(&options, &recording->stuck_launcher);
+}
+
 /* ---- life */
 
 /* *META is replaced by one without names, but for the place of the rings, which is needed to salvage them. */
@@ -402,7 +419,7 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         .sink = {.context = recording, .add = take_engine_event},
         .hold = hold_events,
         .emitted = recording->watch == NULL ? NULL : tell_emitted,
-        .serve = recording->watch == NULL ? NULL : serve_requests,
+        .serve = serve_requests,
         .kill_on_exit = true,
         .own_group = options->own_group,
         .standard_input = options->has_standard_input ? &options->standard_input : NULL,
@@ -452,7 +469,8 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         .trust = options->mpir_trust,
         .is_foreign = options->sattach[0] != NULL,
     };
-    return tg_mpir_session_create(recording->engine, &mpir, &recording->mpir);
+    error = tg_mpir_session_create(recording->engine, &mpir, &recording->mpir);
+    return error != NULL || recording->watch != NULL ? error : watch_launcher(recording);
 }
 
 static struct tg_error *create_untraced(struct tg_recording *recording)
@@ -606,6 +624,12 @@ void tg_recording_request_stop(struct tg_recording *recording)
     tg_engine_request_stop(recording->engine);
 }
 
+void tg_recording_asked_to_end(struct tg_recording *recording)
+{
+    if (recording->stuck_launcher != NULL)
+        tg_stuck_launcher_ask(recording->stuck_launcher);
+}
+
 void tg_recording_passes_on(struct tg_recording *recording, int signal, pid_t sender, const char *name)
 {
     if (recording->engine != NULL)
@@ -740,7 +764,9 @@ void tg_recording_destroy(struct tg_recording *recording)
 {
     if (recording == NULL)
         return;
+    tg_stuck_launcher_stop(recording->stuck_launcher);
     tg_engine_destroy(recording->engine); /* detaching still makes events */
+    tg_stuck_launcher_destroy(recording->stuck_launcher);
     tg_agent_session_destroy(recording->agent);
     recording->agent = NULL;
     tg_untraced_destroy(recording->untraced);

@@ -69,6 +69,9 @@ struct tg_error *tg_recording_run(struct tg_recording *recording, int *status);
 /* Async-signal-safe: detach everything and return from tg_recording_run. */
 void tg_recording_request_stop(struct tg_recording *recording);
 
+/* Somebody asked the recorder to end: a launcher that is stuck when its ranks have ended is killed soon. Async-signal-safe. */
+void tg_recording_asked_to_end(struct tg_recording *recording);
+
 /* SIGNAL, which this process is about to send to the job, comes from SENDER (0: not known here), a program NAME ("" not
  * known): the trace says so. From any thread. */
 void tg_recording_passes_on(struct tg_recording *recording, int signal, pid_t sender, const char *name);

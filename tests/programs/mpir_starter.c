@@ -9,6 +9,7 @@
  *   say                    prints MPIR_being_debugged
  *   wait                   for the ranks
  *   pause                  for SIGTERM, after saying so
+ *   stuck                  for ever, after saying so, whatever becomes of it and of the ranks
  *   exit N | exec PROGRAM ARGUMENT... */
 #include "mpir_variables.h"
 
@@ -87,6 +88,15 @@ static void wait_for_signal(void)
     sigwait(&set, &number);
 }
 
+static void get_stuck(void)
+{
+    signal(SIGTERM, SIG_IGN);
+    printf("waiting\n");
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
 /* Does what WORDS begin with; returns how many words that were, 0: what it does not know. */
 static int act(char **words)
 {
@@ -113,6 +123,8 @@ static int act(char **words)
         return printf("being debugged: %d\n", is_being_debugged()), fflush(stdout), 1;
     if (strcmp(word, "pause") == 0)
         return wait_for_signal(), 1;
+    if (strcmp(word, "stuck") == 0)
+        return get_stuck(), 1;
     if (strcmp(word, "wait") == 0) {
         while (wait(NULL) > 0)
             continue;

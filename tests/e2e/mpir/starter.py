@@ -287,6 +287,22 @@ def scenario_killed():
     recorder.communicate(timeout=TIME_LIMIT_S)
 
 
+def scenario_stuck():
+    """A launcher that takes no note of its ranks' ends is told of, and does not keep the recorder that was asked to end."""
+    starter, rank = build_starter(), build_rank()
+    recorder = subprocess.Popen([TOLLGATE, "record", "-o", "trace", "--", starter, "start", "2", rank, "spawned", "call", "stuck"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = iter(recorder.stdout.readline, "")
+    check(any("waiting" in line for line in lines))
+    check("has taken no note of its ranks' ends for 10 s" in recorder.stderr.readline(), "stuck")
+    recorder.send_signal(signal.SIGTERM)
+    errors = recorder.communicate(timeout=TIME_LIMIT_S)[1]
+    check(recorder.returncode == -signal.SIGKILL and os.path.exists("trace"), recorder.returncode, errors)
+    check("took no note of its ranks' ends for 10 s: killed it" in errors, errors)
+    report = run([TOLLGATE, "report", "trace"])
+    check("did not end when it was asked to: it took no note of its ranks' ends, and tollgate killed it" in report.output, report)
+
+
 def scenario_attached():
     """A starter that runs: its table is read, ranks are taken, and all of them live on afterwards."""
     starter, rank = build_starter("-DPARTIAL"), build_rank("-DSTAYS")
