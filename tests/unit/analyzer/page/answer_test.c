@@ -43,6 +43,10 @@ static void create(struct job *job, int ranks, int late)
         event.identity = (struct tg_event_identity){
             .host = "node<script>", .job = "7", .source = "R", .rank = i, .size = ranks};
         feed(job, &event);
+        event.kind = TG_EVENT_MPI_COMM;
+        event.mpi_comm =
+            (struct tg_event_mpi_comm){.comm = 1, .origin = TG_MPI_COMM_WORLD, .rank = i, .size = ranks};
+        feed(job, &event);
         event.kind = TG_EVENT_MPI_ENTER;
         event.time_ns = 1000000;
         event.mpi_enter = (struct tg_event_mpi_enter){.call = i == late ? "MPI_Recv" : "MPI_Barrier",
