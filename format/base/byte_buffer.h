@@ -33,6 +33,11 @@ static inline bool tg_byte_buffer_reserve(struct tg_byte_buffer *buffer, size_t 
 static inline void tg_byte_buffer_put_varint(struct tg_byte_buffer *buffer, uint64_t value)
 {
     uint8_t *to = buffer->data + buffer->size;
+    if (value < 0x80) { /* most of them */
+        *to = (uint8_t)value;
+        buffer->size++;
+        return;
+    }
     while (value >= 0x80) {
         *to++ = (uint8_t)(value | 0x80);
         value >>= 7;

@@ -20,6 +20,7 @@ struct tg_chunk_kind {
     uint32_t n_events;
     struct tg_chunk_column *columns; /* one a field in turn; a list: the counts, then one a member */
     size_t n_columns;
+    bool is_plain; /* neither strings nor lists */
 };
 
 struct tg_chunk_columns {

@@ -26,7 +26,7 @@ struct tg_chunk_encoder {
 };
 
 /* Directory, counts and column lengths: far below this, whatever the kinds. */
-enum { DIRECTORY_BYTES = 64 << 10 };
+enum { DIRECTORY_BYTES = 64 << 10, RECENT_KINDS = 4 };
 
 struct tg_chunk_encoder *tg_chunk_encoder_create(struct tg_trace_units units)
 {
@@ -43,8 +43,12 @@ struct tg_chunk_encoder *tg_chunk_encoder_create(struct tg_trace_units units)
         struct tg_chunk_kind *kind = &encoder->columns.kinds[i];
         kind->number = tg_event_kind_at(i);
         kind->schema = tg_event_schema(kind->number);
-        for (size_t f = 0; f < kind->schema->n_fields; f++)
-            kind->n_columns += tg_field_columns(&kind->schema->fields[f]);
+        kind->is_plain = true;
+        for (size_t f = 0; f < kind->schema->n_fields; f++) {
+            const struct tg_field *field = &kind->schema->fields[f];
+            kind->n_columns += tg_field_columns(field);
+            kind->is_plain &= field->type != TG_FIELD_STRING && field->type != TG_FIELD_LIST;
+        }
         kind->columns = calloc(kind->n_columns, sizeof *kind->columns);
         if (kind->columns == NULL)
             goto fail;
@@ -108,6 +112,11 @@ void tg_chunk_encoder_clear(struct tg_chunk_encoder *encoder)
 static struct tg_chunk_kind *find_kind(const struct tg_chunk_encoder *encoder, unsigned number)
 {
     const struct tg_chunk_columns *columns = &encoder->columns;
+    for (uint32_t i = 0; i < columns->n_kinds_used && i < RECENT_KINDS; i++) {
+        struct tg_chunk_kind *kind = &columns->kinds[columns->kinds_used[i]];
+        if (kind->number == number)
+            return kind;
+    }
     size_t at = TG_LOWER_BOUND(columns->kinds, columns->n_kinds, number, number);
     return at < columns->n_kinds && columns->kinds[at].number == number ? &columns->kinds[at] : NULL;
 }
@@ -165,8 +174,13 @@ static bool demand_list(struct demand *demand, const struct tg_field *field, con
 }
 
 /* False where the event alone is beyond a limit. */
-static bool demand_event(struct demand *demand, const struct tg_record_schema *schema, const void *payload)
+static bool demand_event(struct demand *demand, const struct tg_chunk_kind *kind, const void *payload)
 {
+    const struct tg_record_schema *schema = kind->schema;
+    if (kind->is_plain) {
+        demand->n_values += kind->n_columns;
+        return true;
+    }
     for (size_t f = 0; f < schema->n_fields; f++) {
         const struct tg_field *field = &schema->fields[f];
         demand->n_values++;
@@ -217,9 +231,15 @@ static bool reserve_event(struct tg_chunk_encoder *encoder, struct tg_chunk_kind
         !reserve_value(&encoder->columns.thread_column, 1) ||
         !reserve_value(&encoder->columns.time_column, 1) ||
         !reserve_value(&encoder->columns.stop_column, 1) || !reserve_thread(encoder) ||
-        !tg_string_table_reserve(&encoder->columns.strings, demand->n_strings, demand->text_bytes))
+        (demand->n_strings > 0 &&
+         !tg_string_table_reserve(&encoder->columns.strings, demand->n_strings, demand->text_bytes)))
         return false;
     struct tg_chunk_column *column = kind->columns;
+    for (size_t c = 0; kind->is_plain && c < kind->n_columns; c++)
+        if (!reserve_value(&column[c], 1))
+            return false;
+    if (kind->is_plain)
+        return true;
     for (size_t f = 0; f < kind->schema->n_fields; f++) {
         const struct tg_field *field = &kind->schema->fields[f];
         if (!reserve_value(column++, 1))
@@ -234,7 +254,8 @@ static bool reserve_event(struct tg_chunk_encoder *encoder, struct tg_chunk_kind
     return true;
 }
 
-static void put(struct tg_chunk_encoder *encoder, struct tg_chunk_column *column, uint64_t coded)
+static inline __attribute__((always_inline)) void put(struct tg_chunk_encoder *encoder,
+                                                      struct tg_chunk_column *column, uint64_t coded)
 {
     size_t before = column->bytes.size;
     tg_byte_buffer_put_varint(&column->bytes, coded);
@@ -264,9 +285,28 @@ static void put_field(struct tg_chunk_encoder *encoder, struct tg_chunk_column *
     }
 }
 
+/* Numbers alone: what there is most of. */
+static void put_numbers(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind, const void *payload)
+{
+    size_t n_bytes = 0;
+    for (size_t f = 0; f < kind->n_columns; f++) {
+        const struct tg_field *field = &kind->schema->fields[f];
+        uint64_t number = number_of(payload, field);
+        struct tg_byte_buffer *bytes = &kind->columns[f].bytes;
+        size_t before = bytes->size;
+        tg_byte_buffer_put_varint(bytes, field->type == TG_FIELD_SIGNED ? tg_zigzag(number) : number);
+        n_bytes += bytes->size - before;
+    }
+    encoder->raw_bytes += n_bytes;
+}
+
 static void put_payload(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind, const void *payload)
 {
     struct tg_chunk_column *column = kind->columns;
+    if (kind->is_plain) {
+        put_numbers(encoder, kind, payload);
+        return;
+    }
     for (size_t f = 0; f < kind->schema->n_fields; f++) {
         const struct tg_field *field = &kind->schema->fields[f];
         if (field->type != TG_FIELD_LIST) {
@@ -337,7 +377,7 @@ enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const s
         return TG_CHUNK_TOO_LARGE;
     const void *payload = TG_EVENT_PAYLOAD((struct tg_event *)(uintptr_t)event);
     struct demand demand = {.n_values = 6}; /* kind, thread (itself, its pid, its tid), time and stop */
-    if (!demand_event(&demand, kind->schema, payload))
+    if (!demand_event(&demand, kind, payload))
         return TG_CHUNK_TOO_LARGE;
     uint64_t bound =
         demand.n_values * TG_VARINT_MAX_BYTES + demand.text_bytes + demand.n_strings + DIRECTORY_BYTES;

@@ -44,7 +44,8 @@ struct tg_trace_writer {
     size_t max_queue_bytes;
     struct tg_trace_units units;
 
-    /* Under the mutex, which nobody holds for longer than it takes to encode an event. */
+    /* Under the mutex, which nobody holds for longer than it takes to encode an event. With SEALING the thread does not
+     * touch CURRENT, nor the producer's counters: most events are added without it. */
     struct tg_chunk_encoder *current; /* NULL after a failed allocation */
     uint64_t current_serial;          /* number of CURRENT */
     uint64_t current_since_ns;        /* when its first event came; only where there is SEALING */
@@ -52,6 +53,8 @@ struct tg_trace_writer {
     size_t queue_bytes; /* of chunks queued and in the thread's hands ... */
     size_t n_queued;    /* ... and how many these are */
     uint64_t n_written; /* events */
+    uint64_t n_kept;    /* __atomic; events that got into a chunk, ... */
+    uint64_t n_lost;    /* ... and of them those that will never be in the file */
     bool adding_loss;   /* the event being added is the writer's own, not the producer's */
     struct tg_chunk_encoder *spares[MAX_SPARES];
     size_t n_spares;
@@ -70,6 +73,11 @@ struct tg_trace_writer {
 
 /* Everything from here to write_chunk is called with the mutex held. */
 
+static uint64_t n_events(const struct tg_trace_writer *writer)
+{
+    return __atomic_load_n(&writer->n_kept, __ATOMIC_RELAXED) - writer->n_lost;
+}
+
 /* WITH_LAST: as struct tg_trace_writer_options. */
 static bool hand_over(struct tg_trace_writer *writer, bool forced, bool with_last)
 {
@@ -83,7 +91,7 @@ static bool hand_over(struct tg_trace_writer *writer, bool forced, bool with_las
                                    .n_events = tg_chunk_encoder_count(writer->current),
                                    .memory_bytes = memory};
     if (writer->sealing != NULL)
-        writer->sealing(writer->context, writer->stats.events, with_last);
+        writer->sealing(writer->context, n_events(writer), with_last);
     *writer->queue_end = chunk;
     writer->queue_end = &chunk->next;
     writer->queue_bytes += memory;
@@ -117,6 +125,11 @@ static void begin_interval(struct tg_trace_writer *writer)
         pthread_cond_signal(&writer->wake);
 }
 
+static void count_kept(struct tg_trace_writer *writer)
+{
+    __atomic_store_n(&writer->n_kept, writer->n_kept + 1, __ATOMIC_RELAXED); /* nobody else does */
+}
+
 /* The counter of what went wrong, or NULL where EVENT was kept. */
 static uint64_t *keep(struct tg_trace_writer *writer, const struct tg_event *event)
 {
@@ -127,7 +140,7 @@ static uint64_t *keep(struct tg_trace_writer *writer, const struct tg_event *eve
     for (int attempt = 0; attempt < 2 && writer->current != NULL; attempt++) {
         switch (tg_chunk_encoder_add(writer->current, event)) {
         case TG_CHUNK_ADDED:
-            writer->stats.events++;
+            count_kept(writer);
             if (tg_chunk_encoder_count(writer->current) == 1)
                 begin_interval(writer);
             if (is_full(writer->current))
@@ -166,10 +179,19 @@ static void keep_losses(struct tg_trace_writer *writer)
     keep_loss(writer, TG_LOSS_LIMIT, &writer->losses.limit, "event too large for a trace");
 }
 
-static void lose(struct tg_trace_writer *writer, size_t n_events)
+static void lose(struct tg_trace_writer *writer, size_t count)
 {
-    writer->stats.events -= n_events;
-    writer->stats.lost_events += n_events;
+    writer->n_lost += count;
+    writer->stats.lost_events += count;
+}
+
+/* After a failure: what nobody will write. */
+static void drop_current(struct tg_trace_writer *writer)
+{
+    if (writer->current == NULL)
+        return;
+    lose(writer, tg_chunk_encoder_count(writer->current));
+    tg_chunk_encoder_clear(writer->current);
 }
 
 /* CHUNK's encoder was cleared already, without the mutex where it can be. */
@@ -197,7 +219,7 @@ static struct queued_chunk *take_chunk(struct tg_trace_writer *writer)
 
 static void fail(struct tg_trace_writer *writer, struct tg_error *error)
 {
-    writer->failed = true;
+    __atomic_store_n(&writer->failed, true, __ATOMIC_RELEASE);
     writer->failure = strdup(tg_error_message(error));
     writer->error = error;
     struct queued_chunk *chunk;
@@ -206,10 +228,8 @@ static void fail(struct tg_trace_writer *writer, struct tg_error *error)
         tg_chunk_encoder_clear(chunk->encoder);
         recycle(writer, chunk);
     }
-    if (writer->current != NULL) {
-        lose(writer, tg_chunk_encoder_count(writer->current));
-        tg_chunk_encoder_clear(writer->current);
-    }
+    if (writer->sealing == NULL) /* else the producer's next event, or the end, does */
+        drop_current(writer);
 }
 
 /* Without the mutex. */
@@ -238,7 +258,7 @@ static struct queued_chunk *wait_for_chunk(struct tg_trace_writer *writer)
         struct queued_chunk *chunk = take_chunk(writer);
         if (chunk != NULL || writer->stopping)
             return chunk;
-        if (!has_events(writer) || writer->sealing != NULL) {
+        if (writer->sealing != NULL || !has_events(writer)) {
             pthread_cond_wait(&writer->wake, &writer->mutex);
             continue;
         }
@@ -336,12 +356,30 @@ struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_
     return NULL;
 }
 
+/* Neither the first event of a chunk nor after a loss; false where it was not added. */
+static bool add_alone(struct tg_trace_writer *writer, const struct tg_event *event)
+{
+    if (writer->sealing == NULL || __atomic_load_n(&writer->failed, __ATOMIC_ACQUIRE) ||
+        writer->current == NULL || writer->losses.queue + writer->losses.limit > 0 ||
+        tg_chunk_encoder_count(writer->current) == 0 || is_full(writer->current) ||
+        tg_chunk_encoder_add(writer->current, event) != TG_CHUNK_ADDED)
+        return false;
+    count_kept(writer);
+    return true;
+}
+
 void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *event)
 {
-    pthread_mutex_lock(&writer->mutex);
     writer->latest_time_ns = event->time_ns;
-    if (writer->failed) {
-        writer->stats.lost_events++;
+    bool is_added = add_alone(writer, event);
+    if (is_added && !is_full(writer->current))
+        return;
+    pthread_mutex_lock(&writer->mutex);
+    if (is_added && !writer->failed) {
+        hand_over(writer, false, true);
+    } else if (writer->failed) {
+        drop_current(writer);
+        writer->stats.lost_events += !is_added; /* else it is one of those */
     } else {
         keep_losses(writer);
         uint64_t *loss = keep(writer, event);
@@ -392,6 +430,7 @@ struct tg_trace_writer_stats tg_trace_writer_stats(struct tg_trace_writer *write
 {
     pthread_mutex_lock(&writer->mutex);
     struct tg_trace_writer_stats stats = writer->stats;
+    stats.events = n_events(writer);
     pthread_mutex_unlock(&writer->mutex);
     return stats;
 }
@@ -436,6 +475,7 @@ struct tg_error *tg_trace_writer_close(struct tg_trace_writer *writer, struct tg
     stop_thread(writer);
     struct tg_error *error = NULL;
     if (writer->failed) {
+        drop_current(writer);
         write_failure(writer);
         error = writer->error;
         writer->error = NULL;
@@ -443,6 +483,7 @@ struct tg_error *tg_trace_writer_close(struct tg_trace_writer *writer, struct tg
         error = tg_trace_file_finish(writer->file, writer->stats.lost_events);
     }
     writer->stats.written_bytes = tg_trace_file_size(writer->file);
+    writer->stats.events = n_events(writer);
     if (stats != NULL)
         *stats = writer->stats;
     tg_trace_writer_destroy(writer);

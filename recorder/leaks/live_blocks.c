@@ -6,8 +6,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { FIRST_SLOTS = 1 << 8, ENDED = 1 << 15, PAGE_BYTES = 4096 };
+enum {
+    HUGE_PAGE_BYTES = 1 << 21,
+    FIRST_SLOTS = 1 << 8,
+    ENDED = 1 << 15,
+    PAGE_BYTES = 4096,
+    WAITING = 512,
+    AHEAD = 16, /* of those that wait: so many before its turn the place of one is asked for */
+};
 
 /* A block, or a free place with address 0. */
 struct slot {
@@ -35,9 +43,21 @@ struct heap {
     UT_hash_handle hh;
 };
 
+/* A block that was given out, resized or freed. */
+struct change {
+    struct slot block; /* freed: its stack and thread are those of the call that freed it */
+    pid_t pid;
+    bool is_free;
+};
+
+/* Blocks come and go a million times in a second, and their slots are all over the memory. Changes wait, and are made
+ * together: slots are asked for before they are needed, and the lock is taken once. */
 struct tg_live_blocks {
     pthread_mutex_t lock;
     struct heap *heaps;
+    size_t n_made;    /* of WAITING, by whoever asked since */
+    size_t n_waiting; /* __atomic; grows without the lock */
+    struct change waiting[WAITING];
 };
 
 /* ---- one heap */
@@ -56,9 +76,40 @@ static struct slot *find_slot(struct slot *slots, size_t n_slots, uint64_t addre
     return &slots[at];
 }
 
+static bool is_mapped(size_t n_slots)
+{
+    return n_slots * sizeof(struct slot) >= HUGE_PAGE_BYTES;
+}
+
+/* N_SLOTS, a power of two of free ones, NULL without memory. What is large and looked into everywhere has large pages,
+ * where there are any. */
+static struct slot *make_slots(size_t n_slots)
+{
+    if (!is_mapped(n_slots))
+        return calloc(n_slots, sizeof(struct slot));
+    size_t size = n_slots * sizeof(struct slot), all = size + HUGE_PAGE_BYTES;
+    char *start = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (start == MAP_FAILED)
+        return NULL;
+    size_t before = -(uintptr_t)start & (HUGE_PAGE_BYTES - 1);
+    if (before > 0)
+        munmap(start, before);
+    munmap(start + before + size, all - before - size);
+    madvise(start + before, size, MADV_HUGEPAGE);
+    return (struct slot *)(void *)(start + before);
+}
+
+static void free_slots(struct slot *slots, size_t n_slots)
+{
+    if (slots != NULL && is_mapped(n_slots))
+        munmap(slots, n_slots * sizeof *slots);
+    else
+        free(slots);
+}
+
 static void drop_slots(struct heap *heap)
 {
-    free(heap->slots);
+    free_slots(heap->slots, heap->n_slots);
     heap->slots = NULL;
     heap->n_slots = heap->count = 0;
 }
@@ -66,13 +117,13 @@ static void drop_slots(struct heap *heap)
 static bool grow(struct heap *heap)
 {
     size_t n_slots = heap->n_slots == 0 ? FIRST_SLOTS : 2 * heap->n_slots;
-    struct slot *slots = calloc(n_slots, sizeof *slots);
+    struct slot *slots = make_slots(n_slots);
     if (slots == NULL)
         return false;
     for (size_t i = 0; i < heap->n_slots; i++)
         if (heap->slots[i].address != 0)
             *find_slot(slots, n_slots, heap->slots[i].address) = heap->slots[i];
-    free(heap->slots);
+    free_slots(heap->slots, heap->n_slots);
     heap->slots = slots;
     heap->n_slots = n_slots;
     return true;
@@ -134,7 +185,7 @@ static void forget(struct tg_live_blocks *live, struct heap *heap)
     if (heap == NULL)
         return;
     HASH_DEL(live->heaps, heap);
-    free(heap->slots);
+    drop_slots(heap);
     free(heap->ended);
     free(heap);
 }
@@ -196,7 +247,7 @@ static void start_process(struct tg_live_blocks *live, const struct tg_event *ev
     }
     if (parent->n_slots == 0)
         return;
-    child->slots = malloc(parent->n_slots * sizeof *child->slots);
+    child->slots = make_slots(parent->n_slots);
     if (child->slots == NULL) {
         child->is_lost = true;
         return;
@@ -206,44 +257,81 @@ static void start_process(struct tg_live_blocks *live, const struct tg_event *ev
     child->count = parent->count;
 }
 
-static void remember(struct heap *heap, const struct slot *slot, const struct tg_event *event)
+static void remember(struct heap *heap, const struct slot *slot, const struct slot *freed)
 {
     if (slot->address - heap->red_zone_start >= heap->red_zone_bytes)
         return;
     if (heap->ended == NULL)
         heap->ended = malloc(ENDED * sizeof *heap->ended);
     if (heap->ended != NULL)
-        heap->ended[heap->n_ended++ % ENDED] =
-            (struct ended){*slot, (uint32_t)event->heap_free.stack, event->tid};
+        heap->ended[heap->n_ended++ % ENDED] = (struct ended){*slot, freed->stack, freed->tid};
 }
 
-static void add_free(struct heap *heap, const struct tg_event *event)
+static void make_free(struct heap *heap, const struct slot *freed)
 {
-    struct slot *slot = find(heap, event->heap_free.address);
-    if (slot == NULL || slot->time_ns > event->time_ns) /* it is about a block that was there before */
+    struct slot *slot = find(heap, freed->address);
+    if (slot == NULL || slot->time_ns > freed->time_ns) /* it is about a block that was there before */
         return;
-    remember(heap, slot, event);
+    remember(heap, slot, freed);
     remove_slot(heap, slot);
 }
 
-static void add_resize(struct heap *heap, const struct tg_event *event)
+/* With the lock. */
+static void make_changes(struct tg_live_blocks *live)
 {
-    put(heap, &(struct slot){event->heap_resize.address, event->heap_resize.size_bytes, event->time_ns,
-                             (uint32_t)event->heap_resize.stack, event->tid});
+    size_t n_waiting = __atomic_load_n(&live->n_waiting, __ATOMIC_ACQUIRE);
+    struct heap *heap = NULL;
+    for (size_t i = live->n_made; i < n_waiting; i++) {
+        const struct change *change = &live->waiting[i];
+        if (heap == NULL || heap->pid != change->pid)
+            heap = find_heap(live, change->pid);
+        if (heap == NULL || heap->is_sampled)
+            continue;
+        if (i + AHEAD < n_waiting && heap->n_slots > 0)
+            __builtin_prefetch(&heap->slots[place_of(live->waiting[i + AHEAD].block.address, heap->n_slots)],
+                               1);
+        if (change->is_free)
+            make_free(heap, &change->block);
+        else
+            put(heap, &change->block);
+    }
+    live->n_made = n_waiting;
 }
 
-static void add_to(struct tg_live_blocks *live, const struct tg_event *event)
+static void lock(struct tg_live_blocks *live)
 {
-    struct heap *heap = find_heap(live, event->pid);
-    if (heap == NULL || heap->is_sampled)
-        return;
-    if (event->kind == TG_EVENT_HEAP_ALLOC)
-        put(heap, &(struct slot){event->heap_alloc.address, event->heap_alloc.size_bytes, event->time_ns,
-                                 (uint32_t)event->heap_alloc.stack, event->tid});
-    else if (event->kind == TG_EVENT_HEAP_FREE)
-        add_free(heap, event);
-    else
-        add_resize(heap, event);
+    pthread_mutex_lock(&live->lock);
+    make_changes(live);
+}
+
+static void unlock(struct tg_live_blocks *live)
+{
+    pthread_mutex_unlock(&live->lock);
+}
+
+static void add_change(struct tg_live_blocks *live, const struct tg_event *event)
+{
+    struct slot block = {.time_ns = event->time_ns, .tid = event->tid};
+    if (live->n_waiting == WAITING) {
+        lock(live);
+        live->n_made = 0;
+        __atomic_store_n(&live->n_waiting, 0, __ATOMIC_RELAXED);
+        unlock(live);
+    }
+    if (event->kind == TG_EVENT_HEAP_ALLOC) {
+        block.address = event->heap_alloc.address;
+        block.size_bytes = event->heap_alloc.size_bytes;
+        block.stack = (uint32_t)event->heap_alloc.stack;
+    } else if (event->kind == TG_EVENT_HEAP_RESIZE) {
+        block.address = event->heap_resize.address;
+        block.size_bytes = event->heap_resize.size_bytes;
+        block.stack = (uint32_t)event->heap_resize.stack;
+    } else {
+        block.address = event->heap_free.address;
+        block.stack = (uint32_t)event->heap_free.stack;
+    }
+    live->waiting[live->n_waiting] = (struct change){block, event->pid, event->kind == TG_EVENT_HEAP_FREE};
+    __atomic_store_n(&live->n_waiting, live->n_waiting + 1, __ATOMIC_RELEASE);
 }
 
 /* Events of PID, 0 of any process, were lost: what was freed is not known any more. */
@@ -262,6 +350,8 @@ void tg_live_blocks_add(struct tg_live_blocks *live, const struct tg_event *even
     case TG_EVENT_HEAP_ALLOC:
     case TG_EVENT_HEAP_FREE:
     case TG_EVENT_HEAP_RESIZE:
+        add_change(live, event);
+        return;
     case TG_EVENT_HEAP_START:
     case TG_EVENT_PROCESS_START:
     case TG_EVENT_EXEC:
@@ -271,26 +361,24 @@ void tg_live_blocks_add(struct tg_live_blocks *live, const struct tg_event *even
     default:
         return;
     }
-    pthread_mutex_lock(&live->lock);
+    lock(live);
     if (event->kind == TG_EVENT_HEAP_START)
         start(live, event);
     else if (event->kind == TG_EVENT_PROCESS_START)
         start_process(live, event);
     else if (event->kind == TG_EVENT_EXEC || event->kind == TG_EVENT_PROCESS_EXIT)
         forget(live, find_heap(live, event->pid));
-    else if (event->kind == TG_EVENT_LOSS && event->loss.source == TG_LOSS_RING)
+    else if (event->loss.source == TG_LOSS_RING)
         lose(live, event->pid);
-    else if (event->kind != TG_EVENT_LOSS)
-        add_to(live, event);
-    pthread_mutex_unlock(&live->lock);
+    unlock(live);
 }
 
 bool tg_live_blocks_wants_search(struct tg_live_blocks *live, pid_t pid)
 {
-    pthread_mutex_lock(&live->lock);
+    lock(live);
     const struct heap *heap = find_heap(live, pid);
     bool wants = heap != NULL && !heap->is_sampled;
-    pthread_mutex_unlock(&live->lock);
+    unlock(live);
     return wants;
 }
 
@@ -318,9 +406,9 @@ struct tg_error *tg_live_blocks_copy(struct tg_live_blocks *live, pid_t pid, str
 {
     *blocks = NULL;
     *count = 0;
-    pthread_mutex_lock(&live->lock);
+    lock(live);
     struct tg_error *error = copy(find_heap(live, pid), blocks, count);
-    pthread_mutex_unlock(&live->lock);
+    unlock(live);
     return error;
 }
 
@@ -369,18 +457,18 @@ static bool look_near(const struct heap *heap, uint64_t address, struct tg_red_z
 
 bool tg_live_blocks_have_red_zones(struct tg_live_blocks *live, pid_t pid)
 {
-    pthread_mutex_lock(&live->lock);
+    lock(live);
     const struct heap *heap = find_heap(live, pid);
     bool has = heap != NULL && heap->red_zone_bytes != 0;
-    pthread_mutex_unlock(&live->lock);
+    unlock(live);
     return has;
 }
 
 bool tg_live_blocks_near(struct tg_live_blocks *live, pid_t pid, uint64_t address,
                          struct tg_red_zone_hit *hit)
 {
-    pthread_mutex_lock(&live->lock);
+    lock(live);
     bool found = look_near(find_heap(live, pid), address, hit);
-    pthread_mutex_unlock(&live->lock);
+    unlock(live);
     return found;
 }

@@ -10,9 +10,11 @@
 /* Records of one ring as they were taken together. */
 struct block {
     struct block *next;
-    size_t n_words;
+    size_t n_words, max_words;
     uint64_t words[];
 };
+
+enum { MAX_SPARES = 64, SPARE_WORDS = 1 << 15 };
 
 struct tg_merge_ring {
     void *source;
@@ -33,7 +35,50 @@ struct tg_event_merge {
     size_t n_rings, max_rings; /* heap has room for as many */
     uint64_t last_ns;          /* of what was told */
     struct tg_merge_stats stats;
+    struct block *spares; /* large ones that were told: new memory costs more than what is put into it */
+    size_t n_spares;
 };
+
+/* ---- blocks */
+
+static void free_blocks(struct block *block)
+{
+    while (block != NULL) {
+        struct block *next = block->next;
+        free(block);
+        block = next;
+    }
+}
+
+static struct block *make_block(struct tg_event_merge *merge, size_t n_words)
+{
+    struct block *block = merge->spares;
+    if (n_words <= SPARE_WORDS / 2 || n_words > SPARE_WORDS || block == NULL) {
+        size_t max_words = n_words > SPARE_WORDS / 2 && n_words <= SPARE_WORDS ? SPARE_WORDS : n_words;
+        block = malloc(sizeof *block + max_words * sizeof block->words[0]);
+        if (block != NULL)
+            block->max_words = max_words;
+    } else {
+        merge->spares = block->next;
+        merge->n_spares--;
+    }
+    if (block != NULL) {
+        block->next = NULL;
+        block->n_words = n_words;
+    }
+    return block;
+}
+
+static void end_block(struct tg_event_merge *merge, struct block *block)
+{
+    if (block->max_words != SPARE_WORDS || merge->n_spares == MAX_SPARES) {
+        free(block);
+        return;
+    }
+    block->next = merge->spares;
+    merge->spares = block;
+    merge->n_spares++;
+}
 
 /* ---- life */
 
@@ -52,11 +97,7 @@ struct tg_error *tg_event_merge_create(const struct tg_tick_clock *clock, struct
 
 static void free_ring(struct tg_merge_ring *ring)
 {
-    while (ring->first != NULL) {
-        struct block *next = ring->first->next;
-        free(ring->first);
-        ring->first = next;
-    }
+    free_blocks(ring->first);
     free(ring);
 }
 
@@ -66,6 +107,7 @@ void tg_event_merge_destroy(struct tg_event_merge *merge)
         return;
     for (size_t i = 0; i < merge->n_rings; i++)
         free_ring(merge->all_rings[i]);
+    free_blocks(merge->spares);
     free(merge->all_rings);
     free(merge->heap);
     free(merge);
@@ -152,11 +194,9 @@ struct tg_error *tg_event_merge_add(struct tg_event_merge *merge, struct tg_merg
 {
     if (size == 0)
         return NULL;
-    struct block *block = malloc(sizeof *block + size);
+    struct block *block = make_block(merge, size / sizeof block->words[0]);
     if (block == NULL)
         return tg_error_no_memory();
-    block->next = NULL;
-    block->n_words = size / sizeof block->words[0];
     memcpy(block->words, records, size);
     if (ring->first == NULL)
         ring->last_ticks = 0;
@@ -192,7 +232,7 @@ static bool advance(struct tg_event_merge *merge, struct tg_merge_ring *ring, si
         struct block *done = ring->first;
         ring->first = done->next;
         ring->at = 0;
-        free(done);
+        end_block(merge, done);
         if (ring->first == NULL)
             return false;
     }

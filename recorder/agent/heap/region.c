@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 enum {
-    REGIONS = 16,
+    REGIONS = 64, /* of threads that have no memory of theirs (walk.c) there are fewer */
     PAGE_BYTES = 4096,
     BUFFER_BYTES = 512,
     GROWTH_BYTES = 1 << 25, /* the kernel keeps more than that below the first thread's stack free for it */
@@ -82,33 +82,41 @@ static bool search(struct maps *maps, uintptr_t address, uintptr_t *start, uintp
     return false;
 }
 
-static uintptr_t look_up(uintptr_t address)
+/* END 0: it is not known. */
+static struct tg_heap_region look_up(uintptr_t address)
 {
     struct maps maps = {.fd = tg_raw_open_at(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0)};
-    uintptr_t start, end;
+    struct tg_heap_region region;
     if (maps.fd < 0)
-        return 0;
-    bool found = search(&maps, address, &start, &end);
+        return (struct tg_heap_region){0};
+    bool found = search(&maps, address, &region.start, &region.end);
     tg_raw_close(maps.fd);
     if (!found)
-        return 0;
+        return (struct tg_heap_region){0};
     uint32_t place = __atomic_fetch_add(&next_region, 1, __ATOMIC_RELAXED) % REGIONS;
     __atomic_store_n(&regions[place].check, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&regions[place].start, start, __ATOMIC_RELAXED);
-    __atomic_store_n(&regions[place].end, end, __ATOMIC_RELAXED);
-    __atomic_store_n(&regions[place].check, start ^ ~end, __ATOMIC_RELEASE);
-    return end;
+    __atomic_store_n(&regions[place].start, region.start, __ATOMIC_RELAXED);
+    __atomic_store_n(&regions[place].end, region.end, __ATOMIC_RELAXED);
+    __atomic_store_n(&regions[place].check, region.start ^ ~region.end, __ATOMIC_RELEASE);
+    return region;
 }
 
-uintptr_t tg_heap_region_end(uintptr_t address)
+struct tg_heap_region tg_heap_region_of(uintptr_t address)
 {
     for (unsigned i = 0; i < REGIONS; i++) {
         uintptr_t check = __atomic_load_n(&regions[i].check, __ATOMIC_ACQUIRE);
         uintptr_t start = __atomic_load_n(&regions[i].start, __ATOMIC_RELAXED);
         uintptr_t end = __atomic_load_n(&regions[i].end, __ATOMIC_RELAXED);
         if (check == (start ^ ~end) && address >= start && address < end)
-            return end;
+            return (struct tg_heap_region){start, end};
     }
-    uintptr_t end = tg_agent.no_calls ? 0 : look_up(address);
-    return end != 0 ? end : (address | (PAGE_BYTES - 1)) + 1;
+    struct tg_heap_region region = {0};
+    if (!tg_agent.no_calls)
+        region = look_up(address);
+    return region.end != 0 ? region : (struct tg_heap_region){address, (address | (PAGE_BYTES - 1)) + 1};
+}
+
+uintptr_t tg_heap_region_end(uintptr_t address)
+{
+    return tg_heap_region_of(address).end;
 }

@@ -8,4 +8,10 @@
  * end of its page. */
 uintptr_t tg_heap_region_end(uintptr_t address);
 
+/* The same with where the mapping begins: addresses in between need not be looked up. */
+struct tg_heap_region {
+    uintptr_t start, end;
+};
+struct tg_heap_region tg_heap_region_of(uintptr_t address);
+
 #endif

@@ -15,6 +15,7 @@ bool tg_heap_stacks_prepare(void)
 {
     stacks.slots = tg_heap_memory_map(SLOTS * sizeof stacks.slots[0], false);
     stacks.size = SLOTS;
+    tg_heap_walk_prepare();
     return stacks.slots != NULL;
 }
 
@@ -35,25 +36,27 @@ static bool tell(uint32_t id, enum tg_stack_end end, const uint64_t *addresses, 
     return true;
 }
 
-uint32_t tg_heap_stack(const void *frame)
+/* As tg_heap_walk_hash says of it. */
+static __attribute__((noinline)) void tell_anew(uint32_t id, const void *frame, uint64_t unloads)
 {
     uint64_t addresses[TG_AGENT_HEAP_MAX_DEPTH];
     enum tg_stack_end end;
+    size_t count = tg_heap_walk(frame, unloads, addresses, tg_heap.settings.depth, &end);
+    if (tell(id, end, addresses, count))
+        tg_heap_hash_set_told(&stacks, id - 1);
+}
+
+uint32_t tg_heap_stack(const void *frame)
+{
     if (tg_heap.settings.depth == 0 || frame == NULL || stacks.slots == NULL)
         return 0;
     uint64_t unloads = tg_agent_unloads();
-    size_t count = tg_heap_walk(frame, unloads, addresses, tg_heap.settings.depth, &end);
-    uint64_t hash = tg_heap_hash_mix(unloads, end);
-    for (size_t i = 0; i < count; i++)
-        hash = tg_heap_hash_mix(hash, addresses[i]);
-    hash = tg_heap_hash_mix(hash, count);
+    uint64_t hash = tg_heap_walk_hash(frame, unloads, tg_heap.settings.depth);
     uint32_t slot;
     enum tg_heap_hash_found found = tg_heap_hash_set_add(&stacks, hash, &slot);
-    if (TG_AGENT_LIKELY(found == TG_HEAP_HASH_TOLD))
-        return slot + 1;
     if (found == TG_HEAP_HASH_FULL)
         return 0;
-    if (tell(slot + 1, end, addresses, count))
-        tg_heap_hash_set_told(&stacks, slot);
+    if (TG_AGENT_UNLIKELY(found == TG_HEAP_HASH_UNTOLD))
+        tell_anew(slot + 1, frame, unloads);
     return slot + 1;
 }

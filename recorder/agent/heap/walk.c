@@ -1,10 +1,13 @@
 #include "recorder/agent/heap/walk.h"
 
+#include "recorder/agent/heap/hash_set.h"
+#include "recorder/agent/heap/memory.h"
 #include "recorder/agent/heap/region.h"
 #include "recorder/agent/heap/rows.h"
 
 #include <stdbool.h>
 
+enum { MEMORIES = 256, OWN_TRIES = 8 };
 enum { /* in the ucontext_t that the kernel leaves on a signal handler's stack */
        CONTEXT_RBP = 120,
        CONTEXT_RSP = 160,
@@ -16,6 +19,8 @@ struct walk {
     uint64_t rsp, rbp;    /* of the frame */
     uint64_t end;         /* of what may be read from RSP on */
     bool was_interrupted; /* by a signal: ADDRESS is no return address */
+    uint64_t cfa_at;      /* where the last step has read its CFA and rbp; 0: they are not from memory */
+    uint64_t rbp_at;
 };
 
 static inline uint64_t load(uint64_t address)
@@ -42,10 +47,11 @@ static enum tg_stack_end leave_handler(struct walk *walk)
 }
 
 /* From WALK to its caller; TG_STACK_WHOLE: it is there, with ADDRESS 0 where there is none. */
-static inline enum tg_stack_end step(struct walk *walk, uint64_t unloads)
+static inline __attribute__((always_inline)) enum tg_stack_end step(struct walk *walk, uint64_t unloads)
 {
     uint64_t row = tg_heap_row_of(walk->address - !walk->was_interrupted, unloads);
     uint64_t cfa = (uint64_t)tg_heap_row_cfa_offset(row);
+    walk->cfa_at = walk->rbp_at = 0;
     switch (tg_heap_row_cfa(row)) {
     case TG_HEAP_CFA_RSP:
         cfa += walk->rsp;
@@ -57,6 +63,7 @@ static inline enum tg_stack_end step(struct walk *walk, uint64_t unloads)
         cfa += walk->rbp;
         if (!is_readable(walk, cfa))
             return TG_STACK_NO_MEMORY;
+        walk->cfa_at = cfa;
         cfa = load(cfa);
         break;
     case TG_HEAP_CFA_SIGNAL:
@@ -77,6 +84,7 @@ static inline enum tg_stack_end step(struct walk *walk, uint64_t unloads)
         uint64_t at = (rule == TG_HEAP_RBP_AT_CFA ? cfa : walk->rbp) + (uint64_t)tg_heap_row_rbp_offset(row);
         if (!is_readable(walk, at))
             return TG_STACK_NO_MEMORY;
+        walk->rbp_at = at;
         walk->rbp = load(at);
     } else if (rule == TG_HEAP_RBP_LOST) {
         walk->rbp = 0;
@@ -106,4 +114,159 @@ size_t tg_heap_walk(const void *frame, uint64_t unloads, uint64_t *addresses, si
         *end = step(&walk, unloads);
     }
     return count;
+}
+
+/* ---- the last stack
+ *
+ * A step depends on the frame's state (its code, rsp and rbp), and on the words of the stack that it reads. Where a walk
+ * comes to a state of the last one, and the words that the last one read from there on are what they were, it would go
+ * the same way: each word is compared instead, in the order in which it was read. */
+
+struct frame {
+    uint64_t address, rsp, rbp;
+    uint64_t cfa_at, rbp_at; /* of the step to its caller */
+    uint64_t hash;           /* of it and its callers */
+};
+
+struct memory {
+    uint64_t
+        owner; /* __atomic; thread pointer, 0: nobody's. Whoever gets it after that thread's end goes on */
+    volatile bool is_busy; /* in what a signal handler interrupted */
+    uint32_t count;
+    uint64_t unloads, no_caller_at; /* the word that was 0 in place of a return address; 0: none */
+    struct tg_heap_region region;   /* of the thread's stack */
+    struct frame frames[TG_AGENT_HEAP_MAX_DEPTH]; /* the outermost first */
+    struct frame fresh
+        [TG_AGENT_HEAP_MAX_DEPTH]; /* while walking, the innermost first: the thread's stack may be small */
+};
+
+static struct memory *memories;
+
+void tg_heap_walk_prepare(void)
+{
+    memories = tg_heap_memory_map(MEMORIES * sizeof memories[0], false);
+}
+
+/* Whether the callers of frame *I are those of the last stack; if not, *I is the last one that is. (A child that was forked
+ * in the midst of a walk, by a signal handler, finds zeros.) */
+static bool is_same(const struct memory *memory, uint32_t *i)
+{
+    const struct frame *frame = &memory->frames[*i];
+    for (; *i > 0; frame--, --*i) {
+        if (frame[-1].rsp <= frame->rsp || (frame->cfa_at != 0 && load(frame->cfa_at) != frame[-1].rsp))
+            return false;
+        if (frame->rbp_at != 0 && load(frame->rbp_at) != frame[-1].rbp)
+            return false;
+        if (load(frame[-1].rsp - 8) != frame[-1].address)
+            return false;
+    }
+    return memory->no_caller_at == 0 || load(memory->no_caller_at) == 0;
+}
+
+static uint64_t hash_all(const uint64_t *addresses, size_t count, enum tg_stack_end end, uint64_t unloads)
+{
+    uint64_t hash = tg_heap_hash_mix(unloads, end);
+    for (size_t i = count; i-- > 0;)
+        hash = tg_heap_hash_mix(hash, addresses[i]);
+    return tg_heap_hash_mix(hash, count);
+}
+
+static __attribute__((noinline)) uint64_t walk_anew(const void *frame, uint64_t unloads, size_t max)
+{
+    uint64_t addresses[TG_AGENT_HEAP_MAX_DEPTH];
+    enum tg_stack_end end;
+    size_t count = tg_heap_walk(frame, unloads, addresses, max, &end);
+    return hash_all(addresses, count, end, unloads);
+}
+
+/* The COUNT fresh frames are in front of the first KEPT of the last stack. */
+static uint64_t keep(struct memory *memory, uint32_t kept, uint32_t count, uint64_t hash)
+{
+    struct frame *to = &memory->frames[kept];
+    for (uint32_t i = count; i-- > 0; to++) {
+        *to = memory->fresh[i];
+        to->hash = hash = tg_heap_hash_mix(hash, to->address);
+    }
+    memory->count = kept + count;
+    return tg_heap_hash_mix(hash, memory->count);
+}
+
+/* Walks until MEMORY knows the rest. False: that is none to be remembered; MEMORY's is none any more. */
+static bool walk_to_known(struct memory *memory, struct walk *walk, size_t max, uint64_t *hash)
+{
+    uint32_t count = 0, known = memory->count;
+    enum tg_stack_end end = TG_STACK_WHOLE;
+    uint64_t no_caller_at = 0;
+    while (end == TG_STACK_WHOLE && walk->address != 0) {
+        while (known > 0 && memory->frames[known - 1].rsp < walk->rsp)
+            known--;
+        const struct frame *last = &memory->frames[known - (known > 0)];
+        if (known > 0 && last->rsp == walk->rsp && last->address == walk->address && last->rbp == walk->rbp) {
+            uint32_t i = known - 1;
+            if (is_same(memory, &i)) {
+                if (count + known > max)
+                    break;
+                *hash = keep(memory, known, count, last->hash);
+                return true;
+            }
+            known = i;
+        }
+        if (count >= max)
+            break;
+        struct frame *frame = &memory->fresh[count++];
+        *frame = (struct frame){.address = walk->address, .rsp = walk->rsp, .rbp = walk->rbp};
+        end = step(walk, memory->unloads);
+        frame->cfa_at = walk->cfa_at;
+        frame->rbp_at = walk->rbp_at;
+        if (walk->was_interrupted)
+            break;
+        no_caller_at = end == TG_STACK_WHOLE && walk->rsp != frame->rsp ? walk->rsp - 8 : 0;
+    }
+    bool is_over = walk->address == 0 || end == TG_STACK_NO_RULE;
+    if (!is_over || walk->was_interrupted) {
+        memory->count = 0;
+        return false;
+    }
+    memory->no_caller_at = end == TG_STACK_WHOLE ? no_caller_at : 0;
+    *hash = keep(memory, 0, count, tg_heap_hash_mix(memory->unloads, end));
+    return true;
+}
+
+/* The calling thread's; NULL: all that it could have are others'. */
+static inline struct memory *own_memory(void)
+{
+    uint64_t own = (uintptr_t)__builtin_thread_pointer();
+    uint64_t place = tg_heap_hash_mix(0, own >> 6) >> 32;
+    for (unsigned i = 0; memories != NULL && i < OWN_TRIES; i++) {
+        struct memory *memory = &memories[(place + i) & (MEMORIES - 1)];
+        uint64_t owner = __atomic_load_n(&memory->owner, __ATOMIC_RELAXED);
+        if (owner == own)
+            return memory;
+        if (owner == 0 && __atomic_compare_exchange_n(&memory->owner, &owner, own, false, __ATOMIC_ACQ_REL,
+                                                      __ATOMIC_RELAXED))
+            return memory;
+    }
+    return NULL;
+}
+
+uint64_t tg_heap_walk_hash(const void *frame, uint64_t unloads, size_t max)
+{
+    const uint64_t *words = frame;
+    struct walk walk = {.address = words[1], .rsp = (uintptr_t)(words + 2), .rbp = words[0]};
+    struct memory *memory = own_memory();
+    if (memory == NULL || memory->is_busy)
+        return walk_anew(frame, unloads, max);
+    memory->is_busy = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (memory->unloads != unloads)
+        memory->count = 0;
+    memory->unloads = unloads;
+    if (walk.rsp < memory->region.start || walk.rsp >= memory->region.end)
+        memory->region = tg_heap_region_of(walk.rsp);
+    walk.end = memory->region.end;
+    uint64_t hash;
+    bool is_known = walk_to_known(memory, &walk, max, &hash);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    memory->is_busy = false;
+    return is_known ? hash : walk_anew(frame, unloads, max);
 }

@@ -14,4 +14,11 @@
 size_t tg_heap_walk(const void *frame, uint64_t unloads, uint64_t *addresses, size_t max,
                     enum tg_stack_end *end);
 
+/* Once, before the functions below; without memory they do without. */
+void tg_heap_walk_prepare(void);
+
+/* A hash of the stack that tg_heap_walk would find, of how it ends and of UNLOADS. Each thread's last one is remembered,
+ * and what of it is unchanged is not unwound again. */
+uint64_t tg_heap_walk_hash(const void *frame, uint64_t unloads, size_t max);
+
 #endif

@@ -64,6 +64,49 @@ static int teardown(void **state)
     return 0;
 }
 
+/* Asked at any number of changes, while some of them wait. */
+static void test_answers_are_up_to_date(void **state)
+{
+    (void)state;
+    uint64_t sum, expected = 0;
+    start(5, TG_HEAP_EVENTS);
+    for (uint64_t i = 1; i <= 3000; i++) {
+        give(5, 2 * i, i * 64);
+        expected += i * 64;
+        if (i > 7) {
+            take(5, 2 * i + 1, (i - 7) * 64);
+            expected -= (i - 7) * 64;
+        }
+        if (i % 97 == 0 || i == 512 || i == 513) {
+            assert_int_equal(count_of(5, &sum), 7);
+            assert_int_equal(sum, expected);
+        }
+    }
+    start(6, TG_HEAP_EVENTS);
+    give(6, 1, 64);
+    assert_int_equal(count_of(5, &sum), 7);
+    assert_int_equal(count_of(6, &sum), 1);
+}
+
+static void test_many_blocks(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 200000 };
+    uint64_t sum;
+    start(5, TG_HEAP_EVENTS);
+    for (uint64_t i = 1; i <= BLOCKS; i++)
+        give(5, i, i * 32);
+    tg_live_blocks_add(live,
+                       &(struct tg_event){.kind = TG_EVENT_PROCESS_START,
+                                          .pid = 6,
+                                          .process_start = {.origin = TG_ORIGIN_FORK, .parent_pid = 5}});
+    for (uint64_t i = 1; i <= BLOCKS; i++)
+        take(5, BLOCKS + i, i * 32);
+    assert_int_equal(count_of(5, &sum), 0);
+    assert_int_equal(count_of(6, &sum), BLOCKS);
+    assert_int_equal(sum, UINT64_C(32) * BLOCKS * (BLOCKS + 1) / 2);
+}
+
 static void test_blocks_come_and_go(void **state)
 {
     (void)state;
@@ -182,6 +225,8 @@ static void test_after_a_loss_nothing_is_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_answers_are_up_to_date, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_blocks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_blocks_come_and_go, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_child_has_its_parents, setup, teardown),
         cmocka_unit_test_setup_teardown(test_samples_are_not_searched, setup, teardown),
