@@ -129,7 +129,7 @@ struct tg_error *tg_where_look_take(struct tg_where_look *look, const struct tg_
                                     const struct tg_look_request *request)
 {
     const struct tg_look_sink sink = {
-        .context = look, .add = add, .refuse = refuse, .add_activity = add_activity};
+        .context = look, .add = add, .refuse = refuse, .remark = remark, .add_activity = add_activity};
     struct tg_error *error = services->look(request, &sink);
     const char *why = request->watch != NULL ? services->watch_refusal(request->watch) : NULL;
     if (why != NULL)

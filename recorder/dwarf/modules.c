@@ -38,6 +38,7 @@ struct tg_modules {
     struct tg_image_cache *images;
     struct tg_debug_cache *debug;
     struct list list;
+    uint64_t signature; /* of the mappings that objects may begin with */
 };
 
 struct tg_error *tg_modules_create(pid_t pid, struct tg_image_cache *images, struct tg_debug_cache *debug,
@@ -98,6 +99,19 @@ static bool parse_line(char *line, struct mapping *mapping)
     line[strcspn(line, "\n")] = '\0';
     mapping->path = line + path_at;
     return offset == 0 && access[0] == 'r' && (mapping->inode != 0 || strcmp(mapping->path, "[vdso]") == 0);
+}
+
+/* FNV-1a of mappings, one after the other. */
+static uint64_t sign(uint64_t signature, const struct mapping *mapping)
+{
+    enum { PRIME_SHIFT = 40 };
+    const uint64_t prime = (1ull << PRIME_SHIFT) + 0x1b3;
+    const uint64_t numbers[] = {mapping->start, mapping->end, mapping->major, mapping->minor, mapping->inode};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        signature = (signature ^ numbers[i]) * prime;
+    for (const char *at = mapping->path; *at != '\0'; at++)
+        signature = (signature ^ (uint8_t)*at) * prime;
+    return signature;
 }
 
 /* The object that begins at MAPPING where it was known before: then it is taken out of OLD. */
@@ -166,6 +180,7 @@ static bool read_maps(struct tg_modules *modules, FILE *file, struct list *fresh
         at_start = strchr(line, '\n') != NULL;
         if (!whole || !parse_line(line, &mapping))
             continue;
+        modules->signature = sign(modules->signature, &mapping);
         struct module *last = fresh->count > 0 ? fresh->items[fresh->count - 1] : NULL;
         if (last != NULL && mapping.start < last->module.end)
             continue; /* the first page once more, as small objects have it */
@@ -190,12 +205,32 @@ struct tg_error *tg_modules_refresh(struct tg_modules *modules)
     if (file == NULL)
         return tg_error_create_errno(errno, "cannot read %s", name);
     struct list fresh = {0};
+    modules->signature = 0;
     bool ok = read_maps(modules, file, &fresh);
     fclose(file);
     /* modules not seen again are gone; without memory only those seen so far remain */
     destroy_list(modules, &modules->list);
     modules->list = fresh;
     return ok ? NULL : tg_error_no_memory();
+}
+
+bool tg_modules_is_current(const struct tg_modules *modules)
+{
+    char name[64], line[MAX_LINE_BYTES];
+    bool at_start = true;
+    uint64_t signature = 0;
+    snprintf(name, sizeof name, "/proc/%d/maps", (int)modules->pid);
+    FILE *file = fopen(name, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        struct mapping mapping;
+        bool whole = at_start;
+        at_start = strchr(line, '\n') != NULL;
+        if (whole && parse_line(line, &mapping))
+            signature = sign(signature, &mapping);
+    }
+    if (file != NULL)
+        fclose(file);
+    return file != NULL && signature == modules->signature;
 }
 
 /* ---- what was mapped */

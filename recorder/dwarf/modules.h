@@ -39,6 +39,10 @@ void tg_modules_destroy(struct tg_modules *modules);
  * objects. Without memory, some are not known afterwards. */
 struct tg_error *tg_modules_refresh(struct tg_modules *modules);
 
+/* Whether what is mapped now is what was mapped at the last refresh, of a process that may be running. False also where that
+ * cannot be read. */
+bool tg_modules_is_current(const struct tg_modules *modules);
+
 /* In the order of their addresses. */
 size_t tg_modules_count(const struct tg_modules *modules);
 const struct tg_module *tg_modules_at(const struct tg_modules *modules, size_t i);

@@ -211,7 +211,8 @@ static bool tell_thread(struct subject *subject, size_t index, struct tg_call_st
     tg_call_stack_read(&subject->process.stacks, &thread->registers, &subject->process.memory,
                        subject->look->table, until_ns, stack);
     if (subject->look->with_values)
-        tg_mpi_values_find(&subject->process.stacks, &subject->process.memory, stack, &values);
+        tg_mpi_values_find(&subject->process.stacks, &subject->process.variables, &subject->process.memory,
+                           stack, &values);
     int signal = index == 0 ? subject->core->signal : 0;
     if (thread->tid != subject->core->pid)
         tell(subject, thread->tid, (struct tg_event){.kind = TG_EVENT_THREAD_START});

@@ -3,6 +3,7 @@
 #define TG_RECORDER_LOOK_CORE_PROCESS_H
 
 #include "format/image/elf_object.h"
+#include "recorder/look/mpi_values.h"
 #include "recorder/process/core_file.h"
 #include "recorder/stacks/call_stack.h"
 
@@ -19,7 +20,8 @@ struct tg_core_process {
     enum tg_core_lack *lacks; /* of each module, in their order */
     struct tg_inspect_memory memory;
     struct tg_elf_memory bytes; /* the same */
-    uint64_t program;           /* address of its header, 0 unknown */
+    struct tg_mpi_variables variables;
+    uint64_t program; /* address of its header, 0 unknown */
 };
 
 /* CORE was read from the file PATH. A file is an object's if it has the same build-id, or, where the object has none, if

@@ -70,6 +70,76 @@ static void wait_all(struct tg_halt *halt, uint64_t until_ns)
     }
 }
 
+/* ---- letting go */
+
+/* False where the thread was killed meanwhile: it has to be waited for yet. */
+static bool let_go(struct tg_halted_thread *thread)
+{
+    if (tg_interrupted_call_restart(&thread->registers))
+        ptrace(PTRACE_SETREGS, thread->tid, NULL, &thread->registers);
+    return ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal) == 0;
+}
+
+/* ---- threads that could not be stopped in time */
+
+/* They stop when they run again, and are let go at once then: by the signal that the kernel sends for it. Those that end have
+ * to be waited for, or a thread of theirs that executes a program waits for ever. */
+enum { MAX_LATE = 8192 };
+static pid_t late[MAX_LATE];
+static volatile size_t n_late;
+
+static void let_go_late(void)
+{
+    for (size_t i = 0; i < n_late;) {
+        int status;
+        pid_t tid = waitpid(late[i], &status, __WALL | WNOHANG);
+        if (tid == late[i] && WIFSTOPPED(status)) {
+            struct tg_halted_thread thread = {.tid = tid, .signal = status >> 16 == 0 ? WSTOPSIG(status) : 0};
+            thread.is_stopped = ptrace(PTRACE_GETREGS, tid, NULL, &thread.registers) == 0;
+            if (!let_go(&thread))
+                tid = 0;
+        }
+        if (tid == 0) {
+            i++;
+            continue;
+        }
+        late[i] = late[n_late - 1];
+        n_late = n_late - 1;
+    }
+}
+
+static void on_child(int signal)
+{
+    int why = errno;
+    (void)signal;
+    let_go_late();
+    errno = why;
+}
+
+static void block(int how)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, SIGALRM);
+    sigprocmask(how, &signals, NULL);
+}
+
+static void note_late(const struct tg_halt *halt)
+{
+    const struct sigaction action = {.sa_handler = on_child, .sa_flags = SA_RESTART};
+    block(SIG_BLOCK);
+    for (size_t i = 0; i < halt->count; i++)
+        if (!halt->threads[i].is_stopped && !halt->threads[i].is_gone && n_late < MAX_LATE) {
+            late[n_late] = halt->threads[i].tid;
+            n_late = n_late + 1;
+        }
+    if (n_late > 0)
+        sigaction(SIGCHLD, &action, NULL);
+    let_go_late(); /* those that stopped meanwhile */
+    block(SIG_UNBLOCK);
+}
+
 /* ---- seizing */
 
 /* A thread that executes a program holds a lock that PTRACE_SEIZE needs, until every other thread of its process has
@@ -82,6 +152,7 @@ static void on_timer(int signal)
     (void)signal;
     if (seizing != NULL)
         look(seizing);
+    let_go_late();
     errno = why;
 }
 
@@ -168,22 +239,16 @@ struct tg_error *tg_halt_begin(pid_t pid, uint64_t until_ns, size_t max_threads,
     return tg_attach_refusal(pid, why == 0 ? ESRCH : why);
 }
 
-/* ---- going on */
-
-static void let_go(struct tg_halted_thread *thread)
-{
-    if (tg_interrupted_call_restart(&thread->registers))
-        ptrace(PTRACE_SETREGS, thread->tid, NULL, &thread->registers);
-    ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal);
-}
+/* ---- both */
 
 uint64_t tg_halt_end(struct tg_halt *halt)
 {
     look(halt);
     for (size_t i = 0; i < halt->count; i++)
-        if (halt->threads[i].is_stopped)
-            let_go(&halt->threads[i]);
+        if (halt->threads[i].is_stopped && !let_go(&halt->threads[i]))
+            halt->threads[i].is_stopped = false;
     uint64_t took_ns = now_ns() - halt->start_ns;
+    note_late(halt);
     free(halt->threads);
     *halt = (struct tg_halt){0};
     return took_ns;

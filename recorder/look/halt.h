@@ -31,7 +31,7 @@ struct tg_halt {
 struct tg_error *tg_halt_begin(pid_t pid, uint64_t until_ns, size_t max_threads, struct tg_halt *halt);
 
 /* Lets all of them go on as if nothing had been. Returns how long the process stood still. A thread that could not be
- * stopped is let go when it can be, at the latest when tollgate ends. */
+ * stopped is let go as soon as it stops, by a handler of SIGCHLD, at the latest when tollgate ends. */
 uint64_t tg_halt_end(struct tg_halt *halt);
 
 #endif

@@ -68,16 +68,24 @@ static void tell_process(struct subject *subject)
     tg_process_facts_tell(&facts, subject->look->images, &sink);
 }
 
-/* Has the files read that the stacks need: the process does not wait for that. */
-static void prepare(const struct look *look, pid_t pid, unsigned bits)
+/* What is read of a process before it is stopped: it does not wait for that. */
+struct ready {
+    struct tg_stack_process process;
+    struct tg_mpi_variables variables;
+};
+
+static struct ready prepare(const struct look *look, pid_t tid, unsigned bits)
 {
-    struct tg_stack_process process = tg_stack_process_open(pid, bits, look->images, look->debug);
-    size_t count = process.modules != NULL ? tg_modules_count(process.modules) : 0;
+    struct ready ready = {.process = tg_stack_process_open(tid, bits, look->images, look->debug)};
+    struct tg_modules *modules = ready.process.modules;
+    size_t count = modules != NULL ? tg_modules_count(modules) : 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t bias;
-        tg_modules_debug_info(process.modules, tg_modules_at(process.modules, i), &bias);
+        tg_modules_debug_info(modules, tg_modules_at(modules, i), &bias);
     }
-    tg_stack_process_close(&process);
+    if (look->with_values)
+        ready.variables = tg_mpi_variables_find(&ready.process);
+    return ready;
 }
 
 /* ---- while it stands still */
@@ -117,8 +125,8 @@ static void deinit_calls(struct calls *calls, size_t count)
 }
 
 /* False without memory. */
-static bool read_stacks(const struct look *look, const struct tg_stack_process *process,
-                        const struct tg_halt *halt, uint64_t until_ns, struct calls *calls)
+static bool read_stacks(const struct look *look, const struct ready *ready, const struct tg_halt *halt,
+                        uint64_t until_ns, struct calls *calls)
 {
     struct tg_frame *unwound = calloc(TG_CALL_STACK_MAX_FRAMES, sizeof *unwound);
     struct tg_call_stack *stacks = calloc(halt->count, sizeof *stacks);
@@ -131,9 +139,9 @@ static bool read_stacks(const struct look *look, const struct tg_stack_process *
         if (!thread->is_stopped || tg_engine_now_ns() >= until_ns)
             continue;
         stacks[i].unwound = unwound;
-        tg_call_stack_read(process, &thread->registers, &memory, look->table, until_ns, &stacks[i]);
+        tg_call_stack_read(&ready->process, &thread->registers, &memory, look->table, until_ns, &stacks[i]);
         if (look->with_values)
-            tg_mpi_values_find(process, &memory, &stacks[i], &calls->values[i]);
+            tg_mpi_values_find(&ready->process, &ready->variables, &memory, &stacks[i], &calls->values[i]);
         stacks[i].unwound = NULL;
     }
     free(unwound);
@@ -210,51 +218,115 @@ static void tell_thread(const struct subject *subject, pid_t tid, const struct t
                                          .frames = {.items = stack->frames, .count = stack->count}}});
 }
 
+/* What was read of one process. */
+struct taken {
+    struct ready ready;
+    struct calls calls;
+    pid_t *tids;
+    size_t count; /* of threads */
+    struct tg_event_stack_snapshot snapshot;
+};
+
+static void deinit_taken(struct taken *taken)
+{
+    deinit_calls(&taken->calls, taken->count);
+    tg_stack_process_close(&taken->ready.process);
+    free(taken->tids);
+}
+
+/* False without memory. */
+static bool read_halted(struct look *look, pid_t pid, const struct tg_halt *halt, struct taken *taken)
+{
+    taken->count = halt->count;
+    taken->tids = calloc(halt->count, sizeof *taken->tids);
+    taken->snapshot = (struct tg_event_stack_snapshot){
+        .snapshot = look->n_processes, .reason = TG_STACK_LOOK, .threads = halt->count};
+    bool ok = read_stacks(look, &taken->ready, halt, tg_engine_now_ns() + PROCESS_NS / 2, &taken->calls) &&
+              taken->tids != NULL;
+    note_waits(look, pid, halt);
+    if (ok)
+        count_returns(look, pid, halt, &taken->calls);
+    for (size_t i = 0; i < halt->count && ok; i++) {
+        taken->tids[i] = halt->threads[i].tid;
+        taken->snapshot.taken += taken->calls.stacks[i].count > 0;
+        taken->snapshot.unstopped += !halt->threads[i].is_stopped && !halt->threads[i].is_gone;
+    }
+    return ok;
+}
+
+/* Stops the process PID and reads it. What is mapped was read before, in TAKEN; IS_LATE: it is read now. */
+static struct tg_error *take(struct look *look, pid_t pid, unsigned bits, bool is_late, struct taken *taken)
+{
+    struct tg_halt halt;
+    struct tg_error *error = tg_halt_begin(pid, tg_engine_now_ns() + PROCESS_NS / 2, MAX_THREADS, &halt);
+    if (error != NULL)
+        return error;
+    if (is_late)
+        taken->ready = prepare(look, first_stopped(&halt), bits);
+    bool ok = read_halted(look, pid, &halt, taken);
+    taken->snapshot.took_ns = tg_halt_end(&halt);
+    return ok ? NULL : tg_error_no_memory();
+}
+
+static void tell_taken(struct subject *subject, const struct taken *taken, bool is_first)
+{
+    const struct tg_look_sink *sink = subject->look->sink;
+    tell_process(subject);
+    for (size_t i = 0; i < taken->count; i++) {
+        tell_thread(subject, taken->tids[i], &taken->calls.stacks[i]);
+        tg_look_tell_values(sink, subject->pid, taken->tids[i], &taken->calls.values[i]);
+        taken->calls.activities[i].is_counted &=
+            is_first; /* else what was counted is of less than the whole time */
+        if (sink->add_activity != NULL)
+            sink->add_activity(sink->context, &taken->calls.activities[i]);
+    }
+    tell(subject, subject->pid,
+         (struct tg_event){.kind = TG_EVENT_STACK_SNAPSHOT, .stack_snapshot = taken->snapshot});
+}
+
+static void remark_on_bits(const struct look *look, pid_t pid)
+{
+    char text[120];
+    snprintf(text, sizeof text,
+             "process %d is a 32-bit program: only where its threads are is known, and not who called them",
+             (int)pid);
+    if (look->sink->remark != NULL)
+        look->sink->remark(look->sink->context, text);
+}
+
+/* What is mapped is read before the process is stopped. Where it is something else afterwards, the stacks may have been read
+ * by the wrong objects: once more then, at last with the process waiting for all of it. */
 static struct tg_error *look_at(struct look *look, pid_t pid)
 {
+    enum { TRIES = 3 };
     struct subject subject = {look, pid};
-    struct tg_halt halt;
+    size_t n_waits = look->n_waits;
     unsigned bits = tg_process_facts_look(pid).bits;
-    prepare(look, pid, bits);
-    struct tg_error *error = tg_halt_begin(pid, tg_engine_now_ns() + PROCESS_NS / 2, MAX_THREADS, &halt);
-    if (error != NULL) {
-        look->sink->refuse(look->sink->context, pid, tg_error_message(error));
-        tg_error_destroy(error);
-        return NULL;
+    look->n_processes++;
+    for (int i = 0;; i++) {
+        struct taken taken = {.count = 0};
+        bool is_late = i + 1 == TRIES || bits == 32;
+        if (!is_late)
+            taken.ready = prepare(look, pid, bits);
+        is_late |= taken.ready.process.modules == NULL || tg_modules_count(taken.ready.process.modules) == 0;
+        if (is_late)
+            tg_stack_process_close(&taken.ready.process);
+        struct tg_error *error = take(look, pid, bits, is_late, &taken);
+        bool is_done = error != NULL || is_late || tg_modules_is_current(taken.ready.process.modules);
+        if (error == NULL && is_done) {
+            if (bits == 32)
+                remark_on_bits(look, pid);
+            tell_taken(&subject, &taken, i == 0);
+        } else if (error != NULL && tg_error_code(error) != TG_ERROR_NO_MEMORY) {
+            look->sink->refuse(look->sink->context, pid, tg_error_message(error));
+            tg_error_destroy(error);
+            error = NULL;
+        }
+        deinit_taken(&taken);
+        if (is_done)
+            return error;
+        look->n_waits = n_waits;
     }
-    struct tg_event_stack_snapshot snapshot = {
-        .snapshot = ++look->n_processes, .reason = TG_STACK_LOOK, .threads = halt.count};
-    size_t count = halt.count;
-    pid_t *tids = calloc(count, sizeof *tids);
-    struct tg_stack_process process =
-        tg_stack_process_open(first_stopped(&halt), bits, look->images, look->debug);
-    struct calls calls;
-    bool ok = read_stacks(look, &process, &halt, tg_engine_now_ns() + PROCESS_NS / 2, &calls) && tids != NULL;
-    note_waits(look, pid, &halt);
-    if (ok)
-        count_returns(look, pid, &halt, &calls);
-    for (size_t i = 0; i < count && ok; i++) {
-        tids[i] = halt.threads[i].tid;
-        snapshot.taken += calls.stacks[i].count > 0;
-        snapshot.unstopped += !halt.threads[i].is_stopped && !halt.threads[i].is_gone;
-    }
-    snapshot.took_ns = tg_halt_end(&halt);
-    if (!ok)
-        error = tg_error_no_memory();
-    else
-        tell_process(&subject);
-    for (size_t i = 0; i < count && error == NULL; i++) {
-        tell_thread(&subject, tids[i], &calls.stacks[i]);
-        tg_look_tell_values(look->sink, pid, tids[i], &calls.values[i]);
-        if (look->sink->add_activity != NULL)
-            look->sink->add_activity(look->sink->context, &calls.activities[i]);
-    }
-    deinit_calls(&calls, count);
-    if (error == NULL)
-        tell(&subject, pid, (struct tg_event){.kind = TG_EVENT_STACK_SNAPSHOT, .stack_snapshot = snapshot});
-    tg_stack_process_close(&process);
-    free(tids);
-    return error;
 }
 
 /* ---- all of them */

@@ -208,8 +208,29 @@ static uint64_t hash_state(const struct tg_inspect_memory *memory, const struct 
     return hash;
 }
 
-bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_inspect_memory *memory,
-                        const struct tg_call_stack *stack, struct tg_mpi_values *values)
+struct tg_mpi_variables tg_mpi_variables_find(const struct tg_stack_process *process)
+{
+    struct tg_mpi_variables variables = {0, 0};
+    size_t count = process->modules != NULL ? tg_modules_count(process->modules) : 0;
+    const char *name;
+    uint64_t offset;
+    bool has_mpi = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct tg_module *module = tg_modules_at(process->modules, i);
+        if (!is_mpi(module->path))
+            continue;
+        has_mpi = true;
+        tg_modules_symbol_at(process->modules, module->start, &name, &offset);
+    }
+    if (has_mpi)
+        variables = (struct tg_mpi_variables){find_variable(process->modules, "ompi_mpi_comm_world"),
+                                              find_variable(process->modules, "ompi_mpi_comm_self")};
+    return variables;
+}
+
+bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_mpi_variables *variables,
+                        const struct tg_inspect_memory *memory, const struct tg_call_stack *stack,
+                        struct tg_mpi_values *values)
 {
     struct finding finding = {.memory = memory, .values = values};
     size_t entry = process->modules != NULL ? tg_mpi_entry_find(stack) : SIZE_MAX;
@@ -226,8 +247,8 @@ bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_
                            &finding.arguments);
     finding.is_mpich = strstr(stack->frames[entry].module, "mpich") != NULL;
     if (!finding.is_mpich && !finding.is_fortran) {
-        finding.world = find_variable(process->modules, "ompi_mpi_comm_world");
-        finding.self = find_variable(process->modules, "ompi_mpi_comm_self");
+        finding.world = variables->world;
+        finding.self = variables->self;
     }
     snprintf(values->function, sizeof values->function, "%s", name);
     add_number(&finding, shape->peer_name, shape->peer, finding.is_mpich ? "MPI_PROC_NULL" : "MPI_ANY_SOURCE",

@@ -6,6 +6,15 @@
 
 enum { TG_MPI_MAX_VALUES = 5 };
 
+/* Where a process has the communicators of Open MPI, 0 unknown. */
+struct tg_mpi_variables {
+    uint64_t world, self;
+};
+
+/* Of a process that may be running; also has the names of MPI's functions read, so that these need not be read while it is
+ * stopped. */
+struct tg_mpi_variables tg_mpi_variables_find(const struct tg_stack_process *process);
+
 struct tg_mpi_values {
     char function[64]; /* as the library calls it */
     struct tg_call_value values[TG_MPI_MAX_VALUES];
@@ -18,7 +27,8 @@ size_t tg_mpi_entry_find(const struct tg_call_stack *stack);
 
 /* VALUES of STACK, "state" last: a number for what the callers hold in registers and on the stack; STACK's thread of PROCESS is stopped, and whose UNWOUND frames are there. False where nothing is
  * known. */
-bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_inspect_memory *memory,
-                        const struct tg_call_stack *stack, struct tg_mpi_values *values);
+bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_mpi_variables *variables,
+                        const struct tg_inspect_memory *memory, const struct tg_call_stack *stack,
+                        struct tg_mpi_values *values);
 
 #endif

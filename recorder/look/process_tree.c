@@ -3,12 +3,25 @@
 #include "format/base/array.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static int compare(const void *a, const void *b)
 {
     const struct tg_tree_process *x = a, *y = b;
     return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* A first thread may end before the others, which have the memory then. */
+static bool is_alive(const struct tg_tree_process *process)
+{
+    char path[40];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process->pid);
+    if (tg_proc_status_is_dead(&process->status))
+        return stat(path, &status) == 0 && status.st_nlink > 3;
+    return process->status.has_memory;
 }
 
 struct tg_error *tg_process_tree_read(struct tg_process_tree *tree)
@@ -20,8 +33,7 @@ struct tg_error *tg_process_tree_read(struct tg_process_tree *tree)
         return NULL;
     for (struct dirent *entry; error == NULL && (entry = readdir(directory)) != NULL;) {
         struct tg_tree_process process = {.pid = (pid_t)strtol(entry->d_name, NULL, 10)};
-        if (process.pid <= 0 || !tg_proc_status_read(process.pid, &process.status) ||
-            !process.status.has_memory || tg_proc_status_is_dead(&process.status))
+        if (process.pid <= 0 || !tg_proc_status_read(process.pid, &process.status) || !is_alive(&process))
             continue;
         error = TG_ARRAY_APPEND(tree->processes, tree->count, tree->capacity, process);
     }

@@ -237,6 +237,61 @@ def owners():
             process.wait()
 
 
+@contextlib.contextmanager
+def awkward(*how):
+    process = subprocess.Popen([os.path.join(PROGRAMS, "awkward"), *how], stdout=subprocess.PIPE, text=True)
+    try:
+        check(process.stdout.readline() == "ready\n")
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def bounded():
+    """Processes that are hard to look at, or change meanwhile: answers are printable, and nothing is harmed."""
+    with awkward("names") as process:
+        text = where("--once", "--threads", "-p", str(process.pid))
+        check("\033" not in text and "rename_and_wait (awkward.c:" in text, text)
+        json.loads(where("--once", "--json", "-p", str(process.pid)))
+    with awkward("leader") as process:
+        text = where("--once", "-p", str(process.pid))
+        check("wait_alone (awkward.c:" in text, text)
+    with awkward("smashed") as process:
+        told = json.loads(where("--once", "--json", "--threads", "-p", str(process.pid)))
+        check(len(told["threads"]) == 3 and all(len(thread["frames"]) <= 96 for thread in told["threads"]), told)
+    zombie = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+    told = run([TOLLGATE, "where", "-p", str(zombie.pid)])
+    check(told.status == 3 and "it has already ended" in told.errors, told)
+    zombie.wait()
+    storm = subprocess.Popen([os.path.join(PROGRAMS, "awkward"), "storm", "60"])
+    looks = 0
+    while storm.poll() is None: # threads that are killed by an exec while they are looked at
+        told = run([TOLLGATE, "where", "--once", "-p", str(storm.pid)])
+        check(told.status in (0, 3), told)
+        looks += 1
+    check(storm.returncode == 7 and looks > 0, storm.returncode, looks)
+
+
+def killed():
+    """Whenever tollgate is killed in the middle of a look, the process goes on, untraced and not stopped."""
+    process = subprocess.Popen([os.path.join(PROGRAMS, "waits"), "60"], stdout=subprocess.PIPE, text=True)
+    check(process.stdout.readline() == "ready\n")
+    for n in range(30):
+        look = subprocess.Popen([TOLLGATE, "where", "--interval", "0.02", "-p", str(process.pid)], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+        time.sleep(n * 0.004)
+        look.kill()
+        look.wait()
+    check(tracers(process.pid) == {"0"})
+    for tid in os.listdir(f"/proc/{process.pid}/task"):
+        with open(f"/proc/{process.pid}/task/{tid}/stat") as stat:
+            check(stat.read().rsplit(")", 1)[1].split()[0] in "RS")
+    process.kill()
+    process.wait()
+
+
 def make_core(name, how, signal_sent=None, environment=None):
     """The core file NAME of the program cores, by the kernel where it writes such files here, else by gdb."""
     os.mkdir(name)
@@ -331,5 +386,5 @@ def slurm():
 
 
 CASES = {"messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
-         "refused": refused, "owners": owners, "cores": cores, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "repeated": repeated, "slurm": slurm}
+         "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "repeated": repeated, "slurm": slurm}
 CASES[sys.argv[1]]()

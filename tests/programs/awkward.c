@@ -1,0 +1,96 @@
+/* A process that is hard to look at. usage: awkward HOW
+ * names: threads whose names are control characters; leader: its first thread has ended; smashed: stack pointers into noise, frame
+ * pointers in a circle; storm N: threads that make threads and end, in a program that executes itself N times, and exits with 7 */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static void say_there(void)
+{
+    printf("ready\n");
+    fflush(stdout);
+}
+
+static void *rename_and_wait(void *unused)
+{
+    prctl(PR_SET_NAME, "\033[31m\n\\\001");
+    say_there();
+    pause();
+    return unused;
+}
+
+static void *wait_alone(void *unused)
+{
+    usleep(100000);
+    say_there();
+    pause();
+    return unused;
+}
+
+static void *run_in_a_circle(void *unused)
+{
+    unsigned long *stack = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack[100] = (unsigned long)(stack + 100);
+    stack[101] = (unsigned long)run_in_a_circle + 8;
+    __asm__ volatile("mov %0, %%rbp; mov %0, %%rsp; 1: pause; jmp 1b" : : "r"(stack + 100));
+    return unused;
+}
+
+static void *run_in_noise(void *unused)
+{
+    unsigned char *stack = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < 1 << 16; i++)
+        stack[i] = (unsigned char)(i * 37);
+    __asm__ volatile("mov %0, %%rsp; 1: pause; jmp 1b" : : "r"(stack + (1 << 15)));
+    return unused;
+}
+
+static void start(void *(*act)(void *))
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, act, NULL) == 0)
+        pthread_detach(thread);
+}
+
+static void *multiply(void *unused)
+{
+    while (rand() % 3 == 0)
+        start(multiply);
+    return unused;
+}
+
+static void storm(const char *program, int left)
+{
+    char text[16];
+    if (left == 0)
+        _exit(7);
+    for (int i = 0; i < 20; i++)
+        start(multiply);
+    usleep((unsigned)(left * 37) % 1000);
+    snprintf(text, sizeof text, "%d", left - 1);
+    execl("/proc/self/exe", program, "storm", text, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+    if (strcmp(how, "storm") == 0 && argc == 3)
+        storm(argv[0], atoi(argv[2]));
+    if (strcmp(how, "names") == 0)
+        start(rename_and_wait);
+    if (strcmp(how, "leader") == 0) {
+        start(wait_alone);
+        pthread_exit(NULL);
+    }
+    if (strcmp(how, "smashed") == 0) {
+        start(run_in_a_circle);
+        start(run_in_noise);
+        say_there();
+    }
+    pause();
+    return 0;
+}
