@@ -94,7 +94,7 @@ struct wait {
     bool is_open;            /* nobody has set a focus: it is the ranks, as soon as there are some */
     const struct tg_run_limits *limits; /* NULL: none */
     size_t n_known;                     /* processes, at the time of the last look */
-    double since;                       /* since when they are as many */
+    double since;                       /* since when they are as many, or nobody runs; 0: not yet */
 };
 
 static const double longest_pause_s = 2; /* between the starts of two ranks */
@@ -136,6 +136,28 @@ static bool is_all(const struct tg_request *control, struct wait *wait)
            now_seconds() - wait->since >= longest_pause_s;
 }
 
+/* The rank RANK is missing. Where nobody of the session runs, nobody can start it. */
+static struct tg_error *check_rank_can_come(const struct tg_request *control, struct wait *wait, int64_t rank)
+{
+    static const double settled_s = 1; /* longer than a process takes from its start to its first stop */
+    size_t n_running = 0, n_living = 0, count = tg_job_view_count(control->view);
+    for (size_t p = 0; p < count; p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        n_running += count_running(control->view, process);
+        n_living += process->info.exists;
+    }
+    if (n_running > 0 || n_living == 0 || count != wait->n_known || wait->since == 0) {
+        wait->n_known = count;
+        wait->since = now_seconds();
+    }
+    if (now_seconds() - wait->since < settled_s)
+        return NULL;
+    return tg_error_create(TG_ERROR_TARGET,
+                           "rank %" PRId64
+                           " cannot come: all threads of the job are stopped; `dfocus a dgo` lets them run",
+                           rank);
+}
+
 static struct tg_error *look(const struct tg_request *control)
 {
     struct wait *wait = control->context;
@@ -148,7 +170,7 @@ static struct tg_error *look(const struct tg_request *control)
     for (int64_t rank = 0; rank < wait->ranks; rank++) {
         const struct tg_job_process *process = tg_job_view_rank(control->view, rank);
         if (process == NULL || !process->info.exists)
-            return NULL;
+            return check_rank_can_come(control, wait, rank);
     }
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
