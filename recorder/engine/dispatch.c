@@ -294,7 +294,8 @@ void tg_dispatch_parked(struct tg_engine *engine)
     int status;
     while (engine->parked != NULL && (tid = tg_parked_known(engine)) != 0 &&
            tg_parked_take(engine, tid, &status))
-        dispatch_one(engine, tid, status);
+        if (tg_stop_is_current(tid, status)) /* else what became of the thread is told by another status */
+            dispatch_one(engine, tid, status);
 }
 
 void tg_dispatch_paused(struct tg_engine *engine)

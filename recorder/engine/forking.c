@@ -52,18 +52,30 @@ static bool is_in_vfork(pid_t tid)
     return number == VFORK || ((number == CLONE ? argument : flags) & CLONE_VFORK);
 }
 
+/* Handles STATUS of TRACEE when the attach is over. But one that ends is not kept from it: an exec may wait for its
+ * end, and the next PTRACE_SEIZE for that exec. */
+static void put_off(struct tg_tracee *tracee, int status)
+{
+    struct tg_engine *engine = tracee->thread.process->engine;
+    if (!WIFSTOPPED(status))
+        return; /* pruned */
+    if (status >> 16 == PTRACE_EVENT_EXIT)
+        ptrace(PTRACE_CONT, tracee->thread.tid, NULL, NULL);
+    else if (!tg_parked_add(engine, tracee->thread.tid, status))
+        tg_engine_fail(engine, tg_error_no_memory());
+}
+
 static void await_stop(struct tg_tracee *tracee, uint64_t until_ns)
 {
     static const struct timespec moment = {.tv_nsec = 50 * 1000};
-    struct tg_engine *engine = tracee->thread.process->engine;
     pid_t tid = tracee->thread.tid;
     int status;
     for (;;) {
         pid_t stopped = waitpid(tid, &status, __WALL | WNOHANG);
-        if (stopped == tid && WIFSTOPPED(status) && !tg_parked_add(engine, tid, status))
-            tg_engine_fail(engine, tg_error_no_memory());
-        if (stopped == tid || (stopped < 0 && errno != EINTR) || is_in_vfork(tid) ||
-            tg_engine_now_ns() > until_ns)
+        if (stopped == tid)
+            put_off(tracee, status);
+        if (stopped == tid || (stopped < 0 && errno != EINTR) || !tg_forking_is_possible(tid) ||
+            is_in_vfork(tid) || tg_engine_now_ns() > until_ns)
             return;
         nanosleep(&moment, NULL);
     }

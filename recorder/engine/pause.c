@@ -3,10 +3,10 @@
 #include "format/base/array.h"
 #include "recorder/engine/address_space.h"
 #include "recorder/engine/process_table.h"
+#include "recorder/engine/stop.h"
 #include "recorder/engine/tracee.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -105,20 +105,6 @@ bool tg_thread_stopped_registers(const struct tg_thread *thread, struct user_reg
     return true;
 }
 
-/* Whether TID is still in the stop that STATUS told. SIGKILL and the exec of another thread end any stop: the
- * thread may be gone since, and its id that of the thread that executes a program, stopped for that. To handle the
- * old stop then would resume the new one, which nobody would ever see; Linux before 5.13 lets that happen. */
-static bool is_still_in_stop(pid_t tid, int status)
-{
-    siginfo_t info;
-    if (!WIFSTOPPED(status))
-        return true; /* an end is for good */
-    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) != 0)
-        return false;
-    bool is_of_event = status >> 16 != 0, is_in_event = info.si_code > 0 && info.si_code >> 8 != 0;
-    return is_of_event ? info.si_code == status >> 8 : !is_in_event && info.si_signo == WSTOPSIG(status);
-}
-
 bool tg_pause_take(struct tg_engine *engine, pid_t *tid, int *status)
 {
     while (engine->next_paused < engine->n_paused) {
@@ -126,7 +112,7 @@ bool tg_pause_take(struct tg_engine *engine, pid_t *tid, int *status)
         struct tg_tracee *tracee = tg_tracee_find(engine, stop.tid);
         if (tracee != NULL)
             tracee->paused = false;
-        if (!is_still_in_stop(stop.tid, stop.status))
+        if (!tg_stop_is_current(stop.tid, stop.status))
             continue; /* what became of the thread is told by another status */
         *tid = stop.tid;
         *status = stop.status;

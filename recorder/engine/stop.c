@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 
 uint64_t tg_engine_now_ns(void)
 {
@@ -90,4 +92,15 @@ void tg_stop_note(struct tg_tracee *tracee, const char *format, ...)
     struct tg_event event = {.kind = TG_EVENT_NOTE, .note = {.text = text}};
     tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
     free(text);
+}
+
+bool tg_stop_is_current(pid_t tid, int status)
+{
+    siginfo_t info;
+    if (!WIFSTOPPED(status))
+        return true; /* an end is for good */
+    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) != 0)
+        return false;
+    bool is_of_event = status >> 16 != 0, is_in_event = info.si_code > 0 && info.si_code >> 8 != 0;
+    return is_of_event ? info.si_code == status >> 8 : !is_in_event && info.si_signo == WSTOPSIG(status);
 }
