@@ -178,7 +178,6 @@ bool tg_activity_is_shown_by(const struct tg_event *event)
     case TG_EVENT_OMP_MUTEX_WAIT:
     case TG_EVENT_OMP_MUTEX_ENTER:
     case TG_EVENT_OMP_TASK_BEGIN:
-    case TG_EVENT_LIBRARY_CALL:
     case TG_EVENT_CONTROL_STOPPED:
     case TG_EVENT_BARRIER_HELD:
         return true;

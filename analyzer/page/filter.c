@@ -20,17 +20,16 @@ struct loads {
     uint64_t step_ns;
 };
 
-static void count_load(struct loads *loads, const struct tg_event *event)
+/* Two and two steps become one until TIME_NS is in one: its number. */
+static size_t step_of(struct loads *loads, uint64_t time_ns)
 {
-    uint64_t step =
-        (event->time_ns > loads->start_ns ? event->time_ns - loads->start_ns : 0) / loads->step_ns;
-    while (step >= STEPS) {
+    uint64_t since = time_ns > loads->start_ns ? time_ns - loads->start_ns : 0;
+    while (since / loads->step_ns >= STEPS) {
         for (size_t i = 0; i < STEPS; i++)
             loads->by_step[i] = i < STEPS / 2 ? loads->by_step[2 * i] + loads->by_step[2 * i + 1] : 0;
         loads->step_ns *= 2;
-        step /= 2;
     }
-    loads->by_step[step] += event->library_load.libraries.count;
+    return (size_t)(since / loads->step_ns);
 }
 
 static struct tg_error *take(struct loads *loads, const struct tg_event *event)
@@ -42,7 +41,7 @@ static struct tg_error *take(struct loads *loads, const struct tg_event *event)
         error = tg_library_model_feed(loads->libraries, event, entry->index);
     if (error == NULL && event->kind == TG_EVENT_LIBRARY_LOAD &&
         event->library_load.found != TG_FOUND_STARTUP)
-        count_load(loads, event);
+        loads->by_step[step_of(loads, event->time_ns)] += event->library_load.libraries.count;
     return error;
 }
 
@@ -79,13 +78,14 @@ static void write_library(const struct tg_library_use *use, uint64_t start_ns, s
     tg_json_end_object(json);
 }
 
-static struct tg_error *write_loads(const struct loads *loads, struct tg_json *json)
+static struct tg_error *write_loads(struct loads *loads, struct tg_json *json)
 {
     size_t count = tg_library_model_count(loads->libraries), written = 0;
     const struct tg_library_use **uses = calloc(count + 1, sizeof(const struct tg_library_use *));
     if (uses == NULL)
         return tg_error_no_memory();
     tg_library_model_by_time(loads->libraries, uses);
+    (void)step_of(loads, loads->end_ns);
     tg_json_member_unsigned(json, "step", loads->step_ns);
     tg_json_member_signed(json, "end", (int64_t)(loads->end_ns - loads->start_ns));
     tg_json_key(json, "loads");

@@ -1,6 +1,7 @@
 #include "analyzer/page/graph.h"
 
 #include "analyzer/output/rank_ranges.h"
+#include "analyzer/verdict/end_words.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/array.h"
 #include "format/base/hash.h"
@@ -244,9 +245,8 @@ static struct tg_error *write_state(const struct graph *graph, const struct node
     FILE *stream = open_memstream(&text, &size);
     if (stream == NULL)
         return tg_error_no_memory();
-    const struct tg_openmp_model *openmp = graph->page->words.openmp;
     const struct tg_openmp_worker *worker =
-        node->key.worker == 0 ? NULL : tg_openmp_model_worker(openmp, node->key.process, node->tid);
+        node->key.worker == 0 ? NULL : tg_end_words_worker(&graph->page->words, node->key.process, node->tid);
     if (worker != NULL)
         tg_words_worker_state(stream, &graph->page->words, worker);
     else

@@ -3,6 +3,7 @@
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/output/stack_words.h"
 #include "analyzer/page/documents.h"
+#include "analyzer/verdict/end_words.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/array.h"
 
@@ -125,7 +126,7 @@ static struct tg_error *take_mpi(struct places *places)
     for (size_t i = 0; error == NULL && i < tg_mpi_model_thread_count(words->mpi); i++) {
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(words->mpi, i);
         char what[120];
-        bool is_worker = tg_openmp_model_worker(words->openmp, thread->process, thread->tid) != NULL;
+        bool is_worker = tg_end_words_worker(words, thread->process, thread->tid) != NULL;
         if (!thread->in_call && is_worker)
             continue;
         snprintf(what, sizeof what, thread->in_call ? "in %s" : "outside MPI, last call %s",

@@ -101,7 +101,7 @@ static struct tg_error *describe(const struct making *making, struct process *pr
     else if (process->is_shown)
         fputs(words_of(last), stream);
     else
-        fputs(tg_process_entry_name(process->entry), stream);
+        fputs(process->entry->rank >= 0 ? tg_process_entry_name(process->entry) : "no MPI seen", stream);
     print_end(stream, process->entry);
     return fclose(stream) == 0 ? NULL : tg_error_no_memory();
 }

@@ -2,6 +2,7 @@
 #include "analyzer/output/stack_words.h"
 #include "analyzer/page/documents.h"
 #include "analyzer/page/graph.h"
+#include "analyzer/verdict/end_words.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 
@@ -10,19 +11,38 @@
 
 enum { FINDINGS = 40, CULPRITS = 16, CALLS = 40 }; /* that are written; others are counted */
 
-/* Writes what PRINT prints as member KEY. */
-static struct tg_error *
-member_words(const struct tg_page *page, struct tg_json *json, const char *key, size_t process,
-             void (*print)(FILE *stream, const struct tg_verdict_input *input, size_t process))
+/* Who PROCESS is, as member "who". */
+static struct tg_error *member_who(const struct tg_page *page, struct tg_json *json, size_t process)
 {
     char *text = NULL;
     size_t size;
     FILE *stream = open_memstream(&text, &size);
     if (stream == NULL)
         return tg_error_no_memory();
-    print(stream, &page->words, process);
+    tg_words_process(stream, &page->words, process);
     if (fclose(stream) == 0)
-        tg_json_member_string(json, key, text);
+        tg_json_member_string(json, "who", text);
+    free(text);
+    return NULL;
+}
+
+/* The state of the thread that is named, or of the process. */
+static struct tg_error *member_state(const struct tg_page *page, struct tg_json *json,
+                                     const struct tg_culprit *culprit)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        return tg_error_no_memory();
+    bool is_known = true;
+    if (culprit->tid == 0)
+        tg_words_process_state(stream, &page->words, culprit->process);
+    else
+        is_known = tg_words_thread_state(stream, &page->words, culprit->process, culprit->tid,
+                                         tg_end_words_worker(&page->words, culprit->process, culprit->tid));
+    if (fclose(stream) == 0 && is_known)
+        tg_json_member_string(json, "state", text);
     free(text);
     return NULL;
 }
@@ -81,9 +101,9 @@ static struct tg_error *write_culprit(const struct tg_page *page, const struct t
         tg_json_member_unsigned(json, "process", culprit->process);
         if (culprit->tid != 0)
             tg_json_member_signed(json, "tid", culprit->tid);
-        error = member_words(page, json, "who", culprit->process, tg_words_process);
+        error = member_who(page, json, culprit->process);
         if (error == NULL)
-            error = member_words(page, json, "state", culprit->process, tg_words_process_state);
+            error = member_state(page, json, culprit);
         if (culprit->code != 0 && page->words.namer.name != NULL)
             tg_json_member_string(json, "place",
                                   page->words.namer.name(page->words.namer.context, culprit->process,

@@ -70,6 +70,11 @@ if(Python3_FOUND)
   add_test(NAME golden/page COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/page_test.py $<TARGET_FILE:tollgate>
            $<TARGET_FILE:trace_from_json> "${chromium}" ${sequence_fixtures})
   set_tests_properties(golden/page PROPERTIES LABELS golden)
+  set(page_fixtures hung stacks heap filter-medium hostile hybrid)
+  list(TRANSFORM page_fixtures REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/fixtures/\\1.jsonl")
+  add_test(NAME golden/report_page COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/report_page_test.py
+           $<TARGET_FILE:tollgate> $<TARGET_FILE:trace_from_json> "${chromium}" ${page_fixtures})
+  set_tests_properties(golden/report_page PROPERTIES LABELS golden)
   add_test(NAME golden/svg COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/svg_test.py $<TARGET_FILE:tollgate>
            $<TARGET_FILE:trace_from_json> ${sequence_fixtures})
   set_tests_properties(golden/svg PROPERTIES LABELS golden)

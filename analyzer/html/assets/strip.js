@@ -85,7 +85,7 @@ export class Strip {
       return isSeen;
     });
     this.heads.replaceChildren(...this.rows.map((row) => this.head(row, few)));
-    const used = new Set(this.is.rows.filter((row) => row.shown).flatMap((row) => row.runs.flatMap((run) => run.slice(2).filter((_, i) => i % 2 === 0))));
+    const used = new Set(this.is.rows.flatMap((row) => row.runs.flatMap((run) => run.slice(2).filter((activity, i) => i % 2 === 0 && (row.shown || activity > 1)))));
     this.legend.replaceChildren(...this.is.activities.map((name, i) => {
       if (!used.has(i)) return '';
       const swatch = element('i', {'aria-hidden': 'true'});
@@ -179,7 +179,7 @@ export class Strip {
     const run = row.runs.find((one) => one[0] <= column && column < one[0] + one[1]), lines = [];
     for (let i = 2; run && i < run.length; i += 2)
       lines.push(`${Math.round(run[i + 1] / this.is.levels * 100)} % ${WORDS[this.is.activities[run[i]]]}`);
-    const doing = !row.shown ? 'no MPI and no OpenMP seen' : lines.join('\n') || 'not there, or outside of all parallel regions';
+    const doing = !row.shown && (!run || run[2] === 1) ? 'no MPI and no OpenMP seen' : lines.join('\n') || 'not there, or outside of all parallel regions';
     this.tip.textContent = `${row.label}\n${moment(ns, this.scale.length / 500)}\n${doing}`;
     this.tip.hidden = false;
     this.tip.style.left = `${Math.min(event.clientX + 14, innerWidth - this.tip.offsetWidth - 8)}px`;

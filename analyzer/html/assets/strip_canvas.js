@@ -4,6 +4,7 @@ import {ticks} from './strip_axis.js';
 
 export const ROW = 22;
 export const TOP = 26;
+const COMPUTING = 1;
 
 export function colours(canvas) {
   const style = getComputedStyle(canvas), of = (name) => style.getPropertyValue(`--${name}`).trim();
@@ -32,14 +33,6 @@ function drawAxis(pen, scale, width, height, colour) {
 // One row's columns: each activity as high as its share, the lowest one first.
 function drawRow(pen, is, row, y, scale, width, fills) {
   const inner = ROW - 4;
-  if (!row.shown) {
-    for (const run of row.runs) {
-      const x = scale.x(is.from + run[0] * is.width, width), x2 = scale.x(is.from + (run[0] + run[1]) * is.width, width);
-      pen.fillStyle = fills[0];
-      pen.fillRect(x, y + ROW / 2 - 1, x2 - x, 2);
-    }
-    return;
-  }
   for (const run of row.runs) {
     let x = scale.x(is.from + run[0] * is.width, width), x2 = scale.x(is.from + (run[0] + run[1]) * is.width, width);
     if (x2 < 0 || x > width) continue;
@@ -47,6 +40,11 @@ function drawRow(pen, is, row, y, scale, width, fills) {
     x2 = Math.min(width + 1, x2);
     let bottom = y + 2 + inner;
     for (let i = 2; i < run.length; i += 2) {
+      if (!row.shown && run[i] === COMPUTING) { // it was there, and nothing more is known
+        pen.fillStyle = fills[0];
+        pen.fillRect(x, y + ROW / 2 - 1, x2 - x, 2);
+        continue;
+      }
       const high = inner * run[i + 1] / is.levels;
       pen.fillStyle = fills[run[i]];
       pen.fillRect(x, Math.max(y + 2, bottom - high), Math.max(0.6, x2 - x + 0.25), Math.min(high, bottom - y - 2));
