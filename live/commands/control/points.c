@@ -86,24 +86,38 @@ static struct tg_error *find_spec(const struct tg_request *control, struct point
     return error;
 }
 
-/* ERROR, of a place that no process has, says so where its function is there and has no code of its own. */
-static struct tg_error *explain_missing(const struct tg_request *control, const struct point_words *words,
-                                        struct tg_error *error)
+static struct tg_error *set_point(const struct tg_request *control, const struct tg_ptset *focus,
+                                  struct point_words *words)
 {
-    if (error == NULL || words->location == NULL ||
-        strstr(tg_error_message(error), TG_POINT_PENDING_ADVICE) == NULL)
+    unsigned options = (words->pending ? TG_POINT_PENDING : 0U) | (words->is_open ? TG_POINT_OF_RANKS : 0U);
+    if (words->is_barrier)
+        return tg_controller_barrier(control->controller, focus, words->spec, words->stop_when_hit,
+                                     words->stop_when_done, options, &words->id, &words->focus_position);
+    return tg_controller_break(control->controller, focus, words->spec, words->condition,
+                               words->stop_when_hit, options, &words->id, &words->focus_position);
+}
+
+/* The point is where the copies of a function begin that the compiler has put into its callers: ERROR was that nobody in focus
+ * has code of its name. */
+static struct tg_error *set_at_copies(const struct tg_request *control, const struct tg_ptset *focus,
+                                      struct point_words *words, struct tg_error *error)
+{
+    if (error == NULL || words->location == NULL || words->pending ||
+        tg_error_code(error) != TG_ERROR_NOT_FOUND)
         return error;
-    char *place = tg_engine_adapter_inlined(control->engine, words->location);
+    char *place = tg_engine_adapter_inlined(control->engine, words->location), *spec = NULL, *function = NULL;
+    const struct tg_location_code code = {file_of, (void *)(uintptr_t)control};
     if (place == NULL)
         return error;
     tg_error_destroy(error);
-    error = tg_error_create(
-        TG_ERROR_NOT_FOUND,
-        "'%s' has no code of its own: the compiler has put it into its callers; its source begins at "
-        "%s, lines of it can be given",
-        words->location, place);
+    error = tg_location_parse(place, NULL, &code, &spec, &function);
     free(place);
-    return error;
+    free(function);
+    if (error != NULL)
+        return error;
+    free(words->spec);
+    words->spec = spec;
+    return set_point(control, focus, words);
 }
 
 static struct tg_error *make(const struct tg_request *control)
@@ -118,14 +132,8 @@ static struct tg_error *make(const struct tg_request *control)
         error = find_spec(control, words);
     else if (error == NULL)
         error = tg_point_address_spec(control, focus, words->address, &words->spec);
-    unsigned options = (words->pending ? TG_POINT_PENDING : 0U) | (words->is_open ? TG_POINT_OF_RANKS : 0U);
-    if (error == NULL && words->is_barrier)
-        error = tg_controller_barrier(control->controller, focus, words->spec, words->stop_when_hit,
-                                      words->stop_when_done, options, &words->id, &words->focus_position);
-    else if (error == NULL)
-        error = tg_controller_break(control->controller, focus, words->spec, words->condition,
-                                    words->stop_when_hit, options, &words->id, &words->focus_position);
-    error = explain_missing(control, words, error);
+    if (error == NULL)
+        error = set_at_copies(control, focus, words, set_point(control, focus, words));
     if (error == NULL && words->script != NULL)
         error = tg_controller_set_script(control->controller, words->id, words->script);
     tg_ptset_destroy(made);
@@ -210,7 +218,8 @@ const struct tg_console_command tg_console_dbreak = {
         "LOCATION is LINE (in the file where the thread in focus is stopped), FILE#LINE or FILE:LINE,\n"
         "FUNCTION or LIBRARY`FUNCTION, in C++ also space::f, in Fortran module::f: its first line, behind "
         "the\n"
-        "prologue; *FUNCTION is its first instruction. -address takes an address of the process in focus;\n"
+        "prologue, or where its copies begin if it is inlined; *FUNCTION is its first instruction.\n"
+        "-address takes an address of the process in focus;\n"
         "other processes have the same code elsewhere. FUNCTION#LINE and\n"
         "FILE#FUNCTION#LINE require the line to be in that function; any of them may start with ##LIBRARY#.\n"
         "-e runs SCRIPT at each hit, with the thread that came there in focus; it stays stopped unless the\n"

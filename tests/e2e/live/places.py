@@ -60,7 +60,10 @@ ddelete 1
 dfocus p2 {dbreak only_here -pending}
 dfocus 2 dcont
 puts "other: [dfocus 2 dwhere -level 1]"
-refused {dfocus 2 {dbreak within}} {'within' has no code of its own: .* its source begins at other.c#2}
+# of a function that is in its callers alone: where its copies begin
+set copies [dfocus 2 {dbreak within}]
+if {![regexp {other.c#2\]} [dfocus 2 dactions]]} {error [dfocus 2 dactions]}
+ddelete $copies
 refused {dfocus 1 {dbreak only_here}} {'only_here' is not in the program of the process in focus, but in that of process 2: set it with `dfocus gS2`}
 dfocus a dcont
 """
