@@ -166,7 +166,9 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
                                  .missing = tg_arrivals_standing(arrivals, n, TG_MPI_MISSING)};
     const struct tg_mpi_arrival *first = NULL;
     for (size_t i = 0; i < n; i++) {
-        if (first == NULL && arrivals[i].standing == TG_MPI_WAITING)
+        if (arrivals[i].standing == TG_MPI_WAITING && /* one that called what the finding says */
+            (first == NULL ||
+             (strcmp(first->name, collective->name) != 0 && strcmp(arrivals[i].name, collective->name) == 0)))
             first = &arrivals[i];
         if (finding.process == SIZE_MAX && arrivals[i].standing == TG_MPI_MISSING)
             finding.process = arrivals[i].process;

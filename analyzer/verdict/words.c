@@ -348,6 +348,17 @@ bool tg_words_last_place(FILE *stream, const struct tg_verdict_input *input, siz
     return true;
 }
 
+/* Whether the last stack of the thread, if there is one, is of a Python script. */
+static bool runs_script(const struct tg_verdict_input *input, size_t process, int32_t tid)
+{
+    const struct tg_last_stack *stack =
+        input->stacks == NULL ? NULL : tg_stack_model_find(input->stacks, process, tid);
+    if (stack == NULL || stack->count == 0)
+        return false;
+    const struct tg_stack_place place = tg_stack_place_find(input->stacks, stack);
+    return place.is_known && place.at.is_python;
+}
+
 void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_thread *thread)
 {
@@ -359,7 +370,8 @@ void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
     tg_words_since(stream, input, thread->left_ns);
     fputs(", last call ", stream);
     tg_words_call(stream, &thread->call);
-    tg_words_code(stream, input, thread->process, thread->call.code);
+    if (!runs_script(input, thread->process, thread->tid)) /* where it calls from is the same for all lines */
+        tg_words_code(stream, input, thread->process, thread->call.code);
     (void)tg_words_last_place(stream, input, thread->process, thread->tid, thread->left_ns);
 }
 
