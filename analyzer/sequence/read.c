@@ -214,6 +214,23 @@ static struct tg_error *list_ranks(const struct reading *reading, struct tg_sequ
     return NULL;
 }
 
+/* The job whose ranks are drawn, where ranks of another one would be as well; NULL: there is no other. */
+static const char *job_left_out(const struct reading *reading)
+{
+    const struct survey *survey = &reading->survey;
+    const char *job = NULL;
+    for (size_t i = 0; i < tg_mpi_model_process_count(survey->mpi); i++) {
+        const struct tg_mpi_process *process = tg_mpi_model_process_at(survey->mpi, i);
+        const struct tg_process_entry *entry = tg_process_model_at(survey->processes, process->process);
+        if (process->rank < 0 || !tg_selection_admits_process(reading->request->selection, entry))
+            continue;
+        if (job != NULL && strcmp(job, process->job) != 0)
+            return job;
+        job = process->job;
+    }
+    return NULL;
+}
+
 /* ---- words */
 
 static char *name_code(void *context, size_t process, uint64_t address, char *buffer, size_t size)
@@ -241,8 +258,13 @@ static struct tg_error *make_title(const struct reading *reading, size_t process
     const char *name = reading->request->name != NULL ? reading->request->name : reading->request->path;
     tg_printable(tg_event_headline_base_name(name), path, sizeof path);
     if (reading->by_rank) {
-        snprintf(text, sizeof text, "%s: %zu ranks at %s s", path, reading->result->sequence->n_lanes,
-                 moment);
+        char of_job[160] = "", job[96];
+        const char *drawn = job_left_out(reading);
+        if (drawn != NULL)
+            snprintf(of_job, sizeof of_job, " of job %s (other jobs are not drawn)",
+                     tg_printable(drawn, job, sizeof job));
+        snprintf(text, sizeof text, "%s: %zu ranks%s at %s s", path, reading->result->sequence->n_lanes,
+                 of_job, moment);
     } else {
         const struct tg_process_entry *entry = tg_process_model_at(reading->processes, process);
         char rank[40] = "";

@@ -17,6 +17,9 @@ tg_golden_test(sequence-ring-text sequence-ring sequence --print sequence-ring.t
 tg_golden_test(sequence-ring-svg sequence-ring sequence -o - sequence-ring.tgt)
 tg_golden_test(sequence-constructs-every constructs sequence --print --all --symbols=off constructs.tgt)
 tg_golden_test(sequence-repeat-all sequence-repeat sequence --print --all sequence-repeat.tgt)
+# ranks of the first job; those of the other have the same numbers
+tg_golden_test(sequence-jobs sequence-jobs sequence --print sequence-jobs.tgt)
+tg_golden_test(sequence-jobs-other sequence-jobs sequence --print --pid 200-201 sequence-jobs.tgt)
 tg_golden_test(sequence-ranks-all sequence-ranks sequence --print --all sequence-ranks.tgt)
 tg_golden_test(sequence-ranks-some sequence-ranks sequence --print --by rank --rank 0-2 sequence-ranks.tgt)
 tg_golden_test(sequence-rank sequence-ranks sequence --print --by worker --rank 2 sequence-ranks.tgt)
