@@ -66,6 +66,7 @@ static const struct tg_console_option options[] = {
     {"-frame", TG_OPTION_NUMBER, TG_OPTION_IN(struct question, level), .highest = 100000},
     {"-elements", TG_OPTION_NUMBER, TG_OPTION_IN(struct question, style.max_elements), .highest = 1000000},
     {"-depth", TG_OPTION_NUMBER, TG_OPTION_IN(struct question, style.max_depth), .highest = 1000000},
+    TG_OPTION_FLAG("-raw", struct question, style.is_raw),
     {"/FORMAT", TG_OPTION_PARSED, TG_OPTION_IN(struct question, style.base), .parse = take_format},
     {.name = "EXPRESSION", .kind = TG_OPTION_EXPRESSION},
     {0}};
@@ -354,7 +355,7 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
 
 const struct tg_console_command tg_console_dprint = {
     .name = "dprint",
-    .arguments = "?-frame N? ?/FORMAT? ?-elements N? ?-depth N? ?EXPRESSION?",
+    .arguments = "?-frame N? ?/FORMAT? ?-elements N? ?-depth N? ?-raw? ?EXPRESSION?",
     .summary = "values of expressions in the threads in focus",
     .example = "dfocus gW dprint {p->next->count + a[2:5]}",
     .more =
@@ -363,7 +364,9 @@ const struct tg_console_command tg_console_dprint = {
         "Fortran a(i,j) and a%b. Braces keep Tcl from reading $ and []. Without EXPRESSION: arguments and\n"
         "local variables of the frame. Threads with equal answers share a line. -frame N: a frame of\n"
         "dwhere. FORMAT is x d u o t c or a: hex, decimal, unsigned, octal, binary, character, address.\n"
-        "-elements and -depth limit the output; 0: no limit.",
+        "-elements and -depth limit the output; 0: no limit. C++'s standard containers are shown by what is "
+        "in\n"
+        "them; a[i] and *p work with vectors and pointer classes. -raw: with the members that they have.",
     .options = options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .run = run,

@@ -1,6 +1,7 @@
 #include "live/inspect/expression/expression.h"
 
 #include "live/inspect/expression/expression_tree.h"
+#include "live/inspect/value/container.h"
 
 #include <dwarf.h>
 #include <inttypes.h>
@@ -284,6 +285,8 @@ static struct tg_error *evaluate_unary(struct evaluation *evaluation, const stru
     struct tg_error *error;
     if (node->operation == TG_OPERATION_MULTIPLY || node->operation == TG_OPERATION_BIT_AND) {
         error = evaluate(evaluation, node->a, &operand);
+        if (error == NULL && node->operation == TG_OPERATION_MULTIPLY)
+            error = tg_container_decay(evaluation->scene, &operand);
         if (error == NULL)
             error = node->operation == TG_OPERATION_MULTIPLY
                         ? tg_value_dereference(evaluation->scene, &operand, value)
@@ -454,13 +457,27 @@ static struct tg_error *evaluate_binary(struct evaluation *evaluation, const str
     return error;
 }
 
+/* What -> is before: of a pointer its target, of a pointer class the same, of an optional its value. */
+static struct tg_error *follow_arrow(const struct tg_scene *scene, struct tg_value *value)
+{
+    struct tg_value from = *value;
+    struct tg_error *error = tg_container_decay(scene, &from);
+    bool is_content = error == NULL && from.n_dimensions == 0 && tg_type_kind(&from.type) == TG_TYPE_STRUCT &&
+                      from.type.die.addr != value->type.die.addr;
+    if (error == NULL && !is_content)
+        error = tg_value_dereference(scene, &from, &from);
+    if (error == NULL)
+        *value = from;
+    return error;
+}
+
 static struct tg_error *evaluate_member(struct evaluation *evaluation, const struct tg_node *node,
                                         struct tg_value *value)
 {
     struct tg_value whole;
     struct tg_error *error = evaluate(evaluation, node->a, &whole);
     if (error == NULL && node->kind == TG_NODE_ARROW)
-        error = at(evaluation, node->position, tg_value_dereference(evaluation->scene, &whole, &whole));
+        error = at(evaluation, node->position, follow_arrow(evaluation->scene, &whole));
     if (error == NULL)
         error = at(evaluation, node->position, tg_value_member(evaluation->scene, &whole, node->name, value));
     return error;
@@ -477,6 +494,8 @@ static struct tg_error *evaluate_index(struct evaluation *evaluation, const stru
         error = as_integer(evaluation, node->b, &first);
     if (error == NULL && node->c != TG_NO_NODE)
         error = as_integer(evaluation, node->c, &last);
+    if (error == NULL)
+        error = at(evaluation, node->position, tg_container_decay(evaluation->scene, &array));
     if (error != NULL)
         return error;
     if (is_slice)

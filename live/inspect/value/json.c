@@ -1,5 +1,7 @@
 #include "live/inspect/value/text.h"
 
+#include "live/inspect/value/container.h"
+
 #include <dwarf.h>
 #include <inttypes.h>
 #include <math.h>
@@ -138,6 +140,86 @@ static void write_elements(struct writer *writer, const struct tg_value *array, 
         tg_json_member_bool(writer->json, "truncated", true);
 }
 
+/* A member KEY that is VALUE, or the error that it could not be found by. */
+static void write_part(struct writer *writer, const char *key, const struct tg_value *value,
+                       struct tg_error *error, unsigned depth)
+{
+    tg_json_key(writer->json, key);
+    tg_json_begin_object(writer->json);
+    if (error != NULL)
+        write_error(writer, error);
+    else
+        write_value(writer, value, depth + 1);
+    tg_json_end_object(writer->json);
+}
+
+static void write_pair(struct writer *writer, const struct tg_value *pair, unsigned depth)
+{
+    struct tg_value part;
+    struct tg_error *error = tg_value_member(writer->scene, pair, "first", &part);
+    write_part(writer, "key", &part, error, depth);
+    error = tg_value_member(writer->scene, pair, "second", &part);
+    write_part(writer, "value", &part, error, depth);
+}
+
+static void write_items(struct writer *writer, struct tg_container *container, unsigned depth)
+{
+    uint32_t max = writer->style->max_elements == 0 ? MAX_TOTAL : writer->style->max_elements;
+    bool done = false, truncated = depth >= MAX_DEPTH;
+    struct tg_error *error = NULL;
+    if (container->has_count)
+        tg_json_member_unsigned(writer->json, "count", container->count);
+    tg_json_key(writer->json, "elements");
+    tg_json_begin_array(writer->json);
+    for (uint32_t told = 0; !truncated; told++) {
+        struct tg_value item;
+        error = tg_container_next(writer->scene, container, &item, &done);
+        if (error != NULL || done)
+            break;
+        truncated = told == max || ++writer->total > MAX_TOTAL;
+        if (truncated)
+            break;
+        tg_json_begin_object(writer->json);
+        if (container->kind == TG_CONTAINER_MAP)
+            write_pair(writer, &item, depth + 1);
+        else
+            write_value(writer, &item, depth + 1);
+        tg_json_end_object(writer->json);
+    }
+    tg_json_end_array(writer->json);
+    if (truncated)
+        tg_json_member_bool(writer->json, "truncated", true);
+    if (error != NULL)
+        write_error(writer, error);
+}
+
+/* False: VALUE is none. */
+static bool write_container(struct writer *writer, const struct tg_value *value, unsigned depth)
+{
+    struct tg_container container;
+    struct tg_error *error = NULL;
+    if (writer->style->is_raw || !tg_container_open(writer->scene, value, &container, &error))
+        return false;
+    tg_json_member_string(writer->json, "container", container.name);
+    if (error != NULL) {
+        write_error(writer, error);
+    } else if (container.kind == TG_CONTAINER_TEXT) {
+        tg_json_member_unsigned(writer->json, "count", container.count);
+        write_text(writer, "text", value, false);
+    } else if (container.kind == TG_CONTAINER_ARRAY) {
+        write_elements(writer, &container.array, depth);
+    } else if (container.kind == TG_CONTAINER_POINTER) {
+        write_part(writer, "pointer", &container.content, NULL, depth);
+    } else if (container.kind == TG_CONTAINER_ONE) {
+        tg_json_member_unsigned(writer->json, "count", container.count);
+        if (container.count == 1)
+            write_part(writer, "content", &container.content, NULL, depth);
+    } else {
+        write_items(writer, &container, depth);
+    }
+    return true;
+}
+
 /* The members of one object. */
 static void write_value(struct writer *writer, const struct tg_value *original, unsigned depth)
 {
@@ -152,6 +234,8 @@ static void write_value(struct writer *writer, const struct tg_value *original, 
     bool is_text = value.n_dimensions == 1 && (kind == TG_TYPE_CHAR || kind == TG_TYPE_UNSIGNED_CHAR);
     if (value.n_dimensions > 0 && !is_text)
         write_elements(writer, &value, depth);
+    else if (value.n_dimensions == 0 && kind == TG_TYPE_STRUCT && write_container(writer, &value, depth))
+        return;
     else if (kind == TG_TYPE_STRUCT || kind == TG_TYPE_UNION)
         write_members(writer, &value, depth);
     else if (value.n_dimensions == 0 && tg_type_is_scalar(kind))

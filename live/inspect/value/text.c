@@ -1,5 +1,7 @@
 #include "live/inspect/value/text.h"
 
+#include "live/inspect/value/container.h"
+
 #include "format/base/printable.h"
 
 #include <dwarf.h>
@@ -402,6 +404,111 @@ static void print_other(struct printer *printer, const struct tg_value *value)
     }
 }
 
+/* ---- containers */
+
+/* "["key"] = value" of a map's pair. */
+static void print_pair(struct printer *printer, const struct tg_value *pair, unsigned depth)
+{
+    struct tg_value part;
+    struct tg_error *error = tg_value_member(printer->scene, pair, "first", &part);
+    fputc('[', printer->out);
+    if (error == NULL)
+        print_value(printer, &part, depth + 1);
+    else
+        print_error(printer, error);
+    fputs("] = ", printer->out);
+    error = tg_value_member(printer->scene, pair, "second", &part);
+    if (error == NULL)
+        print_value(printer, &part, depth + 1);
+    else
+        print_error(printer, error);
+}
+
+static void print_items(struct printer *printer, struct tg_container *container, unsigned depth)
+{
+    uint32_t max = printer->style->max_elements == 0 ? MAX_TOTAL : printer->style->max_elements;
+    bool on_lines = printer->is_long && container->kind == TG_CONTAINER_MAP, done = false;
+    fputc('{', printer->out);
+    for (uint32_t told = 0;; told++) {
+        struct tg_value item;
+        struct tg_error *error = tg_container_next(printer->scene, container, &item, &done);
+        if (error == NULL && done)
+            break;
+        fputs(told == 0 ? "" : on_lines ? "," : ", ", printer->out);
+        if (on_lines)
+            new_line(printer, depth + 1);
+        if (error != NULL) {
+            print_error(printer, error);
+            break;
+        }
+        if (told == max || ++printer->total > MAX_TOTAL) {
+            fputs("...", printer->out);
+            break;
+        }
+        if (container->kind == TG_CONTAINER_MAP)
+            print_pair(printer, &item, depth + 1);
+        else
+            print_value(printer, &item, depth + 1);
+    }
+    if (on_lines)
+        new_line(printer, depth);
+    fputc('}', printer->out);
+}
+
+static void print_pointer_class(struct printer *printer, const struct tg_container *container, unsigned depth)
+{
+    fputs(container->name, printer->out);
+    if (container->has_uses)
+        fprintf(printer->out, " (use count %" PRId64 ", weak count %" PRId64 ")", container->uses,
+                container->weak);
+    fputs(" = ", printer->out);
+    print_value(printer, &container->content, depth);
+}
+
+/* Elements or characters one behind the other. */
+static void print_contiguous(struct printer *printer, const struct tg_container *container, unsigned depth)
+{
+    if (container->kind == TG_CONTAINER_TEXT &&
+        is_character(tg_type_kind(&container->array.type), &container->array.type)) {
+        print_bytes(printer, &container->array, container->count, false);
+        return;
+    }
+    fprintf(printer->out, "%s of %" PRIu64 " = ", container->name, container->count);
+    print_elements(printer, &container->array, depth);
+}
+
+/* False: VALUE is none. */
+static bool print_container(struct printer *printer, const struct tg_value *value, unsigned depth)
+{
+    struct tg_container container;
+    struct tg_error *error = NULL;
+    unsigned max_depth = printer->style->max_depth == 0 ? MAX_DEPTH : printer->style->max_depth;
+    if (printer->style->is_raw || !tg_container_open(printer->scene, value, &container, &error))
+        return false;
+    if (error != NULL) {
+        fprintf(printer->out, "%s ", container.name);
+        print_error(printer, error);
+    } else if (depth >= max_depth && container.kind != TG_CONTAINER_TEXT) {
+        fprintf(printer->out, "%s {...}", container.name);
+    } else if (container.kind == TG_CONTAINER_POINTER) {
+        print_pointer_class(printer, &container, depth);
+    } else if (container.kind == TG_CONTAINER_ONE) {
+        fputs(container.name, printer->out);
+        fputs(container.count == 0 ? " with no value" : " = ", printer->out);
+        if (container.count == 1)
+            print_value(printer, &container.content, depth + 1);
+    } else if (container.kind == TG_CONTAINER_ARRAY || container.kind == TG_CONTAINER_TEXT) {
+        print_contiguous(printer, &container, depth);
+    } else {
+        fputs(container.name, printer->out);
+        if (container.has_count)
+            fprintf(printer->out, " of %" PRIu64, container.count);
+        fputs(" = ", printer->out);
+        print_items(printer, &container, depth);
+    }
+    return true;
+}
+
 static void print_value(struct printer *printer, const struct tg_value *value, unsigned depth)
 {
     uint64_t size;
@@ -424,7 +531,8 @@ static void print_value(struct printer *printer, const struct tg_value *value, u
         break;
     case TG_TYPE_STRUCT:
     case TG_TYPE_UNION:
-        print_members(printer, value, depth);
+        if (!print_container(printer, value, depth))
+            print_members(printer, value, depth);
         break;
     case TG_TYPE_STRING:
         print_fortran_string(printer, value);

@@ -24,6 +24,7 @@ struct tg_value_style {
     uint32_t max_depth;    /* of structs in structs */
     uint32_t min_repeats;  /* so many equal elements are folded: "0 <repeats 99 times>" */
     uint32_t width;        /* longer values of structs go on lines of their own */
+    bool is_raw;           /* C++'s containers as the structs that they are */
 };
 
 extern const struct tg_value_style tg_value_style_default;
@@ -36,7 +37,8 @@ struct tg_error *tg_value_print(const struct tg_scene *scene, const struct tg_va
 /* The same as one JSON value: objects have "type" and one of "value" (numbers, beyond 2^53 as strings;
  * booleans; strings), "address" (pointers; with "text" or "symbol" what is there), "members" ({"name", ...}),
  * "elements" (with "lower", "count"; repeated ones have "repeats"; "truncated" where not all are there),
- * "error". */
+ * "error". Containers of C++ have "container" (its name), "count", and "elements", those of a map with "key" and
+ * "value"; pointer classes "pointer", an optional that has something "content". */
 void tg_value_write_json(const struct tg_scene *scene, const struct tg_value *value,
                          const struct tg_value_style *style, struct tg_json *json);
 

@@ -108,6 +108,10 @@ physics::Grid<double>::count + 1|= 12
 steps < 1|= 1
 this->id + id|= 14
 cells.size|no member 'size'
+cells|= std::vector of 4 = 
+cells[3].flux|= 0
+name|= "rod"
+-raw name|_M_string_length = 3
 c
 count|= 7
 by|= 0.25
@@ -171,7 +175,7 @@ EXPECTED = {
 
 def script_of(language, name, source):
     marks = {mark: 1 + source[: source.index(mark)].count("\n") for mark in ("AFTER", "SUM") if mark in source}
-    lines = ["proc want {what part} {", "    catch {dprint $what} text",
+    lines = ["proc want {what part} {", "    set raw {}", "    regexp {^(-raw) (.*)} $what all raw what", "    catch {dprint {*}$raw $what} text",
              "    if {[string first $part $text] < 0} {error \"$what: '$text' has not '$part'\"}", "}"]
     for line in COMMANDS[language].strip().splitlines():
         for mark, number in marks.items():

@@ -181,6 +181,19 @@ static void test_classes(void **state)
     compare(VARIABLES_FOLDER "/classes_gcc_4", "x", 0, CLASSES);
 }
 
+/* What is in libstdc++'s containers; also in damaged ones, which must end and say so. */
+static void test_containers(void **state)
+{
+    (void)state;
+    enum { CONTAINERS = 45 };
+    static const char *const programs[] = {VARIABLES_FOLDER "/containers_gcc",
+                                           VARIABLES_FOLDER "/containers_gcc_4",
+                                           VARIABLES_FOLDER "/containers_clang"};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (access(programs[i], X_OK) == 0)
+            compare(programs[i], "x", 0, CONTAINERS);
+}
+
 static void check_text(struct child *child, const char *expression, const char *expected)
 {
     char *text = shown(scene_of(child), expression);
@@ -438,15 +451,11 @@ int main(int argc, char **argv)
         return 0;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gcc),
-        cmocka_unit_test(test_clang),
-        cmocka_unit_test(test_reals),
-        cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_entry),
-        cmocka_unit_test(test_fortran),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_conditions_in_bounds),
+        cmocka_unit_test(test_gcc),        cmocka_unit_test(test_clang),
+        cmocka_unit_test(test_reals),      cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_containers), cmocka_unit_test(test_entry),
+        cmocka_unit_test(test_fortran),    cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_conditions), cmocka_unit_test(test_conditions_in_bounds),
     };
     return cmocka_run_group_tests(tests, inspected_shared_caches_create, inspected_shared_caches_destroy);
 }
