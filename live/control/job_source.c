@@ -86,7 +86,12 @@ static struct tg_error *take(struct live_source *live, bool *taken)
     live->taken.count = event->time_ns == live->taken.time_ns ? live->taken.count + 1 : 1;
     live->taken.time_ns = event->time_ns;
     live->public.time_ns = event->time_ns;
-    return tg_moment_feed(live->moment, event);
+    struct tg_error *error = tg_moment_feed(live->moment, event);
+    const struct tg_visitor *visitor = live->public.visitor;
+    const struct tg_process_entry *entry = live->moment->entry;
+    if (error == NULL && visitor != NULL && visitor->take != NULL)
+        visitor->take(visitor->context, event, entry == NULL ? SIZE_MAX : entry->index);
+    return error;
 }
 
 /* Until something may have happened. */

@@ -1,7 +1,7 @@
 #include "live/web/server.h"
 
+#include "analyzer/html/asset.h"
 #include "format/base/json_writer.h"
-#include "live/web/files.h"
 #include "live/web/gate.h"
 #include "live/web/line.h"
 #include "live/web/streams.h"
@@ -261,11 +261,11 @@ static void read_request(struct MHD_Connection *connection, const char *method, 
 static enum MHD_Result send_file(struct server *server, struct MHD_Connection *connection, const char *path,
                                  bool sets_cookie)
 {
-    const struct tg_web_file *file = tg_web_file_find(path);
+    const struct tg_asset *file = *path == '/' ? tg_asset_find(path + 1) : NULL;
     if (file == NULL)
         return refuse(connection, 404, "NOT_FOUND", "there is no such file");
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(file->size, (void *)(uintptr_t)file->bytes, MHD_RESPMEM_PERSISTENT);
+        MHD_create_response_from_buffer(file->size, (void *)(uintptr_t)file->data, MHD_RESPMEM_PERSISTENT);
     char cookie[128];
     snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", server->gate.cookie,
              server->gate.secret);

@@ -47,10 +47,11 @@ struct tg_web_session {
     bool has_thread;
     int poke, asked, commanded; /* eventfds: for the thread; for the console's */
     atomic_bool is_alive, takes_commands;
-    struct tg_web_line line; /* of the thread, once there is one */
-    uint64_t next_news_ms;   /* of the thread */
-    bool has_work;           /* of the thread */
-    pthread_mutex_t lock;    /* of all below */
+    struct tg_web_line line;        /* of the thread, once there is one */
+    uint64_t next_news_ms;          /* of the thread */
+    bool has_work;                  /* of the thread */
+    uint64_t n_parts, next_part_ms; /* of the work that is done; of the thread */
+    pthread_mutex_t lock;           /* of all below */
     struct list asks, commands, answers;
     struct tg_web_state state;
     char busy[BUSY_SIZE];
@@ -197,6 +198,7 @@ static char *state_text(struct tg_web_session *session, bool is_whole, size_t *s
     tg_json_member_unsigned(&json, "since_start_ns",
                             state->time_ns > state->start_ns ? state->time_ns - state->start_ns : 0);
     tg_json_end_object(&json);
+    tg_json_member_unsigned(&json, "parts", session->n_parts);
     tg_json_member_string(&json, "focus", state->focus);
     tg_json_key(&json, "busy");
     if (session->is_busy)
@@ -257,10 +259,10 @@ static void take_document(struct tg_web_session *session, struct item *item)
         free_item(item);
         return;
     }
-    if (session->options.documents.write != NULL && session->options.documents.has(item->text)) {
+    if (session->options.documents.write != NULL &&
+        session->options.documents.has(session->options.documents.context, item->text)) {
         write_document(item, session->options.documents.write, session->options.documents.context);
         reply(session, item->id, item->status, item->text, item->size);
-        session->has_work = session->options.documents.work != NULL;
         free_item(item);
         return;
     }
@@ -348,6 +350,20 @@ static bool is_ending(struct tg_web_session *session)
     return ending;
 }
 
+/* Some of the work is done, which browsers are told from time to time, and at the end. */
+static void note_part(struct tg_web_session *session)
+{
+    enum { PART_MS = 500 };
+    uint64_t now = now_ms();
+    if (session->has_work && now < session->next_part_ms)
+        return;
+    session->next_part_ms = now + PART_MS;
+    pthread_mutex_lock(&session->lock);
+    session->n_parts++;
+    session->has_news = true;
+    pthread_mutex_unlock(&session->lock);
+}
+
 static void *run_line(void *context)
 {
     struct tg_web_session *session = context;
@@ -366,6 +382,7 @@ static void *run_line(void *context)
             take_frame(session, &frame);
         if (session->has_work) {
             session->has_work = session->options.documents.work(session->options.documents.context);
+            note_part(session);
             send_news(session);
         }
     }
@@ -471,6 +488,7 @@ struct tg_error *tg_web_session_start(const struct tg_web_session_options *optio
         return tg_error_no_memory();
     made->options = *options;
     made->console = pthread_self();
+    made->has_work = options->documents.work != NULL;
     made->line.fd = -1;
     made->asks.last = &made->asks.first;
     made->commands.last = &made->commands.first;

@@ -17,7 +17,7 @@ struct tg_web_session;
 /* Documents that are made on the page's own thread, of a trace. */
 struct tg_web_documents {
     void *context;
-    bool (*has)(const char *name_and_query); /* whether it is one of these */
+    bool (*has)(void *context, const char *name_and_query); /* whether it is one of these */
     /* Errors: NOT_FOUND, no such document; INPUT, QUERY is none of its. Both are untrusted. */
     struct tg_error *(*write)(void *context, const char *name, const char *query, FILE *out);
     bool (*work)(

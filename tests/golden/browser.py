@@ -7,7 +7,7 @@ import subprocess
 class Browser:
     """Chromium's own protocol over a pair of pipes."""
 
-    def __init__(self, program, directory):
+    def __init__(self, program, directory, *options):
         to_browser, self.out = os.pipe()
         self.input, from_browser = os.pipe()
 
@@ -19,7 +19,7 @@ class Browser:
 
         self.process = subprocess.Popen(
             [program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run",
-             "--disable-background-networking", f"--user-data-dir={directory}/profile", "about:blank"],
+             "--disable-background-networking", f"--user-data-dir={directory}/profile", *options, "about:blank"],
             preexec_fn=connect, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_browser)
         os.close(from_browser)

@@ -1,6 +1,13 @@
 // The documents: asked of the server, or, where the page is one file, found in it.
 export const isFile = document.querySelector('script[type="application/json"]') !== null;
 
+let loaded = 0;
+
+// How much documents were so far.
+export function loadedBytes() {
+  return loaded;
+}
+
 export async function get(name, query) {
   if (isFile) {
     const inlined = document.getElementById(`data-${name}`);
@@ -8,19 +15,33 @@ export async function get(name, query) {
   }
   const words = Object.entries(query || {}).filter(([, value]) => value !== null && value !== undefined && value !== '');
   const answer = await fetch(`data/${name}?${words.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join('&')}`);
+  const text = await answer.text(), told = JSON.parse(text);
+  loaded += text.length;
+  if (!answer.ok) throw new Error(told.error ? told.error.message : `the server answered ${answer.status}`);
+  return told;
+}
+
+async function post(what, line) {
+  if (isFile) throw new Error('this page is a file: there is no console behind it');
+  const answer = await fetch(what, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({line})});
   const told = await answer.json();
   if (!answer.ok) throw new Error(told.error ? told.error.message : `the server answered ${answer.status}`);
   return told;
 }
 
 // Runs a line in the console; its answer.
-export async function command(line) {
-  if (isFile) throw new Error('this page is a file: there is no console behind it');
-  const answer = await fetch('command', {method: 'POST', headers: {'Content-Type': 'application/json'},
-                                         body: JSON.stringify({line})});
-  const told = await answer.json();
-  if (!answer.ok) throw new Error(told.error ? told.error.message : `the server answered ${answer.status}`);
-  return told;
+export function command(line) {
+  return post('command', line);
+}
+
+// How the word at the end of LINE can go on.
+export function complete(line) {
+  return post('complete', line);
+}
+
+// Interrupts the command that the console runs, as its interrupt key does.
+export function interrupt() {
+  return post('interrupt', '');
 }
 
 const listeners = [];
@@ -31,5 +52,5 @@ export function onChanged(callback) {
 }
 
 export function tellChanged(what) {
-  for (const callback of listeners) callback(what);
+  return Promise.all(listeners.map((callback) => callback(what)));
 }

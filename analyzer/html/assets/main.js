@@ -1,14 +1,18 @@
 // The page: its parts, and what has them show something else.
+import {showBoard} from './board.js';
+import {makeConsole} from './console.js';
+import {loadThreads, makeControl, runLine} from './control.js';
 import {get, isFile, onChanged} from './data.js';
 import {showDiagram} from './diagram.js';
 import {element} from './element.js';
+import {session, watch} from './events.js';
 import {showFilter} from './filter.js';
 import {count, duration, moment} from './format.js';
 import {showHeap} from './heap.js';
 import {showStacks} from './stacks.js';
 import {Strip} from './strip.js';
 import {showVerdict} from './verdict.js';
-import {say} from './view.js';
+import {onChosen, say} from './view.js';
 
 if (location.search.includes('token=')) history.replaceState(null, '', location.pathname);
 
@@ -67,6 +71,8 @@ const parts = {
   diagram: () => fill('diagram', (inside, is) => showDiagram(inside, is, isAlone)),
   filter: () => fill('filter', showFilter),
   heap: () => fill('heap', showHeap),
+  board: () => (isFile ? null : fill('board', showBoard)),
+  threads: () => loadThreads(),
 };
 
 async function show(names) {
@@ -83,4 +89,16 @@ async function show(names) {
 }
 
 onChanged((what) => show(what.parts || Object.keys(parts)));
-show(Object.keys(parts));
+
+// What needs a session: news, control, the console; a chosen moment is the console's.
+async function begin() {
+  if (!isFile) {
+    await watch();
+    part('control', makeControl(body('control')));
+    part('console', makeConsole(body('console')));
+    onChosen((ns) => { if (session.mode !== 'live' && !session.view_only) runLine(`goto ${(ns / 1e9).toFixed(9)}`); });
+  }
+  await show(Object.keys(parts));
+}
+
+begin().catch((error) => say(error.message));

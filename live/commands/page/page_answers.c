@@ -1,8 +1,13 @@
 #include "live/commands/page/page_answers.h"
 
+#include "analyzer/page/answer.h"
+#include "live/commands/info/place.h"
+#include "live/commands/page/board.h"
+#include "live/commands/page/threads.h"
 #include "live/console/json_answer.h"
 #include "live/console/tcl_capture.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +21,7 @@ struct tg_error *tg_page_answers_init(struct tg_page_answers *answers, struct tg
 
 void tg_page_answers_deinit(struct tg_page_answers *answers)
 {
+    tg_page_answers_end(answers);
     tg_news_queue_destroy(answers->news);
     *answers = (struct tg_page_answers){0};
 }
@@ -98,21 +104,132 @@ static char *offer(void *context, const char *line)
 
 /* ---- documents */
 
-static struct tg_error *write_document(void *context, const char *name, const char *query, FILE *out)
+/* "NAME?QUERY" or NAME alone is WANTED. */
+static bool is_named(const char *name, const char *wanted)
 {
-    (void)context;
-    (void)query;
-    (void)out;
-    return tg_error_create(TG_ERROR_NOT_FOUND, "there is no document '%s'", name);
+    size_t size = strlen(wanted);
+    return strncmp(name, wanted, size) == 0 && (name[size] == '\0' || name[size] == '?');
+}
+
+/* Documents of the moment, and the time of a live job. */
+static struct tg_error *write_of_moment(void *context, const char *name, const char *query, FILE *out)
+{
+    struct tg_page_answers *answers = context;
+    struct tg_console *console = answers->console;
+    const struct tg_source *source = console->source;
+    bool is_live = console->options.live != NULL;
+    if (is_named(name, "board"))
+        return tg_page_board_write(console, out);
+    if (is_named(name, "threads"))
+        return tg_page_threads_write(console, query, out);
+    const struct tg_page page = {
+        .words = tg_console_words(console),
+        .name = source->name,
+        .path = answers->path,
+        .moment_ns = source->time_ns,
+        .end_ns = is_live || source->n_events == source->number ? source->time_ns : 0,
+        .n_events = is_live ? 0 : source->number,
+        .is_live = is_live,
+        .is_over =
+            !is_live && !source->is_recording && source->n_events != 0 && source->number == source->n_events,
+        .timeline = answers->timeline,
+        .services = console->options.services,
+    };
+    return tg_page_write(&page, name, query, out);
+}
+
+/* Documents of the trace. The page's thread. */
+static struct tg_error *write_of_trace(void *context, const char *name, const char *query, FILE *out)
+{
+    struct tg_page_answers *answers = context;
+    const struct tg_console *console = answers->console;
+    struct tg_page page = {.name = console->source->name,
+                           .path = answers->path,
+                           .is_live = console->options.live != NULL,
+                           .services = console->options.services};
+    if (answers->pass != NULL) {
+        tg_timeline_pass_fill(answers->pass, &page);
+        page.n_events = atomic_load(&answers->number);
+        page.moment_ns = atomic_load(&answers->time_ns);
+    }
+    return tg_page_write(&page, name, query, out);
+}
+
+static bool is_of_trace(void *context, const char *text)
+{
+    const struct tg_page_answers *answers = context;
+    char name[32];
+    size_t size = strcspn(text, "?");
+    if (size >= sizeof name)
+        return false;
+    memcpy(name, text, size);
+    name[size] = '\0';
+    return tg_page_is_of_trace(name) && (answers->pass != NULL || strcmp(name, "strip") != 0);
+}
+
+static bool work_on_pass(void *context)
+{
+    enum { EVENTS_AT_ONCE = 200000 };
+    struct tg_page_answers *answers = context;
+    bool more = false;
+    tg_error_destroy(
+        tg_timeline_pass_work(answers->pass, EVENTS_AT_ONCE, &more)); /* without memory it ends there */
+    return more;
 }
 
 struct tg_web_calls tg_page_answers_calls(struct tg_page_answers *answers)
 {
-    return (struct tg_web_calls){.context = answers, .run = run, .complete = offer, .write = write_document};
+    return (struct tg_web_calls){.context = answers, .run = run, .complete = offer, .write = write_of_moment};
 }
 
 struct tg_web_documents tg_page_answers_documents(struct tg_page_answers *answers)
 {
-    (void)answers;
-    return (struct tg_web_documents){0};
+    return (struct tg_web_documents){.context = answers,
+                                     .has = is_of_trace,
+                                     .write = write_of_trace,
+                                     .work = answers->pass == NULL ? NULL : work_on_pass};
+}
+
+/* ---- time */
+
+struct tg_error *tg_page_answers_begin(struct tg_page_answers *answers)
+{
+    const struct tg_source *source = answers->console->source;
+    const struct tg_timeline_options options = {.start_ns = source->start_ns};
+    answers->path = source->trace_path == NULL ? NULL : tg_source_trace_file(source);
+    struct tg_error *error = NULL;
+    if (answers->console->options.live != NULL)
+        error = tg_timeline_create(&options, &answers->timeline);
+    else if (answers->path != NULL)
+        error = tg_timeline_pass_create(answers->path, &answers->pass);
+    if (error != NULL)
+        tg_page_answers_end(answers);
+    return error;
+}
+
+void tg_page_answers_end(struct tg_page_answers *answers)
+{
+    tg_timeline_destroy(answers->timeline);
+    tg_timeline_pass_destroy(answers->pass);
+    free(answers->path);
+    answers->timeline = NULL;
+    answers->pass = NULL;
+    answers->path = NULL;
+}
+
+void tg_page_answers_move(struct tg_page_answers *answers)
+{
+    atomic_store(&answers->number, answers->console->source->number);
+    atomic_store(&answers->time_ns, answers->console->source->time_ns);
+}
+
+void tg_page_answers_take(struct tg_page_answers *answers, const struct tg_event *event, size_t process)
+{
+    struct tg_error *error =
+        answers->timeline == NULL ? NULL : tg_timeline_feed(answers->timeline, event, process);
+    if (error == NULL)
+        return;
+    tg_error_destroy(error);
+    tg_timeline_destroy(answers->timeline); /* no memory: there is no strip any more */
+    answers->timeline = NULL;
 }

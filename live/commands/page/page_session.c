@@ -50,6 +50,7 @@ static void tell_state(struct page_session *page)
                    strncmp(page->state.focus, focus, sizeof page->state.focus - 1) == 0;
     if (is_same)
         return;
+    tg_page_answers_move(&page->answers);
     page->focus_changes = page->console->focus_changes;
     page->state.version++;
     page->state.event = source->number;
@@ -63,6 +64,7 @@ static void end_page(struct page_session *page)
 {
     page->console->source->visitor = NULL;
     tg_web_session_end(page->web);
+    tg_page_answers_end(&page->answers);
     page->web = NULL;
     page->is_leaving = false;
     if (page->opened != NULL)
@@ -92,6 +94,12 @@ static void run(void *context, const char *command)
     if (was_interrupted)
         tg_interrupt_clear(); /* it came too late: nobody here has pressed a key */
     tell_state(page);
+}
+
+static void take(void *context, const struct tg_event *event, size_t process)
+{
+    struct page_session *page = context;
+    tg_page_answers_take(&page->answers, event, process);
 }
 
 /* ---- the console's state */
@@ -156,19 +164,25 @@ struct tg_error *tg_page_session_start(struct tg_console *console, const struct 
                                tg_web_session_link(page->web));
     if (page->web != NULL)
         end_page(page);
+    struct tg_error *error = tg_page_answers_begin(&page->answers);
+    if (error != NULL)
+        return error;
     const struct tg_web_session_options options = {.host = start->host,
                                                    .port = start->port,
                                                    .view_only = start->view_only,
                                                    .mode = console->options.live != NULL ? "live" : "replay",
                                                    .name = console->source->name,
                                                    .documents = tg_page_answers_documents(&page->answers)};
-    struct tg_error *error = tg_web_session_start(&options, &page->web);
-    if (error != NULL)
+    error = tg_web_session_start(&options, &page->web);
+    if (error != NULL) {
+        tg_page_answers_end(&page->answers);
         return error;
+    }
     page->visitor = (struct tg_visitor){.asked_fd = tg_web_session_asked_fd(page->web),
                                         .command_fd = tg_web_session_command_fd(page->web),
                                         .serve = serve,
                                         .run = run,
+                                        .take = take,
                                         .context = page};
     console->source->visitor = &page->visitor;
     page->state = (struct tg_web_state){0};

@@ -1,0 +1,44 @@
+// Barriers, collectives and holds: who has arrived, who is missing, who is held by whom.
+import {element} from './element.js';
+import {count, moment} from './format.js';
+
+function row(cells, isOpen) {
+  return element('tr', {class: isOpen ? null : 'due'}, cells.map((cell) => element('td', {}, cell)));
+}
+
+function table(title, heads, rows, left) {
+  if (rows.length === 0) return [];
+  return [element('h3', {}, title),
+          element('div', {class: 'wide'}, element('table', {class: 'board'}, element('thead', {}, element('tr', {}, heads.map((head) => element('th', {}, head)))),
+                                                  element('tbody', {}, rows))),
+          left > 0 ? element('p', {class: 'hint'}, `${left} more are not shown.`) : null];
+}
+
+function who(is) {
+  const ranks = is.ranks ? `rank${/[-,]/.test(is.ranks) ? 's' : ''} ${is.ranks}` : `process ${is.pid}`;
+  return is.teams > 1 ? `${ranks} (${count(is.teams, 'team')})` : ranks;
+}
+
+function team(is) {
+  const missing = is.missing === 0 ? 'none' : `${is.missing} of ${is.size || '?'}`;
+  return row([`${is.kind} ${is.where}`, who(is), `${is.waiting}${is.passed > 0 ? `, ${is.passed} passed` : ''}`, missing, moment(is.since)], is.missing === 0);
+}
+
+function collective(is) {
+  return row([`${is.name} ${is.where}`, is.arrived || 'none', is.n_missing > 0 ? `rank${is.n_missing === 1 ? '' : 's'} ${is.missing}` : 'none', moment(is.since)], is.n_missing === 0);
+}
+
+function point(is) {
+  const why = is.stuck ? `stuck: ${is.stuck_for} cannot arrive, held by barrier ${is.holder}` : is.satisfied > 0 ? `satisfied ${count(is.satisfied, 'time')}` : is.enabled ? 'waiting' : 'disabled';
+  return row([`${is.id}: ${is.location}`, is.arrived.join(' ') || 'none', is.held.join(' ') || 'none', is.missing.join(' ') || 'none', why], is.missing.length === 0);
+}
+
+export function showBoard(body, is) {
+  const parts = [
+    table('Collectives of MPI', ['Collective', 'Arrived (ranks)', 'Missing', 'First arrival'], is.collectives.map(collective), is.collectives_left_out),
+    table('Barriers of OpenMP teams', ['Barrier', 'Who', 'Waiting', 'Missing', 'First arrival'], is.teams.map(team), is.teams_left_out),
+    table('Barriers of the debugger', ['Barrier', 'Arrived', 'Held', 'Missing', 'State'], is.points.map(point), 0),
+  ].flat();
+  body.replaceChildren(...parts.filter((made) => made !== null));
+  return parts.length > 0;
+}

@@ -1,0 +1,101 @@
+// Control of the job: the focus, and what is done to it. Every button is a command of the console, which it names.
+import {command, get, interrupt, isFile} from './data.js';
+import {element} from './element.js';
+import {onSession, session} from './events.js';
+import {say} from './view.js';
+
+const LIVE = [
+  ['Go', 'dgo', 'resume the threads in focus'], ['Halt', null, 'stop the threads in focus, also while a command waits'],
+  ['Step', 'dstep', 'one source line'], ['Next', 'dnext', 'one source line, over calls'], ['Out', 'dout', 'to the caller'],
+  ['Hold', 'dhold -thread', 'keep from running'], ['Unhold', 'dunhold -thread', 'let run again'], ['Barrier here', 'dbarrier', 'a barrier at the line in the field'],
+  ['opm start', 'opm start', 'to the next parallel region'], ['opm next', 'opm next', 'to the next construct'], ['opm step', 'opm step', 'into the construct'],
+  ['opm all_out', 'opm all_out', 'all workers out of the construct'],
+];
+const REPLAY = [
+  ['Start', 'goto start', 'the first moment'], ['Back', 'back', 'one event back'], ['Next', 'next', 'one event on'], ['End', 'goto end', 'the last moment'],
+  ['opm start', 'opm start', 'to the next parallel region'], ['opm next', 'opm next', 'to the next construct'],
+];
+
+const answers = [];
+let field = null, state = null, chooser = null, opened = 0, buttons = [];
+
+// CALLBACK(line, result) when a command of the page has run.
+export function onAnswer(callback) {
+  answers.push(callback);
+}
+
+export async function runLine(line) {
+  try {
+    const result = await command(line);
+    say(result.ok ? '' : result.error.message);
+    for (const callback of answers) callback(line, result);
+    return result;
+  } catch (error) {
+    say(error.message);
+    return null;
+  }
+}
+
+// A command that waits is interrupted, which stops the focus; else the focus is stopped.
+async function halt() {
+  try {
+    const told = await interrupt();
+    if (!told.interrupted) await runLine('dhalt');
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+function press(line) {
+  if (line === null) halt();
+  else if (line === 'dbarrier') runLine(`dbarrier ${field.value.trim()}`);
+  else runLine(line);
+}
+
+function focusButton(set, text, title) {
+  return element('button', {type: 'button', 'data-set': set, title: `dfocus ${set}${title ? `: ${title}` : ''}`, disabled: session.view_only, onclick: () => runLine(`dfocus ${set}`)}, text);
+}
+
+function showThreads(is) {
+  const lines = is.processes.map((one) => {
+    const name = one.rank >= 0 ? `rank ${one.rank}` : `process ${one.dpid}`;
+    const what = [one.running > 0 ? `${one.running} running` : '', one.stopped > 0 ? `${one.stopped} stopped` : '', one.held > 0 ? `${one.held} held` : ''].filter((text) => text).join(', ');
+    const threads = one.dpid === opened ? element('span', {class: 'threads'}, is.threads.map((thread) => focusButton(`t${opened}.${thread.dtid}`, `${thread.dtid}`, `${thread.state}${thread.held ? ', held' : ''}`))) : null;
+    return element('div', {class: 'who-line'}, element('button', {type: 'button', class: 'fold', 'aria-expanded': one.dpid === opened ? 'true' : 'false', 'aria-label': `threads of ${name}`, onclick: () => open(one.dpid)}, one.dpid === opened ? '▾' : '▸'),
+                   focusButton(`p${one.dpid}`, name), element('span', {class: 'faint'}, what), threads);
+  });
+  if (is.left_out > 0) lines.push(element('p', {class: 'hint'}, `${is.left_out} more processes: type a set, as r1200.3`));
+  chooser.replaceChildren(...lines);
+}
+
+function open(dpid) {
+  opened = opened === dpid ? 0 : dpid;
+  loadThreads();
+}
+
+// Whom the focus can be set to.
+export async function loadThreads() {
+  if (chooser !== null) showThreads(await get('threads', {process: opened}));
+}
+
+function showState(is) {
+  const busy = is.busy === null || is.busy === undefined ? '' : `running: ${is.busy}`;
+  state.replaceChildren('Focus ', element('b', {id: 'focus'}, is.focus || ''), busy ? element('span', {class: 'busy'}, ` ${busy}`) : '', is.isThere ? '' : element('b', {class: 'gone'}, ' The session does not answer.'),
+                        is.view_only ? element('span', {class: 'faint'}, ' For viewing only.') : '');
+  for (const button of buttons) button.disabled = is.view_only || !is.isThere;
+}
+
+export function makeControl(body) {
+  if (isFile) return false;
+  const isLive = session.mode === 'live';
+  state = element('p', {class: 'state', 'aria-live': 'polite'});
+  field = element('input', {type: 'text', size: 28, 'aria-label': isLive ? 'A set of threads, or a place for a barrier' : 'A set of workers', placeholder: isLive ? 'r1.3, or solver.c#120' : 'r1.3'});
+  const set = element('button', {type: 'button', title: 'dfocus SET', onclick: () => runLine(`dfocus {${field.value.trim()}}`)}, 'Set focus');
+  buttons = (isLive ? LIVE : REPLAY).map(([text, line, title]) => element('button', {type: 'button', title: `${line || 'dhalt'}: ${title}`, onclick: () => press(line)}, text));
+  buttons.push(set);
+  chooser = element('div', {class: 'who-list'});
+  body.replaceChildren(state, element('div', {class: 'buttons'}, buttons.slice(0, -1)), element('div', {class: 'buttons'}, field, set), chooser);
+  onSession(showState);
+  showState(session);
+  return true;
+}

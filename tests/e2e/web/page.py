@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""The page in a browser, of a trace and of a running job: what it shows, what a click does, and what other pages cannot do.
+usage: page.py trace|live"""
+import atexit
+import os
+import shutil
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TG_SOURCE"], "tests/golden"))
+from browser import Browser  # noqa: E402
+from live_console import LiveConsole  # noqa: E402
+from web_page import Page, Web, check, fixture  # noqa: E402
+
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+
+
+def open_page(link, *options):
+    browser = Browser(CHROMIUM, ".", *options)
+    atexit.register(browser.close)
+    browser.open(link)
+    check(browser.wait("document.body.dataset.ready"), f"the page does not come: {browser.problems}")
+    check(browser.ask("location.search") == "", "the token stays in the address")
+    return browser
+
+
+def shown(browser, section):
+    return browser.ask(f"document.getElementById('{section}').hidden ? '' : document.getElementById('{section}').innerText") or ""
+
+
+def await_text(browser, section, text):
+    check(browser.wait(f"document.getElementById('{section}').innerText.includes({text!r})"),
+          f"{section} does not come to say '{text}' but: {shown(browser, section)}")
+
+
+def click(browser, selector):
+    check(browser.ask(f"(function () {{ const button = document.querySelector({selector!r}); if (!button || button.disabled)"
+                      " return false; button.click(); return true; })()"), f"there is no {selector} to click")
+
+
+def button(browser, text):
+    check(browser.ask(f"(function () {{ const button = Array.from(document.querySelectorAll('#control button')).find((one) => "
+                      f"one.textContent === {text!r} && !one.disabled); if (!button) return false; button.click(); return true; "
+                      "})()"), f"there is no button {text}")
+
+
+def type_line(browser, line, key="Enter"):
+    browser.ask(f"(function () {{ const input = document.querySelector('#console input'); input.focus(); input.value = {line!r}; "
+                f"input.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}', bubbles: true, cancelable: true}})); }})()")
+
+
+def check_clean(browser, page):
+    foreign = [url for url in browser.requests if not url.startswith((f"http://127.0.0.1:{page.port}/", "data:", "about:"))]
+    check(not foreign, f"the page asks others: {foreign}")
+    check(not browser.problems, f"problems: {browser.problems}")
+
+
+def check_evil(link, page):
+    """A page of another name, that by now is this address, and one of this browser that posts a command."""
+    browser = Browser(CHROMIUM, ".", "--host-resolver-rules=MAP evil.test 127.0.0.1")
+    atexit.register(browser.close)
+    browser.open(link)
+    check(browser.wait("document.body.dataset.ready"), "the page beside which the other one is opened")
+    browser.open(link.replace("127.0.0.1", "evil.test"))
+    check("another name" in browser.ask("document.body.innerText"), "DNS rebinding is not refused")
+    before = page.get("/data/session")[1]
+    for kind in ("application/json", "text/plain"):
+        answer = browser.call("Runtime.evaluate", awaitPromise=True, returnByValue=True, expression=(
+            f"fetch('http://127.0.0.1:{page.port}/command', {{method: 'POST', mode: '{'cors' if kind[0] == 'a' else 'no-cors'}',"
+            f" credentials: 'include', headers: {{'Content-Type': '{kind}'}}, body: '{{\"line\": \"focus rank 2\"}}'}})"
+            ".then((got) => `${got.type} ${got.status}`, (error) => 'refused')"))["result"]["value"]
+        check(answer in ("refused", "opaque 0"), f"a POST of another page: {answer}")
+    check(page.get("/data/session")[1]["focus"] == before["focus"], "another page has run a command")
+    browser.close()
+
+
+def of_trace():
+    web = Web(fixture("hung"))
+    page = web.page
+    page.enter()
+    check_evil(page.link, page)
+    browser = open_page(page.link)
+    for section, text in (("verdict", "Deadlock between rank 1 and rank 2"), ("board", "MPI_Barrier"), ("board", "rank 1"),
+                          ("stacks", "MPI_Recv"), ("strip", "Click a moment"), ("diagram", "")):
+        await_text(browser, section, text)
+    click(browser, "[data-set=p2]")
+    await_text(browser, "control", "Focus pr1")
+    check(page.run("dfocus")["data"] == "pr1", "a click does not set the focus")
+    page.run("goto start")
+    check(browser.wait("document.getElementById('moment').textContent.includes('0.000')"), "the page does not follow a goto")
+    button(browser, "End")
+    check(browser.wait("document.getElementById('moment').textContent.includes('5.005')"), "the button End")
+    type_line(browser, "focus nobody")
+    await_text(browser, "console", "focus")
+    type_line(browser, "info proce", "Tab")
+    check(browser.wait("document.querySelector('#console input').value === 'info processes '"), "no completion")
+    check_clean(browser, page)
+    browser.close()
+    check(web.end() == 0, "the end")
+    web = Web(fixture("hostile"))
+    browser = open_page(web.page.link)
+    check(browser.ask("document.querySelectorAll('main script, main img, main iframe').length") == 0, "names became markup")
+    check_clean(browser, web.page)
+    browser.close()
+    web.end()
+
+
+PROGRAM = r"""
+#include <unistd.h>
+volatile int turn;
+void work(void) { for (;;) { turn++; usleep(1000); } }
+int main(void)
+{
+    #pragma omp parallel num_threads(2)
+    work();
+}
+"""
+
+
+def of_job():
+    with open("team.c", "w", encoding="utf-8") as source:
+        source.write(PROGRAM)
+    check(os.system("gcc -g -O0 -fopenmp -o team team.c") == 0, "the program")
+    console = LiveConsole("-o", "run.tgt", "--", "./team")
+    atexit.register(console.process.kill)
+    page = Page(console.command("gui start")["data"]["link"])
+    browser = open_page(page.link)
+    console.do("dbarrier work")
+    console.do("dgo")
+    begun = time.monotonic()
+    console.do("dfocus g dwait")
+    await_text(browser, "board", "satisfied 1 time")
+    print(f"a barrier's satisfaction is seen {time.monotonic() - begun:.2f} s after the wait began")
+    click(browser, "#control .fold")
+    check(browser.wait("document.querySelector('[data-set=\"t1.2\"]') !== null"), "no workers to click")
+    click(browser, '[data-set="t1.2"]')
+    await_text(browser, "control", "Focus t1.2")
+    check(console.command("dfocus")["data"] == "t1.2", "the click did not reach the console")
+    console.do("ddelete 1")
+    button(browser, "Go")
+    check(browser.wait("document.getElementById('control').innerText.includes('running')"), "Go")
+    type_line(browser, "dwait")
+    await_text(browser, "control", "running: dwait")
+    button(browser, "Halt")
+    check(browser.wait("!document.querySelector('#control .busy')"), "Halt does not end the wait")
+    await_text(browser, "console", "interrupted")
+    check(all(thread["state"] != "running" for thread in console.command("dfocus t1.2 dstatus")["data"]), "Halt does not halt")
+    check_clean(browser, page)
+    console.do("gui quit")
+    await_text(browser, "control", "does not answer")
+    browser.close()
+    console.end("quit -kill 0")
+
+
+if CHROMIUM is None:
+    print("there is no Chromium")
+    sys.exit(77)
+of_trace() if sys.argv[1] == "trace" else of_job()
