@@ -1,4 +1,5 @@
 """A headless Chromium that pages are opened in."""
+import fcntl
 import json
 import os
 import subprocess
@@ -12,10 +13,9 @@ class Browser:
         self.input, from_browser = os.pipe()
 
         def connect():
-            os.dup2(to_browser, 13)
-            os.dup2(from_browser, 14)
-            os.dup2(13, 3)
-            os.dup2(14, 4)
+            ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 100) for end in (to_browser, from_browser)]  # either may be 3 or 4 itself
+            os.dup2(ends[0], 3)
+            os.dup2(ends[1], 4)
 
         self.process = subprocess.Popen(
             [program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run",

@@ -4,6 +4,7 @@ usage: page.py trace|live"""
 import atexit
 import os
 import shutil
+import subprocess
 import sys
 import time
 
@@ -15,9 +16,27 @@ from web_page import Page, Web, check, fixture  # noqa: E402
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
 
+class OwnBrowser(Browser):
+    """One with a profile of its own, all of whose processes have ended with it."""
+    count = 0
+
+    def __init__(self, *options):
+        OwnBrowser.count += 1
+        os.mkdir(f"browser{OwnBrowser.count}")
+        super().__init__(CHROMIUM, f"browser{OwnBrowser.count}", *options)
+        atexit.register(self.close)
+
+    def close(self):
+        try:
+            self.call("Browser.close")
+            self.process.wait(10)
+        except (EOFError, OSError, RuntimeError, subprocess.TimeoutExpired):
+            pass
+        super().close()
+
+
 def open_page(link, *options):
-    browser = Browser(CHROMIUM, ".", *options)
-    atexit.register(browser.close)
+    browser = OwnBrowser(*options)
     browser.open(link)
     check(browser.wait("document.body.dataset.ready"), f"the page does not come: {browser.problems}")
     check(browser.ask("location.search") == "", "the token stays in the address")
@@ -57,8 +76,7 @@ def check_clean(browser, page):
 
 def check_evil(link, page):
     """A page of another name, that by now is this address, and one of this browser that posts a command."""
-    browser = Browser(CHROMIUM, ".", "--host-resolver-rules=MAP evil.test 127.0.0.1")
-    atexit.register(browser.close)
+    browser = OwnBrowser("--host-resolver-rules=MAP evil.test 127.0.0.1")
     browser.open(link)
     check(browser.wait("document.body.dataset.ready"), "the page beside which the other one is opened")
     browser.open(link.replace("127.0.0.1", "evil.test"))
