@@ -49,7 +49,7 @@ function layout(nodes, edges) {
   for (let i = 0; i <= deepest; i++) lines.push(nodes.map((node, k) => k).filter((k) => level[k] === i && !nodes[k].ring));
   const across = (some) => some.reduce((sum, k) => sum + width(nodes[k]) + GAP, 0) - GAP;
   const widest = Math.max(0, ...ring.map((k) => width(nodes[k])));
-  const tall = ring.length < 3 ? 0 : 40 + ring.length * 16, half = ring.length === 0 ? 0 : widest / 2 + (ring.length === 1 ? 0 : 70 + ring.length * 12);
+  const tall = ring.length < 3 ? 0 : 40 + ring.length * 16, half = ring.length === 0 ? 0 : widest / 2 + (ring.length === 1 ? 0 : 40 + ring.length * 12);
   const ringWidth = ring.length === 0 ? 0 : 2 * half + widest + (ring.length === 1 ? 60 : 0);
   const wide = Math.max(240, ...lines.map((some, i) => across(some) + (i === 0 && ring.length > 0 ? ringWidth + GAP : 0)), ringWidth) + 40;
   let y = 14;
@@ -130,6 +130,8 @@ export function graph(is) {
                         drawn('defs', {}, tip('wait', ''), tip('wait-ring', 'ring')),
                         nodes.map((node, i) => box(node, places[i])),
                         edges.map((edge, i) => arrow(edge, nodes, places, isBoth(edge), rank[edge.from], isNamed(edge, i))));
+  picture.style.maxWidth = wide < 800 ? '100%' : 'none';
+  picture.style.height = 'auto';
   const isRing = edges.some((edge) => edge.ring);
   return element('div', {},
                  element('h3', {}, 'Who waits for whom'),
