@@ -46,3 +46,4 @@ void tg_agent_say(unsigned kind, const char *text)
 TG_AGENT_SHARE(tg_agent_record_slowly);
 TG_AGENT_SHARE(tg_agent_string_words);
 TG_AGENT_SHARE(tg_agent_put_string);
+TG_AGENT_SHARE(tg_agent_say);

@@ -7,46 +7,39 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <linux/limits.h>
 
 enum { SLOTS = 1 << 13 };
 
 static struct tg_heap_hash_set objects;
+static char program_path[PATH_MAX];
 
 bool tg_heap_objects_prepare(void)
 {
+    if (!tg_agent.no_calls)
+        (void)tg_raw_call(SYS_readlink, (long)"/proc/self/exe", (long)program_path, sizeof program_path - 1,
+                          0, 0, 0);
     objects.slots = tg_heap_memory_map(SLOTS * sizeof objects.slots[0], false);
     objects.size = SLOTS;
     return objects.slots != NULL;
 }
 
-/* The loader has no name for the program. */
-static void path_of(const struct link_map *map, char path[PATH_MAX])
+/* The loader has no name for the program. Nothing large is on the stack: a signal handler's may be small. */
+static const char *path_of(const struct link_map *map)
 {
-    long length = 0;
-    if (map->l_name != NULL && map->l_name[0] != '\0') {
-        while (length < PATH_MAX - 1 && map->l_name[length] != '\0') {
-            path[length] = map->l_name[length];
-            length++;
-        }
-    } else if (!tg_agent.no_calls) {
-        length = tg_raw_call(SYS_readlink, (long)"/proc/self/exe", (long)path, PATH_MAX - 1, 0, 0, 0);
-    }
-    path[length > 0 ? length : 0] = '\0';
+    return map->l_name != NULL && map->l_name[0] != '\0' ? map->l_name : program_path;
 }
 
-void tg_heap_object_path(const void *address, char path[PATH_MAX])
+const char *tg_heap_object_path(const void *address)
 {
     struct dl_find_object object;
-    path[0] = '\0';
-    if (_dl_find_object((void *)(uintptr_t)address, &object) == 0)
-        path_of(object.dlfo_link_map, path);
+    return _dl_find_object((void *)(uintptr_t)address, &object) == 0 ? path_of(object.dlfo_link_map) : "";
 }
 
 static bool tell(const struct dl_find_object *object)
 {
-    char path[PATH_MAX];
     struct tg_audit_object read;
-    path_of(object->dlfo_link_map, path);
+    const char *path = path_of(object->dlfo_link_map);
     tg_audit_object_read((uintptr_t)object->dlfo_map_start, &read);
     size_t n_words = tg_agent_string_words(path);
     uint64_t *arguments = tg_agent_begin(TG_RECORD_HEAP_OBJECT, 7 + n_words);

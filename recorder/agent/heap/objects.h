@@ -2,7 +2,6 @@
 #ifndef TG_RECORDER_AGENT_HEAP_OBJECTS_H
 #define TG_RECORDER_AGENT_HEAP_OBJECTS_H
 
-#include <linux/limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,7 +11,7 @@ bool tg_heap_objects_prepare(void);
 /* Tells of the object that ADDRESS is in, where that has not happened. */
 void tg_heap_object_tell(uint64_t address);
 
-/* The path of the object that ADDRESS is in; "" where there is none. */
-void tg_heap_object_path(const void *address, char path[PATH_MAX]);
+/* The path of the object that ADDRESS is in, good as long as that is loaded; "" where there is none. */
+const char *tg_heap_object_path(const void *address);
 
 #endif

@@ -5,6 +5,8 @@
 #include "recorder/agent/heap/lock.h"
 #include "recorder/agent/record.h"
 
+#include <sys/resource.h>
+
 enum {
     PAGE_BYTES = 4096,
     CLASSES = 8,         /* blocks of so many pages at most have pages that were freed before */
@@ -20,6 +22,7 @@ static struct {
     struct tg_heap_lock lock;
     uintptr_t next; /* nothing was taken from here on */
     uint32_t live;
+    bool is_over;   /* __atomic; the room was given back */
     bool said_full; /* __atomic */
     struct freed {
         uintptr_t blocks[CLASS_BLOCKS]; /* a ring */
@@ -27,9 +30,17 @@ static struct {
     } freed[CLASSES]; /* by pages - 1 */
 } zones;
 
+/* Whether the process may have only so much address space: the room would count. */
+static bool is_limited(void)
+{
+    struct rlimit64 limit;
+    return tg_raw_call(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0) == 0 &&
+           limit.rlim_cur != RLIM64_INFINITY;
+}
+
 void tg_heap_red_zones_prepare(void)
 {
-    if (tg_heap.settings.red_zones == TG_AGENT_RED_ZONES_OFF || tg_agent.no_calls)
+    if (tg_heap.settings.red_zones == TG_AGENT_RED_ZONES_OFF || tg_agent.no_calls || is_limited())
         return;
     for (uint64_t size = MAX_ROOM_BYTES; size >= MIN_ROOM_BYTES; size /= 2) {
         long start = tg_raw_call(SYS_mmap, 0, (long)size, PROT_NONE,
@@ -52,6 +63,20 @@ static void say_full(void)
     if (!__atomic_exchange_n(&zones.said_full, true, __ATOMIC_RELAXED))
         tg_agent_say(TG_RECORD_NOTE,
                      "heap: there is no room for more blocks with red zones at a time; others have guards");
+}
+
+/* The program has limited its address space since: what was not used of the room goes back, and nothing is taken from it
+ * any more. */
+static void give_room_back(void)
+{
+    if (!tg_heap_lock_take(&zones.lock))
+        return;
+    uintptr_t end = tg_heap_red_room.start + tg_heap_red_room.size;
+    if (!zones.is_over && zones.next < end)
+        (void)tg_raw_call(SYS_munmap, (long)zones.next, (long)(end - zones.next), 0, 0, 0, 0);
+    tg_heap_red_room.size = zones.next - tg_heap_red_room.start;
+    __atomic_store_n(&zones.is_over, true, __ATOMIC_RELAXED);
+    tg_heap_lock_release(&zones.lock);
 }
 
 /* The first page of BYTES, a multiple of pages; 0: there is no room. */
@@ -95,7 +120,10 @@ bool tg_heap_red_zones_take(size_t alignment, size_t size, uintptr_t *block, uin
     if (tg_heap_red_room.size == 0 || size < settings->red_zone_min || size > settings->red_zone_max ||
         alignment > PAGE_BYTES || bytes < size || bytes > tg_heap_red_room.size)
         return false;
-    uintptr_t start = tg_agent.no_calls ? 0 : take_pages(bytes, forgotten);
+    if (!tg_agent.no_calls && !__atomic_load_n(&zones.is_over, __ATOMIC_RELAXED) && is_limited())
+        give_room_back();
+    bool may_take = !tg_agent.no_calls && !__atomic_load_n(&zones.is_over, __ATOMIC_RELAXED);
+    uintptr_t start = may_take ? take_pages(bytes, forgotten) : 0;
     if (start == 0) {
         say_full();
         return false;

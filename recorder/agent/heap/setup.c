@@ -17,21 +17,16 @@
 
 bool tollgate_heap_is_libcs;
 
-/* Objects in front of the library that have functions of the heap: the whole program uses theirs. */
-struct front {
-    bool is_behind;
-    char path[PATH_MAX];
-};
-
 static bool has(const struct tg_agent_symbols *symbols, const char *name)
 {
     return tg_agent_symbols_index(symbols, name, tg_agent_symbols_hash(name)) != 0;
 }
 
+/* Objects in front of the library that have functions of the heap: the whole program uses theirs. */
 static int look_in_front(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
-    struct front *front = context;
+    (void)context;
     struct tg_agent_symbols symbols;
     if (tg_agent_object_holds(info, (uintptr_t)&tg_heap))
         return 1;
@@ -41,21 +36,18 @@ static int look_in_front(struct dl_phdr_info *info, size_t size, void *context)
         tg_heap_check_allow_mismatch();
     if (!has(&symbols, "malloc"))
         return 0;
-    tg_heap_object_path((const void *)symbols.dynamic, front->path);
-    tg_heap_note_unseen(front->path,
+    tg_heap_note_unseen(tg_heap_object_path((const void *)symbols.dynamic),
                         "has a malloc of its own, which is in front of the one that is observed");
     return 0;
 }
 
 static void tell_start(void)
 {
-    struct front front = {0};
-    tg_heap_object_path((const void *)(uintptr_t)tg_heap_real_get()->malloc, front.path);
-    tg_heap_note_start(front.path);
+    tg_heap_note_start(tg_heap_object_path((const void *)(uintptr_t)tg_heap_real_get()->malloc));
     if (tg_heap.settings.red_zones != TG_AGENT_RED_ZONES_OFF && tg_heap_red_room.size == 0)
         tg_agent_say(TG_RECORD_NOTE,
                      "heap: no red zones: the process may not have the address space for them");
-    dl_iterate_phdr(look_in_front, &front);
+    dl_iterate_phdr(look_in_front, NULL);
     tg_heap_early_tell();
 }
 

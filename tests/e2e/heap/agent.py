@@ -439,5 +439,24 @@ def test_real():
         check(not [event for event in trace if event["kind"] == "heap_error"], heap, "errors in Python")
 
 
+def test_limits():
+    """Small stacks of signal handlers; more blocks than can have red zones; a limited address space, from the beginning or
+    later: as without."""
+    stack = build("small_stack.c", "-Wl,-z,now")
+    check(run([stack]).output.strip() == "small", "the program itself needs much of its stack")
+    for heap in ("--heap", "--heap=check"):
+        check_no_loss(recorded([stack], heap=heap))
+    blocks = build("many_blocks.c")
+    for command, note in (([blocks], "heap: there is no room for more blocks with red zones"),
+                          (["sh", "-c", f"ulimit -v 2000000; exec {blocks}"], "heap: no red zones: ")):
+        trace = recorded(command, "--heap-depth=4", heap="--heap=check,red_zones")
+        check([event for event in trace if event["kind"] == "note" and event["text"].startswith(note)], command, note)
+    agent = os.path.join(os.path.dirname(TOLLGATE), "agent")
+    names = [set(re.findall(r" [A-Za-z] (tollgate_tg_\w+)", subprocess.run(
+        ["nm", "-D", option, os.path.join(agent, library)], capture_output=True, text=True, check=True).stdout))
+        for option, library in (("--undefined-only", "tollgate-heap.so"), ("--defined-only", "tollgate-agent.so"))]
+    check(len(names[0]) > 5 and not names[0] - names[1], "the agent does not share", names[0] - names[1])
+
+
 if __name__ == "__main__":
     globals()["test_" + sys.argv[1]]()
