@@ -210,6 +210,8 @@ struct tg_error *tg_heap_json_members(const struct tg_heap_drawing *drawing, str
     tg_json_member_unsigned(json, "freed", profile->freed);
     tg_json_member_unsigned(json, "frees_of_earlier_blocks", profile->unknown_frees);
     tg_json_member_unsigned(json, "frees_not_seen", profile->missed_frees);
+    member_amount(&writing, "inherited", &profile->inherited);
+    member_amount(&writing, "inherited_live", &profile->inherited_live);
     write_growth(&writing);
     write_faults(&writing);
     write_leaks(&writing);

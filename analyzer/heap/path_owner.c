@@ -3,6 +3,7 @@
 #include "analyzer/output/stack_words.h"
 #include "format/base/printable.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Libraries that get blocks for their caller, as strdup does; blocks of other runtimes are their own. */
@@ -77,5 +78,48 @@ struct tg_error *tg_heap_path_owner(const struct tg_heap_path_names *names, cons
         snprintf(buffer, size, "%s, called by %s", search.first, place);
     else
         snprintf(buffer, size, "%s%s", place, around);
+    return error;
+}
+
+/* ---- main programs in Fortran */
+
+/* The call before, and what was found. */
+struct main_search {
+    bool was_fortran; /* of a source in Fortran */
+    char file[200];
+    bool is_found;
+};
+
+static bool is_fortran(const char *file)
+{
+    static const char *const endings[] = {"f", "for", "ftn", "f77", "f90", "f95", "f03", "f08", "f18",
+                                          "F", "FOR", "F90", "F95", "F03", "F08", "cuf", "CUF"};
+    const char *dot = strrchr(file, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(dot + 1, endings[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The compiler calls it MAIN__, or has a main in the same source that calls it by its own name. */
+static bool look_for_main(void *context, const struct tg_stack_call *call)
+{
+    struct main_search *search = context;
+    const char *name = call->function;
+    if (strcmp(name, "MAIN__") == 0 || strcmp(name, "MAIN_") == 0 || strcmp(name, "_QQmain") == 0 ||
+        (search->was_fortran && strcmp(name, "main") == 0 && strcmp(search->file, call->file) == 0))
+        search->is_found = true;
+    search->was_fortran = is_fortran(call->file);
+    snprintf(search->file, sizeof search->file, "%s", call->file);
+    return !search->is_found;
+}
+
+struct tg_error *tg_heap_path_is_of_fortran_main(const struct tg_heap_path_names *names,
+                                                 const struct tg_heap_path *path, bool *is_of_fortran_main)
+{
+    struct main_search search = {.file = ""};
+    struct tg_error *error =
+        path->count > 0 ? tg_heap_path_each_call(names, path, look_for_main, &search) : NULL;
+    *is_of_fortran_main = search.is_found;
     return error;
 }

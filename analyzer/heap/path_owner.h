@@ -10,4 +10,10 @@
 struct tg_error *tg_heap_path_owner(const struct tg_heap_path_names *names, const struct tg_heap_path *path,
                                     unsigned callers, char *buffer, size_t size, bool *is_of_library);
 
+/* Whether PATH is below a main program in Fortran. Its variables live until the program ends, but not all of them have a
+ * place outside of its stack frame: what they refer to is lost when it has returned, and nobody's mistake. Only error:
+ * NO_MEMORY. */
+struct tg_error *tg_heap_path_is_of_fortran_main(const struct tg_heap_path_names *names,
+                                                 const struct tg_heap_path *path, bool *is_of_fortran_main);
+
 #endif

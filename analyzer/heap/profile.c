@@ -204,6 +204,9 @@ static struct tg_error *make(struct making *making, const struct tg_selection *s
         profile->recorded += process->recorded;
         profile->freed += process->freed;
         profile->unknown_frees += process->unknown_frees;
+        profile->n_forked += process->inherited.parts > 0;
+        tg_heap_amount_add(&profile->inherited, &process->inherited);
+        tg_heap_amount_add(&profile->inherited_live, &process->inherited_live);
         profile->missed_frees += process->missed_frees;
         profile->is_sampled = profile->is_sampled || process->sample_bytes != 0;
         profile->peak_ns = profile->n_processes++ == 0 ? process->peak_ns : 0;

@@ -40,7 +40,10 @@ struct tg_heap_profile {
     size_t count;
     struct tg_heap_use all; /* as a row's */
     uint64_t recorded, freed, unknown_frees, missed_frees;
-    uint64_t peak_ns; /* of the job's peak, or of the only process */
+    struct tg_heap_amount inherited,
+        inherited_live; /* by forked processes, and not freed by them; no part of ALL */
+    size_t n_forked;    /* processes that had such */
+    uint64_t peak_ns;   /* of the job's peak, or of the only process */
     size_t n_processes;
     bool is_sampled;
 };

@@ -36,11 +36,16 @@ static void write_sums(const struct tg_heap_drawing *drawing, FILE *stream)
                 100.0 * (double)profile->all.temporary / (double)profile->recorded,
                 profile->is_sampled ? "sampled " : "");
     putc('\n', stream);
+    if (profile->n_forked > 0) {
+        fputs("  inherited  ", stream);
+        tg_heap_words_amount(stream, &profile->inherited);
+        fprintf(stream, ", by %s forked process%s; counted where %s allocated\n",
+                tg_quantity_count(profile->n_forked, blocks), profile->n_forked == 1 ? "" : "es",
+                tg_heap_amount_blocks(&profile->inherited) == 1 ? "it was" : "they were");
+    }
     if (profile->unknown_frees > 0)
-        fprintf(
-            stream,
-            "  %s blocks that were freed had been allocated before the recording, or by a parent process\n",
-            tg_quantity_count(profile->unknown_frees, blocks));
+        fprintf(stream, "  %s blocks that were freed had been allocated before the recording\n",
+                tg_quantity_count(profile->unknown_frees, blocks));
     if (profile->missed_frees > 0)
         fprintf(stream, "  %s blocks were freed unseen: their addresses were given out again\n",
                 tg_quantity_count(profile->missed_frees, bytes));

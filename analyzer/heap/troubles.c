@@ -69,7 +69,10 @@ static struct tg_error *write_leak(const struct tg_heap_drawing *drawing,
     bool is_of_library;
     const struct tg_heap_path *path =
         tg_heap_call_paths_at(tg_heap_model_paths(drawing->reading->heap), leak->path);
+    bool is_of_fortran_main;
     struct tg_error *error = tg_heap_path_owner(names, path, 2, owner, sizeof owner, &is_of_library);
+    if (error == NULL)
+        error = tg_heap_path_is_of_fortran_main(names, path, &is_of_fortran_main);
     if (error != NULL)
         return error;
     fprintf(stream, "  %s in %s block%s from %s", tg_quantity_bytes(leak->bytes, bytes),
@@ -85,7 +88,9 @@ static struct tg_error *write_leak(const struct tg_heap_drawing *drawing,
         fprintf(stream, " (lost, %s of them reached from lost blocks alone)",
                 tg_quantity_count(leak->indirect_blocks, bytes));
     else
-        fputs(" (lost)", stream);
+        fputs(is_of_fortran_main ? " (lost; variables of the main program may have had them to its end)"
+                                 : " (lost)",
+              stream);
     putc('\n', stream);
     return NULL;
 }

@@ -16,6 +16,7 @@ enum {
     PLACES_TOLD = 3,
     MAX_PLACES = 256,
     WORDS = 900,
+    FEW_BLOCKS = 8,       /* of a process and a place: as many variables may have had them */
     MUCH_BYTES = 1 << 20, /* is told whatever else the processes had */
     LITTLE_OF = 100,      /* less than that part of their peaks is not */
 };
@@ -58,10 +59,27 @@ static struct tg_error *find_place(struct leaks *leaks, const struct tg_heap_lea
     return error;
 }
 
+/* Whether variables of a main program in Fortran may have had what ROW tells, up to its end. */
+static struct tg_error *is_of_variables(const struct leaks *leaks, const struct tg_heap_leaks_row *row,
+                                        bool *is)
+{
+    const struct tg_heap_path_names names = {leaks->draft->input->stacks, leaks->draft->input->heap_files};
+    *is = false;
+    if (row->n_processes == 0 || row->blocks - row->indirect_blocks > row->n_processes * FEW_BLOCKS)
+        return NULL;
+    return tg_heap_path_is_of_fortran_main(
+        &names, tg_heap_call_paths_at(tg_heap_model_paths(leaks->draft->input->heap), row->path), is);
+}
+
 static struct tg_error *add_row(struct leaks *leaks, const struct tg_heap_leaks_row *row)
 {
     struct place *place;
-    struct tg_error *error = find_place(leaks, row, &place);
+    bool is_left_out;
+    struct tg_error *error = is_of_variables(leaks, row, &is_left_out);
+    if (error == NULL && is_left_out)
+        return NULL;
+    if (error == NULL)
+        error = find_place(leaks, row, &place);
     if (error != NULL)
         return error;
     place->blocks += row->blocks;

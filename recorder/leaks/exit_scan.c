@@ -31,9 +31,10 @@ static void tell_scan(struct tg_exit_scan *scan, struct tg_thread *thread,
 
 /* ---- what was found */
 
+/* What a forked child has of its parent's is told where that ends. */
 static bool is_leak(const struct tg_leak_block *block)
 {
-    return block->state != TG_LEAK_REACHED;
+    return block->state != TG_LEAK_REACHED && !block->is_inherited;
 }
 
 static uint64_t kind_of(const struct tg_leak_block *block)
@@ -65,8 +66,8 @@ static void tell_leaks(struct tg_exit_scan *scan, struct tg_thread *thread, stru
 {
     size_t n_leaks = 0, n_groups = 0;
     for (size_t i = 0; i < count; i++) {
-        is->blocks++;
-        is->live_bytes += blocks[i].size_bytes;
+        is->blocks += !blocks[i].is_inherited;
+        is->live_bytes += blocks[i].is_inherited ? 0 : blocks[i].size_bytes;
         if (is_leak(&blocks[i]))
             blocks[n_leaks++] = blocks[i];
     }
@@ -94,9 +95,10 @@ static void tell_leaks(struct tg_exit_scan *scan, struct tg_thread *thread, stru
 
 /* ---- the search */
 
-/* Registers of the threads that are stopped, their stack pointers among them. */
+/* Registers of the threads that are stopped, and where their stacks are. */
 struct threads {
-    uint64_t *words, *stack_pointers;
+    uint64_t *words;
+    struct tg_leak_thread *stacks;
     size_t n_words, count;
 };
 
@@ -106,8 +108,8 @@ static struct tg_error *look_at_threads(const struct tg_process *process, struct
     for (const struct tg_thread *t = process->threads; t != NULL && most < MAX_THREADS; t = t->hh.next)
         most++;
     threads->words = malloc((most + 1) * REGISTERS * sizeof(uint64_t));
-    threads->stack_pointers = malloc((most + 1) * sizeof(uint64_t));
-    if (threads->words == NULL || threads->stack_pointers == NULL)
+    threads->stacks = malloc((most + 1) * sizeof *threads->stacks);
+    if (threads->words == NULL || threads->stacks == NULL)
         return tg_error_no_memory();
     for (struct tg_thread *t = process->threads; t != NULL && threads->count < most; t = t->hh.next) {
         struct user_regs_struct registers;
@@ -116,7 +118,7 @@ static struct tg_error *look_at_threads(const struct tg_process *process, struct
         const uint64_t *words = (const uint64_t *)(const void *)&registers;
         for (size_t i = 0; i < REGISTERS; i++)
             threads->words[threads->n_words++] = words[i];
-        threads->stack_pointers[threads->count++] = registers.rsp;
+        threads->stacks[threads->count++] = (struct tg_leak_thread){registers.rsp, registers.fs_base};
     }
     return NULL;
 }
@@ -130,8 +132,8 @@ static struct tg_error *search(struct tg_exit_scan *scan, struct tg_thread *thre
     struct tg_error *error = look_at_threads(thread->process, &threads);
     if (error == NULL) {
         const struct tg_leak_roots_options options = {.tid = thread->tid,
-                                                      .stack_pointers = threads.stack_pointers,
-                                                      .n_stack_pointers = threads.count,
+                                                      .threads = threads.stacks,
+                                                      .n_threads = threads.count,
                                                       .agent_directory = scan->options.agent_directory};
         error = tg_leak_roots_find(&options, &roots, &wanted.n_roots);
     }
@@ -142,7 +144,7 @@ static struct tg_error *search(struct tg_exit_scan *scan, struct tg_thread *thre
         error = tg_leak_search_run(&wanted, found);
     free(roots);
     free(threads.words);
-    free(threads.stack_pointers);
+    free(threads.stacks);
     return error;
 }
 

@@ -15,6 +15,20 @@ enum {
     LINE_BYTES = 4400,
     ARENA_BYTES = 64 << 20, /* glibc's arenas beside the first begin at multiples of that */
     RED_ZONE_BYTES = 128,   /* that functions use below the stack pointer */
+    PAGE_BYTES = 4096,
+    THREAD_BYTES = 4096, /* of struct pthread, at most: 2304 in glibc 2.36 */
+};
+
+struct range {
+    uint64_t start, end;
+};
+
+struct search {
+    const struct tg_leak_roots_options *options;
+    struct range *unused; /* parts of stacks of threads */
+    size_t n_unused;
+    struct tg_leak_root *roots;
+    size_t count, capacity;
 };
 
 struct mapping {
@@ -72,12 +86,57 @@ static bool is_left_out(const struct tg_leak_roots_options *options, const struc
     return strcmp(path, "[heap]") == 0 || is_arena(options->tid, mapping);
 }
 
-/* Where a stack of a thread that stands still is in use: from its pointer on. */
+/* Whether the words at WORDS are stackblock and stackblock_size of struct pthread: of a stack that has both the
+ * stack pointer and, at its end, the struct itself; its guard, whose size follows, belongs to it. */
+static bool is_stack(const struct tg_leak_thread *thread, const uint64_t *words, struct range *stack)
+{
+    uint64_t start = words[0], size = words[1], guard = words[2];
+    if (start % PAGE_BYTES != 0 || size % PAGE_BYTES != 0 || size == 0 || size > UINT64_MAX - start ||
+        guard >= size)
+        return false;
+    uint64_t end = start + size;
+    if (thread->stack_pointer < start || thread->stack_pointer >= end || thread->thread_pointer < start ||
+        thread->thread_pointer >= end || end - thread->thread_pointer > THREAD_BYTES + PAGE_BYTES ||
+        thread->stack_pointer >= thread->thread_pointer)
+        return false;
+    *stack = (struct range){start, end};
+    return true;
+}
+
+/* The stack of THREAD as glibc has it in struct pthread, whose layout differs between versions: that pair is looked
+ * for which fits. */
+static bool find_stack(pid_t tid, const struct tg_leak_thread *thread, struct range *stack)
+{
+    uint64_t words[THREAD_BYTES / sizeof(uint64_t)];
+    size_t count = tg_memory_read_some(tid, thread->thread_pointer, words, sizeof words) / sizeof *words;
+    for (size_t i = 0; i + 3 <= count; i++)
+        if (is_stack(thread, words + i, stack))
+            return true;
+    return false;
+}
+
+static struct tg_error *find_unused(struct search *search)
+{
+    const struct tg_leak_roots_options *options = search->options;
+    search->unused = calloc(options->n_threads + 1, sizeof *search->unused);
+    if (search->unused == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < options->n_threads; i++) {
+        const struct tg_leak_thread *thread = &options->threads[i];
+        struct range stack;
+        if (find_stack(options->tid, thread, &stack) && thread->stack_pointer - stack.start > RED_ZONE_BYTES)
+            search->unused[search->n_unused++] =
+                (struct range){stack.start, thread->stack_pointer - RED_ZONE_BYTES};
+    }
+    return NULL;
+}
+
+/* The lowest stack pointer in MAPPING, [stack], where no other memory can be below it. */
 static uint64_t used_from(const struct tg_leak_roots_options *options, const struct mapping *mapping)
 {
     uint64_t from = UINT64_MAX;
-    for (size_t i = 0; i < options->n_stack_pointers; i++) {
-        uint64_t pointer = options->stack_pointers[i];
+    for (size_t i = 0; i < options->n_threads; i++) {
+        uint64_t pointer = options->threads[i].stack_pointer;
         if (pointer >= mapping->start && pointer < mapping->end && pointer < from)
             from = pointer;
     }
@@ -86,38 +145,71 @@ static uint64_t used_from(const struct tg_leak_roots_options *options, const str
     return from - RED_ZONE_BYTES;
 }
 
-static struct tg_error *add_root(const struct tg_leak_roots_options *options, const char *line,
-                                 struct tg_leak_root **roots, size_t *count, size_t *capacity)
+static bool is_libc(const char *path)
 {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && (begins_with(slash, "/libc.so") || begins_with(slash, "/libc-2"));
+}
+
+static struct tg_error *add_range(struct search *search, const struct mapping *mapping, uint64_t start,
+                                  uint64_t end)
+{
+    return start >= end ? NULL
+                        : TG_ARRAY_APPEND(search->roots, search->count, search->capacity,
+                                          (struct tg_leak_root){start, end - start, is_libc(mapping->path)});
+}
+
+/* What of MAPPING is in no unused part of a stack. */
+static struct tg_error *add_used(struct search *search, const struct mapping *mapping)
+{
+    uint64_t start = mapping->start;
+    struct tg_error *error = NULL;
+    while (error == NULL && start < mapping->end) {
+        struct range next = {mapping->end, mapping->end}; /* the first unused part from START on */
+        for (size_t i = 0; i < search->n_unused; i++) {
+            const struct range *unused = &search->unused[i];
+            if (unused->end > start && unused->start < next.start)
+                next = *unused;
+        }
+        error = add_range(search, mapping, start, next.start);
+        start = next.end;
+    }
+    return error;
+}
+
+static struct tg_error *add_mapping(struct search *search, const char *line)
+{
+    const struct tg_leak_roots_options *options = search->options;
     struct mapping mapping;
     if (!read_mapping(line, &mapping) || is_left_out(options, &mapping))
         return NULL;
     skip_table(options->tid, &mapping);
-    mapping.start = used_from(options, &mapping);
-    if (mapping.start >= mapping.end)
-        return NULL;
-    return TG_ARRAY_APPEND(*roots, *count, *capacity,
-                           (struct tg_leak_root){mapping.start, mapping.end - mapping.start});
+    if (strcmp(mapping.path, "[stack]") == 0)
+        mapping.start = used_from(options, &mapping);
+    return add_used(search, &mapping);
 }
 
 struct tg_error *tg_leak_roots_find(const struct tg_leak_roots_options *options, struct tg_leak_root **roots,
                                     size_t *count)
 {
     char name[64], line[LINE_BYTES];
-    size_t capacity = 0;
-    struct tg_error *error = NULL;
+    struct search search = {.options = options};
     *roots = NULL;
     *count = 0;
     snprintf(name, sizeof name, "/proc/%d/maps", (int)options->tid);
     FILE *file = fopen(name, "re");
     if (file == NULL)
         return tg_error_create_errno(errno, "%s", name);
+    struct tg_error *error = find_unused(&search);
     while (error == NULL && fgets(line, sizeof line, file) != NULL)
-        error = add_root(options, line, roots, count, &capacity);
+        error = add_mapping(&search, line);
     fclose(file);
+    free(search.unused);
     if (error != NULL) {
-        free(*roots);
-        *roots = NULL;
+        free(search.roots);
+        return error;
     }
-    return error;
+    *roots = search.roots;
+    *count = search.count;
+    return NULL;
 }

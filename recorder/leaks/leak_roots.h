@@ -10,14 +10,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* A thread that is stopped. */
+struct tg_leak_thread {
+    uint64_t stack_pointer;
+    uint64_t thread_pointer; /* fs_base: struct pthread of glibc, which knows the extent of its stack */
+};
+
 struct tg_leak_roots_options {
-    pid_t tid;                      /* whose /proc/TID/maps and memory */
-    const uint64_t *stack_pointers; /* of the threads that are stopped: what is below is not in use */
-    size_t n_stack_pointers;
+    pid_t tid; /* whose /proc/TID/maps and memory */
+    const struct tg_leak_thread *threads;
+    size_t n_threads;
     const char *agent_directory; /* of the rings, NULL none */
 };
 
-/* *ROOTS is the caller's to free. Errors: TARGET where the mappings cannot be read; NO_MEMORY. */
+/* *ROOTS is the caller's to free. Left out of a stack is what lies below the stack pointer in [stack], or in what the
+ * thread library says is the thread's own stack; of a stack that nobody knows the extent of (a coroutine's, a thread's
+ * of another library) nothing, because what is below may be the program's data. Errors: TARGET where the mappings cannot be read; NO_MEMORY. */
 struct tg_error *tg_leak_roots_find(const struct tg_leak_roots_options *options, struct tg_leak_root **roots,
                                     size_t *count);
 

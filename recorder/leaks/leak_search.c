@@ -11,6 +11,7 @@ enum {
     GAP_BYTES = 1 << 20, /* between starts of blocks: another extent begins */
     BATCH_BLOCKS = 512,  /* read by one call */
     ROOM_BYTES = 1 << 20,
+    HEADER_BYTES = 16, /* of what follows a block in glibc's heap; its first half may be the block's */
     WORD = sizeof(uint64_t),
     MARK_INTERIOR = 1, /* something that is reached points into it */
     MARK_REFERRED = 2, /* another block that is not reached points to it */
@@ -38,7 +39,8 @@ struct run {
     size_t n_stack;
     uint8_t *room;
     enum phase phase;
-    uint32_t owner; /* block that the words are in, UINT32_MAX none */
+    bool is_allocators; /* the words are in libc's data */
+    uint32_t owner;     /* block that the words are in, UINT32_MAX none */
     uint64_t searched_bytes, unread_bytes;
 };
 
@@ -175,7 +177,7 @@ static void meet(struct run *run, uint64_t word)
     case PHASE_REACHED:
         if (word == block->address)
             push(run, block, TG_LEAK_REACHED);
-        else
+        else if (!run->is_allocators || end_of(block) - word > HEADER_BYTES / 2 || word % HEADER_BYTES != 0)
             block->marks |= MARK_INTERIOR;
         return;
     case PHASE_INTERIOR:
@@ -280,6 +282,7 @@ static void search_stack(struct run *run)
 static void search_root(struct run *run, const struct tg_leak_root *root)
 {
     uint64_t at = root->address, end = root->address + root->size_bytes;
+    run->is_allocators = root->is_allocators;
     uint32_t next = behind(run, 0, (uint32_t)run->n_blocks, at);
     if (next > 0 && end_of(&run->blocks[next - 1]) > at)
         at = end_of(&run->blocks[next - 1]);
@@ -299,6 +302,7 @@ static void find_reached(struct run *run)
     meet_words(run, run->search->words, run->search->n_words);
     for (size_t i = 0; i < run->search->n_roots; i++)
         search_root(run, &run->search->roots[i]);
+    run->is_allocators = false;
     search_stack(run);
 }
 

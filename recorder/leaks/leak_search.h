@@ -5,6 +5,7 @@
 
 #include "format/base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,14 +21,18 @@ enum tg_leak_state {
 /* A live block of the heap. */
 struct tg_leak_block {
     uint64_t address, size_bytes;
-    uint32_t stack; /* the caller's */
-    uint8_t state;  /* enum tg_leak_state, the answer */
-    uint8_t marks;  /* the search's */
+    uint32_t stack;    /* the caller's */
+    uint8_t state;     /* enum tg_leak_state, the answer */
+    uint8_t marks;     /* the search's */
+    bool is_inherited; /* the caller's: a forked child has it of its parent */
 };
 
 /* Memory that is searched for pointers from the beginning. */
 struct tg_leak_root {
     uint64_t address, size_bytes;
+    bool
+        is_allocators; /* libc's data: its allocator has pointers there to what follows a block, of which a block's
+                         * last bytes are part */
 };
 
 struct tg_leak_search {

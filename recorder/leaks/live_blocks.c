@@ -20,8 +20,8 @@ enum {
 /* A block, or a free place with address 0. */
 struct slot {
     uint64_t address, size_bytes;
-    uint64_t time_ns; /* of the call that gave it */
-    uint32_t stack;
+    uint64_t time_ns;                      /* of the call that gave it */
+    uint32_t stack : 31, is_inherited : 1; /* a forked child has it of its parent */
     int32_t tid;
 };
 
@@ -253,6 +253,8 @@ static void start_process(struct tg_live_blocks *live, const struct tg_event *ev
         return;
     }
     memcpy(child->slots, parent->slots, parent->n_slots * sizeof *child->slots);
+    for (size_t i = 0; i < parent->n_slots; i++)
+        child->slots[i].is_inherited = 1;
     child->n_slots = parent->n_slots;
     child->count = parent->count;
 }
@@ -274,6 +276,12 @@ static void make_free(struct heap *heap, const struct slot *freed)
         return;
     remember(heap, slot, freed);
     remove_slot(heap, slot);
+}
+
+/* NUMBER as a slot has it; 0, unknown, where it has no room. */
+static uint32_t stack_of(uint64_t number)
+{
+    return number <= INT32_MAX ? (uint32_t)number & INT32_MAX : 0;
 }
 
 /* With the lock. */
@@ -321,14 +329,14 @@ static void add_change(struct tg_live_blocks *live, const struct tg_event *event
     if (event->kind == TG_EVENT_HEAP_ALLOC) {
         block.address = event->heap_alloc.address;
         block.size_bytes = event->heap_alloc.size_bytes;
-        block.stack = (uint32_t)event->heap_alloc.stack;
+        block.stack = stack_of(event->heap_alloc.stack);
     } else if (event->kind == TG_EVENT_HEAP_RESIZE) {
         block.address = event->heap_resize.address;
         block.size_bytes = event->heap_resize.size_bytes;
-        block.stack = (uint32_t)event->heap_resize.stack;
+        block.stack = stack_of(event->heap_resize.stack);
     } else {
         block.address = event->heap_free.address;
-        block.stack = (uint32_t)event->heap_free.stack;
+        block.stack = stack_of(event->heap_free.stack);
     }
     live->waiting[live->n_waiting] = (struct change){block, event->pid, event->kind == TG_EVENT_HEAP_FREE};
     __atomic_store_n(&live->n_waiting, live->n_waiting + 1, __ATOMIC_RELEASE);
@@ -397,7 +405,8 @@ static struct tg_error *copy(const struct heap *heap, struct tg_leak_block **blo
         if (heap->slots[i].address != 0)
             (*blocks)[(*count)++] = (struct tg_leak_block){.address = heap->slots[i].address,
                                                            .size_bytes = heap->slots[i].size_bytes,
-                                                           .stack = heap->slots[i].stack};
+                                                           .stack = heap->slots[i].stack,
+                                                           .is_inherited = heap->slots[i].is_inherited};
     return NULL;
 }
 

@@ -10,8 +10,9 @@
 struct tg_heap_block {
     uint64_t address; /* 0: no block */
     uint64_t size_bytes;
-    uint64_t time_ns; /* of the call that gave it, or its latest size */
-    uint32_t site;    /* the owner's number for the place of that call */
+    uint64_t time_ns;          /* of the call that gave it, or its latest size */
+    uint32_t site : 31;        /* the owner's number for the place of that call */
+    uint32_t is_inherited : 1; /* a forked process has it of its parent */
     int32_t tid;
 };
 

@@ -5,12 +5,14 @@
 #include "format/base/string_pool.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum {
     MAX_DISTINCT = 1000, /* faults and gaps that are kept; leaks of a search */
     MAX_LEAKS = 1 << 20,
-    EARLY_SLOTS = 1 << 10,  /* frees that may have overtaken their allocations */
-    SPARE_STACKS = 1 << 12, /* how far the number of a stack may be beyond those that were told */
+    EARLY_SLOTS = 1 << 10,   /* frees that may have overtaken their allocations */
+    MAX_INHERITED = 1 << 22, /* blocks that a forked process is given */
+    SPARE_STACKS = 1 << 12,  /* how far the number of a stack may be beyond those that were told */
 };
 
 /* A free without a block, until another one comes whose address falls on its place. */
@@ -361,12 +363,27 @@ static struct tg_error *take_stack(struct tg_heap_model *model, struct process *
 
 /* ---- blocks */
 
+/* BLOCK is no longer among what is live; it is removed by the caller. */
+static void uncount_block(struct tg_heap_model *model, struct process *process,
+                          const struct tg_heap_block *block)
+{
+    struct tg_heap_amount amount = weigh(process, block->size_bytes);
+    if (block->is_inherited) {
+        subtract(&process->is.inherited_live, &amount);
+        return;
+    }
+    each_use(model, process, block->site, block->size_bytes, lose, &amount);
+    subtract(&model->job.live, &amount);
+}
+
 static struct tg_error *remove_block(struct tg_heap_model *model, struct process *process,
                                      struct tg_heap_block *block, uint64_t time_ns)
 {
-    struct tg_heap_amount amount = weigh(process, block->size_bytes);
-    each_use(model, process, block->site, block->size_bytes, lose, &amount);
-    subtract(&model->job.live, &amount);
+    uncount_block(model, process, block);
+    if (block->is_inherited) {
+        tg_heap_blocks_remove(&process->is.blocks, block);
+        return NULL;
+    }
     tg_heap_blocks_remove(&process->is.blocks, block);
     return note_level(model, process, time_ns);
 }
@@ -416,7 +433,7 @@ static struct tg_error *take_alloc(struct tg_heap_model *model, struct process *
     const struct tg_heap_block block = {.address = alloc->address,
                                         .size_bytes = alloc->size_bytes,
                                         .time_ns = event->time_ns,
-                                        .site = site_of_stack(process, alloc->stack),
+                                        .site = site_of_stack(process, alloc->stack) & INT32_MAX,
                                         .tid = event->tid};
     struct thread *thread;
     struct tg_error *error = find_thread(model, process->is.process, event->tid, &thread);
@@ -458,7 +475,7 @@ static struct tg_error *take_free(struct tg_heap_model *model, struct process *p
         process->is.unknown_frees++;
         return NULL;
     }
-    process->is.freed++;
+    process->is.freed += !block->is_inherited;
     if (event->time_ns < block->time_ns && process->is.missed_frees > 0) {
         process->is.missed_frees--; /* that of the block before, which its successor overtook */
         return NULL;
@@ -484,12 +501,10 @@ static struct tg_error *take_resize(struct tg_heap_model *model, struct process 
     const struct tg_heap_block block = {.address = resize->address,
                                         .size_bytes = resize->size_bytes,
                                         .time_ns = event->time_ns,
-                                        .site = site_of_stack(process, resize->stack),
+                                        .site = site_of_stack(process, resize->stack) & INT32_MAX,
                                         .tid = event->tid};
     if (former != NULL) {
-        struct tg_heap_amount amount = weigh(process, former->size_bytes);
-        each_use(model, process, former->site, former->size_bytes, lose, &amount);
-        subtract(&model->job.live, &amount);
+        uncount_block(model, process, former);
         tg_heap_blocks_remove(&process->is.blocks, former);
     }
     process->is.resized++;
@@ -522,11 +537,9 @@ static struct tg_error *take_exec(struct tg_heap_model *model, struct process *p
     struct tg_error *error = NULL;
     bool had_blocks = process->is.blocks.count > 0;
     for (const struct tg_heap_block *block = NULL;
-         (block = tg_heap_blocks_next(&process->is.blocks, block)) != NULL;) {
-        struct tg_heap_amount amount = weigh(process, block->size_bytes);
-        each_use(model, process, block->site, block->size_bytes, lose, &amount);
-        subtract(&model->job.live, &amount);
-    }
+         (block = tg_heap_blocks_next(&process->is.blocks, block)) != NULL;)
+        uncount_block(model, process, block);
+    process->is.inherited = process->is.inherited_live = (struct tg_heap_amount){0};
     tg_heap_blocks_deinit(&process->is.blocks);
     if (had_blocks)
         error = note_level(model, process, time_ns);
@@ -556,15 +569,43 @@ static struct tg_error *take_end(struct tg_heap_model *model, struct process *pr
     return NULL;
 }
 
-/* A forked process has its parent's numbers of stacks. */
-static struct tg_error *take_fork(struct tg_heap_model *model, size_t index, int32_t pid, size_t parent)
+/* A forked process has what its parent has at that moment. Not where that is more than a fork may cost here: then it has
+ * blocks from before. */
+static struct tg_error *inherit_blocks(struct process *process, const struct process *from)
+{
+    struct tg_error *error = NULL;
+    if (from->is.blocks.count > MAX_INHERITED) {
+        process->is.is_late = true;
+        return NULL;
+    }
+    for (const struct tg_heap_block *block = NULL;
+         error == NULL && (block = tg_heap_blocks_next(&from->is.blocks, block)) != NULL;) {
+        struct tg_heap_block copy = *block;
+        struct tg_heap_amount amount = weigh(process, block->size_bytes);
+        uint32_t site = 0;
+        error = site_of(process, from->is.sites[block->site].path, &site);
+        copy.site = site & INT32_MAX;
+        copy.is_inherited = 1;
+        if (error == NULL)
+            error = tg_heap_blocks_put(&process->is.blocks, &copy);
+        if (error == NULL)
+            tg_heap_amount_add(&process->is.inherited, &amount);
+    }
+    process->is.inherited_live = process->is.inherited;
+    return error;
+}
+
+/* A forked process has its parent's numbers of stacks, and its blocks. */
+static struct tg_error *take_fork(struct tg_heap_model *model, size_t index, const struct tg_event *event,
+                                  size_t parent)
 {
     const struct process *from = find_process(model, parent);
     struct process *process;
-    if (from == NULL || from->n_stacks == 0 || find_process(model, index) != NULL)
+    if (from == NULL || from->is.has_ended || (from->n_stacks == 0 && from->is.blocks.count == 0) ||
+        find_process(model, index) != NULL)
         return NULL;
-    struct tg_error *error = add_process(model, index, pid, &process);
-    if (error == NULL)
+    struct tg_error *error = add_process(model, index, event->pid, &process);
+    if (error == NULL && from->n_stacks > 0)
         error = TG_ARRAY_RESERVE(process->site_of_stack, process->stack_capacity, from->n_stacks);
     for (size_t stack = 0; error == NULL && stack < from->n_stacks; stack++) {
         uint32_t site = 0;
@@ -574,14 +615,19 @@ static struct tg_error *take_fork(struct tg_heap_model *model, size_t index, int
         process->site_of_stack[stack] = is_told ? site + 1 : 0;
         process->n_stacks = stack + 1;
     }
-    if (error == NULL) {
-        process->is.is_late = true;
-        process->is.mode = from->is.mode;
-        process->is.sample_bytes = from->is.sample_bytes;
-        process->is.depth = from->is.depth;
-        process->is.allocator = from->is.allocator;
-    }
-    return error;
+    if (error != NULL)
+        return error;
+    process->is.is_started = from->is.is_started;
+    process->is.is_late = from->is.is_late;
+    process->is.mode = from->is.mode;
+    process->is.sample_bytes = from->is.sample_bytes;
+    process->is.depth = from->is.depth;
+    process->is.allocator = from->is.allocator;
+    process->is.guard_bytes = from->is.guard_bytes;
+    process->is.hoard_bytes = from->is.hoard_bytes;
+    process->is.paints = from->is.paints;
+    process->is.red_zones = from->is.red_zones;
+    return event->process_start.origin == TG_ORIGIN_FORK ? inherit_blocks(process, from) : NULL;
 }
 
 /* ---- errors, gaps, leaks */
@@ -618,13 +664,13 @@ static struct tg_error *take_error(struct tg_heap_model *model, const struct pro
                          : TG_ARRAY_APPEND(model->faults, model->n_faults, model->fault_capacity, fault);
 }
 
-static struct tg_error *take_unseen(struct tg_heap_model *model, const struct process *process,
-                                    const struct tg_event_heap_unseen *unseen)
+static struct tg_error *add_gap(struct tg_heap_model *model, const struct process *process,
+                                const char *module, const char *reason)
 {
     struct tg_heap_gap gap = {.process = process->is.process};
-    struct tg_error *error = tg_string_pool_intern(&model->strings, unseen->module, &gap.module);
+    struct tg_error *error = tg_string_pool_intern(&model->strings, module, &gap.module);
     if (error == NULL)
-        error = tg_string_pool_intern(&model->strings, unseen->reason, &gap.reason);
+        error = tg_string_pool_intern(&model->strings, reason, &gap.reason);
     if (error != NULL || model->n_gaps == MAX_DISTINCT)
         return error;
     for (size_t i = 0; i < model->n_gaps; i++)
@@ -632,6 +678,20 @@ static struct tg_error *take_unseen(struct tg_heap_model *model, const struct pr
             model->gaps[i].reason == gap.reason)
             return NULL;
     return TG_ARRAY_APPEND(model->gaps, model->n_gaps, model->gap_capacity, gap);
+}
+
+/* A library with a scope of its own, into which the agent did not come: its calls of malloc are libc's. */
+static struct tg_error *take_deep_bind(struct tg_heap_model *model, const struct process *process,
+                                       const struct tg_event_deep_bind *deep)
+{
+    char reason[512];
+    if (deep->way == TG_DEEP_BIND_PASS_THROUGH)
+        snprintf(reason, sizeof reason, "opened with RTLD_DEEPBIND, and TVHEAP_DEEPBIND has pass_through");
+    else if (deep->way == TG_DEEP_BIND_FAILED)
+        snprintf(reason, sizeof reason, "opened with RTLD_DEEPBIND: %s", deep->problem);
+    else
+        return NULL;
+    return add_gap(model, process, deep->library, reason);
 }
 
 static struct tg_error *take_leak(struct process *process, const struct tg_event_heap_leak *leak)
@@ -681,7 +741,7 @@ static struct tg_error *take_heap(struct tg_heap_model *model, struct process *p
     case TG_EVENT_HEAP_ERROR:
         return take_error(model, process, event);
     case TG_EVENT_HEAP_UNSEEN:
-        return take_unseen(model, process, &event->heap_unseen);
+        return add_gap(model, process, event->heap_unseen.module, event->heap_unseen.reason);
     case TG_EVENT_HEAP_LEAK:
         return take_leak(process, &event->heap_leak);
     case TG_EVENT_HEAP_LEAK_SCAN:
@@ -699,8 +759,13 @@ struct tg_error *tg_heap_model_feed(struct tg_heap_model *model, const struct tg
         struct tg_error *error = need_process(model, process, event->pid, &found);
         return error != NULL ? error : take_heap(model, found, event, objects);
     }
+    if (event->kind == TG_EVENT_DEEP_BIND) { /* of processes without a heap it says nothing here */
+        found = find_process(model, process);
+        return found == NULL || !found->is.is_started ? NULL
+                                                      : take_deep_bind(model, found, &event->deep_bind);
+    }
     if (event->kind == TG_EVENT_PROCESS_START)
-        return parent == SIZE_MAX ? NULL : take_fork(model, process, event->pid, parent);
+        return parent == SIZE_MAX ? NULL : take_fork(model, process, event, parent);
     if (event->kind != TG_EVENT_EXEC && event->kind != TG_EVENT_PROCESS_EXIT)
         return NULL;
     found = find_process(model, process);

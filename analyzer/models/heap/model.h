@@ -76,12 +76,16 @@ struct tg_heap_process {
     uint64_t guard_bytes, hoard_bytes;
     bool paints, red_zones;
 
-    struct tg_heap_use use;        /* at_peak: the peak itself */
-    uint64_t peak_ns;              /* when, 0: there was no block */
-    uint64_t recorded;             /* allocations that are in the trace, new sizes included */
-    uint64_t freed;                /* blocks, of those that are in the trace */
-    uint64_t resized;              /* blocks that got another size, moved or not */
-    uint64_t unknown_frees;        /* of blocks from before, or that another process had */
+    struct tg_heap_use use; /* at_peak: the peak itself */
+    uint64_t peak_ns;       /* when, 0: there was no block */
+    uint64_t recorded;      /* allocations that are in the trace, new sizes included */
+    uint64_t freed;         /* blocks, of those that are in the trace */
+    uint64_t resized;       /* blocks that got another size, moved or not */
+    uint64_t unknown_frees; /* of blocks from before */
+    struct tg_heap_amount inherited,
+        inherited_live;            /* of a forked process: its parent's blocks that it began with, and
+                                                      * those that it has not freed. No part of USE: they were allocated,
+                                                      * and are counted, in the parent */
     uint64_t missed_frees;         /* blocks whose address was given out again without a free between */
     struct tg_heap_growth *growth; /* of the live bytes; NULL: there was no block */
     struct tg_heap_use *by_size;   /* TG_HEAP_SIZE_CLASSES; NULL likewise */

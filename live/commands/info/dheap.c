@@ -69,7 +69,7 @@ struct call {
 
 /* ---- the history of an address */
 
-enum { MAX_USES = 8 };
+enum { MAX_USES = 4096 }; /* processes */
 
 /* One block that an address was in. */
 struct use {
@@ -81,7 +81,7 @@ struct use {
     bool is_freed;
 };
 
-/* The blocks that an address was in, latest last. */
+/* The blocks that an address was in: of each process the latest. */
 struct history {
     const struct tg_console *console;
     uint64_t address;
@@ -98,17 +98,29 @@ static struct use *latest_live(struct history *history, size_t process, uint64_t
     return NULL;
 }
 
+/* One of each process: where there is no room, the oldest one goes. */
+static void add_use(struct history *history, const struct use *use)
+{
+    size_t at = 0;
+    while (at < history->count && history->uses[at].process != use->process)
+        at++;
+    if (at == history->count && history->count == MAX_USES)
+        at = 0;
+    if (at < history->count)
+        memmove(history->uses + at, history->uses + at + 1, (--history->count - at) * sizeof *history->uses);
+    history->uses[history->count++] = *use;
+}
+
 static void begin_use(struct history *history, const struct tg_event *event, size_t process, uint64_t start,
                       uint64_t size, uint64_t stack)
 {
     if (history->address < start || history->address - start >= (size > 0 ? size : 1))
         return;
-    if (history->count == MAX_USES)
-        memmove(history->uses, history->uses + 1, --history->count * sizeof *history->uses);
-    history->uses[history->count++] = (struct use){
+    const struct use use = {
         .process = process,
         .block = {.address = start, .size_bytes = size, .time_ns = event->time_ns, .tid = event->tid},
         .stack = stack};
+    add_use(history, &use);
 }
 
 static void end_use(struct history *history, const struct tg_event *event, size_t process, uint64_t start)
@@ -121,12 +133,38 @@ static void end_use(struct history *history, const struct tg_event *event, size_
     use->freed_tid = event->tid;
 }
 
+/* A forked process has its parent's blocks. */
+static void inherit_uses(struct history *history, const struct tg_process_entry *child)
+{
+    for (size_t i = history->count; i-- > 0;)
+        if (child->parent != NULL && history->uses[i].process == child->parent->index) {
+            struct use use = history->uses[i];
+            use.process = child->index;
+            add_use(history, &use);
+            return;
+        }
+}
+
+/* Another program runs in PROCESS. */
+static void drop_uses(struct history *history, size_t process)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < history->count; i++)
+        if (history->uses[i].process != process)
+            history->uses[kept++] = history->uses[i];
+    history->count = kept;
+}
+
 static void take_event(void *context, const struct tg_event *event, const struct tg_process_entry *entry)
 {
     struct history *history = context;
-    if (entry == NULL || !tg_focus_has(&history->console->focus, entry->index))
+    if (entry == NULL)
         return;
-    if (event->kind == TG_EVENT_HEAP_ALLOC)
+    if (event->kind == TG_EVENT_PROCESS_START && event->process_start.origin == TG_ORIGIN_FORK)
+        inherit_uses(history, entry);
+    else if (event->kind == TG_EVENT_EXEC)
+        drop_uses(history, entry->index);
+    else if (event->kind == TG_EVENT_HEAP_ALLOC)
         begin_use(history, event, entry->index, event->heap_alloc.address, event->heap_alloc.size_bytes,
                   event->heap_alloc.stack);
     else if (event->kind == TG_EVENT_HEAP_FREE)
@@ -194,17 +232,16 @@ static void write_use(const struct call *call, const struct history *history, co
     fputc('\n', call->out);
 }
 
-/* Of each process its latest block; nothing where there was none. */
+/* Of each process in focus its latest block. */
 static void write_history(const struct call *call, const struct history *history)
 {
-    for (size_t i = 0; i < history->count; i++) {
-        bool is_latest = true;
-        for (size_t k = i + 1; k < history->count; k++)
-            is_latest = is_latest && history->uses[k].process != history->uses[i].process;
-        if (is_latest)
+    size_t shown = 0;
+    for (size_t i = 0; i < history->count; i++)
+        if (tg_focus_has(&call->console->focus, history->uses[i].process)) {
             write_use(call, history, &history->uses[i]);
-    }
-    if (history->count == 0)
+            shown++;
+        }
+    if (shown == 0)
         fprintf(call->out, "0x%" PRIx64 " is in no block of the heap that the trace knows, and was in none\n",
                 history->address);
 }
@@ -252,6 +289,12 @@ static void write_process(const struct call *call, const struct tg_heap_process 
         fprintf(out, ", at %s s", tg_quantity_moment(process->peak_ns, call->reading.start_ns, 6, moment));
     fputs("\n  allocated ", out);
     tg_heap_words_amount(out, &use.allocated);
+    if (process->inherited.parts > 0) {
+        fputs("\n  inherited from its parent ", out);
+        tg_heap_words_amount(out, &process->inherited);
+        fputs(", of that live ", out);
+        tg_heap_words_amount(out, &process->inherited_live);
+    }
     fputc('\n', out);
 }
 

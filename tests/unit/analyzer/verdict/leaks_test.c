@@ -26,6 +26,7 @@ static void feed(int rank, struct tg_event event)
     assert_fine(tg_process_model_feed(processes, &event, &entry));
     assert_fine(tg_mpi_model_feed(mpi, &event, entry->index));
     assert_fine(tg_heap_model_feed(heap, &event, entry->index, SIZE_MAX, NULL));
+    assert_fine(tg_stack_model_feed(stacks, &event, entry->index));
 }
 
 #define FEED(rank, symbol, member, ...)                                                                      \
@@ -292,11 +293,50 @@ static void a_large_leak_of_a_runtime_says_whose(void **state)
         "app+0x2000.");
 }
 
+static void name_code(const char *function, const char *file, uint64_t address)
+{
+    struct tg_named_call call = {.function = function, .file = file, .line = 7};
+    FEED(0, CODE_NAME, code_name, .module = program, .build_id = "aa", .address = address,
+         .calls = {.items = &call, .count = 1});
+}
+
+/* Variables of a main program in Fortran live to its end, and are on its stack: few blocks of a place are theirs, many are
+ * none of theirs. */
+static void variables_of_a_fortran_main_leak_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *function, *file;
+        uint64_t blocks;
+        size_t findings;
+    } cases[] = {
+        {"solve", "solve.f90", 3, 0}, {"solve", "solve.f90", 300, 1}, {"MAIN__", "", 3, 0},
+        {"main", "main.f90", 3, 1},   {"main", "solve.c", 3, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tg_stack_frame frames[] = {frame(program, GROW), frame(program, SOLVE), frame(program, OTHER)};
+        name_code("grow", "grow.f90", GROW);
+        name_code(cases[i].function, cases[i].file, SOLVE);
+        name_code("main", "solve.f90", OTHER);
+        have(0, MIB);
+        FEED(0, HEAP_STACK, heap_stack, .stack = 1, .frames = {.items = frames, .count = 3});
+        leak(0, TG_HEAP_LEAK_LOST, 1, cases[i].blocks, MIB);
+        leak(0, TG_HEAP_LEAK_INDIRECT, 1, 500, MIB);
+        scan(0, 1, "");
+        judge(0, false);
+        assert_int_equal(verdict.count, cases[i].findings);
+        tear_down(NULL);
+        verdict = (struct tg_verdict){0};
+        set_up(NULL);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_list_is_one_leak_of_its_place),
+        TEST(variables_of_a_fortran_main_leak_nothing),
         TEST(places_are_told_by_size_with_their_ranks),
         TEST(next_to_nothing_is_no_remark),
         TEST(a_small_program_that_leaks_most_is_told),

@@ -14,6 +14,8 @@ enum { WORDS = 64, MANY = 40000 };
 /* Blocks of this process that only the search's own root and words refer to, as far as it is told. */
 static uint64_t memory[8][WORDS];
 
+static bool is_allocators;
+
 static struct tg_leak_block block_of(unsigned i, size_t words)
 {
     return (struct tg_leak_block){
@@ -23,7 +25,7 @@ static struct tg_leak_block block_of(unsigned i, size_t words)
 static struct tg_leak_found run(struct tg_leak_block *blocks, size_t count, const uint64_t *root,
                                 size_t root_words, uint64_t word)
 {
-    const struct tg_leak_root roots[] = {{(uintptr_t)root, root_words * sizeof *root}};
+    const struct tg_leak_root roots[] = {{(uintptr_t)root, root_words * sizeof *root, is_allocators}};
     const struct tg_leak_search search = {.tid = getpid(),
                                           .blocks = blocks,
                                           .n_blocks = count,
@@ -178,12 +180,33 @@ static void test_many(void **state)
     free(blocks);
 }
 
+/* libc's allocator knows what follows a block, whose header begins in the block's last bytes: that is no pointer into it.
+ * One of the program is, and so is one of libc's that leads elsewhere in the block. */
+static void test_allocators_pointers(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        setup();
+        static uint64_t aligned[4] __attribute__((aligned(16)));
+        struct tg_leak_block block = {.address = (uintptr_t)aligned, .size_bytes = 24};
+        uint64_t root = (uintptr_t)(i % 2 == 0 ? &aligned[2] : &aligned[1]);
+        is_allocators = i < 2;
+        run(&block, 1, &root, 1, 0);
+        assert_int_equal(block.state, i == 0 ? TG_LEAK_LOST : TG_LEAK_INTERIOR);
+    }
+    is_allocators = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chains),     cmocka_unit_test(test_interior),
-        cmocka_unit_test(test_circles),    cmocka_unit_test(test_block_in_root),
-        cmocka_unit_test(test_odd_blocks), cmocka_unit_test(test_many),
+        cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_interior),
+        cmocka_unit_test(test_circles),
+        cmocka_unit_test(test_block_in_root),
+        cmocka_unit_test(test_odd_blocks),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_allocators_pointers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,19 @@ static size_t count_of(int32_t pid, uint64_t *sum)
     return count;
 }
 
+static size_t inherited_of(int32_t pid)
+{
+    struct tg_leak_block *blocks;
+    size_t count, inherited = 0;
+    assert_null(tg_live_blocks_copy(live, pid, &blocks, &count));
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(blocks[i].stack, 7);
+        inherited += blocks[i].is_inherited;
+    }
+    free(blocks);
+    return inherited;
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -141,6 +154,9 @@ static void test_a_child_has_its_parents(void **state)
     assert_int_equal(count_of(6, &sum), 1);
     assert_int_equal(sum, 8192);
     assert_int_equal(count_of(5, &sum), 2);
+    give(6, 4, 4096); /* its own */
+    assert_int_equal(inherited_of(6), 1);
+    assert_int_equal(inherited_of(5), 0);
     tg_live_blocks_add(live, &(struct tg_event){.kind = TG_EVENT_EXEC, .pid = 6});
     assert_true(count_of(6, &sum) == SIZE_MAX);
     assert_false(tg_live_blocks_wants_search(live, 6));

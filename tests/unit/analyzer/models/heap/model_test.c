@@ -271,7 +271,90 @@ static void a_fork_knows_its_parents_stacks(void **state)
     const struct tg_heap_process *child = tg_heap_model_find(heap.model, 1);
     expect_amount(use_at(&heap, child, SOLVE).live, 1, 10);
     expect_amount(use_at(&heap, child, 0).live, 2, 10);
-    assert_true(child->is_late);
+    assert_false(child->is_late);
+    tg_heap_model_destroy(heap.model);
+}
+
+static struct tg_event fork_event(uint64_t origin)
+{
+    return (struct tg_event){.kind = TG_EVENT_PROCESS_START, .process_start = {.origin = origin}};
+}
+
+/* A forked child frees, resizes and keeps blocks of its parent: no free is unknown, nothing is counted twice, and the parent's
+ * own are as they were. */
+static void a_fork_has_its_parents_blocks(void **state)
+{
+    (void)state;
+    struct heap heap = begin();
+    tell_stack(&heap, 0, 1, SOLVE);
+    for (uint64_t i = 0; i < 4; i++)
+        feed(&heap, alloc(B + 0x100 * i, 10, 1));
+    feed(&heap, release(B + 0x300));
+    feed_of(&heap, 1, 0, fork_event(TG_ORIGIN_FORK));
+    const struct tg_heap_process *child = tg_heap_model_find(heap.model, 1);
+    expect_amount(child->inherited, 3, 30);
+    expect_amount(child->inherited_live, 3, 30);
+    feed_of(&heap, 1, 0, release(B));
+    feed_of(&heap, 1, 0, resize(B + 0x100, 25, 1));
+    feed_of(&heap, 1, 0, alloc(B + 0x300, 7, 1));
+    feed_of(&heap, 1, 0, release(B + 0x300));
+    expect_amount(child->inherited_live, 1, 10);
+    expect_amount(child->use.live, 1, 25);
+    expect_amount(child->use.allocated, 2, 32);
+    expect_amount(use_at(&heap, child, SOLVE).live, 1, 25);
+    assert_int_equal(child->unknown_frees, 0);
+    assert_int_equal(child->missed_frees, 0);
+    assert_int_equal(child->freed, 1);
+    const struct tg_heap_process *parent = tg_heap_model_find(heap.model, 0);
+    expect_amount(parent->use.live, 3, 30);
+    expect_amount(parent->inherited, 0, 0);
+    expect_amount(tg_heap_model_job(heap.model).live, 4, 55);
+    feed_of(&heap, 2, 1, fork_event(TG_ORIGIN_FORK)); /* a grandchild: all that the child has */
+    const struct tg_heap_process *grandchild = tg_heap_model_find(heap.model, 2);
+    expect_amount(grandchild->inherited, 2, 35);
+    feed_of(&heap, 1, 0, (struct tg_event){.kind = TG_EVENT_EXEC});
+    expect_amount(child->inherited_live, 0, 0);
+    expect_amount(child->use.live, 0, 0);
+    feed_of(&heap, 2, 1, (struct tg_event){.kind = TG_EVENT_PROCESS_EXIT});
+    expect_amount(tg_heap_model_job(heap.model).live, 3, 30);
+    feed_of(&heap, 3, 0, fork_event(TG_ORIGIN_VFORK)); /* has no memory of its own */
+    expect_amount(tg_heap_model_find(heap.model, 3)->inherited, 0, 0);
+    tg_heap_model_destroy(heap.model);
+}
+
+static struct tg_event deep(uint64_t way, const char *library, const char *problem)
+{
+    return (struct tg_event){.kind = TG_EVENT_DEEP_BIND,
+                             .deep_bind = {.way = way,
+                                           .library = library,
+                                           .problem = problem,
+                                           .wrapper = "",
+                                           .scope_before = "",
+                                           .scope_after = ""}};
+}
+
+/* S12: a library into whose scope the agent did not come is not seen, and that is said. */
+static void deep_bound_libraries_that_are_not_seen(void **state)
+{
+    (void)state;
+    struct heap heap = begin();
+    feed(&heap, deep(TG_DEEP_BIND_FAILED, "early.so", "of a process whose heap is not recorded"));
+    assert_int_equal(tg_heap_model_gap_count(heap.model), 0);
+    feed(&heap, (struct tg_event){.kind = TG_EVENT_HEAP_START, .heap_start = {.allocator = ""}});
+    feed(&heap, deep(TG_DEEP_BIND_AUDIT, "seen.so", ""));
+    feed(&heap, deep(TG_DEEP_BIND_WRAPPER, "seen.so", "by the second way"));
+    feed(&heap, deep(TG_DEEP_BIND_LOADED, "seen.so", ""));
+    feed(&heap, deep(TG_DEEP_BIND_NOT_NEEDED, "seen.so", ""));
+    feed(&heap, deep(TG_DEEP_BIND_FAILED, "bad.so", "no wrapper in /none"));
+    feed(&heap, deep(TG_DEEP_BIND_FAILED, "bad.so", "no wrapper in /none"));
+    feed(&heap, deep(TG_DEEP_BIND_PASS_THROUGH, "passed.so", ""));
+    assert_int_equal(tg_heap_model_gap_count(heap.model), 2);
+    const struct tg_heap_gap *gap = tg_heap_model_gap_at(heap.model, 0);
+    assert_string_equal(gap->module, "bad.so");
+    assert_string_equal(gap->reason, "opened with RTLD_DEEPBIND: no wrapper in /none");
+    gap = tg_heap_model_gap_at(heap.model, 1);
+    assert_string_equal(gap->module, "passed.so");
+    assert_string_equal(gap->reason, "opened with RTLD_DEEPBIND, and TVHEAP_DEEPBIND has pass_through");
     tg_heap_model_destroy(heap.model);
 }
 
@@ -509,6 +592,8 @@ int main(void)
         cmocka_unit_test(temporary_blocks_are_counted_by_thread),
         cmocka_unit_test(sizes_change),
         cmocka_unit_test(a_fork_knows_its_parents_stacks),
+        cmocka_unit_test(a_fork_has_its_parents_blocks),
+        cmocka_unit_test(deep_bound_libraries_that_are_not_seen),
         cmocka_unit_test(processes_share_numbers_of_stacks),
         cmocka_unit_test(samples_stand_for_all),
         cmocka_unit_test(errors_gaps_and_leaks_are_kept),
