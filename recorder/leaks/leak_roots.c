@@ -27,6 +27,7 @@ struct search {
     const struct tg_leak_roots_options *options;
     struct range *unused; /* parts of stacks of threads */
     size_t n_unused;
+    uint64_t table_end; /* of the agent's table that was met last */
     struct tg_leak_root *roots;
     size_t count, capacity;
 };
@@ -65,15 +66,16 @@ static bool is_arena(pid_t tid, const struct mapping *mapping)
            info[3] == mapping->end - mapping->start && info[0] > mapping->start;
 }
 
-/* Cuts off a table of the agent's own. */
-static void skip_table(pid_t tid, struct mapping *mapping)
+/* Cuts off a table of the agent's own, which may be several mappings: advice to the kernel divides them. */
+static void skip_table(struct search *search, struct mapping *mapping)
 {
     struct tg_agent_heap_table table;
-    if (mapping->path[0] != '\0' || !tg_memory_read(tid, mapping->start, &table, sizeof table) ||
-        table.magic[0] != TG_AGENT_HEAP_TABLE_MAGIC || table.magic[1] != ~TG_AGENT_HEAP_TABLE_MAGIC)
-        return;
-    uint64_t all = mapping->end - mapping->start;
-    mapping->start += table.size_bytes < all ? table.size_bytes : all;
+    if (mapping->path[0] == '\0' &&
+        tg_memory_read(search->options->tid, mapping->start, &table, sizeof table) &&
+        table.magic[0] == TG_AGENT_HEAP_TABLE_MAGIC && table.magic[1] == ~TG_AGENT_HEAP_TABLE_MAGIC)
+        search->table_end = mapping->start + table.size_bytes;
+    if (mapping->start < search->table_end)
+        mapping->start = search->table_end < mapping->end ? search->table_end : mapping->end;
 }
 
 static bool is_left_out(const struct tg_leak_roots_options *options, const struct mapping *mapping)
@@ -183,7 +185,7 @@ static struct tg_error *add_mapping(struct search *search, const char *line)
     struct mapping mapping;
     if (!read_mapping(line, &mapping) || is_left_out(options, &mapping))
         return NULL;
-    skip_table(options->tid, &mapping);
+    skip_table(search, &mapping);
     if (strcmp(mapping.path, "[stack]") == 0)
         mapping.start = used_from(options, &mapping);
     return add_used(search, &mapping);

@@ -18,12 +18,13 @@ static void say(const char *where, size_t blocks, size_t bytes)
     fflush(stdout);
 }
 
-/* What the last calls left in registers and on the stack is not to keep anything. */
-APART static void forget()
+/* Calls FUNCTION so far down the stack that nothing of what its calls leave there is among what is called at the end. */
+APART static void below(void (*function)())
 {
-    volatile char room[16384];
-    for (size_t i = 0; i < sizeof room; i++)
-        room[i] = 0;
+    volatile char room[65536];
+    room[0] = room[sizeof room - 1] = 0;
+    function();
+    room[1] = 0;
 }
 
 /* ---- shapes: a destructor that is not virtual, a second base, arrays with a count in front */
@@ -77,9 +78,8 @@ static int shapes()
 {
     kept_second = new both; /* a pointer into it */
     kept_array = new std::string[5];
-    slice();
-    lose_array();
-    forget();
+    below(slice);
+    below(lose_array);
     return 0;
 }
 
@@ -127,10 +127,9 @@ static int owners()
     for (int i = 0; i < 50; i++)
         index_of_all["a key that does not fit into the string itself " + std::to_string(i)] =
             std::make_unique<node>();
-    circle();
-    release();
-    unwind();
-    forget();
+    below(circle);
+    below(release);
+    below(unwind);
     return 0;
 }
 
@@ -169,10 +168,9 @@ APART static void place()
 }
 static int containers()
 {
-    clear_pointers();
-    lose_list();
-    place();
-    forget();
+    below(clear_pointers);
+    below(lose_list);
+    below(place);
     return 0;
 }
 

@@ -165,6 +165,10 @@ static void what_is_left_out(void **state)
 #endif
     assert_false(has(tables + PAGE) || has(tables + 4 * PAGE) || has(tables));
     assert_true(has(tables + 5 * PAGE) && has(tables + 8 * PAGE));
+    assert_int_equal(madvise(tables + 2 * PAGE, 2 * PAGE, MADV_WIPEONFORK), 0); /* now it is three mappings */
+    find(NULL, 0, NULL);
+    assert_false(has(tables + PAGE) || has(tables + 2 * PAGE) || has(tables + 4 * PAGE));
+    assert_true(has(tables + 5 * PAGE) && has(tables + 8 * PAGE));
     munmap(tables, 10 * PAGE);
     free((void *)some_block);
 }
