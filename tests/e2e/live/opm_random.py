@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random `opm` commands, with holds, interrupts and detaching in between, on a program that uses every construct of OpenMP,
 nested, with tasks and cancellation. Nobody hangs or is lost, nobody stays in a gate, and the program's output is as natively.
-At the end of each session the recorded trace, gone to the same moment, says the same of every worker as the live job did.
+The recorded trace, gone to the moment of each stop, says the same of every worker and barrier as the live job did.
 
 usage: opm_random.py gcc|clang SEED COMMANDS
 The campaign: for s in $(seq 20); do opm_random.py gcc $s 1000; done, with $TG_TOLLGATE, $TG_SOURCE, and support/ in $PYTHONPATH.
@@ -32,6 +32,7 @@ class Session:
         self.random, self.wanted = rng, wanted
         self.console = LiveConsole("-o", "random.tgt", "--force", "--", "./all", ROUNDS, THREADS, stderr=open("result", "wb"))
         self.held = set()
+        self.moments = []  # event, workers and barriers at each stop
 
     def one(self, *choices):
         return self.random.choice(choices)
@@ -86,6 +87,8 @@ class Session:
                     fail(f"{text}: {answer['error']}; before: {self.console.log[-12:]}")
             elif text.startswith("opm ") and "could not be made to wait" in answer["text"]:
                 fail(f"{text}: {answer['text']}")
+            if text.startswith("opm ") and all(thread["state"] not in ("running", "stopping") for thread in self.threads()):
+                self.note()
             if any(event.get("type") == "ended" for event in self.console.events):
                 return i + 1
         return n
@@ -95,12 +98,17 @@ class Session:
         workers = self.console.command("info workers -list")
         return workers.get("data"), self.console.command("info barrier -list").get("data"), self.console.command("info event").get("data")
 
+    def note(self):
+        workers, barriers, event = self.state()
+        if event is not None and workers:
+            self.moments.append((event["number"], workers, barriers))
+
     def finish(self):
         console = self.console
         console.command("dfocus a")
         console.command("dfocus a dhalt")
         console.command("dfocus a dwait -timeout 10")
-        workers, barriers, event = self.state()
+        self.note()
         way = self.one("detach", "end")
         console.command("dfocus a dunhold -thread")
         if way == "end":
@@ -120,16 +128,17 @@ class Session:
         found = open("result", encoding="utf-8").read()
         if found != self.wanted:
             fail(f"{way}: the program's output is {found!r} and not {self.wanted!r}; commands: {console.log[-25:]}")
-        return way, workers, barriers, event
+        return way
 
 
-def replayed(number):
+def replayed(numbers):
+    """Workers and barriers at each of the events."""
+    commands = [command for number in numbers for command in (f"goto {number}", "info workers -list", "info barrier -list")]
     done = subprocess.run([TOLLGATE, "replay", "--json", "random.tgt"], capture_output=True, text=True, timeout=60,
-                          input="".join(json.dumps({"id": i, "command": c}) + "\n"
-                                        for i, c in enumerate([f"goto {number}", "info workers -list", "info barrier -list"])))
+                          input="".join(json.dumps({"id": i, "command": command}) + "\n" for i, command in enumerate(commands)))
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     answers = {answer["id"]: answer for answer in answers if answer["type"] == "result"}
-    return answers[1].get("data"), answers[2].get("data")
+    return [(answers[i + 1].get("data"), answers[i + 2].get("data")) for i in range(0, len(commands), 3)]
 
 
 def alike(found):
@@ -147,19 +156,19 @@ def main():
     subprocess.run([*BUILD[compiler], "-g", "-O1", "-fopenmp", "-o", "all", SOURCE], check=True)
     wanted = subprocess.run(["./all", ROUNDS, THREADS], capture_output=True, text=True, check=True, timeout=60).stdout
     rng = random.Random(seed)
-    left, sessions = n, 0
+    left, sessions, moments = n, 0, 0
     while left > 0:
         session = Session(compiler, rng, wanted)
         left -= session.run(min(left, rng.randint(20, 120)))
-        way, workers, barriers, event = session.finish()
+        session.finish()
         sessions += 1
-        if event is None or not workers:
-            continue
-        then, then_barriers = replayed(event["number"])
-        if alike(then) != alike(workers) or alike(then_barriers) != alike(barriers):
-            fail(f"event {event['number']}, live:\n{json.dumps(workers)}\n{json.dumps(barriers)}\nthe trace:\n{json.dumps(then)}\n"
-                 f"{json.dumps(then_barriers)}")
-    print(f"{compiler}, seed {seed}: {n} commands in {sessions} sessions")
+        moments += len(session.moments)
+        numbers = [number for number, _, _ in session.moments]
+        for (number, workers, barriers), (then, then_barriers) in zip(session.moments, replayed(numbers)):
+            if alike(then) != alike(workers) or alike(then_barriers) != alike(barriers):
+                fail(f"event {number}, live:\n{json.dumps(workers)}\n{json.dumps(barriers)}\nthe trace:\n{json.dumps(then)}\n"
+                     f"{json.dumps(then_barriers)}")
+    print(f"{compiler}, seed {seed}: {n} commands in {sessions} sessions, {moments} moments as in their traces")
 
 
 main()

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""`opm next` to every kind of zone, in C, C++ and Fortran, with GCC and clang: it stops at the construct's line, before its work. And
+a session that is killed while a worker waits at a gate: nothing is left, and what was recorded can be had."""
+import os
+import re
+import signal
+import subprocess
+
+from live_console import TOLLGATE, LiveConsole, await_true, fail, status_of
+
+# Marked lines are where the construct is. Nobody can be at the zone behind one, where the first is at that: barriers are between.
+C = r"""
+#include <stdio.h>
+static volatile int done;
+static volatile long bound = 8;
+static void work(void) { __atomic_fetch_add(&done, 1, __ATOMIC_RELAXED); }
+int main(void)
+{
+#pragma omp parallel num_threads(2) /* parallel */
+    {
+#pragma omp barrier /* barrier */
+#pragma omp single /* single */
+        work();
+#pragma omp for schedule(dynamic) /* loop */
+        for (long i = 0; i < bound; i++)
+            work();
+#pragma omp sections /* sections */
+        {
+#pragma omp section
+            work();
+#pragma omp section
+            work();
+        }
+#pragma omp critical /* critical */
+        work();
+#pragma omp barrier
+#pragma omp master /* master */
+        work();
+#pragma omp barrier
+#pragma omp task /* task */
+        work();
+    }
+    printf("%d\n", done);
+    return 0;
+}
+"""
+FORTRAN = r"""
+program table
+  implicit none
+  integer :: done
+  integer(8) :: i, bound
+  volatile :: bound
+  bound = 8
+  done = 0
+  !$omp parallel num_threads(2) private(i) ! parallel
+  !$omp barrier ! barrier
+  !$omp single ! single
+  call work(done)
+  !$omp end single
+  !$omp do schedule(dynamic) ! loop
+  do i = 1, bound
+    call work(done)
+  end do
+  !$omp end do
+  !$omp sections ! sections
+  !$omp section
+  call work(done)
+  !$omp section
+  call work(done)
+  !$omp end sections
+  !$omp critical ! critical
+  call work(done)
+  !$omp end critical
+  !$omp barrier
+  !$omp master ! master
+  call work(done)
+  !$omp end master
+  !$omp barrier
+  !$omp task ! task
+  call work(done)
+  !$omp end task
+  !$omp end parallel
+  print '(i0)', done
+contains
+  subroutine work(count)
+    integer, intent(inout) :: count
+    !$omp atomic
+    count = count + 1
+  end subroutine
+end program
+"""
+ZONES = ["parallel", "barrier", "single", "loop", "sections", "critical", "master", "task"]
+WORDS = {"critical": "critical section", "sections": "sections zone", "parallel": "parallel region", "task": "task construct"}
+DONE = 1 + 1 + 8 + 2 + 2 + 2
+PROGRAMS = {"c": ("table.c", C, ["gcc", "clang"]), "c++": ("table.cc", C, ["g++", "clang++"]), "fortran": ("table.f90", FORTRAN, ["gfortran"])}
+
+
+def build(source, text, compiler):
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text)
+    subprocess.run([compiler, "-g", "-O0", "-fopenmp", "-o", "table", source], check=True)
+
+
+def table(source, text, compiler):
+    build(source, text, compiler)
+    with open("result", "wb") as result:
+        console = LiveConsole("-o", "trace.tgt", "--force", "--", "./table", stderr=result)
+    lines = {zone: next(i for i, line in enumerate(text.splitlines(), 1) if re.search(rf"(/\*|!) {zone}\b", line)) for zone in ZONES}
+    for zone in ZONES:
+        answer = console.do(f"opm next {zone}")
+        if f" reaches a {WORDS.get(zone, zone)}" not in answer:
+            fail(f"{compiler}, {zone}: {answer}")
+        where = re.search(r":(\d+)\)", answer)
+        # of some constructs the call is in the line behind, and with gfortran in the loop before
+        if where and abs(int(where[1]) - lines[zone]) > (3 if compiler == "gfortran" else 1):
+            fail(f"{compiler}, {zone}: not line {lines[zone]}: {answer}")
+        if zone not in ("parallel", "task") and not where:
+            fail(f"{compiler}, {zone}: no line: {answer}")
+    console.do("dcont")
+    console.end("quit")
+    with open("result", encoding="utf-8") as file:
+        if file.read() != f"{DONE}\n":
+            fail(f"{compiler}: the program's result is not {DONE}")
+
+
+def killed():
+    """SIGKILL comes while a worker waits at a gate, for another one that is stopped."""
+    build("table.c", C, "gcc")
+    with open("result", "wb") as result:
+        console = LiveConsole("-o", "killed.tgt", "--force", "--", "./table", stderr=result)
+    console.do("opm next barrier")
+    pid = console.command("dfocus a dstatus")["data"][0]["pid"]
+    console.process.stdin.write(b'{"id": 99, "command": "dfocus t1.1 {opm next task}"}\n')
+    console.process.stdin.flush()
+    await_true(lambda: "S" in (status_of(pid, pid) or {"State": "-"})["State"], "nobody runs")
+    console.process.send_signal(signal.SIGKILL)
+    console.process.wait()
+    await_true(lambda: (status := status_of(pid, pid)) is None or status["State"][0] in "ZX", "the program is left", 20)
+    done = subprocess.run([TOLLGATE, "recover", "-o", "saved.tgt", "killed.tgt.incomplete"], capture_output=True, text=True, check=False)
+    said = subprocess.run([TOLLGATE, "dump", "--kind", "omp_sync_begin", "saved.tgt"], capture_output=True, text=True, check=False)
+    if "sync=barrier instance=1" not in said.stdout:
+        fail(f"killed: {done.stdout} {done.stderr} {said.stdout} {said.stderr}")
+
+
+def main():
+    os.environ.update(OMP_WAIT_POLICY="passive", KMP_BLOCKTIME="0")
+    for source, text, compilers in PROGRAMS.values():
+        for compiler in compilers:
+            table(source, text, compiler)
+    killed()
+
+
+main()
