@@ -154,7 +154,10 @@ static uint64_t do_round(struct tg_agent_drain *drain)
     tell_lost(drain);
     if (options->file != NULL) {
         options->file->flush(options->file->context, false);
-        if (options->file->is_behind(options->file->context))
+        /* who settles may be who the one that is behind waits for: only the file holds that up */
+        bool settles = __atomic_load_n(&drain->settle_ns, __ATOMIC_ACQUIRE) != 0;
+        if (options->file->has_backlog(options->file->context) ||
+            (!settles && options->file->is_behind(options->file->context)))
             return BUSY_NS;
     }
     struct tg_ring_round round = tg_ring_set_take(drain->rings);

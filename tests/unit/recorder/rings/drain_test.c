@@ -34,6 +34,7 @@ struct fixture {
     struct tg_agent_drain *drain;
     int fd;
     bool behind;    /* __atomic */
+    bool is_reader; /* __atomic: who is behind is who reads the events, not the file */
     bool unwritten; /* __atomic; nothing gets into the trace's file */
     struct tg_ring_set_file file;
     uint64_t seal_at;   /* the event with which a chunk is complete, 0: never */
@@ -109,6 +110,12 @@ static bool is_behind(void *context)
     return __atomic_load_n(&fixture->behind, __ATOMIC_ACQUIRE);
 }
 
+static bool has_backlog(void *context)
+{
+    const struct fixture *fixture = context;
+    return is_behind(context) && !__atomic_load_n(&fixture->is_reader, __ATOMIC_ACQUIRE);
+}
+
 static void take_gate_call(void *context)
 {
     struct fixture *fixture = context;
@@ -159,7 +166,7 @@ static void start(struct fixture *fixture)
                                               .n_events = count_events,
                                               .n_written = count_written,
                                               .flush = flush,
-                                              .has_backlog = is_behind,
+                                              .has_backlog = has_backlog,
                                               .is_behind = is_behind};
     const struct tg_agent_drain_options drain = {.directory = fixture->directory,
                                                  .clock = fixture->clock,
@@ -502,6 +509,23 @@ static void a_sink_that_is_behind_is_given_nothing(void **state)
     ring_producer_deinit(&producer);
 }
 
+/* A console that waits for the tracer, which waits for the heap's records, reads no events meanwhile. */
+static void who_settles_does_not_wait_for_who_reads(void **state)
+{
+    const uint64_t within_ns = 20000000000;
+    struct fixture *fixture = *state;
+    struct ring_producer producer;
+    __atomic_store_n(&fixture->is_reader, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&fixture->behind, true, __ATOMIC_RELEASE);
+    make_ring(fixture, &producer, getpid(), 0);
+    assert_true(RING_PUT(&producer, TG_RECORD_OMP_TASK_BEGIN, tg_tick_clock_now(fixture->clock), 0, 0));
+    assert_true(tg_agent_drain_settle(fixture->drain, within_ns));
+    assert_int_equal(fixture->next[0], 1);
+    __atomic_store_n(&fixture->behind, false, __ATOMIC_RELEASE);
+    tg_agent_drain_finish(fixture->drain, NULL);
+    ring_producer_deinit(&producer);
+}
+
 /* ---- salvage */
 
 static const struct tg_recovery_place nowhere = {.n_events = 0}, unknown = {.n_events = UINT64_MAX};
@@ -656,6 +680,7 @@ int main(void)
         TEST(where_there_are_no_rings_the_drain_rests),
         TEST(what_is_far_too_late_stands_out_of_order_and_is_counted),
         TEST(a_sink_that_is_behind_is_given_nothing),
+        TEST(who_settles_does_not_wait_for_who_reads),
         TEST(a_killed_recorders_rings_are_salvaged),
         TEST(what_was_taken_already_is_there_still),
         TEST(what_is_in_the_file_is_not_told_again),
