@@ -72,11 +72,11 @@ def main():
     for _ in range(20):
         console.do("dfocus p1; dfocus t1.1")
     os.kill(server, signal.SIGKILL)
-    while server_of(console.process.pid) is not None:
+    until = time.monotonic() + 60
+    while not any("page's server has ended" in (event.get("text") or "") for event in console.events):
+        check(time.monotonic() < until, "nothing is said of the server's end")
         console.do("dstatus")
     check(job_states(pid) in "SR", "the job stopped with the server")
-    console.do("dstatus")
-    check(any("page's server has ended" in (event.get("text") or "") for event in console.events), "nothing is said of it")
     page = Page(console.command(f"gui start --port {page.port}")["data"]["link"])
     page.enter()
     check(page.run("dfocus")["ok"], "`gui start` again")
