@@ -127,7 +127,7 @@ class Console:
 
     def check_data(self, command, result):
         words = words_of(command)
-        name = " ".join(words[:2]) if words and words[0] in ("info", "dinfo") else "".join(words[:1])
+        name = " ".join(words[:2]) if words and words[0] in ("info", "dinfo", "gui") else "".join(words[:1])
         if "data" not in result or name in ANY_MEMBERS:
             return
         check(name in DATA_MEMBERS, f"no data of {name} in the document: {result}")
