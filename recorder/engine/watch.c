@@ -2,6 +2,7 @@
 #include "recorder/engine/attach_guard.h"
 #include "recorder/engine/engine_internal.h"
 #include "recorder/engine/stop.h"
+#include "recorder/process/own_tracee.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -162,9 +163,10 @@ unsigned tg_watch_registers_free(const struct tg_process *process)
 }
 
 /* In a child: reports its next write to WATCHED, if the machine does. */
-static _Noreturn void write_watched(volatile uint64_t *watched)
+static _Noreturn void write_watched(volatile uint64_t *watched, pid_t parent)
 {
-    ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    if (!tg_own_tracee_begin(parent))
+        _exit(1);
     kill(getpid(), SIGSTOP);
     *watched = 1;
     _exit(0);
@@ -187,9 +189,9 @@ static struct tg_error *try_registers(void)
     const struct tg_watch watches[TG_WATCH_REGISTERS] = {
         {.address = (uint64_t)(uintptr_t)&watched, .size_bytes = sizeof watched}};
     int status = 0;
-    pid_t child = fork();
+    pid_t parent = getpid(), child = fork();
     if (child == 0)
-        write_watched(&watched);
+        write_watched(&watched, parent);
     if (child < 0)
         return tg_error_create_errno(errno, "cannot try the debug registers: fork");
     bool is_set = await(child, &status) && write_registers(child, watches);

@@ -3,13 +3,13 @@
 #include "recorder/engine/engine.h"
 #include "recorder/engine/stop_wait.h"
 #include "recorder/process/memory.h"
+#include "recorder/process/own_tracee.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
@@ -84,10 +84,9 @@ static void keep_busy(uint64_t ns)
         ;
 }
 
-static void run_child(struct calls *calls)
+static void run_child(struct calls *calls, pid_t parent)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+    if (!tg_own_tracee_begin(parent))
         _exit(1);
     syscall(SYS_kill, getpid(), SIGSTOP);
     for (size_t i = 0; i < FREE_CALLS; i++)
@@ -201,9 +200,9 @@ struct tg_error *tg_calibrate_stop_cost(struct tg_stop_cost *cost)
     if (calls == MAP_FAILED)
         return tg_error_no_memory();
     struct tg_error *error = NULL;
-    pid_t child = fork();
+    pid_t parent = getpid(), child = fork();
     if (child == 0)
-        run_child(calls);
+        run_child(calls, parent);
     if (child < 0) {
         error = tg_error_create_errno(errno, "cannot fork a child process to measure stops");
     } else {
