@@ -60,7 +60,9 @@ def main():
     check("enduml" in drawn["svg"], "the name is not there, so that nothing was tried:", drawn["svg"][:2000])
     root = tree.fromstring(drawn["svg"].encode())
     check(not list(root.iter("{http://www.w3.org/2000/svg}script")), "a script in the picture")
-    check(len(re.findall("<script", drawn["html"])) == 1, "another script in the page")
+    documents = len(re.findall('<script type="application/json" id="data-[a-z]+">', drawn["html"]))
+    check(len(re.findall("<script", drawn["html"])) == documents + 1 == len(re.findall("</script>", drawn["html"])),
+          "another script in the page than its own, or one that a name has ended")
     check(not check_mermaid(drawn["mermaid"]), check_mermaid(drawn["mermaid"]))
     check(not check_plantuml(drawn["plantuml"]), check_plantuml(drawn["plantuml"]))
     check(not check_seqdiag(drawn["seqdiag"]), check_seqdiag(drawn["seqdiag"]))
