@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     KEY_PID = 'p',
@@ -149,6 +150,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             tg_error_prefix(tg_selection_parse_time(argument, &arguments->interval_ns), "--interval");
         return arguments->error == NULL ? 0 : EINVAL;
     case ARGP_KEY_ARG:
+        if (parse_pid(argument) != 0 && access(argument, F_OK) != 0) /* what is no file is a process */
+            return add_pid(arguments, state, argument);
         arguments->error = TG_ARRAY_APPEND_EXACT(arguments->cores, arguments->n_cores, argument);
         return arguments->error == NULL ? 0 : ENOMEM;
     case ARGP_KEY_END:
@@ -183,11 +186,11 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     .options = options,
     .parser = parse_option,
-    .args_doc = "[TRACE | CORE...]",
+    .args_doc = "[PID... | TRACE | CORE...]",
     .doc =
         "Say where a running job is, and who waits for whom: every process is stopped for some "
         "milliseconds, its stacks are taken, and it goes on as if nothing had been. The job need not have "
-        "been started under tollgate. Without -p the job that runs here is looked at, if there is just "
+        "been started under tollgate. Without PID the job that runs here is looked at, if there is just "
         "one. With TRACE, the last stacks in a trace; with core files, one of each process, what these have.",
 };
 
@@ -324,7 +327,8 @@ static struct tg_error *check_look(const struct where_arguments *arguments, cons
     if (now->n_remarks > 0)
         return tg_error_create(TG_ERROR_INPUT, "%s", now->remarks[0]);
     if (now->n_refusals > 0)
-        return tg_error_create(TG_ERROR_TARGET, "%s", now->refusals[0].reason);
+        return tg_error_create(TG_ERROR_TARGET, "process %" PRId32 " cannot be looked at: %s",
+                               now->refusals[0].pid, now->refusals[0].reason);
     return tg_error_create(TG_ERROR_TARGET, "the processes ended while they were looked at");
 }
 
@@ -348,8 +352,8 @@ static bool writes_to_standard_output(const struct where_arguments *arguments)
            (arguments->html != NULL && strcmp(arguments->html, "-") == 0);
 }
 
-static struct tg_error *write(const struct where_arguments *arguments, const struct tg_where_look *now,
-                              const struct tg_where_threads *threads, struct tg_output *output)
+static struct tg_error *write_answer(const struct where_arguments *arguments, const struct tg_where_look *now,
+                                     const struct tg_where_threads *threads, struct tg_output *output)
 {
     struct tg_where_verdict verdict = {0};
     struct tg_where_node *ranks = NULL, *others = NULL;
@@ -401,7 +405,7 @@ static struct tg_error *run_where(struct where_arguments *arguments)
     if (error == NULL)
         error = make_threads(&looks, &threads);
     if (error == NULL)
-        error = write(arguments, &looks.items[looks.count - 1], &threads, output);
+        error = write_answer(arguments, &looks.items[looks.count - 1], &threads, output);
     tg_where_threads_deinit(&threads);
     deinit_looks(&looks);
     tg_output_destroy(output);

@@ -194,6 +194,8 @@ def refused():
                          ("4194304", "no such process")):
         told = run([TOLLGATE, "where", "-p", word])
         check(told.status in (2, 3) and reason in told.errors, word, told)
+    told = run([TOLLGATE, "where", "4194304"])
+    check(told.status == 3 and "process 4194304 cannot be looked at: no such process" in told.errors, told)
     told = run([TOLLGATE, "where", "run.tgt"])
     check(told.status in (0, 2), told)
 
