@@ -280,6 +280,10 @@ static struct tg_error *read_meta(struct tg_trace_reader *reader)
     struct tg_error *error = read_bytes(reader, bytes, sizeof bytes, &got);
     if (error != NULL)
         return error;
+    if (got == 0 && reader->summary.recorder != 0) { /* nothing is written yet */
+        end_truncated(reader, 0);
+        return NULL;
+    }
     if (got == 0 || !tg_section_may_begin(bytes, got))
         return tg_error_create(TG_ERROR_INPUT, "%s: %s: not a tollgate trace", reader->path,
                                got == 0 ? "empty" : "at offset 0");

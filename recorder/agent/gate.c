@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 enum { LOOK_NS = 100000000 }; /* between looks whether the controller still lives */
 
@@ -144,7 +143,8 @@ void tg_gate_wait_slowly(void)
     struct tg_agent_gate *gate = gate_of(number);
     if (gate == NULL)
         return; /* it was closed meanwhile */
-    struct tg_agent_slot *slot = tg_agent.no_calls ? NULL : take_slot((int32_t)syscall(SYS_gettid), number);
+    struct tg_agent_slot *slot =
+        tg_agent.no_calls ? NULL : take_slot((int32_t)tg_raw_call(SYS_gettid, 0, 0, 0, 0, 0, 0), number);
     if (slot == NULL) {
         __atomic_fetch_add(&gate->unplaced, 1, __ATOMIC_RELAXED);
         return;
@@ -165,7 +165,7 @@ void tg_gate_come_slowly(const struct tg_gate_event *event, bool now)
         thread->generation != *tg_agent.generation || tg_gate_due != 0)
         return;
     int saved = errno;
-    int32_t tid = tg_agent.no_calls ? 0 : (int32_t)syscall(SYS_gettid);
+    int32_t tid = tg_agent.no_calls ? 0 : (int32_t)tg_raw_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
     tg_gate_due = find_gate(event, tid);
     errno = saved;
     if (now)

@@ -1,4 +1,5 @@
-/* A system call without the C library: its code is the agent's own. x86-64 alone. */
+/* A system call without the C library: its code is the agent's own, so who is stopped in it is shown where the program
+ * called the agent. x86-64 alone. */
 #ifndef TG_RECORDER_AGENT_RAW_CALL_H
 #define TG_RECORDER_AGENT_RAW_CALL_H
 

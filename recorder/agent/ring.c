@@ -1,6 +1,7 @@
 #include "recorder/agent/ring.h"
 
 #include "recorder/agent/directory.h"
+#include "recorder/agent/raw_call.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -113,7 +114,7 @@ void tg_agent_ask_for_attention(void)
     __atomic_fetch_add(attention, 1, __ATOMIC_RELEASE);
     if (tg_agent.no_calls)
         return;
-    syscall(SYS_futex, attention, FUTEX_WAKE, 1, NULL, NULL, 0);
+    (void)tg_raw_call(SYS_futex, (long)attention, FUTEX_WAKE, 1, 0, 0, 0);
 }
 
 static struct tg_agent_ring_header *make_ring(void)
@@ -173,8 +174,9 @@ static void wait_for_recorder(struct tg_agent_ring_header *header, uint64_t seen
     __atomic_store_n(&header->waiting, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&header->tail, __ATOMIC_SEQ_CST) != seen_tail)
         return;
-    long result = syscall(SYS_futex, &header->tail, FUTEX_WAIT, (uint32_t)seen_tail, &timeout, NULL, 0);
-    if (result != 0 && errno == ETIMEDOUT && tg_agent_directory_is_abandoned())
+    long result = tg_raw_call(SYS_futex, (long)&header->tail, FUTEX_WAIT, (long)(uint32_t)seen_tail,
+                              (long)&timeout, 0, 0);
+    if (result == -ETIMEDOUT && tg_agent_directory_is_abandoned())
         __atomic_store_n(&rings.abandoned, true, __ATOMIC_RELAXED);
 }
 

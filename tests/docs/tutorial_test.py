@@ -57,10 +57,16 @@ def normalized(line):
     return re.sub(r" +", " ", line).rstrip()
 
 
+# Where a machine is slow a wait says how far it is.
+PROGRESS = re.compile(r"waiting for [\d.]+ \w+: |rank \d+ runs: ")
+
+
 def comparable(lines):
-    """LINES normalized; those of a block that is declared unordered are sorted, without indentation and [...]."""
+    """LINES normalized, without those of progress; those of a block that is declared unordered are sorted, without indentation and [...]."""
     result, is_unordered, start = [], False, None
     for line in lines:
+        if PROGRESS.match(line):
+            continue
         result.append(normalized(line))
         if line == "<!-- unordered -->":
             is_unordered = True

@@ -68,7 +68,9 @@ def libraries():
     process = subprocess.Popen([NO_PTRACE, TOLLGATE, "record", "--no-ptrace", "-o", "trace", LOADS, "open", outer, "thread",
                                 outer, "close", "0", "raise", "await"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                start_new_session=True)
-    while not os.path.exists("trace.incomplete") or not events("trace.incomplete", "program"):  # it has been looked at
+    # the name may be there before the lock that says that it is being recorded
+    while (not os.path.exists("trace.incomplete") or os.path.getsize("trace.incomplete") == 0
+           or not events("trace.incomplete", "program")):  # it has been looked at
         check(process.poll() is None, process.returncode)
     process.communicate(b"\n", timeout=100)
     check(process.returncode == 0, process.returncode)

@@ -1,5 +1,6 @@
 #include "tests/support/trace_fixture.h"
 
+#include "format/trace/recording_lock.h"
 #include "format/trace/writer.h"
 #include "tests/support/event_sample.h"
 #include "tests/support/temporary.h"
@@ -7,6 +8,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static uint64_t compare_all(struct tg_trace_reader *reader, uint64_t seed, uint64_t first)
@@ -245,13 +248,52 @@ static void what_is_no_trace_is_refused(void **state)
     free(path);
 }
 
+/* A recorder that has taken its lock, and has written nothing yet; it lives as long as its line is open. */
+static pid_t start_recorder(const char *path, int *line)
+{
+    int ends[2];
+    char byte;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int fd = open(path, O_WRONLY);
+        close(ends[0]);
+        bool is_locked = tg_recording_lock_take(fd);
+        (void)!write(ends[1], "", 1);
+        _exit(is_locked && read(ends[1], &byte, 1) == 0 ? 0 : 1);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    *line = ends[0];
+    return pid;
+}
+
+static void one_that_is_just_begun_is_a_trace(void **state)
+{
+    char *path = temporary_path(*state, "trace");
+    struct tg_trace_reader *reader = NULL;
+    const struct tg_event *event = NULL;
+    int line, status;
+    temporary_write(path, "", 0);
+    pid_t pid = start_recorder(path, &line);
+    assert_fine(tg_trace_reader_open(path, &reader));
+    assert_true(tg_trace_reader_summary(reader).is_recording);
+    assert_fine(tg_trace_reader_next(reader, &event));
+    assert_null(event);
+    tg_trace_reader_close(reader);
+    close(line);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         trace_test(every_kind_and_field_comes_back),       trace_test(times_are_rounded_as_the_trace_says),
         trace_test(resolutions_that_are_none_are_refused), trace_test(an_empty_trace_is_a_trace),
         trace_test(a_pipe_is_read_but_not_sought),         trace_test(seeking_finds_the_chunk),
-        trace_test(what_is_no_trace_is_refused),
+        trace_test(what_is_no_trace_is_refused),           trace_test(one_that_is_just_begun_is_a_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
