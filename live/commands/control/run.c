@@ -94,7 +94,7 @@ struct wait {
     bool is_open;            /* nobody has set a focus: it is the ranks, as soon as there are some */
     const struct tg_run_limits *limits; /* NULL: none */
     size_t n_known;                     /* processes, at the time of the last look */
-    double since;                       /* since when they are as many, or nobody runs; 0: not yet */
+    double since; /* since when their number is the same, or no thread runs; 0: not yet */
 };
 
 static const double longest_pause_s = 2; /* between the starts of two ranks */
@@ -136,7 +136,7 @@ static bool is_all(const struct tg_request *control, struct wait *wait)
            now_seconds() - wait->since >= longest_pause_s;
 }
 
-/* The rank RANK is missing. Where nobody of the session runs, nobody can start it. */
+/* The rank RANK is missing. Where no thread of the session runs, nothing can start it. */
 static struct tg_error *check_rank_can_come(const struct tg_request *control, struct wait *wait, int64_t rank)
 {
     static const double settled_s = 1; /* longer than a process takes from its start to its first stop */
