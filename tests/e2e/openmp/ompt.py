@@ -94,7 +94,7 @@ def compare(log_path, records):
     threads, _, ignored = gomp.read_log(log_path)
     recorded = collections.defaultdict(list)
     for record in records:
-        if record.kind.startswith("OMP_") and record.kind != "OMP_RUNTIME":
+        if record.kind.startswith("OMP_") and record.kind not in gomp.UNTOLD:
             line = gomp.in_words(record)
             if not DROPPED.match(line):
                 recorded[record.tid].append(reworded(line))
