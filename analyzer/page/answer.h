@@ -18,7 +18,7 @@ const char *tg_page_name_at(size_t i);
 bool tg_page_is_of_trace(const char *name);
 
 /* Writes document NAME as JSON; QUERY (analyzer/page/query.h) may be NULL. Bounded: whatever a trace has, a document has at
- * most some thousand items. Errors: NOT_FOUND, there is no such document; NO_MEMORY; those of reading the trace. */
+ * most some thousand items. Errors: NOT_FOUND, no document has that name; NO_MEMORY; those of reading the trace. */
 struct tg_error *tg_page_write(const struct tg_page *page, const char *name, const char *query, FILE *stream);
 
 #endif

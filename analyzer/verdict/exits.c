@@ -71,7 +71,7 @@ static bool has_caller(const struct tg_verdict_draft *draft, const struct tg_las
     return place.is_known && place.at.function != NULL && *place.at.function != '\0';
 }
 
-/* Behind what is told of the end: the place, a full stop. */
+/* Prints where the process called exit, if that is known, and the full stop. */
 static void print_place(const struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
 {
     const struct tg_last_stack *stack =

@@ -263,7 +263,7 @@ static enum MHD_Result send_file(struct server *server, struct MHD_Connection *c
 {
     const struct tg_asset *file = *path == '/' ? tg_asset_find(path + 1) : NULL;
     if (file == NULL)
-        return refuse(connection, 404, "NOT_FOUND", "there is no such file");
+        return refuse(connection, 404, "NOT_FOUND", "no such file");
     struct MHD_Response *response =
         MHD_create_response_from_buffer(file->size, (void *)(uintptr_t)file->data, MHD_RESPMEM_PERSISTENT);
     char cookie[128];

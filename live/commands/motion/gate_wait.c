@@ -23,7 +23,7 @@ static bool is_alive(const struct tg_job_view *view, int32_t pid)
     return false;
 }
 
-/* Whether all that are to come have, or one where nobody is named: then nobody runs on. Who is stopped comes no more. */
+/* Whether all threads that are expected have come, or, where none is named, the first one. Stopped threads cannot come. */
 static struct tg_error *look(const struct tg_request *request)
 {
     struct waiting *going = request->context;

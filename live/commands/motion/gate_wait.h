@@ -6,7 +6,7 @@
 #include "live/control/request.h"
 
 /* Until the first worker has come to a gate of RUN, or with of_each one to each; then the threads in focus are told to
- * stop. Also where nobody runs any more, and where nobody can come: *BLOCKED says why, and is the caller's. */
+ * stop. Also where no thread runs any more, and where none can come: *BLOCKED says why, and is the caller's. */
 struct tg_error *tg_gate_wait_first(struct tg_console *console, struct tg_gate_run *run,
                                     struct tg_error **blocked, FILE *out);
 

@@ -33,7 +33,7 @@ static void keep_news(void *context, const struct tg_news *news)
     tg_news_queue_add(context, news);
 }
 
-/* Whoever looks at the console is told of a command that came from elsewhere. */
+/* Shows a command that the page sent to people at the console. */
 static void tell_command(struct tg_page_answers *answers, const char *line)
 {
     char text[SHOWN + 16];
