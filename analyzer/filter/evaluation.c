@@ -51,6 +51,42 @@ static struct tg_error *visit(struct tg_trace_reader *reader, visitor *visit_eve
     }
 }
 
+/* The kinds that survey, model and check look at; of the others only stops count. Simulations need the end of
+ * every process that is still running, and so every event. */
+static bool is_of_interest(unsigned kind)
+{
+    switch (kind) {
+    case TG_EVENT_PROCESS_START:
+    case TG_EVENT_PROCESS_EXIT:
+    case TG_EVENT_THREAD_START:
+    case TG_EVENT_THREAD_EXIT:
+    case TG_EVENT_EXEC:
+    case TG_EVENT_ENTRY:
+    case TG_EVENT_DETACH:
+    case TG_EVENT_PROGRAM:
+    case TG_EVENT_IDENTITY:
+    case TG_EVENT_SIGNAL:
+    case TG_EVENT_GROUP_STOP:
+    case TG_EVENT_CONTROL_STOPPED:
+    case TG_EVENT_LIBRARY_LOAD:
+    case TG_EVENT_LIBRARY_NULL:
+    case TG_EVENT_LIBRARY_UNLOAD:
+    case TG_EVENT_BREAKPOINT_SPEC:
+    case TG_EVENT_BREAKPOINT_PLANTED:
+    case TG_EVENT_BREAKPOINT_REMOVED:
+    case TG_EVENT_BREAKPOINT_HIT:
+    case TG_EVENT_WATCH_HIT:
+    case TG_EVENT_FILTER_SETTINGS:
+    case TG_EVENT_FILTER_DECISION:
+    case TG_EVENT_DEFERRED_HANDLED:
+    case TG_EVENT_TRACER_WAIT:
+    case TG_EVENT_LOSS:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static struct tg_error *survey_event(void *context, const struct tg_event *event)
 {
     return tg_filter_survey_add(context, event);
@@ -68,6 +104,7 @@ static struct tg_error *survey(const struct tg_filter_request *request,
     error = tg_trace_reader_open(request->trace, &reader);
     if (error != NULL)
         return error;
+    tg_trace_reader_want(reader, is_of_interest);
     error = visit(reader, survey_event, &evaluation->survey, &evaluation->damage);
     if (error == NULL) {
         evaluation->summary = tg_trace_reader_summary(reader);
@@ -83,6 +120,7 @@ static struct tg_error *survey(const struct tg_filter_request *request,
 
 struct replay {
     struct tg_filter_model *model;
+    bool every_event;              /* also those that are of interest for simulations alone */
     struct tg_filter_check *check; /* NULL: none */
 };
 
@@ -101,6 +139,8 @@ static struct tg_error *replay_trace(const char *path, struct replay *replay, st
     struct tg_error *error = tg_trace_reader_open(path, &reader);
     if (error != NULL)
         return error;
+    if (!replay->every_event)
+        tg_trace_reader_want(reader, is_of_interest);
     error = visit(reader, replay_event, replay, damage);
     tg_trace_reader_close(reader);
     return error != NULL ? error : tg_filter_model_finish(replay->model);
@@ -259,9 +299,11 @@ static struct tg_error *replay_columns(const struct tg_filter_request *request,
     if (error == NULL)
         error = tg_filter_model_create(&options, &evaluation->model);
     if (error == NULL)
-        error =
-            replay_trace(request->trace, &(struct replay){.model = evaluation->model, .check = feed.check},
-                         &evaluation->damage);
+        error = replay_trace(request->trace,
+                             &(struct replay){.model = evaluation->model,
+                                              .every_event = options.keep_timelines,
+                                              .check = feed.check},
+                             &evaluation->damage);
     if (error == NULL && feed.check != NULL)
         tg_filter_check_finish(feed.check, &evaluation->check);
     tg_filter_check_destroy(feed.check);
@@ -365,8 +407,10 @@ static struct tg_error *suggest(const struct tg_filter_request *request,
                                               .keep_timelines = evaluation->has_simulation};
     error = tg_filter_model_create(&options, &evaluation->trial_model);
     if (error == NULL)
-        error = replay_trace(request->trace, &(struct replay){.model = evaluation->trial_model},
-                             &evaluation->damage);
+        error = replay_trace(
+            request->trace,
+            &(struct replay){.model = evaluation->trial_model, .every_event = options.keep_timelines},
+            &evaluation->damage);
     if (error != NULL)
         return error;
     struct tg_suggestion_trial trials[TG_SUGGESTION_MAX_LISTS + 2];

@@ -30,6 +30,8 @@ struct kind_state {
     uint32_t count;  /* events in the current block */
     uint32_t first;  /* index of the first one in OFFSETS */
     uint64_t left;   /* events of the kind not decoded yet */
+    bool unwanted;   /* its events are passed over, but for those with a stop */
+    bool idle;       /* and none of them has one: nothing of the kind is decoded */
     char *rows;      /* payloads of a kind that is indexed or by thread */
     size_t capacity; /* of ROWS, in bytes */
     uint64_t items_left[TG_EVENT_MAX_FIELDS];
@@ -39,7 +41,9 @@ struct kind_state {
 struct tg_chunk_decoder {
     const struct tg_byte_source *source;
     struct tg_chunk_directory directory;
-    struct kind_state *kinds; /* by kind of the chunk; all zero where new, the memory stays */
+    bool (*wants)(unsigned kind); /* NULL: every one */
+    bool any_unwanted;            /* of the kinds of the chunk */
+    struct kind_state *kinds;     /* by kind of the chunk; all zero where new, the memory stays */
     size_t kind_capacity;
     uint64_t threads_seen;
     uint64_t previous_time_ns;    /* of chunks by thread: the end of the stop before */
@@ -228,15 +232,39 @@ static struct tg_error *begin_by_thread(struct tg_chunk_decoder *decoder, uint32
     decoder->max_row_bytes = 0;
     for (size_t i = 0; i < directory->n_kinds; i++) {
         const struct tg_chunk_kind_entry *kind = directory->kinds[i];
-        bool has_rows = kind->schema != NULL && kind->by_thread;
+        bool has_rows = kind->schema != NULL && kind->by_thread && !decoder->kinds[i].idle;
         decoder->rows[i].base = has_rows ? decoder->kinds[i].rows : no_row;
         decoder->rows[i].stride = has_rows ? kind->schema->size_bytes : 0;
         if (decoder->rows[i].stride > decoder->max_row_bytes)
             decoder->max_row_bytes = decoder->rows[i].stride;
         decoder->rows[i].kind = (enum tg_event_kind)kind->number;
-        decoder->any_as_recorded = decoder->any_as_recorded || !has_rows;
+        decoder->any_as_recorded = decoder->any_as_recorded || kind->schema == NULL || !kind->by_thread;
     }
     return tg_thread_order_read(&decoder->order, directory, decoder->source, n_events);
+}
+
+void tg_chunk_decoder_want(struct tg_chunk_decoder *decoder, bool (*wants)(unsigned kind))
+{
+    decoder->wants = wants;
+}
+
+/* Finds the kinds of the chunk whose events are passed over; false where none of the others has any. */
+static bool choose_kinds(struct tg_chunk_decoder *decoder)
+{
+    const struct tg_chunk_directory *directory = &decoder->directory;
+    bool any_stop = !tg_packed_column_is_zero(&directory->common[TG_COMMON_STOP]);
+    bool any_wanted = false;
+    decoder->any_unwanted = false;
+    for (size_t i = 0; i < directory->n_kinds; i++) {
+        const struct tg_chunk_kind_entry *kind = directory->kinds[i];
+        struct kind_state *state = &decoder->kinds[i];
+        state->unwanted = decoder->wants != NULL && kind->schema != NULL && !decoder->wants(kind->number);
+        state->idle =
+            state->unwanted && (directory->by_thread ? tg_packed_column_is_zero(&kind->stop) : !any_stop);
+        decoder->any_unwanted = decoder->any_unwanted || state->unwanted;
+        any_wanted = any_wanted || (!state->idle && kind->n_events > 0);
+    }
+    return any_wanted || decoder->wants == NULL;
 }
 
 struct tg_error *tg_chunk_decoder_begin(struct tg_chunk_decoder *decoder, const struct tg_byte_source *source,
@@ -256,12 +284,14 @@ struct tg_error *tg_chunk_decoder_begin(struct tg_chunk_decoder *decoder, const 
         error = TG_ARRAY_RESERVE(decoder->kinds, decoder->kind_capacity, directory->n_kinds);
     if (decoder->kind_capacity > before)
         memset(&decoder->kinds[before], 0, (decoder->kind_capacity - before) * sizeof *decoder->kinds);
+    if (error == NULL && !choose_kinds(decoder))
+        return NULL;
     for (size_t i = 0; error == NULL && i < directory->n_kinds; i++) {
         struct tg_chunk_kind_entry *kind = directory->kinds[i];
         decoder->kinds[i].left = kind->n_events;
         for (size_t f = 0; f < TG_EVENT_MAX_FIELDS; f++)
             decoder->kinds[i].items_left[f] = kind->fields[f].n_items;
-        if ((kind->indexed || kind->by_thread) && kind->schema != NULL)
+        if ((kind->indexed || kind->by_thread) && kind->schema != NULL && !decoder->kinds[i].idle)
             error = decode_rows(decoder, kind, &decoder->kinds[i]);
     }
     if (error == NULL && directory->by_thread)
@@ -515,7 +545,7 @@ static struct tg_error *check_ends(const struct tg_chunk_decoder *decoder)
 {
     for (size_t i = 0; i < decoder->directory.n_kinds; i++) {
         const struct tg_chunk_kind_entry *kind = decoder->directory.kinds[i];
-        for (size_t f = 0; kind->schema != NULL && f < kind->schema->n_fields; f++)
+        for (size_t f = 0; kind->schema != NULL && !decoder->kinds[i].idle && f < kind->schema->n_fields; f++)
             if (decoder->kinds[i].items_left[f] != 0)
                 return value_error(decoder, &kind->fields[f].column, kind->schema->name,
                                    kind->schema->fields[f].name, "count");
@@ -523,18 +553,20 @@ static struct tg_error *check_ends(const struct tg_chunk_decoder *decoder)
     return NULL;
 }
 
-/* Takes the events of unknown kinds out of the block; returns how many stay. */
-static size_t drop_unknown(struct tg_chunk_decoder *decoder, uint32_t n, uint64_t *unknown)
+/* Takes the events of unknown and of unwanted kinds out of the block; returns how many stay. */
+static size_t drop_some(struct tg_chunk_decoder *decoder, uint32_t n, uint64_t *unknown)
 {
     size_t kept = 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (decoder->directory.kinds[decoder->block_kinds[i]]->schema == NULL)
+        unsigned kind = decoder->block_kinds[i];
+        bool is_unknown = decoder->directory.kinds[kind]->schema == NULL;
+        *unknown += is_unknown;
+        if (is_unknown || (decoder->kinds[kind].unwanted && decoder->events[i].stop_ns == 0))
             continue;
         if (kept != i)
             decoder->events[kept] = decoder->events[i];
         kept++;
     }
-    *unknown += n - kept;
     return kept;
 }
 
@@ -560,7 +592,8 @@ static struct tg_error *decode_block(struct tg_chunk_decoder *decoder, uint32_t 
     }
     for (size_t i = 0; error == NULL && i < decoder->directory.n_kinds; i++) {
         struct tg_chunk_kind_entry *kind = decoder->directory.kinds[i];
-        if (decoder->kinds[i].count == 0 || (kind->by_thread && kind->schema != NULL))
+        if (decoder->kinds[i].count == 0 || decoder->kinds[i].idle ||
+            (kind->by_thread && kind->schema != NULL))
             continue;
         if (kind->schema != NULL)
             error = decode_kind(decoder, kind, &decoder->kinds[i]);
@@ -585,7 +618,7 @@ struct tg_error *tg_chunk_decoder_block(struct tg_chunk_decoder *decoder, const 
             decoder->n_left = 0;
             return error;
         }
-        kept = any_unknown ? drop_unknown(decoder, n, unknown) : n;
+        kept = any_unknown || decoder->any_unwanted ? drop_some(decoder, n, unknown) : n;
     }
     *events = decoder->events;
     *count = kept;

@@ -12,6 +12,10 @@ struct tg_chunk_decoder;
 struct tg_error *tg_chunk_decoder_create(struct tg_chunk_decoder **decoder);
 void tg_chunk_decoder_destroy(struct tg_chunk_decoder *decoder);
 
+/* From the next chunk on, events of kinds that WANTS says no to are passed over, but for those with a stop:
+ * where a chunk has no other events, nothing of it is decoded. NULL, as at first: every event is wanted. */
+void tg_chunk_decoder_want(struct tg_chunk_decoder *decoder, bool (*wants)(unsigned kind));
+
 /* Begins the chunk of HEADER (of which the number of events, the first time and the flags count) whose
  * payload is [source->start, source->start + SIZE), with TG_CURSOR_PADDING readable bytes behind. SOURCE and
  * the payload must stay until the next begin. INPUT error where the payload is not well-formed. */

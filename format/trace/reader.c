@@ -25,6 +25,7 @@ struct tg_trace_reader {
     bool has_index; /* and it is whole */
     uint64_t index_offset;
     struct tg_trace_index index;
+    uint64_t index_chunks, index_events, index_first_ns, index_last_ns; /* totals of its entries */
 
     bool in_chunk, at_end;
     const struct tg_event *events; /* of the decoder's block */
@@ -308,6 +309,20 @@ static struct tg_error *read_meta(struct tg_trace_reader *reader)
     return tg_error_prefix(tg_meta_payload_decode(reader->meta, &cursor), "%s", reader->path);
 }
 
+static void sum_index(struct tg_trace_reader *reader)
+{
+    const struct tg_trace_index *index = &reader->index;
+    reader->index_chunks = tg_trace_index_chunks(index);
+    reader->index_events = tg_trace_index_events(index);
+    for (size_t i = 0; i < index->count; i++) {
+        const struct tg_index_entry *entry = &index->entries[i];
+        if (i == 0 || entry->first_time_ns < reader->index_first_ns)
+            reader->index_first_ns = entry->first_time_ns;
+        if (entry->last_time_ns > reader->index_last_ns)
+            reader->index_last_ns = entry->last_time_ns;
+    }
+}
+
 /* Looks for the index from the file's end. A file without one, or with a damaged one, is read without. */
 static struct tg_error *read_index(struct tg_trace_reader *reader)
 {
@@ -331,6 +346,8 @@ static struct tg_error *read_index(struct tg_trace_reader *reader)
         reader->has_index =
             error == NULL && !reader->at_end && header.sequence == (uint32_t)reader->index.sections;
         reader->index_offset = index_offset;
+        if (reader->has_index)
+            sum_index(reader);
     }
     reader->at_end = false;
     reader->summary.truncated = false;
@@ -444,6 +461,11 @@ struct tg_error *tg_trace_reader_next(struct tg_trace_reader *reader, const stru
     return NULL;
 }
 
+void tg_trace_reader_want(struct tg_trace_reader *reader, bool (*wants)(unsigned kind))
+{
+    tg_chunk_decoder_want(reader->decoder, wants);
+}
+
 /* From the section at the position on: stops before the first chunk with an event at or after TIME_NS, the
  * first thing that is not a whole section, or the end. */
 static struct tg_error *scan_to(struct tg_trace_reader *reader, uint64_t time_ns)
@@ -524,15 +546,12 @@ struct tg_trace_summary tg_trace_reader_summary(const struct tg_trace_reader *re
     summary.is_recording = summary.recorder != 0 && !summary.complete;
     if (!reader->has_index)
         return summary;
-    const struct tg_trace_index *index = &reader->index;
-    summary.chunks = tg_trace_index_chunks(index);
-    summary.events = tg_trace_index_events(index);
-    summary.lost_events = index->lost_events;
-    for (size_t i = 0; i < index->count; i++) {
-        if (i == 0 || index->entries[i].first_time_ns < summary.first_time_ns)
-            summary.first_time_ns = index->entries[i].first_time_ns;
-        if (i == 0 || index->entries[i].last_time_ns > summary.last_time_ns)
-            summary.last_time_ns = index->entries[i].last_time_ns;
+    summary.chunks = reader->index_chunks;
+    summary.events = reader->index_events;
+    summary.lost_events = reader->index.lost_events;
+    if (reader->index.count > 0) {
+        summary.first_time_ns = reader->index_first_ns;
+        summary.last_time_ns = reader->index_last_ns;
     }
     return summary;
 }

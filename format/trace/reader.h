@@ -41,6 +41,11 @@ const struct tg_trace_meta *tg_trace_reader_meta(const struct tg_trace_reader *r
  * the events are at their end); a truncated end is not an error. */
 struct tg_error *tg_trace_reader_next(struct tg_trace_reader *reader, const struct tg_event **event);
 
+/* From the next chunk on, passes over the events of kinds that WANTS says no to, except those with a stop:
+ * chunks that have nothing else are not decoded, which is several times as fast. NULL, as at first: every
+ * event. The summary counts all events as before. */
+void tg_trace_reader_want(struct tg_trace_reader *reader, bool (*wants)(unsigned kind));
+
 /* Continue with the first chunk in file order that can hold events at or after TIME_NS (index, or a scan of
  * chunk headers). UNSUPPORTED on a pipe. */
 struct tg_error *tg_trace_reader_seek(struct tg_trace_reader *reader, uint64_t time_ns);

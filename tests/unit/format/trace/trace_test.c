@@ -128,6 +128,64 @@ static void expect_rounded(const char *path, const char *time_text, const char *
     tg_trace_reader_close(reader);
 }
 
+static bool is_wanted(unsigned kind)
+{
+    return kind % 3 == 0;
+}
+
+/* From A every event that is wanted or has a stop, from B, which passes the others over, every event. */
+static uint64_t compare_wanted(struct tg_trace_reader *a, struct tg_trace_reader *b)
+{
+    const struct tg_event *x = NULL, *y = NULL;
+    uint64_t n = 0;
+    tg_trace_reader_want(b, is_wanted);
+    for (;; n++) {
+        do
+            assert_fine(tg_trace_reader_next(a, &x));
+        while (x != NULL && !is_wanted(x->kind) && x->stop_ns == 0);
+        assert_fine(tg_trace_reader_next(b, &y));
+        assert_int_equal(x == NULL, y == NULL);
+        if (x == NULL)
+            return n;
+        assert_true(event_equal(x, y));
+    }
+}
+
+static void unwanted_kinds_are_passed_over(void **state)
+{
+    enum { N = 50000, QUIET = 200000 };
+    char *path = temporary_path(*state, "trace");
+    struct tg_trace_meta *meta = trace_fixture_meta();
+    struct tg_trace_writer *writer = NULL;
+    struct tg_trace_writer_options options = {.max_queue_bytes = (uint64_t)1 << 32};
+    struct event_sample *sample = event_sample_create(7);
+    uint64_t wanted = 0, quiet_kind = TG_EVENT_MPI_ENTER;
+    assert_false(is_wanted((unsigned)quiet_kind));
+    assert_fine(tg_trace_writer_create(path, &options, meta, &writer));
+    for (uint64_t i = 0; i < 2 * N; i++) {
+        const struct tg_event *event = event_sample_at(sample, i);
+        wanted += is_wanted(event->kind) || event->stop_ns > 0;
+        tg_trace_writer_add(writer, event);
+        for (uint64_t q = 0; i == N && q < QUIET; q++) { /* chunks in which nothing is wanted */
+            struct tg_event quiet = {.kind = TG_EVENT_MPI_ENTER, .pid = 1, .tid = 1, .time_ns = q};
+            tg_trace_writer_add(writer, &quiet);
+        }
+    }
+    assert_fine(tg_trace_writer_close(writer, NULL));
+    event_sample_destroy(sample);
+    tg_trace_meta_destroy(meta);
+    struct tg_trace_reader *all = NULL, *some = NULL;
+    assert_fine(tg_trace_reader_open(path, &all));
+    assert_fine(tg_trace_reader_open(path, &some));
+    assert_int_equal(compare_wanted(all, some), wanted);
+    struct tg_trace_summary a = tg_trace_reader_summary(all), b = tg_trace_reader_summary(some);
+    assert_int_equal(a.events, 2 * N + QUIET);
+    assert_int_equal(b.events, a.events);
+    tg_trace_reader_close(all);
+    tg_trace_reader_close(some);
+    free(path);
+}
+
 static void times_are_rounded_as_the_trace_says(void **state)
 {
     char *path = temporary_path(*state, "trace");
@@ -290,10 +348,11 @@ static void one_that_is_just_begun_is_a_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        trace_test(every_kind_and_field_comes_back),       trace_test(times_are_rounded_as_the_trace_says),
-        trace_test(resolutions_that_are_none_are_refused), trace_test(an_empty_trace_is_a_trace),
-        trace_test(a_pipe_is_read_but_not_sought),         trace_test(seeking_finds_the_chunk),
-        trace_test(what_is_no_trace_is_refused),           trace_test(one_that_is_just_begun_is_a_trace),
+        trace_test(every_kind_and_field_comes_back),   trace_test(times_are_rounded_as_the_trace_says),
+        trace_test(unwanted_kinds_are_passed_over),    trace_test(resolutions_that_are_none_are_refused),
+        trace_test(an_empty_trace_is_a_trace),         trace_test(a_pipe_is_read_but_not_sought),
+        trace_test(seeking_finds_the_chunk),           trace_test(what_is_no_trace_is_refused),
+        trace_test(one_that_is_just_begun_is_a_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
