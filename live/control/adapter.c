@@ -331,7 +331,9 @@ static void take_write(void *context, struct tg_thread *thread, const struct tg_
                                    .before = write->before,
                                    .after = write->after,
                                    .place = *place == '\0' ? NULL : place,
+                                   .other = write->n_others,
                                    .pc = pc});
+    tg_adapter_add_write(live, thread, write);
 }
 
 /* The watchpoint's variable is no more: THREAD, which left it, stops and what the point says. */

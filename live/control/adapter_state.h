@@ -28,6 +28,10 @@ struct tg_engine_adapter {
     size_t n_stops, max_stops;
     struct tg_script_hit *script_hits; /* not taken yet */
     size_t n_script_hits, max_script_hits;
+    struct tg_script_hit
+        writes[TG_WATCH_REGISTERS]; /* to watchpoints, in the stop in progress, of thread WRITER */
+    size_t n_writes;
+    int32_t writer;
     bool has_run;   /* somebody was let go */
     bool has_begun; /* a program was loaded */
     bool kills;     /* children that killed processes fork meanwhile are killed, too */
@@ -47,6 +51,9 @@ extern const struct tg_controller_orders tg_adapter_orders;
  * stop is not reported. */
 void tg_adapter_add_stop(struct tg_engine_adapter *live, struct tg_thread *thread,
                          const struct tg_stop_reason *reason, uint64_t pc, bool stepped);
+/* THREAD, in a stop, has hit a watchpoint. */
+void tg_adapter_add_write(struct tg_engine_adapter *live, struct tg_thread *thread,
+                          const struct tg_watch_write *write);
 /* Keeps those of REASON's action points that have a script; without memory it is not run. */
 void tg_adapter_add_script_hits(struct tg_engine_adapter *live, struct tg_thread *thread,
                                 const struct tg_stop_reason *reason);

@@ -3,6 +3,8 @@
 
 #include "format/base/array.h"
 
+#include <stdio.h>
+
 /* Drops stops of threads that run again or have ended. Of two stops of one thread the later one counts. */
 static void forget_passed(struct tg_engine_adapter *live)
 {
@@ -43,6 +45,31 @@ void tg_adapter_add_stop(struct tg_engine_adapter *live, struct tg_thread *threa
     (void)TG_ARRAY_APPEND(live->stops, live->n_stops, live->max_stops, stop);
 }
 
+void tg_adapter_add_write(struct tg_engine_adapter *live, struct tg_thread *thread,
+                          const struct tg_watch_write *write)
+{
+    uint64_t stop_number = tg_thread_stop_number(thread);
+    if (live->writer != thread->tid || (live->n_writes > 0 && live->writes[0].stop_number != stop_number))
+        live->n_writes = 0;
+    live->writer = thread->tid;
+    if (live->n_writes == TG_WATCH_REGISTERS)
+        return;
+    struct tg_script_hit *hit = &live->writes[live->n_writes++];
+    *hit = (struct tg_script_hit){.point = write->id, .stop_number = stop_number, .is_write = true};
+    snprintf(hit->before, sizeof hit->before, "%s", write->before);
+    snprintf(hit->after, sizeof hit->after, "%s", write->after);
+}
+
+/* HIT of THREAD was a write: which values. */
+static void add_values(const struct tg_engine_adapter *live, const struct tg_thread *thread,
+                       struct tg_script_hit *hit)
+{
+    for (size_t i = 0; i < live->n_writes; i++)
+        if (live->writer == thread->tid && live->writes[i].point == hit->point &&
+            live->writes[i].stop_number == hit->stop_number)
+            *hit = live->writes[i];
+}
+
 void tg_adapter_add_script_hits(struct tg_engine_adapter *live, struct tg_thread *thread,
                                 const struct tg_stop_reason *reason)
 {
@@ -50,6 +77,7 @@ void tg_adapter_add_script_hits(struct tg_engine_adapter *live, struct tg_thread
     for (size_t i = 0; i < reason->n_hits; i++) {
         const struct tg_action_point *point = tg_action_points_get(points, reason->hits[i]);
         struct tg_script_hit hit = {.point = reason->hits[i], .stop_number = tg_thread_stop_number(thread)};
+        add_values(live, thread, &hit);
         if (point != NULL && *point->script != '\0' &&
             tg_job_model_thread_id(tg_controller_job(live->controller), thread->process->pid, thread->tid,
                                    &hit.thread))

@@ -9,6 +9,7 @@
 #include "live/control/controller.h"
 #include "live/control/steps.h"
 #include "live/control/stop_policy.h"
+#include "live/control/watches.h"
 #include "live/inspect/dwarf/module_scene.h"
 #include "live/source/news.h"
 #include "live/source/source.h"
@@ -126,6 +127,8 @@ struct tg_script_hit {
     struct tg_thread_id thread;
     uint32_t point;
     uint64_t stop_number; /* tg_thread_stop_number: with another one the thread has run since */
+    bool is_write;        /* at a watchpoint: the value was BEFORE, and is AFTER */
+    char before[TG_WATCH_TEXT_SIZE], after[TG_WATCH_TEXT_SIZE];
 };
 
 /* Whether THREAD is at such a breakpoint, and that was not taken yet. */

@@ -20,6 +20,8 @@ struct watch {
     UT_hash_handle hh;
 };
 
+enum { MAX_OTHERS = 15 };
+
 struct key {
     int32_t pid;
     uint32_t id;
@@ -30,6 +32,10 @@ struct planted {
     struct key key;
     struct tg_watch_plan plan;
     uint8_t bytes[TG_WATCH_MAX_BYTES]; /* as last seen */
+    uint8_t then[TG_WATCH_MAX_BYTES];  /* before the latest hit */
+    int32_t others
+        [MAX_OTHERS]; /* threads that wrote at the same time as that, 0 where the thread's turn has come */
+    unsigned n_others;
     UT_hash_handle hh;
 };
 
@@ -238,7 +244,8 @@ static void tell_write(const struct watch *watch, const struct planted *planted,
                                          .text = watch->definition.text,
                                          .before = before,
                                          .after = after,
-                                         .address = planted->plan.address};
+                                         .address = planted->plan.address,
+                                         .n_others = planted->n_others};
     const struct tg_event event = {
         .kind = TG_EVENT_WATCH_HIT,
         .watch_hit = {.watch = watch->id, .address = write.address, .before = before, .after = after}};
@@ -261,17 +268,27 @@ static bool is_left(const struct watch *watch, const struct planted *planted, st
            !tg_watch_plan_has_frame(&planted->plan, thread, modules);
 }
 
-/* THREAD has written to WATCH's bytes. */
-static bool take_write(void *context, struct tg_thread *thread)
+/* Whether THREAD was seen to have written at the same time as another one, and its turn comes now. */
+static bool take_turn(struct planted *planted, const struct tg_thread *thread)
 {
-    const struct watch *watch = context;
+    for (unsigned i = 0; i < planted->n_others; i++)
+        if (planted->others[i] == thread->tid) {
+            planted->others[i] = 0;
+            return true;
+        }
+    return false;
+}
+
+static bool take_write(void *context, struct tg_thread *thread);
+
+/* Whether the value has changed since it was last seen, and THREAD's write is to be told. Several threads may have
+ * written before it can be read: who they are is asked while none of them runs, and the value is the one behind all
+ * their writes. */
+static bool is_hit(struct watch *watch, struct planted *planted, struct tg_thread *thread)
+{
     const struct tg_job_watches *watches = watch->owner;
-    struct planted *planted = find_planted(watches, thread->process, watch->id);
-    uint8_t now[TG_WATCH_MAX_BYTES], then[TG_WATCH_MAX_BYTES];
-    char before[TG_WATCH_TEXT_SIZE], after[TG_WATCH_TEXT_SIZE];
-    if (planted == NULL)
-        return false;
     size_t size = planted->plan.size_bytes;
+    uint8_t now[TG_WATCH_MAX_BYTES];
     if (!tg_thread_read_memory(thread, planted->plan.address, now, size) ||
         memcmp(now, planted->bytes, size) == 0)
         return false;
@@ -279,12 +296,32 @@ static bool take_write(void *context, struct tg_thread *thread)
         end(watch, planted, thread);
         return false;
     }
-    memcpy(then, planted->bytes, size);
+    bool is_wanted = watches->callbacks.wants(watches->callbacks.context, thread, watch->id);
+    planted->n_others = 0;
+    if (is_wanted) {
+        planted->n_others = tg_watch_pause_writers(thread, take_write, watch, planted->others, MAX_OTHERS);
+        (void)tg_thread_read_memory(thread, planted->plan.address, now, size);
+    }
+    memcpy(planted->then, planted->bytes, size);
     memcpy(planted->bytes, now, size);
-    if (!watches->callbacks.wants(watches->callbacks.context, thread, watch->id))
+    return is_wanted;
+}
+
+/* THREAD has written to WATCH's bytes. */
+static bool take_write(void *context, struct tg_thread *thread)
+{
+    struct watch *watch = context;
+    const struct tg_job_watches *watches = watch->owner;
+    struct planted *planted = find_planted(watches, thread->process, watch->id);
+    char before[TG_WATCH_TEXT_SIZE], after[TG_WATCH_TEXT_SIZE];
+    if (planted == NULL)
         return false;
-    write_value(watch, planted, thread, then, before);
-    write_value(watch, planted, thread, now, after);
+    bool is_turn = take_turn(planted, thread);
+    if (is_turn ? !watches->callbacks.wants(watches->callbacks.context, thread, watch->id)
+                : !is_hit(watch, planted, thread))
+        return false;
+    write_value(watch, planted, thread, planted->then, before);
+    write_value(watch, planted, thread, planted->bytes, after);
     if (planted->plan.is_part && strcmp(before, after) == 0)
         return false;
     tell_write(watch, planted, thread, before, after);

@@ -30,6 +30,7 @@ struct tg_watch_write {
     const char *text;
     const char *before, *after;
     uint64_t address;
+    unsigned n_others; /* threads that have written between these two values as well: each has such a write */
 };
 
 struct tg_job_watches_callbacks {

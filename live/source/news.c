@@ -196,6 +196,9 @@ static void write_watched(const struct tg_news *news, FILE *stream)
     fputs(" after a write by ", stream);
     write_unit(news, stream);
     write_place(news, " in ", stream);
+    if (news->other > 0)
+        fprintf(stream, "; %" PRIu64 " other thread%s wrote at the same time", news->other,
+                news->other == 1 ? "" : "s");
 }
 
 static void write_barrier(const struct tg_news *news, FILE *stream)
@@ -472,6 +475,7 @@ void tg_news_json(const struct tg_news *news, struct tg_json *json)
         put_text(json, "expression", news->name);
         put_text(json, "before", news->before);
         put_text(json, "after", news->after);
+        put_number(json, "other_writers", news->other);
         put_pc(json, news->pc);
         put_text(json, "place", news->place);
         break;

@@ -29,8 +29,8 @@
     X(BARRIER, "barrier")   /* POINT; DECISION, REASON, COUNT and OTHER as the barrier model has them; SET \
                                  as of EXITED */ \
     X(POINT, "point")       /* POINT, 0 all of them; NAME: made, enabled, ...; PC, PLACE */                  \
-    X(WATCHED, "watched") /* POINT, NAME what it watches; BEFORE and AFTER a write of THREAD at PC, PLACE; \
-                                 else it has ended: text */ \
+    X(WATCHED, "watched") /* POINT, NAME what it watches; BEFORE and AFTER a write of THREAD at PC, PLACE, \
+                                 and of OTHER threads; else it has ended: text */ \
     X(PLANTED, "planted") /* a pending action point was found: POINT, PC, PLACE */                           \
     X(LIBRARIES, "libraries") /* COUNT came with one event, OTHER went; NAME one of them */                  \
     X(SETTING, "setting")     /* of dset: NAME, text the value */                                            \

@@ -333,6 +333,12 @@ struct tg_error *tg_watch_plant(struct tg_process *process, uint64_t address, ui
 bool tg_watch_is_planted(const struct tg_process *process, tg_watch_handler *handler, const void *context);
 void tg_watch_remove(struct tg_process *process, tg_watch_handler *handler, const void *context);
 
+/* Inside HANDLER of THREAD: has the other threads that share its memory paused (tg_threads_pause), and says which of them
+ * have written to what HANDLER with CONTEXT watches as well, with their own calls of HANDLER still to come: TIDS, at most
+ * MAX_COUNT. Returns how many. */
+unsigned tg_watch_pause_writers(struct tg_thread *thread, tg_watch_handler *handler, const void *context,
+                                pid_t *tids, unsigned max_count);
+
 /* How many registers that takes; at most TG_WATCH_REGISTERS + 1 is said. */
 unsigned tg_watch_registers_needed(uint64_t address, uint64_t size_bytes);
 unsigned tg_watch_registers_free(const struct tg_process *process);

@@ -1,4 +1,6 @@
 #include "recorder/engine/watch.h"
+
+#include "format/base/array.h"
 #include "recorder/engine/attach_guard.h"
 #include "recorder/engine/engine_internal.h"
 #include "recorder/engine/stop.h"
@@ -7,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -129,6 +132,59 @@ bool tg_watch_run_handlers(struct tg_tracee *tracee, const struct tg_watch_trap 
                 is_wanted |= copies[k].handler(copies[k].context, &tracee->thread);
             }
     return is_wanted;
+}
+
+/* ---- threads that wrote at the same time */
+
+enum {
+    PAUSE_NS = 20 * 1000 * 1000
+}; /* longer is waited for nobody: who is in the kernel has not just written */
+
+static bool shares_memory(const struct tg_thread *thread, const struct tg_thread *other)
+{
+    return other != thread && other->process->space == thread->process->space;
+}
+
+/* Whether the trap of TRACEE's write to a watch of HANDLER and CONTEXT is still to be taken. */
+static bool has_written(const struct tg_tracee *tracee, tg_watch_handler *handler, const void *context)
+{
+    const struct tg_watch *watches = tracee->thread.process->space->watches;
+    if (!tracee->paused || !is_armed(tracee))
+        return false;
+    uint64_t status = peek(tracee->thread.tid, STATUS);
+    for (unsigned i = 0; i < TG_WATCH_REGISTERS; i++)
+        if (status >> i & 1 && watches[i].size_bytes > 0 && tracee->watching[i] == watches[i].number &&
+            watches[i].handler == handler && watches[i].context == context)
+            return true;
+    return false;
+}
+
+/* The threads that share THREAD's memory, for the caller to free; NULL: there are none, or no memory. */
+static struct tg_thread **list_others(const struct tg_thread *thread, size_t *count)
+{
+    struct tg_thread **threads = NULL;
+    struct tg_process *process;
+    *count = 0;
+    for (process = thread->process->engine->processes; process != NULL; process = process->hh.next)
+        for (struct tg_thread *other = process->threads; other != NULL; other = other->hh.next)
+            if (shares_memory(thread, other))
+                tg_error_destroy(TG_ARRAY_APPEND_EXACT(threads, *count, other));
+    return threads;
+}
+
+unsigned tg_watch_pause_writers(struct tg_thread *thread, tg_watch_handler *handler, const void *context,
+                                pid_t *tids, unsigned max_count)
+{
+    size_t n_threads;
+    unsigned count = 0;
+    struct tg_thread **threads = list_others(thread, &n_threads);
+    if (n_threads > 0)
+        tg_threads_pause(thread->process->engine, threads, n_threads, tg_engine_now_ns() + PAUSE_NS);
+    for (size_t i = 0; i < n_threads && count < max_count; i++)
+        if (has_written(tg_tracee_of(threads[i]), handler, context))
+            tids[count++] = threads[i]->tid;
+    free(threads);
+    return count;
 }
 
 /* ---- planting */

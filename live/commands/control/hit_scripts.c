@@ -12,6 +12,7 @@ struct hit {
     struct tg_thread_id thread;
     uint32_t point;
     char *script;
+    char *before, *after; /* values at a watchpoint; NULL */
 };
 
 struct hit_scripts {
@@ -21,10 +22,32 @@ struct hit_scripts {
     size_t n_hits;
 };
 
+static void free_texts(const struct hit *hit)
+{
+    free(hit->script);
+    free(hit->before);
+    free(hit->after);
+}
+
+/* TAKEN, at POINT, as *HIT. */
+static struct tg_error *copy_hit(const struct tg_script_hit *taken, const struct tg_action_point *point,
+                                 struct hit *hit)
+{
+    *hit = (struct hit){.thread = taken->thread, .point = point->id, .script = strdup(point->script)};
+    if (taken->is_write) {
+        hit->before = strdup(taken->before);
+        hit->after = strdup(taken->after);
+    }
+    if (hit->script != NULL && (!taken->is_write || (hit->before != NULL && hit->after != NULL)))
+        return NULL;
+    free_texts(hit);
+    return tg_error_no_memory();
+}
+
 static void forget_hits(struct hit_scripts *scripts)
 {
     for (size_t i = 0; i < scripts->n_hits; i++)
-        free(scripts->hits[i].script);
+        free_texts(&scripts->hits[i]);
     free(scripts->hits);
     scripts->hits = NULL;
     scripts->n_hits = 0;
@@ -43,16 +66,28 @@ static struct tg_error *find_hits(const struct tg_request *request)
         if (thread == NULL || point == NULL || !tg_thread_is_kept(thread) ||
             tg_thread_stop_number(thread) != taken[i].stop_number)
             continue;
-        struct hit hit = {.thread = taken[i].thread, .point = point->id, .script = strdup(point->script)};
-        struct tg_error *error = hit.script == NULL
-                                     ? tg_error_no_memory()
-                                     : TG_ARRAY_APPEND_EXACT(scripts->hits, scripts->n_hits, hit);
+        struct hit hit;
+        struct tg_error *error = copy_hit(&taken[i], point, &hit);
+        if (error != NULL)
+            return error;
+        error = TG_ARRAY_APPEND_EXACT(scripts->hits, scripts->n_hits, hit);
         if (error != NULL) {
-            free(hit.script);
+            free_texts(&hit);
             return error;
         }
     }
     return NULL;
+}
+
+/* The script's variables oldval and newval: texts at a watchpoint, not set elsewhere. */
+static void set_values(Tcl_Interp *interp, const char *before, const char *after)
+{
+    (void)Tcl_UnsetVar(interp, "oldval", TCL_GLOBAL_ONLY);
+    (void)Tcl_UnsetVar(interp, "newval", TCL_GLOBAL_ONLY);
+    if (before == NULL)
+        return;
+    (void)Tcl_SetVar(interp, "oldval", before, TCL_GLOBAL_ONLY);
+    (void)Tcl_SetVar(interp, "newval", after, TCL_GLOBAL_ONLY);
 }
 
 /* Runs `dfocus DPID.DTID SCRIPT`; what it answers, or why it failed, is told. */
@@ -64,6 +99,7 @@ static void run_hit(struct tg_console *console, const struct hit *hit, const str
                               Tcl_NewStringObj(hit->script, -1)};
     Tcl_Obj *command = Tcl_NewListObj(3, words);
     Tcl_IncrRefCount(command);
+    set_values(console->interp, hit->before, hit->after);
     bool is_well = Tcl_EvalObjEx(console->interp, command, TCL_EVAL_GLOBAL) == TCL_OK;
     const char *answer = Tcl_GetStringResult(console->interp);
     char *text = NULL;

@@ -60,10 +60,13 @@ static struct tg_error *find_thread(const struct tg_request *control, const stru
         tg_ptset_interest(tg_ptset_next_arena(focus, &cursor), control->view, &process, &index, position);
     if (error != NULL)
         return error;
-    const struct tg_thread_id id = {process->info.dpid,
-                                    tg_job_view_thread(control->view, process, index)->dtid};
-    *dpid = id.dpid;
-    *thread = tg_engine_adapter_thread(control->engine, id);
+    *dpid = process->info.dpid;
+    *thread = NULL;
+    if (index < process->n_threads) {
+        const struct tg_thread_id id = {process->info.dpid,
+                                        tg_job_view_thread(control->view, process, index)->dtid};
+        *thread = tg_engine_adapter_thread(control->engine, id);
+    }
     return NULL;
 }
 
@@ -241,7 +244,11 @@ const struct tg_console_command tg_console_dwatch = {
         "that\n"
         "come later (-pending: where no process has it yet); anything else in the process in focus alone, a\n"
         "variable of a function until that returns. -length watches other than its own number of bytes.\n"
-        "-g, -p, -t, -if and -e are those of dbreak.\n"
+        "-g, -p, -t, -if and -e are those of dbreak; SCRIPT finds the value before in $oldval, and the one "
+        "after\n"
+        "in $newval. Threads that write at the same time are named each, with what the value was before and "
+        "is\n"
+        "after all of them.\n"
         "The processor watches four places of a process, of 8 aligned bytes each. It sees what threads of "
         "the\n"
         "process write: not what the kernel writes for it (read, recv), and not what other processes write\n"

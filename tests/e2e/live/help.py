@@ -87,11 +87,23 @@ def check_live():
         stand(console) if name != "drun" else None
         console.ask(all_of_them[name])
     os.kill(let_go, signal.SIGKILL)
+    check_ended(console, all_of_them)
     for name in ENDINGS:
         check_ending(name, all_of_them[name])
     console.send("quit -kill 0")
     console.read("result")
     console.end(0)
+
+
+def check_ended(console, all_of_them):
+    """Whatever is typed when the job has ended has an answer, and the console goes on."""
+    console.ask("dfocus a dkill")
+    for name, example in all_of_them.items():
+        if name not in LAST + ENDINGS:
+            for line in (example, "dfocus p1 {" + example + "}", "dfocus t1.1 {" + example + "}"):
+                console.send(line)
+                console.read("result")
+    check(console.ask("expr 6*7")["text"] == "42", "the console does not go on")
 
 
 def check_ending(name, example):

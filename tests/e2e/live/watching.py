@@ -90,6 +90,31 @@ int main(int argc, char **argv)
 }
 """
 
+# two threads that each write as often as they say, mostly at the same time
+WRITERS = r"""#include <pthread.h>
+static long counter;
+static pthread_barrier_t both;
+static void *work(void *by)
+{
+    for (int i = 0; i < 8; i++) {
+        pthread_barrier_wait(&both);
+        __atomic_fetch_add(&counter, (long)by, __ATOMIC_RELAXED);
+        pthread_barrier_wait(&both);
+    }
+    return NULL;
+}
+int main(void)
+{
+    pthread_t threads[2];
+    pthread_barrier_init(&both, NULL, 2);
+    for (long i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, work, (void *)(1 + 9 * i));
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    return counter != 88;
+}
+"""
+
 SCRIPT = r"""
 proc refused {what pattern} {
     if {![catch {uplevel 1 $what} message]} {error "$what: no error"}
@@ -220,6 +245,24 @@ def launched():
            r"watch_hit +watch=1 address=0x\w+ before=0 after=1", r"watch_removed")
 
 
+def writers():
+    """Each write is told, with its thread, also where both come before the value can be read."""
+    pathlib.Path("writers.c").write_text(WRITERS, encoding="utf-8")
+    subprocess.run(["gcc", "-g", "-O0", "-pthread", "writers.c", "-o", "writers"], check=True)
+    output = run("""dwatch counter -pending -e {puts "script: $oldval $newval"}
+for {set n 0} {$n < 40} {incr n} {if {[catch {dfocus a dcont -any}]} break}""", program=("./writers",))
+    told = re.findall(r"^watchpoint 1: counter was (\d+), is (\d+) after a write by thread (1\.\d) in work \(writers\.c#8\)"
+                      r"(; 1 other thread wrote at the same time)?$", output, re.M)
+    for thread in ("1.2", "1.3"):
+        if [one[2] for one in told].count(thread) != 8:
+            sys.exit(f"not 8 writes by {thread}:\n{output}")
+    if any(int(after) - int(before) != 11 for before, after, _, other in told if other):
+        sys.exit(f"two writes are not their sum:\n{output}")
+    scripts = re.findall(r"^script: (\d+) (\d+)$", output, re.M)
+    if sorted(scripts) != sorted((before, after) for before, after, _, _ in told):
+        sys.exit(f"values of scripts:\n{output}")
+
+
 def attached(how):
     """The program runs on where the console lets it go or is killed."""
     worker = subprocess.Popen(["./watching", "on"], stdout=subprocess.PIPE, text=True)
@@ -254,6 +297,7 @@ def main():
     pathlib.Path("watching.c").write_text(PROGRAM, encoding="utf-8")
     subprocess.run(["gcc", "-g", "-O0", "-pthread", "watching.c", "-o", "watching"], check=True)
     launched()
+    writers()
     for how in ("detach", "console", "engine"):
         attached(how)
 

@@ -182,6 +182,16 @@ static void test_points_and_settings(void **state)
           .thread = {2, 1},
           .point = 3,
           .name = "n",
+          .before = "1",
+          .after = "4",
+          .other = 2},
+         "watchpoint 3: n was 1, is 4 after a write by thread 2.1; 2 other threads wrote at the same time",
+         "{\"event\": \"watched\", \"dpid\": 2, \"dtid\": 1, \"point\": 3, \"expression\": \"n\", "
+         "\"before\": \"1\", \"after\": \"4\", \"other_writers\": 2}"},
+        {{.kind = TG_NEWS_WATCHED,
+          .thread = {2, 1},
+          .point = 3,
+          .name = "n",
           .text = "deleted: work has returned"},
          "watchpoint 3: n; deleted: work has returned",
          "{\"event\": \"watched\", \"dpid\": 2, \"dtid\": 1, \"point\": 3, \"expression\": \"n\", "
