@@ -390,6 +390,13 @@ bool tg_run_model_holds(const struct tg_run_model *model, struct tg_thread_id th
     return model->threads[slot].held_by_user || model->threads[slot].n_holds > 0;
 }
 
+bool tg_run_model_is_held_by_user(const struct tg_run_model *model, struct tg_thread_id thread)
+{
+    uint32_t slot = tg_run_find(model, thread);
+    return slot != TG_NO_SLOT &&
+           (thread.dtid == 0 ? model->processes[slot].held_by_user : model->threads[slot].held_by_user);
+}
+
 bool tg_run_model_is_held(const struct tg_run_model *model, struct tg_thread_id thread)
 {
     uint32_t slot = tg_run_find_thread(model, thread);

@@ -66,6 +66,8 @@ bool tg_run_model_has_thread(const struct tg_run_model *model, struct tg_thread_
 enum tg_run_state tg_run_model_state(const struct tg_run_model *model, struct tg_thread_id thread);
 /* Whether the thread itself is held, or with dtid 0 the process; false where there is none. */
 bool tg_run_model_holds(const struct tg_run_model *model, struct tg_thread_id thread);
+/* Whether somebody's command holds the thread itself, or with dtid 0 the process. */
+bool tg_run_model_is_held_by_user(const struct tg_run_model *model, struct tg_thread_id thread);
 /* Whether the thread or its process is held. */
 bool tg_run_model_is_held(const struct tg_run_model *model, struct tg_thread_id thread);
 

@@ -10,6 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct tg_page_collectives;
+
+/* Somebody whom the verdict blames. TID 0: the process. */
+struct tg_page_culprit {
+    size_t process;
+    int32_t tid;
+};
+
 /* Caller's storage, and all that it points to. */
 struct tg_page {
     struct tg_verdict_input words;    /* the models, as they are at the moment */
@@ -22,8 +30,12 @@ struct tg_page {
     uint64_t n_events;  /* the moment is behind so many events of the trace; 0: MOMENT_NS alone says it */
     bool has_heap;      /* the trace has events of the heap */
     bool is_live;
-    bool is_over;                       /* the moment is the end of a trace that is not being recorded */
-    const struct tg_timeline *timeline; /* NULL: there is none (yet) */
+    bool is_over;                           /* the moment is the end of a trace that is not being recorded */
+    const struct tg_page_culprit *culprits; /* where VERDICT is NULL: whom that of the moment blames */
+    size_t n_culprits;
+    const struct tg_timeline *timeline;            /* NULL: there is none (yet) */
+    const struct tg_page_collectives *collectives; /* NULL likewise */
+    uint64_t seen_from_ns; /* the time line begins then, long after the job; 0: with the job */
     const struct tg_command_services *services; /* for names of code; NULL: addresses stay numbers */
     unsigned progress; /* of the pass that makes the time line, in millionths; 0: it is not asked */
     bool is_file;      /* the documents go into a file: no question can follow, so they hold more */

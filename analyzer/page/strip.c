@@ -1,4 +1,5 @@
 /* The document of the time strip: rows, and in each of them runs of columns that look the same. */
+#include "analyzer/page/collectives.h"
 #include "analyzer/page/documents.h"
 #include "analyzer/page/query.h"
 #include "analyzer/page/strip_rows.h"
@@ -14,6 +15,7 @@ enum {
     COLUMNS_IN_FILE = 2048,
     MOST_CLOSELY = 600000, /* events that are read for an answer */
     MOST_MESSAGES = 400,   /* in sight; more are counted */
+    MOST_COLLECTIVES = 200,
 };
 
 struct strip {
@@ -288,6 +290,51 @@ static void write_messages(const struct strip *strip, struct tg_json *json)
     tg_json_end_array(json);
 }
 
+/* The first collective that ended at TIME_NS or later. */
+static size_t find_collective(const struct tg_page_collective *list, size_t count, uint64_t time_ns)
+{
+    size_t first = 0;
+    while (first < count) {
+        size_t middle = first + (count - first) / 2;
+        if (list[middle].end_ns < time_ns)
+            first = middle + 1;
+        else
+            count = middle;
+    }
+    return first;
+}
+
+/* Each is a line over the rows of its members, at the moment when the last one came. */
+static void write_collectives(const struct strip *strip, struct tg_json *json)
+{
+    const struct tg_page_collective *list = NULL;
+    size_t stride = 1, count = strip->page->collectives == NULL
+                                   ? 0
+                                   : tg_page_collectives_list(strip->page->collectives, &list, &stride);
+    uint64_t start = strip->page->words.start_ns,
+             end = strip->columns.from_ns + strip->columns.count * strip->columns.width_ns;
+    size_t first = find_collective(list, count, strip->columns.from_ns),
+           last = find_collective(list, count, end);
+    bool are_few = last - first <= MOST_COLLECTIVES;
+    tg_json_member_unsigned(json, "collectives_in_sight", (last - first) * stride);
+    tg_json_key(json, "collectives");
+    tg_json_begin_array(json);
+    for (size_t i = first; are_few && i < last; i++) {
+        size_t top = strip->row_of[list[i].top], bottom = strip->row_of[list[i].bottom];
+        if (top == SIZE_MAX || bottom == SIZE_MAX)
+            continue;
+        tg_json_begin_array(json);
+        tg_json_unsigned(json, top < bottom ? top : bottom);
+        tg_json_unsigned(json, top < bottom ? bottom : top);
+        tg_json_signed(json, (int64_t)(list[i].first_ns - start));
+        tg_json_signed(json, (int64_t)(list[i].last_ns - start));
+        tg_json_string(json, list[i].name);
+        tg_json_unsigned(json, list[i].members);
+        tg_json_end_array(json);
+    }
+    tg_json_end_array(json);
+}
+
 static void write_strip(const struct strip *strip, struct tg_json *json)
 {
     const struct tg_timeline *timeline = strip->page->timeline;
@@ -297,6 +344,8 @@ static void write_strip(const struct strip *strip, struct tg_json *json)
     tg_json_member_unsigned(json, "width", strip->columns.width_ns);
     tg_json_member_unsigned(json, "columns", strip->columns.count);
     tg_json_member_bool(json, "exact", strip->is_exact);
+    if (strip->page->seen_from_ns != 0)
+        tg_page_member_moment(strip->page, json, "begins", strip->page->seen_from_ns);
     if (strip->page->progress != 0)
         tg_json_member_double(json, "progress", strip->page->progress / 1e6, 3);
     tg_json_member_unsigned(json, "bucket", tg_timeline_bucket_ns(timeline));
@@ -313,6 +362,7 @@ static void write_strip(const struct strip *strip, struct tg_json *json)
         write_row(strip, i, json);
     tg_json_end_array(json);
     write_messages(strip, json);
+    write_collectives(strip, json);
 }
 
 struct tg_error *tg_page_strip(const struct tg_page *page, const char *query, struct tg_json *json)

@@ -1,6 +1,7 @@
 #include "analyzer/page/strip_rows.h"
 
 #include "analyzer/output/rank_ranges.h"
+#include "analyzer/page/culprits.h"
 #include "analyzer/page/query.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/array.h"
@@ -41,20 +42,6 @@ void tg_strip_rows_deinit(struct tg_strip_rows *rows)
 }
 
 /* ---- processes */
-
-static bool is_culprit(const struct tg_page *page, size_t process, int32_t tid)
-{
-    for (size_t i = 0; page->verdict != NULL && i < page->verdict->count; i++) {
-        const struct tg_finding *finding = &page->verdict->findings[i];
-        if (finding->is_consequence || finding->kind == TG_FINDING_INTERRUPTED ||
-            finding->kind == TG_FINDING_ASKED)
-            continue;
-        for (size_t k = 0; k < finding->n_culprits; k++)
-            if (finding->culprits[k].process == process && (tid == 0 || finding->culprits[k].tid == tid))
-                return true;
-    }
-    return false;
-}
 
 static const char *words_of(enum tg_activity activity)
 {
@@ -139,7 +126,7 @@ static struct tg_error *list_processes(struct making *making)
         struct process *process = &making->processes[making->n_processes++];
         *process = (struct process){.index = i,
                                     .entry = tg_process_model_at(processes, i),
-                                    .is_culprit = is_culprit(making->page, i, 0)};
+                                    .is_culprit = tg_page_is_culprit(making->page, i, 0)};
         error = describe(making, process, calls[i]);
     }
     free(calls);
@@ -250,7 +237,7 @@ static struct tg_error *add_threads(struct making *making, size_t parent)
                                    .rank = making->rows->rows[parent].rank,
                                    .tid = is->tid,
                                    .n_processes = 1,
-                                   .is_culprit = is_culprit(making->page, is->process, is->tid)};
+                                   .is_culprit = tg_page_is_culprit(making->page, is->process, is->tid)};
         error = add(making, &row, &index);
     }
     return error;

@@ -4,6 +4,7 @@
 #include "analyzer/models/openmp/model.h"
 #include "analyzer/models/process.h"
 #include "analyzer/output/trace_pass.h"
+#include "analyzer/page/collectives.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,10 @@ struct tg_timeline_pass {
     struct tg_mpi_model *mpi;
     struct tg_openmp_model *openmp;
     struct tg_timeline *timeline;
+    struct tg_page_collectives *collectives;
     uint64_t start_ns;
     bool is_through, has_heap;
+    bool is_fed; /* events come from a job that goes on */
 };
 
 static struct tg_error *received(void *context, const struct tg_mpi_message *message, size_t process,
@@ -27,7 +30,40 @@ static struct tg_error *received(void *context, const struct tg_mpi_message *mes
                                     process, time_ns);
 }
 
-static struct tg_error *take(struct tg_timeline_pass *pass, const struct tg_event *event)
+/* The row of thread TID of PROCESS, SIZE_MAX none. */
+static size_t row_of(const struct tg_timeline *timeline, size_t process, int32_t tid)
+{
+    size_t row = tg_timeline_first_of_process(timeline, process);
+    while (row != SIZE_MAX && tg_timeline_at(timeline, row)->tid != tid)
+        row = tg_timeline_next_of_process(timeline, row);
+    return row;
+}
+
+static struct tg_error *left(void *context, const struct tg_mpi_thread *thread,
+                             const struct tg_mpi_call *call, const struct tg_event_mpi_leave *leave,
+                             uint64_t time_ns)
+{
+    struct tg_timeline_pass *pass = context;
+    bool is_nonblocking = false, is_persistent = false;
+    (void)leave;
+    if (call->instance == 0 ||
+        tg_mpi_call_role(call->name, &is_nonblocking, &is_persistent) != TG_MPI_COLLECTIVE ||
+        is_nonblocking || is_persistent)
+        return NULL;
+    const struct tg_mpi_process *process = tg_mpi_model_process(pass->mpi, thread->process);
+    const struct tg_page_meeting meeting = {
+        .job = process == NULL ? "" : process->job,
+        .name = call->name,
+        .comm = call->comm,
+        .instance = call->instance,
+        .size = process == NULL ? 0 : tg_mpi_model_comm_size(pass->mpi, process->job, call->comm),
+        .row = row_of(pass->timeline, thread->process, thread->tid),
+        .came_ns = call->since_ns,
+        .left_ns = time_ns};
+    return meeting.row == SIZE_MAX ? NULL : tg_page_collectives_take(pass->collectives, &meeting);
+}
+
+struct tg_error *tg_timeline_pass_take(struct tg_timeline_pass *pass, const struct tg_event *event)
 {
     struct tg_process_entry *entry = NULL;
     pass->has_heap |= event->kind == TG_EVENT_HEAP_START;
@@ -38,7 +74,7 @@ static struct tg_error *take(struct tg_timeline_pass *pass, const struct tg_even
         error = tg_mpi_model_feed(pass->mpi, event, entry->index);
     if (error == NULL && entry != NULL)
         error = tg_openmp_model_feed(pass->openmp, event, entry->index);
-    if (error == NULL && tg_timeline_wants_mark(pass->timeline))
+    if (error == NULL && !pass->is_fed && tg_timeline_wants_mark(pass->timeline))
         error = tg_timeline_mark(pass->timeline, tg_trace_reader_tell(pass->reader));
     return error;
 }
@@ -52,7 +88,7 @@ static struct tg_error *begin(struct tg_timeline_pass *pass)
     pass->is_through = damage != NULL || event == NULL;
     options.start_ns = pass->start_ns = tg_trace_start_ns(pass->reader, pass->is_through ? NULL : event);
     struct tg_error *error = tg_timeline_create(&options, &pass->timeline);
-    return error == NULL && !pass->is_through ? take(pass, event) : error;
+    return error == NULL && !pass->is_through ? tg_timeline_pass_take(pass, event) : error;
 }
 
 struct tg_error *tg_timeline_pass_create(const char *path, struct tg_timeline_pass **pass)
@@ -60,7 +96,7 @@ struct tg_error *tg_timeline_pass_create(const char *path, struct tg_timeline_pa
     struct tg_timeline_pass *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
-    const struct tg_mpi_model_options options = {.received = received, .context = made};
+    const struct tg_mpi_model_options options = {.received = received, .left = left, .context = made};
     const struct tg_openmp_model_options no_options = {0};
     made->path = strdup(path);
     struct tg_error *error =
@@ -71,6 +107,8 @@ struct tg_error *tg_timeline_pass_create(const char *path, struct tg_timeline_pa
         error = tg_mpi_model_create(&options, &made->mpi);
     if (error == NULL)
         error = tg_openmp_model_create(&no_options, &made->openmp);
+    if (error == NULL && (made->collectives = tg_page_collectives_create(0)) == NULL)
+        error = tg_error_no_memory();
     if (error == NULL)
         error = begin(made);
     if (error != NULL) {
@@ -90,6 +128,7 @@ void tg_timeline_pass_destroy(struct tg_timeline_pass *pass)
     tg_mpi_model_destroy(pass->mpi);
     tg_openmp_model_destroy(pass->openmp);
     tg_timeline_destroy(pass->timeline);
+    tg_page_collectives_destroy(pass->collectives);
     free(pass->path);
     free(pass);
 }
@@ -103,10 +142,15 @@ struct tg_error *tg_timeline_pass_work(struct tg_timeline_pass *pass, uint64_t n
         pass->is_through =
             damage != NULL || event == NULL; /* who reads the trace for its models tells of damage */
         if (!pass->is_through)
-            error = take(pass, event);
+            error = tg_timeline_pass_take(pass, event);
     }
     *more = !pass->is_through;
     return error;
+}
+
+void tg_timeline_pass_go_live(struct tg_timeline_pass *pass)
+{
+    pass->is_fed = pass->is_through = true;
 }
 
 /* The part of the trace that was read, in millionths. */
@@ -126,10 +170,11 @@ void tg_timeline_pass_fill(const struct tg_timeline_pass *pass, struct tg_page *
     page->words.openmp = pass->openmp;
     page->words.start_ns = pass->start_ns;
     page->timeline = pass->timeline;
-    page->path = pass->path;
+    page->collectives = pass->collectives;
+    page->path = pass->is_fed ? NULL : pass->path; /* its file lacks the latest events */
     page->has_heap = pass->has_heap;
     page->end_ns = tg_timeline_end_ns(pass->timeline);
-    page->progress = progress_of(pass);
+    page->progress = pass->is_fed ? 0 : progress_of(pass);
 }
 
 /* ---- closely */

@@ -14,6 +14,12 @@ void tg_timeline_pass_destroy(struct tg_timeline_pass *pass); /* NULL is accepte
 /* Reads at most N_EVENTS. *MORE: there are others. A trace that is damaged ends before the damage. Only error: NO_MEMORY. */
 struct tg_error *tg_timeline_pass_work(struct tg_timeline_pass *pass, uint64_t n_events, bool *more);
 
+/* Takes EVENT, the next one. Only error: NO_MEMORY. */
+struct tg_error *tg_timeline_pass_take(struct tg_timeline_pass *pass, const struct tg_event *event);
+
+/* Nothing more is read: from now on PASS is fed the events of the job that writes the trace, and PAGE gets no path from it. */
+void tg_timeline_pass_go_live(struct tg_timeline_pass *pass);
+
 /* Sets what PAGE needs for the documents of the whole trace (tg_page_is_of_trace): the time line, the models as far as they
  * have read, the path, the times, how far the pass is. They stay PASS's. */
 void tg_timeline_pass_fill(const struct tg_timeline_pass *pass, struct tg_page *page);

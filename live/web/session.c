@@ -56,6 +56,7 @@ struct tg_web_session {
     struct tg_web_state state;
     char busy[BUSY_SIZE];
     bool is_busy, has_interrupted, has_news, is_ending;
+    uint64_t n_late; /* documents that came after they were asked for */
 };
 
 /* ---- lists, wake-ups */
@@ -199,6 +200,7 @@ static char *state_text(struct tg_web_session *session, bool is_whole, size_t *s
                             state->time_ns > state->start_ns ? state->time_ns - state->start_ns : 0);
     tg_json_end_object(&json);
     tg_json_member_unsigned(&json, "parts", session->n_parts);
+    tg_json_member_unsigned(&json, "late", session->n_late);
     tg_json_member_string(&json, "focus", state->focus);
     tg_json_key(&json, "busy");
     if (session->is_busy)
@@ -667,4 +669,13 @@ void tg_web_session_tell(struct tg_web_session *session, const struct tg_web_sta
     pthread_mutex_unlock(&session->lock);
     if (is_new)
         wake(session->poke);
+}
+
+void tg_web_session_tell_late(struct tg_web_session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    session->n_late++;
+    session->has_news = true;
+    pthread_mutex_unlock(&session->lock);
+    wake(session->poke);
 }

@@ -74,5 +74,7 @@ void tg_web_session_serve(struct tg_web_session *session, const struct tg_web_ca
 /* The console's thread runs COMMAND, NULL: it waits for the next one; whether a browser has interrupted the one before. */
 bool tg_web_session_set_busy(struct tg_web_session *session, const char *command);
 void tg_web_session_tell(struct tg_web_session *session, const struct tg_web_state *state);
+/* A document has come that browsers wait for. Any thread. */
+void tg_web_session_tell_late(struct tg_web_session *session);
 
 #endif

@@ -62,7 +62,7 @@ def check_page(text, where):
     if page.loads:
         problems.append(f"{where}: loads or runs {page.loads}")
     allowed = {"html", "head", "meta", "link", "title", "style", "body", "a", "header", "h1", "p", "nav", "main", "section",
-               "h2", "div", "script"}
+               "h2", "div", "script", "button"}
     if set(page.tags) - allowed:
         problems.append(f"{where}: elements {set(page.tags) - allowed}")
     return problems

@@ -28,16 +28,26 @@ function collective(is) {
   return row([`${is.name} ${is.where}`, is.arrived || 'none', is.n_missing > 0 ? `rank${is.n_missing === 1 ? '' : 's'} ${is.missing}` : 'none', moment(is.since)], is.n_missing === 0);
 }
 
+function some(is) {
+  return is.count === 0 ? 'none' : is.who;
+}
+
 function point(is) {
-  const why = is.stuck ? `stuck: ${is.stuck_for} cannot arrive, held by barrier ${is.holder}` : is.satisfied > 0 ? `satisfied ${count(is.satisfied, 'time')}` : is.enabled ? 'waiting' : 'disabled';
-  return row([`${is.id}: ${is.location}`, is.arrived.join(' ') || 'none', is.held.join(' ') || 'none', is.missing.join(' ') || 'none', why], is.missing.length === 0);
+  const why = is.stuck_for ? `stuck: ${is.stuck_for} cannot arrive, held by barrier ${is.holder}` : is.satisfied > 0 ? `satisfied ${count(is.satisfied, 'time')}` : is.enabled ? 'waiting' : 'disabled';
+  return row([`${is.id}: ${is.location}`, some(is.arrived), some(is.held), some(is.missing), why], is.missing.count === 0);
+}
+
+// Whom a command keeps from running.
+function holds(is) {
+  return is.threads === 0 ? [] : [row([count(is.threads, 'thread'), is.who, 'dhold, until dunhold'], false)];
 }
 
 export function showBoard(body, is) {
   const parts = [
     table('Collectives of MPI', ['Collective', 'Arrived (ranks)', 'Missing', 'First arrival'], is.collectives.map(collective), is.collectives_left_out),
     table('Barriers of OpenMP teams', ['Barrier', 'Who', 'Waiting', 'Missing', 'First arrival'], is.teams.map(team), is.teams_left_out),
-    table('Barriers of the debugger', ['Barrier', 'Arrived', 'Held', 'Missing', 'State'], is.points.map(point), 0),
+    table('Barriers of the debugger', ['Barrier', 'Arrived', 'Held', 'Missing', 'State'], is.points.map(point), is.points_left_out),
+    table('Held by a command', ['How many', 'Who', 'By'], holds(is.holds), 0),
   ].flat();
   body.replaceChildren(...parts.filter((made) => made !== null));
   return parts.length > 0;

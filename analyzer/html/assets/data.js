@@ -1,5 +1,10 @@
 // The documents: asked of the server, or, where the page is one file, found in it.
+import {lookedMoment} from './view.js';
+
 export const isFile = document.querySelector('script[type="application/json"]') !== null;
+
+// Documents that are as of a moment; those of the session itself are not.
+const OF_MOMENT = new Set(['summary', 'verdict', 'stacks', 'board', 'diagram', 'strip']);
 
 let loaded = 0;
 
@@ -13,7 +18,8 @@ export async function get(name, query) {
     const inlined = document.getElementById(`data-${name}`);
     return inlined === null ? null : JSON.parse(inlined.textContent);
   }
-  const words = Object.entries(query || {}).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  const at = OF_MOMENT.has(name) ? lookedMoment() : null;
+  const words = Object.entries({...query, at}).filter(([, value]) => value !== null && value !== undefined && value !== '');
   const answer = await fetch(`data/${name}?${words.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join('&')}`);
   const text = await answer.text(), told = JSON.parse(text);
   loaded += text.length;

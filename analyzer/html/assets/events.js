@@ -1,14 +1,24 @@
 // News of the session: where it is, whether a command runs, and that what is shown is old.
 import {get, isFile, loadedBytes, tellChanged} from './data.js';
+import {lookedMoment} from './view.js';
 
 const OF_MOMENT = ['board', 'threads', 'summary', 'stacks', 'verdict'];
-const BYTES_A_SECOND = 50000, LATER_MS = 3000;
+const SLOW = ['diagram', 'filter', 'heap'];
+const BYTES_A_SECOND = 50000, LATER_MS = 3000, QUIET_MS = 1500, SLOW_MS = 10000;
 
 // What the session said last; null: this page is a file, or nothing was said yet.
 export let session = null;
 
 const listeners = [];
-let shown = null, shownParts = 0, isLoading = false, laterAt = 0;
+let shown = null, shownParts = 0, shownLate = 0, isLoading = false, laterAt = 0, slowAt = 0, quiet = null;
+
+// Parts whose documents are on their way.
+export const awaited = new Set();
+
+// A command moves the session through its trace: what is shown of the moment is of a moment on the way.
+export function isOnTheWay() {
+  return session !== null && session.mode !== 'live' && Boolean(session.busy);
+}
 
 // CALLBACK(session) at all news.
 export function onSession(callback) {
@@ -28,13 +38,31 @@ async function refresh() {
     const hasMoved = shown !== session.version, hasMore = shownParts !== session.parts;
     shown = session.version;
     shownParts = session.parts;
-    const parts = (hasMoved ? OF_MOMENT.concat(session.mode === 'live' ? [] : ['diagram']) : []).concat(hasMore || (session.mode === 'live' && isLater) ? ['strip'] : []);
+    const isLive = session.mode === 'live', parts = hasMoved ? (lookedMoment() === null ? OF_MOMENT.slice() : ['threads']) : [];
+    if (hasMoved && !isLive && lookedMoment() === null) parts.push('strip');
+    else if (hasMore || (isLive && isLater)) parts.push('strip');
+    if (hasMoved && !isLive && lookedMoment() === null && !isOnTheWay()) parts.push('diagram');
     if (isLater) laterAt = begun + LATER_MS;
     await tellChanged({moment: session.moment, parts});
     const spent = performance.now() - begun, wanted = (loadedBytes() - before) / BYTES_A_SECOND * 1000;
     await wait(Math.max(50, wanted - spent));
   }
   isLoading = false;
+}
+
+// What takes long to be made, of a live job: when it is quiet for a while, and now and then.
+function refreshSlowly() {
+  clearTimeout(quiet);
+  const wait = Math.max(QUIET_MS, slowAt - performance.now());
+  quiet = setTimeout(() => {
+    slowAt = performance.now() + SLOW_MS;
+    tellChanged({parts: lookedMoment() === null ? SLOW : SLOW.slice(1)});
+  }, wait);
+}
+
+// Documents that were on their way: they are there, or it is time to ask.
+function refreshAwaited() {
+  if (awaited.size > 0 && !isOnTheWay()) tellChanged({parts: Array.from(awaited)});
 }
 
 function take(news) {
@@ -47,9 +75,16 @@ export async function watch() {
   take({...await get('session'), isThere: true});
   shown = session.version;
   shownParts = session.parts;
+  shownLate = session.late;
+  setInterval(refreshAwaited, 2000);
   const source = new EventSource('events');
   source.addEventListener('changed', (event) => {
+    const before = session, wasOnTheWay = isOnTheWay();
     take({...JSON.parse(event.data), isThere: true});
+    if (shownLate !== session.late || (wasOnTheWay && !isOnTheWay())) refreshAwaited();
+    shownLate = session.late;
+    if (session.mode === 'live' && before.version !== session.version) refreshSlowly();
+    if (wasOnTheWay && !isOnTheWay()) shown = null;
     refresh();
   });
   source.addEventListener('error', () => take({isThere: false}));

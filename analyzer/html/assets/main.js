@@ -5,14 +5,14 @@ import {loadThreads, makeControl, runLine} from './control.js';
 import {get, isFile, onChanged} from './data.js';
 import {showDiagram} from './diagram.js';
 import {element} from './element.js';
-import {session, watch} from './events.js';
+import {awaited, isOnTheWay, session, watch} from './events.js';
 import {showFilter} from './filter.js';
 import {count, duration, moment} from './format.js';
 import {showHeap} from './heap.js';
 import {showStacks} from './stacks.js';
 import {Strip} from './strip.js';
-import {showVerdict} from './verdict.js';
-import {onChosen, say} from './view.js';
+import {showReading, showVerdict} from './verdict.js';
+import {lookAt, lookedMoment, onChosen, say} from './view.js';
 
 if (location.search.includes('token=')) history.replaceState(null, '', location.pathname);
 
@@ -29,9 +29,12 @@ function showSummary(is) {
   document.getElementById('job-name').textContent = is.name || 'tollgate';
   document.getElementById('job-facts').textContent =
     `${is.ranks > 0 ? `${count(is.ranks, 'rank')}, ` : ''}${count(is.processes, 'process', 'processes')}, ${count(is.threads, 'thread')}`;
-  const isEnd = is.moment >= is.end;
-  document.getElementById('moment').textContent = is.live ? `now, ${moment(is.moment)}`
-    : isEnd ? `at its end, ${moment(is.moment)}` : `at ${moment(is.moment)} of ${duration(is.end)}`;
+  summary = is;
+  const isEnd = isFile || is.over, line = document.getElementById('moment');
+  if (lookedMoment() !== null) line.textContent = `You look at ${moment(is.moment)}, the session does not.`;
+  else if (is.live) line.textContent = `now, ${moment(is.moment)}`;
+  else line.textContent = isEnd ? `at its end, ${moment(is.moment)}` : isOnTheWay() ? `being read, ${moment(is.moment)}` : `at ${moment(is.moment)} of ${duration(is.end)}`;
+  document.getElementById('follow').hidden = lookedMoment() === null;
 }
 
 function showParts() {
@@ -40,13 +43,33 @@ function showParts() {
     element('a', {href: `#${section.id}`}, section.querySelector('h2').textContent)));
 }
 
+let summary = null;
+
 // A diagram in a file of its own.
 const isAlone = isFile && document.getElementById('data-summary') === null;
 
+function mark(name, isAwaited) {
+  const section = document.getElementById(name);
+  if (section !== null) section.classList.toggle('awaited', isAwaited);
+}
+
+// Document NAME; undefined: it is on its way, and what is shown stays.
+async function ask(name) {
+  const is = await get(name);
+  if (is === null || !is.pending) {
+    awaited.delete(name);
+    mark(name, false);
+    return is;
+  }
+  awaited.add(name);
+  mark(name, true);
+  return undefined;
+}
+
 // Shows document NAME by SHOW, which says whether there is anything.
 async function fill(name, show) {
-  const is = await get(name);
-  part(name, is !== null && show(body(name), is));
+  const is = await ask(name);
+  if (is !== undefined) part(name, is !== null && show(body(name), is));
 }
 
 const strip = new Strip(body('strip'));
@@ -55,11 +78,16 @@ document.body.classList.toggle('alone', isAlone);
 // Each part with what it shows; a document that is not there hides it.
 const parts = {
   summary: async () => {
-    const is = await get('summary');
-    if (is !== null) showSummary(is);
+    const is = await ask('summary');
+    if (is) showSummary(is);
   },
   verdict: async () => {
-    const is = await get('verdict');
+    if (isOnTheWay() && lookedMoment() === null) {
+      showReading(body('verdict'), summary);
+      return;
+    }
+    const is = await ask('verdict');
+    if (is === undefined) return;
     part('verdict', is !== null);
     if (is !== null) showVerdict(body('verdict'), is);
   },
@@ -68,7 +96,7 @@ const parts = {
     part('strip', strip.is !== null || !isFile);
   },
   stacks: () => fill('stacks', showStacks),
-  diagram: () => fill('diagram', (inside, is) => showDiagram(inside, is, isAlone)),
+  diagram: () => (isOnTheWay() && lookedMoment() === null ? awaited.add('diagram') : fill('diagram', (inside, is) => showDiagram(inside, is, isAlone))),
   filter: () => fill('filter', showFilter),
   heap: () => fill('heap', showHeap),
   board: () => (isFile ? null : fill('board', showBoard)),
@@ -90,13 +118,24 @@ async function show(names) {
 
 onChanged((what) => show(what.parts || Object.keys(parts)));
 
+// This page looks at another moment than the session, or follows it again (NS is null): nobody else is moved.
+async function lookFor(ns) {
+  lookAt(ns);
+  strip.markMoment(ns === null && summary ? summary.moment : ns);
+  await show(['summary', 'verdict', 'strip', 'stacks', 'board', 'diagram']);
+}
+
 // What needs a session: news, control, the console; a chosen moment is the console's.
 async function begin() {
   if (!isFile) {
     await watch();
     part('control', makeControl(body('control')));
     part('console', makeConsole(body('console')));
-    onChosen((ns) => { if (session.mode !== 'live' && !session.view_only) runLine(`goto ${(ns / 1e9).toFixed(9)}`); });
+    onChosen((ns) => {
+      if (session.mode === 'live' || session.view_only) lookFor(ns);
+      else runLine(`goto ${(ns / 1e9).toFixed(9)}`);
+    });
+    document.getElementById('follow').addEventListener('click', () => lookFor(null));
   }
   await show(Object.keys(parts));
 }

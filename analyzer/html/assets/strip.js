@@ -4,7 +4,7 @@ import {element} from './element.js';
 import {count, duration, moment} from './format.js';
 import {Scale} from './strip_axis.js';
 import {ROW, TOP, draw} from './strip_canvas.js';
-import {choose, onChosen} from './view.js';
+import {choose, lookedMoment, onChosen} from './view.js';
 
 const WORDS = {computing: 'computing', mpi: 'in MPI', barrier: 'waiting at an OpenMP barrier', lock: 'waiting for a lock',
                critical: 'in a critical section or lock', loading: 'loading libraries', stopped: 'stopped', held: 'held'};
@@ -72,7 +72,7 @@ export class Strip {
     is.rows.forEach((row, i) => { row.index = i; });
     if (!this.scale) this.scale = new Scale(is.end);
     else this.scale.extend(is.end);
-    this.marks.moment = is.moment < is.end || !isFile ? is.moment : null;
+    this.marks.moment = lookedMoment() !== null ? lookedMoment() : is.moment < is.end || !isFile ? is.moment : null;
     this.showRows();
   }
 
@@ -127,7 +127,8 @@ export class Strip {
     const messages = this.is.messages_in_sight > 0 && this.is.messages.length === 0
       ? `; ${count(this.is.messages_in_sight, 'message')}, shown as arrows when fewer are in sight` : '';
     const part = this.is.progress !== undefined && this.is.progress < 1 ? `; ${Math.round(this.is.progress * 100)} % of the trace read` : '';
-    this.window.textContent = `${moment(this.scale.from, this.scale.length / 100)} to ${moment(this.scale.to, this.scale.length / 100)} (${duration(this.scale.length)})${messages}${part}`;
+    const begins = this.is.begins ? `; it begins at ${moment(this.is.begins)}, when the page was started: the trace has what was before` : '';
+    this.window.textContent = `${moment(this.scale.from, this.scale.length / 100)} to ${moment(this.scale.to, this.scale.length / 100)} (${duration(this.scale.length)})${messages}${part}${begins}`;
   }
 
   moved() {

@@ -76,6 +76,39 @@ function drawMessages(pen, is, places, scale, width, colour) {
   }
 }
 
+// Each collective a line over the rows of its members, at the moment when the last one came.
+function drawCollectives(pen, is, places, scale, width, colour) {
+  let last = -Infinity;
+  pen.font = '11px system-ui, sans-serif';
+  for (const [top, bottom, first, came, name, members] of is.collectives || []) {
+    const x = scale.x(came, width);
+    if (places[top] === undefined || places[bottom] === undefined || x < 0 || x > width) continue;
+    const y1 = places[top] + 2, y2 = places[bottom] + ROW - 2, x1 = Math.max(0, scale.x(first, width));
+    pen.strokeStyle = pen.fillStyle = colour.ink;
+    pen.lineWidth = 1.5;
+    pen.globalAlpha = 0.8;
+    pen.beginPath();
+    pen.moveTo(x, y1);
+    pen.lineTo(x, y2);
+    if (x - x1 > 3) {
+      pen.moveTo(x1, y1);
+      pen.lineTo(x, y1);
+    }
+    pen.stroke();
+    pen.lineWidth = 1;
+    const text = `${name} (${members})`;
+    if (x - last > pen.measureText(text).width + 12) {
+      pen.strokeStyle = colour.of('ground');
+      pen.lineWidth = 3;
+      pen.strokeText(text, x + 4, y1 + 7);
+      pen.fillText(text, x + 4, y1 + 7);
+      pen.lineWidth = 1;
+      last = x;
+    }
+    pen.globalAlpha = 1;
+  }
+}
+
 function drawMoment(pen, ns, scale, width, height, colour, dashed) {
   const x = Math.round(scale.x(ns, width)) + 0.5;
   if (x < 0 || x > width) return;
@@ -109,6 +142,7 @@ export function draw(canvas, is, rows, scale, marks) {
     drawRow(pen, is, row, y, scale, width, fills);
   });
   drawMessages(pen, is, places, scale, width, colour);
+  drawCollectives(pen, is, places, scale, width, colour);
   if (marks.range) {
     const x = scale.x(marks.range[0], width), x2 = scale.x(marks.range[1], width);
     pen.globalAlpha = 0.2;

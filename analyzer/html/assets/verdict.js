@@ -37,6 +37,13 @@ function nothing(is) {
   return element('li', {class: `finding plain ${isFine ? 'good' : 'note'}`}, element('span', {class: 'badge'}, isFine ? 'Fine' : 'Unknown'), is.nothing);
 }
 
+// While the session reads on through its trace, what a moment on the way looks like is no verdict.
+export function showReading(body, summary) {
+  const part = summary && summary.end > summary.moment ? ` It is at ${moment(summary.moment)} of at least ${moment(summary.end)}.` : '';
+  body.replaceChildren(element('ol', {class: 'findings'}, element('li', {class: 'finding plain note'}, element('span', {class: 'badge'}, 'Reading'),
+                                                                    `The trace is being read; the verdict comes when it is through.${part}`)));
+}
+
 export function showVerdict(body, is) {
   const shown = is.findings.find((one) => one.severity === 'error') || is.findings[0];
   const list = element('ol', {class: 'findings'},

@@ -1,10 +1,12 @@
 #include "live/commands/page/board.h"
 
+#include "analyzer/job/action_points.h"
+#include "analyzer/job/list.h"
 #include "analyzer/models/openmp/barrier.h"
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/array.h"
-#include "live/commands/info/barrier_words.h"
+#include "live/commands/info/barrier_states.h"
 #include "live/commands/info/place.h"
 
 #include <inttypes.h>
@@ -181,21 +183,164 @@ static struct tg_error *write_collectives(struct board *board, struct tg_json *j
 
 /* ---- barriers of dbarrier */
 
-static struct tg_error *write_points(struct tg_console *console, struct tg_json *json)
+/* Members KEY of a barrier: how many, and who, as long as what differs among them. */
+struct some {
+    struct tg_job_set set;
+    size_t count;
+};
+
+static void put_some(const struct tg_barrier_states *states, const char *key, const struct some *some,
+                     struct tg_json *json)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        return;
+    if (some->count > 0)
+        tg_error_destroy(tg_job_list_print(states->view, &some->set, stream)); /* no memory: nobody is told */
+    fclose(stream);
+    tg_json_key(json, key);
+    tg_json_begin_object(json);
+    tg_json_member_unsigned(json, "count", some->count);
+    tg_json_member_string(json, "who", text == NULL ? "" : text);
+    tg_json_end_object(json);
+    free(text);
+}
+
+static void put_location(const struct tg_barrier_states *states, size_t i, struct tg_json *json)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        return;
+    tg_action_point_print_location(states->locations[i], stream);
+    fclose(stream);
+    tg_json_member_string(json, "location", text == NULL ? "" : text);
+    free(text);
+}
+
+static void put_stuck(const struct tg_barrier_states *states, uint32_t id, struct tg_json *json)
+{
+    struct tg_run_decision why;
+    char unit[40];
+    if (!tg_barriers_why_stuck(states->model, id, &why))
+        return;
+    if (why.thread.dtid == 0)
+        snprintf(unit, sizeof unit, "p%" PRIu32, why.thread.dpid);
+    else
+        snprintf(unit, sizeof unit, "p%" PRIu32 ".%" PRIu32, why.thread.dpid, why.thread.dtid);
+    tg_json_member_string(json, "stuck_for", unit);
+    tg_json_member_unsigned(json, "holder", why.number);
+}
+
+static struct tg_error *write_point(const struct tg_barrier_states *states, size_t i, struct tg_json *json)
+{
+    enum { ARRIVED, HELD, MISSING, GROUPS };
+    static const char *const keys[GROUPS] = {"arrived", "held", "missing"};
+    struct some groups[GROUPS] = {0};
+    struct tg_barrier_status status = {0};
+    struct tg_barrier_member *members = NULL;
+    uint32_t id = tg_barriers_at(states->model, i)->id;
+    size_t count = 0;
+    tg_barriers_status(states->model, id, &status);
+    struct tg_error *error = tg_barrier_states_members(states, id, &members, &count);
+    for (size_t k = 0; error == NULL && k < GROUPS; k++)
+        error = tg_job_set_init(&groups[k].set, states->view);
+    for (size_t k = 0; error == NULL && k < count; k++) {
+        struct some *some = &groups[members[k].standing <= TG_STANDS_LET_GO ? ARRIVED : MISSING];
+        tg_barrier_states_add(states, members[k].thread, &some->set);
+        some->count++;
+        if (members[k].standing == TG_STANDS_ARRIVED) {
+            tg_barrier_states_add(states, members[k].thread, &groups[HELD].set);
+            groups[HELD].count++;
+        }
+    }
+    tg_json_begin_object(json);
+    tg_json_member_unsigned(json, "id", id);
+    put_location(states, i, json);
+    tg_json_member_unsigned(json, "satisfied", status.round);
+    tg_json_member_bool(json, "enabled", status.enabled);
+    for (size_t k = 0; error == NULL && k < GROUPS; k++)
+        put_some(states, keys[k], &groups[k], json);
+    put_stuck(states, id, json);
+    tg_json_end_object(json);
+    for (size_t k = 0; k < GROUPS; k++)
+        tg_job_set_deinit(&groups[k].set);
+    free(members);
+    return error;
+}
+
+static struct tg_error *write_points(const struct tg_barrier_states *states, struct tg_json *json)
+{
+    size_t count = tg_barriers_count(states->model);
+    struct tg_error *error = NULL;
+    tg_json_key(json, "points");
+    tg_json_begin_array(json);
+    for (size_t i = 0; error == NULL && i < count && i < MOST; i++)
+        error = write_point(states, i, json);
+    tg_json_end_array(json);
+    tg_json_member_unsigned(json, "points_left_out", count > MOST ? count - MOST : 0);
+    return error;
+}
+
+/* ---- holds of dhold */
+
+static void collect_held(const struct tg_barrier_states *states, struct tg_job_set *set, size_t *count)
+{
+    for (size_t i = 0; i < tg_job_view_count(states->view); i++) {
+        const struct tg_job_process *process = tg_job_view_at(states->view, i);
+        uint32_t dpid = process->info.dpid;
+        bool is_whole = tg_run_model_is_held_by_user(states->model, (struct tg_thread_id){dpid, 0});
+        for (size_t k = 0; k < process->n_threads; k++) {
+            const struct tg_job_thread *thread = tg_job_view_thread(states->view, process, k);
+            if (thread->state == TG_JOB_NONEXISTENT ||
+                (!is_whole &&
+                 !tg_run_model_is_held_by_user(states->model, (struct tg_thread_id){dpid, thread->dtid})))
+                continue;
+            tg_job_set_add(set, process, k);
+            ++*count;
+        }
+    }
+}
+
+/* Who is held by somebody's command: a list as dstatus has it, and how many threads. */
+static struct tg_error *write_holds(const struct tg_barrier_states *states, struct tg_json *json)
+{
+    TG_AUTO_JOB_SET struct tg_job_set set = {0};
+    char *text = NULL;
+    size_t size, count = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = tg_job_set_init(&set, states->view);
+    if (error == NULL)
+        collect_held(states, &set, &count);
+    if (error == NULL && count > 0)
+        error = tg_job_list_print(states->view, &set, stream);
+    fclose(stream);
+    if (error == NULL) {
+        tg_json_key(json, "holds");
+        tg_json_begin_object(json);
+        tg_json_member_unsigned(json, "threads", count);
+        tg_json_member_string(json, "who", text);
+        tg_json_end_object(json);
+    }
+    free(text);
+    return error;
+}
+
+static struct tg_error *write_control(struct tg_console *console, struct tg_json *json)
 {
     struct tg_barrier_states states = {0};
-    Tcl_Obj *list = NULL;
     struct tg_error *error = tg_barrier_states_take(console, &states);
     if (error == NULL)
-        error = tg_barrier_words_list(&states, &list);
+        error = write_points(&states, json);
+    if (error == NULL)
+        error = write_holds(&states, json);
     tg_barrier_states_deinit(&states);
-    if (error != NULL)
-        return error;
-    Tcl_IncrRefCount(list);
-    tg_json_key(json, "points");
-    tg_console_data_put(json, list);
-    Tcl_DecrRefCount(list);
-    return NULL;
+    return error;
 }
 
 struct tg_error *tg_page_board_write(struct tg_console *console, FILE *out)
@@ -211,7 +356,7 @@ struct tg_error *tg_page_board_write(struct tg_console *console, FILE *out)
     if (error == NULL)
         error = write_collectives(board, &json);
     if (error == NULL)
-        error = write_points(console, &json);
+        error = write_control(console, &json);
     tg_json_end_object(&json);
     free(board);
     return error;

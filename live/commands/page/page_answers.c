@@ -1,6 +1,8 @@
 #include "live/commands/page/page_answers.h"
 
 #include "analyzer/page/answer.h"
+#include "analyzer/page/culprits.h"
+#include "analyzer/page/query.h"
 #include "live/commands/info/place.h"
 #include "live/commands/page/board.h"
 #include "live/commands/page/threads.h"
@@ -10,12 +12,15 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { SHOWN = 120 };
+enum { SHOWN = 120, NAME_SIZE = 32 };
 
 struct tg_error *tg_page_answers_init(struct tg_page_answers *answers, struct tg_console *console)
 {
     *answers = (struct tg_page_answers){.console = console};
+    pthread_mutex_init(&answers->blame.lock, NULL);
     return tg_news_queue_create(&answers->news);
 }
 
@@ -23,6 +28,7 @@ void tg_page_answers_deinit(struct tg_page_answers *answers)
 {
     tg_page_answers_end(answers);
     tg_news_queue_destroy(answers->news);
+    pthread_mutex_destroy(&answers->blame.lock);
     *answers = (struct tg_page_answers){0};
 }
 
@@ -104,76 +110,188 @@ static char *offer(void *context, const char *line)
 
 /* ---- documents */
 
-/* "NAME?QUERY" or NAME alone is WANTED. */
-static bool is_named(const char *name, const char *wanted)
+/* The name of the document that NAME_AND_QUERY asks for; false where it is too long to be any. */
+static bool take_name(const char *name_and_query, char name[NAME_SIZE])
 {
-    size_t size = strlen(wanted);
-    return strncmp(name, wanted, size) == 0 && (name[size] == '\0' || name[size] == '?');
+    size_t size = strcspn(name_and_query, "?");
+    if (size >= NAME_SIZE)
+        return false;
+    memcpy(name, name_and_query, size);
+    name[size] = '\0';
+    return true;
 }
 
-/* Documents of the moment, and the time of a live job. */
+/* The trace of a live job gets another name when the job ends. */
+static const char *path_of(const struct tg_page_answers *answers)
+{
+    const char *later = answers->console->source->trace_path;
+    return later != NULL && access(answers->path, R_OK) != 0 ? later : answers->path;
+}
+
+/* The moment that QUERY asks for in place of the session's, in ns after the start; UINT64_MAX: none. */
+static uint64_t moment_asked(const char *query)
+{
+    return tg_query_number(query, "at", UINT64_MAX);
+}
+
+/* Has the file of a live job's trace have its latest events, but not often. */
+static void sync_now_and_then(struct tg_page_answers *answers)
+{
+    struct tg_source *source = answers->console->source;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double now_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    if (source->ops->sync == NULL || now_s < answers->synced_s + 1)
+        return;
+    tg_error_destroy(source->ops->sync(source)); /* what is missing is missing */
+    answers->synced_s = now_s;
+}
+
+/* One that is made of the trace's file, by another thread. */
+static struct tg_error *write_late(struct tg_page_answers *answers, const char *name, const char *query,
+                                   int wait_ms, FILE *out)
+{
+    const struct tg_source *source = answers->console->source;
+    if (answers->path == NULL) {
+        fputs("{\"there\": false}", out);
+        return NULL;
+    }
+    const struct tg_page_wanted wanted = {
+        .name = name,
+        .query = query == NULL ? "" : query,
+        .path = path_of(answers),
+        .start_ns = source->start_ns,
+        .at_ns = moment_asked(query),
+        .moment_ns = atomic_load(&answers->time_ns),
+        .n_events = answers->console->options.live != NULL ? 0 : atomic_load(&answers->number)};
+    return tg_page_late_write(answers->late, &wanted, wait_ms, out);
+}
+
+static void keep_blame(struct tg_page_blame *blame, const struct tg_verdict *verdict)
+{
+    struct tg_page_culprit *culprits = NULL;
+    size_t count = 0;
+    tg_error_destroy(tg_page_culprits(verdict, &culprits, &count)); /* without memory nobody is red */
+    pthread_mutex_lock(&blame->lock);
+    free(blame->culprits);
+    blame->culprits = culprits;
+    blame->count = count;
+    pthread_mutex_unlock(&blame->lock);
+}
+
+/* A copy of whom the verdict blames that QUERY's moment has, the caller's. */
+static struct tg_page_culprit *copy_blame(struct tg_page_answers *answers, const char *query, size_t *count)
+{
+    struct tg_page_blame *blame = &answers->blame;
+    uint64_t at_ns = moment_asked(query);
+    if (at_ns != UINT64_MAX)
+        return tg_page_late_culprits(answers->late, at_ns, count);
+    pthread_mutex_lock(&blame->lock);
+    struct tg_page_culprit *copy = malloc((blame->count + 1) * sizeof *copy);
+    *count = copy == NULL ? 0 : blame->count;
+    if (*count > 0)
+        memcpy(copy, blame->culprits, *count * sizeof *copy);
+    pthread_mutex_unlock(&blame->lock);
+    return copy;
+}
+
+static struct tg_error *write_verdict(struct tg_page_answers *answers, struct tg_page *page,
+                                      const char *query, FILE *out)
+{
+    struct tg_verdict verdict = {0};
+    struct tg_error *error = tg_verdict_make(&page->words, &verdict);
+    if (error == NULL) {
+        keep_blame(&answers->blame, &verdict);
+        page->verdict = &verdict;
+        error = tg_page_write(page, "verdict", query, out);
+    }
+    tg_verdict_deinit(&verdict);
+    return error;
+}
+
+/* The strip of a live job, which is fed on the console's thread; of a trace, on the page's. */
+static struct tg_error *write_strip(struct tg_page_answers *answers, struct tg_page *page, const char *query,
+                                    FILE *out)
+{
+    struct tg_page_culprit *culprits = copy_blame(answers, query, &page->n_culprits);
+    page->culprits = culprits;
+    if (answers->pass != NULL)
+        tg_timeline_pass_fill(answers->pass, page);
+    struct tg_error *error = tg_page_write(page, "strip", query, out);
+    free(culprits);
+    return error;
+}
+
+/* Documents of the moment, and all of a live job. */
 static struct tg_error *write_of_moment(void *context, const char *name, const char *query, FILE *out)
 {
     struct tg_page_answers *answers = context;
     struct tg_console *console = answers->console;
     const struct tg_source *source = console->source;
-    bool is_live = console->options.live != NULL;
-    if (is_named(name, "board"))
+    bool is_live = console->options.live != NULL, is_strip = strcmp(name, "strip") == 0;
+    if (is_live && ((tg_page_is_of_trace(name) && !is_strip) || moment_asked(query) != UINT64_MAX)) {
+        sync_now_and_then(answers);
+        if (!is_strip)
+            return write_late(answers, name, query, 0, out);
+    }
+    if (strcmp(name, "board") == 0)
         return tg_page_board_write(console, out);
-    if (is_named(name, "threads"))
+    if (strcmp(name, "threads") == 0)
         return tg_page_threads_write(console, query, out);
-    const struct tg_page page = {
+    struct tg_page page = {
         .words = tg_console_words(console),
         .name = source->name,
-        .path = answers->path,
         .moment_ns = source->time_ns,
-        .end_ns = is_live || source->n_events == source->number ? source->time_ns : 0,
+        .end_ns = is_live ? source->time_ns : atomic_load(&answers->end_ns),
         .n_events = is_live ? 0 : source->number,
         .is_live = is_live,
         .is_over =
             !is_live && !source->is_recording && source->n_events != 0 && source->number == source->n_events,
         .timeline = answers->timeline,
+        .seen_from_ns = answers->seen_from_ns,
         .services = console->options.services,
     };
-    return tg_page_write(&page, name, query, out);
+    if (is_strip)
+        return write_strip(answers, &page, query, out);
+    return strcmp(name, "verdict") == 0 ? write_verdict(answers, &page, query, out)
+                                        : tg_page_write(&page, name, query, out);
 }
 
-/* Documents of the trace. The page's thread. */
+/* Documents of the trace, and of moments that are not the session's. The page's thread, of a recorded job. */
 static struct tg_error *write_of_trace(void *context, const char *name, const char *query, FILE *out)
 {
+    enum { WAIT_MS = 40 }; /* most are there by then, and nobody else waits long */
     struct tg_page_answers *answers = context;
     const struct tg_console *console = answers->console;
-    struct tg_page page = {.name = console->source->name,
-                           .path = answers->path,
-                           .is_live = console->options.live != NULL,
-                           .services = console->options.services};
-    if (answers->pass != NULL) {
-        tg_timeline_pass_fill(answers->pass, &page);
-        page.n_events = atomic_load(&answers->number);
-        page.moment_ns = atomic_load(&answers->time_ns);
-    }
-    return tg_page_write(&page, name, query, out);
+    if (strcmp(name, "strip") != 0)
+        return write_late(answers, name, query, WAIT_MS, out);
+    struct tg_page page = {.name = console->source->name, .services = console->options.services};
+    page.n_events = atomic_load(&answers->number);
+    page.moment_ns = atomic_load(&answers->time_ns);
+    return write_strip(answers, &page, query, out);
 }
 
 static bool is_of_trace(void *context, const char *text)
 {
     const struct tg_page_answers *answers = context;
-    char name[32];
-    size_t size = strcspn(text, "?");
-    if (size >= sizeof name)
+    char name[NAME_SIZE];
+    if (answers->console->options.live != NULL || answers->pass == NULL || !take_name(text, name))
         return false;
-    memcpy(name, text, size);
-    name[size] = '\0';
-    return tg_page_is_of_trace(name) && (answers->pass != NULL || strcmp(name, "strip") != 0);
+    if (strcmp(name, "threads") == 0)
+        return false; /* of the session alone */
+    return tg_page_is_of_trace(name) || moment_asked(text + strcspn(text, "?")) != UINT64_MAX;
 }
 
 static bool work_on_pass(void *context)
 {
-    enum { EVENTS_AT_ONCE = 200000 };
+    enum { EVENTS_AT_ONCE = 100000 }; /* some 30 ms */
     struct tg_page_answers *answers = context;
+    struct tg_page page = {0};
     bool more = false;
     tg_error_destroy(
         tg_timeline_pass_work(answers->pass, EVENTS_AT_ONCE, &more)); /* without memory it ends there */
+    tg_timeline_pass_fill(answers->pass, &page);
+    atomic_store(&answers->end_ns, page.end_ns);
     return more;
 }
 
@@ -184,23 +302,61 @@ struct tg_web_calls tg_page_answers_calls(struct tg_page_answers *answers)
 
 struct tg_web_documents tg_page_answers_documents(struct tg_page_answers *answers)
 {
-    return (struct tg_web_documents){.context = answers,
-                                     .has = is_of_trace,
-                                     .write = write_of_trace,
-                                     .work = answers->pass == NULL ? NULL : work_on_pass};
+    return (struct tg_web_documents){
+        .context = answers,
+        .has = is_of_trace,
+        .write = write_of_trace,
+        .work = answers->pass == NULL || answers->console->options.live != NULL ? NULL : work_on_pass};
 }
 
 /* ---- time */
 
-struct tg_error *tg_page_answers_begin(struct tg_page_answers *answers)
+/* The time line begins with the next event. */
+static struct tg_error *begin_now(struct tg_page_answers *answers)
 {
     const struct tg_source *source = answers->console->source;
     const struct tg_timeline_options options = {.start_ns = source->start_ns};
+    tg_timeline_destroy(answers->timeline);
+    tg_timeline_pass_destroy(answers->pass);
+    answers->pass = NULL;
+    answers->timeline = NULL;
+    answers->start_ns = source->start_ns;
+    answers->seen_from_ns = source->number > 1 ? source->time_ns : 0;
+    return tg_timeline_create(&options, &answers->timeline);
+}
+
+/* What a live job did before is read from its trace, unless that takes long: the console waits. */
+static struct tg_error *read_past(struct tg_page_answers *answers)
+{
+    enum { MOST_EVENTS = 3000000 }; /* about a second */
+    struct tg_source *source = answers->console->source;
+    bool more = false, is_known = answers->path != NULL && source->number <= MOST_EVENTS;
+    struct tg_error *error = is_known && source->ops->sync != NULL ? source->ops->sync(source) : NULL;
+    if (error == NULL && is_known && source->number > 0)
+        error = tg_timeline_pass_create(answers->path, &answers->pass);
+    if (error == NULL && answers->pass != NULL) /* its creation has read one */
+        error = tg_timeline_pass_work(answers->pass, source->number - 1, &more);
+    if (error == NULL && answers->pass != NULL) {
+        tg_timeline_pass_go_live(answers->pass);
+        answers->start_ns = source->start_ns;
+        return NULL;
+    }
+    tg_error_destroy(error); /* the strip begins now then, and says so */
+    return begin_now(answers);
+}
+
+struct tg_error *tg_page_answers_begin(struct tg_page_answers *answers, void (*ready)(void *context),
+                                       void *context)
+{
+    const struct tg_source *source = answers->console->source;
     answers->path = source->trace_path == NULL ? NULL : tg_source_trace_file(source);
-    struct tg_error *error = NULL;
-    if (answers->console->options.live != NULL)
-        error = tg_timeline_create(&options, &answers->timeline);
-    else if (answers->path != NULL)
+    tg_page_answers_move(answers);
+    atomic_store(&answers->end_ns, source->time_ns);
+    struct tg_error *error =
+        tg_page_late_begin(answers->console->options.services, source->name, ready, context, &answers->late);
+    if (error == NULL && answers->console->options.live != NULL)
+        error = read_past(answers);
+    else if (error == NULL && answers->path != NULL)
         error = tg_timeline_pass_create(answers->path, &answers->pass);
     if (error != NULL)
         tg_page_answers_end(answers);
@@ -209,12 +365,18 @@ struct tg_error *tg_page_answers_begin(struct tg_page_answers *answers)
 
 void tg_page_answers_end(struct tg_page_answers *answers)
 {
+    tg_page_late_end(answers->late);
     tg_timeline_destroy(answers->timeline);
     tg_timeline_pass_destroy(answers->pass);
     free(answers->path);
+    free(answers->blame.culprits);
+    answers->late = NULL;
     answers->timeline = NULL;
     answers->pass = NULL;
     answers->path = NULL;
+    answers->seen_from_ns = 0;
+    answers->blame.culprits = NULL;
+    answers->blame.count = 0;
 }
 
 void tg_page_answers_move(struct tg_page_answers *answers)
@@ -225,11 +387,18 @@ void tg_page_answers_move(struct tg_page_answers *answers)
 
 void tg_page_answers_take(struct tg_page_answers *answers, const struct tg_event *event, size_t process)
 {
-    struct tg_error *error =
-        answers->timeline == NULL ? NULL : tg_timeline_feed(answers->timeline, event, process);
+    struct tg_error *error = NULL;
+    if (answers->start_ns != answers->console->source->start_ns)
+        error = begin_now(answers); /* the first event, or another run of the job */
+    else if (answers->pass != NULL)
+        error = tg_timeline_pass_take(answers->pass, event);
+    if (error == NULL && answers->pass == NULL && answers->timeline != NULL)
+        error = tg_timeline_feed(answers->timeline, event, process);
     if (error == NULL)
         return;
     tg_error_destroy(error);
     tg_timeline_destroy(answers->timeline); /* no memory: there is no strip any more */
+    tg_timeline_pass_destroy(answers->pass);
     answers->timeline = NULL;
+    answers->pass = NULL;
 }

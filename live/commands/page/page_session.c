@@ -60,9 +60,18 @@ static void tell_state(struct page_session *page)
     tg_web_session_tell(page->web, &page->state);
 }
 
+/* A browser waits for it. */
+static void document_is_there(void *context)
+{
+    struct page_session *page = context;
+    if (page->web != NULL)
+        tg_web_session_tell_late(page->web);
+}
+
 static void end_page(struct page_session *page)
 {
     page->console->source->visitor = NULL;
+    tg_page_late_quiet(page->answers.late); /* before what it tells is gone */
     tg_web_session_end(page->web);
     tg_page_answers_end(&page->answers);
     page->web = NULL;
@@ -164,7 +173,7 @@ struct tg_error *tg_page_session_start(struct tg_console *console, const struct 
                                tg_web_session_link(page->web));
     if (page->web != NULL)
         end_page(page);
-    struct tg_error *error = tg_page_answers_begin(&page->answers);
+    struct tg_error *error = tg_page_answers_begin(&page->answers, document_is_there, page);
     if (error != NULL)
         return error;
     const struct tg_web_session_options options = {.host = start->host,
