@@ -39,9 +39,8 @@ static void write_list(struct tg_json *json, const struct tg_field *field, const
     tg_json_end_array(json);
 }
 
-static void write_field(struct tg_json *json, const struct tg_field *field, const void *payload)
+void tg_event_json_value(struct tg_json *json, const struct tg_field *field, const void *payload)
 {
-    tg_json_key(json, field->name);
     switch (field->type) {
     case TG_FIELD_UNSIGNED:
         tg_json_unsigned(json, get_number(field, payload));
@@ -70,6 +69,12 @@ static void write_field(struct tg_json *json, const struct tg_field *field, cons
         write_list(json, field, payload);
         break;
     }
+}
+
+static void write_field(struct tg_json *json, const struct tg_field *field, const void *payload)
+{
+    tg_json_key(json, field->name);
+    tg_event_json_value(json, field, payload);
 }
 
 static void write_fields(struct tg_json *json, const struct tg_record_schema *schema, const void *payload)
@@ -104,16 +109,21 @@ static void write_name(struct tg_json *json, const struct tg_field *field, const
     }
 }
 
+void tg_event_json_names(struct tg_json *json, const struct tg_event *event, const struct tg_field *field,
+                         struct tg_code_names *names)
+{
+    struct tg_code_name name;
+    if (field->type == TG_FIELD_ADDRESS &&
+        tg_code_names_find(names, event->pid, field, get_number(field, TG_EVENT_PAYLOAD(event)), &name))
+        write_name(json, field, &name);
+}
+
 void tg_event_json_payload(struct tg_json *json, const struct tg_event *event, struct tg_code_names *names)
 {
     const struct tg_record_schema *schema = tg_event_schema(event->kind);
-    const void *payload = TG_EVENT_PAYLOAD(event);
     for (size_t i = 0; i < schema->n_fields; i++) {
-        const struct tg_field *field = &schema->fields[i];
-        struct tg_code_name name;
-        write_field(json, field, payload);
-        if (names != NULL && field->type == TG_FIELD_ADDRESS &&
-            tg_code_names_find(names, event->pid, field, get_number(field, payload), &name))
-            write_name(json, field, &name);
+        write_field(json, &schema->fields[i], TG_EVENT_PAYLOAD(event));
+        if (names != NULL)
+            tg_event_json_names(json, event, &schema->fields[i], names);
     }
 }

@@ -1,13 +1,15 @@
 /* Events as lines for people: relative time, whose, kind, fields; what a list holds on lines below. */
 #include "analyzer/dump/dump.h"
-#include "analyzer/output/quantity.h"
+#include "analyzer/dump/line.h"
 #include "format/base/printable.h"
 #include "format/base/signal_name.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { KIND_WIDTH = 18, WHO_WIDTH = 24 };
+enum { MOMENT_WIDTH = 16, KIND_WIDTH = 18, WHO_WIDTH = 24 };
+
+#define PUT(line, words) tg_dump_line_put(line, words, sizeof(words) - 1)
 
 static struct tg_error *begin(struct tg_dump *dump)
 {
@@ -21,57 +23,72 @@ static struct tg_error *begin(struct tg_dump *dump)
     return NULL;
 }
 
-static bool needs_quotes(const char *text)
+static bool is_bare(unsigned char c)
 {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:@%+~*";
-    return *text == '\0' || text[strspn(text, plain)] != '\0';
+    return (c >= 'a' && c <= 'z') || (c >= '+' && c <= ':' && c != ',') || (c >= '@' && c <= 'Z') ||
+           c == '_' || c == '%' || c == '*' || c == '~';
 }
 
-static void write_string(FILE *stream, const char *text)
+static void put_string(struct tg_dump_line *line, const char *text)
 {
-    if (needs_quotes(text))
-        tg_printable_write_quoted(stream, text);
-    else
-        fputs(text, stream);
+    size_t size = 0;
+    while (is_bare((unsigned char)text[size]))
+        size++;
+    if (size > 0 && text[size] == '\0') {
+        tg_dump_line_put(line, text, size);
+        return;
+    }
+    tg_dump_line_flush(line);
+    tg_printable_write_quoted(line->stream, text);
+}
+
+static void put_fraction(struct tg_dump_line *line, uint64_t ns, uint64_t unit_ns, unsigned digits,
+                         const char *unit)
+{
+    tg_dump_line_decimal(line, ns / unit_ns, 1);
+    PUT(line, ".");
+    tg_dump_line_decimal(line, ns % unit_ns, digits);
+    tg_dump_line_words(line, unit);
 }
 
 /* A duration with all its digits and the unit that it is read in. */
-static void write_duration(FILE *stream, uint64_t ns)
+static void put_duration(struct tg_dump_line *line, uint64_t ns)
 {
-    if (ns < 1000)
-        fprintf(stream, "%" PRIu64 "ns", ns);
-    else if (ns < 1000000)
-        fprintf(stream, "%" PRIu64 ".%03" PRIu64 "us", ns / 1000, ns % 1000);
-    else if (ns < 1000000000)
-        fprintf(stream, "%" PRIu64 ".%06" PRIu64 "ms", ns / 1000000, ns % 1000000);
-    else
-        fprintf(stream, "%" PRIu64 ".%09" PRIu64 "s", ns / 1000000000, ns % 1000000000);
+    if (ns < 1000) {
+        tg_dump_line_decimal(line, ns, 1);
+        PUT(line, "ns");
+    } else if (ns < 1000000) {
+        put_fraction(line, ns, 1000, 3, "us");
+    } else if (ns < 1000000000) {
+        put_fraction(line, ns, 1000000, 6, "ms");
+    } else {
+        put_fraction(line, ns, 1000000000, 9, "s");
+    }
 }
 
-static bool is_duration(const char *name, size_t *stem)
+static bool is_duration(const struct tg_field *field)
 {
-    size_t length = strlen(name);
-    bool is = length > 3 && strcmp(name + length - 3, "_ns") == 0;
-    *stem = is ? length - 3 : length;
-    return is;
+    return field->name_bytes > 3 && memcmp(field->name + field->name_bytes - 3, "_ns", 3) == 0;
 }
 
-static void write_value(FILE *stream, const struct tg_field *field, const void *record);
+static void put_value(struct tg_dump_line *line, const struct tg_field *field, const void *record);
 
 /* NAME=VALUE; a boolean is its name where it is true and nothing where it is not. */
-static void write_field(FILE *stream, const struct tg_field *field, const void *record)
+static void put_field(struct tg_dump_line *line, const struct tg_field *field, const void *record)
 {
     if (field->type == TG_FIELD_BOOL) {
         uint64_t value;
         memcpy(&value, (const char *)record + field->offset, sizeof value);
-        if (value != 0)
-            fprintf(stream, " %s", field->name);
+        if (value == 0)
+            return;
+        PUT(line, " ");
+        tg_dump_line_put(line, field->name, field->name_bytes);
         return;
     }
-    size_t stem;
-    is_duration(field->name, &stem);
-    fprintf(stream, " %.*s=", (int)stem, field->name);
-    write_value(stream, field, record);
+    PUT(line, " ");
+    tg_dump_line_put(line, field->name, field->name_bytes - (is_duration(field) ? 3 : 0));
+    PUT(line, "=");
+    put_value(line, field, record);
 }
 
 static bool holds_strings(const struct tg_field *field)
@@ -79,64 +96,71 @@ static bool holds_strings(const struct tg_field *field)
     return field->element->n_fields == 1 && field->element->fields[0].type == TG_FIELD_STRING;
 }
 
-static void write_strings(FILE *stream, const struct tg_field *field, const void *record)
+static void put_strings(struct tg_dump_line *line, const struct tg_field *field, const void *record)
 {
     struct tg_list list;
     memcpy(&list, (const char *)record + field->offset, sizeof list);
-    fputc('[', stream);
+    PUT(line, "[");
     for (uint64_t i = 0; i < list.count; i++) {
         if (i > 0)
-            fputs(", ", stream);
-        write_value(stream, &field->element->fields[0],
-                    (const char *)list.items + i * field->element->size_bytes);
+            PUT(line, ", ");
+        put_value(line, &field->element->fields[0],
+                  (const char *)list.items + i * field->element->size_bytes);
     }
-    fputc(']', stream);
+    PUT(line, "]");
 }
 
-static void write_value(FILE *stream, const struct tg_field *field, const void *record)
+/* A number that has a name in the table of its field, or as a signal; false where it has none. */
+static bool put_name(struct tg_dump_line *line, const struct tg_field *field, uint64_t value)
+{
+    char signal[32];
+    const char *name = field->type == TG_FIELD_ENUM ? tg_field_value_name(field, value) : NULL;
+    if (field->type == TG_FIELD_SIGNED && field->name_bytes == 6 && memcmp(field->name, "signal", 6) == 0 &&
+        strncmp(tg_signal_name((int64_t)value, signal, sizeof signal), "SIG", 3) == 0)
+        name = signal;
+    if (name != NULL)
+        tg_dump_line_words(line, name);
+    return name != NULL;
+}
+
+static void put_value(struct tg_dump_line *line, const struct tg_field *field, const void *record)
 {
     const char *at = (const char *)record + field->offset;
     if (field->type == TG_FIELD_LIST) {
-        write_strings(stream, field, record);
+        put_strings(line, field, record);
         return;
     }
     if (field->type == TG_FIELD_STRING) {
         const char *text;
         memcpy(&text, at, sizeof text);
-        write_string(stream, text);
+        put_string(line, text);
         return;
     }
     uint64_t value;
-    size_t stem;
     memcpy(&value, at, sizeof value);
-    const char *name = field->type == TG_FIELD_ENUM ? tg_field_value_name(field, value) : NULL;
-    char signal[32];
-    if (name != NULL)
-        fputs(name, stream);
-    else if (field->type == TG_FIELD_ADDRESS)
-        fprintf(stream, "0x%" PRIx64, value);
-    else if (field->type == TG_FIELD_SIGNED && strcmp(field->name, "signal") == 0 &&
-             strncmp(tg_signal_name((int64_t)value, signal, sizeof signal), "SIG", 3) == 0)
-        fputs(signal, stream);
+    if (field->type == TG_FIELD_ADDRESS)
+        tg_dump_line_hex(line, value);
+    else if (put_name(line, field, value))
+        return;
     else if (field->type == TG_FIELD_SIGNED)
-        fprintf(stream, "%" PRId64, (int64_t)value);
-    else if (is_duration(field->name, &stem))
-        write_duration(stream, value);
+        tg_dump_line_signed(line, (int64_t)value);
+    else if (is_duration(field))
+        put_duration(line, value);
     else
-        fprintf(stream, "%" PRIu64, value);
+        tg_dump_line_decimal(line, value, 1);
 }
 
 /* Records of a list, each on a line of its own: its first field is what it is called. */
-static void write_records(FILE *stream, const struct tg_field *field, const void *record)
+static void put_records(struct tg_dump_line *line, const struct tg_field *field, const void *record)
 {
     struct tg_list list;
     memcpy(&list, (const char *)record + field->offset, sizeof list);
     for (uint64_t i = 0; i < list.count; i++) {
         const char *item = (const char *)list.items + i * field->element->size_bytes;
-        fputs("\n                    ", stream);
-        write_value(stream, &field->element->fields[0], item);
+        PUT(line, "\n                    ");
+        put_value(line, &field->element->fields[0], item);
         for (size_t j = 1; j < field->element->n_fields; j++)
-            write_field(stream, &field->element->fields[j], item);
+            put_field(line, &field->element->fields[j], item);
     }
 }
 
@@ -167,9 +191,11 @@ static void write_frame_name(const struct tg_dump *dump, const struct tg_stack_f
 }
 
 /* The frames of a stack, a line each; what a frame of its kind does not have is left out. */
-static void write_frames(const struct tg_dump *dump, const struct tg_event_stack *stack)
+static void write_frames(const struct tg_dump *dump, struct tg_dump_line *line,
+                         const struct tg_event_stack *stack)
 {
     FILE *stream = dump->stream;
+    tg_dump_line_flush(line);
     for (uint64_t i = 0; i < stack->frames.count; i++) {
         const struct tg_stack_frame *frame = (const struct tg_stack_frame *)stack->frames.items + i;
         fprintf(stream, "\n                    #%-2" PRIu64 " ", i);
@@ -193,61 +219,98 @@ static void write_frames(const struct tg_dump *dump, const struct tg_event_stack
     }
 }
 
-static void write_who(FILE *stream, const struct tg_event *event, const struct tg_process_entry *entry)
+/* Seconds since the beginning, to the right. */
+static void put_moment(struct tg_dump_line *line, uint64_t time_ns, uint64_t start_ns)
 {
-    char who[64];
-    int used = 0;
-    if (event->pid == 0)
-        snprintf(who, sizeof who, "recorder");
-    else if (entry != NULL && entry->rank >= 0)
-        used = snprintf(who, sizeof who, "rank %" PRId64 " ", entry->rank);
-    if (event->pid != 0 && event->tid != event->pid)
-        snprintf(who + used, sizeof who - (size_t)used, "%" PRId32 "/%" PRId32, event->pid, event->tid);
-    else if (event->pid != 0)
-        snprintf(who + used, sizeof who - (size_t)used, "%" PRId32, event->pid);
-    fprintf(stream, "%-*s ", WHO_WIDTH, who);
+    uint64_t distance = time_ns < start_ns ? start_ns - time_ns : time_ns - start_ns,
+             seconds = distance / 1000000000;
+    unsigned width = 11 + (time_ns < start_ns); /* point, nine digits and one before it */
+    for (uint64_t rest = seconds / 10; rest > 0; rest /= 10)
+        width++;
+    for (; width < MOMENT_WIDTH; width++)
+        PUT(line, " ");
+    if (time_ns < start_ns)
+        PUT(line, "-");
+    put_fraction(line, distance, 1000000000, 9, "  ");
+}
+
+static void put_who(struct tg_dump_line *line, const struct tg_event *event,
+                    const struct tg_process_entry *entry)
+{
+    size_t start = line->size;
+    if (event->pid == 0) {
+        PUT(line, "recorder");
+    } else {
+        if (entry != NULL && entry->rank >= 0) {
+            PUT(line, "rank ");
+            tg_dump_line_signed(line, entry->rank);
+            PUT(line, " ");
+        }
+        tg_dump_line_signed(line, event->pid);
+        if (event->tid != event->pid) {
+            PUT(line, "/");
+            tg_dump_line_signed(line, event->tid);
+        }
+    }
+    tg_dump_line_pad(line, start, WHO_WIDTH);
+    PUT(line, " ");
+}
+
+static void put_kind(struct tg_dump_line *line, const char *name, bool colour)
+{
+    if (colour)
+        PUT(line, "\033[1m");
+    size_t start = line->size;
+    tg_dump_line_words(line, name);
+    tg_dump_line_pad(line, start, KIND_WIDTH);
+    if (colour)
+        PUT(line, "\033[0m");
 }
 
 /* " <function+0x1c, file.c:12>" behind a code address; what is not known is left out. */
-static void write_name(const struct tg_dump *dump, const struct tg_event *event, const struct tg_field *field)
+static void write_name(const struct tg_dump *dump, struct tg_dump_line *line, const struct tg_event *event,
+                       const struct tg_field *field)
 {
     uint64_t value;
     struct tg_code_name name;
-    if (dump->names == NULL || field->type != TG_FIELD_ADDRESS)
+    if (field->type != TG_FIELD_ADDRESS)
         return;
     memcpy(&value, (const char *)TG_EVENT_PAYLOAD(event) + field->offset, sizeof value);
     if (!tg_code_names_find(dump->names, event->pid, field, value, &name))
         return;
+    tg_dump_line_flush(line);
     write_symbol(dump->stream, &name.symbol);
 }
 
 static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event *event,
                                     const struct tg_process_entry *entry)
 {
-    FILE *stream = dump->stream;
-    char moment[TG_QUANTITY_SIZE];
+    struct tg_dump_line room, *line = &room;
     const struct tg_record_schema *schema = tg_event_schema(event->kind);
-    fprintf(stream, "%16s  ", tg_quantity_moment(event->time_ns, dump->start_ns, 9, moment));
-    write_who(stream, event, entry);
-    fprintf(stream, dump->colour ? "\033[1m%-*s\033[0m" : "%-*s", KIND_WIDTH, schema->name);
+    tg_dump_line_begin(line, dump->stream);
+    put_moment(line, event->time_ns, dump->start_ns);
+    put_who(line, event, entry);
+    put_kind(line, schema->name, dump->colour);
     for (size_t i = 0; i < schema->n_fields; i++) {
         const struct tg_field *field = &schema->fields[i];
         if (field->type != TG_FIELD_LIST || holds_strings(field))
-            write_field(stream, field, TG_EVENT_PAYLOAD(event));
-        write_name(dump, event, field);
+            put_field(line, field, TG_EVENT_PAYLOAD(event));
+        if (dump->names != NULL)
+            write_name(dump, line, event, field);
     }
     if (event->stop_ns != 0) {
-        fputs(" stop=", stream);
-        write_duration(stream, event->stop_ns);
+        PUT(line, " stop=");
+        put_duration(line, event->stop_ns);
     }
     for (size_t i = 0; i < schema->n_fields; i++) {
         const struct tg_field *field = &schema->fields[i];
         if (event->kind == TG_EVENT_STACK && field->type == TG_FIELD_LIST)
-            write_frames(dump, &event->stack);
+            write_frames(dump, line, &event->stack);
         else if (field->type == TG_FIELD_LIST && !holds_strings(field))
-            write_records(stream, field, TG_EVENT_PAYLOAD(event));
+            put_records(line, field, TG_EVENT_PAYLOAD(event));
     }
-    fputc('\n', stream);
+    PUT(line, "\n");
+    tg_dump_line_flush(line);
     return NULL;
 }
 

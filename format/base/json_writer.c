@@ -12,6 +12,11 @@ void tg_json_init(struct tg_json *json, FILE *stream, bool pretty)
     *json = (struct tg_json){.stream = stream, .pretty = pretty};
 }
 
+void tg_json_init_inside(struct tg_json *json, FILE *stream)
+{
+    *json = (struct tg_json){.stream = stream, .depth = 1, .not_first = 1};
+}
+
 static uint32_t depth_bit(const struct tg_json *json)
 {
     return (uint32_t)1 << (json->depth - 1);

@@ -18,6 +18,9 @@ struct tg_json {
 
 void tg_json_init(struct tg_json *json, FILE *stream, bool pretty);
 
+/* The same within an object on one line that has members already; whoever began it ends it. */
+void tg_json_init_inside(struct tg_json *json, FILE *stream);
+
 void tg_json_begin_object(struct tg_json *json);
 void tg_json_end_object(struct tg_json *json);
 void tg_json_begin_array(struct tg_json *json);

@@ -1,7 +1,5 @@
 #include "format/event/event.h"
 
-#include "format/base/search.h"
-
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -19,18 +17,22 @@
 #define FIELD_OF(record, ...)            FIELD_OF_TYPE(record, __VA_ARGS__)
 #define FIELD_OF_TYPE(record, type, ...) FIELD_##type(record, __VA_ARGS__)
 #define FIELD_unsigned(record, member)                                                                       \
-    {#member, TG_FIELD_UNSIGNED, offsetof(struct record, member), NULL, NULL},
-#define FIELD_signed(record, member) {#member, TG_FIELD_SIGNED, offsetof(struct record, member), NULL, NULL},
+    {#member, sizeof #member - 1, TG_FIELD_UNSIGNED, offsetof(struct record, member), NULL, NULL, 0},
+#define FIELD_signed(record, member)                                                                         \
+    {#member, sizeof #member - 1, TG_FIELD_SIGNED, offsetof(struct record, member), NULL, NULL, 0},
 #define FIELD_address(record, member)                                                                        \
-    {#member, TG_FIELD_ADDRESS, offsetof(struct record, member), NULL, NULL},
-#define FIELD_flag(record, member)   {#member, TG_FIELD_BOOL, offsetof(struct record, member), NULL, NULL},
-#define FIELD_string(record, member) {#member, TG_FIELD_STRING, offsetof(struct record, member), NULL, NULL},
+    {#member, sizeof #member - 1, TG_FIELD_ADDRESS, offsetof(struct record, member), NULL, NULL, 0},
+#define FIELD_flag(record, member)                                                                           \
+    {#member, sizeof #member - 1, TG_FIELD_BOOL, offsetof(struct record, member), NULL, NULL, 0},
+#define FIELD_string(record, member)                                                                         \
+    {#member, sizeof #member - 1, TG_FIELD_STRING, offsetof(struct record, member), NULL, NULL, 0},
 #define FIELD_named(record, member, name)                                                                    \
-    {name, TG_FIELD_UNSIGNED, offsetof(struct record, member), NULL, NULL},
+    {name, sizeof name - 1, TG_FIELD_UNSIGNED, offsetof(struct record, member), NULL, NULL, 0},
 #define FIELD_enum(record, member, tag)                                                                      \
-    {#member, TG_FIELD_ENUM, offsetof(struct record, member), NULL, tag##_names},
+    {#member, sizeof #member - 1, TG_FIELD_ENUM,         offsetof(struct record, member),                    \
+     NULL,    tag##_names,        COUNT(tag##_names) - 1},
 #define FIELD_list(record, member, item)                                                                     \
-    {#member, TG_FIELD_LIST, offsetof(struct record, member), &item##_schema, NULL},
+    {#member, sizeof #member - 1, TG_FIELD_LIST, offsetof(struct record, member), &item##_schema, NULL, 0},
 
 #define TG_ITEM(tag, name, ...)                                                                              \
     static const struct tg_field tag##_fields[] = {TG_EACH(FIELD, tag, __VA_ARGS__)};                        \
@@ -50,10 +52,21 @@ static const struct kind {
 #include "format/event/events.def"
 };
 
+enum place {
+#define TG_EVENT(symbol, number, name, ...) PLACE_##symbol,
+#include "format/event/events.def"
+};
+
+/* By number: 1 + the kind's place in the table, 0 where there is none. */
+static const uint8_t places[] = {
+#define TG_EVENT(symbol, number, name, ...) [number] = 1 + PLACE_##symbol,
+#include "format/event/events.def"
+};
+_Static_assert(COUNT(kinds) < UINT8_MAX, "a place is a byte");
+
 static const struct kind *find_kind(unsigned number)
 {
-    size_t at = TG_LOWER_BOUND(kinds, COUNT(kinds), number, number);
-    return at < COUNT(kinds) && kinds[at].number == number ? &kinds[at] : NULL;
+    return number < COUNT(places) && places[number] > 0 ? &kinds[places[number] - 1] : NULL;
 }
 
 const struct tg_record_schema *tg_event_schema(unsigned kind)
@@ -88,10 +101,7 @@ unsigned tg_event_kind_by_name(const char *name)
 
 const char *tg_field_value_name(const struct tg_field *field, uint64_t value)
 {
-    for (uint64_t i = 0; field->names != NULL && field->names[i] != NULL; i++)
-        if (i == value)
-            return field->names[i];
-    return NULL;
+    return value < field->n_names ? field->names[value] : NULL;
 }
 
 const char *tg_event_value_name(unsigned kind, const char *field, uint64_t value)

@@ -87,10 +87,12 @@ struct tg_record_schema;
 /* One field of a payload or list element. Its position in the schema is its identity in the file. */
 struct tg_field {
     const char *name; /* as in dump and --json; carries its unit */
+    size_t name_bytes;
     enum tg_field_type type;
     size_t offset;                          /* in the payload or element struct */
     const struct tg_record_schema *element; /* TG_FIELD_LIST: what it holds; elements hold no lists */
     const char *const *names;               /* TG_FIELD_ENUM: name of each value, NULL-terminated */
+    size_t n_names;                         /* likewise */
 };
 
 struct tg_record_schema {
