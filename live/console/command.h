@@ -32,10 +32,11 @@ struct tg_console_command {
     void (*offer)(const struct tg_console *console, void (*add)(void *context, const char *word),
                   void *context);
     enum tg_console_needs needs;
-    const char *instead; /* the command that does this where NEEDS is not met, NULL none */
-    bool runs_instead;   /* INSTEAD is run there with the same arguments; else the error names it */
-    bool is_of_now;      /* of a live job: about everything that has happened up to this moment */
-    bool passes_on;      /* its answer is that of the command that its arguments are */
+    const char *instead;   /* the command that does this where NEEDS is not met, NULL none */
+    bool runs_instead;     /* INSTEAD is run there with the same arguments; else the error names it */
+    bool is_of_now;        /* of a live job: about everything that has happened up to this moment */
+    bool takes_expression; /* of the program's language, in which brackets are indexes */
+    bool passes_on;        /* its answer is that of the command that its arguments are */
     /* ARGC arguments behind the command's name. What is written to OUT becomes the command's result
      * (without the last line end), unless it sets console->result. An error becomes Tcl's. Data
      * (console->data) comes from the same look at the job as the text: whoever asks the job twice gets two

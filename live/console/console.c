@@ -150,6 +150,28 @@ static int run_advise(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *co
                                            alias == NULL ? "`help` lists the commands" : alias->advice));
 }
 
+/* What a Tcl command cannot be called, and an index of the program's language can: 5, -1, 0x10, 1:3. */
+static bool is_index(const char *word)
+{
+    word += *word == '-';
+    return *word >= '0' && *word <= '9' && word[strspn(word, "0123456789abcdefABCDEFxX:+-*/")] == '\0';
+}
+
+/* ::unknown WORD ...: Tcl asks this where there is no command WORD. "dprint a[5]" is no call of a command 5: the brackets
+ * stay as they were typed. */
+static int run_no_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
+{
+    const char *word = argc > 1 ? Tcl_GetString(argv[1]) : "";
+    (void)data;
+    if (argc == 2 && is_index(word)) {
+        Tcl_SetObjResult(interp, Tcl_ObjPrintf("[%s]", word));
+        return TCL_OK;
+    }
+    Tcl_SetObjResult(interp, Tcl_ObjPrintf("invalid command name \"%s\"", word));
+    Tcl_SetErrorCode(interp, "TCL", "LOOKUP", "COMMAND", word, (char *)NULL);
+    return TCL_ERROR;
+}
+
 /* tollgate::unknown ENSEMBLE SUBCOMMAND ...: Tcl asks this where `info` or `opm` has no such subcommand. */
 static int run_unknown(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
 {
@@ -317,6 +339,8 @@ static struct tg_error *add_vocabulary(struct tg_console *console)
     struct tg_error *error = bind(&binding, "::tollgate::advise", run_advise);
     if (error == NULL)
         error = bind(&binding, "::tollgate::unknown", run_unknown);
+    if (error == NULL)
+        error = bind(&binding, "::unknown", run_no_command);
     for (size_t i = 0; error == NULL && table->commands[i] != NULL; i++)
         error = add_command(console, table->commands[i]);
     for (const struct tg_console_alias *alias = table->aliases; error == NULL && alias->name != NULL; alias++)

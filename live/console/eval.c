@@ -3,6 +3,7 @@
 #include "format/base/array.h"
 #include "format/base/near_name.h"
 #include "format/base/printable.h"
+#include "live/console/brackets.h"
 #include "live/console/command.h"
 #include "live/console/script_nesting.h"
 #include "live/source/interrupt.h"
@@ -293,10 +294,17 @@ static bool eval_commands(struct tg_console *console, const char *script, enum t
             parse.numWords == 1 && alias != NULL && alias->is_tcls; /* a script of its own is no loop */
         const char *text = is_word ? alias->words : command;
         int size = is_word ? (int)strlen(text) : (int)(next - command);
+        char *escaped = owns && !is_word ? tg_brackets_escape(console, &parse, size) : NULL;
+        if (escaped != NULL) {
+            text = escaped;
+            size = (int)strlen(escaped);
+        }
         line += count_lines(at, command);
         note_procedure(console, &parse, place, line);
         Tcl_FreeParse(&parse);
-        if (!is_empty && !eval_command(console, text, size, owns, shows, place, line)) {
+        bool is_well = is_empty || eval_command(console, text, size, owns, shows, place, line);
+        free(escaped);
+        if (!is_well) {
             tg_console_data_drop(&console->data);
             return false;
         }

@@ -255,5 +255,6 @@ const struct tg_console_command tg_console_dwatch = {
         "into memory that they share.",
     .options = options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
+    .takes_expression = true,
     .run = run_dwatch,
 };

@@ -133,5 +133,6 @@ const struct tg_console_command tg_console_dassign = {
             "is converted as by C's assignment.",
     .options = options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
+    .takes_expression = true,
     .run = run,
 };

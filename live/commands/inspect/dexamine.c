@@ -217,5 +217,6 @@ const struct tg_console_command tg_console_dexamine = {
     .options = options,
     .words = tg_memory_format_names,
     .needs = TG_CONSOLE_NEEDS_LIVE,
+    .takes_expression = true,
     .run = run,
 };

@@ -369,5 +369,6 @@ const struct tg_console_command tg_console_dprint = {
         "them; a[i] and *p work with vectors and pointer classes. -raw: with the members that they have.",
     .options = options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
+    .takes_expression = true,
     .run = run,
 };

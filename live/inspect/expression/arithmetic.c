@@ -1,5 +1,6 @@
 #include "live/inspect/expression/arithmetic.h"
 
+#include <math.h>
 #include <string.h>
 
 static unsigned size_of(enum tg_basic_type type)
@@ -130,6 +131,9 @@ static struct tg_error *combine_reals(enum tg_operation operation, long double x
     case TG_OPERATION_DIVIDE:
         number.real = x / y;
         break;
+    case TG_OPERATION_POWER:
+        number.real = powl(x, y);
+        break;
     default:
         return tg_error_create(TG_ERROR_USAGE, "no such operation on floating-point numbers");
     }
@@ -151,6 +155,24 @@ static struct tg_error *divide(bool is_modulo, const struct tg_number *x, const 
     return NULL;
 }
 
+/* As Fortran has it: of a negative exponent what an integer division has. */
+static struct tg_error *raise(const struct tg_number *x, const struct tg_number *y, uint64_t *low)
+{
+    bool is_inverse = !y->is_unsigned && (int64_t)y->low < 0;
+    uint64_t left = is_inverse ? 0 - y->low : y->low, factor = x->low;
+    if (is_inverse && x->low == 0)
+        return tg_error_create(TG_ERROR_USAGE, "division by 0");
+    *low = 1;
+    for (; left > 0; left >>= 1) {
+        if (left & 1)
+            *low *= factor;
+        factor *= factor;
+    }
+    if (is_inverse && x->low != 1 && x->low != UINT64_MAX)
+        *low = 0;
+    return NULL;
+}
+
 static struct tg_error *combine_integers(enum tg_operation operation, const struct tg_number *x,
                                          const struct tg_number *y, struct tg_number *result)
 {
@@ -169,6 +191,9 @@ static struct tg_error *combine_integers(enum tg_operation operation, const stru
     case TG_OPERATION_DIVIDE:
     case TG_OPERATION_MODULO:
         error = divide(operation == TG_OPERATION_MODULO, x, y, &low);
+        break;
+    case TG_OPERATION_POWER:
+        error = raise(x, y, &low);
         break;
     case TG_OPERATION_BIT_AND:
         low = x->low & y->low;

@@ -26,6 +26,7 @@ enum tg_operation {
     TG_OPERATION_MULTIPLY, /* unary: what it points to */
     TG_OPERATION_DIVIDE,
     TG_OPERATION_MODULO,
+    TG_OPERATION_POWER, /* Fortran's */
     TG_OPERATION_NOT,
     TG_OPERATION_BIT_NOT,
 };

@@ -619,7 +619,16 @@ struct tg_error *tg_expression_evaluate(struct tg_expression *expression, const 
 {
     struct evaluation evaluation = {.expression = expression, .scene = scene};
     struct tg_value found;
-    struct tg_error *error = evaluate(&evaluation, expression->root, &found);
+    bool is_fortran =
+        expression->fortran != TG_NO_NODE &&
+        (tg_lookup_is_fortran(scene) || (expression->root == TG_NO_NODE && scene->frame == NULL));
+    if (!is_fortran && expression->root == TG_NO_NODE) {
+        if (position != NULL)
+            *position = expression->error_position;
+        return tg_error_create(tg_error_code(expression->error), "%s", tg_error_message(expression->error));
+    }
+    struct tg_error *error =
+        evaluate(&evaluation, is_fortran ? expression->fortran : expression->root, &found);
     if (error == NULL) {
         *value = found;
         return NULL;

@@ -16,6 +16,7 @@ struct parser {
     struct tg_words words;
     struct tg_expression *expression;
     unsigned nested;
+    bool is_fortran; /* what C and Fortran read differently is Fortran's */
 };
 
 static int parse_binary(struct parser *parser, unsigned lowest);
@@ -281,7 +282,8 @@ static int parse_postfix(struct parser *parser)
         size_t position = parser->words.at;
         if (tg_words_take(&parser->words, "->"))
             value = parse_member(parser, value, true, position);
-        else if (next_binary(parser) == NULL && tg_words_take(&parser->words, "."))
+        else if (next_binary(parser) == NULL && (tg_words_take(&parser->words, ".") ||
+                                                 (parser->is_fortran && tg_words_take(&parser->words, "%"))))
             value = parse_member(parser, value, false, position);
         else if (tg_words_take(&parser->words, "["))
             value = parse_index(parser, value, position);
@@ -293,6 +295,21 @@ static int parse_postfix(struct parser *parser)
             return value;
     }
     return TG_NO_NODE;
+}
+
+/* Fortran's power binds tighter than a sign, and from the right. */
+static int parse_power(struct parser *parser)
+{
+    int base = parse_postfix(parser);
+    tg_words_skip_blanks(&parser->words);
+    size_t position = parser->words.at;
+    if (!parser->is_fortran || parser->words.error != NULL || !tg_words_take(&parser->words, "**"))
+        return base;
+    int exponent = parse_unary(parser);
+    int made = add(parser, TG_NODE_BINARY, position, base, exponent);
+    if (made != TG_NO_NODE)
+        node(parser, made)->operation = TG_OPERATION_POWER;
+    return made;
 }
 
 /* Behind sizeof. */
@@ -353,7 +370,7 @@ static int parse_unary(struct parser *parser)
     } else if (tg_words_take_word(&parser->words, "sizeof")) {
         result = parse_size(parser, position);
     } else {
-        result = parse_postfix(parser);
+        result = parse_power(parser);
     }
     parser->nested--;
     return result;
@@ -394,9 +411,21 @@ static const struct binary {
     {".ge.", 8, TG_OPERATION_GREATER_EQUAL},
 };
 
+/* Of these C makes something else. */
+static const struct binary fortran_binaries[] = {
+    {".eqv.", 1, TG_OPERATION_EQUAL},
+    {".neqv.", 1, TG_OPERATION_UNEQUAL},
+    {"/=", LEVEL_EQUAL, TG_OPERATION_UNEQUAL},
+};
+
 static const struct binary *next_binary(struct parser *parser)
 {
     tg_words_skip_blanks(&parser->words);
+    for (size_t i = 0; parser->is_fortran && i < sizeof fortran_binaries / sizeof *fortran_binaries; i++)
+        if (tg_words_starts(&parser->words, fortran_binaries[i].token))
+            return &fortran_binaries[i];
+    if (parser->is_fortran && tg_words_starts(&parser->words, "%"))
+        return NULL;
     for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
         if (tg_words_starts(&parser->words, binaries[i].token))
             return &binaries[i];
@@ -433,8 +462,7 @@ static int parse_binary(struct parser *parser, unsigned lowest)
         if (binary == NULL || binary->level < lowest)
             break;
         parser->words.at += strlen(binary->token);
-        if (parser->words.text[parser->words.at] == '=' && strcmp(binary->token, "==") != 0 &&
-            binary->token[0] != '=') {
+        if (parser->words.text[parser->words.at] == '=' && strchr(binary->token, '=') == NULL) {
             left = fail(parser, position, tg_error_create(TG_ERROR_USAGE, "assignment is not supported"));
             break;
         }
@@ -447,6 +475,29 @@ static int parse_binary(struct parser *parser, unsigned lowest)
     return parser->words.error == NULL ? left : TG_NO_NODE;
 }
 
+/* Parses all of TEXT; TG_NO_NODE: it is no expression, *ERROR, at *POSITION. */
+static int parse_all(struct parser *parser, struct tg_error **error, size_t *position)
+{
+    struct tg_words *words = &parser->words;
+    int root = parse_binary(parser, 0);
+    tg_words_skip_blanks(words);
+    if (words->error == NULL && words->text[words->at] == '=')
+        fail(parser, words->at,
+             tg_error_create(TG_ERROR_USAGE, "assignment is not supported: '==' compares"));
+    if (words->error == NULL && words->text[words->at] != '\0')
+        expected(parser, "an operator or the end");
+    *error = words->error;
+    *position = words->position;
+    return words->error == NULL ? root : TG_NO_NODE;
+}
+
+/* Whether C and Fortran may read TEXT differently. */
+static bool has_two_meanings(const char *text)
+{
+    return strchr(text, '%') != NULL || strstr(text, "**") != NULL || strstr(text, "/=") != NULL ||
+           strstr(text, "eqv.") != NULL;
+}
+
 struct tg_error *tg_expression_parse(const char *text, struct tg_expression **result, size_t *position)
 {
     size_t length = strlen(text);
@@ -455,7 +506,8 @@ struct tg_error *tg_expression_parse(const char *text, struct tg_expression **re
     if (length > MAX_TEXT)
         return tg_error_create(TG_ERROR_LIMIT, "the expression is longer than %d bytes", MAX_TEXT);
     struct tg_expression *expression = calloc(1, sizeof *expression);
-    char *strings = calloc(1, 3 * length + 64); /* each byte is in at most one name but for retried types */
+    char *strings = calloc(
+        2, 3 * length + 64); /* for both languages: each byte is in at most one name but for retried types */
     if (expression == NULL || strings == NULL) {
         free(expression);
         free(strings);
@@ -463,18 +515,23 @@ struct tg_error *tg_expression_parse(const char *text, struct tg_expression **re
     }
     expression->strings = strings;
     struct parser parser = {.words = {.text = text, .strings = strings}, .expression = expression};
-    expression->root = parse_binary(&parser, 0);
-    tg_words_skip_blanks(&parser.words);
-    if (parser.words.error == NULL && text[parser.words.at] == '=')
-        fail(&parser, parser.words.at,
-             tg_error_create(TG_ERROR_USAGE, "assignment is not supported: '==' compares"));
-    if (parser.words.error == NULL && text[parser.words.at] != '\0')
-        expected(&parser, "an operator or the end");
-    if (parser.words.error != NULL) {
+    expression->fortran = TG_NO_NODE;
+    expression->root = parse_all(&parser, &expression->error, &expression->error_position);
+    if (has_two_meanings(text)) {
+        TG_AUTO_ERROR struct tg_error *error = NULL;
+        size_t at;
+        struct parser second = {.words = {.text = text, .strings = strings + 3 * length + 64},
+                                .expression = expression,
+                                .is_fortran = true};
+        expression->fortran = parse_all(&second, &error, &at);
+    }
+    if (expression->root == TG_NO_NODE && expression->fortran == TG_NO_NODE) {
+        struct tg_error *error = expression->error;
         if (position != NULL)
-            *position = parser.words.position;
+            *position = expression->error_position;
+        expression->error = NULL;
         tg_expression_destroy(expression);
-        return parser.words.error;
+        return error;
     }
     *result = expression;
     return NULL;
@@ -486,6 +543,7 @@ void tg_expression_destroy(struct tg_expression *expression)
         return;
     for (int i = 0; i < expression->n_nodes; i++)
         free(expression->nodes[i].remembered);
+    tg_error_destroy(expression->error);
     free(expression->strings);
     free(expression);
 }

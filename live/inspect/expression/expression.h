@@ -4,6 +4,7 @@
  *   of values     a.b  p->b  a[i]  a[i:j] (both included; a[:] a[i:] a[:j])  a(i, j) (Fortran's order)  *p &x
  *                 (type)x  sizeof x  sizeof(type)  x@n (n of them, from x on)  struct%member (Fortran)
  *   arithmetic    + - * / % << >> & | ^ ~ ! && || == != < <= > >= ?: as in C
+ *   in Fortran    ** /= .eq. .ne. .lt. .le. .gt. .ge. .and. .or. .eqv. .neqv. .not.; % is never a remainder
  *   literals      12 0x1f 017 1.5e3 'c', with C's suffixes
  *
  * Nothing of the program is changed, and none of its functions is called. */

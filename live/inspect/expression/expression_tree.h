@@ -57,7 +57,10 @@ struct tg_node {
 
 struct tg_expression {
     char *strings; /* all names, each with an end */
-    int root;
+    int root;      /* as C has it; TG_NO_NODE: it is none, ERROR says why */
+    int fortran;   /* as Fortran has it, TG_NO_NODE: the same */
+    struct tg_error *error;
+    size_t error_position;
     int n_nodes;
     struct tg_node nodes[TG_EXPRESSION_MAX_NODES];
 };

@@ -539,20 +539,46 @@ static struct tg_error *look_up(const struct tg_scene *scene, const char *file, 
     return not_found(scene, &search);
 }
 
-struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const char *name,
-                           enum tg_wanted wanted, struct tg_found *found)
+bool tg_lookup_is_fortran(const struct tg_scene *scene)
+{
+    Dwarf_Die unit;
+    uint64_t place = scene->frame == NULL ? 0 : tg_frame_place(scene->frame);
+    const struct tg_scene_object *object = place == 0 ? NULL : tg_scene_object_at(scene, place);
+    if (object == NULL || object->dwarf == NULL || scene->ops->unit_at == NULL ||
+        !scene->ops->unit_at(scene->context, object, place, &unit))
+        return false;
+    return tg_type_is_fortran(&(struct tg_type){.object = object, .die = unit});
+}
+
+/* The same as tg_lookup(), of a name in which small and large letters are the same. */
+static struct tg_error *look_up_folded(const struct tg_scene *scene, const char *file, const char *name,
+                                       enum tg_wanted wanted, struct tg_found *found)
 {
     char lower[MAX_QUALIFIED];
     size_t n = 0;
-    struct tg_found best;
-    struct tg_error *error = look_up(scene, file, name, wanted, found);
-    if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND || strlen(name) >= sizeof lower)
-        return error;
+    if (strlen(name) >= sizeof lower)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no such name");
     do /* as compilers of Fortran write names */
         lower[n] = (char)tolower((unsigned char)name[n]);
     while (name[n++] != '\0');
-    struct tg_error *second =
-        strcmp(lower, name) == 0 ? tg_error_no_memory() : look_up(scene, file, lower, wanted, &best);
+    return look_up(scene, file, lower, wanted, found);
+}
+
+struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const char *name,
+                           enum tg_wanted wanted, struct tg_found *found)
+{
+    struct tg_found best;
+    bool has_capitals = name[strcspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] != '\0';
+    if (has_capitals && tg_lookup_is_fortran(scene)) { /* another language's of this spelling is not meant */
+        struct tg_error *folded = look_up_folded(scene, file, name, wanted, found);
+        if (folded == NULL)
+            return NULL;
+        tg_error_destroy(folded);
+    }
+    struct tg_error *error = look_up(scene, file, name, wanted, found);
+    if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND || !has_capitals)
+        return error;
+    struct tg_error *second = look_up_folded(scene, file, name, wanted, &best);
     bool is_found = second == NULL && best.is != TG_FOUND_SYMBOL;
     tg_error_destroy(second);
     const struct tg_type type = is_found ? tg_type_of_die(best.object, &best.die) : (struct tg_type){0};

@@ -34,6 +34,9 @@ enum tg_wanted {
 struct tg_error *tg_lookup(const struct tg_scene *scene, const char *file, const char *name,
                            enum tg_wanted wanted, struct tg_found *found);
 
+/* Whether the frame's code is Fortran. */
+bool tg_lookup_is_fortran(const struct tg_scene *scene);
+
 /* The same, of types, without an error's words: whether there is one. */
 bool tg_lookup_has_type(const struct tg_scene *scene, const char *name);
 

@@ -35,6 +35,13 @@ check hexadecimal {{(?n): round = 0x2$}} [dprint /x round]
 check locals {{number = 2\n +round = 2\n +mine = \(struct pair \*\) 0x}} [dprint]
 check slice {{^1:4\[p1\.1-4\]: pairs\[2:2\] = \{{\{{left = 8, right = 6\}}\}}$}} [dprint {{pairs[2:2]}}]
 check fold {{^1:4\[p1\.1-4\]: rounds = 3$}} [dprint rounds]
+# brackets as the user types them: indexes, where Tcl would call commands ('n' is dnext)
+check typed {{= 8$}} [dprint pairs[2].left]
+proc left i {{dprint pairs[$i].left}}
+check procedure {{= 8$}} [left 2]
+dprint pairs[number].left
+catch {{dprint pairs[nosuch]}} message
+check name {{invalid command name "nosuch"}} $message
 ddelete -a
 puts "all checked"
 dkill
@@ -81,7 +88,7 @@ def main():
         script.write(SCRIPT)
     done = subprocess.run([TOLLGATE, "live", "-q", "-o", "t.tgt", "-x", "script.tcl", "--", PROGRAM], capture_output=True,
                           text=True, timeout=100, check=False, env={**os.environ, "OMP_NUM_THREADS": "4"})
-    if "all checked" not in done.stdout:
+    if "all checked" not in done.stdout or not re.search(r"^1:1\[p1\.\d\]: pairs\[number\]\.left = 8$", done.stdout, re.M):
         sys.exit(f"{done.returncode}\n{done.stdout}\n{done.stderr}")
     endless = subprocess.run([TOLLGATE, "live", "-q", "-o", "u.tgt", "-e", f"dbreak variables_threads.c#{LINE} -if {{[while 1 {{}}]}}",
                               "--", PROGRAM], capture_output=True, text=True, timeout=100, check=False)

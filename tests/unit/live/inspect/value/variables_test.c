@@ -268,6 +268,14 @@ static void test_fortran(void **state)
     check_text(&child, "who", "{point = {x = 3, y = 4}, name = \"bob \", data = {1, 2}, next = 0x0}");
     check_text(&child, "who%y", "4");
     check_text(&child, "who%name", "\"bob \"");
+    check_text(&child, "2*who%y", "8");
+    check_text(&child, "WHO%Y / 2 + N**3", "10");
+    check_text(&child, "-n**2", "-4");
+    check_text(&child, "2**3**2", "512");
+    check_text(&child, "2.0**(-1)", "0.5");
+    check_text(&child, "n /= 2", "0");
+    check_text(&child, "flag .eqv. n == 2 .and. flag .neqv. .false.", "1");
+    check_text(&child, "n % 2", "0"); /* no member can be called 2 */
     check_text(&child, "*deferred", "\"late\"");
     check_text(&child, "global(2,3)", "7");
     check_text(&child, "arrays::counter", "17");
@@ -288,6 +296,8 @@ static void test_errors(void **state)
     check_text(&child, "node.at", "4: this is a pointer: use '->' for its members");
     check_text(&child, "counter = 3", "8: assignment is not supported: '==' compares");
     check_text(&child, "counter++", "7: assignment is not supported");
+    check_text(&child, "counter /= 2", "8: assignment is not supported");
+    check_text(&child, "counter**2", "8: not a pointer");
     check_text(&child, "add(1, 2)", "3: function calls are not supported");
     check_text(&child, "grid[0:5]", "4: 0:5 is outside its bounds 0:1");
     check_text(&child, "grid[1][2][3]", "10: not an array");
