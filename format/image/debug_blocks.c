@@ -179,3 +179,61 @@ void tg_debug_blocks_innermost(struct tg_debug_blocks *blocks, uint64_t line_off
             depth--;
     }
 }
+
+/* ---- copies of inlined functions */
+
+enum { MAX_LOOKED_AT = 500 * 1000, MAX_COPY_DEPTH = 64 }; /* a name that is nowhere must not take long */
+
+struct copies {
+    Dwarf_Off function;
+    unsigned n_looked_at;
+    struct tg_address_set *found;
+};
+
+static void add_copy(const struct copies *copies, Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die origin;
+    Dwarf_Addr entry;
+    if (dwarf_tag(die) == DW_TAG_inlined_subroutine &&
+        dwarf_attr(die, DW_AT_abstract_origin, &attribute) != NULL &&
+        dwarf_formref_die(&attribute, &origin) != NULL && dwarf_dieoffset(&origin) == copies->function &&
+        dwarf_entrypc(die, &entry) == 0)
+        tg_address_set_add(copies->found, entry);
+}
+
+static void search_copies(struct copies *copies, Dwarf_Die *parent, unsigned depth)
+{
+    Dwarf_Die die;
+    for (int more = dwarf_child(parent, &die); more == 0 && copies->n_looked_at++ < MAX_LOOKED_AT;
+         more = dwarf_siblingof(&die, &die)) {
+        add_copy(copies, &die);
+        if (depth < MAX_COPY_DEPTH && can_hold_blocks(dwarf_tag(&die)))
+            search_copies(copies, &die, depth + 1);
+    }
+}
+
+static bool is_inlined(Dwarf_Die *die, const char *name)
+{
+    const char *own = dwarf_tag(die) == DW_TAG_subprogram ? dwarf_diename(die) : NULL;
+    return own != NULL && strcmp(own, name) == 0 && dwarf_func_inline(die) != 0;
+}
+
+void tg_debug_blocks_find_copies(struct tg_debug_blocks *blocks, const char *name,
+                                 struct tg_address_set *found)
+{
+    Dwarf_Die unit, die;
+    unsigned n_looked_at = 0;
+    struct copies copies = {.found = found};
+    for (size_t i = 0; found->count == 0 && i < blocks->n_units; i++) {
+        if (dwarf_offdie(blocks->dwarf, blocks->units[i].die, &unit) == NULL)
+            continue;
+        for (int more = dwarf_child(&unit, &die); more == 0 && n_looked_at++ < MAX_LOOKED_AT;
+             more = dwarf_siblingof(&die, &die)) {
+            if (!is_inlined(&die, name))
+                continue;
+            copies.function = dwarf_dieoffset(&die);
+            search_copies(&copies, &unit, 0);
+        }
+    }
+}

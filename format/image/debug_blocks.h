@@ -2,6 +2,7 @@
 #ifndef TG_FORMAT_IMAGE_DEBUG_BLOCKS_H
 #define TG_FORMAT_IMAGE_DEBUG_BLOCKS_H
 
+#include "format/image/address_set.h"
 #include "format/image/elf_object.h"
 
 struct tg_debug_blocks; /* not thread-safe */
@@ -22,5 +23,10 @@ const char *tg_debug_blocks_directory(struct tg_debug_blocks *blocks, uint64_t l
  * same for the same block; 0 where there is none. */
 void tg_debug_blocks_innermost(struct tg_debug_blocks *blocks, uint64_t line_offset,
                                const uint64_t *addresses, uint64_t *innermost, size_t count);
+
+/* Adds where the copies of function NAME begin that compilers have put into its callers; of the first function of that name
+ * that has any. */
+void tg_debug_blocks_find_copies(struct tg_debug_blocks *blocks, const char *name,
+                                 struct tg_address_set *found);
 
 #endif

@@ -334,6 +334,14 @@ size_t tg_image_find_line(struct tg_image *image, const char *file, uint64_t lin
     return set.count;
 }
 
+size_t tg_image_find_copies(struct tg_image *image, const char *name, uint64_t *addresses, size_t max)
+{
+    struct tg_address_set set = {.items = addresses, .max = max};
+    if (lines_of(image) != NULL)
+        tg_image_lines_find_copies(image->lines, name, &set);
+    return set.count;
+}
+
 bool tg_image_line_at(struct tg_image *image, uint64_t address, char *path, size_t size, uint64_t *line)
 {
     return tg_elf_object_is_code(image->object, address) && lines_of(image) != NULL &&

@@ -449,3 +449,9 @@ bool tg_image_lines_at(struct tg_image_lines *lines, uint64_t address, char *pat
     *line = row.line;
     return true;
 }
+
+void tg_image_lines_find_copies(struct tg_image_lines *lines, const char *name, struct tg_address_set *found)
+{
+    if (blocks_of(lines) != NULL)
+        tg_debug_blocks_find_copies(blocks_of(lines), name, found);
+}

@@ -27,4 +27,7 @@ bool tg_image_lines_at(struct tg_image_lines *lines, uint64_t address, char *pat
 /* Lets go of the section contents that were read (not of the answers): nobody is asking just now. */
 void tg_image_lines_trim(struct tg_image_lines *lines);
 
+/* As tg_debug_blocks_find_copies(). */
+void tg_image_lines_find_copies(struct tg_image_lines *lines, const char *name, struct tg_address_set *found);
+
 #endif

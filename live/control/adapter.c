@@ -396,6 +396,10 @@ static void enter_function(void *context, const struct tg_process *process, uint
         return;
     const struct tg_inspect_memory memory = tg_thread_scene_memory(thread);
     struct tg_debug_row row;
+    const char *name;
+    uint64_t offset;
+    if (tg_modules_symbol_at(modules, *address, &name, &offset) && offset != 0)
+        return; /* a copy of an inlined function, in the midst of another one */
     *address = tg_step_place_first_line(modules, &memory, *address);
     if (*line != 0 && tg_modules_row_at(modules, *address, &row) && row.line > 0)
         *line = (uint64_t)row.line;

@@ -50,7 +50,7 @@ void tg_engine_adapter_place(struct tg_engine_adapter *live, int32_t pid, uint64
     *place = '\0';
     if (modules == NULL)
         return;
-    char *name = tg_modules_function_at(modules, pc, &offset);
+    char *name = tg_modules_innermost_at(modules, pc, &offset);
     if (name == NULL) {
         const struct tg_module *module = tg_modules_find(modules, pc);
         const char *last = module == NULL ? NULL : strrchr(module->path, '/');

@@ -73,6 +73,8 @@ bool tg_modules_symbol_at(struct tg_modules *modules, uint64_t address, const ch
 /* The same as people read it (format/image/mangled_name.h), for the caller to free; NULL: nothing is
  * known. */
 char *tg_modules_function_at(struct tg_modules *modules, uint64_t address, uint64_t *offset);
+/* The same of the innermost function there, which may be inlined. */
+char *tg_modules_innermost_at(struct tg_modules *modules, uint64_t address, uint64_t *offset);
 
 /* The row of the line table that holds ADDRESS, with addresses of memory; strings valid as its module. */
 bool tg_modules_row_at(struct tg_modules *modules, uint64_t address, struct tg_debug_row *row);

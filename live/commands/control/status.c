@@ -75,7 +75,7 @@ static void name_key(void *context, const struct tg_job_process *process, size_t
     if (modules == NULL)
         return;
     const struct tg_module *module = tg_modules_find(modules, pc);
-    char *name = key == TG_STATUS_FUNCTION ? tg_modules_function_at(modules, pc, &offset) : NULL;
+    char *name = key == TG_STATUS_FUNCTION ? tg_modules_innermost_at(modules, pc, &offset) : NULL;
     if (name != NULL)
         snprintf(buffer, size, "%s", name);
     else if (key == TG_STATUS_FUNCTION && module != NULL)
@@ -102,7 +102,7 @@ static void put_place(const struct tg_request *control, struct tg_thread_id unit
     struct tg_modules *modules = tg_engine_adapter_look(control->engine, thread, &pc, &code);
     tg_json_key(json, "pc");
     tg_json_address(json, pc);
-    char *name = modules != NULL ? tg_modules_function_at(modules, code, &offset) : NULL;
+    char *name = modules != NULL ? tg_modules_innermost_at(modules, code, &offset) : NULL;
     if (name != NULL)
         tg_json_member_string(json, "function", name);
     free(name);

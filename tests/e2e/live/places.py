@@ -69,6 +69,19 @@ dfocus a dcont
 """
 
 
+def inlined():
+    """A function that is in its callers alone: a pending breakpoint of it, and one of `record`."""
+    output = subprocess.run([TOLLGATE, "live", "-q", "-o", "i.tgt", "-e", "dbreak within -pending; dcont; quit -kill 0", "--", "./other"],
+                            capture_output=True, text=True, timeout=60, check=True).stdout
+    if not re.search(r"^thread 1\.1 stopped at action point 1: within \(other\.c#2\)$", output, re.M):
+        sys.exit(f"not stopped in the inlined function:\n{output}")
+    done = subprocess.run([TOLLGATE, "record", "-o", "j.tgt", "--break", "within", "--", "./other"], capture_output=True, text=True,
+                          timeout=60, check=False)
+    dump = subprocess.run([TOLLGATE, "dump", "--kind", "breakpoint_hit", "j.tgt"], capture_output=True, text=True, check=True).stdout
+    if "never planted" in done.stderr or "breakpoint_hit" not in dump:
+        sys.exit(f"record: {done.stderr}{dump}")
+
+
 def main():
     pathlib.Path("places.cc").write_text(PROGRAM, encoding="utf-8")
     pathlib.Path("other.c").write_text(OTHER, encoding="utf-8")
@@ -90,6 +103,7 @@ def main():
         sys.exit(f"not told once:\n{text}")
     if done.returncode != 0:
         sys.exit(f"status {done.returncode}:\n{text}")
+    inlined()
 
 
 main()
