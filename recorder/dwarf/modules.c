@@ -350,7 +350,7 @@ bool tg_modules_symbol_at(struct tg_modules *modules, uint64_t address, const ch
     return info != NULL && tg_debug_info_symbol_at(info, address - bias, name, offset);
 }
 
-char *tg_modules_function_at(struct tg_modules *modules, uint64_t address, uint64_t *offset)
+static char *function_at(struct tg_modules *modules, uint64_t address, uint64_t *offset)
 {
     const char *name;
     return tg_modules_symbol_at(modules, address, &name, offset) ? tg_mangled_name_words(name) : NULL;
@@ -362,7 +362,7 @@ char *tg_modules_innermost_at(struct tg_modules *modules, uint64_t address, uint
     struct tg_debug_info *info = tg_modules_debug_info_at(modules, address, &bias);
     const struct tg_code_place *place = info == NULL ? NULL : tg_debug_info_place(info, address - bias);
     if (place == NULL || !place->calls[0].is_inlined || place->calls[0].name == NULL)
-        return tg_modules_function_at(modules, address, offset);
+        return function_at(modules, address, offset);
     *offset = place->calls[0].offset;
     return strdup(place->calls[0].name);
 }

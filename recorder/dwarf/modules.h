@@ -70,10 +70,8 @@ struct tg_debug_info *tg_modules_debug_info_at(struct tg_modules *modules, uint6
 /* The symbol that holds ADDRESS (tg_debug_info_symbol_at) and the offset in it, NAME valid as its module.
  * False where there is none. */
 bool tg_modules_symbol_at(struct tg_modules *modules, uint64_t address, const char **name, uint64_t *offset);
-/* The same as people read it (format/image/mangled_name.h), for the caller to free; NULL: nothing is
- * known. */
-char *tg_modules_function_at(struct tg_modules *modules, uint64_t address, uint64_t *offset);
-/* The same of the innermost function there, which may be inlined. */
+/* The same of the innermost function there, which may be inlined, as people read it (format/image/mangled_name.h), for the
+ * caller to free; NULL: nothing is known. */
 char *tg_modules_innermost_at(struct tg_modules *modules, uint64_t address, uint64_t *offset);
 
 /* The row of the line table that holds ADDRESS, with addresses of memory; strings valid as its module. */
