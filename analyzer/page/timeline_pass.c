@@ -91,24 +91,30 @@ static struct tg_error *begin(struct tg_timeline_pass *pass)
     return error == NULL && !pass->is_through ? tg_timeline_pass_take(pass, event) : error;
 }
 
+static struct tg_error *create_models(struct tg_timeline_pass *pass)
+{
+    const struct tg_mpi_model_options options = {.received = received, .left = left, .context = pass};
+    const struct tg_openmp_model_options no_options = {0};
+    struct tg_error *error = tg_process_model_create(&pass->processes);
+    if (error == NULL)
+        error = tg_mpi_model_create(&options, &pass->mpi);
+    if (error == NULL)
+        error = tg_openmp_model_create(&no_options, &pass->openmp);
+    if (error == NULL && (pass->collectives = tg_page_collectives_create(0)) == NULL)
+        error = tg_error_no_memory();
+    return error;
+}
+
 struct tg_error *tg_timeline_pass_create(const char *path, struct tg_timeline_pass **pass)
 {
     struct tg_timeline_pass *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
-    const struct tg_mpi_model_options options = {.received = received, .left = left, .context = made};
-    const struct tg_openmp_model_options no_options = {0};
     made->path = strdup(path);
     struct tg_error *error =
         made->path == NULL ? tg_error_no_memory() : tg_trace_reader_open(path, &made->reader);
     if (error == NULL)
-        error = tg_process_model_create(&made->processes);
-    if (error == NULL)
-        error = tg_mpi_model_create(&options, &made->mpi);
-    if (error == NULL)
-        error = tg_openmp_model_create(&no_options, &made->openmp);
-    if (error == NULL && (made->collectives = tg_page_collectives_create(0)) == NULL)
-        error = tg_error_no_memory();
+        error = create_models(made);
     if (error == NULL)
         error = begin(made);
     if (error != NULL) {
@@ -119,11 +125,31 @@ struct tg_error *tg_timeline_pass_create(const char *path, struct tg_timeline_pa
     return NULL;
 }
 
+struct tg_error *tg_timeline_pass_create_live(uint64_t start_ns, struct tg_timeline_pass **pass)
+{
+    const struct tg_timeline_options options = {.start_ns = start_ns};
+    struct tg_timeline_pass *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return tg_error_no_memory();
+    made->start_ns = start_ns;
+    struct tg_error *error = create_models(made);
+    if (error == NULL)
+        error = tg_timeline_create(&options, &made->timeline);
+    if (error != NULL) {
+        tg_timeline_pass_destroy(made);
+        return error;
+    }
+    tg_timeline_pass_go_live(made);
+    *pass = made;
+    return NULL;
+}
+
 void tg_timeline_pass_destroy(struct tg_timeline_pass *pass)
 {
     if (pass == NULL)
         return;
-    tg_trace_reader_close(pass->reader);
+    if (pass->reader != NULL)
+        tg_trace_reader_close(pass->reader);
     tg_process_model_destroy(pass->processes);
     tg_mpi_model_destroy(pass->mpi);
     tg_openmp_model_destroy(pass->openmp);

@@ -9,6 +9,8 @@ struct tg_timeline_pass;
 
 /* PATH is a file. Nothing is read yet but the beginning. Errors: those of the reader's open, NO_MEMORY. */
 struct tg_error *tg_timeline_pass_create(const char *path, struct tg_timeline_pass **pass);
+/* Nothing is read: PASS is fed all events of a job from its first one on, at START_NS. Only error: NO_MEMORY. */
+struct tg_error *tg_timeline_pass_create_live(uint64_t start_ns, struct tg_timeline_pass **pass);
 void tg_timeline_pass_destroy(struct tg_timeline_pass *pass); /* NULL is accepted */
 
 /* Reads at most N_EVENTS. *MORE: there are others. A trace that is damaged ends before the damage. Only error: NO_MEMORY. */

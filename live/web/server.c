@@ -24,7 +24,7 @@ enum {
     MAX_BODY = 64 << 10, /* of a request */
     MAX_QUERY = 4096,
     CONNECTION_MEMORY = 32 << 10,
-    IDLE_S = 8,  /* a connection without a request ends then, however slowly one comes */
+    IDLE_S = 4,  /* a connection without a request ends then, however slowly one comes */
     DATA_S = 10, /* so long a document may take */
     SIGN_S = 15,
     FAREWELL_MS = 1000,

@@ -4,7 +4,7 @@ import {lookedMoment} from './view.js';
 
 const OF_MOMENT = ['board', 'threads', 'summary', 'stacks', 'verdict'];
 const SLOW = ['diagram', 'filter', 'heap'];
-const BYTES_A_SECOND = 50000, LATER_MS = 3000, QUIET_MS = 1500, SLOW_MS = 10000;
+const BYTES_A_SECOND = 50000, LATER_MS = 3000, QUIET_MS = 1500, SLOW_MS = 4000;
 
 // What the session said last; null: this page is a file, or nothing was said yet.
 export let session = null;
@@ -50,13 +50,13 @@ async function refresh() {
   isLoading = false;
 }
 
-// What takes long to be made, of a live job: when it is quiet for a while, and now and then.
+// The strip, and what takes long to be made, of a live job: when it is quiet for a while, and now and then.
 function refreshSlowly() {
   clearTimeout(quiet);
   const wait = Math.max(QUIET_MS, slowAt - performance.now());
   quiet = setTimeout(() => {
     slowAt = performance.now() + SLOW_MS;
-    tellChanged({parts: lookedMoment() === null ? SLOW : SLOW.slice(1)});
+    tellChanged({parts: ['strip', ...(lookedMoment() === null ? SLOW : SLOW.slice(1))]});
   }, wait);
 }
 

@@ -134,17 +134,21 @@ static uint64_t moment_asked(const char *query)
     return tg_query_number(query, "at", UINT64_MAX);
 }
 
-/* Has the file of a live job's trace have its latest events, but not often. */
-static void sync_now_and_then(struct tg_page_answers *answers)
+/* Has the file of a live job's trace have its latest events, but not often; false: not now. */
+static bool sync_now_and_then(struct tg_page_answers *answers)
 {
     struct tg_source *source = answers->console->source;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     double now_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-    if (source->ops->sync == NULL || now_s < answers->synced_s + 1)
-        return;
+    if (source->ops->sync == NULL || answers->synced_number == source->number)
+        return true;
+    if (now_s < answers->synced_s + 1)
+        return false;
     tg_error_destroy(source->ops->sync(source)); /* what is missing is missing */
     answers->synced_s = now_s;
+    answers->synced_number = source->number;
+    return true;
 }
 
 /* One that is made of the trace's file, by another thread. */
@@ -230,9 +234,11 @@ static struct tg_error *write_of_moment(void *context, const char *name, const c
     const struct tg_source *source = console->source;
     bool is_live = console->options.live != NULL, is_strip = strcmp(name, "strip") == 0;
     if (is_live && ((tg_page_is_of_trace(name) && !is_strip) || moment_asked(query) != UINT64_MAX)) {
-        sync_now_and_then(answers);
+        bool is_there = is_strip || sync_now_and_then(answers);
+        if (!is_there)
+            fputs("{\"pending\": true}", out);
         if (!is_strip)
-            return write_late(answers, name, query, 0, out);
+            return is_there ? write_late(answers, name, query, 0, out) : NULL;
     }
     if (strcmp(name, "board") == 0)
         return tg_page_board_write(console, out);
@@ -322,6 +328,8 @@ static struct tg_error *begin_now(struct tg_page_answers *answers)
     answers->timeline = NULL;
     answers->start_ns = source->start_ns;
     answers->seen_from_ns = source->number > 1 ? source->time_ns : 0;
+    if (answers->seen_from_ns == 0)
+        return tg_timeline_pass_create_live(source->start_ns, &answers->pass);
     return tg_timeline_create(&options, &answers->timeline);
 }
 
@@ -390,9 +398,9 @@ void tg_page_answers_take(struct tg_page_answers *answers, const struct tg_event
     struct tg_error *error = NULL;
     if (answers->start_ns != answers->console->source->start_ns)
         error = begin_now(answers); /* the first event, or another run of the job */
-    else if (answers->pass != NULL)
+    if (error == NULL && answers->pass != NULL)
         error = tg_timeline_pass_take(answers->pass, event);
-    if (error == NULL && answers->pass == NULL && answers->timeline != NULL)
+    else if (error == NULL && answers->timeline != NULL)
         error = tg_timeline_feed(answers->timeline, event, process);
     if (error == NULL)
         return;

@@ -31,6 +31,7 @@ struct tg_page_answers {
     char *path;                    /* of the trace's file, NULL none */
     uint64_t seen_from_ns;         /* when TIMELINE begins */
     uint64_t start_ns;             /* of the live job that both are of */
+    uint64_t synced_number;        /* of events that the file has */
     double synced_s;               /* when the trace's file had all events of a live job */
     struct tg_page_late *late;
     struct tg_page_blame blame;

@@ -26,6 +26,11 @@ class OwnBrowser(Browser):
         super().__init__(CHROMIUM, f"browser{OwnBrowser.count}", *options)
         atexit.register(self.close)
 
+    def fetch(self, path):
+        """The JSON document at PATH."""
+        return self.call("Runtime.evaluate", awaitPromise=True, returnByValue=True,
+                         expression=f"fetch({path!r}).then((answer) => answer.json())")["result"]["value"]
+
     def close(self):
         try:
             self.call("Browser.close")
@@ -170,7 +175,8 @@ def of_job():
     console.end("quit -kill 0")
 
 
-if CHROMIUM is None:
-    print("there is no Chromium")
-    sys.exit(77)
-of_trace() if sys.argv[1] == "trace" else of_job()
+if __name__ == "__main__":
+    if CHROMIUM is None:
+        print("there is no Chromium")
+        sys.exit(77)
+    of_trace() if sys.argv[1] == "trace" else of_job()

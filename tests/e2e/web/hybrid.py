@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""The page of a job of MPI and OpenMP that comes to hang, while it runs and of its trace: each of its parts, its buttons, how
+soon it shows what happened, and a moment of one's own."""
+import atexit
+import sys
+import time
+
+from live_console import LiveConsole
+from mpi_job import ENVIRONMENT, build, flavour_named, job
+from page import CHROMIUM, await_text, button, check_clean, click, open_page, shown, type_line
+from web_page import Page, Web, check, server_of
+
+import os
+import signal
+
+ROUNDS = 4
+PROGRAM = r"""
+#include <dlfcn.h>
+#include <mpi.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int rank;
+volatile int turn;
+volatile char *kept;
+__attribute__((noinline)) void meet(int i) { turn = i; }
+__attribute__((noinline)) void stay(void) { for (;;) { turn++; usleep(1000); } }
+static void work(void)
+{
+    int sum, token = 1;
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0)
+        MPI_Send(&token, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+    else
+        MPI_Recv(&token, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+#pragma omp parallel num_threads(3)
+    {
+#pragma omp critical(count)
+        turn++;
+#pragma omp barrier
+    }
+}
+static void hang(void)
+{
+#pragma omp parallel num_threads(3)
+    {
+        if (omp_get_thread_num() == 1)
+            stay(); /* never comes to the barrier */
+#pragma omp barrier
+    }
+}
+int main(int argc, char **argv)
+{
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    dlopen("libz.so.1", RTLD_NOW);
+    kept = malloc(1 << 20);
+    for (int i = 0; i < ROUNDS; i++)
+        meet(i);
+    for (int i = 0; i < 3; i++)
+        work();
+    if (rank == 1)
+        hang();
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+""".replace("ROUNDS", str(ROUNDS))
+
+
+def see_parts(browser, heap_too=True):
+    """All seven parts of the job that hangs."""
+    await_text(browser, "verdict", "rank 1")
+    await_text(browser, "verdict", "Who waits for whom")
+    await_text(browser, "board", "MPI_Barrier")
+    await_text(browser, "board", "Barriers of OpenMP teams")
+    await_text(browser, "stacks", "in MPI_Barrier")
+    await_text(browser, "strip", "rank 0")
+    check(browser.wait("document.querySelectorAll('#strip .strip-head.culprit').length > 0"), f"nobody is red: {shown(browser, 'strip')}")
+    check(browser.wait("(document.getElementById('diagram-view') || {}).shadowRoot !== undefined && "
+                       "document.getElementById('diagram-view').shadowRoot.querySelectorAll('g.r').length > 0"), "there is no diagram: " + str(browser.ask("[document.getElementById('diagram-view') && document.getElementById('diagram-view').shadowRoot.querySelectorAll('g.r').length, "
+          "document.getElementById('diagram').className, document.getElementById('message').textContent, document.getElementById('diagram').hidden].join(';')")))
+    await_text(browser, "filter", "Suggestion")
+    if heap_too:
+        await_text(browser, "heap", "peak")
+    strip = browser.fetch("data/strip?columns=400&open=p0,p1,p2,p3")
+    drawn = [row for row in strip["rows"] if row["runs"] and row["shown"]]
+    check(len(drawn) >= 2, f"nothing is drawn: {strip['rows']}")
+    check("MPI_Allreduce" in [one[4] for one in strip["collectives"]] and len(strip["messages"]) >= 3,
+          f"collectives and messages: {strip['collectives']} {strip['messages']}")
+
+
+def measure(console, browser):
+    """From the moment when the console knows that all have come until the page shows it, seconds."""
+    console.do("dfocus gSr0 {dbarrier meet}")
+    took = []
+    for i in range(1, ROUNDS + 1):
+        text = "satisfied 1 time" if i == 1 else f"satisfied {i} times"
+        browser.ask(f"window.seen = new Promise((done) => {{ const end = Date.now() + 4000, look = () => {{ if (document.getElementById('board').innerText.includes({text!r})) "
+                    "done(Date.now()); else if (Date.now() > end) done(0); else setTimeout(look, 2); }; look(); })")
+        for _ in range(4): # one may be told to stop before the other comes
+            console.do("dfocus gSr0 dgo")
+            console.do("dfocus gSr0 dwait")
+            told = time.time()
+            if text in console.command("info barrier")["text"]:
+                break
+        seen = browser.call("Runtime.evaluate", expression="window.seen", awaitPromise=True, returnByValue=True)["result"]["value"]
+        check(seen != 0, f"the page does not show '{text}' but: {shown(browser, 'board')}\n{shown(browser, 'control')}\n{console.command('info barrier')['text']}")
+        took.append(seen / 1000 - told)
+    print("a barrier's satisfaction is seen after", " ".join(f"{one * 1000:.0f}" for one in took), "ms")
+    check(min(took) < 0.2, f"the page is late: {took}")
+
+
+def use_buttons(console, browser):
+    def press(text, line):
+        before = browser.ask("document.querySelectorAll('#console .log .line').length")
+        button(browser, text)
+        check(browser.wait(f"document.querySelectorAll('#console .log .line').length > {before} && "
+                           f"document.querySelector('#console .log').lastElementChild.innerText.length > 0"), f"{text}: no answer")
+        lines = shown(browser, "console")
+        check(f"> {line}" in lines, f"{text}: {lines}")
+
+    rank = console.command("dfocus r1 {dfocus}")["data"].split(".")[0]
+    number = [process["dpid"] for process in browser.fetch("data/threads")["processes"] if process["rank"] == 1][0]
+    button(browser, "Halt")
+    await_text(browser, "control", "stopped")
+    open_threads = f"(function () {{ const line = Array.from(document.querySelectorAll('.who-line')).find((one) => one.querySelector('[data-set=p{number}]'));" \
+                   "line.querySelector('.fold').click(); return true; })()"
+    check(browser.ask(open_threads), "no threads to see")
+    check(browser.wait(f"document.querySelector('[data-set=\"t{number}.1\"]') !== null"), "no workers to click")
+    click(browser, f'[data-set="t{number}.1"]')
+    await_text(browser, "control", f"Focus t{number}.1")
+    check(console.command("dfocus")["data"] == f"t{number}.1", "the click did not reach the console")
+    press("Hold", "dhold -thread")
+    await_text(browser, "board", "Held by a command")
+    press("Unhold", "dunhold -thread")
+    check(browser.wait("!document.getElementById('board').innerText.includes('Held by a command')"), "the hold stays on the board")
+    browser.ask("document.querySelector('#control input').value = 'stay'")
+    press("Barrier here", "dbarrier stay")
+    await_text(browser, "board", "Barriers of the debugger")
+    return rank
+
+
+def of_job(program, flavour):
+    console = LiveConsole("--heap", "-o", "run.tgt", "--", *job(flavour, program, ranks=2), env={**os.environ, **ENVIRONMENT})
+    atexit.register(console.process.kill)
+    page = Page(console.command("gui start")["data"]["link"])
+    browser = open_page(page.link)
+    console.do("dgo; dwait -ranks 2")
+    measure(console, browser)
+    console.do("ddelete 1; dfocus gSr0 dgo; dfocus r1 {opm start}")
+    click_set = f"[data-set=p{[one['dpid'] for one in browser.fetch('data/threads')['processes'] if one['rank'] == 1][0]}]"
+    check(browser.wait(f"document.querySelector('{click_set}') !== null"), "no rank to click")
+    click(browser, click_set)
+    for text in ("opm next", "Step"):
+        before = shown(browser, "console").count("> ")
+        button(browser, text)
+        check(browser.wait(f"(document.getElementById('console').innerText.match(/> /g) || []).length > {before}"), f"{text}: no answer")
+    console.do("dfocus r1 {opm quit}") if console.command("dfocus r1 {opm quit}")["ok"] else None
+    console.do("dfocus g dgo")
+    see_parts(browser)
+    use_buttons(console, browser)
+    os.kill(server_of(console.process.pid), signal.SIGKILL)
+    await_text(browser, "control", "does not answer")
+    console.do("dstatus")
+    page = Page(console.command("gui start")["data"]["link"])
+    browser.open(page.link)
+    check(browser.wait("document.body.dataset.ready"), "`gui start` again")
+    check(browser.fetch("data/strip")["end"] > 0 and "rank 1" in shown(browser, "strip"), "what was before `gui start` is not on the strip")
+    console.do("drun")
+    console.do("dwait -ranks 2")
+    await_text(browser, "strip", "rank 1")
+    check("MPI_Barrier" not in shown(browser, "board"), "the board shows the run before")
+    check_clean(browser, page)
+    browser.close()
+    console.end("quit -kill 0")
+
+
+def of_trace(trace):
+    web = Web(trace, "--view-only")
+    web.page.enter()
+    browser = open_page(web.page.link)
+    see_parts(browser)
+    before = web.page.get("/data/session")[1]["moment"]
+    place = browser.ask("(function () { const edge = document.querySelector('#strip canvas').getBoundingClientRect();"
+                        " scrollTo({top: edge.top + scrollY - 200, behavior: 'instant'}); const now = document.querySelector('#strip canvas').getBoundingClientRect();"
+                        " return [now.left + now.width / 50, now.top + 40]; })()")
+    browser.mouse("mousePressed", *place, button="left", clickCount=1)
+    browser.mouse("mouseReleased", *place, button="left", clickCount=1)
+    check(browser.wait("document.getElementById('moment').textContent.startsWith('You look at')"), "a click chooses no moment")
+    check(browser.wait("!document.getElementById('board').innerText.includes('MPI_Barrier')"), f"the board does not follow: {shown(browser, 'board')}")
+    check(web.page.get("/data/session")[1]["moment"] == before, "who only looks has moved the session")
+    other = open_page(web.page.link)
+    await_text(other, "board", "MPI_Barrier")
+    other.close()
+    click(browser, "#follow")
+    await_text(browser, "board", "MPI_Barrier")
+    check_clean(browser, web.page)
+    browser.close()
+    check(web.end() == 0, "the end")
+
+
+def main():
+    import faulthandler; faulthandler.dump_traceback_later(30, exit=True)
+    if CHROMIUM is None:
+        print("there is no Chromium")
+        sys.exit(77)
+    flavour = flavour_named("openmpi")
+    with open("web_job.c", "w", encoding="utf-8") as source:
+        source.write(PROGRAM)
+    program = build(flavour.c, [os.path.abspath("web_job.c")], "web_job", "-fopenmp", "-ldl")
+    of_job(program, flavour)
+    print("LIVE is through")
+    of_trace(sorted(name for name in os.listdir(".") if name.endswith(".tgt"))[0])
+
+
+main()
