@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { SHOWN = 120, NAME_SIZE = 32 };
 
@@ -121,13 +120,6 @@ static bool take_name(const char *name_and_query, char name[NAME_SIZE])
     return true;
 }
 
-/* The trace of a live job gets another name when the job ends. */
-static const char *path_of(const struct tg_page_answers *answers)
-{
-    const char *later = answers->console->source->trace_path;
-    return later != NULL && access(answers->path, R_OK) != 0 ? later : answers->path;
-}
-
 /* The moment that QUERY asks for in place of the session's, in ns after the start; UINT64_MAX: none. */
 static uint64_t moment_asked(const char *query)
 {
@@ -156,6 +148,11 @@ static struct tg_error *write_late(struct tg_page_answers *answers, const char *
                                    int wait_ms, FILE *out)
 {
     const struct tg_source *source = answers->console->source;
+    if (answers->console->options.live !=
+        NULL) { /* another run, or the end of the job: the file has another name */
+        free(answers->path);
+        answers->path = source->trace_path == NULL ? NULL : tg_source_trace_file(source);
+    }
     if (answers->path == NULL) {
         fputs("{\"there\": false}", out);
         return NULL;
@@ -163,12 +160,17 @@ static struct tg_error *write_late(struct tg_page_answers *answers, const char *
     const struct tg_page_wanted wanted = {
         .name = name,
         .query = query == NULL ? "" : query,
-        .path = path_of(answers),
+        .path = answers->path,
         .start_ns = source->start_ns,
         .at_ns = moment_asked(query),
         .moment_ns = atomic_load(&answers->time_ns),
         .n_events = answers->console->options.live != NULL ? 0 : atomic_load(&answers->number)};
-    return tg_page_late_write(answers->late, &wanted, wait_ms, out);
+    struct tg_error *error = tg_page_late_write(answers->late, &wanted, wait_ms, out);
+    if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND || answers->console->options.live == NULL)
+        return error;
+    tg_error_destroy(error); /* its file is being renamed, or was removed */
+    fputs("{\"there\": false}", out);
+    return NULL;
 }
 
 static void keep_blame(struct tg_page_blame *blame, const struct tg_verdict *verdict)

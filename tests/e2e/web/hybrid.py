@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The page of a job of MPI and OpenMP that comes to hang, while it runs and of its trace: each of its parts, its buttons, how
-soon it shows what happened, and a moment of one's own."""
+"""The page of a running job of MPI and OpenMP that comes to hang: each of its parts, its buttons, how soon it shows what
+happened, its server killed, `drun`; and a moment of one's own on the page of a trace."""
 import atexit
 import sys
 import time
@@ -8,7 +8,7 @@ import time
 from live_console import LiveConsole
 from mpi_job import ENVIRONMENT, build, flavour_named, job
 from page import CHROMIUM, await_text, button, check_clean, click, open_page, shown, type_line
-from web_page import Page, Web, check, server_of
+from web_page import Page, Web, check, fixture, server_of
 
 import os
 import signal
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 """.replace("ROUNDS", str(ROUNDS))
 
 
-def see_parts(browser, heap_too=True):
+def see_parts(browser):
     """All seven parts of the job that hangs."""
     await_text(browser, "verdict", "rank 1")
     await_text(browser, "verdict", "Who waits for whom")
@@ -82,8 +82,7 @@ def see_parts(browser, heap_too=True):
                        "document.getElementById('diagram-view').shadowRoot.querySelectorAll('g.r').length > 0"), "there is no diagram: " + str(browser.ask("[document.getElementById('diagram-view') && document.getElementById('diagram-view').shadowRoot.querySelectorAll('g.r').length, "
           "document.getElementById('diagram').className, document.getElementById('message').textContent, document.getElementById('diagram').hidden].join(';')")))
     await_text(browser, "filter", "Suggestion")
-    if heap_too:
-        await_text(browser, "heap", "peak")
+    await_text(browser, "heap", "peak")
     strip = browser.fetch("data/strip?columns=400&open=p0,p1,p2,p3")
     drawn = [row for row in strip["rows"] if row["runs"] and row["shown"]]
     check(len(drawn) >= 2, f"nothing is drawn: {strip['rows']}")
@@ -149,7 +148,7 @@ def of_job(program, flavour):
     browser = open_page(page.link)
     console.do("dgo; dwait -ranks 2")
     measure(console, browser)
-    console.do("ddelete 1; dfocus gSr0 dgo; dfocus r1 {opm start}")
+    console.do("ddelete 1; dfocus r0 dgo; dfocus r1 {opm start}")
     click_set = f"[data-set=p{[one['dpid'] for one in browser.fetch('data/threads')['processes'] if one['rank'] == 1][0]}]"
     check(browser.wait(f"document.querySelector('{click_set}') !== null"), "no rank to click")
     click(browser, click_set)
@@ -161,10 +160,17 @@ def of_job(program, flavour):
     console.do("dfocus g dgo")
     see_parts(browser)
     use_buttons(console, browser)
+    check_clean(browser, page)
     os.kill(server_of(console.process.pid), signal.SIGKILL)
     await_text(browser, "control", "does not answer")
     console.do("dstatus")
-    page = Page(console.command("gui start")["data"]["link"])
+    until = time.monotonic() + 20
+    while not (started := console.command("gui start"))["ok"]:  # the browser may know of the end before the console does
+        check(time.monotonic() < until, f"`gui start` again: {started}")
+    page = Page(started["data"]["link"])
+    browser.open("about:blank")
+    browser.requests.clear()
+    browser.problems.clear()
     browser.open(page.link)
     check(browser.wait("document.body.dataset.ready"), "`gui start` again")
     check(browser.fetch("data/strip")["end"] > 0 and "rank 1" in shown(browser, "strip"), "what was before `gui start` is not on the strip")
@@ -181,7 +187,7 @@ def of_trace(trace):
     web = Web(trace, "--view-only")
     web.page.enter()
     browser = open_page(web.page.link)
-    see_parts(browser)
+    await_text(browser, "board", "MPI_Barrier")
     before = web.page.get("/data/session")[1]["moment"]
     place = browser.ask("(function () { const edge = document.querySelector('#strip canvas').getBoundingClientRect();"
                         " scrollTo({top: edge.top + scrollY - 200, behavior: 'instant'}); const now = document.querySelector('#strip canvas').getBoundingClientRect();"
@@ -202,7 +208,6 @@ def of_trace(trace):
 
 
 def main():
-    import faulthandler; faulthandler.dump_traceback_later(30, exit=True)
     if CHROMIUM is None:
         print("there is no Chromium")
         sys.exit(77)
@@ -211,8 +216,7 @@ def main():
         source.write(PROGRAM)
     program = build(flavour.c, [os.path.abspath("web_job.c")], "web_job", "-fopenmp", "-ldl")
     of_job(program, flavour)
-    print("LIVE is through")
-    of_trace(sorted(name for name in os.listdir(".") if name.endswith(".tgt"))[0])
+    of_trace(fixture("hung"))
 
 
 main()
