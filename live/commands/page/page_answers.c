@@ -287,7 +287,8 @@ static bool is_of_trace(void *context, const char *text)
         return false;
     if (strcmp(name, "threads") == 0)
         return false; /* of the session alone */
-    return tg_page_is_of_trace(name) || moment_asked(text + strcspn(text, "?")) != UINT64_MAX;
+    return tg_page_is_of_trace(name) ||
+           (strchr(text, '?') != NULL && moment_asked(strchr(text, '?') + 1) != UINT64_MAX);
 }
 
 static bool work_on_pass(void *context)
