@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
 enum { LOCK_NAME_SIZE = 128 };
 
 /* A thread that is alive. */

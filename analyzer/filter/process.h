@@ -4,9 +4,8 @@
 
 #include "analyzer/filter/pending_log.h"
 #include "analyzer/filter/simulation.h"
+#include "format/base/hash.h"
 #include "format/event/event.h"
-
-#include <uthash.h>
 
 /* The libraries that wait in one lane of a process. */
 struct tg_lane_wait {

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 enum { MAX_ANSWERS = 8 /* different values of one variable that are told */ };
 

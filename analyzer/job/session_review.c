@@ -1,12 +1,12 @@
 #include "analyzer/job/session_review.h"
 
 #include "format/base/array.h"
+#include "format/base/hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 /* A process that was called DPID, or that may be. */
 struct process {

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
 struct address_space {
     int32_t pid;
     struct tg_mapped_object program; /* path NULL: not known */

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
 struct library_entry {
     struct tg_library_use use;
     UT_hash_handle hh;

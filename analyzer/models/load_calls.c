@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 /* Calls that a thread is in, one inside of the other. One that was left by longjmp stays until it is the
  * oldest. */

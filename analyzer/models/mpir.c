@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 struct entry {
     struct tg_mpir_starter starter; /* objects point to the list below */

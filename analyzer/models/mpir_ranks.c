@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 /* A table has rank I at the place I; only what is elsewhere needs to be looked up. */
 struct tg_mpir_ranks_slot {

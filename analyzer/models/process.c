@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include <uthash.h>
-
 /* The current process of a pid. */
 struct pid_slot {
     int32_t pid;

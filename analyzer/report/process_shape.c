@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
 /* A class is known by its key: the bytes of everything that members share. */
 struct shape_class {
     size_t number;

@@ -6,8 +6,7 @@
 #include "analyzer/models/openmp/model.h"
 #include "analyzer/sequence/sequence.h"
 #include "analyzer/sequence/team.h"
-
-#include <uthash.h>
+#include "format/base/hash.h"
 
 enum { TG_SEQUENCE_KEPT_PHASES = 3, TG_SEQUENCE_MAX_TASKS = 1 << 16 };
 

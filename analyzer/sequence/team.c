@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 struct member {
     uint32_t lane;

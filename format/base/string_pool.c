@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
 struct entry {
     UT_hash_handle hh;
     char text[];

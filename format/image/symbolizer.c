@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
 enum {
     MAX_OPEN_IMAGES = 64,
     MAX_ANSWERS = 1 << 20,   /* of all objects together */

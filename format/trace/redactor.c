@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 /* What a text is, and the word that its replacement begins with. */
 enum sort { HOST, USER, NAME, ARGUMENT, VALUE, TEXT, JOB, PATTERN, COMMUNICATOR, SORTS };

@@ -1,8 +1,9 @@
 #include "live/console/script_trace.h"
 
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 struct place {
     char *name;

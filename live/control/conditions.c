@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 /* Of one action point. */
 struct entry {

@@ -6,9 +6,8 @@
 #include "analyzer/job/model.h"
 #include "analyzer/job/run_model.h"
 #include "analyzer/job/view.h"
+#include "format/base/hash.h"
 #include "live/control/orders.h"
-
-#include <uthash.h>
 
 struct tg_controlled_thread {
     int32_t tid;

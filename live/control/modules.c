@@ -3,7 +3,6 @@
 #include "format/base/hash.h"
 
 #include <stdlib.h>
-#include <uthash.h>
 
 struct entry {
     pid_t pid;

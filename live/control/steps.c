@@ -4,7 +4,6 @@
 #include "live/control/thread_scene.h"
 
 #include <stdlib.h>
-#include <uthash.h>
 
 struct step {
     pid_t tid;

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 /* A watchpoint; its address is the context of the engine's watches and breakpoints, also in forked copies. */
 struct watch {

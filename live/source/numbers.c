@@ -3,7 +3,6 @@
 #include "format/base/hash.h"
 
 #include <stdlib.h>
-#include <uthash.h>
 
 struct process {
     uint64_t key; /* index in the process model */

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 enum {
     MAX_THREADS = 1 << 16, /* of a team that are counted; what others come to is never the first */

@@ -6,7 +6,6 @@
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 enum { MAX_ENTRIES = 1 << 14, MAX_SCOPES = 256 };
 

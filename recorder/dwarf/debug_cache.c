@@ -4,7 +4,6 @@
 #include "format/image/elf_object.h"
 
 #include <stdlib.h>
-#include <uthash.h>
 #include <utlist.h>
 
 enum { DEFAULT_MAX_UNUSED = 32 };

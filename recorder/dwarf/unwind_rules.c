@@ -4,7 +4,6 @@
 
 #include <dwarf.h>
 #include <stdlib.h>
-#include <uthash.h>
 
 enum { MAX_ENTRIES = 1 << 14 };
 

@@ -5,6 +5,7 @@
 #define TG_RECORDER_ENGINE_ENGINE_H
 
 #include "format/base/error.h"
+#include "format/base/hash.h"
 #include "format/event/event.h"
 #include "recorder/process/memory.h"
 
@@ -12,7 +13,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/user.h>
-#include <uthash.h>
 
 struct tg_engine;
 struct tg_address_space; /* breakpoint sites; shared by processes that share memory (vfork, CLONE_VM), copied

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 /* glibc, sysdeps/generic/dl-cache.h: struct cache_file_new and file_entry_new. */
 enum {

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 enum { BUILD_ID_CHARS = 129, MAX_KNOWN = 16384 };
 

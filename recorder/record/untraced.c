@@ -19,7 +19,6 @@
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <uthash.h>
 
 enum {
     MAX_THREADS = 1 << 16, /* known threads of one process */

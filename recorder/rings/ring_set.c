@@ -15,7 +15,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include <uthash.h>
 
 enum {
     ROOM_BYTES = 1 << 18,

@@ -4,11 +4,11 @@
 
 #include "analyzer/models/mpi/state.h"
 #include "format/base/error.h"
+#include "format/base/hash.h"
 #include "format/base/string_pool.h"
 
 #include <stddef.h>
 #include <stdint.h>
-#include <uthash.h>
 
 struct tg_mpi_thread_key {
     size_t process;

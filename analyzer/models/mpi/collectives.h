@@ -5,8 +5,7 @@
 #include "analyzer/models/mpi/comms.h"
 #include "analyzer/models/mpi/state.h"
 #include "format/base/error.h"
-
-#include <uthash.h>
+#include "format/base/hash.h"
 
 struct tg_mpi_collective_key {
     const char *job; /* interned */

@@ -7,12 +7,12 @@
 #include "analyzer/models/mpi/lockstep.h"
 #include "analyzer/models/mpi/sites.h"
 #include "format/base/error.h"
+#include "format/base/hash.h"
 #include "format/event/event.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <uthash.h>
 
 /* JOB is interned: the pointer tells jobs apart. */
 struct tg_mpi_comm_key {

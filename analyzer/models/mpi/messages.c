@@ -1,8 +1,9 @@
 #include "analyzer/models/mpi/messages.h"
 
+#include "format/base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
 /* A message on its way: in the list of all, and in that of its like. */

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 struct lock_key {
     size_t process;

@@ -1,10 +1,10 @@
 #include "analyzer/models/openmp/statistics.h"
 
 #include "format/base/array.h"
+#include "format/base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 struct zone_key {
     size_t process;

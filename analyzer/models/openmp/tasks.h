@@ -5,8 +5,7 @@
 
 #include "analyzer/models/openmp/state.h"
 #include "format/base/error.h"
-
-#include <uthash.h>
+#include "format/base/hash.h"
 
 enum { TG_OPENMP_MAX_TASKS = 1 << 16 }; /* kept at a time; nothing is known of others */
 

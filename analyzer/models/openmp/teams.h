@@ -4,8 +4,7 @@
 
 #include "analyzer/models/openmp/state.h"
 #include "format/base/error.h"
-
-#include <uthash.h>
+#include "format/base/hash.h"
 
 struct tg_openmp_team_key {
     size_t process;

@@ -5,8 +5,7 @@
 
 #include "analyzer/models/openmp/state.h"
 #include "format/base/error.h"
-
-#include <uthash.h>
+#include "format/base/hash.h"
 
 struct tg_openmp_worker_key {
     size_t process;

@@ -5,13 +5,13 @@
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/verdict/words.h"
+#include "format/base/hash.h"
 #include "format/base/printable.h"
 #include "live/commands/info/number_list.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 enum { MAX_RANGES = 16 }; /* of a list: how many there are is told as well */
 

@@ -11,11 +11,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "analyzer/job/run_model.h"
 #include "analyzer/job/run_state.h"
 #include "format/base/array.h"
+#include "format/base/hash.h"
 
 enum { THREADS = 4, BARRIERS = 2, SHARE = 3, WORKERS = 2 };
 
