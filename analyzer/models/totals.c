@@ -232,17 +232,12 @@ static void take_filter(struct tg_filter_totals *totals, const struct tg_event *
 
 static void count_kind(struct tg_totals *model, const struct tg_event *event)
 {
-    for (size_t i = 0; i < model->n_kinds; i++) {
-        struct tg_kind_total *total = &model->kinds[i];
-        if (total->kind != event->kind)
-            continue;
-        total->events++;
-        total->stops += event->stop_ns > 0;
-        total->stop_ns += event->stop_ns;
-        if (event->stop_ns > total->longest_ns)
-            total->longest_ns = event->stop_ns;
-        return;
-    }
+    struct tg_kind_total *total = &model->kinds[tg_event_kind_place(event->kind)];
+    total->events++;
+    total->stops += event->stop_ns > 0;
+    total->stop_ns += event->stop_ns;
+    if (event->stop_ns > total->longest_ns)
+        total->longest_ns = event->stop_ns;
 }
 
 struct tg_error *tg_totals_feed(struct tg_totals *model, const struct tg_event *event)

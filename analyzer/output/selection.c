@@ -319,10 +319,8 @@ bool tg_selection_admits_kind(const struct tg_selection *selection, enum tg_even
 {
     if (selection->kinds == NULL)
         return true;
-    for (size_t i = 0; i < tg_event_kind_count(); i++)
-        if (tg_event_kind_at(i) == kind)
-            return selection->kinds[i];
-    return false;
+    size_t place = tg_event_kind_place(kind);
+    return place != SIZE_MAX && selection->kinds[place];
 }
 
 bool tg_selection_admits_process(const struct tg_selection *selection, const struct tg_process_entry *entry)

@@ -85,6 +85,12 @@ enum tg_event_kind tg_event_kind_at(size_t i)
     return (enum tg_event_kind)kinds[i].number;
 }
 
+size_t tg_event_kind_place(unsigned kind)
+{
+    const struct kind *found = find_kind(kind);
+    return found == NULL ? SIZE_MAX : (size_t)(found - kinds);
+}
+
 const char *tg_event_kind_name(unsigned kind)
 {
     const struct kind *found = find_kind(kind);

@@ -109,9 +109,11 @@ enum { TG_EVENT_MAX_FIELDS = 16 };
 const struct tg_record_schema *tg_event_schema(unsigned kind);
 #define TG_EVENT_PAYLOAD(event) ((void *)&(event)->process_start)
 
-/* Every kind in ascending order, for I in [0, tg_event_kind_count()). */
+/* Every kind in ascending order, for I in [0, tg_event_kind_count()); and the I of KIND, SIZE_MAX for a number
+ * that is no kind. */
 size_t tg_event_kind_count(void);
 enum tg_event_kind tg_event_kind_at(size_t i);
+size_t tg_event_kind_place(unsigned kind);
 
 /* Name as in dump ("library_load"); "unknown" for a number that is no kind. */
 const char *tg_event_kind_name(unsigned kind);

@@ -158,7 +158,8 @@ static struct tg_error *count_zone(struct tg_openmp_statistics *s, size_t proces
     HASH_FIND(hh, s->zones, &key, sizeof key, zone);
     if (zone == NULL && HASH_COUNT(s->zones) >= MAX_DISTINCT)
         key.code = 0;
-    zone = GET(zone, s->zones, key);
+    if (zone == NULL)
+        zone = GET(zone, s->zones, key);
     if (zone == NULL)
         return tg_error_no_memory();
     zone->use.process = process;
@@ -185,7 +186,8 @@ static struct lock *get_lock(struct tg_openmp_statistics *s, size_t process,
     HASH_FIND(hh, s->locks, &key, sizeof key, lock);
     if (lock == NULL && HASH_COUNT(s->locks) >= MAX_DISTINCT)
         key.lock = 0;
-    lock = GET(lock, s->locks, key);
+    if (lock == NULL)
+        lock = GET(lock, s->locks, key);
     if (lock != NULL && lock->use.entries == 0 && lock->use.code == 0) {
         lock->use.process = process;
         lock->use.mutex = place->what;

@@ -59,11 +59,18 @@ void tg_openmp_workers_number_anew(struct tg_openmp_workers *workers, size_t pro
 
 /* ---- workers */
 
+static size_t recent_place(int64_t tid)
+{
+    return (uint64_t)tid % (sizeof((struct tg_openmp_workers *)0)->recent / sizeof(void *));
+}
+
 struct tg_openmp_worker_entry *tg_openmp_workers_find(const struct tg_openmp_workers *workers, size_t process,
                                                       int32_t tid)
 {
     struct tg_openmp_worker_key key;
-    struct tg_openmp_worker_entry *worker;
+    struct tg_openmp_worker_entry *worker = workers->recent[recent_place(tid)];
+    if (worker != NULL && worker->key.tid == tid && worker->key.process == process)
+        return worker;
     memset(&key, 0, sizeof key);
     key.process = process;
     key.tid = tid;
@@ -103,6 +110,7 @@ struct tg_error *tg_openmp_workers_get(struct tg_openmp_workers *workers, size_t
             return error;
         }
     }
+    workers->recent[recent_place(tid)] = found;
     *worker = found;
     return NULL;
 }
@@ -111,6 +119,8 @@ void tg_openmp_workers_kill(struct tg_openmp_workers *workers, struct tg_openmp_
                             uint64_t time_ns)
 {
     HASH_DEL(workers->live, worker);
+    if (workers->recent[recent_place(worker->key.tid)] == worker)
+        workers->recent[recent_place(worker->key.tid)] = NULL;
     worker->public.alive = false;
     worker->public.ended_ns = time_ns;
     worker->public.exit_status = -1;
