@@ -132,17 +132,43 @@ static bool is_in_wait(const struct tg_verdict_draft *draft, size_t process)
     return false;
 }
 
-/* Blames those who are missing: of some that wait in MPI themselves and some that do not, the latter. */
+/* Whether what PROCESS did last in MPI was to ask whether something is complete: it may be doing so again and again. */
+static bool may_poll(const struct tg_verdict_draft *draft, size_t process)
+{
+    uint64_t last_ns = tg_verdict_last_step(draft, process);
+    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
+        if (thread->process == process && !thread->in_call && thread->calls > 0 &&
+            thread->left_ns == last_ns && tg_mpi_call_polls(thread->call.name))
+            return true;
+    }
+    return false;
+}
+
+/* Whether ARRIVAL is missing because of something else than a wait, as far as is known. */
+static bool is_away(const struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrival)
+{
+    return arrival->standing == TG_MPI_MISSING && arrival->process < draft->n_processes &&
+           !is_in_wait(draft, arrival->process) &&
+           (tg_verdict_is_gone(draft, arrival->process) || !may_poll(draft, arrival->process));
+}
+
+/* Blames those who are missing: of some that wait in MPI themselves, or may be polling, and some that do not, the latter. */
 static void blame_all_missing(struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrivals, size_t n)
 {
-    bool has_idle = false;
-    for (size_t i = 0; i < n; i++)
-        has_idle |= arrivals[i].standing == TG_MPI_MISSING && arrivals[i].process != SIZE_MAX &&
-                    !is_in_wait(draft, arrivals[i].process);
-    for (size_t i = 0; i < n; i++)
+    bool has_away = false, has_outside = false;
+    for (size_t i = 0; i < n; i++) {
+        has_away |= is_away(draft, &arrivals[i]);
+        has_outside |= arrivals[i].standing == TG_MPI_MISSING && arrivals[i].process != SIZE_MAX &&
+                       !is_in_wait(draft, arrivals[i].process);
+    }
+    for (size_t i = 0; i < n; i++) {
+        bool is_in_trace = arrivals[i].process != SIZE_MAX;
         if (arrivals[i].standing == TG_MPI_MISSING &&
-            !(has_idle && arrivals[i].process != SIZE_MAX && is_in_wait(draft, arrivals[i].process)))
+            !(has_away && is_in_trace && !is_away(draft, &arrivals[i])) &&
+            !(has_outside && is_in_trace && is_in_wait(draft, arrivals[i].process)))
             blame_missing(draft, &arrivals[i]);
+    }
 }
 
 /* Whether NAME comes back when it has begun its collective, or before. */
@@ -244,22 +270,6 @@ static const struct tg_mpi_thread *thread_in(const struct tg_verdict_input *inpu
 }
 
 /* ---- collectives that all have begun and one does not carry on */
-
-/* Whether what PROCESS did last in MPI was to ask whether something is complete: it may be doing so again and again. */
-static bool may_poll(const struct tg_verdict_draft *draft, size_t process)
-{
-    uint64_t last_ns = tg_verdict_last_step(draft, process);
-    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
-        if (thread->process != process || thread->in_call || thread->calls == 0 || thread->left_ns != last_ns)
-            continue;
-        if (strncmp(thread->call.name, "MPI_Test", 8) == 0 || strcmp(thread->call.name, "MPI_Iprobe") == 0 ||
-            strcmp(thread->call.name, "MPI_Improbe") == 0 || strcmp(thread->call.name, "MPI_Win_test") == 0 ||
-            strcmp(thread->call.name, "MPI_Request_get_status") == 0)
-            return true;
-    }
-    return false;
-}
 
 /* Whether ARRIVAL, who has begun its collective, does nothing for it: it is outside of MPI, and does not test. */
 static bool is_idle(const struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrival)

@@ -2,6 +2,7 @@
  * be through with their own. */
 #include "analyzer/verdict/windows.h"
 
+#include "analyzer/verdict/arrivals.h"
 #include "analyzer/verdict/words.h"
 
 #include <stdlib.h>
@@ -260,10 +261,10 @@ struct tg_error *tg_verdict_collect_windows(struct tg_verdict_draft *draft)
 
 static const char *words_for(enum need need)
 {
-    return need == NEEDS_POSTS        ? " has been waiting for others to open their memory: "
-           : need == NEEDS_ENDS       ? " has been waiting for others to end their access to its memory: "
-           : need == NEEDS_ALL_MEMORY ? " has been waiting for the memory of all ranks: "
-                                      : " has been waiting for the memory of another rank: ";
+    return need == NEEDS_POSTS        ? " been waiting for others to open their memory: "
+           : need == NEEDS_ENDS       ? " been waiting for others to end their access to its memory: "
+           : need == NEEDS_ALL_MEMORY ? " been waiting for the memory of all ranks: "
+                                      : " been waiting for the memory of another rank: ";
 }
 
 /* ", which has locked that memory (MPI_Win_lock) at 1.2 s in main (a.c:12)" */
@@ -278,61 +279,136 @@ static void print_epoch(struct tg_verdict_draft *draft, const struct tg_mpi_epoc
     tg_words_code(stream, draft->input, epoch->process, epoch->code);
 }
 
-/* The rank that THREAD needs is TARGET, or may be (one of N_NEEDED), or the one whose epoch KEEPER is in the way
- * (NULL none). */
-static struct tg_error *tell(struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread,
-                             size_t target, size_t n_needed, const struct tg_mpi_epoch *keeper,
-                             uint64_t lasted_ns)
+/* Why THREAD does not go on: it needs TARGET, or may need it (one of N_NEEDED), or KEEPER, an epoch of TARGET's, is in
+ * the way (NULL none). */
+struct lack {
+    const struct tg_mpi_thread *thread; /* NULL: it goes on, or is told of elsewhere */
+    const struct tg_mpi_epoch *keeper;
+    size_t target, n_needed;
+    uint64_t lasted_ns;
+};
+
+static struct lack lack_of(struct tg_verdict_draft *draft, size_t nth)
+{
+    const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, nth);
+    struct lack lack = {.keeper = keeper_of(draft, thread), .n_needed = 1};
+    lack.target = lack.keeper != NULL ? lack.keeper->process : most_absent(draft, thread, &lack.n_needed);
+    if (lack.target == SIZE_MAX || draft->ring_of[thread->process] != SIZE_MAX)
+        return lack;
+    uint64_t since_ns = thread->call.since_ns, step_ns = tg_verdict_last_step(draft, lack.target);
+    if (!tg_verdict_is_gone(draft, lack.target) && step_ns > since_ns)
+        since_ns = step_ns;
+    lack.lasted_ns = tg_verdict_lasted(draft, thread->process, lack.target, since_ns);
+    if (tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lack.lasted_ns))
+        lack.thread = thread;
+    return lack;
+}
+
+/* Whether both threads wait in the same call of one line, for the same. */
+static bool is_alike(const struct tg_verdict_draft *draft, const struct lack *a, const struct lack *b)
+{
+    const struct tg_mpi_call *one = a->thread == NULL ? NULL : &a->thread->call;
+    const struct tg_mpi_call *other = b->thread == NULL ? NULL : &b->thread->call;
+    return one != NULL && other != NULL && a->target == b->target && a->keeper == b->keeper &&
+           a->n_needed == b->n_needed && one->comm == other->comm && one->peer == other->peer &&
+           strcmp(one->name, other->name) == 0 &&
+           tg_words_is_same_line(draft->input, a->thread->process, one->code, b->thread->process,
+                                 other->code);
+}
+
+static int64_t rank_of(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread)
+{
+    return tg_process_model_at(draft->input->processes, thread->process)->rank;
+}
+
+/* "Ranks 0 and 2-3 have": the N that wait as FIRST does, whose RANKS these are. */
+static void print_waiting(struct tg_verdict_draft *draft, const struct lack *first, int64_t *ranks, size_t n)
+{
+    bool are_ranks = n > 1;
+    for (size_t i = 0; i < n; i++)
+        are_ranks = are_ranks && ranks[i] >= 0;
+    if (are_ranks) {
+        tg_arrivals_print(draft->stream, ranks, n, true);
+    } else {
+        tg_words_process(draft->stream, draft->input, first->thread->process);
+        if (n > 1)
+            fprintf(draft->stream, " and %zu more", n - 1);
+    }
+    fputs(n > 1 ? " have" : " has", draft->stream);
+}
+
+/* The N threads whose RANKS these are wait as FIRST does, who has been waiting for the longest time. */
+static struct tg_error *tell(struct tg_verdict_draft *draft, const struct lack *first, int64_t *ranks,
+                             size_t n)
 {
     FILE *stream = draft->stream;
+    const struct tg_mpi_thread *thread = first->thread;
     enum need need = need_of(thread);
-    bool is_sure = n_needed == 1 || need == NEEDS_MEMORY || need == NEEDS_ALL_MEMORY;
+    bool is_sure = first->n_needed == 1 || need == NEEDS_MEMORY || need == NEEDS_ALL_MEMORY;
     const struct tg_finding finding = {.kind = TG_FINDING_WINDOW,
                                        .since_ns = thread->call.since_ns,
                                        .process = thread->process,
                                        .code = thread->call.code,
-                                       .waiting = 1,
-                                       .is_consequence = tg_verdict_is_explained(draft, target) ||
-                                                         tg_verdict_waits(draft, target)};
-    tg_words_process(stream, draft->input, thread->process);
+                                       .waiting = n,
+                                       .is_consequence = tg_verdict_is_explained(draft, first->target) ||
+                                                         tg_verdict_waits(draft, first->target)};
+    print_waiting(draft, first, ranks, n);
     fputs(words_for(need), stream);
     tg_words_call(stream, &thread->call);
     tg_words_since(stream, draft->input, thread->call.since_ns);
+    fputs(n > 1 ? " (first arrival)" : "", stream);
     tg_words_call_code(stream, draft->input, thread->process, thread->call.code, thread->call.since_ns);
     fputc(',', stream);
-    tg_stillness_print(stream, &draft->stillness, TG_WAIT_MPI, lasted_ns);
-    fputs(keeper != NULL ? ". It waits for " : is_sure ? ". It needs " : ". It may be waiting for ", stream);
-    tg_words_process(stream, draft->input, target);
-    if (keeper != NULL)
-        print_epoch(draft, keeper);
-    size_t told = tg_verdict_told_in(draft, target);
+    tg_stillness_print(stream, &draft->stillness, TG_WAIT_MPI, first->lasted_ns);
+    fputs(first->keeper != NULL ? (n > 1 ? ". They wait for " : ". It waits for ")
+          : is_sure             ? (n > 1 ? ". They need " : ". It needs ")
+          : n > 1               ? ". They may be waiting for "
+                                : ". It may be waiting for ",
+          stream);
+    tg_words_process(stream, draft->input, first->target);
+    if (first->keeper != NULL)
+        print_epoch(draft, first->keeper);
+    size_t told = tg_verdict_told_in(draft, first->target);
     if (told != SIZE_MAX) {
         tg_verdict_refer(draft, " (see ", told, ").");
     } else {
         fputs(": ", stream);
-        tg_words_process_state(stream, draft->input, target);
+        tg_words_process_state(stream, draft->input, first->target);
         fputc('.', stream);
     }
-    tg_verdict_blame_last_call(draft, target);
+    tg_verdict_blame_last_call(draft, first->target);
     return tg_verdict_add(draft, &finding);
+}
+
+/* Tells of LACKS[NTH] and of all behind it that are alike, which are then cleared. RANKS has room for all. */
+static struct tg_error *tell_alike(struct tg_verdict_draft *draft, struct lack *lacks, size_t nth,
+                                   size_t count, int64_t *ranks)
+{
+    struct lack like = lacks[nth], first = like;
+    size_t n = 0;
+    for (size_t i = nth; i < count; i++) {
+        if (!is_alike(draft, &like, &lacks[i]))
+            continue;
+        ranks[n++] = rank_of(draft, lacks[i].thread);
+        if (lacks[i].thread->call.since_ns < first.thread->call.since_ns)
+            first = lacks[i];
+        lacks[i].thread = NULL;
+    }
+    return tell(draft, &first, ranks, n);
 }
 
 struct tg_error *tg_verdict_find_windows(struct tg_verdict_draft *draft)
 {
-    struct tg_error *error = NULL;
-    for (size_t i = 0; error == NULL && i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
-        const struct tg_mpi_epoch *keeper = keeper_of(draft, thread);
-        size_t n_needed = 1;
-        size_t target = keeper != NULL ? keeper->process : most_absent(draft, thread, &n_needed);
-        if (target == SIZE_MAX || draft->ring_of[thread->process] != SIZE_MAX)
-            continue;
-        uint64_t since_ns = thread->call.since_ns, step_ns = tg_verdict_last_step(draft, target);
-        if (!tg_verdict_is_gone(draft, target) && step_ns > since_ns)
-            since_ns = step_ns;
-        uint64_t lasted_ns = tg_verdict_lasted(draft, thread->process, target, since_ns);
-        if (tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns))
-            error = tell(draft, thread, target, n_needed, keeper, lasted_ns);
-    }
+    size_t count = tg_mpi_model_thread_count(draft->input->mpi);
+    struct lack *lacks = calloc(count + 1, sizeof *lacks);
+    int64_t *ranks = calloc(count + 1, sizeof *ranks);
+    struct tg_error *error = lacks == NULL || ranks == NULL ? tg_error_no_memory() : NULL;
+    for (size_t i = 0; error == NULL && i < count; i++)
+        lacks[i] = lack_of(draft, i);
+    for (size_t i = 0; error == NULL && i < count; i++)
+        if (lacks[i].thread != NULL)
+            error = tell_alike(draft, lacks, i, count, ranks);
+    free(ranks);
+    free(lacks);
     return error;
 }

@@ -128,6 +128,26 @@ bool tg_words_is_python_call(const struct tg_verdict_input *input, size_t proces
     return place.is_known && place.at.is_python;
 }
 
+/* Whether that call is the MPI_Finalize that a module has registered for the end (Py_AtExit): the interpreter calls it,
+ * when no line of the script is executed any more. */
+static bool is_exit_of_python(const struct tg_verdict_input *input, size_t process, uint64_t code,
+                              uint64_t since_ns)
+{
+    char text[512];
+    bool is_finalize = false;
+    for (size_t i = 0; code != 0 && !is_finalize && i < tg_mpi_model_thread_count(input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
+        is_finalize = thread->process == process && thread->call.code == code &&
+                      thread->call.since_ns == since_ns && strcmp(thread->call.name, "MPI_Finalize") == 0;
+    }
+    if (!is_finalize)
+        return false;
+    name_code(input, process, code, text, sizeof text);
+    return strncmp(text, "python", strlen("python")) == 0 ||
+           strncmp(text, "libpython", strlen("libpython")) == 0 ||
+           strncmp(text, "Py_Finalize", strlen("Py_Finalize")) == 0;
+}
+
 void tg_words_call_code(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t code,
                         uint64_t since_ns)
 {
@@ -138,6 +158,8 @@ void tg_words_call_code(FILE *stream, const struct tg_verdict_input *input, size
         stack == NULL ? (struct tg_stack_place){0} : tg_stack_place_find(input->stacks, stack);
     if (place.is_known && place.at.is_python)
         fprintf(stream, " in %s", tg_stack_words_call(&place.at, text, sizeof text));
+    else if (is_exit_of_python(input, process, code, since_ns))
+        fputs(" at the end of the program (called by Python as it exits)", stream);
     else
         tg_words_code(stream, input, process, code);
 }
@@ -366,9 +388,10 @@ void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
         print_call_state(stream, input, thread);
         return;
     }
-    fputs("outside MPI", stream);
+    bool polls = tg_mpi_call_polls(thread->call.name);
+    fputs(polls ? "outside MPI or polling" : "outside MPI", stream);
     tg_words_since(stream, input, thread->left_ns);
-    fputs(", last call ", stream);
+    fputs(polls ? ", last recorded call " : ", last call ", stream);
     tg_words_call(stream, &thread->call);
     if (!runs_script(input, thread->process, thread->tid)) /* where it calls from is the same for all lines */
         tg_words_code(stream, input, thread->process, thread->call.code);

@@ -104,9 +104,14 @@ bool tg_mpi_call_waits(const char *name)
 {
     bool nonblocking, persistent;
     enum tg_mpi_role role = tg_mpi_call_role(name, &nonblocking, &persistent);
-    bool is_poll = strncmp(name, "MPI_Test", 8) == 0 || strcmp(name, "MPI_Iprobe") == 0 ||
-                   strcmp(name, "MPI_Improbe") == 0;
-    return role != TG_MPI_OTHER && !nonblocking && !persistent && !is_poll;
+    return role != TG_MPI_OTHER && !nonblocking && !persistent && !tg_mpi_call_polls(name);
+}
+
+bool tg_mpi_call_polls(const char *name)
+{
+    return strncmp(name, "MPI_Test", 8) == 0 || strcmp(name, "MPI_Iprobe") == 0 ||
+           strcmp(name, "MPI_Improbe") == 0 || strcmp(name, "MPI_Win_test") == 0 ||
+           strcmp(name, "MPI_Request_get_status") == 0;
 }
 
 bool tg_mpi_call_makes_request(const char *name)

@@ -21,6 +21,8 @@ enum tg_mpi_role tg_mpi_call_role(const char *name, bool *nonblocking, bool *per
 
 /* Whether a thread in NAME waits for others: what starts a request or tests one comes back at once. */
 bool tg_mpi_call_waits(const char *name);
+/* Whether NAME only asks whether something is there. Of such calls that one place repeats in vain the first is recorded. */
+bool tg_mpi_call_polls(const char *name);
 
 /* Whether NAME makes a request that is neither a message nor a collective: one-sided access, access to files, and the
  * communicators of MPI_Comm_idup. */

@@ -263,7 +263,80 @@ static void a_lock_of_all_waits_for_whoever_has_locked_one(void **state)
     for (int rank = 0; rank < 3; rank += 2)
         AT_WINDOW(rank, "MPI_Win_lock_all", -3);
     interrupt_and_judge();
-    check_first(TG_FINDING_WINDOW, "1", "It waits for rank 1, which has locked that memory (MPI_Win_lock)");
+    check_first(TG_FINDING_WINDOW, "1", "They wait for rank 1, which has locked that memory (MPI_Win_lock)");
+}
+
+/* However many want one lock, it is one finding. */
+static void all_who_want_one_lock_are_one_finding(void **state)
+{
+    (void)state;
+    begin_window(5);
+    at_window(1, "MPI_Win_lock", 0);
+    at_window(1, "MPI_Win_flush", 0);
+    for (int rank = 2; rank < 5; rank++)
+        AT_WINDOW(rank, "MPI_Win_lock", 0);
+    TOGETHER(0, "MPI_Barrier", 1, 0x40);
+    interrupt_and_judge();
+    check_first(TG_FINDING_WINDOW, "1",
+                "Ranks 2-4 have been waiting for the memory of another rank: MPI_Win_lock of rank 0");
+    assert_int_equal(verdict.findings[0].waiting, 3);
+    assert_non_null(strstr(verdict.findings[0].text, "They wait for rank 1, which has locked that memory"));
+    for (size_t i = 1; i < verdict.count; i++)
+        assert_int_not_equal(verdict.findings[i].kind, TG_FINDING_WINDOW);
+}
+
+/* ---- polls: of those in vain only the first is recorded */
+
+/* Rank 1 polls for what rank 2, which is away, does not send; alone it is said to be outside MPI or polling. */
+static void who_polls_is_not_blamed_beside_who_is_away(void **state)
+{
+    for (int is_alone = 0; is_alone < 2; is_alone++) {
+        begin_job(3);
+        POINT(2, "MPI_Send", 0, 5);
+        LEAVE(2, "MPI_Send");
+        POINT(1, "MPI_Iprobe", 2, 7);
+        LEAVE(1, "MPI_Iprobe");
+        TOGETHER(0, "MPI_Barrier", 1, 0x40);
+        if (is_alone)
+            TOGETHER(2, "MPI_Barrier", 1, 0x40);
+        interrupt_and_judge();
+        check_first(TG_FINDING_COLLECTIVE, is_alone ? "1" : "2",
+                    "Rank 1 is missing: outside MPI or polling since");
+        assert_non_null(
+            strstr(verdict.findings[0].text, "last recorded call MPI_Iprobe from rank 2 (tag 7)"));
+        if (!is_alone)
+            tear_down(state);
+    }
+}
+
+/* ---- the end of a Python program */
+
+static char *name_python(void *context, size_t process, uint64_t address, char *buffer, size_t size)
+{
+    (void)process;
+    snprintf(buffer, size, "%s+0x%x", (const char *)context, (unsigned)address);
+    return buffer;
+}
+
+static void an_end_that_python_calls_has_no_place_in_it(void **state)
+{
+    static const char *const modules[] = {"python3.11", "libpython3.11.so.1.0", "solver"};
+    for (size_t i = 0; i < 3; i++) {
+        begin_job(2);
+        POINT(0, "MPI_Send", 1, 5);
+        LEAVE(0, "MPI_Send");
+        TOGETHER(1, "MPI_Finalize", 1, 0x458f30);
+        struct tg_verdict_input input = input_of_job();
+        input.namer = (struct tg_code_namer){.context = (void *)(uintptr_t)modules[i], .name = name_python};
+        job.now_ns += UINT64_C(3000) * MS;
+        FEED(LAUNCHER, SIGNAL, signal, .signal = SIGINT, .sender_pid = 7, .sender = "sh");
+        assert_null(tg_verdict_make(&input, &verdict));
+        check_first(TG_FINDING_COLLECTIVE, "0",
+                    i < 2 ? " at the end of the program (called by Python as it exits)"
+                          : " in solver+0x458f30");
+        if (i < 2)
+            tear_down(state);
+    }
 }
 
 static void a_lock_waits_for_whoever_has_locked_all(void **state)
@@ -340,6 +413,9 @@ int main(void)
         cmocka_unit_test_teardown(a_cycle_is_told_by_its_messages, tear_down),
         cmocka_unit_test_teardown(a_lock_of_all_waits_for_whoever_has_locked_one, tear_down),
         cmocka_unit_test_teardown(a_lock_waits_for_whoever_has_locked_all, tear_down),
+        cmocka_unit_test_teardown(all_who_want_one_lock_are_one_finding, tear_down),
+        cmocka_unit_test_teardown(who_polls_is_not_blamed_beside_who_is_away, tear_down),
+        cmocka_unit_test_teardown(an_end_that_python_calls_has_no_place_in_it, tear_down),
         cmocka_unit_test_teardown(a_flush_of_all_needs_whoever_is_outside_of_mpi, tear_down),
         cmocka_unit_test_teardown(locks_in_opposite_order_are_a_deadlock, tear_down),
         cmocka_unit_test_teardown(access_waits_for_memory_that_nobody_opened, tear_down),
