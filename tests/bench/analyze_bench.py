@@ -7,7 +7,7 @@ usage: analyze_bench.py TOLLGATE TRACE [--runs N]
 
 --make writes a job of 64 ranks whose threads and library loads make up about N events (default a million).
 --report makes a trace of N events (default 100 million) of 16 ranks with 4 OpenMP threads each, in a temporary directory, and
-prints what reading it costs, by the programs in BUILD/tests/bench, and what `report` costs.
+prints what reading it costs, by the programs in BUILD/tests/bench, and what the commands cost.
 Prints, for each command, the best wall time of N runs, events a second, and a bound on the peak resident memory (that of the interpreter counts: it was there before the exec).
 """
 import argparse
@@ -98,7 +98,9 @@ def measure_report(tollgate, build, count, runs):
         trace = os.path.join(directory, "many.tgt")
         subprocess.run([os.path.join(bench, "make_openmp_trace"), trace, str(count), "4", "16", "mpi"], check=True)
         subprocess.run([os.path.join(bench, "trace_bench"), "--read", trace], check=True)
-        for words in (["report", "--symbols=off"], ["dump", "--kind", "note"]):
+        diagram = os.path.join(directory, "diagram.svg")
+        for words in (["filter"], ["report"], ["sequence", "--force", "-o", diagram], ["dump"], ["dump", "--json"],
+                      ["dump", "--kind", "note"]):
             best, peak = None, 0
             for _ in range(runs):
                 child = subprocess.Popen([tollgate, *words, trace], stdout=subprocess.DEVNULL)
@@ -107,7 +109,7 @@ def measure_report(tollgate, build, count, runs):
                     sys.exit(f"{words}: wait status {status}")
                 spent = usage.ru_utime + usage.ru_stime
                 best, peak = spent if best is None else min(best, spent), max(peak, usage.ru_maxrss)
-            print(f"{' '.join(words):30} {best:8.2f} s of a core {count / best / 1e6:8.2f} M events/s {peak / 1024:.0f} MiB")
+            print(f"{' '.join(words[:2]):30} {best:8.2f} s of a core {count / best / 1e6:8.2f} M events/s {peak / 1024:.0f} MiB")
 
 
 def main():
