@@ -1,10 +1,13 @@
 /* Jobs that were asked to end: by whom, and what they did then. */
+#include "analyzer/verdict/arrivals.h"
 #include "analyzer/verdict/end_words.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/words.h"
 #include "format/base/signal_name.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* The process that was asked to end at the moment that is judged; NULL: none was, by a signal. */
 static const struct tg_process_entry *first_asked(const struct tg_verdict_draft *draft)
@@ -33,8 +36,49 @@ static void print_request(struct tg_verdict_draft *draft, const struct tg_proces
     fputc('.', stream);
 }
 
-/* Prints who had been in a call of MPI for long, although it is not known whom it waited for. False: nobody. */
-static bool print_longest_call(struct tg_verdict_draft *draft)
+/* Whether a thread of PROCESS (SIZE_MAX: of any) was in CALL. */
+static bool is_in(const struct tg_verdict_draft *draft, size_t process, const char *call)
+{
+    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
+        if ((process == SIZE_MAX || thread->process == process) && thread->in_call &&
+            strcmp(thread->call.name, call) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of calls whose partners are not recorded: what those had to call, and who did not. */
+static struct tg_error *print_partners(struct tg_verdict_draft *draft, const char *call)
+{
+    static const char *const ends[][2] = {{"MPI_Comm_connect", "MPI_Comm_accept"},
+                                          {"MPI_Comm_accept", "MPI_Comm_connect"}};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (strcmp(call, ends[i][0]) == 0 && !is_in(draft, SIZE_MAX, ends[i][1]))
+            fprintf(draft->stream, " No process in this trace was in %s then.", ends[i][1]);
+    if (strcmp(call, "MPI_Comm_create_from_group") != 0)
+        return NULL;
+    int64_t *ranks = calloc(draft->n_processes + 1, sizeof *ranks);
+    if (ranks == NULL)
+        return tg_error_no_memory();
+    size_t n = 0;
+    for (size_t i = 0; i < draft->n_processes; i++) {
+        int64_t rank = tg_process_model_at(draft->input->processes, i)->rank;
+        if (rank >= 0 && !is_in(draft, i, call))
+            ranks[n++] = rank;
+    }
+    fputs(" All ranks of its group have to call it; which ones those are is not recorded.", draft->stream);
+    if (n > 0) {
+        fputc(' ', draft->stream);
+        tg_arrivals_print(draft->stream, ranks, n, true);
+        fputs(n == 1 ? " was not in it." : " were not in it.", draft->stream);
+    }
+    free(ranks);
+    return NULL;
+}
+
+/* Prints who had been in a call of MPI for long, although it is not known whom it waited for. *HAS_ONE: somebody had. */
+static struct tg_error *print_longest_call(struct tg_verdict_draft *draft, bool *has_one)
 {
     const struct tg_mpi_thread *longest = NULL;
     uint64_t most_ns = 0;
@@ -50,14 +94,15 @@ static bool print_longest_call(struct tg_verdict_draft *draft)
     }
     if (longest == NULL || longest->process >= draft->n_processes ||
         !tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, most_ns))
-        return false;
+        return NULL;
+    *has_one = true;
     fputs(" It is not known who was waited for then: ", draft->stream);
     tg_words_process(draft->stream, draft->input, longest->process);
     fputs(" had been ", draft->stream);
     tg_words_mpi_thread(draft->stream, draft->input, longest);
     tg_stillness_print(draft->stream, &draft->stillness, TG_WAIT_MPI, most_ns);
     fputc('.', draft->stream);
-    return true;
+    return print_partners(draft, longest->call.name);
 }
 
 struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
@@ -70,12 +115,17 @@ struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
     for (size_t i = 0; i < draft->result->count; i++)
         finding.is_consequence |= draft->result->findings[i].since_ns < finding.since_ns;
     print_request(draft, entry);
+    struct tg_error *error = NULL;
+    bool has_one = false;
     bool is_parallel = tg_mpi_model_thread_count(draft->input->mpi) > 0 ||
                        tg_openmp_model_worker_count(draft->input->openmp) > 0;
     if (!finding.is_consequence && is_parallel && *draft->result->busy != '\0')
         fprintf(draft->stream, " At that time it was busy:%s", draft->result->busy);
-    else if (!finding.is_consequence && is_parallel && !print_longest_call(draft))
+    else if (!finding.is_consequence && is_parallel)
+        error = print_longest_call(draft, &has_one);
+    if (!finding.is_consequence && is_parallel && *draft->result->busy == '\0' && !has_one)
         fputs(" No process was waiting for another at that time.", draft->stream);
-    struct tg_error *error = tg_verdict_tell_places(draft);
+    if (error == NULL)
+        error = tg_verdict_tell_places(draft);
     return error != NULL ? error : tg_verdict_add(draft, &finding);
 }

@@ -309,6 +309,38 @@ static void who_polls_is_not_blamed_beside_who_is_away(void **state)
     }
 }
 
+/* ---- calls whose partners are not recorded */
+
+static void a_client_whose_server_never_accepts_is_told(void **state)
+{
+    for (int accepts = 0; accepts < 2; accepts++) {
+        begin_job(2);
+        TOGETHER(0, "MPI_Comm_connect", 0, 0x40);
+        if (accepts)
+            TOGETHER(1, "MPI_Comm_accept", 0, 0x50);
+        interrupt_and_judge();
+        const char *text = verdict.findings[0].text;
+        assert_non_null(
+            strstr(text, "It is not known who was waited for then: rank 0 had been in MPI_Comm_connect"));
+        assert_int_equal(strstr(text, "No process in this trace was in MPI_Comm_accept then.") == NULL,
+                         accepts);
+        if (!accepts)
+            tear_down(state);
+    }
+}
+
+static void who_is_not_in_the_making_of_a_communicator_is_told(void **state)
+{
+    (void)state;
+    begin_job(3);
+    TOGETHER(0, "MPI_Comm_create_from_group", 0, 0x40);
+    TOGETHER(2, "MPI_Comm_create_from_group", 0, 0x40);
+    interrupt_and_judge();
+    const char *text = verdict.findings[0].text;
+    assert_non_null(strstr(text, "It is not known who was waited for then"));
+    assert_non_null(strstr(text, "which ones those are is not recorded. Rank 1 was not in it."));
+}
+
 /* ---- the end of a Python program */
 
 static char *name_python(void *context, size_t process, uint64_t address, char *buffer, size_t size)
@@ -415,6 +447,8 @@ int main(void)
         cmocka_unit_test_teardown(a_lock_waits_for_whoever_has_locked_all, tear_down),
         cmocka_unit_test_teardown(all_who_want_one_lock_are_one_finding, tear_down),
         cmocka_unit_test_teardown(who_polls_is_not_blamed_beside_who_is_away, tear_down),
+        cmocka_unit_test_teardown(a_client_whose_server_never_accepts_is_told, tear_down),
+        cmocka_unit_test_teardown(who_is_not_in_the_making_of_a_communicator_is_told, tear_down),
         cmocka_unit_test_teardown(an_end_that_python_calls_has_no_place_in_it, tear_down),
         cmocka_unit_test_teardown(a_flush_of_all_needs_whoever_is_outside_of_mpi, tear_down),
         cmocka_unit_test_teardown(locks_in_opposite_order_are_a_deadlock, tear_down),
