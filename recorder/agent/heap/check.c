@@ -15,6 +15,8 @@ enum {
     SHARDS = 64,
     SHARD_SLOTS = 1 << 15, /* 64 bytes each; as much memory as is used of them */
     SLOTS = SHARDS * SHARD_SLOTS,
+    PART_SLOTS = 64, /* of the table: a page */
+    PARTS = SLOTS / PART_SLOTS,
     TRIES = 256,
     GUARD_BYTES = TG_AGENT_HEAP_GUARD_BYTES,
     FRONT_BYTES = 16, /* before a block: its guard, and what keeps it aligned */
@@ -49,6 +51,7 @@ _Static_assert(sizeof(struct entry) == 64, "slots do not straddle cache lines");
 
 static struct {
     struct entry *entries;
+    uint64_t used_parts[PARTS / 64]; /* __atomic; a bit of each part that has had an entry */
     struct tg_heap_lock locks[SHARDS];
     struct tg_heap_lock hoard_lock;
     uintptr_t hoard[HOARD_BLOCKS]; /* a ring */
@@ -118,14 +121,25 @@ static struct entry *find_slot(uintptr_t block)
     return reusable;
 }
 
+/* So that only what was used is read: to touch all 128 MiB takes longer than most processes live. */
+static void mark_used(const struct entry *entry)
+{
+    size_t part = (size_t)(entry - check.entries) / PART_SLOTS;
+    uint64_t *word = &check.used_parts[part / 64], bit = UINT64_C(1) << part % 64;
+    if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bit) == 0)
+        (void)__atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+}
+
 static bool add(const struct entry *new_entry)
 {
     struct tg_heap_lock *lock = lock_of(new_entry->block);
     if (!tg_heap_lock_take(lock))
         return false;
     struct entry *entry = find_slot(new_entry->block);
-    if (entry != NULL)
+    if (entry != NULL) {
+        mark_used(entry);
         *entry = *new_entry;
+    }
     tg_heap_lock_release(lock);
     return entry != NULL;
 }
@@ -405,18 +419,44 @@ void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_he
 
 /* ---- the end of a block */
 
-/* The live block that ADDRESS is inside of, as a copy; false: none. Slow. */
+/* Calls VISIT for each entry of parts that have had one, until it returns true; whether it did. Slow. */
+static bool each_entry(bool (*visit)(size_t slot, void *context), void *context)
+{
+    for (size_t word = 0; check.entries != NULL && word < PARTS / 64; word++)
+        for (uint64_t bits = __atomic_load_n(&check.used_parts[word], __ATOMIC_RELAXED); bits != 0;
+             bits &= bits - 1) {
+            size_t first = (word * 64 + (size_t)__builtin_ctzll(bits)) * PART_SLOTS;
+            for (size_t slot = first; slot < first + PART_SLOTS; slot++)
+                if (visit(slot, context))
+                    return true;
+        }
+    return false;
+}
+
+struct around {
+    uintptr_t address;
+    struct entry found;
+};
+
+static bool is_around(size_t slot, void *context)
+{
+    const struct entry *entry = &check.entries[slot];
+    struct around *around = context;
+    if ((entry->state != STATE_LIVE && entry->state != STATE_HOARDED) || around->address <= entry->block ||
+        around->address >= entry->block + (entry->size > 0 ? entry->size : 1))
+        return false;
+    around->found = *entry;
+    return true;
+}
+
+/* The live block that ADDRESS is inside of, as a copy; false: none. */
 static bool find_around(uintptr_t address, struct entry *around)
 {
-    for (size_t i = 0; i < SLOTS; i++) {
-        const struct entry *entry = &check.entries[i];
-        if ((entry->state == STATE_LIVE || entry->state == STATE_HOARDED) && address > entry->block &&
-            address < entry->block + (entry->size > 0 ? entry->size : 1)) {
-            *around = *entry;
-            return true;
-        }
-    }
-    return false;
+    struct around wanted = {.address = address};
+    if (!each_entry(is_around, &wanted))
+        return false;
+    *around = wanted.found;
+    return true;
 }
 
 /* Whether ADDRESS is no block of any allocator: in a program or library, on this thread's stack, or misaligned. */
@@ -589,14 +629,20 @@ size_t tg_heap_check_usable_size(void *block)
     return size != SIZE_MAX ? size : tg_heap_real_get()->usable_size(block);
 }
 
+static bool sweep_slot(size_t slot, void *context)
+{
+    (void)context;
+    struct tg_heap_lock *lock = &check.locks[slot / SHARD_SLOTS];
+    if (check.entries[slot].state != STATE_LIVE || !tg_heap_lock_take(lock))
+        return false;
+    struct entry entry = check.entries[slot];
+    if (entry.state == STATE_LIVE)
+        check_guards(&entry, "", NULL);
+    tg_heap_lock_release(lock);
+    return false;
+}
+
 void tg_heap_check_sweep(void)
 {
-    for (size_t i = 0; check.entries != NULL && i < SLOTS; i++) {
-        if (check.entries[i].state != STATE_LIVE || !tg_heap_lock_take(&check.locks[i / SHARD_SLOTS]))
-            continue;
-        struct entry entry = check.entries[i];
-        if (entry.state == STATE_LIVE)
-            check_guards(&entry, "", NULL);
-        tg_heap_lock_release(&check.locks[i / SHARD_SLOTS]);
-    }
+    (void)each_entry(sweep_slot, NULL);
 }

@@ -309,6 +309,8 @@ def test_check():
             for which, name in (("allocated", "make"), ("freed", "drop")):
                 stack = known[event["pid"], event[which + "_stack"]]
                 check(named(stack, program, table)[0] == name and event[which + "_tid"] == event["tid"], mistake, stack)
+    # a process that ends looks at what it used of its table (it touched all of it: 32,768 pages)
+    check_no_loss(recorded([build("child_faults.c")], heap="--heap=check"))
 
 
 def test_live():
