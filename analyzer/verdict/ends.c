@@ -1,4 +1,5 @@
 /* Processes that did not end as they should: crashes, MPI_Abort, ends without MPI_Finalize, signals that killed. */
+#include "analyzer/models/stack_places.h"
 #include "analyzer/verdict/end_words.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/openmp_order.h"
@@ -7,6 +8,7 @@
 #include "format/base/signal_name.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
 {
@@ -62,6 +64,21 @@ static const struct tg_mpi_thread *last_caller(const struct tg_verdict_input *in
     return last;
 }
 
+/* Whether the interpreter is at its exit, when no line of the script is executed any more: there a module calls MPI_Abort
+ * after an error that nobody caught (python -m mpi4py). */
+static bool is_exit_of_python(const struct tg_last_stack *stack)
+{
+    bool has_interpreter = false;
+    for (size_t i = 0; i < stack->count; i++) {
+        const struct tg_stack_frame *frame = &stack->frames[i];
+        const char *slash = strrchr(frame->module, '/'), *file = slash != NULL ? slash + 1 : frame->module;
+        if (frame->kind == TG_FRAME_PYTHON)
+            return false;
+        has_interpreter |= strncmp(file, "python3", 7) == 0 || strncmp(file, "libpython3", 10) == 0;
+    }
+    return has_interpreter && stack->end == TG_STACK_WHOLE;
+}
+
 static struct tg_error *find_abort(struct tg_verdict_draft *draft, const struct tg_process_entry *entry,
                                    const struct tg_mpi_process *mpi)
 {
@@ -78,8 +95,10 @@ static struct tg_error *find_abort(struct tg_verdict_draft *draft, const struct 
     tg_words_moment(stream, draft->input, mpi->aborted_ns);
     const struct tg_last_stack *stack =
         caller == NULL ? NULL : tg_verdict_stack_of(draft->input, entry->index, caller->tid, mpi->aborted_ns);
-    if (stack != NULL)
+    if (stack != NULL && tg_stack_place_find(draft->input->stacks, stack).is_known)
         tg_verdict_print_stack(stream, draft->input, stack);
+    else if (stack != NULL && is_exit_of_python(stack))
+        fputs(" at the end of the program (called by Python as it exits)", stream);
     else if (caller != NULL)
         tg_words_code(stream, draft->input, entry->index, caller->call.code);
     if (caller != NULL)
