@@ -105,6 +105,39 @@ static struct tg_error *leave(struct tg_console *console)
     return tg_error_create(TG_ERROR_USAGE, "nobody reads the answers any more: the client has disconnected");
 }
 
+static struct tg_error *look_whether_stopped(const struct tg_request *control)
+{
+    bool *are_stopped = control->context;
+    *are_stopped = true;
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++)
+            if (tg_job_set_has(control->set, process, i) &&
+                !tg_job_state_is_stopped(tg_job_view_thread(control->view, process, i)->state))
+                *are_stopped = false;
+    }
+    return NULL;
+}
+
+/* Halts, and waits a moment until who was asked to stop has done so: the next command is about threads that stand. */
+static struct tg_error *halt_at_interrupt(struct tg_console *console)
+{
+    static const double moment = 1;
+    bool are_stopped = false;
+    double until = now_seconds() + moment;
+    struct tg_error *error = tg_focus_call_halt(console);
+    while (error == NULL && !are_stopped && now_seconds() < until) {
+        error = tg_focus_call_run(console, &tg_focus_call_defaults, look_whether_stopped, &are_stopped, NULL);
+        if (error == NULL && !are_stopped)
+            nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
+    if (error != NULL)
+        return error;
+    return tg_error_create(TG_ERROR_USAGE, are_stopped
+                                               ? "interrupted: the threads in focus are stopped"
+                                               : "interrupted: the threads in focus are being stopped");
+}
+
 /* Until something may have changed. */
 static struct tg_error *sleep_on(struct tg_console *console, double until)
 {
@@ -116,9 +149,7 @@ static struct tg_error *sleep_on(struct tg_console *console, double until)
         (tg_visitor_poll(console->source->visitor, wake, 2, timeout_ms) >= 0 || errno == EINTR) &&
         !tg_interrupt_pending())
         return (wake[1].revents & (POLLERR | POLLHUP)) != 0 ? leave(console) : NULL;
-    struct tg_error *error = tg_focus_call_halt(console);
-    return error != NULL ? error
-                         : tg_error_create(TG_ERROR_USAGE, "interrupted: the threads in focus are stopped");
+    return halt_at_interrupt(console);
 }
 
 /* News come in bursts: people are told together of what comes in a moment, and in a longer one while it goes
