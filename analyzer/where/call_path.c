@@ -12,6 +12,8 @@ struct making {
     struct tg_call_path *path;
     struct tg_error *error;
     bool has_openmp;
+    const char *before; /* the function called by the one that is taken, "" not known */
+    const char *entry;  /* the function that an OpenMP region's code called, NULL: no sign of such code */
 };
 
 /* A call of the same place as the one before it makes no step of its own. */
@@ -37,12 +39,34 @@ static bool is_openmp(const char *module)
     return false;
 }
 
+/* Functions that programs call, by the beginnings of their names. Workers without work are in none of them. */
+static bool is_entry(const char *function)
+{
+    static const char *const names[] = {"GOMP_", "omp_", "__kmpc_"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(function, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Where a region's code ends with a call, compilers jump instead, and no frame of it is left: what it called is, and in LLVM's
+ * runtime the function that began it. */
+static void find_entry(struct making *making, const struct tg_stack_call *call)
+{
+    if (making->entry == NULL && is_entry(call->function))
+        making->entry = call->function;
+    if (making->entry == NULL && strcmp(call->function, "__kmp_invoke_microtask") == 0)
+        making->entry = making->before;
+    making->before = call->function;
+}
+
 /* Calls come innermost first. */
 static bool take_call(void *context, const struct tg_stack_call *call)
 {
     struct making *making = context;
     char text[400];
     making->has_openmp |= is_openmp(call->module);
+    find_entry(making, call);
     if (call->is_signal)
         making->error = add(making->path, "(signal handler)");
     else if (!call->is_runtime)
@@ -62,7 +86,7 @@ static void reverse(struct tg_call_path *path)
 struct tg_error *tg_call_path_make(const struct tg_stack_model *model, const struct tg_last_stack *stack,
                                    struct tg_call_path *path)
 {
-    struct making making = {.path = path};
+    struct making making = {.path = path, .before = ""};
     char name[80], inside[200];
     *path = (struct tg_call_path){0};
     tg_stack_each_call(model, stack, take_call, &making);
@@ -70,9 +94,15 @@ struct tg_error *tg_call_path_make(const struct tg_stack_model *model, const str
         making.error = add(path, "...");
     reverse(path);
     path->place = tg_stack_place_find(model, stack);
-    path->task = path->place.is_known ? TG_THREAD_OF_PROGRAM
-                 : making.has_openmp  ? TG_THREAD_OF_OPENMP
-                                      : TG_THREAD_OF_LIBRARY;
+    bool is_in_region = !path->place.is_known && making.has_openmp && making.entry != NULL;
+    path->task = path->place.is_known || is_in_region ? TG_THREAD_OF_PROGRAM
+                 : making.has_openmp                  ? TG_THREAD_OF_OPENMP
+                                                      : TG_THREAD_OF_LIBRARY;
+    if (making.error == NULL && is_in_region)
+        making.error = add(path, "(an OpenMP region, without a frame of its own)");
+    if (making.error == NULL && is_in_region && *making.entry != '\0')
+        making.error =
+            add(path, tg_printable(making.entry + strspn(making.entry, "_"), inside, sizeof inside));
     if (making.error == NULL && path->place.is_known && *path->place.inside != '\0') {
         bool is_mpi = tg_mpi_name(path->place.inside, name, sizeof name);
         making.error = add(path, tg_printable(is_mpi ? name : path->place.inside, inside, sizeof inside));

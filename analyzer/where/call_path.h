@@ -6,7 +6,7 @@
 #include "format/base/error.h"
 
 enum tg_thread_task {
-    TG_THREAD_OF_PROGRAM, /* program code is on its stack */
+    TG_THREAD_OF_PROGRAM, /* program code is on its stack, or has left a call there */
     TG_THREAD_OF_OPENMP,  /* a worker that waits for work */
     TG_THREAD_OF_LIBRARY, /* made by a library for itself */
 };

@@ -167,12 +167,13 @@ static bool write_outer(FILE *stream, const struct tg_where_threads *threads, si
     if (wait->what == TG_WAIT_PROCESS)
         fputs("for the end of its child ", stream);
     else if (wait->partner == wait->pid)
-        fputs(wait->writes ? "to write to a pipe that only " : "for data from a pipe that only ", stream);
+        fputs(wait->writes ? "to write to a pipe that " : "for data from a pipe that ", stream);
     else
         fputs(wait->writes ? "for room in the pipe to " : "for data from the pipe of ", stream);
     write_process(stream, partner);
     if (wait->what == TG_WAIT_PIPE && wait->partner == wait->pid)
-        fputs(wait->writes ? ", itself, can read" : ", itself, can write to", stream);
+        fprintf(stream, " can %s itself, and no other process that was looked at",
+                wait->writes ? "read" : "write to");
     fputs(".\n", stream);
     return true;
 }

@@ -411,12 +411,63 @@ static void test_tree(void **state)
     tg_where_look_deinit(&look);
 }
 
+/* A worker of LLVM's runtime whose innermost functions are CALLS, COUNT of them. */
+static enum tg_thread_task task_of_worker(const char *const *calls, size_t count, char *steps, size_t size)
+{
+    static const char library[] = "/usr/lib/libomp.so.5";
+    struct tg_where_look look;
+    struct tg_where_threads threads;
+    struct tg_stack_frame frames[4];
+    assert_null(tg_where_look_create(&look));
+    add_rank(&look, 0, 1);
+    for (size_t i = 0; i < count; i++) {
+        frames[i] = (struct tg_stack_frame){.module = library,
+                                            .build_id = "",
+                                            .function = "",
+                                            .file = "",
+                                            .address = 0x1000 + i,
+                                            .pc = 0x1000 + i};
+        name(&look, library, frames[i].address, calls[i], 0);
+    }
+    feed(&look, (struct tg_event){.kind = TG_EVENT_STACK,
+                                  .pid = 100,
+                                  .tid = 1100,
+                                  .stack = {.reason = TG_STACK_LOOK,
+                                            .end = TG_STACK_WHOLE,
+                                            .frames = {.items = frames, .count = count}}});
+    assert_null(tg_where_threads_make(&look, NULL, &threads));
+    assert_int_equal(threads.count, 1);
+    const struct tg_call_path *path = &threads.threads[0].path;
+    snprintf(steps, size, "%s", path->count > 0 ? path->steps[path->count - 1] : "");
+    enum tg_thread_task task = path->task;
+    tg_where_threads_deinit(&threads);
+    tg_where_look_deinit(&look);
+    return task;
+}
+
+/* A region whose last call is a jump has no frame: its worker does not wait for work. */
+static void test_jumps(void **state)
+{
+    (void)state;
+    static const char *const idle[] = {"__kmp_wait_4", "__kmp_fork_barrier", "__kmp_launch_thread"};
+    static const char *const locks[] = {"__kmp_wait_4", "__kmpc_set_lock", "__kmp_invoke_microtask",
+                                        "__kmp_launch_thread"};
+    static const char *const sleeps[] = {"pause", "__kmp_invoke_microtask", "__kmp_launch_thread"};
+    char step[100];
+    assert_int_equal(task_of_worker(idle, 3, step, sizeof step), TG_THREAD_OF_OPENMP);
+    assert_int_equal(task_of_worker(locks, 4, step, sizeof step), TG_THREAD_OF_PROGRAM);
+    assert_string_equal(step, "kmpc_set_lock");
+    assert_int_equal(task_of_worker(sleeps, 3, step, sizeof step), TG_THREAD_OF_PROGRAM);
+    assert_string_equal(step, "pause");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing), cmocka_unit_test(test_unknown),   cmocka_unit_test(test_team),
-        cmocka_unit_test(test_owners),  cmocka_unit_test(test_messages),  cmocka_unit_test(test_counted),
-        cmocka_unit_test(test_rounds),  cmocka_unit_test(test_mpi_names), cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_jumps),   cmocka_unit_test(test_missing), cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_team),    cmocka_unit_test(test_owners),  cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_counted), cmocka_unit_test(test_rounds),  cmocka_unit_test(test_mpi_names),
+        cmocka_unit_test(test_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
