@@ -396,6 +396,13 @@ static bool is_end_request(int64_t signal)
 /* Programs that are asked again within this time are still being ended. */
 static const uint64_t one_request_ns = UINT64_C(30) * 1000000000;
 
+/* Whether an access to memory failed whose address the kernel knows (not where si_code is SI_KERNEL). */
+static bool is_fault(const struct tg_event_signal *signal)
+{
+    return (signal->signal == SIGSEGV || signal->signal == SIGBUS) && signal->code > 0 &&
+           signal->code < SI_KERNEL;
+}
+
 static struct tg_error *take_signal(struct tg_process_model *model, struct tg_process_entry *entry,
                                     const struct tg_event *event)
 {
@@ -408,8 +415,10 @@ static struct tg_error *take_signal(struct tg_process_model *model, struct tg_pr
     entry->last_signal = signal->signal;
     entry->last_signal_ns = event->time_ns;
     entry->last_signal_tid = event->tid;
-    if (!is_raised_again)
+    if (!is_raised_again) {
         entry->last_signal_address = signal->address;
+        entry->last_signal_has_address = signal->address != 0 || is_fault(signal);
+    }
     entry->last_signal_code = signal->code;
     entry->last_signal_sender_pid = signal->sender_pid;
     bool is_stop = signal->signal == SIGSTOP;

@@ -74,7 +74,8 @@ struct tg_process_entry {
     int64_t last_signal_code;       /* its si_code */
     int64_t last_signal_sender_pid; /* 0: the kernel */
     const char *last_signal_sender; /* its program, "" not known */
-    uint64_t last_signal_address;   /* of a fault, 0 none */
+    uint64_t last_signal_address;   /* of a fault */
+    bool last_signal_has_address;   /* the kernel said one: 0 is that of a null pointer */
     bool
         has_memory_kills; /* of one that SIGKILL ended: it is known, as far as it can be, whether memory ran out */
     struct tg_event_memory_kills memory_kills; /* where has_memory_kills */

@@ -33,7 +33,9 @@ static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct 
         tg_words_thread(stream, draft->input, entry->index, tid);
         if (worker != NULL)
             fprintf(stream, " (worker %" PRIu64 ")", worker->number);
-        if (entry->last_signal_address != 0)
+        if (entry->last_signal_has_address && entry->last_signal_address == 0)
+            fputs(", fault address 0 (a null pointer)", stream);
+        else if (entry->last_signal_has_address)
             fprintf(stream, ", fault address 0x%" PRIx64, entry->last_signal_address);
     }
     const struct tg_last_stack *stack = tg_verdict_stack_of(draft->input, entry->index, tid, entry->start_ns);

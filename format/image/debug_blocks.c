@@ -1,6 +1,7 @@
 #include "format/image/debug_blocks.h"
 
 #include "format/base/array.h"
+#include "format/image/mangled_name.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -182,13 +183,26 @@ void tg_debug_blocks_innermost(struct tg_debug_blocks *blocks, uint64_t line_off
 
 /* ---- copies of inlined functions */
 
-enum { MAX_LOOKED_AT = 500 * 1000, MAX_COPY_DEPTH = 64 }; /* a name that is nowhere must not take long */
+enum { MAX_LOOKED_AT = 2000 * 1000, MAX_COPY_DEPTH = 64 }; /* a look must not take longer than a second */
 
 struct copies {
+    const char *name; /* of the function, as people write it */
+    const char *last; /* its last part */
+    bool is_fortran;  /* the unit in hand, where procedures are inside of others */
     Dwarf_Off function;
     unsigned n_looked_at;
     struct tg_address_set *found;
 };
+
+/* Where a copy is come to. Compilers may say an instruction in front of it: then, or where they say none, that is where its
+ * first piece begins. */
+static bool entry_of(Dwarf_Die *copy, Dwarf_Addr *entry)
+{
+    Dwarf_Addr base, end;
+    if (dwarf_entrypc(copy, entry) == 0 && dwarf_haspc(copy, *entry) == 1)
+        return true;
+    return dwarf_ranges(copy, 0, &base, entry, &end) > 0;
+}
 
 static void add_copy(const struct copies *copies, Dwarf_Die *die)
 {
@@ -198,7 +212,7 @@ static void add_copy(const struct copies *copies, Dwarf_Die *die)
     if (dwarf_tag(die) == DW_TAG_inlined_subroutine &&
         dwarf_attr(die, DW_AT_abstract_origin, &attribute) != NULL &&
         dwarf_formref_die(&attribute, &origin) != NULL && dwarf_dieoffset(&origin) == copies->function &&
-        dwarf_entrypc(die, &entry) == 0)
+        entry_of(die, &entry))
         tg_address_set_add(copies->found, entry);
 }
 
@@ -213,27 +227,61 @@ static void search_copies(struct copies *copies, Dwarf_Die *parent, unsigned dep
     }
 }
 
-static bool is_inlined(Dwarf_Die *die, const char *name)
+/* Whether DIE is what a compiler says once of the function whose code it has put into its callers. */
+static bool is_inlined(const struct copies *copies, Dwarf_Die *die)
 {
-    const char *own = dwarf_tag(die) == DW_TAG_subprogram ? dwarf_diename(die) : NULL;
-    return own != NULL && strcmp(own, name) == 0 && dwarf_func_inline(die) != 0;
+    Dwarf_Attribute attribute;
+    struct tg_mangled_name mangled;
+    if (dwarf_tag(die) != DW_TAG_subprogram || !dwarf_hasattr(die, DW_AT_inline))
+        return false;
+    const char *own = dwarf_diename(die);
+    size_t length = strlen(copies->last);
+    if (own == NULL)
+        return false;
+    if (strcmp(own, copies->name) == 0)
+        return true;
+    own += *own == '~';
+    if (strncmp(own, copies->last, length) != 0 || (own[length] != '\0' && own[length] != '<'))
+        return false; /* B<double> is found by B, too */
+    const char *symbol = dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) == NULL
+                             ? NULL
+                             : dwarf_formstring(&attribute);
+    return symbol != NULL && tg_mangled_name_parse(symbol, &mangled) &&
+           tg_mangled_name_ends_with(&mangled, copies->name);
+}
+
+static void search_functions(struct copies *copies, Dwarf_Die *unit, Dwarf_Die *parent, unsigned depth)
+{
+    Dwarf_Die die;
+    for (int more = dwarf_child(parent, &die); more == 0 && copies->n_looked_at++ < MAX_LOOKED_AT;
+         more = dwarf_siblingof(&die, &die)) {
+        int tag = dwarf_tag(&die);
+        if (is_inlined(copies, &die)) {
+            copies->function = dwarf_dieoffset(&die);
+            search_copies(copies, unit, 0);
+        }
+        if (depth < MAX_COPY_DEPTH && (tag == DW_TAG_namespace || tag == DW_TAG_module ||
+                                       (tag == DW_TAG_subprogram && copies->is_fortran)))
+            search_functions(copies, unit, &die, depth + 1);
+    }
+}
+
+static bool is_fortran(Dwarf_Die *unit)
+{
+    int language = dwarf_srclang(unit);
+    return language == DW_LANG_Fortran77 || language == DW_LANG_Fortran90 || language == DW_LANG_Fortran95 ||
+           language == DW_LANG_Fortran03 || language == DW_LANG_Fortran08;
 }
 
 void tg_debug_blocks_find_copies(struct tg_debug_blocks *blocks, const char *name,
                                  struct tg_address_set *found)
 {
-    Dwarf_Die unit, die;
-    unsigned n_looked_at = 0;
-    struct copies copies = {.found = found};
-    for (size_t i = 0; found->count == 0 && i < blocks->n_units; i++) {
+    struct copies copies = {.name = name, .last = tg_mangled_name_last(name), .found = found};
+    for (size_t i = 0; i < blocks->n_units; i++) {
+        Dwarf_Die unit;
         if (dwarf_offdie(blocks->dwarf, blocks->units[i].die, &unit) == NULL)
             continue;
-        for (int more = dwarf_child(&unit, &die); more == 0 && n_looked_at++ < MAX_LOOKED_AT;
-             more = dwarf_siblingof(&die, &die)) {
-            if (!is_inlined(&die, name))
-                continue;
-            copies.function = dwarf_dieoffset(&die);
-            search_copies(&copies, &unit, 0);
-        }
+        copies.is_fortran = is_fortran(&unit);
+        search_functions(&copies, &unit, &unit, 0);
     }
 }

@@ -24,8 +24,8 @@ const char *tg_debug_blocks_directory(struct tg_debug_blocks *blocks, uint64_t l
 void tg_debug_blocks_innermost(struct tg_debug_blocks *blocks, uint64_t line_offset,
                                const uint64_t *addresses, uint64_t *innermost, size_t count);
 
-/* Adds where the copies of function NAME begin that compilers have put into its callers; of the first function of that name
- * that has any. */
+/* Adds where the copies of functions NAME begin that compilers have put into their callers. NAME: f, or C::f as
+ * tg_mangled_name_ends_with() has it. */
 void tg_debug_blocks_find_copies(struct tg_debug_blocks *blocks, const char *name,
                                  struct tg_address_set *found);
 

@@ -94,7 +94,8 @@ bool tg_image_is_resolved_at_load(struct tg_image *image, const char *name);
 size_t tg_image_find_line(struct tg_image *image, const char *file, uint64_t line, uint64_t *addresses,
                           size_t max);
 
-/* Addresses, at most MAX, where copies of function NAME begin that is inlined; returns how many. */
+/* Addresses, at most MAX, where copies of functions NAME begin that are inlined; returns how many. NAME as for
+ * tg_image_find_named(). */
 size_t tg_image_find_copies(struct tg_image *image, const char *name, uint64_t *addresses, size_t max);
 
 /* The function that holds ADDRESS: name (valid as long as IMAGE) and offset in it; false where there is

@@ -373,38 +373,45 @@ static void keep_one_of_each_block(struct search *search, tg_function_start *fun
 
 /* ---- answers */
 
-static void remember(struct tg_image_lines *lines, const char *file, uint64_t line,
-                     const struct search *search)
+/* Takes COUNT ADDRESSES of the object's code, for FILE and LINE; LINE 0: of the copies of a function of that name. */
+static void remember(struct tg_image_lines *lines, const char *file, uint64_t line, const uint64_t *addresses,
+                     size_t count)
 {
     if (lines->n_answers == MAX_ANSWERS)
         return;
     struct answer *answer = calloc(1, sizeof *answer);
-    uint64_t *addresses = calloc(search->n_rows + 1, sizeof *addresses);
+    uint64_t *items = calloc(count + 1, sizeof *items);
     char *copy = strdup(file);
-    if (answer == NULL || addresses == NULL || copy == NULL) {
+    if (answer == NULL || items == NULL || copy == NULL) {
         free(answer);
-        free(addresses);
+        free(items);
         free(copy);
         return;
     }
-    for (size_t i = 0; i < search->n_rows; i++)
-        addresses[i] = search->rows[i].address + lines->delta;
+    if (count > 0)
+        memcpy(items, addresses, count * sizeof *items);
     *answer = (struct answer){
-        .file = copy, .line = line, .addresses = addresses, .count = search->n_rows, .next = lines->answers};
+        .file = copy, .line = line, .addresses = items, .count = count, .next = lines->answers};
     lines->answers = answer;
     lines->n_answers++;
+}
+
+static bool recall(const struct tg_image_lines *lines, const char *file, uint64_t line,
+                   struct tg_address_set *addresses)
+{
+    const struct answer *answer = lines->answers;
+    while (answer != NULL && (answer->line != line || strcmp(answer->file, file) != 0))
+        answer = answer->next;
+    for (size_t i = 0; answer != NULL && i < answer->count; i++)
+        tg_address_set_add(addresses, answer->addresses[i]);
+    return answer != NULL;
 }
 
 void tg_image_lines_find(struct tg_image_lines *lines, const char *file, uint64_t line,
                          tg_function_start *function_start, void *context, struct tg_address_set *addresses)
 {
-    for (const struct answer *answer = lines->answers; answer != NULL; answer = answer->next) {
-        if (answer->line == line && strcmp(answer->file, file) == 0) {
-            for (size_t i = 0; i < answer->count; i++)
-                tg_address_set_add(addresses, answer->addresses[i]);
-            return;
-        }
-    }
+    if (recall(lines, file, line, addresses))
+        return;
     char wanted[PATH_MAX];
     const char *parts[3] = {NULL, NULL, file};
     struct search search = {.lines = lines, .line = line, .next_line = UINT64_MAX};
@@ -416,11 +423,33 @@ void tg_image_lines_find(struct tg_image_lines *lines, const char *file, uint64_
         }
         keep_one_of_each_block(&search, function_start, context);
     }
-    remember(lines, file, line, &search);
-    for (size_t i = 0; i < search.n_rows; i++)
+    uint64_t *found = calloc(search.n_rows + 1, sizeof *found);
+    for (size_t i = 0; i < search.n_rows; i++) {
         tg_address_set_add(addresses, search.rows[i].address + lines->delta);
+        if (found != NULL)
+            found[i] = search.rows[i].address + lines->delta;
+    }
+    if (found != NULL)
+        remember(lines, file, line, found, search.n_rows);
+    free(found);
     free(search.rows);
     free(search.numbers.items);
+}
+
+enum { MAX_COPIES = 1024 };
+
+void tg_image_lines_find_copies(struct tg_image_lines *lines, const char *name, struct tg_address_set *found)
+{
+    uint64_t addresses[MAX_COPIES];
+    struct tg_address_set copies = {.items = addresses, .max = MAX_COPIES};
+    if (recall(lines, name, 0, found) || blocks_of(lines) == NULL)
+        return;
+    tg_debug_blocks_find_copies(blocks_of(lines), name, &copies);
+    for (size_t i = 0; i < copies.count; i++) {
+        addresses[i] += lines->delta;
+        tg_address_set_add(found, addresses[i]);
+    }
+    remember(lines, name, 0, addresses, copies.count);
 }
 
 /* ---- lines of addresses */
@@ -448,10 +477,4 @@ bool tg_image_lines_at(struct tg_image_lines *lines, uint64_t address, char *pat
         return false;
     *line = row.line;
     return true;
-}
-
-void tg_image_lines_find_copies(struct tg_image_lines *lines, const char *name, struct tg_address_set *found)
-{
-    if (blocks_of(lines) != NULL)
-        tg_debug_blocks_find_copies(blocks_of(lines), name, found);
 }

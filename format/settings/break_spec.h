@@ -27,6 +27,7 @@ struct tg_break_spec {
     char *name;       /* function or file, never ""; NULL for an address */
     uint64_t line;    /* TG_BREAK_LINE, from 1; otherwise 0 */
     uint64_t address; /* TG_BREAK_ADDRESS; otherwise 0 */
+    bool is_entry;    /* a FUNCTION's own first instruction alone; false as it is parsed */
 };
 
 /* INPUT error that names the text, the position (in bytes, from 1) and what was expected; LIMIT for a text

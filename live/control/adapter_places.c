@@ -1,6 +1,5 @@
 /* What code of a live job is called, and where it is. */
 #include "live/control/adapter_state.h"
-#include "live/control/inlined.h"
 #include "live/control/thread_scene.h"
 
 #include <inttypes.h>
@@ -83,25 +82,6 @@ char *tg_engine_adapter_file_of(struct tg_engine_adapter *live, const char *spec
     for (; file == NULL && process != NULL; process = process->hh.next)
         file = tg_job_points_file_of(live->points, process, spec);
     return file;
-}
-
-char *tg_engine_adapter_inlined(struct tg_engine_adapter *live, const char *name)
-{
-    const struct tg_process *process = tg_engine_first_process(live->parts.engine);
-    char *file = NULL, *place = NULL;
-    int line;
-    for (; place == NULL && process != NULL; process = process->hh.next) {
-        struct tg_thread *thread = tg_process_find_thread(process, tg_process_memory_tid(process));
-        struct tg_module_scene *objects =
-            thread == NULL ? NULL : tg_job_modules_scene(live->modules, process);
-        const struct tg_inspect_memory memory = tg_thread_scene_memory(thread);
-        if (objects == NULL || !tg_inlined_find(objects, &memory, name, &file, &line))
-            continue;
-        if (asprintf(&place, "%s#%d", file, line) < 0)
-            place = NULL;
-        free(file);
-    }
-    return place;
 }
 
 char *tg_engine_adapter_main_file(struct tg_engine_adapter *live, int32_t pid)

@@ -98,9 +98,6 @@ struct tg_module_scene *tg_engine_adapter_scene(struct tg_engine_adapter *live,
 /* The source file where SPEC (format/settings/break_spec.h) is in any process, for the caller to free;
  * NULL not known. */
 char *tg_engine_adapter_file_of(struct tg_engine_adapter *live, const char *spec);
-/* FILE#LINE where function NAME begins that is inlined everywhere in one of the programs, for the caller to free; NULL: there
- * is none such. */
-char *tg_engine_adapter_inlined(struct tg_engine_adapter *live, const char *name);
 /* The source file of main in process PID, for the caller to free; NULL not known. */
 char *tg_engine_adapter_main_file(struct tg_engine_adapter *live, int32_t pid);
 

@@ -227,6 +227,8 @@ static struct tg_error *parse_location(const char *location, struct tg_break_spe
         return tg_error_no_memory();
     struct tg_error *error = tg_break_spec_parse(plain, spec);
     free(plain);
+    if (error == NULL)
+        (*spec)->is_entry = true;
     if (error != NULL || (*spec)->kind == TG_BREAK_FUNCTION)
         return error;
     tg_break_spec_destroy(*spec);

@@ -46,8 +46,8 @@ size_t tg_break_object_find(const struct tg_break_object *object, struct tg_imag
         n = tg_image_find_line(image, spec->name, spec->line, addresses, max);
     else if (spec->kind == TG_BREAK_FUNCTION)
         n = tg_image_find_named(image, spec->name, addresses, max);
-    if (n == 0 && spec->kind == TG_BREAK_FUNCTION && object->is_program)
-        n = tg_image_find_copies(image, spec->name, addresses, max);
+    if (spec->kind == TG_BREAK_FUNCTION && !spec->is_entry && (n > 0 || object->is_program) && n < max)
+        n += tg_image_find_copies(image, spec->name, addresses + n, max - n);
     for (size_t i = 0; i < n; i++)
         addresses[i] += object->load_bias;
     return n;

@@ -35,8 +35,8 @@ void tg_break_object_program_mapped(const struct tg_process *process, const stru
 struct tg_image_source tg_break_object_source(const struct tg_break_object *object, pid_t tid);
 
 /* Addresses in the process, at most MAX, of a FUNCTION or FILE:LINE that is looked for in OBJECT's image;
- * returns how many. Of an *ADDRESS none. A function of the program that is
- * inlined everywhere is where its copies begin. */
+ * returns how many. Of an *ADDRESS none. A function is also where the copies begin
+ * that the compiler has put into its callers, in the program and in libraries that have the function itself. */
 size_t tg_break_object_find(const struct tg_break_object *object, struct tg_image *image,
                             const struct tg_break_spec *spec, uint64_t *addresses, size_t max);
 

@@ -97,29 +97,6 @@ static struct tg_error *set_point(const struct tg_request *control, const struct
                                words->stop_when_hit, options, &words->id, &words->focus_position);
 }
 
-/* The point is where the copies of a function begin that the compiler has put into its callers: ERROR was that nobody in focus
- * has code of its name. */
-static struct tg_error *set_at_copies(const struct tg_request *control, const struct tg_ptset *focus,
-                                      struct point_words *words, struct tg_error *error)
-{
-    if (error == NULL || words->location == NULL || words->pending ||
-        tg_error_code(error) != TG_ERROR_NOT_FOUND)
-        return error;
-    char *place = tg_engine_adapter_inlined(control->engine, words->location), *spec = NULL, *function = NULL;
-    const struct tg_location_code code = {file_of, (void *)(uintptr_t)control};
-    if (place == NULL)
-        return error;
-    tg_error_destroy(error);
-    error = tg_location_parse(place, NULL, &code, &spec, &function);
-    free(place);
-    free(function);
-    if (error != NULL)
-        return error;
-    free(words->spec);
-    words->spec = spec;
-    return set_point(control, focus, words);
-}
-
 static struct tg_error *make(const struct tg_request *control)
 {
     struct point_words *words = control->context;
@@ -133,7 +110,7 @@ static struct tg_error *make(const struct tg_request *control)
     else if (error == NULL)
         error = tg_point_address_spec(control, focus, words->address, &words->spec);
     if (error == NULL)
-        error = set_at_copies(control, focus, words, set_point(control, focus, words));
+        error = set_point(control, focus, words);
     if (error == NULL && words->script != NULL)
         error = tg_controller_set_script(control->controller, words->id, words->script);
     tg_ptset_destroy(made);
@@ -218,7 +195,9 @@ const struct tg_console_command tg_console_dbreak = {
         "LOCATION is LINE (in the file where the thread in focus is stopped), FILE#LINE or FILE:LINE,\n"
         "FUNCTION or LIBRARY`FUNCTION, in C++ also space::f, in Fortran module::f: its first line, behind "
         "the\n"
-        "prologue, or where its copies begin if it is inlined; *FUNCTION is its first instruction.\n"
+        "prologue, and where copies of it begin that the compiler has put into its callers; *FUNCTION is its "
+        "own first "
+        "instruction.\n"
         "-address takes an address of the process in focus;\n"
         "other processes have the same code elsewhere. FUNCTION#LINE and\n"
         "FILE#FUNCTION#LINE require the line to be in that function; any of them may start with ##LIBRARY#.\n"

@@ -82,7 +82,52 @@ def inlined():
         sys.exit(f"record: {done.stderr}{dump}")
 
 
+OPTIMIZED = """namespace heat {
+static volatile int sink;
+extern "C" __attribute__((noinline)) void use(int i) { sink = i; }
+struct Solver { int cells; void step(int by) { use(by); cells += by; } };
+template <class T> struct Grid { T first; void set(T to) { use(1); first = to; } };
+}
+using heat::use;
+extern "C" void both(int i) { use(i * 3); }
+int main(int argc, char **)
+{
+    heat::Solver solver{argc};
+    heat::Grid<double> grid{};
+    solver.step(3);
+    use(solver.cells);
+    grid.set(solver.cells);
+    use((int)grid.first);
+    both(1);
+    use(4);
+    both(2);
+    return 0;
+}
+"""
+
+
+def optimized(compiler):
+    """Functions with code of their own that is never called, and methods: as often hit as they were called. `*both` is its own code alone."""
+    binary = f"./optimized_{compiler}"
+    subprocess.run([compiler, "-g", "-O2", "optimized.cc", "-o", binary], check=True)
+    subprocess.run([TOLLGATE, "record", "-q", "--force", "-o", "k.tgt", "-b", "both", "-b", "use", "-b", "Solver::step", "-b", "Grid<double>::set", "--", binary], check=True, timeout=60)
+    dump = subprocess.run([TOLLGATE, "dump", "--kind", "breakpoint_hit", "k.tgt"], capture_output=True, text=True, check=True).stdout
+    hits = re.findall(r"breakpoint=(\d+)", dump)
+    if hits != ["3", "2", "2", "4", "2", "2", "1", "2", "2", "1", "2"]:
+        sys.exit(f"{compiler}: {hits}\n{dump}")
+    output = subprocess.run([TOLLGATE, "live", "-q", "--force", "-o", "k.tgt", "-e",
+                             "dbreak *both; dbreak both; dbreak heat::Solver::step; puts [ac 1]; puts [ac 2]; dcont; dcont; quit -kill 0", "--", binary],
+                            capture_output=True, text=True, timeout=60, check=True).stdout
+    for pattern in (r"^1 addr=0x\w+ \[.*\n(?!.*places:)", r"^3 places:\n(  0x\w+ both \(optimized.cc#8\) in .*\n){3}",
+                    r"stopped at action point 3: heat::Solver::step \(optimized.cc#4\)\n(.*\n)*.*stopped at action point 2: both \(optimized.cc#8\)"):
+        if not re.search(pattern, output, re.M):
+            sys.exit(f"{compiler}: no {pattern} in:\n{output}")
+
+
 def main():
+    pathlib.Path("optimized.cc").write_text(OPTIMIZED, encoding="utf-8")
+    for compiler in ("g++", "clang++"):
+        optimized(compiler)
     pathlib.Path("places.cc").write_text(PROGRAM, encoding="utf-8")
     pathlib.Path("other.c").write_text(OTHER, encoding="utf-8")
     pathlib.Path("script.tcl").write_text(SCRIPT, encoding="utf-8")

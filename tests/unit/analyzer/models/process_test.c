@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
 #include <string.h>
 
 #include "analyzer/models/process.h"
@@ -232,6 +233,28 @@ static void a_handler_that_raises_its_signal_again_keeps_the_address(void **stat
     signal_of(model, 100, 7, 0, 0x10);
     signal_of(model, 100, 6, 100, 0); /* another one: abort in the handler */
     assert_int_equal(entry->last_signal_address, 0);
+    tg_process_model_destroy(model);
+}
+
+static void a_null_pointer_has_an_address(void **state)
+{
+    (void)state;
+    struct tg_process_model *model = create();
+    struct tg_process_entry *entry = start(model, 1, 100, 0);
+    struct tg_event fault = {.time_ns = 5,
+                             .pid = 100,
+                             .tid = 100,
+                             .kind = TG_EVENT_SIGNAL,
+                             .signal = {.signal = SIGSEGV, .code = SEGV_MAPERR, .sender = ""}};
+    feed(model, fault);
+    assert_true(entry->last_signal_has_address);
+    signal_of(model, 100, SIGSEGV, 100, 0); /* raised again */
+    assert_true(entry->last_signal_has_address);
+    fault.signal.code = SI_KERNEL; /* an address that no pointer can have: the kernel does not say which */
+    feed(model, fault);
+    assert_false(entry->last_signal_has_address);
+    signal_of(model, 100, SIGSEGV, 7, 0); /* somebody else's */
+    assert_false(entry->last_signal_has_address);
     tg_process_model_destroy(model);
 }
 
@@ -466,6 +489,7 @@ int main(void)
         cmocka_unit_test(threads_are_counted),
         cmocka_unit_test(a_process_ends_with_its_first_thread_to_go),
         cmocka_unit_test(a_handler_that_raises_its_signal_again_keeps_the_address),
+        cmocka_unit_test(a_null_pointer_has_an_address),
         cmocka_unit_test(the_last_thing_done_is_not_the_end),
         cmocka_unit_test(the_agent_is_no_library_of_the_program),
         cmocka_unit_test(the_walk_is_in_preorder),
