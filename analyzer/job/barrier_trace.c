@@ -214,7 +214,7 @@ static struct tg_error *copy_tables(const struct tg_barrier_trace *from, struct 
     for (const struct location *location = from->locations; error == NULL && location != NULL;
          location = location->hh.next)
         error = put_location(to, location->id, location->text);
-    if (error == NULL)
+    if (error == NULL && from->n_expected > from->next)
         error = TG_ARRAY_COPY(to->expected, to->n_expected, to->capacity, from->expected + from->next,
                               from->n_expected - from->next);
     return error;

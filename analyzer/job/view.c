@@ -186,6 +186,8 @@ const struct tg_job_process *tg_job_view_rank(const struct tg_job_view *view, in
 size_t tg_job_view_find_thread(const struct tg_job_view *view, const struct tg_job_process *process,
                                uint32_t dtid)
 {
+    if (process->n_threads == 0)
+        return SIZE_MAX;
     const struct tg_job_thread *threads = view->threads + process->first_thread;
     size_t at = TG_LOWER_BOUND(threads, process->n_threads, dtid, dtid);
     return at < process->n_threads && threads[at].dtid == dtid ? at : SIZE_MAX;

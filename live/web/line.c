@@ -103,8 +103,10 @@ void tg_web_line_attend(struct tg_web_line *line)
 bool tg_web_line_take(struct tg_web_line *line, struct tg_web_frame *frame)
 {
     size_t there = line->in_size - line->in_used;
+    if (there == 0)
+        return false;
     char *header = line->in + line->in_used;
-    char *end = there == 0 ? NULL : memchr(header, '\n', there < MAX_HEADER ? there : MAX_HEADER);
+    char *end = memchr(header, '\n', there < MAX_HEADER ? there : MAX_HEADER);
     if (end == NULL) {
         line->is_broken |= there >= MAX_HEADER;
         return false;

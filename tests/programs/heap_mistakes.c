@@ -48,7 +48,8 @@ static void do_right(char *block)
 
 int main(int argc, char **argv)
 {
-    char on_stack[64] __attribute__((aligned(16)));
+    char on_stack[64]
+        __attribute__((aligned(16))) = {0}; /* what the allocator would read of a block's head */
     char *block = make(100);
     const char *mistake = argc > 1 ? argv[1] : "";
     kept = on_stack;

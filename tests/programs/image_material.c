@@ -14,7 +14,7 @@ static int __attribute__((noinline)) tgm_static(int x)
     return x * 3 + tgm_data;
 }
 
-int tgm_exported(int x)
+__attribute__((noinline)) int tgm_exported(int x)
 {
     return tgm_static(x) + 1;
 }

@@ -79,7 +79,9 @@ RULES = {
     "dlist": lambda text, data: all(f"{line['number']}  {line['text']}".rstrip() in text for line in data["lines"]),
     "dexamine": lambda text, data: all(value in text for value in data["values"]) if isinstance(data, dict)
     else all(line["text"] in text for line in data),
-    "dprint": lambda text, data: all(each.get("text", each.get("error")) in text for each in data),
+    # a value of several lines is indented
+    "dprint": lambda text, data: all(line in text for each in data
+                                     for line in each.get("text", each.get("error")).splitlines()),
     "dup": is_same_frames,
     "ddown": is_same_frames,
     "dset": lambda text, data: all(setting["name"] in text for setting in data),

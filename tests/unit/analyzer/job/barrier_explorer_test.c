@@ -16,6 +16,7 @@
 #include "analyzer/job/run_state.h"
 #include "format/base/array.h"
 #include "format/base/hash.h"
+#include "tests/unit/sanitizer.h"
 
 enum { THREADS = 4, BARRIERS = 2, SHARE = 3, WORKERS = 2 };
 
@@ -50,16 +51,7 @@ struct op {
 };
 
 /* Checking memory makes steps some times slower: nobody holds anything there. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HOLDS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HOLDS 0
-#endif
-#endif
-#ifndef HOLDS
-#define HOLDS 1
-#endif
+#define HOLDS (!IS_SANITIZED)
 
 /* ---- states */
 

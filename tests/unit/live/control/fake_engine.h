@@ -286,7 +286,12 @@ static struct tg_job_view *latest_view(struct fake *fake)
     for (size_t i = 0; i < tg_job_view_count(view); i++) {
         const struct tg_job_process *process = tg_job_view_at(view, i), *other = tg_job_view_at(latest, i);
         assert_int_equal(process->n_threads, other->n_threads);
-        assert_memory_equal(&process->info, &other->info, sizeof process->info);
+        const struct tg_job_process_info *info = &process->info, *same_info = &other->info;
+        assert_true(info->dpid == same_info->dpid && info->rank == same_info->rank &&
+                    info->control_group == same_info->control_group &&
+                    info->share_group == same_info->share_group &&
+                    info->workers_group == same_info->workers_group && info->exists == same_info->exists &&
+                    info->held == same_info->held && info->tag == same_info->tag);
         for (size_t j = 0; j < process->n_threads; j++) {
             const struct tg_job_thread *thread = tg_job_view_thread(view, process, j),
                                        *same = tg_job_view_thread(latest, other, j);

@@ -2,6 +2,7 @@
 #include "recorder/leaks/leak_roots.h"
 
 #include "recorder/agent/contract.h"
+#include "tests/unit/sanitizer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -160,7 +161,7 @@ static void what_is_left_out(void **state)
     find(NULL, 0, NULL);
     assert_true(has(&some_data) && has((const void *)&some_block));
     assert_false(has(constant));
-#ifndef __SANITIZE_ADDRESS__ /* whose malloc has mappings of its own */
+#if !IS_SANITIZED /* whose malloc has mappings of its own */
     assert_false(has((const void *)some_block));
 #endif
     assert_false(has(tables + PAGE) || has(tables + 4 * PAGE) || has(tables));
