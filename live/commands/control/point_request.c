@@ -3,15 +3,33 @@
 #include "live/console/settings.h"
 #include "live/inspect/expression/condition.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
+/* -1: there is none. */
+static int64_t lowest_rank(const struct tg_job_view *view)
+{
+    int64_t lowest = -1;
+    for (size_t i = 0; i < tg_job_view_count(view); i++) {
+        const struct tg_job_process_info *info = &tg_job_view_at(view, i)->info;
+        if (info->exists && info->rank >= 0 && (lowest < 0 || info->rank < lowest))
+            lowest = info->rank;
+    }
+    return lowest;
+}
+
 struct tg_error *tg_point_request_focus(const struct tg_request *control, struct tg_ptset **made,
                                         const struct tg_ptset **focus)
 {
     struct tg_ptset *written = NULL;
+    char text[32];
     *made = NULL;
     *focus = control->focus;
     if (*focus != NULL)
         return NULL;
-    struct tg_error *error = tg_ptset_parse("a", &written, NULL);
+    int64_t rank = lowest_rank(control->view);
+    snprintf(text, sizeof text, rank < 0 ? "a" : "ar%" PRId64 ".<", rank);
+    struct tg_error *error = tg_ptset_parse(text, &written, NULL);
     if (error == NULL)
         error = tg_ptset_complete(written, NULL, made, NULL);
     tg_ptset_destroy(written);

@@ -6,7 +6,8 @@
 #include "live/console/base.h"
 #include "live/control/request.h"
 
-/* The focus as a set, *MADE, the caller's to destroy, where it is everything, which has none. Errors: NO_MEMORY. */
+/* The focus as a set, *MADE, the caller's to destroy, where it is everything, which has none: then with the lowest rank as
+ * the process of interest, if there is one, for nobody means the launcher. Errors: NO_MEMORY. */
 struct tg_error *tg_point_request_focus(const struct tg_request *control, struct tg_ptset **made,
                                         const struct tg_ptset **focus);
 

@@ -3,7 +3,9 @@
 dgo
 dwait -ranks 4
 check {dptsets gSr0} "gSr0: 4:4\[0-3.1]"
-dfocus gSr0 {dbarrier main -stop_when_hit process; dcont}
+# with everything in focus it is the ranks' main, not mpirun's
+dfocus a {dbarrier main -stop_when_hit process}
+dfocus gSr0 dcont
 check {dptsets held(gSr0)} "held(gSr0): 0:0\[]"
 check {dptsets breakpoint(gSr0)} "breakpoint(gSr0): 4:4\[0-3.1]"
 # a library in one line, wherever it lies in each process
