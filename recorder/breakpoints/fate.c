@@ -1,17 +1,33 @@
 #include "recorder/breakpoints/fate.h"
 
+#include "format/base/hash.h"
 #include "format/image/break_finder.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+struct tg_break_missed {
+    char *path, *build_id;
+    enum tg_break_miss why;
+    UT_hash_handle hh;
+};
+
+static void free_missed(struct tg_break_missed *missed)
+{
+    if (missed == NULL)
+        return;
+    free(missed->path);
+    free(missed->build_id);
+    free(missed);
+}
+
 void tg_break_fate_deinit(struct tg_break_fate *fate)
 {
-    for (size_t i = 0; i < fate->n_missed; i++) {
-        free(fate->missed[i].path);
-        free(fate->missed[i].build_id);
+    struct tg_break_missed *missed, *next;
+    HASH_ITER (hh, fate->missed, missed, next) {
+        HASH_DEL(fate->missed, missed);
+        free_missed(missed);
     }
     free(fate->failure);
     *fate = (struct tg_break_fate){0};
@@ -26,48 +42,50 @@ void tg_break_fate_fail(struct tg_break_fate *fate, const char *error)
 void tg_break_fate_miss(struct tg_break_fate *fate, const struct tg_break_object *object,
                         enum tg_break_miss why)
 {
-    for (size_t i = 0; i < fate->n_missed; i++)
-        if (strcmp(fate->missed[i].path, object->path) == 0)
-            return;
-    if (fate->n_missed == TG_BREAK_FATE_MAX_MISSED)
+    struct tg_break_missed *missed = NULL;
+    HASH_FIND_STR(fate->missed, object->path, missed);
+    if (missed != NULL)
         return;
-    char *path = strdup(object->path);
-    char *build_id = strdup(object->build_id != NULL ? object->build_id : "");
-    if (path == NULL || build_id == NULL) {
-        free(path);
-        free(build_id);
-        return;
+    if (HASH_COUNT(fate->missed) < TG_BREAK_FATE_MAX_MISSED)
+        missed = calloc(1, sizeof *missed);
+    if (missed != NULL) {
+        missed->path = strdup(object->path);
+        missed->build_id = strdup(object->build_id != NULL ? object->build_id : "");
+        missed->why = why;
     }
-    fate->missed[fate->n_missed].path = path;
-    fate->missed[fate->n_missed].build_id = build_id;
-    fate->missed[fate->n_missed++].why = why;
+    if (missed != NULL && missed->path != NULL && missed->build_id != NULL &&
+        TG_HASH_ADD_KEY(hh, fate->missed, missed->path, strlen(missed->path), missed) == NULL)
+        return;
+    free_missed(missed);
+    fate->has_dropped = true;
 }
 
-/* The missed object that most likely has the breakpoint, SIZE_MAX: none has. */
-static size_t find_missed(const struct tg_break_fate *fate, const struct tg_break_spec *spec, bool *certain)
+/* The missed object that most likely has the breakpoint, NULL: none has. */
+static const struct tg_break_missed *find_missed(const struct tg_break_fate *fate,
+                                                 const struct tg_break_spec *spec, bool *certain)
 {
-    size_t best = SIZE_MAX;
+    const struct tg_break_missed *best = NULL;
     *certain = false;
-    for (size_t i = 0; i < fate->n_missed; i++) {
+    for (const struct tg_break_missed *missed = fate->missed; missed != NULL; missed = missed->hh.next) {
         enum tg_break_presence presence;
-        tg_break_finder_find(fate->missed[i].path, fate->missed[i].build_id, &spec, 1, &presence);
+        tg_break_finder_find(missed->path, missed->build_id, &spec, 1, &presence);
         if (presence == TG_BREAK_PRESENT) {
             *certain = true;
-            return i;
+            return missed;
         }
-        if (presence == TG_BREAK_UNKNOWN && best == SIZE_MAX)
-            best = i;
+        if (presence == TG_BREAK_UNKNOWN && best == NULL)
+            best = missed;
     }
     return best;
 }
 
-static void write_missed(FILE *out, const struct tg_break_fate *fate, size_t i, bool certain)
+static void write_missed(FILE *out, const struct tg_break_missed *missed, bool certain)
 {
-    const char *path = fate->missed[i].path, *slash = strrchr(path, '/');
+    const char *path = missed->path, *slash = strrchr(path, '/');
     fprintf(out,
             "%s %s, but %s before it was handled; --mode slow, or a glob-list with */%s, handles it in time",
             path, certain ? "has it" : "may have it",
-            fate->missed[i].why == TG_BREAK_MISS_CLOSED ? "was closed" : "its program ended",
+            missed->why == TG_BREAK_MISS_CLOSED ? "was closed" : "its program ended",
             slash != NULL ? slash + 1 : path);
 }
 
@@ -94,14 +112,17 @@ char *tg_break_fate_describe(const struct tg_break_fate *fate, const struct tg_b
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         return NULL;
-    size_t missed = find_missed(fate, spec, &certain);
+    const struct tg_break_missed *missed = find_missed(fate, spec, &certain);
     fprintf(out, "breakpoint %s was never planted: ", spec->text);
     if (fate->failure != NULL) {
         fputs(fate->failure, out);
-    } else if (missed != SIZE_MAX) {
-        write_missed(out, fate, missed, certain);
+    } else if (missed != NULL) {
+        write_missed(out, missed, certain);
     } else {
         write_absence(out, fate, spec);
+        if (fate->has_dropped)
+            fputs("; there were more libraries that nobody looked into before they went (--mode slow does)",
+                  out);
         if (rarely)
             fputs("; libraries that are closed before the process stops are not seen (--mode slow sees them)",
                   out);

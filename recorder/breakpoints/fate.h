@@ -10,18 +10,17 @@ enum tg_break_miss {
     TG_BREAK_MISS_ENDED,  /* the program ended, or was replaced, while it waited */
 };
 
-enum { TG_BREAK_FATE_MAX_MISSED = 4 };
+enum { TG_BREAK_FATE_MAX_MISSED = 4096 };
+
+struct tg_break_missed; /* an object that was never looked into */
 
 /* Zero-initialised: nothing has happened. */
 struct tg_break_fate {
-    uint64_t planted;  /* places */
-    uint64_t searched; /* objects that were looked into */
-    char *failure;     /* the first place that could not be planted, NULL none */
-    struct {
-        char *path, *build_id;
-        enum tg_break_miss why;
-    } missed[TG_BREAK_FATE_MAX_MISSED]; /* distinct ones */
-    size_t n_missed;
+    uint64_t planted;               /* places */
+    uint64_t searched;              /* objects that were looked into */
+    char *failure;                  /* the first place that could not be planted, NULL none */
+    struct tg_break_missed *missed; /* by path, at most TG_BREAK_FATE_MAX_MISSED */
+    bool has_dropped;               /* there were more of them, or memory was short */
 };
 
 void tg_break_fate_deinit(struct tg_break_fate *fate);
