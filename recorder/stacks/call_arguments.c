@@ -126,30 +126,10 @@ struct running {
     csh capstone;
     const struct tg_inspect_memory *memory;
     uint64_t frame_pointer;
-    uint64_t value[TG_CALL_ARGUMENT_COUNT + 2]; /* of the arguments, then rax and rbx */
-    uint64_t slot[TG_CALL_ARGUMENT_COUNT + 2];  /* the variable that it came from, 0 none */
+    uint64_t value[TG_CALL_REGISTER_COUNT];
+    uint64_t slot[TG_CALL_REGISTER_COUNT]; /* the variable that it came from, 0 none */
     uint32_t known;
 };
-
-/* The place of REGISTER, or of a part of it, in struct running; -1 none. */
-static int slot_of(unsigned reg)
-{
-    static const unsigned names[][4] = {
-        {X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL},
-        {X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL},
-        {X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL},
-        {X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL},
-        {X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B},
-        {X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B},
-        {X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL},
-        {X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL},
-    };
-    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-        for (int k = 0; k < 4; k++)
-            if (reg == names[i][k])
-                return i;
-    return -1;
-}
 
 /* The address of a variable in the frame or in the object; false for others. */
 static bool address_of(const struct running *running, const cs_insn *insn, const cs_x86_op *operand,
@@ -175,7 +155,7 @@ static bool read_source(const struct running *running, const cs_insn *insn, cons
         return true;
     }
     if (source->type == X86_OP_REG) {
-        int from = slot_of(source->reg);
+        int from = tg_call_register_place(source->reg);
         if (from < 0 || (running->known >> from & 1) == 0)
             return false;
         *value = running->value[from];
@@ -209,7 +189,9 @@ static bool step(struct running *running, const cs_insn *insn)
         running->known = 0;
         return true;
     }
-    int to = x86->op_count > 0 && x86->operands[0].type == X86_OP_REG ? slot_of(x86->operands[0].reg) : -1;
+    int to = x86->op_count > 0 && x86->operands[0].type == X86_OP_REG
+                 ? tg_call_register_place(x86->operands[0].reg)
+                 : -1;
     bool is_wide = to >= 0 && x86->operands[0].size >= 4, is_known = false;
     if (is_wide && x86->op_count == 2 && (insn->id == X86_INS_MOV || insn->id == X86_INS_MOVABS))
         is_known = read_source(running, insn, &x86->operands[1], &value, &slot);
@@ -222,7 +204,7 @@ static bool step(struct running *running, const cs_insn *insn)
     if (cs_regs_access(running->capstone, insn, read, &n_read, written, &n_written) != 0)
         return false;
     for (int i = 0; i < n_written; i++) {
-        int changed = slot_of(written[i]);
+        int changed = tg_call_register_place(written[i]);
         if (changed >= 0)
             set(running, changed, false, 0, 0);
         if (written[i] == X86_REG_RBP || written[i] == X86_REG_EBP)

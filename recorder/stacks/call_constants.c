@@ -18,10 +18,10 @@ struct looking {
         got; /* addresses of variables and functions of other objects: the dynamic loader writes them once */
     uint64_t *targets; /* of jumps, sorted */
     size_t n_targets, capacity;
-    bool is_clear;                              /* all of its jumps are known */
-    uint64_t pc;                                /* where the call returns to */
-    bool is_there;                              /* at the call */
-    uint64_t value[TG_CALL_ARGUMENT_COUNT + 2]; /* of the arguments, then rax and rbx */
+    bool is_clear; /* all of its jumps are known */
+    uint64_t pc;   /* where the call returns to */
+    bool is_there; /* at the call */
+    uint64_t value[TG_CALL_REGISTER_COUNT];
     uint32_t known;
 };
 
@@ -67,25 +67,6 @@ static int compare(const void *a, const void *b)
 
 /* ---- values */
 
-static int slot_of(unsigned reg)
-{
-    static const unsigned names[][4] = {
-        {X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL},
-        {X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL},
-        {X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL},
-        {X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL},
-        {X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B},
-        {X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B},
-        {X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL},
-        {X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL},
-    };
-    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-        for (int k = 0; k < 4; k++)
-            if (reg == names[i][k])
-                return i;
-    return -1;
-}
-
 static bool is_of_object(const cs_x86_op *operand)
 {
     return operand->type == X86_OP_MEM && operand->mem.base == X86_REG_RIP &&
@@ -112,7 +93,7 @@ static bool read_constant(const struct looking *looking, uint64_t *value)
         return true;
     }
     if (from->type == X86_OP_REG) {
-        int slot = slot_of(from->reg);
+        int slot = tg_call_register_place(from->reg);
         *value = slot >= 0 ? looking->value[slot] : 0;
         return slot >= 0 && (looking->known >> slot & 1) != 0;
     }
@@ -140,12 +121,14 @@ static bool take_value(struct looking *looking)
         looking->known = 0;
         return true;
     }
-    int to = x86->op_count == 2 && x86->operands[0].type == X86_OP_REG ? slot_of(x86->operands[0].reg) : -1;
+    int to = x86->op_count == 2 && x86->operands[0].type == X86_OP_REG
+                 ? tg_call_register_place(x86->operands[0].reg)
+                 : -1;
     bool is_known = to >= 0 && x86->operands[0].size >= 4 && read_constant(looking, &value);
     if (cs_regs_access(looking->capstone, insn, read, &n_read, written, &n_written) != 0)
         return false;
     for (int i = 0; i < n_written; i++) {
-        int slot = slot_of(written[i]);
+        int slot = tg_call_register_place(written[i]);
         if (slot >= 0)
             looking->known &= ~(1u << slot);
     }

@@ -3,12 +3,11 @@
 #define TG_RECORDER_STACKS_CALL_CONSTANTS_H
 
 #include "recorder/dwarf/target.h"
+#include "recorder/stacks/call_register.h"
 
 #include <elfutils/libdw.h>
 
-enum { TG_CALL_ARGUMENT_COUNT = 6 };
-
-/* In the order of the arguments; integers and addresses (System V ABI, AMD64 supplement). */
+/* In the order of the arguments. */
 struct tg_call_arguments {
     uint64_t value[TG_CALL_ARGUMENT_COUNT];
     uint8_t known; /* bit i: value[i] is */
