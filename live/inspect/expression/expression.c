@@ -243,6 +243,9 @@ static int parse_index(struct parser *parser, int of, size_t position)
 /* Behind '(' that follows a value: Fortran's indexes. */
 static int parse_round(struct parser *parser, int of, size_t position)
 {
+    if (tg_words_take(&parser->words, ")"))
+        return fail(parser, position,
+                    tg_error_create(TG_ERROR_USAGE, "functions of the program cannot be called here"));
     int round = add(parser, TG_NODE_ROUND, position, of, TG_NO_NODE), previous = round;
     while (round != TG_NO_NODE) {
         int first = TG_NO_NODE, last = TG_NO_NODE;

@@ -202,12 +202,33 @@ static struct tg_error *member_of_each(const struct tg_scene *scene, const struc
     return NULL;
 }
 
+/* gfortran's class(t) is a pointer to the t, _data, beside one to its type. */
+static struct tg_error *find_in_class(const struct tg_scene *scene, const struct tg_value *whole,
+                                      const char *name, struct tg_value *member, bool *found)
+{
+    struct tg_value data;
+    struct tg_error *error = find_member(scene, whole, "_data", 0, &data, found);
+    if (error != NULL || !*found)
+        return error;
+    *found = false;
+    if (data.n_dimensions > 0 || tg_type_kind(&data.type) != TG_TYPE_POINTER)
+        return NULL;
+    error = tg_value_dereference(scene, &data, &data);
+    if (error == NULL && data.n_dimensions == 0 && tg_type_kind(&data.type) == TG_TYPE_STRUCT)
+        error = find_member(scene, &data, name, 0, member, found);
+    return error;
+}
+
 struct tg_error *tg_value_member(const struct tg_scene *scene, const struct tg_value *value, const char *name,
                                  struct tg_value *result)
 {
     struct tg_value whole = *value, member;
     bool found = false;
     struct tg_error *error = tg_value_follow(scene, &whole);
+    /* Fortran's % is for what a pointer is associated with, too */
+    if (error == NULL && whole.n_dimensions == 0 && tg_type_kind(&whole.type) == TG_TYPE_POINTER &&
+        tg_type_is_fortran(&whole.type))
+        error = tg_value_dereference(scene, &whole, &whole);
     if (error != NULL)
         return error;
     enum tg_type_kind kind = tg_type_kind(&whole.type);
@@ -218,6 +239,8 @@ struct tg_error *tg_value_member(const struct tg_scene *scene, const struct tg_v
                                                    ? "this is a pointer: use '->' for its members"
                                                    : "not a struct: it has no members");
     error = find_member(scene, &whole, name, 0, &member, &found);
+    if (error == NULL && !found && tg_type_is_fortran(&whole.type))
+        error = find_in_class(scene, &whole, name, &member, &found);
     if (error == NULL && !found)
         error = no_member(&whole, name);
     if (error == NULL)

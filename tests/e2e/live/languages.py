@@ -71,9 +71,14 @@ contains
 end module
 module other
   integer :: steps = 99
+  type node
+    integer :: value
+    type(node), pointer :: next => null()
+  end type
 contains
-  subroutine bump
-    steps = steps + 1
+  subroutine bump(self)
+    class(node), intent(in) :: self
+    steps = steps + self%next%value
   end subroutine
 end module
 program main
@@ -82,7 +87,11 @@ program main
   implicit none
   real(8) :: change, gain
   logical :: done
+  type(node), target :: list(2)
   common /shared/ gain
+  list(1)%value = 4
+  list(2)%value = 1
+  list(1)%next => list(2)
   allocate(t(0:4, 3))
   t = 1.5d0
   gain = 0.25d0
@@ -90,7 +99,7 @@ program main
   buoys(1) = buoy(1, 10.5d0, [1d0, 2d0, 3d0])
   buoys(2) = buoy(2, 20.5d0, [4d0, 5d0, 6d0])
   call relax(t, change)
-  call bump
+  call bump(list(1))
   print *, "end", change, done
 end program
 """
@@ -158,6 +167,10 @@ dbreak other::BUMP
 c
 steps|= 99
 ocean::steps|= 1
+self%value|= 4
+self%next%value * 2|= 2
+self%nothing|no member 'nothing'
+bump()|functions of the program cannot be called here
 dout
 """,
 }
