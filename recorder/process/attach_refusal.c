@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int read_yama_scope(void)
@@ -17,6 +18,42 @@ static int read_yama_scope(void)
         fclose(file);
     }
     return scope;
+}
+
+/* PID is in another user namespace than this process. */
+static bool is_in_other_user_namespace(pid_t pid)
+{
+    char path[32], theirs[64], own[64];
+    snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
+    ssize_t theirs_size = readlink(path, theirs, sizeof theirs);
+    ssize_t own_size = readlink("/proc/self/ns/user", own, sizeof own);
+    return theirs_size > 0 && own_size > 0 &&
+           (theirs_size != own_size || memcmp(theirs, own, (size_t)own_size) != 0);
+}
+
+/* The kernel gives the files below /proc of a process that nobody may look into to root. */
+static bool is_undumpable(pid_t pid, const struct tg_proc_status *status)
+{
+    char path[32];
+    struct stat attributes;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    return stat(path, &attributes) == 0 && attributes.st_uid != status->uid;
+}
+
+/* What else can forbid what root, or the process's own user, may do in general; NULL: not known. */
+static const char *reason_of_eperm(pid_t pid, const struct tg_proc_status *status)
+{
+    if (is_in_other_user_namespace(pid))
+        return "it is in another user namespace (a container); run tollgate in there, or as root outside";
+    if (geteuid() != 0 && is_undumpable(pid, status))
+        return "its program was started with more rights, or asked that nobody looks into it; run tollgate "
+               "as root";
+    if (tg_proc_status_seccomp_filters(getpid()) > 0)
+        return "ptrace is not permitted here (a container needs CAP_SYS_PTRACE or a seccomp profile that "
+               "allows ptrace)";
+    if (geteuid() == 0)
+        return "this root may not trace (a container needs CAP_SYS_PTRACE)";
+    return NULL;
 }
 
 struct tg_error *tg_attach_refusal(pid_t pid, int why)
@@ -57,6 +94,7 @@ struct tg_error *tg_attach_refusal(pid_t pid, int why)
             scope == 1   ? "parent processes and root"
             : scope == 2 ? "root"
                          : "nobody");
+    const char *reason = why == EPERM ? reason_of_eperm(pid, &status) : NULL;
     return tg_error_create(TG_ERROR_TARGET, "cannot attach to process %d (%s): %s", (int)pid, status.name,
-                           strerror(why));
+                           reason != NULL ? reason : strerror(why));
 }

@@ -198,6 +198,24 @@ def refused():
     check(told.status == 3 and "process 4194304 cannot be looked at: no such process" in told.errors, told)
     told = run([TOLLGATE, "where", "run.tgt"])
     check(told.status in (0, 2), told)
+    sleeper = subprocess.Popen(["sleep", "30"])
+    told = run([sys.executable, "-c", WITHOUT_PTRACE, TOLLGATE, "where", "-p", str(sleeper.pid)])
+    check(told.status == 3 and "ptrace is not permitted here (a container needs" in told.errors, told)
+    sleeper.terminate()
+    sleeper.wait()
+
+
+# runs a command under a filter of system calls that refuses ptrace (101), as a container does
+WITHOUT_PTRACE = """
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None)
+filter = b"".join(struct.pack("HBBI", *word) for word in
+                  ((0x20, 0, 0, 0), (0x15, 0, 1, 101), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)))
+code = ctypes.create_string_buffer(filter)
+program = struct.pack("HxxxxxxP", 4, ctypes.addressof(code))
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
 
 
 # what is said of each way; N is the process, and the second thread M
