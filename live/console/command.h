@@ -45,12 +45,19 @@ struct tg_console_command {
 };
 
 /* A short or foreign name of a command. */
+/* Whether Tcl has a command of an alias's name. */
+enum tg_alias_tcl {
+    TG_TCL_HAS_NONE,
+    TG_TCL_LOOPS,           /* for loops: without arguments in scripts it stays Tcl's */
+    TG_TCL_TAKES_ARGUMENTS, /* all is Tcl's but a line that is the name alone */
+};
+
 struct tg_console_alias {
     const char *name; /* one word, or two: a subcommand */
     const char
         *words; /* separated by blanks; what is written behind the name follows them; NULL: only ADVICE */
     const char *advice; /* words on what to type instead; NULL where WORDS do it */
-    bool is_tcls; /* Tcl has a command of this name, for loops: without arguments in scripts it stays Tcl's */
+    enum tg_alias_tcl tcl;
 };
 
 /* All that a console speaks; the lists end with NULL. */

@@ -167,6 +167,11 @@ static int run_no_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj
         Tcl_SetObjResult(interp, Tcl_ObjPrintf("[%s]", word));
         return TCL_OK;
     }
+    if (strncmp(word, "x/", 2) == 0) { /* x/4xg ADDRESS, as in gdb */
+        char words[64];
+        snprintf(words, sizeof words, "dexamine %.50s", word + 1);
+        return run_words(interp, words, argc - 1, argv + 1);
+    }
     Tcl_SetObjResult(interp, Tcl_ObjPrintf("invalid command name \"%s\"", word));
     Tcl_SetErrorCode(interp, "TCL", "LOOKUP", "COMMAND", word, (char *)NULL);
     return TCL_ERROR;
@@ -319,6 +324,8 @@ static struct tg_error *add_alias(struct tg_console *console, const struct tg_co
     Tcl_Interp *interp = console->interp;
     Tcl_CmdInfo info;
     int n = 0;
+    if (alias->tcl == TG_TCL_TAKES_ARGUMENTS)
+        return NULL;
     if (strchr(alias->name, ' ') != NULL)
         return add_subcommand(interp, alias->name, words_of(alias));
     if (Tcl_GetCommandInfo(interp, alias->name, &info))

@@ -87,6 +87,9 @@ static void find_hint(struct tg_console *console, const char *command, int size,
     const char *what = error_element(code, "TCL", 2), *name = error_element(code, "TCL", 3);
     char meant[MEANT_SIZE], shown[2 * MEANT_SIZE];
     *hint = '\0';
+    if (strncmp(command, "set ", 4) == 0 && error_element(code, "TCL", 1) != NULL &&
+        strcmp(error_element(code, "TCL", 1), "WRONGARGS") == 0)
+        snprintf(hint, HINT_SIZE, "; `dassign VARIABLE VALUE` changes a variable of the program");
     if (what == NULL || name == NULL || strcmp(error_element(code, "TCL", 1), "LOOKUP") != 0)
         return;
     bool is_command = strcmp(what, "COMMAND") == 0;
@@ -160,6 +163,12 @@ bool tg_console_is_complete(const char *script)
     return tg_script_nests_too_deep(script, strlen(script)) || Tcl_CommandComplete(script) != 0;
 }
 
+/* Whether the command is the name of ALIAS and nothing else. */
+static bool is_alone(const Tcl_Parse *parse, const struct tg_console_alias *alias)
+{
+    return parse->numWords == (strchr(alias->name, ' ') == NULL ? 1 : 2);
+}
+
 /* The alias that a parsed command begins with, NULL none. *IS_OWN: it, or the command, is one of the
  * console's. */
 static const struct tg_console_alias *look_up(const struct tg_console *console, const Tcl_Parse *parse,
@@ -177,6 +186,8 @@ static const struct tg_console_alias *look_up(const struct tg_console *console, 
     const size_t sizes[] = {(size_t)first[1].size, second == NULL ? 0 : (size_t)second[1].size};
     const struct tg_console_alias *alias =
         tg_console_find_alias(console, words[0], sizes[0], words[1], sizes[1], &command);
+    if (alias != NULL && alias->tcl == TG_TCL_TAKES_ARGUMENTS && !is_alone(parse, alias))
+        alias = NULL;
     *is_own =
         alias != NULL || tg_console_find_command(console, words[0], sizes[0], words[1], sizes[1]) != NULL;
     return alias;
@@ -290,8 +301,8 @@ static bool eval_commands(struct tg_console *console, const char *script, enum t
         bool owns, is_empty = parse.numWords == 0;
         const struct tg_console_alias *alias = look_up(console, &parse, &owns);
         bool shows = print == TG_PRINT_ALL || owns;
-        bool is_word =
-            parse.numWords == 1 && alias != NULL && alias->is_tcls; /* a script of its own is no loop */
+        bool is_word = alias != NULL && alias->tcl != TG_TCL_HAS_NONE &&
+                       is_alone(&parse, alias); /* a script of its own is no loop */
         const char *text = is_word ? alias->words : command;
         int size = is_word ? (int)strlen(text) : (int)(next - command);
         char *escaped = owns && !is_word ? tg_brackets_escape(console, &parse, size) : NULL;

@@ -147,6 +147,15 @@ static bool is_to_be_pending(const struct tg_console *console, struct tg_error *
     return true;
 }
 
+/* Where gdb's `if CONDITION` begins among the words of a breakpoint; ARGC: nowhere. */
+static int find_if(bool is_barrier, int argc, Tcl_Obj *const *argv)
+{
+    int at = 1;
+    while (at < argc && (is_barrier || strcmp(Tcl_GetString(argv[at]), "if") != 0))
+        at++;
+    return at < argc - 1 ? at : argc;
+}
+
 /* Members of the focus are the controller's to find, which has groups of its own for that. */
 static struct tg_error *make_point(struct tg_console *console, const struct tg_console_command *command,
                                    bool is_barrier, int argc, Tcl_Obj *const *argv, FILE *out)
@@ -156,8 +165,16 @@ static struct tg_error *make_point(struct tg_console *console, const struct tg_c
                                 .position = SIZE_MAX,
                                 .focus_position = SIZE_MAX};
     struct tg_error *error = take_defaults(console, &words);
+    int n_options = find_if(is_barrier, argc, argv);
+    Tcl_Obj *condition = n_options < argc ? Tcl_ConcatObj(argc - n_options - 1, argv + n_options + 1) : NULL;
+    if (condition != NULL)
+        Tcl_IncrRefCount(condition);
     if (error == NULL)
-        error = tg_console_take_options(command, argc, argv, &words, NULL);
+        error = tg_console_take_options(command, n_options, argv, &words, NULL);
+    if (error == NULL && condition != NULL && words.condition != NULL)
+        error = tg_console_usage(command);
+    else if (condition != NULL)
+        words.condition = Tcl_GetString(condition);
     if (error == NULL && (words.location == NULL) == (words.address == NULL))
         error = tg_console_usage(command);
     if (error == NULL)
@@ -171,9 +188,15 @@ static struct tg_error *make_point(struct tg_console *console, const struct tg_c
     struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
     if (json != NULL)
         tg_json_unsigned(json, words.id);
-    if (error != NULL && words.position != SIZE_MAX)
-        return tg_console_pointed(console, error, words.condition, words.position);
-    return tg_focus_call_point(console, error, words.focus_position);
+    if (error != NULL && words.position != SIZE_MAX && condition != NULL) /* its text does not live on */
+        error = tg_console_marked(error, words.condition, words.position);
+    else if (error != NULL && words.position != SIZE_MAX)
+        error = tg_console_pointed(console, error, words.condition, words.position);
+    else
+        error = tg_focus_call_point(console, error, words.focus_position);
+    if (condition != NULL)
+        Tcl_DecrRefCount(condition);
+    return error;
 }
 
 static struct tg_error *run_dbreak(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)

@@ -22,6 +22,7 @@ struct wanted {
     const struct tg_frame_choices *choices;
     size_t first; /* level that is shown first, 0 the innermost */
     size_t levels;
+    bool is_chosen; /* the level alone that dup and ddown went to */
     struct tg_call_wish wish;
 };
 
@@ -32,6 +33,7 @@ struct stack {
     struct tg_frames frames;
     struct tg_call_variables *variables; /* by level */
     size_t chosen;                       /* level that dup and ddown went to */
+    size_t first;                        /* level that is shown first */
 };
 
 /* ---- a stack */
@@ -56,15 +58,16 @@ static struct tg_error *read_stack(const struct tg_request *control, const struc
     const struct wanted *wanted = control->context;
     *stack = (struct stack){.standing = standing,
                             .chosen = tg_frame_choices_level(wanted->choices, standing->thread)};
+    stack->first = wanted->is_chosen ? stack->chosen : wanted->first;
     struct tg_error *error = tg_frames_read(standing->modules, &standing->memory, &standing->registers,
-                                            wanted->first + wanted->levels, &stack->frames);
+                                            stack->first + wanted->levels, &stack->frames);
     if (error != NULL || !wants_variables(wanted))
         return error;
     stack->objects = tg_engine_adapter_scene(control->engine, standing->thread->process);
     stack->variables = calloc(stack->frames.count + 1, sizeof *stack->variables);
     if (stack->objects == NULL || stack->variables == NULL)
         return tg_error_no_memory();
-    for (size_t i = wanted->first; error == NULL && i < stack->frames.count; i++) {
+    for (size_t i = stack->first; error == NULL && i < stack->frames.count; i++) {
         struct tg_thread_scene scene;
         tg_thread_scene_of_call(standing->thread, stack->objects, &stack->frames, i, &scene);
         error = tg_call_variables_read(scene.scene, &wanted->wish, &stack->variables[i]);
@@ -103,7 +106,7 @@ static void write_call(const struct stack *stack, size_t level, const struct wan
 static void write_stack(const struct stack *stack, const struct wanted *wanted)
 {
     tg_json_begin_array(wanted->json);
-    for (size_t i = wanted->first; i < stack->frames.count; i++)
+    for (size_t i = stack->first; i < stack->frames.count; i++)
         write_call(stack, i, wanted);
     tg_json_end_array(wanted->json);
 }
@@ -167,7 +170,7 @@ static struct tg_error *print_stack(const struct stack *stack, const struct want
     size_t count = stack->frames.count;
     struct tg_error *error = NULL;
     char **texts = calloc(count + 1, sizeof *texts);
-    for (size_t i = wanted->first; texts != NULL && i < count; i++) {
+    for (size_t i = stack->first; texts != NULL && i < count; i++) {
         texts[i] = text_of_call(stack, i, wanted);
         if (texts[i] == NULL)
             error = tg_error_no_memory();
@@ -176,12 +179,12 @@ static struct tg_error *print_stack(const struct stack *stack, const struct want
     }
     if (texts == NULL)
         return tg_error_no_memory();
-    for (size_t i = wanted->first; error == NULL && i < count; i++)
+    for (size_t i = stack->first; error == NULL && i < count; i++)
         print_call(stack, i, texts[i], width, out);
     for (size_t i = 0; i < count; i++)
         free(texts[i]);
     free(texts);
-    if (stack->frames.is_cut)
+    if (stack->frames.is_cut && !wanted->is_chosen)
         fputs("     (more levels follow: dwhere LEVELS)\n", out);
     else if (*tg_frames_remark(&stack->frames) != '\0')
         fprintf(out, "     (the stack ends here: %s)\n", tg_frames_remark(&stack->frames));
@@ -197,8 +200,8 @@ static struct tg_error *show_stack(const struct tg_request *control)
     if (error != NULL)
         return error;
     error = read_stack(control, &standing, &stack);
-    if (error == NULL && wanted->first >= stack.frames.count)
-        error = tg_error_create(TG_ERROR_USAGE, "the stack has no level %zu, only %zu levels", wanted->first,
+    if (error == NULL && stack.first >= stack.frames.count)
+        error = tg_error_create(TG_ERROR_USAGE, "the stack has no level %zu, only %zu levels", stack.first,
                                 stack.frames.count);
     if (error == NULL)
         error = print_stack(&stack, wanted, control->out);
@@ -214,7 +217,7 @@ static struct tg_error *add_to_tree(struct tg_call_tree *tree, const struct tg_j
                                     const struct stack *stack, const struct wanted *wanted)
 {
     const struct tg_frames *frames = &stack->frames;
-    size_t count = frames->count > wanted->first ? frames->count - wanted->first : 0;
+    size_t count = frames->count > stack->first ? frames->count - stack->first : 0;
     char(*places)[TEXT_SIZE] = calloc(count + 1, sizeof *places);
     struct tg_call_tree_frame *lines = calloc(count + 1, sizeof *lines);
     struct tg_error *error = places == NULL || lines == NULL ? tg_error_no_memory() : NULL;
@@ -333,6 +336,8 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     struct tg_error *error = tg_console_take_options(&tg_console_dwhere, argc, argv, &wanted, NULL);
     if (error != NULL)
         return error;
+    if (wanted.is_chosen)
+        wanted.levels = 1;
     wanted.json = tg_console_data_begin(&console->data);
     error = tg_focus_call_run(console, &tg_standing_defaults, show, &wanted, out);
     if (error != NULL)
@@ -343,17 +348,19 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
 static const struct tg_console_option options[] = {
     TG_OPTION_FLAG("-args", struct wanted, wish.arguments),
     TG_OPTION_FLAG("-locals", struct wanted, wish.locals),
+    TG_OPTION_FLAG("-chosen", struct wanted, is_chosen),
     {"-level", TG_OPTION_NUMBER, TG_OPTION_IN(struct wanted, first), .highest = MAX_LEVELS},
     {"LEVELS", TG_OPTION_NUMBER, TG_OPTION_IN(struct wanted, levels), .lowest = 1, .highest = MAX_LEVELS},
     {0}};
 
 const struct tg_console_command tg_console_dwhere = {
     .name = "dwhere",
-    .arguments = "?-args? ?-locals? ?-level N? ?LEVELS?",
+    .arguments = "?-args? ?-locals? ?-chosen | -level N? ?LEVELS?",
     .summary = "the stack of the thread in focus; the stacks of several threads as one tree",
     .example = "dfocus g dwhere -args",
     .more =
-        "Level 0 is innermost; at most LEVELS levels (100), starting at level N. Inlined functions are\n"
+        "Level 0 is innermost; at most LEVELS levels (100), starting at level N. -chosen shows the level\n"
+        "alone that dup and ddown went to. Inlined functions are\n"
         "levels of their own. A tree starts at the outermost function, and names threads as dstatus does.\n"
         "-args shows the values of arguments, -locals those of local variables. In a tree, calls that\n"
         "differ only in values are one call; the values are listed below it with their threads.",

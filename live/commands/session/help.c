@@ -60,7 +60,9 @@ static struct tg_error *help_on(const struct tg_console *console, const char *na
     }
     if (alias != NULL) {
         fprintf(out, "%s is short for: %s%s\n", alias->name, alias->words,
-                alias->is_tcls ? " (in loops of scripts it is Tcl's)" : "");
+                alias->tcl == TG_TCL_LOOPS             ? " (in loops of scripts it is Tcl's)"
+                : alias->tcl == TG_TCL_TAKES_ARGUMENTS ? " (with arguments, and within scripts, it is Tcl's)"
+                                                       : "");
         if (command != NULL) {
             fputc('\n', out);
             write_command(command, out);

@@ -42,6 +42,12 @@ HINTS = {
     "break": "usage: dbreak LOCATION",
     "continue 3": "usage: dcont",
     "back": "needs a recorded trace",
+    "ptype turn": "`dprint {&EXPRESSION}`",
+    "call add(1)": "cannot be called",
+    "set var turn = 1": "dassign VARIABLE VALUE",
+    "thread apply all bt": "`dfocus a dwhere`",
+    "break add if": "usage: dbreak",
+    "break add if nothing == 1 -if 2": "usage: dbreak",
 }
 
 
@@ -83,6 +89,13 @@ def check_session(console):
     check("2 " in text(console, "info breakpoints"), "info breakpoints")
     check("breakpoint" in text(console, "info threads"), "info threads")
     check(text(console, "print a") == "a = 0", "print")
+    check(re.fullmatch(r" *0 .*add\(a=0\).*", text(console, "info args")), "info args")
+    console.do("up")
+    check("main()" in text(console, "info frame") and re.match(r"> 1 .*main", text(console, "info locals")), "the chosen frame")
+    console.do("down")
+    check("return a + 1" in text(console, "list"), "list")
+    check(text(console, "break 6 if a == 7 || a > 9") == "3" and "a == 7 || a > 9" in text(console, "info breakpoints"), "break if")
+    check("0x" in text(console, "x/2xg rsp"), "x/")
     console.do("delete 2")
     console.do("finish")
     check(re.search(r"^ *0 .*main", text(console, "bt"), re.M), "finish")
@@ -95,6 +108,8 @@ def check_session(console):
 def check_tcl(console):
     check(text(console, "set n 0; while 1 {if {[incr n] == 4} break}; set n").endswith("4"), "Tcl's break")
     check(text(console, "set n 0; foreach i {1 2 3} {if {$i == 2} continue; incr n $i}; set n").endswith("4"), "Tcl's continue")
+    check(text(console, "list 1 2; set l [list a b]; set l") == "1 2\na b", "Tcl's list")
+    check(text(console, "proc l {x} {info locals}; l 1") == "" and text(console, "proc l {x} {info locals x}; l 1") == "x", "Tcl's info locals")
     check(text(console, "proc first {} {foreach i {7 8} {break}; return $i}; first") == "7", "Tcl's break in a procedure")
     check(text(console, "proc bt {} {return mine}; bt") == "mine", "a procedure of one's own")
 
