@@ -1,4 +1,5 @@
 /* `dheap`: the heap at the moment that the console is at, read from its trace. */
+#include "analyzer/heap/changes.h"
 #include "analyzer/heap/fault_words.h"
 #include "analyzer/heap/format.h"
 #include "analyzer/heap/reading.h"
@@ -7,6 +8,7 @@
 #include "analyzer/output/quantity.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
+#include "live/commands/info/address_history.h"
 #include "live/commands/info/commands.h"
 #include "live/commands/inspect/pointer_value.h"
 #include "live/console/options.h"
@@ -69,113 +71,6 @@ struct call {
 
 /* ---- the history of an address */
 
-enum { MAX_USES = 4096 }; /* processes */
-
-/* One block that an address was in. */
-struct use {
-    size_t process;
-    struct tg_heap_block block;
-    uint64_t stack; /* of the allocation */
-    uint64_t freed_ns;
-    int32_t freed_tid;
-    bool is_freed;
-};
-
-/* The blocks that an address was in: of each process the latest. */
-struct history {
-    const struct tg_console *console;
-    uint64_t address;
-    struct use uses[MAX_USES];
-    size_t count;
-};
-
-static struct use *latest_live(struct history *history, size_t process, uint64_t start)
-{
-    for (size_t i = history->count; i-- > 0;)
-        if (history->uses[i].process == process && history->uses[i].block.address == start &&
-            !history->uses[i].is_freed)
-            return &history->uses[i];
-    return NULL;
-}
-
-/* One of each process: where there is no room, the oldest one goes. */
-static void add_use(struct history *history, const struct use *use)
-{
-    size_t at = 0;
-    while (at < history->count && history->uses[at].process != use->process)
-        at++;
-    if (at == history->count && history->count == MAX_USES)
-        at = 0;
-    if (at < history->count)
-        memmove(history->uses + at, history->uses + at + 1, (--history->count - at) * sizeof *history->uses);
-    history->uses[history->count++] = *use;
-}
-
-static void begin_use(struct history *history, const struct tg_event *event, size_t process, uint64_t start,
-                      uint64_t size, uint64_t stack)
-{
-    if (history->address < start || history->address - start >= (size > 0 ? size : 1))
-        return;
-    const struct use use = {
-        .process = process,
-        .block = {.address = start, .size_bytes = size, .time_ns = event->time_ns, .tid = event->tid},
-        .stack = stack};
-    add_use(history, &use);
-}
-
-static void end_use(struct history *history, const struct tg_event *event, size_t process, uint64_t start)
-{
-    struct use *use = latest_live(history, process, start);
-    if (use == NULL || event->time_ns < use->block.time_ns)
-        return;
-    use->is_freed = true;
-    use->freed_ns = event->time_ns;
-    use->freed_tid = event->tid;
-}
-
-/* A forked process has its parent's blocks. */
-static void inherit_uses(struct history *history, const struct tg_process_entry *child)
-{
-    for (size_t i = history->count; i-- > 0;)
-        if (child->parent != NULL && history->uses[i].process == child->parent->index) {
-            struct use use = history->uses[i];
-            use.process = child->index;
-            add_use(history, &use);
-            return;
-        }
-}
-
-/* Another program runs in PROCESS. */
-static void drop_uses(struct history *history, size_t process)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < history->count; i++)
-        if (history->uses[i].process != process)
-            history->uses[kept++] = history->uses[i];
-    history->count = kept;
-}
-
-static void take_event(void *context, const struct tg_event *event, const struct tg_process_entry *entry)
-{
-    struct history *history = context;
-    if (entry == NULL)
-        return;
-    if (event->kind == TG_EVENT_PROCESS_START && event->process_start.origin == TG_ORIGIN_FORK)
-        inherit_uses(history, entry);
-    else if (event->kind == TG_EVENT_EXEC)
-        drop_uses(history, entry->index);
-    else if (event->kind == TG_EVENT_HEAP_ALLOC)
-        begin_use(history, event, entry->index, event->heap_alloc.address, event->heap_alloc.size_bytes,
-                  event->heap_alloc.stack);
-    else if (event->kind == TG_EVENT_HEAP_FREE)
-        end_use(history, event, entry->index, event->heap_free.address);
-    else if (event->kind == TG_EVENT_HEAP_RESIZE) {
-        end_use(history, event, entry->index, event->heap_resize.address);
-        begin_use(history, event, entry->index, event->heap_resize.address, event->heap_resize.size_bytes,
-                  event->heap_resize.stack);
-    }
-}
-
 static void write_who(const struct call *call, size_t process)
 {
     const struct tg_process_entry *entry = tg_process_model_at(call->reading.processes, process);
@@ -207,7 +102,8 @@ static void write_place(const struct call *call, uint32_t path)
                                    place, sizeof place));
 }
 
-static void write_use(const struct call *call, const struct history *history, const struct use *use)
+static void write_use(const struct call *call, const struct tg_address_history *history,
+                      const struct tg_address_use *use)
 {
     char moment[TG_QUANTITY_SIZE];
     const struct tg_heap_process *process = tg_heap_model_find(call->reading.heap, use->process);
@@ -233,7 +129,7 @@ static void write_use(const struct call *call, const struct history *history, co
 }
 
 /* Of each process in focus its latest block. */
-static void write_history(const struct call *call, const struct history *history)
+static void write_history(const struct call *call, const struct tg_address_history *history)
 {
     size_t shown = 0;
     for (size_t i = 0; i < history->count; i++)
@@ -416,72 +312,24 @@ static struct tg_error *export(const struct call *call, const struct tg_heap_dra
 
 /* ---- two moments */
 
-/* What one call path has more now than then. */
-struct change {
-    char *place;
-    int64_t bytes, blocks;
-};
+enum { MAX_CHANGES = 20 }; /* without -all */
 
-static int compare_changes(const void *a, const void *b)
-{
-    const struct change *x = a, *y = b;
-    uint64_t of_x = x->bytes < 0 ? 0 - (uint64_t)x->bytes : (uint64_t)x->bytes;
-    uint64_t of_y = y->bytes < 0 ? 0 - (uint64_t)y->bytes : (uint64_t)y->bytes;
-    return of_x != of_y ? (of_x > of_y ? -1 : 1) : strcmp(x->place, y->place);
-}
-
-struct changes {
-    struct change *items;
-    size_t count, capacity;
-};
-
-/* Adds FACTOR times what is live in PROFILE, path by path; paths of two readings are the same by their places. */
-static struct tg_error *add_changes(struct changes *changes, const struct tg_heap_profile *profile,
-                                    const struct tg_heap_reading *reading, int64_t factor)
-{
-    const struct tg_heap_path_names names = {reading->stacks, reading->names};
-    for (size_t i = 0; i < profile->count; i++) {
-        const struct tg_heap_row *row = &profile->rows[i];
-        char place[400];
-        size_t at = 0;
-        if (row->use.live.parts == 0)
-            continue;
-        tg_heap_path_place(&names, tg_heap_call_paths_at(tg_heap_model_paths(reading->heap), row->path),
-                           place, sizeof place);
-        while (at < changes->count && strcmp(changes->items[at].place, place) != 0)
-            at++;
-        if (at == changes->count) {
-            char *own = strdup(place);
-            if (own == NULL || TG_ARRAY_APPEND(changes->items, changes->count, changes->capacity,
-                                               (struct change){.place = own}) != NULL) {
-                free(own);
-                return tg_error_no_memory();
-            }
-        }
-        changes->items[at].bytes += factor * (int64_t)row->use.live.bytes;
-        changes->items[at].blocks += factor * (int64_t)tg_heap_amount_blocks(&row->use.live);
-    }
-    return NULL;
-}
-
-static void write_changes(const struct call *call, struct changes *changes, uint64_t then_ns)
+static void write_changes(const struct call *call, const struct tg_heap_changes *changes, uint64_t then_ns)
 {
     char moment[TG_QUANTITY_SIZE], bytes[TG_QUANTITY_SIZE];
-    size_t shown = 0;
-    if (changes->count > 0)
-        qsort(changes->items, changes->count, sizeof *changes->items, compare_changes);
+    size_t shown = call->arguments->all || changes->count < MAX_CHANGES ? changes->count : MAX_CHANGES;
     fprintf(call->out, "Live blocks, compared with %s s:\n",
             tg_quantity_moment(then_ns, call->reading.start_ns, 6, moment));
-    for (size_t i = 0; i < changes->count && (shown < 20 || call->arguments->all); i++) {
-        const struct change *change = &changes->items[i];
-        if (change->bytes == 0 && change->blocks == 0)
-            continue;
+    for (size_t i = 0; i < shown; i++) {
+        const struct tg_heap_change *change = &changes->items[i];
         uint64_t size = change->bytes < 0 ? 0 - (uint64_t)change->bytes : (uint64_t)change->bytes;
         fprintf(call->out, "  %c%s, %+" PRId64 " block%s, from %s\n", change->bytes < 0 ? '-' : '+',
                 tg_quantity_bytes(size, bytes), change->blocks,
                 change->blocks == 1 || change->blocks == -1 ? "" : "s", change->place);
-        shown++;
     }
+    if (shown < changes->count)
+        fprintf(call->out, "  and %zu smaller ones (dheap -compare %s -all)\n", changes->count - shown,
+                call->arguments->compare);
     if (shown == 0)
         fputs("  no difference\n", call->out);
 }
@@ -492,7 +340,7 @@ static struct tg_error *compare(const struct call *call)
     struct tg_selection then = {.has_to = true};
     struct tg_heap_reading reading = {0};
     struct tg_heap_profile profile = {0};
-    struct changes changes = {0};
+    struct tg_heap_changes changes = {0};
     struct tg_error *error =
         tg_error_prefix(tg_selection_parse_time(call->arguments->compare, &then.to_ns), "dheap -compare");
     char *path = tg_source_trace_file(source);
@@ -505,14 +353,14 @@ static struct tg_error *compare(const struct call *call)
         error = tg_heap_profile_make(reading.heap, reading.processes, &call->selection, TG_HEAP_BY_STACK,
                                      TG_HEAP_COST_LIVE, &profile);
     if (error == NULL)
-        error = add_changes(&changes, &call->profile, &call->reading, 1);
+        error = tg_heap_changes_add(&changes, &call->profile, &call->reading, 1);
     if (error == NULL)
-        error = add_changes(&changes, &profile, &reading, -1);
-    if (error == NULL)
+        error = tg_heap_changes_add(&changes, &profile, &reading, -1);
+    if (error == NULL) {
+        tg_heap_changes_finish(&changes);
         write_changes(call, &changes, then.to_ns);
-    for (size_t i = 0; i < changes.count; i++)
-        free(changes.items[i].place);
-    free(changes.items);
+    }
+    tg_heap_changes_deinit(&changes);
     tg_heap_profile_deinit(&profile);
     if (reading.heap != NULL)
         tg_heap_reading_deinit(&reading);
@@ -545,7 +393,7 @@ static bool is_setting(const struct arguments *arguments)
     return arguments->guard || arguments->paint || arguments->hoard || arguments->red_zones;
 }
 
-static struct tg_error *answer(struct call *call, struct history *history)
+static struct tg_error *answer(struct call *call, struct tg_address_history *history)
 {
     const struct arguments *arguments = call->arguments;
     bool wants_live = arguments->leaks || arguments->compare != NULL;
@@ -626,7 +474,7 @@ static struct tg_error *search_leaks(struct tg_console *console, FILE *out)
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct arguments arguments = {0};
-    struct history history = {.console = console};
+    struct tg_address_history history = {0};
     struct tg_error *error = tg_console_take_options(&tg_console_dheap, argc, argv, &arguments, NULL);
     if (error == NULL)
         error = check(console, &arguments);
@@ -641,15 +489,15 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     if (error == NULL && console->source->ops->sync != NULL)
         error = console->source->ops->sync(console->source);
     char *path = tg_source_trace_file(console->source);
-    const struct tg_heap_reading_request request = {.path = path,
-                                                    .services = console->options.services,
-                                                    .last_event = is_live(console) ? 0
-                                                                  : console->source->number != 0
-                                                                      ? console->source->number
-                                                                      : UINT64_MAX,
-                                                    .keeps_blocks = true,
-                                                    .take = arguments.address != NULL ? take_event : NULL,
-                                                    .context = &history};
+    const struct tg_heap_reading_request request = {
+        .path = path,
+        .services = console->options.services,
+        .last_event = is_live(console)               ? 0
+                      : console->source->number != 0 ? console->source->number
+                                                     : UINT64_MAX,
+        .keeps_blocks = true,
+        .take = arguments.address != NULL ? tg_address_history_take : NULL,
+        .context = &history};
     struct call call = {.console = console, .arguments = &arguments, .out = out};
     if (error == NULL && console->source->number == 0)
         error = tg_error_create(TG_ERROR_NOT_FOUND, "there is no heap before the first event");
