@@ -455,6 +455,14 @@ static void take_group_stop(struct tg_process_entry *entry, const struct tg_even
         entry->stopped_ns = event->time_ns;
 }
 
+static void take_debugger_stop(struct tg_process_entry *entry, const struct tg_event *event)
+{
+    if (event->kind == TG_EVENT_CONTROL_STOPPED && entry->n_kept++ == 0)
+        entry->kept_ns = event->time_ns;
+    if (event->kind == TG_EVENT_CONTROL_RESUMED && entry->n_kept > 0 && --entry->n_kept == 0)
+        entry->released_ns = event->time_ns;
+}
+
 /* Events that say what a process is, or how it ended, are no answer to "what did it do last?". */
 static bool is_bookkeeping(enum tg_event_kind kind)
 {
@@ -518,6 +526,7 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
         entry->execs++;
         entry->ending_status = -1; /* the other threads were killed */
         entry->threads_alive = 1;
+        entry->n_kept = 0;
         return tg_string_pool_intern(&model->strings, event->exec.path, &entry->program);
     } else if (event->kind == TG_EVENT_PROCESS_EXIT) {
         take_exit(entry, &event->process_exit);
@@ -530,6 +539,8 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
         entry->memory_kills = event->memory_kills;
     } else if (event->kind == TG_EVENT_SIGNAL) {
         return take_signal(model, entry, event);
+    } else if (event->kind == TG_EVENT_CONTROL_STOPPED || event->kind == TG_EVENT_CONTROL_RESUMED) {
+        take_debugger_stop(entry, event);
     } else if (event->kind == TG_EVENT_GROUP_STOP) {
         take_group_stop(entry, event);
     } else if (event->kind == TG_EVENT_LIBRARY_LOAD) {

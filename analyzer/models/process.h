@@ -84,6 +84,9 @@ struct tg_process_entry {
     int64_t stop_signal;         /* by which it is, or was last: SIGSTOP, ...; 0 never */
     uint64_t stopped_ns;         /* since when */
     uint64_t continued_ns;       /* when the last such stop ended, 0 none did */
+    uint64_t n_kept;             /* threads that a debugger has stopped */
+    uint64_t kept_ns;            /* where there are some: when the first of them was */
+    uint64_t released_ns;        /* when the last of them went on, 0 never */
     int64_t stop_sender_pid;     /* 0 unknown, or the kernel */
     const char *stop_sender;
 

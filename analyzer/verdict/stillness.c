@@ -139,6 +139,10 @@ uint64_t tg_stillness_lasted(const struct tg_stillness *stillness, size_t proces
         until_ns = entry->stopped_ns;
     else if (entry != NULL && entry->continued_ns > since_ns)
         since_ns = entry->continued_ns;
+    if (entry != NULL && entry->n_kept > 0 && entry->kept_ns < until_ns)
+        until_ns = entry->kept_ns;
+    else if (entry != NULL && entry->released_ns > since_ns)
+        since_ns = entry->released_ns;
     return until_ns > since_ns ? until_ns - since_ns : 0;
 }
 

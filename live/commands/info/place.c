@@ -12,6 +12,21 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* The present on the clock of events, where a job runs that may say nothing any more; 0: of a trace, or nothing runs. */
+static uint64_t present_ns(const struct tg_console *console)
+{
+    const struct tg_process_model *processes = console->source->moment->processes;
+    struct timespec now;
+    for (size_t i = 0; console->options.live != NULL && i < tg_process_model_count(processes); i++) {
+        if (tg_process_model_at(processes, i)->end != TG_PROCESS_RUNNING)
+            continue;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    }
+    return 0;
+}
 
 struct tg_verdict_input tg_console_words(const struct tg_console *console)
 {
@@ -23,6 +38,7 @@ struct tg_verdict_input tg_console_words(const struct tg_console *console)
         .mpir = moment->mpir,
         .stacks = moment->stacks,
         .start_ns = console->source->start_ns,
+        .now_ns = present_ns(console),
         .is_of_moment = true,
         .namer = {.context = (void *)(uintptr_t)console, .name = tg_code_words, .variable = tg_code_variable},
     };
@@ -242,8 +258,12 @@ static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj 
         fputs("who waits for whom is unknown: what these processes called before they were attached is not "
               "recorded\n",
               out);
+    else if (error == NULL && findings.count == 0 && findings.busy != NULL && *findings.busy != '\0')
+        fprintf(out, "no process has been waiting for another for long.%s\n", findings.busy);
     else if (error == NULL && shown == 0)
-        fputs("no process is waiting for another\n", out);
+        fputs(findings.count > 0 ? "no process in focus is waiting for another\n"
+                                 : "no process is waiting for another\n",
+              out);
     tg_verdict_deinit(&findings);
     return error;
 }

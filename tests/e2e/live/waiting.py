@@ -11,11 +11,16 @@ import sys
 SOURCE = r"""
 #include <mpi.h>
 #include <stdio.h>
+void late(void)
+{
+}
 int main(int argc, char **argv)
 {
     int rank, in = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 1)
+        late();
     printf("rank %d: %d\n", rank, (int)MPI_Barrier(MPI_COMM_WORLD));
     fflush(stdout);
     MPI_Recv(&in, 1, MPI_INT, !rank, 98 + rank, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* HANGS */
@@ -35,6 +40,16 @@ while {![string match "*Deadlock*" [set running [where]]]} {catch {dwait -timeou
 puts "RUNNING: $running"
 dhalt; dwait
 puts "STOPPED: [where]"
+quit -kill
+"""
+# nothing happens any more while rank 1 is stopped: what `where` says is of now, not of the last event
+QUIET = """
+dbreak late -pending
+dcont
+dcont -any
+while {![string match "*Rank 1 is missing*" [set quiet [where]]]} {catch {dwait -timeout 0.1}}
+puts "QUIET: $quiet"
+dhalt; dwait
 quit -kill
 """
 ATTACHED = """
@@ -77,6 +92,12 @@ def launched():
     check("sender unknown" not in text and "SIGKILL from tollgate (pid " in text, "the kill is not tollgate's", text)
 
 
+def quiet():
+    output = live(QUIET, "--", *LAUNCH)
+    said = finding(output.partition("QUIET: ")[2], "Rank 0 has been waiting in MPI_Barrier")
+    check(said is not None, "rank 0 waits for rank 1", output)
+
+
 def attached():
     with subprocess.Popen(LAUNCH, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, start_new_session=True) as job:
         try:
@@ -100,6 +121,7 @@ def main():
         sys.exit(77)
     subprocess.run(["mpicc.openmpi", "-g", "-O0", "-x", "c", "-", "-o", "hangs"], input=SOURCE.encode(), check=True)
     launched()
+    quiet()
     attached()
 
 

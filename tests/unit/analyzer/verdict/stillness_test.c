@@ -120,6 +120,28 @@ static void time_in_which_a_process_is_stopped_does_not_count(void **state)
     assert_int_equal(tg_stillness_lasted(&stillness, 1, since_ns), stopped_ns - since_ns);
 }
 
+static void time_in_which_a_debugger_stops_a_process_does_not_count(void **state)
+{
+    (void)state;
+    begin_job(2);
+    uint64_t since_ns = job.now_ns;
+    job.now_ns += second_ns;
+    FEED(FIRST_PID, CONTROL_STOPPED, control_stopped, .dpid = 2, .dtid = 1);
+    uint64_t stopped_ns = job.now_ns;
+    FEED(FIRST_PID, CONTROL_STOPPED, control_stopped, .dpid = 2, .dtid = 2);
+    job.now_ns += 5 * second_ns;
+    FEED(FIRST_PID, CONTROL_RESUMED, control_resumed, .dpid = 2, .dtid = 2);
+    job.now_ns += second_ns;
+    measure();
+    assert_int_equal(tg_stillness_lasted(&stillness, 1, since_ns), stopped_ns - since_ns);
+    FEED(FIRST_PID, CONTROL_RESUMED, control_resumed, .dpid = 2, .dtid = 1);
+    uint64_t resumed_ns = job.now_ns;
+    job.now_ns += second_ns;
+    FEED(FIRST_PID + 1, SIGNAL, signal, .signal = SIGUSR1);
+    measure();
+    assert_int_equal(tg_stillness_lasted(&stillness, 1, since_ns), stillness.at_ns - resumed_ns);
+}
+
 static void a_rank_that_exits_begins_to_with_its_first_thread(void **state)
 {
     (void)state;
@@ -170,6 +192,7 @@ int main(void)
         cmocka_unit_test_teardown(nothing_below_two_seconds_is_long, tear_down),
         cmocka_unit_test_teardown(large_messages_take_their_time, tear_down),
         cmocka_unit_test_teardown(time_in_which_a_process_is_stopped_does_not_count, tear_down),
+        cmocka_unit_test_teardown(time_in_which_a_debugger_stops_a_process_does_not_count, tear_down),
         cmocka_unit_test_teardown(a_rank_that_exits_begins_to_with_its_first_thread, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
