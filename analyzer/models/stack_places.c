@@ -134,7 +134,7 @@ static bool take_call(void *context, const struct tg_stack_call *call)
 
 /* Calls before the first trampoline. */
 struct handler {
-    bool is_first_seen, raises, has_program;
+    bool is_first_seen, raises, has_program, unwinds;
 };
 
 static bool take_handler_call(void *context, const struct tg_stack_call *call)
@@ -145,12 +145,14 @@ static bool take_handler_call(void *context, const struct tg_stack_call *call)
     if (!handler->is_first_seen)
         handler->raises = BEGINS(call->function, raising);
     handler->is_first_seen = true;
+    handler->unwinds |= strcmp(call->function, "_Unwind_Backtrace") == 0;
     handler->has_program |= !call->is_signal && !call->is_runtime;
     return !call->is_signal;
 }
 
 /* The trampolines in a crashed thread's stack that have the code that went wrong behind them: a handler, of an
- * MPI library for example, has raised its signal once more. One that went wrong itself has not. */
+ * MPI library for example, has raised its signal once more, or found the stack that it wanted to print in ruins. One that
+ * went wrong itself has not. */
 static size_t count_signals(const struct tg_stack_model *model, const struct tg_last_stack *stack)
 {
     struct handler handler = {0};
@@ -161,6 +163,8 @@ static size_t count_signals(const struct tg_stack_model *model, const struct tg_
         count += stack->frames[i].kind == TG_FRAME_SIGNAL;
     if (count > 0)
         tg_stack_each_call(model, stack, take_handler_call, &handler);
+    if (handler.unwinds && !handler.has_program)
+        return count;
     return handler.raises && (!handler.has_program || stack->signal != SIGABRT) ? count : 0;
 }
 

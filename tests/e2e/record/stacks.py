@@ -87,6 +87,36 @@ def crashes():
     check(not events("none", "stack", "stack_snapshot", "code_name"))
 
 
+RUINS = """
+#include <execinfo.h>
+#include <signal.h>
+#include <unistd.h>
+static void handle(int number)
+{
+    void *calls[32];
+    (void)number;
+    write(1, "", backtrace(calls, 32) < 0);
+}
+void install(void)
+{
+    void *calls[4];
+    backtrace(calls, 4);
+    signal(SIGSEGV, handle);
+}
+"""
+
+
+def ruins():
+    """A handler of an MPI library's goes wrong itself where it unwinds a stack that leads nowhere: the program's line counts."""
+    for name, source, flags in (("libucs.so", RUINS, ["-shared", "-fPIC"]),
+                                ("jumps", "void install(void); int main(void) { install(); ((void (*)(void))0x1234)(); return 0; }\n", ["libucs.so", "-Wl,-rpath,."])):
+        subprocess.run(["gcc", "-g", "-O0", "-x", "c", "-", "-o", name, "-x", "none", *flags], input=source, text=True, check=True)
+    traced = record("ruins", ["./jumps"])
+    check(traced.status == -signal.SIGSEGV, traced)
+    text = texts(report("ruins"))[0]
+    check("fault address 0x1234, in 0x1234 (in no known object), called in main (<stdin>:1)" in text, text)
+
+
 def cores():
     """A core is dumped as it would be untraced."""
     with open("/proc/sys/kernel/core_pattern") as file:
@@ -182,5 +212,5 @@ def python():
         check(any("in Solver.step (über.py:" in text or "in step (über.py:" in text for text in texts(told)), texts(told))
 
 
-CASES = {case.__name__: case for case in (crashes, cores, interrupted, attached, python)}
+CASES = {case.__name__: case for case in (crashes, ruins, cores, interrupted, attached, python)}
 CASES[sys.argv[1]]()
