@@ -165,9 +165,10 @@ def may_count():
 
 def undisturbed():
     """System calls that a tracer can interrupt go on as if nothing had been; a stopped program stays stopped."""
-    process = subprocess.Popen([os.path.join(PROGRAMS, "waits"), "3"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([os.path.join(PROGRAMS, "waits"), "4"], stdout=subprocess.PIPE, text=True)
     check(process.stdout.readline() == "ready\n")
-    for _ in range(4):
+    begun = time.monotonic()
+    while time.monotonic() < begun + 1:  # of the program's four seconds, however long a look takes here
         text = where("--once", "-p", str(process.pid))
         check("wait_by_epoll" in text and "sleep_for" in text, text)
     os.kill(process.pid, signal.SIGSTOP)
