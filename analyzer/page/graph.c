@@ -18,6 +18,7 @@ struct end_key {
 struct node {
     struct end_key key;
     int32_t tid;
+    bool is_of_many;            /* a process several of whose threads wait or are waited for */
     size_t first_edge, n_edges; /* out of it, of the sorted edges */
     size_t n_in;
     bool is_in_ring, is_culprit;
@@ -61,8 +62,11 @@ static struct tg_error *take_node(struct graph *graph, size_t process, uint64_t 
 {
     const struct end_key key = {process, worker};
     HASH_FIND(hh, graph->nodes, &key, sizeof key, *node);
-    if (*node != NULL)
+    if (*node != NULL) {
+        (*node)->is_of_many |= tid != 0 && (*node)->tid != 0 && tid != (*node)->tid;
+        (*node)->tid = (*node)->tid == 0 ? tid : (*node)->tid;
         return NULL;
+    }
     struct tg_error *error = TG_HASH_CREATE(hh, graph->nodes, key, &key, *node);
     if (error != NULL)
         return error;
@@ -194,6 +198,17 @@ static void draw(struct graph *graph, bool of_rings)
 
 /* ---- JSON */
 
+/* Where other workers of the process of NODE are drawn, one that is drawn as the process is named as well; NULL: none. */
+static const struct tg_openmp_worker *worker_behind(const struct graph *graph, const struct node *node)
+{
+    bool has_others = false;
+    for (size_t i = 0; i < graph->n_nodes; i++)
+        has_others |= graph->by_index[i]->key.process == node->key.process && graph->by_index[i] != node;
+    return !has_others || node->key.worker != 0 || node->is_of_many || node->tid == 0
+               ? NULL
+               : tg_end_words_worker(&graph->page->words, node->key.process, node->tid);
+}
+
 static struct tg_error *write_label(const struct graph *graph, size_t group, struct tg_json *json)
 {
     char *text = NULL, ranges[120];
@@ -227,6 +242,9 @@ static struct tg_error *write_label(const struct graph *graph, size_t group, str
         fprintf(stream, "ranks %s", tg_rank_ranges_print(numbers, different, ranges, sizeof ranges));
     else
         fprintf(stream, "%zu processes", n_members);
+    const struct tg_openmp_worker *behind = n_members == 1 ? worker_behind(graph, first) : NULL;
+    if (behind != NULL)
+        fprintf(stream, " (worker %" PRIu64 ")", behind->number);
     if (first->key.worker != 0)
         fprintf(stream, ", worker%s %s", n_members > 1 ? "s" : "",
                 tg_rank_ranges_print(numbers, different, ranges, sizeof ranges));

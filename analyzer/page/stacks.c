@@ -26,6 +26,29 @@ struct crowd {
 
 /* ---- who */
 
+/* Prints which threads of its process CROWD is, where all are of one that has others: ", worker 2", ", workers 2-4". */
+static void print_workers(const struct tg_page *page, const struct crowd *crowd, char *out, size_t size)
+{
+    const struct tg_verdict_input *words = &page->words;
+    const size_t process = crowd->members[0].process;
+    char text[120];
+    size_t n_workers = 0, n = 0;
+    *out = '\0';
+    for (size_t i = 0; i < tg_openmp_model_worker_count(words->openmp); i++)
+        n_workers += tg_openmp_model_worker_at(words->openmp, i)->process == process;
+    int64_t *numbers = n_workers < 2 ? NULL : calloc(crowd->count, sizeof *numbers);
+    for (size_t i = 0; numbers != NULL && i < crowd->count; i++) {
+        const struct member *member = &crowd->members[i];
+        const struct tg_openmp_worker *worker = tg_end_words_worker(words, member->process, member->tid);
+        if (member->process == process && worker != NULL)
+            numbers[n++] = (int64_t)worker->number;
+    }
+    if (numbers != NULL && n == crowd->count)
+        snprintf(out, size, ", worker%s %s", n == 1 ? "" : "s",
+                 tg_rank_ranges_print(numbers, tg_rank_ranges_sort(numbers, n), text, sizeof text));
+    free(numbers);
+}
+
 /* Prints who CROWD is: ranks by their numbers, and how many threads of them. */
 static struct tg_error *write_who(const struct tg_page *page, const struct crowd *crowd, struct tg_json *json)
 {
@@ -55,6 +78,8 @@ static struct tg_error *write_who(const struct tg_page *page, const struct crowd
         snprintf(whole + at, sizeof whole - at, "%s%zu process%s", at > 0 ? ", " : "", others,
                  others == 1 ? "" : "es");
     free(ranks);
+    if (different + others == 1 && last == crowd->members[0].process)
+        print_workers(page, crowd, whole + strlen(whole), sizeof whole - strlen(whole));
     tg_json_member_string(json, "who", whole);
     tg_json_member_unsigned(json, "threads", crowd->count);
     if (crowd->count == 1) {

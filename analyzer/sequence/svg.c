@@ -90,7 +90,7 @@ void tg_sequence_svg_write_style(FILE *stream)
         ".bound.gap{stroke-dasharray:5 5}\n.bound.cut{stroke-dasharray:10 3 2 3}\n",
         stream);
     write_theme(stream, false);
-    fputs("@media (prefers-color-scheme: dark){\n", stream);
+    fputs("@media screen and (prefers-color-scheme: dark){\n", stream);
     write_theme(stream, true);
     fputs("}\n", stream);
 }

@@ -84,6 +84,19 @@ def check_in_browser(browser, path, name):
     expect("the message line is empty", browser.ask("document.getElementById('message').textContent"), "")
     if name != "hung":
         return problems
+    colour = "getComputedStyle(document.querySelector('.finding.error')).backgroundColor"
+    paper = []
+    for scheme in ("light", "dark"):
+        browser.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        paper.append(browser.ask(colour))
+    expect("who likes it dark prints as others do", paper[1], paper[0])
+    browser.call("Emulation.setEmulatedMedia", media="", features=[])
+    browser.ask("window.on_paper = []; addEventListener('beforeprint', () => on_paper.push(document.querySelectorAll("
+                "'.finding.error details:not([open])').length))")
+    before = browser.ask("document.querySelectorAll('.finding details[open]').length")
+    browser.call("Page.printToPDF")
+    expect("evidence is open on paper", browser.ask("on_paper"), [0])
+    expect("and as before afterwards", browser.ask("document.querySelectorAll('.finding details[open]').length"), before)
     expect("the graph has its cycle", browser.ask("document.querySelectorAll('.graph .edge.ring').length"), 2)
     expect("the first problem is open", browser.ask("document.querySelector('.finding.error details').open"))
     expect("the canvas is drawn", browser.ask(

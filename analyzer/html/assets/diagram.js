@@ -17,8 +17,8 @@ button,input{font:inherit}
 .hit text{text-decoration:underline}
 .now text{fill:#fff;stroke:#0072b2;stroke-width:6px}
 .folds{cursor:pointer}
-@media (prefers-color-scheme: dark){:host,#words{background:#14171c;color:#e4e7eb}.now text{fill:#14171c;stroke:#e69f00}}
-@media print{#pane{max-height:none;overflow:visible}button,input{display:none}}
+@media screen and (prefers-color-scheme: dark){:host,#words{background:#14171c;color:#e4e7eb}.now text{fill:#14171c;stroke:#e69f00}}
+@media print{#pane{max-height:none;overflow:visible}#pane svg{max-width:100%;height:auto!important}button,input{display:none}}
 `;
 
 class Diagram {

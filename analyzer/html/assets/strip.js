@@ -37,7 +37,7 @@ export class Strip {
     this.listen();
     onChosen((ns) => this.markMoment(ns));
     new ResizeObserver(() => this.draw()).observe(this.canvas.parentElement);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
+    for (const media of ['(prefers-color-scheme: dark)', 'print']) matchMedia(media).addEventListener('change', () => this.draw());
   }
 
   // Asks again for what is seen.

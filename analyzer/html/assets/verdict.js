@@ -31,6 +31,19 @@ function finding(is, first) {
                          element('div', {class: 'evidence'}, proofs.length > 0 ? proofs : element('p', {class: 'faint'}, 'No single rank or thread is to blame.'))));
 }
 
+// On paper nothing can be clicked: evidence is open there, but for what follows from other findings.
+const closed = new Set();
+addEventListener('beforeprint', () => {
+  for (const one of document.querySelectorAll('.finding:not(.consequence) details:not([open])')) {
+    one.open = true;
+    closed.add(one);
+  }
+});
+addEventListener('afterprint', () => {
+  for (const one of closed) one.open = false;
+  closed.clear();
+});
+
 // Where nothing was found: that is fine only where nobody ended badly.
 function nothing(is) {
   const isFine = is.abnormal === 0;
