@@ -51,6 +51,7 @@ static void probe(struct tg_image *image)
             check(n <= MAX && found[MAX] == 0x5a5a);
         }
     }
+    check(tg_image_find_copies(image, "tgm_inlined", found, MAX) <= MAX && found[MAX] == 0x5a5a);
     tg_image_symbol_at(image, info->entry, &name, &offset);
     tg_image_symbol_at(image, UINT64_MAX, &name, &offset);
 }

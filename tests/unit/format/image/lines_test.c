@@ -132,6 +132,17 @@ static void a_line_has_one_address_in_each_block(void **state)
         assert_string_equal(name, "tgm_line");
         assert_true(tg_image_symbol_at(image, found[1], &name, &offset));
         assert_string_equal(name, "tgm_other");
+        /* its copies by its name, also when they are asked for once more; not where an array has no room for them */
+        for (int turn = 0; turn < 2; turn++) {
+            uint64_t copies[MAX] = {0};
+            size_t n = tg_image_find_copies(image, "tgm_inlined", copies, MAX);
+            if (n > 0) { /* its DWARF is one that libdw reads */
+                assert_int_equal(n, 2);
+                assert_int_equal(copies[0] + copies[1], found[0] + found[1]);
+                assert_int_equal(tg_image_find_copies(image, "tgm_inlined", copies, 1), 1);
+            }
+            assert_int_equal(tg_image_find_copies(image, "tgm_static", copies, MAX), 0);
+        }
         /* several rows, one place */
         assert_int_equal(tg_image_find_line(image, "image_material.c", line_of("call two"), found, MAX), 1);
         assert_int_equal(tg_image_find_line(image, "image_material.c", line_of("after"), found, MAX), 1);
