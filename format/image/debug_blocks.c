@@ -16,9 +16,18 @@ enum {
 static const uint64_t MAX_DEBUG_BYTES = UINT64_C(512) << 20;
 static const uint64_t MAX_INFLATION = 1100; /* deflate cannot do more than 1032 to 1 */
 
+/* A piece of a copy of an inlined function. */
+struct piece {
+    uint64_t start, end;
+    Dwarf_Off copy;
+};
+
 struct unit {
     uint64_t line_offset;
     Dwarf_Off die;
+    bool has_pieces;      /* they are read */
+    struct piece *pieces; /* those of a copy in a copy behind those of the latter */
+    size_t n_pieces;
 };
 
 struct tg_debug_blocks {
@@ -106,16 +115,23 @@ void tg_debug_blocks_destroy(struct tg_debug_blocks *blocks)
         return;
     dwarf_end(blocks->dwarf);
     elf_end(blocks->elf);
+    for (size_t i = 0; i < blocks->n_units; i++)
+        free(blocks->units[i].pieces);
     free(blocks->units);
     free(blocks);
 }
 
-static bool find_unit(struct tg_debug_blocks *blocks, uint64_t line_offset, Dwarf_Die *die)
+static struct unit *unit_at(struct tg_debug_blocks *blocks, uint64_t line_offset)
 {
     struct unit key = {.line_offset = line_offset};
-    const struct unit *unit = blocks->n_units == 0 ? NULL
-                                                   : bsearch(&key, blocks->units, blocks->n_units,
-                                                             sizeof *blocks->units, compare_units);
+    return blocks->n_units == 0
+               ? NULL
+               : bsearch(&key, blocks->units, blocks->n_units, sizeof *blocks->units, compare_units);
+}
+
+static bool find_unit(struct tg_debug_blocks *blocks, uint64_t line_offset, Dwarf_Die *die)
+{
+    const struct unit *unit = unit_at(blocks, line_offset);
     return unit != NULL && dwarf_offdie(blocks->dwarf, unit->die, die) != NULL;
 }
 
@@ -284,4 +300,72 @@ void tg_debug_blocks_find_copies(struct tg_debug_blocks *blocks, const char *nam
         copies.is_fortran = is_fortran(&unit);
         search_functions(&copies, &unit, &unit, 0);
     }
+}
+
+/* ---- inlined functions at an address */
+
+struct pieces {
+    struct unit *unit;
+    size_t capacity;
+    unsigned n_looked_at;
+};
+
+/* Without memory fewer are known. */
+static void add_pieces(struct pieces *pieces, Dwarf_Die *copy)
+{
+    Dwarf_Addr base, start, end;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(copy, at, &base, &start, &end)) > 0;) {
+        const struct piece piece = {.start = start, .end = end, .copy = dwarf_dieoffset(copy)};
+        tg_error_destroy(
+            TG_ARRAY_APPEND(pieces->unit->pieces, pieces->unit->n_pieces, pieces->capacity, piece));
+    }
+}
+
+static void search_pieces(struct pieces *pieces, Dwarf_Die *parent, unsigned depth)
+{
+    Dwarf_Die die;
+    for (int more = dwarf_child(parent, &die); more == 0 && pieces->n_looked_at++ < MAX_LOOKED_AT;
+         more = dwarf_siblingof(&die, &die)) {
+        if (dwarf_tag(&die) == DW_TAG_inlined_subroutine)
+            add_pieces(pieces, &die);
+        if (depth < MAX_COPY_DEPTH && can_hold_blocks(dwarf_tag(&die)) && !dwarf_hasattr(&die, DW_AT_inline))
+            search_pieces(pieces, &die, depth + 1);
+    }
+}
+
+/* The name of a copy's function as the linker has it, or as it is written. */
+static const char *name_of_copy(Dwarf_Die *copy)
+{
+    Dwarf_Attribute attribute;
+    const char *name = dwarf_attr_integrate(copy, DW_AT_linkage_name, &attribute) == NULL
+                           ? NULL
+                           : dwarf_formstring(&attribute);
+    return name != NULL ? name : dwarf_diename(copy);
+}
+
+const char *tg_debug_blocks_inlined_at(struct tg_debug_blocks *blocks, uint64_t line_offset, uint64_t address,
+                                       uint64_t *offset)
+{
+    struct unit *unit = unit_at(blocks, line_offset);
+    Dwarf_Die die;
+    if (unit == NULL)
+        return NULL;
+    if (!unit->has_pieces && dwarf_offdie(blocks->dwarf, unit->die, &die) != NULL) {
+        struct pieces pieces = {.unit = unit};
+        unit->has_pieces = true;
+        search_pieces(&pieces, &die, 0);
+    }
+    for (size_t i = unit->n_pieces; i-- > 0;) {
+        const struct piece *piece = &unit->pieces[i];
+        if (address < piece->start || address >= piece->end ||
+            dwarf_offdie(blocks->dwarf, piece->copy, &die) == NULL)
+            continue;
+        const char *name = name_of_copy(&die);
+        if (name == NULL ||
+            *name == '.') /* the body of a clang region in the function that the runtime calls */
+            continue;
+        *offset = address - piece->start;
+        return name;
+    }
+    return NULL;
 }

@@ -342,6 +342,13 @@ size_t tg_image_find_copies(struct tg_image *image, const char *name, uint64_t *
     return set.count;
 }
 
+const char *tg_image_inlined_at(struct tg_image *image, uint64_t address, uint64_t *offset)
+{
+    return tg_elf_object_is_code(image->object, address) && lines_of(image) != NULL
+               ? tg_image_lines_inlined_at(image->lines, address, offset)
+               : NULL;
+}
+
 bool tg_image_line_at(struct tg_image *image, uint64_t address, char *path, size_t size, uint64_t *line)
 {
     return tg_elf_object_is_code(image->object, address) && lines_of(image) != NULL &&

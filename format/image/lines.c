@@ -460,17 +460,32 @@ static bool is_code(void *context, uint64_t address)
     return tg_elf_object_is_code(lines->code, address + lines->delta);
 }
 
+static bool find_row(struct tg_image_lines *lines, uint64_t address, struct tg_line_unit *unit,
+                     struct tg_line_row *row)
+{
+    if (!load(lines))
+        return false;
+    if (lines->index == NULL)
+        lines->index = tg_line_index_create(&lines->sections, is_code, lines);
+    return lines->index != NULL &&
+           tg_line_index_find(lines->index, &lines->sections, address - lines->delta, unit, row);
+}
+
+const char *tg_image_lines_inlined_at(struct tg_image_lines *lines, uint64_t address, uint64_t *offset)
+{
+    struct tg_line_unit unit;
+    struct tg_line_row row;
+    if (!find_row(lines, address, &unit, &row) || blocks_of(lines) == NULL)
+        return NULL;
+    return tg_debug_blocks_inlined_at(blocks_of(lines), unit.offset, address - lines->delta, offset);
+}
+
 bool tg_image_lines_at(struct tg_image_lines *lines, uint64_t address, char *path, size_t size,
                        uint64_t *line)
 {
     struct tg_line_unit unit;
     struct tg_line_row row;
-    if (!load(lines))
-        return false;
-    if (lines->index == NULL)
-        lines->index = tg_line_index_create(&lines->sections, is_code, lines);
-    if (lines->index == NULL ||
-        !tg_line_index_find(lines->index, &lines->sections, address - lines->delta, &unit, &row))
+    if (!find_row(lines, address, &unit, &row))
         return false;
     load_strings(lines, &unit);
     if (!tg_line_unit_file_path(&lines->sections, &unit, row.file, path, size))

@@ -78,7 +78,8 @@ static void ask(struct tg_image *image, uint64_t address, struct answer *answer)
     const char *name;
     char path[MAX_PATH_BYTES];
     answer->address = address;
-    if (tg_image_symbol_at(image, address, &name, &answer->offset))
+    name = tg_image_inlined_at(image, address, &answer->offset); /* that is where the line is */
+    if (name != NULL || tg_image_symbol_at(image, address, &name, &answer->offset))
         answer->function = tg_mangled_name_words(name);
     if (tg_image_line_at(image, address, path, sizeof path, &answer->line))
         answer->file = strdup(path);

@@ -54,6 +54,9 @@ static void probe(struct tg_image *image)
     check(tg_image_find_copies(image, "tgm_inlined", found, MAX) <= MAX && found[MAX] == 0x5a5a);
     tg_image_symbol_at(image, info->entry, &name, &offset);
     tg_image_symbol_at(image, UINT64_MAX, &name, &offset);
+    for (size_t k = 0; k < tg_image_find_copies(image, "tgm_inlined", found, MAX); k++)
+        tg_image_inlined_at(image, found[k], &offset);
+    tg_image_inlined_at(image, info->entry, &offset);
 }
 
 void tg_image_probe(int fd, const uint8_t *bytes, size_t size)

@@ -138,6 +138,11 @@ static void a_line_has_one_address_in_each_block(void **state)
             size_t n = tg_image_find_copies(image, "tgm_inlined", copies, MAX);
             if (n > 0) { /* its DWARF is one that libdw reads */
                 assert_int_equal(n, 2);
+                assert_string_equal(tg_image_inlined_at(image, found[turn], &offset), "tgm_inlined");
+                uint64_t around;
+                assert_int_equal(tg_image_find_line(image, "image_material.c", line_of("after"), &around, 1),
+                                 1);
+                assert_null(tg_image_inlined_at(image, around, &offset));
                 assert_int_equal(copies[0] + copies[1], found[0] + found[1]);
                 assert_int_equal(tg_image_find_copies(image, "tgm_inlined", copies, 1), 1);
             }
