@@ -1,0 +1,96 @@
+#include "recorder/agent/heap/guards.h"
+
+#include "recorder/agent/heap/red_zones.h"
+
+enum {
+    GUARD_BYTES = TG_AGENT_HEAP_GUARD_BYTES,
+    GUARD_BEFORE = 0x77,
+    GUARD_BEHIND = 0x99,
+};
+
+void tg_heap_guards_fill(uintptr_t start, size_t size, unsigned char byte)
+{
+    size_t words = size / 8;
+    unsigned char *at = (unsigned char *)start; // NOLINT: an address
+    __asm__ volatile("rep stosq"
+                     : "+D"(at), "+c"(words)
+                     : "a"(byte * UINT64_C(0x0101010101010101))
+                     : "memory");
+    for (size_t i = 0; i < size % 8; i++)
+        at[i] = byte;
+}
+
+/* Looks whether N bytes at START all are WANTED. */
+static bool is_intact(uintptr_t start, size_t n, unsigned char wanted, uintptr_t *first_wrong,
+                      size_t *n_wrong)
+{
+    const unsigned char *bytes = (const unsigned char *)start; // NOLINT: an address
+    *n_wrong = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] == wanted)
+            continue;
+        if ((*n_wrong)++ == 0)
+            *first_wrong = start + i;
+    }
+    return *n_wrong == 0;
+}
+
+void tg_heap_guards_check_bytes(const struct tg_heap_block_entry *entry, uintptr_t start, size_t n,
+                                unsigned char wanted, enum tg_heap_error error, const char *call,
+                                const void *frame)
+{
+    uintptr_t first = start;
+    size_t n_wrong;
+    if (is_intact(start, n, wanted, &first, &n_wrong))
+        return;
+    const struct tg_heap_mistake mistake = {
+        .error = error,
+        .address = first,
+        .block = entry->block,
+        .size = entry->size,
+        .allocated_stack = entry->allocated_stack,
+        .freed_stack = entry->freed_stack,
+        .allocated_tid = entry->allocated_tid,
+        .freed_tid = entry->freed_tid,
+        .offset = (int64_t)(first - entry->block),
+        .wrong_bytes = n_wrong,
+        .call = call,
+    };
+    tg_heap_note_mistake(&mistake, frame);
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Bytes of ENTRY's guards; next to red zones there may be fewer, or none. */
+static size_t bytes_before(const struct tg_heap_block_entry *entry)
+{
+    return entry->has_red_zones ? least(tg_heap_red_zones_before(entry->block), GUARD_BYTES) : GUARD_BYTES;
+}
+
+static size_t bytes_behind(const struct tg_heap_block_entry *entry)
+{
+    /* up to the next multiple of a block's alignment the zone cannot begin */
+    return entry->has_red_zones ? least(tg_heap_red_zones_behind(entry->block, entry->size), 2 * GUARD_BYTES)
+                                : GUARD_BYTES;
+}
+
+void tg_heap_guards_write(const struct tg_heap_block_entry *entry)
+{
+    size_t before = bytes_before(entry);
+    tg_heap_guards_fill(entry->block - before, before, GUARD_BEFORE);
+    tg_heap_guards_fill(entry->block + entry->size, bytes_behind(entry), GUARD_BEHIND);
+}
+
+void tg_heap_guards_check(const struct tg_heap_block_entry *entry, const char *call, const void *frame)
+{
+    if (entry->state == TG_HEAP_BLOCK_UNGUARDED)
+        return;
+    size_t before = bytes_before(entry);
+    tg_heap_guards_check_bytes(entry, entry->block - before, before, GUARD_BEFORE, TG_HEAP_GUARD_CORRUPTION,
+                               call, frame);
+    tg_heap_guards_check_bytes(entry, entry->block + entry->size, bytes_behind(entry), GUARD_BEHIND,
+                               TG_HEAP_GUARD_CORRUPTION, call, frame);
+}

@@ -1,0 +1,59 @@
+#include "recorder/agent/heap/hoard.h"
+
+#include "recorder/agent/heap/guards.h"
+#include "recorder/agent/heap/real.h"
+
+enum { HOARD_BLOCKS = 1 << 14 };
+
+static struct {
+    struct tg_heap_lock lock;
+    uintptr_t blocks[HOARD_BLOCKS]; /* a ring */
+    uint32_t first, count;
+    size_t bytes;
+} hoard;
+
+/* Gives the oldest block back to the allocator. With the hoard's lock held. */
+static void give_back_one(void)
+{
+    uintptr_t block = hoard.blocks[hoard.first];
+    hoard.first = (hoard.first + 1) % HOARD_BLOCKS;
+    hoard.count--;
+    struct tg_heap_block_entry gone = {0};
+    struct tg_heap_lock *lock = tg_heap_block_table_lock(block);
+    if (tg_heap_lock_take(lock)) {
+        struct tg_heap_block_entry *entry = tg_heap_block_table_find(block);
+        if (entry != NULL && entry->state == TG_HEAP_BLOCK_HOARDED) {
+            gone = *entry;
+            entry->state = TG_HEAP_BLOCK_GONE;
+        }
+        tg_heap_lock_release(lock);
+    }
+    if (gone.block == 0)
+        return;
+    hoard.bytes -= gone.size;
+    tg_heap_guards_check_bytes(&gone, gone.block, gone.size, TG_HEAP_PAINT_FREED, TG_HEAP_PAINT_CORRUPTION,
+                               "", NULL);
+    tg_heap_real_get()->free((void *)gone.base); // NOLINT: an address
+}
+
+void tg_heap_hoard_keep(uintptr_t block, size_t size)
+{
+    if (!tg_heap_lock_take(&hoard.lock))
+        return; /* kept for ever: a handler within the hoard */
+    while (hoard.count > 0 && (hoard.count == HOARD_BLOCKS || hoard.bytes + size > TG_AGENT_HEAP_HOARD_BYTES))
+        give_back_one();
+    hoard.blocks[(hoard.first + hoard.count++) % HOARD_BLOCKS] = block;
+    hoard.bytes += size;
+    tg_heap_lock_release(&hoard.lock);
+}
+
+bool tg_heap_hoard_shrink(void)
+{
+    if (!tg_heap_lock_take(&hoard.lock))
+        return false;
+    bool any = hoard.count > 0;
+    while (hoard.count > 0)
+        give_back_one();
+    tg_heap_lock_release(&hoard.lock);
+    return any;
+}

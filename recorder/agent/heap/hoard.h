@@ -1,0 +1,16 @@
+/* The hoard: freed blocks that are kept for a while, so that who still uses them is found. Bounded; the oldest ones go back
+ * to the allocator first. */
+#ifndef TG_RECORDER_AGENT_HEAP_HOARD_H
+#define TG_RECORDER_AGENT_HEAP_HOARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Keeps BLOCK, whose entry says that it is hoarded. */
+void tg_heap_hoard_keep(uintptr_t block, size_t size);
+
+/* There is no memory: whether some of the hoard's went back. */
+bool tg_heap_hoard_shrink(void);
+
+#endif
