@@ -1,5 +1,6 @@
 #include "format/settings/break_spec.h"
 
+#include "format/base/agent_file.h"
 #include "format/base/tcl_match.h"
 
 #include <stdlib.h>
@@ -175,7 +176,9 @@ void tg_break_spec_destroy(struct tg_break_spec *spec)
 
 bool tg_break_spec_admits(const struct tg_break_spec *spec, const char *path)
 {
-    if (spec->library == NULL || tg_tcl_match(spec->library, path))
+    if (spec->library == NULL)
+        return spec->kind == TG_BREAK_ADDRESS || !tg_agent_file_is(path);
+    if (tg_tcl_match(spec->library, path))
         return true;
     const char *slash = strrchr(path, '/');
     return slash != NULL && tg_tcl_match(spec->library, slash + 1);

@@ -36,7 +36,8 @@ struct tg_error *tg_break_spec_parse(const char *text, struct tg_break_spec **sp
 /* NULL is accepted. */
 void tg_break_spec_destroy(struct tg_break_spec *spec);
 
-/* Whether the object at PATH is one the spec may be planted in. Async-signal-safe. */
+/* Whether the object at PATH is one the spec may be planted in: tollgate's agent, which has MPI_Send and others of its own,
+ * only where its library is named. Async-signal-safe. */
 bool tg_break_spec_admits(const struct tg_break_spec *spec, const char *path);
 
 #endif

@@ -86,6 +86,22 @@ const struct tg_console_alias *tg_console_find_alias(const struct tg_console *co
     return NULL;
 }
 
+const char *tg_console_line_words(const struct tg_console *console, const char *line)
+{
+    static const char blanks[] = " \t\n;";
+    const struct tg_console_command *command;
+    line += strspn(line, blanks);
+    size_t first = strcspn(line, blanks);
+    const char *second = line + first + strspn(line + first, blanks);
+    size_t size = strcspn(second, blanks);
+    if (second[size + strspn(second + size, blanks)] != '\0')
+        return NULL;
+    const struct tg_console_alias *alias =
+        tg_console_find_alias(console, line, first, second, size, &command);
+    bool is_whole = alias != NULL && (strchr(alias->name, ' ') != NULL) == (size > 0);
+    return is_whole && alias->tcl == TG_TCL_TAKES_ARGUMENTS ? alias->words : NULL;
+}
+
 /* ---- names */
 
 void tg_console_each_name(const struct tg_console *console, const char *first, size_t first_size,

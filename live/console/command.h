@@ -91,6 +91,10 @@ const struct tg_console_alias *tg_console_find_alias(const struct tg_console *co
                                                      size_t second_size,
                                                      const struct tg_console_command **command);
 
+/* What LINE, the name of an alias that is Tcl's otherwise and blanks around it, runs where it is all there is; NULL: it is
+ * something else. */
+const char *tg_console_line_words(const struct tg_console *console, const char *line);
+
 /* Offers to ADD all names that begin with FIRST (a whole word): those behind it, or with FIRST NULL all
  * first words. */
 void tg_console_each_name(const struct tg_console *console, const char *first, size_t first_size,

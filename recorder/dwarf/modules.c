@@ -1,5 +1,6 @@
 #include "recorder/dwarf/modules.h"
 
+#include "format/base/agent_file.h"
 #include "format/base/array.h"
 #include "format/base/search.h"
 #include "format/image/elf_decode.h"
@@ -286,15 +287,7 @@ const struct tg_module *tg_modules_find(const struct tg_modules *modules, uint64
 
 bool tg_module_is_agent(const struct tg_module *module)
 {
-    static const char *const names[] = {"tollgate-agent.so", "tollgate-heap.so"};
-    const char *slash = module != NULL ? strrchr(module->path, '/') : NULL;
-    for (size_t i = 0; slash != NULL && i < sizeof names / sizeof names[0]; i++) {
-        size_t length = strlen(names[i]);
-        if (strncmp(slash + 1, names[i], length) == 0 &&
-            (slash[1 + length] == '\0' || slash[1 + length] == ' ')) /* " (deleted)" */
-            return true;
-    }
-    return false;
+    return module != NULL && tg_agent_file_is(module->path);
 }
 
 bool tg_modules_is_same_code(const struct tg_modules *a, uint64_t a_pc, const struct tg_modules *b,

@@ -100,7 +100,8 @@ static struct tg_error *run_focused(struct tg_console *console, int argc, Tcl_Ob
     bool is_words = argc > 1 && strpbrk(Tcl_GetString(argv[0]), " \t\n;[{") == NULL;
     Tcl_Obj *script = argc == 1 ? argv[0] : is_words ? Tcl_NewListObj(argc, argv) : Tcl_ConcatObj(argc, argv);
     Tcl_IncrRefCount(script);
-    int code = Tcl_EvalObjEx(console->interp, script, 0);
+    const char *words = tg_console_line_words(console, Tcl_GetString(script));
+    int code = words != NULL ? Tcl_Eval(console->interp, words) : Tcl_EvalObjEx(console->interp, script, 0);
     Tcl_DecrRefCount(script);
     if (code == TCL_ERROR) {
         Tcl_Obj *message = Tcl_GetObjResult(console->interp); /* reading variables may take it away */

@@ -124,7 +124,18 @@ def optimized(compiler):
             sys.exit(f"{compiler}: no {pattern} in:\n{output}")
 
 
+def runtimes():
+    """A function of a runtime that the agent stands in front of: hit as often as it is called, in the runtime."""
+    subprocess.run(["gcc", "-g", "-O0", "-fopenmp", "-x", "c", "-", "-o", "regions"], text=True, check=True,
+                   input="int main(void) { int n = 0;\n#pragma omp parallel\n{ n |= 1; }\n#pragma omp parallel\n{ n |= 1; }\nreturn n - 1; }\n")
+    subprocess.run([TOLLGATE, "record", "-q", "--force", "-o", "l.tgt", "-b", "GOMP_parallel", "--", "./regions"], check=True, timeout=60)
+    dump = subprocess.run([TOLLGATE, "dump", "--kind", "breakpoint_*", "l.tgt"], capture_output=True, text=True, check=True).stdout
+    if dump.count("breakpoint_hit") != 2 or dump.count("breakpoint_planted") != 1 or "libgomp.so" not in dump:
+        sys.exit(f"GOMP_parallel:\n{dump}")
+
+
 def main():
+    runtimes()
     pathlib.Path("optimized.cc").write_text(OPTIMIZED, encoding="utf-8")
     for compiler in ("g++", "clang++"):
         optimized(compiler)

@@ -118,7 +118,7 @@ def check_agent():
     with open("team.c", "w", encoding="utf-8") as file:
         file.write(OPENMP)
     subprocess.run(["gcc", "-g", "-O0", "-fopenmp", "team.c", "-o", "team"], check=True)
-    script = ["dbreak team.c#6", "dcont", "dbreak GOMP_parallel", "dcont", "puts [dwhere]", "puts [dfocus g dstatus]",
+    script = ["dbreak team.c#6", "dcont", "dbreak tollgate-agent.so`GOMP_parallel", "dcont", "puts [dwhere]", "puts [dfocus g dstatus]",
               "puts [dfocus g {dstatus -group_by line}]", "puts level-0:[dprint start]", "ddelete -a", "dbreak work", "dcont",
               "puts [dfocus t1.1 dwhere]", "puts level-1:[dfocus t1.1 {dprint -frame 1 here}]",
               "puts level-3:[dfocus t1.1 {dprint -frame 3 start}]", "puts [dfocus g dwhere]", "quit -kill 0"]

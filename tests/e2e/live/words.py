@@ -92,6 +92,7 @@ def check_session(console):
     check(re.fullmatch(r" *0 .*add\(a=0\).*", text(console, "info args")), "info args")
     console.do("up")
     check("main()" in text(console, "info frame") and re.match(r"> 1 .*main", text(console, "info locals")), "the chosen frame")
+    check("main()" in text(console, "dfocus 1.1 {info frame}") and "main()" in text(console, "dfocus 1.1 info args"), "in another focus")
     console.do("down")
     check("return a + 1" in text(console, "list"), "list")
     check(text(console, "break 6 if a == 7 || a > 9") == "3" and "a == 7 || a > 9" in text(console, "ac 3"), "break if")
