@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The page of a running job of MPI and OpenMP that comes to hang: each of its parts, its buttons, how soon it shows what
-happened, its server killed, `drun`; and a moment of one's own on the page of a trace."""
+happened, its server killed, `drun`; the parts from the trace of the same job; and a moment of one's own on the page of a trace."""
 import atexit
 import sys
 import time
@@ -183,6 +183,21 @@ def of_job(program, flavour):
     console.end("quit -kill 0")
 
 
+def of_recorded(trace):
+    """The job that hung, from its trace: the same parts, and a moment before it hung."""
+    web = Web(trace)
+    web.page.enter()
+    browser = open_page(web.page.link)
+    see_parts(browser)
+    web.page.run("goto start")
+    check(browser.wait("!document.getElementById('board').innerText.includes('MPI_Barrier')"), f"at the start: {shown(browser, 'board')}")
+    button(browser, "End")
+    await_text(browser, "board", "MPI_Barrier")
+    check_clean(browser, web.page)
+    browser.close()
+    check(web.end() == 0, "the end")
+
+
 def of_trace(trace):
     web = Web(trace, "--view-only")
     web.page.enter()
@@ -221,6 +236,7 @@ def main():
         source.write(PROGRAM)
     program = build(flavour.c, [os.path.abspath("web_job.c")], "web_job", "-fopenmp", "-ldl")
     of_job(program, flavour)
+    of_recorded("run.tgt")
     of_trace(fixture("hung"))
 
 
