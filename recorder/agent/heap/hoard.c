@@ -5,17 +5,23 @@
 
 enum { HOARD_BLOCKS = 1 << 14 };
 
+struct hoarded {
+    uintptr_t block;
+    size_t size; /* its own: when it leaves, the table may have another block of this address, or none */
+};
+
 static struct {
     struct tg_heap_lock lock;
-    uintptr_t blocks[HOARD_BLOCKS]; /* a ring */
+    struct hoarded blocks[HOARD_BLOCKS]; /* a ring */
     uint32_t first, count;
-    size_t bytes;
+    size_t bytes; /* of all */
 } hoard;
 
 /* Gives the oldest block back to the allocator. With the hoard's lock held. */
 static void give_back_one(void)
 {
-    uintptr_t block = hoard.blocks[hoard.first];
+    uintptr_t block = hoard.blocks[hoard.first].block;
+    hoard.bytes -= hoard.blocks[hoard.first].size;
     hoard.first = (hoard.first + 1) % HOARD_BLOCKS;
     hoard.count--;
     struct tg_heap_block_entry gone = {0};
@@ -30,7 +36,6 @@ static void give_back_one(void)
     }
     if (gone.block == 0)
         return;
-    hoard.bytes -= gone.size;
     tg_heap_guards_check_bytes(&gone, gone.block, gone.size, TG_HEAP_PAINT_FREED, TG_HEAP_PAINT_CORRUPTION,
                                "", NULL);
     tg_heap_real_get()->free((void *)gone.base); // NOLINT: an address
@@ -42,7 +47,7 @@ void tg_heap_hoard_keep(uintptr_t block, size_t size)
         return; /* kept for ever: a handler within the hoard */
     while (hoard.count > 0 && (hoard.count == HOARD_BLOCKS || hoard.bytes + size > TG_AGENT_HEAP_HOARD_BYTES))
         give_back_one();
-    hoard.blocks[(hoard.first + hoard.count++) % HOARD_BLOCKS] = block;
+    hoard.blocks[(hoard.first + hoard.count++) % HOARD_BLOCKS] = (struct hoarded){block, size};
     hoard.bytes += size;
     tg_heap_lock_release(&hoard.lock);
 }
