@@ -77,9 +77,17 @@ static void ask(struct tg_image *image, uint64_t address, struct answer *answer)
 {
     const char *name;
     char path[MAX_PATH_BYTES];
+    uint64_t offset;
     answer->address = address;
-    name = tg_image_inlined_at(image, address, &answer->offset); /* that is where the line is */
-    if (name != NULL || tg_image_symbol_at(image, address, &name, &answer->offset))
+    bool known = tg_image_symbol_at(image, address, &name, &answer->offset);
+    const char *inlined = tg_image_inlined_at(image, address, &offset); /* that is where the line is */
+    if (inlined != NULL &&
+        (!known || answer->offset > 0)) { /* a region's body may begin with another function */
+        known = true;
+        name = inlined;
+        answer->offset = offset;
+    }
+    if (known)
         answer->function = tg_mangled_name_words(name);
     if (tg_image_line_at(image, address, path, sizeof path, &answer->line))
         answer->file = strdup(path);
