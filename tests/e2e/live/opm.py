@@ -145,7 +145,9 @@ refused {opm barrier pass} "is held and cannot come"
 refused {opm next parallel} "nobody can come: .* for others, but thread $process\\.$other is held; `dunhold` releases it"
 dfocus t$process.$other dunhold -thread
 all [opm barrier pass]
-dcont
+# up to the end of the job, with which the thread in focus is gone
+dfocus d$process.2
+refused {opm next task} "the threads in focus stopped or ended without reaching a task"
 """
 
 def run(script, command):
