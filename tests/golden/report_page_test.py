@@ -81,6 +81,8 @@ def check_in_browser(browser, path, name):
         expect(f"{part} is shown", part in seen)
         expect(f"{part} has content", browser.ask(f"document.querySelector('#{part} .body').childElementCount > 0"))
     expect("there are no elements from names", browser.ask("document.querySelectorAll('main b, main i:not([aria-hidden]), main img').length"), 0)
+    expect("nothing turns the direction of text", browser.ask(
+        "/[\\u001b\\u202a-\\u202e\\u2066-\\u2069]/.test(document.querySelector('main').textContent)"), False)
     expect("the message line is empty", browser.ask("document.getElementById('message').textContent"), "")
     if name != "hung":
         return problems

@@ -6,6 +6,12 @@ export const isFile = document.querySelector('script[type="application/json"]') 
 // Documents that are as of a moment; those of the session itself are not.
 const OF_MOMENT = new Set(['summary', 'verdict', 'stacks', 'board', 'diagram', 'strip']);
 
+// Names may have characters that are not seen and turn the direction of text: they are shown as their numbers.
+function visible(key, value) {
+  return typeof value !== 'string' ? value : value.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 let loaded = 0;
 
 // How much documents were so far.
@@ -16,12 +22,12 @@ export function loadedBytes() {
 export async function get(name, query) {
   if (isFile) {
     const inlined = document.getElementById(`data-${name}`);
-    return inlined === null ? null : JSON.parse(inlined.textContent);
+    return inlined === null ? null : JSON.parse(inlined.textContent, visible);
   }
   const at = OF_MOMENT.has(name) ? lookedMoment() : null;
   const words = Object.entries({...query, at}).filter(([, value]) => value !== null && value !== undefined && value !== '');
   const answer = await fetch(`data/${name}?${words.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join('&')}`);
-  const text = await answer.text(), told = JSON.parse(text);
+  const text = await answer.text(), told = JSON.parse(text, visible);
   loaded += text.length;
   if (!answer.ok) throw new Error(told.error ? told.error.message : `the server answered ${answer.status}`);
   return told;
@@ -30,7 +36,7 @@ export async function get(name, query) {
 async function post(what, line) {
   if (isFile) throw new Error('this page is a file: there is no console behind it');
   const answer = await fetch(what, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({line})});
-  const told = await answer.json();
+  const told = JSON.parse(await answer.text(), visible);
   if (!answer.ok) throw new Error(told.error ? told.error.message : `the server answered ${answer.status}`);
   return told;
 }
