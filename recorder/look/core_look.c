@@ -22,6 +22,7 @@ struct look {
     struct tg_image_cache *images;
     struct tg_debug_cache *debug;
     struct tg_code_table *table;
+    struct tg_kept_arguments *kept;
     bool with_values;
     struct tg_wait *waits;
     size_t n_waits, waits_capacity;
@@ -207,12 +208,13 @@ static bool tell_thread(struct subject *subject, size_t index, struct tg_call_st
 {
     const struct tg_core_thread *thread = &subject->core->threads[index];
     struct tg_mpi_values values = {.count = 0};
+    const struct tg_mpi_asking asking = {&subject->process.stacks, &subject->process.variables,
+                                         subject->look->kept};
     *stack = (struct tg_call_stack){.unwound = frames};
     tg_call_stack_read(&subject->process.stacks, &thread->registers, &subject->process.memory,
                        subject->look->table, until_ns, stack);
     if (subject->look->with_values)
-        tg_mpi_values_find(&subject->process.stacks, &subject->process.variables, &subject->process.memory,
-                           stack, &values);
+        tg_mpi_values_find(&asking, &subject->process.memory, stack, &values);
     int signal = index == 0 ? subject->core->signal : 0;
     if (thread->tid != subject->core->pid)
         tell(subject, thread->tid, (struct tg_event){.kind = TG_EVENT_THREAD_START});
@@ -295,6 +297,7 @@ struct tg_error *tg_core_look(const struct tg_core_request *request, const struc
         error = tg_debug_cache_create(MAX_DEBUG_INFOS, &look.debug);
     if (error == NULL)
         error = tg_code_table_create(&look.table);
+    look.kept = tg_kept_arguments_create();
     for (size_t i = 0; error == NULL && i < request->count; i++)
         error = look_at(&look, request->paths[i]);
     if (error == NULL)
@@ -303,6 +306,7 @@ struct tg_error *tg_core_look(const struct tg_core_request *request, const struc
         tg_code_table_tell(look.table, tg_engine_now_ns() + NAMES_NS, take_name, (void *)sink);
     free(look.waits);
     free(look.pids);
+    tg_kept_arguments_destroy(look.kept);
     tg_code_table_destroy(look.table);
     tg_debug_cache_destroy(look.debug);
     tg_image_cache_destroy(look.images);

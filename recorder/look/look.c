@@ -28,6 +28,7 @@ struct look {
     struct tg_image_cache *images;
     struct tg_debug_cache *debug;
     struct tg_code_table *table;
+    struct tg_kept_arguments *kept;
     uint64_t n_processes;
     bool with_values;
     struct tg_return_watch *watch; /* NULL none */
@@ -132,6 +133,7 @@ static bool read_stacks(const struct look *look, const struct ready *ready, cons
     struct tg_call_stack *stacks = calloc(halt->count, sizeof *stacks);
     *calls = (struct calls){stacks, calloc(halt->count, sizeof *calls->values),
                             calloc(halt->count, sizeof *calls->activities)};
+    const struct tg_mpi_asking asking = {&ready->process, &ready->variables, look->kept};
     bool ok = unwound != NULL && stacks != NULL && calls->values != NULL && calls->activities != NULL;
     for (size_t i = 0; ok && i < halt->count; i++) {
         struct tg_halted_thread *thread = &halt->threads[i];
@@ -141,7 +143,7 @@ static bool read_stacks(const struct look *look, const struct ready *ready, cons
         stacks[i].unwound = unwound;
         tg_call_stack_read(&ready->process, &thread->registers, &memory, look->table, until_ns, &stacks[i]);
         if (look->with_values)
-            tg_mpi_values_find(&ready->process, &ready->variables, &memory, &stacks[i], &calls->values[i]);
+            tg_mpi_values_find(&asking, &memory, &stacks[i], &calls->values[i]);
         stacks[i].unwound = NULL;
     }
     free(unwound);
@@ -375,6 +377,7 @@ struct tg_error *tg_look(const struct tg_look_request *request, const struct tg_
         error = tg_debug_cache_create(MAX_DEBUG_INFOS, &look.debug);
     if (error == NULL)
         error = tg_code_table_create(&look.table);
+    look.kept = tg_kept_arguments_create();
     if (error == NULL)
         error = tg_process_tree_read(&tree);
     if (error == NULL)
@@ -386,6 +389,7 @@ struct tg_error *tg_look(const struct tg_look_request *request, const struct tg_
     free(look.waits);
     free(look.pids);
     tg_process_tree_deinit(&tree);
+    tg_kept_arguments_destroy(look.kept);
     tg_code_table_destroy(look.table);
     tg_debug_cache_destroy(look.debug);
     tg_image_cache_destroy(look.images);

@@ -74,10 +74,30 @@ static const struct shape *shape_of(const char *function, bool *is_fortran)
     size_t length = strlen(name);
     while (*is_fortran && length > 0 && name[length - 1] == '_')
         length--;
+    static const char *const of_2008[] = {"_f08ts", "_f08"};
+    for (size_t i = 0; *is_fortran && i < sizeof of_2008 / sizeof *of_2008; i++)
+        if (length > strlen(of_2008[i]) &&
+            strncmp(name + length - strlen(of_2008[i]), of_2008[i], strlen(of_2008[i])) == 0)
+            length -= strlen(of_2008[i]);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (strlen(shapes[i].name) == length && strncasecmp(name, shapes[i].name, length) == 0)
             return &shapes[i];
     return NULL;
+}
+
+/* The function of C that STACK's Fortran function at ENTRY calls for SHAPE; SIZE_MAX unknown. */
+static size_t find_inner(struct tg_modules *modules, const struct tg_call_stack *stack, size_t entry,
+                         const struct shape *shape)
+{
+    const char *name;
+    uint64_t offset;
+    for (size_t i = entry; i-- > 0 && is_mpi(stack->frames[i].module);) {
+        bool is_fortran = true;
+        if (tg_modules_symbol_at(modules, stack->frames[i].pc - (i > 0), &name, &offset) &&
+            shape_of(name, &is_fortran) == shape && !is_fortran)
+            return i;
+    }
+    return SIZE_MAX;
 }
 
 static uint8_t wanted(const struct shape *shape)
@@ -98,10 +118,11 @@ struct finding {
     bool is_fortran, is_mpich;
     uint64_t world, self; /* addresses of Open MPI's communicators, 0 unknown */
     struct tg_mpi_values *values;
+    const struct finding *inner; /* of C's function that Fortran's one calls, NULL none */
 };
 
 /* Value of argument INDEX, of Fortran what it points to. */
-static bool get(const struct finding *finding, int index, uint64_t *value)
+static bool get_own(const struct finding *finding, int index, uint64_t *value)
 {
     int32_t number;
     if (index == NONE || (finding->arguments.known >> index & 1) == 0)
@@ -113,6 +134,12 @@ static bool get(const struct finding *finding, int index, uint64_t *value)
         return false;
     *value = (uint64_t)(int64_t)number;
     return true;
+}
+
+static bool get(const struct finding *finding, int index, uint64_t *value)
+{
+    return get_own(finding, index, value) ||
+           (finding->inner != NULL && get_own(finding->inner, index, value));
 }
 
 static void add(struct finding *finding, const char *name, int64_t number, const char *text)
@@ -139,21 +166,26 @@ static void add_number(struct finding *finding, const char *name, int index, con
 }
 
 /* Only those that every job has: others have no name that could be read. */
-static void add_comm(struct finding *finding, int index)
+static const char *comm_name(const struct finding *finding, uint64_t value)
 {
     enum { MPICH_WORLD = 0x44000000, MPICH_SELF };
-    uint64_t value;
-    if (!get(finding, index, &value))
-        return;
     bool has_numbers = finding->is_mpich || finding->is_fortran;
     uint64_t world = finding->is_mpich ? MPICH_WORLD : finding->is_fortran ? 0 : finding->world;
     uint64_t self = finding->is_mpich ? MPICH_SELF : finding->is_fortran ? 1 : finding->self;
     if (has_numbers)
         value = (uint32_t)value;
     if ((has_numbers || world != 0) && value == world)
-        add(finding, "comm", (int64_t)value, "MPI_COMM_WORLD");
-    else if ((has_numbers || self != 0) && value == self)
-        add(finding, "comm", (int64_t)value, "MPI_COMM_SELF");
+        return "MPI_COMM_WORLD";
+    return (has_numbers || self != 0) && value == self ? "MPI_COMM_SELF" : NULL;
+}
+
+static void add_comm(struct finding *finding, int index)
+{
+    uint64_t value;
+    const struct finding *from = get_own(finding, index, &value) ? finding : finding->inner;
+    const char *name = from != NULL && get_own(from, index, &value) ? comm_name(from, value) : NULL;
+    if (name != NULL)
+        add(finding, "comm", (int64_t)value, name);
 }
 
 struct wanted {
@@ -228,27 +260,45 @@ struct tg_mpi_variables tg_mpi_variables_find(const struct tg_stack_process *pro
     return variables;
 }
 
-bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_mpi_variables *variables,
-                        const struct tg_inspect_memory *memory, const struct tg_call_stack *stack,
-                        struct tg_mpi_values *values)
+/* A call that STACK is in, which the program or Fortran's part of the library made to the function at INDEX. */
+static void find_kept(const struct tg_mpi_asking *asking, const struct tg_call_stack *stack, size_t index,
+                      const struct shape *shape, struct finding *finding)
 {
+    uint8_t all = wanted(shape), of_comm = shape->comm == NONE ? 0 : (uint8_t)(1u << shape->comm);
+    if (!finding->is_mpich && !finding->is_fortran) {
+        finding->world = asking->variables->world;
+        finding->self = asking->variables->self;
+    }
+    tg_kept_arguments_find(asking->kept, asking->process->modules, finding->memory, stack, index, all,
+                           finding->is_fortran ? all
+                           : finding->is_mpich ? 0
+                                               : of_comm,
+                           &finding->arguments);
+}
+
+bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
+                        const struct tg_call_stack *stack, struct tg_mpi_values *values)
+{
+    struct tg_modules *modules = asking->process->modules;
     struct finding finding = {.memory = memory, .values = values};
-    size_t entry = process->modules != NULL ? tg_mpi_entry_find(stack) : SIZE_MAX;
+    size_t entry = modules != NULL ? tg_mpi_entry_find(stack) : SIZE_MAX;
     const char *name;
     uint64_t offset;
     values->count = 0;
     if (entry == SIZE_MAX ||
-        !tg_modules_symbol_at(process->modules, stack->frames[entry].pc - (entry > 0), &name, &offset))
+        !tg_modules_symbol_at(modules, stack->frames[entry].pc - (entry > 0), &name, &offset))
         return false;
     const struct shape *shape = shape_of(name, &finding.is_fortran);
     if (shape == NULL)
         return false;
-    tg_call_arguments_find(process->modules, memory, &stack->unwound[entry + 1], wanted(shape),
-                           &finding.arguments);
     finding.is_mpich = strstr(stack->frames[entry].module, "mpich") != NULL;
-    if (!finding.is_mpich && !finding.is_fortran) {
-        finding.world = variables->world;
-        finding.self = variables->self;
+    tg_call_arguments_find(modules, memory, &stack->unwound[entry + 1], wanted(shape), &finding.arguments);
+    find_kept(asking, stack, entry, shape, &finding);
+    size_t at = finding.is_fortran ? find_inner(modules, stack, entry, shape) : SIZE_MAX;
+    struct finding inner = {.memory = memory, .is_mpich = finding.is_mpich};
+    if (at != SIZE_MAX) { /* has by value what Fortran's arguments point to */
+        find_kept(asking, stack, at, shape, &inner);
+        finding.inner = &inner;
     }
     snprintf(values->function, sizeof values->function, "%s", name);
     add_number(&finding, shape->peer_name, shape->peer, finding.is_mpich ? "MPI_PROC_NULL" : "MPI_ANY_SOURCE",

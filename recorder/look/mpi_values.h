@@ -3,6 +3,7 @@
 #define TG_RECORDER_LOOK_MPI_VALUES_H
 
 #include "recorder/stacks/call_stack.h"
+#include "recorder/stacks/kept_arguments.h"
 
 enum { TG_MPI_MAX_VALUES = 5 };
 
@@ -25,10 +26,16 @@ struct tg_mpi_values {
 /* The frame of STACK by which the program entered the library; SIZE_MAX: it is not in MPI. Its caller is the next one. */
 size_t tg_mpi_entry_find(const struct tg_call_stack *stack);
 
-/* VALUES of STACK, "state" last: a number for what the callers hold in registers and on the stack; STACK's thread of PROCESS is stopped, and whose UNWOUND frames are there. False where nothing is
- * known. */
-bool tg_mpi_values_find(const struct tg_stack_process *process, const struct tg_mpi_variables *variables,
-                        const struct tg_inspect_memory *memory, const struct tg_call_stack *stack,
-                        struct tg_mpi_values *values);
+/* Of whom values are asked. */
+struct tg_mpi_asking {
+    const struct tg_stack_process *process;
+    const struct tg_mpi_variables *variables;
+    struct tg_kept_arguments *kept; /* NULL: the library's frames are not asked */
+};
+
+/* VALUES of STACK, "state" last: a number for what the callers hold in registers and on the stack. STACK's thread is stopped,
+ * and its UNWOUND frames are there. False where nothing is known. */
+bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
+                        const struct tg_call_stack *stack, struct tg_mpi_values *values);
 
 #endif

@@ -113,6 +113,13 @@ def messages():
                               f"  rank 1 waits for rank 2: it is in {call} (hang.c:{line})\n"
                               "  rank 2 waits for rank 1: it is in MPI_Barrier(MPI_COMM_WORLD), called in main"), level, text)
         check(told["verdict"] == "unknown", told)
+    # the partner is computed, and only the library's own frames still have it
+    line = line_of("culprit of send")
+    with hanging(flavour, "send", ("MPI_Send", "MPI_Barrier")) as process:
+        text = where("-p", str(process.pid))
+    steps = [f"  rank {a} waits for rank {b}: it is in MPI_Send(dest {b}, tag 5, count 4194304, MPI_COMM_WORLD), called in "
+             f"send_both (hang.c:{line})\n" for a, b in ((0, 1), (1, 0))]
+    check(text.startswith(f"{begin}:\n{''.join(steps)}"), text)
 
 
 @contextlib.contextmanager
