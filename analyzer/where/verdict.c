@@ -353,7 +353,8 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
     case TG_WHERE_UNKNOWN:
     default:
         if (verdict->count > 0)
-            fputs("Who waits for whom is unknown: not all partners of these calls are known.\n", stream);
+            fprintf(stream, "Who waits for whom is unknown: %snot all partners of these calls are known.\n",
+                    threads->has_two_looks ? "" : "one look does not tell who moves, or ");
         break;
     }
     if (verdict->count > 0)

@@ -177,7 +177,8 @@ void tg_break_spec_destroy(struct tg_break_spec *spec)
 bool tg_break_spec_admits(const struct tg_break_spec *spec, const char *path)
 {
     if (spec->library == NULL)
-        return spec->kind == TG_BREAK_ADDRESS || !tg_agent_file_is(path);
+        return spec->kind == TG_BREAK_ADDRESS || !tg_agent_file_is(path) ||
+               (spec->kind == TG_BREAK_FUNCTION && strncmp(spec->name, "tollgate_", 9) == 0);
     if (tg_tcl_match(spec->library, path))
         return true;
     const char *slash = strrchr(path, '/');

@@ -37,7 +37,7 @@ struct tg_error *tg_break_spec_parse(const char *text, struct tg_break_spec **sp
 void tg_break_spec_destroy(struct tg_break_spec *spec);
 
 /* Whether the object at PATH is one the spec may be planted in: tollgate's agent, which has MPI_Send and others of its own,
- * only where its library is named. Async-signal-safe. */
+ * only where its library is named, or a function that nobody else has: tollgate_... Async-signal-safe. */
 bool tg_break_spec_admits(const struct tg_break_spec *spec, const char *path);
 
 #endif

@@ -137,14 +137,19 @@ def signals_to_the_group():
                              for how in ("alone", "group", "both")}
                 for how, process in recorders.items():
                     await_ready(process)
+                    begun = time.monotonic()
                     if how != "group":
                         process.send_signal(number)
                     if how != "alone":
                         os.killpg(process.pid, number)
+                    took_s = time.monotonic() - begun
+                    twice = how == "both" and took_s > 0.002  # somebody else ran in between: these are two signals
                     process.send_signal(signal.SIGPWR)  # the highest number: passed on behind what came before
                 for how, process in recorders.items():
                     output, errors = process.communicate(timeout=100)
-                    check(output.split() == [b"%d" % number, b"30"], how, way, number, options, output, errors)
+                    once = [b"%d" % number, b"30"]
+                    is_twice = twice and how == "both" and output.split() == once[:1] + once
+                    check(output.split() == once or is_twice, how, way, number, options, output, errors)
     own = open("/proc/self/comm").read().strip()
     for how in ("alone", "group"):
         told = [event for event in events(f"{how}-handler-{signal.SIGTERM:d}0", "signal") if event["signal"] in ("SIGTERM", 15)]
