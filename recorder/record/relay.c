@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 enum {
-    WINDOW_MS = 100, /* between the first and the last process that gets a signal to many */
+    WINDOW_MS = 100,     /* between the first and the last process that gets a signal to many */
+    LATE_MS = 60 * 1000, /* a recorder that had no processor, or was stopped, asks as late as this */
     MAX_ASKED = 16,
     MAX_EARLY = 16
 };
@@ -43,6 +44,7 @@ struct seen {
     int signal;
     pid_t sender;
     int64_t at_ms;
+    bool is_asked; /* a question was about this one, or a later one */
 };
 
 struct asked {
@@ -70,17 +72,22 @@ static void look_for_signals(struct witness *witness)
     struct signalfd_siginfo info;
     while (read(witness->signals, &info, sizeof info) == (ssize_t)sizeof info)
         witness->seen[witness->n_seen++ % MAX_ASKED] =
-            (struct seen){(int)info.ssi_signo, (pid_t)info.ssi_pid, now_ms()};
+            (struct seen){(int)info.ssi_signo, (pid_t)info.ssi_pid, now_ms(), false};
 }
 
-static bool was_seen(const struct witness *witness, const struct asked *asked)
+/* Whether the signal came here, too: just now, or before, and the recorder takes note of it late. */
+static bool was_seen(struct witness *witness, const struct asked *asked)
 {
-    for (size_t i = 0; i < MAX_ASKED && i < witness->n_seen; i++)
-        if (witness->seen[i].signal == asked->relayed.signal &&
-            witness->seen[i].sender == asked->relayed.sender &&
-            witness->seen[i].at_ms >= asked->until_ms - 2 * WINDOW_MS)
-            return true;
-    return false;
+    bool was_seen = false;
+    for (size_t i = 0; i < MAX_ASKED && i < witness->n_seen; i++) {
+        struct seen *seen = &witness->seen[i];
+        if (seen->signal != asked->relayed.signal || seen->sender != asked->relayed.sender)
+            continue;
+        int64_t window_ms = seen->is_asked ? WINDOW_MS : LATE_MS;
+        was_seen |= seen->at_ms >= asked->until_ms - WINDOW_MS - window_ms;
+        seen->is_asked = true;
+    }
+    return was_seen;
 }
 
 /* Drops what was seen here as well, and sends back what was not when its time has come. */

@@ -156,6 +156,27 @@ def signals_to_the_group():
         check(len(told) == 1 and told[0]["sender_pid"] == os.getpid() and told[0]["sender"] == own, how, told)
 
 
+def signals_to_a_late_recorder():
+    """A recorder that takes note of the group's signal long after the program does not pass it on; a second signal, to
+    the recorder alone, is one of its own."""
+    processes = [start(f"late{len(options)}", [sys.executable, "-c", COUNTS, "handler"], *options)
+                 for options in ([], ["--no-ptrace"])]
+    for process in processes:
+        await_ready(process)
+        process.send_signal(signal.SIGSTOP)
+        os.killpg(process.pid, signal.SIGTERM)
+    time.sleep(0.5)
+    for process in processes:
+        process.send_signal(signal.SIGCONT)
+    time.sleep(0.5)
+    for process in processes:
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGPWR)
+    for process in processes:
+        output, errors = process.communicate(timeout=100)
+        check(output.split() == [b"15", b"15", b"30"], output, errors)
+
+
 def signals_of_the_terminal():
     """Ctrl-C on a terminal: the program gets it once and decides; the recorder waits for it."""
     import pty
