@@ -44,7 +44,6 @@ struct tg_console_command {
     struct tg_error *(*run)(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out);
 };
 
-/* A short or foreign name of a command. */
 /* Whether Tcl has a command of an alias's name. */
 enum tg_alias_tcl {
     TG_TCL_HAS_NONE,
@@ -52,6 +51,7 @@ enum tg_alias_tcl {
     TG_TCL_TAKES_ARGUMENTS, /* all is Tcl's but a line that is the name alone */
 };
 
+/* A short or foreign name of a command. */
 struct tg_console_alias {
     const char *name; /* one word, or two: a subcommand */
     const char
