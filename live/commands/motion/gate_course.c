@@ -276,14 +276,14 @@ struct tg_error *tg_gate_course_run(struct tg_console *console, struct tg_gate_r
             again |= last_event_ns(console->source->moment->openmp) != last_ns;
             error = again ? NULL : blocked;
         }
-        if (error != blocked)
-            tg_error_destroy(blocked);
         /* the focus was there when the gates were opened: its threads have ended, and nobody has come */
         if (error != NULL && error != blocked && tg_error_code(error) == TG_ERROR_NOT_FOUND &&
             run->n_workers == 0 && run->first == NULL) {
             tg_error_destroy(error);
             error = NULL;
         }
+        if (error != blocked)
+            tg_error_destroy(blocked);
         if (error == NULL && again)
             error = tg_focus_call_run(console, &tg_focus_call_defaults, go_on, &going, out);
     }
