@@ -46,6 +46,12 @@ static inline void tg_byte_buffer_put_varint(struct tg_byte_buffer *buffer, uint
     buffer->size = (size_t)(to - buffer->data);
 }
 
+/* How many bytes that takes. */
+static inline unsigned tg_varint_bytes(uint64_t value)
+{
+    return (70 - (unsigned)__builtin_clzll(value | 1)) / 7;
+}
+
 static inline void tg_byte_buffer_put(struct tg_byte_buffer *buffer, const void *bytes, size_t size)
 {
     if (size > 0)

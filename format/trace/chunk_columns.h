@@ -4,10 +4,11 @@
 
 #include "format/base/byte_buffer.h"
 #include "format/event/event.h"
+#include "format/trace/chunk_rows.h"
 #include "format/trace/meta.h"
 #include "format/trace/string_table.h"
 
-/* Values as varints, as quick to append as can be: zigzag for signed fields, string ids, others as they are.
+/* Values as varints, as quick to append as can be: zigzag for signed members, string ids, others as they are.
  * Behind them TG_CURSOR_PADDING bytes of capacity. */
 struct tg_chunk_column {
     struct tg_byte_buffer bytes;
@@ -18,8 +19,9 @@ struct tg_chunk_kind {
     const struct tg_record_schema *schema;
     uint32_t chunk_index; /* index in the chunk's kind table + 1; 0: not in this chunk */
     uint32_t n_events;
-    struct tg_chunk_column *columns; /* one a field in turn; a list: the counts, then one a member */
-    size_t n_columns;
+    struct tg_chunk_rows rows; /* a number a field: zigzag of signed ones, ids of strings, lengths of lists */
+    struct tg_chunk_column *members; /* of the items of lists in turn, in the order of the events */
+    size_t n_members;
     bool is_plain; /* neither strings nor lists */
 };
 
@@ -31,12 +33,17 @@ struct tg_chunk_columns {
     uint32_t n_kinds_used;
     uint64_t *threads; /* pid << 32 | tid, by index */
     uint32_t n_threads;
-    struct tg_chunk_column kind_column, thread_column; /* as in the file */
-    struct tg_chunk_column time_column; /* zigzag of the difference to the time before, from 0 */
-    struct tg_chunk_column stop_column;
     struct tg_trace_units units;
     size_t n_events, n_list_items;
     uint64_t first_time_ns;
+
+    /* by event */
+    uint8_t *event_kinds;    /* chunk index of the kind */
+    uint32_t *event_threads; /* index into THREADS */
+    uint32_t *event_rows;    /* of the kind's rows */
+    uint64_t *event_times;   /* in ns, rounded */
+    uint64_t *event_stops;   /* likewise; the first N_STOPS, all others are 0 */
+    size_t n_stops;
 };
 
 /* The values of COLUMN, all of them; returns their number. */

@@ -4,18 +4,42 @@
 #include "format/base/byte_cursor.h"
 #include "format/base/search.h"
 #include "format/trace/chunk_columns.h"
+#include "format/trace/chunk_demand.h"
 #include "format/trace/section.h"
 #include "format/trace/wire_type.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct tg_thread_slot {
     uint64_t key; /* pid and tid */
     uint32_t id;  /* index + 1; 0: free */
 };
 
+/* A payload by its maker's number, and a string by its place in memory: what they were last. */
+struct known_payload {
+    uint64_t id; /* 0: none */
+    uint32_t row;
+};
+
+struct known_text {
+    const char *place; /* NULL: none */
+    uint32_t id;
+};
+
+enum {
+    RECENT_KINDS = 4,
+    FIRST_EVENTS = 256,
+    KNOWN_PAYLOADS = 1024,
+    KNOWN_TEXTS = 64,
+    KNOWN_TEXT_BYTES = 64, /* longer ones are looked up */
+};
+
 struct tg_chunk_encoder {
     struct tg_chunk_columns columns;
+    size_t event_capacity, stop_capacity;
+    struct known_payload payloads[KNOWN_PAYLOADS];
+    struct known_text texts[KNOWN_TEXTS];
     struct tg_thread_slot *thread_slots; /* hash of threads by key */
     uint32_t n_thread_slots;
     size_t thread_capacity;
@@ -24,9 +48,6 @@ struct tg_chunk_encoder {
     uint64_t previous_time_ns, last_time_ns;
     size_t raw_bytes;
 };
-
-/* Directory, counts and column lengths: far below this, whatever the kinds. */
-enum { DIRECTORY_BYTES = 64 << 10, RECENT_KINDS = 4 };
 
 struct tg_chunk_encoder *tg_chunk_encoder_create(struct tg_trace_units units)
 {
@@ -46,11 +67,12 @@ struct tg_chunk_encoder *tg_chunk_encoder_create(struct tg_trace_units units)
         kind->is_plain = true;
         for (size_t f = 0; f < kind->schema->n_fields; f++) {
             const struct tg_field *field = &kind->schema->fields[f];
-            kind->n_columns += tg_field_columns(field);
+            kind->n_members += tg_field_columns(field) - 1;
             kind->is_plain &= field->type != TG_FIELD_STRING && field->type != TG_FIELD_LIST;
         }
-        kind->columns = calloc(kind->n_columns, sizeof *kind->columns);
-        if (kind->columns == NULL)
+        kind->rows.n_numbers = kind->schema->n_fields;
+        kind->members = calloc(kind->n_members + 1, sizeof *kind->members);
+        if (kind->members == NULL)
             goto fail;
     }
     return encoder;
@@ -65,40 +87,37 @@ void tg_chunk_encoder_destroy(struct tg_chunk_encoder *encoder)
         return;
     for (size_t i = 0; encoder->columns.kinds != NULL && i < encoder->columns.n_kinds; i++) {
         struct tg_chunk_kind *kind = &encoder->columns.kinds[i];
-        for (size_t c = 0; kind->columns != NULL && c < kind->n_columns; c++)
-            tg_byte_buffer_deinit(&kind->columns[c].bytes);
-        free(kind->columns);
+        for (size_t m = 0; kind->members != NULL && m < kind->n_members; m++)
+            tg_byte_buffer_deinit(&kind->members[m].bytes);
+        free(kind->members);
+        tg_chunk_rows_deinit(&kind->rows);
     }
     free(encoder->columns.kinds);
     free(encoder->columns.kinds_used);
     free(encoder->columns.threads);
     free(encoder->thread_slots);
-    tg_byte_buffer_deinit(&encoder->columns.kind_column.bytes);
-    tg_byte_buffer_deinit(&encoder->columns.thread_column.bytes);
-    tg_byte_buffer_deinit(&encoder->columns.time_column.bytes);
-    tg_byte_buffer_deinit(&encoder->columns.stop_column.bytes);
+    free(encoder->columns.event_kinds);
+    free(encoder->columns.event_threads);
+    free(encoder->columns.event_rows);
+    free(encoder->columns.event_times);
+    free(encoder->columns.event_stops);
     tg_string_table_deinit(&encoder->columns.strings);
     free(encoder);
-}
-
-static void column_clear(struct tg_chunk_column *column)
-{
-    column->bytes.size = 0;
 }
 
 void tg_chunk_encoder_clear(struct tg_chunk_encoder *encoder)
 {
     for (uint32_t i = 0; i < encoder->columns.n_kinds_used; i++) {
         struct tg_chunk_kind *kind = &encoder->columns.kinds[encoder->columns.kinds_used[i]];
-        for (size_t c = 0; c < kind->n_columns; c++)
-            column_clear(&kind->columns[c]);
+        for (size_t m = 0; m < kind->n_members; m++)
+            kind->members[m].bytes.size = 0;
+        tg_chunk_rows_clear(&kind->rows);
         kind->chunk_index = kind->n_events = 0;
     }
     encoder->columns.n_kinds_used = 0;
-    column_clear(&encoder->columns.kind_column);
-    column_clear(&encoder->columns.thread_column);
-    column_clear(&encoder->columns.time_column);
-    column_clear(&encoder->columns.stop_column);
+    encoder->columns.n_stops = 0;
+    memset(encoder->payloads, 0, sizeof encoder->payloads);
+    memset(encoder->texts, 0, sizeof encoder->texts);
     tg_string_table_clear(&encoder->columns.strings);
     if (encoder->n_thread_slots > 0)
         memset(encoder->thread_slots, 0, encoder->n_thread_slots * sizeof *encoder->thread_slots);
@@ -121,76 +140,11 @@ static struct tg_chunk_kind *find_kind(const struct tg_chunk_encoder *encoder, u
     return at < columns->n_kinds && columns->kinds[at].number == number ? &columns->kinds[at] : NULL;
 }
 
-/* Room that an event needs before any of it is written, so that writing cannot fail half-way. */
-struct demand {
-    uint64_t n_values;
-    uint64_t n_items;
-    uint64_t n_strings;
-    uint64_t text_bytes;
-};
-
-static const char *text_of(const void *record, const struct tg_field *field)
-{
-    const char *text;
-    memcpy(&text, (const char *)record + field->offset, sizeof text);
-    return text;
-}
-
 static uint64_t number_of(const void *record, const struct tg_field *field)
 {
     uint64_t value;
     memcpy(&value, (const char *)record + field->offset, sizeof value);
     return value;
-}
-
-static bool demand_text(struct demand *demand, const char *text)
-{
-    if (text == NULL)
-        return true;
-    size_t length = strnlen(text, TG_STRING_MAX_BYTES + 1);
-    if (length > TG_STRING_MAX_BYTES)
-        return false;
-    demand->n_strings++;
-    demand->text_bytes += length;
-    return demand->text_bytes <= TG_EVENT_MAX_TEXT_BYTES;
-}
-
-static bool demand_list(struct demand *demand, const struct tg_field *field, const struct tg_list *list)
-{
-    demand->n_items += list->count;
-    if (list->count > TG_CHUNK_MAX_LIST_ITEMS || demand->n_items > TG_CHUNK_MAX_LIST_ITEMS)
-        return false;
-    demand->n_values += list->count * field->element->n_fields;
-    for (size_t f = 0; f < field->element->n_fields; f++) {
-        const struct tg_field *member = &field->element->fields[f];
-        if (member->type != TG_FIELD_STRING)
-            continue;
-        const char *item = list->items;
-        for (uint64_t i = 0; i < list->count; i++, item += field->element->size_bytes)
-            if (!demand_text(demand, text_of(item, member)))
-                return false;
-    }
-    return true;
-}
-
-/* False where the event alone is beyond a limit. */
-static bool demand_event(struct demand *demand, const struct tg_chunk_kind *kind, const void *payload)
-{
-    const struct tg_record_schema *schema = kind->schema;
-    if (kind->is_plain) {
-        demand->n_values += kind->n_columns;
-        return true;
-    }
-    for (size_t f = 0; f < schema->n_fields; f++) {
-        const struct tg_field *field = &schema->fields[f];
-        demand->n_values++;
-        if (field->type == TG_FIELD_STRING && !demand_text(demand, text_of(payload, field)))
-            return false;
-        if (field->type == TG_FIELD_LIST &&
-            !demand_list(demand, field, (const struct tg_list *)((const char *)payload + field->offset)))
-            return false;
-    }
-    return true;
 }
 
 static bool reserve_value(struct tg_chunk_column *column, uint64_t count)
@@ -224,34 +178,46 @@ static bool reserve_thread(struct tg_chunk_encoder *encoder)
     return true;
 }
 
-static bool reserve_event(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind, const void *payload,
-                          const struct demand *demand)
+static bool reserve_lists(struct tg_chunk_kind *kind, const void *payload)
 {
-    if (!reserve_value(&encoder->columns.kind_column, 1) ||
-        !reserve_value(&encoder->columns.thread_column, 1) ||
-        !reserve_value(&encoder->columns.time_column, 1) ||
-        !reserve_value(&encoder->columns.stop_column, 1) || !reserve_thread(encoder) ||
-        (demand->n_strings > 0 &&
-         !tg_string_table_reserve(&encoder->columns.strings, demand->n_strings, demand->text_bytes)))
-        return false;
-    struct tg_chunk_column *column = kind->columns;
-    for (size_t c = 0; kind->is_plain && c < kind->n_columns; c++)
-        if (!reserve_value(&column[c], 1))
-            return false;
-    if (kind->is_plain)
-        return true;
-    for (size_t f = 0; f < kind->schema->n_fields; f++) {
+    struct tg_chunk_column *members = kind->members;
+    for (size_t f = 0; f < kind->schema->n_fields && kind->n_members > 0; f++) {
         const struct tg_field *field = &kind->schema->fields[f];
-        if (!reserve_value(column++, 1))
-            return false;
         if (field->type != TG_FIELD_LIST)
             continue;
         uint64_t count = ((const struct tg_list *)((const char *)payload + field->offset))->count;
-        for (size_t e = 0; e < field->element->n_fields; e++)
-            if (!reserve_value(column++, count))
+        for (size_t e = 0; count > 0 && e < field->element->n_fields; e++)
+            if (!reserve_value(&members[e], count))
                 return false;
+        members += field->element->n_fields;
     }
     return true;
+}
+
+static bool grow(void *items, size_t size, size_t capacity)
+{
+    void *grown = realloc(*(void **)items, size * capacity);
+    if (grown != NULL)
+        *(void **)items = grown;
+    return grown != NULL;
+}
+
+static bool reserve_common(struct tg_chunk_encoder *encoder, uint64_t stop_ns)
+{
+    struct tg_chunk_columns *columns = &encoder->columns;
+    if (columns->n_events == encoder->event_capacity) {
+        size_t capacity = encoder->event_capacity == 0 ? FIRST_EVENTS : 2 * encoder->event_capacity;
+        if (!grow(&columns->event_kinds, sizeof *columns->event_kinds, capacity) ||
+            !grow(&columns->event_threads, sizeof *columns->event_threads, capacity) ||
+            !grow(&columns->event_rows, sizeof *columns->event_rows, capacity) ||
+            !grow(&columns->event_times, sizeof *columns->event_times, capacity))
+            return false;
+        encoder->event_capacity = capacity;
+    }
+    if (stop_ns > 0 &&
+        TG_ARRAY_RESERVE(columns->event_stops, encoder->stop_capacity, columns->n_events + 1) != NULL)
+        return false;
+    return reserve_thread(encoder);
 }
 
 static inline __attribute__((always_inline)) void put(struct tg_chunk_encoder *encoder,
@@ -262,65 +228,110 @@ static inline __attribute__((always_inline)) void put(struct tg_chunk_encoder *e
     encoder->raw_bytes += column->bytes.size - before;
 }
 
-static void put_field(struct tg_chunk_encoder *encoder, struct tg_chunk_column *column,
-                      const struct tg_field *field, const void *record)
+static uint64_t intern_text(struct tg_chunk_encoder *encoder, const char *text)
 {
-    switch (tg_wire_type(field->type)) {
-    case TG_WIRE_UNSIGNED:
-    case TG_WIRE_ADDRESS:
-    case TG_WIRE_LIST:
-        put(encoder, column, number_of(record, field));
-        break;
-    case TG_WIRE_SIGNED:
-        put(encoder, column, tg_zigzag(number_of(record, field)));
-        break;
-    case TG_WIRE_STRING: {
-        const char *text = text_of(record, field);
-        size_t before = encoder->columns.strings.text.size;
+    if (text == NULL)
+        return 0;
+    size_t before = encoder->columns.strings.text.size;
+    uint32_t id = tg_string_table_intern(&encoder->columns.strings, text, strlen(text));
+    encoder->raw_bytes += encoder->columns.strings.text.size - before;
+    return id;
+}
+
+static void put_member(struct tg_chunk_encoder *encoder, struct tg_chunk_column *column,
+                       const struct tg_field *member, const void *item)
+{
+    if (member->type == TG_FIELD_STRING)
+        put(encoder, column, intern_text(encoder, tg_chunk_text_of(item, member)));
+    else
         put(encoder, column,
-            text == NULL ? 0 : tg_string_table_intern(&encoder->columns.strings, text, strlen(text)));
-        encoder->raw_bytes += encoder->columns.strings.text.size - before;
-        break;
-    }
-    }
+            member->type == TG_FIELD_SIGNED ? tg_zigzag(number_of(item, member)) : number_of(item, member));
 }
 
-/* Numbers alone: what there is most of. */
-static void put_numbers(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind, const void *payload)
+static void put_lists(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind, const void *payload)
 {
-    size_t n_bytes = 0;
-    for (size_t f = 0; f < kind->n_columns; f++) {
+    struct tg_chunk_column *column = kind->members;
+    for (size_t f = 0; f < kind->schema->n_fields && kind->n_members > 0; f++) {
         const struct tg_field *field = &kind->schema->fields[f];
-        uint64_t number = number_of(payload, field);
-        struct tg_byte_buffer *bytes = &kind->columns[f].bytes;
-        size_t before = bytes->size;
-        tg_byte_buffer_put_varint(bytes, field->type == TG_FIELD_SIGNED ? tg_zigzag(number) : number);
-        n_bytes += bytes->size - before;
-    }
-    encoder->raw_bytes += n_bytes;
-}
-
-static void put_payload(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind, const void *payload)
-{
-    struct tg_chunk_column *column = kind->columns;
-    if (kind->is_plain) {
-        put_numbers(encoder, kind, payload);
-        return;
-    }
-    for (size_t f = 0; f < kind->schema->n_fields; f++) {
-        const struct tg_field *field = &kind->schema->fields[f];
-        if (field->type != TG_FIELD_LIST) {
-            put_field(encoder, column++, field, payload);
+        if (field->type != TG_FIELD_LIST)
             continue;
-        }
         const struct tg_list *list = (const struct tg_list *)((const char *)payload + field->offset);
-        put(encoder, column++, list->count);
         encoder->columns.n_list_items += list->count;
         for (size_t e = 0; e < field->element->n_fields; e++, column++) {
             const char *item = list->items;
             for (uint64_t i = 0; i < list->count; i++, item += field->element->size_bytes)
-                put_field(encoder, column, &field->element->fields[e], item);
+                put_member(encoder, column, &field->element->fields[e], item);
         }
+    }
+}
+
+static struct known_text *known_text_of(struct tg_chunk_encoder *encoder, const char *text)
+{
+    return &encoder->texts[(uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (KNOWN_TEXTS - 1)];
+}
+
+/* Whether TEXT is in the chunk and was at the same place when it came; ID becomes its number. */
+static bool is_known_text(struct tg_chunk_encoder *encoder, const char *text, uint64_t *id)
+{
+    *id = 0;
+    if (text == NULL || text[0] == '\0')
+        return true;
+    const struct known_text *known = known_text_of(encoder, text);
+    if (known->place != text || strcmp(text, tg_string_table_at(&encoder->columns.strings, known->id)) != 0)
+        return false;
+    *id = known->id;
+    return true;
+}
+
+static uint64_t put_text(struct tg_chunk_encoder *encoder, const char *text)
+{
+    uint64_t id = intern_text(encoder, text);
+    if (id != 0 && strlen(text) < KNOWN_TEXT_BYTES)
+        *known_text_of(encoder, text) = (struct known_text){text, (uint32_t)id};
+    return id;
+}
+
+/* The numbers of an event's row, except those of strings and the lengths of lists. */
+static inline void take_numbers(const struct tg_record_schema *schema, const void *payload, uint64_t *numbers)
+{
+    for (size_t f = 0; f < schema->n_fields; f++) {
+        uint64_t number = number_of(payload, &schema->fields[f]);
+        numbers[f] = schema->fields[f].type == TG_FIELD_SIGNED ? tg_zigzag(number) : number;
+    }
+}
+
+/* All of them, where no new string and no item of a list comes with it. */
+static bool take_row(struct tg_chunk_encoder *encoder, const struct tg_chunk_kind *kind, const void *payload,
+                     uint64_t *numbers)
+{
+    const struct tg_record_schema *schema = kind->schema;
+    take_numbers(schema, payload, numbers);
+    for (size_t f = 0; f < schema->n_fields && !kind->is_plain; f++) {
+        const struct tg_field *field = &schema->fields[f];
+        if (field->type == TG_FIELD_STRING &&
+            !is_known_text(encoder, tg_chunk_text_of(payload, field), &numbers[f]))
+            return false;
+        if (field->type != TG_FIELD_LIST)
+            continue;
+        numbers[f] = ((const struct tg_list *)((const char *)payload + field->offset))->count;
+        if (numbers[f] != 0)
+            return false;
+    }
+    return true;
+}
+
+/* The others: strings and lists get into the chunk. */
+static void put_row(struct tg_chunk_encoder *encoder, const struct tg_chunk_kind *kind, const void *payload,
+                    uint64_t *numbers)
+{
+    const struct tg_record_schema *schema = kind->schema;
+    take_numbers(schema, payload, numbers);
+    for (size_t f = 0; f < schema->n_fields; f++) {
+        const struct tg_field *field = &schema->fields[f];
+        if (field->type == TG_FIELD_STRING)
+            numbers[f] = put_text(encoder, tg_chunk_text_of(payload, field));
+        else if (field->type == TG_FIELD_LIST)
+            numbers[f] = ((const struct tg_list *)((const char *)payload + field->offset))->count;
     }
 }
 
@@ -361,13 +372,74 @@ static void put_times(struct tg_chunk_encoder *encoder, uint64_t time_ns, uint64
         if (stop_ns == 0)
             stop_ns = UINT64_C(1) << stop_shift;
     }
-    put(encoder, &encoder->columns.time_column, tg_zigzag(start_ns - encoder->previous_time_ns));
+    struct tg_chunk_columns *columns = &encoder->columns;
+    encoder->raw_bytes +=
+        tg_varint_bytes(tg_zigzag(start_ns - encoder->previous_time_ns)) + tg_varint_bytes(stop_ns);
     encoder->previous_time_ns = start_ns;
-    put(encoder, &encoder->columns.stop_column, stop_ns);
+    columns->event_times[columns->n_events] = start_ns;
+    if (stop_ns > 0) {
+        memset(columns->event_stops + columns->n_stops, 0,
+               (columns->n_events - columns->n_stops) * sizeof *columns->event_stops);
+        columns->event_stops[columns->n_events] = stop_ns;
+        columns->n_stops = columns->n_events + 1;
+    }
     if (encoder->columns.n_events == 0 || start_ns < encoder->columns.first_time_ns)
         encoder->columns.first_time_ns = start_ns;
     if (encoder->columns.n_events == 0 || start_ns > encoder->last_time_ns)
         encoder->last_time_ns = start_ns;
+}
+
+/* What every event has, and its row, for which there is room. */
+static void put_event(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind,
+                      const struct tg_event *event, uint32_t row)
+{
+    struct tg_chunk_columns *columns = &encoder->columns;
+    if (kind->chunk_index == 0) {
+        columns->kinds_used[columns->n_kinds_used++] = (uint32_t)(kind - columns->kinds);
+        kind->chunk_index = columns->n_kinds_used;
+    }
+    kind->n_events++;
+    uint32_t n_threads = columns->n_threads, thread = intern_thread(encoder, event->pid, event->tid);
+    columns->event_kinds[columns->n_events] = (uint8_t)(kind->chunk_index - 1);
+    columns->event_threads[columns->n_events] = thread;
+    columns->event_rows[columns->n_events] = row;
+    encoder->raw_bytes += tg_varint_bytes(kind->chunk_index - 1) + tg_varint_bytes(n_threads - thread) +
+                          tg_chunk_rows_bytes(&kind->rows, row);
+    put_times(encoder, event->time_ns, event->stop_ns);
+    columns->n_events++;
+}
+
+static bool has_room(const struct tg_chunk_encoder *encoder, const struct tg_chunk_demand *demand,
+                     uint64_t bound)
+{
+    return encoder->raw_bytes + bound <= TG_SECTION_MAX_RAW_BYTES &&
+           encoder->columns.n_events < TG_CHUNK_MAX_EVENTS &&
+           encoder->columns.n_list_items + demand->n_items <= TG_CHUNK_MAX_LIST_ITEMS &&
+           encoder->columns.strings.count + demand->n_strings <= TG_CHUNK_MAX_STRINGS;
+}
+
+/* With new strings or items of lists. */
+static enum tg_chunk_add add_slowly(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind,
+                                    const struct tg_event *event, const void *payload)
+{
+    struct tg_chunk_demand demand = {0};
+    uint64_t numbers[TG_EVENT_MAX_FIELDS];
+    if (!tg_chunk_demand_event(&demand, kind->schema, payload))
+        return TG_CHUNK_TOO_LARGE;
+    uint64_t bound = tg_chunk_demand_bytes(&demand);
+    if (bound > TG_SECTION_MAX_RAW_BYTES)
+        return TG_CHUNK_TOO_LARGE;
+    if (!has_room(encoder, &demand, bound))
+        return TG_CHUNK_FULL;
+    if (!reserve_common(encoder, event->stop_ns) || !tg_chunk_rows_reserve(&kind->rows) ||
+        !reserve_lists(kind, payload) ||
+        (demand.n_strings > 0 &&
+         !tg_string_table_reserve(&encoder->columns.strings, demand.n_strings, demand.text_bytes)))
+        return TG_CHUNK_NO_MEMORY;
+    put_row(encoder, kind, payload, numbers);
+    put_lists(encoder, kind, payload);
+    put_event(encoder, kind, event, tg_chunk_rows_put(&kind->rows, numbers, kind->n_events));
+    return TG_CHUNK_ADDED;
 }
 
 enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const struct tg_event *event)
@@ -376,33 +448,20 @@ enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const s
     if (kind == NULL)
         return TG_CHUNK_TOO_LARGE;
     const void *payload = TG_EVENT_PAYLOAD((struct tg_event *)(uintptr_t)event);
-    struct demand demand = {.n_values = 6}; /* kind, thread (itself, its pid, its tid), time and stop */
-    if (!demand_event(&demand, kind, payload))
-        return TG_CHUNK_TOO_LARGE;
-    uint64_t bound =
-        demand.n_values * TG_VARINT_MAX_BYTES + demand.text_bytes + demand.n_strings + DIRECTORY_BYTES;
-    if (bound > TG_SECTION_MAX_RAW_BYTES)
-        return TG_CHUNK_TOO_LARGE;
-    if (encoder->raw_bytes + bound > TG_SECTION_MAX_RAW_BYTES ||
-        encoder->columns.n_events >= TG_CHUNK_MAX_EVENTS ||
-        encoder->columns.n_list_items + demand.n_items > TG_CHUNK_MAX_LIST_ITEMS ||
-        encoder->columns.strings.count + demand.n_strings > TG_CHUNK_MAX_STRINGS)
+    const struct tg_chunk_demand numbers_alone = {.n_values = TG_EVENT_MAX_FIELDS};
+    struct known_payload *known = &encoder->payloads[event->payload_id % KNOWN_PAYLOADS];
+    bool is_known = event->payload_id != 0 && known->id == event->payload_id;
+    uint64_t numbers[TG_EVENT_MAX_FIELDS];
+    if (!is_known && !take_row(encoder, kind, payload, numbers))
+        return add_slowly(encoder, kind, event, payload);
+    if (!has_room(encoder, &numbers_alone, tg_chunk_demand_bytes(&numbers_alone)))
         return TG_CHUNK_FULL;
-    if (!reserve_event(encoder, kind, payload, &demand))
+    if (!reserve_common(encoder, event->stop_ns) || (!is_known && !tg_chunk_rows_reserve(&kind->rows)))
         return TG_CHUNK_NO_MEMORY;
-    if (kind->chunk_index == 0) {
-        encoder->columns.kinds_used[encoder->columns.n_kinds_used++] =
-            (uint32_t)(kind - encoder->columns.kinds);
-        kind->chunk_index = encoder->columns.n_kinds_used;
-    }
-    kind->n_events++;
-    put(encoder, &encoder->columns.kind_column, kind->chunk_index - 1);
-    uint32_t n_threads = encoder->columns.n_threads;
-    uint32_t thread = intern_thread(encoder, event->pid, event->tid);
-    put(encoder, &encoder->columns.thread_column, n_threads - thread); /* 0 for one that is new */
-    put_times(encoder, event->time_ns, event->stop_ns);
-    put_payload(encoder, kind, payload);
-    encoder->columns.n_events++;
+    uint32_t row = is_known ? known->row : tg_chunk_rows_put(&kind->rows, numbers, kind->n_events);
+    if (event->payload_id != 0)
+        *known = (struct known_payload){event->payload_id, row};
+    put_event(encoder, kind, event, row);
     return TG_CHUNK_ADDED;
 }
 
@@ -421,12 +480,16 @@ size_t tg_chunk_encoder_memory(const struct tg_chunk_encoder *encoder)
     size_t bytes = sizeof *encoder + tg_string_table_memory(&encoder->columns.strings) +
                    encoder->thread_capacity * sizeof *encoder->columns.threads +
                    encoder->n_thread_slots * sizeof *encoder->thread_slots +
-                   encoder->columns.kind_column.bytes.capacity +
-                   encoder->columns.thread_column.bytes.capacity +
-                   encoder->columns.time_column.bytes.capacity + encoder->columns.stop_column.bytes.capacity;
-    for (size_t i = 0; i < encoder->columns.n_kinds; i++)
-        for (size_t c = 0; c < encoder->columns.kinds[i].n_columns; c++)
-            bytes += encoder->columns.kinds[i].columns[c].bytes.capacity;
+                   encoder->event_capacity *
+                       (sizeof *encoder->columns.event_kinds + sizeof *encoder->columns.event_threads +
+                        sizeof *encoder->columns.event_rows + sizeof *encoder->columns.event_times) +
+                   encoder->stop_capacity * sizeof *encoder->columns.event_stops;
+    for (size_t i = 0; i < encoder->columns.n_kinds; i++) {
+        const struct tg_chunk_kind *kind = &encoder->columns.kinds[i];
+        bytes += tg_chunk_rows_memory(&kind->rows);
+        for (size_t m = 0; m < kind->n_members; m++)
+            bytes += kind->members[m].bytes.capacity;
+    }
     return bytes;
 }
 

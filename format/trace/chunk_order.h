@@ -11,20 +11,15 @@ struct tg_chunk_order {
     uint32_t n_processes;
     uint64_t *pids;                     /* by process, zigzag */
     uint32_t *processes;                /* by thread */
-    uint8_t *kinds;                     /* by event: index in the table of kinds */
-    uint32_t *ranks;                    /* by event: its ordinal number among those of its kind, from 0 */
-    uint64_t *stops;                    /* by event, in units of time */
     uint32_t *by_thread;                /* the events in the order of threads */
     uint32_t *by_kind;                  /* the same, those of one kind together */
     uint32_t first[TG_CHUNK_MAX_KINDS]; /* by kind: where its events begin in BY_KIND */
-    uint32_t *threads;                  /* used while sorting: by event */
-    uint32_t *positions;                /* likewise, by thread */
+    uint32_t *positions;                /* used while sorting: by thread */
     uint32_t *process_positions;        /* likewise, by process */
 };
 
-/* VALUES is room for a number an event. False where memory is short; deinit is allowed then. */
-bool tg_chunk_order_init(struct tg_chunk_order *order, const struct tg_chunk_columns *columns,
-                         uint64_t *values);
+/* False where memory is short; deinit is allowed then. */
+bool tg_chunk_order_init(struct tg_chunk_order *order, const struct tg_chunk_columns *columns);
 void tg_chunk_order_deinit(struct tg_chunk_order *order);
 
 #endif

@@ -9,11 +9,19 @@
 #include "format/trace/wire_type.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     MAX_ROWS = 4096,    /* payloads that are stored once each; more of them are not worth an index */
     MIN_REPETITION = 4, /* events for each of them, at least */
     ROW_SLOTS = 4 * MAX_ROWS,
+    CHANGES = 256, /* that are remembered: rows follow each other in loops */
+};
+
+/* What it takes to get from one row to another. */
+struct row_change {
+    uint32_t from, to; /* +1; 0 and 0: none */
+    uint64_t bytes;
 };
 
 /* Output of serialize; a failed allocation sticks. Room is for all events, of values also for all list
@@ -24,11 +32,13 @@ struct output {
     struct tg_byte_buffer *boundaries;
     uint64_t *values;
     struct tg_chunk_order order;
-    uint64_t *fields; /* the fields of all events of a kind, one field after the other */
+    /* of the kind that is being written */
+    uint64_t *fields; /* of all its events, one field after the other */
     size_t field_capacity;
     uint32_t *row_of_event;
-    uint32_t row_events[MAX_ROWS]; /* the first event with each row */
+    const uint64_t *rows[MAX_ROWS];
     uint32_t row_slots[ROW_SLOTS]; /* row + 1; 0: free */
+    struct row_change changes[CHANGES];
     bool failed;
 };
 
@@ -59,7 +69,7 @@ static void write_field(struct output *output, uint64_t *values, size_t n)
     write_smallest(output, values, n, TG_COLUMN_DIFFERENCES);
 }
 
-static void write_column(struct output *output, const struct tg_chunk_column *column)
+static void write_members(struct output *output, const struct tg_chunk_column *column)
 {
     write_field(output, output->values, tg_chunk_column_read(column, output->values));
 }
@@ -96,10 +106,17 @@ static void write_thread_table(struct output *output)
     write_field(output, output->values, columns->n_threads);
 }
 
+/* 0 is the next thread of the table, D the one that came D before it. */
 static void write_threads(struct output *output)
 {
-    write_values(output, output->values,
-                 tg_chunk_column_read(&output->columns->thread_column, output->values));
+    const struct tg_chunk_columns *columns = output->columns;
+    uint32_t seen = 0;
+    for (size_t i = 0; i < columns->n_events; i++) {
+        uint32_t thread = columns->event_threads[i];
+        output->values[i] = seen - thread;
+        seen += thread == seen;
+    }
+    write_values(output, output->values, columns->n_events);
 }
 
 /* The kinds of the events of each thread in turn. */
@@ -107,80 +124,99 @@ static void write_kinds(struct output *output)
 {
     size_t n = output->columns->n_events;
     for (size_t position = 0; position < n; position++)
-        output->values[position] = output->order.kinds[output->order.by_thread[position]];
+        output->values[position] = output->columns->event_kinds[output->order.by_thread[position]];
     write_values(output, output->values, n);
+}
+
+/* In units. */
+static uint64_t stop_of(const struct output *output, size_t event)
+{
+    const struct tg_chunk_columns *columns = output->columns;
+    return event < columns->n_stops ? columns->event_stops[event] >> columns->units.stop_shift : 0;
 }
 
 /* Times are stored against the end of the stop before, the first against the header's first time. */
 static void write_times(struct output *output)
 {
-    struct tg_trace_units units = output->columns->units;
-    size_t n = tg_chunk_column_read(&output->columns->time_column, output->values);
-    uint64_t time_ns = 0, end_ns = output->columns->first_time_ns;
-    for (size_t i = 0; i < n; i++) {
-        time_ns += tg_unzigzag(output->values[i]);
+    const struct tg_chunk_columns *columns = output->columns;
+    struct tg_trace_units units = columns->units;
+    uint64_t end_ns = columns->first_time_ns;
+    for (size_t i = 0; i < columns->n_events; i++) {
+        uint64_t time_ns = columns->event_times[i];
         output->values[i] = (uint64_t)((int64_t)(time_ns - end_ns) >> units.time_shift);
-        end_ns = time_ns + (output->order.stops[i] << units.stop_shift);
+        end_ns = time_ns + (stop_of(output, i) << units.stop_shift);
     }
-    write_smallest(output, output->values, n, TG_COLUMN_ZIGZAG);
+    write_smallest(output, output->values, columns->n_events, TG_COLUMN_ZIGZAG);
 }
 
 static void write_stops(struct output *output, const uint32_t *events, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        output->values[i] = output->order.stops[events[i]];
-    write_values(output, output->values, n);
+    for (size_t i = 0; i < n && output->columns->n_stops > 0; i++)
+        output->values[i] = stop_of(output, events[i]);
+    write_values(output, output->values, output->columns->n_stops > 0 ? n : 0);
 }
 
-/* Reads the fields of all events of a kind without lists, in the order of EVENTS. */
+static const uint64_t *row_of(const struct output *output, const struct tg_chunk_kind *kind, uint32_t event)
+{
+    return tg_chunk_rows_at(&kind->rows, output->columns->event_rows[event]);
+}
+
+/* Reads the fields of all events of a kind, in the order of EVENTS. */
 static bool read_fields(struct output *output, const struct tg_chunk_kind *kind, const uint32_t *events)
 {
-    size_t n = kind->n_events, needed = n * kind->n_columns;
-    if (TG_ARRAY_RESERVE(output->fields, output->field_capacity, needed) != NULL) {
+    size_t n = kind->n_events, n_fields = kind->rows.n_numbers;
+    if (TG_ARRAY_RESERVE(output->fields, output->field_capacity, n * n_fields) != NULL) {
         output->failed = true;
         return false;
     }
-    for (size_t c = 0; c < kind->n_columns; c++) {
-        uint64_t *field = output->fields + c * n;
-        if (tg_chunk_column_read(&kind->columns[c], output->values) == 0) {
-            memset(field, 0, n * sizeof *field); /* of the items of lists that are all empty */
-            continue;
-        }
-        for (size_t i = 0; i < n; i++)
-            field[i] = output->values[output->order.ranks[events[i]]];
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t *row = row_of(output, kind, events[i]);
+        for (size_t f = 0; f < n_fields; f++)
+            output->fields[f * n + i] = row[f];
     }
     return true;
 }
 
-static bool rows_equal(const struct output *output, const struct tg_chunk_kind *kind, size_t a, size_t b)
+static uint32_t max_rows(const struct tg_chunk_kind *kind)
 {
-    for (size_t c = 0; c < kind->n_columns; c++)
-        if (output->fields[c * kind->n_events + a] != output->fields[c * kind->n_events + b])
-            return false;
-    return true;
+    uint32_t most = kind->n_events / MIN_REPETITION;
+    return most < MAX_ROWS ? most : MAX_ROWS;
 }
 
-/* Gives every event of the kind the number of its payload among the different ones; returns how many these
- * are, 0 where they are too many. */
-static uint32_t find_rows(struct output *output, const struct tg_chunk_kind *kind)
+/* The rows that the encoder has found, in the order of EVENTS; returns how many these are. */
+static uint32_t take_rows(struct output *output, const struct tg_chunk_kind *kind, const uint32_t *events)
 {
-    uint32_t n_rows = 0, limit = kind->n_events / MIN_REPETITION;
-    if (limit > MAX_ROWS)
-        limit = MAX_ROWS;
+    uint32_t n_rows = 0, *numbers = output->row_slots;
+    if (kind->rows.n_rows > max_rows(kind))
+        return 0;
+    memset(numbers, 0, kind->rows.n_rows * sizeof *numbers);
+    for (uint32_t i = 0; i < kind->n_events; i++) {
+        uint32_t row = output->columns->event_rows[events[i]];
+        if (numbers[row] == 0) {
+            output->rows[n_rows] = tg_chunk_rows_at(&kind->rows, row);
+            numbers[row] = ++n_rows;
+        }
+        output->row_of_event[i] = numbers[row] - 1;
+    }
+    return n_rows;
+}
+
+/* The same where the encoder has given up. */
+static uint32_t find_rows(struct output *output, const struct tg_chunk_kind *kind, const uint32_t *events)
+{
+    uint32_t n_rows = 0, most = max_rows(kind);
+    size_t n_numbers = kind->rows.n_numbers;
     memset(output->row_slots, 0, sizeof output->row_slots);
     for (uint32_t i = 0; i < kind->n_events; i++) {
-        uint64_t hash = 0;
-        for (size_t c = 0; c < kind->n_columns; c++)
-            hash =
-                (hash ^ output->fields[c * kind->n_events + i]) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
-        uint32_t slot = (uint32_t)(hash >> 32) % ROW_SLOTS;
+        const uint64_t *row = row_of(output, kind, events[i]);
+        uint32_t slot = (uint32_t)tg_chunk_rows_hash(row, n_numbers) % ROW_SLOTS;
         while (output->row_slots[slot] != 0 &&
-               !rows_equal(output, kind, i, output->row_events[output->row_slots[slot] - 1]))
+               memcmp(row, output->rows[output->row_slots[slot] - 1], n_numbers * sizeof *row) != 0)
             slot = (slot + 1) % ROW_SLOTS;
         if (output->row_slots[slot] == 0) {
-            if (n_rows == limit)
+            if (n_rows == most)
                 return 0;
-            output->row_events[n_rows] = i;
+            output->rows[n_rows] = row;
             output->row_slots[slot] = ++n_rows;
         }
         output->row_of_event[i] = output->row_slots[slot] - 1;
@@ -197,25 +233,38 @@ static uint64_t count_changes(const uint64_t *values, size_t n)
     return bytes;
 }
 
-static size_t gather_row_field(struct output *output, const struct tg_chunk_kind *kind, size_t c,
-                               uint32_t n_rows)
+static size_t gather_row_field(struct output *output, size_t f, uint32_t n_rows)
 {
     for (uint32_t r = 0; r < n_rows; r++)
-        output->values[r] = output->fields[c * kind->n_events + output->row_events[r]];
+        output->values[r] = output->rows[r][f];
     return n_rows;
+}
+
+static uint64_t change_bytes(struct output *output, size_t n_numbers, uint32_t from, uint32_t to)
+{
+    if (from == to)
+        return 0;
+    struct row_change *change = &output->changes[(from * 31 + to) % CHANGES];
+    if (change->from == from + 1 && change->to == to + 1)
+        return change->bytes;
+    *change = (struct row_change){.from = from + 1, .to = to + 1};
+    for (size_t i = 0; i < n_numbers; i++)
+        change->bytes += tg_packed_column_width(tg_zigzag(output->rows[to][i] - output->rows[from][i]));
+    return change->bytes;
 }
 
 /* Whether N_ROWS rows with an index take less than a row for every event. */
 static bool rows_pay(struct output *output, const struct tg_chunk_kind *kind, uint32_t n_rows)
 {
     uint64_t all = 0, few = 0;
-    for (uint32_t i = 0; i < kind->n_events; i++)
-        output->values[i] = output->row_of_event[i];
-    few = count_changes(output->values, kind->n_events);
-    for (size_t c = 0; c < kind->n_columns; c++) {
-        all += count_changes(output->fields + c * kind->n_events, kind->n_events);
-        few += count_changes(output->values, gather_row_field(output, kind, c, n_rows));
+    const uint32_t *rows = output->row_of_event;
+    memset(output->changes, 0, sizeof output->changes);
+    for (uint32_t i = 1; i < kind->n_events; i++) {
+        few += tg_packed_column_width(tg_zigzag((uint64_t)rows[i] - rows[i - 1]));
+        all += change_bytes(output, kind->rows.n_numbers, rows[i - 1], rows[i]);
     }
+    for (size_t f = 0; f < kind->rows.n_numbers; f++)
+        few += count_changes(output->values, gather_row_field(output, f, n_rows));
     return few <= all;
 }
 
@@ -227,22 +276,11 @@ static bool has_list(const struct tg_record_schema *schema)
     return false;
 }
 
-static size_t count_items(const struct output *output, const struct tg_chunk_column *counts)
+static bool has_items(const struct tg_chunk_kind *kind)
 {
-    size_t n = tg_chunk_column_read(counts, output->values), sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += output->values[i];
-    return sum;
-}
-
-static bool has_items(const struct output *output, const struct tg_chunk_kind *kind)
-{
-    const struct tg_chunk_column *column = kind->columns;
-    for (size_t f = 0; f < kind->schema->n_fields; f++) {
-        if (kind->schema->fields[f].type == TG_FIELD_LIST && count_items(output, column) > 0)
+    for (size_t m = 0; m < kind->n_members; m++)
+        if (kind->members[m].bytes.size > 0)
             return true;
-        column += tg_field_columns(&kind->schema->fields[f]);
-    }
     return false;
 }
 
@@ -252,17 +290,17 @@ static void write_kind_entry(struct output *output, const struct tg_chunk_kind *
     write_varint(output, kind->n_events);
     write_varint(output, n_rows);
     write_varint(output, kind->schema->n_fields);
-    const struct tg_chunk_column *column = kind->columns;
+    const struct tg_chunk_column *members = kind->members;
     for (size_t f = 0; f < kind->schema->n_fields; f++) {
         const struct tg_field *field = &kind->schema->fields[f];
         write_varint(output, tg_wire_type(field->type));
-        if (field->type == TG_FIELD_LIST) {
-            write_varint(output, count_items(output, column));
-            write_varint(output, field->element->n_fields);
-            for (size_t e = 0; e < field->element->n_fields; e++)
-                write_varint(output, tg_wire_type(field->element->fields[e].type));
-        }
-        column += tg_field_columns(field);
+        if (field->type != TG_FIELD_LIST)
+            continue;
+        write_varint(output, tg_chunk_column_read(members, output->values));
+        write_varint(output, field->element->n_fields);
+        for (size_t e = 0; e < field->element->n_fields; e++)
+            write_varint(output, tg_wire_type(field->element->fields[e].type));
+        members += field->element->n_fields;
     }
 }
 
@@ -271,32 +309,37 @@ static void write_rows(struct output *output, const struct tg_chunk_kind *kind, 
     for (uint32_t i = 0; i < kind->n_events; i++)
         output->values[i] = output->row_of_event[i];
     write_values(output, output->values, kind->n_events);
-    for (size_t c = 0; c < kind->n_columns; c++) /* no lists: as many columns as fields */
-        write_field(output, output->values, gather_row_field(output, kind, c, n_rows));
+    for (size_t f = 0; f < kind->rows.n_numbers; f++)
+        write_field(output, output->values, gather_row_field(output, f, n_rows));
 }
 
 /* A row for every event, in the order of threads; lists are empty. */
-static void write_columns(struct output *output, const struct tg_chunk_kind *kind)
+static void write_columns(struct output *output, const struct tg_chunk_kind *kind, const uint32_t *events)
 {
-    uint64_t *column = output->fields;
-    for (size_t f = 0; f < kind->schema->n_fields; f++) {
+    if (!read_fields(output, kind, events))
+        return;
+    for (size_t f = 0; f < kind->rows.n_numbers; f++) {
         const struct tg_field *field = &kind->schema->fields[f];
-        write_field(output, column, kind->n_events);
+        write_field(output, output->fields + f * kind->n_events, kind->n_events);
         for (size_t e = 0; field->type == TG_FIELD_LIST && e < field->element->n_fields; e++)
             write_values(output, NULL, 0);
-        column += tg_field_columns(field) * kind->n_events;
     }
 }
 
 /* A row for every event, in the order in which they were recorded. */
 static void write_columns_with_lists(struct output *output, const struct tg_chunk_kind *kind)
 {
-    const struct tg_chunk_column *column = kind->columns;
-    for (size_t f = 0; f < kind->schema->n_fields; f++) {
+    const struct tg_chunk_columns *columns = output->columns;
+    const struct tg_chunk_column *members = kind->members;
+    for (size_t f = 0; f < kind->rows.n_numbers; f++) {
         const struct tg_field *field = &kind->schema->fields[f];
-        write_column(output, column++);
+        size_t n = 0;
+        for (uint32_t i = 0; i < columns->n_events; i++)
+            if (columns->event_kinds[i] == kind->chunk_index - 1)
+                output->values[n++] = row_of(output, kind, i)[f];
+        write_field(output, output->values, n);
         for (size_t e = 0; field->type == TG_FIELD_LIST && e < field->element->n_fields; e++)
-            write_column(output, column++);
+            write_members(output, members++);
     }
 }
 
@@ -305,19 +348,16 @@ static void write_kind(struct output *output, const struct tg_chunk_kind *kind)
 {
     const uint32_t *events = output->order.by_kind + output->order.first[kind->chunk_index - 1];
     uint32_t n_rows = 0;
-    bool with_lists = has_items(output, kind);
-    if (!with_lists && !read_fields(output, kind, events))
-        return;
     if (kind->n_events >= 2 * MIN_REPETITION && !has_list(kind->schema))
-        n_rows = find_rows(output, kind);
+        n_rows = kind->rows.gave_up ? find_rows(output, kind, events) : take_rows(output, kind, events);
     if (n_rows > 0 && !rows_pay(output, kind, n_rows))
         n_rows = 0;
     write_kind_entry(output, kind, n_rows == 0 ? kind->n_events : n_rows);
     write_stops(output, events, kind->n_events);
-    if (with_lists)
+    if (has_items(kind))
         write_columns_with_lists(output, kind);
     else if (n_rows == 0)
-        write_columns(output, kind);
+        write_columns(output, kind, events);
     else
         write_rows(output, kind, n_rows);
 }
@@ -350,7 +390,7 @@ struct tg_error *tg_chunk_serialize(const struct tg_chunk_columns *columns, stru
     output->values = malloc((n + 1) * sizeof *output->values);
     output->row_of_event = malloc((columns->n_events + 1) * sizeof *output->row_of_event);
     output->failed = output->values == NULL || output->row_of_event == NULL ||
-                     !tg_chunk_order_init(&output->order, columns, output->values);
+                     !tg_chunk_order_init(&output->order, columns);
     payload->size = boundaries->size = 0;
     if (!output->failed)
         write_payload(output);

@@ -438,6 +438,7 @@ struct tg_error *tg_redactor_event(struct tg_redactor *redactor, const struct tg
     const struct tg_record_schema *schema = tg_event_schema(event->kind);
     forget_event(redactor);
     *redacted = *event;
+    redacted->payload_id = 0;
     char *payload = TG_EVENT_PAYLOAD(redacted);
     for (size_t f = 0; f < schema->n_fields; f++) {
         const struct tg_field *field = &schema->fields[f];

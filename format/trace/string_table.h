@@ -25,6 +25,12 @@ bool tg_string_table_reserve(struct tg_string_table *table, size_t n, size_t tex
 /* The id of the LENGTH bytes at TEXT (no NUL among them). Needs room reserved. */
 uint32_t tg_string_table_intern(struct tg_string_table *table, const char *text, size_t length);
 
+/* The string ID, not 0; valid until another one is interned. */
+static inline const char *tg_string_table_at(const struct tg_string_table *table, uint32_t id)
+{
+    return (const char *)table->text.data + table->offsets[id - 1];
+}
+
 /* Bytes of memory held. */
 size_t tg_string_table_memory(const struct tg_string_table *table);
 

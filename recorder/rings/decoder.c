@@ -5,6 +5,7 @@
 #include "recorder/agent/mpi/calls.h"
 #include "recorder/agent/mpi/types.h"
 #include "recorder/rings/heap_records.h"
+#include "recorder/rings/known_records.h"
 #include "recorder/rings/library_records.h"
 #include "recorder/rings/team_table.h"
 
@@ -31,8 +32,18 @@ struct tg_ring_source {
     struct tg_ring_source *next, *previous;
 };
 
+/* What is known of the kinds of record in advance. */
+struct record_kind {
+    unsigned char least_arguments;
+    bool has_place;
+    bool is_plain; /* its event depends on its words and the thread's team alone */
+    size_t payload_bytes;
+};
+
 struct tg_ring_decoder {
     struct tg_event_sink sink;
+    struct record_kind kinds[TG_RECORD_COUNT];
+    struct tg_known_records *known;
     struct tg_agent_loader *loader;
     struct tg_heap_stacks *heap_stacks;
     struct process *processes;
@@ -47,6 +58,8 @@ struct record {
     struct process *process;
     uint64_t *words;
     size_t n_words;
+    struct tg_team team;
+    struct tg_known_record *room; /* NULL: the event is not kept */
     struct tg_event event;
 };
 
@@ -292,11 +305,10 @@ IS_WAY(TG_DEEP_BIND_FAILED, TG_DEEP_BIND_NOT_DONE);
 
 static struct tg_omp_place place_of(const struct record *record)
 {
-    struct tg_team team = find_team(record);
     return (struct tg_omp_place){
-        .team = team.id,
+        .team = record->team.id,
         .thread_num = record->words[1] >> TG_AGENT_THREAD_NUM_SHIFT & 0xffff,
-        .level = team.level,
+        .level = record->team.level,
         .code = record->words[ARGUMENT] & TG_AGENT_CODE_MASK,
         .seen = record->words[ARGUMENT] >> TG_AGENT_SEEN_SHIFT & 0xff,
     };
@@ -440,17 +452,59 @@ static void decode_other(struct record *record, unsigned kind)
 
 static void decode(struct record *record, unsigned kind)
 {
+    struct tg_ring_decoder *decoder = record->decoder;
     if (events[kind].kind == 0) {
+        memset(TG_EVENT_PAYLOAD(&record->event), 0,
+               sizeof record->event - offsetof(struct tg_event, process_start));
         decode_other(record, kind);
         return;
     }
-    if (kind == TG_RECORD_OMP_IMPLICIT_BEGIN)
-        enter_team(record);
+    memset(TG_EVENT_PAYLOAD(&record->event), 0, decoder->kinds[kind].payload_bytes);
     for (const struct part *part = events[kind].parts; part->from != END; part++)
         put_part(record, part);
+    record->event.kind = events[kind].kind;
+    if (record->room != NULL)
+        tg_known_records_keep(decoder->known, record->room, record->words, record->n_words, record->team,
+                              &record->event, decoder->kinds[kind].payload_bytes);
     emit(record, events[kind].kind);
     if (kind == TG_RECORD_OMP_IMPLICIT_END && record->source->stack != NULL)
         tg_team_leave(record->source->stack, low_team(record));
+}
+
+/* Tells the event of RECORD if such a one was told before. */
+static bool tell_known(struct record *record)
+{
+    struct tg_ring_decoder *decoder = record->decoder;
+    struct tg_event *event =
+        tg_known_records_find(decoder->known, record->words, record->n_words, record->team, &record->room);
+    if (event == NULL)
+        return false;
+    event->time_ns = record->event.time_ns;
+    event->pid = record->event.pid;
+    event->tid = record->event.tid;
+    decoder->sink.add(decoder->sink.context, event);
+    return true;
+}
+
+static void describe_kinds(struct record_kind *kinds)
+{
+    static const unsigned char least_arguments[TG_RECORD_COUNT] = {
+#define X(symbol, n_arguments) [TG_RECORD_##symbol] = (n_arguments),
+        TG_AGENT_RECORDS(X)
+#undef X
+    };
+    for (unsigned kind = 0; kind < TG_RECORD_COUNT; kind++) {
+        struct record_kind *described = &kinds[kind];
+        described->least_arguments = least_arguments[kind];
+        if (events[kind].kind == 0)
+            continue;
+        described->payload_bytes = tg_event_schema(events[kind].kind)->size_bytes;
+        described->is_plain = kind != TG_RECORD_OMP_IMPLICIT_BEGIN && kind != TG_RECORD_OMP_IMPLICIT_END;
+        for (const struct part *part = events[kind].parts; part->from != END; part++) {
+            described->has_place |= part->from == PLACE;
+            described->is_plain &= part->from != STRING && part->from != STRING_BEHIND && part->from != LIST;
+        }
+    }
 }
 
 /* ---- programs */
@@ -516,22 +570,18 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
         decoder->stats.unknown++;
         return;
     }
-    static const unsigned char least_arguments[TG_RECORD_COUNT] = {
-#define X(symbol, n_arguments) [TG_RECORD_##symbol] = (n_arguments),
-        TG_AGENT_RECORDS(X)
-#undef X
-    };
-    if (n_words < ARGUMENT + (size_t)least_arguments[kind]) {
+    const struct record_kind *described = &decoder->kinds[kind];
+    if (n_words < ARGUMENT + (size_t)described->least_arguments) {
         decoder->stats.misformed++;
         return;
     }
-    struct record record = {
-        .decoder = decoder,
-        .source = source,
-        .process = meet_program(decoder, source, time_ns),
-        .words = words,
-        .n_words = n_words,
-    };
+    struct record record; /* its event's payload, which is large, as far as it is needed */
+    record.decoder = decoder;
+    record.source = source;
+    record.process = meet_program(decoder, source, time_ns);
+    record.words = words;
+    record.n_words = n_words;
+    record.room = NULL;
     if (record.process == NULL) {
         decoder->stats.misformed++;
         return;
@@ -539,10 +589,16 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
     if (names_thread((enum tg_agent_record)kind))
         source->tid = (int32_t)words[ARGUMENT];
     record.event.time_ns = time_ns;
+    record.event.stop_ns = 0;
     record.event.pid = source->facts.pid;
     record.event.tid = source->tid;
+    record.event.payload_id = 0;
     announce(&record, (enum tg_agent_record)kind);
-    decode(&record, kind);
+    if (kind == TG_RECORD_OMP_IMPLICIT_BEGIN)
+        enter_team(&record);
+    record.team = described->has_place ? find_team(&record) : (struct tg_team){0};
+    if (!described->is_plain || !tell_known(&record))
+        decode(&record, kind);
 }
 
 /* ---- life */
@@ -553,7 +609,10 @@ struct tg_error *tg_ring_decoder_create(const struct tg_event_sink *sink, struct
     if (made == NULL)
         return tg_error_no_memory();
     made->sink = *sink;
-    struct tg_error *error = tg_agent_loader_create(&made->loader);
+    describe_kinds(made->kinds);
+    struct tg_error *error = tg_known_records_create(&made->known);
+    if (error == NULL)
+        error = tg_agent_loader_create(&made->loader);
     if (error == NULL)
         error = tg_heap_stacks_create(&made->heap_stacks);
     if (error != NULL) {
@@ -577,6 +636,7 @@ void tg_ring_decoder_destroy(struct tg_ring_decoder *decoder)
         tg_heap_program_destroy(process->heap);
         free(process);
     }
+    tg_known_records_destroy(decoder->known);
     tg_heap_stacks_destroy(decoder->heap_stacks);
     tg_agent_loader_destroy(decoder->loader);
     free(decoder);

@@ -6,6 +6,7 @@
 #include "tests/support/temporary.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -215,6 +216,47 @@ static void resolutions_that_are_none_are_refused(void **state)
     free(path);
 }
 
+/* Texts that come and go in one place of memory, and payloads with numbers; over many chunks. */
+static void what_is_known_of_an_event_is_not_mistaken(void **state)
+{
+    enum { N = 200000 };
+    char *path = temporary_path(*state, "trace"), text[16], expected[16];
+    struct tg_trace_meta *meta = trace_fixture_meta();
+    struct tg_trace_writer *writer = NULL;
+    struct tg_trace_writer_options options = {.max_queue_bytes = (uint64_t)1 << 32};
+    assert_fine(tg_trace_writer_create(path, &options, meta, &writer));
+    for (uint64_t i = 0; i < N; i++) {
+        snprintf(text, sizeof text, "%d", (int)(i * i % 7));
+        struct tg_event event = {
+            .kind = TG_EVENT_MPI_LEAVE, .pid = 1, .tid = (int32_t)(1 + i % 3), .time_ns = i};
+        event.mpi_leave = (struct tg_event_mpi_leave){.call = text, .peer = (int64_t)(i * i % 7) - 3};
+        if (i % 5 > 0) /* more of them than an encoder remembers */
+            event.payload_id = 1 + i * i % 7 + 7 * (i / 90 % 400);
+        if (i % 11 == 0)
+            event.mpi_leave.call = i % 2 == 0 ? NULL : "";
+        if (i % 11 == 0)
+            event.payload_id = 0;
+        tg_trace_writer_add(writer, &event);
+    }
+    assert_fine(tg_trace_writer_close(writer, NULL));
+    tg_trace_meta_destroy(meta);
+    struct tg_trace_reader *reader = NULL;
+    const struct tg_event *event = NULL;
+    assert_fine(tg_trace_reader_open(path, &reader));
+    for (uint64_t i = 0; i < N; i++) {
+        assert_fine(tg_trace_reader_next(reader, &event));
+        assert_non_null(event);
+        snprintf(expected, sizeof expected, "%d", (int)(i * i % 7));
+        assert_string_equal(event->mpi_leave.call, i % 11 == 0 ? "" : expected);
+        assert_int_equal(event->mpi_leave.peer, (int64_t)(i * i % 7) - 3);
+        assert_int_equal(event->tid, 1 + i % 3);
+        assert_int_equal(event->time_ns, i);
+        assert_int_equal(event->payload_id, 0);
+    }
+    tg_trace_reader_close(reader);
+    free(path);
+}
+
 static void an_empty_trace_is_a_trace(void **state)
 {
     char *path = temporary_path(*state, "trace");
@@ -352,7 +394,7 @@ int main(void)
         trace_test(unwanted_kinds_are_passed_over),    trace_test(resolutions_that_are_none_are_refused),
         trace_test(an_empty_trace_is_a_trace),         trace_test(a_pipe_is_read_but_not_sought),
         trace_test(seeking_finds_the_chunk),           trace_test(what_is_no_trace_is_refused),
-        trace_test(one_that_is_just_begun_is_a_trace),
+        trace_test(one_that_is_just_begun_is_a_trace), trace_test(what_is_known_of_an_event_is_not_mistaken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,53 @@
+/* The payloads of the events of one kind in a chunk that is being made, each a row of numbers. As long as they come
+ * again and again, each is kept once. */
+#ifndef TG_FORMAT_TRACE_CHUNK_ROWS_H
+#define TG_FORMAT_TRACE_CHUNK_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Caller's storage; all zero but N_NUMBERS has no rows. */
+struct tg_chunk_rows {
+    size_t n_numbers;  /* of a row */
+    uint64_t *numbers; /* of each row in turn its numbers, then the bytes that they take as varints */
+    size_t capacity;   /* of NUMBERS */
+    uint32_t n_rows;
+    uint32_t *slots; /* hash of the rows: row + 1; 0: free */
+    uint32_t n_slots;
+    bool gave_up; /* rows may be equal: too many were not */
+};
+
+void tg_chunk_rows_deinit(struct tg_chunk_rows *rows);
+/* Forgets the rows, keeps the memory. */
+void tg_chunk_rows_clear(struct tg_chunk_rows *rows);
+size_t tg_chunk_rows_memory(const struct tg_chunk_rows *rows);
+
+/* Room for one more row; false where memory is short. */
+bool tg_chunk_rows_reserve(struct tg_chunk_rows *rows);
+
+/* The row with NUMBERS, a new one where there is none. N_EVENTS of the kind came before. Room is reserved. */
+uint32_t tg_chunk_rows_put(struct tg_chunk_rows *rows, const uint64_t *numbers, uint32_t n_events);
+
+static inline const uint64_t *tg_chunk_rows_at(const struct tg_chunk_rows *rows, uint32_t row)
+{
+    return rows->numbers + row * (rows->n_numbers + 1);
+}
+
+static inline uint64_t tg_chunk_rows_bytes(const struct tg_chunk_rows *rows, uint32_t row)
+{
+    return tg_chunk_rows_at(rows, row)[rows->n_numbers];
+}
+
+/* For tables of rows. */
+static inline uint64_t tg_chunk_rows_hash(const uint64_t *numbers, size_t n)
+{
+    uint64_t hash = n;
+    for (size_t i = 0; i < n; i++) {
+        hash = (hash ^ numbers[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+#endif
