@@ -8,12 +8,26 @@
 
 static struct tg_error *add_ranks(struct tg_sequence_builder *builder)
 {
-    struct tg_error *error = tg_sequence_team_create(0, builder->options.from_ns, true, &builder->job);
+    struct tg_error *error = NULL;
+    builder->jobs = calloc(builder->options.n_lanes + 1, sizeof(struct tg_sequence_team *));
+    if (builder->jobs == NULL)
+        return tg_error_no_memory();
     for (size_t i = 0; error == NULL && i < builder->options.n_lanes; i++) {
         struct sequence_worker *worker;
-        error = sequence_worker_add(builder, &builder->options.lanes[i], &worker);
+        struct tg_sequence_lane lane = builder->options.lanes[i];
+        while (error == NULL && builder->n_jobs <= lane.nth_job) {
+            error =
+                tg_sequence_team_create(0, builder->options.from_ns, true, &builder->jobs[builder->n_jobs]);
+            builder->n_jobs += error == NULL;
+        }
+        if (error == NULL && lane.job != NULL)
+            error = tg_string_pool_intern(&builder->made->names, lane.job, &lane.job);
         if (error == NULL)
-            error = tg_sequence_team_add(builder->job, worker->lane);
+            error = sequence_worker_add(builder, &lane, &worker);
+        if (error != NULL)
+            return error;
+        worker->job = builder->jobs[lane.nth_job];
+        error = tg_sequence_team_add(worker->job, worker->lane);
         if (error == NULL)
             error = TG_HASH_ADD(hh, builder->live, process, worker);
     }
@@ -66,7 +80,9 @@ void tg_sequence_builder_destroy(struct tg_sequence_builder *builder)
     for (size_t i = 0; builder->workers != NULL && i < builder->made->n_lanes; i++)
         sequence_worker_destroy(builder->workers[i]);
     free(builder->workers);
-    tg_sequence_team_destroy(builder->job);
+    for (size_t i = 0; i < builder->n_jobs; i++)
+        tg_sequence_team_destroy(builder->jobs[i]);
+    free(builder->jobs);
     tg_sequence_list_deinit(&builder->found);
     tg_openmp_model_destroy(builder->openmp);
     tg_mpi_model_destroy(builder->mpi);
@@ -121,15 +137,55 @@ static void keep_last_state(struct tg_sequence_list *list)
     list->count = kept.count;
 }
 
+/* Moves what LISTS have to LIST, in the order of time: what one job does together says nothing of another one. */
+static struct tg_error *interleave(struct tg_sequence_list *lists, size_t count,
+                                   struct tg_sequence_list *list)
+{
+    size_t *next = calloc(count + 1, sizeof *next);
+    struct tg_error *error = next == NULL ? tg_error_no_memory() : NULL;
+    for (size_t first = 0; error == NULL && first < count;) {
+        first = count;
+        for (size_t i = 0; i < count; i++)
+            if (next[i] < lists[i].count && (first == count || lists[i].items[next[i]]->begin_ns <
+                                                                   lists[first].items[next[first]]->begin_ns))
+                first = i;
+        if (first == count)
+            break;
+        struct tg_sequence_node **node = &lists[first].items[next[first]++];
+        error = tg_sequence_list_append(list, *node);
+        *node = NULL;
+    }
+    free(next);
+    return error;
+}
+
+static struct tg_error *collect_jobs(struct tg_sequence_builder *builder, size_t keep,
+                                     struct tg_sequence_list *list)
+{
+    struct tg_sequence_list *lists = calloc(builder->n_jobs + 1, sizeof *lists);
+    struct tg_error *error = lists == NULL ? tg_error_no_memory() : NULL;
+    for (size_t i = 0; error == NULL && i < builder->n_jobs; i++) {
+        builder->made->left_out += tg_sequence_team_left_out(builder->jobs[i]);
+        error = tg_sequence_team_finish(builder->jobs[i], false, builder->now_ns, keep, NULL, &lists[i]);
+    }
+    if (error == NULL && builder->n_jobs == 1) {
+        *list = lists[0];
+        lists[0] = (struct tg_sequence_list){0};
+    } else if (error == NULL) {
+        error = interleave(lists, builder->n_jobs, list);
+    }
+    for (size_t i = 0; lists != NULL && i < builder->n_jobs; i++)
+        tg_sequence_list_deinit(&lists[i]);
+    free(lists);
+    return error;
+}
+
 static struct tg_error *collect(struct tg_sequence_builder *builder, struct tg_sequence_list *list)
 {
     struct tg_sequence *made = builder->made;
     bool all = builder->options.all || builder->options.from_ns != 0;
-    if (builder->options.by_rank) {
-        builder->made->left_out += tg_sequence_team_left_out(builder->job);
-        return tg_sequence_team_finish(builder->job, false, builder->now_ns,
-                                       all ? 0 : TG_SEQUENCE_KEPT_PHASES, NULL, list);
-    }
+    if (builder->options.by_rank)
+        return collect_jobs(builder, all ? 0 : TG_SEQUENCE_KEPT_PHASES, list);
     struct tg_sequence_list *roots = calloc(made->n_lanes + 1, sizeof *roots);
     if (roots == NULL)
         return tg_error_no_memory();

@@ -1,10 +1,22 @@
 #include "analyzer/sequence/columns.h"
 
+#include "format/base/printable.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* ---- titles */
+
+/* "1234:", the job of LANE; nothing where all are of one. */
+static const char *job_of(const struct tg_sequence_lane *lane, char *buffer, size_t size)
+{
+    char job[25];
+    *buffer = '\0';
+    if (lane->job != NULL)
+        snprintf(buffer, size, "%s:", *lane->job == '\0' ? "?" : tg_printable(lane->job, job, sizeof job));
+    return buffer;
+}
 
 static size_t count_members(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
                             uint32_t lane)
@@ -20,13 +32,15 @@ char *tg_sequence_column_title(const struct tg_sequence *sequence, const struct 
 {
     const struct tg_sequence_lane *of = &sequence->lanes[lane];
     size_t members = count_members(sequence, rows, lane);
+    char job[48];
     if (members > 1)
         snprintf(buffer, size, "%zu%s", members,
                  short_one           ? "\u00d7"
                  : sequence->by_rank ? " ranks"
                                      : " workers");
     else if (sequence->by_rank && of->rank >= 0)
-        snprintf(buffer, size, "%s%" PRId64, short_one ? "" : "Rank ", of->rank);
+        snprintf(buffer, size, "%s%s%" PRId64, short_one ? "" : "Rank ", job_of(of, job, sizeof job),
+                 of->rank);
     else if (of->number != 0)
         snprintf(buffer, size, "%s%" PRIu64, short_one ? "" : "Worker ", of->number);
     else
@@ -43,8 +57,9 @@ bool tg_sequence_column_is_shared(const struct tg_sequence *sequence, const stru
 char *tg_sequence_lane_title(const struct tg_sequence *sequence, uint32_t lane, char *buffer, size_t size)
 {
     const struct tg_sequence_lane *of = &sequence->lanes[lane];
+    char job[48];
     if (sequence->by_rank && of->rank >= 0)
-        snprintf(buffer, size, "rank %" PRId64, of->rank);
+        snprintf(buffer, size, "rank %s%" PRId64, job_of(of, job, sizeof job), of->rank);
     else if (of->number != 0)
         snprintf(buffer, size, "worker %" PRIu64, of->number);
     else
@@ -62,8 +77,11 @@ static int64_t number_of(const struct tg_sequence *sequence, size_t lane)
 char *tg_sequence_column_members(const struct tg_sequence *sequence, const struct tg_sequence_rows *rows,
                                  uint32_t lane, char *buffer, size_t size)
 {
-    enum { ROOM = 64 }; /* for one range, and the sign that there are more */
+    enum { ROOM = 64, ROOM_WITH_JOB = 88 }; /* for one range, its job, and the sign that there are more */
     int64_t first = 0, last = 0;
+    size_t first_lane = 0;
+    size_t room = sequence->lanes[lane].job == NULL ? ROOM : ROOM_WITH_JOB;
+    char job[48];
     size_t n = 0;
     size_t members = count_members(sequence, rows, lane);
     if (members <= 1)
@@ -71,19 +89,25 @@ char *tg_sequence_column_members(const struct tg_sequence *sequence, const struc
     size_t used = (size_t)snprintf(buffer, size, "%zu %s:", members, sequence->by_rank ? "ranks" : "workers");
     /* Lanes are numbered as they came, which is mostly the order of their numbers. */
     size_t i = 0;
-    for (; i <= sequence->n_lanes && used + ROOM < size; i++) {
+    for (; i <= sequence->n_lanes && used + room < size; i++) {
         bool is_member = i < sequence->n_lanes && rows->group[i] == lane;
         int64_t number = is_member ? number_of(sequence, i) : 0;
-        if (is_member && n > 0 && number == last + 1) {
+        bool is_next = is_member && n > 0 && number == last + 1 &&
+                       sequence->lanes[i].nth_job == sequence->lanes[first_lane].nth_job;
+        if (is_next) {
             last = number;
             continue;
         }
         if (n > 0 && (is_member || i == sequence->n_lanes))
-            used += (size_t)(first == last ? snprintf(buffer + used, size - used, " %" PRId64 ",", first)
-                                           : snprintf(buffer + used, size - used, " %" PRId64 "-%" PRId64 ",",
-                                                      first, last));
+            used +=
+                (size_t)(first == last
+                             ? snprintf(buffer + used, size - used, " %s%" PRId64 ",",
+                                        job_of(&sequence->lanes[first_lane], job, sizeof job), first)
+                             : snprintf(buffer + used, size - used, " %s%" PRId64 "-%" PRId64 ",",
+                                        job_of(&sequence->lanes[first_lane], job, sizeof job), first, last));
         if (is_member) {
             first = last = number;
+            first_lane = i;
             n++;
         }
     }
@@ -197,7 +221,7 @@ static struct tg_error *find_columns(const struct tg_sequence *sequence, const s
     }
     for (size_t i = 0; i < sequence->n_lanes; i++) {
         const struct tg_sequence_lane *lane = &sequence->lanes[i];
-        int64_t order = sequence->by_rank                              ? lane->rank
+        int64_t order = sequence->by_rank                              ? (int64_t)i
                         : lane->number > 0 && lane->number < INT32_MAX ? (int64_t)lane->number
                                                                        : INT64_MAX;
         if (used[i])

@@ -34,7 +34,7 @@ static uint32_t find_awaited(const struct tg_sequence_builder *builder, const st
         return TG_SEQUENCE_NO_LANE;
     enum tg_mpi_role role = tg_mpi_call_role(node->name, NULL, NULL);
     return role == TG_MPI_SEND || role == TG_MPI_RECEIVE || role == TG_MPI_PROBE
-               ? sequence_lane_of_rank(builder, node->team, node->peer)
+               ? sequence_lane_of_rank(builder, worker, node->team, node->peer)
                : TG_SEQUENCE_NO_LANE;
 }
 
@@ -100,6 +100,7 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
             here->what = TG_SEQUENCE_IN_CALL;
             here->name = node->name;
             here->peer = node->peer;
+            here->is_inter = node->is_inter;
             here->tag = node->tag;
         }
         if (node->code != 0 && !here->is_across)

@@ -32,6 +32,7 @@ struct tg_error *sequence_end_everything(struct tg_sequence_builder *builder);
 struct tg_error *sequence_end_program(struct tg_sequence_builder *builder, const struct tg_event *event);
 
 /* The lane of rank RANK of communicator COMM, as far as it can be told; NO_LANE otherwise. */
-uint32_t sequence_lane_of_rank(const struct tg_sequence_builder *builder, uint64_t comm, int64_t rank);
+uint32_t sequence_lane_of_rank(const struct tg_sequence_builder *builder,
+                               const struct sequence_worker *worker, uint64_t comm, int64_t rank);
 
 #endif

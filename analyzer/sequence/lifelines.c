@@ -94,7 +94,7 @@ static struct tg_sequence_list *list_at(struct tg_sequence_builder *builder, str
                                         size_t count)
 {
     if (count == 0)
-        return builder->options.by_rank ? tg_sequence_team_list(builder->job, worker->lane) : &worker->root;
+        return builder->options.by_rank ? tg_sequence_team_list(worker->job, worker->lane) : &worker->root;
     struct sequence_frame *frame = &worker->frames[count - 1];
     if (frame->node != NULL)
         return &frame->node->children;

@@ -49,6 +49,7 @@ struct sequence_worker {
     int32_t collective; /* by rank: the thread that is in one of all ranks, 0 none */
     UT_hash_handle hh;  /* by tid; by rank: by process */
     size_t process;
+    struct tg_sequence_team *job; /* by rank: that it is of */
 };
 
 struct sequence_task {
@@ -60,9 +61,16 @@ struct sequence_task {
     UT_hash_handle hh;
 };
 
-struct sequence_comm {
+/* Jobs give the same numbers to their communicators. */
+struct sequence_comm_key {
     uint64_t id;
+    const struct tg_sequence_team *job;
+};
+
+struct sequence_comm {
+    struct sequence_comm_key key;
     int64_t size;
+    bool is_inter; /* its peers are ranks of another group */
     UT_hash_handle hh;
 };
 
@@ -77,7 +85,8 @@ struct tg_sequence_builder {
     struct sequence_region *regions; /* open ones */
     struct sequence_task *tasks;
     struct sequence_comm *comms;
-    struct tg_sequence_team *job;  /* by rank */
+    struct tg_sequence_team **jobs; /* by rank */
+    size_t n_jobs;
     struct tg_sequence_list found; /* the region that was asked for */
     bool has_found;
     bool has_replaced; /* the process ran another program before */

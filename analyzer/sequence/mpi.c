@@ -13,6 +13,49 @@ static struct sequence_worker *find_rank(const struct tg_sequence_builder *build
     return worker;
 }
 
+/* ---- communicators */
+
+static struct sequence_comm_key comm_key(const struct sequence_worker *worker, uint64_t id)
+{
+    return (struct sequence_comm_key){.id = id, .job = worker == NULL ? NULL : worker->job};
+}
+
+static struct sequence_comm *find_comm(const struct tg_sequence_builder *builder,
+                                       const struct sequence_worker *worker, uint64_t id)
+{
+    const struct sequence_comm_key key = comm_key(worker, id);
+    struct sequence_comm *comm;
+    HASH_FIND(hh, builder->comms, &key, sizeof key, comm);
+    return comm;
+}
+
+/* Told by WORKER; NULL: by a process that is not drawn. */
+static struct tg_error *take_comm(struct tg_sequence_builder *builder, const struct sequence_worker *worker,
+                                  const struct tg_event_mpi_comm *told)
+{
+    struct sequence_comm *comm = find_comm(builder, worker, told->comm);
+    if (comm == NULL && told->origin != TG_MPI_COMM_FREED) {
+        const struct sequence_comm_key key = comm_key(worker, told->comm);
+        struct tg_error *error = TG_HASH_CREATE(hh, builder->comms, key, &key, comm);
+        if (error != NULL)
+            return error;
+    }
+    if (comm != NULL && told->size > comm->size)
+        comm->size = told->size;
+    if (comm != NULL && told->origin != TG_MPI_COMM_FREED)
+        comm->is_inter = told->origin == TG_MPI_COMM_SPAWN || told->origin == TG_MPI_COMM_INTERCOMM;
+    return NULL;
+}
+
+/* Whether all lifelines of WORKER's job take part in the collectives of COMM. */
+static bool is_of_all(const struct tg_sequence_builder *builder, const struct sequence_worker *worker,
+                      uint64_t id)
+{
+    const struct sequence_comm *comm = find_comm(builder, worker, id);
+    return id == 1 || (comm != NULL && comm->size > 0 &&
+                       (uint64_t)comm->size >= tg_sequence_team_member_count(worker->job));
+}
+
 /* ---- messages */
 
 static struct tg_error *put_message(struct tg_sequence_builder *builder, struct sequence_worker *worker,
@@ -27,6 +70,7 @@ static struct tg_error *put_message(struct tg_sequence_builder *builder, struct 
     node->id = pattern->id;
     node->peer = pattern->peer;
     node->tag = pattern->tag;
+    node->is_inter = pattern->is_inter;
     node->bytes = pattern->bytes;
     node->is_across = true;
     node->code = pattern->code;
@@ -74,10 +118,11 @@ static struct tg_error *received(void *context, const struct tg_mpi_message *mes
     return put_message(builder, to, &pattern, TG_SEQUENCE_RECEIVES, time_ns);
 }
 
-uint32_t sequence_lane_of_rank(const struct tg_sequence_builder *builder, uint64_t comm, int64_t rank)
+uint32_t sequence_lane_of_rank(const struct tg_sequence_builder *builder,
+                               const struct sequence_worker *worker, uint64_t comm, int64_t rank)
 {
     for (uint32_t i = 0; comm == 1 && i < builder->made->n_lanes; i++)
-        if (builder->made->lanes[i].rank == rank)
+        if (builder->made->lanes[i].rank == rank && builder->workers[i]->job == worker->job)
             return i;
     return TG_SEQUENCE_NO_LANE;
 }
@@ -86,14 +131,17 @@ static struct tg_error *send(struct tg_sequence_builder *builder, struct sequenc
                              const struct tg_event *event)
 {
     const struct tg_event_mpi_enter *enter = &event->mpi_enter;
-    const struct tg_sequence_node pattern = {.from = worker->lane,
-                                             .to = sequence_lane_of_rank(builder, enter->comm, enter->peer),
-                                             .id = enter->comm,
-                                             .peer = enter->peer,
-                                             .tag = enter->tag,
-                                             .bytes = enter->bytes,
-                                             .code = enter->code,
-                                             .floats = is_nonblocking(enter->call)};
+    const struct sequence_comm *comm = find_comm(builder, worker, enter->comm);
+    const struct tg_sequence_node pattern = {
+        .from = worker->lane,
+        .to = sequence_lane_of_rank(builder, worker, enter->comm, enter->peer),
+        .id = enter->comm,
+        .peer = enter->peer,
+        .tag = enter->tag,
+        .bytes = enter->bytes,
+        .code = enter->code,
+        .is_inter = comm != NULL && comm->is_inter,
+        .floats = is_nonblocking(enter->call)};
     return put_message(builder, worker, &pattern, TG_SEQUENCE_SENDS, event->time_ns);
 }
 
@@ -126,33 +174,6 @@ struct tg_error *sequence_mpi_mark_lost(struct tg_sequence_builder *builder)
 
 /* ---- calls */
 
-static struct sequence_comm *find_comm(const struct tg_sequence_builder *builder, uint64_t id)
-{
-    struct sequence_comm *comm;
-    HASH_FIND(hh, builder->comms, &id, sizeof id, comm);
-    return comm;
-}
-
-static struct tg_error *take_comm(struct tg_sequence_builder *builder, const struct tg_event_mpi_comm *told)
-{
-    struct sequence_comm *comm = find_comm(builder, told->comm);
-    if (comm == NULL && told->origin != TG_MPI_COMM_FREED) {
-        struct tg_error *error = TG_HASH_CREATE(hh, builder->comms, id, &told->comm, comm);
-        if (error != NULL)
-            return error;
-    }
-    if (comm != NULL && told->size > comm->size)
-        comm->size = told->size;
-    return NULL;
-}
-
-/* Whether all lifelines take part in the collectives of COMM. */
-static bool is_of_all(const struct tg_sequence_builder *builder, uint64_t id)
-{
-    const struct sequence_comm *comm = find_comm(builder, id);
-    return id == 1 || (comm != NULL && comm->size > 0 && (uint64_t)comm->size >= builder->made->n_lanes);
-}
-
 static struct tg_error *get_name(struct tg_sequence_builder *builder, const char *call, const char **name)
 {
     return tg_string_pool_intern(&builder->made->names, call, name);
@@ -170,14 +191,14 @@ static struct tg_error *enter(struct tg_sequence_builder *builder, struct sequen
     worker->last_code = call->code;
     worker->last_call = name;
     if (builder->options.by_rank && call->instance != 0 && worker->collective == 0 &&
-        is_of_all(builder, call->comm)) {
+        is_of_all(builder, worker, call->comm)) {
         const struct tg_sequence_barrier barrier = {.name = name, .id = call->comm, .code = call->code};
         worker->collective = event->tid;
         error = sequence_put_received(builder, worker);
         if (error != NULL)
             return error;
-        return tg_sequence_team_arrive(builder->job, worker->lane,
-                                       tg_sequence_team_phase(builder->job, worker->lane), &barrier,
+        return tg_sequence_team_arrive(worker->job, worker->lane,
+                                       tg_sequence_team_phase(worker->job, worker->lane), &barrier,
                                        event->time_ns);
     }
     enum tg_mpi_role role = tg_mpi_call_role(name, NULL, NULL);
@@ -192,6 +213,9 @@ static struct tg_error *enter(struct tg_sequence_builder *builder, struct sequen
     node->code = call->code;
     node->peer = call->peer;
     node->tag = call->tag;
+    const struct sequence_comm *comm =
+        builder->options.by_rank ? find_comm(builder, worker, call->comm) : NULL;
+    node->is_inter = comm != NULL && comm->is_inter;
     node->id = call->instance != 0 ? call->comm : 0;
     node->team = call->comm;
     node->is_across = builder->options.by_rank;
@@ -217,8 +241,8 @@ static struct tg_error *leave(struct tg_sequence_builder *builder, struct sequen
 {
     if (worker->collective == event->tid && builder->options.by_rank) {
         worker->collective = 0;
-        return tg_sequence_team_pass(builder->job, worker->lane,
-                                     tg_sequence_team_phase(builder->job, worker->lane), event->time_ns);
+        return tg_sequence_team_pass(worker->job, worker->lane,
+                                     tg_sequence_team_phase(worker->job, worker->lane), event->time_ns);
     }
     for (size_t i = worker->n_frames; i-- > 0;) {
         struct sequence_frame *frame = &worker->frames[i];
@@ -281,7 +305,8 @@ struct tg_error *sequence_mpi_feed(struct tg_sequence_builder *builder, const st
     if (error != NULL)
         return error;
     if (event->kind == TG_EVENT_MPI_COMM)
-        return take_comm(builder, &event->mpi_comm);
+        return take_comm(builder, builder->options.by_rank ? find_rank(builder, process) : NULL,
+                         &event->mpi_comm);
     if (event->kind == TG_EVENT_PROCESS_EXIT && builder->options.by_rank) {
         worker = find_rank(builder, process);
         if (worker != NULL) {

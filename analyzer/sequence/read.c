@@ -29,6 +29,7 @@ struct reading {
     struct tg_sequence_builder *builder;
     struct tg_sequence_reading *result;
     bool by_rank;
+    size_t n_jobs; /* by rank: those that the ranks are of */
 };
 
 /* ---- passing over the trace */
@@ -183,51 +184,50 @@ static size_t count_ranks(const struct reading *reading)
 static int compare_lanes(const void *a, const void *b)
 {
     const struct tg_sequence_lane *left = a, *right = b;
+    if (left->nth_job != right->nth_job)
+        return left->nth_job < right->nth_job ? -1 : 1;
     if (left->rank != right->rank)
         return left->rank < right->rank ? -1 : 1;
     return left->process < right->process ? -1 : left->process > right->process;
 }
 
-/* The ranks of one job: that of the first. */
-static struct tg_error *list_ranks(const struct reading *reading, struct tg_sequence_lane **lanes,
-                                   size_t *n_lanes)
+/* The number of JOB among those of N LANES, which are of N_JOBS. */
+static size_t number_of_job(const struct tg_sequence_lane *lanes, size_t n, size_t n_jobs, const char *job)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(lanes[i].job, job) == 0)
+            return lanes[i].nth_job;
+    return n_jobs;
+}
+
+/* The ranks of all jobs, in the order in which these come. */
+static struct tg_error *list_ranks(struct reading *reading, struct tg_sequence_lane **lanes, size_t *n_lanes)
 {
     const struct survey *survey = &reading->survey;
     size_t count = tg_mpi_model_process_count(survey->mpi), n = 0;
     struct tg_sequence_lane *made = calloc(count + 1, sizeof *made);
-    const char *job = NULL;
     if (made == NULL)
         return tg_error_no_memory();
     for (size_t i = 0; i < count; i++) {
         const struct tg_mpi_process *process = tg_mpi_model_process_at(survey->mpi, i);
         const struct tg_process_entry *entry = tg_process_model_at(survey->processes, process->process);
-        if (process->rank < 0 || !tg_selection_admits_process(reading->request->selection, entry) ||
-            (job != NULL && strcmp(job, process->job) != 0))
+        if (process->rank < 0 || !tg_selection_admits_process(reading->request->selection, entry))
             continue;
-        job = process->job;
-        made[n++] =
-            (struct tg_sequence_lane){.process = process->process, .rank = process->rank, .is_alive = true};
+        size_t nth = n > 0 && strcmp(made[n - 1].job, process->job) == 0
+                         ? made[n - 1].nth_job
+                         : number_of_job(made, n, reading->n_jobs, process->job);
+        reading->n_jobs = nth < reading->n_jobs ? reading->n_jobs : nth + 1;
+        made[n++] = (struct tg_sequence_lane){.process = process->process,
+                                              .rank = process->rank,
+                                              .job = process->job,
+                                              .nth_job = nth,
+                                              .is_alive = true};
     }
+    for (size_t i = 0; reading->n_jobs == 1 && i < n; i++)
+        made[i].job = NULL;
     qsort(made, n, sizeof *made, compare_lanes);
     *lanes = made;
     *n_lanes = n;
-    return NULL;
-}
-
-/* The job whose ranks are drawn, where ranks of another one would be as well; NULL: there is no other. */
-static const char *job_left_out(const struct reading *reading)
-{
-    const struct survey *survey = &reading->survey;
-    const char *job = NULL;
-    for (size_t i = 0; i < tg_mpi_model_process_count(survey->mpi); i++) {
-        const struct tg_mpi_process *process = tg_mpi_model_process_at(survey->mpi, i);
-        const struct tg_process_entry *entry = tg_process_model_at(survey->processes, process->process);
-        if (process->rank < 0 || !tg_selection_admits_process(reading->request->selection, entry))
-            continue;
-        if (job != NULL && strcmp(job, process->job) != 0)
-            return job;
-        job = process->job;
-    }
     return NULL;
 }
 
@@ -258,13 +258,11 @@ static struct tg_error *make_title(const struct reading *reading, size_t process
     const char *name = reading->request->name != NULL ? reading->request->name : reading->request->path;
     tg_printable(tg_event_headline_base_name(name), path, sizeof path);
     if (reading->by_rank) {
-        char of_job[160] = "", job[96];
-        const char *drawn = job_left_out(reading);
-        if (drawn != NULL)
-            snprintf(of_job, sizeof of_job, " of job %s (other jobs are not drawn)",
-                     tg_printable(drawn, job, sizeof job));
+        char of_jobs[48] = "";
+        if (reading->n_jobs > 1)
+            snprintf(of_jobs, sizeof of_jobs, " of %zu jobs", reading->n_jobs);
         snprintf(text, sizeof text, "%s: %zu ranks%s at %s s", path, reading->result->sequence->n_lanes,
-                 of_job, moment);
+                 of_jobs, moment);
     } else {
         const struct tg_process_entry *entry = tg_process_model_at(reading->processes, process);
         char rank[40] = "";

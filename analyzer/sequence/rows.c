@@ -300,7 +300,8 @@ static struct tg_error *write_message(struct writer *writer, const struct tg_seq
         return add_arrow(writer, node, node->from, node->to, TG_STYLE_MESSAGE, label);
     }
     if (node->is_lost) {
-        snprintf(label, sizeof label, "to %" PRId64 ", not received: %s", node->peer, text);
+        snprintf(label, sizeof label, "to %" PRId64 "%s, not received: %s", node->peer,
+                 node->is_inter ? " of the other group" : "", text);
         struct tg_sequence_row *row = add_row(writer, TG_ROW_LOST, node, label);
         if (row == NULL)
             return tg_error_no_memory();
@@ -309,7 +310,8 @@ static struct tg_error *write_message(struct writer *writer, const struct tg_seq
         row->style = TG_STYLE_MESSAGE;
         return NULL;
     }
-    snprintf(label, sizeof label, "sends to %" PRId64 ": %s", node->peer, text);
+    snprintf(label, sizeof label, "sends to %" PRId64 "%s: %s", node->peer,
+             node->is_inter ? " of the other group" : "", text);
     return add_arrow(writer, node, node->from, node->from, TG_STYLE_LATE, label);
 }
 

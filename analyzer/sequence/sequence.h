@@ -16,6 +16,8 @@ struct tg_sequence_lane {
     int32_t tid;     /* 0: a rank */
     uint64_t number; /* worker number, as in `info workers`; 0: OpenMP does not know the thread */
     int64_t rank;    /* -1 none */
+    const char *job; /* of the rank; NULL where all lifelines are of one */
+    size_t nth_job;  /* from 0 */
     bool is_alive;
 };
 

@@ -165,13 +165,14 @@ void tg_sequence_words_title(const struct tg_sequence_words *words, const struct
 
 static void call_text(const struct tg_sequence_node *node, char *buffer, size_t size)
 {
-    char name[96], peer[48] = "", tag[40] = "";
+    char name[96], peer[72] = "", tag[40] = "";
     enum tg_mpi_role role = tg_mpi_call_role(node->name, NULL, NULL);
     const char *way = role == TG_MPI_SEND                              ? "to"
                       : role == TG_MPI_RECEIVE || role == TG_MPI_PROBE ? "from"
                                                                        : "with";
     if (node->peer >= 0)
-        snprintf(peer, sizeof peer, " %s %" PRId64, way, node->peer);
+        snprintf(peer, sizeof peer, " %s %" PRId64 "%s", way, node->peer,
+                 node->is_inter ? " of the other group" : "");
     else if (node->peer == -1)
         snprintf(peer, sizeof peer, " %s any rank", way);
     if (node->tag >= 0)
@@ -233,7 +234,10 @@ void tg_sequence_words_here(const struct tg_sequence_words *words, const struct 
 void tg_sequence_words_barrier(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
                                char *buffer)
 {
-    char name[160], place[PLACE_SIZE], absent[64] = "";
+    char name[160], place[PLACE_SIZE], absent[64] = "", of_job[64] = "", job[40];
+    const char *known = node->n_parts == 0 ? NULL : words->sequence->lanes[node->parts[0].lane].job;
+    if (known != NULL && *known != '\0')
+        snprintf(of_job, sizeof of_job, " of job %s", tg_printable(known, job, sizeof job));
     if (node->name != NULL) {
         tg_printable(node->name, name, sizeof name);
         if (node->differs)
@@ -246,7 +250,7 @@ void tg_sequence_words_barrier(const struct tg_sequence_words *words, const stru
     if (node->is_open && node->absent > 0)
         snprintf(absent, sizeof absent, ", %" PRIu64 " of the team %s not started", node->absent,
                  node->absent == 1 ? "has" : "have");
-    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s%s", name, place_text(words, node, place),
+    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s%s%s", name, place_text(words, node, place), of_job,
              node->is_cancelled ? ", cancelled" : "", absent);
 }
 
