@@ -85,7 +85,7 @@ static void print_rank_error(struct tg_verdict_draft *draft, const struct tg_mpi
     const struct tg_mpi_process *process = tg_mpi_model_process(mpi, fault->process);
     const char *job = process == NULL ? "" : process->job;
     const struct tg_mpi_comm_facts facts = tg_mpi_model_comm(mpi, job, fault->call.comm);
-    if (facts.size <= 0 || rank < facts.size)
+    if (facts.size <= 0 || facts.is_inter || rank < facts.size)
         return;
     fprintf(draft->stream, ": there is no rank %" PRId64 " in ", rank);
     tg_words_comm(draft->stream, mpi, job, fault->call.comm);

@@ -70,7 +70,8 @@ static struct tg_error *take_send(void *context, const struct tg_mpi_message *me
     const struct tg_mpi_model *mpi = leftovers->draft->input->mpi;
     size_t receiver = message->comm == 0 || message->destination < 0
                           ? SIZE_MAX
-                          : tg_mpi_model_process_of(mpi, message->job, message->comm, message->destination);
+                          : tg_mpi_model_process_of(mpi, message->process, message->job, message->comm,
+                                                    message->destination);
     if (is_known(leftovers, message->process) && is_known(leftovers, receiver) &&
         !is_matched(&leftovers->draft->matching, message->id))
         add(leftovers, message);

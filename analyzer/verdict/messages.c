@@ -35,7 +35,8 @@ static size_t process_of(const struct tg_verdict_draft *draft, const struct tg_m
                          int64_t rank)
 {
     return rank < 0 ? SIZE_MAX
-                    : tg_mpi_model_process_of(draft->input->mpi, message->job, message->comm, rank);
+                    : tg_mpi_model_process_of(draft->input->mpi, message->process, message->job,
+                                              message->comm, rank);
 }
 
 /* The process of the other half, SIZE_MAX: any, or not in the trace. */

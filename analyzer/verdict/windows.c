@@ -93,7 +93,7 @@ static size_t next_needed(const struct tg_verdict_draft *draft, const struct tg_
     enum need need = need_of(thread);
     int64_t size = tg_mpi_model_comm_size(mpi, job, thread->call.comm);
     while (need != NEEDS_NOTHING && ++*rank < size) {
-        size_t process = tg_mpi_model_process_of(mpi, job, thread->call.comm, *rank);
+        size_t process = tg_mpi_model_process_of(mpi, thread->process, job, thread->call.comm, *rank);
         if (process < draft->n_processes && process != thread->process &&
             (need != NEEDS_MEMORY || *rank == thread->call.peer) && may_need(draft, thread, need, process))
             return process;
@@ -174,7 +174,8 @@ static bool others_wait(const struct tg_verdict_draft *draft, const struct tg_mp
     const struct tg_mpi_process *caller = tg_mpi_model_process(draft->input->mpi, thread->process);
     int64_t size = tg_mpi_model_comm_size(draft->input->mpi, caller->job, thread->call.comm);
     for (int64_t rank = 0; rank < size; rank++) {
-        size_t process = tg_mpi_model_process_of(draft->input->mpi, caller->job, thread->call.comm, rank);
+        size_t process =
+            tg_mpi_model_process_of(draft->input->mpi, thread->process, caller->job, thread->call.comm, rank);
         if (process != thread->process && process != other &&
             (process >= draft->n_processes || !serves(draft, process)))
             return false;

@@ -339,8 +339,7 @@ static bool is_with_other_group(const struct tg_verdict_input *input, const stru
     const struct tg_mpi_process *process = tg_mpi_model_process(input->mpi, thread->process);
     const struct tg_mpi_comm_facts facts =
         tg_mpi_model_comm(input->mpi, process == NULL ? "" : process->job, thread->call.comm);
-    return thread->call.comm != 0 &&
-           (facts.origin == TG_MPI_COMM_SPAWN || facts.origin == TG_MPI_COMM_INTERCOMM);
+    return thread->call.comm != 0 && facts.is_inter;
 }
 
 static void print_call_state(FILE *stream, const struct tg_verdict_input *input,

@@ -44,11 +44,6 @@ const struct tg_mpi_process *tg_mpi_model_process(const struct tg_mpi_model *mod
     return found == NULL ? NULL : &found->public;
 }
 
-size_t tg_mpi_model_process_of(const struct tg_mpi_model *model, const char *job, uint64_t comm, int64_t rank)
-{
-    return tg_mpi_comm_process_of(tg_mpi_comms_find(&model->comms, job, comm), rank);
-}
-
 int64_t tg_mpi_model_comm_size(const struct tg_mpi_model *model, const char *job, uint64_t comm)
 {
     const struct tg_mpi_comm *known = tg_mpi_comms_find(&model->comms, job, comm);
@@ -60,6 +55,20 @@ static int64_t world_rank_of(const struct tg_mpi_model *model, size_t process)
 {
     const struct tg_mpi_process *known = tg_mpi_model_process(model, process);
     return known == NULL ? -1 : known->rank;
+}
+
+size_t tg_mpi_model_process_of(const struct tg_mpi_model *model, size_t process, const char *job,
+                               uint64_t comm, int64_t rank)
+{
+    const struct tg_mpi_comm *known = tg_mpi_comms_find(&model->comms, job, comm);
+    if (known == NULL || !known->is_inter)
+        return tg_mpi_comm_process_of(known, rank);
+    unsigned group = tg_mpi_comm_group_of(known, process, world_rank_of(model, process));
+    int64_t world_rank = tg_mpi_comm_peer_of_group(known, group, rank);
+    for (const struct tg_mpi_comm_rank *of = known->ranks; world_rank >= 0 && of != NULL; of = of->hh.next)
+        if (of->rank == rank && world_rank_of(model, of->process) == world_rank)
+            return of->process;
+    return SIZE_MAX;
 }
 
 typedef struct tg_error *visit_collective(void *context, const struct tg_mpi_collective *collective,
@@ -133,8 +142,11 @@ struct tg_mpi_comm_facts tg_mpi_model_comm(const struct tg_mpi_model *model, con
     const struct tg_mpi_comm *found = tg_mpi_comms_find(&model->comms, job, comm);
     if (found == NULL)
         return (struct tg_mpi_comm_facts){0};
-    return (struct tg_mpi_comm_facts){
-        .name = found->name, .origin = found->origin, .parent = found->parent, .size = found->size};
+    return (struct tg_mpi_comm_facts){.name = found->name,
+                                      .origin = found->origin,
+                                      .parent = found->parent,
+                                      .size = found->size,
+                                      .is_inter = found->is_inter};
 }
 
 size_t tg_mpi_model_fault_count(const struct tg_mpi_model *model)

@@ -68,8 +68,7 @@ static void note_ranks(struct tg_mpi_collective_entry *entry, const struct tg_mp
         struct tg_mpi_comer *comer = &entry->comers[i];
         if (comer->comm_rank < 0)
             comer->comm_rank = tg_mpi_comm_rank_of(comm, comer->process);
-        if (!tg_mpi_comm_is_inter(comm) && comer->comm_rank >= 0 &&
-            (uint64_t)comer->comm_rank < comm->n_world_ranks)
+        if (!comm->is_inter && comer->comm_rank >= 0 && (uint64_t)comer->comm_rank < comm->n_world_ranks)
             comer->world_rank = comm->world_ranks[comer->comm_rank];
     }
 }
@@ -118,14 +117,13 @@ static struct tg_error *get(struct tg_mpi_collectives *collectives, const char *
         if (found == NULL)
             return tg_error_no_memory();
         found->key = key;
-        found->public =
-            (struct tg_mpi_collective){.job = job,
-                                       .name = call->name,
-                                       .comm = call->comm,
-                                       .instance = call->instance,
-                                       .root = call->root,
-                                       .first_ns = call->since_ns,
-                                       .size = comm == NULL || tg_mpi_comm_is_inter(comm) ? 0 : comm->size};
+        found->public = (struct tg_mpi_collective){.job = job,
+                                                   .name = call->name,
+                                                   .comm = call->comm,
+                                                   .instance = call->instance,
+                                                   .root = call->root,
+                                                   .first_ns = call->since_ns,
+                                                   .size = comm == NULL || comm->is_inter ? 0 : comm->size};
         HASH_ADD(hh, collectives->entries, key, sizeof found->key, found);
         if (find(collectives, &key) != found) {
             free(found);
@@ -147,7 +145,7 @@ static struct tg_mpi_comer *find_comer(const struct tg_mpi_collective_entry *ent
 /* Bytes that every rank has to pass to the collective of CALL; UINT64_MAX: ranks may differ. */
 static uint64_t common_bytes(const struct tg_mpi_comm *comm, size_t process, const struct tg_mpi_call *call)
 {
-    if (comm == NULL || comm->size <= 0 || tg_mpi_comm_is_inter(comm))
+    if (comm == NULL || comm->size <= 0 || comm->is_inter)
         return UINT64_MAX;
     enum tg_mpi_sharing sharing = tg_mpi_call_sharing(call->name);
     if (sharing == TG_MPI_BYTES_EQUAL)
@@ -363,8 +361,7 @@ static struct tg_mpi_arrival arrival_of(const struct tg_mpi_comm *comm, const st
 {
     int64_t known = tg_mpi_comm_rank_of(comm, comer->process), rank = known >= 0 ? known : comer->comm_rank;
     /* the members of an intercommunicator are those of one group: which one is not said */
-    bool is_told =
-        comm != NULL && !tg_mpi_comm_is_inter(comm) && rank >= 0 && (uint64_t)rank < comm->n_world_ranks;
+    bool is_told = comm != NULL && !comm->is_inter && rank >= 0 && (uint64_t)rank < comm->n_world_ranks;
     return (struct tg_mpi_arrival){
         .standing = comer->left_ns == 0 ? TG_MPI_WAITING : TG_MPI_PASSED,
         .comm_rank = rank,
@@ -406,7 +403,7 @@ struct tg_mpi_arrival *tg_mpi_collective_arrivals(const struct tg_mpi_collective
 {
     enum { MAX_RANKS = 1 << 20 };
     size_t n_comers = (size_t)entry->public.n_entered;
-    bool by_rank = comm != NULL && comm->size > 0 && !tg_mpi_comm_is_inter(comm) && comm->size <= MAX_RANKS &&
+    bool by_rank = comm != NULL && comm->size > 0 && !comm->is_inter && comm->size <= MAX_RANKS &&
                    (uint64_t)comm->size >= n_comers;
     size_t n = by_rank ? (size_t)comm->size : n_comers;
     struct tg_mpi_arrival *arrivals = calloc(n + 1, sizeof *arrivals);

@@ -13,6 +13,7 @@ static void drop_comm(struct tg_mpi_comms *comms, struct tg_mpi_comm *comm)
         free(rank);
     }
     free(comm->world_ranks);
+    free(comm->other_ranks);
     free(comm);
 }
 
@@ -133,20 +134,52 @@ size_t tg_mpi_comm_process_of(const struct tg_mpi_comm *comm, int64_t rank)
     return SIZE_MAX;
 }
 
+unsigned tg_mpi_comm_group_of(const struct tg_mpi_comm *comm, size_t process, int64_t world_rank)
+{
+    const struct tg_mpi_comm_rank *own = comm->other_ranks == NULL ? NULL : find_rank(comm, process);
+    if (own == NULL || own->rank < 0 || world_rank < 0)
+        return 0;
+    size_t rank = (size_t)own->rank;
+    if (rank < comm->n_world_ranks && comm->world_ranks[rank] == world_rank)
+        return 1;
+    return rank < comm->n_other_ranks && comm->other_ranks[rank] == world_rank ? 2 : 0;
+}
+
+int64_t tg_mpi_comm_peer_of_group(const struct tg_mpi_comm *comm, unsigned group, int64_t rank)
+{
+    const int64_t *peers = group == 1 ? comm->other_ranks : comm->world_ranks;
+    size_t count = group == 1 ? comm->n_other_ranks : comm->n_world_ranks;
+    return group == 0 || rank < 0 || (uint64_t)rank >= count ? -1 : peers[rank];
+}
+
 /* ---- what processes say */
 
+/* Rank 0 tells; of an intercommunicator that of each group. */
 static struct tg_error *take_members(struct tg_mpi_comm *comm, const struct tg_list *members)
 {
     const struct tg_mpi_member *items = members->items;
-    if (members->count == 0 || comm->world_ranks != NULL)
+    bool is_second = comm->is_inter && comm->world_ranks != NULL && comm->other_ranks == NULL &&
+                     members->count > 0 && items[0].world_rank != comm->world_ranks[0];
+    if (members->count == 0 || (comm->world_ranks != NULL && !is_second))
         return NULL;
-    comm->world_ranks = calloc(members->count, sizeof *comm->world_ranks);
-    if (comm->world_ranks == NULL)
+    int64_t *ranks = calloc(members->count, sizeof *ranks);
+    if (ranks == NULL)
         return tg_error_no_memory();
     for (uint64_t i = 0; i < members->count; i++)
-        comm->world_ranks[i] = items[i].world_rank;
-    comm->n_world_ranks = members->count;
+        ranks[i] = items[i].world_rank;
+    *(is_second ? &comm->other_ranks : &comm->world_ranks) = ranks;
+    *(is_second ? &comm->n_other_ranks : &comm->n_world_ranks) = members->count;
     return NULL;
+}
+
+/* Copies and parts of an intercommunicator are such, too; merged it is none. */
+static bool is_inter(const struct tg_mpi_comms *comms, const char *job, const struct tg_event_mpi_comm *told)
+{
+    const struct tg_mpi_comm *parent = tg_mpi_comms_find(comms, job, told->parent);
+    bool is_like_parent = told->origin == TG_MPI_COMM_DUP || told->origin == TG_MPI_COMM_SPLIT ||
+                          told->origin == TG_MPI_COMM_CREATE;
+    return told->origin == TG_MPI_COMM_SPAWN || told->origin == TG_MPI_COMM_INTERCOMM ||
+           (is_like_parent && parent != NULL && parent->is_inter);
 }
 
 struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, size_t process,
@@ -159,6 +192,7 @@ struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, 
     if (error == NULL) {
         comm->origin = (enum tg_mpi_comm_origin)told->origin;
         comm->parent = told->parent;
+        comm->is_inter = is_inter(comms, job, told);
     }
     if (error == NULL && told->rank >= 0)
         error = set_rank(comm, process, told->rank);
@@ -179,6 +213,18 @@ void tg_mpi_comms_leave(struct tg_mpi_comms *comms, const char *job, uint64_t co
 }
 
 /* ---- copies */
+
+static struct tg_error *copy_ranks(const int64_t *from, size_t count, int64_t **to, size_t *n_to)
+{
+    if (from == NULL)
+        return NULL;
+    *to = malloc(count * sizeof **to);
+    if (*to == NULL)
+        return tg_error_no_memory();
+    memcpy(*to, from, count * sizeof **to);
+    *n_to = count;
+    return NULL;
+}
 
 static struct tg_error *copy_comm(const struct tg_mpi_comm *from, struct tg_mpi_comms *to)
 {
@@ -201,14 +247,11 @@ static struct tg_error *copy_comm(const struct tg_mpi_comm *from, struct tg_mpi_
     comm->origin = from->origin;
     comm->parent = from->parent;
     comm->name = from->name;
-    if (from->world_ranks == NULL)
-        return NULL;
-    comm->world_ranks = malloc(from->n_world_ranks * sizeof *comm->world_ranks);
-    if (comm->world_ranks == NULL)
-        return tg_error_no_memory();
-    memcpy(comm->world_ranks, from->world_ranks, from->n_world_ranks * sizeof *comm->world_ranks);
-    comm->n_world_ranks = from->n_world_ranks;
-    return NULL;
+    comm->is_inter = from->is_inter;
+    error = copy_ranks(from->world_ranks, from->n_world_ranks, &comm->world_ranks, &comm->n_world_ranks);
+    return error != NULL
+               ? error
+               : copy_ranks(from->other_ranks, from->n_other_ranks, &comm->other_ranks, &comm->n_other_ranks);
 }
 
 struct tg_error *tg_mpi_comms_copy(const struct tg_mpi_comms *from, struct tg_mpi_comms *to)

@@ -32,8 +32,11 @@ struct tg_mpi_comm_rank {
 struct tg_mpi_comm {
     struct tg_mpi_comm_key key;
     int64_t size;         /* 0 unknown */
-    int64_t *world_ranks; /* by rank, NULL unknown */
+    int64_t *world_ranks; /* by rank, NULL unknown; of an intercommunicator: of its group 1 */
     size_t n_world_ranks;
+    int64_t *other_ranks; /* of an intercommunicator, likewise: of its group 2 */
+    size_t n_other_ranks;
+    bool is_inter; /* an intercommunicator: its two groups number their ranks each from 0 */
     struct tg_mpi_comm_rank *ranks;
     struct tg_mpi_lockstep lockstep;
     enum tg_mpi_comm_origin origin;
@@ -41,12 +44,6 @@ struct tg_mpi_comm {
     const char *name; /* that the program gave it, NULL none; interned */
     UT_hash_handle hh;
 };
-
-/* An intercommunicator: its two groups number their ranks each from 0. */
-static inline bool tg_mpi_comm_is_inter(const struct tg_mpi_comm *comm)
-{
-    return comm->origin == TG_MPI_COMM_SPAWN || comm->origin == TG_MPI_COMM_INTERCOMM;
-}
 
 /* All zero is an empty one. */
 struct tg_mpi_comms {
@@ -76,6 +73,11 @@ bool tg_mpi_comm_all_came(const struct tg_mpi_comm *comm, uint64_t instance);
 
 /* The process that is RANK of COMM (NULL is accepted), SIZE_MAX: not known. */
 size_t tg_mpi_comm_process_of(const struct tg_mpi_comm *comm, int64_t rank);
+/* The group, 1 or 2, of intercommunicator COMM that PROCESS is in, which is WORLD_RANK of its job; 0: not known, as of one
+ * that connects jobs, which each know it by an id of its own. */
+unsigned tg_mpi_comm_group_of(const struct tg_mpi_comm *comm, size_t process, int64_t world_rank);
+/* The rank in MPI_COMM_WORLD of the one that members of GROUP address as RANK, -1 not known. */
+int64_t tg_mpi_comm_peer_of_group(const struct tg_mpi_comm *comm, unsigned group, int64_t rank);
 /* Rank of PROCESS in COMM (NULL is accepted), -1 unknown. */
 int64_t tg_mpi_comm_rank_of(const struct tg_mpi_comm *comm, size_t process);
 

@@ -5,11 +5,20 @@ int64_t tg_mpi_own_rank(const struct tg_mpi_comms *comms, const struct tg_mpi_pr
     return tg_mpi_comm_rank_of(tg_mpi_comms_find(comms, process->job, comm), process->process);
 }
 
+/* The group of PROCESS in COMM, 1 or 2; 0: COMM has but one, or it is not known. */
+static unsigned group_of(const struct tg_mpi_comms *comms, const struct tg_mpi_process *process,
+                         uint64_t comm)
+{
+    const struct tg_mpi_comm *found = tg_mpi_comms_find(comms, process->job, comm);
+    return found == NULL || !found->is_inter ? 0
+                                             : tg_mpi_comm_group_of(found, process->process, process->rank);
+}
+
 bool tg_mpi_is_between_jobs(const struct tg_mpi_comms *comms, const struct tg_mpi_process *process,
                             uint64_t comm)
 {
     const struct tg_mpi_comm *found = tg_mpi_comms_find(comms, process->job, comm);
-    return found != NULL && found->origin == TG_MPI_COMM_SPAWN;
+    return found != NULL && found->is_inter && group_of(comms, process, comm) == 0;
 }
 
 struct tg_mpi_message tg_mpi_message_of(const struct tg_mpi_comms *comms,
@@ -20,6 +29,7 @@ struct tg_mpi_message tg_mpi_message_of(const struct tg_mpi_comms *comms,
     const struct tg_mpi_call *call = &thread->call;
     int64_t own = tg_mpi_own_rank(comms, process, call->comm), source = call->peer, tag = call->tag;
     const char *type = call->type;
+    unsigned group = group_of(comms, process, call->comm);
     if (!is_send && tg_mpi_call_role(call->name, NULL, NULL) == TG_MPI_SEND_RECEIVE) {
         source = call->receives ? call->from : NOT_KNOWN;
         tag = call->receives ? call->from_tag : -1;
@@ -28,6 +38,7 @@ struct tg_mpi_message tg_mpi_message_of(const struct tg_mpi_comms *comms,
     return (struct tg_mpi_message){
         .job = process->job,
         .comm = call->comm,
+        .group = group == 0 || is_send ? group : 3 - group,
         .source = is_send ? own : source,
         .destination = is_send ? call->peer : own,
         .tag = is_send ? call->tag : tag,

@@ -12,8 +12,8 @@
 int64_t tg_mpi_own_rank(const struct tg_mpi_comms *comms, const struct tg_mpi_process *process,
                         uint64_t comm);
 
-/* Messages to and from spawned processes: the two sides know their communicator by different ids, so no half finds
- * its other one. */
+/* Messages to and from spawned processes, or others of whose group nothing is known: the two sides know their
+ * communicator by different ids, so no half finds its other one. */
 bool tg_mpi_is_between_jobs(const struct tg_mpi_comms *comms, const struct tg_mpi_process *process,
                             uint64_t comm);
 

@@ -21,6 +21,8 @@ static int compare_places(const struct tg_mpi_message *x, const struct tg_mpi_me
         return (uintptr_t)x->job < (uintptr_t)y->job ? -1 : 1;
     if (x->comm != y->comm)
         return x->comm < y->comm ? -1 : 1;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
     return (x->destination > y->destination) - (x->destination < y->destination);
 }
 

@@ -16,6 +16,7 @@ struct sent {
 struct flow_key {
     const char *job;
     uint64_t comm;
+    unsigned group;
     int64_t source, destination, tag;
 };
 
@@ -84,6 +85,7 @@ static struct flow_key key_of(const struct tg_mpi_message *message)
     memset(&key, 0, sizeof key);
     key.job = message->job;
     key.comm = message->comm;
+    key.group = message->group;
     key.source = message->source;
     key.destination = message->destination;
     key.tag = message->tag;
@@ -200,7 +202,7 @@ bool tg_mpi_messages_find_send(const struct tg_mpi_messages *messages, const str
     const struct tg_mpi_message *oldest = NULL;
     for (const struct flow *flow = messages->flows; flow != NULL; flow = flow->hh.next)
         if (flow->key.job == receive->job && flow->key.comm == receive->comm &&
-            flow->key.destination == receive->destination &&
+            flow->key.group == receive->group && flow->key.destination == receive->destination &&
             (receive->source == -1 || flow->key.source == receive->source) &&
             (receive->tag == -1 || flow->key.tag == receive->tag) &&
             (oldest == NULL || flow->first->message.since_ns < oldest->since_ns))
@@ -214,7 +216,7 @@ bool tg_mpi_messages_has_send(const struct tg_mpi_messages *messages, const stru
 {
     for (const struct flow *flow = messages->flows; flow != NULL; flow = flow->hh.next)
         if (flow->key.job == receive->job && flow->key.comm == receive->comm &&
-            flow->key.destination == receive->destination &&
+            flow->key.group == receive->group && flow->key.destination == receive->destination &&
             (receive->source < 0 || flow->key.source == receive->source) &&
             (receive->tag == -1 || flow->key.tag == receive->tag))
             return true;

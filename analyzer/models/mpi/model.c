@@ -100,6 +100,7 @@ static struct tg_error *receive(struct tg_mpi_model *model, const struct tg_mpi_
 {
     const struct tg_mpi_message pattern = {.job = process->public.job,
                                            .comm = posted->comm,
+                                           .group = posted->group,
                                            .source = peer,
                                            .destination =
                                                tg_mpi_own_rank(&model->comms, &process->public, posted->comm),

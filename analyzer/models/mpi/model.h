@@ -55,9 +55,10 @@ const struct tg_mpi_process *tg_mpi_model_process_at(const struct tg_mpi_model *
 /* NULL: it never called MPI. */
 const struct tg_mpi_process *tg_mpi_model_process(const struct tg_mpi_model *model, size_t process);
 
-/* The process that is RANK of communicator COMM of JOB (the model's string), SIZE_MAX: not known. */
-size_t tg_mpi_model_process_of(const struct tg_mpi_model *model, const char *job, uint64_t comm,
-                               int64_t rank);
+/* The process that PROCESS addresses as RANK of communicator COMM of JOB (the model's string), SIZE_MAX: not known. Of an
+ * intercommunicator that is one of the other group. */
+size_t tg_mpi_model_process_of(const struct tg_mpi_model *model, size_t process, const char *job,
+                               uint64_t comm, int64_t rank);
 /* Ranks of communicator COMM, 0 not known. */
 int64_t tg_mpi_model_comm_size(const struct tg_mpi_model *model, const char *job, uint64_t comm);
 
@@ -93,7 +94,8 @@ struct tg_mpi_comm_facts {
     const char *name;
     enum tg_mpi_comm_origin origin;
     uint64_t parent;
-    int64_t size; /* 0 unknown */
+    int64_t size;  /* 0 unknown */
+    bool is_inter; /* its peers are ranks of another group */
 };
 struct tg_mpi_comm_facts tg_mpi_model_comm(const struct tg_mpi_model *model, const char *job, uint64_t comm);
 

@@ -95,6 +95,7 @@ struct tg_mpi_arrival {
 struct tg_mpi_message {
     const char *job;
     uint64_t comm;
+    unsigned group;              /* of an intercommunicator: that of the sender, 1 or 2; else 0 */
     int64_t source, destination; /* ranks in comm; -1 any source, -3 not known */
     int64_t tag;                 /* -1 any */
     uint64_t bytes;

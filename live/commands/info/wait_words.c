@@ -283,7 +283,8 @@ static struct tg_error *look_at_receive(void *context, const struct tg_mpi_messa
     if (message->process != search->process || message->source < 0 || *search->found != '\0' ||
         tg_mpi_model_has_send(mpi, message))
         return NULL;
-    size_t sender = tg_mpi_model_process_of(mpi, message->job, message->comm, message->source);
+    size_t sender =
+        tg_mpi_model_process_of(mpi, message->process, message->job, message->comm, message->source);
     const struct tg_job_process *process = process_at(search->telling, sender);
     if (!is_held_at(search->telling, search->barrier, process, 0))
         return NULL;

@@ -510,6 +510,50 @@ static void calls_that_fail_are_kept(void **state)
     assert_int_equal(tg_mpi_model_fault_at(model, 0)->left_ns, now_ns);
 }
 
+/* Rank 0 and ranks 1 to 2 with an intercommunicator between: who is rank 0 of the other group depends on who asks. */
+static void groups_of_an_intercommunicator_are_apart(void **state)
+{
+    enum { INTER = 9, COPY = 10, SPAWNED = 11 };
+    static const struct tg_mpi_member left[] = {{0}}, right[] = {{1}, {2}};
+    (void)state;
+    for (uint64_t comm = INTER; comm <= COPY; comm++) {
+        uint64_t origin = comm == INTER ? TG_MPI_COMM_INTERCOMM : TG_MPI_COMM_DUP;
+        uint64_t parent = comm == INTER ? WORLD : INTER;
+        FEED(2, MPI_COMM, mpi_comm, .comm = comm, .parent = parent, .origin = origin, .rank = 1, .size = 2);
+        FEED(0, MPI_COMM, mpi_comm, .comm = comm, .parent = parent, .origin = origin, .rank = 0, .size = 1,
+             .members = {left, 1});
+        FEED(1, MPI_COMM, mpi_comm, .comm = comm, .parent = parent, .origin = origin, .rank = 0, .size = 2,
+             .members = {right, 2});
+        const char *job = tg_mpi_model_process(model, 0)->job;
+        assert_int_equal(tg_mpi_model_process_of(model, 0, job, comm, 0), 1);
+        assert_int_equal(tg_mpi_model_process_of(model, 0, job, comm, 1), 2);
+        assert_int_equal(tg_mpi_model_process_of(model, 0, job, comm, 2), SIZE_MAX);
+        assert_int_equal(tg_mpi_model_process_of(model, 1, job, comm, 0), 0);
+        assert_int_equal(tg_mpi_model_process_of(model, 2, job, comm, 0), 0);
+        assert_int_equal(tg_mpi_model_process_of(model, 2, job, comm, 1), SIZE_MAX);
+    }
+    /* Both send to their rank 0 with one tag; each receives what the other sent, not its own. */
+    for (size_t i = 0; i < 2; i++) {
+        FEED(i, MPI_ENTER, mpi_enter, .call = "MPI_Send", .comm = INTER, .peer = 0, .tag = 5, .bytes = 4);
+        LEAVE(i, "MPI_Send", .peer = -3);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        FEED(i, MPI_ENTER, mpi_enter, .call = "MPI_Recv", .comm = INTER, .peer = 0, .tag = 5, .bytes = 4);
+        LEAVE(i, "MPI_Recv", .peer = 0, .tag = 5, .bytes = 4);
+        assert_int_equal(n_received, i + 1);
+        assert_int_equal(last_received.process, 1 - i);
+    }
+    assert_int_equal(sends().count, 0);
+    /* Of spawned processes nothing is known: nobody's message, and nobody waits for itself. */
+    FEED(0, MPI_COMM, mpi_comm, .comm = SPAWNED, .parent = WORLD, .origin = TG_MPI_COMM_SPAWN, .rank = 0,
+         .size = 1, .members = {left, 1});
+    FEED(0, MPI_ENTER, mpi_enter, .call = "MPI_Send", .comm = SPAWNED, .peer = 0, .tag = 5, .bytes = 4);
+    LEAVE(0, "MPI_Send", .peer = -3);
+    assert_int_equal(sends().count, 0);
+    const char *job = tg_mpi_model_process(model, 0)->job;
+    assert_int_equal(tg_mpi_model_process_of(model, 0, job, SPAWNED, 0), SIZE_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -534,6 +578,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_shift_of_places_is_noticed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_freed_the_communicator_has_passed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_nonblocking_collective_ends_with_its_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(groups_of_an_intercommunicator_are_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(calls_that_fail_are_kept, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
