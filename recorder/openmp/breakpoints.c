@@ -7,8 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { MAX_LOOKS = 64 };
+enum {
+    MAX_LOOKS = 64,
+    MAX_VERSIONS = 4, /* of a symbol: the locks of OMP_1.0 are functions of their own */
+};
 
 struct tg_openmp_breakpoints {
     struct tg_engine *engine;
@@ -188,6 +192,35 @@ static void enter_mutex(const struct stop *stop, const struct tg_gomp_entry *ent
     push_call(stop, &(struct tg_openmp_call){.entry = entry, .lock = lock});
 }
 
+static void call_test(const struct stop *stop, const struct tg_gomp_entry *entry)
+{
+    push_call(stop, &(struct tg_openmp_call){.entry = entry, .lock = stop->registers->rdi});
+}
+
+/* Of tests in vain some are told. */
+static void leave_test(const struct stop *stop, const struct tg_openmp_call *call)
+{
+    enum { APART_NS = 50000000 };
+    struct tg_openmp_thread *state = stop->state;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    if ((stop->registers->rax & UINT32_MAX) != 0) {
+        state->tested = 0;
+        EMIT(stop, OMP_MUTEX_ENTER, omp_mutex_enter, stop->return_address, .mutex = call->entry->mutex,
+             .lock = call->lock);
+        return;
+    }
+    bool is_new = state->tested != call->lock;
+    state->tested = call->lock;
+    state->tests = is_new ? 1 : state->tests + 1;
+    if (!is_new && now_ns - state->told_ns < APART_NS)
+        return;
+    state->told_ns = now_ns;
+    EMIT(stop, OMP_MUTEX_TEST, omp_mutex_test, stop->return_address, .mutex = call->entry->mutex,
+         .lock = call->lock, .tests = state->tests);
+}
+
 static void enter_zone_call(const struct stop *stop, const struct tg_gomp_entry *entry)
 {
     switch ((unsigned)entry->call) {
@@ -236,6 +269,9 @@ static void enter_call(const struct stop *stop, const struct tg_gomp_entry *entr
     case TG_GOMP_MUTEX_LEAVE:
         EMIT(stop, OMP_MUTEX_LEAVE, omp_mutex_leave, stop->return_address, .mutex = entry->mutex,
              .lock = entry->named ? stop->registers->rdi : 0);
+        break;
+    case TG_GOMP_MUTEX_TEST:
+        call_test(stop, entry);
         break;
     case TG_GOMP_TASK:
         create_task(stop, entry);
@@ -439,6 +475,9 @@ static void leave_call(const struct stop *stop, const struct tg_openmp_call *cal
         EMIT(stop, OMP_MUTEX_ENTER, omp_mutex_enter, stop->return_address, .mutex = call->entry->mutex,
              .lock = call->lock);
         break;
+    case TG_GOMP_MUTEX_TEST:
+        leave_test(stop, call);
+        break;
     case TG_GOMP_TASKLOOP:
         end_zone(stop);
         break;
@@ -517,13 +556,15 @@ static size_t plant_entries(struct stop *stop, struct tg_image *image, uint64_t 
     size_t planted = 0;
     for (size_t i = 0; i < tg_gomp_entry_count(); i++) {
         const struct tg_gomp_entry *entry = tg_gomp_entry_at(i);
-        uint64_t address;
-        if (tg_image_find_function(image, entry->name, &address, 1) == 0 ||
-            tg_openmp_process_add_site(stop->process, bias + address, entry) == NULL)
-            continue;
-        plant_once(stop, bias + address, entry_hit);
-        cover(stop->process, bias + address);
-        planted++;
+        uint64_t addresses[MAX_VERSIONS];
+        size_t found = tg_image_find_function(image, entry->name, addresses, MAX_VERSIONS);
+        for (size_t at = 0; at < found && at < MAX_VERSIONS; at++) {
+            if (tg_openmp_process_add_site(stop->process, bias + addresses[at], entry) == NULL)
+                continue;
+            plant_once(stop, bias + addresses[at], entry_hit);
+            cover(stop->process, bias + addresses[at]);
+            planted++;
+        }
     }
     uint64_t address;
     if (planted > 0 && tg_image_find_function(image, "omp_get_thread_num", &address, 1) > 0)

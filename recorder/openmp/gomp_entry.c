@@ -80,6 +80,13 @@ static const struct tg_gomp_entry entries[] = {
     MUTEX("GOMP_critical_name_end", LEAVE, CRITICAL_NAMED, true),
     MUTEX("GOMP_atomic_start", ENTER, ATOMIC, false),
     MUTEX("GOMP_atomic_end", LEAVE, ATOMIC, false),
+    /* Fortran's, which have a low line at their end, go on to these by a jump. */
+    MUTEX("omp_set_lock", ENTER, LOCK, true),
+    MUTEX("omp_unset_lock", LEAVE, LOCK, true),
+    MUTEX("omp_test_lock", TEST, LOCK, true),
+    MUTEX("omp_set_nest_lock", ENTER, NEST_LOCK, true),
+    MUTEX("omp_unset_nest_lock", LEAVE, NEST_LOCK, true),
+    MUTEX("omp_test_nest_lock", TEST, NEST_LOCK, true),
     MUTEX("GOMP_ordered_start", ENTER, ORDERED, false),
     MUTEX("GOMP_ordered_end", LEAVE, ORDERED, false),
     {.name = "GOMP_task", .call = TG_GOMP_TASK},

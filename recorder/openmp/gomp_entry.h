@@ -20,9 +20,10 @@ enum tg_gomp_call {
     TG_GOMP_SINGLE_COPY_DONE, /* by who executes it */
     TG_GOMP_MUTEX_ENTER,      /* waits until it may enter */
     TG_GOMP_MUTEX_LEAVE,
-    TG_GOMP_TASK,     /* body is the first argument */
-    TG_GOMP_TASKLOOP, /* likewise, any number of tasks */
-    TG_GOMP_WAIT,     /* for tasks */
+    TG_GOMP_MUTEX_TEST, /* returns 0 where another one is inside */
+    TG_GOMP_TASK,       /* body is the first argument */
+    TG_GOMP_TASKLOOP,   /* likewise, any number of tasks */
+    TG_GOMP_WAIT,       /* for tasks */
     TG_GOMP_TASKGROUP_START,
     TG_GOMP_TASKGROUP_END,
 };

@@ -63,6 +63,9 @@ struct tg_openmp_thread {
     size_t n_calls;
     struct tg_openmp_frame frames[TG_OPENMP_MAX_FRAMES]; /* the first is outside of all regions */
     size_t n_frames;
+    uint64_t tested;  /* the lock that it tested last, 0: it was inside of it since */
+    uint64_t tests;   /* of that in vain, one after the other */
+    uint64_t told_ns; /* when one was told */
     UT_hash_handle hh;
 };
 

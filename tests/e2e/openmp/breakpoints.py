@@ -11,15 +11,15 @@ import sys
 
 from recording import check, events, record, run, skip
 
-SOURCE = os.path.join(os.environ["TG_SOURCE"], "tests/programs/openmp/constructs.c")
+PROGRAMS = os.path.join(os.environ["TG_SOURCE"], "tests/programs/openmp")
 
 
-def build(flags):
-    made = subprocess.run(["gcc", "-fopenmp", "-w", *flags, SOURCE, "-o", "constructs"],
+def build(name, flags):
+    made = subprocess.run(["gcc", "-fopenmp", "-w", *flags, os.path.join(PROGRAMS, name + ".c"), "-o", name],
                           capture_output=True, text=True)
     if made.returncode != 0:
         skip("cannot build such an OpenMP program here: " + made.stderr)
-    return os.path.abspath("constructs")
+    return os.path.abspath(name)
 
 
 def told(output):
@@ -99,8 +99,23 @@ def check_tasks(trace, lines):
     check(len(lines["task"]) == 2 and len(lines["taskloop"]) == 3, lines)
 
 
+def check_locks(flags):
+    traced = record("locks_trace", [build("locks", flags)])
+    check(traced.status == 0, traced)
+    trace = [event for event in events("locks_trace") if event["kind"].startswith("omp_")]
+    check_pairs(trace)
+    count = collections.Counter((event["kind"], event["mutex"]) for event in trace if "mutex" in event)
+    check(count["omp_mutex_wait", "lock"] == 3 and count["omp_mutex_enter", "lock"] == 4, count)
+    check(count["omp_mutex_wait", "nest_lock"] == 3 and count["omp_mutex_enter", "nest_lock"] == 6, count)
+    check(all(count["omp_mutex_leave", of] == count["omp_mutex_enter", of] for of in ("lock", "nest_lock")), count)
+    tests = [event for event in trace if event["kind"] == "omp_mutex_test" and event["mutex"] == "lock"]
+    check(tests and tests[0]["tests"] == 1, tests)
+    locks = {event["lock"] for event in trace if event.get("mutex") == "lock"}
+    check(len(locks) == 1, locks)
+
+
 def main():
-    program = build(sys.argv[1:])
+    program = build("constructs", sys.argv[1:])
     os.environ["ASAN_OPTIONS"] = "detect_leaks=0"  # it cannot under any tracer
     native = run([program])
     traced = record("trace", [program])
@@ -115,6 +130,7 @@ def main():
     check_nesting(trace, lines)
     check_worksharing(trace, lines)
     check_tasks(trace, lines)
+    check_locks(sys.argv[1:])
 
 
 main()
