@@ -105,6 +105,64 @@ static struct tg_error *print_longest_call(struct tg_verdict_draft *draft, bool 
     return print_partners(draft, longest->call.name);
 }
 
+/* The process of which THREAD, which polls, needs a message that has not been sent, or that is to receive one; SIZE_MAX: not
+ * known. */
+static size_t partner_of(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread,
+                         bool *sends)
+{
+    struct tg_mpi_message message;
+    const struct tg_mpi_model *mpi = draft->input->mpi;
+    const struct tg_mpi_process *own = tg_mpi_model_process(mpi, thread->process);
+    *sends = true;
+    if (thread->n_requests == 0 && own != NULL)
+        return thread->call.peer < 0 ? SIZE_MAX
+                                     : tg_mpi_model_process_of(mpi, thread->process, own->job,
+                                                               thread->call.comm, thread->call.peer);
+    if (thread->n_requests != 1 ||
+        !tg_mpi_model_request(mpi, thread->process, thread->requests[0], &message) ||
+        (message.id == 0 && tg_mpi_model_has_send(mpi, &message)))
+        return SIZE_MAX;
+    *sends = message.id == 0;
+    int64_t rank = *sends ? message.source : message.destination;
+    return rank < 0 ? SIZE_MAX
+                    : tg_mpi_model_process_of(mpi, thread->process, message.job, message.comm, rank);
+}
+
+/* Prints who had been polling, of several the one that had for the longest time. *HAS_ONE: somebody had. */
+static void print_poller(struct tg_verdict_draft *draft, bool *has_one)
+{
+    enum { WORTH_TELLING_NS = 100000000 };
+    const struct tg_mpi_thread *longest = NULL;
+    uint64_t most_ns = WORTH_TELLING_NS;
+    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
+        uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, thread->process, thread->left_ns);
+        if (lasted_ns > most_ns && thread->process < draft->n_processes &&
+            tg_words_is_polling(draft->input, thread)) {
+            most_ns = lasted_ns;
+            longest = thread;
+        }
+    }
+    if (longest == NULL)
+        return;
+    bool sends;
+    size_t partner = partner_of(draft, longest, &sends);
+    *has_one = true;
+    fputs(" At that time ", draft->stream);
+    tg_words_process(draft->stream, draft->input, longest->process);
+    fputs(" had been ", draft->stream);
+    tg_words_mpi_thread(draft->stream, draft->input, longest);
+    tg_stillness_print(draft->stream, &draft->stillness, TG_WAIT_MPI, most_ns);
+    fputc('.', draft->stream);
+    if (partner >= draft->n_processes)
+        return;
+    fputs(sends ? " The sender is " : " The receiver is ", draft->stream);
+    tg_words_process(draft->stream, draft->input, partner);
+    fputs(": ", draft->stream);
+    tg_words_process_state(draft->stream, draft->input, partner);
+    fputc('.', draft->stream);
+}
+
 struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
 {
     const struct tg_process_entry *entry = draft->stillness.was_ended ? first_asked(draft) : NULL;
@@ -123,6 +181,8 @@ struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
         fprintf(draft->stream, " At that time it was busy:%s", draft->result->busy);
     else if (!finding.is_consequence && is_parallel)
         error = print_longest_call(draft, &has_one);
+    if (error == NULL && !finding.is_consequence && is_parallel && *draft->result->busy == '\0' && !has_one)
+        print_poller(draft, &has_one);
     if (!finding.is_consequence && is_parallel && *draft->result->busy == '\0' && !has_one)
         fputs(" No process was waiting for another at that time.", draft->stream);
     if (error == NULL)

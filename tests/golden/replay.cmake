@@ -43,6 +43,8 @@ tg_golden_test(report-mortem-iterations mortem-iterations report --symbols=off m
 # mortem-tests: process 100 tests a lock in a loop that its holder never releases; in process 200 a lock is held for long, and
 # those that found it taken do something else
 tg_golden_test(report-mortem-tests mortem-tests report --symbols=off mortem-tests.tgt)
+# mortem-pollers: of three ranks that have tested or probed in vain two still do when the job is interrupted
+tg_golden_test(report-mortem-pollers mortem-pollers report --symbols=off mortem-pollers.tgt)
 tg_golden_test(report-mortem-teams mortem-teams report --symbols=off mortem-teams.tgt)
 tg_golden_test(replay-mortem-teams mortem-teams replay --symbols=off -e "goto 9.5s" -e where -e "info barrier -teams"
                -e "info workers" mortem-teams.tgt)

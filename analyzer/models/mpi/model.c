@@ -394,6 +394,7 @@ static struct tg_error *finish(struct tg_mpi_model *model, struct tg_mpi_process
     bool nonblocking, persistent;
     enum tg_mpi_role role = tg_mpi_call_role(call->name, &nonblocking, &persistent);
     struct tg_error *error = NULL;
+    thread->public.found_nothing = role == TG_MPI_PROBE && tg_mpi_call_polls(call->name) && leave->peer == -3;
     if (call->instance != 0)
         error = return_from_collective(model, process, thread, nonblocking && role == TG_MPI_COLLECTIVE,
                                        persistent, leave->request, event->time_ns);

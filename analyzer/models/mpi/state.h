@@ -23,6 +23,7 @@ struct tg_mpi_thread {
     bool in_call;
     struct tg_mpi_call call;  /* the current one, else the last one */
     uint64_t left_ns;         /* when it came back from that, where it is in none */
+    bool found_nothing;       /* that was a probe which found no message */
     uint64_t sent_id;         /* of the message that the current or last call sends, 0 none */
     const uint64_t *requests; /* that the current call waits for; until the next event */
     size_t n_requests;        /* 0: none, or not known */
