@@ -235,13 +235,34 @@ static struct tg_error *write_threads(const struct tg_report_page *page)
 struct telling {
     const struct tg_report_page *page;
     uint64_t count, bytes;
+    uint64_t
+        strangers; /* of which the other side is not in this trace: they may have come, and are not counted */
     bool is_shown; /* counted before */
 };
+
+/* Whether the other side of MESSAGE is a rank of MPI_COMM_WORLD that is not in this trace. */
+static bool is_with_stranger(const struct tg_report_page *page, const struct tg_mpi_message *message)
+{
+    int64_t rank = message->id != 0 ? message->destination : message->source;
+    const struct tg_process_model *processes = page->report->processes;
+    if (message->comm != 1 || rank < 0)
+        return false;
+    for (size_t i = 0; i < tg_process_model_count(processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(processes, i);
+        if (entry->rank == rank && strcmp(entry->job, message->job) == 0)
+            return false;
+    }
+    return true;
+}
 
 static struct tg_error *tell_message(void *context, const struct tg_mpi_message *message)
 {
     struct telling *telling = context;
     const struct tg_report_page *page = telling->page;
+    if (is_with_stranger(page, message)) {
+        telling->strangers++;
+        return NULL;
+    }
     telling->bytes += message->bytes;
     if (telling->count++ >= WAITING_SHOWN && !page->options->all)
         return NULL;
@@ -261,13 +282,17 @@ typedef struct tg_error *
 visit_messages(const struct tg_mpi_model *model,
                struct tg_error *(*visit)(void *context, const struct tg_mpi_message *message), void *context);
 
-/* How many messages VISIT visits, and the first of them. */
+/* How many messages VISIT visits, and the first of them. OTHERS: what those are that ranks elsewhere are needed for. */
 static struct tg_error *write_messages(const struct tg_report_page *page, visit_messages *visit,
-                                       const char *what, const char *are)
+                                       const char *what, const char *are, const char *others)
 {
     struct telling counting = {.page = page}, telling = {.page = page, .is_shown = true};
     char count[TG_QUANTITY_SIZE], bytes[TG_QUANTITY_SIZE];
     struct tg_error *error = visit(page->report->mpi, tell_message, &counting);
+    if (error == NULL && counting.strangers > 0)
+        fprintf(page->stream, "%s %s%s %s that are not in this trace\n",
+                tg_quantity_count(counting.strangers, count), what, tg_report_plural(counting.strangers),
+                others);
     if (error != NULL || counting.count == 0)
         return error;
     fprintf(page->stream, "%s %s%s (%s bytes) %s\n", tg_quantity_count(counting.count, count), what,
@@ -282,9 +307,10 @@ static struct tg_error *write_waiting(const struct tg_report_page *page)
 {
     char count[TG_QUANTITY_SIZE];
     struct tg_error *error =
-        write_messages(page, tg_mpi_model_visit_sends, "message", "sent but not received");
+        write_messages(page, tg_mpi_model_visit_sends, "message", "sent but not received", "sent to ranks");
     if (error == NULL)
-        error = write_messages(page, tg_mpi_model_visit_receives, "receive", "posted but not completed");
+        error = write_messages(page, tg_mpi_model_visit_receives, "receive", "posted but not completed",
+                               "posted for messages from ranks");
     if (error != NULL)
         return error;
     if (tg_mpi_model_unkept(page->report->mpi) > 0)

@@ -336,6 +336,27 @@ static void plant(struct tg_mpir_session *session, struct tg_thread *thread)
     note(session, thread, text);
 }
 
+static void read_program(pid_t pid, char path[PATH_MAX])
+{
+    char link[32];
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+    ssize_t length = readlink(link, path, PATH_MAX - 1);
+    path[length > 0 ? length : 0] = '\0';
+}
+
+/* Whether PID is a daemon that starts ranks for the launcher of a job, with whose library it has MPIR symbols. */
+static bool is_daemon(pid_t pid)
+{
+    static const char *const names[] = {"orted", "prted"};
+    char path[PATH_MAX];
+    read_program(pid, path);
+    const char *slash = strrchr(path, '/');
+    for (size_t i = 0; slash != NULL && i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(slash + 1, names[i]) == 0)
+            return true;
+    return false;
+}
+
 /* The process has, or has got, symbols of MPIR. */
 static void meet(struct tg_mpir_session *session, struct tg_thread *thread)
 {
@@ -345,8 +366,18 @@ static void meet(struct tg_mpir_session *session, struct tg_thread *thread)
     if (!tg_mpir_process_can_start(known) || known->is_planted || tg_mpir_ranks_has(session->ranks, pid) ||
         is_rank_by_environment(pid, &identity))
         return;
+    bool is_below = descends_from_starter(session, pid);
+    if (!is_below && is_daemon(pid)) {
+        if (known->is_daemon)
+            return;
+        known->is_daemon = true;
+        session->starters++;
+        tell_job(session, thread, TG_MPIR_BY_FOLLOWING, "",
+                 "a daemon of a job launcher that is not in this trace");
+        return;
+    }
     plant(session, thread);
-    if (!tg_mpir_process_may_announce(known) || descends_from_starter(session, pid))
+    if (!tg_mpir_process_may_announce(known) || is_below)
         return;
     become_starter(session, thread, acquisition_of(session, thread), "");
     if (known->variables.found[TG_MPIR_BEING_DEBUGGED])
@@ -372,14 +403,6 @@ static void meet_attached(struct tg_mpir_session *session, struct tg_thread *thr
 }
 
 /* ---- without MPIR */
-
-static void read_program(pid_t pid, char path[PATH_MAX])
-{
-    char link[32];
-    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
-    ssize_t length = readlink(link, path, PATH_MAX - 1);
-    path[length > 0 ? length : 0] = '\0';
-}
 
 /* Debian's mpiexec.hydra has no symbols at all. Its ranks descend from it, and their environment says which
  * they are. */

@@ -180,6 +180,29 @@ def hosts():
     check(not strangers & {process["pid"] for process in told["processes"]}, "a process of this host was taken for a remote rank")
 
 
+def daemon():
+    """A recorder on another host, in front of the daemon there: the launcher of the ranks is not in its trace."""
+    ranks, trace, wrapper = program("openmpi"), os.path.abspath("daemon.tgt"), os.path.abspath("agent.sh")
+    with open(wrapper, "w", encoding="utf-8") as script:
+        script.write(f'#!/bin/sh\nexec {TOLLGATE} record -q -o {trace} -- orted "$@"\n')
+    os.chmod(wrapper, 0o755)
+    try:
+        with Hosts(["left"]) as others:
+            environment = {**ENVIRONMENT, **others.environment}
+            native = run(others.mpirun("-n", "2", ranks), environment)
+            if native.status != 0:
+                skip("mpirun does not get to the hosts of namespaces: " + native.errors)
+            traced = run(others.mpirun("--mca", "orte_launch_agent", wrapper, "-n", "2", ranks), environment)
+    except NoHosts as reason:
+        skip(str(reason))
+    check_same_job(native, traced)
+    told = report(trace)
+    daemons = [starter for starter in told["mpir"]["starters"] if starter["launcher"] == "Open MPI"]
+    check([starter["acquisition"] for starter in daemons] == ["fork_following"], told["mpir"]["starters"])
+    (group,) = told["mpir"]["without_table"]
+    check((group["rank_numbers"], group["found_by"]) == ([0, 1], "following forks"), group)
+
+
 # ---- MPICH: no MPIR
 
 
@@ -541,7 +564,7 @@ def killed_attached(places="3"):
             check_let_go([job.pid, *(pid for pid, _ in said.values())])
 
 
-CASES = {case.__name__: case for case in (openmpi, openmpi_not_mpi, spawned, hosts, mpich, slurm, slurm_hosts, attach_openmpi,
+CASES = {case.__name__: case for case in (openmpi, openmpi_not_mpi, spawned, hosts, daemon, mpich, slurm, slurm_hosts, attach_openmpi,
                                           attach_slurm, killed, killed_slurm, killed_attached)}
 
 if __name__ == "__main__":
