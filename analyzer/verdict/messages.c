@@ -303,15 +303,17 @@ static void print_alike(struct tg_verdict_draft *draft, const struct tg_verdict_
     fputc('.', stream);
 }
 
-void tg_verdict_print_astray(struct tg_verdict_draft *draft, size_t process)
+size_t tg_verdict_print_astray(struct tg_verdict_draft *draft, size_t process)
 {
     for (size_t i = 0; i < draft->n_halves; i++) {
         const struct tg_verdict_half *half = &draft->halves[i];
         if (half->thread->process != process || !tg_verdict_is_astray(draft, half))
             continue;
-        print_alike(draft, half, find_alike(draft, half));
-        return;
+        const struct tg_mpi_message *alike = find_alike(draft, half);
+        print_alike(draft, half, alike);
+        return alike->process;
     }
+    return SIZE_MAX;
 }
 
 /* ---- findings */

@@ -195,8 +195,10 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
         print_wait(draft, ring[i]);
     }
     fputc('.', stream);
+    size_t other = SIZE_MAX; /* what went astray between two is told once */
     for (size_t i = 0; i < n && i < TG_VERDICT_NAMED; i++)
-        tg_verdict_print_astray(draft, ring[i]->from);
+        if (ring[i]->from != other)
+            other = tg_verdict_print_astray(draft, ring[i]->from);
     return tg_verdict_add(draft, &finding);
 }
 

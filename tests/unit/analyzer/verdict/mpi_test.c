@@ -221,6 +221,19 @@ static void a_ring_by_choice_comes_of_a_message_that_went_astray(void **state)
     check_first(TG_FINDING_RECEIVE, "0 2", "But rank 0 sends tag 7 to rank 1, rank 2 waits for tag 7");
 }
 
+/* Both wait, one to send with a tag that the other one does not take: that is said once. */
+static void a_wrong_tag_between_two_is_told_once(void **state)
+{
+    (void)state;
+    begin_job(2);
+    POINT(0, "MPI_Recv", 1, 99);
+    POINT(1, "MPI_Ssend", 0, 98);
+    interrupt_and_judge();
+    check_first(TG_FINDING_DEADLOCK, "0 1", "But rank 1 sends tag 98, rank 0 waits for tag 99");
+    const char *said = strstr(verdict.findings[0].text, "But rank");
+    assert_null(strstr(said + 1, "But rank"));
+}
+
 /* Of a choice the one that waits for a message is told, not one that waits for all. */
 static void a_cycle_is_told_by_its_messages(void **state)
 {
@@ -442,6 +455,7 @@ int main(void)
         cmocka_unit_test_teardown(requests_that_are_no_messages_are_left_too, tear_down),
         cmocka_unit_test_teardown(of_two_that_differ_the_one_with_a_call_of_its_own_is_wrong, tear_down),
         cmocka_unit_test_teardown(a_ring_by_choice_comes_of_a_message_that_went_astray, tear_down),
+        cmocka_unit_test_teardown(a_wrong_tag_between_two_is_told_once, tear_down),
         cmocka_unit_test_teardown(a_cycle_is_told_by_its_messages, tear_down),
         cmocka_unit_test_teardown(a_lock_of_all_waits_for_whoever_has_locked_one, tear_down),
         cmocka_unit_test_teardown(a_lock_waits_for_whoever_has_locked_all, tear_down),
