@@ -77,6 +77,26 @@ static struct tg_error *print_partners(struct tg_verdict_draft *draft, const cha
     return NULL;
 }
 
+static void print_partner(struct tg_verdict_draft *draft, size_t partner, bool sends)
+{
+    fputs(sends ? " The sender is " : " The receiver is ", draft->stream);
+    tg_words_process(draft->stream, draft->input, partner);
+    fputs(": ", draft->stream);
+    tg_words_process_state(draft->stream, draft->input, partner);
+    fputc('.', draft->stream);
+}
+
+/* What THREAD's call needs of another process, which does other things meanwhile; NULL: not known. */
+static const struct tg_verdict_wait *wait_of(const struct tg_verdict_draft *draft,
+                                             const struct tg_mpi_thread *thread)
+{
+    for (size_t i = 0; i < draft->n_waits; i++)
+        if (draft->waits[i].thread == thread && !draft->waits[i].is_choice &&
+            draft->waits[i].to < draft->n_processes)
+            return &draft->waits[i];
+    return NULL;
+}
+
 /* Prints who had been in a call of MPI for long, although it is not known whom it waited for. *HAS_ONE: somebody had. */
 static struct tg_error *print_longest_call(struct tg_verdict_draft *draft, bool *has_one)
 {
@@ -96,12 +116,16 @@ static struct tg_error *print_longest_call(struct tg_verdict_draft *draft, bool 
         !tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, most_ns))
         return NULL;
     *has_one = true;
-    fputs(" It is not known who was waited for then: ", draft->stream);
+    const struct tg_verdict_wait *wait = wait_of(draft, longest);
+    bool is_message = wait != NULL && longest->call.instance == 0;
+    fputs(is_message ? " At that time " : " It is not known who was waited for then: ", draft->stream);
     tg_words_process(draft->stream, draft->input, longest->process);
     fputs(" had been ", draft->stream);
     tg_words_mpi_thread(draft->stream, draft->input, longest);
     tg_stillness_print(draft->stream, &draft->stillness, TG_WAIT_MPI, most_ns);
     fputc('.', draft->stream);
+    if (is_message)
+        print_partner(draft, wait->to, !wait->sends);
     return print_partners(draft, longest->call.name);
 }
 
@@ -154,13 +178,8 @@ static void print_poller(struct tg_verdict_draft *draft, bool *has_one)
     tg_words_mpi_thread(draft->stream, draft->input, longest);
     tg_stillness_print(draft->stream, &draft->stillness, TG_WAIT_MPI, most_ns);
     fputc('.', draft->stream);
-    if (partner >= draft->n_processes)
-        return;
-    fputs(sends ? " The sender is " : " The receiver is ", draft->stream);
-    tg_words_process(draft->stream, draft->input, partner);
-    fputs(": ", draft->stream);
-    tg_words_process_state(draft->stream, draft->input, partner);
-    fputc('.', draft->stream);
+    if (partner < draft->n_processes)
+        print_partner(draft, partner, sends);
 }
 
 struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
@@ -177,13 +196,14 @@ struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
     bool has_one = false;
     bool is_parallel = tg_mpi_model_thread_count(draft->input->mpi) > 0 ||
                        tg_openmp_model_worker_count(draft->input->openmp) > 0;
-    if (!finding.is_consequence && is_parallel && *draft->result->busy != '\0')
-        fprintf(draft->stream, " At that time it was busy:%s", draft->result->busy);
-    else if (!finding.is_consequence && is_parallel)
+    bool is_idle = *draft->result->busy == '\0';
+    if (!finding.is_consequence && is_parallel)
         error = print_longest_call(draft, &has_one);
-    if (error == NULL && !finding.is_consequence && is_parallel && *draft->result->busy == '\0' && !has_one)
+    if (error == NULL && !finding.is_consequence && is_parallel && is_idle && !has_one)
         print_poller(draft, &has_one);
-    if (!finding.is_consequence && is_parallel && *draft->result->busy == '\0' && !has_one)
+    if (!finding.is_consequence && is_parallel && !is_idle && !has_one)
+        fprintf(draft->stream, " At that time it was busy:%s", draft->result->busy);
+    if (!finding.is_consequence && is_parallel && is_idle && !has_one)
         fputs(" No process was waiting for another at that time.", draft->stream);
     if (error == NULL)
         error = tg_verdict_tell_places(draft);

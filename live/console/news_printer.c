@@ -49,7 +49,7 @@ static bool are_only_counted(const struct tg_news_crowd *ends, size_t n_dpids)
            count_ranges(ends->dpids, n_dpids) > MAX_RANGES;
 }
 
-/* "processes 3-7", "ranks 0-3 (processes 3-6)". */
+/* "processes 3-7", "ranks 0-3 (processes 3-6)", "4 ranks (processes 3-6)". */
 static void write_whom(struct tg_news_crowd *crowd, size_t n_dpids, FILE *stream)
 {
     if (are_only_counted(crowd, n_dpids)) {
@@ -58,8 +58,13 @@ static void write_whom(struct tg_news_crowd *crowd, size_t n_dpids, FILE *stream
         return;
     }
     if (crowd->ranks != NULL) {
-        fputs("ranks ", stream);
-        tg_job_list_numbers(crowd->ranks, sort_numbers(crowd->ranks, crowd->count), stream);
+        size_t n_ranks = sort_numbers(crowd->ranks, crowd->count);
+        if (n_ranks < n_dpids) { /* of several jobs, each of which counts from 0 */
+            fprintf(stream, "%zu ranks", n_dpids);
+        } else {
+            fputs("ranks ", stream);
+            tg_job_list_numbers(crowd->ranks, n_ranks, stream);
+        }
         fputs(" (", stream);
     }
     fputs("processes ", stream);

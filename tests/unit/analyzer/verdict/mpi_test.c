@@ -22,13 +22,18 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The job is interrupted 3 s later; or it ends well. */
-static void interrupt_and_judge(void)
+/* The job is interrupted 3 s later, or WAIT_MS; or it ends well. */
+static void interrupt_after(uint64_t wait_ms)
 {
     const struct tg_verdict_input input = input_of_job();
-    job.now_ns += UINT64_C(3000) * MS;
+    job.now_ns += wait_ms * MS;
     FEED(LAUNCHER, SIGNAL, signal, .signal = SIGINT, .sender_pid = 7, .sender = "sh");
     assert_null(tg_verdict_make(&input, &verdict));
+}
+
+static void interrupt_and_judge(void)
+{
+    interrupt_after(3000);
 }
 
 static void finish_and_judge(int ranks)
@@ -232,6 +237,21 @@ static void a_wrong_tag_between_two_is_told_once(void **state)
     check_first(TG_FINDING_DEADLOCK, "0 1", "But rank 1 sends tag 98, rank 0 waits for tag 99");
     const char *said = strstr(verdict.findings[0].text, "But rank");
     assert_null(strstr(said + 1, "But rank"));
+}
+
+/* Rank 2 has waited for long, but rank 0, which serves rank 1 as well, is at work: nobody is blamed, and both are named. */
+static void a_wait_for_one_who_is_at_work_is_told_with_him(void **state)
+{
+    (void)state;
+    begin_job(3);
+    POINT(2, "MPI_Recv", 0, 7);
+    job.now_ns += UINT64_C(6000) * MS;
+    POINT(0, "MPI_Send", 1, 7);
+    LEAVE(0, "MPI_Send");
+    interrupt_after(1);
+    check_first(TG_FINDING_ASKED, "-1", "At that time rank 2 had been in MPI_Recv from rank 0 (tag 7)");
+    assert_non_null(strstr(verdict.findings[0].text, "The sender is rank 0: outside MPI"));
+    assert_null(strstr(verdict.findings[0].text, "not known"));
 }
 
 /* Of a choice the one that waits for a message is told, not one that waits for all. */
@@ -456,6 +476,7 @@ int main(void)
         cmocka_unit_test_teardown(of_two_that_differ_the_one_with_a_call_of_its_own_is_wrong, tear_down),
         cmocka_unit_test_teardown(a_ring_by_choice_comes_of_a_message_that_went_astray, tear_down),
         cmocka_unit_test_teardown(a_wrong_tag_between_two_is_told_once, tear_down),
+        cmocka_unit_test_teardown(a_wait_for_one_who_is_at_work_is_told_with_him, tear_down),
         cmocka_unit_test_teardown(a_cycle_is_told_by_its_messages, tear_down),
         cmocka_unit_test_teardown(a_lock_of_all_waits_for_whoever_has_locked_one, tear_down),
         cmocka_unit_test_teardown(a_lock_waits_for_whoever_has_locked_all, tear_down),
