@@ -11,8 +11,8 @@
 /* ---- words */
 
 static const char *const key_names[TG_STATUS_KEY_COUNT] = {
-    "control_group", "share_group", "process_state", "thread_state", "hostname",   "function", "line", "pc",
-    "dpid",          "dtid",        "held",          "stop_reason",  "thread_name"};
+    "control_group", "share_group", "process_state", "thread_state", "hostname",    "function", "line", "pc",
+    "dpid",          "dtid",        "held",          "stop_reason",  "thread_name", "job"};
 
 const char *tg_status_key_name(enum tg_status_key key)
 {
@@ -187,6 +187,7 @@ static void value_of(const struct tg_status_input *input, const struct entry *en
     case TG_STATUS_LINE:
     case TG_STATUS_STOP_REASON:
     case TG_STATUS_THREAD_NAME:
+    case TG_STATUS_JOB:
     case TG_STATUS_KEY_COUNT:
         break;
     }

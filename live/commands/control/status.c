@@ -5,6 +5,7 @@
 
 #include "analyzer/job/status.h"
 #include "live/control/modules.h"
+#include "recorder/process/identity.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,6 +50,22 @@ static void read_thread_name(uint64_t pid, uint64_t tid, char *buffer, size_t si
     fclose(file);
 }
 
+/* "job 1234" of the rank PID, "no job" of others; to BUFFER. */
+static void read_job(uint64_t pid, char *buffer, size_t size)
+{
+    struct tg_environment environment = {0};
+    struct tg_identity identity;
+    *buffer = '\0';
+    if (!tg_environment_read((pid_t)pid, &environment))
+        return;
+    tg_identity_find(&environment, &identity);
+    tg_environment_deinit(&environment);
+    if (identity.rank < 0)
+        snprintf(buffer, size, "no job");
+    else
+        snprintf(buffer, size, "job %s", *identity.job == '\0' ? "?" : identity.job);
+}
+
 static void name_key(void *context, const struct tg_job_process *process, size_t i, enum tg_status_key key,
                      char *buffer, size_t size)
 {
@@ -63,6 +80,10 @@ static void name_key(void *context, const struct tg_job_process *process, size_t
     if (key == TG_STATUS_HOSTNAME) {
         if (gethostname(buffer, size) != 0)
             *buffer = '\0';
+        return;
+    }
+    if (key == TG_STATUS_JOB) {
+        read_job(process->info.tag, buffer, size);
         return;
     }
     if (key == TG_STATUS_THREAD_NAME) {
@@ -206,7 +227,8 @@ const struct tg_console_command tg_console_dstatus = {
     .more =
         "Where anybody is held the usual grouping says who, and at which barrier.\n"
         "Keys: control_group, share_group, process_state, thread_state, hostname, function, line, pc, dpid,\n"
-        "dtid, held, stop_reason, thread_name. 2:8[0-1.1-4] means 2 processes and 8 threads: threads 1 to 4 "
+        "dtid, held, stop_reason, thread_name, job. 2:8[0-1.1-4] means 2 processes and 8 threads: threads 1 "
+        "to 4 "
         "of ranks 0\n"
         "and 1; p3 is the process with number 3.",
     .options = options,

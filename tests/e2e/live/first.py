@@ -76,6 +76,7 @@ has {dactions $break} {\\[.*first.c#FIRST\\]}
 dcont
 has {dstatus -group_by thread_state,line} {breakpoint: 2:2.*\\n *first.c#FIRST: 2:2}
 has {dstatus -group_by thread_name} {(?w)^first: 2:}
+has {dfocus a dstatus -group_by job} {(?w)^no job: [12]:[0-9]+\\[p1.*\\n^job [^:]+: 2:}
 has {dprint step} {^step = 0}
 # the first instruction of it is another place
 set entry [dfocus pr0 {dbreak *kernel}]

@@ -109,6 +109,7 @@ static void threads_come_together_by_what_is_asked_for(void **state)
     assert_status("line", "line unknown: 5:13[0-3.1-3, p1.1]\n");
     assert_status("stop_reason", "stop_reason unknown: 5:13[0-3.1-3, p1.1]\n");
     assert_status("thread_name", "thread_name unknown: 5:13[0-3.1-3, p1.1]\n");
+    assert_status("job", "job unknown: 5:13[0-3.1-3, p1.1]\n");
 }
 
 static void those_that_have_ended_are_one_line(void **state)
