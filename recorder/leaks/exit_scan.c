@@ -2,16 +2,21 @@
 
 #include "recorder/leaks/leak_roots.h"
 #include "recorder/leaks/leak_search.h"
+#include "recorder/process/proc_status.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 
 enum {
     MAX_THREADS = 1 << 12,
     MAX_GROUPS = 10000, /* of leaks that are told; the rest of a process in one without a stack */
+    LAST_STOPS_NS = 50 * 1000 * 1000, /* for all threads; one in an uninterruptible sleep takes longer */
     REGISTERS = sizeof(struct user_regs_struct) / sizeof(uint64_t),
 };
 
@@ -102,9 +107,24 @@ struct threads {
     size_t n_words, count;
 };
 
+/* Where a process ends, the other threads are on their way to their last stop, and have no registers before it. */
+static bool read_registers(pid_t tid, uint64_t until_ns, struct user_regs_struct *registers)
+{
+    static const struct timespec moment = {.tv_nsec = 50 * 1000};
+    struct tg_proc_status status;
+    while (ptrace(PTRACE_GETREGS, tid, NULL, registers) != 0) {
+        if (errno != ESRCH || tg_engine_now_ns() > until_ns || !tg_proc_status_read(tid, &status) ||
+            tg_proc_status_is_dead(&status))
+            return false;
+        nanosleep(&moment, NULL);
+    }
+    return true;
+}
+
 static struct tg_error *look_at_threads(const struct tg_process *process, struct threads *threads)
 {
     size_t most = 0;
+    uint64_t until_ns = tg_engine_now_ns() + LAST_STOPS_NS;
     for (const struct tg_thread *t = process->threads; t != NULL && most < MAX_THREADS; t = t->hh.next)
         most++;
     threads->words = malloc((most + 1) * REGISTERS * sizeof(uint64_t));
@@ -113,7 +133,7 @@ static struct tg_error *look_at_threads(const struct tg_process *process, struct
         return tg_error_no_memory();
     for (struct tg_thread *t = process->threads; t != NULL && threads->count < most; t = t->hh.next) {
         struct user_regs_struct registers;
-        if (ptrace(PTRACE_GETREGS, t->tid, NULL, &registers) != 0)
+        if (!read_registers(t->tid, until_ns, &registers))
             continue;
         const uint64_t *words = (const uint64_t *)(const void *)&registers;
         for (size_t i = 0; i < REGISTERS; i++)
