@@ -3,9 +3,13 @@ character accounted for; and seqdiag itself. Each returns the problems of a text
 """
 import os
 import re
-import shutil
-import subprocess
+import sys
 import tempfile
+
+try:
+    from seqdiag import command as seqdiag
+except ImportError:
+    seqdiag = None
 
 # Mermaid reads #35; as a character everywhere; a bare "end" as a word ends a fragment, ; a line, # begins a comment.
 MERMAID_TEXT = re.compile(r"(?:[A-Za-z0-9 _.,/()@+*=-]|[^\x00-\x7f]|#[0-9]+;)+\Z")
@@ -91,15 +95,32 @@ def check_plantuml(text):
     return problems + read(lines[1:-2], PLANTUML_LINES, PLANTUML_TEXT, 1)
 
 
-def check_seqdiag(text, seqdiag="seqdiag3"):
-    """[] also where there is no such program."""
-    if shutil.which(seqdiag) is None:
+def run_seqdiag(arguments, errors):
+    """Status of seqdiag in a child of this process: it takes longer to load than to draw."""
+    child = os.fork()
+    if child == 0:
+        os.dup2(errors.fileno(), 2)
+        status = 1
+        try:
+            status = seqdiag.main(arguments)
+        finally:
+            sys.stderr.flush()
+            os._exit(status or 0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def check_seqdiag(text):
+    """[] also where there is no seqdiag."""
+    if seqdiag is None:
         return []
     with tempfile.TemporaryDirectory() as directory:
         text_file, picture = os.path.join(directory, "a.diag"), os.path.join(directory, "a.svg")
         with open(text_file, "w", encoding="utf-8") as file:
             file.write(text)
-        accepted = subprocess.run([seqdiag, "-T", "svg", "-o", picture, text_file], capture_output=True, text=True)
+        with open(os.path.join(directory, "errors"), "w+", encoding="utf-8") as errors:
+            status = run_seqdiag(["-T", "svg", "-o", picture, text_file], errors)
+            errors.seek(0)
+            said = errors.read()
         # seqdiag says "ERROR" where it gave up, sometimes with status 0
-        fine = accepted.returncode == 0 and "ERROR" not in accepted.stderr and os.path.exists(picture)
-        return [] if fine else [accepted.stderr]
+        fine = status == 0 and "ERROR" not in said and os.path.exists(picture)
+        return [] if fine else [said or f"seqdiag ended with {status}"]

@@ -1,7 +1,7 @@
 """seqdiag accepts every diagram: of every fixture by worker and by rank, the last state and everything, and whatever other
 tests expect tollgate to print.
 
-usage: seqdiag_test.py SEQDIAG TOLLGATE TRACE_FROM_JSON EXPECTED FIXTURE...     (EXPECTED: the directory of *.out)
+usage: seqdiag_test.py TOLLGATE TRACE_FROM_JSON EXPECTED FIXTURE...     (EXPECTED: the directory of *.out)
 """
 import glob
 import os
@@ -39,7 +39,7 @@ def drawn_texts(tollgate, trace_from_json, fixtures, trace, problems):
 
 
 def main():
-    seqdiag, tollgate, trace_from_json, expected, *fixtures = sys.argv[1:]
+    tollgate, trace_from_json, expected, *fixtures = sys.argv[1:]
     seen, problems = set(), []
     with tempfile.TemporaryDirectory() as directory:
         trace = os.path.join(directory, "a.tgt")
@@ -49,7 +49,7 @@ def main():
             if what in seen:
                 continue
             seen.add(what)
-            problems += [f"{where}: {problem}" for problem in check_seqdiag(text, seqdiag)]
+            problems += [f"{where}: {problem}" for problem in check_seqdiag(text)]
     print("\n".join(problems))
     print(f"{len(seen)} diagrams")
     return 1 if problems or len(seen) < 10 else 0

@@ -47,9 +47,9 @@ tg_golden_test(sequence-itself sequence-critical sequence --force -o sequence-cr
 find_program(TG_SEQDIAG seqdiag3)
 file(GLOB sequence_fixtures CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/sequence-*.jsonl)
 if(Python3_FOUND AND TG_SEQDIAG AND NOT TG_SANITIZE) # it is seqdiag that is slow, and not instrumented
-  add_test(NAME golden/seqdiag COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/seqdiag_test.py ${TG_SEQDIAG}
+  add_test(NAME golden/seqdiag COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/seqdiag_test.py
            $<TARGET_FILE:tollgate> $<TARGET_FILE:trace_from_json> ${CMAKE_CURRENT_SOURCE_DIR}/expected ${sequence_fixtures})
-  set_tests_properties(golden/seqdiag PROPERTIES LABELS golden TIMEOUT 900 COST 10) # some hundred starts of seqdiag
+  set_tests_properties(golden/seqdiag PROPERTIES LABELS golden TIMEOUT 900 COST 10)
 endif()
 
 find_program(TG_PLANTUML plantuml)

@@ -13,7 +13,7 @@ MARK = "        turn++;"
 # Commands that resume, wait, or end what the others need: their answer is one of the tracer's, looked at once.
 MOVING = {"dcont", "dgo", "dwait", "dhalt", "dstep", "dnext", "dstepi", "dnexti", "dout", "duntil", "opm start", "opm next", "opm step",
           "opm all_out", "opm barrier", "opm critical", "opm sections", "drun", "dkill", "ddetach", "dattach", "dhold", "dunhold", "gui start", "gui show", "gui control", "gui quit", "quit", "exit"}
-TIMES = 10
+TIMES = 3
 
 
 def threads_in(text):
