@@ -22,7 +22,7 @@ static bool find_value(const struct tg_where_thread *thread, const char *name, i
     return false;
 }
 
-static bool is_in_world(const struct tg_where_thread *thread)
+bool tg_where_is_in_world(const struct tg_where_thread *thread)
 {
     for (size_t i = 0; thread->values != NULL && i < thread->values->count; i++)
         if (strcmp(thread->values->items[i].name, "comm") == 0)
@@ -94,7 +94,7 @@ static size_t partner_of(const struct tg_where_threads *threads, size_t index)
     char call[80];
     int64_t rank;
     if (!thread->is_rank || !thread->is_first || !tg_mpi_name(thread->path.place.inside, call, sizeof call) ||
-        !is_in_world(thread))
+        !tg_where_is_in_world(thread))
         return SIZE_MAX;
     bool is_known = is_receiving(call) ? find_value(thread, "source", &rank)
                                        : is_sending(call) && find_value(thread, "dest", &rank);
@@ -132,7 +132,7 @@ static bool waits_in_collective(const struct tg_where_threads *threads, size_t i
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     char call[80], of_other[80];
-    if (!is_in_world(thread) || !tg_mpi_name(thread->path.place.inside, call, sizeof call) ||
+    if (!tg_where_is_in_world(thread) || !tg_mpi_name(thread->path.place.inside, call, sizeof call) ||
         strcmp(call, "MPI_Barrier") != 0)
         return false; /* of the others some ranks may leave early */
     tg_mpi_name(threads->threads[other].path.place.inside, of_other, sizeof of_other);

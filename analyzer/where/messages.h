@@ -4,6 +4,7 @@
 
 #include "analyzer/where/threads.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 enum tg_where_cycle {
@@ -16,6 +17,9 @@ enum tg_where_cycle {
  * may be NULL. A rank has a part in it only where none of its other threads could do what is waited for; a collective call
  * in MPI_COMM_WORLD waits for each rank that is not in it. */
 enum tg_where_cycle tg_where_message_cycles(FILE *stream, const struct tg_where_threads *threads);
+
+/* Whether THREAD's call of MPI is known to be one of MPI_COMM_WORLD. */
+bool tg_where_is_in_world(const struct tg_where_thread *thread);
 
 /* "MPI_Recv(source 2, tag 77, count 1, MPI_COMM_WORLD)"; the name of another function as it is. Returns BUFFER. */
 char *tg_where_call_words(const struct tg_where_thread *thread, char *buffer, size_t size);

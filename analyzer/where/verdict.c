@@ -80,10 +80,26 @@ static int compare(const void *a, const void *b)
     return (x->threads[0] > y->threads[0]) - (x->threads[0] < y->threads[0]);
 }
 
-static enum tg_where_kind judge(const struct tg_where_verdict *verdict)
+/* Whether every rank has to make the call that THREAD is in. */
+static bool waits_for_all(const struct tg_where_thread *thread, const char *call)
+{
+    return strncmp(call, "MPI_Init", strlen("MPI_Init")) == 0 || strcmp(call, "MPI_Finalize") == 0 ||
+           tg_where_is_in_world(thread);
+}
+
+static bool is_of_all(const struct tg_where_threads *threads, const struct tg_where_group *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (!waits_for_all(&threads->threads[group->threads[i]], group->call))
+            return false;
+    return true;
+}
+
+static enum tg_where_kind judge(const struct tg_where_threads *threads,
+                                const struct tg_where_verdict *verdict)
 {
     size_t collective = 0, outside = 0, pending = 0;
-    bool moves = false, comes_back = false;
+    bool moves = false, comes_back = false, are_of_all = true;
     for (size_t i = 0; i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
         if (*group->call == '\0') {
@@ -92,6 +108,7 @@ static enum tg_where_kind judge(const struct tg_where_verdict *verdict)
             continue;
         }
         comes_back |= group->has_returned;
+        are_of_all &= is_of_all(threads, group);
         collective += group->is_collective;
         pending += !group->is_collective;
     }
@@ -102,7 +119,7 @@ static enum tg_where_kind judge(const struct tg_where_verdict *verdict)
     if (comes_back)
         return TG_WHERE_RUNS;
     if (outside > 0 && collective > 0 && pending == 0)
-        return moves ? TG_WHERE_MOVES : TG_WHERE_MISSING;
+        return !are_of_all ? TG_WHERE_OUTSIDE : moves ? TG_WHERE_MOVES : TG_WHERE_MISSING;
     if (collective > 1 && outside == 0 && pending == 0)
         return TG_WHERE_DIFFERENT;
     return TG_WHERE_UNKNOWN;
@@ -131,7 +148,7 @@ struct tg_error *tg_where_verdict_make(const struct tg_where_threads *threads,
             error = add(verdict, threads, i);
     if (verdict->count > 0)
         qsort(verdict->groups, verdict->count, sizeof *verdict->groups, compare);
-    verdict->kind = tg_where_has_crashes(threads) ? TG_WHERE_CRASHED : judge(verdict);
+    verdict->kind = tg_where_has_crashes(threads) ? TG_WHERE_CRASHED : judge(threads, verdict);
     if (verdict->kind == TG_WHERE_CRASHED)
         return error;
     if (verdict->kind == TG_WHERE_MISSING || verdict->kind == TG_WHERE_MOVES)
@@ -162,7 +179,7 @@ const char *tg_where_kind_name(enum tg_where_kind kind)
         [TG_WHERE_UNKNOWN] = "unknown", [TG_WHERE_MISSING] = "missing", [TG_WHERE_DIFFERENT] = "different",
         [TG_WHERE_BUSY] = "busy",       [TG_WHERE_MOVES] = "moves",     [TG_WHERE_DEADLOCK] = "deadlock",
         [TG_WHERE_CYCLE] = "cycle",     [TG_WHERE_RUNS] = "runs",       [TG_WHERE_SUSPENDED] = "suspended",
-        [TG_WHERE_CRASHED] = "crashed",
+        [TG_WHERE_CRASHED] = "crashed", [TG_WHERE_OUTSIDE] = "outside",
     };
     return names[kind];
 }
@@ -216,7 +233,8 @@ static void write_groups(FILE *stream, const struct tg_where_threads *threads,
                          const struct tg_where_verdict *verdict)
 {
     enum { SHOWN = 8 };
-    bool names_missing = verdict->kind == TG_WHERE_MISSING || verdict->kind == TG_WHERE_MOVES;
+    bool names_missing = verdict->kind == TG_WHERE_MISSING || verdict->kind == TG_WHERE_MOVES ||
+                         verdict->kind == TG_WHERE_OUTSIDE;
     size_t n = 0;
     for (size_t i = 0; i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
@@ -232,11 +250,11 @@ static void write_groups(FILE *stream, const struct tg_where_threads *threads,
 
 static bool waits_in_openmp(const struct tg_where_thread *thread)
 {
-    static const char *const calls[] = {
-        "GOMP_barrier",      "GOMP_parallel", "gomp_team_",          "__kmpc_barrier",
-        "__kmpc_fork_",      "__kmp_",        "GOMP_loop_",          "GOMP_single_",
-        "GOMP_sections_end", "GOMP_taskwait", "__kmpc_omp_taskwait", "libgomp.",
-        "libomp.",           "libiomp5."};
+    static const char *const calls[] = {"GOMP_barrier",  "GOMP_parallel",     "gomp_team_",
+                                        "kmpc_barrier",  "kmpc_fork_",        "kmp_",
+                                        "GOMP_loop_",    "GOMP_single_",      "GOMP_sections_end",
+                                        "GOMP_taskwait", "kmpc_omp_taskwait", "libgomp.",
+                                        "libomp.",       "libiomp5."};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (strncmp(thread->path.place.inside, calls[i], strlen(calls[i])) == 0)
             return true;
@@ -263,7 +281,9 @@ static void write_team(FILE *stream, const struct tg_where_threads *threads,
         fprintf(stream, "There, %zu more threads are elsewhere.\n", n - SHOWN);
 }
 
-/* "The others wait for rank 3, which is outside MPI: in solve (solve.c:88), at the same place in both looks." */
+/* "The others wait for rank 3, which is outside MPI: in solve (solve.c:88), at the same place in both looks."; of a call
+ * whose communicator is another one, or not known: "If rank 3 belongs to the communicator of these calls, the others wait
+ * for it. It is outside MPI: ..." */
 static void write_missing(FILE *stream, const struct tg_where_threads *threads,
                           const struct tg_where_verdict *verdict)
 {
@@ -271,9 +291,15 @@ static void write_missing(FILE *stream, const struct tg_where_threads *threads,
         const struct tg_where_group *group = &verdict->groups[i];
         if (*group->call != '\0')
             continue;
-        fputs("The others wait for ", stream);
+        bool is_one = group->count == 1;
+        fputs(verdict->kind == TG_WHERE_OUTSIDE ? "If " : "The others wait for ", stream);
         tg_where_write_members(stream, threads, group->threads, group->count);
-        fprintf(stream, ", which %s outside MPI: ", group->count == 1 ? "is" : "are");
+        if (verdict->kind == TG_WHERE_OUTSIDE)
+            fprintf(stream,
+                    " belong%s to the communicator of these calls, the others wait for %s outside MPI: ",
+                    is_one ? "s" : "", is_one ? "it. It is" : "them. They are");
+        else
+            fprintf(stream, ", which %s outside MPI: ", is_one ? "is" : "are");
         tg_stack_words_place(stream, group->place);
         if (threads->has_two_looks)
             fprintf(stream, group->has_moved ? "; that runs" : ", at the same place in %s looks",
@@ -332,6 +358,7 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
     switch (verdict->kind) {
     case TG_WHERE_MISSING:
     case TG_WHERE_MOVES:
+    case TG_WHERE_OUTSIDE:
         write_missing(stream, threads, verdict);
         break;
     case TG_WHERE_DIFFERENT:

@@ -7,9 +7,10 @@
 #include <stdio.h>
 
 enum tg_where_kind {
-    TG_WHERE_UNKNOWN,   /* the stacks alone do not say */
-    TG_WHERE_MISSING,   /* ranks wait in a collective call, others are outside of MPI and do not move */
-    TG_WHERE_MOVES,     /* the same, and those move: they are late, or in a loop that does not end */
+    TG_WHERE_UNKNOWN, /* the stacks alone do not say */
+    TG_WHERE_MISSING, /* ranks wait in a collective call of all, others are outside of MPI and do not move */
+    TG_WHERE_MOVES,   /* the same, and those move: they are late, or in a loop that does not end */
+    TG_WHERE_OUTSIDE, /* the same but for the call, which may be of a communicator that the others are not in */
     TG_WHERE_DIFFERENT, /* ranks wait in different collective calls */
     TG_WHERE_BUSY,      /* no rank is in MPI */
     TG_WHERE_CYCLE,     /* in each look ranks waited for messages of each other */

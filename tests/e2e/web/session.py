@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 
-from live_console import LiveConsole
+from live_console import LiveConsole, await_true
 from web_page import Events, Page, check, server_of
 
 
@@ -53,6 +53,8 @@ def main():
     waiting.join(60)
     check(answers and answers[0]["error"]["message"].startswith("interrupted"), f"{answers}")
     check(job_states(pid) == "t", "the page's halt did not stop the job")
+    # the console has its answer a moment before the wait is over
+    await_true(lambda: page.get("/data/session")[1]["busy"] is None, "the wait does not end")
     check(not page.post("interrupt", "")[1]["interrupted"], "something was interrupted where nothing ran")
     check(console.do("dfocus") and page.run("dfocus")["ok"], "the interrupt was kept for later")
     page.run("dgo")

@@ -14,6 +14,7 @@
 #define PROGRAM "/home/a/app"
 #define MPI     "/usr/lib/libmpi.so.40"
 #define GOMP    "/usr/lib/libgomp.so.1"
+#define LIBOMP  "/usr/lib/libomp.so.5"
 
 static void feed(struct tg_where_look *look, struct tg_event event)
 {
@@ -98,6 +99,14 @@ static void expect(const struct tg_where_look *look, const struct tg_where_look 
     free(text);
 }
 
+static void add_world(struct tg_where_look *look, int rank)
+{
+    struct tg_where_values values = {.pid = 100 + rank, .tid = 100 + rank, .count = 1};
+    values.items[0] = (struct tg_where_value){.name = "comm", .text = "MPI_COMM_WORLD"};
+    look->values = realloc(look->values, (look->n_values + 1) * sizeof values);
+    look->values[look->n_values++] = values;
+}
+
 static void make_look(struct tg_where_look *look, uint64_t pc_of_last, const char *const calls[3])
 {
     assert_null(tg_where_look_create(look));
@@ -115,13 +124,20 @@ static void test_missing(void **state)
     struct tg_where_look before, now;
     make_look(&before, 7, calls);
     make_look(&now, 7, calls);
+    add_world(&now, 0); /* rank 1 may wait in a communicator that rank 2 is not in */
+    expect(
+        &now, NULL, TG_WHERE_OUTSIDE,
+        "If rank 2 belongs to the communicator of these calls, the others wait for it. It is outside MPI: in "
+        "solve (a.c:20).\n"
+        "  ranks 0-1 are in MPI_Barrier, from different places\n");
+    add_world(&now, 1);
     expect(&now, NULL, TG_WHERE_MISSING,
            "The others wait for rank 2, which is outside MPI: in solve (a.c:20).\n"
-           "  ranks 0-1 are in MPI_Barrier, from different places\n");
+           "  ranks 0-1 are in MPI_Barrier(MPI_COMM_WORLD), from different places\n");
     expect(&now, &before, TG_WHERE_MISSING,
            "The others wait for rank 2, which is outside MPI: in solve (a.c:20), at the same place in both "
            "looks.\n"
-           "  ranks 0-1 are in MPI_Barrier, from different places\n");
+           "  ranks 0-1 are in MPI_Barrier(MPI_COMM_WORLD), from different places\n");
     tg_where_look_deinit(&before);
     make_look(&before, 8, calls);
     char *text = said(&now, &before, TG_WHERE_MOVES);
@@ -157,23 +173,35 @@ static void test_unknown(void **state)
     tg_where_look_deinit(&look);
 }
 
-/* A rank whose first thread waits for its team: the thread that does not is named. */
-static void test_team(void **state)
+static void expect_of_team(const char *library, const char *call, const char *wanted)
 {
-    (void)state;
     struct tg_where_look look;
     assert_null(tg_where_look_create(&look));
     for (int rank = 0; rank < 2; rank++)
         add_rank(&look, rank, 2);
+    add_world(&look, 0);
     add_stack(&look, 0, 0, MPI, "MPI_Barrier", 10, 5);
-    add_stack(&look, 1, 0, GOMP, "GOMP_barrier", 30, 5);
-    add_stack(&look, 1, 1, GOMP, NULL, 31, 5);
-    add_stack(&look, 1, 2, GOMP, "GOMP_barrier", 30, 5);
-    expect(&look, NULL, TG_WHERE_MISSING,
-           "The others wait for rank 1, which is outside MPI: in GOMP_barrier, called in solve (a.c:30).\n"
-           "There, thread 1101 is in solve (a.c:31).\n"
-           "  rank 0 is in MPI_Barrier, called in solve (a.c:10)\n");
+    add_stack(&look, 1, 0, library, call, 30, 5);
+    add_stack(&look, 1, 1, library, NULL, 31, 5);
+    add_stack(&look, 1, 2, library, call, 30, 5);
+    expect(&look, NULL, TG_WHERE_MISSING, wanted);
     tg_where_look_deinit(&look);
+}
+
+/* A rank whose first thread waits for its team: the thread that does not is named. */
+static void test_team(void **state)
+{
+    (void)state;
+    expect_of_team(
+        GOMP, "GOMP_barrier",
+        "The others wait for rank 1, which is outside MPI: in GOMP_barrier, called in solve (a.c:30).\n"
+        "There, thread 1101 is in solve (a.c:31).\n"
+        "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called in solve (a.c:10)\n");
+    expect_of_team(
+        LIBOMP, "__kmpc_fork_call",
+        "The others wait for rank 1, which is outside MPI: in kmpc_fork_call, called in solve (a.c:30).\n"
+        "There, thread 1101 is in solve (a.c:31).\n"
+        "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called in solve (a.c:10)\n");
 }
 
 static void add_wait(struct tg_where_look *look, enum tg_wait_what what, int32_t tid, int32_t owner)
@@ -197,10 +225,11 @@ static void test_owners(void **state)
     add_stack(&look, 0, 0, MPI, "MPI_Barrier", 10, 5);
     add_stack(&look, 1, 0, MPI, NULL, 30, 5);
     add_stack(&look, 1, 1, MPI, NULL, 31, 5);
+    add_world(&look, 0);
     add_wait(&look, TG_WAIT_MUTEX, 101, 1101);
     expect(&look, NULL, TG_WHERE_MISSING,
            "The others wait for rank 1, which is outside MPI: in solve (a.c:30).\n"
-           "  rank 0 is in MPI_Barrier, called in solve (a.c:10)\n"
+           "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called in solve (a.c:10)\n"
            "In rank 1, thread 101 waits for a mutex that thread 1101 holds, which is in solve (a.c:31).\n");
     add_wait(&look, TG_WAIT_THREAD, 1101, 101);
     char *text = said(&look, NULL, TG_WHERE_MISSING);
