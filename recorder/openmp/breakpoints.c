@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     MAX_LOOKS = 64,
@@ -202,9 +201,7 @@ static void leave_test(const struct stop *stop, const struct tg_openmp_call *cal
 {
     enum { APART_NS = 50000000 };
     struct tg_openmp_thread *state = stop->state;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    uint64_t now_ns = tg_engine_now_ns();
     if ((stop->registers->rax & UINT32_MAX) != 0) {
         state->tested = 0;
         EMIT(stop, OMP_MUTEX_ENTER, omp_mutex_enter, stop->return_address, .mutex = call->entry->mutex,
