@@ -182,6 +182,23 @@ static void print_poller(struct tg_verdict_draft *draft, bool *has_one)
         print_partner(draft, partner, sends);
 }
 
+/* Prints what the job did when it was asked to end. */
+static struct tg_error *print_what_was(struct tg_verdict_draft *draft)
+{
+    bool has_one = false, is_idle = *draft->result->busy == '\0';
+    struct tg_error *error = print_longest_call(draft, &has_one);
+    if (error != NULL || has_one)
+        return error;
+    if (!is_idle) {
+        fprintf(draft->stream, " At that time it was busy:%s", draft->result->busy);
+        return NULL;
+    }
+    print_poller(draft, &has_one);
+    if (!has_one)
+        fputs(" No process was waiting for another at that time.", draft->stream);
+    return NULL;
+}
+
 struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
 {
     const struct tg_process_entry *entry = draft->stillness.was_ended ? first_asked(draft) : NULL;
@@ -192,19 +209,9 @@ struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
     for (size_t i = 0; i < draft->result->count; i++)
         finding.is_consequence |= draft->result->findings[i].since_ns < finding.since_ns;
     print_request(draft, entry);
-    struct tg_error *error = NULL;
-    bool has_one = false;
     bool is_parallel = tg_mpi_model_thread_count(draft->input->mpi) > 0 ||
                        tg_openmp_model_worker_count(draft->input->openmp) > 0;
-    bool is_idle = *draft->result->busy == '\0';
-    if (!finding.is_consequence && is_parallel)
-        error = print_longest_call(draft, &has_one);
-    if (error == NULL && !finding.is_consequence && is_parallel && is_idle && !has_one)
-        print_poller(draft, &has_one);
-    if (!finding.is_consequence && is_parallel && !is_idle && !has_one)
-        fprintf(draft->stream, " At that time it was busy:%s", draft->result->busy);
-    if (!finding.is_consequence && is_parallel && is_idle && !has_one)
-        fputs(" No process was waiting for another at that time.", draft->stream);
+    struct tg_error *error = finding.is_consequence || !is_parallel ? NULL : print_what_was(draft);
     if (error == NULL)
         error = tg_verdict_tell_places(draft);
     return error != NULL ? error : tg_verdict_add(draft, &finding);
