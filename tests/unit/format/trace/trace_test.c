@@ -87,6 +87,17 @@ static struct tg_trace_meta *meta_with(const char *time_ns, const char *stop_ns)
     return meta;
 }
 
+/* What WRITER wrote to PATH. META is destroyed, too. */
+static struct tg_trace_reader *reopen(const char *path, struct tg_trace_writer *writer,
+                                      struct tg_trace_meta *meta)
+{
+    struct tg_trace_reader *reader = NULL;
+    assert_fine(tg_trace_writer_close(writer, NULL));
+    tg_trace_meta_destroy(meta);
+    assert_fine(tg_trace_reader_open(path, &reader));
+    return reader;
+}
+
 static void expect_rounded(const char *path, const char *time_text, const char *stop_text)
 {
     enum { N = 3000 };
@@ -100,12 +111,8 @@ static void expect_rounded(const char *path, const char *time_text, const char *
         struct tg_event event = timed_event(i);
         tg_trace_writer_add(writer, &event);
     }
-    assert_fine(tg_trace_writer_close(writer, NULL));
-    tg_trace_meta_destroy(meta);
-
-    struct tg_trace_reader *reader = NULL;
+    struct tg_trace_reader *reader = reopen(path, writer, meta);
     const struct tg_event *event = NULL;
-    assert_fine(tg_trace_reader_open(path, &reader));
     int64_t sum = 0;
     for (uint64_t i = 0; i < N; i++) {
         struct tg_event exact = timed_event(i);
@@ -238,11 +245,8 @@ static void what_is_known_of_an_event_is_not_mistaken(void **state)
             event.payload_id = 0;
         tg_trace_writer_add(writer, &event);
     }
-    assert_fine(tg_trace_writer_close(writer, NULL));
-    tg_trace_meta_destroy(meta);
-    struct tg_trace_reader *reader = NULL;
+    struct tg_trace_reader *reader = reopen(path, writer, meta);
     const struct tg_event *event = NULL;
-    assert_fine(tg_trace_reader_open(path, &reader));
     for (uint64_t i = 0; i < N; i++) {
         assert_fine(tg_trace_reader_next(reader, &event));
         assert_non_null(event);
