@@ -519,6 +519,14 @@ def count_events(trace):
     return dump.output.count('"omp_'), sum(event["count"] for event in losses if event["source"] == "ring")
 
 
+def size_of(path):
+    """0 where it is not there, or not any more."""
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
 def salvage_exact():
     """SIGKILL to the recorder at any moment: what the program made is in the trace, or counted as lost. To the last."""
     with open("many.c", "w") as source:
@@ -552,8 +560,7 @@ int main(int argc, char **argv)
         process = start(trace, many, "--no-ptrace", "--dlopen=none", f"--ring-size={ring_size}")
         await_ready(process)  # the agent is there, and goes on where the recorder does not
         enough = chance.randrange(1, 16000) if i > 1 else 1
-        while process.poll() is None and (not os.path.exists(f"{trace}.incomplete") or
-                                          os.stat(f"{trace}.incomplete").st_size < enough):
+        while process.poll() is None and size_of(f"{trace}.incomplete") < enough:
             os.sched_yield()
         process.kill()
         process.communicate(timeout=100)  # also the program's: it goes on without a recorder
