@@ -27,10 +27,13 @@
 #include "recorder/rings/salvage.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <locale.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef TG_VERSION
 #define TG_VERSION "unknown"
@@ -126,9 +129,22 @@ static bool is_one_of(const char *word, const char *a, const char *b)
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
+/* Text that does not come to its reader is no success; a reader that went away is no error. */
+static void close_output(void)
+{
+    errno = 0;
+    if ((fflush(stdout) == 0 && ferror(stdout) == 0) || errno == EPIPE)
+        return;
+    struct tg_error *error =
+        tg_error_create_errno(errno != 0 ? errno : EIO, "cannot write to standard output");
+    tg_printable_error(error);
+    _exit(tg_error_exit_status(error));
+}
+
 int main(int argc, char **argv)
 {
     tg_standard_files_open();
+    atexit(close_output);
     /* Text is UTF-8 whatever the environment says: the same trace gives the same bytes everywhere. */
     setlocale(LC_CTYPE, "C.UTF-8");
     argp_program_version = "tollgate " TG_VERSION;

@@ -236,8 +236,7 @@ static struct tg_error *control(const struct live_arguments *arguments,
     if (error == NULL) {
         tg_console_attend(console);
         *status = exit_status(console, of_job, all_well);
-        if (json != NULL)
-            tg_json_console_end(json, *status);
+        error = json != NULL ? tg_json_console_end(json, *status) : tg_console_written(console);
     }
     if (!recording->quiet)
         print_summary(job);

@@ -79,8 +79,7 @@ static struct tg_error *run_console(void *context)
             tg_printable_error(source->damage);
             *status = *status == 0 ? 2 : *status;
         }
-        if (json != NULL)
-            tg_json_console_end(json, *status);
+        error = json != NULL ? tg_json_console_end(json, *status) : tg_console_written(console);
     }
     tg_json_console_destroy(json);
     tg_console_destroy(console);

@@ -6,6 +6,7 @@
 #include "live/commands/page/page_session.h"
 #include "live/commands/table.h"
 #include "live/console/console.h"
+#include "live/console/flush.h"
 #include "live/source/interrupt.h"
 #include "live/source/trace_source.h"
 #include "live/web/server.h"
@@ -155,7 +156,10 @@ static struct tg_error *run_page(void *context)
         printf("%s\n", tg_web_session_link(tg_page_session_web(console)));
         if (arguments->start.open)
             error = tg_page_session_open(console, stderr);
-        fflush(stdout);
+        int failed = 0;
+        tg_flush(stdout, &failed);
+        if (error == NULL)
+            error = tg_flush_error(failed);
     }
     if (error == NULL) {
         error = show_end_and_serve(console);

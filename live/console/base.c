@@ -2,6 +2,7 @@
 
 #include "analyzer/output/quantity.h"
 #include "format/base/utf8.h"
+#include "live/console/flush.h"
 #include "live/console/news_printer.h"
 #include "live/source/interrupt.h"
 
@@ -179,7 +180,7 @@ bool tg_console_attend_at_prompt(struct tg_console *console, void (*before)(void
         if (console->states[i].kind->attend != NULL)
             console->states[i].kind->attend(console, console->states[i].state, sink);
     tg_news_printer_flush(&printer);
-    fflush(console->options.out);
+    tg_flush(console->options.out, &console->write_failed);
     return printer.has_begun;
 }
 
@@ -243,6 +244,11 @@ void tg_console_settle(struct tg_console *console)
         fputc('\n', console->options.errors);
         fflush(console->options.errors);
     }
+}
+
+struct tg_error *tg_console_written(const struct tg_console *console)
+{
+    return tg_flush_error(console->write_failed);
 }
 
 bool tg_console_has_quit(const struct tg_console *console, int *status)

@@ -94,6 +94,7 @@ struct tg_console {
      * can be asked. */
     bool (*ask)(void *context, const char *question);
     void *ask_context;
+    int write_failed; /* errno of the first answer that could not be written, 0: none (tg_flush) */
     bool has_quit;
     int quit_status; /* -1: none was given */
     enum tg_console_leaving leaving;
@@ -164,5 +165,8 @@ void tg_console_settle(struct tg_console *console);
 
 /* `quit` was called; *STATUS is set where it was given an exit status. */
 bool tg_console_has_quit(const struct tg_console *console, int *status);
+
+/* An error where an answer could not be written. */
+struct tg_error *tg_console_written(const struct tg_console *console);
 
 #endif

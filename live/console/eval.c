@@ -5,6 +5,7 @@
 #include "format/base/printable.h"
 #include "live/console/brackets.h"
 #include "live/console/command.h"
+#include "live/console/flush.h"
 #include "live/console/script_nesting.h"
 #include "live/source/interrupt.h"
 
@@ -17,22 +18,22 @@ enum { MEANT_SIZE = 64, HINT_SIZE = 6 * MEANT_SIZE };
 /* ---- results and errors */
 
 /* Flushes what scripts print by Tcl's own commands, so that it is in order with the results. */
-static void flush_tcl(void)
+static void flush_tcl(struct tg_console *console)
 {
     Tcl_Channel channel = Tcl_GetStdChannel(TCL_STDOUT);
-    if (channel != NULL)
-        Tcl_Flush(channel);
+    if (channel != NULL && Tcl_Flush(channel) != TCL_OK && console->write_failed == 0)
+        console->write_failed = Tcl_GetErrno();
 }
 
 static void print_result(struct tg_console *console)
 {
     const char *text = Tcl_GetStringResult(console->interp);
-    flush_tcl();
+    flush_tcl(console);
     if (*text == '\0')
         return;
     tg_console_print_safely(console->options.out, text);
     fputc('\n', console->options.out);
-    fflush(console->options.out);
+    tg_flush(console->options.out, &console->write_failed);
 }
 
 /* "FILE:LINE: MESSAGE" at the innermost place that is known, and what called it. */
@@ -140,8 +141,8 @@ static void print_error(struct tg_console *console, const struct tg_console_plac
                         const char *info, const char *hint)
 {
     struct tg_script_trace trace;
-    flush_tcl();
-    fflush(console->options.out);
+    flush_tcl(console);
+    tg_flush(console->options.out, &console->write_failed);
     tg_script_trace_read(console->procedures, info, Tcl_GetStringResult(console->interp), place->name, line,
                          &trace);
     if (console->options.failed != NULL)
@@ -256,14 +257,14 @@ static bool eval_command(struct tg_console *console, const char *text, int size,
         code = TCL_ERROR;
     }
     if (console->has_quit) {
-        flush_tcl();
+        flush_tcl(console);
         return true;
     }
     if (code == TCL_OK || code == TCL_RETURN) {
         if (print)
             print_result(console);
         else
-            flush_tcl();
+            flush_tcl(console);
         return true;
     }
     if (code == TCL_BREAK || code == TCL_CONTINUE)

@@ -2,6 +2,7 @@
 
 #include "live/console/completion.h"
 #include "live/console/eval.h"
+#include "live/console/flush.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ void tg_json_answer_end_line(struct tg_json_answer *answer, struct tg_json *line
 {
     tg_json_end_object(line);
     tg_json_end_line(line);
-    fflush(answer->out);
+    tg_flush(answer->out, &answer->write_failed);
 }
 
 /* The id as it came. */

@@ -14,6 +14,7 @@
 struct tg_json_answer {
     struct tg_console *console;  /* the caller's, to be set before anything is run */
     FILE *out;                   /* the protocol's lines; the caller's */
+    int write_failed;            /* errno of the first line that could not be written, 0: none (tg_flush) */
     struct tg_text_capture text; /* text that a console would have printed */
     FILE *printed;               /* writes there */
     json_t *id;                  /* of the command that runs, NULL: it has none */

@@ -1,6 +1,7 @@
 #include "live/console/json_console.h"
 
 #include "format/base/array.h"
+#include "live/console/flush.h"
 #include "live/console/json_answer.h"
 #include "live/console/tcl_capture.h"
 #include "live/source/interrupt.h"
@@ -55,6 +56,8 @@ static bool can_write(int fd)
 
 static struct tg_error *take_streams(struct tg_json_console *json)
 {
+    if (!can_write(STDOUT_FILENO))
+        return tg_flush_error(EBADF);
     int out = -1, null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0)
         return tg_error_create_errno(errno, "cannot open /dev/null");
@@ -127,11 +130,12 @@ struct tg_error *tg_json_console_begin(struct tg_json_console *json, struct tg_c
     return tg_tcl_capture_begin(console->interp, json->answer.printed);
 }
 
-void tg_json_console_end(struct tg_json_console *json, int status)
+struct tg_error *tg_json_console_end(struct tg_json_console *json, int status)
 {
     struct tg_json line = tg_json_answer_begin_line(&json->answer, "bye");
     tg_json_member_signed(&line, "status", status);
     tg_json_answer_end_line(&json->answer, &line);
+    return tg_flush_error(json->answer.write_failed);
 }
 
 /* ---- running */

@@ -36,7 +36,7 @@ bool tg_json_console_file(struct tg_json_console *json, const char *path);
  * failed. */
 bool tg_json_console_read(struct tg_json_console *json);
 
-/* The last line. */
-void tg_json_console_end(struct tg_json_console *json, int status);
+/* The last line. An error where it, or a line before it, could not be written. */
+struct tg_error *tg_json_console_end(struct tg_json_console *json, int status);
 
 #endif

@@ -5,6 +5,7 @@
 #include "analyzer/verdict/words.h"
 #include "live/commands/info/barrier_states.h"
 #include "live/commands/info/place.h"
+#include "live/console/flush.h"
 #include "recorder/process/futex.h"
 
 #include <inttypes.h>
@@ -463,7 +464,7 @@ void tg_wait_words_tell(struct tg_console *console, const struct tg_ptset_defaul
         tell_ranks(&telling, &focus);
     for (size_t i = 0; error == NULL && i < tg_barriers_count(telling.states.model); i++)
         error = tell_barrier(&telling, tg_barriers_at(telling.states.model, i));
-    fflush(console->options.out);
+    tg_flush(console->options.out, &console->write_failed);
     tg_barrier_states_deinit(&telling.states);
     tg_error_destroy(error); /* the wait goes on */
 }
