@@ -1,5 +1,5 @@
-"""seqdiag accepts every diagram: of every fixture by worker and by rank, the last state and everything, and whatever other
-tests expect tollgate to print.
+"""seqdiag accepts every diagram: of every fixture by worker and by rank, the last state and everything, and draws whatever
+other tests expect tollgate to print.
 
 usage: seqdiag_test.py TOLLGATE TRACE_FROM_JSON EXPECTED FIXTURE...     (EXPECTED: the directory of *.out)
 """
@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from diagram_texts import check_seqdiag  # noqa: E402 (beside this file)
+from diagram_texts import check_seqdiag, laid_out_by_seqdiag  # noqa: E402 (beside this file)
 
 OPTIONS = ([], ["--all"], ["--by", "worker"], ["--by", "worker", "--all"], ["--by", "rank"])
 
@@ -43,13 +43,14 @@ def main():
     seen, problems = set(), []
     with tempfile.TemporaryDirectory() as directory:
         trace = os.path.join(directory, "a.tgt")
-        texts = list(expected_texts(expected)) + list(drawn_texts(tollgate, trace_from_json, fixtures, trace, problems))
-        for where, text in texts:
+        texts = [(check_seqdiag, *text) for text in expected_texts(expected)]
+        texts += [(laid_out_by_seqdiag, *text) for text in drawn_texts(tollgate, trace_from_json, fixtures, trace, problems)]
+        for check, where, text in texts:
             what = re.sub(r"^  // [^:\n]*", "  // ", text, flags=re.M)
             if what in seen:
                 continue
             seen.add(what)
-            problems += [f"{where}: {problem}" for problem in check_seqdiag(text)]
+            problems += [f"{where}: {problem}" for problem in check(text)]
     print("\n".join(problems))
     print(f"{len(seen)} diagrams")
     return 1 if problems or len(seen) < 10 else 0

@@ -10,13 +10,13 @@ volatile int turn;
 static void *stay(void *unused)
 {
     for (;;)
-        usleep(1000);
+        usleep(50000);
     return unused;
 }
 
 static void *pass(void *unused)
 {
-    usleep(300);
+    usleep(1000);
     return unused;
 }
 
@@ -30,13 +30,13 @@ static void *come_and_go(void *unused)
 int main(void)
 {
     pthread_t thread;
-    for (int i = 0; i < STEADY + 4; i++)
+    for (int i = 0; i < STEADY + 2; i++)
         if (pthread_create(&thread, NULL, i < STEADY ? stay : come_and_go, NULL) != 0)
             return 1;
 #pragma omp parallel num_threads(WORKERS)
     for (;;) {
 #pragma omp barrier
-        usleep(200);
+        usleep(1000);
 #pragma omp single nowait
         turn++;
     }

@@ -65,7 +65,8 @@ def main():
           "another script in the page than its own, or one that a name has ended")
     check(not check_mermaid(drawn["mermaid"]), check_mermaid(drawn["mermaid"]))
     check(not check_plantuml(drawn["plantuml"]), check_plantuml(drawn["plantuml"]))
-    check(not check_seqdiag(drawn["seqdiag"]), check_seqdiag(drawn["seqdiag"]))
+    problems = check_seqdiag(drawn["seqdiag"])
+    check(not problems, problems)
     # locks and critical sections have the names of the program, here as in the document for trace viewers
     shown = run([TOLLGATE, "dump", "--chrome", "trace.tgt"])
     check(shown.status == 0, shown)

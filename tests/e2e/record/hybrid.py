@@ -83,7 +83,8 @@ def check_diagrams():
         tree.fromstring(drawn["svg"].encode())
         check(not check_mermaid(drawn["mermaid"]), check_mermaid(drawn["mermaid"]))
         check(not check_plantuml(drawn["plantuml"]), check_plantuml(drawn["plantuml"]))
-        check(not check_seqdiag(drawn["seqdiag"]), check_seqdiag(drawn["seqdiag"]))
+        problems = check_seqdiag(drawn["seqdiag"])
+        check(not problems, problems)
         for form in ("svg", "html", "seqdiag"):
             for what in ("parallel hybrid_zones.c", "MPI_Allreduce"):
                 check(what in drawn[form], what, "is not in", by, form, drawn[form])

@@ -174,7 +174,7 @@ static void jump(void **state, uint64_t distance)
     assert_int_equal(source->n_events, N_EVENTS);
     assert_int_equal(source->start_ns, 900);
     random_state = 2;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 30; i++) {
         uint64_t number = below(N_EVENTS + 20);
         go(source, (struct tg_target){.kind = TG_TO_EVENT, .number = number});
         assert_int_equal(source->number, number < N_EVENTS ? number : N_EVENTS);
@@ -198,7 +198,7 @@ static void small_steps_give_what_reading_gives(void **state)
     write_trace(path, 3, N_EVENTS);
     struct tg_source *source = open_at(path, N_EVENTS / 2, 64);
     random_state = 4;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 30; i++) {
         uint64_t number = source->number + below(9) - 5;
         go(source, (struct tg_target){.kind = TG_TO_EVENT, .number = number});
         assert_int_equal(source->number, number);
@@ -215,7 +215,7 @@ static void a_time_is_one_place(void **state)
     write_trace(path, 5, N_EVENTS);
     struct tg_source *source = open_at(path, N_EVENTS, 50), *reader = NULL;
     random_state = 6;
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 20; i++) {
         uint64_t time_ns = 950 + below(N_EVENTS * 10 + 200);
         go(source, (struct tg_target){.kind = TG_TO_TIME, .time_ns = time_ns});
         expect_as_fresh(path, source);
