@@ -71,7 +71,8 @@ static error_t parse_at(struct heap_arguments *arguments, const char *word)
 static void check(const struct heap_arguments *arguments, struct argp_state *state)
 {
     if (arguments->trace.selection.has_from)
-        argp_error(state, "--from cannot be used here: a heap is what all events before a moment left");
+        argp_error(state,
+                   "--from cannot be used here: the heap at a moment is what all events before it left");
     if (arguments->json && arguments->format != NULL)
         argp_error(state, "--json and --format cannot be combined");
     if (arguments->format != NULL && arguments->by != TG_HEAP_BY_STACK)
@@ -141,7 +142,7 @@ static const struct argp argp = {
     .parser = parse_option,
     .args_doc = "[TRACE]",
     .doc = "Show the heap of a job that was recorded with --heap: peaks, live blocks and call paths of all "
-           "processes, as a table or in a form that other tools read.",
+           "processes, as a table or in a format for other tools.",
     .children = children,
 };
 
@@ -225,6 +226,6 @@ static int run(int argc, char **argv, const struct tg_command_services *services
 
 const struct tg_command tg_heap_command = {
     .name = "heap",
-    .summary = "who has how much memory, and from where: peaks, live blocks, call paths",
+    .summary = "memory of each process, and where it was allocated: peaks, live blocks, call paths",
     .run = run,
 };

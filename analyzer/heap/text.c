@@ -47,7 +47,7 @@ static void write_sums(const struct tg_heap_drawing *drawing, FILE *stream)
         fprintf(stream, "  %s blocks that were freed had been allocated before the recording\n",
                 tg_quantity_count(profile->unknown_frees, blocks));
     if (profile->missed_frees > 0)
-        fprintf(stream, "  %s blocks were freed unseen: their addresses were given out again\n",
+        fprintf(stream, "  %s blocks were freed unseen: their addresses were allocated again\n",
                 tg_quantity_count(profile->missed_frees, bytes));
 }
 

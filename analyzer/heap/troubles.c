@@ -83,9 +83,9 @@ static struct tg_error *write_leak(const struct tg_heap_drawing *drawing,
     if (leak->is_interior)
         fputs(" (only pointers into them are left)", stream);
     else if (leak->indirect_blocks == leak->blocks)
-        fputs(" (lost, reached from lost blocks alone)", stream);
+        fputs(" (lost: only lost blocks refer to them)", stream);
     else if (leak->indirect_blocks > 0)
-        fprintf(stream, " (lost, %s of them reached from lost blocks alone)",
+        fprintf(stream, " (lost: to %s of them only lost blocks refer)",
                 tg_quantity_count(leak->indirect_blocks, bytes));
     else
         fputs(is_of_fortran_main ? " (lost; variables of the main program may have had them to its end)"
@@ -110,7 +110,7 @@ static void write_problems(const struct tg_heap_drawing *drawing, FILE *stream)
             continue;
         }
         if (shown++ == 0)
-            fputs("Not all was searched for leaks\n", stream);
+            fputs("Not everything was searched for leaks\n", stream);
         fputs("  ", stream);
         write_who(drawing, process->process, stream);
         fputs(": ", stream);

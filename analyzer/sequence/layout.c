@@ -243,7 +243,7 @@ static void add_keys(struct tg_sequence_layout *layout, const struct tg_sequence
         has_cycle ? "red arrows: a cycle of waits, none of which can end" : NULL,
         is_missing ? "barrier: \u25cf has passed, \u25cb is missing" : NULL,
         waits ? "bars above a barrier: how long each waited there; a step higher is ten times as long" : NULL,
-        is_open ? "dashed box: not over at the end" : NULL,
+        is_open ? "dashed box: unfinished at the end" : NULL,
         is_cancelled ? "dash-dotted: cancelled" : NULL,
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)

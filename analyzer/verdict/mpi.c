@@ -339,7 +339,8 @@ static struct tg_error *find_neglected(struct tg_verdict_draft *draft,
     fputs(" did", stream);
     tg_words_moment(stream, draft->input, idle->entered_ns);
     tg_words_code(stream, draft->input, idle->process, idle->code);
-    fputs(" and does nothing more for it, which libraries do within calls of MPI: ", stream);
+    fputs(" and does nothing more for it, because MPI libraries make progress only within MPI calls: ",
+          stream);
     tg_words_process_state(stream, draft->input, idle->process);
     fputc('.', stream);
     tg_verdict_blame_last_call(draft, idle->process);

@@ -50,7 +50,8 @@ static void print_starter_end(FILE *stream, const struct tg_verdict_input *input
 {
     char name[32];
     if (was_stuck(input, starter)) {
-        fputs(" did not end when it was asked to: it took no note of its ranks' ends, and tollgate killed it",
+        fputs(" did not end when it was asked to: it had not noticed that its ranks had ended, and tollgate "
+              "killed it",
               stream);
         tg_words_moment(stream, input, starter->ended_ns);
         return;

@@ -195,8 +195,7 @@ void tg_stillness_print_busy(FILE *stream, const struct tg_stillness *stillness)
         fputc('.', stream);
     }
     if (stillness->was_starved)
-        fputs(" Not one of its threads could be stopped then: the machine gave them no processor, so that "
-              "the length of "
-              "a wait says nothing.",
+        fputs(" None of its threads could be stopped then: the machine gave them no processor, so the length "
+              "of a wait says nothing.",
               stream);
 }

@@ -164,18 +164,18 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"pid", KEY_PID, "PID", 0,
-     "Look at process PID and all that descend from it: a launcher (mpirun, mpiexec), a rank, any program. "
+     "Look at process PID and its descendants: a launcher (mpirun, mpiexec), a rank, any program. "
      "May be given several times",
      0},
     {"slurm-step", KEY_STEP, "JOB.STEP", 0, "Look at the ranks of this Slurm job step that run here", 0},
-    {"repeat", KEY_REPEAT, "N", 0, "Look N times: what moved between any two of them runs (default: 2)", 0},
+    {"repeat", KEY_REPEAT, "N", 0, "Look N times: what moved between two looks is running (default: 2)", 0},
     {"interval", KEY_INTERVAL, "TIME", 0, "Time between two looks, in seconds (default: 0.5)", 0},
-    {"once", KEY_ONCE, NULL, 0, "Look once: what moves cannot be told from what does not", 0},
-    {"all", KEY_ALL, NULL, 0, "Show launchers and other processes that are no ranks, too", 0},
+    {"once", KEY_ONCE, NULL, 0, "Look once: what runs cannot be told from what is stuck", 0},
+    {"all", KEY_ALL, NULL, 0, "Also show launchers and other processes that are not ranks", 0},
     {"args", KEY_ARGS, NULL, 0,
      "Look for arguments of MPI calls: partner, tag, count, communicator (default)", 0},
-    {"no-args", KEY_NO_ARGS, NULL, 0, "Don't look for them", 0},
-    {"threads", KEY_THREADS, NULL, 0, "Show every call of every thread, too", 0},
+    {"no-args", KEY_NO_ARGS, NULL, 0, "Do not look for arguments of MPI calls", 0},
+    {"threads", KEY_THREADS, NULL, 0, "Also show every call of every thread", 0},
     {"dot", KEY_DOT, "FILE", 0, "Write the tree as a graph for Graphviz to FILE (-: standard output)", 0},
     {"html", KEY_HTML, "FILE", 0, "Write answer and tree as a page to FILE", 0},
     {"force", KEY_FORCE, NULL, 0, "Overwrite existing files", 0},
@@ -187,11 +187,12 @@ static const struct argp argp = {
     .options = options,
     .parser = parse_option,
     .args_doc = "[PID... | TRACE | CORE...]",
-    .doc =
-        "Say where a running job is, and who waits for whom: every process is stopped for some "
-        "milliseconds, its stacks are taken, and it goes on as if nothing had been. The job need not have "
-        "been started under tollgate. Without PID the job that runs here is looked at, if there is just "
-        "one. With TRACE, the last stacks in a trace; with core files, one of each process, what these have.",
+    .doc = "Say where a running job is, and who waits for whom: every process is stopped for some "
+           "milliseconds, its stacks are taken, and it continues as if nothing had happened. The job need "
+           "not have "
+           "been started under tollgate. Without PID the job that runs here is looked at, if there is just "
+           "one. With TRACE, shows the last stacks in a trace; with core files, one for each process, the "
+           "stacks in them.",
 };
 
 /* ---- which processes */

@@ -48,7 +48,7 @@ static void write_rank_members(FILE *stream, const struct tg_where_threads *look
     write_ranks(stream, members->others, members->n_others);
 }
 
-/* Threads of processes that are no ranks. */
+/* Threads of processes that are not ranks. */
 static void write_processes(FILE *stream, const struct tg_where_threads *looked, const size_t *threads,
                             size_t count)
 {

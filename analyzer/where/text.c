@@ -69,7 +69,7 @@ static void write_rest(FILE *stream, const struct tg_where_page *page)
     if (helpers > 0)
         fprintf(stream, "%zu helper thread%s of libraries left out\n", helpers, helpers == 1 ? "" : "s");
     if (page->others->n_threads > 0 && !page->with_others)
-        fprintf(stream, "%zu thread%s of processes that are no ranks left out; --all shows them\n",
+        fprintf(stream, "%zu thread%s of processes that are not ranks left out; --all shows them\n",
                 page->others->n_threads, page->others->n_threads == 1 ? "" : "s");
 }
 
@@ -96,7 +96,7 @@ static void write_counts(FILE *stream, const struct tg_where_page *page)
             tg_process_model_count(page->look->processes) == 1 ? "" : "es", threads->count,
             threads->count == 1 ? "" : "s");
     if (!page->is_past)
-        fprintf(stream, "; each process stood still for at most %s",
+        fprintf(stream, "; each process was stopped for at most %s",
                 tg_quantity_duration(page->look->longest_pause_ns, pause));
     fputc('\n', stream);
 }

@@ -310,8 +310,7 @@ static void write_missing(FILE *stream, const struct tg_where_threads *threads,
         if (*verdict->groups[i].call == '\0')
             write_team(stream, threads, &verdict->groups[i]);
     if (verdict->kind == TG_WHERE_MOVES)
-        fputs("Look again later: what is still in that function then may be a loop that does not end.\n",
-              stream);
+        fputs("Look again later: if it is still in that function, it may be in an endless loop.\n", stream);
 }
 
 /* "2 of 4 ranks came back from calls of MPI between the looks: the job goes on." */
@@ -338,7 +337,8 @@ static void write_suspended(FILE *stream, const struct tg_where_threads *threads
             fprintf(stream, "Rank %" PRId64, thread->process->rank);
         else
             fputs(tg_printable(tg_process_entry_name(thread->process), name, sizeof name), stream);
-        fprintf(stream, " is stopped by a signal, and goes on when it gets SIGCONT: kill -CONT %" PRId32 "\n",
+        fprintf(stream,
+                " is stopped by a signal, and continues when it gets SIGCONT: kill -CONT %" PRId32 "\n",
                 thread->stack->pid);
     }
     if (n > SHOWN)
@@ -381,7 +381,7 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
     default:
         if (verdict->count > 0)
             fprintf(stream, "Who waits for whom is unknown: %snot all partners of these calls are known.\n",
-                    threads->has_two_looks ? "" : "one look does not tell who moves, or ");
+                    threads->has_two_looks ? "" : "one look does not show what moves, or ");
         break;
     }
     if (verdict->count > 0)

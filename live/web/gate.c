@@ -114,13 +114,13 @@ unsigned tg_web_gate_check(const struct tg_web_gate *gate, const struct tg_web_r
     *sets_cookie = has_token;
     *why = NULL;
     if (request->is_ambiguous || request->host == NULL)
-        return *why = "a header is missing, or there more than once", 400;
+        return *why = "a header is missing or repeated", 400;
     if (!is_our_host(gate, request->host))
         return *why = "this server has another name", 421;
     if (is_from_elsewhere(request, is_first))
-        return *why = "another page asked for this", 403;
+        return *why = "the request comes from another page", 403;
     if (!is_post && !is(request->method, "GET"))
-        return *why = "only GET and POST are known here", 405;
+        return *why = "only GET and POST are supported", 405;
     if (!has_token && !has_cookie(gate, request->cookies))
         return *why = "open the link that tollgate printed: it has the token", 401;
     if (is_post && !is_json(request->type))

@@ -357,7 +357,7 @@ static enum MHD_Result begin_visit(struct server *server, struct visit *visit, c
     visit->is_post = strcmp(method, "POST") == 0;
     visit->word = word_of(path, visit->is_post);
     if (visit->is_post && visit->word == NULL)
-        return refuse(visit->connection, 404, "NOT_FOUND", "there is nothing here");
+        return refuse(visit->connection, 404, "NOT_FOUND", "there is no such page");
     return MHD_YES; /* an answer now would close the connection */
 }
 

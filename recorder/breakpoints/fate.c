@@ -121,8 +121,7 @@ char *tg_break_fate_describe(const struct tg_break_fate *fate, const struct tg_b
     } else {
         write_absence(out, fate, spec);
         if (fate->has_dropped)
-            fputs("; there were more libraries that nobody looked into before they went (--mode slow does)",
-                  out);
+            fputs("; more libraries were unloaded before they were searched (--mode slow searches all)", out);
         if (rarely)
             fputs("; libraries that are closed before the process stops are not seen (--mode slow sees them)",
                   out);

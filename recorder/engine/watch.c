@@ -262,7 +262,7 @@ static struct tg_error *try_registers(void)
                                "this machine has no debug registers for watchpoints: %s", strerror(why));
     return traps ? NULL
                  : tg_error_create(TG_ERROR_UNSUPPORTED,
-                                   "this machine takes watchpoints and does not report writes to them");
+                                   "this machine accepts watchpoints but does not report writes to them");
 }
 
 /* Threads that run get the registers at their next stop, which is soon. */
@@ -284,7 +284,7 @@ static struct tg_error *check(const struct tg_process *process, uint64_t address
     unsigned needed = tg_watch_registers_needed(address, size_bytes);
     unsigned n_free = tg_watch_registers_free(process);
     if (address + size_bytes < address || address + size_bytes > UINT64_C(1) << 47)
-        return tg_error_create(TG_ERROR_USAGE, "0x%" PRIx64 " is no address of a program", address);
+        return tg_error_create(TG_ERROR_USAGE, "0x%" PRIx64 " is not an address of a program", address);
     if (needed > n_free)
         return tg_error_create(TG_ERROR_LIMIT,
                                "%" PRIu64 " bytes at 0x%" PRIx64 " need %s%u of the processor's %d debug "

@@ -158,9 +158,9 @@ static void tell_lacks(struct subject *subject, const struct tg_call_stack *stac
         subject->process.lacks[at] = TG_CORE_HAS_FILE;
         const struct tg_module *module = tg_modules_at(modules, at);
         remark(subject, "%s: %s %s%s%s", subject->path, module->path,
-               is_other ? "is another file here than the one that ran: its calls have no names"
-                        : "is not here: its calls have no names",
-               *module->build_id != '\0' ? "; wanted is build-id " : "", module->build_id);
+               is_other ? "is not the file that ran: its calls have no names"
+                        : "was not found: its calls have no names",
+               *module->build_id != '\0' ? "; expected build-id " : "", module->build_id);
     }
 }
 
@@ -168,8 +168,8 @@ static void tell_cut(struct subject *subject)
 {
     if (subject->core->missing > 0)
         remark(subject,
-               "%s was cut off: %" PRIu64 " bytes are there, and %" PRIu64
-               " more should be (ulimit -c, a full disk)",
+               "%s is truncated: %" PRIu64 " bytes are there, and %" PRIu64
+               " more are missing (ulimit -c, a full disk)",
                subject->path, subject->core->size, subject->core->missing);
     if (subject->core->n_mappings == 0)
         remark(subject, "%s does not say which files were mapped: nothing has a name", subject->path);

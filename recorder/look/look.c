@@ -290,7 +290,8 @@ static void remark_on_bits(const struct look *look, pid_t pid)
 {
     char text[120];
     snprintf(text, sizeof text,
-             "process %d is a 32-bit program: only where its threads are is known, and not who called them",
+             "process %d is a 32-bit program: only the innermost function of each thread is known, not its "
+             "callers",
              (int)pid);
     if (look->sink->remark != NULL)
         look->sink->remark(look->sink->context, text);

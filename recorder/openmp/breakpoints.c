@@ -575,8 +575,8 @@ static void note_unseen(const struct stop *stop, const char *what)
 {
     char text[200];
     snprintf(text, sizeof text,
-             "OpenMP is not recorded in this program: %s tells what it does by OMPT, to a tool inside of the "
-             "program, and the agent cannot be in this one",
+             "OpenMP is not recorded in this program: %s reports only by OMPT, to a tool inside the program, "
+             "and the agent cannot be in this one",
              what);
     note(stop, text);
     stop->process->looks = MAX_LOOKS;

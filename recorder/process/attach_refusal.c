@@ -46,8 +46,7 @@ static const char *reason_of_eperm(pid_t pid, const struct tg_proc_status *statu
     if (is_in_other_user_namespace(pid))
         return "it is in another user namespace (a container); run tollgate in there, or as root outside";
     if (geteuid() != 0 && is_undumpable(pid, status))
-        return "its program was started with more rights, or asked that nobody looks into it; run tollgate "
-               "as root";
+        return "its program has more rights than its user, or made itself undumpable; run tollgate as root";
     if (tg_proc_status_seccomp_filters(getpid()) > 0)
         return "ptrace is not permitted here (a container needs CAP_SYS_PTRACE or a seccomp profile that "
                "allows ptrace)";

@@ -245,14 +245,14 @@ static struct tg_error *read_core(struct tg_core_file *core)
         return tg_error_create_errno(errno, "cannot get its status (stat)");
     core->size = status.st_size > 0 ? (uint64_t)status.st_size : 0;
     if (!S_ISREG(status.st_mode) || !decode_core(bytes, read_at(core->fd, 0, bytes, sizeof bytes), &header))
-        return tg_error_create(TG_ERROR_INPUT, "is no core file");
+        return tg_error_create(TG_ERROR_INPUT, "is not a core file");
     if (header.bits != 64 || header.machine != EM_X86_64)
         return tg_error_create(TG_ERROR_INPUT,
                                "is a core file of a 32-bit program or of another machine: only those of "
                                "64-bit x86 programs can be read");
     struct tg_error *error = read_segments(core, &header);
     if (error == NULL && core->n_threads == 0)
-        error = tg_error_create(TG_ERROR_INPUT, "has no threads: it was cut off, or is damaged");
+        error = tg_error_create(TG_ERROR_INPUT, "has no threads: it is truncated or damaged");
     if (error == NULL && core->pid == 0)
         core->pid = core->threads[0].tid;
     return error;

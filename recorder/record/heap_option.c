@@ -65,7 +65,7 @@ static struct tg_error *read_check(const char *words, struct tg_agent_heap *heap
         if (!fits || !read_check_word(word, heap))
             return tg_error_create(TG_ERROR_USAGE,
                                    "--heap: invalid word '%.*s' (check,red_zones, check,red_zones=before; "
-                                   "with red_zones_for=MIN-MAX for blocks of so many bytes)",
+                                   "with red_zones_for=MIN-MAX only for blocks of that many bytes)",
                                    (int)length, words);
         words += length;
     }

@@ -435,9 +435,9 @@ static struct tg_error *set_agent(const struct arguments *arguments, struct tg_r
     if (error != NULL)
         return error;
     if (options->heap.mode != TG_AGENT_HEAP_OFF && options->command == NULL)
-        return tg_error_create(TG_ERROR_USAGE,
-                               "--heap works only with a command: nothing can be put in front of the "
-                               "heap of a running process");
+        return tg_error_create(
+            TG_ERROR_USAGE,
+            "--heap works only with a command: the heap library cannot be put into a running process");
     if (options->heap.red_zones != TG_AGENT_RED_ZONES_OFF && options->no_ptrace)
         return tg_error_create(TG_ERROR_USAGE,
                                "--heap: red zones need a tracer, which sees the faults: remove --no-ptrace");

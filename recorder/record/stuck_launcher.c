@@ -210,12 +210,12 @@ static void act(struct tg_stuck_launcher *watch, pid_t launcher, bool kills)
     char text[200];
     if (!kills && watch->is_told)
         return;
-    snprintf(
-        text, sizeof text,
-        kills ? "the job launcher (process %d) took no note of its ranks' ends for %d s: killed it"
-              : "the job launcher (process %d) has taken no note of its ranks' ends for %d s; Ctrl-C, or a "
-                "SIGTERM to tollgate, ends it",
-        launcher, GRACE_S);
+    snprintf(text, sizeof text,
+             kills
+                 ? "the job launcher (process %d) did not notice for %d s that its ranks had ended: killed it"
+                 : "the job launcher (process %d) has not noticed for %d s that its ranks have ended; "
+                   "Ctrl-C, or a SIGTERM to tollgate, ends it",
+             launcher, GRACE_S);
     watch->options.tell(watch->options.context, text);
     watch->is_told = true;
     if (!kills)

@@ -154,7 +154,7 @@ static struct tg_error *check_rank_can_come(const struct tg_request *control, st
         return NULL;
     return tg_error_create(TG_ERROR_TARGET,
                            "rank %" PRId64
-                           " cannot come: all threads of the job are stopped; `dfocus a dgo` lets them run",
+                           " cannot arrive: all threads of the job are stopped; `dfocus a dgo` resumes them",
                            rank);
 }
 

@@ -225,11 +225,10 @@ const struct tg_console_command tg_console_dstatus = {
     .summary = "states and locations of the threads in focus, grouped",
     .example = "dfocus g dstatus -group_by thread_state,function",
     .more =
-        "Where anybody is held the usual grouping says who, and at which barrier.\n"
+        "The default grouping names the threads that are held, and at which barrier.\n"
         "Keys: control_group, share_group, process_state, thread_state, hostname, function, line, pc, dpid,\n"
         "dtid, held, stop_reason, thread_name, job. 2:8[0-1.1-4] means 2 processes and 8 threads: threads 1 "
-        "to 4 "
-        "of ranks 0\n"
+        "to 4 of ranks 0\n"
         "and 1; p3 is the process with number 3.",
     .options = options,
     .needs = TG_CONSOLE_NEEDS_LIVE,

@@ -23,7 +23,7 @@ extern const struct tg_ptset_defaults tg_standing_defaults;
 struct tg_error *tg_standing_take(const struct tg_request *control, const struct tg_job_process *process,
                                   size_t i, bool *is_stopped, struct tg_standing *standing);
 
-/* TARGET error where nobody in focus is stopped. */
+/* TARGET error where no thread in focus is stopped. */
 struct tg_error *tg_standing_find(const struct tg_request *control, struct tg_standing *standing);
 
 /* The object that maps ADDRESS; "" none. */

@@ -138,7 +138,7 @@ static void write_history(const struct call *call, const struct tg_address_histo
             shown++;
         }
     if (shown == 0)
-        fprintf(call->out, "0x%" PRIx64 " is in no block of the heap that the trace knows, and was in none\n",
+        fprintf(call->out, "0x%" PRIx64 " is not in a heap block that the trace knows, and never was\n",
                 history->address);
 }
 
@@ -228,7 +228,8 @@ static void each_process(const struct call *call,
         shown++;
     }
     if (shown == 0)
-        fputs("no heap is recorded of the processes in focus up to here (`record --heap`, `live --heap`)\n",
+        fputs("no heap was recorded for the processes in focus up to this moment (`record --heap`, `live "
+              "--heap`)\n",
               call->out);
 }
 
@@ -287,7 +288,7 @@ static struct tg_error *write_leaks(const struct call *call, const struct tg_hea
         each_process(call, write_scan);
     if (is_searched(call))
         return tg_heap_write_troubles(drawing, call->out);
-    fputs("The processes were not searched for leaks up to here. Blocks that are live:\n", call->out);
+    fputs("The processes were not searched for leaks up to this moment. Blocks that are live:\n", call->out);
     return tg_heap_write_table(drawing, call->out);
 }
 
@@ -523,21 +524,19 @@ const struct tg_console_command tg_console_dheap = {
     .example = "dheap -status",
     .more =
         "-status          live blocks, peak and settings of each process (the default)\n"
-        "-info ADDRESS    whose block ADDRESS is in, or was in before it was freed (a dangling pointer); of "
-        "a\n"
-        "                 job that runs also an expression, such as p->next\n"
-        "-leaks           blocks that nothing refers to: of a job that runs they are searched for now, "
-        "where\n"
-        "                 processes are stopped; else as the trace has it. With -check_interior, pointers "
-        "into\n"
-        "                 a block count like those to its start\n"
+        "-info ADDRESS    whose block ADDRESS is in, or was in before it was freed (a dangling pointer); in\n"
+        "                 a live job also an expression, such as p->next\n"
+        "-leaks           blocks that nothing refers to: in a live job they are searched for now, in "
+        "stopped\n"
+        "                 processes; in a trace, those found when it was recorded. With -check_interior,\n"
+        "                 pointers into a block count like those to its start\n"
         "-stats           sums and call paths; -by stack, library, rank or size; -sort peak, live, bytes,\n"
         "                 calls or temporary; -all\n"
         "-compare TIME    live blocks now and at TIME, by call path\n"
         "-export FILE     -format massif (default), pprof, collapsed or svg\n"
-        "-guard -paint -hoard -red_zones   what the heap was recorded with, which was decided\n"
-        "                 when the program started, by --heap\n"
-        "-event_filter    kinds of errors, and how often each came\n"
+        "-guard -paint -hoard -red_zones   which checks the heap has; --heap chose them when the\n"
+        "                 program started\n"
+        "-event_filter    kinds of errors, and the number of each\n"
         "Heaps are recorded with --heap of record and live.",
     .options = options,
     .run = run,

@@ -273,10 +273,8 @@ const struct tg_console_command tg_console_where = {
     .arguments = "",
     .summary = "which ranks and threads are waiting, which are missing, and what those did last",
     .example = "where",
-    .more =
-        "The verdict of `tollgate report`, at the console's current moment. Of processes that were attached "
-        "it\n"
-        "says where they are by their stacks, which it takes for that; threads that run are stopped shortly.",
+    .more = "The verdict of `tollgate report`, at the console's current moment. For attached\n"
+            "processes it uses their stacks, which it takes now: running threads are stopped for a moment.",
     .is_of_now = true,
     .run = run_where,
 };

@@ -82,11 +82,14 @@ static struct tg_error *tell_focus(const struct telling *telling, const struct t
         return tg_error_no_memory();
     fprintf(out, "waiting for %.0f s: ", seconds);
     struct tg_error *error = write_those(telling, focus, true, false, &n_running, out);
-    fputs(n_running == 0 ? "nobody in focus runs" : n_running == 1 ? " still runs" : " still run", out);
+    fputs(n_running == 0   ? "no thread in focus is running"
+          : n_running == 1 ? " still runs"
+                           : " still run",
+          out);
     fputs("; ", out);
     if (error == NULL)
         error = write_those(telling, focus, true, true, &n_standing, out);
-    fputs(error != NULL || n_standing == 0 ? "nobody in focus is stopped"
+    fputs(error != NULL || n_standing == 0 ? "no thread in focus is stopped"
           : n_standing == 1                ? " is stopped"
                                            : " are stopped",
           out);
@@ -155,7 +158,7 @@ static struct tg_error *look_for_stopped(void *context, const struct tg_mpi_coll
         if (arrivals[i].standing == TG_MPI_MISSING && process != NULL &&
             is_stopped(wait->telling->states.view, process))
             snprintf(wait->found, sizeof wait->found,
-                     "; rank %" PRId64 ", which is stopped, has not come to that %.40s", process->info.rank,
+                     "; rank %" PRId64 ", which is stopped, has not reached that %.40s", process->info.rank,
                      collective->name);
     }
     return NULL;
@@ -270,7 +273,7 @@ static struct tg_error *look_at_collective(void *context, const struct tg_mpi_co
             !is_held_at(search->telling, search->barrier, process, 0))
             continue;
         name_process(search, process, name, sizeof name);
-        snprintf(search->found, sizeof search->found, "%s, held at this barrier, has not come to that %.40s",
+        snprintf(search->found, sizeof search->found, "%s, held at this barrier, has not reached that %.40s",
                  name, collective->name);
     }
     return NULL;
@@ -312,7 +315,7 @@ static struct tg_error *look_at_team(void *context, const struct tg_openmp_team 
             is_held_at(search->telling, search->barrier, process_at(search->telling, worker->process),
                        worker->tid))
             snprintf(search->found, sizeof search->found,
-                     "worker %" PRIu64 ", held at this barrier, has not come there", worker->number);
+                     "worker %" PRIu64 ", held at this barrier, has not reached it", worker->number);
     }
     return NULL;
 }
@@ -369,9 +372,9 @@ static void look_at_mutex(struct search *search, const struct tg_job_process *pr
     const struct tg_openmp_worker *holder =
         is_openmp ? find_holder(search->telling->input.openmp, worker) : NULL;
     if (holder != NULL)
-        found_owner(search, process, holder->tid, "is inside of it");
+        found_owner(search, process, holder->tid, "is inside it");
     if (is_openmp && holder == NULL)
-        fputs("; who is inside of it is not known", out);
+        fputs("; the thread inside it is unknown", out);
     if (is_openmp || !tg_futex_find_wait((pid_t)process->info.tag, search->tid, &wait) || wait.owner == 0)
         return;
     name_thread(search, search->process, process, wait.owner, name, sizeof name);

@@ -364,9 +364,9 @@ const struct tg_console_command tg_console_dprint = {
         "Fortran a(i,j) and a%b. Braces keep Tcl from reading $ and []. Without EXPRESSION: arguments and\n"
         "local variables of the frame. Threads with equal answers share a line. -frame N: a frame of\n"
         "dwhere. FORMAT is x d u o t c or a: hex, decimal, unsigned, octal, binary, character, address.\n"
-        "-elements and -depth limit the output; 0: no limit. C++'s standard containers are shown by what is "
-        "in\n"
-        "them; a[i] and *p work with vectors and pointer classes. -raw: with the members that they have.",
+        "-elements and -depth limit the output; 0: no limit. Containers of C++ are shown\n"
+        "as their elements; a[i] and *p work with vectors and pointer classes. -raw: shows their members "
+        "instead.",
     .options = options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .takes_expression = true,

@@ -358,12 +358,11 @@ const struct tg_console_command tg_console_dwhere = {
     .arguments = "?-args? ?-locals? ?-chosen | -level N? ?LEVELS?",
     .summary = "the stack of the thread in focus; the stacks of several threads as one tree",
     .example = "dfocus g dwhere -args",
-    .more =
-        "Level 0 is innermost; at most LEVELS levels (100), starting at level N. -chosen shows the level\n"
-        "alone that dup and ddown went to. Inlined functions are\n"
-        "levels of their own. A tree starts at the outermost function, and names threads as dstatus does.\n"
-        "-args shows the values of arguments, -locals those of local variables. In a tree, calls that\n"
-        "differ only in values are one call; the values are listed below it with their threads.",
+    .more = "Level 0 is innermost; at most LEVELS levels (100), starting at level N. -chosen shows only\n"
+            "the level that dup and ddown went to. Inlined functions are levels of their own. A tree starts "
+            "at the outermost function, and names threads as dstatus does.\n"
+            "-args shows the values of arguments, -locals those of local variables. In a tree, calls that\n"
+            "differ only in values are one call; the values are listed below it with their threads.",
     .options = options,
     .needs = TG_CONSOLE_NEEDS_LIVE,
     .instead = "where",

@@ -31,7 +31,7 @@ static struct tg_error *evaluate(const struct tg_request *control)
     if (error == NULL)
         error = tg_value_number(scene.scene, &value, &number);
     if (error == NULL && number.is_real)
-        error = tg_error_create(TG_ERROR_USAGE, "a floating-point number is no address");
+        error = tg_error_create(TG_ERROR_USAGE, "a floating-point number is not an address");
     if (error == NULL)
         question->address = number.low;
     return error;

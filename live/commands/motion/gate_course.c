@@ -78,7 +78,7 @@ static struct tg_error *check_workers(const struct tg_request *request, const st
             if (is_to_come && (thread->held || process->info.held))
                 return tg_error_create(TG_ERROR_USAGE,
                                        "thread %" PRIu32 ".%" PRIu32
-                                       " is held and cannot come; `dunhold` releases it",
+                                       " is held and cannot arrive; `dunhold` releases it",
                                        process->info.dpid, thread->dtid);
         }
     }

@@ -197,12 +197,13 @@ static struct tg_error *look_for_blockade(struct tg_console *console, const stru
     bool is_blocked = blockade.n_waiting == blockade.n_running && blockade.stopped.dpid != 0;
     *is_over = run->of_each && blockade.n_here > 0 && blockade.n_busy == 0;
     if (is_blocked && !*is_over)
-        *blocked = tg_error_create(
-            TG_ERROR_USAGE,
-            "nobody can come: %zu thread%s and wait%s for others, but thread %" PRIu32 ".%" PRIu32 " is %s",
-            blockade.n_running, blockade.n_running == 1 ? " runs" : "s run",
-            blockade.n_running == 1 ? "s" : "", blockade.stopped.dpid, blockade.stopped.dtid,
-            blockade.is_held ? "held; `dunhold` releases it" : "stopped, and not in focus");
+        *blocked =
+            tg_error_create(TG_ERROR_USAGE,
+                            "no thread can arrive: %zu thread%s and wait%s for others, but thread %" PRIu32
+                            ".%" PRIu32 " is %s",
+                            blockade.n_running, blockade.n_running == 1 ? " runs" : "s run",
+                            blockade.n_running == 1 ? "s" : "", blockade.stopped.dpid, blockade.stopped.dtid,
+                            blockade.is_held ? "held; `dunhold` releases it" : "stopped, and not in focus");
     return NULL;
 }
 

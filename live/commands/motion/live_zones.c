@@ -328,7 +328,7 @@ static struct tg_error *tell_barrier_before(struct tg_console *console, FILE *ou
     uint64_t instance = 0;
     struct tg_error *error = tg_live_zone_reached_barrier(console, &instance);
     if (error == NULL && instance != 0)
-        fprintf(out, "barrier %" PRIu64 " has been reached already (`opm barrier pass` goes behind it)\n",
+        fprintf(out, "barrier %" PRIu64 " has been reached already (`opm barrier pass` moves past it)\n",
                 instance);
     return error;
 }
@@ -565,7 +565,7 @@ static bool is_inside(const struct tg_openmp_worker *worker, uint64_t lock)
 struct tg_error *tg_live_zone_next_critical(struct tg_console *console, const struct tg_openmp_worker *worker,
                                             const struct tg_openmp_place *place, FILE *out)
 {
-    static const char none[] = "nobody else enters this critical section any more";
+    static const char none[] = "no other worker enters this critical section any more";
     const uint64_t lock = place->id;
     const struct tg_gate_rule rule = {tg_gate_kind(TG_EVENT_OMP_MUTEX_ENTER), BIT(place->what), TG_GATE_EQUAL,
                                       lock};

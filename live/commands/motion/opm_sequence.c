@@ -221,7 +221,7 @@ const struct tg_console_command tg_console_opm_sequence = {
         "--print (or --show) prints the text for seqdiag, or the format of --format; --open shows the file\n"
         "by xdg-open, --gui the same and replaces it. --sync and --async have no effect: the command "
         "returns\n"
-        "when the diagram is written. Of a live job it is the state that its trace has by now.\n"
+        "when the diagram is written. For a live job it shows what its trace has so far.\n"
         "`set opm opm-auto-sequence on` draws it again before each prompt at which the moment, what is held\n"
         "or the focus has changed; `... off` ends that.",
     .options = options,

@@ -104,9 +104,9 @@ const struct tg_console_command tg_console_opm_step = {
     .more =
         "out continues until the last thread of the team has left the zone that the current worker is in. A\n"
         "thread that passes without entering it (nowait, a condition) counts when it reaches the next\n"
-        "barrier or the end of the region. In a live job those who are out wait right behind the zone for "
-        "the\n"
-        "others, and are stopped there.",
+        "barrier or the end of the region. In a live job, threads that have left it wait right behind the "
+        "zone\n"
+        "for the others, and are stopped there.",
     .words = words,
     .is_of_now = true,
     .run = run,

@@ -102,10 +102,10 @@ const struct tg_console_command tg_console_opm_all_out = {
     .arguments = "",
     .summary = "goes to where all workers have left this zone, and shows how many have moved on",
     .example = "opm next critical; opm step; opm all_out",
-    .more =
-        "Same moment as `opm step out`. In a recording no worker is held at the end of a zone, so those\n"
-        "that left it first may have moved on. In a live job everybody waits right behind the zone, before\n"
-        "its implicit barrier, and is stopped there. The current worker does not change.",
+    .more = "Same moment as `opm step out`. In a recording no worker is held at the end of a zone, so those\n"
+            "that left it first may have moved on. In a live job all wait right behind the zone, before its "
+            "implicit\n"
+            "barrier, and are stopped there. The current worker does not change.",
     .is_of_now = true,
     .run = run_all_out,
 };

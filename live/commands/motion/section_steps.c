@@ -65,7 +65,7 @@ void tg_section_steps_start(struct tg_console *console, const struct tg_openmp_w
     else
         fprintf(out, "%" PRIu64 " section%s, ", steps->count, steps->count == 1 ? "" : "s");
     if (zone.begun == UINT64_MAX || zone.begun < n_inside)
-        fputs("of which it is not told how many are completed", out);
+        fputs("an unknown number completed", out);
     else
         fprintf(out, "%" PRIu64 " already completed", zone.begun - n_inside);
     if (n_inside > 0)

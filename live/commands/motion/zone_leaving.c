@@ -212,9 +212,10 @@ static void tell_result(const struct tg_console *console, const struct tg_gate_r
         if (worker->is_out || worker->waits)
             continue;
         fprintf(out, "worker %" PRIu64 " %s\n", known->number,
-                !known->alive    ? "has ended"
-                : worker->cannot ? "cannot come: it waits for others that are stopped (`where` says for what)"
-                                 : "was stopped before it was out");
+                !known->alive ? "has ended"
+                : worker->cannot
+                    ? "cannot arrive: it waits for others that are stopped (`where` says for what)"
+                    : "was stopped before it left the zone");
     }
 }
 

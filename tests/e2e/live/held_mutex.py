@@ -107,8 +107,8 @@ def main():
     subprocess.run(["gcc", "-g", "-O0", "-fopenmp", "-pthread", "held.c", "-o", "held"], check=True)
     expected = {
         "mutex": r"thread 2 runs.*; it waits for the mutex at 0x[0-9a-f]+, whose owner is thread 1; thread 1, held at this barrier, owns it",
-        "critical": r"waiting to enter the critical section update.*; worker 1, held at this barrier, is inside of it",
-        "lock": r"waiting to enter the lock lock.*; worker 1, held at this barrier, is inside of it",
+        "critical": r"waiting to enter the critical section update.*; worker 1, held at this barrier, is inside it",
+        "lock": r"waiting to enter the lock lock.*; worker 1, held at this barrier, is inside it",
     }
     sessions = {how: begin(how) for how in expected}
     for how, session in sessions.items():

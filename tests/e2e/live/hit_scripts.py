@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""dbreak -e: its script runs at every hit with the thread that came there in focus, and decides whether that goes on."""
+"""dbreak -e: its script runs at every hit with the thread that hit it in focus, and decides whether that goes on."""
 import os
 import pathlib
 import re

@@ -141,8 +141,8 @@ regexp {^d?(\d+)\.(\d+)} [focus] whole process thread
 set other [expr {$thread == 1 ? 2 : 1}]
 dfocus t$process.$other dhold -thread
 if {![regexp "worker \[0-9\]+ \\(thread \[0-9\]+\\), held" [info workers]]} {error "nobody is held: [info workers]"}
-refused {opm barrier pass} "is held and cannot come"
-refused {opm next parallel} "nobody can come: .* for others, but thread $process\\.$other is held; `dunhold` releases it"
+refused {opm barrier pass} "is held and cannot arrive"
+refused {opm next parallel} "no thread can arrive: .* for others, but thread $process\\.$other is held; `dunhold` releases it"
 dfocus t$process.$other dunhold -thread
 all [opm barrier pass]
 # up to the end of the job, with which the thread in focus is gone

@@ -180,7 +180,7 @@ def ranks(flavour):
 
 def told(console):
     """Whether the note that a wait lasts has named the rank that is waited for."""
-    return any(re.search(r"rank 1 runs: in MPI_Barrier .*; rank [023], which is stopped, has not come to that MPI_Barrier",
+    return any(re.search(r"rank 1 runs: in MPI_Barrier .*; rank [023], which is stopped, has not reached that MPI_Barrier",
                          str(event)) for event in console.events)
 
 

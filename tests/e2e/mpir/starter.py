@@ -294,13 +294,13 @@ def scenario_stuck():
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     lines = iter(recorder.stdout.readline, "")
     check(any("waiting" in line for line in lines))
-    check("has taken no note of its ranks' ends for 10 s" in recorder.stderr.readline(), "stuck")
+    check("has not noticed for 10 s that its ranks have ended" in recorder.stderr.readline(), "stuck")
     recorder.send_signal(signal.SIGTERM)
     errors = recorder.communicate(timeout=TIME_LIMIT_S)[1]
     check(recorder.returncode == -signal.SIGKILL and os.path.exists("trace"), recorder.returncode, errors)
-    check("took no note of its ranks' ends for 10 s: killed it" in errors, errors)
+    check("did not notice for 10 s that its ranks had ended: killed it" in errors, errors)
     report = run([TOLLGATE, "report", "trace"])
-    check("did not end when it was asked to: it took no note of its ranks' ends, and tollgate killed it" in report.output, report)
+    check("did not end when it was asked to: it had not noticed that its ranks had ended, and tollgate killed it" in report.output, report)
 
 
 def scenario_attached():

@@ -154,7 +154,7 @@ def goes_on(name):
         os.kill(ranks[1], signal.SIGSTOP)
         text = where("--interval", "0.1", "-p", str(process.pid))
         told = json.loads(where("--json", "--interval", "0.1", "-p", str(process.pid)))
-        check(f"Rank 1 is stopped by a signal, and goes on when it gets SIGCONT: kill -CONT {ranks[1]}\n" in text, text)
+        check(f"Rank 1 is stopped by a signal, and continues when it gets SIGCONT: kill -CONT {ranks[1]}\n" in text, text)
         check(told["verdict"] == "suspended", told)
         os.kill(ranks[1], signal.SIGCONT)
         told = json.loads(where("--json", "--interval", "0.2", "-p", str(process.pid)))
@@ -364,13 +364,13 @@ def cores():
     with open("core.empty", "wb"):
         pass
     text = where(hung, "core.cut", "core.empty")
-    check("Deadlock in" in text and "core.cut was cut off: 200000 bytes are there" in text and "core.empty is no core file\n" in text, text)
+    check("Deadlock in" in text and "core.cut is truncated: 200000 bytes are there" in text and "core.empty is not a core file\n" in text, text)
     os.rename("cores", "moved")
     text = where(crashed)
-    check("cores is not here: its calls have no names; wanted is build-id " in text and "in cores+0x" in text, text)
+    check("cores was not found: its calls have no names; expected build-id " in text and "in cores+0x" in text, text)
     build("gcc", ["cores.c"], "cores", "-pthread", "-O2")
     text = where(crashed)
-    check("cores is another file here than the one that ran" in text and "cores.c" not in text, text)
+    check("cores is not the file that ran" in text and "cores.c" not in text, text)
     none = run([TOLLGATE, "where", "core.empty"])
     check(none.status == 2, none)
 

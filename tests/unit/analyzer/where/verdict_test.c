@@ -355,7 +355,7 @@ static void test_counted(void **state)
          "1 of 2 ranks came back from a call of MPI between the looks: the job goes on.\n"},
         {{.is_suspended = true, .is_counted = true, .sleeps = true},
          TG_WHERE_SUSPENDED,
-         "Rank 0 is stopped by a signal, and goes on when it gets SIGCONT: kill -CONT 100\n"},
+         "Rank 0 is stopped by a signal, and continues when it gets SIGCONT: kill -CONT 100\n"},
         {{.is_suspended = true}, TG_WHERE_SUSPENDED, "Rank 0 is stopped"},
         {{.sleeps = true}, TG_WHERE_CYCLE, "These ranks wait for each other, and nothing on"},
     };

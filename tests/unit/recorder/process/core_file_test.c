@@ -163,7 +163,7 @@ static void test_refused(void **state)
     (void)state;
     struct tg_core_file *core;
     struct tg_error *error = tg_core_file_open("/proc/self/exe", &core);
-    assert_string_equal(tg_error_message(error), "is no core file");
+    assert_string_equal(tg_error_message(error), "is not a core file");
     tg_error_destroy(error);
     assert_false(tg_core_file_is_one("/proc/self/exe"));
     assert_false(tg_core_file_is_one("/dev/zero"));
