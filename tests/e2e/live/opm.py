@@ -135,7 +135,7 @@ if {![regexp {critical} [info workers]]} {error [info workers]}
 # who is behind everybody else there is the last: nobody runs on to look for another
 catch {opm critical next}
 if {[lindex [counts] 6] > 16} {error "past the barrier: [counts]"}
-# who is held cannot come, which is said at once
+# who is held cannot arrive, which is said at once
 opm next barrier
 regexp {^d?(\d+)\.(\d+)} [focus] whole process thread
 set other [expr {$thread == 1 ? 2 : 1}]
