@@ -403,23 +403,33 @@ static bool is_fault(const struct tg_event_signal *signal)
            signal->code < SI_KERNEL;
 }
 
+/* Whether SIGNAL says nothing new of the fault before it: a handler, as MPI libraries have one, raises it again; or the
+ * kernel does, which found no room on the stack for the handler. */
+static bool is_raised_again(const struct tg_process_entry *entry, const struct tg_event *event)
+{
+    const struct tg_event_signal *signal = &event->signal;
+    return signal->signal == entry->last_signal && event->tid == entry->last_signal_tid &&
+           (signal->sender_pid == entry->pid ||
+            (signal->signal == SIGSEGV && signal->code == SI_KERNEL && signal->pc == entry->last_signal_pc));
+}
+
 static struct tg_error *take_signal(struct tg_process_model *model, struct tg_process_entry *entry,
                                     const struct tg_event *event)
 {
     const struct tg_event_signal *signal = &event->signal;
     const char *sender;
-    /* a handler, as MPI libraries have one, that raises its signal again says nothing of the address */
-    bool is_raised_again = signal->sender_pid == entry->pid && signal->signal == entry->last_signal &&
-                           event->tid == entry->last_signal_tid;
+    const bool is_old = is_raised_again(entry, event);
     entry->signals++;
     entry->last_signal = signal->signal;
     entry->last_signal_ns = event->time_ns;
     entry->last_signal_tid = event->tid;
-    if (!is_raised_again) {
+    if (!is_old) {
         entry->last_signal_address = signal->address;
         entry->last_signal_has_address = signal->address != 0 || is_fault(signal);
+        entry->last_signal_overflowed = signal->overflowed;
     }
     entry->last_signal_code = signal->code;
+    entry->last_signal_pc = signal->pc;
     entry->last_signal_sender_pid = signal->sender_pid;
     bool is_stop = signal->signal == SIGSTOP;
     bool is_first = is_end_request(signal->signal) &&

@@ -1,5 +1,6 @@
 /* Processes that did not end as they should: crashes, MPI_Abort, ends without MPI_Finalize, signals that killed. */
 #include "analyzer/models/stack_places.h"
+#include "analyzer/output/quantity.h"
 #include "analyzer/verdict/end_words.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/openmp_order.h"
@@ -9,6 +10,20 @@
 
 #include <inttypes.h>
 #include <string.h>
+
+/* ", whose stack of 2 MiB overflowed (OMP_STACKSIZE sets its size)" */
+static void print_overflow(FILE *stream, const struct tg_process_entry *entry, bool is_worker)
+{
+    char bytes[TG_QUANTITY_SIZE];
+    if (entry->last_signal_overflowed == 0)
+        return;
+    fprintf(stream, ", whose stack of %s overflowed",
+            tg_quantity_bytes(entry->last_signal_overflowed, bytes));
+    if (entry->last_signal_tid == entry->pid)
+        fputs(" (`ulimit -s` sets its limit)", stream);
+    else if (is_worker)
+        fputs(" (OMP_STACKSIZE sets its size)", stream);
+}
 
 static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
 {
@@ -33,6 +48,7 @@ static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct 
         tg_words_thread(stream, draft->input, entry->index, tid);
         if (worker != NULL)
             fprintf(stream, " (worker %" PRIu64 ")", worker->number);
+        print_overflow(stream, entry, worker != NULL);
         if (entry->last_signal_has_address && entry->last_signal_address == 0)
             fputs(", fault address 0 (a null pointer)", stream);
         else if (entry->last_signal_has_address)

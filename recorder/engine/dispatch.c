@@ -16,6 +16,7 @@
 #include "recorder/engine/wake.h"
 #include "recorder/engine/watch.h"
 #include "recorder/process/proc_status.h"
+#include "recorder/process/thread_stack.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,13 +33,15 @@ static bool fault_has_address(const siginfo_t *info)
             info->si_signo == SIGFPE || info->si_signo == SIGTRAP);
 }
 
-/* Where the thread is, without taking note of it: what a stop at a breakpoint has changed stays as it is. */
-static uint64_t pc_of(const struct tg_tracee *tracee)
+/* Where the thread is, without taking note of it: what a stop at a breakpoint has changed stays as it is. All 0: not known. */
+static struct user_regs_struct registers_of(const struct tg_tracee *tracee)
 {
     struct user_regs_struct registers;
     if (tracee->regs_valid)
-        return tracee->regs.rip;
-    return ptrace(PTRACE_GETREGS, tracee->thread.tid, NULL, &registers) == 0 ? registers.rip : 0;
+        return tracee->regs;
+    if (ptrace(PTRACE_GETREGS, tracee->thread.tid, NULL, &registers) != 0)
+        memset(&registers, 0, sizeof registers);
+    return registers;
 }
 
 /* Whether SIGNAL ends TRACEE's process, or stops it: it has no handler, and is not ignored. Also those that ask for an
@@ -78,6 +81,8 @@ static void on_program_signal(struct tg_tracee *tracee, const siginfo_t *info, i
     char sender[32];
     struct tg_passed_on asker;
     pid_t sender_pid = info->si_code <= 0 && info->si_code != SI_TIMER ? info->si_pid : 0;
+    const struct user_regs_struct registers = registers_of(tracee);
+    const uint64_t fault = fault_has_address(info) ? (uint64_t)info->si_addr : 0;
     name_sender(tracee, info, signal, sender, sizeof sender);
     if (sender_pid == getpid() && tg_wake_find_asker(tracee->thread.process->engine, signal, &asker)) {
         sender_pid = asker.sender; /* this process has only passed it on */
@@ -88,9 +93,13 @@ static void on_program_signal(struct tg_tracee *tracee, const siginfo_t *info, i
         .signal = {.signal = signal,
                    .code = info->si_code,
                    .sender_pid = sender_pid,
-                   .address = fault_has_address(info) ? (uint64_t)info->si_addr : 0,
-                   .pc = pc_of(tracee),
-                   .sender = sender},
+                   .address = fault,
+                   .pc = registers.rip,
+                   .sender = sender,
+                   .overflowed = signal == SIGSEGV && fault != 0
+                                     ? tg_thread_stack_overflowed(tracee->thread.process->pid,
+                                                                  tracee->thread.tid, &registers, fault)
+                                     : 0},
     };
     tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
     tg_observers_stopped(tracee, TG_TRIGGER_SIGNAL, signal);

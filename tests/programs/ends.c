@@ -21,6 +21,12 @@ static __attribute__((noinline)) int overflow(int n)
     return n < 0 ? 0 : overflow(n + 1) + room[0]; /* OVERFLOW */
 }
 
+static void *overflow_in_thread(void *unused)
+{
+    overflow(0);
+    return unused;
+}
+
 static atomic_int n_asleep;
 
 /* TELLS, NULL none: says when the first thread is in its loop. */
@@ -114,7 +120,11 @@ static void end(const char *how)
         function(); /* NULL */
     else if (strcmp(how, "overflow") == 0)
         overflow(0);
-    else if (strcmp(how, "smash") == 0)
+    else if (strcmp(how, "overflow of a thread") == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, overflow_in_thread, NULL);
+        pthread_join(thread, NULL);
+    } else if (strcmp(how, "smash") == 0)
         smash();
     else if (strcmp(how, "abort") == 0)
         abort(); /* ABORT */

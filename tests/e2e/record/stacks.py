@@ -5,6 +5,7 @@ usage: stacks.py CASE
 """
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -39,6 +40,9 @@ def stack_of(told, tid):
     return found[0], [(call["function"], call["line"]) for call in found[0]["calls"] if call["line"]]
 
 
+OVERFLOWED = re.compile(r", whose stack of [0-9.]+ [KMG]iB overflowed\b")
+
+
 def crashes():
     """Each dies, or exits, as untraced; the stack has the line; other threads have stacks, too."""
     at = {mark: line_of(mark) for mark in ("WRITE", "FAULT", "MAIN", "NULL", "OVERFLOW", "ABORT", "JIT", "HANDLER",
@@ -67,11 +71,15 @@ def crashes():
         others = [stack_of(told, other["tid"])[1] for other in told["stacks"] if other["tid"] != process["pid"]]
         check(len(others) == 2 and all("sleep_on" in dict(calls) for calls in others), how, others)
         [first, *_] = texts(told)
+        check(bool(OVERFLOWED.search(first)) == (how == "overflow"), how, first)
         check("killed by" in first and (not wanted or f"ends.c:{wanted[0][1]}" in first), how, first)
         [look] = events(how, "stack_snapshot")
         check(look["threads"] == look["taken"] == 3 and look["took_ns"] < 1e9, look)
     [pc] = [event["pc"] for event in events("fault", "signal")]
     check(pc == events("fault", "stack")[0]["frames"][0]["pc"] != "0x0", pc)
+    record("thread", [ENDS, "overflow of a thread"])
+    [first, *_] = texts(report("thread"))
+    check(OVERFLOWED.search(first) and f"ends.c:{at['OVERFLOW']}" in first and "ulimit" not in first, first)
     # a handler that leaves, an exit: no process is killed, and the place is known all the same
     for how, wanted, reason in (("caught", ("write_nowhere", at["WRITE"]), "caught_signal"),
                                 ("exit", ("end", at["EXIT"]), "exit")):

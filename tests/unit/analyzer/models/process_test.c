@@ -250,7 +250,10 @@ static void a_null_pointer_has_an_address(void **state)
     assert_true(entry->last_signal_has_address);
     signal_of(model, 100, SIGSEGV, 100, 0); /* raised again */
     assert_true(entry->last_signal_has_address);
-    fault.signal.code = SI_KERNEL; /* an address that no pointer can have: the kernel does not say which */
+    fault.signal.code = SI_KERNEL; /* again by the kernel: there was no room for the handler's frame */
+    feed(model, fault);
+    assert_true(entry->last_signal_has_address);
+    fault.signal.pc = 2; /* an address that no pointer can have: the kernel does not say which */
     feed(model, fault);
     assert_false(entry->last_signal_has_address);
     signal_of(model, 100, SIGSEGV, 7, 0); /* somebody else's */
