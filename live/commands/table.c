@@ -128,12 +128,15 @@ static const struct tg_console_alias aliases[] = {
     {NULL, NULL, NULL, TG_TCL_HAS_NONE},
 };
 
-/* Words of gdb: another name where the meaning is the same, else what to type. In alphabetical order. */
+/* Words of gdb: another name where the meaning is the same, else what to type. In alphabetical order, of two words that
+ * begin alike the longer one first: the first that fits is taken. */
 static const struct tg_console_alias gdb_words[] = {
     {"advance", "duntil", NULL, TG_TCL_HAS_NONE},
     {"attach", "dattach", NULL, TG_TCL_HAS_NONE},
+    {"backtrace full", "dwhere -args -locals", NULL, TG_TCL_TAKES_ARGUMENTS},
     {"backtrace", "dwhere", NULL, TG_TCL_HAS_NONE},
     {"break", "dbreak", NULL, TG_TCL_LOOPS},
+    {"bt full", "dwhere -args -locals", NULL, TG_TCL_TAKES_ARGUMENTS},
     {"bt", "dwhere", NULL, TG_TCL_HAS_NONE},
     {"c", "dcont", NULL, TG_TCL_HAS_NONE},
     {"call", NULL, "functions of the program cannot be called; `dprint EXPRESSION` shows values",

@@ -87,6 +87,7 @@ def check_session(console):
     console.do("continue")
     check(re.search(r"^ *0 .*add", text(console, "backtrace"), re.M), "continue, backtrace")
     check("2 " in text(console, "info breakpoints"), "info breakpoints")
+    check(re.match(r" *0 .*add\(a=0\)", text(console, "bt full")) and text(console, "bt full") == text(console, "dwhere -args -locals"), "bt full")
     check("breakpoint" in text(console, "info threads"), "info threads")
     check(text(console, "print a") == "a = 0", "print")
     check(re.fullmatch(r" *0 .*add\(a=0\).*", text(console, "info args")), "info args")
