@@ -36,8 +36,9 @@ static void texts_of(struct tg_action_point *point, const char ***texts)
     texts[3] = &point->condition;
     texts[4] = &point->satisfaction;
     texts[5] = &point->script;
+    texts[6] = &point->others;
 }
-enum { N_TEXTS = 6 };
+enum { N_TEXTS = 7, MAX_OTHERS = 1000 /* bytes */ };
 
 static void deinit_point(struct tg_action_point *point)
 {
@@ -173,14 +174,44 @@ struct tg_error *tg_action_points_place(struct tg_action_points *points, uint32_
     struct tg_error *error = find(points, id, &point);
     if (error != NULL)
         return error;
-    char *copy = strdup(place);
-    if (copy == NULL)
+    char *copy = strdup(place), *none = strdup("");
+    if (copy == NULL || none == NULL) {
+        free(copy);
+        free(none);
         return tg_error_no_memory();
+    }
     free((void *)(uintptr_t)point->place);
+    free((void *)(uintptr_t)point->others);
     point->place = copy;
+    point->others = none;
     point->address = address;
     point->was_found = point->was_found || address != 0;
     point->pending = false;
+    return NULL;
+}
+
+/* Whether PLACE is one of LIST, whose items have ", " between them. */
+static bool is_listed(const char *list, const char *place)
+{
+    const size_t length = strlen(place);
+    for (const char *at = strstr(list, place); at != NULL; at = strstr(at + 1, place))
+        if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ','))
+            return true;
+    return false;
+}
+
+struct tg_error *tg_action_points_place_more(struct tg_action_points *points, uint32_t id, const char *place)
+{
+    struct tg_action_point *point = NULL;
+    struct tg_error *error = find(points, id, &point);
+    if (error != NULL || *place == '\0' || strcmp(point->place, place) == 0 ||
+        is_listed(point->others, place) || strlen(point->others) + strlen(place) > MAX_OTHERS)
+        return error;
+    char *longer = NULL;
+    if (asprintf(&longer, "%s%s%s", point->others, *point->others == '\0' ? "" : ", ", place) < 0)
+        return tg_error_no_memory();
+    free((void *)(uintptr_t)point->others);
+    point->others = longer;
     return NULL;
 }
 
@@ -290,6 +321,10 @@ static void print_place(const struct tg_action_point *point, FILE *stream)
         tg_printable_write(stream, point->place);
     else
         tg_action_point_print_location(point->location, stream);
+    if (*point->others != '\0') {
+        fputs(", ", stream);
+        tg_printable_write(stream, point->others);
+    }
     fputc(']', stream);
 }
 

@@ -32,6 +32,7 @@ struct tg_action_point {
     uint64_t address;
     const char *location; /* as it was asked for */
     const char *place;    /* FILE#LINE, "" not known */
+    const char *others;   /* the places in other programs of the job, ", " between them; "" none */
     const char *focus;    /* the set that it was made with */
     const char *condition;
     const char *script;                 /* run at a hit, "" none */
@@ -67,6 +68,8 @@ struct tg_error *tg_action_points_find(const struct tg_action_points *points, ui
 /* Records the place that was found: the point is no longer pending. */
 struct tg_error *tg_action_points_place(struct tg_action_points *points, uint32_t id, uint64_t address,
                                         const char *place);
+/* Records that PLACE was found as well, in another program: nothing where that is known. */
+struct tg_error *tg_action_points_place_more(struct tg_action_points *points, uint32_t id, const char *place);
 /* Gives a point that is for the ranks as well the share group that it was found in, and a barrier what
  * SATISFACTION says. */
 struct tg_error *tg_action_points_bind(struct tg_action_points *points, uint32_t id, uint32_t share_group,

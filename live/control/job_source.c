@@ -298,19 +298,20 @@ static bool is_incidental(const struct tg_thread_stop *stop)
 }
 
 /* People are told in one line of those that were stopped along, and of those that are stopped at PLACE,
- * LEFT's: a program lies elsewhere in each process. Programs want to know the address of each. */
+ * LEFT's: a program lies elsewhere in each process, and an action point elsewhere in each program. A client of the JSON
+ * console wants to know the address of each that is not at an action point. */
 static bool is_alike(struct tg_engine_adapter *engine, const struct tg_thread_stop *left, const char *place,
                      const struct tg_thread_stop *right, bool exact)
 {
     char other[TG_PLACE_SIZE] = "";
     bool alike = left->state == right->state && left->signal == right->signal &&
                  left->point == right->point && left->stepped == right->stepped;
-    if (!alike || left->pc == right->pc || left->point != 0)
+    if (!alike || left->pc == right->pc || (left->point != 0 && exact))
         return alike;
     if (exact || is_incidental(left))
         return !exact;
     tg_engine_adapter_place(engine, right->pid, right->code, other);
-    return *place != '\0' && strcmp(place, other) == 0;
+    return (*place != '\0' || left->point != 0) && strcmp(place, other) == 0;
 }
 
 /* Of COUNT stops those that are like the first, as one piece of news; they are taken out of the list. */

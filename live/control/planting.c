@@ -89,8 +89,10 @@ struct tg_error *tg_planting_plant(struct tg_controller *controller,
         return error;
     error =
         controller->orders->plant(controller->engine, process->pid, id, point->location, &address, &place);
-    if (error != NULL || address == 0 || !point->pending)
+    if (error != NULL || address == 0)
         return error;
+    if (!point->pending)
+        return tg_action_points_place_more(controller->points, id, place);
     error = tg_action_points_place(controller->points, id, address, place);
     if (error == NULL && point->unbound)
         error = bind(controller, process, point);

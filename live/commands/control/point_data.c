@@ -32,6 +32,8 @@ void tg_point_data(const struct tg_request *control, const struct tg_action_poin
     tg_json_member_bool(json, "pending", point->pending);
     tg_json_member_string(json, "location", point->location);
     tg_json_member_string(json, "place", point->place);
+    if (*point->others != '\0')
+        tg_json_member_string(json, "other_places", point->others);
     if (!point->pending) {
         tg_json_key(json, "address");
         tg_json_address(json, point->address);

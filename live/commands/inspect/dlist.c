@@ -213,9 +213,9 @@ static struct tg_error *find_place(const struct tg_standing *standing, struct wa
                         wanted->where == AT_NAME ? (uint64_t)row.line : wanted->first);
         if (wanted->where == IN_FILE) /* no code: the name may be one of a file all the same */
             return keep(wanted, standing, wanted->name, 0, wanted->first);
-        return tg_error_create(TG_ERROR_NOT_FOUND, "%s%s'",
+        return tg_error_create(TG_ERROR_NOT_FOUND, "%s%s' in process %" PRIu32,
                                address == 0 ? "no function '" : "no source line for '",
-                               tg_printable(wanted->name, shown, sizeof shown));
+                               tg_printable(wanted->name, shown, sizeof shown), standing->id.dpid);
     }
     if (goes_on) {
         wanted->file = strdup(listing->file);

@@ -51,6 +51,8 @@ WHOLE = dict(os.environ, **ENVIRONMENT)
 LINE = next(i for i, text in enumerate(SOURCE.splitlines(), 1) if "the line" in text)
 FIRST = next(i for i, text in enumerate(SOURCE.splitlines(), 1) if "double sum" in text)
 
+SPECIAL = next(i for i, text in enumerate(SOURCE.splitlines(), 1) if "total += rank" in text)
+
 HEAD = """
 proc is {what expected} {
     set got [uplevel 1 $what]
@@ -140,9 +142,46 @@ if {![catch {dwait -timeout 0.1}]} dcont
 """
 
 
+# a job of two programs, both with a function of this name
+PROGRAMS = """
+dgo
+dwait -ranks 2
+dbreak special
+dbreak other
+has dactions {(?n)^  1 [[][^ ]*first[.]c#SPECIAL, [^ ]*second[.]c#2[]] Enabled$}
+has dactions {(?n)^  2 [[][^ ]*second[.]c#5[]] Enabled$}
+has {dfocus r1 {dlist other}} {5 +special}
+has {catch {dfocus r0 {dlist other}} message; set message} {^no function 'other' in process [0-9]+$}
+ddelete -a
+dcont
+puts "OVER"
+"""
+SECOND = """\
+int puts(const char *);
+void special(void) {}
+void other(void)
+{
+    special();
+}
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    double sum = 1;
+    MPI_Init(&argc, &argv);
+    for (int i = 0; i < 3; i++)
+        MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    other();
+    MPI_Barrier(MPI_COMM_WORLD);
+    puts("the other is through");
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
 def live(name, script, command, *options):
     with open(f"{name}.tcl", "w", encoding="utf-8") as file:
-        file.write(HEAD + script.replace("LINE", str(LINE)).replace("FIRST", str(FIRST)))
+        file.write(HEAD + script.replace("LINE", str(LINE)).replace("FIRST", str(FIRST)).replace("SPECIAL", str(SPECIAL)))
     return run([TOLLGATE, "live", "-o", f"{name}.tgt", *options, "-x", f"{name}.tcl", "--", *command], ENVIRONMENT)
 
 
@@ -224,6 +263,14 @@ def check_attached(command):
         running.wait(60)
 
 
+def check_programs(flavour, first):
+    with open("second.c", "w", encoding="utf-8") as file:
+        file.write(SECOND)
+    second = os.path.abspath("second")
+    subprocess.run([flavour.c, "-g", "-O0", "second.c", "-o", second], env=WHOLE, check=True)
+    check_script("programs", PROGRAMS, [*job(flavour, first, ranks=1), ":", "-n", "1", second])
+
+
 def main():
     flavour = flavour_named(sys.argv[1])
     with open("first.c", "w", encoding="utf-8") as file:
@@ -234,6 +281,7 @@ def main():
     said = check_script("before", BEFORE, command)
     check(re.search(r"^never planted, because no process had such a place: action point 3 \(nowhere_at_all\)$", said, re.M), said)
     check_script("default", DEFAULT, command)
+    check_programs(flavour, program)
     check_wait(command)
     check_attached(command)
 

@@ -139,6 +139,16 @@ static void breakpoints_have_a_full_form_too(void **state)
     assert_shown(points, 1,
                  "1 shared action point for group 3:\n1 addr=0xabc [x.c#1]\nDisabled\n"
                  "Share in group: true\nStop when hit: group\nCondition: $rax\\x1b == 1\n");
+    for (int i = 0; i < 2; i++) { /* other programs, each with several processes */
+        assert_null(tg_action_points_place_more(points, 1, "x.c#1"));
+        assert_null(tg_action_points_place_more(points, 1, "y.c#12"));
+        assert_null(tg_action_points_place_more(points, 1, "y.c#1"));
+        assert_null(tg_action_points_place_more(points, 1, ""));
+    }
+    assert_shown(points, 1,
+                 "1 shared action point for group 3:\n1 addr=0xabc [x.c#1, y.c#12, y.c#1]\nDisabled\n"
+                 "Share in group: true\nStop when hit: group\nCondition: $rax\\x1b == 1\n");
+    assert_fails(tg_action_points_place_more(points, 2, "y.c#1"), TG_ERROR_NOT_FOUND);
     assert_null(tg_action_points_unplace(points, 1));
     assert_shown(points, 1,
                  "1 shared action point for group 3:\n1 [573]\nDisabled (pending)\n"
