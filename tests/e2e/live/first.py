@@ -207,7 +207,7 @@ def check_wait(command):
     session.terminate()
     said += session.communicate(timeout=60)[0]
     check(re.search(r"^waiting for \d+ s: 1:\d+\[1\.[^]]*\] still runs?; 1:\d+\[0\.[^]]*\] (is|are) stopped", said, re.M), said)
-    check(re.search(r"^barrier 1: 1 of 2 have arrived; rank 1 runs: in MPI_Barrier.*rank 0, held at this barrier, has not come", said, re.M), said)
+    check(re.search(r"^barrier 1: 1 of 2 have arrived; rank 1 runs: in MPI_Barrier.*rank 0, held at this barrier, has not reached that MPI_Barrier", said, re.M), said)
     check("is satisfied" not in said, said)
     report = run([TOLLGATE, "report", "held.tgt"]).output
     check(re.search(r"special: over processes, .*satisfied 0 times\n +arrived 1: rank 0\n +never arrived 1: rank 1", report), report)
