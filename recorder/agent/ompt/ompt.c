@@ -6,6 +6,7 @@
 #include "recorder/agent/next.h"
 #include "recorder/agent/ompt/chain.h"
 #include "recorder/agent/ompt/events.h"
+#include "recorder/agent/ompt/position.h"
 #include "recorder/agent/ompt/redirect.h"
 
 #include <link.h>

@@ -9,7 +9,8 @@
 #ifndef TG_RECORDER_AGENT_OMPT_RELEASES_H
 #define TG_RECORDER_AGENT_OMPT_RELEASES_H
 
-#include "recorder/agent/ompt/events.h"
+#include "recorder/agent/ompt/mutexes.h"
+#include "recorder/agent/ompt/position.h"
 
 /* The thread is about to enter CRITICAL, the program's variable for it, of which runtimes tell something else. */
 static inline void tg_ompt_enters(const void *critical)
