@@ -1,652 +1,20 @@
 #include "recorder/openmp/breakpoints.h"
 
-#include "recorder/openmp/process.h"
-#include "recorder/process/mapped_file.h"
-#include "recorder/process/memory.h"
+#include "recorder/openmp/calls.h"
+#include "recorder/openmp/runtime.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum {
-    MAX_LOOKS = 64,
-    MAX_VERSIONS = 4, /* of a symbol: the locks of OMP_1.0 are functions of their own */
-};
 
 struct tg_openmp_breakpoints {
-    struct tg_engine *engine;
+    struct tg_openmp_calls calls;
     struct tg_openmp_breakpoints_options options;
     struct tg_observer observer;
-    size_t slot;
 };
-
-/* One stop: everything that its handling needs. */
-struct stop {
-    struct tg_openmp_breakpoints *breakpoints;
-    struct tg_openmp_process *process;
-    struct tg_openmp_thread *state;
-    struct tg_thread *thread;
-    const struct user_regs_struct *registers;
-    uint64_t return_address;
-};
-
-static struct tg_openmp_process *process_of(const struct tg_openmp_breakpoints *breakpoints,
-                                            const struct tg_thread *thread)
-{
-    return thread->process->data[breakpoints->slot];
-}
-
-static struct tg_openmp_frame *frame_of(struct tg_openmp_thread *state)
-{
-    return &state->frames[state->n_frames - 1];
-}
-
-/* ---- events */
-
-#define PLACE(stop, where)                                                                                   \
-    .team = frame_of((stop)->state)->team, .thread_num = frame_of((stop)->state)->thread_num,                \
-    .level = frame_of((stop)->state)->level, .code = (where), .seen = TG_OMP_BREAKPOINT
-
-#define EMIT(stop, symbol, member, where, ...)                                                               \
-    tg_engine_emit(                                                                                          \
-        (stop)->breakpoints->engine, (stop)->thread,                                                         \
-        &(struct tg_event){.kind = TG_EVENT_##symbol, .member = {PLACE(stop, where), ##__VA_ARGS__}})
-
-static void note(const struct stop *stop, const char *text)
-{
-    tg_engine_emit(stop->breakpoints->engine, stop->thread,
-                   &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
-}
-
-static void begin_zone(const struct stop *stop, enum tg_omp_zone zone, const struct tg_gomp_entry *entry,
-                       uint64_t count)
-{
-    struct tg_openmp_frame *frame = frame_of(stop->state);
-    if (frame->n_zones == TG_OPENMP_MAX_ZONES)
-        return;
-    frame->zones[frame->n_zones++] = zone;
-    EMIT(stop, OMP_ZONE_BEGIN, omp_zone_begin, stop->return_address, .zone = zone,
-         .schedule = entry == NULL ? TG_OMP_SCHEDULE_NONE : entry->schedule, .count = count);
-}
-
-static void end_zone(const struct stop *stop)
-{
-    struct tg_openmp_frame *frame = frame_of(stop->state);
-    if (frame->n_zones == 0)
-        return;
-    EMIT(stop, OMP_ZONE_END, omp_zone_end, stop->return_address, .zone = frame->zones[--frame->n_zones]);
-}
-
-/* A single has no call of its own at its end: it ends at the thread's next barrier or worksharing. True where
- * one did. */
-static bool end_single(const struct stop *stop)
-{
-    const struct tg_openmp_frame *frame = frame_of(stop->state);
-    if (frame->n_zones == 0 || (frame->zones[frame->n_zones - 1] != TG_OMP_ZONE_SINGLE &&
-                                frame->zones[frame->n_zones - 1] != TG_OMP_ZONE_SINGLE_OTHER))
-        return false;
-    end_zone(stop);
-    return true;
-}
-
-/* ---- breakpoints behind and inside of calls */
-
-static tg_breakpoint_handler body_hit, return_hit;
-
-static void plant_once(const struct stop *stop, uint64_t address, tg_breakpoint_handler *handler)
-{
-    struct tg_process *process = stop->thread->process;
-    if (tg_breakpoint_find(process, address, handler, stop->breakpoints) != NULL)
-        return;
-    TG_AUTO_ERROR struct tg_error *error =
-        tg_breakpoint_plant(process, address, TG_BREAKPOINT_INTERNAL, handler, stop->breakpoints, NULL);
-    if (error == NULL)
-        return;
-    char text[200];
-    snprintf(text, sizeof text, "an OpenMP call is not observed: %s", tg_error_message(error));
-    note(stop, text);
-}
-
-static void push_call(const struct stop *stop, const struct tg_openmp_call *call)
-{
-    struct tg_openmp_thread *state = stop->state;
-    if (state->n_calls == TG_OPENMP_MAX_CALLS)
-        return;
-    state->calls[state->n_calls] = *call;
-    state->calls[state->n_calls].return_address = stop->return_address;
-    state->calls[state->n_calls].sp = stop->registers->rsp + 8;
-    state->n_calls++;
-    plant_once(stop, stop->return_address, return_hit);
-}
-
-/* ---- entries */
-
-static void begin_wait(const struct stop *stop, const struct tg_gomp_entry *entry, enum tg_omp_sync sync,
-                       bool is_barrier)
-{
-    uint64_t instance = is_barrier ? ++frame_of(stop->state)->instances : 0;
-    EMIT(stop, OMP_SYNC_BEGIN, omp_sync_begin, stop->return_address, .sync = sync, .instance = instance);
-    push_call(stop, &(struct tg_openmp_call){.entry = entry, .id = instance, .sync = sync, .waits = true});
-}
-
-static uint64_t third_argument_of_four(const struct stop *stop)
-{
-    return stop->registers->rcx;
-}
-
-static void begin_parallel(const struct stop *stop, const struct tg_gomp_entry *entry)
-{
-    const struct tg_openmp_frame *frame = frame_of(stop->state);
-    const struct tg_openmp_work region = {
-        .id = ++stop->process->last_team,
-        .body = stop->registers->rdi,
-        .data = stop->registers->rsi,
-        .owner = stop->registers->fs_base,
-        .parent = frame->team,
-        .level = frame->level + 1,
-        .entry = entry,
-        .count = entry->counted ? third_argument_of_four(stop) & UINT32_MAX : 0,
-    };
-    if (!tg_openmp_works_add(&stop->process->regions, &region))
-        return;
-    EMIT(stop, OMP_PARALLEL_BEGIN, omp_parallel_begin, stop->return_address, .new_team = region.id,
-         .requested = stop->registers->rdx & UINT32_MAX, .body = region.body);
-    push_call(stop, &(struct tg_openmp_call){.entry = entry, .id = region.id, .body = region.body});
-    plant_once(stop, region.body, body_hit);
-}
-
-/* GOMP_task (fn, data, cpyfn, arg_size, arg_align, if_clause, flags, ...) */
-static void create_task(const struct stop *stop, const struct tg_gomp_entry *entry)
-{
-    enum { UNTIED = 1, FINAL = 2, MERGEABLE = 4, DETACH = 1 << 13 };
-    uint32_t flags = 0;
-    tg_memory_read(stop->thread->tid, stop->registers->rsp + 8, &flags, sizeof flags);
-    const struct tg_openmp_work task = {
-        .id = ++stop->process->last_task, .body = stop->registers->rdi, .entry = entry};
-    if (!tg_openmp_works_add(&stop->process->tasks, &task))
-        return;
-    EMIT(stop, OMP_TASK_CREATE, omp_task_create, stop->return_address, .task = task.id, .body = task.body,
-         .flags = ((flags & UNTIED) != 0 ? TG_OMP_TASK_UNTIED : 0) |
-                  ((flags & FINAL) != 0 ? TG_OMP_TASK_FINAL : 0) |
-                  ((flags & MERGEABLE) != 0 ? TG_OMP_TASK_MERGEABLE : 0) |
-                  ((flags & DETACH) != 0 ? TG_OMP_TASK_DETACHABLE : 0) |
-                  ((stop->registers->r9 & 1) == 0 ? TG_OMP_TASK_UNDEFERRED : 0));
-    push_call(stop, &(struct tg_openmp_call){.entry = entry, .id = task.id, .body = task.body});
-    plant_once(stop, task.body, body_hit);
-}
-
-static void enter_section(const struct stop *stop, const struct tg_gomp_entry *entry)
-{
-    if (entry->counted) {
-        end_single(stop);
-        begin_zone(stop, entry->zone, entry, stop->registers->rdi & UINT32_MAX);
-    }
-    push_call(stop, &(struct tg_openmp_call){.entry = entry});
-}
-
-static void enter_mutex(const struct stop *stop, const struct tg_gomp_entry *entry)
-{
-    uint64_t lock = entry->named ? stop->registers->rdi : 0;
-    EMIT(stop, OMP_MUTEX_WAIT, omp_mutex_wait, stop->return_address, .mutex = entry->mutex, .lock = lock);
-    push_call(stop, &(struct tg_openmp_call){.entry = entry, .lock = lock});
-}
-
-static void call_test(const struct stop *stop, const struct tg_gomp_entry *entry)
-{
-    push_call(stop, &(struct tg_openmp_call){.entry = entry, .lock = stop->registers->rdi});
-}
-
-/* Of tests in vain some are told. */
-static void leave_test(const struct stop *stop, const struct tg_openmp_call *call)
-{
-    enum { APART_NS = 50000000 };
-    struct tg_openmp_thread *state = stop->state;
-    uint64_t now_ns = tg_engine_now_ns();
-    if ((stop->registers->rax & UINT32_MAX) != 0) {
-        state->tested = 0;
-        EMIT(stop, OMP_MUTEX_ENTER, omp_mutex_enter, stop->return_address, .mutex = call->entry->mutex,
-             .lock = call->lock);
-        return;
-    }
-    bool is_new = state->tested != call->lock;
-    state->tested = call->lock;
-    state->tests = is_new ? 1 : state->tests + 1;
-    if (!is_new && now_ns - state->told_ns < APART_NS)
-        return;
-    state->told_ns = now_ns;
-    EMIT(stop, OMP_MUTEX_TEST, omp_mutex_test, stop->return_address, .mutex = call->entry->mutex,
-         .lock = call->lock, .tests = state->tests);
-}
-
-static void enter_zone_call(const struct stop *stop, const struct tg_gomp_entry *entry)
-{
-    switch ((unsigned)entry->call) {
-    case TG_GOMP_ZONE_START:
-        end_single(stop);
-        begin_zone(stop, entry->zone, entry, 0);
-        break;
-    case TG_GOMP_ZONE_END:
-        end_zone(stop);
-        begin_wait(stop, entry, TG_OMP_SYNC_BARRIER_IMPLICIT, true);
-        break;
-    case TG_GOMP_ZONE_END_NOWAIT:
-        end_zone(stop);
-        break;
-    case TG_GOMP_SECTION:
-        enter_section(stop, entry);
-        break;
-    case TG_GOMP_SINGLE_START:
-        end_single(stop);
-        push_call(stop, &(struct tg_openmp_call){.entry = entry});
-        break;
-    case TG_GOMP_SINGLE_COPY:
-        end_single(stop);
-        begin_wait(stop, entry, TG_OMP_SYNC_COPYPRIVATE, false);
-        break;
-    case TG_GOMP_SINGLE_COPY_DONE:
-        end_zone(stop);
-        break;
-    default:
-        break;
-    }
-}
-
-static void enter_call(const struct stop *stop, const struct tg_gomp_entry *entry)
-{
-    switch ((unsigned)entry->call) {
-    case TG_GOMP_PARALLEL:
-        begin_parallel(stop, entry);
-        break;
-    case TG_GOMP_BARRIER:
-        begin_wait(stop, entry, end_single(stop) ? TG_OMP_SYNC_BARRIER_IMPLICIT : entry->sync, true);
-        break;
-    case TG_GOMP_MUTEX_ENTER:
-        enter_mutex(stop, entry);
-        break;
-    case TG_GOMP_MUTEX_LEAVE:
-        EMIT(stop, OMP_MUTEX_LEAVE, omp_mutex_leave, stop->return_address, .mutex = entry->mutex,
-             .lock = entry->named ? stop->registers->rdi : 0);
-        break;
-    case TG_GOMP_MUTEX_TEST:
-        call_test(stop, entry);
-        break;
-    case TG_GOMP_TASK:
-        create_task(stop, entry);
-        break;
-    case TG_GOMP_TASKLOOP:
-        begin_zone(stop, entry->zone, entry, 0);
-        push_call(stop, &(struct tg_openmp_call){.entry = entry, .body = stop->registers->rdi});
-        plant_once(stop, stop->registers->rdi, body_hit);
-        break;
-    case TG_GOMP_WAIT:
-        begin_wait(stop, entry, entry->sync, false);
-        break;
-    case TG_GOMP_TASKGROUP_START:
-        begin_zone(stop, entry->zone, entry, 0);
-        break;
-    case TG_GOMP_TASKGROUP_END:
-        begin_wait(stop, entry, entry->sync, false);
-        break;
-    default:
-        enter_zone_call(stop, entry);
-        break;
-    }
-}
-
-/* ---- stops */
-
-/* False where the thread is none of ours, or cannot be read. */
-static bool prepare(struct stop *stop, void *context, struct tg_thread *thread, bool at_entry)
-{
-    *stop = (struct stop){.breakpoints = context, .thread = thread};
-    stop->process = process_of(stop->breakpoints, thread);
-    stop->registers = tg_thread_registers(thread);
-    if (stop->process == NULL || stop->registers == NULL)
-        return false;
-    stop->state = tg_openmp_process_thread(stop->process, thread->tid);
-    if (stop->state == NULL)
-        return false;
-    if (!at_entry)
-        return true;
-    tg_openmp_thread_unwind(stop->state, stop->registers->rsp);
-    return tg_memory_read(thread->tid, stop->registers->rsp, &stop->return_address,
-                          sizeof stop->return_address);
-}
-
-/* Some entry points are also functions that the runtime itself calls. A body that ends in a call of the
- * program's own (a tail call) returns into the runtime as well, from the body's own place on the stack. */
-static bool is_by_runtime(const struct stop *stop)
-{
-    const struct tg_openmp_thread *state = stop->state;
-    const struct tg_openmp_call *top = state->n_calls == 0 ? NULL : &state->calls[state->n_calls - 1];
-    bool is_tail_call = top != NULL && top->entry == NULL && top->sp == stop->registers->rsp + 8;
-    return !is_tail_call && stop->return_address >= stop->process->runtime_start &&
-           stop->return_address < stop->process->runtime_end;
-}
-
-static void entry_hit(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
-{
-    struct stop stop;
-    if (!prepare(&stop, context, thread, true))
-        return;
-    if (is_by_runtime(&stop))
-        return;
-    const struct tg_openmp_site *site =
-        tg_openmp_process_site(stop.process, tg_breakpoint_address(breakpoint));
-    if (site != NULL)
-        enter_call(&stop, site->entry);
-}
-
-static uint64_t read_thread_num(const struct stop *stop)
-{
-    uint32_t number = 0;
-    if (stop->process->knows_thread_num)
-        tg_memory_read(stop->thread->tid,
-                       stop->registers->fs_base + (uint64_t)stop->process->thread_num_offset, &number,
-                       sizeof number);
-    return number;
-}
-
-/* The runtime's data for a thread: the team (a pointer), two pointers, the thread number (since GCC
- * 4.9). */
-static uint64_t read_team(const struct stop *stop, uint64_t thread_pointer)
-{
-    enum { TEAM_BEFORE_NUMBER = 24 };
-    uint64_t team = 0;
-    if (stop->process->knows_thread_num)
-        tg_memory_read(stop->thread->tid,
-                       thread_pointer + (uint64_t)stop->process->thread_num_offset - TEAM_BEFORE_NUMBER,
-                       &team, sizeof team);
-    return team;
-}
-
-/* The open region that BODY is entered for. Two threads may meet the same construct inside of an outer
- * region: then the data tell which it is, or, where there are none, the runtime's team of who met it. NULL:
- * none. */
-static const struct tg_openmp_work *find_region(const struct stop *stop, uint64_t body)
-{
-    const struct tg_openmp_works *regions = &stop->process->regions;
-    const struct tg_openmp_work *latest = NULL;
-    uint64_t team = 0;
-    for (size_t i = regions->count; i-- > 0;) {
-        const struct tg_openmp_work *region = &regions->items[i];
-        if (region->body != body || region->data != stop->registers->rdi)
-            continue;
-        if (team == 0)
-            team = read_team(stop, stop->registers->fs_base);
-        if (team == 0 || read_team(stop, region->owner) == team)
-            return region;
-        latest = latest == NULL ? region : latest;
-    }
-    return latest;
-}
-
-static bool begin_region_body(const struct stop *stop, uint64_t body)
-{
-    const struct tg_openmp_work *region = find_region(stop, body);
-    struct tg_openmp_thread *state = stop->state;
-    if (region == NULL || state->n_frames == TG_OPENMP_MAX_FRAMES || state->n_calls == TG_OPENMP_MAX_CALLS)
-        return region != NULL;
-    const struct tg_openmp_work copy = *region;
-    state->frames[state->n_frames++] =
-        (struct tg_openmp_frame){.team = copy.id, .thread_num = read_thread_num(stop), .level = copy.level};
-    EMIT(stop, OMP_IMPLICIT_BEGIN, omp_implicit_begin, body, .parent_team = copy.parent);
-    push_call(stop, &(struct tg_openmp_call){.id = copy.id, .body = body});
-    if (copy.entry->combined)
-        begin_zone(stop, copy.entry->zone, copy.entry, copy.count);
-    return true;
-}
-
-/* The task that BODY is begun for: the one that the thread is just creating, else the oldest one. */
-static bool find_task(const struct stop *stop, uint64_t body, struct tg_openmp_work *task)
-{
-    const struct tg_openmp_thread *state = stop->state;
-    const struct tg_openmp_call *top = state->n_calls == 0 ? NULL : &state->calls[state->n_calls - 1];
-    bool is_own = top != NULL && top->entry != NULL && top->entry->call == TG_GOMP_TASK && top->body == body;
-    return (is_own && tg_openmp_works_take(&stop->process->tasks, top->id, body, task)) ||
-           tg_openmp_works_take(&stop->process->tasks, 0, body, task);
-}
-
-static void begin_task_body(const struct stop *stop, uint64_t body)
-{
-    struct tg_openmp_work task;
-    if (!find_task(stop, body, &task)) { /* of a taskloop: nobody said how many there would be */
-        task = (struct tg_openmp_work){.id = ++stop->process->last_task, .body = body};
-        EMIT(stop, OMP_TASK_CREATE, omp_task_create, 0, .task = task.id, .body = body,
-             .flags = TG_OMP_TASK_TASKLOOP);
-    }
-    struct tg_event *event = EMIT(stop, OMP_TASK_BEGIN, omp_task_begin, body, .task = task.id);
-    if (event != NULL)
-        event->omp_task_begin.seen = TG_OMP_INFERRED;
-    push_call(stop, &(struct tg_openmp_call){.id = task.id, .body = body, .is_task = true});
-}
-
-static void body_hit(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
-{
-    struct stop stop;
-    uint64_t body = tg_breakpoint_address(breakpoint);
-    if (prepare(&stop, context, thread, true) && !begin_region_body(&stop, body))
-        begin_task_body(&stop, body);
-}
-
-static void leave_body(const struct stop *stop, const struct tg_openmp_call *call)
-{
-    if (call->is_task) {
-        EMIT(stop, OMP_TASK_END, omp_task_end, 0, .task = call->id, .how = TG_OMP_TASK_COMPLETED);
-        return;
-    }
-    while (frame_of(stop->state)->n_zones > 0)
-        end_zone(stop);
-    EMIT(stop, OMP_IMPLICIT_END, omp_implicit_end, 0);
-    if (stop->state->n_frames > 1)
-        stop->state->n_frames--;
-}
-
-static void leave_wait(const struct stop *stop, const struct tg_openmp_call *call)
-{
-    EMIT(stop, OMP_SYNC_END, omp_sync_end, stop->return_address, .sync = call->sync, .instance = call->id);
-    if (call->entry->call == TG_GOMP_SINGLE_COPY && stop->registers->rax == 0)
-        begin_zone(stop, TG_OMP_ZONE_SINGLE, NULL, 0);
-    if (call->entry->call == TG_GOMP_TASKGROUP_END)
-        end_zone(stop);
-}
-
-static void leave_call(const struct stop *stop, const struct tg_openmp_call *call)
-{
-    struct tg_openmp_work ended;
-    switch ((unsigned)call->entry->call) {
-    case TG_GOMP_PARALLEL:
-        tg_openmp_works_take(&stop->process->regions, call->id, call->body, &ended);
-        EMIT(stop, OMP_PARALLEL_END, omp_parallel_end, stop->return_address, .ended_team = call->id);
-        break;
-    case TG_GOMP_SECTION:
-        if ((stop->registers->rax & UINT32_MAX) != 0)
-            EMIT(stop, OMP_SECTION, omp_section, stop->return_address,
-                 .section = stop->registers->rax & UINT32_MAX);
-        break;
-    case TG_GOMP_SINGLE_START:
-        begin_zone(stop, (stop->registers->rax & 0xff) != 0 ? TG_OMP_ZONE_SINGLE : TG_OMP_ZONE_SINGLE_OTHER,
-                   NULL, 0);
-        break;
-    case TG_GOMP_MUTEX_ENTER:
-        EMIT(stop, OMP_MUTEX_ENTER, omp_mutex_enter, stop->return_address, .mutex = call->entry->mutex,
-             .lock = call->lock);
-        break;
-    case TG_GOMP_MUTEX_TEST:
-        leave_test(stop, call);
-        break;
-    case TG_GOMP_TASKLOOP:
-        end_zone(stop);
-        break;
-    default:
-        break;
-    }
-}
-
-static void leave(const struct stop *stop, const struct tg_openmp_call *call)
-{
-    if (call->entry == NULL)
-        leave_body(stop, call);
-    else if (call->waits)
-        leave_wait(stop, call);
-    else
-        leave_call(stop, call);
-}
-
-/* A call in tail position returns to where its caller does, and both are left at once. Where no call fits,
- * somebody came here another way. */
-static void return_hit(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
-{
-    struct stop stop;
-    struct tg_openmp_call call;
-    uint64_t address = tg_breakpoint_address(breakpoint);
-    if (!prepare(&stop, context, thread, false))
-        return;
-    stop.return_address = address;
-    while (tg_openmp_thread_return(stop.state, address, stop.registers->rsp, &call))
-        leave(&stop, &call);
-}
-
-/* ---- finding the runtime */
-
-/* omp_get_thread_num reads a word at a fixed distance from the thread pointer:
- *     mov $offset, %rax  or  mov offset@GOT(%rip), %rax;  mov %fs:disp8(%rax), %eax
- * or  mov %fs:disp32, %eax */
-static bool decode_thread_num(pid_t tid, uint64_t address, int64_t *offset)
-{
-    static const unsigned char endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
-    static const unsigned char load[] = {0x64, 0x8b, 0x40}, absolute[] = {0x64, 0x8b, 0x04, 0x25};
-    unsigned char code[32];
-    int32_t number;
-    if (!tg_memory_read(tid, address, code, sizeof code))
-        return false;
-    size_t at = memcmp(code, endbr, sizeof endbr) == 0 ? sizeof endbr : 0;
-    if (memcmp(code + at, absolute, sizeof absolute) == 0) {
-        memcpy(&number, code + at + 4, sizeof number);
-        *offset = number;
-        return true;
-    }
-    if (code[at] != 0x48 || memcmp(code + at + 7, load, sizeof load) != 0)
-        return false;
-    memcpy(&number, code + at + 3, sizeof number);
-    if (code[at + 1] == 0xc7 && code[at + 2] == 0xc0)
-        *offset = number;
-    else if (code[at + 1] != 0x8b || code[at + 2] != 0x05 ||
-             !tg_memory_read(tid, address + at + 7 + (uint64_t)(int64_t)number, offset, sizeof *offset))
-        return false;
-    *offset += (int8_t)code[at + 10];
-    return true;
-}
-
-/* The runtime's code reaches from its first entry point to its last one, in an archive as in a library. */
-static void cover(struct tg_openmp_process *process, uint64_t address)
-{
-    if (process->runtime_end == 0 || address < process->runtime_start)
-        process->runtime_start = address;
-    if (address >= process->runtime_end)
-        process->runtime_end = address + 1;
-}
-
-/* Plants on every entry point in IMAGE, loaded with BIAS; returns on how many. */
-static size_t plant_entries(struct stop *stop, struct tg_image *image, uint64_t bias)
-{
-    size_t planted = 0;
-    for (size_t i = 0; i < tg_gomp_entry_count(); i++) {
-        const struct tg_gomp_entry *entry = tg_gomp_entry_at(i);
-        uint64_t addresses[MAX_VERSIONS];
-        size_t found = tg_image_find_function(image, entry->name, addresses, MAX_VERSIONS);
-        for (size_t at = 0; at < found && at < MAX_VERSIONS; at++) {
-            if (tg_openmp_process_add_site(stop->process, bias + addresses[at], entry) == NULL)
-                continue;
-            plant_once(stop, bias + addresses[at], entry_hit);
-            cover(stop->process, bias + addresses[at]);
-            planted++;
-        }
-    }
-    uint64_t address;
-    if (planted > 0 && tg_image_find_function(image, "omp_get_thread_num", &address, 1) > 0)
-        stop->process->knows_thread_num =
-            decode_thread_num(stop->thread->tid, bias + address, &stop->process->thread_num_offset);
-    return planted;
-}
-
-/* LLVM's runtime and its relatives tell a tool, which would have to be in the program. */
-static void note_unseen(const struct stop *stop, const char *what)
-{
-    char text[200];
-    snprintf(text, sizeof text,
-             "OpenMP is not recorded in this program: %s reports only by OMPT, to a tool inside the program, "
-             "and the agent cannot be in this one",
-             what);
-    note(stop, text);
-    stop->process->looks = MAX_LOOKS;
-}
-
-static void watch_image(struct stop *stop, const struct tg_image_source *source, const char *name)
-{
-    struct tg_image *image = tg_image_cache_find(stop->breakpoints->options.images, source);
-    uint64_t address;
-    if (image == NULL)
-        return;
-    uint64_t bias = source->header == 0 ? source->load_bias : source->header - tg_image_info(image)->start;
-    if (plant_entries(stop, image, bias) > 0) {
-        tg_engine_emit(stop->breakpoints->engine, stop->thread,
-                       &(struct tg_event){.kind = TG_EVENT_OMP_RUNTIME,
-                                          .omp_runtime = {.name = name, .seen = TG_OMP_BREAKPOINT}});
-        if (!stop->process->knows_thread_num)
-            note(stop, "the OpenMP thread numbers of this process are unknown: all are recorded as 0");
-    } else if (tg_image_find_function(image, "__kmpc_fork_call", &address, 1) > 0) {
-        note_unseen(stop, "LLVM's runtime, which it is linked with statically,");
-    }
-    tg_image_unref(image);
-}
-
-static bool is_libgomp(const char *name)
-{
-    return strncmp(name, "libgomp.so", 10) == 0 || strncmp(name, "libgomp-", 8) == 0;
-}
-
-static bool is_of_llvm(const char *name)
-{
-    return strncmp(name, "libomp.so", 9) == 0 || strncmp(name, "libomp-", 7) == 0 ||
-           strncmp(name, "libiomp5.so", 11) == 0;
-}
-
-static void look_for_runtime(struct tg_openmp_breakpoints *breakpoints, struct tg_thread *thread)
-{
-    struct stop stop = {.breakpoints = breakpoints, .thread = thread};
-    const struct tg_process *process = thread->process;
-    stop.process = process_of(breakpoints, thread);
-    if (stop.process == NULL || !stop.process->wanted || stop.process->sites != NULL ||
-        stop.process->looks >= MAX_LOOKS)
-        return;
-    stop.process->looks++;
-    stop.registers = tg_thread_registers(thread);
-    stop.state = tg_openmp_process_thread(stop.process, thread->tid);
-    if (stop.state == NULL || stop.registers == NULL)
-        return;
-    if (process->loader_base == 0) {
-        const struct tg_image_source source = {.pid = thread->tid};
-        stop.process->looks = MAX_LOOKS; /* nothing can come later */
-        watch_image(&stop, &source, "libgomp (static)");
-        return;
-    }
-    struct tg_mapped_file library;
-    if (!tg_mapped_file_find(process->pid, is_libgomp, &library)) {
-        if (tg_mapped_file_find(process->pid, is_of_llvm, &library))
-            note_unseen(&stop, "LLVM's runtime");
-        return;
-    }
-    const struct tg_image_source source = {.pid = thread->tid, .path = library.path, .header = library.start};
-    watch_image(&stop, &source, "libgomp");
-}
-
-/* ---- the observer */
 
 static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
 {
     struct tg_openmp_breakpoints *breakpoints = context;
-    struct tg_openmp_process *process = process_of(breakpoints, thread);
+    struct tg_openmp_process *process = tg_openmp_calls_process(&breakpoints->calls, thread);
     if (process == NULL || thread->process->bits != 64)
         return;
     if (stop->trigger == TG_TRIGGER_ENTRY)
@@ -654,7 +22,7 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
                           breakpoints->options.wanted(breakpoints->options.context, thread->process);
     /* a runtime that comes late shows when it makes its threads */
     if (stop->trigger == TG_TRIGGER_ENTRY || stop->trigger == TG_TRIGGER_THREAD)
-        look_for_runtime(breakpoints, thread);
+        tg_openmp_runtime_look(&breakpoints->calls, breakpoints->options.images, thread);
     if (stop->trigger == TG_TRIGGER_EXIT)
         tg_openmp_process_end_thread(process, thread->tid);
 }
@@ -662,7 +30,7 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
 static void program_loaded(void *context, struct tg_thread *thread, bool attached)
 {
     struct tg_openmp_breakpoints *breakpoints = context;
-    void **data = &thread->process->data[breakpoints->slot];
+    void **data = &thread->process->data[breakpoints->calls.slot];
     tg_openmp_process_destroy(*data);
     *data = attached ? NULL : tg_openmp_process_create();
 }
@@ -671,19 +39,19 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
                             struct tg_process *parent)
 {
     struct tg_openmp_breakpoints *breakpoints = context;
-    struct tg_openmp_process *old = parent == NULL ? NULL : parent->data[breakpoints->slot];
-    const struct tg_thread *forking = tg_engine_stopped_thread(breakpoints->engine);
+    struct tg_openmp_process *old = parent == NULL ? NULL : parent->data[breakpoints->calls.slot];
+    const struct tg_thread *forking = tg_engine_stopped_thread(breakpoints->calls.engine);
     if (old == NULL || origin != TG_ORIGIN_FORK || thread->process->space == parent->space)
         return; /* a process that shares memory is not watched: it is about to exec */
-    thread->process->data[breakpoints->slot] =
+    thread->process->data[breakpoints->calls.slot] =
         tg_openmp_process_copy(old, forking == NULL ? 0 : forking->tid, thread->tid);
 }
 
 static void process_ended(void *context, struct tg_process *process)
 {
     struct tg_openmp_breakpoints *breakpoints = context;
-    tg_openmp_process_destroy(process->data[breakpoints->slot]);
-    process->data[breakpoints->slot] = NULL;
+    tg_openmp_process_destroy(process->data[breakpoints->calls.slot]);
+    process->data[breakpoints->calls.slot] = NULL;
 }
 
 struct tg_error *tg_openmp_breakpoints_create(struct tg_engine *engine,
@@ -693,7 +61,7 @@ struct tg_error *tg_openmp_breakpoints_create(struct tg_engine *engine,
     struct tg_openmp_breakpoints *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
-    made->engine = engine;
+    made->calls.engine = engine;
     made->options = *options;
     made->observer = (struct tg_observer){
         .name = "openmp",
@@ -703,7 +71,7 @@ struct tg_error *tg_openmp_breakpoints_create(struct tg_engine *engine,
         .stopped = stopped,
         .process_ended = process_ended,
     };
-    struct tg_error *error = tg_engine_add_observer(engine, &made->observer, &made->slot);
+    struct tg_error *error = tg_engine_add_observer(engine, &made->observer, &made->calls.slot);
     if (error != NULL) {
         tg_openmp_breakpoints_destroy(made);
         return error;

@@ -1,5 +1,5 @@
 /* OpenMP in one process that is watched by breakpoints. Internal to
- * recorder/openmp/breakpoints.c. */
+ * recorder/openmp/. */
 #ifndef TG_RECORDER_OPENMP_PROCESS_H
 #define TG_RECORDER_OPENMP_PROCESS_H
 
