@@ -2,6 +2,7 @@
 #include "analyzer/heap/format.h"
 #include "analyzer/heap/path_names.h"
 
+#include "analyzer/output/stack_words.h"
 #include "format/base/json_writer.h"
 
 struct writing {
@@ -43,10 +44,7 @@ static bool write_call(void *context, const struct tg_stack_call *call)
 {
     struct tg_json *json = context;
     tg_json_begin_object(json);
-    tg_json_member_string(json, "function", call->function);
-    tg_json_member_string(json, "file", call->file);
-    tg_json_member_unsigned(json, "line", call->line);
-    tg_json_member_string(json, "module", call->module);
+    tg_stack_words_members(json, call);
     tg_json_key(json, "address");
     tg_json_address(json, call->address);
     tg_json_end_object(json);

@@ -49,3 +49,11 @@ const char *tg_stack_words_end(uint64_t end)
     };
     return end < sizeof words / sizeof *words ? words[end] : "";
 }
+
+void tg_stack_words_members(struct tg_json *json, const struct tg_stack_call *call)
+{
+    tg_json_member_string(json, "function", call->function);
+    tg_json_member_string(json, "file", call->file);
+    tg_json_member_unsigned(json, "line", call->line);
+    tg_json_member_string(json, "module", call->module);
+}

@@ -3,6 +3,7 @@
 #define TG_ANALYZER_OUTPUT_STACK_WORDS_H
 
 #include "analyzer/models/stack_places.h"
+#include "format/base/json_writer.h"
 
 #include <stdio.h>
 
@@ -16,5 +17,8 @@ void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place);
 
 /* Why a stack ends early, END as stack events have it; "" where it does not. */
 const char *tg_stack_words_end(uint64_t end);
+
+/* Function, file, line and module of CALL as members of the object that JSON is in. */
+void tg_stack_words_members(struct tg_json *json, const struct tg_stack_call *call);
 
 #endif

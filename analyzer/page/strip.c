@@ -4,6 +4,7 @@
 #include "analyzer/page/query.h"
 #include "analyzer/page/strip_rows.h"
 #include "analyzer/page/timeline_pass.h"
+#include "format/base/search.h"
 
 #include <stdlib.h>
 
@@ -249,27 +250,13 @@ static void write_row(const struct strip *strip, size_t i, struct tg_json *json)
     tg_json_end_object(json);
 }
 
-/* The first message that was received at TIME_NS or later. */
-static size_t find_message(const struct tg_timeline_message *messages, size_t count, uint64_t time_ns)
-{
-    size_t first = 0;
-    while (first < count) {
-        size_t middle = first + (count - first) / 2;
-        if (messages[middle].received_ns < time_ns)
-            first = middle + 1;
-        else
-            count = middle;
-    }
-    return first;
-}
-
 static void write_messages(const struct strip *strip, struct tg_json *json)
 {
     const struct tg_timeline_message *messages;
     size_t stride, count = tg_timeline_messages(strip->page->timeline, &messages, &stride);
     uint64_t end = strip->columns.from_ns + strip->columns.count * strip->columns.width_ns;
-    size_t first = find_message(messages, count, strip->columns.from_ns),
-           last = find_message(messages, count, end);
+    size_t first = TG_LOWER_BOUND(messages, count, received_ns, strip->columns.from_ns),
+           last = TG_LOWER_BOUND(messages, count, received_ns, end);
     bool are_few = last - first <= MOST_MESSAGES;
     tg_json_member_unsigned(json, "messages_in_sight", (last - first) * stride);
     tg_json_member_unsigned(json, "messages_stride", stride);
@@ -290,20 +277,6 @@ static void write_messages(const struct strip *strip, struct tg_json *json)
     tg_json_end_array(json);
 }
 
-/* The first collective that ended at TIME_NS or later. */
-static size_t find_collective(const struct tg_page_collective *list, size_t count, uint64_t time_ns)
-{
-    size_t first = 0;
-    while (first < count) {
-        size_t middle = first + (count - first) / 2;
-        if (list[middle].end_ns < time_ns)
-            first = middle + 1;
-        else
-            count = middle;
-    }
-    return first;
-}
-
 /* Each is a line over the rows of its members, at the moment when the last one came. */
 static void write_collectives(const struct strip *strip, struct tg_json *json)
 {
@@ -313,8 +286,8 @@ static void write_collectives(const struct strip *strip, struct tg_json *json)
                                    : tg_page_collectives_list(strip->page->collectives, &list, &stride);
     uint64_t start = strip->page->words.start_ns,
              end = strip->columns.from_ns + strip->columns.count * strip->columns.width_ns;
-    size_t first = find_collective(list, count, strip->columns.from_ns),
-           last = find_collective(list, count, end);
+    size_t first = TG_LOWER_BOUND(list, count, end_ns, strip->columns.from_ns),
+           last = TG_LOWER_BOUND(list, count, end_ns, end);
     bool are_few = last - first <= MOST_COLLECTIVES;
     tg_json_member_unsigned(json, "collectives_in_sight", (last - first) * stride);
     tg_json_key(json, "collectives");

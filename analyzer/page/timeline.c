@@ -376,15 +376,7 @@ struct tg_error *tg_timeline_mark(struct tg_timeline *timeline, struct tg_trace_
 /* The number of marks at or before TIME_NS. */
 static size_t marks_before(const struct tg_timeline *timeline, uint64_t time_ns)
 {
-    size_t first = 0, end = timeline->n_marks;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (timeline->marks[middle].time_ns <= time_ns)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first;
+    return TG_UPPER_BOUND(timeline->marks, timeline->n_marks, time_ns, time_ns);
 }
 
 bool tg_timeline_mark_before(const struct tg_timeline *timeline, uint64_t time_ns,

@@ -240,10 +240,7 @@ static bool write_call_json(void *context, const struct tg_stack_call *call)
 {
     struct tg_json *json = context;
     tg_json_begin_object(json);
-    tg_json_member_string(json, "function", call->function);
-    tg_json_member_string(json, "file", call->file);
-    tg_json_member_unsigned(json, "line", call->line);
-    tg_json_member_string(json, "module", call->module);
+    tg_stack_words_members(json, call);
     tg_json_key(json, "address");
     tg_json_address(json, call->address);
     tg_json_member_bool(json, "python", call->is_python);

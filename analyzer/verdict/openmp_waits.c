@@ -84,14 +84,7 @@ static const struct tg_openmp_place *find_lock(const struct tg_openmp_worker *wa
 const struct tg_openmp_worker **tg_openmp_waits_workers(const struct tg_openmp_waits *waits, size_t process,
                                                         size_t *count)
 {
-    size_t first = 0, end = waits->n_workers;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (waits->workers[middle]->process < process)
-            first = middle + 1;
-        else
-            end = middle;
-    }
+    size_t first = TG_PARTITION_POINT(waits->n_workers, i, waits->workers[i]->process < process);
     *count = 0;
     while (first + *count < waits->n_workers && waits->workers[first + *count]->process == process)
         ++*count;

@@ -1,3 +1,4 @@
+#include "analyzer/output/stack_words.h"
 #include "analyzer/where/page.h"
 #include "analyzer/where/waits.h"
 #include "format/base/json_writer.h"
@@ -46,10 +47,7 @@ static bool write_frame(void *context, const struct tg_stack_call *call)
     snprintf(pc, sizeof pc, "0x%" PRIx64, call->pc);
     tg_json_begin_object(json);
     tg_json_member_string(json, "pc", pc);
-    tg_json_member_string(json, "function", call->function);
-    tg_json_member_string(json, "file", call->file);
-    tg_json_member_unsigned(json, "line", call->line);
-    tg_json_member_string(json, "module", call->module);
+    tg_stack_words_members(json, call);
     tg_json_key(json, "inlined");
     tg_json_bool(json, call->is_inlined);
     tg_json_key(json, "signal");

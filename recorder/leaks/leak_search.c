@@ -1,6 +1,7 @@
 #include "recorder/leaks/leak_search.h"
 
 #include "format/base/array.h"
+#include "format/base/search.h"
 #include "recorder/process/memory.h"
 
 #include <stdbool.h>
@@ -119,15 +120,8 @@ static struct tg_error *make_index(struct run *run)
 /* The last one that starts at ADDRESS or below, NULL none. */
 static const struct extent *find_extent(const struct run *run, uint64_t address)
 {
-    size_t low = 0, high = run->n_extents;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (run->extents[middle].base <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? &run->extents[low - 1] : NULL;
+    size_t above = TG_UPPER_BOUND(run->extents, run->n_extents, base, address);
+    return above > 0 ? &run->extents[above - 1] : NULL;
 }
 
 /* First block from AT on, below END, that starts behind ADDRESS. */

@@ -513,14 +513,10 @@ static const struct {
 /* A declaration alone is believed of std::string: see open_string. */
 static bool has_member(const struct tg_scene *scene, const struct tg_value *value, const char *name)
 {
-    struct tg_value part;
     struct tg_type type = tg_type_strip(&value->type);
     if (dwarf_hasattr(&type.die, DW_AT_declaration))
         return strcmp(name, "_M_string_length") == 0;
-    struct tg_error *error = tg_value_member(scene, value, name, &part);
-    bool has = error == NULL;
-    tg_error_destroy(error);
-    return has;
+    return tg_value_has_member(scene, value, name);
 }
 
 bool tg_container_open(const struct tg_scene *scene, const struct tg_value *value,

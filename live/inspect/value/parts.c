@@ -160,6 +160,14 @@ static struct tg_error *find_member(const struct tg_scene *scene, const struct t
     return NULL;
 }
 
+bool tg_value_has_member(const struct tg_scene *scene, const struct tg_value *value, const char *name)
+{
+    struct tg_value member;
+    bool found = false;
+    TG_AUTO_ERROR struct tg_error *error = find_member(scene, value, name, 0, &member, &found);
+    return found && error == NULL;
+}
+
 static struct tg_error *no_member(const struct tg_value *value, const char *name)
 {
     struct tg_type type = tg_type_strip(&value->type);

@@ -81,6 +81,8 @@ bool tg_value_address(const struct tg_value *value, uint64_t *address);
  * the members that there are. */
 struct tg_error *tg_value_member(const struct tg_scene *scene, const struct tg_value *value, const char *name,
                                  struct tg_value *member);
+/* Whether VALUE, a struct or union, has a member NAME that can be located. */
+bool tg_value_has_member(const struct tg_scene *scene, const struct tg_value *value, const char *name);
 /* The member that DIE (DW_TAG_member or DW_TAG_inheritance) of its type is. */
 struct tg_error *tg_value_member_at(const struct tg_scene *scene, const struct tg_value *value,
                                     Dwarf_Die *die, struct tg_value *member);
