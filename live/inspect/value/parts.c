@@ -210,21 +210,33 @@ static struct tg_error *member_of_each(const struct tg_scene *scene, const struc
     return NULL;
 }
 
-/* gfortran's class(t) is a pointer to the t, _data, beside one to its type. */
-static struct tg_error *find_in_class(const struct tg_scene *scene, const struct tg_value *whole,
-                                      const char *name, struct tg_value *member, bool *found)
+/* gfortran's class(t) is a pointer to the t, _data, beside one to its type, _vptr. */
+bool tg_value_class(const struct tg_scene *scene, const struct tg_value *value, struct tg_value *data,
+                    uint64_t *table)
 {
-    struct tg_value data;
-    struct tg_error *error = find_member(scene, whole, "_data", 0, &data, found);
-    if (error != NULL || !*found)
-        return error;
-    *found = false;
-    if (data.n_dimensions > 0 || tg_type_kind(&data.type) != TG_TYPE_POINTER)
-        return NULL;
-    error = tg_value_dereference(scene, &data, &data);
-    if (error == NULL && data.n_dimensions == 0 && tg_type_kind(&data.type) == TG_TYPE_STRUCT)
-        error = find_member(scene, &data, name, 0, member, found);
-    return error;
+    struct tg_type type = tg_type_strip(&value->type);
+    const char *name = dwarf_diename(&type.die);
+    struct tg_value pointer, vptr;
+    struct tg_number address;
+    bool found = false;
+    if (value->n_dimensions > 0 || tg_type_kind(&type) != TG_TYPE_STRUCT || name == NULL ||
+        strncmp(name, "__class_", strlen("__class_")) != 0)
+        return false;
+    struct tg_error *error = find_member(scene, value, "_data", 0, &pointer, &found);
+    bool fits =
+        error == NULL && found && pointer.n_dimensions == 0 && tg_type_kind(&pointer.type) == TG_TYPE_POINTER;
+    found = false;
+    if (fits)
+        error = find_member(scene, value, "_vptr", 0, &vptr, &found);
+    fits = fits && error == NULL && found;
+    if (fits)
+        error = tg_value_number(scene, &vptr, &address);
+    if (fits && error == NULL)
+        error = tg_value_dereference(scene, &pointer, data);
+    fits = fits && error == NULL && data->n_dimensions == 0 && tg_type_kind(&data->type) == TG_TYPE_STRUCT;
+    tg_error_destroy(error);
+    *table = fits ? address.low : 0;
+    return fits;
 }
 
 struct tg_error *tg_value_member(const struct tg_scene *scene, const struct tg_value *value, const char *name,
@@ -247,10 +259,14 @@ struct tg_error *tg_value_member(const struct tg_scene *scene, const struct tg_v
                                                    ? "this is a pointer: use '->' for its members"
                                                    : "not a struct: it has no members");
     error = find_member(scene, &whole, name, 0, &member, &found);
-    if (error == NULL && !found && tg_type_is_fortran(&whole.type))
-        error = find_in_class(scene, &whole, name, &member, &found);
+    struct tg_value held;
+    uint64_t table;
+    bool is_class = error == NULL && !found && tg_type_is_fortran(&whole.type) &&
+                    tg_value_class(scene, &whole, &held, &table);
+    if (is_class)
+        error = find_member(scene, &held, name, 0, &member, &found);
     if (error == NULL && !found)
-        error = no_member(&whole, name);
+        error = no_member(is_class ? &held : &whole, name);
     if (error == NULL)
         *result = member;
     return error;

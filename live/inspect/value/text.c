@@ -509,6 +509,47 @@ static bool print_container(struct printer *printer, const struct tg_value *valu
     return true;
 }
 
+/* The type whose table is at ADDRESS, "__shapes_MOD___vtab_shapes_Circle": "Circle". To be freed; NULL unknown. */
+static char *name_of_table(const struct tg_scene *scene, uint64_t address)
+{
+    static const char joint[] = "_MOD___vtab_";
+    char *text = NULL, *name = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        return NULL;
+    tg_value_print_symbol(scene, address, stream);
+    const char *module = fclose(stream) == 0 ? strstr(text, "<__") : NULL;
+    const char *type = module == NULL ? NULL : strstr(module, joint);
+    size_t length = type == NULL ? 0 : (size_t)(type - module) - strlen("<__");
+    type = type == NULL ? NULL : type + strlen(joint);
+    if (type != NULL && strncmp(type, module + strlen("<__"), length) == 0 && type[length] == '_' &&
+        strcspn(type, "+>") < strlen(type) && type[strcspn(type, "+>")] == '>')
+        name = strndup(type + length + 1, strcspn(type, ">") - length - 1);
+    free(text);
+    return name;
+}
+
+/* Fortran's class(T) as the T that it holds; where that is of a type that extends T, with its name. */
+static bool print_class(struct printer *printer, const struct tg_value *value, unsigned depth)
+{
+    struct tg_value held;
+    uint64_t table;
+    if (!tg_type_is_fortran(&value->type) || !tg_value_class(printer->scene, value, &held, &table))
+        return false;
+    struct tg_type type = tg_type_strip(&held.type);
+    const char *declared = dwarf_diename(&type.die);
+    char *name = name_of_table(printer->scene, table);
+    print_members(printer, &held, depth);
+    if (name != NULL && declared != NULL && strcasecmp(name, declared) != 0) {
+        fputs(" <of type ", printer->out);
+        tg_printable_write(printer->out, name);
+        fputc('>', printer->out);
+    }
+    free(name);
+    return true;
+}
+
 static void print_value(struct printer *printer, const struct tg_value *value, unsigned depth)
 {
     uint64_t size;
@@ -531,7 +572,7 @@ static void print_value(struct printer *printer, const struct tg_value *value, u
         break;
     case TG_TYPE_STRUCT:
     case TG_TYPE_UNION:
-        if (!print_container(printer, value, depth))
+        if (!print_class(printer, value, depth) && !print_container(printer, value, depth))
             print_members(printer, value, depth);
         break;
     case TG_TYPE_STRING:

@@ -83,6 +83,10 @@ struct tg_error *tg_value_member(const struct tg_scene *scene, const struct tg_v
                                  struct tg_value *member);
 /* Whether VALUE, a struct or union, has a member NAME that can be located. */
 bool tg_value_has_member(const struct tg_scene *scene, const struct tg_value *value, const char *name);
+/* What VALUE, a class(T) of gfortran's, holds: a T, which may be the beginning of what extends T, and the address of the table
+ * of its own type. False: VALUE is none, or holds nothing. */
+bool tg_value_class(const struct tg_scene *scene, const struct tg_value *value, struct tg_value *data,
+                    uint64_t *table);
 /* The member that DIE (DW_TAG_member or DW_TAG_inheritance) of its type is. */
 struct tg_error *tg_value_member_at(const struct tg_scene *scene, const struct tg_value *value,
                                     Dwarf_Die *die, struct tg_value *member);

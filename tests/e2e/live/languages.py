@@ -75,6 +75,9 @@ module other
     integer :: value
     type(node), pointer :: next => null()
   end type
+  type, extends(node) :: leaf
+    integer :: colour
+  end type
 contains
   subroutine bump(self)
     class(node), intent(in) :: self
@@ -88,6 +91,7 @@ program main
   real(8) :: change, gain
   logical :: done
   type(node), target :: list(2)
+  type(leaf) :: last
   common /shared/ gain
   list(1)%value = 4
   list(2)%value = 1
@@ -100,6 +104,9 @@ program main
   buoys(2) = buoy(2, 20.5d0, [4d0, 5d0, 6d0])
   call relax(t, change)
   call bump(list(1))
+  list(1)%value = 6
+  last = leaf(6, list(2), 3)
+  call bump(last)
   print *, "end", change, done
 end program
 """
@@ -169,7 +176,11 @@ steps|= 99
 ocean::steps|= 1
 self%value|= 4
 self%next%value * 2|= 2
-self%nothing|no member 'nothing'
+self%nothing|no member 'nothing'; members are value, next
+self|value = 4, next = 0x
+c
+self|value = 6, next = 0x
+self|<of type Leaf>
 bump()|functions of the program cannot be called here
 dout
 """,
