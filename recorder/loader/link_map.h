@@ -8,45 +8,13 @@
 #ifndef TG_RECORDER_LOADER_LINK_MAP_H
 #define TG_RECORDER_LOADER_LINK_MAP_H
 
-#include "format/base/error.h"
-#include "recorder/loader/loaded_object.h"
+#include "recorder/loader/link_space.h"
 #include "recorder/process/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-enum {
-    TG_LINK_MAP_MAX_OBJECTS = 65536, /* per namespace */
-    TG_LINK_MAP_MAX_NAMESPACES = 64,
-};
-
-/* r_state of <link.h> */
-enum tg_link_state {
-    TG_LINK_CONSISTENT,
-    TG_LINK_ADD,
-    TG_LINK_DELETE,
-};
-
-/* The changes in one namespace. The lists belong to the struct tg_link_maps and hold until its next call. */
-struct tg_link_change {
-    unsigned namespace_index; /* 0: the base namespace; others in the order in which they were first seen */
-    uint64_t state;           /* enum tg_link_state, or whatever else was there */
-    struct tg_loaded_object **added; /* in list order; libraries only */
-    size_t n_added;
-    struct tg_loaded_object **removed;
-    size_t n_removed;
-};
-
-struct tg_link_delta {
-    uint64_t state; /* state of the first namespace that is not consistent, else TG_LINK_CONSISTENT */
-    const struct tg_link_change *changes;
-    size_t n_changes;    /* 0: nothing changed */
-    const char *problem; /* static text where a list could not be read or is none; NULL: all is well */
-    uint64_t problem_address;
-    bool took_along; /* the range of tg_link_maps_take_along was read */
-};
 
 struct tg_link_maps; /* one process's lists as last read */
 
