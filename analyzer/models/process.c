@@ -403,14 +403,35 @@ static bool is_fault(const struct tg_event_signal *signal)
            signal->code < SI_KERNEL;
 }
 
-/* Whether SIGNAL says nothing new of the fault before it: a handler, as MPI libraries have one, raises it again; or the
- * kernel does, which found no room on the stack for the handler. */
-static bool is_raised_again(const struct tg_process_entry *entry, const struct tg_event *event)
+/* The fault that EVENT says again: a handler, as MPI libraries have one, raises it once more; or the kernel does, which found
+ * no room on the stack for the handler. NULL: it says none again. */
+static const struct tg_process_fault *find_fault(const struct tg_process_entry *entry,
+                                                 const struct tg_event *event)
 {
     const struct tg_event_signal *signal = &event->signal;
-    return signal->signal == entry->last_signal && event->tid == entry->last_signal_tid &&
-           (signal->sender_pid == entry->pid ||
-            (signal->signal == SIGSEGV && signal->code == SI_KERNEL && signal->pc == entry->last_signal_pc));
+    bool is_kernels = signal->signal == SIGSEGV && signal->code == SI_KERNEL;
+    for (size_t i = 0; i < TG_PROCESS_FAULTS; i++) {
+        const struct tg_process_fault *fault = &entry->faults[i];
+        if (fault->tid == event->tid && fault->tid != 0 && fault->signal == signal->signal &&
+            (is_kernels ? fault->pc == signal->pc : signal->sender_pid == entry->pid))
+            return fault;
+    }
+    return NULL;
+}
+
+/* Several threads may fault at once: of each the last one counts. */
+static void keep_fault(struct tg_process_entry *entry, const struct tg_event *event)
+{
+    struct tg_process_fault *faults = entry->faults;
+    size_t i = 0;
+    while (i + 1 < TG_PROCESS_FAULTS && faults[i].tid != event->tid)
+        i++;
+    memmove(&faults[1], &faults[0], i * sizeof faults[0]);
+    faults[0] = (struct tg_process_fault){.tid = event->tid,
+                                          .signal = event->signal.signal,
+                                          .pc = event->signal.pc,
+                                          .address = event->signal.address,
+                                          .overflowed = event->signal.overflowed};
 }
 
 static struct tg_error *take_signal(struct tg_process_model *model, struct tg_process_entry *entry,
@@ -418,18 +439,17 @@ static struct tg_error *take_signal(struct tg_process_model *model, struct tg_pr
 {
     const struct tg_event_signal *signal = &event->signal;
     const char *sender;
-    const bool is_old = is_raised_again(entry, event);
+    if (is_fault(signal))
+        keep_fault(entry, event);
+    const struct tg_process_fault *fault = find_fault(entry, event);
     entry->signals++;
     entry->last_signal = signal->signal;
     entry->last_signal_ns = event->time_ns;
     entry->last_signal_tid = event->tid;
-    if (!is_old) {
-        entry->last_signal_address = signal->address;
-        entry->last_signal_has_address = signal->address != 0 || is_fault(signal);
-        entry->last_signal_overflowed = signal->overflowed;
-    }
+    entry->last_signal_address = fault != NULL ? fault->address : signal->address;
+    entry->last_signal_has_address = fault != NULL || signal->address != 0 || is_fault(signal);
+    entry->last_signal_overflowed = fault != NULL ? fault->overflowed : signal->overflowed;
     entry->last_signal_code = signal->code;
-    entry->last_signal_pc = signal->pc;
     entry->last_signal_sender_pid = signal->sender_pid;
     bool is_stop = signal->signal == SIGSTOP;
     bool is_first = is_end_request(signal->signal) &&

@@ -32,6 +32,16 @@ struct tg_end_request {
 
 /* One process, from its start to its end; a pid that the kernel used twice is two of them. Strings are the
  * model's. */
+/* An access to memory that failed. */
+struct tg_process_fault {
+    int32_t tid;
+    int64_t signal;
+    uint64_t pc, address;
+    uint64_t overflowed; /* size of the stack that overflowed, 0: it was something else */
+};
+
+enum { TG_PROCESS_FAULTS = 4 };
+
 struct tg_process_entry {
     size_t index; /* in order of first appearance */
     int32_t pid;
@@ -71,13 +81,14 @@ struct tg_process_entry {
     uint64_t last_signal_ns; /* 0: none */
     int64_t last_signal;
     int32_t last_signal_tid;
-    int64_t last_signal_code; /* its si_code */
-    uint64_t last_signal_pc;
+    int64_t last_signal_code;        /* its si_code */
     int64_t last_signal_sender_pid;  /* 0: the kernel */
     const char *last_signal_sender;  /* its program, "" not known */
     uint64_t last_signal_address;    /* of a fault */
     bool last_signal_has_address;    /* the kernel said one: 0 is that of a null pointer */
     uint64_t last_signal_overflowed; /* size of the stack that overflowed, 0: it was something else */
+    struct tg_process_fault
+        faults[TG_PROCESS_FAULTS]; /* the last ones of different threads, the latest first; tid 0: none */
     bool
         has_memory_kills; /* of one that SIGKILL ended: it is known, as far as it can be, whether memory ran out */
     struct tg_event_memory_kills memory_kills; /* where has_memory_kills */

@@ -212,12 +212,15 @@ static void a_process_ends_with_its_first_thread_to_go(void **state)
 static void signal_of(struct tg_process_model *model, int32_t pid, int64_t number, int64_t sender,
                       uint64_t address)
 {
-    feed(model, (struct tg_event){
-                    .time_ns = 5,
-                    .pid = pid,
-                    .tid = pid,
-                    .kind = TG_EVENT_SIGNAL,
-                    .signal = {.signal = number, .sender_pid = sender, .address = address, .sender = ""}});
+    feed(model, (struct tg_event){.time_ns = 5,
+                                  .pid = pid,
+                                  .tid = pid,
+                                  .kind = TG_EVENT_SIGNAL,
+                                  .signal = {.signal = number,
+                                             .code = sender == 0, /* a fault */
+                                             .sender_pid = sender,
+                                             .address = address,
+                                             .sender = ""}});
 }
 
 static void a_handler_that_raises_its_signal_again_keeps_the_address(void **state)
@@ -253,6 +256,17 @@ static void a_null_pointer_has_an_address(void **state)
     fault.signal.code = SI_KERNEL; /* again by the kernel: there was no room for the handler's frame */
     feed(model, fault);
     assert_true(entry->last_signal_has_address);
+    struct tg_event other = fault; /* a thread beside it faults in between */
+    other.tid = 101;
+    other.signal.code = SEGV_ACCERR;
+    other.signal.address = 0x70;
+    other.signal.overflowed = 4096;
+    feed(model, other);
+    assert_int_equal(entry->last_signal_overflowed, 4096);
+    feed(model, fault);
+    assert_true(entry->last_signal_has_address);
+    assert_int_equal(entry->last_signal_address, 0);
+    assert_int_equal(entry->last_signal_overflowed, 0);
     fault.signal.pc = 2; /* an address that no pointer can have: the kernel does not say which */
     feed(model, fault);
     assert_false(entry->last_signal_has_address);
