@@ -75,9 +75,12 @@ struct tg_module_scene *tg_engine_adapter_scene(struct tg_engine_adapter *live,
     return tg_job_modules_scene(live->modules, process);
 }
 
-char *tg_engine_adapter_file_of(struct tg_engine_adapter *live, const char *spec)
+char *tg_engine_adapter_file_of(struct tg_engine_adapter *live, int32_t pid, const char *spec)
 {
-    const struct tg_process *process = tg_engine_first_process(live->parts.engine);
+    const struct tg_process *process = pid != 0 ? tg_engine_find_process(live->parts.engine, pid)
+                                                : tg_engine_first_process(live->parts.engine);
+    if (pid != 0)
+        return process == NULL ? NULL : tg_job_points_file_of(live->points, process, spec);
     char *file = NULL;
     for (; file == NULL && process != NULL; process = process->hh.next)
         file = tg_job_points_file_of(live->points, process, spec);

@@ -280,8 +280,10 @@ struct tg_error *tg_controller_break(struct tg_controller *controller, const str
         error = find_processes(focus, view, &point, position);
     if (error == NULL)
         error = add_point(controller, &point, NULL, (options & TG_POINT_PENDING) != 0, id);
-    if (error == NULL)
+    if (error == NULL) {
         tg_planting_tell(controller, TG_NEWS_POINT, *id, "made", NULL);
+        error = tg_planting_tell_programs(controller, *id);
+    }
     tg_job_view_destroy(view);
     free(text);
     return error;
@@ -437,8 +439,10 @@ struct tg_error *tg_controller_barrier(struct tg_controller *controller, const s
                                           .satisfaction = over.satisfaction};
     if (error == NULL)
         error = add_barrier(controller, &over, &point, (options & TG_POINT_PENDING) != 0, id);
-    if (error == NULL)
+    if (error == NULL) {
         tg_planting_tell(controller, TG_NEWS_POINT, *id, "made", NULL);
+        error = tg_planting_tell_programs(controller, *id);
+    }
     tg_barrier_focus_deinit(&over);
     tg_job_view_destroy(view);
     free(text);

@@ -95,9 +95,9 @@ struct tg_error *tg_engine_adapter_set_managers(struct tg_engine_adapter *live, 
 struct tg_module_scene *tg_engine_adapter_scene(struct tg_engine_adapter *live,
                                                 const struct tg_process *process);
 
-/* The source file where SPEC (format/settings/break_spec.h) is in any process, for the caller to free;
- * NULL not known. */
-char *tg_engine_adapter_file_of(struct tg_engine_adapter *live, const char *spec);
+/* The source file where SPEC (format/settings/break_spec.h) is in process PID, 0: in any, for the caller to
+ * free; NULL not known. */
+char *tg_engine_adapter_file_of(struct tg_engine_adapter *live, int32_t pid, const char *spec);
 /* The source file of main in process PID, for the caller to free; NULL not known. */
 char *tg_engine_adapter_main_file(struct tg_engine_adapter *live, int32_t pid);
 

@@ -1,6 +1,7 @@
 #include "live/control/planting.h"
 
 #include "analyzer/job/barrier_trace.h"
+#include "analyzer/job/list.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,6 +76,119 @@ static struct tg_error *bind(struct tg_controller *controller, const struct tg_c
     return error != NULL ? error : tg_planting_begin_barrier(controller, &definition, point->location);
 }
 
+/* ---- several programs */
+
+/* POINT was found already, and is at PLACE of PROCESS as well. */
+static struct tg_error *note_other(struct tg_controller *controller,
+                                   const struct tg_controlled_process *process,
+                                   const struct tg_action_point *point, const char *place, bool is_new)
+{
+    const char *known = point->others;
+    struct tg_error *error = tg_action_points_place_more(controller->points, point->id, place);
+    if (error != NULL || is_new || point->others == known)
+        return error;
+    struct tg_news news = {.kind = TG_NEWS_PLANTED,
+                           .point = point->id,
+                           .place = place,
+                           .thread = {process->groups.dpid, 0},
+                           .pid = process->pid};
+    news.has_rank = tg_job_model_rank(controller->job, news.thread.dpid, &news.rank);
+    controller->orders->tell(controller->engine, &news);
+    return NULL;
+}
+
+static int compare_ranks(const void *x, const void *y)
+{
+    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* "rank 3", "ranks 0-2" of SHARE_GROUP; NULL: it has none. The caller's. Without memory none is had. */
+static char *ranks_of(const struct tg_controller *controller, uint32_t share_group)
+{
+    const struct tg_controlled_process *process;
+    uint32_t *ranks = calloc(HASH_COUNT(controller->processes) + 1, sizeof *ranks);
+    size_t n = 0, size;
+    char *text = NULL;
+    for (process = controller->processes; ranks != NULL && process != NULL; process = process->hh.next) {
+        int64_t rank;
+        if (process->groups.share_group == share_group &&
+            tg_job_model_rank(controller->job, process->groups.dpid, &rank) && rank >= 0 && rank <= INT32_MAX)
+            ranks[n++] = (uint32_t)rank;
+    }
+    FILE *stream = n > 0 ? open_memstream(&text, &size) : NULL;
+    if (stream != NULL) {
+        qsort(ranks, n, sizeof *ranks, compare_ranks);
+        fputs(n == 1 ? "rank " : "ranks ", stream);
+        tg_job_list_numbers(ranks, n, stream);
+        if (fclose(stream) != 0) {
+            free(text);
+            text = NULL;
+        }
+    }
+    free(ranks);
+    return text;
+}
+
+/* Whether ranks run another program than those of SHARE_GROUP. */
+static bool has_other_program(const struct tg_controller *controller, uint32_t share_group)
+{
+    const struct tg_controlled_process *process;
+    int64_t rank;
+    for (process = controller->processes; process != NULL; process = process->hh.next)
+        if (process->groups.share_group != share_group &&
+            tg_job_model_rank(controller->job, process->groups.dpid, &rank))
+            return true;
+    return false;
+}
+
+/* Whether PROCESS is the first rank of its program. */
+static bool is_first_rank(const struct tg_controller *controller, const struct tg_controlled_process *process)
+{
+    const struct tg_controlled_process *before;
+    int64_t rank;
+    if (!tg_job_model_rank(controller->job, process->groups.dpid, &rank))
+        return false;
+    for (before = controller->processes; before != process; before = before->hh.next)
+        if (before->groups.share_group == process->groups.share_group &&
+            tg_job_model_rank(controller->job, before->groups.dpid, &rank))
+            return false;
+    return true;
+}
+
+static struct tg_error *tell_program(const struct tg_controller *controller,
+                                     const struct tg_controlled_process *process,
+                                     const struct tg_action_point *point)
+{
+    uint64_t address = 0;
+    const char *place = "";
+    struct tg_error *error = controller->orders->plant(controller->engine, process->pid, point->id,
+                                                       point->location, &address, &place);
+    if (error != NULL || address == 0)
+        return error;
+    char *ranks = ranks_of(controller, process->groups.share_group);
+    const struct tg_news news = {
+        .kind = TG_NEWS_PLANTED, .point = point->id, .set = ranks, .place = *place == '\0' ? NULL : place};
+    if (ranks != NULL)
+        controller->orders->tell(controller->engine, &news);
+    free(ranks);
+    return NULL;
+}
+
+struct tg_error *tg_planting_tell_programs(const struct tg_controller *controller, uint32_t id)
+{
+    const struct tg_action_point *point = tg_action_points_get(controller->points, id);
+    const struct tg_controlled_process *process;
+    struct tg_error *error = NULL;
+    if (point == NULL || !point->of_ranks || !tg_action_points_in_force(controller->points, id) ||
+        !has_other_program(controller, point->group))
+        return NULL;
+    for (process = controller->processes; error == NULL && process != NULL; process = process->hh.next)
+        if (tg_planting_is_meant(point, process) && is_first_rank(controller, process))
+            error = tell_program(controller, process, point);
+    return error;
+}
+
 /* ---- planting */
 
 struct tg_error *tg_planting_plant(struct tg_controller *controller,
@@ -92,7 +206,7 @@ struct tg_error *tg_planting_plant(struct tg_controller *controller,
     if (error != NULL || address == 0)
         return error;
     if (!point->pending)
-        return tg_action_points_place_more(controller->points, id, place);
+        return note_other(controller, process, point, place, is_new);
     error = tg_action_points_place(controller->points, id, address, place);
     if (error == NULL && point->unbound)
         error = bind(controller, process, point);

@@ -26,5 +26,7 @@ struct tg_error *tg_planting_begin_barrier(struct tg_controller *controller,
  * where. */
 void tg_planting_tell(const struct tg_controller *controller, enum tg_news_kind kind, uint32_t id,
                       const char *what, const struct tg_controlled_process *process);
+/* Where the ranks run several programs: in which of them new action point ID is. */
+struct tg_error *tg_planting_tell_programs(const struct tg_controller *controller, uint32_t id);
 
 #endif

@@ -327,7 +327,10 @@ void tg_news_words(const struct tg_news *news, FILE *stream)
         break;
     case TG_NEWS_PLANTED:
         fprintf(stream, "action point %" PRIu32 " is planted in ", news->point);
-        write_unit(news, stream);
+        if (news->set != NULL)
+            tg_printable_write(stream, news->set);
+        else
+            write_unit(news, stream);
         write_place(news, ": ", stream);
         break;
     case TG_NEWS_POINT:

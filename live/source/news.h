@@ -31,7 +31,7 @@
     X(POINT, "point")       /* POINT, 0 all of them; NAME: made, enabled, ...; PC, PLACE */                  \
     X(WATCHED, "watched") /* POINT, NAME what it watches; BEFORE and AFTER a write of THREAD at PC, PLACE, \
                                  and of OTHER threads; else it has ended: text */ \
-    X(PLANTED, "planted") /* a pending action point was found: POINT, PC, PLACE */                           \
+    X(PLANTED, "planted") /* an action point was found: POINT, PC, PLACE; SET as of EXITED */                \
     X(LIBRARIES, "libraries") /* COUNT came with one event, OTHER went; NAME one of them */                  \
     X(SETTING, "setting")     /* of dset: NAME, text the value */                                            \
     X(NOTE, "note")           /* only TEXT */                                                                \

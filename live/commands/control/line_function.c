@@ -64,24 +64,19 @@ static bool look_in(struct tg_modules *modules, const struct tg_module *module,
     return false;
 }
 
-struct tg_error *tg_line_function_check(const struct tg_request *control, const char *spec,
+struct tg_error *tg_line_function_check(const struct tg_request *control, int32_t pid, const char *spec,
                                         const char *function)
 {
-    struct tg_standing standing;
+    struct tg_modules *modules = tg_engine_adapter_modules_of(control->engine, pid);
     struct tg_break_spec *parsed = NULL;
     const char *other = NULL;
     char line[200], wanted[200], found[200];
-    struct tg_error *error = tg_standing_find(control, &standing);
-    if (error != NULL) {
-        tg_error_destroy(error);
-        return NULL;
-    }
-    error = tg_break_spec_parse(spec, &parsed);
-    if (error != NULL)
+    struct tg_error *error = modules == NULL ? NULL : tg_break_spec_parse(spec, &parsed);
+    if (error != NULL || modules == NULL)
         return error;
     bool may_have = parsed->kind != TG_BREAK_LINE;
-    for (size_t i = 0; !may_have && i < tg_modules_count(standing.modules); i++)
-        may_have = look_in(standing.modules, tg_modules_at(standing.modules, i), parsed, function, &other);
+    for (size_t i = 0; !may_have && i < tg_modules_count(modules); i++)
+        may_have = look_in(modules, tg_modules_at(modules, i), parsed, function, &other);
     if (!may_have && other != NULL)
         error = tg_error_create(TG_ERROR_NOT_FOUND, "line %" PRIu64 " of %s is in '%s', not in '%s'",
                                 parsed->line, tg_printable(parsed->name, line, sizeof line),

@@ -5,10 +5,9 @@
 #include "live/commands/focus/focus_call.h"
 
 /* NOT_FOUND error where the code of SPEC, LIBRARY`FILE:LINE (format/settings/break_spec.h), is in other
- * functions than FUNCTION, inlined copies and regions of OpenMP being what they were written in. No error
- * where that cannot be told: no thread in focus is stopped, there is no such code (yet), its functions have no
- * names. */
-struct tg_error *tg_line_function_check(const struct tg_request *control, const char *spec,
+ * functions of process PID than FUNCTION, inlined copies and regions of OpenMP being what they were written in. No
+ * error where that cannot be told: there is no process PID, no such code (yet), its functions have no names. */
+struct tg_error *tg_line_function_check(const struct tg_request *control, int32_t pid, const char *spec,
                                         const char *function);
 
 #endif

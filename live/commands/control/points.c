@@ -3,12 +3,10 @@
 #include "live/commands/control/action_file.h"
 #include "live/commands/control/commands.h"
 #include "live/commands/control/hit_scripts.h"
-#include "live/commands/control/line_function.h"
 #include "live/commands/control/point_address.h"
 #include "live/commands/control/point_data.h"
-#include "live/commands/control/point_location.h"
 #include "live/commands/control/point_request.h"
-#include "live/commands/control/thread_place.h"
+#include "live/commands/control/point_spec.h"
 #include "live/commands/focus/focus_call.h"
 #include "live/console/options.h"
 
@@ -67,25 +65,6 @@ static const struct tg_console_option dbarrier_options[] = {
     POINT_OPTIONS,
     {0}};
 
-static char *file_of(void *context, const char *spec)
-{
-    const struct tg_request *control = context;
-    return tg_engine_adapter_file_of(control->engine, spec);
-}
-
-/* The specification that WORDS->location means; where it names a function the line has to be in that. */
-static struct tg_error *find_spec(const struct tg_request *control, struct point_words *words)
-{
-    const struct tg_location_code code = {file_of, (void *)(uintptr_t)control};
-    char *function = NULL, *file = tg_thread_place_file(control);
-    struct tg_error *error = tg_location_parse(words->location, file, &code, &words->spec, &function);
-    if (error == NULL && function != NULL)
-        error = tg_line_function_check(control, words->spec, function);
-    free(function);
-    free(file);
-    return error;
-}
-
 static struct tg_error *set_point(const struct tg_request *control, const struct tg_ptset *focus,
                                   struct point_words *words)
 {
@@ -106,7 +85,7 @@ static struct tg_error *make(const struct tg_request *control)
     if (error == NULL && words->condition != NULL)
         error = tg_point_request_condition(words->condition, &words->position);
     if (error == NULL && words->address == NULL)
-        error = find_spec(control, words);
+        error = tg_point_spec_find(control, words->location, &words->spec);
     else if (error == NULL)
         error = tg_point_address_spec(control, focus, words->address, &words->spec);
     if (error == NULL)
