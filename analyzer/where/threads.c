@@ -13,13 +13,18 @@ static bool is_rank(const struct tg_process_entry *entry)
                                 strcmp(entry->parent->job, entry->job) != 0);
 }
 
+/* Threads come in nearly the same order in each look: the search begins behind the one found last, *HINT. */
 static const struct tg_last_stack *find_before(const struct tg_where_look *before,
-                                               const struct tg_last_stack *stack)
+                                               const struct tg_last_stack *stack, size_t *hint)
 {
-    for (size_t i = 0; i < tg_stack_model_count(before->stacks); i++) {
+    size_t count = tg_stack_model_count(before->stacks);
+    for (size_t k = 0; k < count; k++) {
+        size_t i = (*hint + k) % count;
         const struct tg_last_stack *other = tg_stack_model_at(before->stacks, i);
-        if (other->pid == stack->pid && other->tid == stack->tid)
+        if (other->pid == stack->pid && other->tid == stack->tid) {
+            *hint = i + 1;
             return other;
+        }
     }
     return NULL;
 }
@@ -33,10 +38,11 @@ static bool is_same_path(const struct tg_call_path *a, const struct tg_call_path
 }
 
 /* Inside of a library a waiting thread may be anywhere; in the program's own code each instruction counts. */
-static struct tg_error *judge_move(const struct tg_where_look *before, struct tg_where_thread *thread)
+static struct tg_error *judge_move(const struct tg_where_look *before, struct tg_where_thread *thread,
+                                   size_t *hint)
 {
     struct tg_call_path path;
-    const struct tg_last_stack *last = find_before(before, thread->stack);
+    const struct tg_last_stack *last = find_before(before, thread->stack, hint);
     if (last == NULL) {
         thread->has_moved = true;
         return NULL;
@@ -52,7 +58,7 @@ static struct tg_error *judge_move(const struct tg_where_look *before, struct tg
 }
 
 static struct tg_error *add(const struct tg_where_look *look, const struct tg_where_look *before,
-                            const struct tg_last_stack *stack, struct tg_where_threads *threads)
+                            const struct tg_last_stack *stack, struct tg_where_threads *threads, size_t *hint)
 {
     struct tg_where_thread thread = {.stack = stack,
                                      .process = tg_process_model_at(look->processes, stack->process),
@@ -61,7 +67,7 @@ static struct tg_error *add(const struct tg_where_look *look, const struct tg_wh
     thread.is_rank = is_rank(thread.process);
     struct tg_error *error = tg_call_path_make(look->stacks, stack, &thread.path);
     if (error == NULL && before != NULL)
-        error = judge_move(before, &thread);
+        error = judge_move(before, &thread, hint);
     if (error == NULL)
         error = TG_ARRAY_APPEND(threads->threads, threads->count, threads->capacity, thread);
     if (error != NULL)
@@ -183,12 +189,13 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
                                        struct tg_where_threads *threads)
 {
     struct tg_error *error = NULL;
+    size_t hint = 0;
     *threads = (struct tg_where_threads){.stacks = look->stacks,
                                          .has_two_looks = before != NULL,
                                          .n_looks = before != NULL ? 2 : 1,
                                          .uncounted = look->uncounted};
     for (size_t i = 0; error == NULL && i < tg_stack_model_count(look->stacks); i++)
-        error = add(look, before, tg_stack_model_at(look->stacks, i), threads);
+        error = add(look, before, tg_stack_model_at(look->stacks, i), threads, &hint);
     if (threads->count > 0)
         qsort(threads->threads, threads->count, sizeof *threads->threads, compare);
     add_waits(look, threads);

@@ -158,8 +158,10 @@ static bool write_outer(FILE *stream, const struct tg_where_threads *threads, si
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     const struct tg_where_wait *wait = thread->wait;
+    if (wait->partner == 0 || (wait->what != TG_WAIT_PIPE && wait->what != TG_WAIT_PROCESS))
+        return false;
     const struct tg_where_thread *partner = thread_of(threads, wait->partner);
-    if (partner == NULL || (wait->what != TG_WAIT_PIPE && wait->what != TG_WAIT_PROCESS))
+    if (partner == NULL)
         return false;
     fputs("In ", stream);
     write_process(stream, thread);
