@@ -80,6 +80,8 @@ static void write_ended(FILE *stream, const struct tg_where_threads *threads, si
     for (size_t i = 0; i < threads->count; i++) {
         size_t n = 0;
         const struct tg_where_thread *first = &threads->threads[i];
+        if (is_told[i] || !is_ended(first))
+            continue;
         for (size_t k = i; k < threads->count; k++) {
             const struct tg_where_thread *thread = &threads->threads[k];
             if (is_told[k] || !is_ended(thread) || thread->stack->signal != first->stack->signal)
@@ -87,8 +89,6 @@ static void write_ended(FILE *stream, const struct tg_where_threads *threads, si
             is_told[k] = true;
             group[n++] = k;
         }
-        if (n == 0)
-            continue;
         fprintf(stream, "%s from elsewhere ended ",
                 tg_signal_name(first->stack->signal, signal, sizeof signal));
         tg_where_write_members(stream, threads, group, n);

@@ -1,5 +1,6 @@
 #include "analyzer/where/look.h"
 
+#include "analyzer/models/mpi/model.h"
 #include "format/base/array.h"
 #include "format/event/event.h"
 #include "format/trace/reader.h"
@@ -61,13 +62,16 @@ static struct tg_error *add_values(struct tg_where_look *look, const struct tg_e
     return TG_ARRAY_APPEND(look->values, look->n_values, look->values_capacity, values);
 }
 
-static struct tg_error *feed(struct tg_where_look *look, const struct tg_event *event)
+/* *PROCESS is EVENT's, NULL none. */
+static struct tg_error *feed(struct tg_where_look *look, const struct tg_event *event,
+                             struct tg_process_entry **process)
 {
     struct tg_process_entry *entry = NULL;
     if (event->kind == TG_EVENT_STACK_SNAPSHOT && event->stack_snapshot.reason == TG_STACK_LOOK &&
         event->stack_snapshot.took_ns > look->longest_pause_ns)
         look->longest_pause_ns = event->stack_snapshot.took_ns;
     struct tg_error *error = tg_process_model_feed(look->processes, event, &entry);
+    *process = entry;
     if (error == NULL && event->kind == TG_EVENT_THREAD_WAIT)
         return add_wait(look, event);
     if (error == NULL && event->kind == TG_EVENT_CALL_VALUES)
@@ -79,8 +83,9 @@ static struct tg_error *feed(struct tg_where_look *look, const struct tg_event *
 static void add(void *context, const struct tg_event *event)
 {
     struct tg_where_look *look = context;
+    struct tg_process_entry *process;
     if (look->error == NULL)
-        look->error = feed(look, event);
+        look->error = feed(look, event, &process);
 }
 
 static void refuse(void *context, int32_t pid, const char *reason)
@@ -146,13 +151,41 @@ struct tg_error *tg_where_look_take_cores(struct tg_where_look *look,
     return error != NULL ? error : take_error(look);
 }
 
+/* Of the calls that MPI, which has taken the same events, has under way since before the last stacks of their threads. */
+static struct tg_error *add_recorded_values(struct tg_where_look *look, const struct tg_mpi_model *mpi)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < tg_mpi_model_thread_count(mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(mpi, i);
+        const struct tg_last_stack *stack = tg_stack_model_find(look->stacks, thread->process, thread->tid);
+        if (!thread->in_call || stack == NULL || thread->call.since_ns > stack->time_ns)
+            continue;
+        struct tg_where_values values = {.pid = stack->pid, .tid = stack->tid};
+        tg_where_values_of_call(&thread->call, &values);
+        if (values.count > 0)
+            error = TG_ARRAY_APPEND(look->values, look->n_values, look->values_capacity, values);
+    }
+    return error;
+}
+
 struct tg_error *tg_where_look_read(struct tg_where_look *look, const char *path)
 {
     struct tg_trace_reader *reader = NULL;
+    struct tg_mpi_model *mpi = NULL;
     const struct tg_event *event;
-    struct tg_error *error = tg_trace_reader_open(path, &reader);
-    while (error == NULL && (error = tg_trace_reader_next(reader, &event)) == NULL && event != NULL)
-        error = feed(look, event);
+    struct tg_error *error = tg_mpi_model_create(NULL, &mpi);
+    look->is_recorded = true;
+    if (error == NULL)
+        error = tg_trace_reader_open(path, &reader);
+    while (error == NULL && (error = tg_trace_reader_next(reader, &event)) == NULL && event != NULL) {
+        struct tg_process_entry *process = NULL;
+        error = feed(look, event, &process);
+        if (error == NULL && process != NULL)
+            error = tg_mpi_model_feed(mpi, event, process->index);
+    }
+    if (error == NULL)
+        error = add_recorded_values(look, mpi);
     tg_trace_reader_close(reader);
+    tg_mpi_model_destroy(mpi);
     return error;
 }

@@ -4,6 +4,7 @@
 
 #include "analyzer/models/process.h"
 #include "analyzer/models/stacks.h"
+#include "analyzer/where/call_values.h"
 #include "format/settings/command.h"
 
 /* A process that could not be looked at. */
@@ -22,20 +23,6 @@ struct tg_where_wait {
     bool writes;      /* to a pipe or socket */
 };
 
-/* An argument of the function of MPI that a thread is in. */
-struct tg_where_value {
-    char name[16], text[32]; /* untrusted */
-    int64_t value;
-};
-
-enum { TG_WHERE_MAX_VALUES = 8 };
-
-struct tg_where_values {
-    int32_t pid, tid;
-    struct tg_where_value items[TG_WHERE_MAX_VALUES];
-    size_t count;
-};
-
 struct tg_where_look {
     struct tg_process_model *processes;
     struct tg_stack_model *stacks;
@@ -47,6 +34,7 @@ struct tg_where_look {
     size_t n_values, values_capacity;
     struct tg_look_activity *activities; /* since the look before */
     size_t n_activities, activities_capacity;
+    bool is_recorded;    /* read from a trace */
     char uncounted[160]; /* why threads could not be counted; "": they could */
     uint64_t longest_pause_ns;
     char **remarks; /* each once */

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct members {
     int64_t *firsts, *others; /* ranks whose first thread is there; whose other threads are */
@@ -24,6 +25,8 @@ static void write_ranks(FILE *stream, int64_t *ranks, size_t count)
     char text[256];
     size_t n = tg_rank_ranges_sort(ranks, count);
     fprintf(stream, "rank%s %s", n == 1 ? "" : "s", tg_rank_ranges_print(ranks, n, text, sizeof text));
+    if (strstr(text, "...") != NULL)
+        fprintf(stream, " (%zu ranks)", n);
 }
 
 static void write_rank_members(FILE *stream, const struct tg_where_threads *looked, const size_t *threads,

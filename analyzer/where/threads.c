@@ -192,6 +192,7 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
     size_t hint = 0;
     *threads = (struct tg_where_threads){.stacks = look->stacks,
                                          .has_two_looks = before != NULL,
+                                         .is_recorded = look->is_recorded,
                                          .n_looks = before != NULL ? 2 : 1,
                                          .uncounted = look->uncounted};
     for (size_t i = 0; error == NULL && i < tg_stack_model_count(look->stacks); i++)

@@ -30,6 +30,7 @@ struct tg_where_threads {
     int64_t size;   /* ranks of the job, 0 unknown */
     size_t n_looks; /* that were compared */
     bool has_two_looks;
+    bool is_recorded;      /* a trace has more than these stacks */
     const char *uncounted; /* why threads could not be counted; "": they could */
 };
 

@@ -380,8 +380,9 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
     case TG_WHERE_UNKNOWN:
     default:
         if (verdict->count > 0)
-            fprintf(stream, "Who waits for whom is unknown: %snot all partners of these calls are known.\n",
-                    threads->has_two_looks ? "" : "one look does not show what moves, or ");
+            fprintf(stream, "Who waits for whom is unknown: %snot all partners of these calls are known.%s\n",
+                    threads->has_two_looks ? "" : "one look does not show what moves, or ",
+                    threads->is_recorded ? " `tollgate report` judges by the calls that were recorded." : "");
         break;
     }
     if (verdict->count > 0)
