@@ -96,7 +96,7 @@ def measure(console, browser):
     took = []
     for i in range(1, ROUNDS + 1):
         text = "satisfied 1 time" if i == 1 else f"satisfied {i} times"
-        browser.ask(f"window.seen = new Promise((done) => {{ const end = Date.now() + 4000, look = () => {{ if (document.getElementById('board').innerText.includes({text!r})) "
+        browser.ask(f"window.seen = new Promise((done) => {{ const end = Date.now() + 60000, look = () => {{ if (document.getElementById('board').innerText.includes({text!r})) "
                     "done(Date.now()); else if (Date.now() > end) done(0); else setTimeout(look, 2); }; look(); })")
         for _ in range(4): # one may be told to stop before the other comes
             console.do("dfocus gSr0 dgo")
