@@ -1,8 +1,8 @@
 #include "analyzer/page/graph.h"
 
+#include "analyzer/finding/end_words.h"
+#include "analyzer/finding/words.h"
 #include "analyzer/output/rank_ranges.h"
-#include "analyzer/verdict/end_words.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/array.h"
 #include "format/base/hash.h"
 

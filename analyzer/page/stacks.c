@@ -1,10 +1,10 @@
 /* The document of "where everybody is": threads at the same place together, and their stacks as one tree. */
+#include "analyzer/finding/end_words.h"
+#include "analyzer/finding/words.h"
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/output/stack_words.h"
 #include "analyzer/page/documents.h"
-#include "analyzer/verdict/end_words.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/array.h"
 
 #include <inttypes.h>

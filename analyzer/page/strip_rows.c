@@ -1,9 +1,9 @@
 #include "analyzer/page/strip_rows.h"
 
+#include "analyzer/finding/words.h"
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/page/culprits.h"
 #include "analyzer/page/query.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/array.h"
 #include "format/base/signal_name.h"
 

@@ -1,6 +1,6 @@
 /* The document of the page's head: which job, when, and what limits what is said of it. */
+#include "analyzer/finding/words.h"
 #include "analyzer/page/documents.h"
-#include "analyzer/verdict/words.h"
 
 static void write_counts(const struct tg_page *page, struct tg_json *json)
 {

@@ -1,9 +1,9 @@
 /* The document of the verdict: sentences with their evidence, and who waits for whom. */
+#include "analyzer/finding/end_words.h"
+#include "analyzer/finding/words.h"
 #include "analyzer/output/stack_words.h"
 #include "analyzer/page/documents.h"
 #include "analyzer/page/graph.h"
-#include "analyzer/verdict/end_words.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* MPI in a report: threads that call it, how long they were in calls and where they are, and messages
  * without their other half. */
+#include "analyzer/finding/words.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/report/fields.h"
 #include "analyzer/report/sections.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/array.h"
 
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* The last stacks of threads: those with the same calls together. */
+#include "analyzer/finding/words.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/output/stack_words.h"
 #include "analyzer/report/fields.h"
 #include "analyzer/report/sections.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 #include "format/base/signal_name.h"
 

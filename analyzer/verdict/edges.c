@@ -1,6 +1,6 @@
 #include "analyzer/verdict/edges.h"
 
-#include "analyzer/verdict/words.h"
+#include "analyzer/finding/words.h"
 #include "format/base/array.h"
 
 #include <stdlib.h>

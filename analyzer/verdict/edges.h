@@ -2,7 +2,7 @@
 #ifndef TG_ANALYZER_VERDICT_EDGES_H
 #define TG_ANALYZER_VERDICT_EDGES_H
 
-#include "analyzer/verdict/openmp_search.h"
+#include "analyzer/verdict/openmp/search.h"
 
 /* Those of MPI calls; after the search for rings. Only error: NO_MEMORY. */
 struct tg_error *tg_verdict_draw_mpi(struct tg_verdict_draft *draft);

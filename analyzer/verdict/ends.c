@@ -1,11 +1,11 @@
 /* Processes that did not end as they should: crashes, MPI_Abort, ends without MPI_Finalize, signals that killed. */
+#include "analyzer/finding/end_words.h"
+#include "analyzer/finding/words.h"
 #include "analyzer/models/stack_places.h"
 #include "analyzer/output/quantity.h"
-#include "analyzer/verdict/end_words.h"
 #include "analyzer/verdict/finders.h"
-#include "analyzer/verdict/openmp_order.h"
+#include "analyzer/verdict/openmp/order.h"
 #include "analyzer/verdict/signals.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/signal_name.h"
 
 #include <inttypes.h>

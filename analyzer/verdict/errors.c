@@ -1,7 +1,7 @@
 /* MPI calls that failed: which error, what was wrong with the call, and whether the error ended the program. */
-#include "analyzer/verdict/arrivals.h"
+#include "analyzer/finding/arrivals.h"
+#include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* Ends with a status other than 0 that no call of MPI tells about: before the first one, after the last, or in a program
  * without MPI. */
+#include "analyzer/finding/arrivals.h"
+#include "analyzer/finding/words.h"
 #include "analyzer/models/stack_places.h"
-#include "analyzer/verdict/arrivals.h"
 #include "analyzer/verdict/finders.h"
-#include "analyzer/verdict/words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

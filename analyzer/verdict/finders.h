@@ -2,7 +2,7 @@
 #ifndef TG_ANALYZER_VERDICT_FINDERS_H
 #define TG_ANALYZER_VERDICT_FINDERS_H
 
-#include "analyzer/verdict/draft.h"
+#include "analyzer/finding/draft.h"
 
 /* In this order: what the later ones say depends on what the former found. Only error: NO_MEMORY. */
 struct tg_error *tg_verdict_find_heap_errors(struct tg_verdict_draft *draft);

@@ -1,8 +1,8 @@
 /* Mistakes in the use of the heap, which come before what comes of them. */
+#include "analyzer/finding/arrivals.h"
+#include "analyzer/finding/words.h"
 #include "analyzer/heap/fault_words.h"
-#include "analyzer/verdict/arrivals.h"
 #include "analyzer/verdict/finders.h"
-#include "analyzer/verdict/words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Collectives of intercommunicators with a root that is none: one group waits for a rank of the other, which has called it
  * as if somebody else were the root. */
-#include "analyzer/verdict/arrivals.h"
+#include "analyzer/finding/arrivals.h"
+#include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>

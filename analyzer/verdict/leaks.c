@@ -1,11 +1,11 @@
 /* Memory that a job lost: no harm this time, and the first thing to look at when a longer run has none left. */
 #include "analyzer/heap/leaks.h"
+#include "analyzer/finding/arrivals.h"
+#include "analyzer/finding/words.h"
 #include "analyzer/heap/path_owner.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/rank_ranges.h"
-#include "analyzer/verdict/arrivals.h"
 #include "analyzer/verdict/finders.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/array.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* What a job that ended well left undone: messages that nobody received, requests that were never completed. It did no
  * harm this time; a longer message, or another library, and it hangs. */
+#include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>

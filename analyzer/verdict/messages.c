@@ -2,8 +2,8 @@
  * nobody receives. */
 #include "analyzer/verdict/messages.h"
 
+#include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
 

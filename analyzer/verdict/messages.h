@@ -2,7 +2,7 @@
 #ifndef TG_ANALYZER_VERDICT_MESSAGES_H
 #define TG_ANALYZER_VERDICT_MESSAGES_H
 
-#include "analyzer/verdict/draft.h"
+#include "analyzer/finding/draft.h"
 
 /* Finds what threads wait for, and adds the waits that follow from it. Only error: NO_MEMORY. */
 struct tg_error *tg_verdict_collect_messages(struct tg_verdict_draft *draft);

@@ -1,10 +1,10 @@
 /* Collectives in which the calls of a communicator's processes disagree: of each the first one, whatever became of the
  * job. All that comes after it on that communicator is out of step, unless nothing but datatypes or operators differ; then
  * the results are wrong. Messages that were received as another datatype, likewise. */
+#include "analyzer/finding/arrivals.h"
+#include "analyzer/finding/words.h"
 #include "analyzer/models/mpi/types.h"
-#include "analyzer/verdict/arrivals.h"
 #include "analyzer/verdict/finders.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* Ranks that wait for others: collectives that not all have come to. */
-#include "analyzer/verdict/arrivals.h"
+#include "analyzer/finding/arrivals.h"
+#include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/messages.h"
 #include "analyzer/verdict/windows.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Threads that wait for others of their process: at barriers, for locks, for tasks. */
 #include "analyzer/verdict/edges.h"
 #include "analyzer/verdict/finders.h"
-#include "analyzer/verdict/openmp_finders.h"
+#include "analyzer/verdict/openmp/finders.h"
 
 struct tg_error *tg_verdict_find_openmp(struct tg_verdict_draft *draft)
 {

@@ -1,8 +1,8 @@
 /* Jobs that were asked to end: by whom, and what they did then. */
-#include "analyzer/verdict/arrivals.h"
-#include "analyzer/verdict/end_words.h"
+#include "analyzer/finding/arrivals.h"
+#include "analyzer/finding/end_words.h"
+#include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/signal_name.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Deadlocks between processes: rings of ranks in which each waits for the next. */
+#include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/messages.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/search.h"
 
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 #include "analyzer/verdict/signals.h"
 
+#include "analyzer/finding/arrivals.h"
+#include "analyzer/finding/end_words.h"
+#include "analyzer/finding/words.h"
 #include "analyzer/output/quantity.h"
-#include "analyzer/verdict/arrivals.h"
-#include "analyzer/verdict/end_words.h"
 #include "analyzer/verdict/finders.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/signal_name.h"
 
 #include <inttypes.h>

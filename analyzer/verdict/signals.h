@@ -2,7 +2,7 @@
 #ifndef TG_ANALYZER_VERDICT_SIGNALS_H
 #define TG_ANALYZER_VERDICT_SIGNALS_H
 
-#include "analyzer/verdict/draft.h"
+#include "analyzer/finding/draft.h"
 
 /* Whether ENTRY alone was asked to end, by somebody else than its launcher: the job was not. */
 bool tg_signals_has_single_target(const struct tg_verdict_draft *draft, const struct tg_process_entry *entry);

@@ -1,8 +1,8 @@
 /* Places of threads by their stacks: where a crash was, and where everybody was when the job was interrupted. */
+#include "analyzer/finding/words.h"
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/output/stack_words.h"
 #include "analyzer/verdict/finders.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/array.h"
 #include "format/base/signal_name.h"
 

@@ -1,6 +1,6 @@
 /* Job launchers: one that reported an abort, or ended before its ranks. */
+#include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 #include "format/base/signal_name.h"
 

@@ -3,7 +3,7 @@
 #ifndef TG_ANALYZER_VERDICT_VERDICT_H
 #define TG_ANALYZER_VERDICT_VERDICT_H
 
-#include "analyzer/verdict/finding.h"
+#include "analyzer/finding/finding.h"
 
 /* Caller's storage. Only error: NO_MEMORY. */
 struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result);

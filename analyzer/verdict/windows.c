@@ -2,8 +2,8 @@
  * be through with their own. */
 #include "analyzer/verdict/windows.h"
 
-#include "analyzer/verdict/arrivals.h"
-#include "analyzer/verdict/words.h"
+#include "analyzer/finding/arrivals.h"
+#include "analyzer/finding/words.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef TG_ANALYZER_VERDICT_WINDOWS_H
 #define TG_ANALYZER_VERDICT_WINDOWS_H
 
-#include "analyzer/verdict/draft.h"
+#include "analyzer/finding/draft.h"
 
 /* Adds the waits. Only error: NO_MEMORY. */
 struct tg_error *tg_verdict_collect_windows(struct tg_verdict_draft *draft);

@@ -1,8 +1,8 @@
 #include "live/commands/info/event_words.h"
 
+#include "analyzer/finding/words.h"
 #include "analyzer/models/event_headline.h"
 #include "analyzer/output/openmp_words.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* `info barrier`: the barriers that teams are at, and how far each worker is with them; and those of
  * dbarrier. */
+#include "analyzer/finding/words.h"
 #include "analyzer/models/openmp/barrier.h"
 #include "analyzer/output/quantity.h"
-#include "analyzer/verdict/words.h"
 #include "live/commands/info/barrier_words.h"
 #include "live/commands/info/commands.h"
 #include "live/commands/info/number_list.h"

@@ -1,9 +1,9 @@
 /* `info processes` and `info libraries`. */
+#include "analyzer/finding/words.h"
 #include "analyzer/models/event_headline.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/text_table.h"
 #include "analyzer/report/report.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 #include "live/commands/info/commands.h"
 #include "live/console/command.h"

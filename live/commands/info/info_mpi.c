@@ -1,9 +1,9 @@
 /* `info mpi`: the ranks' calls, collectives under way, messages that wait for their other half, how the ranks
  * were found; `info mpir`: that alone. */
+#include "analyzer/finding/words.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/text_table.h"
 #include "analyzer/report/mpir_text.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/printable.h"
 #include "live/commands/info/commands.h"
 #include "live/commands/info/place.h"

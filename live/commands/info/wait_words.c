@@ -1,8 +1,8 @@
 #include "live/commands/info/wait_words.h"
 
+#include "analyzer/finding/words.h"
 #include "analyzer/job/list.h"
 #include "analyzer/models/openmp/barrier.h"
-#include "analyzer/verdict/words.h"
 #include "live/commands/info/barrier_states.h"
 #include "live/commands/info/place.h"
 #include "live/console/flush.h"

@@ -2,9 +2,9 @@
 #include "live/commands/info/place.h"
 #include "live/commands/info/worker_marks.h"
 
+#include "analyzer/finding/words.h"
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/output/quantity.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/hash.h"
 #include "format/base/printable.h"
 #include "live/commands/info/number_list.h"

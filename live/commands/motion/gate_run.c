@@ -1,6 +1,6 @@
 #include "live/commands/motion/gate_run.h"
 
-#include "analyzer/verdict/words.h"
+#include "analyzer/finding/words.h"
 #include "format/base/array.h"
 #include "live/commands/focus/focus_call.h"
 #include "live/commands/info/place.h"

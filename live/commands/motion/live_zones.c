@@ -1,6 +1,6 @@
 #include "live/commands/motion/live_zones.h"
 
-#include "analyzer/verdict/words.h"
+#include "analyzer/finding/words.h"
 #include "live/commands/control/step.h"
 #include "live/commands/focus/focus_call.h"
 #include "live/commands/info/place.h"

@@ -1,10 +1,10 @@
 #include "live/commands/page/board.h"
 
+#include "analyzer/finding/words.h"
 #include "analyzer/job/action_points.h"
 #include "analyzer/job/list.h"
 #include "analyzer/models/openmp/barrier.h"
 #include "analyzer/output/rank_ranges.h"
-#include "analyzer/verdict/words.h"
 #include "format/base/array.h"
 #include "live/commands/info/barrier_states.h"
 #include "live/commands/info/place.h"

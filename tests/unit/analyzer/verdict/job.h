@@ -2,7 +2,7 @@
 #ifndef TG_TESTS_UNIT_ANALYZER_VERDICT_JOB_H
 #define TG_TESTS_UNIT_ANALYZER_VERDICT_JOB_H
 
-#include "analyzer/verdict/finding.h"
+#include "analyzer/finding/finding.h"
 
 #include <signal.h>
 

@@ -1,6 +1,6 @@
-#include "analyzer/verdict/end_words.h"
+#include "analyzer/finding/end_words.h"
 
-#include "analyzer/verdict/words.h"
+#include "analyzer/finding/words.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>

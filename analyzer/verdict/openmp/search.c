@@ -1,6 +1,6 @@
-#include "analyzer/verdict/openmp_search.h"
+#include "analyzer/verdict/openmp/search.h"
 
-#include "analyzer/verdict/words.h"
+#include "analyzer/finding/words.h"
 
 #include <inttypes.h>
 

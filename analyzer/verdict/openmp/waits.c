@@ -1,7 +1,7 @@
-#include "analyzer/verdict/openmp_waits.h"
+#include "analyzer/verdict/openmp/waits.h"
 
 #include "analyzer/models/openmp/barrier.h"
-#include "analyzer/verdict/openmp_executors.h"
+#include "analyzer/verdict/openmp/executors.h"
 #include "format/base/array.h"
 #include "format/base/search.h"
 

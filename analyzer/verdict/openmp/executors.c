@@ -1,4 +1,4 @@
-#include "analyzer/verdict/openmp_executors.h"
+#include "analyzer/verdict/openmp/executors.h"
 
 #include "analyzer/models/openmp/iterations.h"
 

@@ -1,4 +1,4 @@
-#include "analyzer/verdict/words.h"
+#include "analyzer/finding/words.h"
 
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/output/quantity.h"

@@ -1,4 +1,4 @@
-#include "analyzer/verdict/arrivals.h"
+#include "analyzer/finding/arrivals.h"
 
 #include "analyzer/output/rank_ranges.h"
 

@@ -1,7 +1,7 @@
 /* Threads that wait for the values of a single (copyprivate), where the runtime has no barrier for them. */
+#include "analyzer/finding/words.h"
 #include "analyzer/output/openmp_words.h"
-#include "analyzer/verdict/openmp_finders.h"
-#include "analyzer/verdict/words.h"
+#include "analyzer/verdict/openmp/finders.h"
 
 #include <inttypes.h>
 

@@ -2,8 +2,8 @@
 #ifndef TG_ANALYZER_VERDICT_OPENMP_WAITS_H
 #define TG_ANALYZER_VERDICT_OPENMP_WAITS_H
 
+#include "analyzer/finding/stillness.h"
 #include "analyzer/models/openmp/model.h"
-#include "analyzer/verdict/stillness.h"
 #include "format/base/error.h"
 
 /* A worker cannot go on before another one does. Indices in the model. */

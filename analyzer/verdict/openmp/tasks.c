@@ -1,8 +1,8 @@
 /* Threads that wait for tasks. */
+#include "analyzer/finding/words.h"
 #include "analyzer/models/openmp/barrier.h"
 #include "analyzer/output/openmp_words.h"
-#include "analyzer/verdict/openmp_finders.h"
-#include "analyzer/verdict/words.h"
+#include "analyzer/verdict/openmp/finders.h"
 
 #include <inttypes.h>
 

@@ -1,9 +1,9 @@
 /* Threads that wait for locks, and rings of threads in which each waits for the next: for a lock, at a barrier,
  * for a task. */
+#include "analyzer/finding/words.h"
 #include "analyzer/output/openmp_words.h"
-#include "analyzer/verdict/openmp_executors.h"
-#include "analyzer/verdict/openmp_finders.h"
-#include "analyzer/verdict/words.h"
+#include "analyzer/verdict/openmp/executors.h"
+#include "analyzer/verdict/openmp/finders.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

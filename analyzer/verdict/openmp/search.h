@@ -3,9 +3,9 @@
 #ifndef TG_ANALYZER_VERDICT_OPENMP_SEARCH_H
 #define TG_ANALYZER_VERDICT_OPENMP_SEARCH_H
 
+#include "analyzer/finding/draft.h"
 #include "analyzer/models/openmp/barrier.h"
-#include "analyzer/verdict/draft.h"
-#include "analyzer/verdict/openmp_waits.h"
+#include "analyzer/verdict/openmp/waits.h"
 
 struct tg_openmp_search {
     struct tg_verdict_draft *draft;

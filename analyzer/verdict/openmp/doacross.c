@@ -1,8 +1,8 @@
 /* Threads that wait for iterations of a doacross loop. */
+#include "analyzer/finding/words.h"
 #include "analyzer/output/openmp_words.h"
-#include "analyzer/verdict/openmp_executors.h"
-#include "analyzer/verdict/openmp_finders.h"
-#include "analyzer/verdict/words.h"
+#include "analyzer/verdict/openmp/executors.h"
+#include "analyzer/verdict/openmp/finders.h"
 
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-#include "analyzer/verdict/stillness.h"
+#include "analyzer/finding/stillness.h"
 
 /* clang-format off */
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-#include "analyzer/verdict/openmp_order.h"
+#include "analyzer/verdict/openmp/order.h"
 
-#include "analyzer/verdict/words.h"
+#include "analyzer/finding/words.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* Words about the processes that come to a collective. */
-#ifndef TG_ANALYZER_VERDICT_ARRIVALS_H
-#define TG_ANALYZER_VERDICT_ARRIVALS_H
+#ifndef TG_ANALYZER_FINDING_ARRIVALS_H
+#define TG_ANALYZER_FINDING_ARRIVALS_H
 
 #include "analyzer/models/mpi/state.h"
 #include "format/base/error.h"

@@ -1,9 +1,9 @@
 /* Words for processes, moments, and what a thread or rank was doing: for the verdict, reports and the
  * console. */
-#ifndef TG_ANALYZER_VERDICT_WORDS_H
-#define TG_ANALYZER_VERDICT_WORDS_H
+#ifndef TG_ANALYZER_FINDING_WORDS_H
+#define TG_ANALYZER_FINDING_WORDS_H
 
-#include "analyzer/verdict/finding.h"
+#include "analyzer/finding/finding.h"
 
 #include <stdio.h>
 

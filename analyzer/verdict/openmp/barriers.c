@@ -1,9 +1,9 @@
 /* Threads of a team that are missing at a barrier where others wait. */
+#include "analyzer/finding/words.h"
 #include "analyzer/models/openmp/barrier.h"
 #include "analyzer/output/openmp_words.h"
-#include "analyzer/verdict/openmp_finders.h"
-#include "analyzer/verdict/openmp_order.h"
-#include "analyzer/verdict/words.h"
+#include "analyzer/verdict/openmp/finders.h"
+#include "analyzer/verdict/openmp/order.h"
 
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-#include "analyzer/verdict/draft.h"
+#include "analyzer/finding/draft.h"
 
 #include "format/base/array.h"
 

@@ -1,7 +1,7 @@
 /* A finding: one thing that went wrong in a job, in plain words. It says which threads or ranks wait
  * where, which are missing, and what those did last. */
-#ifndef TG_ANALYZER_VERDICT_FINDING_H
-#define TG_ANALYZER_VERDICT_FINDING_H
+#ifndef TG_ANALYZER_FINDING_FINDING_H
+#define TG_ANALYZER_FINDING_FINDING_H
 
 #include "analyzer/models/heap/model.h"
 #include "analyzer/models/mpi/model.h"

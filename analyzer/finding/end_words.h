@@ -1,8 +1,8 @@
 /* Words about the ends of processes. */
-#ifndef TG_ANALYZER_VERDICT_END_WORDS_H
-#define TG_ANALYZER_VERDICT_END_WORDS_H
+#ifndef TG_ANALYZER_FINDING_END_WORDS_H
+#define TG_ANALYZER_FINDING_END_WORDS_H
 
-#include "analyzer/verdict/draft.h"
+#include "analyzer/finding/draft.h"
 
 /* The worker that thread TID of PROCESS is or was; NULL none. */
 const struct tg_openmp_worker *tg_end_words_worker(const struct tg_verdict_input *input, size_t process,

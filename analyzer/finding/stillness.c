@@ -1,4 +1,4 @@
-#include "analyzer/verdict/stillness.h"
+#include "analyzer/finding/stillness.h"
 
 #include "analyzer/output/quantity.h"
 

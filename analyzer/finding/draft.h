@@ -1,10 +1,10 @@
 /* A verdict being made: the findings so far, and what the finders know of processes from each other. */
-#ifndef TG_ANALYZER_VERDICT_DRAFT_H
-#define TG_ANALYZER_VERDICT_DRAFT_H
+#ifndef TG_ANALYZER_FINDING_DRAFT_H
+#define TG_ANALYZER_FINDING_DRAFT_H
 
+#include "analyzer/finding/finding.h"
+#include "analyzer/finding/stillness.h"
 #include "analyzer/models/mpi/matching.h"
-#include "analyzer/verdict/finding.h"
-#include "analyzer/verdict/stillness.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #ifndef TG_ANALYZER_VERDICT_OPENMP_FINDERS_H
 #define TG_ANALYZER_VERDICT_OPENMP_FINDERS_H
 
-#include "analyzer/verdict/openmp_search.h"
+#include "analyzer/verdict/openmp/search.h"
 
 /* Locks, and rings of threads, which are marked in SEARCH's waits: so this is first. */
 struct tg_error *tg_openmp_find_locks(struct tg_openmp_search *search);

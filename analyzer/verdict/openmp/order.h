@@ -3,7 +3,7 @@
 #ifndef TG_ANALYZER_VERDICT_OPENMP_ORDER_H
 #define TG_ANALYZER_VERDICT_OPENMP_ORDER_H
 
-#include "analyzer/verdict/draft.h"
+#include "analyzer/finding/draft.h"
 
 /* Where the barrier is that WORKER, by its index, has left out first: the one that others came to when it came to
  * another one of the same number. 0: not known. */

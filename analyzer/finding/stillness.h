@@ -8,11 +8,11 @@
  *     (tg_stillness_is_closed); or
  *   - it waits for somebody who is not waiting, but computes or loops, and has lasted much longer than the
  *     waits of this job that did end (tg_stillness_is_long). */
-#ifndef TG_ANALYZER_VERDICT_STILLNESS_H
-#define TG_ANALYZER_VERDICT_STILLNESS_H
+#ifndef TG_ANALYZER_FINDING_STILLNESS_H
+#define TG_ANALYZER_FINDING_STILLNESS_H
 
+#include "analyzer/finding/finding.h"
 #include "analyzer/models/wait_times.h"
-#include "analyzer/verdict/finding.h"
 
 #include <stdio.h>
 
