@@ -6,15 +6,15 @@
 #include "format/image/elf_decode.h"
 #include "format/image/mangled_name.h"
 #include "recorder/process/image_peek.h"
+#include "recorder/process/mappings.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_MODULES = 1 << 16, MAX_LINE_BYTES = PATH_MAX + 256 };
+enum { MAX_MODULES = 1 << 16 };
 
 /* TG_MODULE first: that is what is handed out. */
 struct module {
@@ -78,32 +78,14 @@ void tg_modules_destroy(struct tg_modules *modules)
 
 /* ---- what is mapped */
 
-/* The first mapping of an object as /proc/PID/maps tells it. */
-struct mapping {
-    uint64_t start, end;
-    unsigned major, minor;
-    uint64_t inode;
-    const char *path;
-};
-
-/* False for lines that no object begins with. PATH leads into LINE. */
-static bool parse_line(char *line, struct mapping *mapping)
+static bool may_begin_object(const struct tg_mapping *mapping)
 {
-    char access[5];
-    uint64_t offset;
-    int path_at = 0;
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &mapping->start,
-               &mapping->end, access, &offset, &mapping->major, &mapping->minor, &mapping->inode,
-               &path_at) != 7 ||
-        path_at == 0)
-        return false;
-    line[strcspn(line, "\n")] = '\0';
-    mapping->path = line + path_at;
-    return offset == 0 && access[0] == 'r' && (mapping->inode != 0 || strcmp(mapping->path, "[vdso]") == 0);
+    return mapping->offset == 0 && mapping->readable &&
+           (mapping->inode != 0 || strcmp(mapping->path, "[vdso]") == 0);
 }
 
 /* FNV-1a of mappings, one after the other. */
-static uint64_t sign(uint64_t signature, const struct mapping *mapping)
+static uint64_t sign(uint64_t signature, const struct tg_mapping *mapping)
 {
     enum { PRIME_SHIFT = 40 };
     const uint64_t prime = (1ull << PRIME_SHIFT) + 0x1b3;
@@ -116,7 +98,7 @@ static uint64_t sign(uint64_t signature, const struct mapping *mapping)
 }
 
 /* The object that begins at MAPPING where it was known before: then it is taken out of OLD. */
-static struct module *take_known(struct list *old, size_t *at, const struct mapping *mapping)
+static struct module *take_known(struct list *old, size_t *at, const struct tg_mapping *mapping)
 {
     while (*at < old->count && (old->items[*at] == NULL || old->items[*at]->module.start < mapping->start))
         ++*at;
@@ -144,7 +126,7 @@ static struct module *make(uint64_t start, uint64_t end, const char *path, const
 }
 
 /* NULL: it is no ELF object, or (NO_MEMORY) there is no memory. */
-static struct module *look_at(const struct tg_modules *modules, const struct mapping *mapping,
+static struct module *look_at(const struct tg_modules *modules, const struct tg_mapping *mapping,
                               bool *no_memory)
 {
     char build_id[TG_ELF_BUILD_ID_CHARS];
@@ -168,18 +150,14 @@ static bool append(struct list *list, struct module *module)
     return TG_ARRAY_APPEND(list->items, list->count, list->capacity, module) == NULL;
 }
 
-/* Objects of FILE (/proc/PID/maps, which is sorted) go to FRESH, those that are known already out of the old
- * list. */
-static bool read_maps(struct tg_modules *modules, FILE *file, struct list *fresh)
+/* The objects of MAPPINGS go to FRESH, those that are known already out of the old list. */
+static bool read_mappings(struct tg_modules *modules, struct tg_mappings *mappings, struct list *fresh)
 {
-    char line[MAX_LINE_BYTES];
-    bool at_start = true, no_memory = false;
+    struct tg_mapping mapping;
+    bool no_memory = false;
     size_t at = 0;
-    while (fresh->count < MAX_MODULES && fgets(line, sizeof line, file) != NULL) {
-        struct mapping mapping;
-        bool whole = at_start; /* the rest of a line with an overlong name is no line */
-        at_start = strchr(line, '\n') != NULL;
-        if (!whole || !parse_line(line, &mapping))
+    while (fresh->count < MAX_MODULES && tg_mappings_next(mappings, &mapping)) {
+        if (!may_begin_object(&mapping))
             continue;
         modules->signature = sign(modules->signature, &mapping);
         struct module *last = fresh->count > 0 ? fresh->items[fresh->count - 1] : NULL;
@@ -200,15 +178,13 @@ static bool read_maps(struct tg_modules *modules, FILE *file, struct list *fresh
 
 struct tg_error *tg_modules_refresh(struct tg_modules *modules)
 {
-    char name[64];
-    snprintf(name, sizeof name, "/proc/%d/maps", (int)modules->pid);
-    FILE *file = fopen(name, "re");
-    if (file == NULL)
-        return tg_error_create_errno(errno, "cannot read %s", name);
+    struct tg_mappings mappings;
+    if (!tg_mappings_open(&mappings, modules->pid))
+        return tg_error_create_errno(errno, "cannot read /proc/%d/maps", (int)modules->pid);
     struct list fresh = {0};
     modules->signature = 0;
-    bool ok = read_maps(modules, file, &fresh);
-    fclose(file);
+    bool ok = read_mappings(modules, &mappings, &fresh);
+    tg_mappings_close(&mappings);
     /* modules not seen again are gone; without memory only those seen so far remain */
     destroy_list(modules, &modules->list);
     modules->list = fresh;
@@ -217,21 +193,15 @@ struct tg_error *tg_modules_refresh(struct tg_modules *modules)
 
 bool tg_modules_is_current(const struct tg_modules *modules)
 {
-    char name[64], line[MAX_LINE_BYTES];
-    bool at_start = true;
+    struct tg_mappings mappings;
+    struct tg_mapping mapping;
     uint64_t signature = 0;
-    snprintf(name, sizeof name, "/proc/%d/maps", (int)modules->pid);
-    FILE *file = fopen(name, "re");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        struct mapping mapping;
-        bool whole = at_start;
-        at_start = strchr(line, '\n') != NULL;
-        if (whole && parse_line(line, &mapping))
+    bool is_open = tg_mappings_open(&mappings, modules->pid);
+    while (tg_mappings_next(&mappings, &mapping))
+        if (may_begin_object(&mapping))
             signature = sign(signature, &mapping);
-    }
-    if (file != NULL)
-        fclose(file);
-    return file != NULL && signature == modules->signature;
+    tg_mappings_close(&mappings);
+    return is_open && signature == modules->signature;
 }
 
 /* ---- what was mapped */

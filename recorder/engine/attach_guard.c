@@ -1,13 +1,12 @@
 #include "recorder/engine/attach_guard.h"
 
 #include "recorder/process/guard_process.h"
+#include "recorder/process/mappings.h"
 #include "recorder/process/memory.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,17 +56,13 @@ struct patient {
     pid_t pid;
     int memory;
     int pagemap;
+    int file; /* of the mapping */
 };
 
-struct mapping {
-    uint64_t start, end, offset;
-    int file;
-};
-
-static void restore_page(struct patient *patient, const struct mapping *mapping, uint64_t address)
+static void restore_page(struct patient *patient, const struct tg_mapping *mapping, uint64_t address)
 {
     uint8_t now[PAGE_BYTES], then[PAGE_BYTES];
-    ssize_t n = pread(mapping->file, then, sizeof then, (off_t)(address - mapping->start + mapping->offset));
+    ssize_t n = pread(patient->file, then, sizeof then, (off_t)(address - mapping->start + mapping->offset));
     if (n <= 0 || tg_memory_file_read(patient->memory, address, now, (size_t)n) != (size_t)n)
         return;
     size_t n_others = 0;
@@ -78,7 +73,7 @@ static void restore_page(struct patient *patient, const struct mapping *mapping,
             (void)tg_memory_file_write(patient->memory, address + i, &then[i], 1);
 }
 
-static void restore_mapping(struct patient *patient, const struct mapping *mapping)
+static void restore_pages(struct patient *patient, const struct tg_mapping *mapping)
 {
     uint64_t flags[PAGES_AT_ONCE];
     for (uint64_t at = mapping->start; at < mapping->end; at += (uint64_t)PAGES_AT_ONCE * PAGE_BYTES) {
@@ -103,23 +98,15 @@ static int open_mapped(const char *path)
     return -1;
 }
 
-/* LINE of /proc/PID/maps. */
-static void restore_line(struct patient *patient, char *line)
+static void restore_mapping(struct patient *patient, const struct tg_mapping *mapping)
 {
-    struct mapping mapping;
-    char rights[5];
-    uint64_t inode;
-    int at_path = 0;
-    line[strcspn(line, "\n")] = '\0';
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*x:%*x %" SCNu64 " %n", &mapping.start,
-               &mapping.end, rights, &mapping.offset, &inode, &at_path) < 5 ||
-        at_path == 0 || rights[2] != 'x' || rights[3] != 'p' || inode == 0)
+    if (!mapping->executable || mapping->shared || mapping->inode == 0)
         return;
-    mapping.file = open_mapped(line + at_path);
-    if (mapping.file < 0)
+    patient->file = open_mapped(mapping->path);
+    if (patient->file < 0)
         return;
-    restore_mapping(patient, &mapping);
-    close(mapping.file);
+    restore_pages(patient, mapping);
+    close(patient->file);
 }
 
 static int open_of(pid_t pid, const char *name, int flags)
@@ -134,15 +121,12 @@ static void restore(pid_t pid)
 {
     struct patient patient = {
         .pid = pid, .memory = tg_memory_open(pid), .pagemap = open_of(pid, "pagemap", O_RDONLY)};
-    int fd = open_of(pid, "maps", O_RDONLY);
-    FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
-    char *line = NULL;
-    size_t size = 0;
-    while (maps != NULL && patient.memory >= 0 && patient.pagemap >= 0 && getline(&line, &size, maps) > 0)
-        restore_line(&patient, line);
-    free(line);
-    if (maps != NULL)
-        fclose(maps);
+    struct tg_mappings mappings;
+    struct tg_mapping mapping;
+    tg_mappings_open(&mappings, pid);
+    while (patient.memory >= 0 && patient.pagemap >= 0 && tg_mappings_next(&mappings, &mapping))
+        restore_mapping(&patient, &mapping);
+    tg_mappings_close(&mappings);
     if (patient.memory >= 0)
         close(patient.memory);
     if (patient.pagemap >= 0)

@@ -2,17 +2,15 @@
 
 #include "format/base/array.h"
 #include "recorder/agent/contract.h"
+#include "recorder/process/mappings.h"
 #include "recorder/process/memory.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    LINE_BYTES = 4400,
     ARENA_BYTES = 64 << 20, /* glibc's arenas beside the first begin at multiples of that */
     RED_ZONE_BYTES = 128,   /* that functions use below the stack pointer */
     PAGE_BYTES = 4096,
@@ -32,33 +30,13 @@ struct search {
     size_t count, capacity;
 };
 
-struct mapping {
-    uint64_t start, end;
-    char path[LINE_BYTES];
-};
-
-/* False for mappings that cannot be written. */
-static bool read_mapping(const char *line, struct mapping *mapping)
-{
-    char flags[5];
-    int path = 0;
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s%n", &mapping->start, &mapping->end, flags,
-               &path) != 3 ||
-        path == 0)
-        return false;
-    line += path;
-    line += strspn(line, " ");
-    snprintf(mapping->path, sizeof mapping->path, "%.*s", (int)strcspn(line, "\n"), line);
-    return flags[0] == 'r' && flags[1] == 'w';
-}
-
 static bool begins_with(const char *text, const char *start)
 {
     return strncmp(text, start, strlen(start)) == 0;
 }
 
 /* An arena of glibc's: struct heap_info at its beginning says how much of it may be written. */
-static bool is_arena(pid_t tid, const struct mapping *mapping)
+static bool is_arena(pid_t tid, const struct tg_mapping *mapping)
 {
     uint64_t info[4]; /* the arena, the one before, size, writable size */
     return mapping->start % ARENA_BYTES == 0 && mapping->path[0] == '\0' &&
@@ -67,7 +45,7 @@ static bool is_arena(pid_t tid, const struct mapping *mapping)
 }
 
 /* Cuts off a table of the agent's own, which may be several mappings: advice to the kernel divides them. */
-static void skip_table(struct search *search, struct mapping *mapping)
+static void skip_table(struct search *search, struct tg_mapping *mapping)
 {
     struct tg_agent_heap_table table;
     if (mapping->path[0] == '\0' &&
@@ -78,7 +56,7 @@ static void skip_table(struct search *search, struct mapping *mapping)
         mapping->start = search->table_end < mapping->end ? search->table_end : mapping->end;
 }
 
-static bool is_left_out(const struct tg_leak_roots_options *options, const struct mapping *mapping)
+static bool is_left_out(const struct tg_leak_roots_options *options, const struct tg_mapping *mapping)
 {
     const char *path = mapping->path, *directory = options->agent_directory;
     if (directory != NULL && begins_with(path, directory) && path[strlen(directory)] == '/')
@@ -134,7 +112,7 @@ static struct tg_error *find_unused(struct search *search)
 }
 
 /* The lowest stack pointer in MAPPING, [stack], where no other memory can be below it. */
-static uint64_t used_from(const struct tg_leak_roots_options *options, const struct mapping *mapping)
+static uint64_t used_from(const struct tg_leak_roots_options *options, const struct tg_mapping *mapping)
 {
     uint64_t from = UINT64_MAX;
     for (size_t i = 0; i < options->n_threads; i++) {
@@ -153,7 +131,7 @@ static bool is_libc(const char *path)
     return slash != NULL && (begins_with(slash, "/libc.so") || begins_with(slash, "/libc-2"));
 }
 
-static struct tg_error *add_range(struct search *search, const struct mapping *mapping, uint64_t start,
+static struct tg_error *add_range(struct search *search, const struct tg_mapping *mapping, uint64_t start,
                                   uint64_t end)
 {
     return start >= end ? NULL
@@ -162,7 +140,7 @@ static struct tg_error *add_range(struct search *search, const struct mapping *m
 }
 
 /* What of MAPPING is in no unused part of a stack. */
-static struct tg_error *add_used(struct search *search, const struct mapping *mapping)
+static struct tg_error *add_used(struct search *search, const struct tg_mapping *mapping)
 {
     uint64_t start = mapping->start;
     struct tg_error *error = NULL;
@@ -179,11 +157,10 @@ static struct tg_error *add_used(struct search *search, const struct mapping *ma
     return error;
 }
 
-static struct tg_error *add_mapping(struct search *search, const char *line)
+static struct tg_error *add_mapping(struct search *search, struct tg_mapping mapping)
 {
     const struct tg_leak_roots_options *options = search->options;
-    struct mapping mapping;
-    if (!read_mapping(line, &mapping) || is_left_out(options, &mapping))
+    if (!mapping.readable || !mapping.writable || is_left_out(options, &mapping))
         return NULL;
     skip_table(search, &mapping);
     if (strcmp(mapping.path, "[stack]") == 0)
@@ -194,18 +171,17 @@ static struct tg_error *add_mapping(struct search *search, const char *line)
 struct tg_error *tg_leak_roots_find(const struct tg_leak_roots_options *options, struct tg_leak_root **roots,
                                     size_t *count)
 {
-    char name[64], line[LINE_BYTES];
+    struct tg_mappings mappings;
+    struct tg_mapping mapping;
     struct search search = {.options = options};
     *roots = NULL;
     *count = 0;
-    snprintf(name, sizeof name, "/proc/%d/maps", (int)options->tid);
-    FILE *file = fopen(name, "re");
-    if (file == NULL)
-        return tg_error_create_errno(errno, "%s", name);
+    if (!tg_mappings_open(&mappings, options->tid))
+        return tg_error_create_errno(errno, "/proc/%d/maps", (int)options->tid);
     struct tg_error *error = find_unused(&search);
-    while (error == NULL && fgets(line, sizeof line, file) != NULL)
-        error = add_mapping(&search, line);
-    fclose(file);
+    while (error == NULL && tg_mappings_next(&mappings, &mapping))
+        error = add_mapping(&search, mapping);
+    tg_mappings_close(&mappings);
     free(search.unused);
     if (error != NULL) {
         free(search.roots);

@@ -1,7 +1,7 @@
 #include "recorder/loader/break_places.h"
 
+#include "recorder/process/mappings.h"
 #include "recorder/process/memory.h"
-#include "recorder/process/process_file.h"
 #include "recorder/process/symbol_probe.h"
 
 #include <stdlib.h>
@@ -126,8 +126,8 @@ static void look_for_code(struct question *question, const struct tg_break_objec
  * refuse. */
 static bool is_data(const struct question *question, uint64_t address)
 {
-    struct tg_process_mapping mapping;
-    return tg_process_mapping_find(question->tid, address, &mapping) && !mapping.executable;
+    struct tg_mapping mapping;
+    return tg_mapping_find(question->tid, address, &mapping) && !mapping.executable;
 }
 
 static void look_for_address(struct question *question, const struct tg_break_object *object,

@@ -2,11 +2,11 @@
 
 #include "format/base/array.h"
 #include "format/image/dynamic_loader.h"
+#include "recorder/process/mappings.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct tg_loader_process *tg_loader_process_create(void)
 {
@@ -163,24 +163,17 @@ struct tg_break_object tg_loader_process_target(const struct tg_loaded_object *o
 /* The file that is mapped at ADDRESS, "" where there is none. */
 static void mapped_path(pid_t pid, uint64_t address, char path[PATH_MAX])
 {
-    char maps[32];
-    char line[PATH_MAX + 128];
+    struct tg_mappings mappings;
+    struct tg_mapping mapping;
+    bool found = false;
     path[0] = '\0';
-    snprintf(maps, sizeof maps, "/proc/%d/maps", (int)pid);
-    FILE *file = fopen(maps, "re");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        unsigned long long start, end;
-        int name = 0;
-        if (sscanf(line, "%llx-%llx %*s %*s %*s %*s %n", &start, &end, &name) < 2 || address < start ||
-            address >= end)
-            continue;
-        line[strcspn(line, "\n")] = '\0';
-        if (name > 0)
-            snprintf(path, PATH_MAX, "%.*s", PATH_MAX - 1, line + name);
-        break;
+    tg_mappings_open(&mappings, pid);
+    while (!found && tg_mappings_next(&mappings, &mapping)) {
+        found = mapping.start <= address && address < mapping.end;
+        if (found)
+            snprintf(path, PATH_MAX, "%s", mapping.path);
     }
-    if (file != NULL)
-        fclose(file);
+    tg_mappings_close(&mappings);
 }
 
 struct tg_loaded_object *tg_loader_process_program(const struct tg_loader_process *watched, pid_t tid)

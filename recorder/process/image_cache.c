@@ -3,6 +3,7 @@
 #include "format/base/hash.h"
 #include "format/image/file.h"
 #include "recorder/process/image_peek.h"
+#include "recorder/process/mappings.h"
 #include "recorder/process/memory.h"
 #include "recorder/process/process_file.h"
 
@@ -169,9 +170,9 @@ static bool is_mapped(const struct tg_image_source *source, const struct tg_elf_
         return strcmp(build_id, object->build_id) == 0;
     if (tg_process_file_is_mapped(source->pid, object->fd, header, first_mapping_end(object, header)))
         return true;
-    struct tg_process_mapping mapping;
+    struct tg_mapping mapping;
     struct stat status;
-    return fstat(object->fd, &status) == 0 && tg_process_mapping_find(source->pid, header, &mapping) &&
+    return fstat(object->fd, &status) == 0 && tg_mapping_find(source->pid, header, &mapping) &&
            mapping.inode == status.st_ino && mapping.major == major(status.st_dev) &&
            mapping.minor == minor(status.st_dev);
 }
@@ -284,10 +285,9 @@ struct tg_error *tg_image_cache_get(struct tg_image_cache *cache, const struct t
         tg_image_unref(found);
         found = NULL;
     }
-    struct tg_process_mapping mapping;
+    struct tg_mapping mapping;
     uint64_t header = header_of(source, 0);
-    if (tg_process_mapping_find(source->pid, header, &mapping) &&
-        (fd = tg_process_mapping_open(source->pid, &mapping)) >= 0)
+    if (tg_mapping_find(source->pid, header, &mapping) && (fd = tg_mapping_open(source->pid, &mapping)) >= 0)
         tg_error_destroy(image_of_file(cache, fd, &found));
     if (found != NULL) {
         *image = found;

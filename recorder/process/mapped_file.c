@@ -1,30 +1,24 @@
 #include "recorder/process/mapped_file.h"
 
-#include <inttypes.h>
+#include "recorder/process/mappings.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool tg_mapped_file_find(pid_t pid, bool (*matches)(const char *name), struct tg_mapped_file *file)
 {
-    char path[40];
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    FILE *maps = fopen(path, "re");
-    if (maps == NULL)
-        return false;
-    char *line = NULL;
-    size_t size = 0;
+    struct tg_mappings mappings;
+    struct tg_mapping mapping;
     bool found = false;
-    while (!found && getline(&line, &size, maps) > 0) {
-        uint64_t offset;
-        if (sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64 " %*s %*s %4095[^\n]", &file->start, &offset,
-                   file->path) != 3 ||
-            offset != 0)
+    tg_mappings_open(&mappings, pid);
+    while (!found && tg_mappings_next(&mappings, &mapping)) {
+        const char *slash = strrchr(mapping.path, '/');
+        if (mapping.offset != 0 || mapping.path[0] == '\0')
             continue;
-        const char *slash = strrchr(file->path, '/');
-        found = matches(slash == NULL ? file->path : slash + 1);
+        found = matches(slash == NULL ? mapping.path : slash + 1);
+        file->start = mapping.start;
+        snprintf(file->path, sizeof file->path, "%s", mapping.path);
     }
-    free(line);
-    fclose(maps);
+    tg_mappings_close(&mappings);
     return found;
 }

@@ -1,9 +1,8 @@
 #include "recorder/process/thread_stack.h"
 
-#include <inttypes.h>
+#include "recorder/process/mappings.h"
+
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -26,22 +25,15 @@ static bool is_readable(pid_t pid, uint64_t address)
 /* The mapping that is the first thread's stack, or else holds THREAD_POINTER: glibc has a thread's data above its stack. */
 static bool find_stack(pid_t pid, bool is_first, uint64_t thread_pointer, struct stack *stack)
 {
-    char path[40];
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    FILE *maps = fopen(path, "re");
-    if (maps == NULL)
-        return false;
-    char *line = NULL;
-    size_t size = 0;
+    struct tg_mappings mappings;
+    struct tg_mapping mapping;
     bool found = false;
-    while (!found && getline(&line, &size, maps) > 0) {
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64, &stack->low, &stack->high) != 2)
-            continue;
-        found = is_first ? strstr(line, " [stack]\n") != NULL
-                         : stack->low <= thread_pointer && thread_pointer < stack->high;
-    }
-    free(line);
-    fclose(maps);
+    tg_mappings_open(&mappings, pid);
+    while (!found && tg_mappings_next(&mappings, &mapping))
+        found = is_first ? strcmp(mapping.path, "[stack]") == 0
+                         : mapping.start <= thread_pointer && thread_pointer < mapping.end;
+    tg_mappings_close(&mappings);
+    *stack = (struct stack){mapping.start, mapping.end};
     return found;
 }
 

@@ -3,7 +3,7 @@
 #include "analyzer/job/list.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
-#include "recorder/process/process_file.h"
+#include "recorder/process/mappings.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -86,13 +86,13 @@ struct tg_error *tg_point_address_spec(const struct tg_request *control, const s
                                        const char *address, char **spec)
 {
     const struct tg_job_process *leader = NULL;
-    struct tg_process_mapping mapping;
+    struct tg_mapping mapping;
     uint64_t number;
     if (take_number(address, &number)) {
         struct tg_error *error = find_leader(control, focus, &leader);
         if (error != NULL)
             return error;
-        if (leader != NULL && tg_process_mapping_find((pid_t)leader->info.tag, number, &mapping))
+        if (leader != NULL && tg_mapping_find((pid_t)leader->info.tag, number, &mapping))
             return translate(control, leader, number, spec);
     }
     if (asprintf(spec, "*%s", address) >= 0)

@@ -7,7 +7,7 @@
 #include "live/commands/focus/standing.h"
 #include "live/console/options.h"
 #include "live/control/steps.h"
-#include "recorder/process/process_file.h"
+#include "recorder/process/mappings.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -115,8 +115,8 @@ static void find_functions(const struct tg_standing *standing, struct stepping *
 /* Nobody ever comes to what is none, and to plant a breakpoint there would change data. */
 static bool is_code(const struct tg_standing *standing, uint64_t address)
 {
-    struct tg_process_mapping mapping;
-    return tg_process_mapping_find(standing->thread->tid, address, &mapping) && mapping.executable;
+    struct tg_mapping mapping;
+    return tg_mapping_find(standing->thread->tid, address, &mapping) && mapping.executable;
 }
 
 static struct tg_error *find_place(const struct tg_standing *standing, struct stepping *stepping)
