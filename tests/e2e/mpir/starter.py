@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 from recording import TIME_LIMIT_S, TOLLGATE, check, events, record, run, skip
 
@@ -229,6 +230,19 @@ def as_nobody(command):
     return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
 
 
+def has_child(pid, name):
+    """Whether a process called NAME, alive or not yet reaped, is a child of PID."""
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        children = file.read().split()
+    for child in children:
+        try:
+            if state_of(child)["Name"] == name:
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return False
+
+
 def check_users(recorder, starter, rank, owner, trusted):
     """A table names a process of another user, OWNER's: refused by name; told to take it all the same, the recorder meets what
     TRUSTED says, "" nothing."""
@@ -243,6 +257,8 @@ def check_users(recorder, starter, rank, owner, trusted):
             check(recording.poll() is None, "the recorder ended", recording.returncode)
             os.sched_yield()
         if not expected:
+            while has_child(recording.pid, "starter"):  # it goes on, and ends, when its ranks have been stopped
+                time.sleep(0.001)
             os.kill(process.pid, signal.SIGTERM)
         errors = recording.communicate(timeout=TIME_LIMIT_S)[1]
         check(recording.returncode == 0, errors)
