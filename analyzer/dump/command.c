@@ -4,6 +4,7 @@
 #include "analyzer/output/output_file.h"
 #include "analyzer/output/trace_arguments.h"
 #include "analyzer/output/trace_pass.h"
+#include "format/settings/command_line.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -19,7 +20,7 @@ static void choose_format(struct dump_arguments *arguments, const struct tg_dump
                           struct argp_state *state)
 {
     if (arguments->request.format != NULL && arguments->request.format != format)
-        argp_error(state, "--json and --chrome cannot be combined");
+        tg_command_line_error(state, "--json and --chrome cannot be combined");
     arguments->request.format = format;
 }
 

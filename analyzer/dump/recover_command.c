@@ -53,11 +53,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (arguments->path != NULL)
-            argp_error(state, "one trace at a time");
+            tg_command_line_error(state, "one trace at a time");
         arguments->path = argument;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "name the TRACE to recover");
+        tg_command_line_error(state, "name the TRACE to recover");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

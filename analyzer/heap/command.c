@@ -6,6 +6,7 @@
 #include "analyzer/output/trace_arguments.h"
 #include "analyzer/output/trace_pass.h"
 #include "format/base/near_name.h"
+#include "format/settings/command_line.h"
 
 #include <argp.h>
 #include <stdlib.h>
@@ -37,9 +38,10 @@ static int choose(struct argp_state *state, const char *option, const char *cons
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i == 0 ? "" : ", ", names[i]);
     }
     if (near.best != NULL)
-        argp_error(state, "--%s: invalid value '%s'%s", option, word, tg_near_name_hint(&near, hint));
+        tg_command_line_error(state, "--%s: invalid value '%s'%s", option, word,
+                              tg_near_name_hint(&near, hint));
     else
-        argp_error(state, "--%s: invalid value '%s'; use one of %s", option, word, list);
+        tg_command_line_error(state, "--%s: invalid value '%s'; use one of %s", option, word, list);
     return 0;
 }
 
@@ -71,14 +73,14 @@ static error_t parse_at(struct heap_arguments *arguments, const char *word)
 static void check(const struct heap_arguments *arguments, struct argp_state *state)
 {
     if (arguments->trace.selection.has_from)
-        argp_error(state,
-                   "--from cannot be used here: the heap at a moment is what all events before it left");
+        tg_command_line_error(
+            state, "--from cannot be used here: the heap at a moment is what all events before it left");
     if (arguments->json && arguments->format != NULL)
-        argp_error(state, "--json and --format cannot be combined");
+        tg_command_line_error(state, "--json and --format cannot be combined");
     if (arguments->format != NULL && arguments->by != TG_HEAP_BY_STACK)
-        argp_error(state, "--format %s needs --by stack", arguments->format->name);
+        tg_command_line_error(state, "--format %s needs --by stack", arguments->format->name);
     if (arguments->flame_path != NULL && arguments->by != TG_HEAP_BY_STACK)
-        argp_error(state, "--flamegraph needs --by stack");
+        tg_command_line_error(state, "--flamegraph needs --by stack");
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)

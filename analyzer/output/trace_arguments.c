@@ -18,12 +18,12 @@ static error_t parse_trace(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_SYMBOLS:
         if (strcmp(argument, "auto") != 0 && strcmp(argument, "off") != 0)
-            argp_error(state, "--symbols takes auto or off, not '%s'", argument);
+            tg_command_line_error(state, "--symbols takes auto or off, not '%s'", argument);
         trace->symbols = strcmp(argument, "auto") == 0 ? trace->services : NULL;
         return 0;
     case ARGP_KEY_ARG:
         if (trace->path != NULL)
-            argp_error(state, "give one TRACE, not several");
+            tg_command_line_error(state, "give one TRACE, not several");
         trace->path = argument;
         return 0;
     default:

@@ -9,6 +9,7 @@
 #include "analyzer/sequence/read.h"
 #include "format/base/near_name.h"
 #include "format/base/printable.h"
+#include "format/settings/command_line.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -48,7 +49,7 @@ static void parse_by(struct sequence_arguments *arguments, const char *word, str
     else if (strcmp(word, "rank") == 0)
         arguments->request.by = TG_SEQUENCE_BY_RANK;
     else
-        argp_error(state, "--by: invalid value '%s' (worker or rank)", word);
+        tg_command_line_error(state, "--by: invalid value '%s' (worker or rank)", word);
 }
 
 static void parse_format(struct sequence_arguments *arguments, const char *word, struct argp_state *state)
@@ -63,9 +64,9 @@ static void parse_format(struct sequence_arguments *arguments, const char *word,
                  tg_sequence_format_at(i)->name);
     }
     if (format == NULL && near.best != NULL)
-        argp_error(state, "--format: unknown format '%s'%s", word, tg_near_name_hint(&near, hint));
+        tg_command_line_error(state, "--format: unknown format '%s'%s", word, tg_near_name_hint(&near, hint));
     else if (format == NULL)
-        argp_error(state, "--format: unknown format '%s'; use one of %s", word, names);
+        tg_command_line_error(state, "--format: unknown format '%s'; use one of %s", word, names);
     arguments->format = format;
 }
 
@@ -75,7 +76,7 @@ static void parse_team(struct sequence_arguments *arguments, const char *word, s
     errno = 0;
     unsigned long long number = strtoull(word, &end, 0);
     if (errno != 0 || *word < '0' || *word > '9' || *end != '\0' || number == 0)
-        argp_error(
+        tg_command_line_error(
             state,
             "--team: invalid region number '%s' (`tollgate dump --kind omp_parallel_begin` lists them)",
             word);
@@ -102,12 +103,12 @@ static error_t parse_around(struct sequence_arguments *arguments)
 static void check(struct sequence_arguments *arguments, struct argp_state *state)
 {
     if (arguments->print && arguments->trace.output != NULL)
-        argp_error(state, "--print and --output cannot be combined");
+        tg_command_line_error(state, "--print and --output cannot be combined");
     if (arguments->open &&
         (arguments->print || (arguments->trace.output != NULL && strcmp(arguments->trace.output, "-") == 0)))
-        argp_error(state, "--open needs an output file");
+        tg_command_line_error(state, "--open needs an output file");
     if (arguments->request.team != 0 && arguments->request.by == TG_SEQUENCE_BY_RANK)
-        argp_error(state, "--team cannot be combined with --by rank");
+        tg_command_line_error(state, "--team cannot be combined with --by rank");
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)

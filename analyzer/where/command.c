@@ -66,7 +66,8 @@ static error_t add_pid(struct where_arguments *arguments, struct argp_state *sta
     int32_t pid = parse_pid(word);
     char shown[64];
     if (pid == 0)
-        argp_error(state, "-p takes the id of a process, not '%s'", tg_printable(word, shown, sizeof shown));
+        tg_command_line_error(state, "-p takes the id of a process, not '%s'",
+                              tg_printable(word, shown, sizeof shown));
     arguments->error = TG_ARRAY_APPEND_EXACT(arguments->pids, arguments->n_pids, pid);
     return arguments->error == NULL ? 0 : ENOMEM;
 }
@@ -80,7 +81,7 @@ static void choose_files(struct where_arguments *arguments, struct argp_state *s
     if (has_core || arguments->n_cores == 0)
         return;
     if (arguments->n_cores > 1)
-        argp_error(state, "give one TRACE, or core files");
+        tg_command_line_error(state, "give one TRACE, or core files");
     arguments->path = arguments->cores[0];
     arguments->n_cores = 0;
 }
@@ -91,8 +92,8 @@ static void parse_repeat(struct where_arguments *arguments, struct argp_state *s
     errno = 0;
     unsigned long value = strtoul(word, &end, 10);
     if (errno != 0 || *word < '0' || *word > '9' || *end != '\0' || value < 2 || value > MAX_LOOKS)
-        argp_error(state, "--repeat takes a number of looks from 2 to %d, not '%s'", MAX_LOOKS,
-                   tg_printable(word, shown, sizeof shown));
+        tg_command_line_error(state, "--repeat takes a number of looks from 2 to %d, not '%s'", MAX_LOOKS,
+                              tg_printable(word, shown, sizeof shown));
     arguments->repeat = value;
 }
 
@@ -101,11 +102,11 @@ static void check(struct where_arguments *arguments, struct argp_state *state)
     choose_files(arguments, state);
     bool has_file = arguments->path != NULL || arguments->n_cores > 0;
     if (has_file && arguments->n_pids > 0)
-        argp_error(state, "give a TRACE, core files or -p: only one of them");
+        tg_command_line_error(state, "give a TRACE, core files or -p: only one of them");
     if (arguments->once && (arguments->interval_ns != 0 || arguments->repeat != 0))
-        argp_error(state, "--once cannot be combined with --interval or --repeat");
+        tg_command_line_error(state, "--once cannot be combined with --interval or --repeat");
     if (arguments->step != NULL && (has_file || arguments->n_pids > 0))
-        argp_error(state, "give --slurm-step, -p or a TRACE: only one of them");
+        tg_command_line_error(state, "give --slurm-step, -p or a TRACE: only one of them");
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)

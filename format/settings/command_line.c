@@ -3,15 +3,17 @@
 #include "format/base/near_name.h"
 #include "format/base/printable.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_USAGE = 2, KEY_USAGE = 0x7000 };
+enum { EXIT_USAGE = 2, KEY_USAGE = 0x7000, KEY_WORD = 0x100 };
 
 static error_t parse_common(int key, char *argument, struct argp_state *state)
 {
@@ -71,76 +73,133 @@ static size_t count_options(const struct argp *argp)
     return count;
 }
 
-static void add_option(struct spellings *spellings, const struct argp_option *option, bool has_argument)
+/* ARGUMENT: no_argument, required_argument (1) or optional_argument (2). */
+static void add_option(struct spellings *spellings, const struct argp_option *option, int argument)
 {
     if (option->name != NULL)
-        spellings->words[spellings->n_words++] =
-            (struct option){option->name, has_argument ? required_argument : no_argument, NULL, 0x100};
+        spellings->words[spellings->n_words++] = (struct option){option->name, argument, NULL, KEY_WORD};
     if (option->key > ' ' && option->key <= SCHAR_MAX && option->key != '?') {
         spellings->letters[spellings->n_letters++] = (char)option->key;
-        if (has_argument)
+        for (int i = 0; i < argument; i++)
             spellings->letters[spellings->n_letters++] = ':';
     }
 }
 
 static void add_options(struct spellings *spellings, const struct argp *argp)
 {
-    bool has_argument = false;
+    int argument = no_argument;
     for (const struct argp_option *option = argp->options;
          option != NULL && (option->name != NULL || option->key != 0 || option->doc != NULL); option++) {
         if ((option->flags & OPTION_ALIAS) == 0)
-            has_argument = option->arg != NULL;
-        add_option(spellings, option, has_argument);
+            argument = option->arg == NULL                     ? no_argument
+                       : (option->flags & OPTION_ARG_OPTIONAL) ? optional_argument
+                                                               : required_argument;
+        add_option(spellings, option, argument);
     }
     for (const struct argp_child *child = argp->children; child != NULL && child->argp != NULL; child++)
         add_options(spellings, child->argp);
 }
 
-/* Tells of an unknown option and exits. WORD begins with one dash or two, and may have a value behind '='. */
-static void refuse_option(const char *program, const char *word, const struct spellings *spellings)
+/* Tells of a wrong command line of PROGRAM and exits. */
+__attribute__((format(printf, 2, 3), noreturn)) static void refuse(const char *program, const char *format,
+                                                                   ...)
 {
-    char shown[64], hint[TG_NEAR_NAME_HINT], dashed[TG_NEAR_NAME_HINT];
-    const char *name = word + strspn(word, "-");
-    char *bare = strndup(name, strcspn(name, "="));
+    va_list arguments;
+    fprintf(stderr, "%s: ", program);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "\nTry '%s --help' for more information.\n", program);
+    exit(EXIT_USAGE);
+}
+
+void tg_command_line_error(const struct argp_state *state, const char *format, ...)
+{
+    char *message = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&message, format, arguments);
+    va_end(arguments);
+    refuse(state->name, "%s", length < 0 ? "wrong usage" : message);
+}
+
+/* A word of the command line that is an option, in parts. */
+struct typed {
+    const char *dashes; /* one or two, then the name */
+    int n_dashes;
+    const char *bare; /* the name without the value behind '=' */
+    char shown[64];
+};
+
+static void refuse_unknown(const char *program, const struct typed *typed, const struct spellings *spellings)
+{
+    char hint[TG_NEAR_NAME_HINT], dashed[TG_NEAR_NAME_HINT];
     struct tg_near_name near;
-    tg_near_name_init(&near, bare != NULL ? bare : name);
+    tg_near_name_init(&near, typed->bare);
     for (size_t i = 0; i < spellings->n_words; i++)
         tg_near_name_offer(&near, spellings->words[i].name);
     if (near.best != NULL && (size_t)snprintf(dashed, sizeof dashed, "--%s", near.best) < sizeof dashed)
         near.best = dashed;
-    fprintf(stderr, "%s: unknown option '%.*s%s'%s\nTry '%s --help' for more information.\n", program,
-            (int)(name - word), word, tg_printable(bare != NULL ? bare : name, shown, sizeof shown),
-            tg_near_name_hint(&near, hint), program);
-    exit(EXIT_USAGE);
+    refuse(program, "unknown option '%.*s%s'%s", typed->n_dashes, typed->dashes, typed->shown,
+           tg_near_name_hint(&near, hint));
 }
 
-/* Whether WORD abbreviates an option: argp itself then says which ones it could be. */
-static bool is_abbreviation(const struct spellings *spellings, const char *word)
+/* The option that TYPED is, or the first two that it abbreviates; NULL for what there is not. */
+static void find_meant(const struct typed *typed, const struct spellings *spellings, const char *meant[2])
 {
-    const char *name = word + strspn(word, "-");
-    size_t length = strcspn(name, "=");
-    for (size_t i = 0; i < spellings->n_words; i++)
-        if (strncmp(spellings->words[i].name, name, length) == 0)
-            return true;
-    return false;
+    size_t count = 0, length = strlen(typed->bare);
+    meant[0] = meant[1] = NULL;
+    for (size_t i = 0; i < spellings->n_words; i++) {
+        const char *name = spellings->words[i].name;
+        if (strncmp(name, typed->bare, length) != 0)
+            continue;
+        if (count < 2)
+            meant[count++] = name;
+        if (name[length] == '\0') {
+            meant[0] = name;
+            meant[1] = NULL;
+            return;
+        }
+    }
 }
 
-/* Goes over the command line as argp will, and stops at an option that nobody knows. */
-static void find_unknown_option(const struct spellings *spellings, enum tg_command_line shape, int argc,
-                                char **argv)
+/* What getopt_long calls wrong (KEY) in WORD, or in the letter LETTER of it (0: it is no letter). */
+static void refuse_option(const char *program, const char *word, int key, int letter,
+                          const struct spellings *spellings)
+{
+    const char *name = word + strspn(word, "-"), *meant[2];
+    char *bare = strndup(name, strcspn(name, "="));
+    struct typed typed = {.dashes = word, .n_dashes = (int)(name - word), .bare = bare != NULL ? bare : name};
+    tg_printable(typed.bare, typed.shown, sizeof typed.shown);
+    find_meant(&typed, spellings, meant);
+    if (letter != 0 && key == ':')
+        refuse(program, "option '-%c' needs a value", letter);
+    if (letter != 0 && isprint(letter))
+        refuse(program, "unknown option '-%c'", letter);
+    if (meant[0] == NULL || letter != 0)
+        refuse_unknown(program, &typed, spellings);
+    if (key == ':')
+        refuse(program, "option '--%s' needs a value", meant[0]);
+    if (meant[1] == NULL)
+        refuse(program, "option '--%s' takes no value", meant[0]);
+    refuse(program, "option '%.*s%s' could be '--%s' or '--%s'", typed.n_dashes, typed.dashes, typed.shown,
+           meant[0], meant[1]);
+}
+
+/* Goes over the command line as argp will, and refuses the first option that is not one or lacks its value. */
+static void check_options(const struct spellings *spellings, enum tg_command_line shape, int argc,
+                          char **argv)
 {
     bool one_dash = shape == TG_COMMAND_LINE_PROGRAM;
     opterr = 0;
     optind = 0; /* glibc: begin anew */
-    for (;;) {
-        int at = optind == 0 ? 1 : optind;
+    for (int at = 1;; at = optind) {
         int key = one_dash ? getopt_long_only(argc, argv, spellings->letters, spellings->words, NULL)
                            : getopt_long(argc, argv, spellings->letters, spellings->words, NULL);
         if (key == -1 || (key == 1 && shape == TG_COMMAND_LINE_PROGRAM))
             return;
-        bool is_letter = at < argc && argv[at][1] != '-' && argv[at][2] == '\0';
-        if (key == '?' && optopt == 0 && at < argc && !is_letter && !is_abbreviation(spellings, argv[at]))
-            refuse_option(argv[0], argv[at], spellings);
+        if ((key == ':' || key == '?') && at < argc && strcmp(argv[at], "-?") != 0) /* that asks for help */
+            refuse_option(argv[0], argv[at], key, optopt == KEY_WORD ? 0 : optopt, spellings);
     }
 }
 
@@ -151,12 +210,13 @@ error_t tg_command_line_parse(const struct argp *argp, enum tg_command_line shap
     const struct argp root = {.parser = parse_root, .children = children};
     size_t n_options = count_options(&root);
     struct spellings spellings = {.words = calloc(n_options + 1, sizeof *spellings.words),
-                                  .letters = calloc(2 * n_options + 2, 1)};
+                                  .letters = calloc(3 * n_options + 3, 1)};
     bool has_memory = spellings.words != NULL && spellings.letters != NULL;
     if (has_memory) {
         spellings.letters[spellings.n_letters++] = '-'; /* operands are returned in their order */
+        spellings.letters[spellings.n_letters++] = ':'; /* what lacks its value is told apart */
         add_options(&spellings, &root);
-        find_unknown_option(&spellings, shape, argc, argv);
+        check_options(&spellings, shape, argc, argv);
     }
     free(spellings.words);
     free(spellings.letters);

@@ -10,10 +10,15 @@ enum tg_command_line {
 };
 
 /* Parses a command line as argp_parse does, with INPUT for ARGP's parser; operands are handed over in order.
- * Adds -h, --help, --usage and --version (which prints argp_program_version). Wrong usage, also where ARGP's
- * parser calls argp_error, prints a message and exits with status 2; for an unknown option, it names the
- * one that was probably meant. Returns ENOMEM, or the error of ARGP's parser. */
+ * Adds -h, --help, --usage and --version (which prints argp_program_version). Wrong usage prints a message and
+ * exits with status 2; for an unknown option, it names the one that was probably meant. Returns ENOMEM, or the
+ * error of ARGP's parser. */
 error_t tg_command_line_parse(const struct argp *argp, enum tg_command_line shape, int argc, char **argv,
                               void *input);
+
+/* For ARGP's parser, instead of argp_error: prints what is wrong and what to type for help, and exits with status
+ * 2. */
+void tg_command_line_error(const struct argp_state *state, const char *format, ...)
+    __attribute__((format(printf, 2, 3), noreturn));
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "analyzer/output/trace_arguments.h"
 #include "format/base/printable.h"
+#include "format/settings/command_line.h"
 #include "live/commands/page/page_session.h"
 #include "live/commands/table.h"
 #include "live/console/console.h"
@@ -39,7 +40,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         errno = 0;
         number = strtoul(argument, &end, 10);
         if (*argument < '0' || *argument > '9' || *end != '\0' || errno != 0 || number > 65535)
-            argp_error(state, "--port takes a number from 0 to 65535");
+            tg_command_line_error(state, "--port takes a number from 0 to 65535");
         arguments->start.port = (uint16_t)number;
         return 0;
     case KEY_HOST:

@@ -2,6 +2,7 @@
 
 #include "format/base/array.h"
 #include "format/base/printable.h"
+#include "format/settings/command_line.h"
 #include "live/console/eval.h"
 #include "live/console/line_editor.h"
 
@@ -24,7 +25,7 @@ struct tg_console_run {
 static error_t add_run(struct tg_console_script *script, int key, const char *text, struct argp_state *state)
 {
     if (script->n_runs == MAX_RUNS)
-        argp_error(state, "too many --rc, -x and -e (limit %d)", MAX_RUNS);
+        tg_command_line_error(state, "too many --rc, -x and -e (limit %d)", MAX_RUNS);
     const struct tg_console_run run = {
         .is_file = key != KEY_COMMAND, .is_begin = key == KEY_RC, .text = text};
     if (TG_ARRAY_APPEND_EXACT(script->runs, script->n_runs, run) != NULL)

@@ -14,7 +14,8 @@ struct tg_mapping {
     uint64_t inode;  /* 0: no file */
     unsigned major, minor;
     bool readable, writable, executable, shared;
-    const char *path; /* "[heap]" and the like for some that have no file, else ""; a newline in it is "\012" */
+    const char
+        *path; /* "[heap]" and the like for some that have no file, else ""; a newline in it is "\012" */
 };
 
 enum { TG_MAPPINGS_BUFFER_BYTES = 4096 }; /* what the kernel gives at a time */

@@ -43,7 +43,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         arguments->libraries = strtoull(argument, &end, 10);
         if (errno != 0 || argument[0] < '0' || argument[0] > '9' || *end != '\0' ||
             arguments->libraries < 2 || arguments->libraries > TG_DEBUGGER_COST_MAX_LIBRARIES)
-            argp_error(state, "--libraries: give a number from 2 to %d", TG_DEBUGGER_COST_MAX_LIBRARIES);
+            tg_command_line_error(state, "--libraries: give a number from 2 to %d",
+                                  TG_DEBUGGER_COST_MAX_LIBRARIES);
         return 0;
     case KEY_LOAD:
         arguments->load = argument;
@@ -52,7 +53,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         arguments->json = true;
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "no argument is expected");
+        tg_command_line_error(state, "no argument is expected");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
