@@ -24,7 +24,13 @@ struct tg_exit_scan {
     struct tg_engine *engine;
     struct tg_exit_scan_options options;
     struct tg_observer observer;
-    size_t slot; /* of a process: how many searches there were */
+    size_t slot; /* of a process: struct seen */
+};
+
+/* What is known of a process. */
+struct seen {
+    uint64_t since_ns; /* when its program was there, and had done nothing */
+    uint64_t n_scans;
 };
 
 static void tell_scan(struct tg_exit_scan *scan, struct tg_thread *thread,
@@ -105,6 +111,7 @@ struct threads {
     uint64_t *words;
     struct tg_leak_thread *stacks;
     size_t n_words, count;
+    bool are_all;
 };
 
 /* Where a process ends, the other threads are on their way to their last stop, and have no registers before it. */
@@ -121,20 +128,29 @@ static bool read_registers(pid_t tid, uint64_t until_ns, struct user_regs_struct
     return true;
 }
 
+static void free_threads(struct threads *threads)
+{
+    free(threads->words);
+    free(threads->stacks);
+}
+
 static struct tg_error *look_at_threads(const struct tg_process *process, struct threads *threads)
 {
     size_t most = 0;
     uint64_t until_ns = tg_engine_now_ns() + LAST_STOPS_NS;
     for (const struct tg_thread *t = process->threads; t != NULL && most < MAX_THREADS; t = t->hh.next)
         most++;
+    *threads = (struct threads){.are_all = true};
     threads->words = malloc((most + 1) * REGISTERS * sizeof(uint64_t));
     threads->stacks = malloc((most + 1) * sizeof *threads->stacks);
     if (threads->words == NULL || threads->stacks == NULL)
         return tg_error_no_memory();
     for (struct tg_thread *t = process->threads; t != NULL && threads->count < most; t = t->hh.next) {
         struct user_regs_struct registers;
-        if (!read_registers(t->tid, until_ns, &registers))
+        if (!read_registers(t->tid, until_ns, &registers)) {
+            threads->are_all = false;
             continue;
+        }
         const uint64_t *words = (const uint64_t *)(const void *)&registers;
         for (size_t i = 0; i < REGISTERS; i++)
             threads->words[threads->n_words++] = words[i];
@@ -144,36 +160,32 @@ static struct tg_error *look_at_threads(const struct tg_process *process, struct
 }
 
 static struct tg_error *search(struct tg_exit_scan *scan, struct tg_thread *thread,
-                               struct tg_leak_block *blocks, size_t count, struct tg_leak_found *found)
+                               const struct threads *threads, struct tg_leak_block *blocks, size_t count,
+                               struct tg_leak_found *found)
 {
-    struct threads threads = {0};
     struct tg_leak_root *roots = NULL;
-    struct tg_leak_search wanted = {.tid = thread->tid, .blocks = blocks, .n_blocks = count};
-    struct tg_error *error = look_at_threads(thread->process, &threads);
-    if (error == NULL) {
-        const struct tg_leak_roots_options options = {.tid = thread->tid,
-                                                      .threads = threads.stacks,
-                                                      .n_threads = threads.count,
-                                                      .agent_directory = scan->options.agent_directory};
-        error = tg_leak_roots_find(&options, &roots, &wanted.n_roots);
-    }
+    struct tg_leak_search wanted = {.tid = thread->tid,
+                                    .blocks = blocks,
+                                    .n_blocks = count,
+                                    .words = threads->words,
+                                    .n_words = threads->n_words};
+    const struct tg_leak_roots_options options = {.tid = thread->tid,
+                                                  .threads = threads->stacks,
+                                                  .n_threads = threads->count,
+                                                  .agent_directory = scan->options.agent_directory};
+    struct tg_error *error = tg_leak_roots_find(&options, &roots, &wanted.n_roots);
     wanted.roots = roots;
-    wanted.words = threads.words;
-    wanted.n_words = threads.n_words;
     if (error == NULL)
         error = tg_leak_search_run(&wanted, found);
     free(roots);
-    free(threads.words);
-    free(threads.stacks);
     return error;
 }
 
 /* Of a search in PROCESS, from 1. */
-static uint64_t next_number(struct tg_exit_scan *scan, struct tg_process *process)
+static uint64_t next_number(const struct tg_exit_scan *scan, struct tg_process *process)
 {
-    uintptr_t number = (uintptr_t)process->data[scan->slot] + 1;
-    process->data[scan->slot] = (void *)number; // NOLINT: a number
-    return number;
+    struct seen *seen = process->data[scan->slot];
+    return seen == NULL ? 1 : ++seen->n_scans;
 }
 
 /* Takes ERROR. */
@@ -185,17 +197,27 @@ static void tell_problem(struct tg_exit_scan *scan, struct tg_thread *thread, st
     tg_error_destroy(error);
 }
 
-static void search_and_tell(struct tg_exit_scan *scan, struct tg_thread *thread)
+static bool has_own(const struct tg_leak_block *blocks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!blocks[i].is_inherited)
+            return true;
+    return false;
+}
+
+static void search_and_tell(struct tg_exit_scan *scan, struct tg_thread *thread,
+                            const struct threads *threads, const struct tg_live_ahead *ahead)
 {
     struct tg_leak_block *blocks = NULL;
-    struct tg_leak_found found;
+    struct tg_leak_found found = {0};
     size_t count;
     char unread[80];
     uint64_t start_ns = tg_engine_now_ns();
     struct tg_event_heap_leak_scan is = {.problem = ""};
-    struct tg_error *error = tg_live_blocks_copy(scan->options.live, thread->process->pid, &blocks, &count);
-    if (error == NULL)
-        error = search(scan, thread, blocks, count, &found);
+    struct tg_error *error =
+        tg_live_blocks_copy(scan->options.live, thread->process->pid, ahead, &blocks, &count);
+    if (error == NULL && has_own(blocks, count))
+        error = search(scan, thread, threads, blocks, count, &found);
     if (error != NULL) {
         tell_problem(scan, thread, error);
         free(blocks);
@@ -222,19 +244,85 @@ static bool ends_by_itself(const struct tg_thread *thread)
     return ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &status) == 0 && WIFEXITED((int)status);
 }
 
+static void add_ahead(void *context, const struct tg_event *event)
+{
+    tg_live_ahead_add(context, event);
+}
+
+/* What the process of THREAD did to its heap and is in no event yet, though its threads have all stopped for good: other
+ * processes may still have something to tell of that time, and until they have had theirs it is not told. */
+static bool look_ahead(const struct tg_exit_scan *scan, const struct tg_thread *thread,
+                       struct tg_live_ahead *ahead)
+{
+    const struct tg_exit_scan_options *options = &scan->options;
+    const struct seen *seen = thread->process->data[scan->slot];
+    struct tg_ring_foresight foresight = {.pid = thread->process->pid,
+                                          .since_ns = seen != NULL ? seen->since_ns : 0,
+                                          .sink = {.context = ahead, .add = add_ahead}};
+    if (!options->foresee(options->context, &foresight))
+        return false;
+    return ahead->has_start || foresight.told_ns > foresight.since_ns ||
+           options->settle(options->context, foresight.since_ns);
+}
+
+static void look_at_end(struct tg_exit_scan *scan, struct tg_thread *thread, const struct threads *threads)
+{
+    struct tg_live_ahead ahead = {0};
+    bool is_known = threads->are_all ? look_ahead(scan, thread, &ahead)
+                                     : scan->options.settle(scan->options.context, UINT64_MAX);
+    if (tg_live_blocks_wants_search(scan->options.live, thread->process->pid, &ahead)) {
+        if (is_known)
+            search_and_tell(scan, thread, threads, &ahead);
+        else
+            tell_problem(scan, thread,
+                         tg_error_create(TG_ERROR_LIMIT, "its heap's records were not read in time"));
+    }
+    tg_live_ahead_deinit(&ahead);
+}
+
 static void process_leaving(void *context, struct tg_thread *thread, enum tg_stop_trigger trigger)
 {
     struct tg_exit_scan *scan = context;
+    struct threads threads;
     if (trigger != TG_TRIGGER_EXIT || thread->process->bits == 32 || !ends_by_itself(thread))
         return;
-    bool settled = scan->options.settle(scan->options.context);
-    if (!tg_live_blocks_wants_search(scan->options.live, thread->process->pid))
-        return;
-    if (settled)
-        search_and_tell(scan, thread);
+    struct tg_error *error = look_at_threads(thread->process, &threads);
+    if (error == NULL)
+        look_at_end(scan, thread, &threads);
     else
-        tell_problem(scan, thread,
-                     tg_error_create(TG_ERROR_LIMIT, "its heap's records were not read in time"));
+        tell_problem(scan, thread, error);
+    free_threads(&threads);
+}
+
+/* Whatever the process did before is another program's, or its parent's. */
+static void begin(const struct tg_exit_scan *scan, const struct tg_thread *thread)
+{
+    void **seen = &thread->process->data[scan->slot];
+    if (*seen == NULL)
+        *seen = calloc(1, sizeof(struct seen));
+    if (*seen != NULL)
+        ((struct seen *)*seen)->since_ns = tg_engine_now_ns();
+}
+
+static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,
+                            struct tg_process *parent)
+{
+    (void)origin;
+    (void)parent;
+    begin(context, thread);
+}
+
+static void program_loaded(void *context, struct tg_thread *thread, bool attached)
+{
+    (void)attached;
+    begin(context, thread);
+}
+
+static void process_ended(void *context, struct tg_process *process)
+{
+    const struct tg_exit_scan *scan = context;
+    free(process->data[scan->slot]);
+    process->data[scan->slot] = NULL;
 }
 
 struct tg_error *tg_exit_scan_create(struct tg_engine *engine, const struct tg_exit_scan_options *options,
@@ -245,8 +333,12 @@ struct tg_error *tg_exit_scan_create(struct tg_engine *engine, const struct tg_e
         return tg_error_no_memory();
     made->engine = engine;
     made->options = *options;
-    made->observer =
-        (struct tg_observer){.name = "leaks at exit", .context = made, .process_leaving = process_leaving};
+    made->observer = (struct tg_observer){.name = "leaks at exit",
+                                          .context = made,
+                                          .process_started = process_started,
+                                          .program_loaded = program_loaded,
+                                          .process_leaving = process_leaving,
+                                          .process_ended = process_ended};
     struct tg_error *error = tg_engine_add_observer(engine, &made->observer, &made->slot);
     if (error != NULL) {
         free(made);
@@ -258,15 +350,20 @@ struct tg_error *tg_exit_scan_create(struct tg_engine *engine, const struct tg_e
 
 struct tg_error *tg_exit_scan_search(struct tg_exit_scan *scan, struct tg_thread *thread)
 {
-    if (thread->process->bits == 32 || !tg_live_blocks_wants_search(scan->options.live, thread->process->pid))
+    struct threads threads;
+    if (thread->process->bits == 32 ||
+        !tg_live_blocks_wants_search(scan->options.live, thread->process->pid, NULL))
         return tg_error_create(TG_ERROR_NOT_FOUND, "its heap is not recorded, or by a sample alone");
     for (struct tg_thread *t = thread->process->threads; t != NULL; t = t->hh.next)
         if (!tg_thread_is_kept(t))
             return tg_error_create(TG_ERROR_TARGET, "thread %d runs; dhalt stops it", t->tid);
-    if (!scan->options.settle(scan->options.context))
+    if (!scan->options.settle(scan->options.context, UINT64_MAX))
         return tg_error_create(TG_ERROR_LIMIT, "its heap's records were not read in time; try again");
-    search_and_tell(scan, thread);
-    return NULL;
+    struct tg_error *error = look_at_threads(thread->process, &threads);
+    if (error == NULL)
+        search_and_tell(scan, thread, &threads, NULL);
+    free_threads(&threads);
+    return error;
 }
 
 void tg_exit_scan_destroy(struct tg_exit_scan *scan)

@@ -6,6 +6,7 @@
 #include "format/base/error.h"
 #include "recorder/engine/engine.h"
 #include "recorder/leaks/live_blocks.h"
+#include "recorder/rings/ring_set.h"
 
 #include <stdbool.h>
 
@@ -14,8 +15,10 @@ struct tg_exit_scan;
 struct tg_exit_scan_options {
     struct tg_live_blocks *live;
     const char *agent_directory;
-    /* Waits until the events of a process that has stopped are in LIVE; false: not in time. On the tracer thread. */
-    bool (*settle)(void *context);
+    /* Waits until the events up to UP_TO_NS, or now, are in LIVE; false: not in time. On the tracer thread. */
+    bool (*settle)(void *context, uint64_t up_to_ns);
+    /* As tg_agent_drain_foresee. */
+    bool (*foresee)(void *context, struct tg_ring_foresight *foresight);
     void *context;
 };
 

@@ -6,28 +6,17 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
-    HUGE_PAGE_BYTES = 1 << 21,
-    FIRST_SLOTS = 1 << 8,
     ENDED = 1 << 15,
     PAGE_BYTES = 4096,
     WAITING = 512,
     AHEAD = 16, /* of those that wait: so many before its turn the place of one is asked for */
 };
 
-/* A block, or a free place with address 0. */
-struct slot {
-    uint64_t address, size_bytes;
-    uint64_t time_ns;                      /* of the call that gave it */
-    uint32_t stack : 31, is_inherited : 1; /* a forked child has it of its parent */
-    int32_t tid;
-};
-
 /* A block with red zones that was freed. */
 struct ended {
-    struct slot block;
+    struct tg_block_slot block;
     uint32_t freed_stack;
     int32_t freed_tid;
 };
@@ -35,19 +24,21 @@ struct ended {
 struct heap {
     pid_t pid;
     bool is_sampled, is_late, is_lost;
-    struct slot *slots; /* a power of two of them, at most three quarters in use */
-    size_t n_slots, count;
+    struct tg_block_slots slots;
     uint64_t red_zone_start, red_zone_bytes; /* where blocks with red zones are */
     struct ended *ended;                     /* a ring of the latest of these; NULL: none yet */
     size_t n_ended;                          /* that there were */
     UT_hash_handle hh;
 };
 
+struct facts {
+    bool is_known, is_sampled, is_late, is_lost;
+};
+
 /* A block that was given out, resized or freed. */
 struct change {
-    struct slot block; /* freed: its stack and thread are those of the call that freed it */
+    struct tg_block_slot block;
     pid_t pid;
-    bool is_free;
 };
 
 /* Blocks come and go a million times in a second, and their slots are all over the memory. Changes wait, and are made
@@ -59,115 +50,6 @@ struct tg_live_blocks {
     size_t n_waiting; /* __atomic; grows without the lock */
     struct change waiting[WAITING];
 };
-
-/* ---- one heap */
-
-static size_t place_of(uint64_t address, size_t n_slots)
-{
-    return (size_t)((address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (n_slots - 1);
-}
-
-/* The slot of ADDRESS, or the free one where it would be. */
-static struct slot *find_slot(struct slot *slots, size_t n_slots, uint64_t address)
-{
-    size_t at = place_of(address, n_slots);
-    while (slots[at].address != 0 && slots[at].address != address)
-        at = (at + 1) & (n_slots - 1);
-    return &slots[at];
-}
-
-static bool is_mapped(size_t n_slots)
-{
-    return n_slots * sizeof(struct slot) >= HUGE_PAGE_BYTES;
-}
-
-/* N_SLOTS, a power of two of free ones, NULL without memory. What is large and looked into everywhere has large pages,
- * where there are any. */
-static struct slot *make_slots(size_t n_slots)
-{
-    if (!is_mapped(n_slots))
-        return calloc(n_slots, sizeof(struct slot));
-    size_t size = n_slots * sizeof(struct slot), all = size + HUGE_PAGE_BYTES;
-    char *start = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (start == MAP_FAILED)
-        return NULL;
-    size_t before = -(uintptr_t)start & (HUGE_PAGE_BYTES - 1);
-    if (before > 0)
-        munmap(start, before);
-    munmap(start + before + size, all - before - size);
-    madvise(start + before, size, MADV_HUGEPAGE);
-    return (struct slot *)(void *)(start + before);
-}
-
-static void free_slots(struct slot *slots, size_t n_slots)
-{
-    if (slots != NULL && is_mapped(n_slots))
-        munmap(slots, n_slots * sizeof *slots);
-    else
-        free(slots);
-}
-
-static void drop_slots(struct heap *heap)
-{
-    free_slots(heap->slots, heap->n_slots);
-    heap->slots = NULL;
-    heap->n_slots = heap->count = 0;
-}
-
-static bool grow(struct heap *heap)
-{
-    size_t n_slots = heap->n_slots == 0 ? FIRST_SLOTS : 2 * heap->n_slots;
-    struct slot *slots = make_slots(n_slots);
-    if (slots == NULL)
-        return false;
-    for (size_t i = 0; i < heap->n_slots; i++)
-        if (heap->slots[i].address != 0)
-            *find_slot(slots, n_slots, heap->slots[i].address) = heap->slots[i];
-    free_slots(heap->slots, heap->n_slots);
-    heap->slots = slots;
-    heap->n_slots = n_slots;
-    return true;
-}
-
-static void put(struct heap *heap, const struct slot *block)
-{
-    if (heap->is_lost || block->address == 0)
-        return;
-    if (4 * (heap->count + 1) > 3 * heap->n_slots && !grow(heap)) {
-        heap->is_lost = true;
-        drop_slots(heap);
-        return;
-    }
-    struct slot *slot = find_slot(heap->slots, heap->n_slots, block->address);
-    heap->count += slot->address == 0;
-    *slot = *block;
-}
-
-/* Those behind it move up, so that none is out of reach. */
-static void remove_slot(struct heap *heap, struct slot *slot)
-{
-    size_t mask = heap->n_slots - 1, hole = (size_t)(slot - heap->slots), at = hole;
-    for (;;) {
-        at = (at + 1) & mask;
-        if (heap->slots[at].address == 0)
-            break;
-        size_t home = place_of(heap->slots[at].address, heap->n_slots);
-        if (((at - home) & mask) < ((at - hole) & mask))
-            continue;
-        heap->slots[hole] = heap->slots[at];
-        hole = at;
-    }
-    heap->slots[hole].address = 0;
-    heap->count--;
-}
-
-static struct slot *find(struct heap *heap, uint64_t address)
-{
-    if (heap->n_slots == 0 || address == 0)
-        return NULL;
-    struct slot *slot = find_slot(heap->slots, heap->n_slots, address);
-    return slot->address != 0 ? slot : NULL;
-}
 
 /* ---- all of them */
 
@@ -185,7 +67,7 @@ static void forget(struct tg_live_blocks *live, struct heap *heap)
     if (heap == NULL)
         return;
     HASH_DEL(live->heaps, heap);
-    drop_slots(heap);
+    tg_block_slots_deinit(&heap->slots);
     free(heap->ended);
     free(heap);
 }
@@ -245,21 +127,23 @@ static void start_process(struct tg_live_blocks *live, const struct tg_event *ev
         memcpy(child->ended, parent->ended, ENDED * sizeof *child->ended);
         child->n_ended = parent->n_ended;
     }
-    if (parent->n_slots == 0)
-        return;
-    child->slots = make_slots(parent->n_slots);
-    if (child->slots == NULL) {
+    if (!tg_block_slots_copy(&parent->slots, &child->slots)) {
         child->is_lost = true;
         return;
     }
-    memcpy(child->slots, parent->slots, parent->n_slots * sizeof *child->slots);
-    for (size_t i = 0; i < parent->n_slots; i++)
-        child->slots[i].is_inherited = 1;
-    child->n_slots = parent->n_slots;
-    child->count = parent->count;
+    for (size_t i = 0; i < child->slots.n_items; i++)
+        child->slots.items[i].is_inherited = 1;
 }
 
-static void remember(struct heap *heap, const struct slot *slot, const struct slot *freed)
+static void put(struct heap *heap, const struct tg_block_slot *block)
+{
+    if (heap->is_lost || block->address == 0 || tg_block_slots_put(&heap->slots, block))
+        return;
+    heap->is_lost = true;
+    tg_block_slots_deinit(&heap->slots);
+}
+
+static void remember(struct heap *heap, const struct tg_block_slot *slot, const struct tg_block_slot *freed)
 {
     if (slot->address - heap->red_zone_start >= heap->red_zone_bytes)
         return;
@@ -269,19 +153,13 @@ static void remember(struct heap *heap, const struct slot *slot, const struct sl
         heap->ended[heap->n_ended++ % ENDED] = (struct ended){*slot, freed->stack, freed->tid};
 }
 
-static void make_free(struct heap *heap, const struct slot *freed)
+static void make_free(struct heap *heap, const struct tg_block_slot *freed)
 {
-    struct slot *slot = find(heap, freed->address);
+    struct tg_block_slot *slot = tg_block_slots_find(&heap->slots, freed->address);
     if (slot == NULL || slot->time_ns > freed->time_ns) /* it is about a block that was there before */
         return;
     remember(heap, slot, freed);
-    remove_slot(heap, slot);
-}
-
-/* NUMBER as a slot has it; 0, unknown, where it has no room. */
-static uint32_t stack_of(uint64_t number)
-{
-    return number <= INT32_MAX ? (uint32_t)number & INT32_MAX : 0;
+    tg_block_slots_remove(&heap->slots, slot);
 }
 
 /* With the lock. */
@@ -295,10 +173,9 @@ static void make_changes(struct tg_live_blocks *live)
             heap = find_heap(live, change->pid);
         if (heap == NULL || heap->is_sampled)
             continue;
-        if (i + AHEAD < n_waiting && heap->n_slots > 0)
-            __builtin_prefetch(&heap->slots[place_of(live->waiting[i + AHEAD].block.address, heap->n_slots)],
-                               1);
-        if (change->is_free)
+        if (i + AHEAD < n_waiting)
+            tg_block_slots_prefetch(&heap->slots, live->waiting[i + AHEAD].block.address);
+        if (change->block.is_freed)
             make_free(heap, &change->block);
         else
             put(heap, &change->block);
@@ -319,26 +196,13 @@ static void unlock(struct tg_live_blocks *live)
 
 static void add_change(struct tg_live_blocks *live, const struct tg_event *event)
 {
-    struct slot block = {.time_ns = event->time_ns, .tid = event->tid};
     if (live->n_waiting == WAITING) {
         lock(live);
         live->n_made = 0;
         __atomic_store_n(&live->n_waiting, 0, __ATOMIC_RELAXED);
         unlock(live);
     }
-    if (event->kind == TG_EVENT_HEAP_ALLOC) {
-        block.address = event->heap_alloc.address;
-        block.size_bytes = event->heap_alloc.size_bytes;
-        block.stack = stack_of(event->heap_alloc.stack);
-    } else if (event->kind == TG_EVENT_HEAP_RESIZE) {
-        block.address = event->heap_resize.address;
-        block.size_bytes = event->heap_resize.size_bytes;
-        block.stack = stack_of(event->heap_resize.stack);
-    } else {
-        block.address = event->heap_free.address;
-        block.stack = stack_of(event->heap_free.stack);
-    }
-    live->waiting[live->n_waiting] = (struct change){block, event->pid, event->kind == TG_EVENT_HEAP_FREE};
+    live->waiting[live->n_waiting] = (struct change){tg_block_slot_of(event), event->pid};
     __atomic_store_n(&live->n_waiting, live->n_waiting + 1, __ATOMIC_RELEASE);
 }
 
@@ -348,7 +212,7 @@ static void lose(struct tg_live_blocks *live, pid_t pid)
     for (struct heap *heap = live->heaps; heap != NULL; heap = heap->hh.next)
         if (pid == 0 || heap->pid == pid) {
             heap->is_lost = true;
-            drop_slots(heap);
+            tg_block_slots_deinit(&heap->slots);
         }
 }
 
@@ -381,42 +245,111 @@ void tg_live_blocks_add(struct tg_live_blocks *live, const struct tg_event *even
     unlock(live);
 }
 
-bool tg_live_blocks_wants_search(struct tg_live_blocks *live, pid_t pid)
+/* What HEAP, NULL where there is none, is with what AHEAD, NULL or not, says of it. */
+static struct facts facts_of(const struct heap *heap, const struct tg_live_ahead *ahead)
 {
-    lock(live);
-    const struct heap *heap = find_heap(live, pid);
-    bool wants = heap != NULL && !heap->is_sampled;
-    unlock(live);
-    return wants;
+    struct facts facts = {0};
+    if (ahead != NULL && ahead->has_start)
+        facts = (struct facts){.is_known = true, .is_sampled = ahead->is_sampled, .is_late = ahead->is_late};
+    else if (heap != NULL)
+        facts = (struct facts){true, heap->is_sampled, heap->is_late, heap->is_lost};
+    facts.is_lost = facts.is_lost || (ahead != NULL && ahead->is_lost);
+    return facts;
 }
 
-static struct tg_error *copy(const struct heap *heap, struct tg_leak_block **blocks, size_t *count)
+bool tg_live_blocks_wants_search(struct tg_live_blocks *live, pid_t pid, const struct tg_live_ahead *ahead)
 {
-    if (heap == NULL || heap->is_sampled)
-        return tg_error_create(TG_ERROR_NOT_FOUND, heap == NULL ? "its heap is not observed"
-                                                                : "only a sample of its blocks is known");
-    if (heap->is_late || heap->is_lost)
-        return tg_error_create(TG_ERROR_NOT_FOUND, heap->is_late ? "it has blocks from before the recording"
-                                                                 : "events of its heap were lost");
-    *blocks = malloc((heap->count + 1) * sizeof **blocks);
-    if (*blocks == NULL)
-        return tg_error_no_memory();
-    for (size_t i = 0; i < heap->n_slots; i++)
-        if (heap->slots[i].address != 0)
-            (*blocks)[(*count)++] = (struct tg_leak_block){.address = heap->slots[i].address,
-                                                           .size_bytes = heap->slots[i].size_bytes,
-                                                           .stack = heap->slots[i].stack,
-                                                           .is_inherited = heap->slots[i].is_inherited};
+    lock(live);
+    const struct facts facts = facts_of(find_heap(live, pid), ahead);
+    unlock(live);
+    return facts.is_known && !facts.is_sampled;
+}
+
+static struct tg_error *find_problem(const struct facts *facts)
+{
+    if (!facts->is_known)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "its heap is not observed");
+    if (facts->is_sampled)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "only a sample of its blocks is known");
+    if (facts->is_late)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "it has blocks from before the recording");
+    if (facts->is_lost)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "events of its heap were lost");
     return NULL;
 }
 
-struct tg_error *tg_live_blocks_copy(struct tg_live_blocks *live, pid_t pid, struct tg_leak_block **blocks,
+static int compare_places(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Those from FROM to before TO. */
+static void copy_slots(const struct tg_block_slots *slots, size_t from, size_t to,
+                       struct tg_leak_block *blocks, size_t *n_blocks)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct tg_block_slot *slot = &slots->items[i];
+        if (slot->address != 0 && !slot->is_freed)
+            blocks[(*n_blocks)++] = (struct tg_leak_block){.address = slot->address,
+                                                           .size_bytes = slot->size_bytes,
+                                                           .stack = slot->stack,
+                                                           .is_inherited = slot->is_inherited};
+    }
+}
+
+/* What SLOTS has and AHEAD leaves, then what AHEAD has itself. PLACES is room for as many as AHEAD knows. */
+static void copy_both(const struct tg_block_slots *slots, const struct tg_block_slots *ahead, size_t *places,
+                      struct tg_leak_block *blocks, size_t *n_blocks)
+{
+    size_t n_places = 0, at = 0;
+    for (size_t i = 0; i < ahead->n_items; i++) {
+        const struct tg_block_slot *known = tg_block_slots_find(slots, ahead->items[i].address);
+        if (known != NULL && (!ahead->items[i].is_freed || known->time_ns <= ahead->items[i].time_ns))
+            places[n_places++] = (size_t)(known - slots->items);
+    }
+    if (n_places > 0)
+        qsort(places, n_places, sizeof places[0], compare_places);
+    for (size_t i = 0; i < n_places; i++) {
+        copy_slots(slots, at, places[i], blocks, n_blocks);
+        at = places[i] + 1;
+    }
+    copy_slots(slots, at, slots->n_items, blocks, n_blocks);
+    copy_slots(ahead, 0, ahead->n_items, blocks, n_blocks);
+}
+
+static struct tg_error *copy(const struct heap *heap, const struct tg_live_ahead *ahead,
+                             struct tg_leak_block **blocks, size_t *count)
+{
+    static const struct tg_block_slots none;
+    const struct facts facts = facts_of(heap, ahead);
+    const struct tg_block_slots *slots =
+        heap == NULL || (ahead != NULL && ahead->has_start) ? &none : &heap->slots;
+    const struct tg_block_slots *later = ahead != NULL ? &ahead->blocks : &none;
+    struct tg_error *error = find_problem(&facts);
+    if (error != NULL)
+        return error;
+    size_t *places = malloc((later->count + 1) * sizeof *places);
+    *blocks = malloc((slots->count + later->count + 1) * sizeof **blocks);
+    if (places == NULL || *blocks == NULL) {
+        free(places);
+        free(*blocks);
+        *blocks = NULL;
+        return tg_error_no_memory();
+    }
+    copy_both(slots, later, places, *blocks, count);
+    free(places);
+    return NULL;
+}
+
+struct tg_error *tg_live_blocks_copy(struct tg_live_blocks *live, pid_t pid,
+                                     const struct tg_live_ahead *ahead, struct tg_leak_block **blocks,
                                      size_t *count)
 {
     *blocks = NULL;
     *count = 0;
     lock(live);
-    struct tg_error *error = copy(find_heap(live, pid), blocks, count);
+    struct tg_error *error = copy(find_heap(live, pid), ahead, blocks, count);
     unlock(live);
     return error;
 }
@@ -424,14 +357,14 @@ struct tg_error *tg_live_blocks_copy(struct tg_live_blocks *live, pid_t pid, str
 /* ---- accesses to pages that may not be touched */
 
 /* How far ADDRESS is from the pages of BLOCK; 0: on them. */
-static uint64_t distance(const struct slot *block, uint64_t address)
+static uint64_t distance(const struct tg_block_slot *block, uint64_t address)
 {
     uint64_t start = block->address & ~(uint64_t)(PAGE_BYTES - 1);
     uint64_t last = (block->address + (block->size_bytes > 0 ? block->size_bytes - 1 : 0)) | (PAGE_BYTES - 1);
     return address < start ? start - address : address > last ? address - last : 0;
 }
 
-static void take_nearest(const struct slot *block, uint64_t address, const struct ended *ended,
+static void take_nearest(const struct tg_block_slot *block, uint64_t address, const struct ended *ended,
                          struct tg_red_zone_hit *hit, uint64_t *least)
 {
     uint64_t is = distance(block, address);
@@ -453,9 +386,9 @@ static bool look_near(const struct heap *heap, uint64_t address, struct tg_red_z
     uint64_t least = PAGE_BYTES + 1; /* there is one page between two of them */
     if (heap == NULL || address - heap->red_zone_start >= heap->red_zone_bytes)
         return false;
-    for (size_t i = 0; i < heap->n_slots; i++)
-        if (heap->slots[i].address - heap->red_zone_start < heap->red_zone_bytes)
-            take_nearest(&heap->slots[i], address, NULL, hit, &least);
+    for (size_t i = 0; i < heap->slots.n_items; i++)
+        if (heap->slots.items[i].address - heap->red_zone_start < heap->red_zone_bytes)
+            take_nearest(&heap->slots.items[i], address, NULL, hit, &least);
     size_t n_kept = heap->n_ended < ENDED ? heap->n_ended : ENDED;
     for (size_t i = 1; i <= n_kept; i++) { /* the latest first */
         const struct ended *ended = &heap->ended[(heap->n_ended - i) % ENDED];

@@ -5,6 +5,7 @@
 #include "format/base/error.h"
 #include "format/event/event.h"
 #include "recorder/leaks/leak_search.h"
+#include "recorder/leaks/live_ahead.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,12 +21,14 @@ void tg_live_blocks_destroy(struct tg_live_blocks *live);
  * there is no memory is not known any more. */
 void tg_live_blocks_add(struct tg_live_blocks *live, const struct tg_event *event);
 
-/* Whether the heap of PID is observed, more than a sample of it. Any thread. */
-bool tg_live_blocks_wants_search(struct tg_live_blocks *live, pid_t pid);
+/* Whether the heap of PID is observed, more than a sample of it. AHEAD, which may be NULL, is what is known of the process
+ * beyond the events that were added; some of it may have been added meanwhile. Any thread. */
+bool tg_live_blocks_wants_search(struct tg_live_blocks *live, pid_t pid, const struct tg_live_ahead *ahead);
 
-/* The blocks of process PID with the stacks of their events; *BLOCKS is the caller's to free. NOT_FOUND where its heap is
+/* The blocks of process PID, and AHEAD as above, with the stacks of their events; *BLOCKS is the caller's to free. NOT_FOUND where its heap is
  * not known, or not in full (a sample, a process that was attached): the text says why. Any thread. */
-struct tg_error *tg_live_blocks_copy(struct tg_live_blocks *live, pid_t pid, struct tg_leak_block **blocks,
+struct tg_error *tg_live_blocks_copy(struct tg_live_blocks *live, pid_t pid,
+                                     const struct tg_live_ahead *ahead, struct tg_leak_block **blocks,
                                      size_t *count);
 
 /* What an access to a page that may not be touched was about. */

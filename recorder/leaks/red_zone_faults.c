@@ -62,7 +62,7 @@ static void look_at(struct tg_red_zone_faults *faults, struct tg_thread *thread,
 {
     struct tg_red_zone_hit hit;
     pid_t pid = thread->process->pid;
-    if (!faults->options.settle(faults->options.context) ||
+    if (!faults->options.settle(faults->options.context, UINT64_MAX) ||
         !tg_live_blocks_near(faults->options.live, pid, address, &hit))
         return;
     const struct tg_event event = {.kind = TG_EVENT_HEAP_ERROR,
@@ -84,7 +84,7 @@ static void look_at(struct tg_red_zone_faults *faults, struct tg_thread *thread,
 static bool has_red_zones(const struct tg_red_zone_faults *faults, pid_t pid)
 {
     return tg_live_blocks_have_red_zones(faults->options.live, pid) ||
-           (faults->options.settle(faults->options.context) &&
+           (faults->options.settle(faults->options.context, UINT64_MAX) &&
             tg_live_blocks_have_red_zones(faults->options.live, pid));
 }
 

@@ -15,8 +15,8 @@ struct tg_red_zone_faults;
 struct tg_red_zone_faults_options {
     struct tg_live_blocks *live;
     struct tg_image_cache *images;
-    /* Waits until the events of a process that has stopped are in LIVE; false: not in time. On the tracer thread. */
-    bool (*settle)(void *context);
+    /* Waits until the events up to UP_TO_NS, or now, are in LIVE; false: not in time. On the tracer thread. */
+    bool (*settle)(void *context, uint64_t up_to_ns);
     void *context;
 };
 

@@ -382,11 +382,18 @@ static bool wants_openmp_breakpoints(void *context, const struct tg_process *pro
     return recording->injector != NULL && !tg_agent_injector_is_in(recording->injector, process);
 }
 
-static bool settle(void *context)
+static const uint64_t settle_within_ns = 5000000000;
+
+static bool settle(void *context, uint64_t up_to_ns)
 {
-    const uint64_t within_ns = 5000000000;
     const struct tg_recording *recording = context;
-    return tg_agent_session_settle(recording->agent, within_ns);
+    return tg_agent_session_settle(recording->agent, up_to_ns, settle_within_ns);
+}
+
+static bool foresee(void *context, struct tg_ring_foresight *foresight)
+{
+    const struct tg_recording *recording = context;
+    return tg_agent_session_foresee(recording->agent, foresight, settle_within_ns);
 }
 
 /* Where all blocks of heaps are seen. */
@@ -402,6 +409,7 @@ static struct tg_error *create_exit_scan(struct tg_recording *recording)
         .live = recording->live,
         .agent_directory = tg_agent_directory_path(tg_agent_session_directory(recording->agent)),
         .settle = settle,
+        .foresee = foresee,
         .context = recording,
     };
     error = tg_exit_scan_create(recording->engine, &options, &recording->exit_scan);
@@ -678,9 +686,8 @@ static void want_flush(struct tg_recording *recording)
 
 void tg_recording_settle(const struct tg_recording *recording)
 {
-    const uint64_t within_ns = 5000000000;
     if (recording->agent != NULL && !recording->agent_is_finished)
-        (void)tg_agent_session_settle(recording->agent, within_ns);
+        (void)tg_agent_session_settle(recording->agent, UINT64_MAX, settle_within_ns);
 }
 
 struct tg_error *tg_recording_look(struct tg_recording *recording)

@@ -100,9 +100,15 @@ void tg_agent_session_hold(struct tg_agent_session *session, uint64_t from_ns)
         tg_agent_drain_hold(session->drain, from_ns);
 }
 
-bool tg_agent_session_settle(struct tg_agent_session *session, uint64_t within_ns)
+bool tg_agent_session_settle(struct tg_agent_session *session, uint64_t up_to_ns, uint64_t within_ns)
 {
-    return tg_agent_drain_settle(session->drain, within_ns);
+    return tg_agent_drain_settle(session->drain, up_to_ns, within_ns);
+}
+
+bool tg_agent_session_foresee(struct tg_agent_session *session, struct tg_ring_foresight *foresight,
+                              uint64_t within_ns)
+{
+    return tg_agent_drain_foresee(session->drain, foresight, within_ns);
 }
 
 void tg_agent_session_finish(struct tg_agent_session *session, struct tg_agent_drain_stats *stats)

@@ -45,8 +45,10 @@ void tg_agent_session_add(struct tg_agent_session *session, const struct tg_even
 /* As tg_agent_drain_hold; before the start nothing happens. */
 void tg_agent_session_hold(struct tg_agent_session *session, uint64_t from_ns);
 
-/* As tg_agent_drain_settle, after the start. */
-bool tg_agent_session_settle(struct tg_agent_session *session, uint64_t within_ns);
+/* As tg_agent_drain_settle and tg_agent_drain_foresee, after the start. */
+bool tg_agent_session_settle(struct tg_agent_session *session, uint64_t up_to_ns, uint64_t within_ns);
+bool tg_agent_session_foresee(struct tg_agent_session *session, struct tg_ring_foresight *foresight,
+                              uint64_t within_ns);
 
 /* Hands on everything that the rings still hold. STATS may be NULL. */
 void tg_agent_session_finish(struct tg_agent_session *session, struct tg_agent_drain_stats *stats);

@@ -4,7 +4,6 @@
 #include "recorder/agent/deep_bind.h"
 #include "recorder/agent/mpi/calls.h"
 #include "recorder/agent/mpi/types.h"
-#include "recorder/rings/heap_records.h"
 #include "recorder/rings/known_records.h"
 #include "recorder/rings/library_records.h"
 #include "recorder/rings/team_table.h"
@@ -668,6 +667,41 @@ void tg_ring_decoder_remove_source(struct tg_ring_decoder *decoder, struct tg_ri
         decoder->sources = source->next;
     free(source->stack);
     free(source);
+}
+
+/* What the program of SOURCE has told of its stacks so far. */
+static struct tg_heap_program *copy_heap(const struct tg_ring_decoder *decoder,
+                                         const struct tg_ring_source *source)
+{
+    const struct process *process;
+    HASH_FIND_INT(decoder->processes, &source->facts.pid, process);
+    return process != NULL && process->instance == source->facts.instance
+               ? tg_heap_program_copy(process->heap)
+               : NULL;
+}
+
+void tg_ring_decoder_foresee(struct tg_ring_decoder *decoder, const struct tg_ring_source *source,
+                             uint64_t time_ns, uint64_t *record, struct tg_heap_program **program,
+                             const struct tg_event_sink *sink)
+{
+    enum tg_agent_record kind = record[1] & 0xff;
+    size_t n_words = record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff;
+    struct tg_event event = {.time_ns = time_ns, .pid = source->facts.pid, .tid = source->tid};
+    bool is_heap = tg_heap_records_have(kind);
+    if ((!is_heap && kind != TG_RECORD_LOST) ||
+        n_words < ARGUMENT + (size_t)decoder->kinds[kind].least_arguments)
+        return;
+    if (is_heap) {
+        if (*program == NULL)
+            *program = copy_heap(decoder, source);
+        tg_heap_records_add(decoder->heap_stacks, program, kind, record + ARGUMENT, n_words - ARGUMENT,
+                            &event, sink);
+        return;
+    }
+    event.kind = TG_EVENT_LOSS;
+    event.loss = (struct tg_event_loss){
+        .source = TG_LOSS_RING, .count = tg_loss_count(record[ARGUMENT]), .reason = ""};
+    sink->add(sink->context, &event);
 }
 
 bool tg_ring_decoder_is_superseded(const struct tg_ring_decoder *decoder, const struct tg_ring_source *source)

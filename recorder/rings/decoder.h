@@ -6,6 +6,7 @@
 #include "format/base/error.h"
 #include "format/event/event.h"
 #include "recorder/engine/engine.h"
+#include "recorder/rings/heap_records.h"
 #include "recorder/rings/reader.h"
 
 #include <stdbool.h>
@@ -36,6 +37,12 @@ void tg_ring_decoder_remove_source(struct tg_ring_decoder *decoder, struct tg_ri
 /* One record as tg_ring_reader_take gives them; changed where a string has no end. */
 void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source *source, uint64_t time_ns,
                          uint64_t *record);
+
+/* The heap's events, and losses, that RECORD, a copy of one that is still to be added, will become go to SINK. Nothing is
+ * noted, but for *PROGRAM, which is to be NULL at first, and destroyed. */
+void tg_ring_decoder_foresee(struct tg_ring_decoder *decoder, const struct tg_ring_source *source,
+                             uint64_t time_ns, uint64_t *record, struct tg_heap_program **program,
+                             const struct tg_event_sink *sink);
 
 /* Another program runs in SOURCE's process by now, as records of it said: nothing comes in this ring any
  * more. */

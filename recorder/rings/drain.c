@@ -35,7 +35,8 @@ struct tg_agent_drain {
     uint64_t held_from; /* __atomic: see tg_agent_drain_hold */
     uint64_t settle_ns; /* __atomic; somebody waits until what is earlier is told, 0 nobody */
     pthread_mutex_t settle_lock;
-    pthread_cond_t settled; /* SETTLE_NS became 0 */
+    pthread_cond_t settled;              /* SETTLE_NS became 0, or FORESIGHT NULL */
+    struct tg_ring_foresight *foresight; /* __atomic; somebody waits for it, NULL nobody */
 
     /* the thread's own */
     int clock_fd;
@@ -135,12 +136,27 @@ static void pass_gate_calls_on(struct tg_agent_drain *drain)
     drain->gate_calls = gate_calls;
 }
 
+static void foresee(struct tg_agent_drain *drain, struct tg_ring_foresight *wanted)
+{
+    if (wanted == NULL)
+        return;
+    pthread_mutex_lock(&drain->settle_lock);
+    /* who waits may have given up */
+    if (__atomic_load_n(&drain->foresight, __ATOMIC_RELAXED) == wanted &&
+        tg_ring_set_foresee(drain->rings, wanted)) {
+        __atomic_store_n(&drain->foresight, NULL, __ATOMIC_RELEASE);
+        pthread_cond_broadcast(&drain->settled);
+    }
+    pthread_mutex_unlock(&drain->settle_lock);
+}
+
 /* Returns how long to wait before the next round. */
 static uint64_t do_round(struct tg_agent_drain *drain)
 {
     const struct tg_agent_drain_options *options = &drain->options;
     pass_gate_calls_on(drain);
     take_pair(drain, false);
+    struct tg_ring_foresight *foresight = __atomic_load_n(&drain->foresight, __ATOMIC_ACQUIRE);
     uint64_t now_ns = tg_tick_clock_take(options->clock).time_ns;
     /* After the time: this thread can lose its processor in between, and a ring that was made and filled
      * meanwhile would be looked for when the end of its process has been told. */
@@ -155,12 +171,13 @@ static uint64_t do_round(struct tg_agent_drain *drain)
     if (options->file != NULL) {
         options->file->flush(options->file->context, false);
         /* who settles may be who the one that is behind waits for: only the file holds that up */
-        bool settles = __atomic_load_n(&drain->settle_ns, __ATOMIC_ACQUIRE) != 0;
+        bool settles = foresight != NULL || __atomic_load_n(&drain->settle_ns, __ATOMIC_ACQUIRE) != 0;
         if (options->file->has_backlog(options->file->context) ||
             (!settles && options->file->is_behind(options->file->context)))
             return BUSY_NS;
     }
     struct tg_ring_round round = tg_ring_set_take(drain->rings);
+    foresee(drain, foresight);
     uint64_t until_ns = settled_ns(drain, now_ns, round.order_ns);
     bool all = tg_ring_set_tell(drain->rings, until_ns, ROUND_RECORDS);
     if (all)
@@ -172,7 +189,8 @@ static uint64_t do_round(struct tg_agent_drain *drain)
     choose_interval(drain, &round);
     if (!all || round.order_ns != UINT64_MAX)
         return 0;
-    if (__atomic_load_n(&drain->settle_ns, __ATOMIC_ACQUIRE) != 0)
+    if (__atomic_load_n(&drain->settle_ns, __ATOMIC_ACQUIRE) != 0 ||
+        __atomic_load_n(&drain->foresight, __ATOMIC_ACQUIRE) != NULL)
         return BUSY_NS;
     return is_at_rest(drain) ? TG_AGENT_DIRECTORY_NO_LIMIT : drain->interval_ns;
 }
@@ -294,13 +312,24 @@ void tg_agent_drain_hold(struct tg_agent_drain *drain, uint64_t time_ns)
     __atomic_store_n(&drain->held_from, time_ns, __ATOMIC_RELEASE);
 }
 
-bool tg_agent_drain_settle(struct tg_agent_drain *drain, uint64_t within_ns)
+static struct timespec moment_in(uint64_t within_ns)
 {
-    uint64_t now_ns = tg_engine_now_ns(), end_ns = now_ns + within_ns;
-    struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000), .tv_nsec = (long)(end_ns % 1000000000)};
-    __atomic_store_n(&drain->settle_ns, now_ns, __ATOMIC_RELEASE);
+    uint64_t end_ns = tg_engine_now_ns() + within_ns;
+    return (struct timespec){.tv_sec = (time_t)(end_ns / 1000000000), .tv_nsec = (long)(end_ns % 1000000000)};
+}
+
+static void call(struct tg_agent_drain *drain)
+{
     __atomic_store_n(&drain->rests, false, __ATOMIC_SEQ_CST);
     tg_agent_directory_call(drain->options.directory);
+}
+
+bool tg_agent_drain_settle(struct tg_agent_drain *drain, uint64_t up_to_ns, uint64_t within_ns)
+{
+    const struct timespec end = moment_in(within_ns);
+    uint64_t now_ns = tg_engine_now_ns();
+    __atomic_store_n(&drain->settle_ns, up_to_ns < now_ns ? up_to_ns : now_ns, __ATOMIC_RELEASE);
+    call(drain);
     pthread_mutex_lock(&drain->settle_lock);
     int result = 0;
     while (result == 0 && __atomic_load_n(&drain->settle_ns, __ATOMIC_ACQUIRE) != 0)
@@ -308,6 +337,21 @@ bool tg_agent_drain_settle(struct tg_agent_drain *drain, uint64_t within_ns)
     bool settled = __atomic_exchange_n(&drain->settle_ns, 0, __ATOMIC_ACQ_REL) == 0;
     pthread_mutex_unlock(&drain->settle_lock);
     return settled;
+}
+
+bool tg_agent_drain_foresee(struct tg_agent_drain *drain, struct tg_ring_foresight *foresight,
+                            uint64_t within_ns)
+{
+    const struct timespec end = moment_in(within_ns);
+    __atomic_store_n(&drain->foresight, foresight, __ATOMIC_RELEASE);
+    call(drain);
+    pthread_mutex_lock(&drain->settle_lock);
+    int result = 0;
+    while (result == 0 && __atomic_load_n(&drain->foresight, __ATOMIC_ACQUIRE) != NULL)
+        result = pthread_cond_timedwait(&drain->settled, &drain->settle_lock, &end);
+    bool is_known = __atomic_exchange_n(&drain->foresight, NULL, __ATOMIC_ACQ_REL) == NULL;
+    pthread_mutex_unlock(&drain->settle_lock);
+    return is_known;
 }
 
 static void stop_thread(struct tg_agent_drain *drain)

@@ -52,9 +52,15 @@ void tg_agent_drain_seal(struct tg_agent_drain *drain, uint64_t n_events, bool w
  * on. UINT64_MAX: none. Any thread. */
 void tg_agent_drain_hold(struct tg_agent_drain *drain, uint64_t time_ns);
 
-/* Waits, WITHIN_NS at most, until everything that came before now is told, or no more of it can be; of times from the
- * one on that tg_agent_drain_hold said nothing is. Returns whether it was. One thread, not that of the sink. */
-bool tg_agent_drain_settle(struct tg_agent_drain *drain, uint64_t within_ns);
+/* Waits, WITHIN_NS at most, until everything that came before UP_TO_NS, now at the latest, is told, or no more of it can be;
+ * of times from the one on that tg_agent_drain_hold said nothing is. Returns whether it was. One thread, not that of the
+ * sink. */
+bool tg_agent_drain_settle(struct tg_agent_drain *drain, uint64_t up_to_ns, uint64_t within_ns);
+
+/* The same for the heap of one process whose threads have all stopped for good: FORESIGHT's sink runs on the drain's thread
+ * before this returns, and nothing has to wait for other processes. */
+bool tg_agent_drain_foresee(struct tg_agent_drain *drain, struct tg_ring_foresight *foresight,
+                            uint64_t within_ns);
 
 /* When everything has ended: takes what the rings still hold, hands on all of it in order, ends the thread.
  * STATS may be NULL. Processes that live on are left alone from here on. */

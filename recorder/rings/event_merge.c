@@ -221,6 +221,20 @@ uint64_t tg_event_merge_last_ns(const struct tg_event_merge *merge, const struct
     return ring->first == NULL ? 0 : tg_tick_clock_time(merge->clock, ring->last_ticks);
 }
 
+void tg_event_merge_visit(const struct tg_event_merge *merge, const struct tg_merge_ring *ring,
+                          uint64_t since_ns,
+                          void (*record)(void *context, uint64_t time_ns, const uint64_t *record),
+                          void *context)
+{
+    size_t at = ring->at;
+    for (const struct block *block = ring->first; block != NULL; block = block->next, at = 0)
+        for (; at < block->n_words; at += words_of(block->words + at)) {
+            uint64_t time_ns = tg_tick_clock_time(merge->clock, block->words[at]);
+            if (time_ns >= since_ns)
+                record(context, time_ns, block->words + at);
+        }
+}
+
 /* ---- out */
 
 /* Drops the record that was told; false where RING holds no other one. */

@@ -51,6 +51,12 @@ struct tg_error *tg_event_merge_add(struct tg_event_merge *merge, struct tg_merg
  * nothing. Telling up to there empties it. */
 uint64_t tg_event_merge_last_ns(const struct tg_event_merge *merge, const struct tg_merge_ring *ring);
 
+/* Calls RECORD for what RING holds of times from SINCE_NS on, which stays as it is; in the order of the ring. */
+void tg_event_merge_visit(const struct tg_event_merge *merge, const struct tg_merge_ring *ring,
+                          uint64_t since_ns,
+                          void (*record)(void *context, uint64_t time_ns, const uint64_t *record),
+                          void *context);
+
 /* Tells in order of time what is not later than UNTIL_NS, an event before records of the same time, at most
  * MAX_RECORDS records. Returns whether all of it was told. UNTIL_NS must not be beyond the clock's last pair:
  * lines between pairs do not change any more, those beyond the last one do. UINT64_MAX: everything, at the

@@ -87,6 +87,42 @@ void tg_heap_program_destroy(struct tg_heap_program *program)
     free(program);
 }
 
+static bool reserve_numbers(struct tg_heap_program *program, size_t count)
+{
+    if (count <= program->n_numbers)
+        return true;
+    if (TG_ARRAY_RESERVE(program->numbers, program->max_numbers, count) != NULL)
+        return false;
+    memset(program->numbers + program->n_numbers, 0,
+           (count - program->n_numbers) * sizeof program->numbers[0]);
+    program->n_numbers = count;
+    return true;
+}
+
+struct tg_heap_program *tg_heap_program_copy(const struct tg_heap_program *program)
+{
+    struct tg_heap_program *copy = program == NULL ? NULL : calloc(1, sizeof *copy);
+    if (copy == NULL)
+        return NULL;
+    if (TG_ARRAY_RESERVE(copy->objects, copy->max_objects, program->n_objects) != NULL ||
+        !reserve_numbers(copy, program->n_numbers)) {
+        tg_heap_program_destroy(copy);
+        return NULL;
+    }
+    if (program->n_numbers > 0)
+        memcpy(copy->numbers, program->numbers, program->n_numbers * sizeof copy->numbers[0]);
+    for (; copy->n_objects < program->n_objects; copy->n_objects++) {
+        struct object *object = &copy->objects[copy->n_objects];
+        *object = program->objects[copy->n_objects];
+        object->path = strdup(object->path);
+        if (object->path == NULL) {
+            tg_heap_program_destroy(copy);
+            return NULL;
+        }
+    }
+    return copy;
+}
+
 /* ---- parts of records */
 
 static void emit(const struct given *given, enum tg_event_kind kind)
@@ -208,18 +244,6 @@ static uint64_t number_content(struct tg_heap_stacks *stacks, const struct conte
     if (stack == NULL && TG_HASH_CREATE(hh, stacks->stacks, content, content, stack) == NULL)
         stack->number = next_number(stacks);
     return stack != NULL ? stack->number : 0;
-}
-
-static bool reserve_numbers(struct tg_heap_program *program, size_t count)
-{
-    if (count <= program->n_numbers)
-        return true;
-    if (TG_ARRAY_RESERVE(program->numbers, program->max_numbers, count) != NULL)
-        return false;
-    memset(program->numbers + program->n_numbers, 0,
-           (count - program->n_numbers) * sizeof program->numbers[0]);
-    program->n_numbers = count;
-    return true;
 }
 
 static void add_stack(const struct given *given)

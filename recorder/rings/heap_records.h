@@ -27,6 +27,9 @@ struct tg_heap_program;
 /* NULL is accepted. */
 void tg_heap_program_destroy(struct tg_heap_program *program);
 
+/* A copy that goes its own way from now on; NULL without memory, or where PROGRAM is NULL. */
+struct tg_heap_program *tg_heap_program_copy(const struct tg_heap_program *program);
+
 /* Whether KIND is one of these records. */
 static inline bool tg_heap_records_have(enum tg_agent_record kind)
 {

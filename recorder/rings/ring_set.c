@@ -338,6 +338,56 @@ struct tg_ring_round tg_ring_set_take(struct tg_ring_set *set)
     return round;
 }
 
+/* ---- what is not told yet */
+
+struct visit {
+    struct tg_ring_set *set;
+    const struct ring *ring;
+    const struct tg_event_sink *sink;
+    struct tg_heap_program *program;
+    bool of_objects, of_stacks; /* both false: of everything else */
+};
+
+static void foresee_record(void *context, uint64_t time_ns, const uint64_t *record)
+{
+    struct visit *visit = context;
+    uint64_t copy[TG_AGENT_MAX_WORDS + 1];
+    size_t n_words = record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff;
+    unsigned kind = record[1] & 0xff;
+    if ((kind == TG_RECORD_HEAP_OBJECT) != visit->of_objects ||
+        (kind == TG_RECORD_HEAP_STACK) != visit->of_stacks || n_words > TG_AGENT_MAX_WORDS)
+        return;
+    memcpy(copy, record, n_words * sizeof copy[0]);
+    tg_ring_decoder_foresee(visit->set->decoder, visit->ring->source, time_ns, copy, &visit->program,
+                            visit->sink);
+}
+
+static void visit_rings(struct visit *visit, const struct tg_ring_foresight *foresight)
+{
+    for (visit->ring = visit->set->rings; visit->ring != NULL; visit->ring = visit->ring->hh.next)
+        if (visit->ring->reader != NULL && visit->ring->pid == foresight->pid)
+            tg_event_merge_visit(visit->set->merge, visit->ring->merged, foresight->since_ns, foresee_record,
+                                 visit);
+}
+
+bool tg_ring_set_foresee(struct tg_ring_set *set, struct tg_ring_foresight *foresight)
+{
+    struct visit visit = {.set = set, .sink = &foresight->sink};
+    for (const struct ring *ring = set->rings; ring != NULL; ring = ring->hh.next)
+        if (ring->reader != NULL && ring->pid == foresight->pid && tg_ring_reader_left(ring->reader) > 0)
+            return false;
+    foresight->told_ns = tg_event_merge_told_ns(set->merge);
+    visit.of_objects = true; /* what one thread tells of, others use */
+    visit_rings(&visit, foresight);
+    visit.of_objects = false;
+    visit.of_stacks = true;
+    visit_rings(&visit, foresight);
+    visit.of_stacks = false;
+    visit_rings(&visit, foresight);
+    tg_heap_program_destroy(visit.program);
+    return true;
+}
+
 /* ---- closing */
 
 static void tell_ring_losses(struct tg_ring_set *set, struct ring *ring)

@@ -71,6 +71,18 @@ struct tg_ring_round tg_ring_set_take(struct tg_ring_set *set);
  * tg_event_merge_tell. */
 bool tg_ring_set_tell(struct tg_ring_set *set, uint64_t until_ns, uint64_t max_records);
 
+/* What process PID did to its heap since SINCE_NS and is not told yet. */
+struct tg_ring_foresight {
+    int32_t pid;
+    uint64_t since_ns;
+    struct tg_event_sink
+        sink; /* of the heap's events and of losses: each ring's in its order, one ring after the other */
+    uint64_t told_ns; /* the answer: everything up to then was told before */
+};
+
+/* After a take, of a process whose threads record nothing any more. False: its rings are not empty yet. */
+bool tg_ring_set_foresee(struct tg_ring_set *set, struct tg_ring_foresight *foresight);
+
 /* Closes and removes rings in which nothing comes any more, and looks which processes have gone: to be called
  * now and then, after a round. */
 void tg_ring_set_reap(struct tg_ring_set *set);

@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -38,7 +40,7 @@ static size_t count_of(int32_t pid, uint64_t *sum)
 {
     struct tg_leak_block *blocks;
     size_t count;
-    struct tg_error *error = tg_live_blocks_copy(live, pid, &blocks, &count);
+    struct tg_error *error = tg_live_blocks_copy(live, pid, NULL, &blocks, &count);
     *sum = 0;
     if (error != NULL) {
         tg_error_destroy(error);
@@ -54,7 +56,7 @@ static size_t inherited_of(int32_t pid)
 {
     struct tg_leak_block *blocks;
     size_t count, inherited = 0;
-    assert_null(tg_live_blocks_copy(live, pid, &blocks, &count));
+    assert_null(tg_live_blocks_copy(live, pid, NULL, &blocks, &count));
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(blocks[i].stack, 7);
         inherited += blocks[i].is_inherited;
@@ -159,7 +161,7 @@ static void test_a_child_has_its_parents(void **state)
     assert_int_equal(inherited_of(5), 0);
     tg_live_blocks_add(live, &(struct tg_event){.kind = TG_EVENT_EXEC, .pid = 6});
     assert_true(count_of(6, &sum) == SIZE_MAX);
-    assert_false(tg_live_blocks_wants_search(live, 6));
+    assert_false(tg_live_blocks_wants_search(live, 6, NULL));
 }
 
 static void test_samples_are_not_searched(void **state)
@@ -168,7 +170,7 @@ static void test_samples_are_not_searched(void **state)
     uint64_t sum;
     start(5, TG_HEAP_SAMPLE);
     give(5, 1, 4096);
-    assert_false(tg_live_blocks_wants_search(live, 5));
+    assert_false(tg_live_blocks_wants_search(live, 5, NULL));
     assert_true(count_of(5, &sum) == SIZE_MAX);
 }
 
@@ -238,6 +240,74 @@ static void test_after_a_loss_nothing_is_known(void **state)
     assert_int_equal(count_of(2, &sum), 1);
 }
 
+static struct tg_live_ahead ahead;
+
+static void later(enum tg_event_kind kind, uint64_t time_ns, uint64_t address)
+{
+    struct tg_event event = {.kind = kind, .pid = 5, .time_ns = time_ns};
+    if (kind == TG_EVENT_HEAP_ALLOC)
+        event.heap_alloc = (struct tg_event_heap_alloc){.address = address, .size_bytes = 64, .stack = 8};
+    else if (kind == TG_EVENT_HEAP_RESIZE)
+        event.heap_resize = (struct tg_event_heap_resize){.address = address, .size_bytes = 64, .stack = 8};
+    else if (kind == TG_EVENT_HEAP_FREE)
+        event.heap_free.address = address;
+    else if (kind == TG_EVENT_LOSS)
+        event.loss.source = TG_LOSS_RING;
+    tg_live_ahead_add(&ahead, &event);
+}
+
+/* The addresses of the blocks in kilobytes, in order of their size and these; -1: it is not known. */
+static void expect_with_ahead(pid_t pid, const char *expected)
+{
+    struct tg_leak_block *blocks;
+    size_t count;
+    char text[200] = "";
+    struct tg_error *error = tg_live_blocks_copy(live, pid, &ahead, &blocks, &count);
+    for (uint64_t size = 32; error == NULL && size <= 64; size += 32)
+        for (uint64_t address = 0x1000; address < 0x10000; address += 0x1000)
+            for (size_t i = 0; i < count; i++)
+                if (blocks[i].address == address && blocks[i].size_bytes == size) {
+                    assert_int_equal(blocks[i].stack, size == 32 ? 7 : 8);
+                    snprintf(text + strlen(text), sizeof text - strlen(text), " %x:%u",
+                             (unsigned)address / 0x1000, (unsigned)size);
+                }
+    assert_string_equal(error != NULL ? tg_error_message(error) : text, expected);
+    tg_error_destroy(error);
+    free(blocks);
+}
+
+static void test_what_is_not_added_yet_counts(void **state)
+{
+    (void)state;
+    expect_with_ahead(5, "its heap is not observed");
+    start(5, TG_HEAP_EVENTS);
+    for (uint64_t i = 1; i <= 5; i++)
+        give(5, 10 * i, i * 0x1000);
+    start(6, TG_HEAP_EVENTS);
+    give(6, 10, 0xf000);
+    expect_with_ahead(5, " 1:32 2:32 3:32 4:32 5:32");
+    later(TG_EVENT_HEAP_FREE, 100, 0x1000);
+    later(TG_EVENT_HEAP_FREE, 19, 0x2000); /* a block that was there before */
+    later(TG_EVENT_HEAP_RESIZE, 101, 0x3000);
+    later(TG_EVENT_HEAP_ALLOC, 102, 0x6000);
+    later(TG_EVENT_HEAP_ALLOC, 105, 0x7000); /* another thread freed one that was there before, ... */
+    later(TG_EVENT_HEAP_FREE, 104, 0x7000);
+    later(TG_EVENT_HEAP_FREE, 104, 0x4000); /* ... and is the last to have had this place */
+    later(TG_EVENT_HEAP_ALLOC, 103, 0x4000);
+    later(TG_EVENT_HEAP_FREE, 110, 0x8000);
+    expect_with_ahead(5, " 2:32 5:32 3:64 6:64 7:64");
+    take(5, 100, 0x1000); /* some of it is added meanwhile */
+    give(5, 102, 0x6000);
+    expect_with_ahead(5, " 2:32 5:32 3:64 6:64 7:64");
+    assert_true(tg_live_blocks_wants_search(live, 5, &ahead));
+    later(TG_EVENT_HEAP_START, 1000, 0); /* what was there is another program's */
+    expect_with_ahead(5, " 3:64 6:64 7:64");
+    expect_with_ahead(9, " 3:64 6:64 7:64");
+    later(TG_EVENT_LOSS, 1000, 0);
+    expect_with_ahead(5, "events of its heap were lost");
+    tg_live_ahead_deinit(&ahead);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +318,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_samples_are_not_searched, setup, teardown),
         cmocka_unit_test_setup_teardown(test_red_zones, setup, teardown),
         cmocka_unit_test_setup_teardown(test_after_a_loss_nothing_is_known, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_not_added_yet_counts, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,9 @@ struct fixture {
     uint64_t last_ns;
     uint64_t next[MAX_SOURCES]; /* tasks of each process come in their order */
     uint64_t notes;
-    uint64_t lost; /* the counts of loss events */
+    uint64_t lost;           /* the counts of loss events */
+    uint64_t heap_stacks[4]; /* of blocks that were given, by their addresses */
+    uint64_t heap_frames;    /* of stacks that were told */
     size_t n_texts;
     char texts[MAX_TEXTS][192]; /* of loss and agent events, and of notes but the engine's */
 };
@@ -70,6 +72,10 @@ static void take_event(void *context, const struct tg_event *event)
         fixture->next[event->omp_task_begin.code]++;
     } else if (event->kind == TG_EVENT_NOTE && strcmp(event->note.text, "engine") == 0) {
         fixture->notes++;
+    } else if (event->kind == TG_EVENT_HEAP_ALLOC) {
+        fixture->heap_stacks[event->heap_alloc.address % 4] = event->heap_alloc.stack;
+    } else if (event->kind == TG_EVENT_HEAP_STACK) {
+        fixture->heap_frames += event->heap_stack.frames.count;
     } else if (event->kind == TG_EVENT_NOTE) {
         keep_text(fixture, event->note.text);
     } else if (event->kind == TG_EVENT_LOSS) {
@@ -519,11 +525,84 @@ static void who_settles_does_not_wait_for_who_reads(void **state)
     __atomic_store_n(&fixture->behind, true, __ATOMIC_RELEASE);
     make_ring(fixture, &producer, getpid(), 0);
     assert_true(RING_PUT(&producer, TG_RECORD_OMP_TASK_BEGIN, tg_tick_clock_now(fixture->clock), 0, 0));
-    assert_true(tg_agent_drain_settle(fixture->drain, within_ns));
+    assert_true(tg_agent_drain_settle(fixture->drain, UINT64_MAX, within_ns));
     assert_int_equal(fixture->next[0], 1);
     __atomic_store_n(&fixture->behind, false, __ATOMIC_RELEASE);
     tg_agent_drain_finish(fixture->drain, NULL);
     ring_producer_deinit(&producer);
+}
+
+struct foreseen {
+    size_t n_allocs, n_frees, n_losses;
+    uint64_t stack, address;
+};
+
+static void see(void *context, const struct tg_event *event)
+{
+    struct foreseen *seen = context;
+    seen->n_frees += event->kind == TG_EVENT_HEAP_FREE;
+    seen->n_losses += event->kind == TG_EVENT_LOSS && event->loss.source == TG_LOSS_RING;
+    if (event->kind != TG_EVENT_HEAP_ALLOC)
+        return;
+    seen->n_allocs++;
+    seen->stack = event->heap_alloc.stack;
+    seen->address = event->heap_alloc.address;
+}
+
+static void put_heap(const struct fixture *fixture, struct ring_producer *producer, unsigned kind,
+                     const uint64_t *arguments, size_t n_arguments)
+{
+    assert_true(
+        ring_producer_put(producer, kind, tg_tick_clock_now(fixture->clock), 0, arguments, n_arguments));
+}
+#define PUT_HEAP(producer, kind, ...)                                                                        \
+    put_heap(fixture, producer, kind, (const uint64_t[]){__VA_ARGS__},                                       \
+             sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+/* Nothing can be told, because of a stop and because who reads is behind; what a process has done to its heap is known all
+ * the same, and it is told once, with the same stacks. */
+static void what_is_not_told_yet_is_foreseen(void **state)
+{
+    const uint64_t within_ns = 20000000000;
+    struct fixture *fixture = *state;
+    struct ring_producer own[2], other;
+    struct foreseen seen = {0};
+    struct tg_ring_foresight foresight = {.pid = getpid(), .sink = {.context = &seen, .add = see}};
+    make_ring(fixture, &own[0], getpid(), 0);
+    PUT_HEAP(&own[0], TG_RECORD_HEAP_STACK, 1, TG_STACK_WHOLE, 2, 0x1000, 0x2000);
+    PUT_HEAP(&own[0], TG_RECORD_HEAP_ALLOC, 0x1001, 64 | UINT64_C(1) << 32);
+    assert_true(tg_agent_drain_settle(fixture->drain, UINT64_MAX, within_ns));
+    assert_int_equal(fixture->heap_frames, 2);
+
+    tg_agent_drain_hold(fixture->drain, tg_engine_now_ns());
+    __atomic_store_n(&fixture->is_reader, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&fixture->behind, true, __ATOMIC_RELEASE);
+    foresight.since_ns = tg_engine_now_ns();
+    make_ring(fixture, &own[1], getpid(), 1);
+    make_ring(fixture, &other, 1, 0);
+    PUT_HEAP(&own[0], TG_RECORD_HEAP_STACK, 2, TG_STACK_WHOLE, 3, 0x1000, 0x2000, 0x3000);
+    PUT_HEAP(&own[1], TG_RECORD_HEAP_ALLOC, 0x1002, 64 | UINT64_C(2) << 32);
+    PUT_HEAP(&own[1], TG_RECORD_HEAP_FREE, 0x1001, 0);
+    PUT_HEAP(&other, TG_RECORD_HEAP_ALLOC, 0x1003, 64);
+    assert_true(tg_agent_drain_foresee(fixture->drain, &foresight, within_ns));
+    assert_true(seen.n_allocs == 1 && seen.n_frees == 1 && seen.n_losses == 0);
+    assert_true(seen.address == 0x1002 && seen.stack != 0 && seen.stack != fixture->heap_stacks[1]);
+    assert_true(fixture->heap_stacks[2] == 0 && foresight.told_ns != 0 &&
+                foresight.told_ns <= foresight.since_ns);
+
+    PUT_HEAP(&own[0], TG_RECORD_LOST, 3);
+    foresight.since_ns = 0;
+    assert_true(tg_agent_drain_foresee(fixture->drain, &foresight, within_ns));
+    assert_true(seen.n_allocs == 2 && seen.n_losses == 1);
+    tg_agent_drain_hold(fixture->drain, UINT64_MAX);
+    __atomic_store_n(&fixture->behind, false, __ATOMIC_RELEASE);
+    tg_agent_drain_finish(fixture->drain, NULL);
+    assert_int_equal(fixture->heap_stacks[2], seen.stack);
+    assert_int_equal(fixture->heap_frames, 5);
+    assert_int_equal(fixture->lost, 3);
+    ring_producer_deinit(&own[0]);
+    ring_producer_deinit(&own[1]);
+    ring_producer_deinit(&other);
 }
 
 /* ---- salvage */
@@ -681,6 +760,7 @@ int main(void)
         TEST(what_is_far_too_late_stands_out_of_order_and_is_counted),
         TEST(a_sink_that_is_behind_is_given_nothing),
         TEST(who_settles_does_not_wait_for_who_reads),
+        TEST(what_is_not_told_yet_is_foreseen),
         TEST(a_killed_recorders_rings_are_salvaged),
         TEST(what_was_taken_already_is_there_still),
         TEST(what_is_in_the_file_is_not_told_again),

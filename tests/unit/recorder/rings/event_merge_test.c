@@ -132,6 +132,32 @@ static void everything_comes_in_the_order_of_time(void **state)
     assert_int_equal(tg_event_merge_told_ns(fixture->merge), 90);
 }
 
+static void see_record(void *context, uint64_t time_ns, const uint64_t *record)
+{
+    struct fixture *fixture = context;
+    fixture->told[fixture->n_told++] = (struct told){time_ns, record[2], NULL};
+}
+
+static void what_a_ring_holds_can_be_looked_at(void **state)
+{
+    struct fixture *fixture = *state;
+    struct tg_merge_ring *a = add_ring(fixture, NULL), *b = add_ring(fixture, NULL);
+    add(fixture, a, TIMES(10, 20, 30), 1);
+    add(fixture, b, TIMES(15, 25), 1);
+    assert_true(tg_event_merge_tell(fixture->merge, 10, UINT64_MAX));
+    expect_times(fixture, TIMES(10));
+    add(fixture, a, TIMES(60, 50), 1); /* a time that is earlier, and another block */
+    tg_event_merge_visit(fixture->merge, a, 0, see_record, fixture);
+    expect_times(fixture, TIMES(20, 30, 60, 50));
+    tg_event_merge_visit(fixture->merge, a, 30, see_record, fixture);
+    assert_int_equal(fixture->told[0].value, 3);
+    expect_times(fixture, TIMES(30, 60, 50));
+    assert_true(tg_event_merge_tell(fixture->merge, 1000, UINT64_MAX));
+    expect_times(fixture, TIMES(15, 20, 25, 30, 60, 50));
+    tg_event_merge_visit(fixture->merge, a, 0, see_record, fixture);
+    expect_times(fixture, NULL, 0);
+}
+
 static void what_is_later_waits(void **state)
 {
     struct fixture *fixture = *state;
@@ -296,6 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(everything_comes_in_the_order_of_time),
         TEST(what_is_later_waits),
+        TEST(what_a_ring_holds_can_be_looked_at),
         TEST(what_comes_too_late_is_told_with_its_own_time_and_counted),
         TEST(a_ring_whose_times_fall_is_told_as_it_is),
         TEST(a_limit_of_records_ends_it_and_it_goes_on_there),
