@@ -1,11 +1,9 @@
 #include "recorder/rings/decoder.h"
 
 #include "format/base/hash.h"
-#include "recorder/agent/deep_bind.h"
-#include "recorder/agent/mpi/calls.h"
-#include "recorder/agent/mpi/types.h"
 #include "recorder/rings/known_records.h"
 #include "recorder/rings/library_records.h"
+#include "recorder/rings/record_parts.h"
 #include "recorder/rings/team_table.h"
 
 #include <stdlib.h>
@@ -31,17 +29,9 @@ struct tg_ring_source {
     struct tg_ring_source *next, *previous;
 };
 
-/* What is known of the kinds of record in advance. */
-struct record_kind {
-    unsigned char least_arguments;
-    bool has_place;
-    bool is_plain; /* its event depends on its words and the thread's team alone */
-    size_t payload_bytes;
-};
-
 struct tg_ring_decoder {
     struct tg_event_sink sink;
-    struct record_kind kinds[TG_RECORD_COUNT];
+    struct tg_record_form forms[TG_RECORD_COUNT];
     struct tg_known_records *known;
     struct tg_agent_loader *loader;
     struct tg_heap_stacks *heap_stacks;
@@ -55,9 +45,7 @@ struct record {
     struct tg_ring_decoder *decoder;
     struct tg_ring_source *source;
     struct process *process;
-    uint64_t *words;
-    size_t n_words;
-    struct tg_team team;
+    struct tg_record_words given;
     struct tg_known_record *room; /* NULL: the event is not kept */
     struct tg_event event;
 };
@@ -68,64 +56,12 @@ static void emit(struct record *record, enum tg_event_kind kind)
     record->decoder->sink.add(record->decoder->sink.context, &record->event);
 }
 
-/* The string that begins at word FROM; made to end within the record, whatever was written there. */
-static const char *string_at(const struct record *record, size_t from)
-{
-    if (from >= record->n_words)
-        return "";
-    char *text = (char *)(record->words + from);
-    size_t room = (record->n_words - from) * sizeof record->words[0];
-    if (room > TG_AGENT_MAX_STRING_BYTES)
-        room = TG_AGENT_MAX_STRING_BYTES;
-    text[room - 1] = '\0';
-    return text;
-}
-
-/* The list of items of ITEM_WORDS words whose count is word FROM: as many items as the record holds. */
-static struct tg_list list_at(const struct record *record, size_t from, size_t item_words)
-{
-    size_t room = (record->n_words - from - 1) / item_words;
-    uint64_t count = record->words[from];
-    return (struct tg_list){.items = record->words + from + 1, .count = count < room ? count : room};
-}
-
-static const char *mpi_name(uint64_t call)
-{
-    static const char *const names[TG_MPI_CALL_COUNT] = {
-#define X(name) [TG_MPI_CALL_##name] = "MPI_" #name,
-        TG_MPI_CALLS(X)
-#undef X
-    };
-    return call < TG_MPI_CALL_COUNT ? names[call] : "MPI_?";
-}
-
-static const char *mpi_type_name(uint64_t type)
-{
-    static const char *const names[TG_MPI_TYPE_COUNT_] = {
-#define X(symbol, name) [TG_MPI_TYPE_##symbol] = "MPI_" name,
-        TG_MPI_TYPES(X)
-#undef X
-    };
-    return type > 0 && type < TG_MPI_TYPE_COUNT_ ? names[type] : "";
-}
-
-static const char *mpi_op_name(uint64_t op)
-{
-    static const char *const names[TG_MPI_OP_COUNT_] = {
-#define X(symbol, name) [TG_MPI_OP_##symbol] = "MPI_" name,
-        TG_MPI_OPS(X)
-#undef X
-            [TG_MPI_OP_OWN] = "own",
-    };
-    return op > 0 && op < TG_MPI_OP_COUNT_ ? names[op] : "";
-}
-
 static const struct tg_team_table no_table;
 static const struct tg_team_stack no_stack;
 
 static uint64_t low_team(const struct record *record)
 {
-    return record->words[1] >> TG_AGENT_TEAM_SHIFT;
+    return record->given.words[1] >> TG_AGENT_TEAM_SHIFT;
 }
 
 static struct tg_team find_team(const struct record *record)
@@ -136,248 +72,12 @@ static struct tg_team find_team(const struct record *record)
                         low_team(record));
 }
 
-/* ---- events whose members are words of the record, or parts of them */
-
-enum { ARGUMENT = 2, MAX_PARTS = 16 }; /* the word of the first argument; parts of a record with an END */
-
-/* One member of the event, and the words that it comes from. */
-struct part {
-    enum { END, BITS, FLAG, STRING, STRING_BEHIND, MPI_NAME, MPI_TYPE, MPI_OP, LIST, PLACE } from;
-    unsigned char word;
-    unsigned char left, right; /* BITS: shifts of the word, one after the other */
-    unsigned short member;     /* offset in struct tg_event */
-    unsigned short before,
-        words; /* STRING_BEHIND: the string before, by its member; LIST: words of an item */
-};
-
-#define AT(member) offsetof(struct tg_event, member)
-#define SOME(at, argument, low, n_bits)                                                                      \
-    {                                                                                                        \
-        BITS, ARGUMENT + (argument), 64 - (low) - (n_bits), 64 - (n_bits), AT(at), 0, 0                      \
-    }
-#define WHOLE(at, argument) SOME(at, argument, 0, 64)
-#define ENUM(at)            SOME(at, 0, TG_AGENT_ENUM_SHIFT, 8)
-#define TRUTH(at, argument)                                                                                  \
-    {                                                                                                        \
-        FLAG, ARGUMENT + (argument), 0, 0, AT(at), 0, 0                                                      \
-    }
-#define TEXT(at, argument)                                                                                   \
-    {                                                                                                        \
-        STRING, ARGUMENT + (argument), 0, 0, AT(at), 0, 0                                                    \
-    }
-#define TEXT_BEHIND(at, text)                                                                                \
-    {                                                                                                        \
-        STRING_BEHIND, 0, 0, 0, AT(at), AT(text), 0                                                          \
-    }
-#define CALL(at, argument)                                                                                   \
-    {                                                                                                        \
-        MPI_NAME, ARGUMENT + (argument), 0, 0, AT(at), 0, 0                                                  \
-    }
-#define CALL_PART(what, at, low, n_bits)                                                                     \
-    {                                                                                                        \
-        what, ARGUMENT, 64 - (low) - (n_bits), 64 - (n_bits), AT(at), 0, 0                                   \
-    }
-#define ITEMS(at, argument, item)                                                                            \
-    {                                                                                                        \
-        LIST, ARGUMENT + (argument), 0, 0, AT(at), 0, sizeof(item) / sizeof(uint64_t)                        \
-    }
-#define PLACE(payload)                                                                                       \
-    {                                                                                                        \
-        PLACE, 0, 0, 0, AT(payload.team), 0, 0                                                               \
-    } /* all members of TG_OMP_PLACE */
-
-/* What the three forms of an entry have in common. */
-#define MPI_ENTER_PARTS                                                                                      \
-    CALL_PART(MPI_NAME, mpi_enter.call, 0, TG_MPI_CALL_BITS),                                                \
-        CALL_PART(MPI_OP, mpi_enter.op, TG_MPI_CALL_OP_SHIFT, TG_MPI_TYPE_BITS),                             \
-        CALL_PART(MPI_TYPE, mpi_enter.type, TG_MPI_CALL_TYPE_SHIFT, TG_MPI_TYPE_BITS),                       \
-        CALL_PART(MPI_TYPE, mpi_enter.from_type, TG_MPI_CALL_FROM_TYPE_SHIFT, TG_MPI_TYPE_BITS),             \
-        WHOLE(mpi_enter.comm, 1), WHOLE(mpi_enter.instance, 2), WHOLE(mpi_enter.peer, 3),                    \
-        WHOLE(mpi_enter.tag, 4), WHOLE(mpi_enter.root, 5), WHOLE(mpi_enter.bytes, 6),                        \
-        SOME(mpi_enter.code, 7, 0, TG_AGENT_SEEN_SHIFT)
-
-/* The event that a record of each kind becomes; kind 0: none, or by decode_other. */
-static const struct {
-    enum tg_event_kind kind;
-    struct part parts[MAX_PARTS];
-} events[TG_RECORD_COUNT] = {
-    [TG_RECORD_NOTE] = {TG_EVENT_NOTE, {TEXT(note.text, 0)}},
-    [TG_RECORD_OMP_RUNTIME] = {TG_EVENT_OMP_RUNTIME,
-                               {WHOLE(omp_runtime.seen, 0), TEXT(omp_runtime.name, 1),
-                                TEXT_BEHIND(omp_runtime.version, omp_runtime.name)}},
-    [TG_RECORD_OMP_PARALLEL_BEGIN] = {TG_EVENT_OMP_PARALLEL_BEGIN,
-                                      {PLACE(omp_parallel_begin), WHOLE(omp_parallel_begin.new_team, 1),
-                                       WHOLE(omp_parallel_begin.requested, 2),
-                                       WHOLE(omp_parallel_begin.body, 3)}},
-    [TG_RECORD_OMP_PARALLEL_END] = {TG_EVENT_OMP_PARALLEL_END,
-                                    {PLACE(omp_parallel_end), WHOLE(omp_parallel_end.ended_team, 1)}},
-    [TG_RECORD_OMP_IMPLICIT_BEGIN] = {TG_EVENT_OMP_IMPLICIT_BEGIN,
-                                      {PLACE(omp_implicit_begin), WHOLE(omp_implicit_begin.team, 1),
-                                       WHOLE(omp_implicit_begin.parent_team, 2),
-                                       WHOLE(omp_implicit_begin.team_size, 3),
-                                       WHOLE(omp_implicit_begin.level, 4)}},
-    [TG_RECORD_OMP_IMPLICIT_END] = {TG_EVENT_OMP_IMPLICIT_END, {PLACE(omp_implicit_end)}},
-    [TG_RECORD_OMP_ZONE_BEGIN] = {TG_EVENT_OMP_ZONE_BEGIN,
-                                  {PLACE(omp_zone_begin), ENUM(omp_zone_begin.zone),
-                                   SOME(omp_zone_begin.schedule, 1, 0, 8),
-                                   SOME(omp_zone_begin.count, 1, 8, 56)}},
-    [TG_RECORD_OMP_ZONE_END] = {TG_EVENT_OMP_ZONE_END, {PLACE(omp_zone_end), ENUM(omp_zone_end.zone)}},
-    [TG_RECORD_OMP_SECTION] = {TG_EVENT_OMP_SECTION, {PLACE(omp_section), WHOLE(omp_section.section, 1)}},
-    [TG_RECORD_OMP_SYNC_BEGIN] = {TG_EVENT_OMP_SYNC_BEGIN,
-                                  {PLACE(omp_sync_begin), ENUM(omp_sync_begin.sync),
-                                   WHOLE(omp_sync_begin.instance, 1)}},
-    [TG_RECORD_OMP_SYNC_END] = {TG_EVENT_OMP_SYNC_END,
-                                {PLACE(omp_sync_end), ENUM(omp_sync_end.sync),
-                                 SOME(omp_sync_end.instance, 1, 0, 63),
-                                 SOME(omp_sync_end.cancelled, 1, 63, 1)}},
-    [TG_RECORD_OMP_MUTEX_WAIT] = {TG_EVENT_OMP_MUTEX_WAIT,
-                                  {PLACE(omp_mutex_wait), ENUM(omp_mutex_wait.mutex),
-                                   WHOLE(omp_mutex_wait.lock, 1)}},
-    [TG_RECORD_OMP_MUTEX_ENTER] = {TG_EVENT_OMP_MUTEX_ENTER,
-                                   {PLACE(omp_mutex_enter), ENUM(omp_mutex_enter.mutex),
-                                    WHOLE(omp_mutex_enter.lock, 1)}},
-    [TG_RECORD_OMP_MUTEX_LEAVE] = {TG_EVENT_OMP_MUTEX_LEAVE,
-                                   {PLACE(omp_mutex_leave), ENUM(omp_mutex_leave.mutex),
-                                    WHOLE(omp_mutex_leave.lock, 1)}},
-    [TG_RECORD_OMP_MUTEX_TEST] = {TG_EVENT_OMP_MUTEX_TEST,
-                                  {PLACE(omp_mutex_test), ENUM(omp_mutex_test.mutex),
-                                   WHOLE(omp_mutex_test.lock, 1), WHOLE(omp_mutex_test.tests, 2)}},
-    [TG_RECORD_OMP_TASK_CREATE] = {TG_EVENT_OMP_TASK_CREATE,
-                                   {PLACE(omp_task_create), WHOLE(omp_task_create.task, 1),
-                                    WHOLE(omp_task_create.parent_task, 2), WHOLE(omp_task_create.body, 3),
-                                    WHOLE(omp_task_create.flags, 4),
-                                    ITEMS(omp_task_create.dependences, 5, struct tg_omp_dependence)}},
-    [TG_RECORD_OMP_TASK_BEGIN] = {TG_EVENT_OMP_TASK_BEGIN,
-                                  {PLACE(omp_task_begin), SOME(omp_task_begin.task, 1, 0, 63),
-                                   SOME(omp_task_begin.resumed, 1, 63, 1)}},
-    [TG_RECORD_OMP_TASK_END] = {TG_EVENT_OMP_TASK_END,
-                                {PLACE(omp_task_end), WHOLE(omp_task_end.task, 1), ENUM(omp_task_end.how)}},
-    [TG_RECORD_OMP_CANCEL] = {TG_EVENT_OMP_CANCEL,
-                              {PLACE(omp_cancel), ENUM(omp_cancel.construct),
-                               TRUTH(omp_cancel.activated, 1)}},
-    [TG_RECORD_OMP_CHUNK] = {TG_EVENT_OMP_CHUNK,
-                             {PLACE(omp_chunk), WHOLE(omp_chunk.first, 1), WHOLE(omp_chunk.last, 2),
-                              WHOLE(omp_chunk.stride, 3)}},
-    [TG_RECORD_OMP_ITERATION] = {TG_EVENT_OMP_ITERATION,
-                                 {PLACE(omp_iteration), ENUM(omp_iteration.what),
-                                  ITEMS(omp_iteration.indices, 1, struct tg_omp_index)}},
-    [TG_RECORD_MPI_COMM] = {TG_EVENT_MPI_COMM,
-                            {WHOLE(mpi_comm.comm, 0), WHOLE(mpi_comm.parent, 1), WHOLE(mpi_comm.handle, 2),
-                             WHOLE(mpi_comm.origin, 3), WHOLE(mpi_comm.rank, 4), WHOLE(mpi_comm.size, 5),
-                             ITEMS(mpi_comm.members, 6, struct tg_mpi_member)}},
-    [TG_RECORD_MPI_ENTER] = {TG_EVENT_MPI_ENTER, {MPI_ENTER_PARTS}},
-    [TG_RECORD_MPI_ENTER_REQUEST] = {TG_EVENT_MPI_ENTER, {MPI_ENTER_PARTS, WHOLE(mpi_enter.request, 8)}},
-    [TG_RECORD_MPI_ENTER_BOTH] = {TG_EVENT_MPI_ENTER,
-                                  {MPI_ENTER_PARTS, TRUTH(mpi_enter.receives, 8), WHOLE(mpi_enter.from, 9),
-                                   WHOLE(mpi_enter.from_tag, 10)}},
-    [TG_RECORD_MPI_REQUESTS] = {TG_EVENT_MPI_REQUESTS,
-                                {ITEMS(mpi_requests.requests, 0, struct tg_mpi_request_item)}},
-    [TG_RECORD_MPI_LEAVE] = {TG_EVENT_MPI_LEAVE,
-                             {CALL(mpi_leave.call, 0), WHOLE(mpi_leave.request, 1), WHOLE(mpi_leave.peer, 2),
-                              WHOLE(mpi_leave.tag, 3), WHOLE(mpi_leave.bytes, 4),
-                              WHOLE(mpi_leave.result, 5)}},
-    [TG_RECORD_MPI_COMPLETE] = {TG_EVENT_MPI_COMPLETE,
-                                {WHOLE(mpi_complete.request, 0), WHOLE(mpi_complete.peer, 1),
-                                 WHOLE(mpi_complete.tag, 2), WHOLE(mpi_complete.bytes, 3),
-                                 TRUTH(mpi_complete.cancelled, 4)}},
-    [TG_RECORD_MPI_ERROR] = {TG_EVENT_MPI_ERROR,
-                             {WHOLE(mpi_error.code, 0), WHOLE(mpi_error.request, 1), TEXT(mpi_error.call, 2),
-                              TEXT_BEHIND(mpi_error.error_class, mpi_error.call),
-                              TEXT_BEHIND(mpi_error.text, mpi_error.error_class)}},
-    [TG_RECORD_MPI_COMM_NAME] = {TG_EVENT_MPI_COMM_NAME,
-                                 {WHOLE(mpi_comm_name.comm, 0), TEXT(mpi_comm_name.name, 1)}},
-    [TG_RECORD_DEEP_BIND] = {TG_EVENT_DEEP_BIND,
-                             {WHOLE(deep_bind.way, 1), WHOLE(deep_bind.caller, 2),
-                              TRUTH(deep_bind.is_kept, 3), TEXT(deep_bind.library, 4),
-                              TEXT_BEHIND(deep_bind.wrapper, deep_bind.library),
-                              TEXT_BEHIND(deep_bind.problem, deep_bind.wrapper),
-                              TEXT_BEHIND(deep_bind.scope_before, deep_bind.problem),
-                              TEXT_BEHIND(deep_bind.scope_after, deep_bind.scope_before)}},
-};
-#define IS_WAY(way, how) _Static_assert((int)(way) == (int)(how), "the agent's number is the event's")
-IS_WAY(TG_DEEP_BIND_AUDIT, TG_DEEP_BIND_BY_AUDIT);
-IS_WAY(TG_DEEP_BIND_WRAPPER, TG_DEEP_BIND_BY_WRAPPER);
-IS_WAY(TG_DEEP_BIND_PASS_THROUGH, TG_DEEP_BIND_PASSED);
-IS_WAY(TG_DEEP_BIND_LOADED, TG_DEEP_BIND_WAS_LOADED);
-IS_WAY(TG_DEEP_BIND_FAILED, TG_DEEP_BIND_NOT_DONE);
-#undef IS_WAY
-
-static struct tg_omp_place place_of(const struct record *record)
-{
-    return (struct tg_omp_place){
-        .team = record->team.id,
-        .thread_num = record->words[1] >> TG_AGENT_THREAD_NUM_SHIFT & 0xffff,
-        .level = record->team.level,
-        .code = record->words[ARGUMENT] & TG_AGENT_CODE_MASK,
-        .seen = record->words[ARGUMENT] >> TG_AGENT_SEEN_SHIFT & 0xff,
-    };
-}
-
-/* The string behind the one that the member at BEFORE points to. */
-static const char *string_behind(const struct record *record, size_t before)
-{
-    const char *text;
-    memcpy(&text, (const char *)&record->event + before, sizeof text);
-    size_t word = (size_t)(text - (const char *)record->words) / sizeof(uint64_t);
-    return string_at(record, word + strlen(text) / sizeof(uint64_t) + 1);
-}
-
-#define PUT(member, value) memcpy((char *)&record->event + (member), &(value), sizeof(value))
-
-static void put_part(struct record *record, const struct part *part)
-{
-    uint64_t word = record->words[part->word];
-    const char *text = NULL;
-    switch (part->from) {
-    case END:
-        break;
-    case BITS:
-        word = word << part->left >> part->right;
-        PUT(part->member, word);
-        break;
-    case FLAG:
-        word = word != 0;
-        PUT(part->member, word);
-        break;
-    case STRING:
-        text = string_at(record, part->word);
-        PUT(part->member, text);
-        break;
-    case STRING_BEHIND:
-        text = string_behind(record, part->before);
-        PUT(part->member, text);
-        break;
-    case MPI_NAME:
-        text = mpi_name(word << part->left >> part->right);
-        PUT(part->member, text);
-        break;
-    case MPI_TYPE:
-        text = mpi_type_name(word << part->left >> part->right);
-        PUT(part->member, text);
-        break;
-    case MPI_OP:
-        text = mpi_op_name(word << part->left >> part->right);
-        PUT(part->member, text);
-        break;
-    case LIST: {
-        struct tg_list list = list_at(record, part->word, part->words);
-        PUT(part->member, list);
-        break;
-    }
-    case PLACE: {
-        struct tg_omp_place place = place_of(record);
-        PUT(part->member, place);
-        break;
-    }
-    }
-}
-
 /* ---- records that change what is known, and those of the loader */
 
 /* Without memory the thread's level is not known, nothing else. */
 static void enter_team(struct record *record)
 {
-    const uint64_t *arguments = record->words + ARGUMENT;
+    const uint64_t *arguments = record->given.words + TG_RECORD_ARGUMENT;
     if (record->process->teams == NULL)
         record->process->teams = calloc(1, sizeof *record->process->teams);
     if (record->source->stack == NULL)
@@ -389,7 +89,7 @@ static void enter_team(struct record *record)
 
 static void add_lost(struct record *record)
 {
-    uint64_t count = record->words[ARGUMENT];
+    uint64_t count = record->given.words[TG_RECORD_ARGUMENT];
     record->source->told_lost += count;
     record->decoder->stats.told_lost += count;
     record->event.loss = (struct tg_event_loss){
@@ -408,15 +108,15 @@ static void add_agent_state(struct record *record, enum tg_agent_state state, co
 static void add_loader(struct record *record, enum tg_agent_record kind, size_t string_from)
 {
     if (string_from != SIZE_MAX)
-        string_at(record, ARGUMENT + string_from);
+        tg_record_string(&record->given, TG_RECORD_ARGUMENT + string_from);
     const struct tg_agent_loader_record given = {
         .pid = record->event.pid,
         .tid = record->event.tid,
         .instance = record->source->facts.instance,
         .time_ns = record->event.time_ns,
         .kind = kind,
-        .arguments = record->words + ARGUMENT,
-        .n_arguments = record->n_words - ARGUMENT,
+        .arguments = record->given.words + TG_RECORD_ARGUMENT,
+        .n_arguments = record->given.n_words - TG_RECORD_ARGUMENT,
     };
     tg_agent_loader_add(record->decoder->loader, &given, &record->decoder->sink);
 }
@@ -434,7 +134,7 @@ static void decode_other(struct record *record, unsigned kind)
     else if (kind == TG_RECORD_LOST)
         add_lost(record);
     else if (kind == TG_RECORD_ASIDE)
-        add_agent_state(record, TG_AGENT_ASIDE, string_at(record, ARGUMENT));
+        add_agent_state(record, TG_AGENT_ASIDE, tg_record_string(&record->given, TG_RECORD_ARGUMENT));
     else if (kind == TG_RECORD_LIBRARY_CALL)
         add_loader(record, TG_RECORD_LIBRARY_CALL, 5);
     else if (kind == TG_RECORD_LIBRARY_RETURN)
@@ -445,27 +145,27 @@ static void decode_other(struct record *record, unsigned kind)
         add_loader(record, (enum tg_agent_record)kind, SIZE_MAX);
     else if (tg_heap_records_have((enum tg_agent_record)kind))
         tg_heap_records_add(record->decoder->heap_stacks, &record->process->heap, (enum tg_agent_record)kind,
-                            record->words + ARGUMENT, record->n_words - ARGUMENT, &record->event,
+                            record->given.words + TG_RECORD_ARGUMENT,
+                            record->given.n_words - TG_RECORD_ARGUMENT, &record->event,
                             &record->decoder->sink);
 }
 
 static void decode(struct record *record, unsigned kind)
 {
     struct tg_ring_decoder *decoder = record->decoder;
-    if (events[kind].kind == 0) {
+    const struct tg_record_form *form = &decoder->forms[kind];
+    if (form->kind == 0) {
         memset(TG_EVENT_PAYLOAD(&record->event), 0,
                sizeof record->event - offsetof(struct tg_event, process_start));
         decode_other(record, kind);
         return;
     }
-    memset(TG_EVENT_PAYLOAD(&record->event), 0, decoder->kinds[kind].payload_bytes);
-    for (const struct part *part = events[kind].parts; part->from != END; part++)
-        put_part(record, part);
-    record->event.kind = events[kind].kind;
+    memset(TG_EVENT_PAYLOAD(&record->event), 0, form->payload_bytes);
+    tg_record_put(&record->given, kind, &record->event);
     if (record->room != NULL)
-        tg_known_records_keep(decoder->known, record->room, record->words, record->n_words, record->team,
-                              &record->event, decoder->kinds[kind].payload_bytes);
-    emit(record, events[kind].kind);
+        tg_known_records_keep(decoder->known, record->room, record->given.words, record->given.n_words,
+                              record->given.team, &record->event, form->payload_bytes);
+    emit(record, form->kind);
     if (kind == TG_RECORD_OMP_IMPLICIT_END && record->source->stack != NULL)
         tg_team_leave(record->source->stack, low_team(record));
 }
@@ -474,8 +174,8 @@ static void decode(struct record *record, unsigned kind)
 static bool tell_known(struct record *record)
 {
     struct tg_ring_decoder *decoder = record->decoder;
-    struct tg_event *event =
-        tg_known_records_find(decoder->known, record->words, record->n_words, record->team, &record->room);
+    struct tg_event *event = tg_known_records_find(decoder->known, record->given.words, record->given.n_words,
+                                                   record->given.team, &record->room);
     if (event == NULL)
         return false;
     event->time_ns = record->event.time_ns;
@@ -483,27 +183,6 @@ static bool tell_known(struct record *record)
     event->tid = record->event.tid;
     decoder->sink.add(decoder->sink.context, event);
     return true;
-}
-
-static void describe_kinds(struct record_kind *kinds)
-{
-    static const unsigned char least_arguments[TG_RECORD_COUNT] = {
-#define X(symbol, n_arguments) [TG_RECORD_##symbol] = (n_arguments),
-        TG_AGENT_RECORDS(X)
-#undef X
-    };
-    for (unsigned kind = 0; kind < TG_RECORD_COUNT; kind++) {
-        struct record_kind *described = &kinds[kind];
-        described->least_arguments = least_arguments[kind];
-        if (events[kind].kind == 0)
-            continue;
-        described->payload_bytes = tg_event_schema(events[kind].kind)->size_bytes;
-        described->is_plain = kind != TG_RECORD_OMP_IMPLICIT_BEGIN && kind != TG_RECORD_OMP_IMPLICIT_END;
-        for (const struct part *part = events[kind].parts; part->from != END; part++) {
-            described->has_place |= part->from == PLACE;
-            described->is_plain &= part->from != STRING && part->from != STRING_BEHIND && part->from != LIST;
-        }
-    }
 }
 
 /* ---- programs */
@@ -569,8 +248,8 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
         decoder->stats.unknown++;
         return;
     }
-    const struct record_kind *described = &decoder->kinds[kind];
-    if (n_words < ARGUMENT + (size_t)described->least_arguments) {
+    const struct tg_record_form *form = &decoder->forms[kind];
+    if (n_words < TG_RECORD_ARGUMENT + (size_t)form->least_arguments) {
         decoder->stats.misformed++;
         return;
     }
@@ -578,15 +257,15 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
     record.decoder = decoder;
     record.source = source;
     record.process = meet_program(decoder, source, time_ns);
-    record.words = words;
-    record.n_words = n_words;
+    record.given.words = words;
+    record.given.n_words = n_words;
     record.room = NULL;
     if (record.process == NULL) {
         decoder->stats.misformed++;
         return;
     }
     if (names_thread((enum tg_agent_record)kind))
-        source->tid = (int32_t)words[ARGUMENT];
+        source->tid = (int32_t)words[TG_RECORD_ARGUMENT];
     record.event.time_ns = time_ns;
     record.event.stop_ns = 0;
     record.event.pid = source->facts.pid;
@@ -595,8 +274,8 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
     announce(&record, (enum tg_agent_record)kind);
     if (kind == TG_RECORD_OMP_IMPLICIT_BEGIN)
         enter_team(&record);
-    record.team = described->has_place ? find_team(&record) : (struct tg_team){0};
-    if (!described->is_plain || !tell_known(&record))
+    record.given.team = form->has_place ? find_team(&record) : (struct tg_team){0};
+    if (!form->is_plain || !tell_known(&record))
         decode(&record, kind);
 }
 
@@ -608,7 +287,7 @@ struct tg_error *tg_ring_decoder_create(const struct tg_event_sink *sink, struct
     if (made == NULL)
         return tg_error_no_memory();
     made->sink = *sink;
-    describe_kinds(made->kinds);
+    tg_record_forms(made->forms);
     struct tg_error *error = tg_known_records_create(&made->known);
     if (error == NULL)
         error = tg_agent_loader_create(&made->loader);
@@ -689,18 +368,18 @@ void tg_ring_decoder_foresee(struct tg_ring_decoder *decoder, const struct tg_ri
     struct tg_event event = {.time_ns = time_ns, .pid = source->facts.pid, .tid = source->tid};
     bool is_heap = tg_heap_records_have(kind);
     if ((!is_heap && kind != TG_RECORD_LOST) ||
-        n_words < ARGUMENT + (size_t)decoder->kinds[kind].least_arguments)
+        n_words < TG_RECORD_ARGUMENT + (size_t)decoder->forms[kind].least_arguments)
         return;
     if (is_heap) {
         if (*program == NULL)
             *program = copy_heap(decoder, source);
-        tg_heap_records_add(decoder->heap_stacks, program, kind, record + ARGUMENT, n_words - ARGUMENT,
-                            &event, sink);
+        tg_heap_records_add(decoder->heap_stacks, program, kind, record + TG_RECORD_ARGUMENT,
+                            n_words - TG_RECORD_ARGUMENT, &event, sink);
         return;
     }
     event.kind = TG_EVENT_LOSS;
     event.loss = (struct tg_event_loss){
-        .source = TG_LOSS_RING, .count = tg_loss_count(record[ARGUMENT]), .reason = ""};
+        .source = TG_LOSS_RING, .count = tg_loss_count(record[TG_RECORD_ARGUMENT]), .reason = ""};
     sink->add(sink->context, &event);
 }
 
