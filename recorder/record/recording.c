@@ -1,8 +1,6 @@
 #include "recorder/record/recording.h"
 
 #include "format/trace/meta.h"
-#include "format/trace/redactor.h"
-#include "format/trace/writer.h"
 #include "recorder/agent/contract.h"
 #include "recorder/breakpoints/user_breakpoints.h"
 #include "recorder/engine/engine.h"
@@ -19,22 +17,19 @@
 #include "recorder/record/description.h"
 #include "recorder/record/process_facts.h"
 #include "recorder/record/ptrace_use.h"
+#include "recorder/record/recording_file.h"
 #include "recorder/record/stuck_launcher.h"
 #include "recorder/record/untraced.h"
 #include "recorder/rings/agent_connection.h"
 #include "recorder/stacks/heap_names.h"
 #include "recorder/stacks/last_stacks.h"
 
-#include <pwd.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-static const uint64_t check_interval_ns = 100000000;
 
 struct tg_recording {
     const struct tg_record_options *options;
@@ -44,11 +39,10 @@ struct tg_recording {
     struct tg_agent_session *agent; /* NULL none */
     bool agent_is_finished;         /* nobody else writes the trace any more */
     char *without_agent;            /* why there is none, where there should have been; NULL: that is fine */
-    struct tg_trace_writer *writer;
-    struct tg_redactor *redactor; /* of what the writer gets; NULL: that is as it is */
-    struct tg_ring_set_file file; /* WRITER's, for the agent's drain */
-    struct tg_engine *engine;     /* NULL without ptrace ... */
-    struct tg_untraced *untraced; /* ... and this otherwise */
+    struct tg_recording_file *file; /* NULL: it is finished */
+    struct tg_ring_set_file file_access; /* of the agent's drain */
+    struct tg_engine *engine;            /* NULL without ptrace ... */
+    struct tg_untraced *untraced;        /* ... and this otherwise */
     struct tg_image_cache *images;
     struct tg_user_breakpoints *breakpoints;
     struct tg_process_facts *facts;
@@ -64,14 +58,6 @@ struct tg_recording {
     struct tg_live_blocks *live;              /* NULL: leaks are not searched for */
     struct tg_exit_scan *exit_scan;
     struct tg_red_zone_faults *red_zone_faults;
-    uint64_t next_check_ns;   /* when to ask the writer for an error again */
-    bool has_identity;        /* events say who a process is, and may not be in the file yet */
-    uint64_t identity_ns;     /* when such ones were handed to it last */
-    atomic_bool flush_wanted; /* by a reader of the file */
-    bool write_failed;
-    uint64_t losses;
-    uint64_t counted_losses;
-    uint64_t processes;
 };
 
 /* ---- from the engine and the agents to the file
@@ -79,68 +65,16 @@ struct tg_recording {
  * Without an agent the tracer's thread writes what the engine emits. With one, all goes through the agent's
  * drain, which puts it in order and is the one to write. */
 
-/* Takes ERROR. */
-static void report_write_error(struct tg_recording *recording, struct tg_error *error)
-{
-    if (error == NULL)
-        return;
-    error = tg_error_prefix(error, "the trace is cut off here; the job continues");
-    recording->options->say(tg_error_message(error));
-    tg_error_destroy(error);
-    recording->write_failed = true;
-}
-
-static void write_event(struct tg_recording *recording, const struct tg_event *event)
-{
-    struct tg_event redacted;
-    if (recording->redactor == NULL) {
-        tg_trace_writer_add(recording->writer, event);
-        return;
-    }
-    struct tg_error *error = tg_redactor_event(recording->redactor, event, &redacted);
-    if (error != NULL)
-        redacted = (struct tg_event){.kind = TG_EVENT_LOSS,
-                                     .time_ns = event->time_ns,
-                                     .loss = {TG_LOSS_LIMIT, 1, "out of memory while names were replaced"}};
-    tg_error_destroy(error);
-    tg_trace_writer_add(recording->writer, &redacted);
-}
-
-/* Who a process is gets into the file soon: where the recorder is killed in a process's first second, what rings
- * hold of it would be nobody's. */
-static bool is_identity_due(struct tg_recording *recording)
-{
-    const uint64_t pause_ns = 50000000;
-    uint64_t now_ns = recording->has_identity ? tg_engine_now_ns() : 0;
-    if (!recording->has_identity || now_ns < recording->identity_ns + pause_ns)
-        return false;
-    recording->has_identity = false;
-    recording->identity_ns = now_ns;
-    return true;
-}
-
 static void add_event(void *context, const struct tg_event *event)
 {
     struct tg_recording *recording = context;
-    write_event(recording, event);
+    tg_recording_file_add(recording->file, event);
     if (event->kind == TG_EVENT_HEAP_STACK && recording->heap_names != NULL)
         tg_heap_names_add(recording->heap_names, &event->heap_stack);
     if (recording->live != NULL)
         tg_live_blocks_add(recording->live, event);
-    recording->has_identity |= event->kind == TG_EVENT_IDENTITY;
-    if (recording->agent == NULL && is_identity_due(recording)) /* else the drain looks, see flush() */
-        tg_trace_writer_flush(recording->writer, true);
-    if (event->kind == TG_EVENT_LOSS) {
-        recording->losses++;
-        recording->counted_losses += tg_loss_count(event->loss.count);
-    }
-    recording->processes += event->kind == TG_EVENT_PROCESS_START;
     if (recording->watch != NULL)
         recording->watch->written(recording->watch->context, event);
-    if (event->time_ns >= recording->next_check_ns) {
-        recording->next_check_ns = event->time_ns + check_interval_ns;
-        report_write_error(recording, tg_trace_writer_take_error(recording->writer));
-    }
 }
 
 /* What is known of EVENT, the end of a process by SIGKILL, which has no sender. */
@@ -160,7 +94,7 @@ static struct tg_event memory_kills_of(struct tg_recording *recording, const str
 static void take_engine_event(void *context, const struct tg_event *event)
 {
     struct tg_recording *recording = context;
-    if (recording->writer == NULL) /* the trace is closed; commands can still be given */
+    if (recording->file == NULL) /* the trace is closed; commands can still be given */
         return;
     if (event->kind == TG_EVENT_PROCESS_EXIT && event->process_exit.how == TG_EXIT_SIGNAL &&
         event->process_exit.status == SIGKILL) {
@@ -205,33 +139,32 @@ static void serve_requests(void *context)
 static bool is_behind(void *context)
 {
     const struct tg_recording *recording = context;
-    return tg_trace_writer_is_behind(recording->writer) ||
+    return tg_recording_file_is_behind(recording->file) ||
            (recording->watch != NULL && recording->watch->is_behind(recording->watch->context));
 }
 
 static bool has_backlog(void *context)
 {
     const struct tg_recording *recording = context;
-    return tg_trace_writer_is_behind(recording->writer);
+    return tg_recording_file_is_behind(recording->file);
 }
 
 static uint64_t n_events(void *context)
 {
-    struct tg_recording *recording = context;
-    return tg_trace_writer_stats(recording->writer).events;
+    const struct tg_recording *recording = context;
+    return tg_recording_file_events(recording->file);
 }
 
 static uint64_t n_written(void *context)
 {
-    struct tg_recording *recording = context;
-    return tg_trace_writer_written(recording->writer);
+    const struct tg_recording *recording = context;
+    return tg_recording_file_written(recording->file);
 }
 
 static void flush(void *context, bool at_once)
 {
-    struct tg_recording *recording = context;
-    bool is_wanted = atomic_exchange(&recording->flush_wanted, false);
-    tg_trace_writer_flush(recording->writer, is_identity_due(recording) || is_wanted || at_once);
+    const struct tg_recording *recording = context;
+    tg_recording_file_flush(recording->file, at_once);
 }
 
 static void sealing(void *context, uint64_t n_sealed, bool with_last)
@@ -323,37 +256,14 @@ static struct tg_error *watch_launcher(struct tg_recording *recording)
 
 /* ---- life */
 
-/* *META is replaced by one without names, but for the place of the rings, which is needed to salvage them. */
-static struct tg_error *redact_meta(struct tg_recording *recording, struct tg_trace_meta **meta)
-{
-    struct tg_trace_meta *redacted = NULL;
-    const char *directory = tg_trace_meta_get(*meta, "agent.directory");
-    const struct passwd *user = getpwuid(getuid());
-    struct tg_error *error = tg_redactor_create(0, &recording->redactor);
-    if (error == NULL && user != NULL && user->pw_uid != 0)
-        error = tg_redactor_user(recording->redactor, user->pw_name);
-    if (error == NULL)
-        error = tg_trace_meta_create(&redacted);
-    if (error == NULL)
-        error = tg_redactor_meta(recording->redactor, *meta, redacted);
-    if (error == NULL && directory != NULL)
-        error = tg_trace_meta_set(redacted, "agent.directory", directory);
-    if (error != NULL) {
-        tg_trace_meta_destroy(redacted);
-        return error;
-    }
-    tg_trace_meta_destroy(*meta);
-    *meta = redacted;
-    return NULL;
-}
-
-static struct tg_error *create_writer(struct tg_recording *recording, const struct tg_stop_cost *cost)
+static struct tg_error *create_file(struct tg_recording *recording, const struct tg_stop_cost *cost)
 {
     const struct tg_record_options *options = recording->options;
     struct tg_trace_meta *meta = NULL;
-    const struct tg_trace_writer_options writer = {.overwrite = options->force,
+    const struct tg_recording_file_options file = {.record = options,
                                                    .sealing = recording->agent != NULL ? sealing : NULL,
-                                                   .context = recording};
+                                                   .context = recording,
+                                                   .has_drain = recording->agent != NULL};
     const struct tg_description description = {.options = options,
                                                .launched = recording->launched,
                                                .agent = recording->agent,
@@ -364,10 +274,8 @@ static struct tg_error *create_writer(struct tg_recording *recording, const stru
         error = tg_description_add(&description, meta);
     if (error == NULL)
         recording->start_ns = tg_trace_meta_get_number(meta, "start.monotonic_ns", 0);
-    if (error == NULL && options->redact)
-        error = redact_meta(recording, &meta);
     if (error == NULL)
-        error = tg_trace_writer_create(options->trace, &writer, meta, &recording->writer);
+        error = tg_recording_file_create(&file, meta, &recording->file);
     tg_trace_meta_destroy(meta);
     return error;
 }
@@ -486,7 +394,7 @@ static struct tg_error *create_untraced(struct tg_recording *recording)
     const struct tg_untraced_options options = {
         .session = recording->agent,
         .sink = {.context = recording, .add = add_event},
-        .file = &recording->file,
+        .file = &recording->file_access,
         .audit = recording->launched == TG_LOADER_AGENT,
         .heap = recording->options->heap.mode != TG_AGENT_HEAP_OFF,
     };
@@ -498,7 +406,7 @@ static struct tg_error *start_agent(struct tg_recording *recording)
     const struct tg_event_sink sink = {.context = recording, .add = add_event};
     if (recording->untraced != NULL)
         return tg_untraced_start(recording->untraced);
-    return tg_agent_session_start(recording->agent, &sink, &recording->file,
+    return tg_agent_session_start(recording->agent, &sink, &recording->file_access,
                                   recording->watch == NULL ? NULL : pass_gate_calls_on);
 }
 
@@ -510,19 +418,19 @@ struct tg_error *tg_recording_create(const struct tg_record_options *options, co
         return tg_error_no_memory();
     made->options = options;
     made->watch = watch;
-    made->file = (struct tg_ring_set_file){.context = made,
-                                           .n_events = n_events,
-                                           .n_written = n_written,
-                                           .flush = flush,
-                                           .is_behind = is_behind,
-                                           .has_backlog = has_backlog};
+    made->file_access = (struct tg_ring_set_file){.context = made,
+                                                  .n_events = n_events,
+                                                  .n_written = n_written,
+                                                  .flush = flush,
+                                                  .is_behind = is_behind,
+                                                  .has_backlog = has_backlog};
     struct tg_error *error = create_agent(made);
     if (error == NULL && options->heap.mode != TG_AGENT_HEAP_OFF)
         error = tg_heap_names_create(&made->heap_names);
     if (error == NULL)
         error = options->no_ptrace ? create_untraced(made) : create_engine(made);
     if (error == NULL)
-        error = create_writer(made, cost);
+        error = create_file(made, cost);
     if (error == NULL && made->agent != NULL)
         error = start_agent(made);
     if (error != NULL) {
@@ -675,13 +583,13 @@ static void tell_heap_names(struct tg_recording *recording)
     add_heap_name(&telling, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
 }
 
-/* The writer's one producer flushes it: the agent's drain, or without one this thread. */
+/* Who hands events over flushes: the agent's drain, or without one this thread. */
 static void want_flush(struct tg_recording *recording)
 {
     if (recording->agent != NULL && !recording->agent_is_finished)
-        atomic_store(&recording->flush_wanted, true);
+        tg_recording_file_want_flush(recording->file);
     else
-        tg_trace_writer_flush(recording->writer, true);
+        tg_recording_file_flush(recording->file, true);
 }
 
 void tg_recording_settle(const struct tg_recording *recording)
@@ -714,18 +622,18 @@ struct tg_error *tg_recording_search_leaks(struct tg_recording *recording, pid_t
 
 uint64_t tg_recording_flush(struct tg_recording *recording)
 {
-    if (recording->writer == NULL)
+    if (recording->file == NULL)
         return 0;
     want_flush(recording);
-    return tg_trace_writer_stats(recording->writer).events;
+    return tg_recording_file_events(recording->file);
 }
 
 bool tg_recording_is_flushed(struct tg_recording *recording, uint64_t n_events)
 {
-    if (recording->writer == NULL)
+    if (recording->file == NULL)
         return true;
-    uint64_t kept = tg_trace_writer_stats(recording->writer).events; /* fewer where writing failed */
-    if (tg_trace_writer_written(recording->writer) >= (kept < n_events ? kept : n_events))
+    uint64_t kept = tg_recording_file_events(recording->file); /* fewer where writing failed */
+    if (tg_recording_file_written(recording->file) >= (kept < n_events ? kept : n_events))
         return true;
     want_flush(recording);
     return false;
@@ -733,7 +641,6 @@ bool tg_recording_is_flushed(struct tg_recording *recording, uint64_t n_events)
 
 void tg_recording_finish(struct tg_recording *recording, struct tg_recording_summary *summary)
 {
-    struct tg_trace_writer_stats stats = {0};
     if (recording->agent != NULL)
         tg_agent_session_finish(recording->agent, NULL);
     recording->agent_is_finished = true;
@@ -741,30 +648,8 @@ void tg_recording_finish(struct tg_recording *recording, struct tg_recording_sum
     tg_last_stacks_tell_names(recording->stacks); /* takes time, which a job that goes on does not wait for */
     if (recording->untraced != NULL)
         tg_untraced_finish(recording->untraced);
-    report_write_error(recording, tg_trace_writer_take_error(recording->writer));
-    report_write_error(recording, tg_trace_writer_close(recording->writer, &stats));
-    recording->writer = NULL;
-    *summary = (struct tg_recording_summary){
-        .events = stats.events,
-        .processes = recording->processes,
-        .written_bytes = stats.written_bytes,
-        .lost_events = stats.lost_events + recording->counted_losses,
-        .losses = recording->losses,
-        .finished = true,
-        .complete = !recording->write_failed,
-    };
-}
-
-/* An unfinished recording is worth nothing: the file goes again. */
-static void discard_writer(struct tg_recording *recording)
-{
-    if (recording->writer == NULL)
-        return;
-    char *path = NULL;
-    tg_trace_writer_destroy(recording->writer);
-    if (asprintf(&path, "%s.incomplete", recording->options->trace) >= 0)
-        unlink(path);
-    free(path);
+    tg_recording_file_close(recording->file, summary);
+    recording->file = NULL;
 }
 
 void tg_recording_destroy(struct tg_recording *recording)
@@ -791,8 +676,7 @@ void tg_recording_destroy(struct tg_recording *recording)
     tg_openmp_breakpoints_destroy(recording->openmp);
     tg_user_breakpoints_destroy(recording->breakpoints);
     tg_image_cache_destroy(recording->images);
-    discard_writer(recording);
-    tg_redactor_destroy(recording->redactor);
+    tg_recording_file_discard(recording->file);
     free(recording->without_agent);
     free(recording);
 }

@@ -8,22 +8,13 @@
 #include "recorder/loader/loader.h"
 #include "recorder/process/image_cache.h"
 #include "recorder/record/options.h"
+#include "recorder/record/recording_file.h"
 #include "recorder/rings/directory.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct tg_recording;
-
-struct tg_recording_summary {
-    uint64_t events;
-    uint64_t processes;
-    uint64_t written_bytes;
-    uint64_t lost_events; /* as far as they were counted */
-    uint64_t losses;      /* loss events in the trace */
-    bool finished;        /* tg_recording_finish filled this in */
-    bool complete;        /* the trace was closed; otherwise PATH.incomplete is what there is */
-};
 
 /* Callbacks of a controller that watches a recording and controls the job. */
 struct tg_recording_watch {
