@@ -8,21 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Multiplies and mixes word by word: with a size that the compiler knows, a few instructions. */
+__extension__ typedef unsigned __int128 tg_hash_product;
+
+/* Both halves of the product: a word's highest bits, which are the last letters of a text, get into the lowest of the hash,
+ * which choose the bucket. */
+static inline uint64_t tg_hash_mix(uint64_t hash, uint64_t word)
+{
+    const tg_hash_product product = (tg_hash_product)(hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Mixes word by word: with a size that the compiler knows, a few instructions. */
 static inline unsigned tg_hash_bytes(const void *key, size_t size)
 {
-    const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
     const unsigned char *at = key;
-    uint64_t hash = size * factor, word = 0;
+    uint64_t hash = size * UINT64_C(0xd6e8feb86659fd93), word = 0;
     for (; size >= sizeof word; size -= sizeof word, at += sizeof word) {
         memcpy(&word, at, sizeof word);
-        hash = (hash ^ word) * factor;
-        hash ^= hash >> 32;
+        hash = tg_hash_mix(hash, word);
     }
     if (size > 0) {
         word = 0;
         memcpy(&word, at, size);
-        hash = (hash ^ word) * factor;
+        hash = tg_hash_mix(hash, word);
     }
     return (unsigned)(hash ^ hash >> 32);
 }

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -109,12 +110,75 @@ static void without_memory_the_table_stays_as_it_was(void **state)
     assert_true(failures >= 3);
 }
 
+/* Of the 1,024 buckets that N keys choose, how many are chosen. */
+static size_t count_buckets(size_t n_keys, void (*make_key)(size_t i, char *key, size_t *size))
+{
+    enum { BUCKETS = 1024 };
+    static bool is_chosen[BUCKETS];
+    size_t count = 0;
+    memset(is_chosen, 0, sizeof is_chosen);
+    for (size_t i = 0; i < n_keys; i++) {
+        char key[64];
+        size_t size;
+        make_key(i, key, &size);
+        bool *chosen = &is_chosen[tg_hash_bytes(key, size) % BUCKETS];
+        count += !*chosen;
+        *chosen = true;
+    }
+    return count;
+}
+
+/* A number of three digits that ends at byte 40, as at the end of a word; and one letter further on. */
+static void make_text(size_t i, char *key, size_t *size)
+{
+    *size = (size_t)snprintf(key, 64, "%040zu", i);
+}
+
+static void make_longer_text(size_t i, char *key, size_t *size)
+{
+    *size = (size_t)snprintf(key, 64, "%040zux", i);
+}
+
+static void make_high_bits(size_t i, char *key, size_t *size)
+{
+    uint64_t number = (uint64_t)i << 54;
+    *size = sizeof number;
+    memcpy(key, &number, sizeof number);
+}
+
+static void make_low_bits(size_t i, char *key, size_t *size)
+{
+    uint64_t number = i;
+    *size = sizeof number;
+    memcpy(key, &number, sizeof number);
+}
+
+static void make_pages(size_t i, char *key, size_t *size)
+{
+    uint64_t number = UINT64_C(0x7f0000000000) + i * 4096;
+    *size = sizeof number;
+    memcpy(key, &number, sizeof number);
+}
+
+/* Chance gives 1,000 keys about 640 buckets of 1,024. */
+static void keys_that_differ_in_one_place_are_spread(void **state)
+{
+    (void)state;
+    enum { KEYS = 1000, ENOUGH = 550 };
+    assert_in_range(count_buckets(KEYS, make_text), ENOUGH, KEYS);
+    assert_in_range(count_buckets(KEYS, make_longer_text), ENOUGH, KEYS);
+    assert_in_range(count_buckets(KEYS, make_high_bits), ENOUGH, KEYS);
+    assert_in_range(count_buckets(KEYS, make_low_bits), ENOUGH, KEYS);
+    assert_in_range(count_buckets(KEYS, make_pages), ENOUGH, KEYS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(created_entries_are_found_by_their_keys),
         cmocka_unit_test(an_entry_may_be_in_two_tables),
         cmocka_unit_test(without_memory_the_table_stays_as_it_was),
+        cmocka_unit_test(keys_that_differ_in_one_place_are_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
