@@ -18,7 +18,7 @@ struct tg_where_wait {
     int32_t pid, tid;
     enum tg_wait_what what;
     uint64_t address; /* of a futex */
-    int32_t owner;    /* thread of the same process, 0 unknown */
+    int32_t owner;    /* thread that it waits for, 0 unknown */
     int32_t partner;  /* the one process that has the other end, 0 unknown or several */
     bool writes;      /* to a pipe or socket */
 };

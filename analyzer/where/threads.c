@@ -100,6 +100,15 @@ static struct tg_where_thread *find(struct tg_where_threads *threads, int32_t pi
     return NULL;
 }
 
+/* In whichever process TID is a thread: what is looked at together is of one machine. */
+static struct tg_where_thread *find_anywhere(struct tg_where_threads *threads, int32_t tid)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->threads[i].stack->tid == tid)
+            return &threads->threads[i];
+    return NULL;
+}
+
 static bool find_state(const struct tg_where_values *values, int64_t *state)
 {
     for (size_t i = 0; values != NULL && i < values->count; i++)
@@ -143,6 +152,8 @@ static void add_waits(const struct tg_where_look *look, struct tg_where_threads 
         thread->wait = wait;
         struct tg_where_thread *owner =
             wait->owner != 0 ? find(threads, wait->pid, wait->owner, &hint) : NULL;
+        if (owner == NULL && wait->owner != 0)
+            owner = find_anywhere(threads, wait->owner);
         thread->owner = owner != NULL ? (size_t)(owner - threads->threads) : SIZE_MAX;
     }
 }

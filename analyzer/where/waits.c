@@ -65,16 +65,34 @@ static const char *object_words(enum tg_wait_what what)
     return what == TG_WAIT_MUTEX ? "a mutex" : what == TG_WAIT_STREAM ? "the lock of a stream" : "a lock";
 }
 
-/* "waits for a mutex that thread 12 holds". */
-static void write_edge(FILE *stream, const struct tg_where_thread *thread)
+/* "waits for a mutex that thread 12 holds", "... that thread 12 of rank 3 holds". */
+static void write_edge(FILE *stream, const struct tg_where_threads *threads,
+                       const struct tg_where_thread *thread)
 {
     const struct tg_where_wait *wait = thread->wait;
+    const struct tg_where_thread *owner =
+        thread->owner != SIZE_MAX ? &threads->threads[thread->owner] : thread;
     if (wait->what == TG_WAIT_THREAD)
         fprintf(stream, "waits for the end of thread %" PRId32, wait->owner);
     else if (wait->owner == wait->tid)
         fprintf(stream, "waits for %s that it holds itself", object_words(wait->what));
-    else
-        fprintf(stream, "waits for %s that thread %" PRId32 " holds", object_words(wait->what), wait->owner);
+    else {
+        fprintf(stream, "waits for %s that thread %" PRId32, object_words(wait->what), wait->owner);
+        if (owner->stack->pid != thread->stack->pid) {
+            fputs(" of ", stream);
+            write_process(stream, owner);
+        }
+        fputs(" holds", stream);
+    }
+}
+
+/* Whether the cycle that INDEX is in goes over processes. */
+static bool is_between_processes(const struct tg_where_threads *threads, size_t index)
+{
+    for (size_t at = next_of(threads, index); at != index; at = next_of(threads, at))
+        if (threads->threads[at].stack->pid != threads->threads[index].stack->pid)
+            return true;
+    return false;
 }
 
 /* The cycle that INDEX is in, once: told of its first thread. */
@@ -83,14 +101,21 @@ static bool write_cycle(FILE *stream, const struct tg_where_threads *threads, si
     for (size_t at = next_of(threads, index); at != index; at = next_of(threads, at))
         if (at < index)
             return false;
-    fputs("Deadlock in ", stream);
-    write_process(stream, &threads->threads[index]);
+    bool is_between = is_between_processes(threads, index);
+    fputs(is_between ? "Deadlock between processes" : "Deadlock in ", stream);
+    if (!is_between)
+        write_process(stream, &threads->threads[index]);
     fputs(":\n", stream);
     size_t at = index;
     do {
         const struct tg_where_thread *thread = &threads->threads[at];
         fprintf(stream, "  thread %" PRId32 " ", thread->stack->tid);
-        write_edge(stream, thread);
+        if (is_between) {
+            fputs("of ", stream);
+            write_process(stream, thread);
+            fputc(' ', stream);
+        }
+        write_edge(stream, threads, thread);
         fputs("; it is ", stream);
         tg_stack_words_place(stream, &thread->path.place);
         fputc('\n', stream);
@@ -134,7 +159,7 @@ static bool write_owned(FILE *stream, const struct tg_where_threads *threads, si
     fputs("In ", stream);
     write_process(stream, thread);
     fprintf(stream, ", thread %" PRId32 " ", thread->stack->tid);
-    write_edge(stream, thread);
+    write_edge(stream, threads, thread);
     if (thread->owner != SIZE_MAX && thread->owner != index) {
         fputs(", which is ", stream);
         tg_stack_words_place(stream, &threads->threads[thread->owner].path.place);

@@ -1,6 +1,8 @@
 #include "recorder/look/waits.h"
 
 #include "recorder/process/futex.h"
+#include "recorder/process/mappings.h"
+#include "recorder/process/proc_status.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -78,10 +80,39 @@ static pid_t find_stream_owner(const struct tg_halt *halt, const struct tg_elf_m
     return thread_at(halt, stream.owner);
 }
 
+/* Whether process OTHER has mapped the shared memory that process PID has at ADDRESS. */
+static bool shares_memory(pid_t pid, uint64_t address, pid_t other)
+{
+    struct tg_mapping own, mapping;
+    struct tg_mappings mappings;
+    bool found = false;
+    if (!tg_mapping_find(pid, address, &own) || !own.shared || own.inode == 0)
+        return false;
+    uint64_t offset = own.offset + (address - own.start);
+    tg_mappings_open(&mappings, other);
+    while (!found && tg_mappings_next(&mappings, &mapping))
+        found = mapping.shared && mapping.inode == own.inode && mapping.major == own.major &&
+                mapping.minor == own.minor && offset >= mapping.offset &&
+                offset - mapping.offset < mapping.end - mapping.start;
+    tg_mappings_close(&mappings);
+    return found;
+}
+
+/* Whether TID, which the mutex names, can have it: a thread of HALT, or of another process where IS_SHARED. */
+static bool can_own(const struct tg_wait *wait, const struct tg_halt *halt, bool is_shared, pid_t tid)
+{
+    struct tg_proc_status status;
+    if (has_thread(halt, tid))
+        return true;
+    return tid > 0 && is_shared && tg_proc_status_read(tid, &status) && !tg_proc_status_is_dead(&status) &&
+           shares_memory(wait->pid, wait->is.address, status.tgid);
+}
+
 /* A wait with a time limit is none for ever: it stays a futex. */
-static void judge_futex(const struct tg_elf_memory *memory, const struct tg_halt *halt,
+static void judge_futex(const struct tg_elf_memory *memory, bool is_there, const struct tg_halt *halt,
                         const struct user_regs_struct *registers, struct tg_wait *wait)
 {
+    bool is_shared = is_there && (registers->rsi & FUTEX_PRIVATE_FLAG) == 0;
     const struct tg_futex_call call = {
         .address = registers->rdi, .operation = registers->rsi, .value = registers->rdx};
     bool is_timed = registers->r10 != 0;
@@ -91,7 +122,7 @@ static void judge_futex(const struct tg_elf_memory *memory, const struct tg_halt
     enum tg_wait_what what = TG_WAIT_STREAM;
     if (owner == 0) {
         owner = tg_futex_owner(memory, &call);
-        owner = has_thread(halt, owner) ? owner : 0;
+        owner = can_own(wait, halt, is_shared, owner) ? owner : 0;
         what = TG_WAIT_MUTEX;
     }
     if (owner == 0) {
@@ -167,7 +198,7 @@ bool tg_wait_find(pid_t pid, const struct tg_elf_memory *memory, bool is_there, 
     if (!thread->is_stopped || !is_interrupted(registers->rax))
         return false;
     if (registers->orig_rax == SYS_futex) {
-        judge_futex(memory, halt, registers, wait);
+        judge_futex(memory, is_there, halt, registers, wait);
         return true;
     }
     if (registers->orig_rax == SYS_wait4 && (pid_t)registers->rdi > 0) {

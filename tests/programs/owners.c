@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,6 +71,43 @@ static void read_from_child(void)
         exit(1);
 }
 
+/* In memory of two processes. */
+struct shared {
+    pthread_mutex_t locks[2];
+    pthread_barrier_t both;
+};
+
+static struct shared *make_shared(void)
+{
+    struct shared *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_mutexattr_t attributes;
+    pthread_barrierattr_t barrier;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_barrierattr_init(&barrier);
+    pthread_barrierattr_setpshared(&barrier, PTHREAD_PROCESS_SHARED);
+    for (int i = 0; i < 2; i++)
+        pthread_mutex_init(&shared->locks[i], &attributes);
+    pthread_barrier_init(&shared->both, &barrier, 2);
+    return shared;
+}
+
+static void lock_shared(struct shared *shared, int own)
+{
+    pthread_mutex_lock(&shared->locks[own]);
+    pthread_barrier_wait(&shared->both);
+    pthread_mutex_lock(&shared->locks[!own]); /* culprit of crossed */
+}
+
+static void pause_with_shared(struct shared *shared)
+{
+    pthread_mutex_lock(&shared->locks[0]);
+    pthread_barrier_wait(&shared->both);
+    for (;;)
+        pause(); /* culprit of processes */
+}
+
 /* Says that all wait when they do, as far as one can. */
 static void *say_ready(void *unused)
 {
@@ -99,6 +137,25 @@ int main(int argc, char **argv)
         pthread_mutex_lock(&locks[0]);
         start(join_first, 0);
         pthread_mutex_lock(&locks[0]);
+    } else if (strcmp(way, "processes") == 0) {
+        struct shared *shared = make_shared();
+        if (fork() == 0)
+            pause_with_shared(shared);
+        pthread_barrier_wait(&shared->both);
+        pthread_mutex_lock(&shared->locks[0]);
+    } else if (strcmp(way, "crossed") == 0) {
+        struct shared *shared = make_shared();
+        lock_shared(shared, fork() == 0);
+    } else if (strcmp(way, "copied") == 0) { /* the child's own copy says who has its parent's */
+        pthread_mutexattr_t attributes;
+        pthread_mutexattr_init(&attributes);
+        pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+        pthread_mutex_init(&locks[0], &attributes);
+        pthread_mutex_lock(&locks[0]);
+        if (fork() == 0)
+            pthread_mutex_lock(&locks[0]);
+        for (;;)
+            pause();
     } else if (strcmp(way, "pipe") == 0) {
         read_from_child();
     } else {

@@ -241,6 +241,11 @@ OWNERS = {
               "\\(owners.c:AT\\).\n",
     "join": "Deadlock in owners \\(process N\\):\n  thread N waits for a mutex that it holds itself; it is in .*\n"
             "In owners \\(process N\\), thread M waits for the end of thread N, ",
+    "processes": "In owners \\(process N\\), thread N waits for a mutex that thread (M) of owners \\(process \\1\\) holds, which is in pause, "
+                 "called in pause_with_shared \\(owners.c:AT\\).\n",
+    "crossed": "Deadlock between processes:\n  thread N of owners \\(process N\\) waits for a mutex that thread (M) of owners \\(process \\1\\) "
+               "holds; it is in .*called in lock_shared \\(owners.c:AT\\)\n  thread \\1 of owners \\(process \\1\\) waits for a mutex that thread N ",
+    "copied": "main \\(owners.c:\\d+\\)\n    pthread_mutex_lock\n",
     "pipe": "thread N waits for data from the pipe of owners \\(process M\\).\n",
 }
 
@@ -263,6 +268,7 @@ def owners():
             check(re.search(pattern, text), way, pattern, text)
             told = json.loads(where("--once", "--json", "-p", str(process.pid)))
             check(told["verdict"] == ("deadlock" if "Deadlock" in said else "unknown"), way, told)
+            check(way != "copied" or "holds" not in text, text)
         finally:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
