@@ -232,9 +232,10 @@ static void leave_handler(int signal)
 static void leave_by_signal(void)
 {
     volatile int left = 0;
-    interrupt_often(leave_handler);
     if (sigsetjmp(out, 1) != 0)
         left++;
+    else /* not before there is where to go */
+        interrupt_often(leave_handler);
     while (left < 100) {
         step_lock();
         step_push(&pushed);
