@@ -167,7 +167,7 @@ static void find_meant(const struct typed *typed, const struct spellings *spelli
 static void refuse_option(const char *program, const char *word, int key, int letter,
                           const struct spellings *spellings)
 {
-    const char *name = word + strspn(word, "-"), *meant[2];
+    const char *name = word + (word[1] == '-' ? 2 : 1), *meant[2];
     char *bare = strndup(name, strcspn(name, "="));
     struct typed typed = {.dashes = word, .n_dashes = (int)(name - word), .bare = bare != NULL ? bare : name};
     tg_printable(typed.bare, typed.shown, sizeof typed.shown);
