@@ -351,7 +351,7 @@ static const char *openmp_text(const struct tg_event *event)
 
 static bool is_openmp(unsigned kind)
 {
-    return kind > TG_EVENT_OMP_PARALLEL_BEGIN && kind <= TG_EVENT_OMP_MUTEX_TEST;
+    return tg_event_has_place(kind) && kind != TG_EVENT_OMP_PARALLEL_BEGIN;
 }
 
 /* The text of EVENT, NULL none; *NUMBER where that comes from a list. */

@@ -1,12 +1,10 @@
-/* The event vocabulary: one struct, one enum, one schema table. To add a kind: an entry in its family's .def
- * file (format/event/events.def says how); a section in docs/trace-format.md; its name in
- * docs/man/tollgate-dump.1, completions/tollgate.bash, completions/_tollgate (tests compare these with the
- * code) and tests/golden/expected/dump-bad-kind.out; to show more than its name in the console, a row in
- * analyzer/models/event_headline.c. To add a field: append it. Never insert one, and never reuse a number:
- * traces of every version stay readable. */
+/* The event vocabulary: one struct, one enum, one schema table. "How to add" in docs/architecture.md says what
+ * belongs to a kind. To add a field: append it. Never insert one, and never reuse a number: traces of every
+ * version stay readable. */
 #ifndef TG_FORMAT_EVENT_EVENT_H
 #define TG_FORMAT_EVENT_EVENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -115,6 +113,13 @@ const struct tg_record_schema *tg_event_schema(unsigned kind);
 size_t tg_event_kind_count(void);
 enum tg_event_kind tg_event_kind_at(size_t i);
 size_t tg_event_kind_place(unsigned kind);
+
+/* Whether KIND is of OpenMP and its payload begins with a struct tg_omp_place: all of that family but
+ * TG_EVENT_OMP_RUNTIME. */
+static inline bool tg_event_has_place(unsigned kind)
+{
+    return kind >> 8 == TG_EVENT_OMP_PARALLEL_BEGIN >> 8 && kind >= TG_EVENT_OMP_PARALLEL_BEGIN;
+}
 
 /* Name as in dump ("library_load"); "unknown" for a number that is no kind. */
 const char *tg_event_kind_name(unsigned kind);

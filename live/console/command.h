@@ -1,11 +1,4 @@
-/* Commands of the console. To add one:
- *   1. write `const struct tg_console_command tg_console_NAME` in a file of the folder below live/commands/
- *      that fits, declare it in that folder's commands.h, and name a new file in its CMakeLists.txt;
- *   2. add it to the table in live/commands/table.c (`help` and completion know it then; TG_GOLDEN_UPDATE=1
- *      writes it into tests/golden/expected/replay-help.out);
- *   3. describe it in docs/man/tollgate-replay.1, or with TG_CONSOLE_NEEDS_LIVE in docs/man/tollgate-live.1
- *      (a test compares);
- *   4. show it in a golden test, or one of a live job in tests/e2e/live/. */
+/* Commands of the console. "How to add" in docs/architecture.md says what belongs to one. */
 #ifndef TG_LIVE_CONSOLE_COMMAND_H
 #define TG_LIVE_CONSOLE_COMMAND_H
 
@@ -24,7 +17,7 @@ struct tg_console_command {
     const char *name;                        /* one word, or two: a subcommand */
     const char *arguments;                   /* "?N?", "" none */
     const char *summary;                     /* one line */
-    const char *example;                     /* tests/e2e/live/help.py runs it */
+    const char *example;                     /* one that works: tests/e2e/live/help.py runs it */
     const char *more;                        /* further lines for `help COMMAND`, NULL none */
     const struct tg_console_option *options; /* live/console/options.h; ends with a NULL name; NULL none */
     const char *const *words;                /* further arguments to complete, NULL-terminated; NULL none */

@@ -130,7 +130,7 @@ struct tg_error *tg_openmp_model_feed(struct tg_openmp_model *model, const struc
     default:
         break;
     }
-    if (event->kind < TG_EVENT_OMP_PARALLEL_BEGIN || event->kind > TG_EVENT_OMP_MUTEX_TEST)
+    if (!tg_event_has_place(event->kind))
         return NULL;
     return take_openmp_event(model, event, process);
 }

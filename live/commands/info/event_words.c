@@ -151,7 +151,7 @@ static bool write_sync_event(FILE *stream, const struct tg_verdict_input *input,
 
 static uint64_t code_of(const struct tg_event *event)
 {
-    if (event->kind >= TG_EVENT_OMP_PARALLEL_BEGIN && event->kind <= TG_EVENT_OMP_MUTEX_TEST) {
+    if (tg_event_has_place(event->kind)) {
         const struct tg_omp_place *place = (const void *)TG_EVENT_PAYLOAD(event);
         return place->code;
     }
