@@ -19,7 +19,14 @@ struct tg_thread_slot {
 /* A payload by its maker's number, and a string by its place in memory: what they were last. */
 struct known_payload {
     uint64_t id; /* 0: none */
+    struct tg_chunk_kind *kind;
     uint32_t row;
+};
+
+/* A thread that had an event not long ago. */
+struct recent_thread {
+    uint64_t key;
+    uint32_t id; /* index + 1; 0: none */
 };
 
 struct known_text {
@@ -29,6 +36,7 @@ struct known_text {
 
 enum {
     RECENT_KINDS = 4,
+    RECENT_THREADS = 16,
     FIRST_EVENTS = 256,
     KNOWN_PAYLOADS = 1024,
     KNOWN_TEXTS = 64,
@@ -43,8 +51,8 @@ struct tg_chunk_encoder {
     struct tg_thread_slot *thread_slots; /* hash of threads by key */
     uint32_t n_thread_slots;
     size_t thread_capacity;
-    uint64_t recent_key;
-    uint32_t recent_id; /* +1; 0: none */
+    struct recent_thread recent[RECENT_THREADS]; /* by the lowest bits of tid */
+    uint64_t numbers_bytes;                       /* at most, of an event without new strings and items */
     uint64_t previous_time_ns, last_time_ns;
     size_t raw_bytes;
 };
@@ -54,6 +62,8 @@ struct tg_chunk_encoder *tg_chunk_encoder_create(struct tg_trace_units units)
     struct tg_chunk_encoder *encoder = calloc(1, sizeof *encoder);
     if (encoder == NULL)
         return NULL;
+    const struct tg_chunk_demand numbers_alone = {.n_values = TG_EVENT_MAX_FIELDS};
+    encoder->numbers_bytes = tg_chunk_demand_bytes(&numbers_alone);
     encoder->columns.units = units;
     encoder->columns.n_kinds = tg_event_kind_count();
     encoder->columns.kinds = calloc(encoder->columns.n_kinds, sizeof *encoder->columns.kinds);
@@ -122,7 +132,7 @@ void tg_chunk_encoder_clear(struct tg_chunk_encoder *encoder)
     if (encoder->n_thread_slots > 0)
         memset(encoder->thread_slots, 0, encoder->n_thread_slots * sizeof *encoder->thread_slots);
     encoder->columns.n_threads = 0;
-    encoder->recent_id = 0;
+    memset(encoder->recent, 0, sizeof encoder->recent);
     encoder->previous_time_ns = 0;
     encoder->columns.n_events = encoder->raw_bytes = encoder->columns.n_list_items = 0;
     encoder->columns.first_time_ns = encoder->last_time_ns = 0;
@@ -338,8 +348,9 @@ static void put_row(struct tg_chunk_encoder *encoder, const struct tg_chunk_kind
 static uint32_t intern_thread(struct tg_chunk_encoder *encoder, int32_t pid, int32_t tid)
 {
     uint64_t key = (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
-    if (encoder->recent_id != 0 && key == encoder->recent_key)
-        return encoder->recent_id - 1;
+    struct recent_thread *recent = &encoder->recent[(uint32_t)tid % RECENT_THREADS];
+    if (recent->id != 0 && key == recent->key)
+        return recent->id - 1;
     uint32_t mask = encoder->n_thread_slots - 1;
     uint32_t i = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
     while (encoder->thread_slots[i].id != 0 && encoder->thread_slots[i].key != key)
@@ -349,9 +360,8 @@ static uint32_t intern_thread(struct tg_chunk_encoder *encoder, int32_t pid, int
         encoder->thread_slots[i] = (struct tg_thread_slot){key, encoder->columns.n_threads};
         encoder->raw_bytes += 4;
     }
-    encoder->recent_key = key;
-    encoder->recent_id = encoder->thread_slots[i].id;
-    return encoder->recent_id - 1;
+    *recent = (struct recent_thread){key, encoder->thread_slots[i].id};
+    return recent->id - 1;
 }
 
 static uint64_t round_down(uint64_t value, unsigned shift)
@@ -409,6 +419,13 @@ static void put_event(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *ki
     columns->n_events++;
 }
 
+/* For an event without new strings and items. */
+static bool has_room_for_numbers(const struct tg_chunk_encoder *encoder)
+{
+    return encoder->raw_bytes + encoder->numbers_bytes <= TG_SECTION_MAX_RAW_BYTES &&
+           encoder->columns.n_events < TG_CHUNK_MAX_EVENTS;
+}
+
 static bool has_room(const struct tg_chunk_encoder *encoder, const struct tg_chunk_demand *demand,
                      uint64_t bound)
 {
@@ -442,25 +459,37 @@ static enum tg_chunk_add add_slowly(struct tg_chunk_encoder *encoder, struct tg_
     return TG_CHUNK_ADDED;
 }
 
+/* With the payload of row KNOWN. */
+static enum tg_chunk_add add_again(struct tg_chunk_encoder *encoder, const struct known_payload *known,
+                                   const struct tg_event *event)
+{
+    if (!has_room_for_numbers(encoder))
+        return TG_CHUNK_FULL;
+    if (!reserve_common(encoder, event->stop_ns))
+        return TG_CHUNK_NO_MEMORY;
+    put_event(encoder, known->kind, event, known->row);
+    return TG_CHUNK_ADDED;
+}
+
 enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const struct tg_event *event)
 {
+    struct known_payload *known = &encoder->payloads[event->payload_id % KNOWN_PAYLOADS];
+    if (event->payload_id != 0 && known->id == event->payload_id)
+        return add_again(encoder, known, event);
     struct tg_chunk_kind *kind = find_kind(encoder, event->kind);
     if (kind == NULL)
         return TG_CHUNK_TOO_LARGE;
     const void *payload = TG_EVENT_PAYLOAD((struct tg_event *)(uintptr_t)event);
-    const struct tg_chunk_demand numbers_alone = {.n_values = TG_EVENT_MAX_FIELDS};
-    struct known_payload *known = &encoder->payloads[event->payload_id % KNOWN_PAYLOADS];
-    bool is_known = event->payload_id != 0 && known->id == event->payload_id;
     uint64_t numbers[TG_EVENT_MAX_FIELDS];
-    if (!is_known && !take_row(encoder, kind, payload, numbers))
+    if (!take_row(encoder, kind, payload, numbers))
         return add_slowly(encoder, kind, event, payload);
-    if (!has_room(encoder, &numbers_alone, tg_chunk_demand_bytes(&numbers_alone)))
+    if (!has_room_for_numbers(encoder))
         return TG_CHUNK_FULL;
-    if (!reserve_common(encoder, event->stop_ns) || (!is_known && !tg_chunk_rows_reserve(&kind->rows)))
+    if (!reserve_common(encoder, event->stop_ns) || !tg_chunk_rows_reserve(&kind->rows))
         return TG_CHUNK_NO_MEMORY;
-    uint32_t row = is_known ? known->row : tg_chunk_rows_put(&kind->rows, numbers, kind->n_events);
+    uint32_t row = tg_chunk_rows_put(&kind->rows, numbers, kind->n_events);
     if (event->payload_id != 0)
-        *known = (struct known_payload){event->payload_id, row};
+        *known = (struct known_payload){event->payload_id, kind, row};
     put_event(encoder, kind, event, row);
     return TG_CHUNK_ADDED;
 }

@@ -3,25 +3,37 @@
 /* One value in as many may be an exception; fewer planes are worth that (docs/performance.md). */
 enum { EXCEPTION_SHARE = 32, MAX_WIDTH = 8, FORM_SHIFT = 4 };
 
-static unsigned choose_width(const uint64_t *values, size_t n)
+/* How many of VALUES need more than WIDTH bytes. */
+static size_t count_wider(const uint64_t *values, size_t n, unsigned width)
 {
-    size_t wider[MAX_WIDTH + 1] = {0}; /* by width: how many values have it */
+    uint64_t most = (UINT64_C(1) << 8 * width) - 1; /* WIDTH is less than MAX_WIDTH */
+    size_t wider = 0;
     for (size_t i = 0; i < n; i++)
-        wider[tg_packed_column_width(values[i])]++;
-    unsigned width = MAX_WIDTH;
-    size_t exceptions = wider[MAX_WIDTH];
-    while (width > 0 && exceptions <= n / EXCEPTION_SHARE) {
+        wider += values[i] > most;
+    return wider;
+}
+
+/* The smallest width that leaves few exceptions, whose number becomes *EXCEPTIONS; WIDEST is that of the widest value. */
+static unsigned choose_width(const uint64_t *values, size_t n, unsigned widest, size_t *exceptions)
+{
+    unsigned width = widest;
+    *exceptions = 0;
+    while (width > 0) {
+        size_t wider = count_wider(values, n, width - 1);
+        if (wider > n / EXCEPTION_SHARE)
+            break;
+        *exceptions = wider;
         width--;
-        exceptions += wider[width];
     }
     return width;
 }
 
 static bool write_exceptions(struct tg_byte_buffer *bytes, const uint64_t *values, size_t n, unsigned width)
 {
-    size_t next = 0; /* behind the exception before */
+    uint64_t most = (UINT64_C(1) << 8 * width) - 1; /* of the widest column nothing is an exception */
+    size_t next = 0;                                /* behind the exception before */
     for (size_t i = 0; i < n; i++) {
-        if (tg_packed_column_width(values[i]) <= width)
+        if (values[i] <= most)
             continue;
         if (!tg_byte_buffer_reserve(bytes, 2 * TG_VARINT_MAX_BYTES))
             return false;
@@ -30,6 +42,21 @@ static bool write_exceptions(struct tg_byte_buffer *bytes, const uint64_t *value
         next = i + 1;
     }
     return true;
+}
+
+static void write_plane(uint8_t *restrict plane, const uint64_t *restrict values, size_t n, unsigned shift)
+{
+    for (size_t i = 0; i < n; i++)
+        plane[i] = (uint8_t)(values[i] >> shift);
+}
+
+/* In all planes exceptions are 0. */
+static void clear_exceptions(uint8_t *planes, const uint64_t *values, size_t n, unsigned width)
+{
+    uint64_t most = (UINT64_C(1) << 8 * width) - 1;
+    for (size_t i = 0; i < n; i++)
+        for (unsigned p = 0; values[i] > most && p < width; p++)
+            planes[p * n + i] = 0;
 }
 
 static bool write_column(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
@@ -44,9 +71,10 @@ static bool write_column(struct tg_byte_buffer *bytes, struct tg_byte_buffer *bo
         tg_byte_buffer_put_varint(bytes, 0);
         return true;
     }
-    unsigned width = choose_width(values, n);
+    size_t n_exceptions;
+    unsigned width = choose_width(values, n, tg_packed_column_width(any), &n_exceptions);
     struct tg_byte_buffer exceptions = {0};
-    bool written = write_exceptions(&exceptions, values, n, width) &&
+    bool written = (n_exceptions == 0 || write_exceptions(&exceptions, values, n, width)) &&
                    tg_byte_buffer_reserve(bytes, TG_VARINT_MAX_BYTES + 1 + exceptions.size + width * n) &&
                    tg_byte_buffer_reserve(boundaries, (width + 1) * sizeof(size_t));
     if (written) {
@@ -55,11 +83,11 @@ static bool write_column(struct tg_byte_buffer *bytes, struct tg_byte_buffer *bo
         tg_byte_buffer_put(bytes, exceptions.data, exceptions.size);
         for (unsigned p = 0; p < width; p++) {
             tg_byte_buffer_put(boundaries, &bytes->size, sizeof bytes->size);
-            uint8_t *plane = bytes->data + bytes->size;
-            for (size_t i = 0; i < n; i++)
-                plane[i] = tg_packed_column_width(values[i]) > width ? 0 : (uint8_t)(values[i] >> (8 * p));
+            write_plane(bytes->data + bytes->size, values, n, 8 * p);
             bytes->size += n;
         }
+        if (n_exceptions > 0)
+            clear_exceptions(bytes->data + bytes->size - width * n, values, n, width);
         tg_byte_buffer_put(boundaries, &bytes->size, sizeof bytes->size);
     }
     tg_byte_buffer_deinit(&exceptions);
@@ -72,22 +100,33 @@ bool tg_packed_column_write(struct tg_byte_buffer *bytes, struct tg_byte_buffer 
     return write_column(bytes, boundaries, values, n, TG_COLUMN_PLAIN);
 }
 
-bool tg_packed_column_write_smallest(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
-                                     uint64_t *values, size_t n, enum tg_column_form last)
+/* The form up to LAST with the fewest bytes. Of many values, an eighth is looked at, in runs. */
+static enum tg_column_form choose_form(const uint64_t *values, size_t n, enum tg_column_form last)
 {
-    uint64_t previous = 0;
+    enum { ALL = 4096, RUN = 64, EVERY = 8 * RUN };
     size_t bytes_of[3] = {0};
-    for (size_t i = 0; i < n; i++) {
-        bytes_of[TG_COLUMN_PLAIN] += tg_packed_column_width(values[i]);
-        bytes_of[TG_COLUMN_ZIGZAG] += tg_packed_column_width(tg_zigzag(values[i]));
-        bytes_of[TG_COLUMN_DIFFERENCES] += tg_packed_column_width(tg_zigzag(values[i] - previous));
-        previous = values[i];
+    for (size_t start = 0, end; start < n; start = n > ALL ? start + EVERY : end) {
+        end = n <= ALL ? n : start + RUN < n ? start + RUN : n;
+        uint64_t previous = start == 0 ? 0 : values[start - 1];
+        for (size_t i = start; i < end; i++) {
+            bytes_of[TG_COLUMN_PLAIN] += tg_packed_column_width(values[i]);
+            bytes_of[TG_COLUMN_ZIGZAG] += tg_packed_column_width(tg_zigzag(values[i]));
+            bytes_of[TG_COLUMN_DIFFERENCES] += tg_packed_column_width(tg_zigzag(values[i] - previous));
+            previous = values[i];
+        }
     }
     enum tg_column_form form = TG_COLUMN_PLAIN;
     for (enum tg_column_form other = TG_COLUMN_ZIGZAG; other <= last; other++)
         if (bytes_of[other] < bytes_of[form])
             form = other;
-    previous = 0;
+    return form;
+}
+
+bool tg_packed_column_write_smallest(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
+                                     uint64_t *values, size_t n, enum tg_column_form last)
+{
+    enum tg_column_form form = choose_form(values, n, last);
+    uint64_t previous = 0;
     for (size_t i = 0; form != TG_COLUMN_PLAIN && i < n; i++) {
         uint64_t value = values[i];
         values[i] = tg_zigzag(value - previous);
