@@ -52,7 +52,7 @@ struct tg_chunk_encoder {
     uint32_t n_thread_slots;
     size_t thread_capacity;
     struct recent_thread recent[RECENT_THREADS]; /* by the lowest bits of tid */
-    uint64_t numbers_bytes;                       /* at most, of an event without new strings and items */
+    uint64_t numbers_bytes;                      /* at most, of an event without new strings and items */
     uint64_t previous_time_ns, last_time_ns;
     size_t raw_bytes;
 };

@@ -105,7 +105,7 @@ static enum tg_column_form choose_form(const uint64_t *values, size_t n, enum tg
 {
     enum { ALL = 4096, RUN = 64, EVERY = 8 * RUN };
     size_t bytes_of[3] = {0};
-    for (size_t start = 0, end; start < n; start = n > ALL ? start + EVERY : end) {
+    for (size_t start = 0, end; start<n; start = n> ALL ? start + EVERY : end) {
         end = n <= ALL ? n : start + RUN < n ? start + RUN : n;
         uint64_t previous = start == 0 ? 0 : values[start - 1];
         for (size_t i = start; i < end; i++) {

@@ -29,7 +29,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      7
+#define TG_AGENT_PROTOCOL      8
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -50,8 +50,11 @@ enum {
     TG_AGENT_CONTROL_BYTES = 4096 + 512 * 128 + 4096 * 16,
     TG_AGENT_RING_HEADER_BYTES = 4096,
     TG_AGENT_RING_PRIVATE_OFFSET = 1024, /* from here on in the header page only the agent looks */
-    TG_AGENT_RING_MARKS = 16,            /* more than chunks are under way to a trace's file at any time */
-    TG_AGENT_RING_MIN_BYTES = 1 << 16,   /* smallest data part, which is a power of two */
+    TG_AGENT_REPEATS = 128,              /* struct tg_agent_repeat, behind the header page */
+    TG_AGENT_REPEAT_WORDS = 13,
+    TG_AGENT_RING_DATA_OFFSET = 4096 + 128 * 128,
+    TG_AGENT_RING_MARKS = 16,          /* more than chunks are under way to a trace's file at any time */
+    TG_AGENT_RING_MIN_BYTES = 1 << 16, /* smallest data part, which is a power of two */
     TG_AGENT_RING_MAX_BYTES = 1 << 28,
 };
 
@@ -195,7 +198,7 @@ struct tg_agent_count {
     uint64_t events;
 };
 
-/* At the start of a ring file, which is HEADER_BYTES + DATA_BYTES long. Positions count bytes written and
+/* At the start of a ring file, which is DATA_OFFSET + DATA_BYTES long. Positions count bytes written and
  * consumed since the ring was made; position modulo DATA_BYTES is the place in the data. The producer
  * publishes with a release store to head, the recorder gives room back with one to tail. */
 struct tg_agent_ring_header {
@@ -233,6 +236,20 @@ struct tg_agent_ring_header {
 _Static_assert(sizeof(struct tg_agent_ring_header) <= TG_AGENT_RING_PRIVATE_OFFSET,
                "the agent's own begins there");
 
+/* Records that a thread writes again and again, with other times, are AGAIN records: two words, which name one of the
+ * ring's repeats, where the others are. The agent fills a repeat before the first record that names it, and fills it anew
+ * (another SERIAL) when all that name it are overwritten. */
+struct tg_agent_repeat {
+    uint64_t serial;                       /* counts fillings; 0: empty */
+    uint64_t words[TG_AGENT_REPEAT_WORDS]; /* of the record, from its second one on */
+    /* the agent's */
+    uint64_t used; /* position behind the last record that names it */
+    uint64_t seen; /* hash of the last record that could have been here, and is not */
+};
+_Static_assert(TG_AGENT_RING_HEADER_BYTES + TG_AGENT_REPEATS * sizeof(struct tg_agent_repeat) ==
+                   TG_AGENT_RING_DATA_OFFSET,
+               "data begin behind the repeats");
+
 /* Number that all rings of one program in one process share; another one after fork and exec. RANDOM are
  * the 16 bytes that AT_RANDOM points to; they cannot be told from the result. */
 static inline uint64_t tg_agent_instance(const unsigned char *random, int32_t pid)
@@ -250,9 +267,12 @@ static inline uint64_t tg_agent_instance(const unsigned char *random, int32_t pi
  *     word 0    ticks
  *     word 1    bits 0-7 kind, 8-19 words (all, the two first included), 20-35 thread_num, 36-63 low bits of
  *               the team: where OpenMP says the thread is
+ * In AGAIN records bits 20-31 of word 1 are the place of a repeat, 32-63 the low bits of its serial.
  * Strings are arguments too: the words that they fill, NUL-terminated, cut at TG_AGENT_MAX_STRING_BYTES. */
 enum {
     TG_AGENT_WORDS_SHIFT = 8,
+    TG_AGENT_REPEAT_SHIFT = 20,
+    TG_AGENT_SERIAL_SHIFT = 32,
     TG_AGENT_THREAD_NUM_SHIFT = 20,
     TG_AGENT_TEAM_SHIFT = 36,
     TG_AGENT_MAX_WORDS = 4094,
@@ -334,7 +354,8 @@ enum {
                             their threads, offset, wrong bytes + was prevented << 63, STRING call */           \
     /* tid, tg_deep_bind_way, caller, is_kept, STRING library, wrapper, problem, scope before, scope after */ \
     X(DEEP_BIND, 9)                                                                                           \
-    X(OMP_MUTEX_TEST, 3) /* place(tg_omp_mutex), lock, tests */
+    X(OMP_MUTEX_TEST, 3) /* place(tg_omp_mutex), lock, tests */                                               \
+    X(AGAIN, 0)          /* as the words of a repeat have it */
 
 enum tg_agent_open {
     TG_AGENT_OPEN_NEEDED = 1,    /* at start-up: another library of the list needs it */
@@ -348,6 +369,20 @@ enum tg_agent_record {
 #undef X
         TG_RECORD_COUNT,
 };
+
+/* Kinds of records that may be repeats: the same arguments come again, and mean the same then. */
+static inline int tg_agent_is_repeatable(unsigned kind)
+{
+#define TG_AGENT_KIND_BIT(symbol) (UINT64_C(1) << TG_RECORD_##symbol)
+    const uint64_t repeatable = TG_AGENT_KIND_BIT(OMP_ZONE_BEGIN) | TG_AGENT_KIND_BIT(OMP_ZONE_END) |
+                                TG_AGENT_KIND_BIT(OMP_SECTION) | TG_AGENT_KIND_BIT(OMP_CHUNK) |
+                                TG_AGENT_KIND_BIT(OMP_MUTEX_WAIT) | TG_AGENT_KIND_BIT(OMP_MUTEX_ENTER) |
+                                TG_AGENT_KIND_BIT(OMP_MUTEX_LEAVE) | TG_AGENT_KIND_BIT(MPI_ENTER) |
+                                TG_AGENT_KIND_BIT(MPI_ENTER_BOTH) | TG_AGENT_KIND_BIT(MPI_LEAVE);
+#undef TG_AGENT_KIND_BIT
+    return kind < TG_RECORD_COUNT && (repeatable >> kind & 1) != 0;
+}
+_Static_assert(TG_RECORD_COUNT <= 64, "a bit each");
 
 /* Counts a record other than PAD whose second word is WORD. */
 static inline void tg_agent_count_record(struct tg_agent_count *count, uint64_t word)

@@ -101,7 +101,7 @@ static struct tg_agent_ring_header *map_ring(int directory, const char *name, ui
     int fd = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return NULL;
-    size_t size = TG_AGENT_RING_HEADER_BYTES + data_bytes;
+    size_t size = TG_AGENT_RING_DATA_OFFSET + data_bytes;
     void *mapped = MAP_FAILED;
     /* the program's umask must not decide */
     if (fchmod(fd, 0600) == 0 && reserve(fd, (off_t)size))

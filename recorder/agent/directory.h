@@ -10,7 +10,7 @@
  * alone, or its recorder speaks another protocol. */
 struct tg_agent_control *tg_agent_directory_open(const char *path);
 
-/* Makes a ring file of TG_AGENT_RING_HEADER_BYTES + DATA_BYTES bytes, all of them really there, and maps it:
+/* Makes a ring file of TG_AGENT_RING_DATA_OFFSET + DATA_BYTES bytes, all of them really there, and maps it:
  * zeroed. NULL where that is not possible. */
 struct tg_agent_ring_header *tg_agent_directory_make_ring(int pid, uint64_t data_bytes);
 

@@ -14,7 +14,7 @@
 #ifndef TG_RECORDER_AGENT_RECORD_H
 #define TG_RECORDER_AGENT_RECORD_H
 
-#include "recorder/agent/ring.h"
+#include "recorder/agent/repeat.h"
 
 /* Begins a record of KIND with N_ARGUMENTS words of arguments, at most TG_AGENT_MAX_WORDS - 2: returns where
  * to write all of them, before tg_agent_commit; NULL where it is not recorded (then no commit). Between the
@@ -48,6 +48,16 @@ static inline __attribute__((always_inline)) void tg_agent_commit(void)
     tg_agent_signal_fence();
     if (TG_AGENT_UNLIKELY(thread->limit == 0))
         tg_agent_commit_slowly();
+}
+
+/* The same for a kind that may be a repeat. */
+static inline void tg_agent_commit_repeatable(void)
+{
+    struct tg_agent_thread *thread = &tg_agent_thread;
+    uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
+    if (TG_AGENT_LIKELY(thread->mask != UINT64_MAX)) /* else it is a handler's */
+        tg_agent_shrink(record, record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff);
+    tg_agent_commit();
 }
 
 /* So far ahead of a record its cache lines are asked for: the recorder read them last, and the lock that the
@@ -94,9 +104,12 @@ static inline __attribute__((always_inline)) uint64_t *tg_agent_begin_at_once(un
     return record;
 }
 
-static inline __attribute__((always_inline)) tg_agent_moment tg_agent_commit_at_once(uint64_t n_words)
+static inline __attribute__((always_inline)) tg_agent_moment
+tg_agent_commit_at_once(unsigned kind, uint64_t *record, uint64_t n_words)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;
+    if (tg_agent_is_repeatable(kind))
+        n_words = tg_agent_shrink(record, n_words);
     uint64_t written = thread->written + n_words * 8;
     thread->written = written;
     __atomic_store_n(&thread->header->head, written, __ATOMIC_RELEASE);
@@ -120,20 +133,22 @@ tg_agent_record2_at(tg_agent_moment moment, unsigned kind, uint64_t a, uint64_t 
     }
     record[2] = a;
     record[3] = b;
-    return tg_agent_commit_at_once(WORDS);
+    return tg_agent_commit_at_once(kind, record, WORDS);
 }
 
-static inline tg_agent_moment tg_agent_record2(unsigned kind, uint64_t a, uint64_t b)
+static inline __attribute__((always_inline)) tg_agent_moment tg_agent_record2(unsigned kind, uint64_t a,
+                                                                              uint64_t b)
 {
     return tg_agent_record2_at(0, kind, a, b);
 }
 
-static inline tg_agent_moment tg_agent_record1(unsigned kind, uint64_t a)
+static inline __attribute__((always_inline)) tg_agent_moment tg_agent_record1(unsigned kind, uint64_t a)
 {
     return tg_agent_record2(kind, a, 0); /* as large */
 }
 
-static inline tg_agent_moment tg_agent_record4(unsigned kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+static inline __attribute__((always_inline)) tg_agent_moment
+tg_agent_record4(unsigned kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     enum { WORDS = 6 };
     uint64_t *record = tg_agent_begin_at_once(kind, WORDS, 0);
@@ -145,11 +160,11 @@ static inline tg_agent_moment tg_agent_record4(unsigned kind, uint64_t a, uint64
     record[3] = b;
     record[4] = c;
     record[5] = d;
-    return tg_agent_commit_at_once(WORDS);
+    return tg_agent_commit_at_once(kind, record, WORDS);
 }
 
-static inline tg_agent_moment tg_agent_record5(unsigned kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
-                                               uint64_t e)
+static inline __attribute__((always_inline)) tg_agent_moment
+tg_agent_record5(unsigned kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
 {
     enum { WORDS = 8 };
     uint64_t *record = tg_agent_begin_at_once(kind, WORDS, 0);
@@ -162,7 +177,7 @@ static inline tg_agent_moment tg_agent_record5(unsigned kind, uint64_t a, uint64
     record[4] = c;
     record[5] = d;
     record[6] = e;
-    return tg_agent_commit_at_once(WORDS);
+    return tg_agent_commit_at_once(kind, record, WORDS);
 }
 
 /* The first word of OpenMP records: "place(WHICH)" of the contract. SEEN is enum tg_omp_seen. */

@@ -142,7 +142,7 @@ static struct tg_agent_ring_header *make_ring(void)
 static void adopt(struct tg_agent_thread *thread, struct tg_agent_ring_header *header)
 {
     thread->header = header;
-    thread->data = (unsigned char *)header + TG_AGENT_RING_HEADER_BYTES;
+    thread->data = (unsigned char *)header + TG_AGENT_RING_DATA_OFFSET;
     thread->mask = header->data_bytes - 1;
     thread->written = header->head;
     thread->limit = 0;

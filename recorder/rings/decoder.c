@@ -59,17 +59,17 @@ static void emit(struct record *record, enum tg_event_kind kind)
 static const struct tg_team_table no_table;
 static const struct tg_team_stack no_stack;
 
-static uint64_t low_team(const struct record *record)
+static uint64_t low_team(const uint64_t *words)
 {
-    return record->given.words[1] >> TG_AGENT_TEAM_SHIFT;
+    return words[1] >> TG_AGENT_TEAM_SHIFT;
 }
 
-static struct tg_team find_team(const struct record *record)
+/* Where a record of SOURCE with these WORDS says its thread is. */
+static struct tg_team find_team(const struct process *process, const struct tg_ring_source *source,
+                                const uint64_t *words)
 {
-    const struct tg_team_table *table = record->process->teams;
-    const struct tg_team_stack *stack = record->source->stack;
-    return tg_team_find(table != NULL ? table : &no_table, stack != NULL ? stack : &no_stack,
-                        low_team(record));
+    return tg_team_find(process->teams != NULL ? process->teams : &no_table,
+                        source->stack != NULL ? source->stack : &no_stack, low_team(words));
 }
 
 /* ---- records that change what is known, and those of the loader */
@@ -167,7 +167,7 @@ static void decode(struct record *record, unsigned kind)
                               record->given.team, &record->event, form->payload_bytes);
     emit(record, form->kind);
     if (kind == TG_RECORD_OMP_IMPLICIT_END && record->source->stack != NULL)
-        tg_team_leave(record->source->stack, low_team(record));
+        tg_team_leave(record->source->stack, low_team(record->given.words));
 }
 
 /* Tells the event of RECORD if such a one was told before. */
@@ -274,9 +274,51 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
     announce(&record, (enum tg_agent_record)kind);
     if (kind == TG_RECORD_OMP_IMPLICIT_BEGIN)
         enter_team(&record);
-    record.given.team = form->has_place ? find_team(&record) : (struct tg_team){0};
+    record.given.team = form->has_place ? find_team(record.process, source, words) : (struct tg_team){0};
     if (!form->is_plain || !tell_known(&record))
         decode(&record, kind);
+}
+
+/* The event of REPEAT, which was added just now by SOURCE, if it can be told again as it is. */
+static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_source *source,
+                       struct tg_ring_repeat *repeat)
+{
+    const uint64_t *words = repeat->words;
+    struct tg_known_record *room;
+    if (source->process == NULL || !decoder->forms[words[1] & 0xff].is_plain)
+        return;
+    repeat->team = decoder->forms[words[1] & 0xff].has_place ? find_team(source->process, source, words)
+                                                             : (struct tg_team){0};
+    const struct tg_event *event = tg_known_records_find(
+        decoder->known, words, words[1] >> TG_AGENT_WORDS_SHIFT & 0xfff, repeat->team, &room);
+    if (event != NULL)
+        repeat->event = *event;
+}
+
+static bool is_in_team(const struct tg_ring_source *source, const struct tg_ring_repeat *repeat,
+                       bool has_place)
+{
+    if (!has_place)
+        return true;
+    struct tg_team team = find_team(source->process, source, repeat->words);
+    return team.id == repeat->team.id && team.level == repeat->team.level;
+}
+
+void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
+                               uint64_t time_ns, struct tg_ring_repeat *repeat)
+{
+    if (repeat->event.payload_id != 0 && source->process != NULL &&
+        source->process->instance == source->facts.instance && source->process->announced &&
+        is_in_team(source, repeat, decoder->forms[repeat->words[1] & 0xff].has_place)) {
+        repeat->event.time_ns = time_ns;
+        repeat->event.pid = source->facts.pid;
+        repeat->event.tid = source->tid;
+        decoder->sink.add(decoder->sink.context, &repeat->event);
+        return;
+    }
+    struct tg_ring_repeat copy = *repeat;
+    tg_ring_decoder_add(decoder, source, time_ns, copy.words);
+    keep_event(decoder, source, repeat);
 }
 
 /* ---- life */

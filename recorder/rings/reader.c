@@ -36,6 +36,7 @@ struct tg_ring_reader {
     bool closed;   /* was said before head was seen */
     bool given_up;
     uint64_t wrong_ticks;
+    struct tg_ring_repeats *repeats;
     char name[64];
 };
 
@@ -79,8 +80,8 @@ static struct tg_error *open_file(int directory, const char *name, int *fd, size
         return refuse(name, "not a private file of this user (mode 0600)");
     if (status.st_size == 0) /* just made: it gets its size and its header next */
         return tg_error_create(TG_ERROR_NOT_FOUND, "%s: being created", name);
-    uint64_t least = TG_AGENT_RING_HEADER_BYTES + (uint64_t)TG_AGENT_RING_MIN_BYTES;
-    uint64_t most = TG_AGENT_RING_HEADER_BYTES + (uint64_t)TG_AGENT_RING_MAX_BYTES;
+    uint64_t least = TG_AGENT_RING_DATA_OFFSET + (uint64_t)TG_AGENT_RING_MIN_BYTES;
+    uint64_t most = TG_AGENT_RING_DATA_OFFSET + (uint64_t)TG_AGENT_RING_MAX_BYTES;
     if ((uint64_t)status.st_size < least || (uint64_t)status.st_size > most)
         return refuse(name, "impossible size");
     *size = (size_t)status.st_size;
@@ -97,7 +98,7 @@ static struct tg_error *map_file(struct tg_ring_reader *reader, int directory)
             error = tg_error_create_errno(errno, "cannot map %s", reader->name);
         } else {
             reader->header = mapping;
-            reader->data = (const unsigned char *)mapping + TG_AGENT_RING_HEADER_BYTES;
+            reader->data = (const unsigned char *)mapping + TG_AGENT_RING_DATA_OFFSET;
         }
     }
     if (fd >= 0)
@@ -122,7 +123,7 @@ static struct tg_error *check_header(struct tg_ring_reader *reader, int32_t name
         return refuse(reader->name, "different protocol version");
     if (header.kind > TG_AGENT_RING_LOADER)
         return refuse(reader->name, "unknown kind");
-    if (header.data_bytes != reader->mapped_bytes - TG_AGENT_RING_HEADER_BYTES ||
+    if (header.data_bytes != reader->mapped_bytes - TG_AGENT_RING_DATA_OFFSET ||
         (header.data_bytes & (header.data_bytes - 1)) != 0)
         return refuse(reader->name, "unexpected size in the header");
     if (header.pid != named_pid)
@@ -147,6 +148,11 @@ struct tg_error *tg_ring_reader_open(int fd, const char *name, const struct tg_t
     if (made == NULL)
         return tg_error_no_memory();
     made->clock = clock;
+    made->repeats = tg_ring_repeats_create();
+    if (made->repeats == NULL) {
+        tg_ring_reader_close(made);
+        return tg_error_no_memory();
+    }
     snprintf(made->name, sizeof made->name, "%s", name);
     struct tg_error *error = map_file(made, fd);
     if (error == NULL)
@@ -165,6 +171,7 @@ void tg_ring_reader_close(struct tg_ring_reader *reader)
         return;
     if (reader->header != NULL)
         munmap(reader->header, reader->mapped_bytes);
+    tg_ring_repeats_destroy(reader->repeats);
     free(reader);
 }
 
@@ -308,6 +315,27 @@ struct piece {
     size_t taken;    /* ... of which as many, from the beginning on, are records */
 };
 
+/* RECORD is of the kind AGAIN. Returns what is wrong with it, NULL: nothing. */
+static const char *take_repeat(struct tg_ring_reader *reader, uint64_t *record)
+{
+    size_t place;
+    if (tg_ring_repeats_needs(reader->repeats, record, &place)) {
+        const struct tg_agent_repeat *repeats =
+            (const void *)((const unsigned char *)reader->header + TG_AGENT_RING_HEADER_BYTES);
+        struct tg_agent_repeat copy = {0};
+        tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+        if (place < TG_AGENT_REPEATS)
+            memcpy(&copy, &repeats[place], sizeof copy);
+        if (!tg_mapping_guard_end())
+            return "truncated";
+        const char *reason = tg_ring_repeats_read(reader->repeats, record, place, &copy);
+        if (reason != NULL)
+            return reason;
+    }
+    tg_ring_repeats_take(reader->repeats, record);
+    return NULL;
+}
+
 /* Returns why the rest is nonsense, NULL where it is not. */
 static const char *check_records(struct tg_ring_reader *reader, struct piece *piece)
 {
@@ -326,6 +354,11 @@ static const char *check_records(struct tg_ring_reader *reader, struct piece *pi
         if ((record[1] & 0xff) == TG_RECORD_PAD) {
             piece->used = at;
             return at == piece->to_end ? NULL : "filler short of the end";
+        }
+        if ((record[1] & 0xff) == TG_RECORD_AGAIN) {
+            const char *reason = take_repeat(reader, record);
+            if (reason != NULL)
+                return reason;
         }
         clamp_ticks(reader, &record[0], first, last);
         if ((record[1] & 0xff) == TG_RECORD_THREAD && n_words > 2)
@@ -412,6 +445,16 @@ struct tg_error *tg_ring_reader_take(struct tg_ring_reader *reader, void *room, 
     }
     *taken = piece.taken;
     return reason == NULL ? NULL : give_up(reader, reason);
+}
+
+struct tg_ring_repeat *tg_ring_reader_repeat(const struct tg_ring_reader *reader, const uint64_t *record)
+{
+    return tg_ring_repeats_find(reader->repeats, record);
+}
+
+void tg_ring_reader_repeat_told(struct tg_ring_reader *reader, const uint64_t *record)
+{
+    tg_ring_repeats_told(reader->repeats, record);
 }
 
 uint64_t tg_ring_reader_left(const struct tg_ring_reader *reader)

@@ -5,6 +5,7 @@
 
 #include "format/base/error.h"
 #include "recorder/agent/contract.h"
+#include "recorder/rings/repeats.h"
 #include "recorder/rings/tick_clock.h"
 
 #include <stdbool.h>
@@ -64,6 +65,11 @@ struct tg_ring_facts tg_ring_reader_facts(const struct tg_ring_reader *reader);
  * INPUT error, once: the ring is nonsense from here on (*TAKEN may be more than 0 all the same). From then on
  * it is only emptied, so that nobody waits for room in it, and *TAKEN stays 0. */
 struct tg_error *tg_ring_reader_take(struct tg_ring_reader *reader, void *room, size_t size, size_t *taken);
+
+/* What RECORD, a record of the kind AGAIN that was taken, stands for; valid until tg_ring_reader_repeat_told, which is called
+ * once for each of them. */
+struct tg_ring_repeat *tg_ring_reader_repeat(const struct tg_ring_reader *reader, const uint64_t *record);
+void tg_ring_reader_repeat_told(struct tg_ring_reader *reader, const uint64_t *record);
 
 /* After a take: bytes that were in the ring then and are not taken yet. */
 uint64_t tg_ring_reader_left(const struct tg_ring_reader *reader);

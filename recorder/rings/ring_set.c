@@ -112,7 +112,13 @@ static void tell_record(void *context, void *source, uint64_t time_ns, uint64_t 
     set->telling.word = record[1];
     set->telling.sealed = false;
     set->telling.again = ring->past.known && ring->told.records < ring->past.in_file.records;
-    tg_ring_decoder_add(set->decoder, ring->source, time_ns, record);
+    if ((record[1] & 0xff) == TG_RECORD_AGAIN) {
+        tg_ring_decoder_add_again(set->decoder, ring->source, time_ns,
+                                  tg_ring_reader_repeat(ring->reader, record));
+        tg_ring_reader_repeat_told(ring->reader, record);
+    } else {
+        tg_ring_decoder_add(set->decoder, ring->source, time_ns, record);
+    }
     if (!set->telling.sealed)
         tg_agent_count_record(&ring->told, set->telling.word);
     ring->told_lost = tg_ring_source_told_lost(ring->source);
@@ -437,7 +443,7 @@ static void remove_ring(struct tg_ring_set *set, struct ring *ring)
     tell_ring_losses(set, ring);
     int32_t pid = ring->pid;
     bool gone = ring->gone;
-    ring->retired_bytes = TG_AGENT_RING_HEADER_BYTES + tg_ring_reader_facts(ring->reader).data_bytes;
+    ring->retired_bytes = TG_AGENT_RING_DATA_OFFSET + tg_ring_reader_facts(ring->reader).data_bytes;
     set->retired_bytes += ring->retired_bytes;
     set->n_rings--;
     ring->retired = ring->reader;

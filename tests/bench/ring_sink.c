@@ -49,7 +49,7 @@ static void find_rings(const char *path)
         int fd = openat(dirfd(directory), entry->d_name, O_RDWR | O_CLOEXEC);
         struct stat status;
         struct tg_agent_ring_header *header = MAP_FAILED;
-        if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size == TG_AGENT_RING_HEADER_BYTES + RING_BYTES)
+        if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size == TG_AGENT_RING_DATA_OFFSET + RING_BYTES)
             header = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (fd >= 0)
             close(fd);
@@ -64,7 +64,7 @@ static void find_rings(const char *path)
 
 static void empty(struct tg_agent_ring_header *header)
 {
-    const unsigned char *data = (const unsigned char *)header + TG_AGENT_RING_HEADER_BYTES;
+    const unsigned char *data = (const unsigned char *)header + TG_AGENT_RING_DATA_OFFSET;
     uint64_t head = __atomic_load_n(&header->head, __ATOMIC_ACQUIRE), tail = header->tail;
     n_bytes += head - tail;
     while (tail < head) {

@@ -94,13 +94,20 @@ static int make_ring(int directory, const char *name, uint8_t mode, uint64_t ins
         header.head = header.tail + published;
     }
     int fd = openat(directory, name, O_RDWR | O_CREAT | O_TRUNC, 0600);
-    if (fd < 0 || ftruncate(fd, TG_AGENT_RING_HEADER_BYTES + DATA) != 0)
+    if (fd < 0 || ftruncate(fd, TG_AGENT_RING_DATA_OFFSET + DATA) != 0)
         abort();
     write_at(fd, &header, sizeof header, 0);
+    const struct tg_agent_repeat repeats[] = {
+        {.serial = 1, .words = {TG_RECORD_OMP_MUTEX_ENTER | 4 << TG_AGENT_WORDS_SHIFT, 0x401000, 0x5000}},
+        {.serial = 1, .words = {TG_RECORD_MPI_LEAVE | 8 << TG_AGENT_WORDS_SHIFT, 1}},
+    };
+    write_at(fd, repeats, sizeof repeats, TG_AGENT_RING_HEADER_BYTES);
+    write_at(fd, data, size < sizeof repeats[0] ? size : sizeof repeats[0],
+             TG_AGENT_RING_HEADER_BYTES + sizeof repeats);
     size_t first = mode & AT_END && size > FROM_END ? FROM_END : size;
     uint64_t at = mode & AT_END ? DATA - FROM_END : 0;
-    write_at(fd, data, first, TG_AGENT_RING_HEADER_BYTES + at);
-    write_at(fd, data + first, size - first, TG_AGENT_RING_HEADER_BYTES);
+    write_at(fd, data, first, TG_AGENT_RING_DATA_OFFSET + at);
+    write_at(fd, data + first, size - first, TG_AGENT_RING_DATA_OFFSET);
     return fd;
 }
 

@@ -23,13 +23,13 @@ void ring_producer_init(struct ring_producer *producer, int directory, int32_t p
     snprintf(producer->name, sizeof producer->name, "ring.%d.%u", pid, n);
     int fd = openat(directory, producer->name, O_RDWR | O_CREAT | O_EXCL, 0600);
     expect(fd >= 0 && fchmod(fd, 0600) == 0, producer->name);
-    size_t size = TG_AGENT_RING_HEADER_BYTES + data_bytes;
+    size_t size = TG_AGENT_RING_DATA_OFFSET + data_bytes;
     expect(ftruncate(fd, (off_t)size) == 0, "ftruncate");
     void *mapping = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     expect(mapping != MAP_FAILED, "mmap");
     close(fd);
     producer->header = mapping;
-    producer->data = (unsigned char *)mapping + TG_AGENT_RING_HEADER_BYTES;
+    producer->data = (unsigned char *)mapping + TG_AGENT_RING_DATA_OFFSET;
     producer->header->protocol = TG_AGENT_PROTOCOL;
     producer->header->kind = TG_AGENT_RING_THREAD;
     producer->header->data_bytes = data_bytes;
@@ -40,7 +40,7 @@ void ring_producer_init(struct ring_producer *producer, int directory, int32_t p
 
 void ring_producer_deinit(struct ring_producer *producer)
 {
-    munmap(producer->header, TG_AGENT_RING_HEADER_BYTES + producer->data_bytes);
+    munmap(producer->header, TG_AGENT_RING_DATA_OFFSET + producer->data_bytes);
 }
 
 static uint64_t *place_of(const struct ring_producer *producer)
@@ -78,6 +78,23 @@ bool ring_producer_put(struct ring_producer *producer, unsigned kind, uint64_t t
         record[2 + n_arguments] = 0;
     publish(producer, n_words);
     return true;
+}
+
+void ring_producer_fill(struct ring_producer *producer, size_t place, uint64_t serial, unsigned kind,
+                        const uint64_t *arguments, size_t n_arguments)
+{
+    struct tg_agent_repeat *repeats =
+        (void *)((unsigned char *)producer->header + TG_AGENT_RING_HEADER_BYTES);
+    size_t n_words = (n_arguments + 3) & ~(size_t)1;
+    repeats[place] =
+        (struct tg_agent_repeat){.serial = serial, .words = {kind | n_words << TG_AGENT_WORDS_SHIFT}};
+    memcpy(repeats[place].words + 1, arguments, n_arguments * sizeof *arguments);
+}
+
+bool ring_producer_again(struct ring_producer *producer, size_t place, uint64_t serial, uint64_t ticks)
+{
+    return ring_producer_put(producer, TG_RECORD_AGAIN, ticks,
+                             place << TG_AGENT_REPEAT_SHIFT | serial << TG_AGENT_SERIAL_SHIFT, NULL, 0);
 }
 
 uint64_t ring_place(uint64_t team, uint64_t thread_num)

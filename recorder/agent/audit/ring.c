@@ -246,7 +246,7 @@ bool tg_audit_ring_make(int32_t pid)
     agent.abandoned = false;
     uint64_t data_bytes =
         agent.control->ring_bytes < MAX_DATA_BYTES ? agent.control->ring_bytes : MAX_DATA_BYTES;
-    uint64_t size = TG_AGENT_RING_HEADER_BYTES + data_bytes;
+    uint64_t size = TG_AGENT_RING_DATA_OFFSET + data_bytes;
     int directory = agent.control->over == 0 && is_allowed(size) ? open_directory() : -1;
     struct tg_agent_ring_header *header = NULL;
     bool exists = directory >= 0;
@@ -266,7 +266,7 @@ bool tg_audit_ring_make(int32_t pid)
     header->state = TG_AGENT_RING_OPEN;
     header->instance = tg_agent_instance(agent.random, pid);
     agent.ring = header;
-    agent.data = (unsigned char *)header + TG_AGENT_RING_HEADER_BYTES;
+    agent.data = (unsigned char *)header + TG_AGENT_RING_DATA_OFFSET;
     agent.size = data_bytes;
     agent.written = 0;
     __atomic_store_n(&header->magic, TG_AGENT_RING_MAGIC, __ATOMIC_RELEASE);

@@ -12,7 +12,8 @@ import struct
 import tempfile
 
 MAGIC_CONTROL, MAGIC_RING = 0x314c525443544754, 0x31474e4952544754
-HEADER_BYTES = 4096
+HEADER_BYTES, REPEATS, REPEAT_BYTES = 4096, 128, 128
+DATA_OFFSET = HEADER_BYTES + REPEATS * REPEAT_BYTES
 CONTROL_BYTES = 4096 + 512 * 128 + 4096 * 16  # with room for gates and slots
 LOSSY, HIDE, OPENMP, MPI, DLOPEN = 1, 2, 4, 8, 16
 KIND_THREAD, KIND_LOADER = 0, 1
@@ -60,7 +61,7 @@ class Ring:
             self.memory = mmap.mmap(file.fileno(), 0)
         magic, self.protocol, self.kind, self.data_bytes, self.pid = struct.unpack_from("<QIIQi", self.memory, 0)
         assert magic == MAGIC_RING and self.protocol == PROTOCOL, path
-        assert self.data_bytes & (self.data_bytes - 1) == 0 and len(self.memory) == HEADER_BYTES + self.data_bytes
+        assert self.data_bytes & (self.data_bytes - 1) == 0 and len(self.memory) == DATA_OFFSET + self.data_bytes
         self.instance, = struct.unpack_from("<Q", self.memory, 32)
         # these are written and read as a whole
         self.head = ctypes.c_uint64.from_buffer(self.memory, 64)
@@ -77,16 +78,21 @@ class Ring:
         records = []
         head, tail = self.head.value, self.tail.value
         while tail < head:
-            at = HEADER_BYTES + tail % self.data_bytes
+            at = DATA_OFFSET + tail % self.data_bytes
             ticks, word = struct.unpack_from("<QQ", self.memory, at)
             kind, n_words = word & 0xff, word >> 8 & 0xfff
             assert 2 <= n_words and n_words % 2 == 0 and tail % self.data_bytes + n_words * 8 <= self.data_bytes
+            tail += n_words * 8
+            if KINDS[kind] == "AGAIN":  # the other words are elsewhere
+                at = HEADER_BYTES + (word >> 20 & 0xfff) * REPEAT_BYTES - 8
+                serial, word, = struct.unpack_from("<8xQQ", self.memory, at)
+                assert serial & 0xffffffff == struct.unpack_from("<Q", self.memory, DATA_OFFSET + (tail - 8) % self.data_bytes)[0] >> 32
+                kind, n_words, at = word & 0xff, word >> 8 & 0xfff, at + 8
             arguments = struct.unpack_from(f"<{n_words - 2}Q", self.memory, at + 16)
             if KINDS[kind] == "THREAD":
                 self.tid = arguments[0]
             if KINDS[kind] != "PAD":
                 records.append(Record(ticks, KINDS[kind], arguments, self.pid, self.tid, word >> 36, word >> 20 & 0xffff))
-            tail += n_words * 8
         self.tail.value = tail
         if self.waiting.value:
             self.waiting.value = 0

@@ -30,8 +30,9 @@ enum { MAX_RINGS = 256 };
 struct ring {
     char name[256];
     struct tg_agent_ring_header *header;
-    uint64_t seen; /* position up to which `next` has read */
-    uint64_t tid;  /* of the last THREAD record that it returned */
+    uint64_t seen;                             /* position up to which `next` has read */
+    uint64_t tid;                              /* of the last THREAD record that it returned */
+    uint64_t again[1 + TG_AGENT_REPEAT_WORDS]; /* what an AGAIN record stands for */
 };
 
 static struct {
@@ -106,6 +107,19 @@ static void find_rings(void)
     closedir(directory);
 }
 
+/* What RECORD stands for. */
+static const uint64_t *read_repeat(struct ring *ring, const uint64_t *record)
+{
+    const struct tg_agent_repeat *repeats =
+        (const void *)((const char *)ring->header + TG_AGENT_RING_HEADER_BYTES);
+    size_t place = record[1] >> TG_AGENT_REPEAT_SHIFT & 0xfff;
+    assert_true(place < TG_AGENT_REPEATS);
+    assert_int_equal((uint32_t)repeats[place].serial, record[1] >> TG_AGENT_SERIAL_SHIFT);
+    ring->again[0] = record[0];
+    memcpy(ring->again + 1, repeats[place].words, sizeof repeats[place].words);
+    return ring->again;
+}
+
 /* The next record that RING holds, PADs left out; NULL where there is none. */
 static const uint64_t *next(struct ring *ring)
 {
@@ -113,15 +127,16 @@ static const uint64_t *next(struct ring *ring)
         uint64_t head = __atomic_load_n(&ring->header->head, __ATOMIC_ACQUIRE);
         if (ring->seen == head)
             return NULL;
-        const uint64_t *record =
-            (const uint64_t *)(void *)((char *)ring->header + TG_AGENT_RING_HEADER_BYTES +
-                                       (ring->seen & (ring->header->data_bytes - 1)));
+        const uint64_t *record = (const uint64_t *)(void *)((char *)ring->header + TG_AGENT_RING_DATA_OFFSET +
+                                                            (ring->seen & (ring->header->data_bytes - 1)));
         size_t n_words = record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff;
         assert_true(n_words >= 2 && n_words % 2 == 0);
         ring->seen += n_words * 8;
         assert_true(ring->seen <= head);
         if ((record[1] & 0xff) == TG_RECORD_THREAD)
             ring->tid = record[2];
+        if ((record[1] & 0xff) == TG_RECORD_AGAIN)
+            return read_repeat(ring, record);
         if ((record[1] & 0xff) != TG_RECORD_PAD)
             return record;
     }
@@ -447,6 +462,66 @@ static void a_handler_may_jump_away(void **state)
     }
 }
 
+/* So that no PAD comes in the next records. */
+static void go_to_the_first_half(struct ring *ring)
+{
+    while ((ring->header->head & (ring->header->data_bytes - 1)) > ring->header->data_bytes / 2) {
+        tg_agent_record2(TG_RECORD_OMP_CANCEL, 0, 0);
+        skip_all();
+    }
+}
+
+static void what_comes_again_takes_two_words(void **state)
+{
+    (void)state;
+    skip_all();
+    struct ring *ring = ring_of(gettid());
+    go_to_the_first_half(ring);
+    uint64_t before = ring->header->head, ticks = 0;
+    for (int i = 0; i < 5; i++)
+        tg_agent_record2(TG_RECORD_OMP_SECTION, 7777, 8888);
+    assert_int_equal(ring->header->head - before, 32 + 4 * 16);
+    for (int i = 0; i < 5; i++) {
+        const uint64_t *record = next(ring);
+        assert_non_null(record);
+        assert_int_equal(kind_of(record), TG_RECORD_OMP_SECTION);
+        assert_int_equal(record[2], 7777);
+        assert_int_equal(record[3], 8888);
+        assert_true(record[0] > ticks);
+        ticks = record[0];
+    }
+    before = ring->header->head;
+    for (int i = 0; i < 3; i++)
+        tg_agent_record2(TG_RECORD_OMP_TASK_BEGIN, 7777, 8888); /* tasks never come again */
+    assert_int_equal(ring->header->head - before, 3 * 32);
+}
+
+/* Many more records come again than there is room for what they repeat: it is theirs that came lately, and none is taken for
+ * another one (next looks at serials). */
+static void repeats_are_filled_anew(void **state)
+{
+    (void)state;
+    enum { RECORDS = 20000, TIMES = 3 };
+    skip_all();
+    struct ring *ring = ring_of(gettid());
+    uint64_t n_short = 0;
+    for (uint64_t i = 0; i < RECORDS; i++) {
+        uint64_t before = ring->header->head;
+        for (int k = 0; k < TIMES; k++)
+            tg_agent_record2(TG_RECORD_OMP_MUTEX_ENTER, i, i << 40 ^ i);
+        n_short += ring->header->head - before < TIMES * 32;
+        for (int k = 0; k < TIMES; k++) {
+            const uint64_t *record = next(ring);
+            assert_non_null(record);
+            assert_int_equal(kind_of(record), TG_RECORD_OMP_MUTEX_ENTER);
+            assert_int_equal(record[2], i);
+            assert_int_equal(record[3], i << 40 ^ i);
+        }
+        give_back(ring);
+    }
+    assert_true(n_short > 10 * TG_AGENT_REPEATS);
+}
+
 static void finds_the_next_definition(void **state)
 {
     (void)state;
@@ -632,13 +707,22 @@ static void no_gate_of_the_dead_holds(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(observes_for_a_recorder_alone), cmocka_unit_test(refuses_what_others_can_write),
-        cmocka_unit_test(keeps_records_in_order),        cmocka_unit_test(waits_for_room),
-        cmocka_unit_test(counts_what_it_drops),          cmocka_unit_test(drops_when_the_recorder_is_gone),
-        cmocka_unit_test(a_child_has_rings_of_its_own),  cmocka_unit_test(threads_hand_their_rings_on),
-        cmocka_unit_test(a_handler_may_interrupt),       cmocka_unit_test(a_handler_may_jump_away),
-        cmocka_unit_test(finds_the_next_definition),     cmocka_unit_test(waits_at_a_gate),
-        cmocka_unit_test(passes_gates_of_others),        cmocka_unit_test(waits_behind_a_release),
+        cmocka_unit_test(observes_for_a_recorder_alone),
+        cmocka_unit_test(refuses_what_others_can_write),
+        cmocka_unit_test(keeps_records_in_order),
+        cmocka_unit_test(waits_for_room),
+        cmocka_unit_test(counts_what_it_drops),
+        cmocka_unit_test(drops_when_the_recorder_is_gone),
+        cmocka_unit_test(a_child_has_rings_of_its_own),
+        cmocka_unit_test(threads_hand_their_rings_on),
+        cmocka_unit_test(a_handler_may_interrupt),
+        cmocka_unit_test(a_handler_may_jump_away),
+        cmocka_unit_test(what_comes_again_takes_two_words),
+        cmocka_unit_test(repeats_are_filled_anew),
+        cmocka_unit_test(finds_the_next_definition),
+        cmocka_unit_test(waits_at_a_gate),
+        cmocka_unit_test(passes_gates_of_others),
+        cmocka_unit_test(waits_behind_a_release),
         cmocka_unit_test(no_gate_of_the_dead_holds),
     };
     if (argc == 2 && strcmp(argv[1], "--observes") == 0)

@@ -296,7 +296,7 @@ static void data_that_is_cut_off_behind_the_header_is_given_up(void **state)
     open_ring(fixture);
     assert_true(RING_PUT(&fixture->producer, TG_RECORD_THREAD, 1, 7));
     char *path = temporary_path(&fixture->temporary, fixture->producer.name);
-    assert_int_equal(truncate(path, TG_AGENT_RING_HEADER_BYTES), 0);
+    assert_int_equal(truncate(path, TG_AGENT_RING_DATA_OFFSET), 0);
     size_t taken;
     struct tg_error *error = tg_ring_reader_take(fixture->reader, fixture->room, ROOM, &taken);
     assert_non_null(error);

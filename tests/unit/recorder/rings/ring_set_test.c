@@ -181,6 +181,113 @@ static void what_a_kill_of_all_cut_short_is_told_in_order(void **state)
     assert_int_equal(fixture->out_of_order, 0);
 }
 
+/* ---- what repeats */
+
+struct seen {
+    struct tg_event events[16];
+    char reason[128]; /* of the last loss */
+    size_t n_events;
+};
+
+static void see(void *context, const struct tg_event *event)
+{
+    struct seen *seen = context;
+    if (event->kind == TG_EVENT_LOSS)
+        snprintf(seen->reason, sizeof seen->reason, "%s", event->loss.reason);
+    else if (event->kind != TG_EVENT_AGENT && seen->n_events < sizeof seen->events / sizeof *seen->events)
+        seen->events[seen->n_events++] = *event;
+}
+
+static void begin_to_see(struct fixture *fixture, struct seen *seen)
+{
+    const struct tg_ring_set_options options = {
+        .directory_fd = fixture->directory, .clock = fixture->clock, .sink = {.context = seen, .add = see}};
+    assert_null(tg_ring_set_create(&options, &fixture->set));
+    tg_ring_set_scan(fixture->set);
+}
+
+static void take_and_tell(struct fixture *fixture)
+{
+    tg_ring_set_take(fixture->set);
+    assert_true(tg_ring_set_tell(fixture->set, UINT64_MAX, UINT64_MAX));
+}
+
+static void assert_enters(const struct seen *seen, size_t i, uint64_t time_ns, uint64_t lock)
+{
+    assert_true(i < seen->n_events);
+    assert_int_equal(seen->events[i].kind, TG_EVENT_OMP_MUTEX_ENTER);
+    assert_int_equal(seen->events[i].time_ns, time_ns);
+    assert_int_equal(seen->events[i].pid, getpid());
+    assert_int_equal(seen->events[i].omp_mutex_enter.lock, lock);
+}
+
+static void a_record_that_comes_again_is_told_again(void **state)
+{
+    struct fixture *fixture = *state;
+    struct ring_producer *ring = &fixture->producers[0];
+    struct seen seen = {0};
+    const uint64_t first[] = {0x401000, 0x5000}, second[] = {0x401000, 0x6000};
+    begin_to_see(fixture, &seen);
+    ring_producer_fill(ring, 3, 1, TG_RECORD_OMP_MUTEX_ENTER, first, 2);
+    ring_producer_put(ring, TG_RECORD_OMP_MUTEX_ENTER, 10, 0, first, 2);
+    for (uint64_t i = 1; i < 4; i++)
+        assert_true(ring_producer_again(ring, 3, 1, 10 + i));
+    take_and_tell(fixture);
+    for (uint64_t i = 0; i < 4; i++)
+        assert_enters(&seen, i, 10 + i, 0x5000);
+    /* what was taken stays as it was, whatever becomes of its place; what is taken then is the new one */
+    ring_producer_again(ring, 3, 1, 20);
+    tg_ring_set_take(fixture->set);
+    ring_producer_fill(ring, 3, 2, TG_RECORD_OMP_MUTEX_ENTER, second, 2);
+    ring_producer_again(ring, 3, 2, 21);
+    ring_producer_again(ring, 3, 2, 22);
+    take_and_tell(fixture);
+    assert_int_equal(seen.n_events, 7);
+    assert_enters(&seen, 4, 20, 0x5000);
+    assert_enters(&seen, 5, 21, 0x6000);
+    assert_enters(&seen, 6, 22, 0x6000);
+    assert_string_equal(seen.reason, "");
+}
+
+/* A ring whose records repeat what is not there is given up, with a loss. */
+static void what_repeats_nothing_is_a_loss(void **state)
+{
+    struct fixture *fixture = *state;
+    struct seen seen = {0};
+    const uint64_t arguments[13] = {0x401000, 0x5000};
+    begin_to_see(fixture, &seen);
+    const struct {
+        size_t place;
+        uint64_t serial;
+        unsigned kind;
+        size_t n_arguments;
+    } filled[RINGS] = {
+        {7, 2, TG_RECORD_OMP_MUTEX_ENTER, 2}, /* another serial */
+        {7, 1, TG_RECORD_NOTE, 2},            /* never a repeat */
+        {7, 1, TG_RECORD_AGAIN, 0},
+    };
+    for (unsigned i = 0; i < RINGS; i++) {
+        ring_producer_fill(&fixture->producers[i], filled[i].place, filled[i].serial, filled[i].kind,
+                           arguments, filled[i].n_arguments);
+        ring_producer_again(&fixture->producers[i], 7, 1, 10);
+        take_and_tell(fixture);
+        assert_non_null(strstr(seen.reason, "repeats nothing"));
+        seen.reason[0] = '\0';
+    }
+    assert_int_equal(seen.n_events, 0);
+}
+
+static void a_repeat_beyond_the_last_is_a_loss(void **state)
+{
+    struct fixture *fixture = *state;
+    struct seen seen = {0};
+    begin_to_see(fixture, &seen);
+    ring_producer_again(&fixture->producers[0], TG_AGENT_REPEATS, 1, 10);
+    take_and_tell(fixture);
+    assert_non_null(strstr(seen.reason, "repeats nothing"));
+    assert_int_equal(seen.n_events, 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -188,6 +295,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(little_memory_costs_rounds_and_nothing_else),
         TEST(the_end_tells_all_of_it),
+        TEST(a_record_that_comes_again_is_told_again),
+        TEST(what_repeats_nothing_is_a_loss),
+        TEST(a_repeat_beyond_the_last_is_a_loss),
         TEST(rings_say_how_full_they_were),
         TEST(what_a_kill_cut_short_is_told_before_the_end),
         TEST(what_a_kill_of_all_cut_short_is_told_in_order),

@@ -1,0 +1,127 @@
+#include "recorder/rings/repeats.h"
+
+#include "format/base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+    struct tg_ring_repeat repeat;
+    uint64_t pending;   /* records that were taken and not told yet */
+    uint32_t serial;    /* low bits of the agent's */
+    bool is_current;    /* further records may name it */
+    uint32_t next_free; /* where it is free: the next one + 1, 0: none */
+};
+
+struct tg_ring_repeats {
+    struct entry **entries;
+    size_t n_entries, max_entries;
+    uint32_t first_free;                /* +1; 0: none */
+    uint32_t current[TG_AGENT_REPEATS]; /* by the place in the ring: entry + 1; 0: none */
+};
+
+enum { PLACE_MASK = 0xfff };
+
+struct tg_ring_repeats *tg_ring_repeats_create(void)
+{
+    return calloc(1, sizeof(struct tg_ring_repeats));
+}
+
+void tg_ring_repeats_destroy(struct tg_ring_repeats *repeats)
+{
+    if (repeats == NULL)
+        return;
+    for (size_t i = 0; i < repeats->n_entries; i++)
+        free(repeats->entries[i]);
+    free(repeats->entries);
+    free(repeats);
+}
+
+static size_t place_of(const uint64_t *record)
+{
+    return record[1] >> TG_AGENT_REPEAT_SHIFT & PLACE_MASK;
+}
+
+static uint32_t serial_of(const uint64_t *record)
+{
+    return (uint32_t)(record[1] >> TG_AGENT_SERIAL_SHIFT);
+}
+
+bool tg_ring_repeats_needs(const struct tg_ring_repeats *repeats, const uint64_t *record, size_t *place)
+{
+    *place = place_of(record);
+    if (*place >= TG_AGENT_REPEATS || repeats->current[*place] == 0)
+        return true;
+    return repeats->entries[repeats->current[*place] - 1]->serial != serial_of(record);
+}
+
+/* A free one; its number + 1, 0 without memory. */
+static uint32_t add_entry(struct tg_ring_repeats *repeats)
+{
+    uint32_t number = repeats->first_free;
+    if (number != 0) {
+        repeats->first_free = repeats->entries[number - 1]->next_free;
+        memset(repeats->entries[number - 1], 0, sizeof *repeats->entries[number - 1]);
+        return number;
+    }
+    if (TG_ARRAY_RESERVE(repeats->entries, repeats->max_entries, repeats->n_entries + 1) != NULL)
+        return 0;
+    struct entry *entry = calloc(1, sizeof *entry);
+    if (entry == NULL)
+        return 0;
+    repeats->entries[repeats->n_entries++] = entry;
+    return (uint32_t)repeats->n_entries;
+}
+
+static void free_if_over(struct tg_ring_repeats *repeats, uint32_t number)
+{
+    struct entry *entry = repeats->entries[number - 1];
+    if (entry->pending > 0 || entry->is_current)
+        return;
+    entry->next_free = repeats->first_free;
+    repeats->first_free = number;
+}
+
+const char *tg_ring_repeats_read(struct tg_ring_repeats *repeats, const uint64_t *record, size_t place,
+                                 const struct tg_agent_repeat *given)
+{
+    uint64_t n_words = given->words[0] >> TG_AGENT_WORDS_SHIFT & 0xfff;
+    if (place >= TG_AGENT_REPEATS || (uint32_t)given->serial != serial_of(record) || given->serial == 0 ||
+        !tg_agent_is_repeatable(given->words[0] & 0xff) || n_words < 2 || n_words % 2 != 0 ||
+        n_words - 1 > TG_AGENT_REPEAT_WORDS)
+        return "record that repeats nothing";
+    uint32_t number = add_entry(repeats);
+    if (number == 0)
+        return "no memory for what a record repeats";
+    uint32_t before = repeats->current[place];
+    if (before != 0) {
+        repeats->entries[before - 1]->is_current = false;
+        free_if_over(repeats, before);
+    }
+    struct entry *entry = repeats->entries[number - 1];
+    memcpy(entry->repeat.words + 1, given->words, sizeof given->words);
+    entry->serial = (uint32_t)given->serial;
+    entry->is_current = true;
+    repeats->current[place] = number;
+    return NULL;
+}
+
+void tg_ring_repeats_take(struct tg_ring_repeats *repeats, uint64_t *record)
+{
+    uint32_t number = repeats->current[place_of(record)];
+    repeats->entries[number - 1]->pending++;
+    record[1] = (record[1] & ((UINT64_C(1) << TG_AGENT_REPEAT_SHIFT) - 1)) | (uint64_t)number
+                                                                                 << TG_AGENT_SERIAL_SHIFT;
+}
+
+struct tg_ring_repeat *tg_ring_repeats_find(const struct tg_ring_repeats *repeats, const uint64_t *record)
+{
+    return &repeats->entries[serial_of(record) - 1]->repeat;
+}
+
+void tg_ring_repeats_told(struct tg_ring_repeats *repeats, const uint64_t *record)
+{
+    uint32_t number = serial_of(record);
+    repeats->entries[number - 1]->pending--;
+    free_if_over(repeats, number);
+}
