@@ -63,19 +63,35 @@ static void sort_by_kind(struct tg_chunk_order *order, const struct tg_chunk_col
     }
 }
 
-bool tg_chunk_order_init(struct tg_chunk_order *order, const struct tg_chunk_columns *columns)
+/* Makes room for N numbers of SIZE bytes; what *NUMBERS held is gone. */
+static bool renew(void *numbers, size_t size, size_t n)
 {
-    size_t n = columns->n_events + 1, n_threads = (size_t)columns->n_threads + 1;
-    *order = (struct tg_chunk_order){
-        .pids = malloc(n_threads * sizeof *order->pids),
-        .processes = malloc(n_threads * sizeof *order->processes),
-        .by_thread = malloc(n * sizeof *order->by_thread),
-        .by_kind = malloc(n * sizeof *order->by_kind),
-        .positions = malloc(n_threads * sizeof *order->positions),
-        .process_positions = malloc(n_threads * sizeof *order->process_positions),
-    };
-    if (order->pids == NULL || order->processes == NULL || order->by_thread == NULL ||
-        order->by_kind == NULL || order->positions == NULL || order->process_positions == NULL ||
+    free(*(void **)numbers);
+    *(void **)numbers = malloc(n * size);
+    return *(void **)numbers != NULL;
+}
+
+static bool reserve(struct tg_chunk_order *order, size_t n_events, size_t n_threads)
+{
+    bool has_room = true;
+    if (n_events > order->event_capacity) {
+        has_room = renew(&order->by_thread, sizeof *order->by_thread, n_events) &&
+                   renew(&order->by_kind, sizeof *order->by_kind, n_events);
+        order->event_capacity = has_room ? n_events : 0;
+    }
+    if (has_room && n_threads > order->thread_capacity) {
+        has_room = renew(&order->pids, sizeof *order->pids, n_threads) &&
+                   renew(&order->processes, sizeof *order->processes, n_threads) &&
+                   renew(&order->positions, sizeof *order->positions, n_threads) &&
+                   renew(&order->process_positions, sizeof *order->process_positions, n_threads);
+        order->thread_capacity = has_room ? n_threads : 0;
+    }
+    return has_room;
+}
+
+bool tg_chunk_order_sort(struct tg_chunk_order *order, const struct tg_chunk_columns *columns)
+{
+    if (!reserve(order, columns->n_events + 1, (size_t)columns->n_threads + 1) ||
         !number_processes(order, columns))
         return false;
     sort_by_thread(order, columns);

@@ -16,10 +16,12 @@ struct tg_chunk_order {
     uint32_t first[TG_CHUNK_MAX_KINDS]; /* by kind: where its events begin in BY_KIND */
     uint32_t *positions;                /* used while sorting: by thread */
     uint32_t *process_positions;        /* likewise, by process */
+    size_t event_capacity, thread_capacity;
 };
 
-/* False where memory is short; deinit is allowed then. */
-bool tg_chunk_order_init(struct tg_chunk_order *order, const struct tg_chunk_columns *columns);
+/* Brings the events of COLUMNS into order. ORDER is zeroed at first; its memory serves for the next columns as well. False
+ * where memory is short. */
+bool tg_chunk_order_sort(struct tg_chunk_order *order, const struct tg_chunk_columns *columns);
 void tg_chunk_order_deinit(struct tg_chunk_order *order);
 
 #endif

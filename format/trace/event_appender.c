@@ -11,6 +11,7 @@ enum { CHUNK_EVENTS = 1 << 16, CHUNK_BYTES = 4 << 20 };
 struct tg_event_appender {
     struct tg_trace_file *file; /* NULL: only counts */
     struct tg_chunk_encoder *encoder;
+    struct tg_chunk_serializer *serializer;
     struct tg_byte_buffer payload, boundaries;
     struct tg_event_appender_stats stats;
     struct tg_error *error; /* the first one */
@@ -24,7 +25,8 @@ struct tg_error *tg_event_appender_create(struct tg_trace_file *file, struct tg_
         return tg_error_no_memory();
     made->file = file;
     made->encoder = tg_chunk_encoder_create(units);
-    if (made->encoder == NULL) {
+    made->serializer = tg_chunk_serializer_create();
+    if (made->encoder == NULL || made->serializer == NULL) {
         tg_event_appender_destroy(made);
         return tg_error_no_memory();
     }
@@ -37,6 +39,7 @@ void tg_event_appender_destroy(struct tg_event_appender *appender)
     if (appender == NULL)
         return;
     tg_chunk_encoder_destroy(appender->encoder);
+    tg_chunk_serializer_destroy(appender->serializer);
     tg_byte_buffer_deinit(&appender->payload);
     tg_byte_buffer_deinit(&appender->boundaries);
     tg_error_destroy(appender->error);
@@ -54,8 +57,9 @@ static void write_chunk(struct tg_event_appender *appender)
         .last_time_ns = tg_chunk_encoder_last_time(appender->encoder),
     };
     if (appender->file != NULL) {
-        appender->error = tg_chunk_serialize(tg_chunk_encoder_columns(appender->encoder), &appender->payload,
-                                             &appender->boundaries);
+        appender->error =
+            tg_chunk_serialize(appender->serializer, tg_chunk_encoder_columns(appender->encoder),
+                               &appender->payload, &appender->boundaries);
         if (appender->error == NULL)
             appender->error = tg_trace_file_append_events(appender->file, &facts, &appender->payload,
                                                           &appender->boundaries);

@@ -68,6 +68,7 @@ struct tg_trace_writer {
 
     /* The thread's own; after it ended, the closing thread's. */
     struct tg_trace_file *file;
+    struct tg_chunk_serializer *serializer;
     struct tg_byte_buffer payload, boundaries;
 };
 
@@ -235,8 +236,8 @@ static void fail(struct tg_trace_writer *writer, struct tg_error *error)
 /* Without the mutex. */
 static struct tg_error *write_chunk(struct tg_trace_writer *writer, const struct tg_chunk_encoder *encoder)
 {
-    struct tg_error *error =
-        tg_chunk_serialize(tg_chunk_encoder_columns(encoder), &writer->payload, &writer->boundaries);
+    struct tg_error *error = tg_chunk_serialize(writer->serializer, tg_chunk_encoder_columns(encoder),
+                                                &writer->payload, &writer->boundaries);
     if (error != NULL)
         return error;
     struct tg_chunk_facts facts = {.n_events = (uint32_t)tg_chunk_encoder_count(encoder),
@@ -337,7 +338,8 @@ struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_
     pthread_cond_init(&created->wake, &attributes);
     pthread_condattr_destroy(&attributes);
     struct tg_error *error = tg_trace_meta_units(meta, &created->units);
-    if (error == NULL && (created->current = tg_chunk_encoder_create(created->units)) == NULL)
+    if (error == NULL && ((created->current = tg_chunk_encoder_create(created->units)) == NULL ||
+                          (created->serializer = tg_chunk_serializer_create()) == NULL))
         error = tg_error_no_memory();
     if (error == NULL)
         error = tg_trace_file_create(path, TG_TRACE_INCOMPLETE_SUFFIX, options->overwrite,
@@ -501,6 +503,7 @@ void tg_trace_writer_destroy(struct tg_trace_writer *writer)
         tg_chunk_encoder_destroy(writer->spares[i]);
     tg_error_destroy(writer->error);
     free(writer->failure);
+    tg_chunk_serializer_destroy(writer->serializer);
     tg_byte_buffer_deinit(&writer->payload);
     tg_byte_buffer_deinit(&writer->boundaries);
     pthread_cond_destroy(&writer->wake);

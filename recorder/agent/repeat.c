@@ -37,7 +37,8 @@ uint64_t tg_agent_fill_repeat(uint64_t *record, uint64_t n_words, uint64_t hash)
     if (place == NO_PLACE || !came_before(&repeats[first], hash))
         return n_words;
     struct tg_agent_repeat *repeat = &repeats[place];
-    repeat->serial++; /* first: a handler may jump away from here, and what is half filled must not pass for the old one */
+    repeat
+        ->serial++; /* first: a handler may jump away from here, and what is half filled must not pass for the old one */
     tg_agent_signal_fence();
     memset(repeat->words, 0, sizeof repeat->words);
     memcpy(repeat->words, record + 1, (n_words - 1) * sizeof *record);

@@ -297,10 +297,20 @@ static uint64_t ticks_until(const struct tg_event_merge *merge, uint64_t until_n
     return ticks;
 }
 
+/* As tg_tick_clock_time; LINE is that of the ticks before. */
+static uint64_t time_of(const struct tg_event_merge *merge, struct tg_tick_line *line, uint64_t ticks)
+{
+    if (!tg_tick_line_has(line, ticks))
+        *line = tg_tick_clock_line(merge->clock, ticks);
+    return tg_tick_line_has(line, ticks) ? tg_tick_line_time(line, ticks)
+                                         : tg_tick_clock_time(merge->clock, ticks);
+}
+
 bool tg_event_merge_tell(struct tg_event_merge *merge, uint64_t until_ns, uint64_t max_records)
 {
     uint64_t until_ticks = ticks_until(merge, until_ns);
     uint64_t next_event_ns = 0; /* not known yet */
+    struct tg_tick_line line = {0};
     while (merge->n_heap > 0 && merge->heap[0]->ticks <= until_ticks) {
         struct tg_merge_ring *ring = merge->heap[0];
         uint64_t end = turn_ends(merge, until_ticks);
@@ -311,7 +321,7 @@ bool tg_event_merge_tell(struct tg_event_merge *merge, uint64_t until_ns, uint64
                 return false;
             }
             uint64_t *record = ring->first->words + ring->at;
-            uint64_t time_ns = tg_tick_clock_time(merge->clock, ring->ticks);
+            uint64_t time_ns = time_of(merge, &line, ring->ticks);
             size_t n_words = words_of(record);
             if (time_ns >= next_event_ns)
                 next_event_ns = tell_events(merge, time_ns);

@@ -16,8 +16,8 @@
 enum {
     MAX_PAIRS = 4096,
     TRIES = 8,
-    FRACTION_BITS = 40, /* of ns per tick */
-    NEAR = 4,           /* the pairs around most ticks are among the latest */
+    FRACTION_BITS = TG_TICK_FRACTION_BITS,
+    NEAR = 4, /* the pairs around most ticks are among the latest */
     BOOT_ID_BYTES = 36,
     MAX_NS_PER_TICK = 1 << 20, /* nothing counts as slowly */
 };
@@ -204,6 +204,20 @@ uint64_t tg_tick_clock_time(const struct tg_tick_clock *clock, uint64_t ticks)
         return outside(clock, ticks);
     const struct knot *knot = &clock->knots[find_knot(clock, ticks)];
     return knot->pair.time_ns + scaled(ticks - knot->pair.ticks, knot->scale);
+}
+
+struct tg_tick_line tg_tick_clock_line(const struct tg_tick_clock *clock, uint64_t ticks)
+{
+    if (clock->source != TG_AGENT_CLOCK_TSC)
+        return (struct tg_tick_line){.length = UINT64_MAX, .scale = UINT64_C(1) << FRACTION_BITS};
+    if (clock->n_knots < 2 || ticks < clock->knots[0].pair.ticks ||
+        ticks >= clock->knots[clock->n_knots - 1].pair.ticks)
+        return (struct tg_tick_line){0};
+    const struct knot *knot = &clock->knots[find_knot(clock, ticks)];
+    return (struct tg_tick_line){.first = knot->pair.ticks,
+                                 .length = knot[1].pair.ticks - knot->pair.ticks,
+                                 .time_ns = knot->pair.time_ns,
+                                 .scale = knot->scale};
 }
 
 uint64_t tg_tick_clock_ticks(const struct tg_tick_clock *clock, uint64_t time_ns)

@@ -47,6 +47,30 @@ struct tg_tick_pair tg_tick_clock_first(const struct tg_tick_clock *clock);
  * two pairs of TSC ticks: the time of the first pair, or 0. */
 uint64_t tg_tick_clock_time(const struct tg_tick_clock *clock, uint64_t ticks);
 
+/* A line between two pairs: it says the time of LENGTH ticks from FIRST on. */
+struct tg_tick_line {
+    uint64_t first, length;
+    uint64_t time_ns; /* of FIRST */
+    uint64_t scale;   /* ns per tick, TG_TICK_FRACTION_BITS behind the point */
+};
+
+enum { TG_TICK_FRACTION_BITS = 40 };
+
+/* The line that TICKS are on; of length 0 where tg_tick_clock_time has to be asked. Valid until a pair is added. */
+struct tg_tick_line tg_tick_clock_line(const struct tg_tick_clock *clock, uint64_t ticks);
+
+static inline bool tg_tick_line_has(const struct tg_tick_line *line, uint64_t ticks)
+{
+    return ticks - line->first < line->length; /* earlier ones wrap around */
+}
+
+/* As tg_tick_clock_time; of ticks that LINE has. */
+static inline uint64_t tg_tick_line_time(const struct tg_tick_line *line, uint64_t ticks)
+{
+    return line->time_ns +
+           (uint64_t)((unsigned __int128)(ticks - line->first) * line->scale >> TG_TICK_FRACTION_BITS);
+}
+
 /* The smallest ticks in [first, last] pair whose time is not before TIME_NS, the last pair's beyond it. */
 uint64_t tg_tick_clock_ticks(const struct tg_tick_clock *clock, uint64_t time_ns);
 

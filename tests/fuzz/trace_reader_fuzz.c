@@ -178,7 +178,11 @@ static void run_events(const uint8_t *data, size_t size, bool by_thread)
     assert(encoder != NULL);
     if (decoder != NULL && decode_into(decoder, encoder)) {
         struct tg_byte_buffer again = {0}, boundaries = {0};
-        assert(tg_chunk_serialize(tg_chunk_encoder_columns(encoder), &again, &boundaries) == NULL);
+        struct tg_chunk_serializer *serializer = tg_chunk_serializer_create();
+        assert(serializer != NULL);
+        assert(tg_chunk_serialize(serializer, tg_chunk_encoder_columns(encoder), &again, &boundaries) ==
+               NULL);
+        tg_chunk_serializer_destroy(serializer);
         uint8_t *bytes = copy_padded(again.data, again.size);
         struct tg_byte_source second = {.file = "again", .section = "EVENTS", .start = bytes};
         struct tg_chunk_decoder *other = begin(&second, again.size, tg_chunk_encoder_first_time(encoder),

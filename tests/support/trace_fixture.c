@@ -47,7 +47,10 @@ struct tg_trace_meta *trace_fixture_meta(void)
 static void append_chunk(struct tg_trace_file *file, const struct tg_chunk_encoder *encoder)
 {
     struct tg_byte_buffer payload = {0}, boundaries = {0};
-    assert_fine(tg_chunk_serialize(tg_chunk_encoder_columns(encoder), &payload, &boundaries));
+    struct tg_chunk_serializer *serializer = tg_chunk_serializer_create();
+    assert_non_null(serializer);
+    assert_fine(tg_chunk_serialize(serializer, tg_chunk_encoder_columns(encoder), &payload, &boundaries));
+    tg_chunk_serializer_destroy(serializer);
     struct tg_chunk_facts facts = {.n_events = (uint32_t)tg_chunk_encoder_count(encoder),
                                    .first_time_ns = tg_chunk_encoder_first_time(encoder),
                                    .last_time_ns = tg_chunk_encoder_last_time(encoder)};
