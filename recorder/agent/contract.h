@@ -238,9 +238,9 @@ _Static_assert(sizeof(struct tg_agent_ring_header) <= TG_AGENT_RING_PRIVATE_OFFS
 
 /* Records that a thread writes again and again, with other times, are AGAIN records: two words, which name one of the
  * ring's repeats, where the others are. The agent fills a repeat before the first record that names it, and fills it anew
- * (another SERIAL) when all that name it are overwritten. */
+ * (with another serial) when all that name it are overwritten. */
 struct tg_agent_repeat {
-    uint64_t serial;                       /* counts fillings; 0: empty */
+    uint64_t name;                         /* word 1 of records that name it; 0: empty */
     uint64_t words[TG_AGENT_REPEAT_WORDS]; /* of the record, from its second one on */
     /* the agent's */
     uint64_t used; /* position behind the last record that names it */
@@ -267,7 +267,7 @@ static inline uint64_t tg_agent_instance(const unsigned char *random, int32_t pi
  *     word 0    ticks
  *     word 1    bits 0-7 kind, 8-19 words (all, the two first included), 20-35 thread_num, 36-63 low bits of
  *               the team: where OpenMP says the thread is
- * In AGAIN records bits 20-31 of word 1 are the place of a repeat, 32-63 the low bits of its serial.
+ * In AGAIN records bits 20-31 of word 1 are the place of a repeat, 32-63 its serial, which counts fillings.
  * Strings are arguments too: the words that they fill, NUL-terminated, cut at TG_AGENT_MAX_STRING_BYTES. */
 enum {
     TG_AGENT_WORDS_SHIFT = 8,

@@ -104,12 +104,9 @@ static inline __attribute__((always_inline)) uint64_t *tg_agent_begin_at_once(un
     return record;
 }
 
-static inline __attribute__((always_inline)) tg_agent_moment
-tg_agent_commit_at_once(unsigned kind, uint64_t *record, uint64_t n_words)
+static inline __attribute__((always_inline)) tg_agent_moment tg_agent_commit_at_once(uint64_t n_words)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;
-    if (tg_agent_is_repeatable(kind))
-        n_words = tg_agent_shrink(record, n_words);
     uint64_t written = thread->written + n_words * 8;
     thread->written = written;
     __atomic_store_n(&thread->header->head, written, __ATOMIC_RELEASE);
@@ -131,9 +128,11 @@ tg_agent_record2_at(tg_agent_moment moment, unsigned kind, uint64_t a, uint64_t 
         tg_agent_record_slowly(kind | 2 << TG_AGENT_WORDS_SHIFT, a, b, 0, 0, 0);
         return 0;
     }
+    if (tg_agent_is_repeatable(kind))
+        return tg_agent_commit_at_once(tg_agent_shrink2(record, record[1], a, b));
     record[2] = a;
     record[3] = b;
-    return tg_agent_commit_at_once(kind, record, WORDS);
+    return tg_agent_commit_at_once(WORDS);
 }
 
 static inline __attribute__((always_inline)) tg_agent_moment tg_agent_record2(unsigned kind, uint64_t a,
@@ -160,7 +159,7 @@ tg_agent_record4(unsigned kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
     record[3] = b;
     record[4] = c;
     record[5] = d;
-    return tg_agent_commit_at_once(kind, record, WORDS);
+    return tg_agent_commit_at_once(tg_agent_is_repeatable(kind) ? tg_agent_shrink(record, WORDS) : WORDS);
 }
 
 static inline __attribute__((always_inline)) tg_agent_moment
@@ -177,7 +176,7 @@ tg_agent_record5(unsigned kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d, 
     record[4] = c;
     record[5] = d;
     record[6] = e;
-    return tg_agent_commit_at_once(kind, record, WORDS);
+    return tg_agent_commit_at_once(WORDS);
 }
 
 /* The first word of OpenMP records: "place(WHICH)" of the contract. SEEN is enum tg_omp_seen. */

@@ -2,12 +2,10 @@
 
 #include <string.h>
 
-enum { NO_PLACE = TG_AGENT_REPEATS };
-
 /* Whether no record in the ring names REPEAT. */
 static bool is_free(const struct tg_agent_thread *thread, const struct tg_agent_repeat *repeat)
 {
-    return repeat->serial == 0 || thread->written - repeat->used > thread->mask + 1;
+    return repeat->name == 0 || thread->written - repeat->used > thread->mask + 1;
 }
 
 /* Whether the record of HASH came not long before: most of those that come once never come again. REPEAT is the first place
@@ -23,26 +21,27 @@ static bool came_before(struct tg_agent_repeat *repeat, uint64_t hash)
 
 uint64_t tg_agent_fill_repeat(uint64_t *record, uint64_t n_words, uint64_t hash)
 {
-    struct tg_agent_thread *thread = &tg_agent_thread;
+    const struct tg_agent_thread *thread = &tg_agent_thread;
     struct tg_agent_repeat *repeats = tg_agent_repeats(thread);
-    uint64_t first = hash >> TG_AGENT_HASH_SHIFT,
-             second = hash >> (2 * TG_AGENT_HASH_SHIFT - 64) & (TG_AGENT_REPEATS - 1);
+    uint64_t first = hash >> TG_AGENT_HASH_SHIFT;
+    uint64_t second = hash >> (2 * TG_AGENT_HASH_SHIFT - 64) & (TG_AGENT_REPEATS - 1);
+    size_t n_bytes = (n_words - 1) * sizeof *record;
     if (n_words - 1 > TG_AGENT_REPEAT_WORDS)
         return n_words;
-    if (tg_agent_is_repeat(&repeats[second], record, n_words))
-        return tg_agent_name_repeat(thread, record, second);
-    uint64_t place = is_free(thread, &repeats[first])    ? first
-                     : is_free(thread, &repeats[second]) ? second
-                                                         : NO_PLACE;
-    if (place == NO_PLACE || !came_before(&repeats[first], hash))
+    if (memcmp(repeats[second].words, record + 1, n_bytes) == 0)
+        return tg_agent_name_repeat(record, &repeats[second]);
+    uint64_t place = is_free(thread, &repeats[first]) ? first : second;
+    if (!is_free(thread, &repeats[place]) || !came_before(&repeats[first], hash))
         return n_words;
     struct tg_agent_repeat *repeat = &repeats[place];
-    repeat
-        ->serial++; /* first: a handler may jump away from here, and what is half filled must not pass for the old one */
+    uint64_t serial = (repeat->name >> TG_AGENT_SERIAL_SHIFT) + 1;
+    /* first: a handler may jump away from here, and what is half filled must not pass for the old one */
+    repeat->name = TG_RECORD_AGAIN | (uint64_t)TG_AGENT_AGAIN_WORDS << TG_AGENT_WORDS_SHIFT |
+                   place << TG_AGENT_REPEAT_SHIFT | serial << TG_AGENT_SERIAL_SHIFT;
     tg_agent_signal_fence();
     memset(repeat->words, 0, sizeof repeat->words);
-    memcpy(repeat->words, record + 1, (n_words - 1) * sizeof *record);
-    return tg_agent_name_repeat(thread, record, place);
+    memcpy(repeat->words, record + 1, n_bytes);
+    return tg_agent_name_repeat(record, repeat);
 }
 
 TG_AGENT_SHARE(tg_agent_fill_repeat);

@@ -5,52 +5,52 @@
 #include "recorder/agent/ring.h"
 
 /* A hash has two places for its record: this one, and another one that the slow half looks at. */
-enum { TG_AGENT_HASH_SHIFT = 57 };
-_Static_assert(TG_AGENT_REPEATS == 1 << (64 - TG_AGENT_HASH_SHIFT), "a repeat for each");
+enum { TG_AGENT_HASH_SHIFT = 57, TG_AGENT_AGAIN_WORDS = 2 };
+_Static_assert(TG_AGENT_REPEATS == 1 << (64 - TG_AGENT_HASH_SHIFT), "a place for each hash");
 
 static inline struct tg_agent_repeat *tg_agent_repeats(const struct tg_agent_thread *thread)
 {
     return (struct tg_agent_repeat *)(void *)thread->data - TG_AGENT_REPEATS;
 }
 
-/* Makes RECORD one that names REPEAT; returns its words. */
-static inline uint64_t tg_agent_name_repeat(struct tg_agent_thread *thread, uint64_t *record, uint64_t place)
+/* RECORD, at the calling thread's position and not published yet, becomes one that names REPEAT; returns its words. */
+static inline uint64_t tg_agent_name_repeat(uint64_t *record, struct tg_agent_repeat *repeat)
 {
-    struct tg_agent_repeat *repeat = &tg_agent_repeats(thread)[place];
-    enum { WORDS = 2 };
-    record[1] = TG_RECORD_AGAIN | (uint64_t)WORDS << TG_AGENT_WORDS_SHIFT | place << TG_AGENT_REPEAT_SHIFT |
-                repeat->serial << TG_AGENT_SERIAL_SHIFT;
-    repeat->used = thread->written + WORDS * 8;
-    return WORDS;
+    record[1] = repeat->name;
+    repeat->used = tg_agent_thread.written + (uint64_t)TG_AGENT_AGAIN_WORDS * 8;
+    return TG_AGENT_AGAIN_WORDS;
 }
 
-static inline __attribute__((always_inline)) bool tg_agent_is_repeat(const struct tg_agent_repeat *repeat,
-                                                                     const uint64_t *record, uint64_t n_words)
-{
-    uint64_t differs = 0;
-    for (uint64_t i = 1; i < n_words; i++)
-        differs |= repeat->words[i - 1] ^ record[i];
-    return differs == 0;
-}
-
-/* The slow half of tg_agent_shrink: the first place of HASH has another record, or none. */
+/* The slow halves of what follows: the first place of HASH has another record than RECORD, which is complete, or none. */
 uint64_t tg_agent_fill_repeat(uint64_t *record, uint64_t n_words, uint64_t hash)
     TG_AGENT_SHARED(tg_agent_fill_repeat);
 
-/* The record of N_WORDS at the calling thread's position, which is complete and not published yet, becomes an AGAIN record
- * where its words came before. Returns how many words it has then. In a ring, not in a handler's room. */
+/* A record of the words RECORD[1], A and B, the latter of which are not there yet. Returns how many words it has then. */
+static inline __attribute__((always_inline)) uint64_t tg_agent_shrink2(uint64_t *record, uint64_t word,
+                                                                       uint64_t a, uint64_t b)
+{
+    uint64_t hash = (word ^ a ^ (b << 32 | b >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
+    struct tg_agent_repeat *repeat = &tg_agent_repeats(&tg_agent_thread)[hash >> TG_AGENT_HASH_SHIFT];
+    if (TG_AGENT_LIKELY(repeat->words[0] == word && repeat->words[1] == a && repeat->words[2] == b))
+        return tg_agent_name_repeat(record, repeat);
+    record[2] = a;
+    record[3] = b;
+    return tg_agent_fill_repeat(record, 4, hash);
+}
+
+/* A record of N_WORDS, all of which are there. */
 static inline __attribute__((always_inline)) uint64_t tg_agent_shrink(uint64_t *record, uint64_t n_words)
 {
-    struct tg_agent_thread *thread = &tg_agent_thread;
-    uint64_t factor = UINT64_C(0x9e3779b97f4a7c15), hash = 0;
+    uint64_t factor = UINT64_C(0x9e3779b97f4a7c15), hash = 0, differs = 0;
     for (uint64_t i = 1; i < n_words; i++) { /* the products do not wait for each other */
         factor += UINT64_C(0x3c6ef372fe94f82a);
         hash += (record[i] ^ record[i] >> 32) * factor;
     }
-    uint64_t place = hash >> TG_AGENT_HASH_SHIFT;
-    if (TG_AGENT_UNLIKELY(!tg_agent_is_repeat(&tg_agent_repeats(thread)[place], record, n_words)))
-        return tg_agent_fill_repeat(record, n_words, hash);
-    return tg_agent_name_repeat(thread, record, place);
+    struct tg_agent_repeat *repeat = &tg_agent_repeats(&tg_agent_thread)[hash >> TG_AGENT_HASH_SHIFT];
+    for (uint64_t i = 1; i < n_words; i++)
+        differs |= repeat->words[i - 1] ^ record[i];
+    return TG_AGENT_LIKELY(differs == 0) ? tg_agent_name_repeat(record, repeat)
+                                         : tg_agent_fill_repeat(record, n_words, hash);
 }
 
 #endif

@@ -8,7 +8,7 @@
 struct entry {
     struct tg_ring_repeat repeat;
     uint64_t pending;   /* records that were taken and not told yet */
-    uint32_t serial;    /* low bits of the agent's */
+    uint64_t name;      /* the agent's */
     bool is_current;    /* further records may name it */
     uint32_t next_free; /* where it is free: the next one + 1, 0: none */
 };
@@ -42,7 +42,8 @@ static size_t place_of(const uint64_t *record)
     return record[1] >> TG_AGENT_REPEAT_SHIFT & PLACE_MASK;
 }
 
-static uint32_t serial_of(const uint64_t *record)
+/* The number of its entry, after the record was taken. */
+static uint32_t number_of(const uint64_t *record)
 {
     return (uint32_t)(record[1] >> TG_AGENT_SERIAL_SHIFT);
 }
@@ -52,7 +53,7 @@ bool tg_ring_repeats_needs(const struct tg_ring_repeats *repeats, const uint64_t
     *place = place_of(record);
     if (*place >= TG_AGENT_REPEATS || repeats->current[*place] == 0)
         return true;
-    return repeats->entries[repeats->current[*place] - 1]->serial != serial_of(record);
+    return repeats->entries[repeats->current[*place] - 1]->name != record[1];
 }
 
 /* A free one; its number + 1, 0 without memory. */
@@ -86,7 +87,7 @@ const char *tg_ring_repeats_read(struct tg_ring_repeats *repeats, const uint64_t
                                  const struct tg_agent_repeat *given)
 {
     uint64_t n_words = given->words[0] >> TG_AGENT_WORDS_SHIFT & 0xfff;
-    if (place >= TG_AGENT_REPEATS || (uint32_t)given->serial != serial_of(record) || given->serial == 0 ||
+    if (place >= TG_AGENT_REPEATS || given->name != record[1] ||
         !tg_agent_is_repeatable(given->words[0] & 0xff) || n_words < 2 || n_words % 2 != 0 ||
         n_words - 1 > TG_AGENT_REPEAT_WORDS)
         return "record that repeats nothing";
@@ -100,7 +101,7 @@ const char *tg_ring_repeats_read(struct tg_ring_repeats *repeats, const uint64_t
     }
     struct entry *entry = repeats->entries[number - 1];
     memcpy(entry->repeat.words + 1, given->words, sizeof given->words);
-    entry->serial = (uint32_t)given->serial;
+    entry->name = given->name;
     entry->is_current = true;
     repeats->current[place] = number;
     return NULL;
@@ -116,12 +117,12 @@ void tg_ring_repeats_take(struct tg_ring_repeats *repeats, uint64_t *record)
 
 struct tg_ring_repeat *tg_ring_repeats_find(const struct tg_ring_repeats *repeats, const uint64_t *record)
 {
-    return &repeats->entries[serial_of(record) - 1]->repeat;
+    return &repeats->entries[number_of(record) - 1]->repeat;
 }
 
 void tg_ring_repeats_told(struct tg_ring_repeats *repeats, const uint64_t *record)
 {
-    uint32_t number = serial_of(record);
+    uint32_t number = number_of(record);
     repeats->entries[number - 1]->pending--;
     free_if_over(repeats, number);
 }

@@ -80,6 +80,12 @@ bool ring_producer_put(struct ring_producer *producer, unsigned kind, uint64_t t
     return true;
 }
 
+static uint64_t name_of(size_t place, uint64_t serial)
+{
+    return TG_RECORD_AGAIN | UINT64_C(2) << TG_AGENT_WORDS_SHIFT | place << TG_AGENT_REPEAT_SHIFT |
+           serial << TG_AGENT_SERIAL_SHIFT;
+}
+
 void ring_producer_fill(struct ring_producer *producer, size_t place, uint64_t serial, unsigned kind,
                         const uint64_t *arguments, size_t n_arguments)
 {
@@ -87,7 +93,7 @@ void ring_producer_fill(struct ring_producer *producer, size_t place, uint64_t s
         (void *)((unsigned char *)producer->header + TG_AGENT_RING_HEADER_BYTES);
     size_t n_words = (n_arguments + 3) & ~(size_t)1;
     repeats[place] =
-        (struct tg_agent_repeat){.serial = serial, .words = {kind | n_words << TG_AGENT_WORDS_SHIFT}};
+        (struct tg_agent_repeat){.name = name_of(place, serial), .words = {kind | n_words << TG_AGENT_WORDS_SHIFT}};
     memcpy(repeats[place].words + 1, arguments, n_arguments * sizeof *arguments);
 }
 

@@ -84,10 +84,10 @@ class Ring:
             assert 2 <= n_words and n_words % 2 == 0 and tail % self.data_bytes + n_words * 8 <= self.data_bytes
             tail += n_words * 8
             if KINDS[kind] == "AGAIN":  # the other words are elsewhere
-                at = HEADER_BYTES + (word >> 20 & 0xfff) * REPEAT_BYTES - 8
-                serial, word, = struct.unpack_from("<8xQQ", self.memory, at)
-                assert serial & 0xffffffff == struct.unpack_from("<Q", self.memory, DATA_OFFSET + (tail - 8) % self.data_bytes)[0] >> 32
-                kind, n_words, at = word & 0xff, word >> 8 & 0xfff, at + 8
+                at = HEADER_BYTES + (word >> 20 & 0xfff) * REPEAT_BYTES
+                name, word = struct.unpack_from("<QQ", self.memory, at)
+                assert name == struct.unpack_from("<Q", self.memory, DATA_OFFSET + (tail - 8) % self.data_bytes)[0]
+                kind, n_words = word & 0xff, word >> 8 & 0xfff
             arguments = struct.unpack_from(f"<{n_words - 2}Q", self.memory, at + 16)
             if KINDS[kind] == "THREAD":
                 self.tid = arguments[0]

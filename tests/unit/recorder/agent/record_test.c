@@ -114,7 +114,7 @@ static const uint64_t *read_repeat(struct ring *ring, const uint64_t *record)
         (const void *)((const char *)ring->header + TG_AGENT_RING_HEADER_BYTES);
     size_t place = record[1] >> TG_AGENT_REPEAT_SHIFT & 0xfff;
     assert_true(place < TG_AGENT_REPEATS);
-    assert_int_equal((uint32_t)repeats[place].serial, record[1] >> TG_AGENT_SERIAL_SHIFT);
+    assert_int_equal(repeats[place].name, record[1]);
     ring->again[0] = record[0];
     memcpy(ring->again + 1, repeats[place].words, sizeof repeats[place].words);
     return ring->again;
