@@ -125,7 +125,8 @@ def main(name, how, *families):
     check((made.output, made.status) == (native.output, native.status), native, made)
     ranks = ranks_of(recorded)
     check(sorted(ranks) == list(range(RANKS)) and len(recorded.pids()) == RANKS, ranks, recorded.pids())
-    check(not recorded.said("aside") and not recorded.said("note"), recorded.said("aside"), recorded.said("note"))
+    notes = [note for note in recorded.said("note") if "late and are out of order" not in note]  # on a busy machine
+    check(not recorded.said("aside") and not notes, recorded.said("aside"), notes)
     names, count = Names(), 0
     for rank, pid in sorted(ranks.items()):
         check(len(recorded.threads(pid)) == 1, "rank", rank, "has used MPI in", len(recorded.threads(pid)), "threads")
