@@ -97,11 +97,11 @@ static int make_ring(int directory, const char *name, uint8_t mode, uint64_t ins
     if (fd < 0 || ftruncate(fd, TG_AGENT_RING_DATA_OFFSET + DATA) != 0)
         abort();
     write_at(fd, &header, sizeof header, 0);
-    const uint64_t first =
+    const uint64_t again =
         TG_RECORD_AGAIN | UINT64_C(2) << TG_AGENT_WORDS_SHIFT | UINT64_C(1) << TG_AGENT_SERIAL_SHIFT;
     const struct tg_agent_repeat repeats[] = {
-        {.name = name, .words = {TG_RECORD_OMP_MUTEX_ENTER | 4 << TG_AGENT_WORDS_SHIFT, 0x401000, 0x5000}},
-        {.name = name + (1 << TG_AGENT_REPEAT_SHIFT),
+        {.name = again, .words = {TG_RECORD_OMP_MUTEX_ENTER | 4 << TG_AGENT_WORDS_SHIFT, 0x401000, 0x5000}},
+        {.name = again + (1 << TG_AGENT_REPEAT_SHIFT),
          .words = {TG_RECORD_MPI_LEAVE | 8 << TG_AGENT_WORDS_SHIFT, 1}},
     };
     write_at(fd, repeats, sizeof repeats, TG_AGENT_RING_HEADER_BYTES);
