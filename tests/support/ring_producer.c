@@ -92,8 +92,8 @@ void ring_producer_fill(struct ring_producer *producer, size_t place, uint64_t s
     struct tg_agent_repeat *repeats =
         (void *)((unsigned char *)producer->header + TG_AGENT_RING_HEADER_BYTES);
     size_t n_words = (n_arguments + 3) & ~(size_t)1;
-    repeats[place] =
-        (struct tg_agent_repeat){.name = name_of(place, serial), .words = {kind | n_words << TG_AGENT_WORDS_SHIFT}};
+    repeats[place] = (struct tg_agent_repeat){.name = name_of(place, serial),
+                                              .words = {kind | n_words << TG_AGENT_WORDS_SHIFT}};
     memcpy(repeats[place].words + 1, arguments, n_arguments * sizeof *arguments);
 }
 
