@@ -42,12 +42,12 @@ static inline uint64_t tg_chunk_rows_bytes(const struct tg_chunk_rows *rows, uin
 /* For tables of rows. */
 static inline uint64_t tg_chunk_rows_hash(const uint64_t *numbers, size_t n)
 {
-    uint64_t hash = n;
-    for (size_t i = 0; i < n; i++) {
-        hash = (hash ^ numbers[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
+    uint64_t hash = n, factor = UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t i = 0; i < n; i++) { /* the products do not wait for each other */
+        hash += (numbers[i] ^ numbers[i] >> 32) * factor;
+        factor += UINT64_C(0x3c6ef372fe94f82a);
     }
-    return hash;
+    return hash ^ hash >> 32; /* the lowest bits are a slot */
 }
 
 #endif
