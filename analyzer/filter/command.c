@@ -9,11 +9,13 @@
 #include "format/settings/command_line.h"
 #include "format/settings/dlopen_filter.h"
 #include "format/settings/settings.h"
+#include "format/trace/reader.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 enum {
     KEY_MATCH = 0x100,
@@ -321,6 +323,25 @@ static struct tg_error *write_evaluation(const struct filter_arguments *argument
     return tg_filter_write_text(evaluation, tg_output_colour(output), tg_output_stream(output));
 }
 
+/* Whether TRACE lacks the price of a stop, and was recorded on this machine, so that it can be measured now. */
+static bool can_measure_now(const char *trace)
+{
+    struct utsname here;
+    struct tg_trace_reader *reader = NULL;
+    struct tg_error *error = tg_trace_reader_open(trace, &reader);
+    bool can = false;
+    if (error == NULL && uname(&here) == 0) {
+        const struct tg_trace_meta *meta = tg_trace_reader_meta(reader);
+        const char *name = tg_trace_meta_get(meta, "host.name"),
+                   *kernel = tg_trace_meta_get(meta, "host.kernel");
+        can = tg_trace_meta_get_number(meta, "cost.stop_ns", 0) == 0 && name != NULL && kernel != NULL &&
+              strcmp(name, here.nodename) == 0 && strcmp(kernel, here.release) == 0;
+    }
+    tg_error_destroy(error); /* whoever reads the trace next says so */
+    tg_trace_reader_close(reader);
+    return can;
+}
+
 static struct tg_error *evaluate(struct filter_arguments *arguments, struct tg_output *output,
                                  const struct tg_command_services *services, int *status)
 {
@@ -342,6 +363,10 @@ static struct tg_error *evaluate(struct filter_arguments *arguments, struct tg_o
         if (error != NULL)
             return tg_error_prefix(error, "--calibrate");
         request->floor = &floor;
+    } else if (services->measure_stop_cost != NULL && can_measure_now(request->trace)) {
+        error = services->measure_stop_cost(&floor);
+        request->floor = error == NULL ? &floor : NULL;
+        tg_error_destroy(error); /* nobody asked for it: the answer says that it is not known */
     }
     if (arguments->decisions) {
         request->predict = write_decision;

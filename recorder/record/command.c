@@ -124,6 +124,14 @@ static void end_recording(void *context)
     tg_recording_request_stop(context);
 }
 
+/* Whether the price of stops belongs into the trace: the loader stops the job. Where nothing does, `filter` measures it
+ * when it is asked for it, and the job need not wait some ten milliseconds for its start. */
+static bool wants_price_of_stops(const struct tg_record_options *options)
+{
+    enum tg_loader_watch watch = options->command != NULL ? options->launched : options->attached;
+    return !options->no_ptrace && watch == TG_LOADER_STOPS;
+}
+
 /* FRONT is NULL where nothing is attached. */
 static struct tg_error *record(const struct tg_record_options *options, struct tg_front *front,
                                struct tg_relay **relay, struct tg_recording **recording, int *status,
@@ -131,7 +139,7 @@ static struct tg_error *record(const struct tg_record_options *options, struct t
 {
     struct tg_stop_cost cost = {0};
     /* tracing fails where calibration does, and says more about why */
-    if (!options->no_ptrace)
+    if (wants_price_of_stops(options))
         tg_error_destroy(tg_calibrate_stop_cost(&cost));
     struct tg_error *error = tg_recording_create(options, &cost, NULL, recording);
     if (error != NULL)

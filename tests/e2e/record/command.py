@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from recording import LOADS, TOLLGATE, build_library, check, events, record, run, skip
+from recording import LOADS, TOLLGATE, build_library, check, events, meta, record, run, skip
 
 
 def exit_status():
@@ -481,6 +481,16 @@ def salvage_early():
             if is_found:
                 break
         check(is_found, options, found)
+
+
+def price_of_stops():
+    """Measured at a recording's start only where the loader stops the job; else by `filter`, on the machine of the trace."""
+    check(record("stops", ["true"], "--mode=slow").status == 0)
+    check(int(meta("stops")["cost.stop_ns"]) > 0, meta("stops"))
+    check(record("none", ["true"]).status == 0)
+    check(int(meta("none").get("cost.stop_ns", 0)) == 0, meta("none"))
+    floors = {trace: json.loads(run([TOLLGATE, "filter", "--json", trace]).output)["cost"]["floor"] for trace in ("stops", "none")}
+    check(floors == {"stops": "recorded", "none": "calibrated"}, floors)
 
 
 def salvage_running():
