@@ -1,5 +1,6 @@
 #include "analyzer/finding/draft.h"
 
+#include "analyzer/finding/polling.h"
 #include "format/base/array.h"
 
 #include <signal.h>
@@ -175,7 +176,7 @@ bool tg_verdict_is_in_mpi(const struct tg_verdict_draft *draft, size_t process)
 {
     for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
-        if (thread->process == process && thread->in_call)
+        if (thread->process == process && (thread->in_call || tg_polling_is(draft->input, thread)))
             return true;
     }
     return false;

@@ -62,6 +62,7 @@ struct tg_verdict_draft {
     size_t n_halves, half_capacity;
     bool *is_stuck;       /* by process: all that it waits for are stuck as well, or have ended */
     bool *is_waiting;     /* by process: for another one */
+    bool *is_at_work;     /* by process: one of several threads that call MPI waits for nothing, as far as is known */
     bool *is_let_down;    /* by process: it waits, directly or not, for one that is gone */
     size_t *explained_by; /* by process: index of the finding about its own trouble or end; SIZE_MAX none */
     size_t *ring_of;      /* by process: index of the finding about its ring of waits; SIZE_MAX none */
@@ -113,7 +114,7 @@ void tg_verdict_explain(struct tg_verdict_draft *draft, size_t process);
 bool tg_verdict_is_explained(const struct tg_verdict_draft *draft, size_t process);
 /* Whether PROCESS does nothing more for others in MPI: it has ended, or called MPI_Finalize. */
 bool tg_verdict_is_gone(const struct tg_verdict_draft *draft, size_t process);
-/* Whether a thread of PROCESS is in a call of MPI. */
+/* Whether a thread of PROCESS is in a call of MPI, or polls: it makes progress for others. */
 bool tg_verdict_is_in_mpi(const struct tg_verdict_draft *draft, size_t process);
 /* When a thread of PROCESS last entered or left a call of MPI; 0 none did. */
 uint64_t tg_verdict_last_step(const struct tg_verdict_draft *draft, size_t process);

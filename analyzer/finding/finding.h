@@ -100,6 +100,7 @@ struct tg_verdict_input {
     bool has_losses;   /* events are missing in the trace */
     bool is_of_moment; /* somebody asks who is waiting just now, however usual that is */
     uint64_t look_ns;  /* who is where is told by the looks at stacks from then on; 0: by none */
+    uint64_t judged_ns; /* the moment that is judged, once it is known; 0: the present, or the last event */
     struct tg_code_namer namer;
 };
 

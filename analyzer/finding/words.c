@@ -1,5 +1,6 @@
 #include "analyzer/finding/words.h"
 
+#include "analyzer/finding/polling.h"
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/stack_words.h"
@@ -380,36 +381,6 @@ static bool runs_script(const struct tg_verdict_input *input, size_t process, in
     return place.is_known && place.at.is_python;
 }
 
-/* Whether what THREAD's last recorded call was for is still to come. */
-static bool is_still_wanted(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread)
-{
-    struct tg_mpi_message message;
-    bool is_wanted = thread->found_nothing;
-    for (size_t i = 0; !is_wanted && i < thread->n_requests; i++)
-        is_wanted = tg_mpi_model_request(input->mpi, thread->process, thread->requests[i], &message) ||
-                    tg_mpi_model_started(input->mpi, thread->process, thread->requests[i]) != NULL;
-    return is_wanted;
-}
-
-bool tg_words_is_polling(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread)
-{
-    char name[512], line[320];
-    if (thread->in_call || input->stacks == NULL || !tg_mpi_call_polls(thread->call.name) ||
-        !is_still_wanted(input, thread))
-        return false;
-    const struct tg_last_stack *stack = tg_stack_model_find(input->stacks, thread->process, thread->tid);
-    if (stack == NULL || stack->count == 0 || stack->time_ns < thread->left_ns)
-        return false;
-    const struct tg_stack_place place = tg_stack_place_find(input->stacks, stack);
-    if (strcmp(place.inside, thread->call.name) == 0)
-        return true;
-    const char *slash = strrchr(place.at.file, '/');
-    snprintf(line, sizeof line, "(%.300s:%" PRIu64 ")", slash == NULL ? place.at.file : slash + 1,
-             place.at.line);
-    name_code(input, thread->process, thread->call.code, name, sizeof name);
-    return place.is_known && !place.at.is_python && place.at.line != 0 && strstr(name, line) != NULL;
-}
-
 void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_thread *thread)
 {
@@ -418,11 +389,11 @@ void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
         return;
     }
     bool polls = tg_mpi_call_polls(thread->call.name);
-    if (tg_words_is_polling(input, thread)) {
+    if (tg_polling_is(input, thread)) {
         fputs("polling in vain by ", stream);
         tg_words_call(stream, &thread->call);
         print_request(stream, input, thread);
-        tg_words_since(stream, input, thread->left_ns);
+        tg_words_since(stream, input, thread->polled_ns != 0 ? thread->polls_since_ns : thread->left_ns);
         if (!runs_script(input, thread->process, thread->tid))
             tg_words_code(stream, input, thread->process, thread->call.code);
         else

@@ -55,9 +55,6 @@ bool tg_words_last_place(FILE *stream, const struct tg_verdict_input *input, siz
 /* "in MPI_Recv from rank 2 since ...", or "outside MPI since ..., last call MPI_Send ...". */
 void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_thread *thread);
-/* Whether THREAD, which is in no recorded call, polls: its last one found nothing, what it was for has not come since, and
- * its last stack is in that call, or in the line of it. */
-bool tg_words_is_polling(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread);
 /* The state of PROCESS's main thread, in the words of a worker's state. */
 void tg_words_process_state(FILE *stream, const struct tg_verdict_input *input, size_t process);
 /* "MPI_COMM_WORLD", "communicator 'rows'", "communicator 0x..." */

@@ -128,14 +128,14 @@ uint32_t sequence_lane_of_rank(const struct tg_sequence_builder *builder,
 }
 
 static struct tg_error *send(struct tg_sequence_builder *builder, struct sequence_worker *worker,
-                             const struct tg_event *event)
+                             const struct tg_event *event, size_t process)
 {
     const struct tg_event_mpi_enter *enter = &event->mpi_enter;
     const struct sequence_comm *comm = find_comm(builder, worker, enter->comm);
     const struct tg_sequence_node pattern = {
         .from = worker->lane,
         .to = sequence_lane_of_rank(builder, worker, enter->comm, enter->peer),
-        .id = enter->comm,
+        .id = tg_mpi_model_comm_id(builder->mpi, process, enter->comm),
         .peer = enter->peer,
         .tag = enter->tag,
         .bytes = enter->bytes,
@@ -180,7 +180,7 @@ static struct tg_error *get_name(struct tg_sequence_builder *builder, const char
 }
 
 static struct tg_error *enter(struct tg_sequence_builder *builder, struct sequence_worker *worker,
-                              const struct tg_event *event)
+                              const struct tg_event *event, size_t process)
 {
     const struct tg_event_mpi_enter *call = &event->mpi_enter;
     struct sequence_frame *frame;
@@ -203,7 +203,7 @@ static struct tg_error *enter(struct tg_sequence_builder *builder, struct sequen
     }
     enum tg_mpi_role role = tg_mpi_call_role(name, NULL, NULL);
     if (builder->options.by_rank && call->peer >= 0 && (role == TG_MPI_SEND || role == TG_MPI_SEND_RECEIVE))
-        error = send(builder, worker, event);
+        error = send(builder, worker, event, process);
     if (error != NULL)
         return error;
     struct tg_sequence_node *node = tg_sequence_node_create(TG_SEQUENCE_CALL, worker->lane, event->time_ns);
@@ -326,5 +326,6 @@ struct tg_error *sequence_mpi_feed(struct tg_sequence_builder *builder, const st
     error = find_caller(builder, event, process, &worker);
     if (error != NULL || worker == NULL)
         return error;
-    return event->kind == TG_EVENT_MPI_ENTER ? enter(builder, worker, event) : leave(builder, worker, event);
+    return event->kind == TG_EVENT_MPI_ENTER ? enter(builder, worker, event, process)
+                                             : leave(builder, worker, event);
 }

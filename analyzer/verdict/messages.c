@@ -2,6 +2,7 @@
  * nobody receives. */
 #include "analyzer/verdict/messages.h"
 
+#include "analyzer/finding/polling.h"
 #include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
 #include "format/base/array.h"
@@ -56,7 +57,7 @@ static bool is_sure(const struct tg_verdict_draft *draft, const struct tg_verdic
     }
     bool is_synchronous = strncmp(half->message.name, "MPI_Ssend", 9) == 0 ||
                           strncmp(half->message.name, "MPI_Issend", 10) == 0;
-    return callers == 1 && !half->is_matched && (half->message.id == 0 || is_synchronous) &&
+    return callers == 1 && !half->is_matched && half->thread->in_call && (half->message.id == 0 || is_synchronous) &&
            tg_mpi_model_unkept(draft->input->mpi) == 0 && tg_mpi_model_impossible(draft->input->mpi) == 0;
 }
 
@@ -77,15 +78,17 @@ static struct tg_error *add_edge(struct tg_verdict_draft *draft, const struct tg
 static struct tg_error *add_any(struct tg_verdict_draft *draft, const struct tg_verdict_half *half)
 {
     const struct tg_mpi_message *message = &half->message;
-    int64_t size = tg_mpi_model_comm_size(draft->input->mpi, message->job, message->comm);
+    const struct tg_mpi_model *mpi = draft->input->mpi;
+    int64_t size = tg_mpi_model_peer_count(mpi, message->process, message->job, message->comm);
+    bool is_inter = tg_mpi_model_comm(mpi, message->job, message->comm).is_inter;
     if (size > MAX_SENDERS)
         return NULL;
     for (int64_t rank = 0; rank < size; rank++)
-        if (rank != message->destination && process_of(draft, message, rank) == SIZE_MAX)
+        if ((is_inter || rank != message->destination) && process_of(draft, message, rank) == SIZE_MAX)
             return NULL; /* somebody who is not in this trace may send */
     struct tg_error *error = NULL;
     for (int64_t rank = 0; error == NULL && rank < size; rank++)
-        if (rank != message->destination)
+        if (is_inter || rank != message->destination)
             error = add_edge(draft, half, process_of(draft, message, rank), true);
     return error;
 }
@@ -136,8 +139,9 @@ static const struct tg_mpi_half *open_half(const struct tg_mpi_half *half)
 
 static struct tg_error *collect_completion(struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread)
 {
-    bool is_choice =
-        strcmp(thread->call.name, "MPI_Waitany") == 0 || strcmp(thread->call.name, "MPI_Waitsome") == 0;
+    const char *name = thread->call.name;
+    bool is_choice = strcmp(name, "MPI_Waitany") == 0 || strcmp(name, "MPI_Waitsome") == 0 ||
+                     strcmp(name, "MPI_Testany") == 0 || strcmp(name, "MPI_Testsome") == 0;
     struct tg_error *error = NULL;
     for (size_t i = 0; is_choice && i < thread->n_requests; i++)
         if (open_half(half_of_request(draft, thread, thread->requests[i])) == NULL)
@@ -155,7 +159,7 @@ static struct tg_error *collect_thread(struct tg_verdict_draft *draft, const str
     const struct tg_mpi_matching *matching = &draft->matching;
     const struct tg_mpi_half *sent = NULL, *receive = NULL;
     enum tg_mpi_role role = tg_mpi_call_role(thread->call.name, NULL, NULL);
-    if (!thread->in_call || thread->process >= draft->n_processes || !tg_mpi_call_waits(thread->call.name))
+    if (thread->process >= draft->n_processes || !tg_polling_waits(draft->input, thread))
         return NULL;
     if (role == TG_MPI_COMPLETION)
         return collect_completion(draft, thread);
@@ -326,8 +330,12 @@ static bool is_worth_telling(struct tg_verdict_draft *draft, const struct tg_ver
     bool needs_other = half->message.id == 0 || is_sure(draft, half);
     if (half->thread->call.since_ns > draft->stillness.at_ns && !tg_verdict_is_gone(draft, other))
         return false;
-    if (half->is_matched)
+    if (draft->is_at_work[process] && (other == SIZE_MAX || !tg_verdict_is_gone(draft, other)))
+        return false;
+    if (half->is_matched || (!half->thread->in_call && !half->is_choice))
         return tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns);
+    if (!half->thread->in_call) /* it serves whoever comes, and may go on without */
+        return draft->is_stuck[process];
     if (needs_other && other != SIZE_MAX && tg_verdict_is_gone(draft, other))
         return true;
     if (draft->is_stuck[process])
@@ -407,9 +415,14 @@ static struct tg_error *tell_half(struct tg_verdict_draft *draft, const struct t
                                      .tag = message->tag,
                                      .comm = message->comm};
     tg_words_process(stream, draft->input, message->process);
-    fputs(half->is_matched ? " has been waiting for the other side of a message: "
-          : is_send        ? " has been sending a message that nobody receives: "
-                           : " has been waiting for a message that nobody has sent: ",
+    fputs(" has been ", stream);
+    if (!half->thread->in_call)
+        fprintf(stream, "polling in vain (%s) for ", half->thread->call.name);
+    else
+        fputs(is_send && !half->is_matched ? "sending " : "waiting for ", stream);
+    fputs(half->is_matched ? "the other side of a message: "
+          : is_send        ? "a message that nobody receives: "
+                           : "a message that nobody has sent: ",
           stream);
     tg_words_call(stream, &call);
     tg_words_since(stream, draft->input, half->thread->call.since_ns);

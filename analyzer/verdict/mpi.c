@@ -1,5 +1,6 @@
 /* Ranks that wait for others: collectives that not all have come to. */
 #include "analyzer/finding/arrivals.h"
+#include "analyzer/finding/polling.h"
 #include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/messages.h"
@@ -83,8 +84,11 @@ static void print_missing(struct tg_verdict_draft *draft, const struct tg_mpi_ar
         if (arrivals[i].standing != TG_MPI_MISSING)
             continue;
         told++;
-        fprintf(stream, " Rank %" PRId64 "%s", tg_arrivals_rank(&arrivals[i]),
-                are_named ? " is missing" : "");
+        fprintf(stream, " Rank %" PRId64, tg_arrivals_rank(&arrivals[i]));
+        if (arrivals[i].process < draft->n_processes)
+            tg_words_job(stream, draft->input,
+                         tg_process_model_at(draft->input->processes, arrivals[i].process)->job);
+        fputs(are_named ? " is missing" : "", stream);
         if (arrivals[i].process == SIZE_MAX) {
             fputs(are_named ? " and not in the trace." : " is not in the trace.", stream);
             continue;
@@ -121,12 +125,13 @@ static bool is_waiting_call(const char *name)
     return tg_mpi_call_waits(name);
 }
 
-/* Whether PROCESS is in a call of MPI that waits, in which it makes progress for others. */
+/* Whether PROCESS is in a call of MPI that waits, or polls: it makes progress for others. */
 static bool is_in_wait(const struct tg_verdict_draft *draft, size_t process)
 {
     for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
-        if (thread->process == process && thread->in_call && is_waiting_call(thread->call.name))
+        if (thread->process == process &&
+            (thread->in_call ? is_waiting_call(thread->call.name) : tg_polling_is(draft->input, thread)))
             return true;
     }
     return false;
@@ -179,6 +184,19 @@ static bool is_begun_only(const char *name)
            (nonblocking || persistent);
 }
 
+/* "rank 0 of job 7 and rank 1 of job 8": the COUNT that wait, of two jobs. */
+static void print_waiting(struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrivals, size_t n,
+                          size_t count)
+{
+    for (size_t i = 0, told = 0; i < n && told < TG_VERDICT_NAMED; i++) {
+        if (arrivals[i].standing != TG_MPI_WAITING)
+            continue;
+        tg_verdict_separate(draft->stream, told++, count);
+        tg_words_process(draft->stream, draft->input, arrivals[i].process);
+    }
+    tg_verdict_more(draft->stream, count);
+}
+
 static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
                                         const struct tg_mpi_collective *collective,
                                         const struct tg_mpi_arrival *arrivals, size_t n)
@@ -207,7 +225,11 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     size_t mismatch = SIZE_MAX;
     finding.is_consequence |= tg_verdict_is_out_of_step(draft, collective->job, collective->comm, &mismatch);
     finding.code = draft->n_culprits > 0 ? draft->culprits[0].code : 0; /* of the first that is missing */
-    struct tg_error *error = tg_arrivals_print_ranks(stream, arrivals, n, has_standing, &is_waiting, true);
+    struct tg_error *error = NULL;
+    if (first->side == 0)
+        error = tg_arrivals_print_ranks(stream, arrivals, n, has_standing, &is_waiting, true);
+    else
+        print_waiting(draft, arrivals, n, finding.waiting);
     if (error != NULL)
         return error;
     fputs(finding.waiting == 1 ? " has been waiting" : " have been waiting", stream);
@@ -237,12 +259,17 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     return error != NULL ? error : tg_verdict_add(draft, &finding);
 }
 
+/* Whether THREAD needs all of the requests that it waits for. */
+static bool needs_all(const struct tg_mpi_thread *thread)
+{
+    return strcmp(thread->call.name, "MPI_Waitall") == 0 || strcmp(thread->call.name, "MPI_Testall") == 0;
+}
+
 /* Whether THREAD is in a wait for the request of COLLECTIVE, or may be. */
 static bool waits_for(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread,
                       const struct tg_mpi_collective *collective)
 {
-    if (tg_mpi_call_role(thread->call.name, NULL, NULL) != TG_MPI_COMPLETION ||
-        !tg_mpi_call_waits(thread->call.name))
+    if (tg_mpi_call_role(thread->call.name, NULL, NULL) != TG_MPI_COMPLETION)
         return false;
     for (size_t i = 0; i < thread->n_requests; i++) {
         const struct tg_mpi_started *started =
@@ -260,10 +287,12 @@ static const struct tg_mpi_thread *thread_in(const struct tg_verdict_input *inpu
 {
     for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
-        if (thread->process != process || !thread->in_call)
+        if (thread->process != process || (!thread->in_call && !tg_polling_is_wait(input, thread)))
             continue;
-        bool is_it = thread->call.comm == collective->comm && thread->call.instance == collective->instance;
-        if (is_it || (is_begun_only(name) && waits_for(input, thread, collective)))
+        bool is_it = thread->call.comm == collective->comm &&
+                     thread->call.instance == collective->instance;
+        if ((thread->in_call && is_it) ||
+            (is_begun_only(name) && tg_polling_waits(input, thread) && waits_for(input, thread, collective)))
             return thread;
     }
     return NULL;
@@ -291,7 +320,7 @@ static const struct tg_mpi_thread *find_waiting(const struct tg_verdict_draft *d
                 ? NULL
                 : thread_in(draft->input, arrivals[i].process, collective, arrivals[i].name);
         if (thread == NULL || thread->n_requests == 0 ||
-            (thread->n_requests > 1 && strcmp(thread->call.name, "MPI_Waitall") != 0))
+            (thread->n_requests > 1 && !needs_all(thread)))
             continue;
         *who = &arrivals[i];
         return thread;
@@ -406,7 +435,7 @@ static struct tg_error *collect_collective(void *context, const struct tg_mpi_co
             thread_in(draft->input, arrivals[i].process, collective, arrivals[i].name);
         bool is_in_it = thread != NULL && thread->call.instance == collective->instance;
         bool is_choice = thread != NULL && thread->n_requests != 1 &&
-                         (thread->n_requests == 0 || strcmp(thread->call.name, "MPI_Waitall") != 0);
+                         (thread->n_requests == 0 || !needs_all(thread));
         if (thread != NULL && !is_in_it && is_choice)
             continue; /* in a wait for requests, of which this may be one of several */
         for (size_t j = 0, told = 0; error == NULL && j < n && told < TG_VERDICT_NAMED; j++) {
@@ -417,7 +446,7 @@ static struct tg_error *collect_collective(void *context, const struct tg_mpi_co
                                                  .to = arrivals[j].process,
                                                  .thread = thread,
                                                  .to_do = is_in_it ? NULL : " to begin it",
-                                                 .is_sure = !collective->differs &&
+                                                 .is_sure = !collective->differs && arrivals[i].side == 0 &&
                                                             needs(collective,
                                                                   arrivals[i].comm_rank == collective->root,
                                                                   arrivals[j].comm_rank == collective->root)};

@@ -1,6 +1,7 @@
 /* Jobs that were asked to end: by whom, and what they did then. */
 #include "analyzer/finding/arrivals.h"
 #include "analyzer/finding/end_words.h"
+#include "analyzer/finding/polling.h"
 #include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
 #include "format/base/signal_name.h"
@@ -160,9 +161,10 @@ static void print_poller(struct tg_verdict_draft *draft, bool *has_one)
     uint64_t most_ns = WORTH_TELLING_NS;
     for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
-        uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, thread->process, thread->left_ns);
+        uint64_t since_ns = thread->polled_ns != 0 ? thread->polls_since_ns : thread->left_ns;
+        uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, thread->process, since_ns);
         if (lasted_ns > most_ns && thread->process < draft->n_processes &&
-            tg_words_is_polling(draft->input, thread)) {
+            tg_polling_is(draft->input, thread)) {
             most_ns = lasted_ns;
             longest = thread;
         }

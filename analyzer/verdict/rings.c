@@ -90,13 +90,16 @@ static bool stays_stuck(const struct tg_verdict_draft *draft, size_t process)
 }
 
 /* Whether WAIT can end by nothing but what the other process has not done. A wait that may end by itself counts
- * where it has lasted longer than that takes. */
+ * where it has lasted longer than that takes; one that polls may do other things in the end. A process with a thread that is at
+ * work is not stuck. */
 static bool is_firm(struct tg_verdict_draft *draft, const struct tg_verdict_wait *wait)
 {
-    return wait->is_sure ||
-           tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI,
-                                  tg_verdict_lasted(draft, wait->from, wait->to, wait->thread->call.since_ns),
-                                  wait->bytes);
+    if (wait->is_sure || draft->is_at_work[wait->from])
+        return wait->is_sure;
+    uint64_t lasted_ns = tg_verdict_lasted(draft, wait->from, wait->to, wait->thread->call.since_ns);
+    return wait->thread->in_call
+               ? tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI, lasted_ns, wait->bytes)
+               : tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns);
 }
 
 /* Whoever waits may be stuck; those who are not set others free, until nobody does. */

@@ -1,5 +1,6 @@
 #include "analyzer/verdict/verdict.h"
 
+#include "analyzer/finding/polling.h"
 #include "analyzer/verdict/edges.h"
 #include "analyzer/verdict/finders.h"
 
@@ -99,10 +100,12 @@ static struct tg_error *create(struct tg_verdict_draft *draft)
     draft->is_waiting = calloc(draft->n_processes + 1, sizeof *draft->is_waiting);
     draft->is_stuck = calloc(draft->n_processes + 1, sizeof *draft->is_stuck);
     draft->is_let_down = calloc(draft->n_processes + 1, sizeof *draft->is_let_down);
+    draft->is_at_work = calloc(draft->n_processes + 1, sizeof *draft->is_at_work);
     draft->explained_by = calloc(draft->n_processes + 1, sizeof *draft->explained_by);
     draft->ring_of = calloc(draft->n_processes + 1, sizeof *draft->ring_of);
     draft->stream = open_memstream(&draft->text, &draft->size);
     if (draft->is_waiting == NULL || draft->is_stuck == NULL || draft->is_let_down == NULL ||
+        draft->is_at_work == NULL ||
         draft->explained_by == NULL || draft->ring_of == NULL || draft->stream == NULL)
         return tg_error_no_memory();
     for (size_t i = 0; i < draft->n_processes; i++)
@@ -119,6 +122,7 @@ static void destroy(struct tg_verdict_draft *draft)
     free(draft->halves);
     free(draft->is_stuck);
     free(draft->is_let_down);
+    free(draft->is_at_work);
     free(draft->waits);
     free(draft->is_waiting);
     free(draft->explained_by);
@@ -181,9 +185,13 @@ static const struct {
 struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result)
 {
     struct tg_verdict made = {0};
+    struct tg_verdict_input judged = *input;
     struct tg_verdict_draft draft = {
-        .input = input, .result = &made, .is_good_end = !is_called_for(input->processes)};
+        .input = &judged, .result = &made, .is_good_end = !is_called_for(input->processes)};
     struct tg_error *error = create(&draft);
+    judged.judged_ns = draft.stillness.at_ns;
+    if (error == NULL)
+        tg_polling_find_work(&judged, draft.is_at_work);
     for (size_t i = 0; error == NULL && i < sizeof searches / sizeof searches[0]; i++)
         if (!draft.is_good_end || searches[i].is_for_good_ends)
             error = searches[i].find(&draft);

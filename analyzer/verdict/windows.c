@@ -13,8 +13,8 @@ enum need {
     NEEDS_NOTHING,
     NEEDS_MEMORY,     /* of its peer */
     NEEDS_ALL_MEMORY, /* of every rank */
-    NEEDS_POSTS,      /* of the ranks that it is to access: which ones is not known */
-    NEEDS_ENDS,       /* of the access by ranks to which it has opened its memory: likewise */
+    NEEDS_POSTS,      /* of the ranks that it is to access */
+    NEEDS_ENDS,       /* of the access by ranks to which it has opened its memory */
 };
 
 static const struct {
@@ -54,30 +54,51 @@ static const char *job_of(const struct tg_verdict_draft *draft, const struct tg_
 
 /* ---- for whom a call waits */
 
-/* Whether PROCESS has an epoch of KIND on the window that THREAD is at. */
-static bool has_epoch(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread,
-                      size_t process, int64_t kind)
+/* The epoch of KIND that PROCESS has on the window that THREAD is at; NULL none. */
+static const struct tg_mpi_epoch *find_epoch(const struct tg_verdict_draft *draft,
+                                             const struct tg_mpi_thread *thread, size_t process, int64_t kind)
 {
     for (size_t i = 0; i < tg_mpi_model_epoch_count(draft->input->mpi); i++) {
         const struct tg_mpi_epoch *epoch = tg_mpi_model_epoch_at(draft->input->mpi, i);
         if (epoch->process == process && epoch->window == thread->call.comm && epoch->target == kind)
-            return true;
+            return epoch;
     }
-    return false;
+    return NULL;
 }
 
-/* Whether THREAD, in a call that waits for NEED, may be waiting for PROCESS, another one of its window. */
-static bool may_need(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread, enum need need,
-                     size_t process)
+/* THREAD's own epoch that its call is about, where it is known for whom that is; NULL: it is not. */
+static const struct tg_mpi_epoch *group_of(const struct tg_verdict_draft *draft,
+                                           const struct tg_mpi_thread *thread, enum need need)
 {
+    const struct tg_mpi_epoch *own =
+        need == NEEDS_POSTS  ? find_epoch(draft, thread, thread->process, TG_MPI_EPOCH_ACCESS)
+        : need == NEEDS_ENDS ? find_epoch(draft, thread, thread->process, TG_MPI_EPOCH_EXPOSED)
+                             : NULL;
+    return own != NULL && own->has_group ? own : NULL;
+}
+
+/* Whether PROCESS, RANK of the window that THREAD is at, has not opened its memory for it. */
+static bool lacks_post(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread,
+                       size_t process, const struct tg_mpi_epoch *own)
+{
+    const struct tg_mpi_epoch *exposed = find_epoch(draft, thread, process, TG_MPI_EPOCH_EXPOSED);
+    return exposed == NULL || (own != NULL && exposed->has_group && !tg_mpi_epoch_has(exposed, own->rank));
+}
+
+/* Whether THREAD, in a call that waits for NEED, may be waiting for PROCESS, RANK of its window; where its group is known,
+ * it is. */
+static bool may_need(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread, enum need need,
+                     size_t process, int64_t rank)
+{
+    const struct tg_mpi_epoch *own = group_of(draft, thread, need);
     switch (need) {
     case NEEDS_MEMORY:
     case NEEDS_ALL_MEMORY:
         return !serves(draft, process);
     case NEEDS_POSTS:
-        return !has_epoch(draft, thread, process, TG_MPI_EPOCH_EXPOSED);
+        return (own == NULL || tg_mpi_epoch_has(own, rank)) && lacks_post(draft, thread, process, own);
     case NEEDS_ENDS:
-        return true;
+        return own == NULL || tg_mpi_epoch_has(own, rank);
     case NEEDS_NOTHING:
         break;
     }
@@ -95,10 +116,20 @@ static size_t next_needed(const struct tg_verdict_draft *draft, const struct tg_
     while (need != NEEDS_NOTHING && ++*rank < size) {
         size_t process = tg_mpi_model_process_of(mpi, thread->process, job, thread->call.comm, *rank);
         if (process < draft->n_processes && process != thread->process &&
-            (need != NEEDS_MEMORY || *rank == thread->call.peer) && may_need(draft, thread, need, process))
+            (need != NEEDS_MEMORY || *rank == thread->call.peer) &&
+            may_need(draft, thread, need, process, *rank))
             return process;
     }
     return SIZE_MAX;
+}
+
+static size_t count_needed(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread)
+{
+    size_t n = 0;
+    int64_t rank = -1;
+    while (next_needed(draft, thread, &rank) != SIZE_MAX)
+        n++;
+    return n;
 }
 
 /* Of those that THREAD may be waiting for, the one that has been outside of MPI for the longest time; SIZE_MAX: all
@@ -183,6 +214,15 @@ static bool others_wait(const struct tg_verdict_draft *draft, const struct tg_mp
     return size > 0;
 }
 
+/* Whether EPOCH is one of those that THREAD, in MPI_Win_wait, has opened its memory to. */
+static bool is_of_group(const struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread,
+                        const struct tg_mpi_epoch *epoch)
+{
+    const struct tg_mpi_epoch *own = group_of(draft, thread, need_of(thread));
+    return own == NULL || !epoch->has_group ||
+           (tg_mpi_epoch_has(own, epoch->rank) && tg_mpi_epoch_has(epoch, own->rank));
+}
+
 /* The one epoch that THREAD's call waits to be ended; NULL: none, or it is not known which of several. */
 static const struct tg_mpi_epoch *keeper_of(const struct tg_verdict_draft *draft,
                                             const struct tg_mpi_thread *thread)
@@ -194,7 +234,7 @@ static const struct tg_mpi_epoch *keeper_of(const struct tg_verdict_draft *draft
         return NULL;
     for (size_t i = 0; i < tg_mpi_model_epoch_count(draft->input->mpi); i++) {
         const struct tg_mpi_epoch *epoch = tg_mpi_model_epoch_at(draft->input->mpi, i);
-        if (!is_in_the_way(draft, thread, epoch))
+        if (!is_in_the_way(draft, thread, epoch) || !is_of_group(draft, thread, epoch))
             continue;
         n++;
         found = epoch;
@@ -205,6 +245,8 @@ static const struct tg_mpi_epoch *keeper_of(const struct tg_verdict_draft *draft
         found = granted;
     else if (n != 1)
         return NULL;
+    if (need == NEEDS_ENDS && group_of(draft, thread, need) != NULL)
+        return count_needed(draft, thread) == 1 ? found : NULL; /* else all who are to come are told of */
     return need == NEEDS_ENDS && !others_wait(draft, thread, found->process) ? NULL : found;
 }
 
@@ -217,7 +259,7 @@ static const char *to_do_for(enum need need)
                                 : " to call MPI";
 }
 
-/* THREAD waits for all that it may be waiting for, of which any may do where it is not known which ones it needs. */
+/* THREAD waits for all that it may be waiting for, of which any may do where its group is not known. */
 static struct tg_error *collect_needed(struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread)
 {
     struct tg_error *error = NULL;
@@ -228,7 +270,8 @@ static struct tg_error *collect_needed(struct tg_verdict_draft *draft, const str
         const struct tg_verdict_wait wait = {.from = thread->process,
                                              .to = process,
                                              .thread = thread,
-                                             .is_choice = need == NEEDS_POSTS || need == NEEDS_ENDS,
+                                             .is_choice = (need == NEEDS_POSTS || need == NEEDS_ENDS) &&
+                                                          group_of(draft, thread, need) == NULL,
                                              .to_do = to_do_for(need)};
         error = tg_verdict_add_wait(draft, &wait);
     }
@@ -345,7 +388,8 @@ static struct tg_error *tell(struct tg_verdict_draft *draft, const struct lack *
     FILE *stream = draft->stream;
     const struct tg_mpi_thread *thread = first->thread;
     enum need need = need_of(thread);
-    bool is_sure = first->n_needed == 1 || need == NEEDS_MEMORY || need == NEEDS_ALL_MEMORY;
+    bool is_sure = first->n_needed == 1 || need == NEEDS_MEMORY || need == NEEDS_ALL_MEMORY ||
+                   group_of(draft, thread, need) != NULL;
     const struct tg_finding finding = {.kind = TG_FINDING_WINDOW,
                                        .since_ns = thread->call.since_ns,
                                        .process = thread->process,

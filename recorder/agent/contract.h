@@ -29,7 +29,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      8
+#define TG_AGENT_PROTOCOL      9
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -324,7 +324,7 @@ enum {
     X(OMP_TASK_BEGIN, 2)     /* place(0), task + resumed << 63 */                                             \
     X(OMP_TASK_END, 2)       /* place(tg_omp_task_end), task */                                               \
     X(OMP_CANCEL, 2)         /* place(tg_omp_cancel_construct), activated */                                  \
-    X(MPI_COMM, 7)           /* comm, parent, handle, origin, rank, size, LIST of world rank */               \
+    X(MPI_COMM, 9) /* comm, parent, handle, origin, rank, size, remote size, link, LIST of world rank */      \
     X(MPI_ENTER, 8)          /* call with types, comm, instance, peer, tag, root, bytes, code */              \
     X(MPI_ENTER_REQUEST, 9)  /* as MPI_ENTER, request */                                                      \
     X(MPI_ENTER_BOTH, 11)    /* as MPI_ENTER, 1, source, tag of the source */                                 \
@@ -355,7 +355,9 @@ enum {
     /* tid, tg_deep_bind_way, caller, is_kept, STRING library, wrapper, problem, scope before, scope after */ \
     X(DEEP_BIND, 9)                                                                                           \
     X(OMP_MUTEX_TEST, 3) /* place(tg_omp_mutex), lock, tests */                                               \
-    X(AGAIN, 0)          /* as the words of a repeat have it */
+    X(AGAIN, 0)          /* as the words of a repeat have it */                                               \
+    X(MPI_POLL, 9)       /* call, comm, peer, tag, code, request, polls, permille, various */                 \
+    X(MPI_GROUP, 1)      /* LIST of rank */
 
 enum tg_agent_open {
     TG_AGENT_OPEN_NEEDED = 1,    /* at start-up: another library of the list needs it */

@@ -191,6 +191,25 @@ def wait_unmatched(case):
     return Truth({rank, other}, lines=new, why="A receive too many or a send too few: both ranks count.")
 
 
+@fault("test_unmatched", *POINTS)
+def test_unmatched(case):
+    site, rank = case.pick(*POINTS)
+    other = (rank + 1) % case.size
+    new = case.before(site, ["MPI_Request lost;", "int found = 0;", "CULPRIT(__LINE__);",
+                             f"MPI_Irecv(&(int){{0}}, 1, MPI_INT, {other}, 9999, MPI_COMM_WORLD, &lost);",
+                             "while (!found)", "    (MPI_Test)(&lost, &found, MPI_STATUS_IGNORE);"])
+    return Truth({rank, other}, lines=new, why="A receive too many or a send too few: both ranks count.")
+
+
+@fault("probe_unmatched", *POINTS)
+def probe_unmatched(case):
+    site, rank = case.pick(*POINTS)
+    other = (rank + 1) % case.size
+    new = case.before(site, ["int found = 0;", "CULPRIT(__LINE__);", "while (!found)",
+                             f"    (MPI_Iprobe)({other}, 9999, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);"])
+    return Truth({rank, other}, lines=new, why="A probe too many or a send too few: both ranks count.")
+
+
 # ---- ends
 
 def end(case, *texts, **more):

@@ -50,6 +50,26 @@ int64_t tg_mpi_model_comm_size(const struct tg_mpi_model *model, const char *job
     return known == NULL ? 0 : known->size;
 }
 
+uint64_t tg_mpi_model_comm_id(const struct tg_mpi_model *model, size_t process, uint64_t comm)
+{
+    const struct tg_mpi_process *caller = model->has_joint ? tg_mpi_model_process(model, process) : NULL;
+    const struct tg_mpi_comm *known = caller == NULL ? NULL : tg_mpi_comms_find(&model->comms, caller->job, comm);
+    return known == NULL ? comm : known->key.comm;
+}
+
+int64_t tg_mpi_model_peer_count(const struct tg_mpi_model *model, size_t process, const char *job,
+                                uint64_t comm)
+{
+    const struct tg_mpi_comm *known = tg_mpi_comms_find(&model->comms, job, comm);
+    const struct tg_mpi_process *caller = tg_mpi_model_process(model, process);
+    if (known == NULL || caller == NULL || !known->is_inter)
+        return known == NULL ? 0 : known->size;
+    unsigned group = tg_mpi_comm_group_of(known, process, caller->rank);
+    if (known->joint.is_joint)
+        return group == 1 ? known->joint.remote_size : known->size;
+    return (int64_t)(group == 1 ? known->n_other_ranks : group == 2 ? known->n_world_ranks : 0);
+}
+
 /* The rank in MPI_COMM_WORLD of those whose communicator does not say. */
 static int64_t world_rank_of(const struct tg_mpi_model *model, size_t process)
 {
@@ -64,6 +84,8 @@ size_t tg_mpi_model_process_of(const struct tg_mpi_model *model, size_t process,
     if (known == NULL || !known->is_inter)
         return tg_mpi_comm_process_of(known, rank);
     unsigned group = tg_mpi_comm_group_of(known, process, world_rank_of(model, process));
+    if (known->joint.is_joint)
+        return group == 0 ? SIZE_MAX : tg_mpi_comm_process_of_side(known, 3 - group, rank);
     int64_t world_rank = tg_mpi_comm_peer_of_group(known, group, rank);
     for (const struct tg_mpi_comm_rank *of = known->ranks; world_rank >= 0 && of != NULL; of = of->hh.next)
         if (of->rank == rank && world_rank_of(model, of->process) == world_rank)
@@ -184,12 +206,33 @@ const struct tg_mpi_epoch *tg_mpi_model_epoch_at(const struct tg_mpi_model *mode
     return &model->epochs.items[i];
 }
 
+/* Whether MESSAGE is between jobs whose sides are not linked: its other half is not known. */
+static bool is_half(const struct tg_mpi_model *model, const struct tg_mpi_message *message)
+{
+    return model->has_joint &&
+           tg_mpi_comm_is_half(tg_mpi_comms_find(&model->comms, message->job, message->comm));
+}
+
+/* Visits messages but those whose other halves cannot be known. */
+struct filter {
+    const struct tg_mpi_model *model;
+    struct tg_error *(*visit)(void *context, const struct tg_mpi_message *message);
+    void *context;
+};
+
+static struct tg_error *visit_known(void *context, const struct tg_mpi_message *message)
+{
+    const struct filter *filter = context;
+    return is_half(filter->model, message) ? NULL : filter->visit(filter->context, message);
+}
+
 struct tg_error *tg_mpi_model_visit_sends(const struct tg_mpi_model *model,
                                           struct tg_error *(*visit)(void *context,
                                                                     const struct tg_mpi_message *message),
                                           void *context)
 {
-    return tg_mpi_messages_visit_sends(model->messages, visit, context);
+    const struct filter filter = {.model = model, .visit = visit, .context = context};
+    return tg_mpi_messages_visit_sends(model->messages, visit_known, (void *)(uintptr_t)&filter);
 }
 
 typedef struct tg_error *visit_message(void *context, const struct tg_mpi_message *message);
@@ -204,7 +247,9 @@ static struct tg_error *visit_blocked(const struct tg_mpi_model *model, bool pro
         const struct tg_mpi_call *call = &thread->public.call;
         const struct tg_mpi_process_entry *process =
             tg_mpi_callers_find_process(&model->callers, thread->public.process);
-        if (!thread->public.in_call || process == NULL || !tg_mpi_call_waits(call->name) ||
+        bool polls = probes && !thread->public.in_call && thread->public.polled_ns != 0;
+        bool waits = thread->public.in_call && tg_mpi_call_waits(call->name);
+        if ((!waits && !polls) || process == NULL ||
             tg_mpi_is_between_jobs(&model->comms, &process->public, call->comm))
             continue;
         enum tg_mpi_role role = tg_mpi_call_role(call->name, NULL, NULL);
@@ -212,7 +257,7 @@ static struct tg_error *visit_blocked(const struct tg_mpi_model *model, bool pro
                                 : role == TG_MPI_RECEIVE || (role == TG_MPI_SEND_RECEIVE && call->receives);
         const struct tg_mpi_message message =
             tg_mpi_message_of(&model->comms, &process->public, &thread->public, false);
-        if (is_wanted && message.source > -2) /* MPI_PROC_NULL; a message that was matched before */
+        if (is_wanted && message.source > -2 && !is_half(model, &message)) /* MPI_PROC_NULL; a message that was matched before */
             error = visit(context, &message);
     }
     return error;
@@ -224,7 +269,10 @@ struct tg_error *tg_mpi_model_visit_receives(const struct tg_mpi_model *model,
                                              void *context)
 {
     struct tg_error *error = visit_blocked(model, false, visit, context);
-    return error != NULL ? error : tg_mpi_messages_visit_requests(model->messages, visit, context);
+    const struct filter filter = {.model = model, .visit = visit, .context = context};
+    return error != NULL ? error
+                         : tg_mpi_messages_visit_requests(model->messages, visit_known,
+                                                          (void *)(uintptr_t)&filter);
 }
 
 struct tg_error *tg_mpi_model_visit_requests(const struct tg_mpi_model *model,
@@ -269,5 +317,5 @@ struct tg_error *tg_mpi_model_visit_started(const struct tg_mpi_model *model,
 
 bool tg_mpi_model_has_send(const struct tg_mpi_model *model, const struct tg_mpi_message *receive)
 {
-    return tg_mpi_messages_has_send(model->messages, receive);
+    return is_half(model, receive) || tg_mpi_messages_has_send(model->messages, receive);
 }

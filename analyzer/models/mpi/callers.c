@@ -96,18 +96,20 @@ struct tg_error *tg_mpi_callers_get_thread(struct tg_mpi_callers *callers, size_
     return NULL;
 }
 
-void tg_mpi_callers_kill_thread(struct tg_mpi_callers *callers, struct tg_mpi_thread_entry *thread)
+void tg_mpi_callers_kill_thread(struct tg_mpi_callers *callers, struct tg_mpi_thread_entry *thread,
+                                uint64_t time_ns)
 {
     HASH_DEL(callers->live, thread);
     thread->public.alive = false;
+    thread->public.ended_ns = time_ns;
 }
 
-void tg_mpi_callers_kill_threads(struct tg_mpi_callers *callers, size_t process)
+void tg_mpi_callers_kill_threads(struct tg_mpi_callers *callers, size_t process, uint64_t time_ns)
 {
     struct tg_mpi_thread_entry *thread, *next;
     HASH_ITER (hh, callers->live, thread, next)
         if (thread->key.process == process)
-            tg_mpi_callers_kill_thread(callers, thread);
+            tg_mpi_callers_kill_thread(callers, thread, time_ns);
 }
 
 struct tg_error *tg_mpi_thread_set_requests(struct tg_mpi_thread_entry *thread, const uint64_t *requests,

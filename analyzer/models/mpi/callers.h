@@ -56,8 +56,9 @@ struct tg_mpi_thread_entry *tg_mpi_callers_find_thread(const struct tg_mpi_calle
 /* The same, made where there is none. Only error: NO_MEMORY. */
 struct tg_error *tg_mpi_callers_get_thread(struct tg_mpi_callers *callers, size_t process, int32_t tid,
                                            struct tg_mpi_thread_entry **thread);
-void tg_mpi_callers_kill_thread(struct tg_mpi_callers *callers, struct tg_mpi_thread_entry *thread);
-void tg_mpi_callers_kill_threads(struct tg_mpi_callers *callers, size_t process);
+void tg_mpi_callers_kill_thread(struct tg_mpi_callers *callers, struct tg_mpi_thread_entry *thread,
+                                uint64_t time_ns);
+void tg_mpi_callers_kill_threads(struct tg_mpi_callers *callers, size_t process, uint64_t time_ns);
 
 /* The COUNT requests that THREAD's call waits for; they are copied. Only error: NO_MEMORY. */
 struct tg_error *tg_mpi_thread_set_requests(struct tg_mpi_thread_entry *thread, const uint64_t *requests,

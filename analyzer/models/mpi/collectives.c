@@ -104,6 +104,12 @@ static struct tg_mpi_collective_entry *find(const struct tg_mpi_collectives *col
     return found;
 }
 
+/* Of COMM (NULL unknown), 0 where not all of its members are known. */
+static int64_t known_size(const struct tg_mpi_comm *comm)
+{
+    return comm == NULL || comm->is_inter || tg_mpi_comm_is_half(comm) ? 0 : comm->size;
+}
+
 static struct tg_error *get(struct tg_mpi_collectives *collectives, const char *job,
                             const struct tg_mpi_comm *comm, const struct tg_mpi_call *call,
                             struct tg_mpi_collective_entry **entry)
@@ -123,7 +129,7 @@ static struct tg_error *get(struct tg_mpi_collectives *collectives, const char *
                                                    .instance = call->instance,
                                                    .root = call->root,
                                                    .first_ns = call->since_ns,
-                                                   .size = comm == NULL || comm->is_inter ? 0 : comm->size};
+                                                   .size = known_size(comm)};
         HASH_ADD(hh, collectives->entries, key, sizeof found->key, found);
         if (find(collectives, &key) != found) {
             free(found);
@@ -379,45 +385,89 @@ static struct tg_mpi_arrival arrival_of(const struct tg_mpi_comm *comm, const st
     };
 }
 
+/* Ranks that arrivals are made for, the first N_FIRST of side 1 where the communicator has two sides, or of all; 0: for
+ * those alone who have come. */
+static size_t count_ranks(const struct tg_mpi_comm *comm, size_t n_comers, size_t *n_first)
+{
+    enum { MAX_RANKS = 1 << 20 };
+    bool has_sides = comm != NULL && comm->is_inter && comm->joint.is_linked;
+    int64_t first = has_sides ? comm->size : known_size(comm), second = has_sides ? comm->joint.remote_size : 0;
+    *n_first = 0;
+    if (first <= 0 || second < 0 || first > MAX_RANKS || second > MAX_RANKS ||
+        (uint64_t)(first + second) < n_comers)
+        return 0;
+    *n_first = (size_t)first;
+    return (size_t)(first + second);
+}
+
+/* The index of RANK of SIDE among N arrivals, the first N_FIRST of side 1; SIZE_MAX none. */
+static size_t index_of(int64_t rank, unsigned side, size_t n_first, size_t n)
+{
+    size_t begin = side == 2 ? n_first : 0, end = side == 2 || side == 0 ? n : n_first;
+    return rank < 0 || (uint64_t)rank >= end - begin ? SIZE_MAX : begin + (size_t)rank;
+}
+
 /* As if nobody were known to have come but those who are beyond it. */
 static void fill_missing(const struct tg_mpi_comm *comm, uint64_t instance, struct tg_mpi_arrival *arrivals,
-                         size_t count)
+                         size_t n_first, size_t count)
 {
+    bool has_sides = comm->is_inter;
     for (size_t i = 0; i < count; i++)
-        arrivals[i] =
-            (struct tg_mpi_arrival){.standing = TG_MPI_MISSING,
-                                    .comm_rank = (int64_t)i,
-                                    .world_rank = i < comm->n_world_ranks ? comm->world_ranks[i] : -1,
-                                    .process = SIZE_MAX};
+        arrivals[i] = (struct tg_mpi_arrival){
+            .standing = TG_MPI_MISSING,
+            .comm_rank = (int64_t)(i < n_first ? i : i - n_first),
+            .world_rank = !has_sides && i < comm->n_world_ranks ? comm->world_ranks[i] : -1,
+            .process = SIZE_MAX,
+            .side = !has_sides ? 0 : i < n_first ? 1 : 2};
     for (const struct tg_mpi_comm_rank *rank = comm->ranks; rank != NULL; rank = rank->hh.next) {
-        if ((uint64_t)rank->rank >= count || arrivals[rank->rank].process != SIZE_MAX)
+        size_t at = index_of(rank->rank, has_sides ? rank->side : 0, n_first, count);
+        if (at == SIZE_MAX || arrivals[at].process != SIZE_MAX)
             continue;
-        arrivals[rank->rank].process = rank->process;
+        arrivals[at].process = rank->process;
+        arrivals[at].side = rank->side;
         if (rank->last_instance >= instance) /* and it is not among those that are still there */
-            arrivals[rank->rank].standing = TG_MPI_PASSED;
+            arrivals[at].standing = TG_MPI_PASSED;
     }
+}
+
+/* Of two sides: who waits as a root, or for one, needs nobody of its own side, and of the other one the root alone where that is
+ * the other one's. */
+static void excuse(struct tg_mpi_arrival *arrivals, size_t n)
+{
+    enum { ROOT_NONE = -3 };
+    const struct tg_mpi_arrival *waiting = NULL;
+    for (size_t i = 0; i < n && waiting == NULL; i++)
+        if (arrivals[i].standing == TG_MPI_WAITING && arrivals[i].root != ROOT_NONE)
+            waiting = &arrivals[i];
+    for (size_t i = 0; waiting != NULL && i < n; i++)
+        if (arrivals[i].standing == TG_MPI_MISSING &&
+            (arrivals[i].side == waiting->side ||
+             (waiting->root >= 0 && arrivals[i].comm_rank != waiting->root)))
+            arrivals[i].standing = TG_MPI_PASSED;
 }
 
 struct tg_mpi_arrival *tg_mpi_collective_arrivals(const struct tg_mpi_collective_entry *entry,
                                                   const struct tg_mpi_comm *comm, size_t *count)
 {
-    enum { MAX_RANKS = 1 << 20 };
-    size_t n_comers = (size_t)entry->public.n_entered;
-    bool by_rank = comm != NULL && comm->size > 0 && !comm->is_inter && comm->size <= MAX_RANKS &&
-                   (uint64_t)comm->size >= n_comers;
-    size_t n = by_rank ? (size_t)comm->size : n_comers;
+    size_t n_comers = (size_t)entry->public.n_entered, n_first;
+    size_t n_ranks = count_ranks(comm, n_comers, &n_first), n = n_ranks > 0 ? n_ranks : n_comers;
     struct tg_mpi_arrival *arrivals = calloc(n + 1, sizeof *arrivals);
     if (arrivals == NULL)
         return NULL;
-    if (by_rank)
-        fill_missing(comm, entry->key.instance, arrivals, n);
+    if (n_ranks > 0)
+        fill_missing(comm, entry->key.instance, arrivals, n_first, n);
+    bool has_sides = n_ranks > 0 && comm->is_inter;
     for (size_t i = 0; i < n_comers; i++) {
-        const struct tg_mpi_arrival arrival = arrival_of(comm, &entry->comers[i]);
-        if (!by_rank)
-            arrivals[i] = arrival;
-        else if (arrival.comm_rank >= 0 && (uint64_t)arrival.comm_rank < n)
-            arrivals[arrival.comm_rank] = arrival;
+        struct tg_mpi_arrival arrival = arrival_of(comm, &entry->comers[i]);
+        if (n_ranks > 0 && comm->joint.is_linked)
+            arrival.side = tg_mpi_comm_group_of(comm, arrival.process, -1);
+        size_t at =
+            n_ranks == 0 ? i : index_of(arrival.comm_rank, has_sides ? arrival.side : 0, n_first, n);
+        if (at != SIZE_MAX)
+            arrivals[at] = arrival;
     }
+    if (has_sides)
+        excuse(arrivals, n);
     *count = n;
     return arrivals;
 }

@@ -6,7 +6,14 @@
 static void drop_comm(struct tg_mpi_comms *comms, struct tg_mpi_comm *comm)
 {
     struct tg_mpi_comm_rank *rank, *next;
+    struct tg_mpi_comm *alias, *next_alias;
     HASH_DEL(comms->entries, comm);
+    if (comm->joint.is_linked && comm->same == NULL)
+        HASH_ITER (hh, comms->entries, alias, next_alias)
+            if (alias->same == comm) {
+                HASH_DEL(comms->entries, alias);
+                free(alias);
+            }
     HASH_ITER (hh, comm->ranks, rank, next) {
         HASH_DEL(comm->ranks, rank);
         tg_mpi_sites_deinit(&rank->sites);
@@ -19,12 +26,11 @@ static void drop_comm(struct tg_mpi_comms *comms, struct tg_mpi_comm *comm)
 
 void tg_mpi_comms_deinit(struct tg_mpi_comms *comms)
 {
-    struct tg_mpi_comm *comm, *next;
-    HASH_ITER (hh, comms->entries, comm, next)
-        drop_comm(comms, comm);
+    while (comms->entries != NULL)
+        drop_comm(comms, comms->entries->same != NULL ? comms->entries->same : comms->entries);
 }
 
-struct tg_mpi_comm *tg_mpi_comms_find(const struct tg_mpi_comms *comms, const char *job, uint64_t comm)
+static struct tg_mpi_comm *find_entry(const struct tg_mpi_comms *comms, const char *job, uint64_t comm)
 {
     struct tg_mpi_comm_key key;
     struct tg_mpi_comm *found;
@@ -35,10 +41,17 @@ struct tg_mpi_comm *tg_mpi_comms_find(const struct tg_mpi_comms *comms, const ch
     return found;
 }
 
+struct tg_mpi_comm *tg_mpi_comms_find(const struct tg_mpi_comms *comms, const char *job, uint64_t comm)
+{
+    struct tg_mpi_comm *found = find_entry(comms, job, comm);
+    return found != NULL && found->same != NULL ? found->same : found;
+}
+
+/* The entry, which may be an alias. */
 static struct tg_error *get_comm(struct tg_mpi_comms *comms, const char *job, uint64_t id,
                                  struct tg_mpi_comm **comm)
 {
-    struct tg_mpi_comm *found = tg_mpi_comms_find(comms, job, id);
+    struct tg_mpi_comm *found = find_entry(comms, job, id);
     if (found == NULL) {
         found = calloc(1, sizeof *found);
         if (found == NULL)
@@ -46,7 +59,7 @@ static struct tg_error *get_comm(struct tg_mpi_comms *comms, const char *job, ui
         found->key.job = job;
         found->key.comm = id;
         HASH_ADD(hh, comms->entries, key, sizeof found->key, found);
-        if (tg_mpi_comms_find(comms, job, id) != found) {
+        if (find_entry(comms, job, id) != found) {
             free(found);
             return tg_error_no_memory();
         }
@@ -84,13 +97,15 @@ static struct tg_error *get_rank(struct tg_mpi_comm *comm, size_t process, struc
     return NULL;
 }
 
-static struct tg_error *set_rank(struct tg_mpi_comm *comm, size_t process, int64_t rank)
+static struct tg_error *set_rank(struct tg_mpi_comm *comm, size_t process, int64_t rank, unsigned side)
 {
     struct tg_mpi_comm_rank *found;
     struct tg_error *error = get_rank(comm, process, &found);
-    if (error == NULL)
-        found->rank = rank;
-    return error;
+    if (error != NULL)
+        return error;
+    found->rank = rank;
+    found->side = side;
+    return NULL;
 }
 
 struct tg_error *tg_mpi_comm_come(struct tg_mpi_comm *comm, size_t process, const struct tg_mpi_call *call,
@@ -136,13 +151,29 @@ size_t tg_mpi_comm_process_of(const struct tg_mpi_comm *comm, int64_t rank)
 
 unsigned tg_mpi_comm_group_of(const struct tg_mpi_comm *comm, size_t process, int64_t world_rank)
 {
-    const struct tg_mpi_comm_rank *own = comm->other_ranks == NULL ? NULL : find_rank(comm, process);
+    const struct tg_mpi_comm_rank *own =
+        comm->other_ranks == NULL && !comm->joint.is_joint ? NULL : find_rank(comm, process);
+    if (own != NULL && comm->joint.is_joint)
+        return own->side;
     if (own == NULL || own->rank < 0 || world_rank < 0)
         return 0;
     size_t rank = (size_t)own->rank;
     if (rank < comm->n_world_ranks && comm->world_ranks[rank] == world_rank)
         return 1;
     return rank < comm->n_other_ranks && comm->other_ranks[rank] == world_rank ? 2 : 0;
+}
+
+bool tg_mpi_comm_is_half(const struct tg_mpi_comm *comm)
+{
+    return comm != NULL && comm->joint.is_joint && !comm->joint.is_linked;
+}
+
+size_t tg_mpi_comm_process_of_side(const struct tg_mpi_comm *comm, unsigned side, int64_t rank)
+{
+    for (const struct tg_mpi_comm_rank *of = comm->ranks; of != NULL; of = of->hh.next)
+        if (of->side == side && of->rank == rank)
+            return of->process;
+    return SIZE_MAX;
 }
 
 int64_t tg_mpi_comm_peer_of_group(const struct tg_mpi_comm *comm, unsigned group, int64_t rank)
@@ -182,21 +213,162 @@ static bool is_inter(const struct tg_mpi_comms *comms, const char *job, const st
            (is_like_parent && parent != NULL && parent->is_inter);
 }
 
-struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, size_t process,
-                                   const struct tg_event_mpi_comm *told)
+/* ---- communicators between jobs */
+
+/* The hash of JOB that its children know, see tg_mpi_link_of() in recorder/agent/mpi/comm.c. */
+static uint64_t link_of(const char *job)
 {
-    struct tg_mpi_comm *comm;
-    struct tg_error *error = get_comm(comms, job, told->comm, &comm);
-    if (error == NULL && told->size > 0)
-        comm->size = told->size;
-    if (error == NULL) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *job != '\0'; job++)
+        hash = (hash ^ (unsigned char)*job) * UINT64_C(0x100000001b3);
+    return hash | 2;
+}
+
+/* Whether ONE and OTHER may be the two sides of one intercommunicator. */
+static bool may_be_same(const struct tg_mpi_comm *one, const struct tg_mpi_comm *other)
+{
+    const struct tg_mpi_joint *a = &one->joint, *b = &other->joint;
+    const struct tg_mpi_comm *child = a->is_child ? one : other, *parent = a->is_child ? other : one;
+    enum { NOT_KNOWN = 1 };
+    if (one->origin != other->origin || !one->is_inter ||
+        a->remote_size != other->size || b->remote_size != one->size || a->begun_ns > b->born_ns ||
+        b->begun_ns > a->born_ns)
+        return false;
+    if (one->origin != TG_MPI_COMM_SPAWN)
+        return a->link == b->link || a->link == NOT_KNOWN || b->link == NOT_KNOWN;
+    return a->is_child != b->is_child && one->key.job != other->key.job &&
+           (child->joint.link == NOT_KNOWN || child->joint.link == link_of(parent->key.job));
+}
+
+/* Whether both were made from one communicator, by the same call. */
+static bool have_same_origin(const struct tg_mpi_comm *one, const struct tg_mpi_comm *other)
+{
+    const struct tg_mpi_joint *a = &one->joint, *b = &other->joint;
+    return one->origin == other->origin && a->parent_instance != 0 &&
+           a->parent_instance == b->parent_instance && a->parent == b->parent && a->parent_job == b->parent_job;
+}
+
+/* The only one that may be the other side of COMM; NULL: none, or several. */
+static struct tg_mpi_comm *find_other_side(const struct tg_mpi_comms *comms, const struct tg_mpi_comm *comm)
+{
+    struct tg_mpi_comm *found = NULL;
+    bool is_made = comm->joint.parent != 0;
+    for (struct tg_mpi_comm *at = comms->entries; at != NULL; at = at->hh.next) {
+        if (at == comm || at->same != NULL || !at->joint.is_joint || at->joint.is_linked ||
+            (at->joint.parent != 0) != is_made ||
+            !(is_made ? have_same_origin(comm, at) : may_be_same(comm, at)))
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = at;
+    }
+    return found;
+}
+
+/* Makes ADDED an alias of FIRST, whose processes are on side 1. */
+static struct tg_error *link_sides(struct tg_mpi_comms *comms, struct tg_mpi_comm *first,
+                                   struct tg_mpi_comm *added)
+{
+    struct tg_mpi_comm_rank *rank, *next;
+    struct tg_error *error = NULL;
+    HASH_ITER (hh, added->ranks, rank, next) {
+        struct tg_mpi_comm_rank *made;
+        error = get_rank(first, rank->process, &made);
+        if (error != NULL)
+            return error;
+        made->rank = rank->rank;
+        made->side = 2;
+        HASH_DEL(added->ranks, rank);
+        tg_mpi_sites_deinit(&rank->sites);
+        free(rank);
+    }
+    first->joint.is_linked = true;
+    if (first->name == NULL)
+        first->name = added->name;
+    free(added->world_ranks);
+    free(added->other_ranks);
+    added->world_ranks = added->other_ranks = NULL;
+    added->same = first;
+    /* calls of the second job have the id of the first from now on */
+    struct tg_mpi_comm *alias;
+    error = get_comm(comms, added->key.job, first->key.comm, &alias);
+    if (error == NULL && alias != first)
+        alias->same = first;
+    return error;
+}
+
+/* What CALL of a process tells of COMM's coming to be. */
+static void note_birth(struct tg_mpi_comm *comm, const struct tg_event_mpi_comm *told,
+                       const struct tg_mpi_call *call, uint64_t born_ns)
+{
+    struct tg_mpi_joint *joint = &comm->joint;
+    uint64_t begun_ns = call == NULL ? born_ns : call->since_ns;
+    if (joint->begun_ns == 0 || begun_ns < joint->begun_ns)
+        joint->begun_ns = begun_ns;
+    if (born_ns > joint->born_ns)
+        joint->born_ns = born_ns;
+    if (told->link > 1 || joint->link == 0)
+        joint->link = told->link;
+    joint->remote_size = told->remote_size;
+    joint->is_child = call == NULL || strncmp(call->name, "MPI_Comm_spawn", strlen("MPI_Comm_spawn")) != 0;
+}
+
+/* COMM, which was told by a call on PARENT, has members of another job. */
+static void note_parent(struct tg_mpi_comm *comm, const struct tg_mpi_comm *parent,
+                        const struct tg_mpi_call *call)
+{
+    bool is_one = comm->origin != TG_MPI_COMM_SPLIT && comm->origin != TG_MPI_COMM_CREATE; /* not several */
+    comm->joint.parent_job = parent->key.job;
+    comm->joint.parent = parent->key.comm;
+    comm->joint.parent_instance =
+        is_one && call != NULL && call->comm == parent->key.comm && parent->joint.is_linked ? call->instance
+                                                                                            : 0;
+}
+
+static struct tg_error *join_sides(struct tg_mpi_comms *comms, struct tg_mpi_comm *comm)
+{
+    struct tg_mpi_comm *other =
+        comm->joint.is_linked || comm->joint.is_unlikely ? NULL : find_other_side(comms, comm);
+    if (other == NULL)
+        return NULL;
+    if (comm->joint.is_used && other->joint.is_used) {
+        comm->joint.is_unlikely = other->joint.is_unlikely = true;
+        return NULL;
+    }
+    return other->joint.is_used || !comm->joint.is_used ? link_sides(comms, other, comm)
+                                                        : link_sides(comms, comm, other);
+}
+
+struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, size_t process,
+                                   const struct tg_event_mpi_comm *told, const struct tg_mpi_call *call,
+                                   uint64_t born_ns)
+{
+    struct tg_mpi_comm *entry;
+    struct tg_error *error = get_comm(comms, job, told->comm, &entry);
+    if (error != NULL)
+        return error;
+    struct tg_mpi_comm *comm = entry->same != NULL ? entry->same : entry;
+    const struct tg_mpi_comm *parent = tg_mpi_comms_find(comms, job, told->parent);
+    if (comm == entry) {
+        if (told->size > 0)
+            comm->size = told->size;
         comm->origin = (enum tg_mpi_comm_origin)told->origin;
         comm->parent = told->parent;
         comm->is_inter = is_inter(comms, job, told);
     }
-    if (error == NULL && told->rank >= 0)
-        error = set_rank(comm, process, told->rank);
-    return error != NULL ? error : take_members(comm, &told->members);
+    bool is_made = parent != NULL && parent != comm && parent->joint.is_joint && told->link == 0;
+    if (comm == entry && (told->link != 0 || is_made)) {
+        comm->joint.is_joint = true;
+        if (is_made)
+            note_parent(comm, parent, call);
+        else
+            note_birth(comm, told, call, born_ns);
+    }
+    if (told->rank >= 0)
+        error = set_rank(comm, process, told->rank, !comm->joint.is_joint ? 0 : comm == entry ? 1 : 2);
+    if (error == NULL && comm == entry)
+        error = take_members(comm, &told->members);
+    return error != NULL || comm != entry || !comm->joint.is_joint ? error : join_sides(comms, comm);
 }
 
 void tg_mpi_comms_leave(struct tg_mpi_comms *comms, const char *job, uint64_t comm, size_t process)
@@ -237,6 +409,7 @@ static struct tg_error *copy_comm(const struct tg_mpi_comm *from, struct tg_mpi_
         if (error != NULL)
             break;
         made->rank = rank->rank;
+        made->side = rank->side;
         made->last_instance = rank->last_instance;
         error = tg_mpi_sites_copy(&rank->sites, &made->sites);
     }
@@ -244,6 +417,7 @@ static struct tg_error *copy_comm(const struct tg_mpi_comm *from, struct tg_mpi_
         return error;
     comm->size = from->size;
     comm->lockstep = from->lockstep;
+    comm->joint = from->joint;
     comm->origin = from->origin;
     comm->parent = from->parent;
     comm->name = from->name;
@@ -259,5 +433,9 @@ struct tg_error *tg_mpi_comms_copy(const struct tg_mpi_comms *from, struct tg_mp
     struct tg_error *error = NULL;
     for (const struct tg_mpi_comm *comm = from->entries; error == NULL && comm != NULL; comm = comm->hh.next)
         error = copy_comm(comm, to);
+    for (const struct tg_mpi_comm *comm = from->entries; error == NULL && comm != NULL; comm = comm->hh.next)
+        if (comm->same != NULL)
+            find_entry(to, comm->key.job, comm->key.comm)->same =
+                find_entry(to, comm->same->key.job, comm->same->key.comm);
     return error;
 }

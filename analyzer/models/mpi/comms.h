@@ -26,7 +26,23 @@ struct tg_mpi_comm_rank {
     int64_t rank;           /* -1 unknown */
     uint64_t last_instance; /* of the collectives that it came to, 0 none: it is through with those before */
     struct tg_mpi_sites sites;
+    unsigned side;     /* of a joint communicator: of which of the two jobs, 1 or 2; else 0 */
     UT_hash_handle hh; /* by process */
+};
+
+/* A communicator that joins processes of two jobs, each of which knows it by an id of its own, or that was made from such a
+ * one. What one job says of it is a side; when the two are known to be the same, the second becomes an alias of the first. */
+struct tg_mpi_joint {
+    bool is_joint;
+    bool is_linked;   /* both sides are here */
+    bool is_child;    /* of MPI_Comm_spawn: the side of the spawned processes */
+    bool is_unlikely; /* both sides were in use before they were linked: they stay apart */
+    bool is_used;     /* messages and collectives of it are known */
+    uint64_t link;    /* as in mpi_comm */
+    int64_t remote_size;
+    uint64_t begun_ns, born_ns; /* the calls by which it came to be */
+    const char *parent_job;     /* of what it was made from, with which id, by which collective call on that */
+    uint64_t parent, parent_instance;
 };
 
 struct tg_mpi_comm {
@@ -39,6 +55,8 @@ struct tg_mpi_comm {
     bool is_inter; /* an intercommunicator: its two groups number their ranks each from 0 */
     struct tg_mpi_comm_rank *ranks;
     struct tg_mpi_lockstep lockstep;
+    struct tg_mpi_joint joint;
+    struct tg_mpi_comm *same; /* this one is an alias of it; NULL: it is itself */
     enum tg_mpi_comm_origin origin;
     uint64_t parent;  /* id, 0: none, or not known */
     const char *name; /* that the program gave it, NULL none; interned */
@@ -54,11 +72,14 @@ void tg_mpi_comms_deinit(struct tg_mpi_comms *comms);
 /* Adds those of FROM to TO, which is empty. Only error: NO_MEMORY. */
 struct tg_error *tg_mpi_comms_copy(const struct tg_mpi_comms *from, struct tg_mpi_comms *to);
 
-/* NULL where it is not known. */
+/* NULL where it is not known. Never an alias: its key may be of another job, and another id. */
 struct tg_mpi_comm *tg_mpi_comms_find(const struct tg_mpi_comms *comms, const char *job, uint64_t comm);
-/* Takes an mpi_comm event of PROCESS. Only error: NO_MEMORY. */
+/* Takes an mpi_comm event of PROCESS, made by CALL, which lasted until BORN_NS. Only error: NO_MEMORY. */
 struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, size_t process,
-                                   const struct tg_event_mpi_comm *told);
+                                   const struct tg_event_mpi_comm *told, const struct tg_mpi_call *call,
+                                   uint64_t born_ns);
+/* Whether COMM (NULL is accepted) has members of another job that are not known. */
+bool tg_mpi_comm_is_half(const struct tg_mpi_comm *comm);
 /* PROCESS frees it; the communicator goes with the last that is known to be in it. */
 void tg_mpi_comms_leave(struct tg_mpi_comms *comms, const char *job, uint64_t comm, size_t process);
 
@@ -76,6 +97,8 @@ size_t tg_mpi_comm_process_of(const struct tg_mpi_comm *comm, int64_t rank);
 /* The group, 1 or 2, of intercommunicator COMM that PROCESS is in, which is WORLD_RANK of its job; 0: not known, as of one
  * that connects jobs, which each know it by an id of its own. */
 unsigned tg_mpi_comm_group_of(const struct tg_mpi_comm *comm, size_t process, int64_t world_rank);
+/* The process that is RANK of SIDE of a joint intercommunicator, SIZE_MAX: not known. */
+size_t tg_mpi_comm_process_of_side(const struct tg_mpi_comm *comm, unsigned side, int64_t rank);
 /* The rank in MPI_COMM_WORLD of the one that members of GROUP address as RANK, -1 not known. */
 int64_t tg_mpi_comm_peer_of_group(const struct tg_mpi_comm *comm, unsigned group, int64_t rank);
 /* Rank of PROCESS in COMM (NULL is accepted), -1 unknown. */

@@ -30,14 +30,15 @@ struct tg_mpi_message tg_mpi_message_of(const struct tg_mpi_comms *comms,
     int64_t own = tg_mpi_own_rank(comms, process, call->comm), source = call->peer, tag = call->tag;
     const char *type = call->type;
     unsigned group = group_of(comms, process, call->comm);
+    const struct tg_mpi_comm *comm = tg_mpi_comms_find(comms, process->job, call->comm);
     if (!is_send && tg_mpi_call_role(call->name, NULL, NULL) == TG_MPI_SEND_RECEIVE) {
         source = call->receives ? call->from : NOT_KNOWN;
         tag = call->receives ? call->from_tag : -1;
         type = call->from_type;
     }
     return (struct tg_mpi_message){
-        .job = process->job,
-        .comm = call->comm,
+        .job = comm == NULL ? process->job : comm->key.job, /* both sides' of a joint one */
+        .comm = comm == NULL ? call->comm : comm->key.comm,
         .group = group == 0 || is_send ? group : 3 - group,
         .source = is_send ? own : source,
         .destination = is_send ? call->peer : own,

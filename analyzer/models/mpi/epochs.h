@@ -18,7 +18,13 @@ void tg_mpi_epochs_deinit(struct tg_mpi_epochs *epochs);
 /* Adds those of FROM to TO, which is empty. Only error: NO_MEMORY. */
 struct tg_error *tg_mpi_epochs_copy(const struct tg_mpi_epochs *from, struct tg_mpi_epochs *to);
 
+/* PROCESS of JOB, RANK of the window, is in CALL, which begins an epoch for COUNT ranks of the window (struct
+ * tg_mpi_rank_item). Only error: NO_MEMORY. */
+struct tg_error *tg_mpi_epochs_group(struct tg_mpi_epochs *epochs, const char *job, size_t process,
+                                     int64_t rank, const struct tg_mpi_call *call, const void *ranks,
+                                     size_t count);
 /* PROCESS of JOB came back from CALL, one on a window or any other. Only error: NO_MEMORY. */
 struct tg_error *tg_mpi_epochs_leave(struct tg_mpi_epochs *epochs, const char *job, size_t process,
                                      const struct tg_mpi_call *call, uint64_t time_ns);
+
 #endif

@@ -57,7 +57,11 @@ static struct tg_error *take_comm(struct tg_mpi_model *model, const struct tg_ev
         process->public.rank = told->rank;
         process->public.size = told->size;
     }
-    return tg_mpi_comms_take(&model->comms, process->public.job, index, told);
+    const struct tg_mpi_thread_entry *thread = tg_mpi_callers_find_thread(&model->callers, index, event->tid);
+    bool was_made = thread != NULL && thread->public.calls > 0;
+    model->has_joint |= told->link != 0;
+    return tg_mpi_comms_take(&model->comms, process->public.job, index, told,
+                             was_made ? &thread->public.call : NULL, event->time_ns);
 }
 
 static struct tg_error *take_comm_name(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
@@ -98,7 +102,7 @@ static struct tg_error *receive(struct tg_mpi_model *model, const struct tg_mpi_
                                 const struct tg_mpi_message *posted, int64_t peer, int64_t tag,
                                 uint64_t time_ns)
 {
-    const struct tg_mpi_message pattern = {.job = process->public.job,
+    const struct tg_mpi_message pattern = {.job = posted->job,
                                            .comm = posted->comm,
                                            .group = posted->group,
                                            .source = peer,
@@ -189,6 +193,12 @@ static void end_fault(struct tg_mpi_model *model, const struct tg_mpi_thread_ent
 
 /* ---- events */
 
+/* The job that collectives of COMM (NULL unknown) are counted in, for PROCESS: of a joint one that of its first side. */
+static const char *job_of(const struct tg_mpi_process_entry *process, const struct tg_mpi_comm *comm)
+{
+    return comm == NULL ? process->public.job : comm->key.job;
+}
+
 static struct tg_error *enter_collective(struct tg_mpi_model *model,
                                          const struct tg_mpi_process_entry *process,
                                          const struct tg_mpi_thread_entry *thread)
@@ -197,7 +207,7 @@ static struct tg_error *enter_collective(struct tg_mpi_model *model,
     struct tg_mpi_comm *comm = tg_mpi_comms_find(&model->comms, process->public.job, call->comm);
     bool again;
     struct tg_error *error =
-        tg_mpi_collectives_enter(&model->collectives, process->public.job, comm, process->public.process,
+        tg_mpi_collectives_enter(&model->collectives, job_of(process, comm), comm, process->public.process,
                                  call, thread->public.calls, &again);
     if (error == NULL && again)
         model->impossible++;
@@ -207,10 +217,10 @@ static struct tg_error *enter_collective(struct tg_mpi_model *model,
 static void leave_collective(struct tg_mpi_model *model, const struct tg_mpi_process_entry *process,
                              uint64_t comm, uint64_t instance, uint64_t time_ns)
 {
-    const struct tg_mpi_call call = {.comm = comm, .instance = instance};
-    tg_mpi_collectives_leave(&model->collectives, process->public.job,
-                             tg_mpi_comms_find(&model->comms, process->public.job, comm),
-                             process->public.process, &call, time_ns);
+    struct tg_mpi_comm *found = tg_mpi_comms_find(&model->comms, process->public.job, comm);
+    const struct tg_mpi_call call = {.comm = found == NULL ? comm : found->key.comm, .instance = instance};
+    tg_mpi_collectives_leave(&model->collectives, job_of(process, found), found, process->public.process,
+                             &call, time_ns);
 }
 
 /* PROCESS's REQUEST, if it is of a collective, is complete or given up. */
@@ -286,9 +296,9 @@ static struct tg_error *start_request(struct tg_mpi_model *model, const struct t
                                      .code = started->code,
                                      .since_ns = time_ns};
     bool again;
-    return tg_mpi_collectives_enter(&model->collectives, process->public.job,
-                                    tg_mpi_comms_find(&model->comms, process->public.job, started->comm),
-                                    process->public.process, &call, 0, &again);
+    struct tg_mpi_comm *comm = tg_mpi_comms_find(&model->comms, process->public.job, started->comm);
+    return tg_mpi_collectives_enter(&model->collectives, job_of(process, comm), comm, process->public.process,
+                                    &call, 0, &again);
 }
 
 /* Which requests the call is about that THREAD is in. */
@@ -297,7 +307,7 @@ static struct tg_error *take_requests(struct tg_mpi_model *model, const struct t
     struct tg_mpi_thread_entry *thread = tg_mpi_callers_find_thread(&model->callers, index, event->tid);
     const struct tg_list *list = &event->mpi_requests.requests;
     struct tg_error *error = NULL;
-    if (thread == NULL || !thread->public.in_call) {
+    if (thread == NULL || (!thread->public.in_call && thread->public.polled_ns == 0)) {
         model->impossible++;
         return NULL;
     }
@@ -315,6 +325,89 @@ static struct tg_error *intern_known(struct tg_mpi_model *model, const char *tex
 {
     *known = NULL;
     return text == NULL || *text == '\0' ? NULL : tg_string_pool_intern(&model->names, text, known);
+}
+
+/* The name of the communicator of CALL, and the one id that it has in all jobs. */
+static void note_comm(struct tg_mpi_model *model, const struct tg_mpi_process_entry *process,
+                      struct tg_mpi_call *call)
+{
+    struct tg_mpi_comm *comm = tg_mpi_comms_find(&model->comms, process->public.job, call->comm);
+    if (comm == NULL)
+        return;
+    call->comm = comm->key.comm;
+    call->comm_name = comm->name;
+    comm->joint.is_used = true;
+}
+
+/* THREAD enters NAME at CODE. A poll that is repeated is recorded only where it finds something. */
+static void enter_poll(struct tg_mpi_thread *thread, const char *name, uint64_t code, uint64_t time_ns)
+{
+    if (!tg_mpi_call_polls(name)) {
+        thread->polls_since_ns = thread->polled_ns = 0;
+        return;
+    }
+    thread->poll_found = thread->polls_since_ns != 0 && thread->call.code == code;
+    if (thread->polls_since_ns == 0)
+        thread->polls_since_ns = time_ns;
+}
+
+/* THREAD's poll came back: where it found something, that ended a row of polls, which was a wait if it was a long one. */
+static void leave_poll(struct tg_mpi_model *model, struct tg_mpi_thread *thread,
+                       const struct tg_event_mpi_leave *leave, uint64_t time_ns)
+{
+    if (!thread->poll_found && leave->peer == -3 && leave->request == 0) {
+        thread->polls_various |= thread->polled_ns != 0;
+        return;
+    }
+    if (thread->polled_ns != 0)
+        tg_wait_times_add(&model->waits, thread->polls_since_ns, time_ns);
+    thread->polls_since_ns = thread->polled_ns = 0;
+}
+
+/* What THREAD does between its polls, as TOLD says of the time since the event before. */
+static void note_gap(struct tg_mpi_thread *thread, const struct tg_event_mpi_poll *told, uint64_t time_ns)
+{
+    enum { PERMILLE = 1000 };
+    bool is_first = thread->polled_ns == 0 || told->polls <= thread->poll_count;
+    uint64_t since_ns = is_first ? thread->polls_since_ns : thread->polled_ns;
+    uint64_t polls = is_first ? told->polls : told->polls - thread->poll_count;
+    uint64_t outside = told->permille < PERMILLE ? PERMILLE - told->permille : 0;
+    uint64_t passed_ns = time_ns > since_ns ? time_ns - since_ns : 0;
+    thread->poll_gap_ns = polls == 0 ? UINT64_MAX : passed_ns / PERMILLE * outside / polls;
+}
+
+/* THREAD goes on polling, from the place and for what EVENT says. */
+static struct tg_error *take_poll(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
+{
+    const struct tg_event_mpi_poll *told = &event->mpi_poll;
+    struct tg_mpi_thread_entry *thread = tg_mpi_callers_find_thread(&model->callers, index, event->tid);
+    if (thread == NULL || thread->public.in_call) {
+        model->impossible++;
+        return NULL;
+    }
+    struct tg_mpi_thread *public = &thread->public;
+    if (public->polls_since_ns == 0)
+        public->polls_since_ns = public->left_ns;
+    public->call = (struct tg_mpi_call){.comm = told->comm,
+                                        .peer = told->peer,
+                                        .tag = told->tag,
+                                        .root = -3,
+                                        .code = told->code,
+                                        .since_ns = public->polls_since_ns,
+                                        .request = told->request};
+    const struct tg_mpi_process_entry *process = tg_mpi_callers_find_process(&model->callers, index);
+    if (process != NULL && (model->has_names || model->has_joint))
+        note_comm(model, process, &public->call);
+    note_gap(public, told, event->time_ns);
+    public->polled_ns = event->time_ns;
+    public->poll_count = told->polls;
+    public->polls_various = told->various != 0;
+    public->n_requests = 0;
+    struct tg_error *error = tg_string_pool_intern(&model->names, told->call, &public->call.name);
+    public->found_nothing =
+        error == NULL && tg_mpi_call_role(public->call.name, NULL, NULL) == TG_MPI_PROBE;
+    return error != NULL || told->request == 0 ? error
+                                               : tg_mpi_thread_set_requests(thread, &told->request, 1);
 }
 
 static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
@@ -339,6 +432,7 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
         error = intern_known(model, enter->op, &op);
     if (error != NULL)
         return error;
+    enter_poll(&thread->public, name, enter->code, event->time_ns);
     thread->public.call = (struct tg_mpi_call){
         .name = name,
         .type = type,
@@ -357,10 +451,8 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
         .from = enter->from,
         .from_tag = enter->from_tag,
     };
-    if (model->has_names) {
-        const struct tg_mpi_comm *comm = tg_mpi_comms_find(&model->comms, process->public.job, enter->comm);
-        thread->public.call.comm_name = comm == NULL ? NULL : comm->name;
-    }
+    if (model->has_names || model->has_joint)
+        note_comm(model, process, &thread->public.call);
     thread->public.in_call = true;
     thread->public.n_requests = 0;
     thread->public.sent_id = 0;
@@ -446,6 +538,8 @@ static struct tg_error *take_leave(struct tg_mpi_model *model, const struct tg_e
         thread->public.call_ns += event->time_ns - thread->public.call.since_ns;
     if (tg_mpi_call_waits(thread->public.call.name))
         tg_wait_times_add(&model->waits, thread->public.call.since_ns, event->time_ns);
+    if (tg_mpi_call_polls(thread->public.call.name))
+        leave_poll(model, &thread->public, &event->mpi_leave, event->time_ns);
     struct tg_error *error = finish(model, process, thread, event);
     if (error == NULL && event->mpi_leave.result == 0)
         error = tg_mpi_epochs_leave(&model->epochs, process->public.job, index, &thread->public.call,
@@ -456,11 +550,29 @@ static struct tg_error *take_leave(struct tg_mpi_model *model, const struct tg_e
     return error;
 }
 
+/* For whom the call is, that begins an epoch of a window. */
+static struct tg_error *take_group(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
+{
+    const struct tg_mpi_process_entry *process = tg_mpi_callers_find_process(&model->callers, index);
+    const struct tg_mpi_thread_entry *thread = tg_mpi_callers_find_thread(&model->callers, index, event->tid);
+    const struct tg_list *members = &event->mpi_group.members;
+    if (process == NULL || thread == NULL || !thread->public.in_call) {
+        model->impossible++;
+        return NULL;
+    }
+    int64_t rank = tg_mpi_own_rank(&model->comms, &process->public, thread->public.call.comm);
+    return tg_mpi_epochs_group(&model->epochs, process->public.job, index, rank, &thread->public.call,
+                               members->items, (size_t)members->count);
+}
+
 static struct tg_error *take_complete(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
 {
     const struct tg_event_mpi_complete *complete = &event->mpi_complete;
     struct tg_mpi_process_entry *process = tg_mpi_callers_find_process(&model->callers, index);
     struct tg_mpi_message posted;
+    struct tg_mpi_thread_entry *thread = tg_mpi_callers_find_thread(&model->callers, index, event->tid);
+    if (thread != NULL)
+        thread->public.poll_found = true;
     if (process != NULL)
         end_started(model, process, complete->request, event->time_ns);
     if (process == NULL || !tg_mpi_messages_complete(model->messages, index, complete->request, &posted))
@@ -472,10 +584,10 @@ static struct tg_error *take_complete(struct tg_mpi_model *model, const struct t
     return receive(model, process, &posted, complete->peer, complete->tag, event->time_ns);
 }
 
-static void end_process(struct tg_mpi_model *model, size_t index, bool replaced)
+static void end_process(struct tg_mpi_model *model, size_t index, bool replaced, uint64_t time_ns)
 {
     struct tg_mpi_process_entry *process = tg_mpi_callers_find_process(&model->callers, index);
-    tg_mpi_callers_kill_threads(&model->callers, index);
+    tg_mpi_callers_kill_threads(&model->callers, index, time_ns);
     if (process != NULL)
         process->public.alive = replaced;
 }
@@ -499,6 +611,10 @@ struct tg_error *tg_mpi_model_feed(struct tg_mpi_model *model, const struct tg_e
         return take_complete(model, event, process);
     case TG_EVENT_MPI_REQUESTS:
         return take_requests(model, event, process);
+    case TG_EVENT_MPI_POLL:
+        return take_poll(model, event, process);
+    case TG_EVENT_MPI_GROUP:
+        return take_group(model, event, process);
     case TG_EVENT_IDENTITY:
         if (event->identity.rank < 0)
             return NULL;
@@ -511,11 +627,11 @@ struct tg_error *tg_mpi_model_feed(struct tg_mpi_model *model, const struct tg_e
     case TG_EVENT_THREAD_EXIT:
         thread = tg_mpi_callers_find_thread(&model->callers, process, event->tid);
         if (thread != NULL)
-            tg_mpi_callers_kill_thread(&model->callers, thread);
+            tg_mpi_callers_kill_thread(&model->callers, thread, event->time_ns);
         return NULL;
     case TG_EVENT_PROCESS_EXIT:
     case TG_EVENT_EXEC:
-        end_process(model, process, event->kind == TG_EVENT_EXEC);
+        end_process(model, process, event->kind == TG_EVENT_EXEC, event->time_ns);
         return NULL;
     default:
         return NULL;
@@ -534,6 +650,7 @@ struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_m
     made->waits = model->waits;
     made->all_faults = model->all_faults;
     made->has_names = model->has_names;
+    made->has_joint = model->has_joint;
     struct tg_error *error =
         TG_ARRAY_COPY(made->faults, made->n_faults, made->fault_capacity, model->faults, model->n_faults);
     if (error == NULL)

@@ -62,6 +62,12 @@ size_t tg_mpi_model_process_of(const struct tg_mpi_model *model, size_t process,
 /* Ranks of communicator COMM, 0 not known. */
 int64_t tg_mpi_model_comm_size(const struct tg_mpi_model *model, const char *job, uint64_t comm);
 
+/* The one id of the communicator that PROCESS knows as COMM: of one between jobs that of the other side, if that came first. */
+uint64_t tg_mpi_model_comm_id(const struct tg_mpi_model *model, size_t process, uint64_t comm);
+/* Whom PROCESS can address in COMM of JOB: its ranks, of an intercommunicator those of the other group. 0: not known. */
+int64_t tg_mpi_model_peer_count(const struct tg_mpi_model *model, size_t process, const char *job,
+                                uint64_t comm);
+
 /* Visits every collective that is under way, the oldest first, with its ARRIVALS: one for every rank of the
  * communicator whose size is known, else for those that came. Stops at an error and returns it. */
 struct tg_error *tg_mpi_model_visit_collectives(
@@ -108,6 +114,9 @@ uint64_t tg_mpi_model_faults(const struct tg_mpi_model *model);
 size_t tg_mpi_model_mistyped_count(const struct tg_mpi_model *model);
 const struct tg_mpi_mistyped *tg_mpi_model_mistyped_at(const struct tg_mpi_model *model, size_t i);
 
+/* Whether EPOCH is known to be for RANK of its window, which has not ended its part. */
+bool tg_mpi_epoch_has(const struct tg_mpi_epoch *epoch, int64_t rank);
+
 /* Epochs of windows that were begun and have not ended, in the order of their beginnings. */
 size_t tg_mpi_model_epoch_count(const struct tg_mpi_model *model);
 const struct tg_mpi_epoch *tg_mpi_model_epoch_at(const struct tg_mpi_model *model, size_t i);
@@ -129,7 +138,7 @@ struct tg_error *tg_mpi_model_visit_requests(const struct tg_mpi_model *model,
                                                                        const struct tg_mpi_message *message),
                                              void *context);
 
-/* Visits the probes that threads wait in, as receives. */
+/* Visits the probes that threads wait in, or repeat in vain, as receives. */
 struct tg_error *tg_mpi_model_visit_probes(const struct tg_mpi_model *model,
                                            struct tg_error *(*visit)(void *context,
                                                                      const struct tg_mpi_message *message),

@@ -23,6 +23,7 @@ struct tg_mpi_model {
     struct tg_wait_times waits;
     uint64_t impossible;
     bool has_names; /* of communicators */
+    bool has_joint; /* communicators between jobs */
     struct tg_mpi_fault *faults;
     size_t n_faults, fault_capacity;
     uint64_t all_faults;

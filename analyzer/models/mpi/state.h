@@ -20,10 +20,17 @@ struct tg_mpi_thread {
     size_t process; /* index in the process model */
     int32_t tid;
     bool alive;
+    uint64_t ended_ns; /* 0: it is alive */
     bool in_call;
     struct tg_mpi_call call;  /* the current one, else the last one */
     uint64_t left_ns;         /* when it came back from that, where it is in none */
     bool found_nothing;       /* that was a probe which found no message */
+    uint64_t polls_since_ns;  /* it polls in vain since then, without another call in between; 0: it does not */
+    uint64_t polled_ns;       /* when that was last told, 0: not yet */
+    uint64_t poll_count;      /* in this row by then */
+    uint64_t poll_gap_ns;     /* between two polls, on an average of the time before */
+    bool polls_various;       /* from several places, or for several things: CALL is one of them */
+    bool poll_found;          /* the poll that it is in has found something */
     uint64_t sent_id;         /* of the message that the current or last call sends, 0 none */
     const uint64_t *requests; /* that the current call waits for; until the next event */
     size_t n_requests;        /* 0: none, or not known */
@@ -89,7 +96,8 @@ struct tg_mpi_arrival {
     uint64_t bytes;   /* every rank has to pass as many; UINT64_MAX: ranks may differ */
     const char *type; /* as in mpi_enter, where all have to say the same; else NULL */
     const char *op;
-    uint64_t nth; /* of its calls from this place on this communicator, 0 unknown */
+    uint64_t nth;  /* of its calls from this place on this communicator, 0 unknown */
+    unsigned side; /* of a communicator between jobs: of which of the two, 1 or 2; else 0 */
 };
 
 /* A message, or a receive, that waits for its other half. */
@@ -148,10 +156,10 @@ static inline bool tg_mpi_is_start(uint64_t instance)
 }
 
 enum {
-    TG_MPI_EPOCH_ACCESS = -2, /* by MPI_Win_start; to which ranks is not known */
+    TG_MPI_EPOCH_ACCESS = -2, /* by MPI_Win_start, to those in GROUP */
     TG_MPI_EPOCH_ALL = -3,    /* a shared lock of all ranks' memory, by MPI_Win_lock_all */
     TG_MPI_EPOCH_EXPOSED =
-        -4, /* its own memory is open to others, by MPI_Win_post; to which ones is not known */
+        -4, /* its own memory is open to others, by MPI_Win_post: to those in GROUP */
 };
 
 /* A process has begun to use the memory of other ranks, or opened its own, and not ended that. */
@@ -161,8 +169,12 @@ struct tg_mpi_epoch {
     size_t process;
     int64_t target;    /* rank in the window whose memory it has locked, or one of the above */
     bool is_granted;   /* it has the lock for certain: libraries put off asking for it to the first use */
-    uint64_t since_ns; /* when the call that began it came back */
+    uint64_t since_ns; /* when the call that began it came back, or, in that call, began */
     uint64_t code;
+    bool has_group;       /* for whom it is, is known: */
+    int64_t rank;         /* of the process in the window, -1 unknown */
+    const int64_t *group; /* ranks in the window, -1: one that has ended its access */
+    size_t n_group;
 };
 
 /* A call that failed. */

@@ -202,6 +202,21 @@ static struct tg_error *print_status(const struct tg_request *control)
     return tg_status_print(&input, status->keys, status->n_keys, control->out);
 }
 
+/* Whether the ranks are of more than one MPI job, as where one has spawned another. */
+static bool has_several_jobs(const struct tg_process_model *processes)
+{
+    const char *job = NULL;
+    for (size_t i = 0; i < tg_process_model_count(processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(processes, i);
+        if (entry->rank < 0)
+            continue;
+        if (job != NULL && strcmp(job, entry->job) != 0)
+            return true;
+        job = entry->job;
+    }
+    return false;
+}
+
 static struct tg_error *run_dstatus(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct status status = {.keys = {TG_STATUS_CONTROL_GROUP, TG_STATUS_SHARE_GROUP, TG_STATUS_PROCESS_STATE,
@@ -212,6 +227,10 @@ static struct tg_error *run_dstatus(struct tg_console *console, int argc, Tcl_Ob
         error = tg_status_parse_keys(status.group_by, status.keys, &status.n_keys);
     if (error != NULL)
         return error;
+    if (status.group_by == NULL && has_several_jobs(console->source->moment->processes)) {
+        memmove(status.keys + 1, status.keys, status.n_keys++ * sizeof *status.keys);
+        status.keys[0] = TG_STATUS_JOB;
+    }
     status.json = tg_console_data_begin(&console->data);
     return tg_focus_call_run(console, &tg_focus_call_whole_job, print_status, &status, out);
 }
@@ -225,7 +244,8 @@ const struct tg_console_command tg_console_dstatus = {
     .summary = "states and locations of the threads in focus, grouped",
     .example = "dfocus g dstatus -group_by thread_state,function",
     .more =
-        "The default grouping names the threads that are held, and at which barrier.\n"
+        "The default grouping names the threads that are held, and at which barrier; where there are several\n"
+        "MPI jobs, as after MPI_Comm_spawn, it begins with the job.\n"
         "Keys: control_group, share_group, process_state, thread_state, hostname, function, line, pc, dpid,\n"
         "dtid, held, stop_reason, thread_name, job. 2:8[0-1.1-4] means 2 processes and 8 threads: threads 1 "
         "to 4 of ranks 0\n"

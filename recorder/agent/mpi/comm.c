@@ -1,5 +1,6 @@
 #include "recorder/agent/mpi/comm.h"
 
+#include "recorder/agent/environment.h"
 #include "recorder/agent/mpi/library.h"
 #include "recorder/agent/mpi/world.h"
 
@@ -72,6 +73,10 @@ void tg_mpi_comm_born(tg_mpi_handle handle, const struct tg_mpi_birth *birth)
                                    .rank = members.rank,
                                    .size = members.size,
                                    .remote_size = remote.size};
+    if (is_inter && birth->link != 0)
+        object.link = birth->link;
+    else if (is_inter && remote.size > 0 && tg_mpi_members_first(&remote) < 0)
+        object.link = TG_MPI_LINK_UNKNOWN;
     tg_mpi_objects_add(TG_MPI_OBJECT_COMM, handle, &object, birth->parent, birth->origin, &members);
     tg_mpi_members_close(&members);
     if (is_inter)
@@ -133,13 +138,34 @@ void tg_mpi_object_born(enum tg_mpi_object_kind kind, tg_mpi_handle handle, tg_m
     tg_mpi_members_close(&members);
 }
 
+uint64_t tg_mpi_link_of(const char *text, char stop)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    if (text == NULL)
+        return 0;
+    for (; *text != '\0' && *text != stop; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash | 2;
+}
+
+/* Open MPI tells spawned processes the port that their parents wait at, which begins with the name of the parents' job. */
 void tg_mpi_comm_found_parent(tg_mpi_handle handle)
 {
     if (find(TG_MPI_OBJECT_COMM, handle) == NULL) {
         const struct tg_mpi_birth birth = {
-            .parent = TG_MPI_WORLD_ID, .nth = 0, .origin = TG_MPI_ORIGIN_SPAWN};
+            .parent = TG_MPI_WORLD_ID,
+            .nth = 0,
+            .origin = TG_MPI_ORIGIN_SPAWN,
+            .link = tg_mpi_link_of(tg_agent_environment_get("OMPI_PARENT_PORT"), '.')};
         tg_mpi_comm_born(handle, &birth);
     }
+}
+
+void tg_mpi_comm_find_parent(void)
+{
+    tg_mpi_handle parent = tg_mpi.comm_null;
+    if (tg_mpi_world_is_running() && tg_pmpi_Comm_get_parent(&parent) == 0)
+        tg_mpi_comm_found_parent(parent);
 }
 
 /* ---- deaths */
@@ -164,6 +190,20 @@ void tg_mpi_death_end(const struct tg_mpi_death *death, bool freed)
                                    .rank = (int)(uint32_t)rank_size,
                                    .size = (int)(rank_size >> 32)};
     tg_mpi_objects_record_freed(tg_mpi_objects_handle(death->kind, death->handle), &object);
+}
+
+/* ---- groups */
+
+void tg_mpi_group_tell(tg_mpi_handle group, tg_mpi_handle window)
+{
+    tg_mpi_handle among = 0;
+    group = tg_mpi_abi_handle(tg_mpi.abi, group);
+    window = tg_mpi_abi_handle(tg_mpi.abi, window);
+    if (group == 0 || group == tg_mpi.group_null || find(TG_MPI_OBJECT_WINDOW, window) == NULL ||
+        tg_pmpi_Win_get_group(window, &among) != 0)
+        return; /* a handle that is none: the library is about to say so */
+    tg_mpi_objects_record_group(group, among);
+    tg_pmpi_Group_free(&among);
 }
 
 /* ---- topologies */

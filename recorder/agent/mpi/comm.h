@@ -23,7 +23,9 @@ struct tg_mpi_birth {
     uint64_t parent; /* id, 0: not known, then the new one's is not either */
     uint64_t nth;
     enum tg_mpi_origin origin;
+    uint64_t link; /* of one whose two groups share no history: what the other side knows as well; 0: of others */
 };
+enum { TG_MPI_LINK_UNKNOWN = 1 };
 struct tg_mpi_birth tg_mpi_birth_begin(tg_mpi_handle parent, enum tg_mpi_origin origin);
 
 /* A communicator has come to be as HANDLE: gives it an id and records it. Does nothing for MPI_COMM_NULL. */
@@ -36,8 +38,13 @@ void tg_mpi_comm_born_of_members(tg_mpi_handle handle, uint64_t parent, int tag,
 void tg_mpi_object_born(enum tg_mpi_object_kind kind, tg_mpi_handle handle, tg_mpi_handle comm,
                         const struct tg_mpi_birth *birth);
 
-/* The parent's intercommunicator, which a spawned process asks for. */
+/* A number for the text up to STOP, or its end; not 0. NULL: 0. */
+uint64_t tg_mpi_link_of(const char *text, char stop);
+
+/* The parent's intercommunicator, which a spawned process asks for; the agent asks for it at the beginning, since that is
+ * when the parent is in MPI_Comm_spawn. */
 void tg_mpi_comm_found_parent(tg_mpi_handle handle);
+void tg_mpi_comm_find_parent(void);
 
 /* HANDLE is about to be freed. It is forgotten before the library could give its handle to another thread,
  * and remembered again if the call fails. */
@@ -49,6 +56,9 @@ struct tg_mpi_death {
 };
 struct tg_mpi_death tg_mpi_death_begin(enum tg_mpi_object_kind kind, tg_mpi_handle handle);
 void tg_mpi_death_end(const struct tg_mpi_death *death, bool freed);
+
+/* Records which ranks of WINDOW the processes of GROUP are. */
+void tg_mpi_group_tell(tg_mpi_handle group, tg_mpi_handle window);
 
 /* Neighbours that a collective on HANDLE, whose topology is asked for, sends to. */
 int tg_mpi_comm_neighbours(tg_mpi_handle handle);

@@ -62,11 +62,26 @@ MAKES(Comm_spawn_multiple,
        void *made, int *errors),
       (n_commands, commands, argvs, ns, infos, root, comm, made, errors), comm, made, SPAWN,
       tg_mpi_root(root))
-MAKES(Comm_connect, (const char *port, H info, int root, H comm, void *made), (port, info, root, comm, made),
-      comm, made, INTERCOMM, tg_mpi_root(root))
-MAKES(Comm_accept, (const char *port, H info, int root, H comm, void *made), (port, info, root, comm, made),
-      comm, made, INTERCOMM, tg_mpi_root(root))
-MAKES(Comm_join, (int fd, void *made), (fd, made), tg_mpi.self, made, INTERCOMM, TG_MPI_NOTHING)
+/* The name of the port is the root's alone. */
+#define JOINS(name)                                                                                          \
+    TG_MPI_WRAP(name, (const char *port, H info, int root, H comm, void *made),                              \
+                (port, info, root, comm, made))                                                              \
+    {                                                                                                        \
+        enter(frame, comm, tg_mpi_root(root));                                                               \
+        struct tg_mpi_birth birth = tg_mpi_birth_begin(comm, TG_MPI_ORIGIN_INTERCOMM);                       \
+        bool is_root = tg_mpi_object(TG_MPI_OBJECT_COMM, comm).rank == root;                                 \
+        birth.link = is_root ? tg_mpi_link_of(port, '\0') : TG_MPI_LINK_UNKNOWN;                             \
+        return born(frame, &birth, made, next(port, info, root, comm, made));                                \
+    }
+JOINS(Comm_connect)
+JOINS(Comm_accept)
+TG_MPI_WRAP(Comm_join, (int fd, void *made), (fd, made))
+{
+    enter(frame, tg_mpi.self, TG_MPI_NOTHING);
+    struct tg_mpi_birth birth = tg_mpi_birth_begin(tg_mpi.self, TG_MPI_ORIGIN_INTERCOMM);
+    birth.link = TG_MPI_LINK_UNKNOWN;
+    return born(frame, &birth, made, next(fd, made));
+}
 
 /* The communicator is there when the request is complete. */
 #define STARTS_MAKING(name, parameters, arguments)                                                           \

@@ -138,12 +138,58 @@ void tg_mpi_poll_begin(struct tg_mpi_frame *frame, const struct tg_mpi_enter *en
     for (unsigned i = 0; i < thread->n_polls; i++)
         if (thread->polls[i] == frame->code)
             frame->is_quiet = true;
-    if (!frame->is_quiet)
+    if (frame->is_quiet)
+        frame->begun_ticks = tg_agent_ticks();
+    else
         write_enter(frame, enter);
 }
 
-bool tg_mpi_poll_end(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter, bool has_found,
-                     int result)
+/* A number for what a poll asks for, and from where. */
+static uint64_t mix_of(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
+{
+    enum { PEER_SHIFT = 40, TAG_SHIFT = 20 };
+    return (uintptr_t)frame->code ^ enter->comm ^ enter->request ^ (uintptr_t)enter->requests ^
+           (uint64_t)enter->peer << PEER_SHIFT ^ (uint64_t)enter->tag << TAG_SHIFT;
+}
+
+static void begin_row(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
+{
+    struct tg_mpi_thread *thread = &tg_mpi_thread;
+    thread->is_various = false;
+    thread->n_in_row = 0;
+    thread->polled = mix_of(frame, enter);
+    thread->row_ticks = thread->told_ticks = tg_agent_ticks();
+    thread->inside_ticks = 0;
+}
+
+/* Counts a poll in vain, from a place that is known to poll; records now and then that the row goes on. */
+static void go_on(struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
+{
+    enum { FIRST_TICKS = 1 << 28, NEXT_TICKS = 1 << 30, PERMILLE = 1000 }; /* some 0.1 s, and 0.4 s */
+    struct tg_mpi_thread *thread = &tg_mpi_thread;
+    uint64_t now = tg_agent_ticks(), passed = now - thread->told_ticks;
+    thread->inside_ticks += now - frame->begun_ticks;
+    if (TG_AGENT_LIKELY(passed < (thread->told_ticks == thread->row_ticks ? FIRST_TICKS : NEXT_TICKS)))
+        return;
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_POLL, 9);
+    if (arguments == NULL)
+        return;
+    arguments[0] = frame->call;
+    arguments[1] = enter->comm;
+    arguments[2] = (uint64_t)enter->peer;
+    arguments[3] = (uint64_t)enter->tag;
+    arguments[4] = (uintptr_t)frame->code;
+    arguments[5] = enter->request;
+    arguments[6] = thread->n_in_row;
+    arguments[7] = thread->inside_ticks / (passed / PERMILLE);
+    arguments[8] = thread->is_various;
+    tg_agent_commit();
+    thread->told_ticks = now;
+    thread->inside_ticks = 0;
+    frame->has_told = true;
+}
+
+bool tg_mpi_poll_end(struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter, bool has_found, int result)
 {
     struct tg_mpi_thread *thread = &tg_mpi_thread;
     if (has_found || result != 0) {
@@ -152,11 +198,17 @@ bool tg_mpi_poll_end(const struct tg_mpi_frame *frame, const struct tg_mpi_enter
         thread->n_polls = 0;
         return true;
     }
-    if (!frame->is_quiet) {
-        tg_mpi_record_return(frame, result);
-        if (thread->n_polls < MAX_POLLS)
-            thread->polls[thread->n_polls++] = frame->code;
+    if (thread->n_polls == 0)
+        begin_row(frame, enter);
+    thread->n_in_row++;
+    thread->is_various |= thread->polled != mix_of(frame, enter);
+    if (frame->is_quiet) {
+        go_on(frame, enter);
+        return false;
     }
+    tg_mpi_record_return(frame, result);
+    if (thread->n_polls < MAX_POLLS)
+        thread->polls[thread->n_polls++] = frame->code;
     return false;
 }
 

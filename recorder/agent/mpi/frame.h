@@ -18,6 +18,8 @@ struct tg_mpi_frame {
     enum tg_mpi_call call;
     const void *code;
     bool is_quiet; /* entry is not recorded unless the call finds something */
+    bool has_told; /* that the thread goes on polling: behind tg_mpi_poll_end its requests may be told */
+    uint64_t begun_ticks; /* of a poll that is quiet */
 };
 
 /* Further arguments of MPI_ENTER. */
@@ -32,6 +34,7 @@ struct tg_mpi_enter {
     bool receives;    /* FROM, FROM_TAG and FROM_AMOUNT are said */
     int64_t from, from_tag;
     tg_mpi_amount_t from_amount;
+    const void *requests; /* that a poll asks about, several */
 };
 
 /* Further arguments of MPI_LEAVE. */
@@ -49,7 +52,11 @@ struct tg_mpi_thread {
         *fortran; /* address where Fortran code called the library, which has not called the agent yet; set by
                             recorder/agent/mpi/fortran.c */
     unsigned n_polls;
-    const void *polls[6]; /* places that polled in vain since something else was recorded */
+    const void *polls[6]; /* places that polled in vain since something else was recorded: a row of polls */
+    bool is_various;      /* not all of them asked for the same */
+    uint64_t n_in_row, polled; /* how many they were, and a mixture of what the first one asked for */
+    uint64_t row_ticks, told_ticks, inside_ticks; /* the first one's, those of the last record about the row, and how
+                                                     long polls took since then */
 };
 extern __thread struct tg_mpi_thread tg_mpi_thread __attribute__((tls_model("initial-exec")));
 
@@ -96,12 +103,11 @@ void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_l
 void tg_mpi_record_return(const struct tg_mpi_frame *frame, int result);
 
 /* Calls that poll. Programs make them by the million while they wait: of an unbroken row of those that found
- * nothing, made from the same place, only the first is recorded. Begins with ENTER; ends with whether
+ * nothing, made from the same place, only the first is recorded, and now and then that they go on. Begins with ENTER; ends with whether
  * something was found (or went wrong): true, and ENTER is recorded by now, where what was found is to be
  * recorded too, and then tg_mpi_record_leave. */
 void tg_mpi_poll_begin(struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter);
-bool tg_mpi_poll_end(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter, bool found,
-                     int result);
+bool tg_mpi_poll_end(struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter, bool found, int result);
 
 /* Ranks and roots as the program gave them, as a trace has them. */
 int64_t tg_mpi_peer(int rank);

@@ -18,7 +18,7 @@ struct tg_mpi_library {
     const struct tg_mpi_abi *abi; /* __atomic; NULL: not known yet, or none that is known */
     unsigned phase;               /* __atomic, enum tg_mpi_phase */
     /* while running */
-    tg_mpi_handle world, self, comm_null, request_null, datatype_null;
+    tg_mpi_handle world, self, comm_null, request_null, datatype_null, group_null;
     int world_rank;
     int world_size;
     tg_mpi_handle
@@ -66,6 +66,8 @@ bool tg_mpi_library_is_known(void);
     X(Comm_size, (tg_mpi_handle comm, int *size), (comm, size))                                              \
     X(Comm_remote_size, (tg_mpi_handle comm, int *size), (comm, size))                                       \
     X(Comm_test_inter, (tg_mpi_handle comm, int *flag), (comm, flag))                                        \
+    X(Comm_get_parent, (tg_mpi_handle * parent), (parent))                                                   \
+    X(Win_get_group, (tg_mpi_handle window, tg_mpi_handle * group), (window, group))                         \
     X(Comm_group, (tg_mpi_handle comm, tg_mpi_handle * group), (comm, group))                                \
     X(Comm_remote_group, (tg_mpi_handle comm, tg_mpi_handle * group), (comm, group))                         \
     X(Group_size, (tg_mpi_handle group, int *size), (group, size))                                           \

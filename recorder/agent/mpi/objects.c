@@ -137,7 +137,7 @@ uint64_t tg_mpi_members_mix(const struct tg_mpi_members *members)
 static void record_object(const struct tg_mpi_object *object, uint64_t parent, tg_mpi_handle handle,
                           enum tg_mpi_origin origin, const int *world_ranks, int n_members)
 {
-    enum { FIXED_WORDS = 7 };
+    enum { FIXED_WORDS = 9 };
     uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_COMM, FIXED_WORDS + (size_t)n_members);
     if (arguments == NULL)
         return;
@@ -147,6 +147,8 @@ static void record_object(const struct tg_mpi_object *object, uint64_t parent, t
                                          (uint64_t)origin,
                                          (uint64_t)(int64_t)object->rank,
                                          (uint64_t)object->size,
+                                         (uint64_t)object->remote_size,
+                                         object->link,
                                          (uint64_t)n_members};
     for (int i = 0; i < FIXED_WORDS; i++)
         arguments[i] = fixed[i];
@@ -183,6 +185,23 @@ void tg_mpi_objects_add(enum tg_mpi_object_kind kind, tg_mpi_handle handle,
 {
     remember(kind, handle, object);
     record_birth(object, parent, handle, origin, members);
+}
+
+void tg_mpi_objects_record_group(tg_mpi_handle group, tg_mpi_handle among)
+{
+    int ranks[RANKS_ON_STACK];
+    int size = 0;
+    tg_pmpi_Group_size(group, &size);
+    int n = size < 0 ? 0 : size < RANKS_ON_STACK ? size : 0; /* of more it is not told */
+    const struct tg_mpi_members members = {.group = group, .world_group = among, .size = n};
+    translate(&members, 0, n, ranks);
+    uint64_t *arguments = n == 0 ? NULL : tg_agent_begin(TG_RECORD_MPI_GROUP, 1 + (size_t)n);
+    if (arguments == NULL)
+        return;
+    arguments[0] = (uint64_t)n;
+    for (int i = 0; i < n; i++)
+        arguments[1 + i] = (uint64_t)(int64_t)ranks[i];
+    tg_agent_commit();
 }
 
 void tg_mpi_objects_record_freed(tg_mpi_handle handle, const struct tg_mpi_object *object)

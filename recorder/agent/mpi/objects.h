@@ -33,6 +33,7 @@ struct tg_mpi_object {
     int rank;
     int size;          /* size of this process's group */
     int remote_size;   /* size of an intercommunicator's other group, else 0 */
+    uint64_t link;     /* of an intercommunicator with another job, when it comes to be: as in mpi_comm */
     uint64_t instance; /* tg_mpi_object_of_collective: ordinal number of this collective call on it, from 1 */
 };
 
@@ -80,6 +81,9 @@ void tg_mpi_members_open(struct tg_mpi_members *members, tg_mpi_handle comm, boo
 /* The group of all of this world, which is for the caller to free. */
 tg_mpi_handle tg_mpi_world_group(void);
 void tg_mpi_members_close(struct tg_mpi_members *members);
+
+/* Records which ranks of the group AMONG those of GROUP are. */
+void tg_mpi_objects_record_group(tg_mpi_handle group, tg_mpi_handle among);
 
 /* The world rank of member 0. MPI_UNDEFINED: the group has no members, or member 0 is not in this world. */
 int tg_mpi_members_first(const struct tg_mpi_members *members);

@@ -6,8 +6,10 @@
 static int initialized(const struct tg_mpi_frame *frame, int result)
 {
     tg_mpi_record_return(frame, result);
-    if (result == 0)
+    if (result == 0) {
         tg_mpi_world_start();
+        tg_mpi_comm_find_parent();
+    }
     return result;
 }
 

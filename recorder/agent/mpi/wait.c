@@ -43,12 +43,10 @@ static void batch_open(struct batch *batch, int count, const void *requests, voi
     tg_mpi_failure.waiting = &batch->waiting;
 }
 
-/* Records the entry of a call that waits for the active ones of COUNT requests, and which they are, unless
- * those are too many. */
-static void batch_enter(const struct tg_mpi_frame *frame, const struct batch *batch, int count)
+/* Records which of COUNT requests are active, unless those are too many. */
+static void batch_tell(const struct batch *batch, int count)
 {
     size_t n_active = 0, n = 0;
-    tg_mpi_enter(frame);
     for (int i = 0; batch->pending != NULL && i < count; i++)
         n_active += batch->pending[i].request != 0;
     if (n_active == 0 || n_active > TG_AGENT_MAX_REQUESTS)
@@ -61,6 +59,13 @@ static void batch_enter(const struct tg_mpi_frame *frame, const struct batch *ba
         if (batch->pending[i].request != 0)
             arguments[++n] = batch->pending[i].request;
     tg_agent_commit();
+}
+
+/* Records the entry of a call that waits for the active ones of COUNT requests, and which they are. */
+static void batch_enter(const struct tg_mpi_frame *frame, const struct batch *batch, int count)
+{
+    tg_mpi_enter(frame);
+    batch_tell(batch, count);
 }
 
 static void batch_close(struct batch *batch)
@@ -110,8 +115,11 @@ static void batch_complete_any(const struct batch *batch, int count, int index)
         batch_complete(batch, (size_t)index, 0);
 }
 
-static const struct tg_mpi_enter nothing_to_say = {
-    .peer = TG_MPI_NOTHING, .tag = TG_MPI_NOTHING, .root = TG_MPI_NOTHING};
+static struct tg_mpi_enter polls_of(const void *requests)
+{
+    return (struct tg_mpi_enter){
+        .peer = TG_MPI_NOTHING, .tag = TG_MPI_NOTHING, .root = TG_MPI_NOTHING, .requests = requests};
+}
 
 /* ---- waiting */
 
@@ -194,12 +202,15 @@ TG_MPI_WRAP(Testall, (int count, void *requests, int *flag, void *statuses),
     struct batch batch;
     batch_open(&batch, count, requests, statuses);
     batch.waiting.statuses = batch.statuses;
-    tg_mpi_poll_begin(frame, &nothing_to_say);
+    const struct tg_mpi_enter enter = polls_of(requests);
+    tg_mpi_poll_begin(frame, &enter);
     int result = next(count, requests, flag, batch.statuses);
-    if (tg_mpi_poll_end(frame, &nothing_to_say, result == 0 && *flag != 0, result)) {
+    if (tg_mpi_poll_end(frame, &enter, result == 0 && *flag != 0, result)) {
         batch_complete_all(&batch, count, result);
         tg_mpi_record_return(frame, result);
     }
+    if (frame->has_told)
+        batch_tell(&batch, count);
     batch_close(&batch);
     return result;
 }
@@ -209,14 +220,17 @@ TG_MPI_WRAP(Testany, (int count, void *requests, int *index, int *flag, void *st
 {
     struct batch batch;
     batch_open(&batch, count, requests, status);
-    tg_mpi_poll_begin(frame, &nothing_to_say);
+    const struct tg_mpi_enter enter = polls_of(requests);
+    tg_mpi_poll_begin(frame, &enter);
     int result = next(count, requests, index, flag, batch.statuses);
     bool has_found = result == 0 && *flag != 0;
-    if (tg_mpi_poll_end(frame, &nothing_to_say, has_found, result)) {
+    if (tg_mpi_poll_end(frame, &enter, has_found, result)) {
         if (has_found)
             batch_complete_any(&batch, count, *index);
         tg_mpi_record_return(frame, result);
     }
+    if (frame->has_told)
+        batch_tell(&batch, count);
     batch_close(&batch);
     return result;
 }
@@ -226,14 +240,17 @@ TG_MPI_WRAP(Testsome, (int count, void *requests, int *n_complete, int *indices,
 {
     struct batch batch;
     batch_open(&batch, count, requests, statuses);
-    tg_mpi_poll_begin(frame, &nothing_to_say);
+    const struct tg_mpi_enter enter = polls_of(requests);
+    tg_mpi_poll_begin(frame, &enter);
     int result = next(count, requests, n_complete, indices, batch.statuses);
     bool is_told = result == 0 || class_of(result) == tg_mpi.abi->err_in_status;
-    if (tg_mpi_poll_end(frame, &nothing_to_say, is_told && *n_complete != 0, result)) {
+    if (tg_mpi_poll_end(frame, &enter, is_told && *n_complete != 0, result)) {
         if (is_told)
             batch_complete_some(&batch, count, indices, *n_complete);
         tg_mpi_record_return(frame, result);
     }
+    if (frame->has_told)
+        batch_tell(&batch, count);
     batch_close(&batch);
     return result;
 }
@@ -243,9 +260,13 @@ TG_MPI_WRAP(Request_get_status, (tg_mpi_handle request, int *flag, void *status)
 {
     const struct tg_mpi_leave leave = {
         .request = tg_mpi_abi_handle(tg_mpi.abi, request), .peer = TG_MPI_NOTHING, .tag = TG_MPI_NOTHING};
-    tg_mpi_poll_begin(frame, &nothing_to_say);
+    const struct tg_mpi_enter enter = {.peer = TG_MPI_NOTHING,
+                                       .tag = TG_MPI_NOTHING,
+                                       .root = TG_MPI_NOTHING,
+                                       .request = leave.request};
+    tg_mpi_poll_begin(frame, &enter);
     int result = next(request, flag, status);
-    if (tg_mpi_poll_end(frame, &nothing_to_say, result == 0 && *flag != 0, result))
+    if (tg_mpi_poll_end(frame, &enter, result == 0 && *flag != 0, result))
         tg_mpi_record_leave(frame, &leave, result);
     return result;
 }

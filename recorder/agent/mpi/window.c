@@ -58,9 +58,19 @@ TG_MPI_WRAP(Win_free, (void *window), (window))
         tg_mpi_record_return(frame, result);                                                                 \
         return result;                                                                                       \
     }
-EPOCH(Win_start, (H group, int assertion, H window), (group, assertion, window), TG_MPI_NOTHING)
+/* Of one that is for the processes of GROUP. */
+#define EPOCH_OF_GROUP(name)                                                                                 \
+    TG_MPI_WRAP(name, (H group, int assertion, H window), (group, assertion, window))                        \
+    {                                                                                                        \
+        tg_mpi_enter_point(frame, id_of(window), TG_MPI_NOTHING, TG_MPI_NOTHING, 0);                         \
+        tg_mpi_group_tell(group, window);                                                                    \
+        int result = next(group, assertion, window);                                                         \
+        tg_mpi_record_return(frame, result);                                                                 \
+        return result;                                                                                       \
+    }
+EPOCH_OF_GROUP(Win_start)
+EPOCH_OF_GROUP(Win_post)
 EPOCH(Win_complete, (H window), (window), TG_MPI_NOTHING)
-EPOCH(Win_post, (H group, int assertion, H window), (group, assertion, window), TG_MPI_NOTHING)
 EPOCH(Win_wait, (H window), (window), TG_MPI_NOTHING)
 EPOCH(Win_lock, (int type, int rank, int assertion, H window), (type, rank, assertion, window),
       tg_mpi_peer(rank))

@@ -43,6 +43,7 @@ static void find_handles(void)
     tg_mpi.self = predefined("PMPI_Comm_f2c", numbers->self);
     tg_mpi.comm_null = predefined("PMPI_Comm_f2c", numbers->comm_null);
     tg_mpi.request_null = predefined("PMPI_Request_f2c", numbers->request_null);
+    tg_mpi.group_null = predefined("PMPI_Group_f2c", numbers->group_null);
     tg_mpi.datatype_null = predefined("PMPI_Type_f2c", numbers->datatype_null);
 }
 

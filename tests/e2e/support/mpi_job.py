@@ -28,13 +28,14 @@ ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": 
 AGENT = os.path.join(os.environ["TG_AGENT_LIBRARIES"], "tollgate-agent.so")
 
 FIELDS = {
-    "MPI_COMM": ["comm", "parent", "handle", "origin", "rank", "size"],
+    "MPI_COMM": ["comm", "parent", "handle", "origin", "rank", "size", "remote_size", "link"],
     "MPI_ENTER": ["call", "comm", "instance", "peer", "tag", "root", "bytes", "code"],
     "MPI_LEAVE": ["call", "request", "peer", "tag", "bytes", "result"],
+    "MPI_POLL": ["call", "comm", "peer", "tag", "code", "request", "polls", "permille", "various"],
     "MPI_ERROR": ["code", "request"],
     "MPI_COMPLETE": ["request", "peer", "tag", "bytes", "cancelled"],
 }
-SIGNED = {"peer", "tag", "root", "rank", "size", "result", "world_rank"}
+SIGNED = {"peer", "tag", "root", "rank", "size", "remote_size", "result", "world_rank"}
 ORIGINS = ["world", "self", "dup", "split", "create", "spawn", "intercomm", "merge", "freed", "window", "file"]
 
 
@@ -78,6 +79,8 @@ def _event(record):
         return {"kind": "thread", "tid": record.arguments[0]}
     if record.kind == "MPI_REQUESTS":
         return {"kind": "mpi_requests", "requests": [{"request": hex(one)} for one in record.arguments[1:1 + record.arguments[0]]]}
+    if record.kind == "MPI_GROUP":
+        return {"kind": "mpi_group", "members": record.arguments[1:1 + record.arguments[0]]}
     kind = "MPI_ENTER" if record.kind.startswith("MPI_ENTER") else record.kind  # with its request, or both halves
     if kind not in FIELDS:
         return {"kind": kind.lower()}
@@ -94,9 +97,9 @@ def _event(record):
     if "call" in event:
         event["call"] = CALLS[event["call"] & 0xffff]  # types and operator are behind (recorder/agent/mpi/types.h)
     if record.kind == "MPI_COMM":
-        count = record.arguments[6]
+        count = record.arguments[8]
         event["origin"] = ORIGINS[event["origin"]]
-        event["members"] = [_signed(rank) for rank in record.arguments[7:7 + count]]
+        event["members"] = [_signed(rank) for rank in record.arguments[9:9 + count]]
     return event
 
 

@@ -474,8 +474,13 @@ static void every_record_fills_the_member_of_the_event_that_it_becomes(void **st
         WITH_PLACE(OMP_TASK_BEGIN, 0, " task=41 resumed=1", UINT64_C(1) << 63 | 41),
         WITH_PLACE(OMP_TASK_END, 3, " task=42 how=3", 42),
         WITH_PLACE(OMP_CANCEL, 1, " construct=1 activated=1", 4),
-        PLAIN(MPI_COMM, "comm=1 parent=2 handle=3 origin=4 rank=-5 size=6 members=[1]", 1, 2, 3, 4,
-              (uint64_t)-5, 6, 1, 0),
+        PLAIN(MPI_COMM,
+              "comm=1 parent=2 handle=3 origin=4 rank=-5 size=6 members=[1] remote_size=7 link=8", 1, 2, 3, 4,
+              (uint64_t)-5, 6, 7, 8, 1, 0),
+        PLAIN(MPI_POLL,
+              "call=MPI_Iprobe comm=1 peer=-1 tag=2 code=3 request=4 polls=5 permille=6 various=1",
+              TG_MPI_CALL_Iprobe, 1, (uint64_t)-1, 2, 3, 4, 5, 6, 7),
+        PLAIN(MPI_GROUP, "members=[2]", 2, 0, 3),
         PLAIN(MPI_ENTER,
               "call=MPI_Send comm=1 instance=2 peer=-3 tag=4 root=5 bytes=6 code=7 request=0 receives=0 "
               "from=0 from_tag=0 type= from_type= op=",
@@ -535,7 +540,8 @@ static void mpi_calls_have_names_and_all_their_fields(void **state)
     struct fixture *fixture = *state;
     const uint64_t none = (uint64_t)-3;
     begin(fixture);
-    PUT(fixture, TG_RECORD_MPI_COMM, 0, 11, 12, 13, TG_MPI_COMM_SPLIT, (uint64_t)-1, 2, 2, 4, (uint64_t)-1);
+    PUT(fixture, TG_RECORD_MPI_COMM, 0, 11, 12, 13, TG_MPI_COMM_SPLIT, (uint64_t)-1, 2, 0, 0, 2, 4,
+        (uint64_t)-1);
     const struct tg_event *event = only(fixture, TG_EVENT_MPI_COMM);
     assert_int_equal(event->mpi_comm.comm, 11);
     assert_int_equal(event->mpi_comm.parent, 12);
