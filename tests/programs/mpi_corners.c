@@ -1,7 +1,7 @@
 /* Corners of MPI where a wrapper could show: errors, error handlers that do not come back, statuses, threads,
  * spawned processes. Rank 0 prints what happened, which must not depend on being recorded.
  *
- * usage: mpi_corners errors|leave|threads|spawn|abort */
+ * usage: mpi_corners errors|leave|threads|spawn|polls|abort */
 #include <assert.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -182,6 +182,26 @@ static void spawn(const char *program)
         printf("%s: %d\n", high ? "spawned" : "spawner", sum);
 }
 
+/* Rank 0 polls in vain for half a second, by two requests at once, and then tells the other to send. */
+static void polls(void)
+{
+    int go = 0, values[2], flag = 0;
+    MPI_Request requests[2];
+    if (rank > 0) {
+        MPI_Recv(&go, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(&go, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
+        MPI_Send(&go, 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
+        return;
+    }
+    MPI_Irecv(&values[0], 1, MPI_INT, 1, 2, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(&values[1], 1, MPI_INT, 1, 3, MPI_COMM_WORLD, &requests[1]);
+    for (double end = MPI_Wtime() + 0.5; MPI_Wtime() < end && !flag;)
+        MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE);
+    MPI_Send(&go, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    printf("found: %d\n", flag);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -200,6 +220,8 @@ int main(int argc, char **argv)
         threads();
     else if (strcmp(how, "spawn") == 0)
         spawn(argv[0]);
+    else if (strcmp(how, "polls") == 0)
+        polls();
     else if (strcmp(how, "abort") == 0 && rank == 1)
         MPI_Abort(MPI_COMM_WORLD, 7);
     else if (strcmp(how, "abort") == 0)

@@ -79,14 +79,34 @@ def check_threads(recorded, ranks):
 def check_spawn(recorded, ranks):
     del ranks  # there are two MPI_COMM_WORLDs
     sides = {"MPI_Comm_spawn": set(), "MPI_Comm_get_parent": set()}
+    links = {"MPI_Comm_spawn": set(), "MPI_Comm_get_parent": set()}
     for pid in recorded.pids():
         events = recorded.threads(pid)[0]
         born = {event["origin"]: event["comm"] for event in events if event["kind"] == "mpi_comm"}
         check("spawn" in born and "merge" in born, born)
         who = "MPI_Comm_spawn" if entered(events, "MPI_Comm_spawn") else "MPI_Comm_get_parent"
         sides[who].add(born["spawn"])
+        links[who] |= {(event["remote_size"], event["link"]) for event in events
+                       if event["kind"] == "mpi_comm" and event["origin"] == "spawn"}
         check([event["comm"] for event in entered(events, "MPI_Comm_disconnect")] == [born["spawn"]], events)
     check(len(recorded.pids()) == 4 and all(len(ids) == 1 for ids in sides.values()), sides)
+    # the children know the job of their parents, which these do not tell of themselves
+    check(links["MPI_Comm_spawn"] == {(2, 1)} and len(links["MPI_Comm_get_parent"]) == 1, links)
+    check(all(size == 2 and link > 1 for size, link in links["MPI_Comm_get_parent"]), links)
+
+
+def check_polls(recorded, ranks):
+    """Of a row of polls in vain the first is recorded, and now and then that they go on, for which requests."""
+    events = recorded.threads(ranks[0])[0]
+    check(len(entered(events, "MPI_Testall")) == 1, entered(events, "MPI_Testall"))
+    told = [at for at, event in enumerate(events) if event["kind"] == "mpi_poll"]
+    check(1 <= len(told) <= 20, told)
+    posted = [event["request"] for event in events if event["kind"] == "mpi_leave" and event["call"] == "MPI_Irecv"]
+    for at in told:
+        check((events[at]["call"], events[at]["various"]) == ("MPI_Testall", 0) and events[at]["permille"] <= 1000, events[at])
+        check([int(one["request"], 16) for one in events[at + 1]["requests"]] == posted, events[at + 1], posted)
+    counts = [events[at]["polls"] for at in told]
+    check(counts == sorted(counts) and counts[0] > 1, counts)
 
 
 def check_abort(recorded, ranks):
