@@ -60,9 +60,10 @@ struct tg_verdict_draft {
     struct tg_mpi_matching matching;
     struct tg_verdict_half *halves; /* by thread */
     size_t n_halves, half_capacity;
-    bool *is_stuck;       /* by process: all that it waits for are stuck as well, or have ended */
-    bool *is_waiting;     /* by process: for another one */
-    bool *is_at_work;     /* by process: one of several threads that call MPI waits for nothing, as far as is known */
+    bool *is_stuck;   /* by process: all that it waits for are stuck as well, or have ended */
+    bool *is_waiting; /* by process: for another one */
+    bool *
+        is_at_work; /* by process: one of several threads that call MPI waits for nothing, as far as is known */
     bool *is_let_down;    /* by process: it waits, directly or not, for one that is gone */
     size_t *explained_by; /* by process: index of the finding about its own trouble or end; SIZE_MAX none */
     size_t *ring_of;      /* by process: index of the finding about its ring of waits; SIZE_MAX none */

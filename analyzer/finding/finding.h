@@ -96,10 +96,10 @@ struct tg_verdict_input {
     const struct tg_heap_model *heap;    /* NULL: not asked */
     struct tg_code_names *heap_files;    /* for names of its code; NULL: what the trace says */
     uint64_t start_ns;                   /* moments are relative to it */
-    uint64_t now_ns;   /* the present, of a job that runs; 0: its last event is the latest */
-    bool has_losses;   /* events are missing in the trace */
-    bool is_of_moment; /* somebody asks who is waiting just now, however usual that is */
-    uint64_t look_ns;  /* who is where is told by the looks at stacks from then on; 0: by none */
+    uint64_t now_ns;    /* the present, of a job that runs; 0: its last event is the latest */
+    bool has_losses;    /* events are missing in the trace */
+    bool is_of_moment;  /* somebody asks who is waiting just now, however usual that is */
+    uint64_t look_ns;   /* who is where is told by the looks at stacks from then on; 0: by none */
     uint64_t judged_ns; /* the moment that is judged, once it is known; 0: the present, or the last event */
     struct tg_code_namer namer;
 };

@@ -123,11 +123,21 @@ static bool has_ended(const struct tg_verdict_input *input, const struct tg_mpi_
 /* Whether THREAD's last stack, taken since its last call of MPI, is in a call that waits. */
 static bool is_seen_waiting(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread)
 {
-    static const char *const names[] = {"pthread_join",       "pthread_clockjoin", "pthread_timedjoin",
-                                        "pthread_cond_",      "pthread_barrier_",  "pthread_mutex_lock",
-                                        "pthread_rwlock_",    "sem_wait",          "sem_timedwait",
-                                        "sem_clockwait",      "futex",             "pause",
-                                        "sigwait",            "sigsuspend",        "epoll_"};
+    static const char *const names[] = {"pthread_join",
+                                        "pthread_clockjoin",
+                                        "pthread_timedjoin",
+                                        "pthread_cond_",
+                                        "pthread_barrier_",
+                                        "pthread_mutex_lock",
+                                        "pthread_rwlock_",
+                                        "sem_wait",
+                                        "sem_timedwait",
+                                        "sem_clockwait",
+                                        "futex",
+                                        "pause",
+                                        "sigwait",
+                                        "sigsuspend",
+                                        "epoll_"};
     const struct tg_last_stack *stack =
         input->stacks == NULL ? NULL : tg_stack_model_find(input->stacks, thread->process, thread->tid);
     if (stack == NULL || stack->count == 0 || stack->time_ns < thread->left_ns)

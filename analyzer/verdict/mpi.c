@@ -289,8 +289,7 @@ static const struct tg_mpi_thread *thread_in(const struct tg_verdict_input *inpu
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
         if (thread->process != process || (!thread->in_call && !tg_polling_is_wait(input, thread)))
             continue;
-        bool is_it = thread->call.comm == collective->comm &&
-                     thread->call.instance == collective->instance;
+        bool is_it = thread->call.comm == collective->comm && thread->call.instance == collective->instance;
         if ((thread->in_call && is_it) ||
             (is_begun_only(name) && tg_polling_waits(input, thread) && waits_for(input, thread, collective)))
             return thread;
@@ -319,8 +318,7 @@ static const struct tg_mpi_thread *find_waiting(const struct tg_verdict_draft *d
             arrivals[i].standing != TG_MPI_WAITING
                 ? NULL
                 : thread_in(draft->input, arrivals[i].process, collective, arrivals[i].name);
-        if (thread == NULL || thread->n_requests == 0 ||
-            (thread->n_requests > 1 && !needs_all(thread)))
+        if (thread == NULL || thread->n_requests == 0 || (thread->n_requests > 1 && !needs_all(thread)))
             continue;
         *who = &arrivals[i];
         return thread;
@@ -434,8 +432,8 @@ static struct tg_error *collect_collective(void *context, const struct tg_mpi_co
         const struct tg_mpi_thread *thread =
             thread_in(draft->input, arrivals[i].process, collective, arrivals[i].name);
         bool is_in_it = thread != NULL && thread->call.instance == collective->instance;
-        bool is_choice = thread != NULL && thread->n_requests != 1 &&
-                         (thread->n_requests == 0 || !needs_all(thread));
+        bool is_choice =
+            thread != NULL && thread->n_requests != 1 && (thread->n_requests == 0 || !needs_all(thread));
         if (thread != NULL && !is_in_it && is_choice)
             continue; /* in a wait for requests, of which this may be one of several */
         for (size_t j = 0, told = 0; error == NULL && j < n && told < TG_VERDICT_NAMED; j++) {

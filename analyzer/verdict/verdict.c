@@ -105,8 +105,8 @@ static struct tg_error *create(struct tg_verdict_draft *draft)
     draft->ring_of = calloc(draft->n_processes + 1, sizeof *draft->ring_of);
     draft->stream = open_memstream(&draft->text, &draft->size);
     if (draft->is_waiting == NULL || draft->is_stuck == NULL || draft->is_let_down == NULL ||
-        draft->is_at_work == NULL ||
-        draft->explained_by == NULL || draft->ring_of == NULL || draft->stream == NULL)
+        draft->is_at_work == NULL || draft->explained_by == NULL || draft->ring_of == NULL ||
+        draft->stream == NULL)
         return tg_error_no_memory();
     for (size_t i = 0; i < draft->n_processes; i++)
         draft->explained_by[i] = draft->ring_of[i] = SIZE_MAX;

@@ -324,17 +324,17 @@ enum {
     X(OMP_TASK_BEGIN, 2)     /* place(0), task + resumed << 63 */                                             \
     X(OMP_TASK_END, 2)       /* place(tg_omp_task_end), task */                                               \
     X(OMP_CANCEL, 2)         /* place(tg_omp_cancel_construct), activated */                                  \
-    X(MPI_COMM, 9) /* comm, parent, handle, origin, rank, size, remote size, link, LIST of world rank */      \
-    X(MPI_ENTER, 8)          /* call with types, comm, instance, peer, tag, root, bytes, code */              \
-    X(MPI_ENTER_REQUEST, 9)  /* as MPI_ENTER, request */                                                      \
-    X(MPI_ENTER_BOTH, 11)    /* as MPI_ENTER, 1, source, tag of the source */                                 \
-    X(MPI_REQUESTS, 1)       /* LIST of request */                                                            \
-    X(MPI_LEAVE, 6)          /* call, request, peer, tag, bytes, result */                                    \
-    X(MPI_COMPLETE, 5)       /* request, peer, tag, bytes, cancelled */                                       \
-    X(MPI_ERROR, 5)          /* code, request, STRING call, STRING class, STRING text */                      \
-    X(MPI_COMM_NAME, 2)      /* comm, STRING name */                                                          \
-    X(OMP_CHUNK, 4)          /* place(0), first, last, stride */                                              \
-    X(OMP_ITERATION, 2)      /* place(tg_omp_iteration), LIST of index */                                     \
+    X(MPI_COMM, 9)  /* comm, parent, handle, origin, rank, size, remote size, link, LIST of world rank */     \
+    X(MPI_ENTER, 8) /* call with types, comm, instance, peer, tag, root, bytes, code */                       \
+    X(MPI_ENTER_REQUEST, 9) /* as MPI_ENTER, request */                                                       \
+    X(MPI_ENTER_BOTH, 11)   /* as MPI_ENTER, 1, source, tag of the source */                                  \
+    X(MPI_REQUESTS, 1)      /* LIST of request */                                                             \
+    X(MPI_LEAVE, 6)         /* call, request, peer, tag, bytes, result */                                     \
+    X(MPI_COMPLETE, 5)      /* request, peer, tag, bytes, cancelled */                                        \
+    X(MPI_ERROR, 5)         /* code, request, STRING call, STRING class, STRING text */                       \
+    X(MPI_COMM_NAME, 2)     /* comm, STRING name */                                                           \
+    X(OMP_CHUNK, 4)         /* place(0), first, last, stride */                                               \
+    X(OMP_ITERATION, 2)     /* place(tg_omp_iteration), LIST of index */                                      \
     X(HEAP_START,                                                                                             \
       5) /* tg_heap_mode + depth << 32, sample bytes, start and bytes of the room of blocks with  \
                             red zones, STRING path of the allocator */           \

@@ -53,7 +53,8 @@ int64_t tg_mpi_model_comm_size(const struct tg_mpi_model *model, const char *job
 uint64_t tg_mpi_model_comm_id(const struct tg_mpi_model *model, size_t process, uint64_t comm)
 {
     const struct tg_mpi_process *caller = model->has_joint ? tg_mpi_model_process(model, process) : NULL;
-    const struct tg_mpi_comm *known = caller == NULL ? NULL : tg_mpi_comms_find(&model->comms, caller->job, comm);
+    const struct tg_mpi_comm *known =
+        caller == NULL ? NULL : tg_mpi_comms_find(&model->comms, caller->job, comm);
     return known == NULL ? comm : known->key.comm;
 }
 
@@ -257,7 +258,8 @@ static struct tg_error *visit_blocked(const struct tg_mpi_model *model, bool pro
                                 : role == TG_MPI_RECEIVE || (role == TG_MPI_SEND_RECEIVE && call->receives);
         const struct tg_mpi_message message =
             tg_mpi_message_of(&model->comms, &process->public, &thread->public, false);
-        if (is_wanted && message.source > -2 && !is_half(model, &message)) /* MPI_PROC_NULL; a message that was matched before */
+        if (is_wanted && message.source > -2 &&
+            !is_half(model, &message)) /* MPI_PROC_NULL; a message that was matched before */
             error = visit(context, &message);
     }
     return error;
@@ -270,9 +272,9 @@ struct tg_error *tg_mpi_model_visit_receives(const struct tg_mpi_model *model,
 {
     struct tg_error *error = visit_blocked(model, false, visit, context);
     const struct filter filter = {.model = model, .visit = visit, .context = context};
-    return error != NULL ? error
-                         : tg_mpi_messages_visit_requests(model->messages, visit_known,
-                                                          (void *)(uintptr_t)&filter);
+    return error != NULL
+               ? error
+               : tg_mpi_messages_visit_requests(model->messages, visit_known, (void *)(uintptr_t)&filter);
 }
 
 struct tg_error *tg_mpi_model_visit_requests(const struct tg_mpi_model *model,

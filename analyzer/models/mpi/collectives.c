@@ -391,7 +391,8 @@ static size_t count_ranks(const struct tg_mpi_comm *comm, size_t n_comers, size_
 {
     enum { MAX_RANKS = 1 << 20 };
     bool has_sides = comm != NULL && comm->is_inter && comm->joint.is_linked;
-    int64_t first = has_sides ? comm->size : known_size(comm), second = has_sides ? comm->joint.remote_size : 0;
+    int64_t first = has_sides ? comm->size : known_size(comm),
+            second = has_sides ? comm->joint.remote_size : 0;
     *n_first = 0;
     if (first <= 0 || second < 0 || first > MAX_RANKS || second > MAX_RANKS ||
         (uint64_t)(first + second) < n_comers)
@@ -418,7 +419,9 @@ static void fill_missing(const struct tg_mpi_comm *comm, uint64_t instance, stru
             .comm_rank = (int64_t)(i < n_first ? i : i - n_first),
             .world_rank = !has_sides && i < comm->n_world_ranks ? comm->world_ranks[i] : -1,
             .process = SIZE_MAX,
-            .side = !has_sides ? 0 : i < n_first ? 1 : 2};
+            .side = !has_sides    ? 0
+                    : i < n_first ? 1
+                                  : 2};
     for (const struct tg_mpi_comm_rank *rank = comm->ranks; rank != NULL; rank = rank->hh.next) {
         size_t at = index_of(rank->rank, has_sides ? rank->side : 0, n_first, count);
         if (at == SIZE_MAX || arrivals[at].process != SIZE_MAX)
@@ -461,8 +464,7 @@ struct tg_mpi_arrival *tg_mpi_collective_arrivals(const struct tg_mpi_collective
         struct tg_mpi_arrival arrival = arrival_of(comm, &entry->comers[i]);
         if (n_ranks > 0 && comm->joint.is_linked)
             arrival.side = tg_mpi_comm_group_of(comm, arrival.process, -1);
-        size_t at =
-            n_ranks == 0 ? i : index_of(arrival.comm_rank, has_sides ? arrival.side : 0, n_first, n);
+        size_t at = n_ranks == 0 ? i : index_of(arrival.comm_rank, has_sides ? arrival.side : 0, n_first, n);
         if (at != SIZE_MAX)
             arrivals[at] = arrival;
     }

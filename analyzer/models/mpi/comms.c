@@ -230,9 +230,8 @@ static bool may_be_same(const struct tg_mpi_comm *one, const struct tg_mpi_comm 
     const struct tg_mpi_joint *a = &one->joint, *b = &other->joint;
     const struct tg_mpi_comm *child = a->is_child ? one : other, *parent = a->is_child ? other : one;
     enum { NOT_KNOWN = 1 };
-    if (one->origin != other->origin || !one->is_inter ||
-        a->remote_size != other->size || b->remote_size != one->size || a->begun_ns > b->born_ns ||
-        b->begun_ns > a->born_ns)
+    if (one->origin != other->origin || !one->is_inter || a->remote_size != other->size ||
+        b->remote_size != one->size || a->begun_ns > b->born_ns || b->begun_ns > a->born_ns)
         return false;
     if (one->origin != TG_MPI_COMM_SPAWN)
         return a->link == b->link || a->link == NOT_KNOWN || b->link == NOT_KNOWN;
@@ -245,7 +244,8 @@ static bool have_same_origin(const struct tg_mpi_comm *one, const struct tg_mpi_
 {
     const struct tg_mpi_joint *a = &one->joint, *b = &other->joint;
     return one->origin == other->origin && a->parent_instance != 0 &&
-           a->parent_instance == b->parent_instance && a->parent == b->parent && a->parent_job == b->parent_job;
+           a->parent_instance == b->parent_instance && a->parent == b->parent &&
+           a->parent_job == b->parent_job;
 }
 
 /* The only one that may be the other side of COMM; NULL: none, or several. */

@@ -41,7 +41,7 @@ struct tg_mpi_joint {
     uint64_t link;    /* as in mpi_comm */
     int64_t remote_size;
     uint64_t begun_ns, born_ns; /* the calls by which it came to be */
-    const char *parent_job;     /* of what it was made from, with which id, by which collective call on that */
+    const char *parent_job; /* of what it was made from, with which id, by which collective call on that */
     uint64_t parent, parent_instance;
 };
 

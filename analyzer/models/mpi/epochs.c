@@ -154,8 +154,7 @@ struct tg_error *tg_mpi_epochs_leave(struct tg_mpi_epochs *epochs, const char *j
     else if (strcmp(name, "complete") == 0) {
         end_access(epochs, find(epochs, job, call->comm, process, TG_MPI_EPOCH_ACCESS));
         end(epochs, find(epochs, job, call->comm, process, TG_MPI_EPOCH_ACCESS));
-    }
-    else if (strcmp(name, "unlock_all") == 0)
+    } else if (strcmp(name, "unlock_all") == 0)
         end(epochs, find(epochs, job, call->comm, process, TG_MPI_EPOCH_ALL));
     else if (strcmp(name, "wait") == 0)
         end(epochs, find(epochs, job, call->comm, process, TG_MPI_EPOCH_EXPOSED));

@@ -387,7 +387,7 @@ static struct tg_error *take_poll(struct tg_mpi_model *model, const struct tg_ev
     }
     struct tg_mpi_thread *public = &thread->public;
     if (public->polls_since_ns == 0)
-        public->polls_since_ns = public->left_ns;
+    public->polls_since_ns = public->left_ns;
     public->call = (struct tg_mpi_call){.comm = told->comm,
                                         .peer = told->peer,
                                         .tag = told->tag,
@@ -404,8 +404,7 @@ static struct tg_error *take_poll(struct tg_mpi_model *model, const struct tg_ev
     public->polls_various = told->various != 0;
     public->n_requests = 0;
     struct tg_error *error = tg_string_pool_intern(&model->names, told->call, &public->call.name);
-    public->found_nothing =
-        error == NULL && tg_mpi_call_role(public->call.name, NULL, NULL) == TG_MPI_PROBE;
+    public->found_nothing = error == NULL && tg_mpi_call_role(public->call.name, NULL, NULL) == TG_MPI_PROBE;
     return error != NULL || told->request == 0 ? error
                                                : tg_mpi_thread_set_requests(thread, &told->request, 1);
 }

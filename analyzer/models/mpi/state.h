@@ -22,16 +22,17 @@ struct tg_mpi_thread {
     bool alive;
     uint64_t ended_ns; /* 0: it is alive */
     bool in_call;
-    struct tg_mpi_call call;  /* the current one, else the last one */
-    uint64_t left_ns;         /* when it came back from that, where it is in none */
-    bool found_nothing;       /* that was a probe which found no message */
-    uint64_t polls_since_ns;  /* it polls in vain since then, without another call in between; 0: it does not */
-    uint64_t polled_ns;       /* when that was last told, 0: not yet */
-    uint64_t poll_count;      /* in this row by then */
-    uint64_t poll_gap_ns;     /* between two polls, on an average of the time before */
-    bool polls_various;       /* from several places, or for several things: CALL is one of them */
-    bool poll_found;          /* the poll that it is in has found something */
-    uint64_t sent_id;         /* of the message that the current or last call sends, 0 none */
+    struct tg_mpi_call call; /* the current one, else the last one */
+    uint64_t left_ns;        /* when it came back from that, where it is in none */
+    bool found_nothing;      /* that was a probe which found no message */
+    uint64_t
+        polls_since_ns;   /* it polls in vain since then, without another call in between; 0: it does not */
+    uint64_t polled_ns;   /* when that was last told, 0: not yet */
+    uint64_t poll_count;  /* in this row by then */
+    uint64_t poll_gap_ns; /* between two polls, on an average of the time before */
+    bool polls_various;   /* from several places, or for several things: CALL is one of them */
+    bool poll_found;      /* the poll that it is in has found something */
+    uint64_t sent_id;     /* of the message that the current or last call sends, 0 none */
     const uint64_t *requests; /* that the current call waits for; until the next event */
     size_t n_requests;        /* 0: none, or not known */
     uint64_t calls;           /* entered so far */
@@ -156,10 +157,9 @@ static inline bool tg_mpi_is_start(uint64_t instance)
 }
 
 enum {
-    TG_MPI_EPOCH_ACCESS = -2, /* by MPI_Win_start, to those in GROUP */
-    TG_MPI_EPOCH_ALL = -3,    /* a shared lock of all ranks' memory, by MPI_Win_lock_all */
-    TG_MPI_EPOCH_EXPOSED =
-        -4, /* its own memory is open to others, by MPI_Win_post: to those in GROUP */
+    TG_MPI_EPOCH_ACCESS = -2,  /* by MPI_Win_start, to those in GROUP */
+    TG_MPI_EPOCH_ALL = -3,     /* a shared lock of all ranks' memory, by MPI_Win_lock_all */
+    TG_MPI_EPOCH_EXPOSED = -4, /* its own memory is open to others, by MPI_Win_post: to those in GROUP */
 };
 
 /* A process has begun to use the memory of other ranks, or opened its own, and not ended that. */

@@ -244,7 +244,8 @@ const struct tg_console_command tg_console_dstatus = {
     .summary = "states and locations of the threads in focus, grouped",
     .example = "dfocus g dstatus -group_by thread_state,function",
     .more =
-        "The default grouping names the threads that are held, and at which barrier; where there are several\n"
+        "The default grouping names the threads that are held, and at which barrier; where there are "
+        "several\n"
         "MPI jobs, as after MPI_Comm_spawn, it begins with the job.\n"
         "Keys: control_group, share_group, process_state, thread_state, hostname, function, line, pc, dpid,\n"
         "dtid, held, stop_reason, thread_name, job. 2:8[0-1.1-4] means 2 processes and 8 threads: threads 1 "

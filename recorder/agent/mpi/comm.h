@@ -23,7 +23,8 @@ struct tg_mpi_birth {
     uint64_t parent; /* id, 0: not known, then the new one's is not either */
     uint64_t nth;
     enum tg_mpi_origin origin;
-    uint64_t link; /* of one whose two groups share no history: what the other side knows as well; 0: of others */
+    uint64_t
+        link; /* of one whose two groups share no history: what the other side knows as well; 0: of others */
 };
 enum { TG_MPI_LINK_UNKNOWN = 1 };
 struct tg_mpi_birth tg_mpi_birth_begin(tg_mpi_handle parent, enum tg_mpi_origin origin);

@@ -55,7 +55,8 @@ struct tg_mpi_thread {
     const void *polls[6]; /* places that polled in vain since something else was recorded: a row of polls */
     bool is_various;      /* not all of them asked for the same */
     uint64_t n_in_row, polled; /* how many they were, and a mixture of what the first one asked for */
-    uint64_t row_ticks, told_ticks, inside_ticks; /* the first one's, those of the last record about the row, and how
+    uint64_t row_ticks, told_ticks,
+        inside_ticks; /* the first one's, those of the last record about the row, and how
                                                      long polls took since then */
 };
 extern __thread struct tg_mpi_thread tg_mpi_thread __attribute__((tls_model("initial-exec")));

@@ -260,10 +260,8 @@ TG_MPI_WRAP(Request_get_status, (tg_mpi_handle request, int *flag, void *status)
 {
     const struct tg_mpi_leave leave = {
         .request = tg_mpi_abi_handle(tg_mpi.abi, request), .peer = TG_MPI_NOTHING, .tag = TG_MPI_NOTHING};
-    const struct tg_mpi_enter enter = {.peer = TG_MPI_NOTHING,
-                                       .tag = TG_MPI_NOTHING,
-                                       .root = TG_MPI_NOTHING,
-                                       .request = leave.request};
+    const struct tg_mpi_enter enter = {
+        .peer = TG_MPI_NOTHING, .tag = TG_MPI_NOTHING, .root = TG_MPI_NOTHING, .request = leave.request};
     tg_mpi_poll_begin(frame, &enter);
     int result = next(request, flag, status);
     if (tg_mpi_poll_end(frame, &enter, result == 0 && *flag != 0, result))

@@ -70,7 +70,8 @@ static void poll_for(int rank, struct poll poll, int seconds)
         job.now_ns += 500 * MS;
         FEED(FIRST_PID + rank, MPI_POLL, mpi_poll, .call = poll.call, .comm = poll.request == 0 ? WORLD : 0,
              .peer = poll.peer, .tag = poll.tag, .code = 0x70, .request = poll.request,
-             .polls = ((uint64_t)i + 1) * (poll.permille < 100 ? 1000 : 1000000), .permille = poll.permille, .various = poll.is_various);
+             .polls = ((uint64_t)i + 1) * (poll.permille < 100 ? 1000 : 1000000), .permille = poll.permille,
+             .various = poll.is_various);
     }
 }
 
@@ -210,7 +211,8 @@ static void of_several_requests_all_have_to_come(void **state)
     poll_for(0, (struct poll){.call = "MPI_Testall", .peer = -3, .tag = -3, .permille = 900}, 4);
     FEED(FIRST_PID, MPI_REQUESTS, mpi_requests, .requests = {.items = items, .count = 2});
     interrupt_and_judge();
-    check_first(TG_FINDING_RECEIVE, "2", "(MPI_Testall) for a message that nobody has sent: MPI_Irecv from rank 2");
+    check_first(TG_FINDING_RECEIVE, "2",
+                "(MPI_Testall) for a message that nobody has sent: MPI_Irecv from rank 2");
 }
 
 /* ---- groups of windows */
@@ -228,9 +230,11 @@ static void begin_window(int ranks)
 static void at_window(int rank, const char *name, int64_t first, int64_t second)
 {
     const struct tg_mpi_rank_item items[] = {{.rank = first}, {.rank = second}};
-    FEED(FIRST_PID + rank, MPI_ENTER, mpi_enter, .call = name, .comm = WINDOW, .peer = -3, .tag = -3, .root = -3);
+    FEED(FIRST_PID + rank, MPI_ENTER, mpi_enter, .call = name, .comm = WINDOW, .peer = -3, .tag = -3,
+         .root = -3);
     if (first >= 0)
-        FEED(FIRST_PID + rank, MPI_GROUP, mpi_group, .members = {.items = items, .count = second < 0 ? 1 : 2});
+        FEED(FIRST_PID + rank, MPI_GROUP, mpi_group,
+             .members = {.items = items, .count = second < 0 ? 1 : 2});
 }
 
 static void call_at_window(int rank, const char *name, int64_t first, int64_t second)
@@ -399,16 +403,17 @@ static void a_merged_communicator_has_the_ranks_of_both_jobs(void **state)
     for (int i = 0; i < 3; i++) {
         int32_t pid = i == 0 ? FIRST_PID : FIRST_CHILD + i - 1;
         uint64_t comm = i == 0 ? PARENTS_INTER : CHILDRENS_INTER;
-        FEED(pid, MPI_ENTER, mpi_enter, .call = "MPI_Intercomm_merge", .comm = comm, .instance = 1, .peer = -3,
-             .tag = -3, .root = -3);
+        FEED(pid, MPI_ENTER, mpi_enter, .call = "MPI_Intercomm_merge", .comm = comm, .instance = 1,
+             .peer = -3, .tag = -3, .root = -3);
         FEED(pid, MPI_LEAVE, mpi_leave, .call = "MPI_Intercomm_merge", .peer = -3, .tag = -3);
-        FEED(pid, MPI_COMM, mpi_comm, .comm = comm + 1, .parent = comm, .origin = TG_MPI_COMM_MERGE, .rank = i,
-             .size = 3);
+        FEED(pid, MPI_COMM, mpi_comm, .comm = comm + 1, .parent = comm, .origin = TG_MPI_COMM_MERGE,
+             .rank = i, .size = 3);
     }
     for (int i = 0; i < 2; i++) {
         int32_t pid = i == 0 ? FIRST_PID : FIRST_CHILD;
-        FEED(pid, MPI_ENTER, mpi_enter, .call = "MPI_Barrier", .comm = (i == 0 ? PARENTS_INTER : CHILDRENS_INTER) + 1,
-             .instance = 1, .peer = -3, .tag = -3, .root = -3);
+        FEED(pid, MPI_ENTER, mpi_enter, .call = "MPI_Barrier",
+             .comm = (i == 0 ? PARENTS_INTER : CHILDRENS_INTER) + 1, .instance = 1, .peer = -3, .tag = -3,
+             .root = -3);
     }
     job.now_ns += UINT64_C(3000) * MS;
     interrupt_and_judge();
