@@ -265,6 +265,13 @@ static struct tg_mpi_comm *find_other_side(const struct tg_mpi_comms *comms, con
     return found;
 }
 
+/* Whether nothing was told of ENTRY yet. */
+static bool is_blank(const struct tg_mpi_comm *entry)
+{
+    return entry->ranks == NULL && entry->same == NULL && entry->world_ranks == NULL &&
+           entry->other_ranks == NULL && !entry->joint.is_joint;
+}
+
 /* Makes ADDED an alias of FIRST, whose processes are on side 1. */
 static struct tg_error *link_sides(struct tg_mpi_comms *comms, struct tg_mpi_comm *first,
                                    struct tg_mpi_comm *added)
@@ -292,7 +299,7 @@ static struct tg_error *link_sides(struct tg_mpi_comms *comms, struct tg_mpi_com
     /* calls of the second job have the id of the first from now on */
     struct tg_mpi_comm *alias;
     error = get_comm(comms, added->key.job, first->key.comm, &alias);
-    if (error == NULL && alias != first)
+    if (error == NULL && alias != first && is_blank(alias))
         alias->same = first;
     return error;
 }
