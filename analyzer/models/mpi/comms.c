@@ -255,7 +255,7 @@ static struct tg_mpi_comm *find_other_side(const struct tg_mpi_comms *comms, con
     bool is_made = comm->joint.parent != 0;
     for (struct tg_mpi_comm *at = comms->entries; at != NULL; at = at->hh.next) {
         if (at == comm || at->same != NULL || !at->joint.is_joint || at->joint.is_linked ||
-            (at->joint.parent != 0) != is_made ||
+            at->joint.is_unlikely || (at->joint.parent != 0) != is_made ||
             !(is_made ? have_same_origin(comm, at) : may_be_same(comm, at)))
             continue;
         if (found != NULL)
@@ -338,12 +338,12 @@ static struct tg_error *join_sides(struct tg_mpi_comms *comms, struct tg_mpi_com
         comm->joint.is_linked || comm->joint.is_unlikely ? NULL : find_other_side(comms, comm);
     if (other == NULL)
         return NULL;
-    if (comm->joint.is_used && other->joint.is_used) {
+    if (comm->joint.uses > 0 && other->joint.uses > 0) {
         comm->joint.is_unlikely = other->joint.is_unlikely = true;
         return NULL;
     }
-    return other->joint.is_used || !comm->joint.is_used ? link_sides(comms, other, comm)
-                                                        : link_sides(comms, comm, other);
+    return other->joint.uses > 0 || comm->joint.uses == 0 ? link_sides(comms, other, comm)
+                                                          : link_sides(comms, comm, other);
 }
 
 struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, size_t process,

@@ -36,8 +36,8 @@ struct tg_mpi_joint {
     bool is_joint;
     bool is_linked;   /* both sides are here */
     bool is_child;    /* of MPI_Comm_spawn: the side of the spawned processes */
-    bool is_unlikely; /* both sides were in use before they were linked: they stay apart */
-    bool is_used;     /* messages and collectives of it are known */
+    bool is_unlikely; /* both sides were in use before they were linked, or one for long: they stay apart */
+    uint64_t uses;    /* calls on it so far */
     uint64_t link;    /* as in mpi_comm */
     int64_t remote_size;
     uint64_t begun_ns, born_ns; /* the calls by which it came to be */

@@ -18,7 +18,8 @@ bool tg_mpi_is_between_jobs(const struct tg_mpi_comms *comms, const struct tg_mp
                             uint64_t comm)
 {
     const struct tg_mpi_comm *found = tg_mpi_comms_find(comms, process->job, comm);
-    return found != NULL && found->is_inter && group_of(comms, process, comm) == 0;
+    return found != NULL && found->is_inter &&
+           (group_of(comms, process, comm) == 0 || (found->joint.is_unlikely && !found->joint.is_linked));
 }
 
 struct tg_mpi_message tg_mpi_message_of(const struct tg_mpi_comms *comms,

@@ -331,12 +331,15 @@ static struct tg_error *intern_known(struct tg_mpi_model *model, const char *tex
 static void note_comm(struct tg_mpi_model *model, const struct tg_mpi_process_entry *process,
                       struct tg_mpi_call *call)
 {
+    enum { MOST_HALF_USES = 4096 };
     struct tg_mpi_comm *comm = tg_mpi_comms_find(&model->comms, process->public.job, call->comm);
     if (comm == NULL)
         return;
     call->comm = comm->key.comm;
     call->comm_name = comm->name;
-    comm->joint.is_used = true;
+    if (++comm->joint.uses > MOST_HALF_USES && !comm->joint.is_linked)
+        comm->joint.is_unlikely =
+            true; /* the other job is not in this trace: what waits for its other half is not kept */
 }
 
 /* THREAD enters NAME at CODE. A poll that is repeated is recorded only where it finds something. */
