@@ -154,7 +154,7 @@ size_t tg_gates_count(const struct tg_gates *gates, uint32_t number)
     size_t n_slots, count = 0;
     struct tg_agent_slot *slots = read_slots(gates, &n_slots);
     for (size_t i = 0; i < n_slots; i++)
-        count += slots[i].gate == number && slots[i].tid != 0;
+        count += number != 0 && slots[i].gate == number && slots[i].tid != 0;
     free(slots);
     return count;
 }

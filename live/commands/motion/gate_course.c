@@ -97,6 +97,13 @@ static uint32_t count_to_come(const struct tg_gate_run *run, size_t i)
     return n_to_come;
 }
 
+/* Whether gate I is of a process that is held before its program begins, and that others may come before. */
+static bool is_left_out(const struct tg_gate_run *run, struct tg_engine_adapter *engine, size_t i)
+{
+    return run->n_workers == 0 && !run->of_each && run->n_gates > 1 && run->gates[i].pid != 0 &&
+           !tg_worker_gates_has_agent(engine, run->gates[i].pid);
+}
+
 static struct tg_error *open_and_go(const struct tg_request *request)
 {
     struct going *going = request->context;
@@ -109,6 +116,8 @@ static struct tg_error *open_and_go(const struct tg_request *request)
     if (error == NULL && (run->numbers == NULL || run->have_come == NULL))
         error = tg_error_no_memory();
     for (size_t i = 0; error == NULL && i < run->n_gates; i++) {
+        if (is_left_out(run, request->engine, i))
+            continue;
         run->gates[i].calls_from = count_to_come(run, i);
         error = tg_worker_gates_open(request->engine, &run->gates[i], &run->numbers[i]);
     }

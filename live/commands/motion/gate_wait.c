@@ -111,6 +111,7 @@ struct blockade {
     uint64_t last_ns; /* of their last events */
     size_t n_here;    /* of them: at a gate */
     size_t n_busy;    /* neither at a gate, nor waiting in OpenMP, nor inside of MPI */
+    bool has_others;  /* ranks that are not in focus run */
     uint64_t n_calls; /* of MPI that they made */
     struct tg_thread_id
         stopped; /* one of those who do not run, a held one if there is any; all 0: everybody runs */
@@ -169,12 +170,15 @@ static struct tg_error *note_blockade(const struct tg_request *request)
     blockade->engine = request->engine;
     for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(request->view, p);
-        if (!process->info.exists || !tg_job_set_has_any(request->set, process))
-            continue;
-        for (size_t i = 0; i < process->n_threads; i++) {
+        bool is_in_focus = tg_job_set_has_any(request->set, process);
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
             const struct tg_job_thread *thread = tg_job_view_thread(request->view, process, i);
-            if (!thread->is_manager && thread->state != TG_JOB_NONEXISTENT)
+            if (thread->is_manager || thread->state == TG_JOB_NONEXISTENT)
+                continue;
+            if (is_in_focus)
                 note_thread(blockade, process, thread);
+            else
+                blockade->has_others |= process->info.rank >= 0 && !tg_job_state_is_stopped(thread->state);
         }
     }
     return NULL;
@@ -194,7 +198,10 @@ static struct tg_error *look_for_blockade(struct tg_console *console, const stru
     *quiet = (struct quiet){blockade.last_ns, blockade.n_calls, is_quiet ? quiet->n_looks + 1 : 0};
     if (quiet->n_looks < QUIET_LOOKS || blockade.n_running == 0)
         return NULL;
-    bool is_blocked = blockade.n_waiting == blockade.n_running && blockade.stopped.dpid != 0;
+    /* nor does anybody leave MPI_Init, for one, with a rank that is held */
+    bool all_in_mpi = blockade.n_here == 0 && blockade.n_busy == 0 && !blockade.has_others;
+    bool is_blocked =
+        blockade.stopped.dpid != 0 && (blockade.n_waiting == blockade.n_running || all_in_mpi);
     *is_over = run->of_each && blockade.n_here > 0 && blockade.n_busy == 0;
     if (is_blocked && !*is_over)
         *blocked =

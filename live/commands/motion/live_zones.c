@@ -4,6 +4,7 @@
 #include "live/commands/control/step.h"
 #include "live/commands/focus/focus_call.h"
 #include "live/commands/info/place.h"
+#include "live/commands/motion/beginning.h"
 #include "live/commands/motion/gate_course.h"
 
 #include <inttypes.h>
@@ -67,48 +68,6 @@ static const char *const words_for[] = {
     [TG_TARGET_LOOP] = "loop",
 };
 
-/* To where the program's own code begins, with all of its libraries there. */
-static struct tg_error *begin_program(struct tg_console *console, FILE *out)
-{
-    static const char *const beginning[] = {"main", "MAIN__", NULL};
-    struct tg_thread_id found;
-    return tg_step_to(console, beginning, &found, out);
-}
-
-/* Whether it is not known yet which process is meant: nobody has set a focus, and there are neither ranks nor workers. */
-static bool is_job_to_come(const struct tg_console *console)
-{
-    return console->focus.is_open && !console->focus.is_of_ranks &&
-           tg_openmp_model_worker_count(console->source->moment->openmp) == 0;
-}
-
-/* The same; a program without a main that can be found, like a stripped launcher or a shell, may start others that are
- * meant: *IS_LAUNCHER, and it is where it was. */
-static struct tg_error *begin_job(struct tg_console *console, bool *is_launcher, FILE *out)
-{
-    struct tg_error *error = begin_program(console, out);
-    *is_launcher = error != NULL && tg_error_code(error) == TG_ERROR_UNSUPPORTED && is_job_to_come(console);
-    if (!*is_launcher)
-        return error;
-    tg_error_destroy(error);
-    return NULL;
-}
-
-/* Goes on to the beginning of the program where its libraries, our agent among them, are still to come. */
-static struct tg_error *begin_if_new(struct tg_console *console, FILE *out)
-{
-    static const char *const nowhere[] = {NULL};
-    struct tg_thread_id found;
-    bool has_agents = false;
-    struct tg_error *error = tg_gate_run_has_agents(console, &has_agents);
-    if (error != NULL || has_agents)
-        return error;
-    error = tg_step_to(console, nowhere, &found, out); /* says how far the program is */
-    bool is_new = error != NULL && tg_error_code(error) == TG_ERROR_UNSUPPORTED, is_launcher;
-    tg_error_destroy(error);
-    return is_new ? begin_job(console, &is_launcher, out) : NULL;
-}
-
 /* Where to go to. */
 struct aim {
     enum tg_zone_target target;
@@ -146,18 +105,19 @@ static struct tg_error *tell_none(enum tg_zone_target target)
 }
 
 /* *HAS_AGENTS: at the beginning of the program, which has some. */
-static struct tg_error *go_by_breakpoints(struct tg_console *console, enum tg_zone_target target,
-                                          bool *has_agents, FILE *out)
+static struct tg_error *go_by_breakpoints(struct tg_console *console, const struct aim *aim, bool *has_agents,
+                                          FILE *out)
 {
+    enum tg_zone_target target = aim->target;
     struct tg_thread_id found = {0};
     struct tg_error *error = tg_step_to(console, functions[target], &found, out);
     if (error != NULL && tg_error_code(error) == TG_ERROR_UNSUPPORTED) {
         tg_error_destroy(error);
         bool is_launcher = false;
-        error = begin_job(console, &is_launcher, out);
+        error = tg_beginning_of_job(console, &is_launcher, out);
         *has_agents = is_launcher;
         if (error == NULL && !is_launcher)
-            error = tg_gate_run_has_agents(console, has_agents);
+            error = tg_beginning_of_rest(console, aim->of_each, has_agents, out);
         if (error != NULL || *has_agents)
             return error;
         error = tg_step_to(console, functions[target], &found, out);
@@ -428,7 +388,7 @@ static struct tg_error *go_by_gates(struct tg_console *console, const struct aim
     if (error == NULL && aim->target == TG_TARGET_BARRIER)
         error = tell_barrier_before(console, out);
     if (error == NULL)
-        error = is_job_to_come(console) ? add_job_gate(&rule, &run) : add_gates(console, &rule, 1, &run);
+        error = tg_beginning_is_to_come(console) ? add_job_gate(&rule, &run) : add_gates(console, &rule, 1, &run);
     if (error == NULL)
         error = tg_gate_course_run(console, &run, command, out);
     *ranks = run.of_job && run.first == NULL && console->focus.is_of_ranks;
@@ -445,9 +405,9 @@ static struct tg_error *go(struct tg_console *console, const struct aim *aim, FI
     if (target == TG_TARGET_NONE)
         return tg_error_create(TG_ERROR_USAGE, "which zone? Give parallel, single, critical, task, sections, "
                                                "barrier, master or loop");
-    struct tg_error *error = tg_gate_run_has_agents(console, &has_agents);
+    struct tg_error *error = tg_beginning_of_rest(console, aim->of_each, &has_agents, out);
     if (error == NULL && !has_agents) {
-        error = go_by_breakpoints(console, target, &has_agents, out);
+        error = go_by_breakpoints(console, aim, &has_agents, out);
         if (error != NULL || !has_agents)
             return error;
     }
@@ -492,7 +452,7 @@ static struct tg_error *step_anybody(struct tg_console *console, const struct tg
 {
     static const char none[] = "the threads in focus stopped or ended without entering a zone";
     struct tg_gate_run run = {0};
-    if (!is_job_to_come(console))
+    if (!tg_beginning_is_to_come(console))
         return go_to_first(console, add_gates(console, rule, 1, &run), &run, "opm step", none, out);
     struct tg_error *error = go_to_first(console, add_job_gate(rule, &run), &run, "opm step", none, out);
     if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND || !console->focus.is_of_ranks)
@@ -514,7 +474,7 @@ struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_o
         tg_gate_run_tell_worker(console, worker, out);
         return NULL;
     }
-    struct tg_error *error = begin_if_new(console, out);
+    struct tg_error *error = tg_beginning_of_new(console, out);
     if (error != NULL)
         return error;
     if (worker == NULL)

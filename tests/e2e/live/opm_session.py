@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-from live_console import LiveConsole, fail
+from live_console import LiveConsole, await_true, fail
 from mpi_job import ENVIRONMENT, flavour_named, job
 
 PROGRAM = r"""
@@ -176,6 +176,26 @@ def ranks(flavour):
         said = file.read()
     if said.count("is through") != 4:
         fail(f"{flavour.name}: the job did not end well: {said}")
+    late_rank(flavour)
+
+
+def late_rank(flavour):
+    """A rank that is held at its first instruction: the others are not waited for in MPI_Init, which nobody leaves."""
+    console = LiveConsole("-o", "trace.tgt", "--force", "--", *job(flavour, os.path.abspath("ranks"), ranks=2),
+                          stderr=subprocess.DEVNULL)
+    console.do("dfocus a dgo")
+    await_true(lambda: len([thread for thread in console.command("dfocus a dstatus").get("data") or []
+                            if thread.get("rank") is not None and thread["state"] == "stopped"]) == 2, "no two ranks stop")
+    console.do("dfocus r1 dhold")
+    answer = console.command("dfocus ranks {opm start -each}")
+    if answer["ok"] or "rank 1 is held before its program begins, and cannot arrive" not in answer["error"]["message"]:
+        fail(f"{flavour.name}: {answer}")
+    answer = console.command("dfocus ranks {opm start}")
+    if answer["ok"] or not re.search(r"no thread can arrive: .* is held", answer["error"]["message"]):
+        fail(f"{flavour.name}: {answer}")
+    console.do("dfocus r1 dunhold")
+    play(console, flavour.name, [("dfocus ranks {opm start -each}", r"^2 of 2 processes are there$", {})])
+    console.end("quit")
 
 
 def told(console):
