@@ -104,3 +104,10 @@ uint32_t tg_worker_gates_unplaced(struct tg_engine_adapter *live, uint32_t numbe
     const struct tg_gates *gates = tg_engine_adapter_gates(live);
     return gates == NULL ? 0 : tg_gates_unplaced(gates, number);
 }
+
+struct tg_gate_chance tg_worker_gates_chance(int32_t tid)
+{
+    struct tg_proc_status status;
+    return (struct tg_gate_chance){tg_proc_status_read(tid, &status) && status.state == 'R',
+                                   tg_proc_status_run_time(tid)};
+}

@@ -60,4 +60,11 @@ void tg_worker_gates_pass(struct tg_engine_adapter *live, int32_t pid, int32_t t
 /* How many came to gate NUMBER and could not be made to wait. */
 uint32_t tg_worker_gates_unplaced(struct tg_engine_adapter *live, uint32_t number);
 
+/* What the kernel says of a thread that has not come. */
+struct tg_gate_chance {
+    bool is_ready;   /* runs, or waits for a processor */
+    uint64_t run_ns; /* for which it has had one; 0 not known */
+};
+struct tg_gate_chance tg_worker_gates_chance(int32_t tid);
+
 #endif

@@ -71,6 +71,19 @@ pid_t tg_proc_status_own_pid(pid_t pid)
     return last != NULL && sscanf(last, "%d", &own) == 1 ? own : pid;
 }
 
+uint64_t tg_proc_status_run_time(pid_t tid)
+{
+    char path[40];
+    uint64_t run_ns = 0;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)tid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL || fscanf(file, "%" SCNu64, &run_ns) != 1)
+        run_ns = 0;
+    if (file != NULL)
+        fclose(file);
+    return run_ns;
+}
+
 bool tg_proc_status_signals(pid_t tid, uint64_t *ignored, uint64_t *caught)
 {
     char path[40], line[512];

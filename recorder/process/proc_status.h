@@ -31,6 +31,9 @@ pid_t tg_proc_status_own_pid(pid_t pid);
  * cannot be read. */
 bool tg_proc_status_signals(pid_t tid, uint64_t *ignored, uint64_t *caught);
 
+/* The time for which thread TID has had a processor, in nanoseconds; 0 where the kernel does not say. */
+uint64_t tg_proc_status_run_time(pid_t tid);
+
 /* How many seccomp filters PID is under, all of those that it inherited included; -1 where that cannot be
  * known (before Linux 5.9). */
 int tg_proc_status_seccomp_filters(pid_t pid);

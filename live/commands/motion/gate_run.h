@@ -17,8 +17,10 @@ struct tg_gate_worker {
     bool is_out;   /* was there before: does not run */
     bool waits;    /* afterwards: at a gate */
     bool cannot;   /* afterwards: waits for somebody who has got there, or for ever */
-    bool is_stuck; /* the run's own: had done nothing at the last look */
+    /* the run's own, as they were at the last look */
+    bool is_stuck; /* there was one */
     uint64_t before_ns;
+    struct tg_gate_chance before;
 };
 
 struct tg_gate_run {

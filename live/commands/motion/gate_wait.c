@@ -74,23 +74,38 @@ struct tg_error *tg_gate_wait_note(const struct tg_request *request)
     return NULL;
 }
 
-/* Whether nobody who has not come can: they all wait for others, and have since the last look. */
-static struct tg_error *look_for_stuck(struct tg_console *console, struct tg_gate_run *run, bool *stuck)
+/* Whether a worker that waits for others has gone on waiting since the last look, although it could have run: on a busy
+ * machine one that has been released may not have had a processor yet. */
+static bool has_waited_on(const struct tg_gate_worker *worker, const struct tg_openmp_worker *known,
+                          struct tg_gate_chance chance)
+{
+    bool has_run = chance.run_ns == 0 || chance.run_ns != worker->before.run_ns;
+    return waits_for_others(known) && worker->is_stuck && worker->before_ns == known->last_ns &&
+           (!chance.is_ready || has_run);
+}
+
+/* Whether nobody who has not come can, now and at the last look: they all wait for others. *N_LOOKS: at which that was
+ * so, one after another. */
+static struct tg_error *look_for_stuck(struct tg_console *console, struct tg_gate_run *run, size_t *n_looks,
+                                       bool *stuck)
 {
     struct tg_error *error = tg_focus_call_run_all(console, tg_gate_wait_note, run, NULL);
-    *stuck = error == NULL && run->n_workers > 0;
+    bool all_wait = error == NULL && run->n_workers > 0;
     for (size_t i = 0; error == NULL && i < run->n_workers; i++) {
         struct tg_gate_worker *worker = &run->workers[i];
         const struct tg_openmp_worker *known =
             tg_openmp_model_worker_at(console->source->moment->openmp, worker->index);
         if (worker->is_out || worker->waits)
             continue;
-        worker->cannot = !known->alive ||
-                         (waits_for_others(known) && worker->is_stuck && worker->before_ns == known->last_ns);
+        struct tg_gate_chance chance = tg_worker_gates_chance(worker->tid);
+        worker->cannot = !known->alive || has_waited_on(worker, known, chance);
         worker->is_stuck = true;
         worker->before_ns = known->last_ns;
-        *stuck = *stuck && worker->cannot;
+        worker->before = chance;
+        all_wait = all_wait && worker->cannot;
     }
+    *n_looks = all_wait ? *n_looks + 1 : 0;
+    *stuck = *n_looks > 1;
     return error;
 }
 
@@ -100,7 +115,8 @@ struct quiet {
     size_t n_looks; /* one after another at which nothing had happened since the one before */
 };
 
-enum { QUIET_LOOKS = 3 }; /* are enough: who has been released has run by then */
+/* Are enough: who has been released has run by then; on a busy machine one that waits for a processor may not have. */
+enum { QUIET_LOOKS = 3, QUIET_LOOKS_OF_READY = 12 };
 
 /* Where nobody comes: who runs, and whether all of them wait for somebody who does not. */
 struct blockade {
@@ -108,6 +124,7 @@ struct blockade {
     const struct tg_gate_run *run;
     struct tg_engine_adapter *engine;
     size_t n_running, n_waiting;
+    bool any_ready; /* of those who wait in OpenMP one could run */
     uint64_t last_ns; /* of their last events */
     size_t n_here;    /* of them: at a gate */
     size_t n_busy;    /* neither at a gate, nor waiting in OpenMP, nor inside of MPI */
@@ -160,7 +177,10 @@ static void note_thread(struct blockade *blockade, const struct tg_job_process *
         blockade->console->source->moment->openmp, process->info.dpid - 1, (int32_t)thread->tag);
     note_progress(blockade, process, thread, worker);
     blockade->n_running++;
-    blockade->n_waiting += worker != NULL && waits_for_others(worker);
+    if (worker == NULL || !waits_for_others(worker))
+        return;
+    blockade->n_waiting++;
+    blockade->any_ready = blockade->any_ready || tg_worker_gates_chance((int32_t)thread->tag).is_ready;
 }
 
 /* Of the processes in focus, whose workers wait for each other alone. */
@@ -196,7 +216,7 @@ static struct tg_error *look_for_blockade(struct tg_console *console, const stru
         return error;
     bool is_quiet = blockade.last_ns == quiet->last_ns && blockade.n_calls == quiet->n_calls;
     *quiet = (struct quiet){blockade.last_ns, blockade.n_calls, is_quiet ? quiet->n_looks + 1 : 0};
-    if (quiet->n_looks < QUIET_LOOKS || blockade.n_running == 0)
+    if (quiet->n_looks < (blockade.any_ready ? QUIET_LOOKS_OF_READY : QUIET_LOOKS) || blockade.n_running == 0)
         return NULL;
     /* nor does anybody leave MPI_Init, for one, with a rank that is held */
     bool all_in_mpi = blockade.n_here == 0 && blockade.n_busy == 0 && !blockade.has_others;
@@ -238,6 +258,7 @@ struct tg_error *tg_gate_wait_all(struct tg_console *console, struct tg_gate_run
 {
     struct waiting waiting = {.run = run};
     struct tg_focus_patience patience = {0};
+    size_t n_looks = 0;
     for (bool stuck = false;;) {
         int status;
         struct tg_error *error = tg_focus_call_await_with(console, &tg_focus_call_defaults, look,
@@ -247,7 +268,7 @@ struct tg_error *tg_gate_wait_all(struct tg_console *console, struct tg_gate_run
         if (tg_traced_job_has_ended(console->options.live, &status))
             return error;
         tg_error_destroy(error);
-        error = look_for_stuck(console, run, &stuck);
+        error = look_for_stuck(console, run, &n_looks, &stuck);
         if (error != NULL || stuck)
             return error;
     }
