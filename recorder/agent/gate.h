@@ -24,7 +24,11 @@ void tg_gate_wait_slowly(void);
 
 static inline bool tg_gate_is_any(void)
 {
+#ifdef TG_AGENT_WITHOUT_GATES /* what they cost is measured beside this: tests/bench/openmp_bench.py */
+    return false;
+#else
     return TG_AGENT_UNLIKELY(__atomic_load_n(tg_agent.n_gates, __ATOMIC_RELAXED) != 0);
+#endif
 }
 
 /* Waits at the gate that the thread has come to, behind a call that had to be made first. */

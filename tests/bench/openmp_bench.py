@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """What recording costs each OpenMP construct: the same program without and with the agent in turn.
 
-usage: openmp_bench.py [--fifo] BUILD [ROUNDS] [NAME...]      BUILD: a build directory; NAME: constructs, all without
+usage: openmp_bench.py [--fifo] [--gates] BUILD [ROUNDS] [NAME...]      BUILD: a build directory; NAME: constructs, all without
 
+--gates: not beside the program without the agent, but beside the agent without gates, of which none is used
+(cmake --build BUILD --target agent_without_gates)
 --fifo: the program before all others of the machine, the recorder before it (needs the right to do that)
 
 The recorder is ring_sink, which counts what is recorded and keeps nothing; it also runs, with nothing to do, beside the
@@ -31,22 +33,25 @@ def noise(rounds):
 
 def main():
     rest = sys.argv[1:]
-    fifo = rest[:1] == ["--fifo"]
-    build, rest = os.path.abspath(rest[fifo]), rest[fifo + 1:]
+    fifo, gates = "--fifo" in rest, "--gates" in rest
+    build, *rest = [word for word in rest if not word.startswith("--")]
+    build = os.path.abspath(build)
     rounds = int(rest.pop(0)) if rest and rest[0].isdigit() else 5
     program = [*(["chrt", "-f", "10"] if fifo else []), os.path.join(build, "tests/bench/openmp_bench")]
     sink = [*(["chrt", "-f", "11"] if fifo else []), os.path.join(build, "tests/bench/ring_sink")]
     agent = os.path.join(build, "agent/tollgate-agent.so")
+    base = os.path.join(build, "tests/bench/agent_without_gates.so") if gates else ""
     names = rest or ["stamp", "critical", "lock", "stamped_lock", "barrier", "single", "region", "dynamic_loop",
                      "thread_num", "static_loop", "master", "task", "fibonacci", "stencil", "small_stencil",
                      "hydro"]
     print(f"{'':14}{'-------- clock, ns -------':>30}{'--- processor time, ns ---':>30}")
-    print(f"{'construct':14}{'alone':>10}{'recorded':>10}{'more':>10}{'alone':>10}{'recorded':>10}{'more':>10}"
+    beside = "no gates" if gates else "alone"
+    print(f"{'construct':14}{beside:>10}{'recorded':>10}{'more':>10}{beside:>10}{'recorded':>10}{'more':>10}"
           f"{'records':>9}{'ns each':>9}{'clock':>9}{'noise':>8}")
     for name in names:
         alone, recorded = [], []
         for _ in range(rounds):
-            alone.append(measure([*sink, "", *program, name]))
+            alone.append(measure([*sink, base, *program, name]))
             recorded.append(measure([*sink, agent, *program, name]))
         wall, cpu = [min(column) for column in list(zip(*alone))[:2]]
         recorded_wall, recorded_cpu, n, records = [min(column) for column in zip(*recorded)]
