@@ -124,7 +124,7 @@ struct blockade {
     const struct tg_gate_run *run;
     struct tg_engine_adapter *engine;
     size_t n_running, n_waiting;
-    bool any_ready; /* of those who wait in OpenMP one could run */
+    bool any_ready;   /* of those who wait in OpenMP one could run */
     uint64_t last_ns; /* of their last events */
     size_t n_here;    /* of them: at a gate */
     size_t n_busy;    /* neither at a gate, nor waiting in OpenMP, nor inside of MPI */
@@ -220,8 +220,7 @@ static struct tg_error *look_for_blockade(struct tg_console *console, const stru
         return NULL;
     /* nor does anybody leave MPI_Init, for one, with a rank that is held */
     bool all_in_mpi = blockade.n_here == 0 && blockade.n_busy == 0 && !blockade.has_others;
-    bool is_blocked =
-        blockade.stopped.dpid != 0 && (blockade.n_waiting == blockade.n_running || all_in_mpi);
+    bool is_blocked = blockade.stopped.dpid != 0 && (blockade.n_waiting == blockade.n_running || all_in_mpi);
     *is_over = run->of_each && blockade.n_here > 0 && blockade.n_busy == 0;
     if (is_blocked && !*is_over)
         *blocked =

@@ -6,6 +6,7 @@
 #include "live/commands/info/place.h"
 #include "live/commands/motion/beginning.h"
 #include "live/commands/motion/gate_course.h"
+#include "live/commands/motion/unseen.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -214,6 +215,8 @@ static bool find_visit(const struct tg_openmp_worker *worker, enum tg_zone_targe
 struct sought {
     const struct tg_source *source;
     enum tg_zone_target target;
+    const struct tg_console *console;
+    const struct tg_unseen *unseen; /* zones of that kind that may be passed unseen; NULL none */
 };
 
 /* Whether WORKER is in a single that another one executes. */
@@ -233,12 +236,14 @@ static bool was_first(const struct sought *sought, const struct tg_openmp_worker
                : tg_zone_counter_was_first(sought->source->moment->zones, visit);
 }
 
-/* Whether nobody of its team had come to that zone before. */
+/* Whether nobody of its team had come to that zone before; at the end of a body, whether there may have been such. */
 static bool is_new(void *context, const struct tg_openmp_worker *worker)
 {
     const struct sought *sought = context;
     struct tg_zone_visit visit;
-    return !find_visit(worker, sought->target, &visit) || was_first(sought, worker, &visit);
+    if (find_visit(worker, sought->target, &visit))
+        return was_first(sought, worker, &visit);
+    return sought->unseen == NULL || tg_unseen_team(sought->unseen, sought->console, worker) != NULL;
 }
 
 /* Whether it is the first of its team there: it was stopped between its record and the gate. */
@@ -372,29 +377,51 @@ static struct tg_error *tell_run(struct tg_console *console, enum tg_zone_target
     return error != NULL ? error : tell_reached(console, found, target, run->first, out);
 }
 
+/* Gates for AIM: of a job that is still to come, or in each process in focus; where zones may be passed unseen, at the end of
+ * bodies, too. */
+static struct tg_error *add_next_gates(struct tg_console *console, const struct aim *aim,
+                                       const struct tg_unseen *unseen, struct tg_gate_run *run)
+{
+    const struct tg_gate_rule rules[] = {rule_for(aim->target),
+                                         {.kinds = tg_gate_kind(TG_EVENT_OMP_IMPLICIT_END), .which = any}};
+    return tg_beginning_is_to_come(console) ? add_job_gate(&rules[0], run)
+                                            : add_gates(console, rules, unseen == NULL ? 1 : 2, run);
+}
+
 /* *RANKS: no zone was reached, but there are ranks now, which are the focus. */
 static struct tg_error *go_by_gates(struct tg_console *console, const struct aim *aim, bool *ranks, FILE *out)
 {
-    struct sought sought = {console->source, aim->target};
+    struct tg_unseen *unseen = NULL;
+    struct sought sought = {.source = console->source, .target = aim->target, .console = console};
     struct tg_gate_run run = {.is_meant = is_new,
                               .is_arriving = is_first_there,
                               .is_kept = waits_for_executor,
                               .context = &sought,
                               .of_each = aim->of_each};
-    const struct tg_gate_rule rule = rule_for(aim->target);
     char command[64];
     snprintf(command, sizeof command, "opm next %s", aim->name);
     struct tg_error *error = tg_gate_run_settle(console, out);
     if (error == NULL && aim->target == TG_TARGET_BARRIER)
         error = tell_barrier_before(console, out);
     if (error == NULL)
-        error = tg_beginning_is_to_come(console) ? add_job_gate(&rule, &run) : add_gates(console, &rule, 1, &run);
+        error = tg_unseen_find(console, aim->target, &unseen);
+    sought.unseen = unseen;
+    if (error == NULL)
+        error = add_next_gates(console, aim, unseen, &run);
     if (error == NULL)
         error = tg_gate_course_run(console, &run, command, out);
     *ranks = run.of_job && run.first == NULL && console->focus.is_of_ranks;
-    if (error == NULL && !*ranks)
+    const struct tg_openmp_team *passed =
+        error == NULL && run.first != NULL ? tg_unseen_team(unseen, console, run.first) : NULL;
+    if (passed != NULL) {
+        error = tg_live_zone_look_at(console, run.first);
+        if (error == NULL)
+            error = tg_unseen_tell(unseen, console, passed, words_for[aim->target]);
+    } else if (error == NULL && !*ranks) {
         error = tell_run(console, aim->target, &run, out);
+    }
     tg_gate_run_deinit(&run);
+    tg_unseen_destroy(unseen);
     return error;
 }
 

@@ -89,6 +89,28 @@ contains
   end subroutine
 end program
 """
+# GCC asks for the thread's number once, and computes each loop's bounds before the rounds
+HOISTED = r"""
+static double a[1000], b[1000];
+static volatile int behind;
+int main(void)
+{
+#pragma omp parallel num_threads(2)
+    {
+        for (int round = 0; round < 3; round++) {
+#pragma omp for schedule(static)
+            for (int i = 1; i < 999; i++)
+                b[i] = a[i - 1] + a[i + 1];
+#pragma omp for \
+    schedule(static)
+            for (int i = 1; i < 999; i++)
+                a[i] = b[i] * 0.5;
+        }
+    }
+    behind = 1;
+    return 0;
+}
+"""
 ZONES = ["parallel", "barrier", "single", "loop", "sections", "critical", "master", "task"]
 WORDS = {"critical": "critical section", "sections": "sections zone", "parallel": "parallel region", "task": "task construct"}
 DONE = 1 + 1 + 8 + 2 + 2 + 2
@@ -123,6 +145,23 @@ def table(source, text, compiler):
             fail(f"{compiler}: the program's result is not {DONE}")
 
 
+def hoisted():
+    """Who goes to a loop that is not seen ends with the region at the latest, which is said."""
+    with open("hoisted.c", "w", encoding="utf-8") as file:
+        file.write(HOISTED)
+    subprocess.run(["gcc", "-g", "-O2", "-fopenmp", "-o", "hoisted", "hoisted.c"], check=True)
+    console = LiveConsole("-o", "trace.tgt", "--force", "--", "./hoisted", stderr=subprocess.DEVNULL)
+    if "reaches a loop" not in console.do("opm next loop"):
+        fail("the first loop is not seen")
+    answer = console.command("opm next loop")
+    if answer["ok"] or not re.search(r"no loop was seen up to the end of the region in main\._omp_fn\.0 .*as in hoisted\.c:9, "
+                                     r"hoisted\.c:12; `dbreak hoisted\.c#10` stops at one", answer["error"]["message"]):
+        fail(f"loops that GCC hoists: {answer}")
+    if "behind = 0" not in console.do("dprint behind"):
+        fail("past the region")
+    console.end("quit")
+
+
 def killed():
     """SIGKILL comes while a worker waits at a gate, for another one that is stopped."""
     build("table.c", C, "gcc")
@@ -147,6 +186,7 @@ def main():
     for source, text, compilers in PROGRAMS.values():
         for compiler in compilers:
             table(source, text, compiler)
+    hoisted()
     killed()
 
 
