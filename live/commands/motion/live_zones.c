@@ -419,6 +419,8 @@ static struct tg_error *go_by_gates(struct tg_console *console, const struct aim
             error = tg_unseen_tell(unseen, console, passed, words_for[aim->target]);
     } else if (error == NULL && !*ranks) {
         error = tell_run(console, aim->target, &run, out);
+        if (error == NULL && run.first != NULL)
+            tg_unseen_note(unseen, console, run.first, run.begun_ns, out);
     }
     tg_gate_run_deinit(&run);
     tg_unseen_destroy(unseen);

@@ -92,6 +92,22 @@ static bool is_function(const char *text, const char *function)
     return next == '\0' || next == ' ' || next == '+' || next == '.';
 }
 
+static const char *name_of_file(const struct tg_openmp_line *line)
+{
+    const char *slash = strrchr(line->file, '/');
+    return slash == NULL ? line->file : slash + 1;
+}
+
+/* The innermost team of WORKER; NULL. */
+static const struct tg_openmp_team *team_of(const struct tg_console *console,
+                                            const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_team *team = NULL;
+    for (size_t i = worker->n_places; i-- > 0 && team == NULL;)
+        team = tg_openmp_model_team(console->source->moment->openmp, worker->process, worker->places[i].team);
+    return team;
+}
+
 static char *body_of(const struct tg_console *console, const struct tg_openmp_team *team)
 {
     char *text = NULL;
@@ -115,11 +131,8 @@ static bool is_meant(const struct tg_unseen *unseen, const struct tg_openmp_line
 const struct tg_openmp_team *tg_unseen_team(const struct tg_unseen *unseen, const struct tg_console *console,
                                             const struct tg_openmp_worker *worker)
 {
-    const struct tg_openmp_model *model = console->source->moment->openmp;
-    const struct tg_openmp_team *team = NULL;
+    const struct tg_openmp_team *team = unseen == NULL ? NULL : team_of(console, worker);
     bool has_ended = false, is_it = false;
-    for (size_t i = worker->n_places; unseen != NULL && i-- > 0 && team == NULL;)
-        team = tg_openmp_model_team(model, worker->process, worker->places[i].team);
     for (size_t i = 0; team != NULL && i < team->n_members; i++)
         has_ended |= team->members[i].worker == worker->index && team->members[i].ended;
     if (!has_ended)
@@ -131,40 +144,45 @@ const struct tg_openmp_team *tg_unseen_team(const struct tg_unseen *unseen, cons
     return is_it ? team : NULL;
 }
 
+enum { MAX_TOLD = 4 };
+
+/* The lines that are meant in BODY, "solve.c:12, solve.c:16 and 3 more"; *EXAMPLE: the first of them. */
+static void write_lines(const struct tg_unseen *unseen, const char *body,
+                        const struct tg_openmp_line **example, FILE *out)
+{
+    size_t n_told = 0;
+    for (size_t i = 0; i < unseen->lines.count; i++) {
+        const struct tg_openmp_line *line = &unseen->lines.lines[i];
+        if (!is_meant(unseen, line, body) || n_told++ >= MAX_TOLD)
+            continue;
+        if (n_told == 1)
+            *example = line;
+        fputs(n_told > 1 ? ", " : "", out);
+        tg_printable_write(out, name_of_file(line));
+        fprintf(out, ":%" PRIu64, line->line);
+    }
+    if (n_told > MAX_TOLD)
+        fprintf(out, " and %zu more", n_told - MAX_TOLD);
+}
+
 struct tg_error *tg_unseen_tell(const struct tg_unseen *unseen, const struct tg_console *console,
                                 const struct tg_openmp_team *team, const char *name)
 {
-    enum { MAX_TOLD = 4 };
+    const struct tg_openmp_line *example = &unseen->lines.lines[0];
     char *text = NULL, *body = body_of(console, team);
-    const char *example = "";
-    uint64_t example_line = 0;
-    size_t size, n_told = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL || body == NULL) {
+    size_t size;
+    FILE *out = body == NULL ? NULL : open_memstream(&text, &size);
+    if (out == NULL) {
         free(body);
         return tg_error_no_memory();
     }
     fprintf(out, "no %s was seen up to the end of the region%s: GCC's code calls nothing for some, as in ",
             name, body);
-    for (size_t i = 0; i < unseen->lines.count; i++) {
-        const struct tg_openmp_line *line = &unseen->lines.lines[i];
-        if (!is_meant(unseen, line, body) || n_told++ >= MAX_TOLD)
-            continue;
-        const char *slash = strrchr(line->file, '/');
-        const char *name_of_file = slash == NULL ? line->file : slash + 1;
-        if (n_told == 1) {
-            example = name_of_file;
-            example_line = line->line + 1; /* of the directive itself there is no code */
-        }
-        fputs(n_told > 1 ? ", " : "", out);
-        tg_printable_write(out, name_of_file);
-        fprintf(out, ":%" PRIu64, line->line);
-    }
-    if (n_told > MAX_TOLD)
-        fprintf(out, " and %zu more", n_told - MAX_TOLD);
+    write_lines(unseen, body, &example, out);
     fputs("; `dbreak ", out);
-    tg_printable_write(out, example);
-    fprintf(out, "#%" PRIu64 "` stops at one", example_line);
+    tg_printable_write(out, name_of_file(example));
+    fprintf(out, "#%" PRIu64 "` stops at one",
+            example->line + 1); /* of the directive itself there is no code */
     free(body);
     if (fclose(out) != 0) {
         free(text);
@@ -173,4 +191,22 @@ struct tg_error *tg_unseen_tell(const struct tg_unseen *unseen, const struct tg_
     struct tg_error *error = tg_error_create(TG_ERROR_NOT_FOUND, "%s", text);
     free(text);
     return error;
+}
+
+void tg_unseen_note(const struct tg_unseen *unseen, const struct tg_console *console,
+                    const struct tg_openmp_worker *worker, uint64_t begun_ns, FILE *out)
+{
+    const struct tg_openmp_team *team = unseen == NULL ? NULL : team_of(console, worker);
+    const struct tg_openmp_line *example;
+    char *body = team == NULL ? NULL : body_of(console, team);
+    size_t n_lines = 0;
+    for (size_t i = 0; body != NULL && i < unseen->lines.count; i++)
+        n_lines += is_meant(unseen, &unseen->lines.lines[i], body);
+    if (n_lines > 1 || (n_lines == 1 && team->begin_ns <= begun_ns)) {
+        fprintf(out, "some %ss are not seen in GCC's code, and may have been passed: of ",
+                unseen->construct == TG_OPENMP_CONSTRUCT_MASTER ? "master" : "loop");
+        write_lines(unseen, body, &example, out);
+        fputc('\n', out);
+    }
+    free(body);
 }

@@ -22,4 +22,8 @@ const struct tg_openmp_team *tg_unseen_team(const struct tg_unseen *unseen, cons
 struct tg_error *tg_unseen_tell(const struct tg_unseen *unseen, const struct tg_console *console,
                                 const struct tg_openmp_team *team, const char *name);
 
+/* Where such zones may have been passed by WORKER's team on its way to where it is now, since BEGUN_NS: a line that says so. */
+void tg_unseen_note(const struct tg_unseen *unseen, const struct tg_console *console,
+                    const struct tg_openmp_worker *worker, uint64_t begun_ns, FILE *out);
+
 #endif

@@ -199,11 +199,14 @@ static struct tg_error *add_place(struct tg_console *console, const struct tg_op
 static void tell_result(const struct tg_console *console, const struct tg_gate_run *run, FILE *out)
 {
     const struct tg_openmp_model *model = console->source->moment->openmp;
-    size_t n_there = run->n_here, n_all = run->n_workers + run->n_unknown;
+    size_t n_out = 0, n_all = run->n_workers + run->n_unknown;
     for (size_t i = 0; i < run->n_workers; i++)
-        n_there += run->workers[i].is_out;
+        n_out += run->workers[i].is_out;
+    size_t n_there = run->n_here + n_out;
     fprintf(out, "%zu of %zu worker%s %s out and stopped behind it\n", n_there, n_all, n_all == 1 ? "" : "s",
             n_all == 1 ? "is" : "are");
+    if (n_out > 0)
+        fprintf(out, "%zu of them had left it before, and may have gone on\n", n_out);
     if (run->n_unplaced > 0)
         fprintf(out, "%zu could not be made to wait and may have run further\n", run->n_unplaced);
     for (size_t i = 0; i < run->n_workers; i++) {
@@ -217,6 +220,17 @@ static void tell_result(const struct tg_console *console, const struct tg_gate_r
                     ? "cannot arrive: it waits for others that are stopped (`where` says for what)"
                     : "was stopped before it left the zone");
     }
+}
+
+/* Of a zone at whose end GCC's code calls nothing: those who left it are where they were next seen. */
+static void tell_inferred(const struct tg_openmp_place *place, FILE *out)
+{
+    bool is_of_gcc =
+        place->seen == TG_OMP_INFERRED || (place->seen == TG_OMP_WRAPPED && is_single(place->what));
+    if (place->kind == TG_OPENMP_IN_ZONE && is_of_gcc)
+        fputs("GCC's code calls nothing at its end: each is where it was next seen, at a barrier or what "
+              "comes next\n",
+              out);
 }
 
 static bool has_part(const struct tg_console *console, const struct tg_gate_run *run, size_t process)
@@ -301,6 +315,8 @@ struct tg_error *tg_live_zone_leave(struct tg_console *console, const struct tg_
         error = add_others(console, worker, &kept, &run);
     if (error == NULL)
         error = run_out(console, &run, name, out);
+    if (error == NULL)
+        tell_inferred(&kept, out);
     tg_gate_run_deinit(&run);
     return error;
 }
