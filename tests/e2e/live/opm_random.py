@@ -24,7 +24,7 @@ ZONES = ["parallel", "single", "critical", "task", "sections", "barrier", "maste
 COMMAND_S = 20  # no command takes longer, and neither does the program once it is let go
 REFUSALS = r"""no\ team\ is\ at\ a\ barrier|is\ not\ inside|already\ in\ parallel|without\ (reaching|entering)|no\ other\ worker\ enters
 |does\ not\ tell\ where\ a\ section|is\ held\ and\ cannot\ arrive|no\ current\ worker|not\ (running|stopped)|has\ ended|have\ ended
-|there\ is\ no\ thread|all\ workers\ in\ focus\ are|there\ is\ no\ agent|stopped\ or\ ended|no\ thread\ can\ arrive|has\ no\ thread|still\ running\ after|interrupted"""
+|up\ to\ the\ end\ of\ the\ region|there\ is\ no\ thread|all\ workers\ in\ focus\ are|there\ is\ no\ agent|stopped\ or\ ended|no\ thread\ can\ arrive|has\ no\ thread|still\ running\ after|interrupted"""
 
 
 class Session:
