@@ -3,58 +3,6 @@
 
 #include <stdio.h>
 
-/* ---- who waits for whom */
-
-enum { MAX_WAITS_DRAWN = 32 }; /* lifelines: of more, only waits in a cycle are arrows */
-
-/* Who is inside of the mutex that WAIT is for; NO_LANE unknown. */
-static uint32_t find_owner(const struct tg_sequence_builder *builder, const struct tg_sequence_node *wait)
-{
-    for (uint32_t lane = 0; lane < builder->made->n_lanes; lane++) {
-        const struct sequence_worker *worker = builder->workers[lane];
-        for (size_t i = 0; i < worker->n_frames; i++) {
-            const struct tg_sequence_node *node = worker->frames[i].node;
-            if (node != NULL && node != wait && node->kind == TG_SEQUENCE_MUTEX && node->what == wait->what &&
-                node->id == wait->id && node->parts[0].begin_ns != 0)
-                return lane;
-        }
-    }
-    return TG_SEQUENCE_NO_LANE;
-}
-
-static uint32_t find_awaited(const struct tg_sequence_builder *builder, const struct sequence_worker *worker)
-{
-    const struct tg_sequence_node *node =
-        worker->n_frames == 0 ? NULL : worker->frames[worker->n_frames - 1].node;
-    if (node == NULL)
-        return TG_SEQUENCE_NO_LANE;
-    if (node->kind == TG_SEQUENCE_MUTEX && node->parts[0].begin_ns == 0 && node->what != TG_OMP_MUTEX_ORDERED)
-        return find_owner(builder, node);
-    if (node->kind != TG_SEQUENCE_CALL || !builder->options.by_rank || node->peer < 0)
-        return TG_SEQUENCE_NO_LANE;
-    enum tg_mpi_role role = tg_mpi_call_role(node->name, NULL, NULL);
-    return role == TG_MPI_SEND || role == TG_MPI_RECEIVE || role == TG_MPI_PROBE
-               ? sequence_lane_of_rank(builder, worker, node->team, node->peer)
-               : TG_SEQUENCE_NO_LANE;
-}
-
-/* Finds whom each lifeline waits for, and which of these waits are a cycle. */
-static void find_waits(const struct tg_sequence_builder *builder)
-{
-    size_t count = builder->made->n_lanes;
-    for (size_t i = 0; i < count; i++)
-        builder->workers[i]->waits_for = find_awaited(builder, builder->workers[i]);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t at = builder->workers[i]->waits_for;
-        for (size_t steps = 0; at != TG_SEQUENCE_NO_LANE && at != i && steps < count; steps++)
-            at = builder->workers[at]->waits_for;
-        builder->workers[i]->is_in_cycle = at == i;
-    }
-    for (size_t i = 0; count > MAX_WAITS_DRAWN && i < count; i++)
-        if (!builder->workers[i]->is_in_cycle)
-            builder->workers[i]->waits_for = TG_SEQUENCE_NO_LANE;
-}
-
 /* ---- where everybody is */
 
 static struct tg_error *put_here(struct tg_sequence_builder *builder, struct sequence_worker *worker)
@@ -68,8 +16,10 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
     if (top != NULL && top->node == NULL &&
         (top->region == NULL || tg_sequence_team_waits(top->region->team, worker->lane)))
         return NULL; /* the barrier tells */
-    if (worker->collective != 0 || (top == NULL && worker->joins > 0))
+    if ((worker->collective != 0 && !worker->is_in_cycle) || (top == NULL && worker->joins > 0))
         return NULL; /* so does the collective, or the end of the region */
+    if (worker->collective != 0)
+        tg_sequence_team_helps(worker->job, worker->lane); /* its arrow says that it waits */
     if (top == NULL && !worker->met_region && worker->root.count == 0 && !builder->options.by_rank)
         return NULL; /* a thread in the pool, waiting for a region */
     bool has_died = worker->has_died || !builder->made->lanes[worker->lane].is_alive;
@@ -110,6 +60,12 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
             error = sequence_rank_state(builder, worker, &here->name);
     }
     tg_sequence_node_finish(here, 0);
+    if (worker->collective != 0) {
+        here->what = TG_SEQUENCE_IN_CALL;
+        here->name = worker->last_call;
+        here->peer = here->tag = -3; /* none */
+        here->begin_ns = worker->last_ns;
+    }
     if (error == NULL)
         return sequence_put(builder, worker, here);
     tg_sequence_node_destroy(here);
@@ -141,7 +97,8 @@ struct tg_error *sequence_end_everything(struct tg_sequence_builder *builder)
     HASH_ITER (hh, builder->regions, begun, next)
         if (error == NULL && begun->owner != TG_SEQUENCE_NO_LANE)
             error = put_owner(builder, begun);
-    find_waits(builder);
+    if (error == NULL)
+        error = sequence_find_waits(builder);
     for (size_t i = 0; error == NULL && i < builder->made->n_lanes; i++)
         error = put_here(builder, builder->workers[i]);
     while (error == NULL && builder->regions != NULL) {

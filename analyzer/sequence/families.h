@@ -25,6 +25,10 @@ struct tg_error *sequence_mpi_feed(struct tg_sequence_builder *builder, const st
 /* Marks messages that nobody received. */
 struct tg_error *sequence_mpi_mark_lost(struct tg_sequence_builder *builder);
 
+/* waits.c: finds whom each lifeline waits for at the end, and which of these waits are a cycle that
+ * cannot end. Only error: NO_MEMORY. */
+struct tg_error *sequence_find_waits(const struct tg_sequence_builder *builder);
+
 /* ending.c: closes all that is open, inner regions first. */
 struct tg_error *sequence_end_everything(struct tg_sequence_builder *builder);
 /* Ends the program of the process by EVENT, an exec: every thread stays where it was, and the new program

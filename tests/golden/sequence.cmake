@@ -15,6 +15,8 @@ tg_golden_test(sequence-cycle-text sequence-cycle sequence --print sequence-cycl
 tg_golden_test(sequence-cycle-svg sequence-cycle sequence -o - sequence-cycle.tgt)
 tg_golden_test(sequence-ring-text sequence-ring sequence --print sequence-ring.tgt)
 tg_golden_test(sequence-ring-svg sequence-ring sequence -o - sequence-ring.tgt)
+# one that goes through MPI_Wait and a collective; a rank that waits in that as well is none of it
+tg_golden_test(sequence-knot-text sequence-knot sequence --print sequence-knot.tgt)
 tg_golden_test(sequence-constructs-every constructs sequence --print --all --symbols=off constructs.tgt)
 tg_golden_test(sequence-repeat-all sequence-repeat sequence --print --all sequence-repeat.tgt)
 # ranks of the first job; those of the other have the same numbers
