@@ -34,9 +34,11 @@ static struct tg_error *set_opm(struct auto_sequence *automatic, Tcl_Obj *name, 
 static int run_set(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
 {
     struct auto_sequence *automatic = data;
-    if (argc != 4 || strcmp(Tcl_GetString(argv[1]), "opm") != 0)
+    bool is_ours = argc == 4 && strcmp(Tcl_GetString(argv[1]), "opm") == 0;
+    bool is_short = argc == 3 && strcmp(Tcl_GetString(argv[1]), "opm-auto-sequence") == 0;
+    if (!is_ours && !is_short)
         return automatic->procedure(automatic->data, interp, argc, argv);
-    struct tg_error *error = set_opm(automatic, argv[2], argv[3]);
+    struct tg_error *error = set_opm(automatic, argv[argc - 2], argv[argc - 1]);
     return error == NULL ? TCL_OK : tg_console_fail(automatic->console, error);
 }
 

@@ -20,7 +20,7 @@ puts [catch {opm sequence --gui} why]
 puts $why
 # Drawn before each prompt: those of a script are none.
 set opm opm-auto-sequence on
-foreach bad {{set opm opm-auto-sequence maybe} {set opm colour blue} {set a b c}} {
+foreach bad {{set opm opm-auto-sequence maybe} {set opm-auto-sequence maybe} {set opm colour blue} {set a b c}} {
     puts [catch $bad why]
     puts $why
 }
