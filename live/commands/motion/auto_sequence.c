@@ -13,12 +13,15 @@ struct auto_sequence {
     bool is_ours;           /* the file was written by this console, and may be replaced */
     uint64_t number;        /* of the event that the diagram shows */
     uint64_t focus_changes; /* of the console, at that time */
+    char message[200];      /* what was wrong with the variable */
 };
+
+static const char setting[] = "opm-auto-sequence";
 
 static struct tg_error *set_opm(struct auto_sequence *automatic, Tcl_Obj *name, Tcl_Obj *value)
 {
     int is_on;
-    if (strcmp(Tcl_GetString(name), "opm-auto-sequence") != 0)
+    if (strcmp(Tcl_GetString(name), setting) != 0)
         return tg_error_create(TG_ERROR_USAGE, "unknown setting 'opm %s': the only one is opm-auto-sequence",
                                Tcl_GetString(name));
     if (Tcl_GetBooleanFromObj(NULL, value, &is_on) != TCL_OK)
@@ -34,12 +37,32 @@ static struct tg_error *set_opm(struct auto_sequence *automatic, Tcl_Obj *name, 
 static int run_set(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
 {
     struct auto_sequence *automatic = data;
-    bool is_ours = argc == 4 && strcmp(Tcl_GetString(argv[1]), "opm") == 0;
-    bool is_short = argc == 3 && strcmp(Tcl_GetString(argv[1]), "opm-auto-sequence") == 0;
-    if (!is_ours && !is_short)
+    if (argc != 4 || strcmp(Tcl_GetString(argv[1]), "opm") != 0)
         return automatic->procedure(automatic->data, interp, argc, argv);
-    struct tg_error *error = set_opm(automatic, argv[argc - 2], argv[argc - 1]);
+    struct tg_error *error = set_opm(automatic, argv[2], argv[3]);
     return error == NULL ? TCL_OK : tg_console_fail(automatic->console, error);
+}
+
+/* `set opm-auto-sequence on`: Tcl has its own code for a `set` of two words. */
+static char *take_variable(ClientData data, Tcl_Interp *interp, const char *name, const char *element,
+                           int flags)
+{
+    struct auto_sequence *automatic = data;
+    (void)name;
+    (void)element;
+    (void)flags;
+    Tcl_Obj *value = Tcl_GetVar2Ex(interp, setting, NULL, TCL_GLOBAL_ONLY),
+            *text = Tcl_NewStringObj(setting, -1);
+    if (value == NULL)
+        return NULL;
+    Tcl_IncrRefCount(text);
+    struct tg_error *error = set_opm(automatic, text, value);
+    Tcl_DecrRefCount(text);
+    if (error == NULL)
+        return NULL;
+    snprintf(automatic->message, sizeof automatic->message, "%s", tg_error_message(error));
+    tg_error_destroy(error);
+    return automatic->message;
 }
 
 static struct tg_error *create(struct tg_console *console, void **state)
@@ -55,6 +78,8 @@ static struct tg_error *create(struct tg_console *console, void **state)
     info.objProc = run_set;
     info.objClientData = automatic;
     Tcl_SetCommandInfo(console->interp, "set", &info);
+    Tcl_TraceVar2(console->interp, setting, NULL, TCL_GLOBAL_ONLY | TCL_TRACE_WRITES, take_variable,
+                  automatic);
     *state = automatic;
     return NULL;
 }
