@@ -62,7 +62,7 @@ def main():
     job.ask("dhold")
     check(drawn("held") != focused, "not drawn again when a thread was held")
     job.ask("dunhold")
-    job.ask("set opm opm-auto-sequence off")
+    job.ask("set opm-auto-sequence off")  # the same
     latest = drawn("off")
     job.ask("dfocus 1.1")
     check(drawn("off") == latest, "drawn though it is off")
