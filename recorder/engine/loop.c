@@ -29,18 +29,14 @@ static void drop_parked(struct tg_engine *engine)
     }
 }
 
-/* Of processes that are not being detached yet. */
+/* Begins with those that are not being detached yet, and lets go what can go. */
 static void begin_detach(struct tg_engine *engine, const char *reason)
 {
-    bool has_begun = false;
     struct tg_process *process, *next;
-    HASH_ITER (hh, engine->processes, process, next) {
-        if (!tg_traced(process)->detaching) {
+    HASH_ITER (hh, engine->processes, process, next)
+        if (!tg_traced(process)->detaching)
             tg_detach_begin(process, reason);
-            has_begun = true;
-        }
-    }
-    if (has_begun)
+    if (engine->detach_in_progress) /* the last stop of those that had begun may be there already */
         tg_detach_advance(engine);
 }
 
@@ -189,6 +185,7 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
         if (atomic_load(&engine->has_requests)) {
             handle_waiting(engine);
             tg_wake_serve(engine);
+            tg_dispatch_paused(engine); /* of threads that a request had a look at */
             if (engine->detach_in_progress)
                 tg_detach_advance(engine);
             if (engine->n_early > 0) /* a request attached to a process */
