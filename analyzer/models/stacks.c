@@ -17,6 +17,7 @@ struct thread_key {
 struct thread {
     struct thread_key key;
     size_t index;
+    struct tg_last_stack first; /* in a look, where others followed; pid 0: none */
     UT_hash_handle hh;
 };
 
@@ -48,6 +49,12 @@ struct tg_error *tg_stack_model_create(struct tg_stack_model **model)
     return *model == NULL ? tg_error_no_memory() : NULL;
 }
 
+static void deinit_stack(const struct tg_last_stack *stack)
+{
+    free((void *)stack->frames);
+    free((void *)stack->values);
+}
+
 void tg_stack_model_destroy(struct tg_stack_model *model)
 {
     struct thread *thread, *next_thread;
@@ -56,6 +63,7 @@ void tg_stack_model_destroy(struct tg_stack_model *model)
         return;
     HASH_ITER (hh, model->threads, thread, next_thread) {
         HASH_DEL(model->threads, thread);
+        deinit_stack(&thread->first);
         free(thread);
     }
     HASH_ITER (hh, model->names, name, next_name) {
@@ -64,7 +72,7 @@ void tg_stack_model_destroy(struct tg_stack_model *model)
         free(name);
     }
     for (size_t i = 0; i < model->count; i++)
-        free((void *)model->stacks[i].frames);
+        deinit_stack(&model->stacks[i]);
     free(model->stacks);
     free(model->looks);
     tg_string_pool_deinit(&model->strings);
@@ -134,21 +142,69 @@ static struct tg_error *need_thread(struct tg_stack_model *model, size_t process
     return NULL;
 }
 
-/* LIKE is the last stack of its thread; its frames are copied. */
-static struct tg_error *keep_stack(struct tg_stack_model *model, const struct tg_last_stack *like)
+/* COUNT values are copied; STACK's are them then. */
+static struct tg_error *keep_values(struct tg_stack_model *model, const struct tg_call_value *values,
+                                    uint64_t count, struct tg_last_stack *stack)
 {
-    struct tg_last_stack *stack = NULL;
-    struct tg_stack_frame *frames = NULL;
-    struct tg_error *error = copy_frames(model, like->frames, like->count, &frames);
-    if (error == NULL)
-        error = need_thread(model, like->process, like->tid, &stack);
+    struct tg_call_value *copies = calloc(count + 1, sizeof *copies);
+    struct tg_error *error = copies == NULL ? tg_error_no_memory() : NULL;
+    for (uint64_t i = 0; error == NULL && i < count; i++) {
+        copies[i] = values[i];
+        error = intern(model, &copies[i].name);
+        if (error == NULL)
+            error = intern(model, &copies[i].text);
+    }
     if (error != NULL) {
-        free(frames);
+        free(copies);
         return error;
     }
-    free((void *)stack->frames);
-    *stack = *like;
-    stack->frames = frames;
+    free((void *)stack->values);
+    stack->values = copies;
+    stack->n_values = count;
+    return NULL;
+}
+
+/* A copy of FROM that is MODEL's. */
+static struct tg_error *copy_stack(struct tg_stack_model *model, const struct tg_last_stack *from,
+                                   struct tg_last_stack *copy)
+{
+    struct tg_stack_frame *frames = NULL;
+    struct tg_error *error = copy_frames(model, from->frames, from->count, &frames);
+    *copy = *from;
+    copy->frames = frames;
+    copy->values = NULL;
+    copy->n_values = 0;
+    if (error == NULL && from->n_values > 0)
+        error = keep_values(model, from->values, from->n_values, copy);
+    if (error != NULL)
+        deinit_stack(copy);
+    return error;
+}
+
+/* What was there becomes the thread's first stack where it is one. */
+static void make_room(struct tg_stack_model *model, const struct tg_last_stack *stack)
+{
+    struct thread *thread = stack->pid != 0 ? find_thread(model, stack->process, stack->tid) : NULL;
+    if (thread != NULL && thread->first.pid == 0 && stack->reason == TG_STACK_LOOK)
+        thread->first = *stack;
+    else
+        deinit_stack(stack);
+}
+
+/* LIKE is the last stack of its thread; what it has is copied. */
+static struct tg_error *keep_stack(struct tg_stack_model *model, const struct tg_last_stack *like)
+{
+    struct tg_last_stack *stack = NULL, copy;
+    struct tg_error *error = copy_stack(model, like, &copy);
+    if (error != NULL)
+        return error;
+    error = need_thread(model, like->process, like->tid, &stack);
+    if (error != NULL) {
+        deinit_stack(&copy);
+        return error;
+    }
+    make_room(model, stack);
+    *stack = copy;
     return NULL;
 }
 
@@ -165,6 +221,39 @@ static struct tg_error *take_stack(struct tg_stack_model *model, const struct tg
                                         .frames = event->stack.frames.items,
                                         .count = event->stack.frames.count};
     return keep_stack(model, &stack);
+}
+
+static struct tg_last_stack *last_of(struct tg_stack_model *model, const struct tg_event *event,
+                                     size_t process)
+{
+    const struct thread *thread =
+        process == SIZE_MAX ? NULL : find_thread(model, process, (int32_t)event->tid);
+    return thread == NULL ? NULL : &model->stacks[thread->index];
+}
+
+/* Several processes at the other end: which of them is meant is unknown. */
+static void take_wait(struct tg_stack_model *model, const struct tg_event *event, size_t process)
+{
+    const struct tg_event_thread_wait *is = &event->thread_wait;
+    const struct tg_wait_partner *partners = is->partners.items;
+    struct tg_last_stack *stack = last_of(model, event, process);
+    if (stack == NULL)
+        return;
+    stack->waits = true;
+    stack->wait = (struct tg_stack_wait){.what = (enum tg_wait_what)is->what,
+                                         .address = is->address,
+                                         .owner = (int32_t)is->owner,
+                                         .writes = is->writes != 0};
+    if (is->partners.count == 1)
+        stack->wait.partner = (int32_t)partners[0].pid;
+}
+
+static struct tg_error *take_values(struct tg_stack_model *model, const struct tg_event *event,
+                                    size_t process)
+{
+    struct tg_last_stack *stack = last_of(model, event, process);
+    const struct tg_list *values = &event->call_values.values;
+    return stack == NULL ? NULL : keep_values(model, values->items, values->count, stack);
 }
 
 /* ---- names */
@@ -250,27 +339,72 @@ struct tg_error *tg_stack_model_feed(struct tg_stack_model *model, const struct 
         return take_look(model, event);
     case TG_EVENT_CODE_NAME:
         return take_name_event(model, &event->code_name);
+    case TG_EVENT_THREAD_WAIT:
+        take_wait(model, event, process);
+        return NULL;
+    case TG_EVENT_CALL_VALUES:
+        return take_values(model, event, process);
     default:
         return NULL;
     }
+}
+
+static struct tg_error *copy_names(const struct tg_stack_model *from, struct tg_stack_model *to)
+{
+    struct tg_error *error = NULL;
+    for (const struct name *name = from->names; error == NULL && name != NULL; name = name->hh.next)
+        error = take_names(to, &name->key, name->calls, name->count);
+    return error;
+}
+
+static struct tg_error *finish_copy(struct tg_error *error, struct tg_stack_model *made,
+                                    struct tg_stack_model **copy)
+{
+    if (error != NULL)
+        tg_stack_model_destroy(made);
+    else
+        *copy = made;
+    return error;
 }
 
 struct tg_error *tg_stack_model_copy(const struct tg_stack_model *model, struct tg_stack_model **copy)
 {
     struct tg_stack_model *made = NULL;
     struct tg_error *error = tg_stack_model_create(&made);
-    for (size_t i = 0; error == NULL && i < model->count; i++)
-        error = keep_stack(made, &model->stacks[i]);
+    for (size_t i = 0; error == NULL && i < model->count; i++) {
+        const struct tg_last_stack *stack = &model->stacks[i];
+        const struct tg_last_stack *first = tg_stack_model_first(model, stack);
+        if (first != NULL)
+            error = keep_stack(made, first);
+        if (error == NULL)
+            error = keep_stack(made, stack);
+    }
     for (size_t i = 0; error == NULL && i < model->n_looks; i++)
         error = TG_ARRAY_APPEND(made->looks, made->n_looks, made->looks_capacity, model->looks[i]);
-    for (const struct name *name = model->names; error == NULL && name != NULL; name = name->hh.next)
-        error = take_names(made, &name->key, name->calls, name->count);
-    if (error != NULL) {
-        tg_stack_model_destroy(made);
-        return error;
+    if (error == NULL)
+        error = copy_names(model, made);
+    return finish_copy(error, made, copy);
+}
+
+struct tg_error *tg_stack_model_copy_first(const struct tg_stack_model *model, struct tg_stack_model **copy)
+{
+    struct tg_stack_model *made = NULL;
+    struct tg_error *error = tg_stack_model_create(&made);
+    for (size_t i = 0; error == NULL && i < model->count; i++) {
+        const struct tg_last_stack *first = tg_stack_model_first(model, &model->stacks[i]);
+        if (first != NULL)
+            error = keep_stack(made, first);
     }
-    *copy = made;
-    return NULL;
+    if (error == NULL)
+        error = copy_names(model, made);
+    return finish_copy(error, made, copy);
+}
+
+const struct tg_last_stack *tg_stack_model_first(const struct tg_stack_model *model,
+                                                 const struct tg_last_stack *stack)
+{
+    const struct thread *thread = find_thread(model, stack->process, stack->tid);
+    return thread == NULL || thread->first.pid == 0 ? NULL : &thread->first;
 }
 
 size_t tg_stack_model_count(const struct tg_stack_model *model)

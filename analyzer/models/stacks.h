@@ -7,6 +7,15 @@
 
 #include <stdbool.h>
 
+/* What a thread waits for in the kernel. */
+struct tg_stack_wait {
+    enum tg_wait_what what;
+    uint64_t address; /* of a futex */
+    int32_t owner;    /* thread that it waits for, 0 unknown */
+    int32_t partner;  /* the one process that has the other end, 0 unknown or several */
+    bool writes;      /* to a pipe or socket */
+};
+
 /* One thread's. Strings are the model's. */
 struct tg_last_stack {
     size_t process; /* index in the process model */
@@ -18,6 +27,10 @@ struct tg_last_stack {
     uint64_t end;                        /* enum tg_stack_end */
     const struct tg_stack_frame *frames; /* innermost first */
     size_t count;
+    bool waits; /* WAIT is known */
+    struct tg_stack_wait wait;
+    const struct tg_call_value *values; /* of the call of MPI that it is in, as far as they are known */
+    size_t n_values;
 };
 
 /* A look at all threads of a process or of the job. */
@@ -53,6 +66,14 @@ const struct tg_last_stack *tg_stack_model_at(const struct tg_stack_model *model
 /* The last stack of thread TID of PROCESS, NULL none. */
 const struct tg_last_stack *tg_stack_model_find(const struct tg_stack_model *model, size_t process,
                                                 int32_t tid);
+
+/* The first of several stacks of the thread that STACK is the last one of, where it was taken in a look: of an attached
+ * process, at attach. NULL: there is no other one. */
+const struct tg_last_stack *tg_stack_model_first(const struct tg_stack_model *model,
+                                                 const struct tg_last_stack *stack);
+
+/* A model of these first stacks alone, with the names of their code. */
+struct tg_error *tg_stack_model_copy_first(const struct tg_stack_model *model, struct tg_stack_model **copy);
 
 /* The looks, in the order of the trace; at most 4,096. */
 size_t tg_stack_model_look_count(const struct tg_stack_model *model);

@@ -4,6 +4,7 @@
 #include "analyzer/output/code_names.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/trace_pass.h"
+#include "analyzer/sequence/attached.h"
 #include "analyzer/sequence/builder.h"
 #include "format/base/printable.h"
 #include "format/trace/reader.h"
@@ -24,7 +25,8 @@ struct survey {
 struct reading {
     const struct tg_sequence_request *request;
     struct survey survey;
-    struct tg_process_model *processes; /* second pass */
+    struct tg_sequence_attached *attached; /* of the pass */
+    struct tg_process_model *processes;    /* second pass */
     struct tg_code_names *names;
     struct tg_sequence_builder *builder;
     struct tg_sequence_reading *result;
@@ -78,6 +80,32 @@ static struct tg_error *pass(struct reading *reading,
     return error;
 }
 
+/* Calls FEED for what follows from EVENT of an attached process, ENTRY (NULL none). */
+static struct tg_error *feed_concluded(struct reading *reading, const struct tg_event *event,
+                                       const struct tg_process_entry *entry,
+                                       struct tg_error *(*feed)(struct reading *reading,
+                                                                const struct tg_event *event, size_t process))
+{
+    struct tg_event concluded[TG_SEQUENCE_CONCLUDED];
+    size_t count = 0;
+    struct tg_error *error =
+        entry == NULL ? NULL : tg_sequence_attached_feed(reading->attached, event, entry, concluded, &count);
+    for (size_t i = 0; error == NULL && i < count; i++)
+        error = feed(reading, &concluded[i], entry->index);
+    return error;
+}
+
+static struct tg_error *survey_concluded(struct reading *reading, const struct tg_event *event,
+                                         size_t process)
+{
+    return tg_mpi_model_feed(reading->survey.mpi, event, process);
+}
+
+static struct tg_error *build_concluded(struct reading *reading, const struct tg_event *event, size_t process)
+{
+    return tg_sequence_builder_feed(reading->builder, event, process);
+}
+
 static struct tg_error *survey_event(struct reading *reading, const struct tg_event *event)
 {
     struct survey *survey = &reading->survey;
@@ -89,7 +117,7 @@ static struct tg_error *survey_event(struct reading *reading, const struct tg_ev
         error = tg_openmp_model_feed(survey->openmp, event, entry->index);
     if (error == NULL && entry != NULL)
         error = tg_mpi_model_feed(survey->mpi, event, entry->index);
-    return error;
+    return error != NULL ? error : feed_concluded(reading, event, entry, survey_concluded);
 }
 
 static struct tg_error *build_event(struct reading *reading, const struct tg_event *event)
@@ -101,7 +129,7 @@ static struct tg_error *build_event(struct reading *reading, const struct tg_eve
         error = tg_code_names_feed(reading->names, event);
     if (error == NULL && entry != NULL)
         error = tg_sequence_builder_feed(reading->builder, event, entry->index);
-    return error;
+    return error != NULL ? error : feed_concluded(reading, event, entry, build_concluded);
 }
 
 /* ---- what matters */
@@ -278,14 +306,21 @@ static struct tg_error *make_title(const struct reading *reading, size_t process
 static struct tg_error *make_note(const struct reading *reading, char **note)
 {
     const struct tg_sequence *sequence = reading->result->sequence;
-    char left_out[96] = "", impossible[96] = "", count[TG_QUANTITY_SIZE];
+    char left_out[96] = "", impossible[96] = "", attached[128] = "", count[TG_QUANTITY_SIZE];
+    uint64_t attached_ns = tg_sequence_attached_since(reading->attached);
     if (sequence->left_out > 0)
         snprintf(left_out, sizeof left_out, "%s items left out: too far ahead of other lifelines",
                  tg_quantity_count(sequence->left_out, count));
     if (sequence->impossible > 0)
         snprintf(impossible, sizeof impossible, "%s%s inconsistent events", *left_out == '\0' ? "" : "; ",
                  tg_quantity_count(sequence->impossible, count));
-    return asprintf(note, "%s%s", left_out, impossible) < 0 ? (*note = NULL, tg_error_no_memory()) : NULL;
+    if (attached_ns != 0)
+        snprintf(attached, sizeof attached,
+                 "%sunknown: attached at %s s; calls are those of stacks taken then and later",
+                 *left_out == '\0' && *impossible == '\0' ? "" : "; ",
+                 tg_quantity_moment(attached_ns, reading->survey.start_ns, 6, count));
+    return asprintf(note, "%s%s%s", left_out, impossible, attached) < 0 ? (*note = NULL, tg_error_no_memory())
+                                                                        : NULL;
 }
 
 /* ---- all of it */
@@ -298,6 +333,8 @@ static struct tg_error *survey(struct reading *reading)
     if (error == NULL)
         error = tg_mpi_model_create(NULL, &reading->survey.mpi);
     TG_AUTO_ERROR struct tg_error *damage = NULL;
+    if (error == NULL)
+        error = tg_sequence_attached_create(&reading->attached);
     if (error == NULL)
         error = pass(reading, survey_event, &damage);
     if (error == NULL && tg_selection_limits_processes(reading->request->selection))
@@ -312,6 +349,10 @@ static struct tg_error *build(struct reading *reading, const struct tg_sequence_
         error = tg_process_model_create(&reading->processes);
     if (error == NULL && reading->request->services != NULL)
         error = tg_code_names_create(reading->request->services, &reading->names);
+    tg_sequence_attached_destroy(reading->attached); /* of the first pass */
+    reading->attached = NULL;
+    if (error == NULL)
+        error = tg_sequence_attached_create(&reading->attached);
     if (error == NULL)
         error = pass(reading, build_event, &reading->result->damage);
     if (error == NULL)
@@ -384,6 +425,7 @@ struct tg_error *tg_sequence_read(const struct tg_sequence_request *request,
     tg_process_model_destroy(reading.processes);
     tg_code_names_destroy(reading.names);
     tg_sequence_builder_destroy(reading.builder);
+    tg_sequence_attached_destroy(reading.attached);
     if (error != NULL)
         tg_sequence_reading_deinit(result);
     return error;

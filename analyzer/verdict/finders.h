@@ -29,6 +29,8 @@ bool tg_verdict_is_out_of_step(const struct tg_verdict_draft *draft, const char 
                                size_t *finding);
 /* Adds to the text of the finding that is being made, about a request to end, where the threads were then. */
 struct tg_error *tg_verdict_tell_places(struct tg_verdict_draft *draft);
+/* Where nothing else is known of an attached job: who waits for whom by its stacks. */
+struct tg_error *tg_verdict_find_attached(struct tg_verdict_draft *draft);
 /* Last: what the others found comes first. Where they were, unless that is told. */
 struct tg_error *tg_verdict_find_interruption(struct tg_verdict_draft *draft);
 

@@ -179,7 +179,8 @@ static const struct {
     {tg_verdict_find_rings, false},        {tg_verdict_draw_mpi, false},
     {tg_verdict_find_openmp, false},       {tg_verdict_find_mpi, false},
     {tg_verdict_find_program_exit, false}, {tell_busy, false},
-    {tg_verdict_find_request, false},      {tg_verdict_find_interruption, false},
+    {tg_verdict_find_request, false},      {tg_verdict_find_attached, false},
+    {tg_verdict_find_interruption, false},
 };
 
 struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result)

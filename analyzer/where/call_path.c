@@ -94,6 +94,7 @@ struct tg_error *tg_call_path_make(const struct tg_stack_model *model, const str
         making.error = add(path, "...");
     reverse(path);
     path->place = tg_stack_place_find(model, stack);
+    path->has_openmp = making.has_openmp;
     bool is_in_region = !path->place.is_known && making.has_openmp && making.entry != NULL;
     path->task = path->place.is_known || is_in_region ? TG_THREAD_OF_PROGRAM
                  : making.has_openmp                  ? TG_THREAD_OF_OPENMP

@@ -18,6 +18,7 @@ struct tg_call_path {
     char **steps;
     size_t count, capacity;
     enum tg_thread_task task;
+    bool has_openmp;             /* an OpenMP runtime is on the stack */
     struct tg_stack_place place; /* strings are the model's */
 };
 

@@ -294,8 +294,8 @@ static struct tg_error *take_looks(const struct where_arguments *arguments, stru
             error = tg_where_look_take_cores(&looks->items[i], arguments->services, &cores);
         else if (error == NULL)
             error = tg_where_look_take(&looks->items[i], arguments->services, &request);
-        if (error == NULL && i > 0 && looks->items[i - 1].longest_pause_ns > looks->items[i].longest_pause_ns)
-            looks->items[i].longest_pause_ns = looks->items[i - 1].longest_pause_ns;
+        if (error == NULL && i > 0)
+            tg_where_look_join_pauses(&looks->items[i], &looks->items[i - 1]);
     }
     arguments->services->watch_destroy(request.watch);
     return error;

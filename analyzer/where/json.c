@@ -83,11 +83,11 @@ static void write_wait(struct tg_json *json, const struct tg_where_threads *thre
     const struct tg_where_wait *wait = thread->wait;
     tg_json_key(json, "waits_for");
     tg_json_begin_object(json);
-    tg_json_member_string(json, "what", tg_where_wait_name(wait->what));
-    if (wait->owner != 0)
-        tg_json_member_signed(json, "owner", wait->owner);
-    if (wait->partner != 0)
-        tg_json_member_signed(json, "process", wait->partner);
+    tg_json_member_string(json, "what", tg_where_wait_name(wait->is.what));
+    if (wait->is.owner != 0)
+        tg_json_member_signed(json, "owner", wait->is.owner);
+    if (wait->is.partner != 0)
+        tg_json_member_signed(json, "process", wait->is.partner);
     tg_json_key(json, "deadlock");
     tg_json_bool(json, tg_where_waits_for_itself(threads, (size_t)(thread - threads->threads)));
     tg_json_end_object(json);
@@ -126,6 +126,19 @@ static void write_thread(struct tg_json *json, const struct tg_where_page *page,
     tg_json_end_object(json);
 }
 
+static void write_pauses(struct tg_json *json, const struct tg_where_look *look)
+{
+    tg_json_key(json, "pauses");
+    tg_json_begin_array(json);
+    for (size_t i = 0; i < look->n_pauses; i++) {
+        tg_json_begin_object(json);
+        tg_json_member_signed(json, "pid", look->pauses[i].pid);
+        tg_json_member_unsigned(json, "took_ns", look->pauses[i].took_ns);
+        tg_json_end_object(json);
+    }
+    tg_json_end_array(json);
+}
+
 void tg_where_write_json(FILE *stream, const struct tg_where_page *page)
 {
     struct tg_json json;
@@ -136,6 +149,7 @@ void tg_where_write_json(FILE *stream, const struct tg_where_page *page)
     tg_json_member_unsigned(&json, "ranks", page->threads->n_ranks);
     tg_json_member_signed(&json, "size", page->threads->size);
     tg_json_member_unsigned(&json, "longest_pause_ns", page->look->longest_pause_ns);
+    write_pauses(&json, page->look);
     tg_json_key(&json, "threads");
     tg_json_begin_array(&json);
     for (size_t i = 0; i < page->threads->count; i++)

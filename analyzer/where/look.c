@@ -12,8 +12,12 @@
 struct tg_error *tg_where_look_create(struct tg_where_look *look)
 {
     *look = (struct tg_where_look){0};
-    struct tg_error *error = tg_process_model_create(&look->processes);
-    return error != NULL ? error : tg_stack_model_create(&look->stacks);
+    struct tg_error *error = tg_process_model_create(&look->own_processes);
+    look->processes = look->own_processes;
+    if (error == NULL)
+        error = tg_stack_model_create(&look->own_stacks);
+    look->stacks = look->own_stacks;
+    return error;
 }
 
 void tg_where_look_deinit(struct tg_where_look *look)
@@ -24,42 +28,70 @@ void tg_where_look_deinit(struct tg_where_look *look)
     for (size_t i = 0; i < look->n_remarks; i++)
         free(look->remarks[i]);
     free(look->remarks);
+    free(look->pauses);
     free(look->waits);
     free(look->values);
     free(look->activities);
-    tg_stack_model_destroy(look->stacks);
-    tg_process_model_destroy(look->processes);
+    tg_stack_model_destroy(look->own_stacks);
+    tg_process_model_destroy(look->own_processes);
     tg_error_destroy(look->error);
 }
 
-/* Several processes at the other end: which of them is meant is unknown. */
-static struct tg_error *add_wait(struct tg_where_look *look, const struct tg_event *event)
+/* What STACKS know besides the calls: waits in the kernel, arguments of calls. */
+static struct tg_error *add_facts(struct tg_where_look *look)
 {
-    const struct tg_event_thread_wait *is = &event->thread_wait;
-    const struct tg_wait_partner *partners = is->partners.items;
-    struct tg_where_wait wait = {.pid = event->pid,
-                                 .tid = event->tid,
-                                 .what = (enum tg_wait_what)is->what,
-                                 .address = is->address,
-                                 .owner = (int32_t)is->owner,
-                                 .writes = is->writes != 0};
-    if (is->partners.count == 1)
-        wait.partner = (int32_t)partners[0].pid;
-    return TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait);
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < tg_stack_model_count(look->stacks); i++) {
+        const struct tg_last_stack *stack = tg_stack_model_at(look->stacks, i);
+        struct tg_where_values values = {.pid = stack->pid, .tid = stack->tid};
+        if (stack->waits)
+            error = TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity,
+                                    (struct tg_where_wait){stack->pid, stack->tid, stack->wait});
+        for (size_t k = 0; k < stack->n_values && values.count < TG_WHERE_MAX_VALUES; k++) {
+            struct tg_where_value *value = &values.items[values.count++];
+            snprintf(value->name, sizeof value->name, "%s", stack->values[k].name);
+            snprintf(value->text, sizeof value->text, "%s", stack->values[k].text);
+            value->value = stack->values[k].value;
+        }
+        if (error == NULL && values.count > 0)
+            error = TG_ARRAY_APPEND(look->values, look->n_values, look->values_capacity, values);
+    }
+    return error;
 }
 
-static struct tg_error *add_values(struct tg_where_look *look, const struct tg_event *event)
+struct tg_error *tg_where_look_of_models(struct tg_where_look *look, const struct tg_process_model *processes,
+                                         const struct tg_stack_model *stacks)
 {
-    const struct tg_list *list = &event->call_values.values;
-    const struct tg_call_value *told = list->items;
-    struct tg_where_values values = {.pid = event->pid, .tid = event->tid};
-    for (size_t i = 0; i < list->count && values.count < TG_WHERE_MAX_VALUES; i++) {
-        struct tg_where_value *value = &values.items[values.count++];
-        snprintf(value->name, sizeof value->name, "%s", told[i].name);
-        snprintf(value->text, sizeof value->text, "%s", told[i].text);
-        value->value = told[i].value;
-    }
-    return TG_ARRAY_APPEND(look->values, look->n_values, look->values_capacity, values);
+    *look = (struct tg_where_look){.processes = processes, .stacks = stacks};
+    return add_facts(look);
+}
+
+static struct tg_error *add_pause(struct tg_where_look *look, const struct tg_event *event)
+{
+    uint64_t took_ns = event->stack_snapshot.took_ns;
+    if (event->stack_snapshot.reason != TG_STACK_LOOK || event->pid == 0)
+        return NULL;
+    if (took_ns > look->longest_pause_ns)
+        look->longest_pause_ns = took_ns;
+    return TG_ARRAY_APPEND(look->pauses, look->n_pauses, look->pauses_capacity,
+                           (struct tg_where_pause){event->pid, took_ns});
+}
+
+void tg_where_look_join_pauses(struct tg_where_look *look, const struct tg_where_look *earlier)
+{
+    if (earlier->longest_pause_ns > look->longest_pause_ns)
+        look->longest_pause_ns = earlier->longest_pause_ns;
+    for (size_t i = 0, hint = 0; i < earlier->n_pauses;
+         i++) /* the order is the same, but for those that came or went */
+        for (size_t k = 0; k < look->n_pauses; k++) {
+            struct tg_where_pause *pause = &look->pauses[(hint + k) % look->n_pauses];
+            if (pause->pid != earlier->pauses[i].pid)
+                continue;
+            if (pause->took_ns < earlier->pauses[i].took_ns)
+                pause->took_ns = earlier->pauses[i].took_ns;
+            hint += k + 1;
+            break;
+        }
 }
 
 /* *PROCESS is EVENT's, NULL none. */
@@ -67,17 +99,13 @@ static struct tg_error *feed(struct tg_where_look *look, const struct tg_event *
                              struct tg_process_entry **process)
 {
     struct tg_process_entry *entry = NULL;
-    if (event->kind == TG_EVENT_STACK_SNAPSHOT && event->stack_snapshot.reason == TG_STACK_LOOK &&
-        event->stack_snapshot.took_ns > look->longest_pause_ns)
-        look->longest_pause_ns = event->stack_snapshot.took_ns;
-    struct tg_error *error = tg_process_model_feed(look->processes, event, &entry);
+    struct tg_error *error = event->kind == TG_EVENT_STACK_SNAPSHOT ? add_pause(look, event) : NULL;
+    if (error == NULL)
+        error = tg_process_model_feed(look->own_processes, event, &entry);
     *process = entry;
-    if (error == NULL && event->kind == TG_EVENT_THREAD_WAIT)
-        return add_wait(look, event);
-    if (error == NULL && event->kind == TG_EVENT_CALL_VALUES)
-        return add_values(look, event);
-    return error != NULL ? error
-                         : tg_stack_model_feed(look->stacks, event, entry != NULL ? entry->index : SIZE_MAX);
+    return error != NULL
+               ? error
+               : tg_stack_model_feed(look->own_stacks, event, entry != NULL ? entry->index : SIZE_MAX);
 }
 
 static void add(void *context, const struct tg_event *event)
@@ -139,7 +167,9 @@ struct tg_error *tg_where_look_take(struct tg_where_look *look, const struct tg_
     const char *why = request->watch != NULL ? services->watch_refusal(request->watch) : NULL;
     if (why != NULL)
         snprintf(look->uncounted, sizeof look->uncounted, "%s", why);
-    return error != NULL ? error : take_error(look);
+    if (error == NULL)
+        error = take_error(look);
+    return error != NULL ? error : add_facts(look);
 }
 
 struct tg_error *tg_where_look_take_cores(struct tg_where_look *look,
@@ -148,7 +178,9 @@ struct tg_error *tg_where_look_take_cores(struct tg_where_look *look,
 {
     const struct tg_look_sink sink = {.context = look, .add = add, .refuse = refuse, .remark = remark};
     struct tg_error *error = services->look_at_cores(request, &sink);
-    return error != NULL ? error : take_error(look);
+    if (error == NULL)
+        error = take_error(look);
+    return error != NULL ? error : add_facts(look);
 }
 
 /* Of the calls that MPI, which has taken the same events, has under way since before the last stacks of their threads. */
@@ -183,6 +215,8 @@ struct tg_error *tg_where_look_read(struct tg_where_look *look, const char *path
         if (error == NULL && process != NULL)
             error = tg_mpi_model_feed(mpi, event, process->index);
     }
+    if (error == NULL)
+        error = add_facts(look);
     if (error == NULL)
         error = add_recorded_values(look, mpi);
     tg_trace_reader_close(reader);

@@ -16,16 +16,20 @@ struct tg_where_refusal {
 /* What a thread waits for in the kernel. */
 struct tg_where_wait {
     int32_t pid, tid;
-    enum tg_wait_what what;
-    uint64_t address; /* of a futex */
-    int32_t owner;    /* thread that it waits for, 0 unknown */
-    int32_t partner;  /* the one process that has the other end, 0 unknown or several */
-    bool writes;      /* to a pipe or socket */
+    struct tg_stack_wait is;
+};
+
+/* How long a process was stopped to be looked at. */
+struct tg_where_pause {
+    int32_t pid;
+    uint64_t took_ns;
 };
 
 struct tg_where_look {
-    struct tg_process_model *processes;
-    struct tg_stack_model *stacks;
+    const struct tg_process_model *processes;
+    const struct tg_stack_model *stacks;
+    struct tg_process_model *own_processes; /* NULL: somebody else's */
+    struct tg_stack_model *own_stacks;
     struct tg_where_refusal *refusals;
     size_t n_refusals, refusal_capacity;
     struct tg_where_wait *waits;
@@ -37,6 +41,8 @@ struct tg_where_look {
     bool is_recorded;    /* read from a trace */
     char uncounted[160]; /* why threads could not be counted; "": they could */
     uint64_t longest_pause_ns;
+    struct tg_where_pause *pauses; /* of running processes, in the order in which they were looked at */
+    size_t n_pauses, pauses_capacity;
     char **remarks; /* each once */
     size_t n_remarks, remarks_capacity;
     struct tg_error *error; /* that occurred while events came; owned until taken */
@@ -49,10 +55,17 @@ void tg_where_look_deinit(struct tg_where_look *look);
 struct tg_error *tg_where_look_take(struct tg_where_look *look, const struct tg_command_services *services,
                                     const struct tg_look_request *request);
 
+/* Of processes that were stopped for longer in EARLIER, a look before LOOK, that pause counts. */
+void tg_where_look_join_pauses(struct tg_where_look *look, const struct tg_where_look *earlier);
+
 /* What core files have. */
 struct tg_error *tg_where_look_take_cores(struct tg_where_look *look,
                                           const struct tg_command_services *services,
                                           const struct tg_core_request *request);
+
+/* What PROCESSES and STACKS, which must outlive LOOK, know. LOOK needs no creation then. */
+struct tg_error *tg_where_look_of_models(struct tg_where_look *look, const struct tg_process_model *processes,
+                                         const struct tg_stack_model *stacks);
 
 /* The last stacks of the trace at PATH. */
 struct tg_error *tg_where_look_read(struct tg_where_look *look, const char *path);

@@ -22,10 +22,11 @@ static size_t count_other_threads(const struct tg_where_threads *looked, const s
 
 static void write_ranks(FILE *stream, int64_t *ranks, size_t count)
 {
+    enum { COUNTED = 8 };
     char text[256];
     size_t n = tg_rank_ranges_sort(ranks, count);
     fprintf(stream, "rank%s %s", n == 1 ? "" : "s", tg_rank_ranges_print(ranks, n, text, sizeof text));
-    if (strstr(text, "...") != NULL)
+    if (n >= COUNTED || strstr(text, "...") != NULL)
         fprintf(stream, " (%zu ranks)", n);
 }
 

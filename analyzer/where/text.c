@@ -83,6 +83,41 @@ static void write_refusals(FILE *stream, const struct tg_where_look *look)
                 tg_printable(look->refusals[i].reason, reason, sizeof reason));
 }
 
+/* "rank 3", "mpirun (process 4711)". */
+static void write_process(FILE *stream, const struct tg_where_threads *threads, int32_t pid)
+{
+    char name[64];
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct tg_where_thread *thread = &threads->threads[i];
+        if (thread->stack->pid != pid)
+            continue;
+        if (thread->is_rank)
+            fprintf(stream, "rank %" PRId64, thread->process->rank);
+        else
+            fprintf(stream, "%s (process %" PRId32 ")",
+                    tg_printable(tg_process_entry_name(thread->process), name, sizeof name), pid);
+        return;
+    }
+    fprintf(stream, "process %" PRId32, pid);
+}
+
+/* Of many processes where all threads are shown anyway. */
+static void write_pauses(FILE *stream, const struct tg_where_page *page)
+{
+    enum { SHOWN = 8 };
+    const struct tg_where_look *look = page->look;
+    char pause[TG_QUANTITY_SIZE];
+    if (look->n_pauses < 2 || (look->n_pauses > SHOWN && !page->with_threads))
+        return;
+    fputs("pauses: ", stream);
+    for (size_t i = 0; i < look->n_pauses; i++) {
+        fputs(i == 0 ? "" : ", ", stream);
+        write_process(stream, page->threads, look->pauses[i].pid);
+        fprintf(stream, " %s", tg_quantity_duration(look->pauses[i].took_ns, pause));
+    }
+    fputc('\n', stream);
+}
+
 static void write_counts(FILE *stream, const struct tg_where_page *page)
 {
     char pause[TG_QUANTITY_SIZE];
@@ -99,6 +134,7 @@ static void write_counts(FILE *stream, const struct tg_where_page *page)
         fprintf(stream, "; each process was stopped for at most %s",
                 tg_quantity_duration(page->look->longest_pause_ns, pause));
     fputc('\n', stream);
+    write_pauses(stream, page);
 }
 
 void tg_where_write_head(FILE *stream, const struct tg_where_page *page)

@@ -151,9 +151,9 @@ static void add_waits(const struct tg_where_look *look, struct tg_where_threads 
             continue;
         thread->wait = wait;
         struct tg_where_thread *owner =
-            wait->owner != 0 ? find(threads, wait->pid, wait->owner, &hint) : NULL;
-        if (owner == NULL && wait->owner != 0)
-            owner = find_anywhere(threads, wait->owner);
+            wait->is.owner != 0 ? find(threads, wait->pid, wait->is.owner, &hint) : NULL;
+        if (owner == NULL && wait->is.owner != 0)
+            owner = find_anywhere(threads, wait->is.owner);
         thread->owner = owner != NULL ? (size_t)(owner - threads->threads) : SIZE_MAX;
     }
 }

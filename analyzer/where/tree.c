@@ -1,5 +1,6 @@
 #include "analyzer/where/tree.h"
 
+#include "analyzer/where/messages.h"
 #include "format/base/array.h"
 
 #include <stdlib.h>
@@ -43,6 +44,42 @@ static int compare(const void *a, const void *b)
     return (x->threads[0] > y->threads[0]) - (x->threads[0] < y->threads[0]);
 }
 
+/* Whether NODE is the call of MPI that THREAD is in. */
+static bool is_call_of(const struct tg_where_node *node, const struct tg_where_thread *thread)
+{
+    return thread->values != NULL && thread->path.place.is_known && thread->path.count > 0 &&
+           strcmp(thread->path.steps[thread->path.count - 1], node->text) == 0;
+}
+
+/* "MPI_Barrier(MPI_COMM_WORLD)" where all who are in the call have these arguments. */
+static struct tg_error *add_arguments(const struct tg_where_threads *threads, struct tg_where_node *node)
+{
+    char words[240], others[240];
+    for (size_t i = 0; i < node->n_threads; i++) {
+        const struct tg_where_thread *thread = &threads->threads[node->threads[i]];
+        if (!is_call_of(node, thread))
+            return NULL;
+        tg_where_call_words(thread, i == 0 ? words : others, sizeof words);
+        if (i > 0 && strcmp(words, others) != 0)
+            return NULL;
+    }
+    node->own_text = strdup(words);
+    if (node->own_text == NULL)
+        return tg_error_no_memory();
+    node->text = node->own_text;
+    return NULL;
+}
+
+static struct tg_error *finish(const struct tg_where_threads *threads, struct tg_where_node *node)
+{
+    struct tg_error *error = NULL;
+    if (node->n_children == 0 && node->n_threads > 0 && node->text != NULL)
+        return add_arguments(threads, node);
+    for (size_t i = 0; error == NULL && i < node->n_children; i++)
+        error = finish(threads, node->children[i]);
+    return error;
+}
+
 /* Trees are at most as deep as recorded stacks, inlined calls included. */
 static void sort(struct tg_where_node *node)
 {
@@ -64,6 +101,8 @@ struct tg_error *tg_where_tree_make(const struct tg_where_threads *threads, bool
         if (thread->is_rank == of_ranks && thread->path.task == TG_THREAD_OF_PROGRAM)
             error = add(*root, &thread->path, i);
     }
+    if (error == NULL)
+        error = finish(threads, *root);
     if (error == NULL) {
         sort(*root);
         return NULL;
@@ -79,6 +118,7 @@ void tg_where_tree_destroy(struct tg_where_node *root)
         return;
     for (size_t i = 0; i < root->n_children; i++)
         tg_where_tree_destroy(root->children[i]);
+    free(root->own_text);
     free(root->children);
     free(root->threads);
     free(root);

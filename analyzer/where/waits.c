@@ -4,6 +4,7 @@
 #include "format/base/printable.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { SHOWN = 8 };
 
@@ -20,8 +21,8 @@ static size_t next_of(const struct tg_where_threads *threads, size_t index)
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     if (thread->wait == NULL ||
-        (thread->wait->what != TG_WAIT_MUTEX && thread->wait->what != TG_WAIT_STREAM &&
-         thread->wait->what != TG_WAIT_THREAD))
+        (thread->wait->is.what != TG_WAIT_MUTEX && thread->wait->is.what != TG_WAIT_STREAM &&
+         thread->wait->is.what != TG_WAIT_THREAD))
         return SIZE_MAX;
     return thread->owner;
 }
@@ -60,9 +61,22 @@ static void write_process(FILE *stream, const struct tg_where_thread *thread)
                 tg_printable(tg_process_entry_name(thread->process), name, sizeof name), thread->stack->pid);
 }
 
-static const char *object_words(enum tg_wait_what what)
+static const char *object_words(const struct tg_where_thread *thread)
 {
-    return what == TG_WAIT_MUTEX ? "a mutex" : what == TG_WAIT_STREAM ? "the lock of a stream" : "a lock";
+    switch (thread->wait->is.what) {
+    case TG_WAIT_MUTEX:
+        return strstr(thread->path.place.inside, "rwlock") != NULL ? "a read-write lock" : "a mutex";
+    case TG_WAIT_STREAM:
+        return "the lock of a stream";
+    case TG_WAIT_FUTEX:
+    case TG_WAIT_THREAD:
+    case TG_WAIT_PROCESS:
+    case TG_WAIT_PIPE:
+    case TG_WAIT_SOCKET:
+    case TG_WAIT_FILE_LOCK:
+        break;
+    }
+    return "a lock";
 }
 
 /* "waits for a mutex that thread 12 holds", "... that thread 12 of rank 3 holds". */
@@ -72,12 +86,12 @@ static void write_edge(FILE *stream, const struct tg_where_threads *threads,
     const struct tg_where_wait *wait = thread->wait;
     const struct tg_where_thread *owner =
         thread->owner != SIZE_MAX ? &threads->threads[thread->owner] : thread;
-    if (wait->what == TG_WAIT_THREAD)
-        fprintf(stream, "waits for the end of thread %" PRId32, wait->owner);
-    else if (wait->owner == wait->tid)
-        fprintf(stream, "waits for %s that it holds itself", object_words(wait->what));
+    if (wait->is.what == TG_WAIT_THREAD)
+        fprintf(stream, "waits for the end of thread %" PRId32, wait->is.owner);
+    else if (wait->is.owner == wait->tid)
+        fprintf(stream, "waits for %s that it holds itself", object_words(thread));
     else {
-        fprintf(stream, "waits for %s that thread %" PRId32, object_words(wait->what), wait->owner);
+        fprintf(stream, "waits for %s that thread %" PRId32, object_words(thread), wait->is.owner);
         if (owner->stack->pid != thread->stack->pid) {
             fputs(" of ", stream);
             write_process(stream, owner);
@@ -130,8 +144,8 @@ static size_t count_waiting(const struct tg_where_threads *threads, const struct
     size_t n = 0;
     for (size_t i = 0; i < threads->count; i++) {
         const struct tg_where_wait *other = threads->threads[i].wait;
-        n +=
-            other != NULL && other->pid == wait->pid && other->address == wait->address && wait->address != 0;
+        n += other != NULL && other->pid == wait->pid && other->is.address == wait->is.address &&
+             wait->is.address != 0;
     }
     return n;
 }
@@ -141,7 +155,7 @@ static bool is_first_there(const struct tg_where_threads *threads, size_t index)
     const struct tg_where_wait *wait = threads->threads[index].wait;
     for (size_t i = 0; i < index; i++) {
         const struct tg_where_wait *other = threads->threads[i].wait;
-        if (other != NULL && other->pid == wait->pid && other->address == wait->address &&
+        if (other != NULL && other->pid == wait->pid && other->is.address == wait->is.address &&
             !tg_where_waits_for_itself(threads, i))
             return false;
     }
@@ -153,7 +167,7 @@ static bool write_owned(FILE *stream, const struct tg_where_threads *threads, si
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     const struct tg_where_wait *wait = thread->wait;
-    if (wait->owner == 0 || !is_first_there(threads, index))
+    if (wait->is.owner == 0 || !is_first_there(threads, index))
         return false;
     size_t n = count_waiting(threads, wait);
     fputs("In ", stream);
@@ -183,25 +197,44 @@ static bool write_outer(FILE *stream, const struct tg_where_threads *threads, si
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     const struct tg_where_wait *wait = thread->wait;
-    if (wait->partner == 0 || (wait->what != TG_WAIT_PIPE && wait->what != TG_WAIT_PROCESS))
+    bool is_file = wait->is.what == TG_WAIT_PIPE || wait->is.what == TG_WAIT_SOCKET;
+    const char *file = wait->is.what == TG_WAIT_PIPE ? "pipe" : "socket";
+    if (wait->is.partner == 0 || (!is_file && wait->is.what != TG_WAIT_PROCESS))
         return false;
-    const struct tg_where_thread *partner = thread_of(threads, wait->partner);
+    const struct tg_where_thread *partner = thread_of(threads, wait->is.partner);
     if (partner == NULL)
         return false;
     fputs("In ", stream);
     write_process(stream, thread);
     fprintf(stream, ", thread %" PRId32 " waits ", thread->stack->tid);
-    if (wait->what == TG_WAIT_PROCESS)
+    if (wait->is.what == TG_WAIT_PROCESS)
         fputs("for the end of its child ", stream);
-    else if (wait->partner == wait->pid)
-        fputs(wait->writes ? "to write to a pipe that " : "for data from a pipe that ", stream);
+    else if (wait->is.partner == wait->pid)
+        fprintf(stream, wait->is.writes ? "to write to a %s that " : "for data from a %s that ", file);
     else
-        fputs(wait->writes ? "for room in the pipe to " : "for data from the pipe of ", stream);
+        fprintf(stream, wait->is.writes ? "for room in the %s to " : "for data from the %s of ", file);
     write_process(stream, partner);
-    if (wait->what == TG_WAIT_PIPE && wait->partner == wait->pid)
+    if (is_file && wait->is.partner == wait->pid)
         fprintf(stream, " can %s itself, and no other process that was looked at",
-                wait->writes ? "read" : "write to");
+                wait->is.writes ? "read" : "write to");
     fputs(".\n", stream);
+    return true;
+}
+
+/* "In rank 2, threads 7 and 2 more wait at the same futex, in pthread_barrier_wait, called in work (a.c:7)": of barriers,
+ * condition variables and semaphores nobody is the owner. */
+static bool write_shared(FILE *stream, const struct tg_where_threads *threads, size_t index)
+{
+    const struct tg_where_thread *thread = &threads->threads[index];
+    size_t n = count_waiting(threads, thread->wait);
+    if (thread->wait->is.what != TG_WAIT_FUTEX || thread->wait->is.owner != 0 || n < 2 ||
+        !is_first_there(threads, index))
+        return false;
+    fputs("In ", stream);
+    write_process(stream, thread);
+    fprintf(stream, ", thread %" PRId32 " and %zu more wait at the same futex, ", thread->stack->tid, n - 1);
+    tg_stack_words_place(stream, &thread->path.place);
+    fputs("; who wakes them is not known.\n", stream);
     return true;
 }
 
@@ -216,7 +249,8 @@ bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads)
         if (thread->wait == NULL || !is_shown(threads, i) || thread->path.task != TG_THREAD_OF_PROGRAM ||
             tg_where_waits_for_itself(threads, i))
             continue;
-        n += write_owned(stream, threads, i) || write_outer(stream, threads, i);
+        n += write_owned(stream, threads, i) || write_outer(stream, threads, i) ||
+             write_shared(stream, threads, i);
     }
     if (n == SHOWN)
         fputs("There may be more such waits; --json has all of them.\n", stream);

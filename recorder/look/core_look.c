@@ -177,22 +177,23 @@ static void tell_cut(struct subject *subject)
 
 /* ---- its threads */
 
-static struct tg_halt halt_of(const struct tg_core_file *core)
+/* To be freed; NULL without memory. */
+static struct tg_halted_thread *halted_threads_of(const struct tg_core_file *core)
 {
-    struct tg_halt halt = {.threads = calloc(core->n_threads, sizeof *halt.threads)};
-    for (size_t i = 0; halt.threads != NULL && i < core->n_threads; i++)
-        halt.threads[halt.count++] = (struct tg_halted_thread){
+    struct tg_halted_thread *threads = calloc(core->n_threads + 1, sizeof *threads);
+    for (size_t i = 0; threads != NULL && i < core->n_threads; i++)
+        threads[i] = (struct tg_halted_thread){
             .tid = core->threads[i].tid, .is_stopped = true, .registers = core->threads[i].registers};
-    return halt;
+    return threads;
 }
 
-static struct tg_error *note_waits(struct subject *subject, const struct tg_halt *halt)
+static struct tg_error *note_waits(struct subject *subject, const struct tg_halted_threads *threads)
 {
     struct look *look = subject->look;
     struct tg_error *error = NULL;
     struct tg_wait wait;
-    for (size_t i = 0; error == NULL && i < halt->count; i++) {
-        if (!tg_wait_find(subject->core->pid, &subject->process.bytes, false, halt, i, &wait))
+    for (size_t i = 0; error == NULL && i < threads->count; i++) {
+        if (!tg_wait_find(subject->core->pid, &subject->process.bytes, false, threads, i, &wait))
             continue;
         wait.pid += subject->offset;
         wait.tid += subject->offset;
@@ -238,9 +239,9 @@ static struct tg_error *tell_threads(struct subject *subject)
 {
     struct tg_call_stack *stack = malloc(sizeof *stack);
     struct tg_frame *frames = calloc(TG_CALL_STACK_MAX_FRAMES, sizeof *frames);
-    struct tg_halt halt = halt_of(subject->core);
-    struct tg_error *error =
-        stack == NULL || frames == NULL || halt.threads == NULL ? tg_error_no_memory() : NULL;
+    struct tg_halted_thread *threads = halted_threads_of(subject->core);
+    const struct tg_halted_threads halted = {threads, subject->core->n_threads};
+    struct tg_error *error = stack == NULL || frames == NULL || threads == NULL ? tg_error_no_memory() : NULL;
     struct tg_event_stack_snapshot snapshot = {.snapshot = subject->look->n_processes,
                                                .reason = TG_STACK_FATAL_SIGNAL,
                                                .threads = subject->core->n_threads};
@@ -248,11 +249,11 @@ static struct tg_error *tell_threads(struct subject *subject)
     for (size_t i = 0; error == NULL && i < subject->core->n_threads; i++)
         snapshot.taken += tell_thread(subject, i, stack, frames, until_ns);
     if (error == NULL)
-        error = note_waits(subject, &halt);
+        error = note_waits(subject, &halted);
     if (error == NULL)
         tell(subject, subject->core->pid,
              (struct tg_event){.kind = TG_EVENT_STACK_SNAPSHOT, .stack_snapshot = snapshot});
-    free(halt.threads);
+    free(threads);
     free(frames);
     free(stack);
     return error;

@@ -3,9 +3,9 @@
 #define TG_RECORDER_LOOK_CORE_PROCESS_H
 
 #include "format/image/elf_object.h"
-#include "recorder/look/mpi_values.h"
 #include "recorder/process/core_file.h"
 #include "recorder/stacks/call_stack.h"
+#include "recorder/stacks/mpi_values.h"
 
 /* Why an object has no names. */
 enum tg_core_lack {

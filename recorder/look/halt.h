@@ -3,22 +3,12 @@
 #define TG_RECORDER_LOOK_HALT_H
 
 #include "format/base/error.h"
+#include "recorder/stacks/waits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <sys/user.h>
-
-/* A thread of it. */
-struct tg_halted_thread {
-    pid_t tid;
-    bool is_stopped; /* else it ended, or could not be stopped in time: it sleeps in the kernel */
-    bool is_gone;
-    bool is_suspended;                 /* its process was stopped before: by SIGSTOP, or from a terminal */
-    int signal;                        /* that it was about to take, and takes when it goes on; 0 none */
-    struct user_regs_struct registers; /* where stopped */
-};
 
 struct tg_halt {
     struct tg_halted_thread *threads;

@@ -5,14 +5,14 @@
 #include "recorder/dwarf/debug_cache.h"
 #include "recorder/engine/engine.h"
 #include "recorder/look/halt.h"
-#include "recorder/look/mpi_values.h"
 #include "recorder/look/process_tree.h"
 #include "recorder/look/return_watch.h"
 #include "recorder/look/telling.h"
-#include "recorder/look/waits.h"
 #include "recorder/process/memory.h"
 #include "recorder/record/process_facts.h"
 #include "recorder/stacks/call_stack.h"
+#include "recorder/stacks/mpi_values.h"
+#include "recorder/stacks/waits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,8 +192,9 @@ static void note_waits(struct look *look, pid_t pid, const struct tg_halt *halt)
     struct tg_wait wait;
     const struct tg_elf_memory memory = {read_some, &pid};
     tg_error_destroy(TG_ARRAY_APPEND(look->pids, look->n_pids, look->pids_capacity, pid));
+    const struct tg_halted_threads threads = {halt->threads, halt->count};
     for (size_t i = 0; i < halt->count; i++)
-        if (tg_wait_find(pid, &memory, true, halt, i, &wait))
+        if (tg_wait_find(pid, &memory, true, &threads, i, &wait))
             tg_error_destroy(TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait));
 }
 

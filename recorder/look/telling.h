@@ -3,8 +3,8 @@
 #define TG_RECORDER_LOOK_TELLING_H
 
 #include "format/settings/command.h"
-#include "recorder/look/mpi_values.h"
-#include "recorder/look/waits.h"
+#include "recorder/stacks/mpi_values.h"
+#include "recorder/stacks/waits.h"
 
 /* EVENT of thread TID of process PID, now. */
 void tg_look_tell(const struct tg_look_sink *sink, pid_t pid, pid_t tid, struct tg_event event);

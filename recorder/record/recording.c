@@ -129,6 +129,7 @@ static void pass_gate_calls_on(void *context)
 static void serve_requests(void *context)
 {
     const struct tg_recording *recording = context;
+    tg_last_stacks_serve(recording->stacks);
     if (recording->stuck_launcher != NULL)
         tg_stuck_launcher_serve(recording->stuck_launcher);
     if (recording->watch != NULL)
@@ -476,6 +477,9 @@ struct tg_error *tg_recording_start(struct tg_recording *recording, pid_t *pid)
         "without the agent: attached processes are already running and are observed by stops alone";
     tg_engine_emit(recording->engine, NULL,
                    &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = no_agent}});
+    for (size_t i = 0; i < options->n_pids; i++)
+        tg_last_stacks_prepare(recording->stacks, options->pids[i],
+                               tg_process_facts_look(options->pids[i]).bits);
     for (size_t i = 0; error == NULL && i < options->n_pids; i++)
         error = tg_engine_attach(recording->engine, options->pids[i]);
     return error;

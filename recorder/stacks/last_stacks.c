@@ -3,6 +3,7 @@
 #include "format/base/array.h"
 #include "recorder/stacks/signal_action.h"
 #include "recorder/stacks/thread_stack.h"
+#include "recorder/stacks/waits.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -21,7 +22,8 @@ enum {
     INTERVALS_PER_SNAPSHOT = 20 /* the job runs at least so much longer than it stands for a snapshot */
 };
 static const uint64_t TOTAL_NS = 1000000000, HANDLED_NS = 500000000, EXITS_NS = 200000000,
-                      NAMES_NS = 2000000000, INTERVAL_NS = 500000000, REQUEST_NS = 3000000000,
+                      NAMES_NS = 2000000000, ATTACHED_NS = 500000000, SOME_NAMES_NS = 50000000,
+                      INTERVAL_NS = 500000000, REQUEST_NS = 3000000000,
                       GRACE_NS = 10000000000; /* that launchers give a job between the request and the kill */
 
 /* What is known of a process, in its slot. */
@@ -40,6 +42,8 @@ struct tg_last_stacks {
     struct tg_image_cache *images;
     struct tg_debug_cache *debug;
     struct tg_code_table *table;
+    struct tg_kept_arguments *kept; /* NULL: there was no memory */
+    bool has_untold_names;          /* of code in a look at a process that was attached */
     struct tg_observer observer;
     size_t slot;
     uint64_t n_snapshots;
@@ -68,27 +72,91 @@ struct look {
     struct tg_event_stack like;
     uint64_t until_ns;
     size_t taken, stopped;
+    struct tg_wait *waits;
+    size_t n_waits, waits_capacity;
 };
+
+static size_t read_some(void *context, uint64_t address, void *buffer, size_t size)
+{
+    return tg_memory_read_some(*(const pid_t *)context, address, buffer, size);
+}
+
+/* What threads FIRST to END of LOOK, all of one process, wait for in the kernel. What there is no memory for is not
+ * told. */
+static void find_waits(struct look *look, size_t first, size_t end)
+{
+    struct tg_process *process = look->threads[first]->process;
+    struct tg_halted_thread *threads = calloc(end - first, sizeof *threads);
+    pid_t tid = tg_process_memory_tid(process);
+    const struct tg_elf_memory memory = {read_some, &tid};
+    const struct tg_halted_threads halted = {threads, end - first};
+    struct tg_wait wait;
+    for (size_t i = first; threads != NULL && i < end; i++) {
+        struct tg_halted_thread *thread = &threads[i - first];
+        thread->tid = look->threads[i]->tid;
+        thread->is_stopped = tg_thread_stopped_registers(look->threads[i], &thread->registers);
+    }
+    for (size_t i = 0; threads != NULL && i < halted.count && tg_engine_now_ns() < look->until_ns; i++)
+        if (tg_wait_find(process->pid, &memory, true, &halted, i, &wait))
+            tg_error_destroy(TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait));
+    free(threads);
+}
+
+/* The stacks of threads FIRST to END of LOOK, all of one process. Arguments of calls are looked for where nothing else
+ * has seen the calls: in processes that were attached. */
+static void take_process(struct tg_last_stacks *stacks, struct look *look, size_t first, size_t end)
+{
+    const struct tg_process *process = look->threads[first]->process;
+    struct known *known = known_of(stacks, process);
+    struct tg_stack_process opened = open_process(stacks, process);
+    struct tg_thread_stack_reading reading = {
+        .process = &opened,
+        .table = stacks->table,
+        .until_ns = look->until_ns,
+        .kept = process->attached ? stacks->kept : NULL,
+    };
+    if (reading.kept != NULL)
+        reading.variables = tg_mpi_variables_find(&opened);
+    if (known != NULL && look->like.reason != TG_STACK_LOOK) /* an end after a look is told */
+        known->covered_ns = tg_engine_now_ns();
+    for (size_t i = first; i < end && tg_engine_now_ns() < look->until_ns; i++)
+        look->taken += tg_thread_is_stopped(look->threads[i]) &&
+                       tg_thread_stack_emit(&reading, look->threads[i], &look->like);
+    tg_stack_process_close(&opened);
+}
 
 static void take(struct tg_last_stacks *stacks, struct look *look)
 {
-    struct tg_stack_process process = {0};
-    const struct tg_process *last = NULL;
-    for (size_t i = 0; i < look->count && tg_engine_now_ns() < look->until_ns; i++) {
-        struct tg_thread *thread = look->threads[i];
-        if (!tg_thread_is_stopped(thread))
+    for (size_t i = 0, end; i < look->count && tg_engine_now_ns() < look->until_ns; i = end) {
+        bool is_stopped = false;
+        for (end = i; end < look->count && look->threads[end]->process == look->threads[i]->process; end++)
+            is_stopped |= tg_thread_is_stopped(look->threads[end]);
+        if (!is_stopped)
             continue;
-        if (thread->process != last) {
-            tg_stack_process_close(&process);
-            process = open_process(stacks, thread->process);
-            last = thread->process;
-            struct known *known = known_of(stacks, thread->process);
-            if (known != NULL && look->like.reason != TG_STACK_LOOK) /* an end after a look is told */
-                known->covered_ns = tg_engine_now_ns();
-        }
-        look->taken += tg_thread_stack_emit(&process, thread, &look->like, stacks->table, look->until_ns);
+        take_process(stacks, look, i, end);
+        if (look->like.snapshot != 0) /* of all its threads */
+            find_waits(look, i, end);
     }
-    tg_stack_process_close(&process);
+}
+
+static void emit_wait(void *context, pid_t pid, pid_t tid, const struct tg_event *event)
+{
+    struct tg_event about = *event;
+    about.pid = pid;
+    about.tid = tid;
+    tg_engine_emit_as(context, &about);
+}
+
+static void tell_waits(struct tg_last_stacks *stacks, const struct look *look)
+{
+    pid_t *pids = NULL;
+    size_t count = 0, capacity = 0;
+    struct tg_process *process = look->n_waits > 0 ? tg_engine_first_process(stacks->engine) : NULL;
+    for (; process != NULL; process = process->hh.next)
+        tg_error_destroy(TG_ARRAY_APPEND(pids, count, capacity, process->pid));
+    for (size_t i = 0; i < look->n_waits; i++)
+        tg_wait_tell(&look->waits[i], pids, count, emit_wait, stacks->engine);
+    free(pids);
 }
 
 static void say_over(struct tg_last_stacks *stacks, struct tg_thread *thread)
@@ -187,8 +255,10 @@ static uint64_t take_snapshot(struct tg_last_stacks *stacks, struct tg_thread *t
     look.stopped =
         tg_threads_pause(stacks->engine, look.threads, look.count, start_ns + (until_ns - start_ns) / 2);
     take(stacks, &look);
+    tell_waits(stacks, &look);
     uint64_t took_ns = tg_engine_now_ns() - start_ns;
     emit_snapshot(stacks, thread, &look, took_ns);
+    free(look.waits);
     stacks->spent_ns += took_ns;
     if (of_job) {
         stacks->job_snapshot_ns = start_ns + took_ns;
@@ -357,6 +427,20 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
         of_parent->has_children = true;
 }
 
+/* Nothing has seen what an attached process did before: where it is now is all that can be known of that. */
+static void program_loaded(void *context, struct tg_thread *thread, bool attached)
+{
+    struct tg_last_stacks *stacks = context;
+    const struct tg_event_stack like = {.reason = TG_STACK_LOOK};
+    uint64_t spent_ns = stacks->spent_ns;
+    if (!attached || !thread->process->attached)
+        return;
+    (void)take_snapshot(stacks, thread, false, &like, tg_engine_now_ns() + ATTACHED_NS);
+    stacks->spent_ns = spent_ns;
+    stacks->has_untold_names = true;
+    tg_engine_wake(stacks->engine);
+}
+
 static void process_ended(void *context, struct tg_process *process)
 {
     const struct tg_last_stacks *stacks = context;
@@ -390,12 +474,14 @@ struct tg_error *tg_last_stacks_create(struct tg_engine *engine, struct tg_image
     made->observer = (struct tg_observer){.name = "last stacks",
                                           .context = made,
                                           .process_started = process_started,
+                                          .program_loaded = program_loaded,
                                           .stopped = stopped,
                                           .job_leaving = job_leaving,
                                           .process_ended = process_ended};
     struct tg_error *error = tg_debug_cache_create(MAX_DEBUG_INFOS, &made->debug);
     if (error == NULL)
         error = tg_code_table_create(&made->table);
+    made->kept = tg_kept_arguments_create();
     if (error == NULL)
         error = tg_engine_add_observer(engine, &made->observer, &made->slot);
     if (error != NULL) {
@@ -410,6 +496,7 @@ void tg_last_stacks_destroy(struct tg_last_stacks *stacks)
 {
     if (stacks == NULL)
         return;
+    tg_kept_arguments_destroy(stacks->kept);
     tg_code_table_destroy(stacks->table);
     tg_debug_cache_destroy(stacks->debug);
     free(stacks);
@@ -442,6 +529,34 @@ void tg_last_stacks_tell_names(struct tg_last_stacks *stacks)
     snprintf(text, sizeof text,
              "stacks: two seconds were spent on names; %zu addresses of code were not looked up", left);
     emit_name(&telling, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+}
+
+void tg_last_stacks_serve(struct tg_last_stacks *stacks)
+{
+    if (stacks == NULL || !stacks->has_untold_names)
+        return;
+    struct telling telling = {stacks->engine, tg_engine_now_ns()};
+    size_t left = tg_code_table_tell(stacks->table, telling.time_ns + SOME_NAMES_NS, emit_name, &telling);
+    stacks->has_untold_names = left > 0;
+    if (left > 0) /* after what else there is to do meanwhile */
+        tg_engine_wake(stacks->engine);
+}
+
+/* ---- before a process is attached */
+
+void tg_last_stacks_prepare(struct tg_last_stacks *stacks, pid_t pid, unsigned bits)
+{
+    if (stacks == NULL)
+        return;
+    struct tg_stack_process process = tg_stack_process_open(pid, bits, stacks->images, stacks->debug);
+    size_t count = process.modules != NULL ? tg_modules_count(process.modules) : 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bias;
+        tg_modules_debug_info(process.modules, tg_modules_at(process.modules, i), &bias);
+    }
+    if (count > 0)
+        (void)tg_mpi_variables_find(&process);
+    tg_stack_process_close(&process);
 }
 
 /* ---- where the job is now */

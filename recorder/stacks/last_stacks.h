@@ -6,7 +6,10 @@
  *   from (mpirun): of all threads of the job, before the handler runs
  * - a fault that a handler is about to take: of the thread, the first times
  * - a thread that ends with a status other than 0, of the command, or of a process with MPI or OpenMP: its own
- * - the end of the recording of attached processes: of all threads
+ * - a process that is attached, and the end of its recording: of all threads
+ *
+ * Of all threads of a process: also what they wait for in the kernel, with its owner; of one that was attached also the
+ * arguments of calls of MPI.
  *
  * All of it together takes a second at most; what is left out then is said in a note. */
 #ifndef TG_RECORDER_STACKS_LAST_STACKS_H
@@ -22,6 +25,14 @@ struct tg_error *tg_last_stacks_create(struct tg_engine *engine, struct tg_image
                                        struct tg_last_stacks **stacks);
 /* After the engine. NULL is accepted. */
 void tg_last_stacks_destroy(struct tg_last_stacks *stacks);
+
+/* Reads what the first look at process PID, of BITS (64, 32; 0 unknown), needs of its files, before it is attached: it does not wait for that then. NULL is
+ * accepted. */
+void tg_last_stacks_prepare(struct tg_last_stacks *stacks, pid_t pid, unsigned bits);
+
+/* Emits, where processes were attached, what the code in their stacks is called: as much of it as takes 50 ms. Wakes the
+ * engine where there is more. NULL is accepted. */
+void tg_last_stacks_serve(struct tg_last_stacks *stacks);
 
 /* Takes the stacks of all threads of the job, for somebody who asks where it is, and emits what the code in them is
  * called. Three seconds at most; threads that run are stopped for the first second at most. */

@@ -1,4 +1,4 @@
-#include "recorder/look/mpi_values.h"
+#include "recorder/stacks/mpi_values.h"
 
 #include "recorder/stacks/call_arguments.h"
 
@@ -285,9 +285,11 @@ bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_insp
     const char *name;
     uint64_t offset;
     values->count = 0;
+    values->function[0] = '\0';
     if (entry == SIZE_MAX ||
         !tg_modules_symbol_at(modules, stack->frames[entry].pc - (entry > 0), &name, &offset))
         return false;
+    snprintf(values->function, sizeof values->function, "%s", name);
     const struct shape *shape = shape_of(name, &finding.is_fortran);
     if (shape == NULL)
         return false;
@@ -300,7 +302,6 @@ bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_insp
         find_kept(asking, stack, at, shape, &inner);
         finding.inner = &inner;
     }
-    snprintf(values->function, sizeof values->function, "%s", name);
     add_number(&finding, shape->peer_name, shape->peer, finding.is_mpich ? "MPI_PROC_NULL" : "MPI_ANY_SOURCE",
                finding.is_mpich ? "MPI_ANY_SOURCE" : "MPI_PROC_NULL");
     add_number(&finding, "tag", shape->tag, "MPI_ANY_TAG", NULL);
@@ -309,4 +310,15 @@ bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_insp
     if (values->count > 0)
         add(&finding, "state", (int64_t)hash_state(memory, &stack->unwound[entry + 1]), "");
     return values->count > 0;
+}
+
+struct tg_event tg_mpi_values_event(const struct tg_mpi_values *values, struct tg_call_value *told)
+{
+    for (size_t i = 0; i < values->count; i++) {
+        told[i] = values->values[i];
+        told[i].text = values->texts[i];
+    }
+    return (struct tg_event){
+        .kind = TG_EVENT_CALL_VALUES,
+        .call_values = {.function = values->function, .values = {.items = told, .count = values->count}}};
 }

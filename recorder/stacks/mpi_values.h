@@ -1,6 +1,6 @@
 /* Arguments of the function of MPI that a thread is in. */
-#ifndef TG_RECORDER_LOOK_MPI_VALUES_H
-#define TG_RECORDER_LOOK_MPI_VALUES_H
+#ifndef TG_RECORDER_STACKS_MPI_VALUES_H
+#define TG_RECORDER_STACKS_MPI_VALUES_H
 
 #include "recorder/stacks/call_stack.h"
 #include "recorder/stacks/kept_arguments.h"
@@ -17,11 +17,14 @@ struct tg_mpi_variables {
 struct tg_mpi_variables tg_mpi_variables_find(const struct tg_stack_process *process);
 
 struct tg_mpi_values {
-    char function[64]; /* as the library calls it */
+    char function[64]; /* as the library calls it; "" the stack is not in MPI */
     struct tg_call_value values[TG_MPI_MAX_VALUES];
     char texts[TG_MPI_MAX_VALUES][32]; /* theirs */
     size_t count;
 };
+
+/* The event that says VALUES, with TOLD, TG_MPI_MAX_VALUES of them, as its list. */
+struct tg_event tg_mpi_values_event(const struct tg_mpi_values *values, struct tg_call_value *told);
 
 /* The frame of STACK by which the program entered the library; SIZE_MAX: it is not in MPI. Its caller is the next one. */
 size_t tg_mpi_entry_find(const struct tg_call_stack *stack);

@@ -1,14 +1,16 @@
-#include "recorder/look/waits.h"
+#include "recorder/stacks/waits.h"
 
 #include "recorder/process/futex.h"
 #include "recorder/process/mappings.h"
 #include "recorder/process/proc_status.h"
+#include "recorder/process/socket_peer.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +28,11 @@ static bool is_interrupted(uint64_t rax)
 
 /* ---- futexes */
 
-/* Whether TID is a thread of HALT. */
-static bool has_thread(const struct tg_halt *halt, pid_t tid)
+/* Whether TID is a thread of THREADS. */
+static bool has_thread(const struct tg_halted_threads *threads, pid_t tid)
 {
-    for (size_t i = 0; i < halt->count; i++)
-        if (halt->threads[i].tid == tid && !halt->threads[i].is_gone)
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->items[i].tid == tid && !threads->items[i].is_gone)
             return true;
     return false;
 }
@@ -40,25 +42,26 @@ static bool read_memory(const struct tg_elf_memory *memory, uint64_t address, vo
     return memory->read(memory->context, address, buffer, size) == size;
 }
 
-/* The thread of HALT whose thread control block is at POINTER, 0 none. */
-static pid_t thread_at(const struct tg_halt *halt, uint64_t pointer)
+/* The thread of THREADS whose thread control block is at POINTER, 0 none. */
+static pid_t thread_at(const struct tg_halted_threads *threads, uint64_t pointer)
 {
-    for (size_t i = 0; i < halt->count; i++)
-        if (halt->threads[i].is_stopped && halt->threads[i].registers.fs_base == pointer)
-            return halt->threads[i].tid;
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->items[i].is_stopped && threads->items[i].registers.fs_base == pointer)
+            return threads->items[i].tid;
     return 0;
 }
 
 /* pthread_join waits at the id that the kernel clears in the control block of the thread. */
-static pid_t find_joined(const struct tg_halt *halt, const struct tg_elf_memory *memory, uint64_t address)
+static pid_t find_joined(const struct tg_halted_threads *threads, const struct tg_elf_memory *memory,
+                         uint64_t address)
 {
     enum { MAX_CONTROL_BLOCK = 0x1000 };
     int32_t tid;
     if (!read_memory(memory, address, &tid, sizeof tid))
         return 0;
-    for (size_t i = 0; i < halt->count; i++) {
-        uint64_t start = halt->threads[i].registers.fs_base;
-        if (halt->threads[i].is_stopped && halt->threads[i].tid == tid && address > start &&
+    for (size_t i = 0; i < threads->count; i++) {
+        uint64_t start = threads->items[i].registers.fs_base;
+        if (threads->items[i].is_stopped && threads->items[i].tid == tid && address > start &&
             address - start < MAX_CONTROL_BLOCK)
             return tid;
     }
@@ -66,7 +69,7 @@ static pid_t find_joined(const struct tg_halt *halt, const struct tg_elf_memory 
 }
 
 /* The lock of a FILE (glibc's _IO_lock_t) has its owner's control block. */
-static pid_t find_stream_owner(const struct tg_halt *halt, const struct tg_elf_memory *memory,
+static pid_t find_stream_owner(const struct tg_halted_threads *threads, const struct tg_elf_memory *memory,
                                uint64_t address)
 {
     struct {
@@ -77,7 +80,7 @@ static pid_t find_stream_owner(const struct tg_halt *halt, const struct tg_elf_m
     if (!read_memory(memory, address, &stream, sizeof stream) || stream.lock != CONTENDED ||
         stream.count == 0 || stream.owner == 0)
         return 0;
-    return thread_at(halt, stream.owner);
+    return thread_at(threads, stream.owner);
 }
 
 /* Whether process OTHER has mapped the shared memory that process PID has at ADDRESS. */
@@ -98,19 +101,44 @@ static bool shares_memory(pid_t pid, uint64_t address, pid_t other)
     return found;
 }
 
-/* Whether TID, which the mutex names, can have it: a thread of HALT, or of another process where IS_SHARED. */
-static bool can_own(const struct tg_wait *wait, const struct tg_halt *halt, bool is_shared, pid_t tid)
+/* Whether TID, which the mutex names, can have it: a thread of THREADS, or of another process where IS_SHARED. */
+static bool can_own(const struct tg_wait *wait, const struct tg_halted_threads *threads, bool is_shared,
+                    pid_t tid)
 {
     struct tg_proc_status status;
-    if (has_thread(halt, tid))
+    if (has_thread(threads, tid))
         return true;
     return tid > 0 && is_shared && tg_proc_status_read(tid, &status) && !tg_proc_status_is_dead(&status) &&
            shares_memory(wait->pid, wait->is.address, status.tgid);
 }
 
+/* The thread that has glibc's read-write lock for writing, of which a thread waits at one of its two futexes; 0: it is none, or
+ * readers have it. Programs are compiled with its form: it does not change. */
+static pid_t find_writer(const struct tg_halted_threads *threads, const struct tg_elf_memory *memory,
+                         uint64_t address)
+{
+    struct {
+        uint32_t readers, writers, phase_futex, writers_futex, zero[2];
+        int32_t writer, shared;
+    } lock;
+    enum { WRITE_PHASE = 1, WRITE_LOCKED = 2, USED = 2, PHASE_OFFSET = 8, WRITERS_OFFSET = 12 };
+    for (unsigned offset = PHASE_OFFSET; offset <= WRITERS_OFFSET; offset += 4) {
+        uint64_t start = address - offset;
+        if (start % 8 != 0 || !read_memory(memory, start, &lock, sizeof lock))
+            continue;
+        uint32_t futex = offset == PHASE_OFFSET ? lock.phase_futex : lock.writers_futex;
+        if ((lock.readers & (WRITE_PHASE | WRITE_LOCKED)) == (WRITE_PHASE | WRITE_LOCKED) &&
+            (futex & USED) != 0 && lock.phase_futex <= 3 && lock.writers_futex <= 3 && lock.zero[0] == 0 &&
+            lock.zero[1] == 0 && (lock.shared == 0 || lock.shared == 1) && has_thread(threads, lock.writer))
+            return lock.writer;
+    }
+    return 0;
+}
+
 /* A wait with a time limit is none for ever: it stays a futex. */
-static void judge_futex(const struct tg_elf_memory *memory, bool is_there, const struct tg_halt *halt,
-                        const struct user_regs_struct *registers, struct tg_wait *wait)
+static void judge_futex(const struct tg_elf_memory *memory, bool is_there,
+                        const struct tg_halted_threads *threads, const struct user_regs_struct *registers,
+                        struct tg_wait *wait)
 {
     bool is_shared = is_there && (registers->rsi & FUTEX_PRIVATE_FLAG) == 0;
     const struct tg_futex_call call = {
@@ -118,15 +146,17 @@ static void judge_futex(const struct tg_elf_memory *memory, bool is_there, const
     bool is_timed = registers->r10 != 0;
     wait->is.what = TG_WAIT_FUTEX;
     wait->is.address = registers->rdi;
-    pid_t owner = find_stream_owner(halt, memory, registers->rdi);
+    pid_t owner = find_stream_owner(threads, memory, registers->rdi);
     enum tg_wait_what what = TG_WAIT_STREAM;
     if (owner == 0) {
         owner = tg_futex_owner(memory, &call);
-        owner = can_own(wait, halt, is_shared, owner) ? owner : 0;
+        owner = can_own(wait, threads, is_shared, owner) ? owner : 0;
         what = TG_WAIT_MUTEX;
     }
+    if (owner == 0)
+        owner = find_writer(threads, memory, registers->rdi);
     if (owner == 0) {
-        owner = find_joined(halt, memory, registers->rdi);
+        owner = find_joined(threads, memory, registers->rdi);
         what = TG_WAIT_THREAD;
     }
     wait->is.owner = owner;
@@ -162,14 +192,28 @@ static bool read_file(pid_t pid, const char *fd, uint64_t *inode, enum tg_wait_w
            sscanf(target, "socket:[%" SCNu64 "]", inode) == 1;
 }
 
-static bool judge_file(pid_t pid, const struct user_regs_struct *registers, struct tg_wait *wait)
+/* The one file that is waited for, in poll without a time limit; false: several, or for something else. */
+static bool find_polled(const struct tg_elf_memory *memory, const struct user_regs_struct *registers,
+                        struct pollfd *polled)
+{
+    bool is_poll = registers->orig_rax == SYS_poll && (int)registers->rdx < 0;
+    bool is_ppoll = registers->orig_rax == SYS_ppoll && registers->rdx == 0;
+    return (is_poll || is_ppoll) && registers->rsi == 1 &&
+           read_memory(memory, registers->rdi, polled, sizeof *polled) &&
+           (polled->events & (POLLIN | POLLOUT)) != (POLLIN | POLLOUT);
+}
+
+static bool judge_file(pid_t pid, const struct tg_elf_memory *memory,
+                       const struct user_regs_struct *registers, struct tg_wait *wait)
 {
     char fd[24];
     enum tg_wait_what what;
-    wait->is.writes = is_writing(registers->orig_rax);
-    if (!wait->is.writes && !is_reading(registers->orig_rax))
+    struct pollfd polled = {.fd = (int)registers->rdi};
+    bool is_polled = find_polled(memory, registers, &polled);
+    wait->is.writes = is_polled ? (polled.events & POLLOUT) != 0 : is_writing(registers->orig_rax);
+    if (!is_polled && !wait->is.writes && !is_reading(registers->orig_rax))
         return false;
-    snprintf(fd, sizeof fd, "%d", (int)registers->rdi);
+    snprintf(fd, sizeof fd, "%d", polled.fd);
     if (!read_file(pid, fd, &wait->inode, &what))
         return false;
     wait->is.what = what;
@@ -189,16 +233,16 @@ bool tg_wait_is_copying(const struct tg_halted_thread *thread)
     return thread->is_stopped && (call == SYS_process_vm_readv || call == SYS_process_vm_writev);
 }
 
-bool tg_wait_find(pid_t pid, const struct tg_elf_memory *memory, bool is_there, const struct tg_halt *halt,
-                  size_t index, struct tg_wait *wait)
+bool tg_wait_find(pid_t pid, const struct tg_elf_memory *memory, bool is_there,
+                  const struct tg_halted_threads *threads, size_t index, struct tg_wait *wait)
 {
-    const struct tg_halted_thread *thread = &halt->threads[index];
+    const struct tg_halted_thread *thread = &threads->items[index];
     const struct user_regs_struct *registers = &thread->registers;
     *wait = (struct tg_wait){.pid = pid, .tid = thread->tid};
     if (!thread->is_stopped || !is_interrupted(registers->rax))
         return false;
     if (registers->orig_rax == SYS_futex) {
-        judge_futex(memory, is_there, halt, registers, wait);
+        judge_futex(memory, is_there, threads, registers, wait);
         return true;
     }
     if (registers->orig_rax == SYS_wait4 && (pid_t)registers->rdi > 0) {
@@ -210,10 +254,27 @@ bool tg_wait_find(pid_t pid, const struct tg_elf_memory *memory, bool is_there, 
         wait->is.what = TG_WAIT_FILE_LOCK;
         return true;
     }
-    return is_there && judge_file(pid, registers, wait);
+    return is_there && judge_file(pid, memory, registers, wait);
 }
 
 /* ---- the other end */
+
+/* Whether process PID has the socket INODE. */
+static bool has_socket(pid_t pid, uint64_t inode)
+{
+    char path[40];
+    uint64_t found;
+    enum tg_wait_what what;
+    bool has = false;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *directory = opendir(path);
+    for (struct dirent *entry; directory != NULL && !has && (entry = readdir(directory)) != NULL;)
+        has = *entry->d_name != '.' && read_file(pid, entry->d_name, &found, &what) &&
+              what == TG_WAIT_SOCKET && found == inode;
+    if (directory != NULL)
+        closedir(directory);
+    return has;
+}
 
 /* Whether file FD of process PID is open for what WAIT waits for somebody to do. */
 static bool is_other_end(pid_t pid, const char *fd, const struct tg_wait *wait)
@@ -251,11 +312,25 @@ size_t tg_wait_partners(const struct tg_wait *wait, const pid_t *pids, size_t co
                         struct tg_wait_partner *partners, size_t max)
 {
     size_t n = 0;
+    uint64_t peer = wait->is.what == TG_WAIT_SOCKET ? tg_socket_peer(wait->pid, wait->inode) : 0;
     for (size_t i = 0; i < count && n < max; i++) {
-        bool is_one = wait->is.what == TG_WAIT_PIPE ? has_other_end(pids[i], wait)
-                                                    : wait->child != 0 && wait->child == pids[i];
+        bool is_one = wait->is.what == TG_WAIT_PIPE     ? has_other_end(pids[i], wait)
+                      : wait->is.what == TG_WAIT_SOCKET ? peer != 0 && has_socket(pids[i], peer)
+                                                        : wait->child != 0 && wait->child == pids[i];
         if (is_one)
             partners[n++] = (struct tg_wait_partner){.pid = pids[i]};
     }
     return n;
+}
+
+void tg_wait_tell(const struct tg_wait *wait, const pid_t *pids, size_t count,
+                  void (*emit)(void *context, pid_t pid, pid_t tid, const struct tg_event *event),
+                  void *context)
+{
+    enum { MAX_PARTNERS = 16 };
+    struct tg_wait_partner partners[MAX_PARTNERS];
+    struct tg_event event = {.kind = TG_EVENT_THREAD_WAIT, .thread_wait = wait->is};
+    event.thread_wait.partners.count = tg_wait_partners(wait, pids, count, partners, MAX_PARTNERS);
+    event.thread_wait.partners.items = partners;
+    emit(context, wait->pid, wait->tid, &event);
 }

@@ -1,10 +1,30 @@
 /* What stopped threads wait for in the kernel. */
-#ifndef TG_RECORDER_LOOK_WAITS_H
-#define TG_RECORDER_LOOK_WAITS_H
+#ifndef TG_RECORDER_STACKS_WAITS_H
+#define TG_RECORDER_STACKS_WAITS_H
 
 #include "format/event/event.h"
 #include "format/image/elf_object.h"
-#include "recorder/look/halt.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+/* A thread of a process that was stopped. */
+struct tg_halted_thread {
+    pid_t tid;
+    bool is_stopped; /* else it ended, or could not be stopped in time: it sleeps in the kernel */
+    bool is_gone;
+    bool is_suspended;                 /* its process was stopped before: by SIGSTOP, or from a terminal */
+    int signal;                        /* that it was about to take, and takes when it goes on; 0 none */
+    struct user_regs_struct registers; /* where stopped */
+};
+
+/* All that were stopped together. */
+struct tg_halted_threads {
+    const struct tg_halted_thread *items;
+    size_t count;
+};
 
 /* One thread's. */
 struct tg_wait {
@@ -20,14 +40,19 @@ bool tg_wait_is_asleep(const struct tg_halted_thread *thread);
 /* Whether it was, or had just been, in one that reads or writes memory of another process. */
 bool tg_wait_is_copying(const struct tg_halted_thread *thread);
 
-/* Whether thread INDEX of HALT, of process PID with MEMORY, waits for something of these kinds; while it is stopped. IS_THERE:
- * it still runs, and its open files can be asked about. */
-bool tg_wait_find(pid_t pid, const struct tg_elf_memory *memory, bool is_there, const struct tg_halt *halt,
-                  size_t index, struct tg_wait *wait);
+/* Whether thread INDEX of THREADS, of process PID with MEMORY, waits for something of these kinds; while it is stopped.
+ * IS_THERE: it still runs, and its open files can be asked about. */
+bool tg_wait_find(pid_t pid, const struct tg_elf_memory *memory, bool is_there,
+                  const struct tg_halted_threads *threads, size_t index, struct tg_wait *wait);
 
 /* Those of COUNT processes that have the other end of what WAIT is for, at most MAX; returns how many. To be asked
  * while the job runs. */
 size_t tg_wait_partners(const struct tg_wait *wait, const pid_t *pids, size_t count,
                         struct tg_wait_partner *partners, size_t max);
+
+/* Emits a thread_wait event of WAIT, with its partners among COUNT processes. */
+void tg_wait_tell(const struct tg_wait *wait, const pid_t *pids, size_t count,
+                  void (*emit)(void *context, pid_t pid, pid_t tid, const struct tg_event *event),
+                  void *context);
 
 #endif

@@ -1,9 +1,12 @@
 /* Threads that wait for others for ever. usage: owners WAY; says "ready" when all of them wait. */
+#include <arpa/inet.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +55,48 @@ static void *join_first(void *unused)
     return unused;
 }
 
+static pthread_rwlock_t shelves[2] = {PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER};
+
+static void *write_both(void *argument)
+{
+    long own = (long)argument;
+    pthread_rwlock_wrlock(&shelves[own]);
+    pthread_barrier_wait(&both);
+    if (own == 0)
+        pthread_rwlock_rdlock(&shelves[1]); /* culprit of shelves */
+    else
+        pthread_rwlock_wrlock(&shelves[0]);
+    return NULL;
+}
+
+static void *read_for_ever(void *unused)
+{
+    pthread_rwlock_rdlock(&shelves[0]);
+    pthread_barrier_wait(&both);
+    for (;;)
+        pause();
+    return unused;
+}
+
+static pthread_mutex_t of_condition = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+
+static void *wait_for_signal(void *unused)
+{
+    pthread_mutex_lock(&of_condition);
+    for (;;)
+        pthread_cond_wait(&condition, &of_condition); /* culprit of condition */
+    return unused;
+}
+
+static pthread_barrier_t of_three;
+
+static void *meet(void *unused)
+{
+    pthread_barrier_wait(&of_three); /* culprit of meeting */
+    return unused;
+}
+
 static void start(void *(*run)(void *), long argument)
 {
     pthread_t thread;
@@ -68,6 +113,41 @@ static void read_from_child(void)
     }
     close(ends[1]);
     if (read(ends[0], &byte, 1) != 1) /* culprit of pipe */
+        exit(1);
+}
+
+/* Two connected sockets: of this machine's network, or none. */
+static void connect_both(int ends[2], int is_network)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    if (!is_network && socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+        exit(1);
+    if (!is_network)
+        return;
+    int door = socket(AF_INET, SOCK_STREAM, 0);
+    ends[1] = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(door, (struct sockaddr *)&address, size) != 0 || listen(door, 1) != 0 ||
+        getsockname(door, (struct sockaddr *)&address, &size) != 0 ||
+        connect(ends[1], (struct sockaddr *)&address, size) != 0)
+        exit(1);
+    ends[0] = accept(door, NULL, NULL);
+    close(door);
+}
+
+static void read_from_socket(int is_network, int polls)
+{
+    int ends[2];
+    char byte;
+    connect_both(ends, is_network);
+    if (fork() == 0) {
+        close(ends[0]);
+        for (;;)
+            pause();
+    }
+    close(ends[1]);
+    struct pollfd polled = {.fd = ends[0], .events = POLLIN};
+    if ((polls ? poll(&polled, 1, -1) : read(ends[0], &byte, 1)) != 1) /* culprit of socket */
         exit(1);
 }
 
@@ -133,6 +213,22 @@ int main(int argc, char **argv)
         start(print_for_ever, 0);
         pthread_barrier_wait(&both);
         fputs("never\n", stderr);
+    } else if (strcmp(way, "shelves") == 0) {
+        start(write_both, 1);
+        write_both(0);
+    } else if (strcmp(way, "readers") == 0) { /* nobody is known who has it */
+        start(read_for_ever, 0);
+        pthread_barrier_wait(&both);
+        pthread_rwlock_wrlock(&shelves[0]);
+    } else if (strcmp(way, "condition") == 0) {
+        start(wait_for_signal, 0);
+        wait_for_signal(NULL);
+    } else if (strcmp(way, "meeting") == 0) {
+        pthread_barrier_init(&of_three, NULL, 3);
+        start(meet, 0);
+        meet(NULL);
+    } else if (strcmp(way, "socket") == 0 || strcmp(way, "network") == 0 || strcmp(way, "polled") == 0) {
+        read_from_socket(strcmp(way, "network") == 0, strcmp(way, "polled") == 0);
     } else if (strcmp(way, "join") == 0) { /* the other one waits for this one's end */
         pthread_mutex_lock(&locks[0]);
         start(join_first, 0);

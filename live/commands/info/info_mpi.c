@@ -5,6 +5,7 @@
 #include "analyzer/output/text_table.h"
 #include "analyzer/report/mpir_text.h"
 #include "format/base/printable.h"
+#include "live/commands/info/attached_lines.h"
 #include "live/commands/info/commands.h"
 #include "live/commands/info/place.h"
 #include "live/console/command.h"
@@ -246,11 +247,14 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     if (argc > 0)
         return tg_console_usage(&tg_console_info_mpi);
     struct writing w = {.console = console, .input = tg_console_words(console), .out = out};
-    if (tg_mpi_model_thread_count(w.input.mpi) == 0) {
+    size_t n_attached = 0, n_threads = tg_mpi_model_thread_count(w.input.mpi);
+    struct tg_error *error = n_threads > 0 ? write_calls(&w) : NULL;
+    if (error == NULL)
+        error = tg_attached_lines_print(console, TG_ATTACHED_MPI, out, &n_attached);
+    if (error == NULL && n_threads + n_attached == 0)
         fputs("no MPI calls yet\n", out);
+    if (error == NULL && n_threads == 0)
         return write_acquisition(&w);
-    }
-    struct tg_error *error = write_calls(&w);
     w.title = "Unfinished collectives";
     if (error == NULL)
         error = tg_mpi_model_visit_collectives(w.input.mpi, visit_collective, &w);

@@ -1,4 +1,5 @@
 /* `info workers`: every worker with what it is inside of. */
+#include "live/commands/info/attached_lines.h"
 #include "live/commands/info/commands.h"
 #include "live/commands/info/worker_lines.h"
 #include "live/commands/info/worker_marks.h"
@@ -104,13 +105,15 @@ static const struct tg_console_option options[] = {TG_OPTION_FLAG_ALONE("-all", 
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct shape shape = {0};
-    size_t n_workers = 0;
+    size_t n_workers = 0, n_attached = 0;
     struct tg_error *error = tg_console_take_options(&tg_console_info_workers, argc, argv, &shape, NULL);
     if (error == NULL && shape.as_list)
         return list_workers(console);
     if (error == NULL)
         error = tg_worker_lines_print(console, shape.is_each, out, &n_workers);
-    if (error == NULL && n_workers == 0)
+    if (error == NULL)
+        error = tg_attached_lines_print(console, TG_ATTACHED_OPENMP, out, &n_attached);
+    if (error == NULL && n_workers + n_attached == 0)
         fputs("no OpenMP workers yet\n", out);
     if (error == NULL && console->data.wanted) {
         error = list_workers(console);

@@ -211,21 +211,15 @@ static bool has_attached(const struct tg_console *console)
     return is_any;
 }
 
-/* Who is waiting: *FINDINGS. Of attached processes of which nothing is known, where they are by their stacks, which are
- * taken for that: *IS_BY_STACKS. */
-static struct tg_error *find_waiting(struct tg_console *console, struct tg_verdict *findings,
-                                     bool *is_by_stacks)
+/* Who is waiting: *FINDINGS. Attached processes are judged by their stacks, which are taken anew where they run. */
+static struct tg_error *find_waiting(struct tg_console *console, struct tg_verdict *findings)
 {
     struct tg_verdict_input input = tg_console_words(console);
-    struct tg_error *error = tg_verdict_make(&input, findings);
-    *is_by_stacks = error == NULL && findings->count == 0 && has_attached(console);
-    if (!*is_by_stacks || console->source->ops->look == NULL)
-        return error;
-    input.look_ns = console->source->time_ns;
-    tg_error_destroy(console->source->ops->look(console->source)); /* none: nothing is found */
-    tg_console_catch_up(console);
-    tg_verdict_deinit(findings);
-    *findings = (struct tg_verdict){0};
+    if (has_attached(console) && console->source->ops->look != NULL) {
+        input.look_ns = console->source->time_ns;
+        tg_error_destroy(console->source->ops->look(console->source)); /* none: by those of the attach */
+        tg_console_catch_up(console);
+    }
     return tg_verdict_make(&input, findings);
 }
 
@@ -236,9 +230,8 @@ static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj 
         return tg_console_usage(&tg_console_where);
     struct tg_error *error = tg_console_print_place(console, out);
     struct tg_verdict findings = {0};
-    bool is_by_stacks = false;
     if (error == NULL)
-        error = find_waiting(console, &findings, &is_by_stacks);
+        error = find_waiting(console, &findings);
     size_t shown = 0;
     struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
     if (json != NULL)
@@ -254,7 +247,7 @@ static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj 
     }
     if (json != NULL)
         tg_json_end_array(json);
-    if (error == NULL && is_by_stacks)
+    if (error == NULL && findings.count == 0 && has_attached(console))
         fputs("who waits for whom is unknown: what these processes called before they were attached is not "
               "recorded\n",
               out);

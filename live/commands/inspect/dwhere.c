@@ -23,6 +23,8 @@ struct wanted {
     size_t first; /* level that is shown first, 0 the innermost */
     size_t levels;
     bool is_chosen; /* the level alone that dup and ddown went to */
+    bool is_of_all; /* every thread, whatever the focus is */
+    bool is_tree;   /* also of one thread */
     struct tg_call_wish wish;
 };
 
@@ -318,16 +320,30 @@ static struct tg_error *show_tree(const struct tg_request *control)
 
 static struct tg_error *show(const struct tg_request *control)
 {
+    const struct wanted *wanted = control->context;
     size_t n_members = 0;
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
         for (size_t i = 0; process->info.exists && i < process->n_threads; i++)
             n_members += tg_job_set_has(control->set, process, i);
     }
-    return n_members > 1 ? show_tree(control) : show_stack(control);
+    return n_members > 1 || wanted->is_tree ? show_tree(control) : show_stack(control);
 }
 
 /* ---- the command */
+
+/* As `dfocus all` has it, for this command alone. */
+static struct tg_error *show_all(struct tg_console *console, struct wanted *wanted, FILE *out)
+{
+    struct tg_focus former = console->focus;
+    uint64_t changes = console->focus_changes;
+    tg_focus_init(&console->focus);
+    console->focus_changes++;
+    struct tg_error *error = tg_focus_call_run(console, &tg_standing_defaults, show, wanted, out);
+    tg_console_set_focus(console, &former);
+    console->focus_changes = changes;
+    return error;
+}
 
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
@@ -339,13 +355,16 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     if (wanted.is_chosen)
         wanted.levels = 1;
     wanted.json = tg_console_data_begin(&console->data);
-    error = tg_focus_call_run(console, &tg_standing_defaults, show, &wanted, out);
+    error = wanted.is_of_all ? show_all(console, &wanted, out)
+                             : tg_focus_call_run(console, &tg_standing_defaults, show, &wanted, out);
     if (error != NULL)
         tg_console_data_drop(&console->data);
     return error;
 }
 
 static const struct tg_console_option options[] = {
+    TG_OPTION_FLAG("-all", struct wanted, is_of_all),
+    TG_OPTION_FLAG("-merge", struct wanted, is_tree),
     TG_OPTION_FLAG("-args", struct wanted, wish.arguments),
     TG_OPTION_FLAG("-locals", struct wanted, wish.locals),
     TG_OPTION_FLAG("-chosen", struct wanted, is_chosen),
@@ -355,12 +374,13 @@ static const struct tg_console_option options[] = {
 
 const struct tg_console_command tg_console_dwhere = {
     .name = "dwhere",
-    .arguments = "?-args? ?-locals? ?-chosen | -level N? ?LEVELS?",
+    .arguments = "?-all? ?-merge? ?-args? ?-locals? ?-chosen | -level N? ?LEVELS?",
     .summary = "the stack of the thread in focus; the stacks of several threads as one tree",
     .example = "dfocus g dwhere -args",
     .more = "Level 0 is innermost; at most LEVELS levels (100), starting at level N. -chosen shows only\n"
             "the level that dup and ddown went to. Inlined functions are levels of their own. A tree starts "
             "at the outermost function, and names threads as dstatus does.\n"
+            "-all is about all threads, whatever the focus is; -merge makes a tree of one thread, too.\n"
             "-args shows the values of arguments, -locals those of local variables. In a tree, calls that\n"
             "differ only in values are one call; the values are listed below it with their threads.",
     .options = options,

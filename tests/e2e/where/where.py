@@ -246,6 +246,15 @@ OWNERS = {
     "crossed": "Deadlock between processes:\n  thread N of owners \\(process N\\) waits for a mutex that thread (M) of owners \\(process \\1\\) "
                "holds; it is in .*called in lock_shared \\(owners.c:AT\\)\n  thread \\1 of owners \\(process \\1\\) waits for a mutex that thread N ",
     "copied": "main \\(owners.c:\\d+\\)\n    pthread_mutex_lock\n",
+    "shelves": "Deadlock in owners \\(process N\\):\n  thread N waits for a read-write lock that thread M holds; it is in .*rwlock.*called in "
+               "write_both \\(owners.c:AT\\)\n  thread M waits for a read-write lock that thread N holds",
+    "readers": "main \\(owners.c:\\d+\\)\n    .*rwlock",
+    "condition": "In owners \\(process N\\), thread N and 1 more wait at the same futex, in .*cond_wait.*, called in wait_for_signal "
+                 "\\(owners.c:AT\\); who wakes them is not known",
+    "meeting": "thread N and 1 more wait at the same futex, in .*barrier_wait.*, called in meet \\(owners.c:AT\\)",
+    "socket": "thread N waits for data from the socket of owners \\(process M\\).\n",
+    "network": "thread N waits for data from the socket of owners \\(process M\\).\n",
+    "polled": "thread N waits for data from the socket of owners \\(process M\\).\n",
     "pipe": "thread N waits for data from the pipe of owners \\(process M\\).\n",
 }
 
@@ -268,7 +277,7 @@ def owners():
             check(re.search(pattern, text), way, pattern, text)
             told = json.loads(where("--once", "--json", "-p", str(process.pid)))
             check(told["verdict"] == ("deadlock" if "Deadlock" in said else "unknown"), way, told)
-            check(way != "copied" or "holds" not in text, text)
+            check(way not in ("copied", "readers") or "holds" not in text, text)
         finally:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -399,6 +408,42 @@ def repeated():
         process.wait()
 
 
+def live_answers(pid, script, trace):
+    """What a live session that attaches to PID answers to SCRIPT; it must end by itself."""
+    lines = "\n".join([*script, "detach", "quit", ""])
+    told = run([TOLLGATE, "live", "--force", "-o", trace, "-p", str(pid)], standard_input=lines.encode())
+    check(told.status == 0 and "the job continues" in told.output, script, told)
+    return told.output
+
+
+def attached():
+    """Attaching takes a look at the stacks: models begin with it, and what it cannot give is said to be unknown."""
+    flavour = flavour_named("openmpi")
+    build(flavour.c, ["hang.c"], "hang", "-fopenmp")
+    with hanging(flavour, "barrier") as process:
+        text = live_answers(process.pid, ["info mpi", "info workers", "dfocus gSr0 dstatus", "where", "dhalt", "dwhere -all -merge", "dgo"],
+                            "hung.tgt")
+        # the look of `where` and stops that are asked for right behind it: the job stood still for ever, and could not be detached
+        for _ in range(5):
+            live_answers(process.pid, ["where", "dhalt", "dgo"], "more.tgt")
+        told = json.loads(where("--json", "--once", "-p", str(process.pid)))
+        ranks = {thread["pid"] for thread in told["threads"] if thread["rank"] is not None}
+        check(len(ranks) == 4 and all(tracers(pid) == {"0"} for pid in ranks), told)
+    call, outside = "MPI_Barrier(MPI_COMM_WORLD), called in main (hang.c:", "outside MPI: in pause, called in wait_for_ever (hang.c:"
+    check(f"  ranks 0,2-3: in {call}" in text and f"  rank 1: {outside}" in text, text)
+    check(re.search(r"^unknown: attached at \d+\.\d+ s; calls, messages and collectives before that were not recorded", text, re.M), text)
+    check("the others wait for rank 1, which is " + outside in text and "What was called before is unknown: attached at " in text, text)
+    check(re.search(r"share group \d+: 4:\d+\[0-3\.", text), text)  # all ranks are of one
+    check(re.search(r"main hang.c#\d+: 3:3\[0,2-3\.1\]\n +(P?)MPI_Barrier", text), text)
+    for command in (["report"], ["replay", "-e", "goto end", "-e", "where"]):
+        told = run([TOLLGATE, *command, "hung.tgt"])
+        check(told.status == 0 and "the others wait for rank 1, which is " + outside in " ".join(told.output.split()), told)
+    told = run([TOLLGATE, "sequence", "--format", "mermaid", "-o", "-", "hung.tgt"])
+    check(told.status == 0 and "unknown: attached at " in told.errors and told.output.count("is in MPI_Barrier") == 3, told)
+    told = json.loads(run([TOLLGATE, "where", "--json", "hung.tgt"]).output)
+    check(told["verdict"] == "missing" and [group["ranks"] for group in told["groups"]] == [[0, 2, 3], [1]], told)
+
+
 def slurm():
     """The ranks of one step of Slurm, among several."""
     try:
@@ -422,6 +467,6 @@ def slurm():
         skip(str(reason))
 
 
-CASES = {"messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
+CASES = {"attached": attached, "messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
          "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "repeated": repeated, "slurm": slurm}
 CASES[sys.argv[1]]()

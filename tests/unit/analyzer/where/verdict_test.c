@@ -19,8 +19,8 @@
 static void feed(struct tg_where_look *look, struct tg_event event)
 {
     struct tg_process_entry *entry = NULL;
-    assert_null(tg_process_model_feed(look->processes, &event, &entry));
-    assert_null(tg_stack_model_feed(look->stacks, &event, entry != NULL ? entry->index : SIZE_MAX));
+    assert_null(tg_process_model_feed(look->own_processes, &event, &entry));
+    assert_null(tg_stack_model_feed(look->own_stacks, &event, entry != NULL ? entry->index : SIZE_MAX));
 }
 
 static void add_rank(struct tg_where_look *look, int rank, int size)
@@ -211,7 +211,7 @@ static void add_wait(struct tg_where_look *look, enum tg_wait_what what, int32_t
         look->n_waits = 0;
     look->waits = waits;
     waits[look->n_waits++] = (struct tg_where_wait){
-        .pid = 101, .tid = tid, .what = what, .address = (uint64_t)tid, .owner = owner};
+        .pid = 101, .tid = tid, .is = {.what = what, .address = (uint64_t)tid, .owner = owner}};
 }
 
 /* Owners of mutexes are named; threads that wait for each other are a deadlock, those with a time limit are not. */
@@ -238,7 +238,7 @@ static void test_owners(void **state)
                                  "(a.c:30)\n"
                                  "  thread 1101 waits for the end of thread 101; it is in solve (a.c:31)\n"));
     free(text);
-    look.waits[1].what = TG_WAIT_FUTEX;
+    look.waits[1].is.what = TG_WAIT_FUTEX;
     text = said(&look, NULL, TG_WHERE_MISSING);
     assert_null(strstr(text, "Deadlock"));
     assert_non_null(strstr(text, "thread 1101 waits for a lock that thread 101 holds, which is in"));

@@ -1,0 +1,190 @@
+/* Processes that were attached: nothing has seen what they called before. Who waits for whom is judged by their stacks, as
+ * `tollgate where` does: those of the last look, compared with those of the attach. */
+#include "analyzer/finding/words.h"
+#include "analyzer/verdict/finders.h"
+#include "analyzer/where/verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is known of the job by stacks. */
+struct looks {
+    struct tg_where_look now, before;
+    struct tg_stack_model *first; /* those of the attach, where there are later ones */
+    struct tg_where_threads threads;
+    struct tg_where_verdict verdict;
+};
+
+static void deinit(struct looks *looks)
+{
+    tg_where_verdict_deinit(&looks->verdict);
+    tg_where_threads_deinit(&looks->threads);
+    tg_where_look_deinit(&looks->now);
+    tg_where_look_deinit(&looks->before);
+    tg_stack_model_destroy(looks->first);
+}
+
+static struct tg_error *judge(const struct tg_verdict_input *input, struct looks *looks)
+{
+    struct tg_error *error = tg_where_look_of_models(&looks->now, input->processes, input->stacks);
+    if (error == NULL)
+        error = tg_stack_model_copy_first(input->stacks, &looks->first);
+    bool has_two = error == NULL && tg_stack_model_count(looks->first) > 0;
+    if (has_two)
+        error = tg_where_look_of_models(&looks->before, input->processes, looks->first);
+    if (error == NULL)
+        error = tg_where_threads_make(&looks->now, has_two ? &looks->before : NULL, &looks->threads);
+    if (error == NULL)
+        error = tg_where_verdict_make(&looks->threads, &looks->verdict);
+    return error;
+}
+
+/* ---- words */
+
+static void write_first(FILE *stream, const char *line, bool is_capital)
+{
+    bool is_word = line[0] != '\0' && line[1] >= 'a' && line[1] <= 'z';
+    char first = line[0];
+    if (is_word && is_capital && first >= 'a' && first <= 'z')
+        first = (char)(first - 'a' + 'A');
+    else if (is_word && !is_capital && first >= 'A' && first <= 'Z')
+        first = (char)(first - 'A' + 'a');
+    if (first != '\0')
+        fprintf(stream, "%c%s", first, line + 1);
+}
+
+/* Lines of an answer as sentences: those that are indented belong to the one before them. TEXT is changed. */
+static void write_sentences(FILE *stream, char *text)
+{
+    char last = ':'; /* the character before */
+    bool is_indented = false;
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        bool was_indented = is_indented;
+        is_indented = strncmp(line, "  ", 2) == 0;
+        line += strspn(line, " ");
+        if (was_indented && is_indented)
+            fputs("; ", stream);
+        else
+            fputs(was_indented && last != '.' ? ". " : " ", stream);
+        write_first(stream, line, !(last == ':' || (was_indented && is_indented)));
+        last = *line != '\0' ? line[strlen(line) - 1] : '.';
+    }
+    if (last != '.')
+        fputc('.', stream);
+}
+
+static struct tg_error *write_answer(FILE *stream, const struct looks *looks)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *answer = open_memstream(&text, &size);
+    if (answer == NULL)
+        return tg_error_no_memory();
+    bool has_answer = tg_where_verdict_write(answer, &looks->threads, &looks->verdict);
+    if (fclose(answer) != 0) {
+        free(text);
+        return tg_error_no_memory();
+    }
+    if (has_answer)
+        write_sentences(stream, text);
+    else
+        fputs(" no thread waits for another one that is known.", stream);
+    free(text);
+    return NULL;
+}
+
+/* ---- the finding */
+
+static enum tg_finding_kind kind_of(enum tg_where_kind kind)
+{
+    switch (kind) {
+    case TG_WHERE_DEADLOCK:
+    case TG_WHERE_CYCLE:
+        return TG_FINDING_DEADLOCK;
+    case TG_WHERE_MISSING:
+        return TG_FINDING_COLLECTIVE;
+    case TG_WHERE_DIFFERENT:
+    case TG_WHERE_UNKNOWN:
+    case TG_WHERE_BUSY:
+    case TG_WHERE_MOVES:
+    case TG_WHERE_RUNS:
+    case TG_WHERE_SUSPENDED:
+    case TG_WHERE_CRASHED:
+    case TG_WHERE_OUTSIDE:
+        break;
+    }
+    return TG_FINDING_INTERRUPTED;
+}
+
+/* Those whom the others wait for. */
+static void blame(struct tg_verdict_draft *draft, const struct looks *looks)
+{
+    for (size_t i = 0; looks->verdict.kind == TG_WHERE_MISSING && i < looks->verdict.count; i++) {
+        const struct tg_where_group *group = &looks->verdict.groups[i];
+        for (size_t k = 0; *group->call == '\0' && k < group->count; k++) {
+            const struct tg_last_stack *stack = looks->threads.threads[group->threads[k]].stack;
+            tg_verdict_blame(draft, stack->process, stack->tid, 0);
+        }
+    }
+}
+
+static bool is_attached(const struct tg_verdict_input *input, const struct tg_last_stack *stack)
+{
+    return stack->process < tg_process_model_count(input->processes) &&
+           tg_process_model_at(input->processes, stack->process)->origin == TG_ORIGIN_ATTACHED &&
+           (stack->reason == TG_STACK_LOOK || stack->reason == TG_STACK_DETACH);
+}
+
+/* The latest of the stacks of attached processes, NULL: there are none, or something else has happened since. */
+static const struct tg_last_stack *find_latest(const struct tg_verdict_input *input)
+{
+    const struct tg_last_stack *latest = NULL;
+    for (size_t i = 0; input->stacks != NULL && i < tg_stack_model_count(input->stacks); i++) {
+        const struct tg_last_stack *stack = tg_stack_model_at(input->stacks, i);
+        if (!is_attached(input, stack))
+            return NULL;
+        if (latest == NULL || stack->time_ns > latest->time_ns)
+            latest = stack;
+    }
+    return latest;
+}
+
+static uint64_t attached_ns(const struct tg_verdict_input *input)
+{
+    uint64_t first_ns = UINT64_MAX;
+    for (size_t i = 0; i < tg_process_model_count(input->processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(input->processes, i);
+        if (entry->origin == TG_ORIGIN_ATTACHED && entry->start_ns < first_ns)
+            first_ns = entry->start_ns;
+    }
+    return first_ns;
+}
+
+struct tg_error *tg_verdict_find_attached(struct tg_verdict_draft *draft)
+{
+    const struct tg_verdict_input *input = draft->input;
+    const struct tg_last_stack *latest = draft->result->count > 0 ? NULL : find_latest(input);
+    struct looks looks = {0};
+    if (latest == NULL)
+        return NULL;
+    struct tg_error *error = judge(input, &looks);
+    if (error == NULL) {
+        fputs("by the stacks", draft->stream);
+        tg_words_moment(draft->stream, input, latest->time_ns);
+        fputc(':', draft->stream);
+        error = write_answer(draft->stream, &looks);
+    }
+    if (error == NULL) {
+        fputs(" What was called before is unknown: attached", draft->stream);
+        tg_words_moment(draft->stream, input, attached_ns(input));
+        fputc('.', draft->stream);
+        blame(draft, &looks);
+        error = tg_verdict_add(draft, &(struct tg_finding){.kind = kind_of(looks.verdict.kind),
+                                                           .since_ns = latest->time_ns,
+                                                           .process = latest->process});
+    }
+    draft->has_told_places = true;
+    deinit(&looks);
+    return error;
+}
