@@ -2,6 +2,7 @@
 """`tollgate where` beside gdb and eu-stack: how long they take, how long the job stands still, and whether they see the same.
 
 usage: where_bench.py BUILD time [RANKS]      16 ranks of 4 threads, 20 calls each, unless RANKS says otherwise
+       where_bench.py BUILD merge [RANKS]     made-up stacks of 10,000 ranks of 3 threads, 20 calls each: how long the tree takes
        where_bench.py BUILD frames [STOPS]    10 real programs, stopped at random, 200 times in all unless STOPS says otherwise
 
 The pause is what the job itself sees: one thread of each rank notes the longest time for which it did not run. Frames are
@@ -273,6 +274,59 @@ def timing(tollgate, build, count):
             rank.kill()
 
 
+# ---- merging
+
+def make_ranks(build, count):
+    """A trace with the stacks of COUNT ranks: rank 7 is outside MPI, the workers of one rank in a hundred are elsewhere."""
+    frame = {"module": "/job/solver", "build_id": "01", "guessed": False, "function": "", "file": "", "line": 0}
+    calls = [f"step_{n}" for n in range(18)]
+    lines = [{"meta": {"tool.version": "0.1.0", "host.name": "node", "start.monotonic_ns": "1000"}}]
+    def emit(pid, tid, kind, **more):
+        lines.append({"t_ns": 1000 + len(lines), "pid": pid, "tid": tid, "kind": kind, **more})
+    def stack(pid, tid, innermost):
+        frames = [{"kind": "code", **frame, "pc": hex(0x400000 + address), "address": hex(address)} for address in
+                  (innermost, *range(len(calls), 0, -1))]
+        frames[0]["module"] = "/usr/lib/libmpi.so.40" if innermost == 0x900 else "/job/solver"
+        emit(pid, tid, "stack", snapshot=1, reason="look", signal=0, end="whole", frames=frames)
+    for rank in range(count):
+        pid = 100000 + 4 * rank
+        emit(pid, pid, "process_start", origin="attached", parent_pid=1)
+        emit(pid, pid, "identity", host="node", job="1", source="OMPI_COMM_WORLD_RANK", rank=rank, size=count)
+        stack(pid, pid, 0x800 if rank == 7 else 0x900)
+        for worker in range(2):
+            emit(pid, pid + 1 + worker, "thread_start", parent_tid=pid)
+            stack(pid, pid + 1 + worker, 0x700 + (rank // 100 if rank % 100 == 0 else 0))
+    def name(module, address, function, line):
+        emit(0, 0, "code_name", module=module, build_id="01", address=hex(address), calls=[
+            {"function": function, "offset": 4, "file": "solver.c" if line else "", "line": line, "inlined": False}])
+    for n, call in enumerate(calls, 1):
+        name("/job/solver", n, call, 100 - n)
+    for address in (0x800, *(0x700 + n for n in range(count // 100 + 1))):
+        name("/job/solver", address, f"work_{address:x}", address)
+    name("/usr/lib/libmpi.so.40", 0x900, "MPI_Barrier", 0)
+    with open("ranks.jsonl", "w") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    made = run([os.path.join(build, "tests/support/trace_from_json"), "ranks.jsonl", "ranks.tgt"])
+    if made.returncode != 0:
+        sys.exit(made.stderr)
+
+
+def merging(tollgate, build, count):
+    make_ranks(build, count)
+    times = []
+    for _ in range(5):
+        start = os.times()
+        begun = time.monotonic()
+        told = run([tollgate, "where", "ranks.tgt"])
+        end = os.times()
+        times.append((time.monotonic() - begun, end.children_user + end.children_system - start.children_user - start.children_system))
+        if told.returncode != 0 or "rank 7" not in told.stdout.splitlines()[0]:
+            sys.exit(told.stdout[:1000] + told.stderr)
+    took, ran = sorted(times)[2]
+    print(f"{count} ranks, {3 * count} threads: {took:.2f} s, {ran:.2f} s of processor time (medians of 5); "
+          f"{len(told.stdout.splitlines())} lines: {told.stdout.splitlines()[0]}")
+
+
 def main():
     build, what, *more = sys.argv[1:]
     build = os.path.abspath(build)
@@ -280,6 +334,8 @@ def main():
     os.chdir(tempfile.mkdtemp(prefix="where-bench-"))
     if what == "frames":
         frames(tollgate, int(more[0]) if more else 200)
+    elif what == "merge":
+        merging(tollgate, build, int(more[0]) if more else 10000)
     else:
         timing(tollgate, build, int(more[0]) if more else 16)
 
