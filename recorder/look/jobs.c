@@ -55,6 +55,13 @@ static bool is_rank(const struct tg_process_tree *tree, const struct tg_tree_pro
            strcmp(parent.job, identity->job) != 0;
 }
 
+bool tg_jobs_is_rank(const struct tg_process_tree *tree, pid_t pid)
+{
+    const struct tg_tree_process *process = tg_process_tree_find(tree, pid);
+    struct tg_identity identity;
+    return process != NULL && is_rank(tree, process, &identity);
+}
+
 static struct tg_running_job *find(struct tg_running_job *jobs, size_t count, pid_t launcher)
 {
     for (size_t i = 0; i < count; i++)

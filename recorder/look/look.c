@@ -5,6 +5,8 @@
 #include "recorder/dwarf/debug_cache.h"
 #include "recorder/engine/engine.h"
 #include "recorder/look/halt.h"
+#include "recorder/look/jobs.h"
+#include "recorder/look/launcher_table.h"
 #include "recorder/look/process_tree.h"
 #include "recorder/look/return_watch.h"
 #include "recorder/look/telling.h"
@@ -14,6 +16,8 @@
 #include "recorder/stacks/mpi_values.h"
 #include "recorder/stacks/waits.h"
 
+#include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,6 +225,19 @@ static void tell_thread(const struct subject *subject, pid_t tid, const struct t
                                          .frames = {.items = stack->frames, .count = stack->count}}});
 }
 
+static size_t count_threads(pid_t pid)
+{
+    char path[40];
+    size_t n = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *directory = opendir(path);
+    for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;)
+        n += *entry->d_name != '.';
+    if (directory != NULL)
+        closedir(directory);
+    return n;
+}
+
 /* What was read of one process. */
 struct taken {
     struct ready ready;
@@ -253,6 +270,7 @@ static bool read_halted(struct look *look, pid_t pid, const struct tg_halt *halt
         taken->tids[i] = halt->threads[i].tid;
         taken->snapshot.taken += taken->calls.stacks[i].count > 0;
         taken->snapshot.unstopped += !halt->threads[i].is_stopped && !halt->threads[i].is_gone;
+        taken->snapshot.threads -= halt->threads[i].is_gone;
     }
     return ok;
 }
@@ -285,6 +303,25 @@ static void tell_taken(struct subject *subject, const struct taken *taken, bool 
     }
     tell(subject, subject->pid,
          (struct tg_event){.kind = TG_EVENT_STACK_SNAPSHOT, .stack_snapshot = taken->snapshot});
+}
+
+/* Threads without a stack, which would be missing in the answer otherwise. */
+static void remark_on_missing(const struct look *look, pid_t pid,
+                              const struct tg_event_stack_snapshot *snapshot)
+{
+    char text[200];
+    size_t n_there = count_threads(pid);
+    uint64_t n_missing = snapshot->threads > snapshot->taken ? snapshot->threads - snapshot->taken : 0;
+    if (snapshot->threads == MAX_THREADS && n_there > MAX_THREADS)
+        n_missing += n_there - MAX_THREADS;
+    if (n_missing == 0 || look->sink->remark == NULL)
+        return;
+    snprintf(text, sizeof text,
+             "process %d: %" PRIu64 " of its %" PRIu64 " threads %s not looked at: %" PRIu64
+             " could not be stopped, the others are more than can be read in a second",
+             (int)pid, n_missing, snapshot->taken + n_missing, n_missing == 1 ? "was" : "were",
+             snapshot->unstopped);
+    look->sink->remark(look->sink->context, text);
 }
 
 static void remark_on_bits(const struct look *look, pid_t pid)
@@ -320,6 +357,7 @@ static struct tg_error *look_at(struct look *look, pid_t pid)
         if (error == NULL && is_done) {
             if (bits == 32)
                 remark_on_bits(look, pid);
+            remark_on_missing(look, pid, &taken.snapshot);
             tell_taken(&subject, &taken, i == 0);
         } else if (error != NULL && tg_error_code(error) != TG_ERROR_NO_MEMORY) {
             look->sink->refuse(look->sink->context, pid, tg_error_message(error));
@@ -335,11 +373,47 @@ static struct tg_error *look_at(struct look *look, pid_t pid)
 
 /* ---- all of them */
 
-static bool is_wanted(const struct tg_look_request *request, const struct tg_process_tree *tree, pid_t pid)
+/* Roots of what is looked at: those asked for, and ranks that their tables name. */
+struct roots {
+    pid_t *pids;
+    size_t count, capacity;
+};
+
+static bool has_ranks(const struct tg_process_tree *tree, pid_t pid)
 {
-    for (size_t i = 0; i < request->count; i++)
-        if (request->with_descendants ? tg_process_tree_descends(tree, pid, request->pids[i])
-                                      : pid == request->pids[i])
+    for (size_t i = 0; i < tree->count; i++)
+        if (tg_process_tree_descends(tree, tree->processes[i].pid, pid) &&
+            tg_jobs_is_rank(tree, tree->processes[i].pid))
+            return true;
+    return false;
+}
+
+static struct tg_error *find_roots(const struct look *look, const struct tg_look_request *request,
+                                   const struct tg_process_tree *tree, struct roots *roots)
+{
+    pid_t *ranks = calloc(tree->count + 1, sizeof *ranks);
+    struct tg_error *error = ranks == NULL ? tg_error_no_memory() : NULL;
+    for (size_t i = 0; error == NULL && i < request->count; i++) {
+        pid_t pid = request->pids[i];
+        bool may_have_table =
+            request->with_descendants && tg_process_tree_find(tree, pid) != NULL && !has_ranks(tree, pid);
+        size_t count = may_have_table
+                           ? tg_launcher_table_ranks(tree, pid, look->images, look->debug, ranks, tree->count)
+                           : 0;
+        error = TG_ARRAY_APPEND(roots->pids, roots->count, roots->capacity, pid);
+        for (size_t k = 0; error == NULL && k < count; k++)
+            error = TG_ARRAY_APPEND(roots->pids, roots->count, roots->capacity, ranks[k]);
+    }
+    free(ranks);
+    return error;
+}
+
+static bool is_wanted(const struct tg_look_request *request, const struct roots *roots,
+                      const struct tg_process_tree *tree, pid_t pid)
+{
+    for (size_t i = 0; i < roots->count; i++)
+        if (request->with_descendants ? tg_process_tree_descends(tree, pid, roots->pids[i])
+                                      : pid == roots->pids[i])
             return true;
     return false;
 }
@@ -358,9 +432,13 @@ static struct tg_error *look_at_all(struct look *look, const struct tg_look_requ
                            : tg_proc_status_is_dead(&status) ? "it has already ended"
                                                              : "it is a kernel thread");
     }
+    struct roots roots = {0};
+    if (error == NULL)
+        error = find_roots(look, request, tree, &roots);
     for (size_t i = 0; error == NULL && i < tree->count; i++)
-        if (tree->processes[i].pid != getpid() && is_wanted(request, tree, tree->processes[i].pid))
+        if (tree->processes[i].pid != getpid() && is_wanted(request, &roots, tree, tree->processes[i].pid))
             error = look_at(look, tree->processes[i].pid);
+    free(roots.pids);
     return error;
 }
 

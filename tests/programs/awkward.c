@@ -91,6 +91,11 @@ int main(int argc, char **argv)
         start(run_in_noise);
         say_there();
     }
+    if (strcmp(how, "vfork") == 0 && vfork() == 0) { /* nothing reaches its parent meanwhile */
+        say_there();
+        for (;;)
+            pause();
+    }
     pause();
     return 0;
 }

@@ -306,6 +306,11 @@ def bounded():
     with awkward("smashed") as process:
         told = json.loads(where("--once", "--json", "--threads", "-p", str(process.pid)))
         check(len(told["threads"]) == 3 and all(len(thread["frames"]) <= 96 for thread in told["threads"]), told)
+    with awkward("vfork") as process:
+        text = where("--once", "--all", "-p", str(process.pid))
+        check(f"process {process.pid}: 1 of its 1 threads was not looked at: 1 could not be stopped" in text, text)
+        child = re.search(r"process (?!%d)(\d+)" % process.pid, text)
+        os.kill(int(child[1]), signal.SIGKILL)
     zombie = subprocess.Popen(["true"])
     os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
     told = run([TOLLGATE, "where", "-p", str(zombie.pid)])
@@ -444,6 +449,27 @@ def attached():
     check(told["verdict"] == "missing" and [group["ranks"] for group in told["groups"]] == [[0, 2, 3], [1]], told)
 
 
+def hangs_under(slurm):
+    """A job of MPI that Slurm started: culprit and line are right."""
+    flavour = flavour_named("mpich")
+    build(flavour.c, ["hang.c"], "hang", "-fopenmp")
+    step = subprocess.Popen(slurm.srun("--mpi=pmi2", "-n", "3", "./hang", "barrier"), stdout=subprocess.PIPE, text=True,
+                            env={**os.environ, **ENVIRONMENT, **slurm.environment})
+    try:
+        while "rank 1 is there" not in (line := step.stdout.readline()):
+            check(line, "no MPI job of Slurm")
+        for _ in range(60): # until the others are
+            text = where("--once", "-p", str(step.pid))
+            if "ranks 0,2 are in MPI_Barrier" in text:
+                break
+            time.sleep(0.5)
+        check(text.startswith("The others wait for rank 1, which is outside MPI: in pause") and
+              f"wait_in_vain (hang.c:{line_of('culprit of barrier')})" in text, text)
+    finally:
+        step.terminate()
+        step.wait()
+
+
 def slurm():
     """The ranks of one step of Slurm, among several."""
     try:
@@ -458,6 +484,10 @@ def slurm():
                     break
                 time.sleep(0.1)
             check(sizes == [2, 3], told)
+            # ranks are no descendants of srun: its table has them
+            told = [json.loads(where("--once", "--json", "-p", str(step.pid))) for step in steps]
+            check([one["ranks"] for one in told] == [2, 3], told)
+            hangs_under(slurm)
             none = run([TOLLGATE, "where", "--slurm-step", "77.0"])
             check(none.status == 2 and "no rank of step 77.0" in none.errors, none)
             for step in steps:
