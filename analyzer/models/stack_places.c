@@ -24,7 +24,7 @@ static const char *const runtime_functions[] = {
 static bool begins(const char *text, const char *const *beginnings, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
+        if (*text == *beginnings[i] && strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
             return true;
     return false;
 }

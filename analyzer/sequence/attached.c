@@ -121,9 +121,11 @@ struct tg_error *tg_sequence_attached_feed(struct tg_sequence_attached *attached
     struct tg_error *error = place_of(attached, entry->index, &place);
     if (error != NULL)
         return error;
-    if (event->kind == TG_EVENT_MPI_ENTER)
-        place->was_recorded = true; /* from now on calls are seen */
-    else if (event->kind == TG_EVENT_STACK)
+    if (event->kind == TG_EVENT_MPI_ENTER && !place->was_recorded) { /* from now on calls are seen */
+        place->was_recorded = true;
+        if (*place->call != '\0')
+            concluded[(*count)++] = leave(event, "");
+    } else if (event->kind == TG_EVENT_STACK)
         place->code = code_of(event, entry);
     if (place->was_recorded || event->kind != TG_EVENT_CALL_VALUES ||
         !tg_mpi_name(event->call_values.function, call, sizeof call) || strcmp(call, place->call) == 0)

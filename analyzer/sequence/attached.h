@@ -14,7 +14,8 @@ void tg_sequence_attached_destroy(struct tg_sequence_attached *attached); /* NUL
 
 enum { TG_SEQUENCE_CONCLUDED = 2 };
 
-/* Takes EVENT of the process ENTRY. What follows from it is in CONCLUDED, until the next call: *COUNT events. Only error:
+/* Takes EVENT of the process ENTRY. What follows from it is in CONCLUDED, until the next call: *COUNT events, to be taken
+ * before it. Only error:
  * NO_MEMORY. */
 struct tg_error *tg_sequence_attached_feed(struct tg_sequence_attached *attached,
                                            const struct tg_event *event, const struct tg_process_entry *entry,

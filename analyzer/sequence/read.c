@@ -113,11 +113,13 @@ static struct tg_error *survey_event(struct reading *reading, const struct tg_ev
     if (event->time_ns > survey->last_ns)
         survey->last_ns = event->time_ns;
     struct tg_error *error = tg_process_model_feed(survey->processes, event, &entry);
+    if (error == NULL)
+        error = feed_concluded(reading, event, entry, survey_concluded);
     if (error == NULL && entry != NULL)
         error = tg_openmp_model_feed(survey->openmp, event, entry->index);
     if (error == NULL && entry != NULL)
         error = tg_mpi_model_feed(survey->mpi, event, entry->index);
-    return error != NULL ? error : feed_concluded(reading, event, entry, survey_concluded);
+    return error;
 }
 
 static struct tg_error *build_event(struct reading *reading, const struct tg_event *event)
@@ -127,9 +129,11 @@ static struct tg_error *build_event(struct reading *reading, const struct tg_eve
     /* The objects of a process are kept beyond its end. */
     if (error == NULL && reading->names != NULL && event->kind != TG_EVENT_PROCESS_EXIT)
         error = tg_code_names_feed(reading->names, event);
+    if (error == NULL)
+        error = feed_concluded(reading, event, entry, build_concluded);
     if (error == NULL && entry != NULL)
         error = tg_sequence_builder_feed(reading->builder, event, entry->index);
-    return error != NULL ? error : feed_concluded(reading, event, entry, build_concluded);
+    return error;
 }
 
 /* ---- what matters */

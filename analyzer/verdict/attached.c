@@ -1,5 +1,6 @@
 /* Processes that were attached: nothing has seen what they called before. Who waits for whom is judged by their stacks, as
  * `tollgate where` does: those of the last look, compared with those of the attach. */
+#include "analyzer/finding/attachment.h"
 #include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/where/verdict.h"
@@ -131,8 +132,7 @@ static void blame(struct tg_verdict_draft *draft, const struct looks *looks)
 
 static bool is_attached(const struct tg_verdict_input *input, const struct tg_last_stack *stack)
 {
-    return stack->process < tg_process_model_count(input->processes) &&
-           tg_process_model_at(input->processes, stack->process)->origin == TG_ORIGIN_ATTACHED &&
+    return tg_attachment_is_late(input, stack->process) &&
            (stack->reason == TG_STACK_LOOK || stack->reason == TG_STACK_DETACH);
 }
 

@@ -1,5 +1,6 @@
 #include "analyzer/verdict/verdict.h"
 
+#include "analyzer/finding/attachment.h"
 #include "analyzer/finding/polling.h"
 #include "analyzer/verdict/edges.h"
 #include "analyzer/verdict/finders.h"
@@ -165,23 +166,33 @@ static struct tg_error *finish(struct tg_verdict_draft *draft)
     return error;
 }
 
-/* The searches, in order; of a job that ended well a few are of interest. */
+/* The searches, in order; of a job that ended well a few are of interest, and of one that was attached those that need not know
+ * which calls there were before. */
 static const struct {
     struct tg_error *(*find)(struct tg_verdict_draft *draft);
-    bool is_for_good_ends;
+    bool is_for_good_ends, needs_all_calls;
 } searches[] = {
-    {tg_verdict_collect_waits, false},     {tg_verdict_find_heap_errors, true},
-    {tg_verdict_find_errors, true},        {tg_verdict_find_ends, false},
-    {tg_verdict_find_rank_exits, false},   {tg_verdict_find_stops, false},
-    {tg_verdict_find_starters, false},     {tg_verdict_find_mismatches, true},
-    {tg_verdict_find_intercomms, false},   {tg_verdict_find_confusions, true},
-    {tg_verdict_find_leftovers, true},     {tg_verdict_find_leaks, true},
-    {tg_verdict_find_rings, false},        {tg_verdict_draw_mpi, false},
-    {tg_verdict_find_openmp, false},       {tg_verdict_find_mpi, false},
-    {tg_verdict_find_program_exit, false}, {tell_busy, false},
-    {tg_verdict_find_request, false},      {tg_verdict_find_attached, false},
-    {tg_verdict_find_interruption, false},
+    {tg_verdict_collect_waits, false, true},      {tg_verdict_find_heap_errors, true, false},
+    {tg_verdict_find_errors, true, false},        {tg_verdict_find_ends, false, false},
+    {tg_verdict_find_rank_exits, false, false},   {tg_verdict_find_stops, false, false},
+    {tg_verdict_find_starters, false, false},     {tg_verdict_find_mismatches, true, true},
+    {tg_verdict_find_intercomms, false, true},    {tg_verdict_find_confusions, true, true},
+    {tg_verdict_find_leftovers, true, true},      {tg_verdict_find_leaks, true, false},
+    {tg_verdict_find_rings, false, true},         {tg_verdict_draw_mpi, false, true},
+    {tg_verdict_find_openmp, false, false},       {tg_verdict_find_mpi, false, true},
+    {tg_verdict_find_program_exit, false, false}, {tell_busy, false, false},
+    {tg_verdict_find_request, false, false},      {tg_verdict_find_attached, false, false},
+    {tg_verdict_find_interruption, false, false},
 };
+
+/* Whether calls of a rank are known only from the moment on when it was attached. */
+static bool misses_calls(const struct tg_verdict_input *input)
+{
+    for (size_t i = 0; i < tg_process_model_count(input->processes); i++)
+        if (tg_process_model_at(input->processes, i)->rank >= 0 && tg_attachment_is_late(input, i))
+            return true;
+    return false;
+}
 
 struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg_verdict *result)
 {
@@ -193,8 +204,10 @@ struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg
     judged.judged_ns = draft.stillness.at_ns;
     if (error == NULL)
         tg_polling_find_work(&judged, draft.is_at_work);
+    bool has_all_calls = !misses_calls(input);
     for (size_t i = 0; error == NULL && i < sizeof searches / sizeof searches[0]; i++)
-        if (!draft.is_good_end || searches[i].is_for_good_ends)
+        if ((!draft.is_good_end || searches[i].is_for_good_ends) &&
+            (has_all_calls || !searches[i].needs_all_calls))
             error = searches[i].find(&draft);
     if (error == NULL)
         error = finish(&draft);

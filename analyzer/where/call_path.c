@@ -33,7 +33,7 @@ static bool is_openmp(const char *module)
 {
     static const char *const names[] = {"libgomp.", "libomp.", "libiomp5."};
     const char *slash = strrchr(module, '/');
-    for (size_t i = 0; slash != NULL && i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; slash != NULL && slash[1] == 'l' && i < sizeof names / sizeof *names; i++)
         if (strncmp(slash + 1, names[i], strlen(names[i])) == 0)
             return true;
     return false;
@@ -44,7 +44,7 @@ static bool is_entry(const char *function)
 {
     static const char *const names[] = {"GOMP_", "omp_", "__kmpc_"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(function, names[i], strlen(names[i])) == 0)
+        if (*function == *names[i] && strncmp(function, names[i], strlen(names[i])) == 0)
             return true;
     return false;
 }

@@ -1,6 +1,7 @@
 #include "analyzer/where/threads.h"
 
 #include "analyzer/models/stack_places.h"
+#include "analyzer/where/mpi_names.h"
 #include "format/base/array.h"
 
 #include <stdlib.h>
@@ -42,6 +43,7 @@ static struct tg_error *judge_move(const struct tg_where_look *before, struct tg
                                    size_t *hint)
 {
     struct tg_call_path path;
+    char name[64];
     const struct tg_last_stack *last = find_before(before, thread->stack, hint);
     if (last == NULL) {
         thread->has_moved = true;
@@ -50,9 +52,11 @@ static struct tg_error *judge_move(const struct tg_where_look *before, struct tg
     struct tg_error *error = tg_call_path_make(before->stacks, last, &path);
     if (error != NULL)
         return error;
-    thread->has_moved = !is_same_path(&path, &thread->path) ||
-                        (*path.place.inside == '\0' && last->count > 0 && thread->stack->count > 0 &&
-                         last->frames[0].pc != thread->stack->frames[0].pc);
+    bool is_same = is_same_path(&path, &thread->path);
+    thread->has_returned = !is_same && tg_mpi_name(path.place.inside, name, sizeof name);
+    thread->has_moved =
+        !is_same || (*path.place.inside == '\0' && last->count > 0 && thread->stack->count > 0 &&
+                     last->frames[0].pc != thread->stack->frames[0].pc);
     tg_call_path_deinit(&path);
     return NULL;
 }
@@ -189,7 +193,7 @@ static void add_activities(const struct tg_where_look *look, struct tg_where_thr
         if (thread == NULL)
             continue;
         thread->activity = activity;
-        thread->has_returned = activity->is_counted && activity->returns > 0;
+        thread->has_returned |= activity->is_counted && activity->returns > 0;
         thread->stayed = activity->is_counted && !thread->has_moved && !thread->has_returned &&
                          could_run(activity) && !is_copying(look, thread);
         thread->has_moved |= thread->has_returned;

@@ -18,7 +18,7 @@ struct tg_where_thread {
     bool has_same_state; /* its callers hold what they held in the look before; only with values */
     bool
         has_moved; /* since the look before: another place, another instruction of the program's own, or back from its call */
-    bool has_returned; /* the last of these; others of these may be unknown */
+    bool has_returned; /* from the call of MPI that it was in; others of these may be unknown */
     bool stayed;       /* it was in its call all the time, and could have gone on: none of these is unknown */
 };
 

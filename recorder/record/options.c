@@ -34,6 +34,7 @@ enum {
     KEY_RING_SIZE,
     KEY_NO_PTRACE,
     KEY_NO_STACKS,
+    KEY_LATE,
     KEY_REDACT,
     KEY_MPIR,
     KEY_NO_MPIR,
@@ -113,6 +114,11 @@ static const struct argp_option argp_options[] = {
     {"no-ptrace", KEY_NO_PTRACE, NULL, 0, "Record with the agent alone, for systems that forbid ptrace", 3},
     {"no-stacks", KEY_NO_STACKS, NULL, 0,
      "Do not record where threads were when a signal, an interruption or an error ended them", 3},
+    {"late", KEY_LATE, NULL, 0,
+     "With --pid: also observe MPI calls from now on, by breakpoints in the MPI library; each call then "
+     "costs two "
+     "stops",
+     3},
     {"ring-size", KEY_RING_SIZE, "BYTES", 0,
      "Size of the agent's buffer for the events of one thread, with suffix K or M (default: 1M, less if the "
      "memory file system is small; 64K to 256M, rounded up to a power of two)",
@@ -160,6 +166,7 @@ static const struct store {
     {KEY_RING_SIZE, offsetof(struct arguments, ring_size), STORE_TEXT, 0},
     {KEY_NO_PTRACE, offsetof(struct arguments, options.no_ptrace), STORE_TRUE, 0},
     {KEY_NO_STACKS, offsetof(struct arguments, options.no_stacks), STORE_TRUE, 0},
+    {KEY_LATE, offsetof(struct arguments, options.late), STORE_TRUE, 0},
     {KEY_MPIR, offsetof(struct arguments, mpir), STORE_VALUE, TG_MPIR_INSIST},
     {KEY_NO_MPIR, offsetof(struct arguments, mpir), STORE_VALUE, TG_MPIR_OFF},
     {KEY_MPIR_TRUST, offsetof(struct arguments, options.mpir_trust), STORE_TRUE, 0},

@@ -34,6 +34,7 @@ struct tg_record_options {
     enum tg_loader_watch attached;
     bool dlopen_given; /* --dlopen was: what it asks for is not to be replaced by something else */
     bool no_ptrace;    /* the agent alone */
+    bool late;         /* MPI calls of attached processes are observed by breakpoints */
     bool no_stacks;    /* where threads were at crashes and interruptions is not recorded */
     uint32_t agent;    /* enum tg_agent_flag; without any of OPENMP, MPI, DLOPEN, HEAP there is no agent */
     struct tg_agent_heap heap;

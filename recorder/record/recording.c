@@ -5,6 +5,7 @@
 #include "recorder/breakpoints/user_breakpoints.h"
 #include "recorder/engine/engine.h"
 #include "recorder/inject/injector.h"
+#include "recorder/late/mpi_calls.h"
 #include "recorder/leaks/exit_scan.h"
 #include "recorder/leaks/live_blocks.h"
 #include "recorder/leaks/red_zone_faults.h"
@@ -48,6 +49,7 @@ struct tg_recording {
     struct tg_process_facts *facts;
     struct tg_ptrace_use *ptrace_use;
     struct tg_openmp_breakpoints *openmp;
+    struct tg_late_mpi *late; /* NULL: not asked for */
     struct tg_agent_injector *injector;
     struct tg_loader *loader;
     struct tg_mpir_session *mpir;             /* NULL none */
@@ -366,6 +368,10 @@ static struct tg_error *create_engine(struct tg_recording *recording)
     }
     if (error != NULL)
         return error;
+    if (error == NULL && options->late)
+        error = tg_late_mpi_create(recording->engine, recording->images, &recording->late);
+    if (error != NULL)
+        return error;
     const struct tg_loader_options loader = {
         .launched = recording->launched,
         .attached = options->attached,
@@ -677,6 +683,7 @@ void tg_recording_destroy(struct tg_recording *recording)
     tg_exit_scan_destroy(recording->exit_scan);
     tg_red_zone_faults_destroy(recording->red_zone_faults);
     tg_live_blocks_destroy(recording->live);
+    tg_late_mpi_destroy(recording->late);
     tg_openmp_breakpoints_destroy(recording->openmp);
     tg_user_breakpoints_destroy(recording->breakpoints);
     tg_image_cache_destroy(recording->images);

@@ -11,10 +11,7 @@ enum { NONE = -1 };
 
 /* Which arguments of a function are what, from 0; in Fortran likewise. Those that are not passed in registers are left
  * out. */
-static const struct shape {
-    const char *name, *peer_name;
-    int8_t count, peer, tag, comm;
-} shapes[] = {
+static const struct tg_mpi_shape shapes[] = {
     {"send", "dest", 1, 3, 4, 5},
     {"ssend", "dest", 1, 3, 4, 5},
     {"bsend", "dest", 1, 3, 4, 5},
@@ -64,7 +61,7 @@ size_t tg_mpi_entry_find(const struct tg_call_stack *stack)
 }
 
 /* Fortran's names are in lower case, and its arguments addresses. */
-static const struct shape *shape_of(const char *function, bool *is_fortran)
+static const struct tg_mpi_shape *shape_of(const char *function, bool *is_fortran)
 {
     const char *name = *function == 'P' || *function == 'p' ? function + 1 : function;
     if (strncasecmp(name, "mpi_", 4) != 0)
@@ -87,7 +84,7 @@ static const struct shape *shape_of(const char *function, bool *is_fortran)
 
 /* The function of C that STACK's Fortran function at ENTRY calls for SHAPE; SIZE_MAX unknown. */
 static size_t find_inner(struct tg_modules *modules, const struct tg_call_stack *stack, size_t entry,
-                         const struct shape *shape)
+                         const struct tg_mpi_shape *shape)
 {
     const char *name;
     uint64_t offset;
@@ -100,7 +97,7 @@ static size_t find_inner(struct tg_modules *modules, const struct tg_call_stack 
     return SIZE_MAX;
 }
 
-static uint8_t wanted(const struct shape *shape)
+static uint8_t wanted(const struct tg_mpi_shape *shape)
 {
     const int8_t all[] = {shape->count, shape->peer, shape->tag, shape->comm};
     uint8_t bits = 0;
@@ -262,7 +259,7 @@ struct tg_mpi_variables tg_mpi_variables_find(const struct tg_stack_process *pro
 
 /* A call that STACK is in, which the program or Fortran's part of the library made to the function at INDEX. */
 static void find_kept(const struct tg_mpi_asking *asking, const struct tg_call_stack *stack, size_t index,
-                      const struct shape *shape, struct finding *finding)
+                      const struct tg_mpi_shape *shape, struct finding *finding)
 {
     uint8_t all = wanted(shape), of_comm = shape->comm == NONE ? 0 : (uint8_t)(1u << shape->comm);
     if (!finding->is_mpich && !finding->is_fortran) {
@@ -290,7 +287,7 @@ bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_insp
         !tg_modules_symbol_at(modules, stack->frames[entry].pc - (entry > 0), &name, &offset))
         return false;
     snprintf(values->function, sizeof values->function, "%s", name);
-    const struct shape *shape = shape_of(name, &finding.is_fortran);
+    const struct tg_mpi_shape *shape = shape_of(name, &finding.is_fortran);
     if (shape == NULL)
         return false;
     finding.is_mpich = strstr(stack->frames[entry].module, "mpich") != NULL;
@@ -321,4 +318,10 @@ struct tg_event tg_mpi_values_event(const struct tg_mpi_values *values, struct t
     return (struct tg_event){
         .kind = TG_EVENT_CALL_VALUES,
         .call_values = {.function = values->function, .values = {.items = told, .count = values->count}}};
+}
+
+const struct tg_mpi_shape *tg_mpi_shape_of(const char *name)
+{
+    bool is_fortran;
+    return shape_of(name, &is_fortran);
 }

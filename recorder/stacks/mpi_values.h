@@ -7,6 +7,15 @@
 
 enum { TG_MPI_MAX_VALUES = 5 };
 
+/* Arguments of a function, by their positions from 0; -1: it has none, or not in a register. */
+struct tg_mpi_shape {
+    const char *name, *peer_name; /* "sendrecv"; "dest", "source", "root", "" none */
+    int8_t count, peer, tag, comm;
+};
+
+/* Of the function NAME as C's programs call it; NULL: not known. */
+const struct tg_mpi_shape *tg_mpi_shape_of(const char *name);
+
 /* Where a process has the communicators of Open MPI, 0 unknown. */
 struct tg_mpi_variables {
     uint64_t world, self;

@@ -194,6 +194,10 @@ static enum tg_unwind_result by_frame_pointer(struct tg_modules *modules,
             return result;
     }
     uint64_t rbp = registers->value[TG_RBP];
+    /* assembly that pushes nothing, as glibc's clone3 around its system call: its return address is the first word */
+    if (frame->is_activation && distance < 0 && tg_registers_has(registers, TG_RSP) && rbp == 0 &&
+        caller_at(modules, memory, frame, registers->value[TG_RSP], caller) == TG_UNWIND_CALLER)
+        return TG_UNWIND_CALLER;
     if (!tg_registers_has(registers, TG_RBP) || (rbp & 7) != 0 || rbp == 0)
         return tg_registers_has(registers, TG_RBP) && rbp == 0 ? TG_UNWIND_END : TG_UNWIND_NO_RULE;
     if (tg_registers_has(registers, TG_RSP) && rbp < registers->value[TG_RSP])

@@ -1,5 +1,6 @@
 #include "live/commands/info/attached_lines.h"
 
+#include "analyzer/finding/attachment.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/stack_words.h"
 #include "analyzer/where/members.h"
@@ -55,7 +56,9 @@ static bool is_recorded(const struct lines *lines, const struct tg_last_stack *s
 
 static bool is_wanted(const struct lines *lines, const struct tg_where_thread *thread)
 {
-    if (thread->process->origin != TG_ORIGIN_ATTACHED ||
+    const struct tg_verdict_input input = {.processes = lines->console->source->moment->processes,
+                                           .mpi = lines->console->source->moment->mpi};
+    if (!tg_attachment_is_late(&input, thread->stack->process) ||
         !tg_focus_has(&lines->console->focus, thread->stack->process) || is_recorded(lines, thread->stack))
         return false;
     return lines->which == TG_ATTACHED_OPENMP ? thread->path.has_openmp

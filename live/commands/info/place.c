@@ -2,6 +2,7 @@
 #include "live/commands/info/place.h"
 #include "analyzer/dump/dump.h"
 #include "analyzer/dump/event_json.h"
+#include "analyzer/finding/attachment.h"
 #include "analyzer/output/quantity.h"
 #include "format/base/printable.h"
 #include "live/commands/info/code_words.h"
@@ -201,13 +202,11 @@ static void put_finding(struct tg_json *json, const struct tg_finding *finding)
 /* Whether a process that still runs was attached: what it called before that is not known. */
 static bool has_attached(const struct tg_console *console)
 {
-    const struct tg_process_model *processes = console->source->moment->processes;
+    const struct tg_verdict_input input = tg_console_words(console);
     bool is_any = false;
-    for (size_t i = 0; i < tg_process_model_count(processes); i++) {
-        const struct tg_process_entry *entry = tg_process_model_at(processes, i);
-        is_any |= entry->origin == TG_ORIGIN_ATTACHED && entry->end == TG_PROCESS_RUNNING &&
-                  tg_focus_has(&console->focus, i);
-    }
+    for (size_t i = 0; !is_any && i < tg_process_model_count(input.processes); i++)
+        is_any = tg_process_model_at(input.processes, i)->end == TG_PROCESS_RUNNING &&
+                 tg_focus_has(&console->focus, i) && tg_attachment_is_late(&input, i);
     return is_any;
 }
 

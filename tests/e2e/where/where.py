@@ -6,6 +6,7 @@ usage: where.py CASE
 import contextlib
 import ctypes
 import glob
+import hashlib
 import json
 import os
 import re
@@ -449,6 +450,53 @@ def attached():
     check(told["verdict"] == "missing" and [group["ranks"] for group in told["groups"]] == [[0, 2, 3], [1]], told)
 
 
+def code_of(pid):
+    """A sum of the code that a process has mapped."""
+    sums = hashlib.sha256()
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+        for line in maps:
+            place, access, *_ = line.split()
+            if "x" in access and not line.rstrip().endswith("[vsyscall]"):
+                start, end = (int(word, 16) for word in place.split("-"))
+                memory.seek(start)
+                sums.update(memory.read(end - start))
+    return sums.digest()
+
+
+def switches(pid):
+    """How often a process has waited."""
+    with open(f"/proc/{pid}/status") as status:
+        return int(re.search(r"^voluntary_ctxt_switches:\t(\d+)", status.read(), re.M)[1])
+
+
+def late(name):
+    """--late: calls of MPI are seen from the attach on, and nothing of it is left behind."""
+    with moving(flavour_named(name), "rounds") as (_, ranks):
+        before = {rank: code_of(pid) for rank, pid in ranks.items()}
+        pids = [word for pid in ranks.values() for word in ("-p", str(pid))]
+        recorder = subprocess.Popen([TOLLGATE, "record", "--late", "--force", "-o", "late.tgt", *pids],
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while recorder.poll() is None and any(tracers(pid) == {"0"} for pid in ranks.values()):
+            time.sleep(0.05)
+        turns = switches(ranks[1])
+        while recorder.poll() is None and switches(ranks[1]) < turns + 200: # each round is a sleep and four stops
+            time.sleep(0.05)
+        recorder.send_signal(signal.SIGINT)
+        recorder.wait()
+        dump = run([TOLLGATE, "dump", "--json", "late.tgt"])
+        enters = [event for event in map(json.loads, dump.output.splitlines()) if event["kind"] == "mpi_enter"]
+        check(all(tracers(pid) == {"0"} and code_of(pid) == before[rank] for rank, pid in ranks.items()))
+        for pid in ranks.values():
+            calls = [event["call"] for event in enters if event["pid"] == pid]
+            check(len(calls) >= 6 and all({a, b} == {"MPI_Barrier", "MPI_Allreduce"} for a, b in zip(calls, calls[1:])), calls)
+        check(all(event["comm"] == "0x1" for event in enters), enters)
+        told = run([TOLLGATE, "replay", "-e", "goto end", "-e", "info mpi", "late.tgt"])
+        check(re.search(r"MPI_(Barrier|Allreduce) in go_round \(moving\.c:\d+\)", told.output), told)
+        told = json.loads(run([TOLLGATE, "report", "--json", "late.tgt"]).output)
+        kinds = {finding["kind"] for finding in told["post_mortem"]}
+        check(not kinds & {"deadlock", "mismatch", "receive", "send"}, told["post_mortem"])
+
+
 def hangs_under(slurm):
     """A job of MPI that Slurm started: culprit and line are right."""
     flavour = flavour_named("mpich")
@@ -498,5 +546,5 @@ def slurm():
 
 
 CASES = {"attached": attached, "messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
-         "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "repeated": repeated, "slurm": slurm}
+         "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "late_openmpi": lambda: late("openmpi"), "late_mpich": lambda: late("mpich"), "repeated": repeated, "slurm": slurm}
 CASES[sys.argv[1]]()
