@@ -48,7 +48,7 @@ static bool is_between(const struct tg_stack_call *call)
     return !call->is_python && is_between_file(call->module);
 }
 
-static bool is_runtime(const char *module, const char *function)
+bool tg_stack_is_of_runtime(const char *module, const char *function)
 {
     return BEGINS(base_name(module), runtime_files) || is_between_file(module) ||
            BEGINS(function, runtime_functions);
@@ -67,7 +67,7 @@ static struct tg_stack_call unnamed(const struct tg_stack_frame *frame)
                                   .pc = frame->pc,
                                   .is_python = is_python,
                                   .is_signal = frame->kind == TG_FRAME_SIGNAL,
-                                  .is_runtime = !is_python && is_runtime(frame->module, "")};
+                                  .is_runtime = !is_python && tg_stack_is_of_runtime(frame->module, "")};
 }
 
 void tg_stack_each_call(const struct tg_stack_model *model, const struct tg_last_stack *stack,
@@ -88,7 +88,7 @@ void tg_stack_each_call(const struct tg_stack_model *model, const struct tg_last
             call.file = names.calls[k].file;
             call.line = names.calls[k].line;
             call.is_inlined = names.calls[k].inlined != 0;
-            call.is_runtime = is_runtime(frame->module, call.function);
+            call.is_runtime = tg_stack_is_of_runtime(frame->module, call.function);
             if (!take(context, &call))
                 return;
         }

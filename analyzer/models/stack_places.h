@@ -21,6 +21,9 @@ struct tg_stack_call {
 void tg_stack_each_call(const struct tg_stack_model *model, const struct tg_last_stack *stack,
                         bool (*take)(void *context, const struct tg_stack_call *call), void *context);
 
+/* Whether FUNCTION of MODULE, its path, is of what programs run on: is_runtime of a call. */
+bool tg_stack_is_of_runtime(const char *module, const char *function);
+
 struct tg_stack_place {
     bool is_known;           /* there is a frame of the program's own */
     struct tg_stack_call at; /* that frame, the innermost one; without one the innermost frame of all */

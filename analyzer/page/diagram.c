@@ -5,13 +5,15 @@
 #include "analyzer/sequence/read.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* What QUERY asks for: rank=N, or by=rank|worker, all=1. */
+/* What QUERY asks for: ranks=0-3,7, by=rank|worker, all=1. */
 static struct tg_error *choose(const struct tg_page *page, const char *query, struct tg_selection *selection,
                                struct tg_sequence_request *request)
 {
-    char rank[24];
-    uint64_t number = tg_query_number(query, "rank", UINT64_MAX);
+    char ranks[200], by[8];
+    tg_query_text(query, "ranks", ranks, sizeof ranks);
+    tg_query_text(query, "by", by, sizeof by);
     *request = (struct tg_sequence_request){.path = page->path,
                                             .name = page->name,
                                             .selection = selection,
@@ -22,11 +24,11 @@ static struct tg_error *choose(const struct tg_page *page, const char *query, st
         selection->has_to = true;
         selection->to_ns = page->moment_ns - page->words.start_ns;
     }
-    if (number > INT32_MAX)
-        return NULL;
-    request->by = TG_SEQUENCE_BY_WORKER;
-    snprintf(rank, sizeof rank, "%d", (int)number);
-    return tg_selection_add_ranks(selection, rank);
+    if (strcmp(by, "worker") == 0)
+        request->by = TG_SEQUENCE_BY_WORKER;
+    else if (strcmp(by, "rank") == 0)
+        request->by = TG_SEQUENCE_BY_RANK;
+    return *ranks == '\0' ? NULL : tg_selection_add_ranks(selection, ranks);
 }
 
 struct tg_error *tg_page_diagram(const struct tg_page *page, const char *query, struct tg_json *json)

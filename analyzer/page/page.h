@@ -2,6 +2,7 @@
 #ifndef TG_ANALYZER_PAGE_PAGE_H
 #define TG_ANALYZER_PAGE_PAGE_H
 
+#include "analyzer/models/stack_places.h"
 #include "analyzer/page/timeline.h"
 #include "analyzer/verdict/verdict.h"
 #include "format/base/error.h"
@@ -16,6 +17,14 @@ struct tg_page_collectives;
 struct tg_page_culprit {
     size_t process;
     int32_t tid;
+};
+
+/* The stack of a thread that is stopped. */
+struct tg_page_stack {
+    size_t process;
+    int32_t tid;
+    struct tg_stack_call *calls; /* innermost first */
+    size_t n_calls;
 };
 
 /* Caller's storage, and all that it points to. */
@@ -33,6 +42,9 @@ struct tg_page {
     bool is_over;                           /* the moment is the end of a trace that is not being recorded */
     const struct tg_page_culprit *culprits; /* where VERDICT is NULL: whom that of the moment blames */
     size_t n_culprits;
+    const struct tg_page_stack *stopped; /* of a live job: stacks as they are now, in place of recorded ones */
+    size_t n_stopped;
+    bool stopped_is_cut;                           /* there are more */
     const struct tg_timeline *timeline;            /* NULL: there is none (yet) */
     const struct tg_page_collectives *collectives; /* NULL likewise */
     uint64_t seen_from_ns; /* the time line begins then, long after the job; 0: with the job */

@@ -1,6 +1,5 @@
 #include "analyzer/page/query.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /* The value of KEY, whose *LENGTH bytes are not ended by NUL; NULL: it is not there. */
@@ -31,6 +30,17 @@ uint64_t tg_query_number(const char *query, const char *key, uint64_t otherwise)
         number = number * 10 + (uint64_t)(value[i] - '0');
     }
     return number;
+}
+
+const char *tg_query_text(const char *query, const char *key, char *text, size_t size)
+{
+    size_t length = 0;
+    const char *value = find(query, key, &length);
+    if (value == NULL || length >= size)
+        length = 0;
+    memcpy(text, value == NULL ? "" : value, length);
+    text[length] = '\0';
+    return text;
 }
 
 bool tg_query_lists(const char *query, const char *key, const char *word)

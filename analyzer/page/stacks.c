@@ -297,10 +297,25 @@ static struct tg_error *child_of(struct tree *tree, struct node *node, const str
     return NULL;
 }
 
-static struct tg_error *join(struct node *node, const struct tg_last_stack *stack)
+static struct tg_error *join(struct node *node, const struct member *member)
 {
-    return TG_ARRAY_APPEND(node->crowd.members, node->crowd.count, node->crowd.capacity,
-                           (struct member){stack->process, stack->tid});
+    return TG_ARRAY_APPEND(node->crowd.members, node->crowd.count, node->crowd.capacity, *member);
+}
+
+/* MEMBER is in the COUNT calls CALLS, innermost first. */
+static struct tg_error *grow(struct tree *tree, const struct member *member,
+                             const struct tg_stack_call *calls, size_t count)
+{
+    struct node *node = tree->root;
+    struct tg_error *error = join(node, member);
+    while (count > 1 && calls[count - 1].is_runtime) /* what starts threads and main */
+        count--;
+    for (; error == NULL && count > 0 && node != NULL; count--) {
+        error = child_of(tree, node, &calls[count - 1], &node);
+        if (error == NULL && node != NULL)
+            error = join(node, member);
+    }
+    return error;
 }
 
 /* Takes STACK unless no code of the program is on it: helper threads of libraries, launchers. */
@@ -314,16 +329,7 @@ static struct tg_error *take_stack(const struct tg_page *page, struct tree *tree
     struct tg_error *error = NULL;
     if (stack->count > 0 && tg_stack_place_find(stacks, stack).is_known) {
         tg_stack_each_call(stacks, stack, take_call, calls);
-        struct node *node = tree->root;
-        error = join(node, stack);
-        size_t i = calls->count;
-        while (i > 1 && calls->of[i - 1].is_runtime) /* what starts threads and main */
-            i--;
-        for (; error == NULL && i > 0 && node != NULL; i--) {
-            error = child_of(tree, node, &calls->of[i - 1], &node);
-            if (error == NULL && node != NULL)
-                error = join(node, stack);
-        }
+        error = grow(tree, &(struct member){stack->process, stack->tid}, calls->of, calls->count);
     }
     free(calls);
     return error;
@@ -359,13 +365,27 @@ static struct tg_error *write_node(const struct tg_page *page, struct node *node
     return error;
 }
 
+static bool has_program(const struct tg_page_stack *stack)
+{
+    for (size_t i = 0; i < stack->n_calls; i++)
+        if (!stack->calls[i].is_runtime && !stack->calls[i].is_signal)
+            return true;
+    return false;
+}
+
 static struct tg_error *write_tree(const struct tg_page *page, struct tg_json *json)
 {
     const struct tg_stack_model *stacks = page->words.stacks;
     struct tree tree = {.root = calloc(1, sizeof *tree.root)};
     struct tg_error *error = tree.root == NULL ? tg_error_no_memory() : NULL;
     uint64_t latest_ns = 0;
-    for (size_t i = 0; error == NULL && stacks != NULL && i < tg_stack_model_count(stacks); i++) {
+    for (size_t i = 0; error == NULL && i < page->n_stopped; i++) {
+        const struct tg_page_stack *stack = &page->stopped[i];
+        error = has_program(stack) ? grow(&tree, &(struct member){stack->process, stack->tid}, stack->calls,
+                                          stack->n_calls)
+                                   : NULL;
+    }
+    for (size_t i = 0; error == NULL && page->n_stopped == 0 && stacks != NULL && i < tg_stack_model_count(stacks); i++) {
         const struct tg_last_stack *stack = tg_stack_model_at(stacks, i);
         latest_ns = stack->time_ns > latest_ns ? stack->time_ns : latest_ns;
         error = take_stack(page, &tree, stack);
@@ -379,7 +399,7 @@ static struct tg_error *write_tree(const struct tg_page *page, struct tg_json *j
     for (size_t i = 0; error == NULL && i < tree.root->n_children; i++)
         error = write_node(page, tree.root->children[i], 0, json);
     tg_json_end_array(json);
-    tg_json_member_bool(json, "tree_is_cut", tree.is_cut);
+    tg_json_member_bool(json, "tree_is_cut", tree.is_cut || page->stopped_is_cut);
     destroy(tree.root);
     return error;
 }

@@ -1,6 +1,7 @@
 // Barriers, collectives and holds: who has arrived, who is missing, who is held by whom.
-import {element} from './element.js';
+import {element, renew} from './element.js';
 import {count, moment} from './format.js';
+import {withSource} from './source.js';
 
 function row(cells, isOpen) {
   return element('tr', {class: isOpen ? null : 'due'}, cells.map((cell) => element('td', {}, cell)));
@@ -21,11 +22,11 @@ function who(is) {
 
 function team(is) {
   const missing = is.missing === 0 ? 'none' : `${is.missing} of ${is.size || '?'}`;
-  return row([`${is.kind} ${is.where}`, who(is), `${is.waiting}${is.passed > 0 ? `, ${is.passed} passed` : ''}`, missing, moment(is.since)], is.missing === 0);
+  return row([withSource(`${is.kind} ${is.where}`), who(is), `${is.waiting}${is.passed > 0 ? `, ${is.passed} passed` : ''}`, missing, moment(is.since)], is.missing === 0);
 }
 
 function collective(is) {
-  return row([`${is.name} ${is.where}`, is.arrived || 'none', is.n_missing > 0 ? `rank${is.n_missing === 1 ? '' : 's'} ${is.missing}` : 'none', moment(is.since)], is.n_missing === 0);
+  return row([withSource(`${is.name} ${is.where}`), is.arrived || 'none', is.n_missing > 0 ? `rank${is.n_missing === 1 ? '' : 's'} ${is.missing}` : 'none', moment(is.since)], is.n_missing === 0);
 }
 
 function some(is) {
@@ -49,6 +50,6 @@ export function showBoard(body, is) {
     table('Barriers of the debugger', ['Barrier', 'Arrived', 'Held', 'Missing', 'State'], is.points.map(point), is.points_left_out),
     table('Held by a command', ['How many', 'Who', 'By'], holds(is.holds), 0),
   ].flat();
-  body.replaceChildren(...parts.filter((made) => made !== null));
+  renew(body, parts);
   return parts.length > 0;
 }

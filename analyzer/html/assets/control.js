@@ -1,8 +1,8 @@
 // Control of the job: the focus, and what is done to it. Every button is a command of the console, which it names.
 import {command, get, interrupt, isFile} from './data.js';
-import {element} from './element.js';
+import {element, renew} from './element.js';
 import {onSession, session} from './events.js';
-import {say} from './view.js';
+import {chooseRanks, say} from './view.js';
 
 const LIVE = [
   ['Go', 'dgo', 'resume the threads in focus'], ['Halt', null, 'stop the threads in focus, also while a command waits'],
@@ -56,6 +56,28 @@ function focusButton(set, text, title) {
   return element('button', {type: 'button', 'data-set': set, title: `dfocus ${set}${title ? `: ${title}` : ''}`, disabled: session.view_only, onclick: () => runLine(`dfocus ${set}`)}, text);
 }
 
+// The command that sets the focus to WHO: "rank 3", "ranks 0-2,5", "rank 1, worker 3"; null: none does.
+function lineOf(who) {
+  const worker = /^rank ([0-9]+)(?:, worker ([0-9]+)| \(worker ([0-9]+)\))$/.exec(who), ranks = /^ranks? ([0-9,-]+)$/.exec(who);
+  if (worker) return `focus rank ${worker[1]} worker ${worker[2] || worker[3]}`;
+  return ranks ? `dfocus {${ranks[1].split(',').map((part) => `pr${part}`).join(' ')}}` : null;
+}
+
+// Sets the focus of the console to WHO, where a command does, and has the diagram show their ranks.
+export function focusOn(who) {
+  const line = lineOf(who);
+  if (isFile || line === null) return;
+  if (!session.view_only) runLine(line);
+  chooseRanks(/^ranks? ([0-9,-]*[0-9])/.exec(who)[1]);
+}
+
+// WHO, or TEXT for them, as a button that chooses them, where that can be.
+export function whoButton(who, text) {
+  const line = isFile || session === null ? null : lineOf(who);
+  if (line === null) return text || who;
+  return element('button', {type: 'button', class: 'link', 'data-key': who, title: session.view_only ? 'Show in the sequence diagram' : `Set the focus: ${line}`, onclick: () => focusOn(who)}, text || who);
+}
+
 function showThreads(is) {
   const lines = is.processes.map((one) => {
     const name = one.rank >= 0 ? `rank ${one.rank}` : `process ${one.dpid}`;
@@ -65,7 +87,7 @@ function showThreads(is) {
                    focusButton(`p${one.dpid}`, name), element('span', {class: 'faint'}, what), threads);
   });
   if (is.left_out > 0) lines.push(element('p', {class: 'hint'}, `${is.left_out} more processes: type a set, as r1200.3`));
-  chooser.replaceChildren(...lines);
+  renew(chooser, lines);
 }
 
 function open(dpid) {

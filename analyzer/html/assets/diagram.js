@@ -1,6 +1,7 @@
 // The sequence diagram: moved, scaled, searched and folded. It stands in a shadow tree, for its style is its own.
 import {isFile} from './data.js';
 import {drawn, element} from './element.js';
+import {onRanksChosen} from './view.js';
 
 const TITLE = 22, PAD = 8;
 const STYLE = `
@@ -170,6 +171,21 @@ class Diagram {
     this.pane.scrollTop = this.pane.scrollHeight;
   }
 
+  // Where a reader of this diagram is, for the next one; null: at its end, as nobody has moved.
+  place() {
+    const {scrollTop, scrollLeft, scrollHeight, clientHeight} = this.pane;
+    if (this.zoom === 1 && this.query.value === '' && scrollTop >= scrollHeight - clientHeight - 2) return null;
+    return {zoom: this.zoom, query: this.query.value, scrollTop, scrollLeft};
+  }
+
+  goTo({zoom, query, scrollTop, scrollLeft}) {
+    this.scale(zoom);
+    this.query.value = query;
+    this.search();
+    this.pane.scrollTop = scrollTop;
+    this.pane.scrollLeft = scrollLeft;
+  }
+
   search() {
     const words = this.query.value.toLowerCase();
     this.hits = this.rows.filter((row) => {
@@ -262,22 +278,58 @@ function sheet(text) {
   return made;
 }
 
+const listeners = [];
+let chosen = {ranks: '', by: ''}, titled = '', diagram = null, tools = null;
+
+// CALLBACK() when somebody wants the diagram of others.
+export function onDiagramChosen(callback) {
+  listeners.push(callback);
+}
+
+export function diagramQuery() {
+  return chosen;
+}
+
+function choose(ranks, by) {
+  chosen = {ranks, by};
+  for (const callback of listeners) callback();
+}
+
+// Of whom it is: "0-3,7", by workers or by ranks.
+function makeTools() {
+  const ranks = element('input', {type: 'text', size: 12, placeholder: 'as fits best', 'aria-label': 'Ranks of the diagram, as 0-3,7'});
+  const by = element('select', {'aria-label': 'Lines of the diagram'}, [['', 'as fits best'], ['rank', 'a line for each rank'], ['worker', 'a line for each worker']].map(([value, text]) => element('option', {value}, text)));
+  const apply = () => choose(ranks.value.replace(/[^0-9,-]/g, ''), by.value);
+  ranks.addEventListener('change', apply);
+  by.addEventListener('change', apply);
+  onRanksChosen((text) => {
+    ranks.value = text;
+    apply();
+  });
+  return element('div', {class: 'buttons'}, element('label', {}, 'Ranks ', ranks), element('label', {}, 'Lines ', by));
+}
+
 // IS_ALONE: the page has nothing else. False where there is no diagram.
 export function showDiagram(body, is, isAlone) {
+  if (tools === null && !isFile) tools = makeTools();
   if (!is.there) {
-    body.replaceChildren(element('p', {class: 'faint'}, is.why || 'There is nothing to draw.'));
+    body.replaceChildren(...[tools, element('p', {class: 'faint'}, is.why || 'There is nothing to draw.')].filter((one) => one !== null));
+    diagram = null;
     return !isFile && Boolean(is.why);
   }
+  const place = diagram !== null && titled === is.title ? diagram.place() : null;
   let host = body.querySelector('#diagram-view');
   if (host === null) {
     host = element('div', {id: 'diagram-view'});
     host.attachShadow({mode: 'open'});
-    body.replaceChildren(host);
+    body.replaceChildren(...[tools, host, element('p', {class: 'hint'})].filter((one) => one !== null));
   }
   host.classList.toggle('alone', isAlone);
   host.shadowRoot.adoptedStyleSheets = [sheet(is.style), sheet(STYLE)];
-  const diagram = new Diagram(host.shadowRoot, is);
-  if (!isAlone) diagram.showEnd();
-  if (is.note) body.append(element('p', {class: 'hint'}, is.note));
+  diagram = new Diagram(host.shadowRoot, is);
+  titled = is.title;
+  if (place !== null) diagram.goTo(place);
+  else if (!isAlone) diagram.showEnd();
+  body.lastChild.textContent = is.note || '';
   return true;
 }

@@ -4,13 +4,13 @@ import {lookedMoment} from './view.js';
 
 const OF_MOMENT = ['board', 'threads', 'summary', 'stacks', 'verdict'];
 const SLOW = ['diagram', 'filter', 'heap'];
-const BYTES_A_SECOND = 50000, LATER_MS = 3000, QUIET_MS = 1500, SLOW_MS = 4000;
+const BYTES_A_SECOND = 50000, LATER_MS = 3000, QUIET_MS = 1500, SLOW_MS = 4000, STILL_MS = 1000, STILLEST_MS = 15000;
 
 // What the session said last; null: this page is a file, or nothing was said yet.
 export let session = null;
 
 const listeners = [];
-let shown = null, shownParts = 0, shownLate = 0, isLoading = false, laterAt = 0, slowAt = 0, quiet = null;
+let shown = null, shownParts = 0, shownLate = 0, isLoading = false, laterAt = 0, slowAt = 0, quiet = null, boardAt = 0, still = null;
 
 // Parts whose documents are on their way.
 export const awaited = new Set();
@@ -18,6 +18,10 @@ export const awaited = new Set();
 // A command moves the session through its trace: what is shown of the moment is of a moment on the way.
 export function isOnTheWay() {
   return session !== null && session.mode !== 'live' && Boolean(session.busy);
+}
+
+export function isLive() {
+  return session !== null && session.mode === 'live';
 }
 
 // CALLBACK(session) at all news.
@@ -50,6 +54,24 @@ async function refresh() {
   isLoading = false;
 }
 
+// What has come to a barrier is shown at once, as far as half of the bytes allow: the rest of the page may be on its way.
+async function refreshBoard() {
+  const begun = performance.now(), before = loadedBytes();
+  if (lookedMoment() !== null || begun < boardAt) return;
+  boardAt = Infinity;
+  await tellChanged({parts: ['board']});
+  boardAt = begun + Math.max(50, (loadedBytes() - before) / (BYTES_A_SECOND / 2) * 1000);
+}
+
+// A wait is a fault when it lasts: of a job that says nothing more the verdict is asked for again, less and less often.
+function refreshVerdict(later) {
+  clearTimeout(still);
+  still = setTimeout(() => {
+    if (session.isThere && lookedMoment() === null) tellChanged({parts: ['verdict']});
+    refreshVerdict(Math.min(STILLEST_MS, later * 1.5));
+  }, later);
+}
+
 // The strip, and what takes long to be made, of a live job: when it is quiet for a while, and now and then.
 function refreshSlowly() {
   clearTimeout(quiet);
@@ -77,13 +99,18 @@ export async function watch() {
   shownParts = session.parts;
   shownLate = session.late;
   setInterval(refreshAwaited, 2000);
+  if (isLive()) refreshVerdict(STILL_MS);
   const source = new EventSource('events');
   source.addEventListener('changed', (event) => {
     const before = session, wasOnTheWay = isOnTheWay();
     take({...JSON.parse(event.data), isThere: true});
     if (shownLate !== session.late || (wasOnTheWay && !isOnTheWay())) refreshAwaited();
     shownLate = session.late;
-    if (session.mode === 'live' && before.version !== session.version) refreshSlowly();
+    if (isLive() && before.version !== session.version) {
+      refreshBoard();
+      refreshSlowly();
+      refreshVerdict(STILL_MS);
+    }
     if (wasOnTheWay && !isOnTheWay()) shown = null;
     refresh();
   });

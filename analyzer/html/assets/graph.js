@@ -1,4 +1,5 @@
 // The wait-for graph: an arrow from who waits to who is waited for; cycles in red.
+import {focusOn} from './control.js';
 import {drawn, element} from './element.js';
 import {moment} from './format.js';
 
@@ -103,7 +104,7 @@ function arrow(edge, nodes, places, both, place, isNamed) {
 
 function box(node, place) {
   const w = width(node);
-  return drawn('g', {class: `node${node.ring ? ' ring' : ''}${node.culprit ? ' culprit' : ''}`},
+  return drawn('g', {class: `node${node.ring ? ' ring' : ''}${node.culprit ? ' culprit' : ''}`, onclick: () => focusOn(node.label)},
                drawn('title', {}, `${node.label}: ${node.state || ''}`),
                drawn('rect', {x: place.x - w / 2, y: place.y - HIGH / 2, width: w, height: HIGH, rx: 6}),
                drawn('text', {x: place.x, y: place.y + 5, 'text-anchor': 'middle'}, shortened(node.label)));

@@ -3,8 +3,8 @@ import {showBoard} from './board.js';
 import {makeConsole} from './console.js';
 import {loadThreads, makeControl, runLine} from './control.js';
 import {get, isFile, onChanged} from './data.js';
-import {showDiagram} from './diagram.js';
-import {element} from './element.js';
+import {diagramQuery, onDiagramChosen, showDiagram} from './diagram.js';
+import {element, renew} from './element.js';
 import {awaited, isOnTheWay, session, watch} from './events.js';
 import {showFilter} from './filter.js';
 import {count, duration, moment} from './format.js';
@@ -39,8 +39,7 @@ function showSummary(is) {
 
 function showParts() {
   const shown = Array.from(document.querySelectorAll('main section')).filter((section) => !section.hidden);
-  document.getElementById('parts').replaceChildren(...shown.map((section) =>
-    element('a', {href: `#${section.id}`}, section.querySelector('h2').textContent)));
+  renew(document.getElementById('parts'), shown.map((section) => element('a', {href: `#${section.id}`}, section.querySelector('h2').textContent)));
 }
 
 let summary = null;
@@ -54,8 +53,8 @@ function mark(name, isAwaited) {
 }
 
 // Document NAME; undefined: it is on its way, and what is shown stays.
-async function ask(name) {
-  const is = await get(name);
+async function ask(name, query) {
+  const is = await get(name, query);
   if (is === null || !is.pending) {
     awaited.delete(name);
     mark(name, false);
@@ -66,10 +65,14 @@ async function ask(name) {
   return undefined;
 }
 
-// Shows document NAME by SHOW, which says whether there is anything.
-async function fill(name, show) {
-  const is = await ask(name);
-  if (is !== undefined) part(name, is !== null && show(body(name), is));
+const contents = new Map();
+
+// Shows document NAME by SHOW, which says whether there is anything; one that says what is shown already changes nothing.
+async function fill(name, show, query) {
+  const is = await ask(name, query), text = JSON.stringify({...is, moment: 0});
+  if (is === undefined || (is !== null && contents.get(name) === text)) return;
+  contents.set(name, text);
+  part(name, is !== null && show(body(name), is));
 }
 
 const strip = new Strip(body('strip'));
@@ -83,20 +86,21 @@ const parts = {
   },
   verdict: async () => {
     if (isOnTheWay() && lookedMoment() === null) {
+      contents.delete('verdict');
       showReading(body('verdict'), summary);
       return;
     }
-    const is = await ask('verdict');
-    if (is === undefined) return;
-    part('verdict', is !== null);
-    if (is !== null) showVerdict(body('verdict'), is);
+    await fill('verdict', (inside, is) => {
+      showVerdict(inside, is);
+      return true;
+    });
   },
   strip: async () => {
     await strip.load();
     part('strip', strip.is !== null || !isFile);
   },
   stacks: () => fill('stacks', showStacks),
-  diagram: () => (isOnTheWay() && lookedMoment() === null ? awaited.add('diagram') : fill('diagram', (inside, is) => showDiagram(inside, is, isAlone))),
+  diagram: () => (isOnTheWay() && lookedMoment() === null ? awaited.add('diagram') : fill('diagram', (inside, is) => showDiagram(inside, is, isAlone), diagramQuery())),
   filter: () => fill('filter', showFilter),
   heap: () => fill('heap', showHeap),
   board: () => (isFile ? null : fill('board', showBoard)),
@@ -117,6 +121,7 @@ async function show(names) {
 }
 
 onChanged((what) => show(what.parts || Object.keys(parts)));
+onDiagramChosen(() => show(['diagram']));
 
 // This page looks at another moment than the session, or follows it again (NS is null): nobody else is moved.
 async function lookFor(ns) {

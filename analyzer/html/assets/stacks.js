@@ -1,6 +1,8 @@
 // Where everybody is: threads at the same place together, and their stacks as one tree.
-import {element} from './element.js';
+import {whoButton} from './control.js';
+import {element, renew} from './element.js';
 import {count, moment} from './format.js';
+import {makeSource, markSource, suggestSource, withSource} from './source.js';
 
 function who(is) {
   const ranks = is.who || (is.tid ? `thread ${is.tid}` : '');
@@ -11,8 +13,8 @@ function table(places) {
   return element('table', {class: 'places'},
                  element('thead', {}, element('tr', {}, element('th', {class: 'number'}, 'Threads'), element('th', {}, 'Who'), element('th', {}, 'What'), element('th', {}, 'Where'))),
                  element('tbody', {}, places.map((place) => element('tr', {},
-                   element('td', {class: 'number'}, place.threads.toLocaleString('en')), element('td', {class: 'who'}, place.who || (place.tid ? `thread ${place.tid}` : '')),
-                   element('td', {}, place.what), element('td', {class: 'code'}, place.where)))));
+                   element('td', {class: 'number'}, place.threads.toLocaleString('en')), element('td', {class: 'who'}, whoButton(place.who || (place.tid ? `thread ${place.tid}` : ''))),
+                   element('td', {}, place.what), element('td', {class: 'code'}, withSource(place.where))))));
 }
 
 // The lines of the tree from FROM on that are below DEPTH; a chain of calls by the same threads is one block.
@@ -26,7 +28,7 @@ function branch(lines, from, depth) {
            lines[next].who === first.who) chain.push(lines[next++]);
     const inner = branch(lines, next, chain[chain.length - 1].depth + 1);
     const text = element('span', {class: 'chain code'}, chain.map((call, i) => element('span', {class: call.runtime ? 'call runtime' : 'call', title: call.file ? `${call.file}:${call.line}` : null},
-                                                                                  i > 0 ? '› ' : '', call.text)));
+                                                                                  i > 0 ? '› ' : '', withSource(call.text))));
     const label = element('span', {class: 'who'}, who(first));
     made.push(inner.made.length > 0
       ? element('details', {open: true}, element('summary', {}, label, text), inner.made)
@@ -36,7 +38,13 @@ function branch(lines, from, depth) {
   return {made, next: at};
 }
 
+let list = null;
+
 export function showStacks(body, is) {
+  if (list === null) {
+    list = element('div', {class: 'stacks-list'});
+    body.replaceChildren(element('div', {class: 'stacks'}, list, makeSource()));
+  }
   const parts = [];
   if (is.places.length > 0) {
     parts.push(element('div', {class: 'wide'}, table(is.places)));
@@ -47,6 +55,9 @@ export function showStacks(body, is) {
                element('div', {class: 'stack-tree wide'}, branch(is.tree, 0, 0).made));
     if (is.tree_is_cut) parts.push(element('p', {class: 'hint'}, 'The tree is larger than is shown.'));
   }
-  body.replaceChildren(...parts);
+  renew(list, parts);
+  const places = is.places.map((place) => ({where: place.where, who: who(place)}));
+  markSource(places);
+  suggestSource(places.map((place) => place.where), true);
   return parts.length > 0;
 }

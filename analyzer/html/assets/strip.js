@@ -1,6 +1,7 @@
 // The time strip: who did what when. Zoom and pan by wheel, drag and keys; a click chooses a moment.
 import {get, isFile} from './data.js';
-import {element} from './element.js';
+import {whoButton} from './control.js';
+import {element, renew} from './element.js';
 import {count, duration, moment} from './format.js';
 import {Scale} from './strip_axis.js';
 import {ROW, TOP, draw} from './strip_canvas.js';
@@ -84,7 +85,7 @@ export class Strip {
       if (isSeen) seen.add(row.id);
       return isSeen;
     });
-    this.heads.replaceChildren(...this.rows.map((row) => this.head(row, few)));
+    renew(this.heads, this.rows.map((row) => this.head(row, few)));
     const used = new Set(this.is.rows.flatMap((row) => row.runs.flatMap((run) => run.slice(2).filter((activity, i) => i % 2 === 0 && (row.shown || activity > 1)))));
     this.legend.replaceChildren(...this.is.activities.map((name, i) => {
       if (!used.has(i)) return '';
@@ -102,12 +103,12 @@ export class Strip {
   head(row, few) {
     const isOpen = row.opens && this.isOpen(row.id, few), size = row.threads > 1 ? ` (${count(row.threads, 'thread')})` : '';
     const toggle = row.opens
-      ? element('button', {type: 'button', 'aria-expanded': isOpen, 'aria-label': `${isOpen ? 'Close' : 'Open'} ${row.label}`,
+      ? element('button', {type: 'button', 'data-key': row.id, 'aria-expanded': isOpen ? 'true' : 'false', 'aria-label': `${isOpen ? 'Close' : 'Open'} ${row.label}`,
                            onclick: () => this.toggle(row.id)}, isOpen ? '▾' : '▸')
       : element('span', {class: 'blank'});
     const made = element('div', {class: row.culprit ? 'strip-head culprit' : 'strip-head', role: 'listitem', 'data-id': row.id,
                                  title: `${row.label}${size}: ${row.detail}${row.culprit ? ' (the verdict names it)' : ''}`},
-                         toggle, element('span', {class: 'who'}, row.label), element('span', {class: 'what'}, row.detail));
+                         toggle, element('span', {class: 'who'}, whoButton(row.tid === undefined ? row.label : `rank ${row.rank}, ${row.label}`, row.label)), element('span', {class: 'what'}, row.detail));
     made.style.paddingLeft = `${0.3 + row.depth * 1.1}rem`;
     return made;
   }

@@ -1,7 +1,11 @@
 // The verdict: each sentence with its evidence behind a click.
-import {element} from './element.js';
+import {whoButton} from './control.js';
+import {element, renew} from './element.js';
+import {isLive} from './events.js';
 import {count, moment} from './format.js';
 import {graph} from './graph.js';
+import {suggestSource, withSource} from './source.js';
+import {announce} from './view.js';
 
 const BADGES = {error: 'Problem', consequence: 'Follows', warning: 'Warning', note: 'Note'};
 
@@ -10,15 +14,15 @@ function calls(culprit) {
   return [element('dd', {class: 'faint'}, `Stack at ${moment(culprit.stack_at)}, innermost call first:`),
           element('dd', {}, element('ol', {class: 'calls code'}, culprit.stack.map((call) =>
             element('li', {class: call.runtime ? 'runtime' : null, title: call.file ? `${call.file}:${call.line}` : null},
-                    call.text))))];
+                    withSource(call.text)))))];
 }
 
 function evidence(culprit) {
   const worker = culprit.worker >= 0 ? `, worker ${culprit.worker}` : '';
   return element('dl', {class: 'proof'},
-                 element('dt', {}, `${culprit.who}${worker}`),
-                 culprit.state ? element('dd', {}, culprit.state) : null,
-                 culprit.place && !culprit.place.startsWith('0x') ? element('dd', {class: 'code'}, culprit.place) : null,
+                 element('dt', {}, whoButton(`${culprit.who}${worker}`)),
+                 culprit.state ? element('dd', {}, withSource(culprit.state)) : null,
+                 culprit.place && !culprit.place.startsWith('0x') ? element('dd', {class: 'code'}, withSource(culprit.place)) : null,
                  calls(culprit));
 }
 
@@ -46,8 +50,8 @@ addEventListener('afterprint', () => {
 
 // Where nothing was found: that is fine only where nobody ended badly.
 function nothing(is) {
-  const isFine = is.abnormal === 0;
-  return element('li', {class: `finding plain ${isFine ? 'good' : 'note'}`}, element('span', {class: 'badge'}, isFine ? 'Fine' : 'Unknown'), is.nothing);
+  const isFine = is.abnormal === 0, badge = !isFine ? 'Unknown' : isLive() ? 'So far' : 'Fine';
+  return element('li', {class: `finding plain ${isFine && !isLive() ? 'good' : 'note'}`}, element('span', {class: 'badge'}, badge), is.nothing);
 }
 
 // While the session reads on through its trace, what a moment on the way looks like is no verdict.
@@ -65,6 +69,9 @@ export function showVerdict(body, is) {
   if (is.limits) list.append(element('li', {class: 'hint'}, is.limits));
   if (is.busy) list.append(element('li', {class: 'hint'}, is.busy.trim()));
   const has_graph = is.graph.edges.length > 0 && is.findings.length > 0;
-  body.replaceChildren(element('div', {class: has_graph ? 'verdict has-graph' : 'verdict'}, list,
-                               has_graph ? graph(is.graph) : null));
+  renew(body, element('div', {class: has_graph ? 'verdict has-graph' : 'verdict'}, list,
+                      has_graph ? graph(is.graph) : null));
+  const texts = is.findings.filter((one) => one.severity === 'error').map((one) => `${BADGES.error}: ${one.text}`);
+  announce(texts.length > 0 ? texts.join(' ') : is.findings.length > 0 ? is.findings[0].text : is.nothing);
+  suggestSource(shown === undefined ? [] : [...shown.evidence.flatMap((one) => [one.state, one.place]), shown.text]);
 }

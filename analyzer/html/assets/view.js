@@ -21,6 +21,23 @@ export function lookAt(ns) {
   lookedAt = ns;
 }
 
+const rankListeners = [];
+
+// CALLBACK("0-3,7") when ranks were chosen.
+export function onRanksChosen(callback) {
+  rankListeners.push(callback);
+}
+
+export function chooseRanks(ranks) {
+  for (const callback of rankListeners) callback(ranks);
+}
+
+// Tells those who do not see the page, once for each text.
+export function announce(text) {
+  const told = document.getElementById('announced');
+  if (told.textContent !== text) told.textContent = text;
+}
+
 export function say(text) {
   document.getElementById('message').textContent = text;
 }

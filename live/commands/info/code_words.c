@@ -13,21 +13,30 @@ char *tg_code_variable(void *context, size_t process, uint64_t address, char *bu
                                   tg_addresses_find(moment->addresses, pid, address), address, buffer, size);
 }
 
+bool tg_code_symbol(const struct tg_console *console, size_t process, uint64_t address,
+                    struct tg_symbol *symbol, const struct tg_mapped_object **object)
+{
+    const struct tg_moment *moment = console->source->moment;
+    uint64_t call = address - 1;
+    *object = NULL;
+    *symbol = (struct tg_symbol){0};
+    if (console->symbolizer != NULL && process < tg_process_model_count(moment->processes))
+        *object =
+            tg_addresses_find(moment->addresses, tg_process_model_at(moment->processes, process)->pid, call);
+    if (*object != NULL &&
+        console->options.services->symbolizer_resolve(console->symbolizer, (*object)->path,
+                                                      (*object)->build_id, call - (*object)->base, symbol)) {
+        symbol->offset++;
+        return true;
+    }
+    *symbol = (struct tg_symbol){0};
+    return false;
+}
+
 char *tg_code_words(void *context, size_t process, uint64_t address, char *buffer, size_t size)
 {
-    const struct tg_console *console = context;
-    const struct tg_moment *moment = console->source->moment;
-    const struct tg_mapped_object *object = NULL;
-    struct tg_symbol symbol = {0};
-    uint64_t call = address - 1;
-    if (console->symbolizer != NULL && process < tg_process_model_count(moment->processes))
-        object =
-            tg_addresses_find(moment->addresses, tg_process_model_at(moment->processes, process)->pid, call);
-    if (object != NULL &&
-        console->options.services->symbolizer_resolve(console->symbolizer, object->path, object->build_id,
-                                                      call - object->base, &symbol))
-        symbol.offset++;
-    else
-        symbol = (struct tg_symbol){0};
+    const struct tg_mapped_object *object;
+    struct tg_symbol symbol;
+    tg_code_symbol(context, process, address, &symbol, &object);
     return tg_code_symbol_print(&symbol, object, address, buffer, size);
 }

@@ -5,9 +5,12 @@
 #include "analyzer/page/query.h"
 #include "live/commands/info/place.h"
 #include "live/commands/page/board.h"
+#include "live/commands/page/source_view.h"
+#include "live/commands/page/stopped.h"
 #include "live/commands/page/threads.h"
 #include "live/console/json_answer.h"
 #include "live/console/tcl_capture.h"
+#include "live/inspect/dwarf/source_lines.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -26,6 +29,7 @@ struct tg_error *tg_page_answers_init(struct tg_page_answers *answers, struct tg
 void tg_page_answers_deinit(struct tg_page_answers *answers)
 {
     tg_page_answers_end(answers);
+    tg_source_lines_destroy(answers->sources);
     tg_news_queue_destroy(answers->news);
     pthread_mutex_destroy(&answers->blame.lock);
     *answers = (struct tg_page_answers){0};
@@ -228,6 +232,25 @@ static struct tg_error *write_strip(struct tg_page_answers *answers, struct tg_p
     return error;
 }
 
+/* Those that have stacks as they are now: of a live job's stopped threads. */
+static struct tg_error *write_with_stopped(struct tg_page_answers *answers, struct tg_page *page,
+                                           const char *name, const char *query, FILE *out)
+{
+    struct tg_page_stopped stopped = {0};
+    struct tg_console *console = answers->console;
+    struct tg_error *error =
+        console->options.live == NULL ? NULL : tg_page_stopped_take(console, &stopped);
+    page->stopped = stopped.stacks;
+    page->n_stopped = stopped.count;
+    page->stopped_is_cut = stopped.is_cut;
+    if (error == NULL)
+        error = strcmp(name, "source") == 0 ? tg_page_source_write(console, &answers->sources, stopped.stacks,
+                                                                   stopped.count, query, out)
+                                            : tg_page_write(page, name, query, out);
+    tg_page_stopped_deinit(&stopped);
+    return error;
+}
+
 /* Documents of the moment, and all of a live job. */
 static struct tg_error *write_of_moment(void *context, const char *name, const char *query, FILE *out)
 {
@@ -261,6 +284,8 @@ static struct tg_error *write_of_moment(void *context, const char *name, const c
     };
     if (is_strip)
         return write_strip(answers, &page, query, out);
+    if (strcmp(name, "stacks") == 0 || strcmp(name, "source") == 0)
+        return write_with_stopped(answers, &page, name, query, out);
     return strcmp(name, "verdict") == 0 ? write_verdict(answers, &page, query, out)
                                         : tg_page_write(&page, name, query, out);
 }
@@ -285,7 +310,7 @@ static bool is_of_trace(void *context, const char *text)
     char name[NAME_SIZE];
     if (answers->console->options.live != NULL || answers->pass == NULL || !take_name(text, name))
         return false;
-    if (strcmp(name, "threads") == 0)
+    if (strcmp(name, "threads") == 0 || strcmp(name, "source") == 0)
         return false; /* of the session alone */
     return tg_page_is_of_trace(name) ||
            (strchr(text, '?') != NULL && moment_asked(strchr(text, '?') + 1) != UINT64_MAX);

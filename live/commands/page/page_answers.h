@@ -34,6 +34,7 @@ struct tg_page_answers {
     uint64_t synced_number;        /* of events that the file has */
     double synced_s;               /* when the trace's file had all events of a live job */
     struct tg_page_late *late;
+    struct tg_source_lines *sources; /* NULL: nobody has asked for any; of the console's thread */
     struct tg_page_blame blame;
 };
 

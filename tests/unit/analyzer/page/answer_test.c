@@ -176,7 +176,7 @@ static void only_documents_that_there_are_are_written(void **context)
     free(text);
     free(answer(&job, "heap", NULL));
     free(answer(&job, "filter", NULL));
-    free(answer(&job, "diagram", "rank=99999999999"));
+    free(answer(&job, "diagram", "ranks=99999999999"));
     struct tg_error *error = tg_page_write(&job.page, "../etc/passwd", NULL, stderr);
     assert_int_equal(tg_error_code(error), TG_ERROR_NOT_FOUND);
     tg_error_destroy(error);
