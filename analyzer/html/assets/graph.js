@@ -136,7 +136,7 @@ export function graph(is) {
   const isRing = edges.some((edge) => edge.ring);
   return element('div', {},
                  element('h3', {}, 'Who waits for whom'),
-                 element('div', {class: 'graph', tabindex: 0}, picture),
+                 element('div', {class: 'graph', tabindex: 0, role: 'region', 'aria-label': 'Who waits for whom'}, picture),
                  element('p', {class: 'hint'}, `An arrow leads from who waits to who is waited for.${isRing ? ' The cycle is red: none of it can go on.' : ''}` +
                          (is.left_out > 0 ? ` ${is.left_out} waits are left out.` : '')));
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The page in a browser, of a trace and of a running job: what it shows, what a click does, and what other pages cannot do.
-usage: page.py trace|live"""
+"""The page in a browser, of a trace and of a running job: what it shows, what a click does, and what other pages cannot do;
+what those have of it who do not see it.
+usage: page.py trace|live|still"""
 import atexit
 import os
 import shutil
@@ -79,6 +80,39 @@ def check_clean(browser, page):
     check(not browser.problems, f"problems: {browser.problems}")
 
 
+def check_names_of_controls(browser):
+    """Whatever can be focused says what it is, and the verdict is told."""
+    browser.call("Accessibility.enable")
+    nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
+    nameless = []
+    for node in nodes:
+        facts = {one["name"]: one["value"].get("value") for one in node.get("properties", [])}
+        role = node.get("role", {}).get("value")
+        if facts.get("focusable") and role != "RootWebArea" and not node.get("name", {}).get("value"):
+            nameless.append((role, browser.call("DOM.describeNode", backendNodeId=node["backendDOMNodeId"])["node"].get("attributes")))
+    check(not nameless, f"controls without a name: {nameless}")
+    check(browser.ask("document.getElementById('announced').textContent"), "nobody is told the verdict who does not see it")
+    check(browser.ask("document.getElementById('announced').getAttribute('aria-live')") == "polite", "the verdict is not told when it changes")
+
+
+def check_keyboard(browser, last):
+    """Tab goes through all of the page, never twice to the same place, and one sees where it is."""
+    browser.ask("document.activeElement.blur(); scrollTo(0, 0)")
+    seen = []
+    for _ in range(400):
+        for kind in ("rawKeyDown", "keyUp"):
+            browser.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+        is_at = browser.ask("(function () { let one = document.activeElement; while (one.shadowRoot && one.shadowRoot.activeElement) one = one.shadowRoot.activeElement;"
+                            " if (!window.marks) window.marks = new Map(); if (!window.marks.has(one)) window.marks.set(one, window.marks.size);"
+                            " const style = getComputedStyle(one); return [window.marks.get(one), one.tagName, style.outlineStyle, one.matches(" + repr(last) + ")].join(' '); })()").split()
+        check(is_at[0] not in seen, f"Tab is caught at {is_at}")
+        seen.append(is_at[0])
+        check(is_at[2] != "none", f"one does not see that the focus is at {is_at}")
+        if is_at[3] == "true":
+            return
+    check(False, f"Tab does not come to {last}")
+
+
 def check_evil(link, page):
     """A page of another name, that by now is this address, and one of this browser that posts a command."""
     browser = OwnBrowser("--host-resolver-rules=MAP evil.test 127.0.0.1")
@@ -97,6 +131,15 @@ def check_evil(link, page):
     browser.close()
 
 
+def check_sources(page):
+    """Files are read where a call of the job names them, and no others."""
+    for query in ("name=passwd&line=1", "name=..%2Fpasswd&line=1", "name=a.c", "name=a.c&line=0", "line=1", f"name={'a' * 300}.c&line=1"):
+        status, is_there = page.get(f"/data/source?{query}")
+        check(status == 400, f"{query}: {status} {is_there}")
+    status, is_there = page.get("/data/source?name=other.c&line=1")
+    check(status == 200 and not is_there["there"] and "no call" in is_there["why"], f"{status} {is_there}")
+
+
 def of_trace():
     web = Web(fixture("hung"))
     page = web.page
@@ -106,9 +149,17 @@ def of_trace():
     for section, text in (("verdict", "Deadlock between rank 1 and rank 2"), ("board", "MPI_Barrier"), ("board", "rank 1"),
                           ("stacks", "MPI_Recv"), ("strip", "Click a moment"), ("diagram", "")):
         await_text(browser, section, text)
+    check_names_of_controls(browser)
+    check_keyboard(browser, "#console input")
+    check_sources(page)
     click(browser, "[data-set=p2]")
     await_text(browser, "control", "Focus pr1")
     check(page.run("dfocus")["data"] == "pr1", "a click does not set the focus")
+    click(browser, "#strip [data-key='rank 0'].link")
+    check(browser.wait("document.getElementById('focus').textContent === 'pr0'"), "a click on a row's name does not set the focus")
+    check(browser.wait("document.getElementById('diagram').innerText.includes('rank 0') || document.getElementById('diagram-view').shadowRoot.querySelector('h3').textContent.includes('rank 0')"),
+          "the diagram is not that of the rank that was chosen")
+    check(browser.ask("document.querySelector('#diagram input').value") == "0", "the diagram does not say whose it is")
     page.run("goto start")
     check(browser.wait("document.getElementById('moment').textContent.includes('0.000')"), "the page does not follow a goto")
     button(browser, "End")
@@ -175,8 +226,58 @@ def of_job():
     console.end("quit -kill 0")
 
 
+STILL = r"""
+#include <omp.h>
+#include <unistd.h>
+static void stay(void) { for (;;) pause(); }
+int main(void)
+{
+    #pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 1)
+            stay(); /* never comes */
+        #pragma omp barrier
+    }
+}
+"""
+
+
+def of_still_job():
+    """A job that says nothing any more: the verdict comes with time; what was closed, and where the focus is, stays."""
+    with open("still.c", "w", encoding="utf-8") as source:
+        source.write(STILL)
+    check(os.system("gcc -g -O0 -fopenmp -o still still.c") == 0, "the program")
+    console = LiveConsole("-o", "still.tgt", "--", "./still")
+    atexit.register(console.process.kill)
+    page = Page(console.command("gui start")["data"]["link"])
+    page.enter()
+    browser = open_page(page.link)
+    console.do("dgo")
+    await_text(browser, "board", "barrier")
+    check(any(browser.wait("document.getElementById('verdict').innerText.includes('is missing')") for _ in range(5)), f"the verdict does not come: {shown(browser, 'verdict')}")
+    check("is missing" in browser.ask("document.getElementById('announced').textContent"), "the verdict is not told")
+    # who stays where, in the source
+    await_text(browser, "stacks", "still.c, line")
+    await_text(browser, "stacks", "#pragma omp barrier")
+    click(browser, "#verdict summary")
+    browser.ask("document.querySelector('#verdict summary').focus()")
+    console.do("dhalt")
+    await_text(browser, "stacks", "callers first")
+    await_text(browser, "stacks", "stay (still.c:4)")
+    check(not browser.ask("document.querySelector('#verdict details').open"), "evidence that was closed opens by itself")
+    check(browser.ask("document.activeElement === document.querySelector('#verdict summary')"), "the focus is lost")
+    browser.ask("Array.from(document.querySelectorAll('#stacks .stack-tree button')).find((one) => one.textContent === 'still.c:4').click()")
+    await_text(browser, "stacks", "still.c, line 4")
+    check("stay(void)" in browser.ask("document.querySelector('#stacks tr.here').innerText"), "another line is marked")
+    check_names_of_controls(browser)
+    check_keyboard(browser, "#console input")
+    check_clean(browser, page)
+    browser.close()
+    console.end("quit -kill 0")
+
+
 if __name__ == "__main__":
     if CHROMIUM is None:
         print("there is no Chromium")
         sys.exit(77)
-    of_trace() if sys.argv[1] == "trace" else of_job()
+    {"trace": of_trace, "live": of_job, "still": of_still_job}[sys.argv[1]]()
