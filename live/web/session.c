@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_FREE_FD = 16, START_MS = 10000, NEWS_MS = 100, END_MS = 2000, BUSY_SIZE = 200 };
+enum { FIRST_FREE_FD = 16, START_MS = 10000, NEWS_MS = 50, END_MS = 2000, BUSY_SIZE = 200 };
 
 /* A request on its way to the console's thread, or an answer from it. */
 struct item {
