@@ -4,7 +4,7 @@ import {element} from './element.js';
 
 const PLACE = /\(([A-Za-z0-9_.-]+\.[A-Za-z0-9_]+):([0-9]+)\)/;
 
-let pane = null, shown = null, wanted = '', isChosen = false, marks = new Map();
+let pane = null, shown = null, suggested = null, wanted = '', isChosen = false, marks = new Map();
 
 // The file and line that TEXT names first; null: none.
 function placeIn(text) {
@@ -78,8 +78,9 @@ export function withSource(text) {
 // What is shown as long as nobody chooses: the first of TEXTS that names a line. IS_WEAK: where nothing is shown yet.
 export function suggestSource(texts, isWeak) {
   const place = texts.map(placeIn).find((one) => one !== null);
-  if (isFile || isChosen || pane === null || !place || wanted === `${place.name}:${place.line}` || (isWeak && wanted !== '')) return;
-  show(place);
+  if (isFile || isChosen || !place || (isWeak && suggested !== null)) return;
+  if (!isWeak) suggested = place;
+  if (pane !== null && wanted !== `${place.name}:${place.line}`) show(place);
 }
 
 // Who is at which line: PLACES, each {where, who}.
@@ -96,5 +97,6 @@ export function markSource(places) {
 
 export function makeSource() {
   pane = element('div', {class: 'source', hidden: true, role: 'region', 'aria-label': 'Source'});
+  if (suggested !== null) Promise.resolve().then(() => show(suggested)); // when it is in the page
   return pane;
 }

@@ -28,7 +28,7 @@ function branch(lines, from, depth) {
            lines[next].who === first.who) chain.push(lines[next++]);
     const inner = branch(lines, next, chain[chain.length - 1].depth + 1);
     const text = element('span', {class: 'chain code'}, chain.map((call, i) => element('span', {class: call.runtime ? 'call runtime' : 'call', title: call.file ? `${call.file}:${call.line}` : null},
-                                                                                  i > 0 ? '› ' : '', withSource(call.text))));
+                                                                                  i > 0 ? '› ' : '', call.runtime ? call.text : withSource(call.text))));
     const label = element('span', {class: 'who'}, who(first));
     made.push(inner.made.length > 0
       ? element('details', {open: true}, element('summary', {}, label, text), inner.made)

@@ -14,7 +14,7 @@ function calls(culprit) {
   return [element('dd', {class: 'faint'}, `Stack at ${moment(culprit.stack_at)}, innermost call first:`),
           element('dd', {}, element('ol', {class: 'calls code'}, culprit.stack.map((call) =>
             element('li', {class: call.runtime ? 'runtime' : null, title: call.file ? `${call.file}:${call.line}` : null},
-                    withSource(call.text)))))];
+                    call.runtime ? call.text : withSource(call.text)))))];
 }
 
 function evidence(culprit) {
