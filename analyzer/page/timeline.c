@@ -86,6 +86,8 @@ struct tg_error *tg_timeline_create(const struct tg_timeline_options *options, s
     return NULL;
 }
 
+static void free_marks(struct tg_timeline *timeline);
+
 void tg_timeline_destroy(struct tg_timeline *timeline)
 {
     struct thread *thread, *next;
@@ -97,12 +99,10 @@ void tg_timeline_destroy(struct tg_timeline *timeline)
     }
     for (size_t i = 0; i < timeline->count; i++)
         free(timeline->rows[i].shares);
-    for (size_t i = 0; i < timeline->n_marks; i++)
-        free(timeline->marks[i].states);
+    free_marks(timeline);
     free(timeline->rows);
     free(timeline->first_of);
     free(timeline->last_of);
-    free(timeline->marks);
     free(timeline->messages);
     free(timeline);
 }
@@ -192,9 +192,30 @@ static void halve_row(struct tg_timeline *timeline, struct row *row)
     row->count = kept;
 }
 
+/* A row that was long once, or grew alone, does not keep the room for it. */
+static void trim_row(struct row *row)
+{
+    size_t enough = row->count + row->count / 4 + 16;
+    if (row->capacity > enough + enough / 4 && tg_array_resize(&row->shares, enough, sizeof *row->shares) == NULL)
+        row->capacity = enough;
+}
+
+/* Room for one more share: by a quarter, for there are many rows. */
+static struct tg_error *widen_row(struct row *row)
+{
+    if (row->count < row->capacity)
+        return NULL;
+    size_t wider = row->capacity + row->capacity / 4 + 16;
+    struct tg_error *error = tg_array_resize(&row->shares, wider, sizeof *row->shares);
+    if (error == NULL)
+        row->capacity = wider;
+    return error;
+}
+
 /* Two and two buckets become one, until all fit. */
 static void make_room(struct tg_timeline *timeline, uint64_t time_ns)
 {
+    unsigned shift = timeline->shift;
     while (timeline->n_buckets > timeline->options.max_buckets ||
            (time_ns - timeline->options.start_ns) >> timeline->shift >= MAX_OF_ROW) {
         timeline->n_buckets = 0;
@@ -204,6 +225,8 @@ static void make_room(struct tg_timeline *timeline, uint64_t time_ns)
         }
         timeline->shift++;
     }
+    for (size_t i = 0; shift != timeline->shift && i < timeline->count; i++)
+        trim_row(&timeline->rows[i]);
 }
 
 static struct tg_error *close_bucket(struct tg_timeline *timeline, struct row *row)
@@ -215,8 +238,12 @@ static struct tg_error *close_bucket(struct tg_timeline *timeline, struct row *r
         share.of[k] = (uint8_t)(part > 255 ? 255 : part);
         row->current[k] = 0;
     }
+    struct tg_error *error = widen_row(row);
+    if (error != NULL)
+        return error;
+    row->shares[row->count++] = share;
     timeline->n_buckets++;
-    return TG_ARRAY_APPEND(row->shares, row->count, row->capacity, share);
+    return NULL;
 }
 
 /* ROW stays in its state until TIME_NS. */
@@ -325,6 +352,28 @@ size_t tg_timeline_messages(const struct tg_timeline *timeline, const struct tg_
 }
 
 /* ---- marks */
+
+static void free_marks(struct tg_timeline *timeline)
+{
+    for (size_t i = 0; i < timeline->n_marks; i++)
+        free(timeline->marks[i].states);
+    free(timeline->marks);
+}
+
+void tg_timeline_drop_marks(struct tg_timeline *timeline)
+{
+    free_marks(timeline);
+    timeline->marks = NULL;
+    timeline->n_marks = timeline->mark_capacity = timeline->n_states = 0;
+}
+
+size_t tg_timeline_bytes(const struct tg_timeline *timeline)
+{
+    size_t bytes = timeline->n_states * sizeof(tg_activity_state);
+    for (size_t i = 0; i < timeline->count; i++)
+        bytes += timeline->rows[i].capacity * sizeof(struct share);
+    return bytes;
+}
 
 bool tg_timeline_wants_mark(const struct tg_timeline *timeline)
 {

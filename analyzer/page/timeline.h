@@ -20,7 +20,7 @@ struct tg_timeline;
 
 struct tg_timeline_options {
     uint64_t start_ns;      /* of the trace; the first bucket begins there */
-    size_t max_buckets;     /* in all rows; 0: 6,000,000 (of 8 bytes) */
+    size_t max_buckets;     /* in all rows; 0: 6,000,000 (of 8 bytes; there may be room for half as many more) */
     size_t max_mark_states; /* of threads at marks; 0: 4,000,000 (of 8 bytes) */
     size_t max_messages;    /* kept; 0: 500,000 (of 40 bytes); of more, some */
 };
@@ -56,6 +56,12 @@ struct tg_error *tg_timeline_take_message(struct tg_timeline *timeline, size_t p
 /* A place to read on from, asked for when it is time (tg_timeline_wants_mark) after the event fed last. */
 bool tg_timeline_wants_mark(const struct tg_timeline *timeline);
 struct tg_error *tg_timeline_mark(struct tg_timeline *timeline, struct tg_trace_bookmark bookmark);
+
+/* No window is read closely any more: nothing of the marks is kept. */
+void tg_timeline_drop_marks(struct tg_timeline *timeline);
+
+/* What the stretches and the states at marks take. */
+size_t tg_timeline_bytes(const struct tg_timeline *timeline);
 
 size_t tg_timeline_count(const struct tg_timeline *timeline);
 const struct tg_timeline_row *tg_timeline_at(const struct tg_timeline *timeline, size_t i);

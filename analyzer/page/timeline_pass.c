@@ -177,6 +177,9 @@ struct tg_error *tg_timeline_pass_work(struct tg_timeline_pass *pass, uint64_t n
 void tg_timeline_pass_go_live(struct tg_timeline_pass *pass)
 {
     pass->is_fed = pass->is_through = true;
+    tg_timeline_drop_marks(pass->timeline); /* they lead into the file, which lacks the latest events */
+    tg_trace_reader_close(pass->reader);
+    pass->reader = NULL;
 }
 
 /* The part of the trace that was read, in millionths. */

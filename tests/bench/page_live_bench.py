@@ -3,11 +3,14 @@
 
 usage: page_live_bench.py BUILD [--processes N] [--threads N] [--nap-us N] [--seconds S]
 
-Measured in a headless Chromium: from the link until the parts are painted (data-ready), bytes per second that its documents and
-news are afterwards, how many rows and elements the page has, and the memory of the server and of the session.
+Measured in a headless Chromium: from the link until its first paint, until the verdict is painted, and until all parts are
+(data-ready); bytes per second that its documents and news are afterwards; how many rows and elements the page has; the memory of
+the server, and of the session before the page and with it: its own, and what it shares with the job (rings).
 """
 import argparse
 import os
+import queue
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,8 +33,28 @@ int main(void)
 
 
 def memory_mb(pid):
+    """What PID has of its own, and shares with others."""
     with open(f"/proc/{pid}/status", encoding="utf-8") as status:
-        return [int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS")][0]
+        sizes = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in status if line.startswith("Rss")}
+    return f"{sizes['RssAnon']:.0f} MB of its own and {sizes['RssShmem'] + sizes['RssFile']:.0f} MB shared"
+
+
+VERDICT_PAINTED = """
+new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.firstPaint = window.firstPaint || entry.startTime; }).observe({type: 'paint', buffered: true});
+window.verdictPaint = 0;
+(function look() {
+  if (document.querySelector('#verdict .finding')) requestAnimationFrame(() => setTimeout(() => { window.verdictPaint = performance.now(); }, 0));
+  else requestAnimationFrame(look);
+})();
+"""
+
+
+def read_links(stream, links):
+    """Puts the links of `gui start` into LINKS, until the end of STREAM."""
+    for line in stream:
+        link = re.search(rb'"link": *"([^"]*)"', line)
+        if link:
+            links.put(link[1].decode())
 
 
 def threads_of(pid):
@@ -81,14 +104,18 @@ def main():
             **os.environ, "OMP_NUM_THREADS": str(options.threads), "OMP_STACKSIZE": "64K", "OMP_DYNAMIC": "false"})
         try:
             console.do("dgo")
-            link = console.command("gui start")["data"]["link"]
-            threading.Thread(target=lambda: [None for _ in iter(lambda: os.read(console.process.stdout.fileno(), 1 << 16), b"")],
-                             daemon=True).start()  # a console that nobody reads waits
+            links = queue.Queue()
+            threading.Thread(target=read_links, args=(console.process.stdout, links), daemon=True).start()  # a console that nobody reads waits
             until = time.monotonic() + 60
             while threads_of(console.process.pid) < options.processes * options.threads and time.monotonic() < until:
                 time.sleep(0.2)
             time.sleep(2)
+            before = memory_mb(console.process.pid)
+            console.process.stdin.write(b'{"id": 1, "command": "gui start"}\n')
+            console.process.stdin.flush()
+            link = links.get(timeout=60)
             browser = Counted()
+            browser.call("Page.addScriptToEvaluateOnNewDocument", source=VERDICT_PAINTED)
             browser.call("Emulation.setDeviceMetricsOverride", width=1366, height=900, deviceScaleFactor=1, mobile=False)
             begun = time.monotonic()
             browser.open(link)
@@ -100,13 +127,14 @@ def main():
             while time.monotonic() < begun + options.seconds:
                 browser.wait("false")
             spent = time.monotonic() - begun
+            first_paint, verdict = (browser.ask(f"window.{one} / 1000") for one in ("firstPaint", "verdictPaint"))
             said = browser.ask("document.getElementById('message').textContent")
             facts = browser.ask("document.getElementById('job-facts').textContent")
             rows = browser.ask("document.querySelectorAll('.strip-head').length")
             elements = browser.ask("document.querySelectorAll('*').length")
-            print(f"{facts}: loaded after {painted:.2f} s, all parts after {ready:.2f} s ({first / 1000:.0f} KB); then "
-                  f"{(browser.taken - first) / spent / 1000:.1f} KB/s over {spent:.0f} s; {rows} rows, {elements} elements; "
-                  f"server {memory_mb(server_of(console.process.pid)):.0f} MB, session {memory_mb(console.process.pid):.0f} MB")
+            print(f"{facts}: first paint after {first_paint:.2f} s, the verdict after {verdict:.2f} s, loaded after {painted:.2f} s, all parts after {ready:.2f} s "
+                  f"({first / 1000:.0f} KB); then {(browser.taken - first) / spent / 1000:.1f} KB/s over {spent:.0f} s; {rows} rows, {elements} elements; "
+                  f"server {memory_mb(server_of(console.process.pid))}, session {memory_mb(console.process.pid)}, before the page {before}; load {os.getloadavg()[0]:.0f}")
             if said or browser.problems:
                 print(f"message: {said}; problems: {browser.problems[:2]}")
             browser.close()

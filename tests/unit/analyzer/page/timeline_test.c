@@ -158,6 +158,22 @@ static void events_out_of_order_do_no_harm(void **context)
     tg_timeline_destroy(timeline);
 }
 
+/* The first threads fill all of the room; of those that come later each is quiet for long, and then not. */
+static void many_rows_take_no_more_memory_than_their_buckets(void **context)
+{
+    enum { THREADS = 500, BUCKETS = 20000, TIMES = 40 };
+    (void)context;
+    struct tg_timeline *timeline = create(BUCKETS);
+    uint64_t now = 1000;
+    for (size_t i = 0; i < THREADS; i++)
+        feed(timeline, i, TG_EVENT_PROCESS_START, now += 1000);
+    for (size_t k = 0; k < TIMES; k++)
+        for (size_t i = 0; i < THREADS; i++)
+            feed(timeline, i, k % 2 == 0 ? TG_EVENT_MPI_ENTER : TG_EVENT_MPI_LEAVE, now += 100000);
+    assert_true(tg_timeline_bytes(timeline) < (size_t)BUCKETS * 8 * 3 / 2 + (size_t)THREADS * 32 * 8);
+    tg_timeline_destroy(timeline);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +182,7 @@ int main(void)
         cmocka_unit_test(marks_are_bounded_and_found_by_time),
         cmocka_unit_test(of_many_messages_some_are_kept),
         cmocka_unit_test(events_out_of_order_do_no_harm),
+        cmocka_unit_test(many_rows_take_no_more_memory_than_their_buckets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
