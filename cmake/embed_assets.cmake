@@ -1,6 +1,6 @@
 # cmake -DMODULES=a.js;b.js -DOTHERS=index.html;page.css -DOUTPUT=x.c -P embed_assets.cmake
 # Writes the files as arrays of C (struct tg_asset of analyzer/html/asset.h), and as one more, "bundle.js", all modules as one
-# script that imports nothing: for a page that is one file. Modules come in the order in which they may import each other;
+# script that imports nothing: one request instead of twenty, and a page that is one file has room for it. Modules come in the order in which they may import each other;
 # an import or an export is one line, as `import {a, b} from './x.js';`, `export function a(`, `export const a =`.
 function(to_array name text_or_hex out)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${text_or_hex}")

@@ -10,7 +10,7 @@
 /* What stands in index.html for other things in a file. */
 #define TITLE  "<title>tollgate</title>"
 #define STYLE  "<link rel=\"stylesheet\" href=\"page.css\">"
-#define SCRIPT "<script type=\"module\" src=\"main.js\"></script>"
+#define SCRIPT "<script type=\"module\" src=\"bundle.js\"></script>"
 
 static unsigned digit(char hex)
 {

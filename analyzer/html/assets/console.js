@@ -2,7 +2,7 @@
 import {complete, isFile} from './data.js';
 import {element} from './element.js';
 import {onAnswer, runLine} from './control.js';
-import {onSession, session} from './events.js';
+import {current, onSession} from './events.js';
 
 const MOST = 300;
 
@@ -32,7 +32,7 @@ async function completeWord(input, log) {
 }
 
 export function makeConsole(body) {
-  if (isFile || session.view_only) return false;
+  if (isFile || current().view_only) return false;
   const lines = [];
   let at = 0;
   const log = element('div', {class: 'log code', role: 'log', 'aria-label': 'Answers', tabindex: 0});

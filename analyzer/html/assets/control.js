@@ -1,7 +1,7 @@
 // Control of the job: the focus, and what is done to it. Every button is a command of the console, which it names.
 import {command, get, interrupt, isFile} from './data.js';
 import {element, renew} from './element.js';
-import {onSession, session} from './events.js';
+import {current, onSession} from './events.js';
 import {chooseRanks, say} from './view.js';
 
 const LIVE = [
@@ -53,7 +53,7 @@ function press(line) {
 }
 
 function focusButton(set, text, title) {
-  return element('button', {type: 'button', 'data-set': set, title: `dfocus ${set}${title ? `: ${title}` : ''}`, disabled: session.view_only, onclick: () => runLine(`dfocus ${set}`)}, text);
+  return element('button', {type: 'button', 'data-set': set, title: `dfocus ${set}${title ? `: ${title}` : ''}`, disabled: current().view_only, onclick: () => runLine(`dfocus ${set}`)}, text);
 }
 
 // The command that sets the focus to WHO: "rank 3", "ranks 0-2,5", "rank 1, worker 3"; null: none does.
@@ -67,15 +67,15 @@ function lineOf(who) {
 export function focusOn(who) {
   const line = lineOf(who);
   if (isFile || line === null) return;
-  if (!session.view_only) runLine(line);
+  if (!current().view_only) runLine(line);
   chooseRanks(/^ranks? ([0-9,-]*[0-9])/.exec(who)[1]);
 }
 
 // WHO, or TEXT for them, as a button that chooses them, where that can be.
 export function whoButton(who, text) {
-  const line = isFile || session === null ? null : lineOf(who);
+  const line = isFile || current() === null ? null : lineOf(who);
   if (line === null) return text || who;
-  return element('button', {type: 'button', class: 'link', 'data-key': who, title: session.view_only ? 'Show in the sequence diagram' : `Set the focus: ${line}`, onclick: () => focusOn(who)}, text || who);
+  return element('button', {type: 'button', class: 'link', 'data-key': who, title: current().view_only ? 'Show in the sequence diagram' : `Set the focus: ${line}`, onclick: () => focusOn(who)}, text || who);
 }
 
 function showThreads(is) {
@@ -109,7 +109,7 @@ function showState(is) {
 
 export function makeControl(body) {
   if (isFile) return false;
-  const isLive = session.mode === 'live';
+  const isLive = current().mode === 'live';
   state = element('p', {class: 'state', 'aria-live': 'polite'});
   field = element('input', {type: 'text', size: 28, 'aria-label': isLive ? 'A set of threads, or a place for a barrier' : 'A set of workers', placeholder: isLive ? 'r1.3, or solver.c#120' : 'r1.3'});
   const set = element('button', {type: 'button', title: 'dfocus SET', onclick: () => runLine(`dfocus {${field.value.trim()}}`)}, 'Set focus');
@@ -118,6 +118,6 @@ export function makeControl(body) {
   chooser = element('div', {class: 'who-list'});
   body.replaceChildren(state, element('div', {class: 'buttons'}, buttons.slice(0, -1)), element('div', {class: 'buttons'}, field, set), chooser);
   onSession(showState);
-  showState(session);
+  showState(current());
   return true;
 }

@@ -7,7 +7,12 @@ const SLOW = ['diagram', 'filter', 'heap'];
 const BYTES_A_SECOND = 50000, LATER_MS = 3000, QUIET_MS = 1500, SLOW_MS = 4000, STILL_MS = 1000, STILLEST_MS = 15000;
 
 // What the session said last; null: this page is a file, or nothing was said yet.
-export let session = null;
+let session = null;
+
+// A function, for in the page all modules are one script, and what they import is as it was at first.
+export function current() {
+  return session;
+}
 
 const listeners = [];
 let shown = null, shownParts = 0, shownLate = 0, isLoading = false, laterAt = 0, slowAt = 0, quiet = null, boardAt = 0, still = null;

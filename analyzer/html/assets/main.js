@@ -5,7 +5,7 @@ import {loadThreads, makeControl, runLine} from './control.js';
 import {get, isFile, onChanged} from './data.js';
 import {diagramQuery, onDiagramChosen, showDiagram} from './diagram.js';
 import {element, renew} from './element.js';
-import {awaited, isOnTheWay, session, watch} from './events.js';
+import {awaited, current, isOnTheWay, watch} from './events.js';
 import {showFilter} from './filter.js';
 import {count, duration, moment} from './format.js';
 import {showHeap} from './heap.js';
@@ -137,7 +137,7 @@ async function begin() {
     part('control', makeControl(body('control')));
     part('console', makeConsole(body('console')));
     onChosen((ns) => {
-      if (session.mode === 'live' || session.view_only) lookFor(ns);
+      if (current().mode === 'live' || current().view_only) lookFor(ns);
       else runLine(`goto ${(ns / 1e9).toFixed(9)}`);
     });
     document.getElementById('follow').addEventListener('click', () => lookFor(null));
