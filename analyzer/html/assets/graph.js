@@ -53,7 +53,7 @@ function layout(nodes, edges) {
   const tall = ring.length < 3 ? 0 : 40 + ring.length * 16, half = ring.length === 0 ? 0 : widest / 2 + (ring.length === 1 ? 0 : 40 + ring.length * 12);
   const ringWidth = ring.length === 0 ? 0 : 2 * half + widest + (ring.length === 1 ? 60 : 0);
   const wide = Math.max(240, ...lines.map((some, i) => across(some) + (i === 0 && ring.length > 0 ? ringWidth + GAP : 0)), ringWidth) + 40;
-  let y = 14;
+  let y = ring.length === 2 && lines.every((some, i) => i === 0 || some.length === 0) ? 34 : 14; // the name of the upper arrow is above its boxes
   for (let i = deepest; i >= 0; i--) {
     const isLast = i === 0 && ring.length > 0;
     let x = (wide - across(lines[i]) - (isLast ? ringWidth + (lines[i].length > 0 ? GAP : 0) : 0)) / 2;
