@@ -42,7 +42,8 @@ struct tg_page {
     bool is_over;                           /* the moment is the end of a trace that is not being recorded */
     const struct tg_page_culprit *culprits; /* where VERDICT is NULL: whom that of the moment blames */
     size_t n_culprits;
-    const struct tg_page_stack *stopped; /* of a live job: stacks as they are now, in place of recorded ones */
+    const struct tg_page_stack
+        *stopped; /* of a live job: stacks as they are now, in place of recorded ones */
     size_t n_stopped;
     bool stopped_is_cut;                           /* there are more */
     const struct tg_timeline *timeline;            /* NULL: there is none (yet) */

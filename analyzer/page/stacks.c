@@ -381,11 +381,12 @@ static struct tg_error *write_tree(const struct tg_page *page, struct tg_json *j
     uint64_t latest_ns = 0;
     for (size_t i = 0; error == NULL && i < page->n_stopped; i++) {
         const struct tg_page_stack *stack = &page->stopped[i];
-        error = has_program(stack) ? grow(&tree, &(struct member){stack->process, stack->tid}, stack->calls,
-                                          stack->n_calls)
-                                   : NULL;
+        error = has_program(stack)
+                    ? grow(&tree, &(struct member){stack->process, stack->tid}, stack->calls, stack->n_calls)
+                    : NULL;
     }
-    for (size_t i = 0; error == NULL && page->n_stopped == 0 && stacks != NULL && i < tg_stack_model_count(stacks); i++) {
+    for (size_t i = 0;
+         error == NULL && page->n_stopped == 0 && stacks != NULL && i < tg_stack_model_count(stacks); i++) {
         const struct tg_last_stack *stack = tg_stack_model_at(stacks, i);
         latest_ns = stack->time_ns > latest_ns ? stack->time_ns : latest_ns;
         error = take_stack(page, &tree, stack);

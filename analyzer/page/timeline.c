@@ -196,7 +196,8 @@ static void halve_row(struct tg_timeline *timeline, struct row *row)
 static void trim_row(struct row *row)
 {
     size_t enough = row->count + row->count / 4 + 16;
-    if (row->capacity > enough + enough / 4 && tg_array_resize(&row->shares, enough, sizeof *row->shares) == NULL)
+    if (row->capacity > enough + enough / 4 &&
+        tg_array_resize(&row->shares, enough, sizeof *row->shares) == NULL)
         row->capacity = enough;
 }
 

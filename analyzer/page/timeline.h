@@ -19,8 +19,8 @@
 struct tg_timeline;
 
 struct tg_timeline_options {
-    uint64_t start_ns;      /* of the trace; the first bucket begins there */
-    size_t max_buckets;     /* in all rows; 0: 6,000,000 (of 8 bytes; there may be room for half as many more) */
+    uint64_t start_ns;  /* of the trace; the first bucket begins there */
+    size_t max_buckets; /* in all rows; 0: 6,000,000 (of 8 bytes; there may be room for half as many more) */
     size_t max_mark_states; /* of threads at marks; 0: 4,000,000 (of 8 bytes) */
     size_t max_messages;    /* kept; 0: 500,000 (of 40 bytes); of more, some */
 };

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -114,10 +115,18 @@ static struct tg_error *make(struct tg_page_late *late, const struct tg_page_wan
 static void *work(void *context)
 {
     struct tg_page_late *late = context;
+    bool has_made = false;
     pthread_mutex_lock(&late->lock);
     while (!late->has_ended) {
         struct document *document = next_wanted(late);
         if (document == NULL) {
+            if (has_made) { /* a whole trace may have been in memory: the session stays, that need not */
+                pthread_mutex_unlock(&late->lock);
+                malloc_trim(0);
+                pthread_mutex_lock(&late->lock);
+                has_made = false;
+                continue;
+            }
             pthread_cond_wait(&late->changed, &late->lock);
             continue;
         }
@@ -132,6 +141,7 @@ static void *work(void *context)
         pthread_mutex_lock(&late->lock);
         document->error = error;
         document->state = DONE;
+        has_made = true;
         if (document->is_awaited && late->ready != NULL)
             late->ready(late->context);
         pthread_cond_broadcast(&late->changed);

@@ -238,8 +238,7 @@ static struct tg_error *write_with_stopped(struct tg_page_answers *answers, stru
 {
     struct tg_page_stopped stopped = {0};
     struct tg_console *console = answers->console;
-    struct tg_error *error =
-        console->options.live == NULL ? NULL : tg_page_stopped_take(console, &stopped);
+    struct tg_error *error = console->options.live == NULL ? NULL : tg_page_stopped_take(console, &stopped);
     page->stopped = stopped.stacks;
     page->n_stopped = stopped.count;
     page->stopped_is_cut = stopped.is_cut;

@@ -22,9 +22,9 @@ struct search {
 
 static bool is_source(const char *name)
 {
-    static const char *const endings[] = {"c",  "cc", "cpp", "cxx", "h",   "hh",  "hpp", "hxx", "inc", "f",
+    static const char *const endings[] = {"c",   "cc",  "cpp", "cxx", "h",   "hh",  "hpp", "hxx", "inc", "f",
                                           "f77", "f90", "f95", "f03", "f08", "for", "ftn", "py",  "pyx", "cu",
-                                          "cuh", "s",  "rs",  "go",  "d",   "m",   "mm",  "jl",  "y",   "l"};
+                                          "cuh", "s",   "rs",  "go",  "d",   "m",   "mm",  "jl",  "y",   "l"};
     const char *dot = strrchr(name, '.');
     for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof endings[0]; i++)
         if (strcasecmp(dot + 1, endings[i]) == 0)
@@ -64,8 +64,7 @@ static void consider_code(struct search *search, size_t process, uint64_t code)
 {
     struct tg_symbol symbol;
     const struct tg_mapped_object *object;
-    if (!search->is_exact && code != 0 &&
-        tg_code_symbol(search->console, process, code, &symbol, &object))
+    if (!search->is_exact && code != 0 && tg_code_symbol(search->console, process, code, &symbol, &object))
         consider(search, symbol.file, symbol.line, object->path);
 }
 
@@ -94,8 +93,8 @@ static struct tg_error *write_lines(const struct search *search, struct tg_sourc
                                     struct tg_json *json)
 {
     const struct tg_source_text *text = NULL;
-    struct tg_error *error = tg_source_lines_find(
-        lines, search->file, *search->program == '\0' ? NULL : search->program, &text);
+    struct tg_error *error =
+        tg_source_lines_find(lines, search->file, *search->program == '\0' ? NULL : search->program, &text);
     if (error != NULL)
         return error;
     const struct tg_source_range range = {.first = search->line > AROUND ? search->line - AROUND : 1,

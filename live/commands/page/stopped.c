@@ -47,21 +47,21 @@ static bool keep_call(const struct tg_call *call, struct tg_stack_call *kept)
 {
     const char *file = call->code.file != NULL ? call->code.file : "";
     const char *module = call->module != NULL ? call->module->path : "";
-    const char *function = call->is_signal ? "<signal handler called>"
+    const char *function = call->is_signal           ? "<signal handler called>"
                            : call->code.name != NULL ? call->code.name
                                                      : "";
     const uint64_t pc = call->frame.registers.value[TG_RIP];
-    *kept = (struct tg_stack_call){.function = strdup(function),
-                                   .file = strdup(file),
-                                   .module = strdup(module),
-                                   .line = *file == '\0' || call->code.line < 0 ? 0
-                                                                                : (uint64_t)call->code.line,
-                                   .offset = call->code.offset,
-                                   .pc = pc,
-                                   .address = pc - (call->module != NULL ? call->module->start : 0),
-                                   .is_inlined = call->code.is_inlined,
-                                   .is_signal = call->is_signal,
-                                   .is_runtime = tg_stack_is_of_runtime(module, function)};
+    *kept =
+        (struct tg_stack_call){.function = strdup(function),
+                               .file = strdup(file),
+                               .module = strdup(module),
+                               .line = *file == '\0' || call->code.line < 0 ? 0 : (uint64_t)call->code.line,
+                               .offset = call->code.offset,
+                               .pc = pc,
+                               .address = pc - (call->module != NULL ? call->module->start : 0),
+                               .is_inlined = call->code.is_inlined,
+                               .is_signal = call->is_signal,
+                               .is_runtime = tg_stack_is_of_runtime(module, function)};
     return kept->function != NULL && kept->file != NULL && kept->module != NULL;
 }
 
@@ -74,9 +74,9 @@ static struct tg_error *keep_stack(struct reading *reading, size_t process, int3
     for (size_t i = 0; has_memory && i < frames->count; i++)
         has_memory = keep_call(&frames->calls[i], &stack.calls[stack.n_calls++]);
     struct tg_page_stopped *stopped = reading->stopped;
-    struct tg_error *error =
-        has_memory ? TG_ARRAY_APPEND(stopped->stacks, stopped->count, stopped->capacity, stack)
-                   : tg_error_no_memory();
+    struct tg_error *error = has_memory
+                                 ? TG_ARRAY_APPEND(stopped->stacks, stopped->count, stopped->capacity, stack)
+                                 : tg_error_no_memory();
     if (error != NULL)
         free_stack(&stack);
     return error;
@@ -108,8 +108,8 @@ static struct tg_error *read_all(const struct tg_request *control)
     reading->until_ms = now_ms() + LONGEST_MS;
     for (size_t p = 0; error == NULL && p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
-        size_t index = process->info.exists ? tg_moment_find_pid(reading->moment, (int64_t)process->info.tag)
-                                            : SIZE_MAX;
+        size_t index =
+            process->info.exists ? tg_moment_find_pid(reading->moment, (int64_t)process->info.tag) : SIZE_MAX;
         for (size_t i = 0; error == NULL && index != SIZE_MAX && i < process->n_threads; i++) {
             if (now_ms() >= reading->until_ms) {
                 reading->stopped->is_cut = true;
