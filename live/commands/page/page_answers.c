@@ -130,13 +130,18 @@ static uint64_t moment_asked(const char *query)
     return tg_query_number(query, "at", UINT64_MAX);
 }
 
+static double monotonic_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
 /* Has the file of a live job's trace have its latest events, but not often; false: not now. */
 static bool sync_now_and_then(struct tg_page_answers *answers)
 {
     struct tg_source *source = answers->console->source;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double now_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    double now_s = monotonic_s();
     if (source->ops->sync == NULL || answers->synced_number == source->number)
         return true;
     if (now_s < answers->synced_s + 1)
@@ -317,12 +322,16 @@ static bool is_of_trace(void *context, const char *text)
 
 static bool work_on_pass(void *context)
 {
-    enum { EVENTS_AT_ONCE = 100000 }; /* some 30 ms */
+    enum { EVENTS_AT_ONCE = 1000 };
     struct tg_page_answers *answers = context;
     struct tg_page page = {0};
     bool more = false;
-    tg_error_destroy(
-        tg_timeline_pass_work(answers->pass, EVENTS_AT_ONCE, &more)); /* without memory it ends there */
+    const double until_s =
+        monotonic_s() + 0.03; /* an event of ten thousand ranks takes longer than one of four */
+    do
+        tg_error_destroy(
+            tg_timeline_pass_work(answers->pass, EVENTS_AT_ONCE, &more)); /* without memory it ends there */
+    while (more && monotonic_s() < until_s);
     tg_timeline_pass_fill(answers->pass, &page);
     atomic_store(&answers->end_ns, page.end_ns);
     return more;
