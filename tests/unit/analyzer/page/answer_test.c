@@ -166,6 +166,30 @@ static void the_wait_for_graph_joins_those_that_wait_alike(void **context)
     destroy(&job);
 }
 
+/* What starts threads, and helpers of libraries, are left out; who is in the same calls is one line. */
+static void stacks_of_stopped_threads_are_merged(void **context)
+{
+    (void)context;
+    struct job job;
+    struct tg_stack_call calls[3] = {
+        {.function = "wait", .file = "", .module = "/lib/libc.so.6", .is_runtime = true},
+        {.function = "solve", .file = "/src/solver.c", .line = 12, .module = "/bin/a"},
+        {.function = "start", .file = "", .module = "/lib/libc.so.6", .is_runtime = true}};
+    const struct tg_page_stack stacks[] = {{.process = 0, .tid = 1000, .calls = calls, .n_calls = 3},
+                                           {.process = 1, .tid = 1001, .calls = calls, .n_calls = 3},
+                                           {.process = 2, .tid = 1002, .calls = calls, .n_calls = 1}};
+    create(&job, 3, 1);
+    job.page.stopped = stacks;
+    job.page.n_stopped = 3;
+    char *text = answer(&job, "stacks", NULL);
+    assert_int_equal(count(text, "\"depth\""), 2);
+    assert_non_null(strstr(text, "\"depth\": 0, \"text\": \"solve (solver.c:12)\""));
+    assert_int_equal(count(text, "\"who\": \"ranks 0-1\", \"threads\": 2"), 2);
+    assert_null(strstr(text, "start"));
+    free(text);
+    destroy(&job);
+}
+
 static void only_documents_that_there_are_are_written(void **context)
 {
     (void)context;
@@ -188,7 +212,11 @@ static void only_documents_that_there_are_are_written(void **context)
 
 static void queries(void **context)
 {
+    char word[6];
     (void)context;
+    assert_string_equal(tg_query_text("a=1&ranks=0-3,7", "ranks", word, sizeof word), "");
+    assert_string_equal(tg_query_text("a=1&ranks=0-3&b", "ranks", word, sizeof word), "0-3");
+    assert_string_equal(tg_query_text(NULL, "ranks", word, sizeof word), "");
     assert_int_equal(tg_query_number("from=5&to=17", "to", 1), 17);
     assert_int_equal(tg_query_number("xto=5&to=", "to", 1), 1);
     assert_int_equal(tg_query_number(NULL, "to", 3), 3);
@@ -205,6 +233,7 @@ int main(void)
         cmocka_unit_test(ten_thousand_ranks_are_a_few_rows_that_can_be_opened),
         cmocka_unit_test(rectangles_are_bounded),
         cmocka_unit_test(the_wait_for_graph_joins_those_that_wait_alike),
+        cmocka_unit_test(stacks_of_stopped_threads_are_merged),
         cmocka_unit_test(only_documents_that_there_are_are_written),
         cmocka_unit_test(queries),
     };
