@@ -46,6 +46,7 @@ static void deinit_point(struct tg_action_point *point)
     texts_of(point, texts);
     for (size_t i = 0; i < N_TEXTS; i++)
         free((void *)(uintptr_t)*texts[i]);
+    free((void *)(uintptr_t)point->more_groups);
 }
 
 void tg_action_points_destroy(struct tg_action_points *points)
@@ -62,7 +63,12 @@ static bool copy_point(const struct tg_action_point *point, struct tg_action_poi
 {
     const char **texts[N_TEXTS];
     bool copied = true;
+    uint32_t *groups = calloc(point->n_more_groups + 1, sizeof *groups);
     *copy = *point;
+    for (size_t i = 0; groups != NULL && i < point->n_more_groups; i++)
+        groups[i] = point->more_groups[i];
+    copy->more_groups = groups;
+    copied = groups != NULL;
     texts_of(copy, texts);
     for (size_t i = 0; i < N_TEXTS; i++) {
         *texts[i] = strdup(*texts[i] == NULL ? "" : *texts[i]);
@@ -232,6 +238,15 @@ struct tg_error *tg_action_points_bind(struct tg_action_points *points, uint32_t
     return NULL;
 }
 
+bool tg_action_points_tell_left_out(struct tg_action_points *points, uint32_t id)
+{
+    struct tg_action_point *point = get(points, id);
+    bool is_new = point != NULL && !point->told_left_out;
+    if (is_new)
+        point->told_left_out = true;
+    return is_new;
+}
+
 struct tg_error *tg_action_points_unplace(struct tg_action_points *points, uint32_t id)
 {
     struct tg_action_point *point = NULL;
@@ -241,6 +256,14 @@ struct tg_error *tg_action_points_unplace(struct tg_action_points *points, uint3
     if (error == NULL)
         point->pending = true;
     return error;
+}
+
+bool tg_action_point_is_of_group(const struct tg_action_point *point, uint32_t share_group)
+{
+    bool is_of_it = point->group == share_group;
+    for (size_t i = 0; i < point->n_more_groups; i++)
+        is_of_it = is_of_it || point->more_groups[i] == share_group;
+    return is_of_it;
 }
 
 struct tg_error *tg_action_points_hit(struct tg_action_points *points, uint32_t id)
@@ -339,12 +362,24 @@ static void print_state(const struct tg_action_point *point, FILE *stream)
         fputs(" (pending)", stream);
 }
 
+/* "group 7", "groups 7, 9 and 11", "process 3". */
+static void print_owner(const struct tg_action_point *point, FILE *stream)
+{
+    if (!point->shared) {
+        fprintf(stream, "process %" PRIu32, point->process);
+        return;
+    }
+    fprintf(stream, "group%s %" PRIu32, point->n_more_groups > 0 ? "s" : "", point->group);
+    for (size_t i = 0; i < point->n_more_groups; i++)
+        fprintf(stream, "%s %" PRIu32, i + 1 < point->n_more_groups ? "," : " and", point->more_groups[i]);
+}
+
 static void print_heading(const struct tg_action_point *point, size_t count, FILE *stream)
 {
-    fprintf(stream, "%zu %s action point%s for %s %" PRIu32 "%s:\n", count,
-            point->shared ? "shared" : "unshared", count == 1 ? "" : "s", point->shared ? "group" : "process",
-            point->shared ? point->group : point->process,
-            point->pending && point->of_ranks ? " and ranks to come" : "");
+    fprintf(stream, "%zu %s action point%s for ", count, point->shared ? "shared" : "unshared",
+            count == 1 ? "" : "s");
+    print_owner(point, stream);
+    fputs(point->pending && point->of_ranks ? " and ranks to come:\n" : ":\n", stream);
 }
 
 void tg_action_points_print_suppressed(const struct tg_action_points *points, FILE *stream)
@@ -389,6 +424,17 @@ static bool is_wanted(const struct tg_action_point *point, enum tg_action_points
     return which == TG_ACTION_POINTS_ALL || point->enabled == (which == TG_ACTION_POINTS_ENABLED);
 }
 
+/* By their further groups. */
+static int compare_more(const struct tg_action_point *a, const struct tg_action_point *b)
+{
+    if (a->n_more_groups != b->n_more_groups)
+        return a->n_more_groups > b->n_more_groups ? 1 : -1;
+    for (size_t i = 0; i < a->n_more_groups; i++)
+        if (a->more_groups[i] != b->more_groups[i])
+            return a->more_groups[i] > b->more_groups[i] ? 1 : -1;
+    return 0;
+}
+
 /* By where they are planted, shared ones first; there by id. */
 static int compare_points(const void *x, const void *y)
 {
@@ -399,6 +445,8 @@ static int compare_points(const void *x, const void *y)
         return a->shared ? -1 : 1;
     if (of_a != of_b)
         return of_a > of_b ? 1 : -1;
+    if (compare_more(a, b) != 0)
+        return compare_more(a, b);
     bool a_comes = a->pending && a->of_ranks, b_comes = b->pending && b->of_ranks;
     if (a_comes != b_comes)
         return a_comes ? 1 : -1;
@@ -408,7 +456,7 @@ static int compare_points(const void *x, const void *y)
 static bool is_planted_alike(const struct tg_action_point *a, const struct tg_action_point *b)
 {
     return a->shared == b->shared && (a->shared ? a->group == b->group : a->process == b->process) &&
-           (a->pending && a->of_ranks) == (b->pending && b->of_ranks);
+           compare_more(a, b) == 0 && (a->pending && a->of_ranks) == (b->pending && b->of_ranks);
 }
 
 static void print_sorted(const struct tg_action_point *const *sorted, size_t n, FILE *stream)

@@ -26,6 +26,9 @@ struct tg_action_point {
     bool was_found; /* it once had one */
     bool shared;    /* planted in all processes of share group GROUP, else in process PROCESS (dpid) */
     uint32_t group;
+    const uint32_t
+        *more_groups; /* and of these, of a focus with several programs; the table's as texts are */
+    size_t n_more_groups;
     uint32_t process;
     bool of_ranks; /* made while nobody had said for whom: also planted in the ranks of the job */
     bool unbound;  /* of such a barrier, pending: its members are those of the first program that has it */
@@ -44,6 +47,7 @@ struct tg_action_point {
     enum tg_barrier_stop stop_when_done;
     bool of_threads;
     const char *satisfaction; /* "group 2", or a set */
+    bool told_left_out;       /* that another program has its place as well */
 };
 
 struct tg_action_points;
@@ -74,8 +78,12 @@ struct tg_error *tg_action_points_place_more(struct tg_action_points *points, ui
  * SATISFACTION says. */
 struct tg_error *tg_action_points_bind(struct tg_action_points *points, uint32_t id, uint32_t share_group,
                                        const char *satisfaction);
+/* Whether it is still to be told that another program has the place of barrier ID as well; from then on not. */
+bool tg_action_points_tell_left_out(struct tg_action_points *points, uint32_t id);
 /* Forgets the place: the point is pending again. */
 struct tg_error *tg_action_points_unplace(struct tg_action_points *points, uint32_t id);
+/* Whether POINT, a shared one, is planted in the processes of SHARE_GROUP. */
+bool tg_action_point_is_of_group(const struct tg_action_point *point, uint32_t share_group);
 struct tg_error *tg_action_points_hit(struct tg_action_points *points, uint32_t id);
 
 /* Suppressed action points stay what they are, but none is in force. */

@@ -231,10 +231,30 @@ static struct tg_error *add_point(struct tg_controller *controller, const struct
     return error;
 }
 
+/* The share groups of FOCUS's processes besides POINT's first one. *GROUPS is the caller's. */
+static struct tg_error *find_more_groups(const struct tg_ptset *focus, const struct tg_job_view *view,
+                                         struct tg_action_point *point, uint32_t **groups, size_t *position)
+{
+    static const struct tg_ptset_defaults defaults = {.width = TG_WIDTH_PROCESS, .group = TG_GROUP_CONTROL};
+    TG_AUTO_JOB_SET struct tg_job_set members = {0};
+    struct tg_error *error = tg_ptset_members(focus, view, &defaults, &members, position);
+    *groups = error == NULL ? calloc(tg_job_view_count(view) + 1, sizeof **groups) : NULL;
+    if (error != NULL || *groups == NULL)
+        return error != NULL ? error : tg_error_no_memory();
+    point->more_groups = *groups;
+    for (size_t p = 0; p < tg_job_view_count(view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(view, p);
+        if (process->info.exists && tg_job_set_has_any(&members, process) &&
+            !tg_action_point_is_of_group(point, process->info.share_group))
+            (*groups)[point->n_more_groups++] = process->info.share_group;
+    }
+    return NULL;
+}
+
 /* In whose processes a breakpoint of FOCUS is: a process where its only arena has that width, else the share
- * group. */
+ * groups. *GROUPS is the caller's. */
 static struct tg_error *find_processes(const struct tg_ptset *focus, const struct tg_job_view *view,
-                                       struct tg_action_point *point, size_t *position)
+                                       struct tg_action_point *point, uint32_t **groups, size_t *position)
 {
     const struct tg_job_process *interest = NULL;
     size_t thread, cursor = 0;
@@ -246,7 +266,7 @@ static struct tg_error *find_processes(const struct tg_ptset *focus, const struc
     point->shared = !is_one || (arena->width != TG_WIDTH_PROCESS && arena->width != TG_WIDTH_THREAD);
     point->group = interest->info.share_group;
     point->process = interest->info.dpid;
-    return NULL;
+    return point->shared && !point->of_ranks ? find_more_groups(focus, view, point, groups, position) : NULL;
 }
 
 /* The set that makes the point again, "" where nobody has said for whom it is; NULL: no memory. */
@@ -266,6 +286,7 @@ struct tg_error *tg_controller_break(struct tg_controller *controller, const str
     if (error != NULL)
         return error;
     char *text = make_focus_text(focus, view, options);
+    uint32_t *groups = NULL;
     struct tg_action_point point = {.kind = TG_ACTION_BREAK,
                                     .enabled = true,
                                     .pending = true,
@@ -277,7 +298,7 @@ struct tg_error *tg_controller_break(struct tg_controller *controller, const str
     if (text == NULL)
         error = tg_error_no_memory();
     if (error == NULL)
-        error = find_processes(focus, view, &point, position);
+        error = find_processes(focus, view, &point, &groups, position);
     if (error == NULL)
         error = add_point(controller, &point, NULL, (options & TG_POINT_PENDING) != 0, id);
     if (error == NULL) {
@@ -285,6 +306,7 @@ struct tg_error *tg_controller_break(struct tg_controller *controller, const str
         error = tg_planting_tell_programs(controller, *id);
     }
     tg_job_view_destroy(view);
+    free(groups);
     free(text);
     return error;
 }
@@ -300,6 +322,7 @@ struct tg_error *tg_controller_watch(struct tg_controller *controller, const str
         return error;
     bool is_static = request->dpid == 0;
     char *text = make_focus_text(focus, view, options);
+    uint32_t *groups = NULL;
     struct tg_action_point point = {.kind = TG_ACTION_WATCH,
                                     .enabled = true,
                                     .pending = true,
@@ -313,8 +336,9 @@ struct tg_error *tg_controller_watch(struct tg_controller *controller, const str
     if (text == NULL)
         error = tg_error_no_memory();
     if (error == NULL)
-        error = find_processes(focus, view, &point, position);
+        error = find_processes(focus, view, &point, &groups, position);
     if (error == NULL && !is_static) {
+        point.n_more_groups = 0;
         point.shared = false;
         point.process = request->dpid;
     }
@@ -323,6 +347,7 @@ struct tg_error *tg_controller_watch(struct tg_controller *controller, const str
     if (error == NULL)
         tg_planting_tell(controller, TG_NEWS_POINT, *id, "made", NULL);
     tg_job_view_destroy(view);
+    free(groups);
     free(text);
     return error;
 }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A barrier is over one share group, as soon as it is known which. */
 bool tg_planting_is_meant(const struct tg_action_point *point, const struct tg_controlled_process *process)
@@ -13,7 +14,8 @@ bool tg_planting_is_meant(const struct tg_action_point *point, const struct tg_c
     bool reaches_ranks = point->of_ranks && (point->kind != TG_ACTION_BARRIER || point->unbound);
     if (!point->shared)
         return point->process == process->groups.dpid;
-    return point->group == process->groups.share_group || (reaches_ranks && process->is_of_ranks);
+    return tg_action_point_is_of_group(point, process->groups.share_group) ||
+           (reaches_ranks && process->is_of_ranks);
 }
 
 void tg_planting_tell(const struct tg_controller *controller, enum tg_news_kind kind, uint32_t id,
@@ -175,17 +177,53 @@ static struct tg_error *tell_program(const struct tg_controller *controller,
     return NULL;
 }
 
+/* Barrier POINT is over another program than PROCESS runs, which has its place as well. */
+static void tell_left_out(const struct tg_controller *controller, const struct tg_controlled_process *process,
+                          const struct tg_action_point *point)
+{
+    int64_t rank = -1;
+    char *text = NULL, *ranks = ranks_of(controller, process->groups.share_group);
+    (void)tg_job_model_rank(controller->job, process->groups.dpid, &rank);
+    if (ranks != NULL &&
+        asprintf(&text,
+                 "barrier %" PRIu32
+                 " is over one program, and %s run%s another one that has its place as well: "
+                 "`dfocus gSr%" PRId64 " dbarrier ...` makes a barrier there",
+                 point->id, ranks, strncmp(ranks, "rank ", 5) == 0 ? "s" : "", rank) >= 0) {
+        const struct tg_news news = {.kind = TG_NEWS_NOTE, .text = text};
+        controller->orders->tell(controller->engine, &news);
+        free(text);
+    }
+    free(ranks);
+}
+
+/* Whether PROCESS is a rank, the first of its program, that has the place of barrier POINT, which is over
+ * another program. */
+static bool is_left_out(const struct tg_controller *controller, const struct tg_controlled_process *process,
+                        const struct tg_action_point *point)
+{
+    return point->kind == TG_ACTION_BARRIER && point->of_ranks && !point->unbound &&
+           !tg_planting_is_meant(point, process) && is_first_rank(controller, process) &&
+           controller->orders->has != NULL &&
+           controller->orders->has(controller->engine, process->pid, point->location);
+}
+
 struct tg_error *tg_planting_tell_programs(const struct tg_controller *controller, uint32_t id)
 {
     const struct tg_action_point *point = tg_action_points_get(controller->points, id);
     const struct tg_controlled_process *process;
     struct tg_error *error = NULL;
-    if (point == NULL || !point->of_ranks || !tg_action_points_in_force(controller->points, id) ||
-        !has_other_program(controller, point->group))
+    if (point == NULL || (!point->of_ranks && point->n_more_groups == 0) ||
+        !tg_action_points_in_force(controller->points, id) || !has_other_program(controller, point->group))
         return NULL;
     for (process = controller->processes; error == NULL && process != NULL; process = process->hh.next)
         if (tg_planting_is_meant(point, process) && is_first_rank(controller, process))
             error = tell_program(controller, process, point);
+    for (process = controller->processes; error == NULL && process != NULL; process = process->hh.next)
+        if (is_left_out(controller, process, point)) {
+            (void)tg_action_points_tell_left_out(controller->points, id);
+            tell_left_out(controller, process, point);
+        }
     return error;
 }
 
@@ -198,9 +236,14 @@ struct tg_error *tg_planting_plant(struct tg_controller *controller,
     uint64_t address = 0;
     const char *place = "";
     struct tg_error *error = tg_action_points_find(controller->points, id, &point);
-    if (error != NULL || !point->enabled || tg_action_points_are_suppressed(controller->points) ||
-        !tg_planting_is_meant(point, process))
+    if (error != NULL || !point->enabled || tg_action_points_are_suppressed(controller->points))
         return error;
+    if (!tg_planting_is_meant(point, process)) {
+        if (!is_new && !point->told_left_out && is_left_out(controller, process, point) &&
+            tg_action_points_tell_left_out(controller->points, id))
+            tell_left_out(controller, process, point);
+        return NULL;
+    }
     error =
         controller->orders->plant(controller->engine, process->pid, id, point->location, &address, &place);
     if (error != NULL || address == 0)

@@ -168,6 +168,18 @@ static uint32_t followed_group(const struct tg_ptset_arena *arena, const struct 
     return 0;
 }
 
+/* Whether the control group has processes of other programs than that of PROCESS. */
+static bool has_more_programs(const struct tg_job_view *view, const struct tg_job_process *process)
+{
+    for (size_t p = 0; p < tg_job_view_count(view); p++) {
+        const struct tg_job_process_info *info = &tg_job_view_at(view, p)->info;
+        if (info->exists && info->control_group == process->info.control_group &&
+            info->share_group != process->info.share_group)
+            return true;
+    }
+    return false;
+}
+
 /* The meaning of a single arena beyond a list: groups that change, and a process. */
 static struct tg_error *follow_arena(const struct tg_ptset_arena *arena, const struct tg_job_view *view,
                                      struct tg_barrier_focus *barrier)
@@ -192,6 +204,8 @@ static struct tg_error *follow_arena(const struct tg_ptset_arena *arena, const s
     barrier->n_list = 0;
     if (width == TG_WIDTH_PROCESS && !barrier->of_threads)
         snprintf(text, sizeof text, "process %" PRIu32, interest->info.dpid);
+    else if (group == interest->info.control_group && has_more_programs(view, interest))
+        snprintf(text, sizeof text, "group %" PRIu32 " in group %" PRIu32, group, barrier->share_group);
     else
         snprintf(text, sizeof text, "group %" PRIu32, group);
     barrier->satisfaction = strdup(text);

@@ -43,6 +43,13 @@ void tg_point_data(const struct tg_request *control, const struct tg_action_poin
     tg_json_member_unsigned(json, "hits", point->hits);
     tg_json_member_unsigned(json, point->shared ? "share_group" : "process",
                             point->shared ? point->group : point->process);
+    if (point->n_more_groups > 0) {
+        tg_json_key(json, "more_share_groups");
+        tg_json_begin_array(json);
+        for (size_t i = 0; i < point->n_more_groups; i++)
+            tg_json_unsigned(json, point->more_groups[i]);
+        tg_json_end_array(json);
+    }
     if (*point->condition != '\0')
         tg_json_member_string(json, "condition", point->condition);
     if (*point->script != '\0')

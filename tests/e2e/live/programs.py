@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The ranks of a job run two programs: a breakpoint is planted in those that have its place, and that is said.
+"""The ranks of a job run two programs: a breakpoint is planted in those that have its place, a barrier is over one of
+them, and that is said.
 
 usage: programs.py
 """
@@ -25,10 +26,17 @@ SECOND = FIRST.replace("int both", "int alone(int x)\n{\n    return x;\n}\nint b
 
 SCRIPT = """
 dbreak main -pending
+dbarrier both -pending
 dgo
 dwait
 foreach place {both alone both#9 both#5} {puts "$place: [dbreak $place]"}
 catch {dbreak alone#9} message
+puts "REFUSED $message"
+ddelete -a
+dbarrier both
+dfocus gr0 {puts "WIDE [dactions [dbarrier both]]"}
+dfocus {r0 r1} {puts "LIST [dactions [dbreak both]]"}
+catch {dfocus {r0 r1} {dbarrier both}} message
 puts "REFUSED $message"
 ddelete -a
 dbreak alone
@@ -39,10 +47,19 @@ dcont
 
 EXPECTED = (
     r"planted in process \d+ \(rank 0\): \S*first\.c#9$", r"planted in process \d+ \(rank 1\): \S*second\.c#13$",
-    r"point 2 is planted in rank 0: \S*first\.c#5$", r"point 2 is planted in rank 1: \S*second\.c#9$",
-    r"point 3 is planted in rank 1: \S*second\.c#5$", r"point 4 is planted in rank 1: \S*second\.c#9$",
-    r"point 5 is planted in rank 0: \S*first\.c#5$", r"^REFUSED line 9 of \S*second\.c is in 'both', not in 'alone'",
-    r"\(rank 1\) stopped at action point 6: alone",
+    # of the barrier made before the launch
+    r"^barrier 2 is over one program, and rank 1 runs another one that has its place as well: `dfocus gSr1 ",
+    r"point 3 is planted in rank 0: \S*first\.c#5$", r"point 3 is planted in rank 1: \S*second\.c#9$",
+    r"point 4 is planted in rank 1: \S*second\.c#5$", r"point 5 is planted in rank 1: \S*second\.c#9$",
+    r"point 6 is planted in rank 0: \S*first\.c#5$", r"^REFUSED line 9 of \S*second\.c is in 'both', not in 'alone'",
+    # of those made later
+    r"point 7 is planted in rank 0: \S*first\.c#5$",
+    r"^barrier 7 is over one program, and rank 1 runs another one that has its place as well: `dfocus gSr1 ",
+    r"^WIDE (?:.*\n){6}process barrier; satisfaction set = group \d+ in group \d+$",
+    r"point 9 is planted in rank 0: \S*first\.c#5$", r"point 9 is planted in rank 1: \S*second\.c#9$",
+    r"^LIST 1 shared action point for groups \d+ and \d+:$",
+    r"^9 addr=0x[0-9a-f]+ \[\S*first\.c#5, \S*second\.c#9\]$", r"^REFUSED .*a barrier cannot span two",
+    r"\(rank 1\) stopped at action point 10: alone",
 )
 
 

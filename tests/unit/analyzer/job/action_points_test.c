@@ -194,6 +194,32 @@ static void the_list_is_short_and_by_group(void **state)
     free(text);
 }
 
+static void a_point_may_be_of_several_groups(void **state)
+{
+    static const uint32_t more[] = {7, 9};
+    struct tg_action_points *points = *state;
+    struct tg_action_point wide = line_573, pair = line_573;
+    wide.more_groups = pair.more_groups = more;
+    wide.n_more_groups = 2;
+    pair.n_more_groups = 1;
+    add(points, &wide);
+    add(points, &line_573);
+    add(points, &pair);
+    add(points, &wide);
+    assert_shown(points, 0,
+                 "1 shared action point for group 3:\n  2 [fork_loop.cxx#573] Enabled\n"
+                 "1 shared action point for groups 3 and 7:\n  3 [fork_loop.cxx#573] Enabled\n"
+                 "2 shared action points for groups 3, 7 and 9:\n"
+                 "  1 [fork_loop.cxx#573] Enabled\n  4 [fork_loop.cxx#573] Enabled\n");
+    for (uint32_t group = 0; group < 12; group++)
+        assert_int_equal(tg_action_point_is_of_group(tg_action_points_get(points, 3), group),
+                         group == 3 || group == 7);
+    assert_true(tg_action_point_is_of_group(tg_action_points_get(points, 4), 9));
+    assert_true(tg_action_points_tell_left_out(points, 2));
+    assert_false(tg_action_points_tell_left_out(points, 2));
+    assert_false(tg_action_points_tell_left_out(points, 20));
+}
+
 static void numbers_are_not_used_again(void **state)
 {
     struct tg_action_points *points = *state;
@@ -314,6 +340,7 @@ int main(void)
         TEST(the_documentations_blocks_come_out),
         TEST(breakpoints_have_a_full_form_too),
         TEST(the_list_is_short_and_by_group),
+        TEST(a_point_may_be_of_several_groups),
         TEST(numbers_are_not_used_again),
         TEST(what_is_in_force),
         TEST(a_saved_script_says_the_same_whatever_names_are_in_it),

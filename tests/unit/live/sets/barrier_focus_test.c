@@ -87,13 +87,14 @@ static void the_focus_says_whom_a_barrier_is_over(void **state)
     static const struct {
         const char *focus, *expected;
     } cases[] = {
-        {"d1.<", "processes, shared, share 3, group 1: group 1"}, /* the documentation's first block */
-        {"pW", "threads, share 3, group 2, process 1: group 2"},  /* and its second one */
+        /* the documentation's first block, where the control group has one program */
+        {"d1.<", "processes, shared, share 3, group 1: group 1 in group 3"},
+        {"pW", "threads, share 3, group 2, process 1: group 2"}, /* and its second one */
         {"gW", "threads, shared, share 3, group 2: group 2"},
-        {"gC", "processes, shared, share 3, group 1: group 1"},
+        {"gC", "processes, shared, share 3, group 1: group 1 in group 3"},
         {"gS", "processes, shared, share 3, group 3: group 3"},
         {"gS4", "processes, shared, share 4, group 4: group 4"},
-        {"aC", "processes, shared, share 3, group 1: group 1"},
+        {"aC", "processes, shared, share 3, group 1: group 1 in group 3"},
         {"aW7", "threads, shared, share 7, group 6: group 6"},
         {"p2", "processes, share 3, group 1, process 2: process 2"},
         {"{p1 p2 p3}", "processes, shared, share 3, 1.0 2.0 3.0: 3:9[p1-3.1-3]"},
