@@ -47,8 +47,8 @@ dcont
 
 EXPECTED = (
     r"planted in process \d+ \(rank 0\): \S*first\.c#9$", r"planted in process \d+ \(rank 1\): \S*second\.c#13$",
-    # of the barrier made before the launch
-    r"^barrier 2 is over one program, and rank 1 runs another one that has its place as well: `dfocus gSr1 ",
+    # of the barrier made before the launch, whose program is that of the rank that comes first
+    r"^barrier 2 is over one program, and rank ([01]) runs another one that has its place as well: `dfocus gSr\1 ",
     r"point 3 is planted in rank 0: \S*first\.c#5$", r"point 3 is planted in rank 1: \S*second\.c#9$",
     r"point 4 is planted in rank 1: \S*second\.c#5$", r"point 5 is planted in rank 1: \S*second\.c#9$",
     r"point 6 is planted in rank 0: \S*first\.c#5$", r"^REFUSED line 9 of \S*second\.c is in 'both', not in 'alone'",
