@@ -361,6 +361,15 @@ static struct tg_error *complete(const struct tg_focus *now, struct tg_source *s
     return error != NULL ? error : make_canonical(&focus->set);
 }
 
+/* The rank of ARENA's process, -1 none. */
+static int64_t rank_of(const struct tg_source *source, const struct tg_ptset_arena *arena)
+{
+    const struct tg_process_model *model = source->moment->processes;
+    return arena->process >= 1 && arena->process - 1 < tg_process_model_count(model)
+               ? tg_process_model_at(model, arena->process - 1)->rank
+               : -1;
+}
+
 /* The lowest rank that there is; false: none. */
 static struct tg_error *find_lowest_rank(struct tg_source *source, bool *found, int64_t *rank)
 {
@@ -386,10 +395,14 @@ struct tg_error *tg_focus_go_to_ranks(struct tg_focus *focus, struct tg_source *
     size_t position;
     int64_t rank = 0;
     bool found = false;
-    if (!focus->is_open || focus->is_of_ranks || arena == NULL)
+    if (!focus->is_open || arena == NULL)
+        return NULL;
+    /* ranks start in any order: a lower one may come later */
+    int64_t now = rank_of(source, arena);
+    if (focus->is_of_ranks && (now <= 0 || !tg_focus_is_plainly_of_ranks(focus)))
         return NULL;
     struct tg_error *error = find_lowest_rank(source, &found, &rank);
-    if (error != NULL || !found)
+    if (error != NULL || !found || (focus->is_of_ranks && rank >= now))
         return error;
     struct tg_ptset_arena of_rank = *arena;
     of_rank.by_rank = of_rank.has_process = of_rank.has_thread = true;
@@ -467,11 +480,8 @@ struct tg_error *tg_focus_parse(const struct tg_focus *now, struct tg_source *so
 static void print_single(const struct tg_focus *focus, const struct tg_ptset_arena *arena,
                          const struct tg_source *source, char *buffer)
 {
-    const struct tg_process_model *model = source->moment->processes;
     struct tg_ptset_arena shown = *arena;
-    int64_t rank = -1;
-    if (arena->process >= 1 && arena->process - 1 < tg_process_model_count(model))
-        rank = tg_process_model_at(model, arena->process - 1)->rank;
+    int64_t rank = rank_of(source, arena);
     shown.by_rank = rank >= 0 && rank <= UINT32_MAX;
     if (shown.by_rank)
         shown.process = (uint32_t)rank;

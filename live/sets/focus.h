@@ -38,8 +38,8 @@ void tg_focus_init(struct tg_focus *focus);
 /* As a live session begins: "d1.<", the first process and its lowest worker, and open. FOCUS was
  * initialised. */
 struct tg_error *tg_focus_begin(struct tg_focus *focus);
-/* Of an open focus: the lowest rank becomes its process of interest, if there is one by now. Only error:
- * NO_MEMORY. */
+/* Of an open focus: the lowest rank becomes its process of interest, if there is one by now, or a lower one has come.
+ * Only error: NO_MEMORY. */
 struct tg_error *tg_focus_go_to_ranks(struct tg_focus *focus, struct tg_source *source);
 /* Whether nobody has said anything: "ranks" is all that there is to say of it. */
 bool tg_focus_is_plainly_of_ranks(const struct tg_focus *focus);

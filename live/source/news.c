@@ -288,7 +288,10 @@ static void write_text(const struct tg_news *news, FILE *stream)
         fputs(" is ", stream);
     else if (news->kind != TG_NEWS_NOTE && news->kind != TG_NEWS_ERROR)
         fputs("; ", stream);
-    tg_printable_write(stream, news->text);
+    if (news->is_printable)
+        fputs(news->text, stream);
+    else
+        tg_printable_write(stream, news->text);
 }
 
 void tg_news_words(const struct tg_news *news, FILE *stream)

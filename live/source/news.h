@@ -56,6 +56,7 @@ struct tg_news {
     const char *place;          /* "solve (solver.c:120)", NULL not known */
     const char *before, *after; /* values; NULL */
     const char *text;           /* further words, NULL none */
+    bool is_printable;          /* TEXT is words with names that are escaped already */
     uint64_t pc;                /* 0 not known */
     bool stepped;               /* the end of a step */
     uint32_t point;             /* number of an action point, 0 none */

@@ -30,6 +30,57 @@ struct tg_error *tg_standing_take(const struct tg_request *control, const struct
     return NULL;
 }
 
+/* How well thread I of PROCESS serves instead of those in focus: 0 it runs. */
+static unsigned usefulness(const struct tg_job_process *process, const struct tg_job_thread *thread)
+{
+    if (!process->info.exists || process->info.rank < 0 || thread->is_manager ||
+        !tg_job_state_is_stopped(thread->state))
+        return 0;
+    return thread->state == TG_JOB_ERROR ? 3 : thread->state == TG_JOB_STOPPED ? 1 : 2;
+}
+
+static size_t count_members(const struct tg_request *control)
+{
+    size_t count = 0;
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++)
+        for (size_t i = 0; i < tg_job_view_at(control->view, p)->n_threads; i++)
+            count += tg_job_set_has(control->set, tg_job_view_at(control->view, p), i);
+    return count;
+}
+
+struct tg_error *tg_standing_none(const struct tg_request *control)
+{
+    const struct tg_job_process *other = NULL;
+    uint32_t dtid = 0;
+    unsigned best = 0;
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        for (size_t i = 0; i < process->n_threads; i++) {
+            const struct tg_job_thread *thread = tg_job_view_thread(control->view, process, i);
+            unsigned use = usefulness(process, thread);
+            if (use > best || (use == best && use > 0 && process->info.rank < other->info.rank)) {
+                best = use;
+                other = process;
+                dtid = thread->dtid;
+            }
+        }
+    }
+    if (other == NULL)
+        return tg_error_create(TG_ERROR_TARGET, "no thread in focus is stopped; dhalt stops them");
+    bool is_one = count_members(control) == 1;
+    char thread[24] = "";
+    if (dtid > 1)
+        snprintf(thread, sizeof thread, ".%" PRIu32, dtid);
+    return tg_error_create(TG_ERROR_TARGET,
+                           "%s; dhalt stops %s, `dfocus r%" PRId64 "%s` goes to rank %" PRId64
+                           ", which is stopped%s",
+                           is_one ? "the thread in focus is running" : "no thread in focus is stopped",
+                           is_one ? "it" : "them", other->info.rank, thread, other->info.rank,
+                           best == 3   ? " by a signal"
+                           : best == 2 ? " at an action point"
+                                       : "");
+}
+
 struct tg_error *tg_standing_find(const struct tg_request *control, struct tg_standing *standing)
 {
     for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
@@ -43,7 +94,7 @@ struct tg_error *tg_standing_find(const struct tg_request *control, struct tg_st
                 return error;
         }
     }
-    return tg_error_create(TG_ERROR_TARGET, "no thread in focus is stopped; dhalt stops them");
+    return tg_standing_none(control);
 }
 
 const char *tg_standing_program(const struct tg_standing *standing, uint64_t address)

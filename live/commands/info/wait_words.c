@@ -23,7 +23,7 @@ struct telling {
 
 static void tell(const struct telling *telling, const char *text)
 {
-    const struct tg_news news = {.kind = TG_NEWS_NOTE, .text = text};
+    const struct tg_news news = {.kind = TG_NEWS_NOTE, .text = text, .is_printable = true};
     if (telling->console->options.news != NULL) {
         tg_news_tell(telling->console->options.news, &news);
         return;

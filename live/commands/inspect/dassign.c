@@ -1,5 +1,6 @@
 /* dassign: another value for a variable of the threads in focus. */
 #include "live/commands/focus/focus_call.h"
+#include "live/commands/focus/standing.h"
 #include "live/commands/inspect/commands.h"
 #include "live/commands/inspect/frame_choice.h"
 #include "live/console/options.h"
@@ -71,7 +72,7 @@ static struct tg_error *assign_all(const struct tg_request *control)
         }
     }
     if (error == NULL && assigning->n_assigned == 0)
-        error = tg_error_create(TG_ERROR_TARGET, "no thread in focus is stopped; dhalt stops them");
+        error = tg_standing_none(control);
     if (error == NULL && assigning->n_running > 0)
         fprintf(control->out, "%zu running thread%s left out\n", assigning->n_running,
                 assigning->n_running == 1 ? " is" : "s are");

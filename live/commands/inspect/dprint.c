@@ -1,5 +1,6 @@
 /* dprint: variables and expressions of the threads in focus. */
 #include "live/commands/focus/focus_call.h"
+#include "live/commands/focus/standing.h"
 #include "live/commands/inspect/commands.h"
 #include "live/commands/inspect/frame_choice.h"
 #include "live/console/options.h"
@@ -304,7 +305,7 @@ static struct tg_error *print(const struct tg_request *control)
                 error = ask_thread(control, process, i);
     }
     if (error == NULL && question->n_answers == 0)
-        error = tg_error_create(TG_ERROR_TARGET, "no thread in focus is stopped; dhalt stops them");
+        error = tg_standing_none(control);
     else if (error == NULL && question->n_answers == 1 && question->answers[0].is_error)
         error = tg_error_create(question->answers[0].code, "%s", question->answers[0].text);
     else

@@ -308,7 +308,7 @@ static struct tg_error *show_tree(const struct tg_request *control)
     if (wanted->json != NULL)
         tg_json_end_array(wanted->json);
     if (error == NULL && n_stopped == 0)
-        error = tg_error_create(TG_ERROR_TARGET, "no thread in focus is stopped; dhalt stops them");
+        error = tg_standing_none(control);
     if (error == NULL)
         error = tg_call_tree_print(tree, control->out);
     if (error == NULL && n_running > 0)

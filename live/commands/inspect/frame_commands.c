@@ -102,7 +102,7 @@ static struct tg_error *move_all(const struct tg_request *control)
     if (move->json != NULL)
         tg_json_end_array(move->json);
     if (error == NULL && n_moved == 0)
-        error = tg_error_create(TG_ERROR_TARGET, "no thread in focus is stopped; dhalt stops them");
+        error = tg_standing_none(control);
     return error;
 }
 

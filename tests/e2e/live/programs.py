@@ -41,6 +41,11 @@ puts "REFUSED $message"
 ddelete -a
 dbreak alone
 dcont -any
+catch {dwhere} message
+puts "STACK $message"
+dfocus r1
+puts [dwhere]
+dfocus ranks
 ddelete -a
 dcont
 """
@@ -60,6 +65,9 @@ EXPECTED = (
     r"^LIST 1 shared action point for groups \d+ and \d+:$",
     r"^9 addr=0x[0-9a-f]+ \[\S*first\.c#5, \S*second\.c#9\]$", r"^REFUSED .*a barrier cannot span two",
     r"\(rank 1\) stopped at action point 10: alone",
+    # rank 0, whose stack `dwhere` is about, is in MPI_Finalize
+    r"^STACK the thread in focus is running; dhalt stops it, `dfocus r1` goes to rank 1, which is stopped at an action point$",
+    r"^  0  0x\w+  alone ",
 )
 
 

@@ -196,6 +196,10 @@ static void test_points_and_settings(void **state)
          "watchpoint 3: n; deleted: work has returned",
          "{\"event\": \"watched\", \"dpid\": 2, \"dtid\": 1, \"point\": 3, \"expression\": \"n\", "
          "\"text\": \"deleted: work has returned\"}"},
+        {{.kind = TG_NEWS_NOTE, .text = "a\x1b"}, "a\\x1b", "{\"event\": \"note\", \"text\": \"a\\u001b\"}"},
+        {{.kind = TG_NEWS_NOTE, .text = "a\\x1b", .is_printable = true}, /* not escaped again */
+         "a\\x1b",
+         "{\"event\": \"note\", \"text\": \"a\\\\x1b\"}"},
         {{.kind = TG_NEWS_SETTING, .name = "MAX_LIST", .text = ""},
          "setting MAX_LIST",
          "{\"event\": \"setting\", \"name\": \"MAX_LIST\", \"value\": \"\"}"},
