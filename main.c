@@ -66,6 +66,7 @@ static const struct tg_command_services services = {
     .watch_destroy = tg_return_watch_destroy,
     .watch_refusal = tg_return_watch_refusal,
     .find_jobs = tg_jobs_find,
+    .find_ranks = tg_jobs_find_ranks,
 };
 
 static void print_help(FILE *stream)

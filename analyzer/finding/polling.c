@@ -63,7 +63,7 @@ enum sight {
 
 static enum sight see(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread)
 {
-    char name[512] = "", line[320];
+    char name[512] = "", line[340];
     const struct tg_last_stack *stack =
         input->stacks == NULL ? NULL : tg_stack_model_find(input->stacks, thread->process, thread->tid);
     if (stack == NULL || stack->count == 0 || stack->time_ns < thread->left_ns)

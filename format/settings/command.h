@@ -114,6 +114,11 @@ struct tg_running_job {
     char job[64]; /* its name by the batch system or runtime; of Slurm JOB.STEP; untrusted */
 };
 
+struct tg_running_rank {
+    int32_t pid;
+    uint64_t rank;
+};
+
 /* Services of the program for its commands; filled by main.c, constant while a command runs. */
 struct tg_command_services {
     /* Measures on this machine; takes some tens of milliseconds and forks one short-lived child. */
@@ -154,6 +159,8 @@ struct tg_command_services {
     const char *(*watch_refusal)(const struct tg_return_watch *watch);
     /* The jobs whose ranks this user may see, at most MAX. */
     size_t (*find_jobs)(struct tg_running_job *jobs, size_t max);
+    /* The ranks that descend from process LAUNCHER, by their environment, at most MAX. */
+    size_t (*find_ranks)(int32_t launcher, struct tg_running_rank *ranks, size_t max);
 };
 
 /* One subcommand. To add one:

@@ -258,7 +258,8 @@ static int run(int argc, char **argv, const struct tg_command_services *services
     if (error == NULL) {
         recording.own_group = true;
         struct tg_front *front = NULL;
-        if (recording.n_pids > 0)
+        error = tg_record_options_add_ranks(&recording, services);
+        if (error == NULL && recording.n_pids > 0)
             error = tg_front_create(&front);
         if (error == NULL)
             error = open_input(&arguments, &recording);

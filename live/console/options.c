@@ -142,6 +142,35 @@ static struct tg_error *take(const struct tg_console_command *command, const str
     return refuse_value(command, option, Tcl_GetString(word));
 }
 
+/* The option of --NAME=VALUE, which WORD may be; *VALUE is in it. NULL: it is none. */
+static const struct tg_console_option *find_joined(const struct tg_console_option *options, const char *word,
+                                                   const char **value)
+{
+    const char *sign = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+    for (const struct tg_console_option *option = options; sign != NULL && option->name != NULL; option++)
+        if (needs_value(option) && option->kind < TG_OPTION_PARSED && !option->alone &&
+            strlen(option->name) == (size_t)(sign - word) &&
+            memcmp(option->name, word, (size_t)(sign - word)) == 0) {
+            *value = sign + 1;
+            return option;
+        }
+    return NULL;
+}
+
+static struct tg_error *take_joined(const struct tg_console_command *command,
+                                    const struct tg_console_option *option, const char *value, void *variable)
+{
+    if (option->kind == TG_OPTION_WORD) { /* lives as long as the command's words do */
+        *(const char **)variable = value;
+        return NULL;
+    }
+    Tcl_Obj *word = Tcl_NewStringObj(value, -1);
+    Tcl_IncrRefCount(word);
+    struct tg_error *error = take(command, option, word, variable);
+    Tcl_DecrRefCount(word);
+    return error;
+}
+
 struct tg_error *tg_console_take_options(const struct tg_console_command *command, int argc,
                                          Tcl_Obj *const *argv, void *values, int *used)
 {
@@ -149,8 +178,13 @@ struct tg_error *tg_console_take_options(const struct tg_console_command *comman
     uint64_t taken = 0;
     int i = 0;
     for (; error == NULL && i < argc; i++) {
-        const char *word = Tcl_GetString(argv[i]);
-        const struct tg_console_option *option = find(command->options, word, i + 1 == argc, taken);
+        const char *word = Tcl_GetString(argv[i]), *value = NULL;
+        const struct tg_console_option *option = find_joined(command->options, word, &value);
+        if (option != NULL) {
+            error = take_joined(command, option, value, (char *)values + option->offset);
+            continue;
+        }
+        option = find(command->options, word, i + 1 == argc, taken);
         if (option == NULL)
             return refuse(command, word);
         if (option->kind >= TG_OPTION_REST)

@@ -98,3 +98,17 @@ size_t tg_jobs_find(struct tg_running_job *jobs, size_t max)
     tg_process_tree_deinit(&tree);
     return count;
 }
+
+size_t tg_jobs_find_ranks(int32_t launcher, struct tg_running_rank *ranks, size_t max)
+{
+    struct tg_process_tree tree;
+    struct tg_identity identity;
+    size_t count = 0;
+    tg_error_destroy(tg_process_tree_read(&tree));
+    for (size_t i = 0; i < tree.count && count < max; i++)
+        if (tg_process_tree_descends(&tree, tree.processes[i].pid, launcher) &&
+            is_rank(&tree, &tree.processes[i], &identity))
+            ranks[count++] = (struct tg_running_rank){tree.processes[i].pid, (uint64_t)identity.rank};
+    tg_process_tree_deinit(&tree);
+    return count;
+}

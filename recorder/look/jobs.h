@@ -8,6 +8,7 @@
 /* As struct tg_command_services says: jobs with ranks whose environment may be read, in the order of their launchers'
  * ids. */
 size_t tg_jobs_find(struct tg_running_job *jobs, size_t max);
+size_t tg_jobs_find_ranks(int32_t launcher, struct tg_running_rank *ranks, size_t max);
 
 /* Whether process PID of TREE is a rank, by its environment. */
 bool tg_jobs_is_rank(const struct tg_process_tree *tree, pid_t pid);

@@ -168,7 +168,6 @@ static struct tg_error *record(const struct tg_record_options *options, struct t
 
 static int run(int argc, char **argv, const struct tg_command_services *services)
 {
-    (void)services;
     struct tg_record_options options;
     struct tg_recording *recording = NULL;
     struct tg_recording_summary summary = {0};
@@ -181,7 +180,8 @@ static int run(int argc, char **argv, const struct tg_command_services *services
     }
     struct tg_front *front = NULL;
     struct tg_relay *relay = NULL;
-    if (options.n_pids > 0)
+    error = tg_record_options_add_ranks(&options, services);
+    if (error == NULL && options.n_pids > 0)
         error = tg_front_create(&front);
     if (error == NULL)
         error = record(&options, front, &relay, &recording, &status, &summary);

@@ -1,6 +1,7 @@
 #include "recorder/record/options.h"
 
 #include "format/base/array.h"
+#include "format/settings/command.h"
 #include "format/settings/command_line.h"
 #include "format/settings/settings.h"
 #include "recorder/agent/contract.h"
@@ -626,6 +627,51 @@ struct tg_error *tg_record_options_parse(int argc, char **argv, const struct tg_
         error = complete(&arguments, options);
     if (error != NULL)
         tg_record_options_deinit(options);
+    return error;
+}
+
+enum { MAX_RANKS_HERE = 65536 };
+
+/* Whether PID is a launcher of MPICH's kind, which has no table of its ranks as Debian ships it. */
+static bool starts_without_table(pid_t pid)
+{
+    char link[32], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length <= 0)
+        return false;
+    path[length] = '\0';
+    const char *slash = strrchr(path, '/');
+    return strstr(slash == NULL ? path : slash, "hydra") != NULL;
+}
+
+static bool has_pid(const struct tg_record_options *options, pid_t pid)
+{
+    for (size_t i = 0; i < options->n_pids; i++)
+        if (options->pids[i] == pid)
+            return true;
+    return false;
+}
+
+struct tg_error *tg_record_options_add_ranks(struct tg_record_options *options,
+                                             const struct tg_command_services *services)
+{
+    struct tg_running_rank *ranks = NULL;
+    struct tg_error *error = NULL;
+    const size_t n_given = options->mpir == TG_MPIR_OFF ? 0 : options->n_pids;
+    for (size_t i = 0; error == NULL && i < n_given; i++) {
+        if (!starts_without_table(options->pids[i]))
+            continue;
+        if (ranks == NULL)
+            ranks = calloc(MAX_RANKS_HERE, sizeof *ranks);
+        if (ranks == NULL)
+            return tg_error_no_memory();
+        size_t count = services->find_ranks(options->pids[i], ranks, MAX_RANKS_HERE);
+        for (size_t k = 0; error == NULL && k < count; k++)
+            if (tg_wanted_ranks_has(&options->ranks, ranks[k].rank) && !has_pid(options, ranks[k].pid))
+                error = TG_ARRAY_APPEND_EXACT(options->pids, options->n_pids, (pid_t)ranks[k].pid);
+    }
+    free(ranks);
     return error;
 }
 

@@ -43,20 +43,18 @@ static int run_set(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const
     return error == NULL ? TCL_OK : tg_console_fail(automatic->console, error);
 }
 
-/* `set opm-auto-sequence on`: Tcl has its own code for a `set` of two words. */
+/* `set opm-auto-sequence on`, and `set opm-graph-auto on`, by which mcGDB's page is switched on as well: variables, since Tcl
+ * has its own code for a `set` of two words. */
 static char *take_variable(ClientData data, Tcl_Interp *interp, const char *name, const char *element,
                            int flags)
 {
     struct auto_sequence *automatic = data;
-    (void)name;
     (void)element;
     (void)flags;
-    Tcl_Obj *value = Tcl_GetVar2Ex(interp, setting, NULL, TCL_GLOBAL_ONLY),
+    Tcl_Obj *value = Tcl_GetVar2Ex(interp, name, NULL, TCL_GLOBAL_ONLY),
             *text = Tcl_NewStringObj(setting, -1);
-    if (value == NULL)
-        return NULL;
     Tcl_IncrRefCount(text);
-    struct tg_error *error = set_opm(automatic, text, value);
+    struct tg_error *error = value == NULL ? NULL : set_opm(automatic, text, value);
     Tcl_DecrRefCount(text);
     if (error == NULL)
         return NULL;
@@ -78,8 +76,10 @@ static struct tg_error *create(struct tg_console *console, void **state)
     info.objProc = run_set;
     info.objClientData = automatic;
     Tcl_SetCommandInfo(console->interp, "set", &info);
-    Tcl_TraceVar2(console->interp, setting, NULL, TCL_GLOBAL_ONLY | TCL_TRACE_WRITES, take_variable,
-                  automatic);
+    const char *const variables[] = {setting, "opm-graph-auto"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        Tcl_TraceVar2(console->interp, variables[i], NULL, TCL_GLOBAL_ONLY | TCL_TRACE_WRITES, take_variable,
+                      automatic);
     *state = automatic;
     return NULL;
 }

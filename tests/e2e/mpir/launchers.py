@@ -436,6 +436,21 @@ def attach_openmpi():
         check(told["processes"][starter["process"]]["pid"] == job.pid, starter)
 
 
+def attach_mpich():
+    """-p of a running mpiexec that has no table: its ranks as well, which are found below it."""
+    ranks = program("mpich")
+    with waiting_job(["mpiexec.mpich", "-n", str(RANKS), ranks, "go"], {}, RANKS) as (job, said):
+        with Attached("trace", ["-p", str(job.pid)], {}, [pid for pid, _ in said.values()]):
+            pass
+        check_let_go([job.pid, *(pid for pid, _ in said.values())])
+        told = report("trace")
+        found = {process["rank"]: process["pid"] for process in told["processes"] if process["rank"] is not None}
+        check(found == {rank: pid for rank, (pid, _) in said.items()}, told["processes"], said)
+        with Attached("some", ["--ranks", "1", "-p", str(job.pid)], {}, [said[1][0]]):
+            pass
+        check([process["rank"] for process in report("some")["processes"]] in ([None, 1], [1, None]), report("some"))
+
+
 def attach_slurm():
     """-p of a running srun; --slurm-step, by an sattach of one's own. Neither puts an agent into what runs already."""
     ranks = program()
@@ -564,7 +579,7 @@ def killed_attached(places="3"):
             check_let_go([job.pid, *(pid for pid, _ in said.values())])
 
 
-CASES = {case.__name__: case for case in (openmpi, openmpi_not_mpi, spawned, hosts, daemon, mpich, slurm, slurm_hosts, attach_openmpi,
+CASES = {case.__name__: case for case in (openmpi, openmpi_not_mpi, spawned, hosts, daemon, mpich, slurm, slurm_hosts, attach_openmpi, attach_mpich,
                                           attach_slurm, killed, killed_slurm, killed_attached)}
 
 if __name__ == "__main__":

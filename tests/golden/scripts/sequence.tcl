@@ -25,5 +25,9 @@ foreach bad {{set opm opm-auto-sequence maybe} {set opm-auto-sequence maybe} {se
     puts $why
 }
 set opm opm-auto-sequence off
+puts [set opm-graph-auto on]
+puts [catch {set opm-graph-auto maybe} why]
+puts $why
+puts [set opm-graph-auto off]
 set opm 5
 puts $opm

@@ -47,6 +47,12 @@ static const struct tg_console_option with_rest[] = {OPTIONS, {.name = "REST", .
 static const struct tg_console_option with_expression[] = {
     OPTIONS, {.name = "EXPRESSION", .kind = TG_OPTION_EXPRESSION}, {0}};
 
+static const struct tg_console_option with_dashes[] = {
+    {"--host", TG_OPTION_WORD, TG_OPTION_IN(struct values, text), .takes = "a name"},
+    {"--port", TG_OPTION_NUMBER, TG_OPTION_IN(struct values, count), .lowest = 1, .highest = 9},
+    TG_OPTION_FLAG("--any", struct values, any),
+    {0}};
+
 static const struct tg_console_option with_number[] = {
     TG_OPTION_FLAG("-any", struct values, any),
     TG_OPTION_FLAG_ALONE("-all", struct values, all),
@@ -102,6 +108,22 @@ static void test_places(void **state)
     assert_int_equal(values.n_options, 1);
     assert_fine(take(with_expression, "/d -count", &values)); /* minus the variable count */
     assert_int_equal(values.n_options, 1);
+}
+
+static void test_joined(void **state)
+{
+    struct values values = {0};
+    (void)state;
+    assert_fine(take(with_dashes, "--port=3 --host=a=b --any", &values));
+    assert_int_equal(values.count, 3);
+    assert_string_equal(values.text, "a=b");
+    assert_true(values.any);
+    static const char *const bad[] = {"--port=", "--port=10", "--port=x", "--any=1", "--hos=a", "-count=3"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct tg_error *error = take(i < 5 ? with_dashes : with_place, bad[i], &values);
+        assert_non_null(error);
+        tg_error_destroy(error);
+    }
 }
 
 static void test_alone(void **state)
@@ -160,10 +182,8 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_places),  cmocka_unit_test(test_joined),
+        cmocka_unit_test(test_alone),  cmocka_unit_test(test_refused),
     };
     Tcl_FindExecutable(NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
