@@ -225,6 +225,9 @@ static void write_simulated_gain(const struct tg_filter_evaluation *evaluation, 
 static void write_gain(const struct tg_filter_evaluation *evaluation, FILE *stream)
 {
     const struct tg_filter_outcome *ours = evaluation->suggestion.outcome, *slow = evaluation->slow;
+    /* libraries that nothing stopped for would have had stops of their own */
+    const char *of_slow = evaluation->survey.unseen ? ">= " : "";
+    const char *of_ours = evaluation->suggestion.mode == TG_FILTER_FAST ? "" : of_slow;
     if (tg_cost_claim(&ours->cost) == TG_COST_FIGURE && tg_cost_claim(&slow->cost) == TG_COST_FIGURE) {
         double saved_ns = (double)slow->cost.ns - (double)ours->cost.ns;
         fprintf(stream, "Cost: %.3f ms (Slow: %.3f ms)", (double)ours->cost.ns / 1e6,
@@ -233,9 +236,11 @@ static void write_gain(const struct tg_filter_evaluation *evaluation, FILE *stre
             fprintf(stream, ", %.3f ms saved", saved_ns / 1e6);
         fputs(". ", stream);
     } else {
-        fprintf(stream, "Stops: %" PRIu64 " (Slow: %" PRIu64 "). ", ours->stops, slow->stops);
+        fprintf(stream, "Stops: %s%" PRIu64 " (Slow: %s%" PRIu64 "). ", of_ours, ours->stops, of_slow,
+                slow->stops);
     }
-    fprintf(stream, "Round trips: %" PRIu64 " (Slow: %" PRIu64 ").\n", ours->round_trips, slow->round_trips);
+    fprintf(stream, "Round trips: %s%" PRIu64 " (Slow: %s%" PRIu64 ").\n", of_ours, ours->round_trips,
+            of_slow, slow->round_trips);
     if (evaluation->suggestion.has_simulation)
         write_simulated_gain(evaluation, stream);
     else if (ours->round_trips < slow->round_trips)
