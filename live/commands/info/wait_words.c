@@ -386,6 +386,24 @@ static void look_at_mutex(struct search *search, const struct tg_job_process *pr
     found_owner(search, process, wait.owner, "owns it");
 }
 
+/* WORKER of PROCESS is through with its part of a region, and gets work by the next one that the program's first
+ * thread begins. */
+static void look_for_work(struct search *search, const struct tg_job_process *process,
+                          const struct tg_openmp_worker *worker)
+{
+    const int32_t first = (int32_t)process->info.tag; /* the thread with the process's id */
+    char name[40];
+    if (worker == NULL || !worker->alive || worker->n_places > 0 || worker->tid == first ||
+        /* LLVM's runtime keeps them in the barrier of a region that is over */
+        (worker->last_kind != TG_EVENT_OMP_IMPLICIT_END && worker->last_kind != TG_EVENT_OMP_SYNC_BEGIN) ||
+        !is_held_at(search->telling, search->barrier, process, first))
+        return;
+    name_thread(search, search->process, process, first, name, sizeof name);
+    if (*name != '\0')
+        snprintf(search->found, sizeof search->found,
+                 "it waits for work, and %s, held at this barrier, has begun no region", name);
+}
+
 static void write_member(struct telling *telling, uint32_t id, const struct tg_barrier_member *member,
                          FILE *out)
 {
@@ -418,6 +436,8 @@ static void write_member(struct telling *telling, uint32_t id, const struct tg_b
     tg_error_destroy(tg_openmp_model_visit_teams(telling->input.openmp, look_at_team, &search));
     if (*search.found == '\0')
         look_at_mutex(&search, process, worker, out);
+    if (*search.found == '\0')
+        look_for_work(&search, process, worker);
     if (*search.found != '\0')
         fprintf(out,
                 "; %s: as long as it is held there the barrier may never be satisfied, `ddelete %" PRIu32

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """A member of a barrier that waits for a mutex whose owner is held at that barrier: a wait that lasts says so, for mutexes of
-pthreads (by memory) and OpenMP's critical sections and locks (by events)."""
+pthreads (by memory) and OpenMP's critical sections and locks (by events). And one that waits for work, which only a thread that is
+held there could give it, with both runtimes."""
 import os
 import re
+import shutil
 import subprocess
 
 from recording import TOLLGATE, check
@@ -66,8 +68,22 @@ static void by_lock(int me)
     meet(me);
     omp_unset_lock(&lock);
 }
+static void by_work(void)
+{
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp atomic
+        total++;
+    }
+    ready();
+    meet(1);
+}
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "work") == 0) {
+        by_work();
+        return 0;
+    }
     if (argc < 2 || strcmp(argv[1], "mutex") == 0) {
         by_mutex();
         return 0;
@@ -95,8 +111,9 @@ dfocus a {dgo; dwait -timeout 100}
 
 
 def begin(how):
-    return subprocess.Popen([TOLLGATE, "live", "-o", f"{how}.tgt", "-x", "held.tcl", "--", os.path.abspath("held"), how], text=True,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    program = "held_clang" if how == "work_clang" else "held"
+    return subprocess.Popen([TOLLGATE, "live", "-o", f"{how}.tgt", "-x", "held.tcl", "--", os.path.abspath(program), how.split("_")[0]],
+                            text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 def main():
@@ -108,8 +125,12 @@ def main():
     expected = {
         "mutex": r"thread 2 runs.*; it waits for the mutex at 0x[0-9a-f]+, whose owner is thread 1; thread 1, held at this barrier, owns it",
         "critical": r"waiting to enter the critical section update.*; worker 1, held at this barrier, is inside it",
+        "work": r"thread 2 runs; it waits for work, and worker 1, held at this barrier, has begun no region",
         "lock": r"waiting to enter the lock lock.*; worker 1, held at this barrier, is inside it",
     }
+    if shutil.which("clang") is not None:
+        subprocess.run(["clang", "-g", "-O0", "-fopenmp", "-pthread", "held.c", "-o", "held_clang"], check=True)
+        expected["work_clang"] = expected["work"]
     sessions = {how: begin(how) for how in expected}
     for how, session in sessions.items():
         said = ""
