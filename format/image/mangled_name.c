@@ -213,15 +213,35 @@ static const char *builtin_type(char code)
 
 static bool print_argument(struct arguments *arguments);
 
-/* I ... E */
+/* Behind what a container of the standard library has by default where nobody gives it (std::less<Key>), made from
+ * arguments in front of it; NULL: it is something else. */
+static const char *skip_default(const char *at)
+{
+    static const char *const names[] = {"Sa", "St4less", "St4hash", "St8equal_to", "St14default_delete"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t length = strlen(names[i]);
+        if (strncmp(at, names[i], length) == 0 && at[length] == 'I')
+            return skip_template_arguments(at + length);
+    }
+    return NULL;
+}
+
+/* I ... E. Defaults that refer to what is in front of them (std::allocator<S1_>) are left out, as people do. */
 static bool print_list(struct arguments *arguments)
 {
     fputc('<', arguments->stream);
     arguments->at++;
     for (bool is_first = true; arguments->at < arguments->end && *arguments->at != 'E'; is_first = false) {
+        const struct arguments before = *arguments;
+        long length = ftell(arguments->stream);
         fputs(is_first ? "" : ", ", arguments->stream);
-        if (!print_argument(arguments))
+        if (print_argument(arguments))
+            continue;
+        const char *behind = is_first ? NULL : skip_default(before.at);
+        if (behind == NULL || behind > before.end || fseek(before.stream, length, SEEK_SET) != 0)
             return false;
+        *arguments = before;
+        arguments->at = behind;
     }
     if (arguments->at >= arguments->end)
         return false;

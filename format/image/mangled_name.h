@@ -38,7 +38,8 @@ const char *tg_mangled_name_last(const char *text);
 
 /* SYMBOL as people read it, for the caller to free: a::B<double, 3>::f of a C++ function, m::f of module m, with what
  * the compiler put behind the symbol (f._omp_fn.0); any other symbol as it is. Template arguments that are not
- * understood stay as they are in the symbol (B<S1_>), so that two instances are never one. NULL without memory. */
+ * understood stay as they are in the symbol (B<S1_>), so that two instances are never one; but what a standard container
+ * has by default is left out (std::vector<a::B>). NULL without memory. */
 char *tg_mangled_name_words(const char *symbol);
 
 #endif

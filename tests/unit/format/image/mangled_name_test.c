@@ -131,6 +131,16 @@ static void words_are_for_people(void **state)
     (void)state;
     check_words("_ZN4mesh4grid5solveEi._omp_fn.0", "mesh::grid::solve._omp_fn.0");
     check_words("_ZN12_GLOBAL__N_15solveEv", "(anonymous namespace)::solve");
+    check_words("_ZNSt6vectorIN3sim4AtomESaIS1_EE9push_backERKS1_", "std::vector<sim::Atom>::push_back");
+    check_words("_ZNSt10unique_ptrIN3sim4GridESt14default_deleteIS1_EE5resetEPS1_",
+                "std::unique_ptr<sim::Grid>::reset");
+    check_words(
+        "_ZNSt3mapINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEiSt4lessIS5_ESaISt4pairIKS5_"
+        "iEEE2atERS9_",
+        "std::map<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char>>, int>::at");
+    check_words("_ZN1aI1bSaIS0_E1cE1fEv", "a<b, c>::f");
+    check_words("_ZN1aISaIS0_E1cE1fEv", "a<SaIS0_E1c>::f"); /* the first argument is nobody's default */
+    check_words("_ZN1aI1bS0_E1fEv", "a<1bS0_>::f");
     check_words("__fields_MOD_smooth", "fields::smooth");
     check_words("__a_b1_MOD__c._omp_fn.0", "a_b1::_c._omp_fn.0");
     check_words("__fields_MOD_smooth.cold", "__fields_MOD_smooth.cold");
@@ -157,7 +167,7 @@ static void instances_are_told_apart(void **state)
     check_words("_Z5solveILin3ELb1EEvv", "solve<-3, true>");
     check_words("_ZN4mesh4gridIPKdLj16EE5solveEv", "mesh::grid<const double*, 16>::solve");
     check_words("_ZN1SIN4mesh4cellIfEEE3runEv", "S<mesh::cell<float>>::run");
-    check_words("_ZN1SISsSt6vectorI4cellSaIS1_EEE3runEv", "S<SsSt6vectorI4cellSaIS1_EE>::run");
+    check_words("_ZN1SISsSt6vectorI4cellSaIS1_EEE3runEv", "S<std::string, std::vector<cell>>::run");
     check_words("_ZN1SIdEC2Ev", "S<double>::S");
     check_words("_ZN1SIdED0Ev", "S<double>::~S");
     check_words("_ZN1SIJdiEE3runEv", "S<JdiE>::run");
