@@ -183,6 +183,28 @@ static void widths_say_what_else_stops(void **state)
     DECIDES(tg_barriers_arrive(model, 1, UNIT(3, 2)), "arrived 3.2 at 1; stop_group 1; held 3 at 1");
 }
 
+/* Of a process barrier: its processes are stopped anyway. */
+static void process_and_none_are_the_same_when_done(void **state)
+{
+    static const enum tg_barrier_stop stops[] = {TG_BARRIER_STOP_PROCESS, TG_BARRIER_STOP_NONE};
+    static const struct tg_thread_id two[] = {{1, 0}, {2, 0}};
+    struct tg_run_model *model = *state;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        add_barrier(model, (struct tg_barrier_definition){.id = 1,
+                                                          .list = two,
+                                                          .n_list = 2,
+                                                          .stop_when_hit = stops[i],
+                                                          .stop_when_done = stops[i]});
+        DECIDES(tg_barriers_arrive(model, 1, UNIT(1, 1)), "arrived 1.1 at 1; stop_process 1; held 1 at 1");
+        DECIDES(tg_barriers_arrive(model, 1, UNIT(2, 1)), "X");
+        assert_int_not_equal(tg_run_model_state(model, UNIT(1, 2)), TG_RUN_RUNNING);
+        assert_int_not_equal(tg_run_model_state(model, UNIT(2, 2)), TG_RUN_RUNNING);
+        assert_null(tg_barriers_delete(model, 1));
+        for (uint32_t dpid = 1; dpid <= 2; dpid++)
+            assert_null(tg_run_model_go(model, UNIT(dpid, 0)));
+    }
+}
+
 static void holds_of_thread_and_process_are_two(void **state)
 {
     struct tg_run_model *model = *state;
@@ -443,6 +465,7 @@ int main(void)
         TEST(who_was_at_the_place_before_the_stop_came_is_late),
         TEST(thread_barrier_holds_threads),
         TEST(widths_say_what_else_stops),
+        TEST(process_and_none_are_the_same_when_done),
         TEST(holds_of_thread_and_process_are_two),
         TEST(a_person_can_let_go_of_what_a_barrier_holds),
         TEST(deleting_and_disabling_let_go),
