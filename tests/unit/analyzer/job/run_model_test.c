@@ -190,13 +190,13 @@ static void process_and_none_are_the_same_when_done(void **state)
     static const struct tg_thread_id two[] = {{1, 0}, {2, 0}};
     struct tg_run_model *model = *state;
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
-        add_barrier(model, (struct tg_barrier_definition){.id = 1,
-                                                          .list = two,
-                                                          .n_list = 2,
-                                                          .stop_when_hit = stops[i],
-                                                          .stop_when_done = stops[i]});
+        add_barrier(
+            model,
+            (struct tg_barrier_definition){
+                .id = 1, .list = two, .n_list = 2, .stop_when_hit = stops[i], .stop_when_done = stops[i]});
         DECIDES(tg_barriers_arrive(model, 1, UNIT(1, 1)), "arrived 1.1 at 1; stop_process 1; held 1 at 1");
-        DECIDES(tg_barriers_arrive(model, 1, UNIT(2, 1)), "X");
+        DECIDES(tg_barriers_arrive(model, 1, UNIT(2, 1)),
+                "arrived 2.1 at 1; stop_process 2; satisfied at 1 by 2, 0 lost; released 1 at 1 satisfied");
         assert_int_not_equal(tg_run_model_state(model, UNIT(1, 2)), TG_RUN_RUNNING);
         assert_int_not_equal(tg_run_model_state(model, UNIT(2, 2)), TG_RUN_RUNNING);
         assert_null(tg_barriers_delete(model, 1));
