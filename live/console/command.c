@@ -2,6 +2,7 @@
 
 #include "format/base/near_name.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_WORDS = 8, MAX_NAME = 64 };
@@ -124,20 +125,32 @@ void tg_console_each_name(const struct tg_console *console, const char *first, s
     }
 }
 
+/* Offers the first LENGTH bytes of NAME; KEPT has them where they are the nearest. */
+static void offer_first_word(struct tg_near_name *near, const char *name, size_t length,
+                             char kept[TG_NEAR_NAME_HINT])
+{
+    char word[TG_NEAR_NAME_HINT];
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    tg_near_name_offer(near, word);
+    if (near->best == word)
+        near->best = memcpy(kept, word, sizeof word);
+}
+
 const char *tg_console_near_name(const struct tg_console *console, const char *first, const char *word,
                                  char *buffer)
 {
     const struct tg_console_table *table = console->options.table;
     struct tg_near_name near;
+    char first_word[TG_NEAR_NAME_HINT];
     tg_near_name_init(&near, word);
     for (size_t i = 0; table->commands[i] != NULL; i++) {
         const char *name = table->commands[i]->name;
         size_t length = strcspn(name, " ");
         if (!tg_console_is_of_use(console, table->commands[i]))
             continue;
-        if (first == NULL && name[length] == '\0')
-            tg_near_name_offer(&near, name);
-        else if (first != NULL && name[length] == ' ' && is_word(first, strlen(first), name, length))
+        if (first == NULL)
+            offer_first_word(&near, name, length, first_word);
+        else if (name[length] == ' ' && is_word(first, strlen(first), name, length))
             tg_near_name_offer(&near, name + length + 1);
     }
     for (const struct tg_console_alias *alias = table->foreign; alias->name != NULL; alias++) {

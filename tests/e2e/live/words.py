@@ -28,6 +28,8 @@ HINTS = {
     "backtrce": "did you mean 'backtrace'?",
     "info wrokers": "did you mean 'workers'?",
     "info thread_": "did you mean 'threads'?",
+    "inof threads": "did you mean 'info'?",
+    "omp next": "did you mean 'opm'?",
     "opm strat": "did you mean 'start'?",
     "dset MAX_LSIT": "did you mean 'MAX_LIST'?",
     "dbreak -pendign main": "did you mean '-pending'?",
