@@ -40,7 +40,7 @@ static void write_mpi(const struct tg_report_page *page)
 static void write_openmp(const struct tg_report_page *page)
 {
     const struct tg_openmp_model *model = tg_openmp_statistics_model(page->report->openmp);
-    size_t workers = tg_openmp_model_worker_count(model);
+    size_t workers = tg_openmp_model_worker_count(model), inside = 0;
     uint64_t region_ns = 0, barrier_ns = 0, lock_ns = 0;
     char count[TG_QUANTITY_SIZE], regions[TG_QUANTITY_SIZE], barriers[TG_QUANTITY_SIZE],
         locks[TG_QUANTITY_SIZE];
@@ -51,12 +51,16 @@ static void write_openmp(const struct tg_report_page *page)
         region_ns += use.region_ns;
         barrier_ns += use.barrier_ns;
         lock_ns += use.lock_ns;
+        inside += tg_openmp_model_worker_at(model, i)->n_places > 0;
     }
     begin_fact(page, "OpenMP");
-    fprintf(page->stream, "%s worker%s; %s in regions, %s at barriers, %s for locks\n",
-            tg_quantity_count(workers, count), tg_report_plural(workers),
+    fprintf(page->stream, "%s worker%s", tg_quantity_count(workers, count), tg_report_plural(workers));
+    if (inside > 0) /* the times do not have theirs yet */
+        fprintf(page->stream, ", %s in regions", tg_quantity_count(inside, count));
+    fprintf(page->stream, "; time: regions %s, barriers %s, locks %s",
             tg_quantity_duration(region_ns, regions), tg_quantity_duration(barrier_ns, barriers),
             tg_quantity_duration(lock_ns, locks));
+    fputc('\n', page->stream);
 }
 
 static void write_libraries(const struct tg_report_page *page)

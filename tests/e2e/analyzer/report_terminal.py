@@ -49,6 +49,8 @@ def summary():
             check(status == 0 and lines[0] == "Verdict" and "--all" in lines[-1], name, lines)
             check(len(lines) < rows, name, "does not fit", rows, "lines:", "\n".join(lines))
             check(max(map(len, lines)) <= columns, name, "is too wide for", columns, "\n".join(lines))
+    _, lines = on_terminal("--no-pager", "hung.tgt", rows=40, columns=100)
+    check(any(line.startswith("OpenMP     3 workers, 3 in regions; time: ") for line in lines), "who is still inside is not said:", lines)
     _, wide = on_terminal("--no-pager", "hung.tgt", columns=80, COLUMNS="200")
     check(max(map(len, wide)) > 100, "COLUMNS does not count", wide)
     _, wide = on_terminal("--no-pager", "hung.tgt", columns=0, rows=0)
