@@ -227,7 +227,7 @@ struct tg_error *tg_report_stacks(const struct tg_report_page *page)
     tg_report_more(page, 0, count - shown - helpers);
     if (helpers > 0)
         fprintf(page->stream,
-                "%zu without code of the program, of launchers and helper threads; --all shows them\n",
+                "and %zu without code of the program (launchers, helper threads); --all shows them\n",
                 helpers);
     write_looks(page);
     free_groups(groups, count);
