@@ -211,7 +211,7 @@ static void print_thread(FILE *stream, const struct tg_verdict_input *input,
     fputc(')', stream);
 }
 
-/* Prints who is at SPOT: "rank 2", "ranks 0-1 and 3", "rank 2 (3 threads)", "process 12 (app)". Returns how many
+/* Prints who is at SPOT: "rank 2", "ranks 0-1 and 3", "3 threads of rank 2", "process 12 (app)". Returns how many
  * processes they are, 0 without memory. */
 static size_t print_members(FILE *stream, const struct tg_verdict_input *input, const struct spot *spot,
                             bool by_rank)
@@ -226,6 +226,8 @@ static size_t print_members(FILE *stream, const struct tg_verdict_input *input, 
             by_rank ? tg_process_model_at(input->processes, stack->process)->rank : (int64_t)stack->process;
     }
     size_t n = tg_rank_ranges_sort(numbers, spot->count);
+    if (spot->count > n)
+        fprintf(stream, "%zu threads of ", spot->count);
     if (by_rank) {
         fputs(n == 1 ? "rank " : "ranks ", stream);
         print_ranges(stream, tg_rank_ranges_print(numbers, n, text, sizeof text));
@@ -234,9 +236,7 @@ static size_t print_members(FILE *stream, const struct tg_verdict_input *input, 
         tg_words_process(stream, input, spot->stacks[0]->process);
     else
         fprintf(stream, "%zu processes", n);
-    if (spot->count > n)
-        fprintf(stream, " (%zu threads)", spot->count);
-    else if (spot->count == 1 && spot->stacks[0]->tid != spot->stacks[0]->pid)
+    if (spot->count == 1 && spot->stacks[0]->tid != spot->stacks[0]->pid)
         print_thread(stream, input, spot->stacks[0]);
     free(numbers);
     return spot->count;
