@@ -367,13 +367,21 @@ static struct tg_error *finish_copy(struct tg_error *error, struct tg_stack_mode
     return error;
 }
 
+/* The first of several stacks of the thread that STACK is the last one of; NULL: there is no other one. */
+static const struct tg_last_stack *find_first(const struct tg_stack_model *model,
+                                              const struct tg_last_stack *stack)
+{
+    const struct thread *thread = find_thread(model, stack->process, stack->tid);
+    return thread == NULL || thread->first.pid == 0 ? NULL : &thread->first;
+}
+
 struct tg_error *tg_stack_model_copy(const struct tg_stack_model *model, struct tg_stack_model **copy)
 {
     struct tg_stack_model *made = NULL;
     struct tg_error *error = tg_stack_model_create(&made);
     for (size_t i = 0; error == NULL && i < model->count; i++) {
         const struct tg_last_stack *stack = &model->stacks[i];
-        const struct tg_last_stack *first = tg_stack_model_first(model, stack);
+        const struct tg_last_stack *first = find_first(model, stack);
         if (first != NULL)
             error = keep_stack(made, first);
         if (error == NULL)
@@ -391,20 +399,13 @@ struct tg_error *tg_stack_model_copy_first(const struct tg_stack_model *model, s
     struct tg_stack_model *made = NULL;
     struct tg_error *error = tg_stack_model_create(&made);
     for (size_t i = 0; error == NULL && i < model->count; i++) {
-        const struct tg_last_stack *first = tg_stack_model_first(model, &model->stacks[i]);
+        const struct tg_last_stack *first = find_first(model, &model->stacks[i]);
         if (first != NULL)
             error = keep_stack(made, first);
     }
     if (error == NULL)
         error = copy_names(model, made);
     return finish_copy(error, made, copy);
-}
-
-const struct tg_last_stack *tg_stack_model_first(const struct tg_stack_model *model,
-                                                 const struct tg_last_stack *stack)
-{
-    const struct thread *thread = find_thread(model, stack->process, stack->tid);
-    return thread == NULL || thread->first.pid == 0 ? NULL : &thread->first;
 }
 
 size_t tg_stack_model_count(const struct tg_stack_model *model)

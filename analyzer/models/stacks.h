@@ -67,12 +67,8 @@ const struct tg_last_stack *tg_stack_model_at(const struct tg_stack_model *model
 const struct tg_last_stack *tg_stack_model_find(const struct tg_stack_model *model, size_t process,
                                                 int32_t tid);
 
-/* The first of several stacks of the thread that STACK is the last one of, where it was taken in a look: of an attached
- * process, at attach. NULL: there is no other one. */
-const struct tg_last_stack *tg_stack_model_first(const struct tg_stack_model *model,
-                                                 const struct tg_last_stack *stack);
-
-/* A model of these first stacks alone, with the names of their code. */
+/* A model of the first of several stacks of each thread alone, where it was taken in a look (of an attached process, at attach),
+ * with the names of their code. */
 struct tg_error *tg_stack_model_copy_first(const struct tg_stack_model *model, struct tg_stack_model **copy);
 
 /* The looks, in the order of the trace; at most 4,096. */

@@ -308,8 +308,9 @@ static bool has_other_end(pid_t pid, const struct tg_wait *wait)
     return found;
 }
 
-size_t tg_wait_partners(const struct tg_wait *wait, const pid_t *pids, size_t count,
-                        struct tg_wait_partner *partners, size_t max)
+/* Those of COUNT processes that have the other end of what WAIT is for, at most MAX; returns how many. */
+static size_t find_partners(const struct tg_wait *wait, const pid_t *pids, size_t count,
+                            struct tg_wait_partner *partners, size_t max)
 {
     size_t n = 0;
     uint64_t peer = wait->is.what == TG_WAIT_SOCKET ? tg_socket_peer(wait->pid, wait->inode) : 0;
@@ -330,7 +331,7 @@ void tg_wait_tell(const struct tg_wait *wait, const pid_t *pids, size_t count,
     enum { MAX_PARTNERS = 16 };
     struct tg_wait_partner partners[MAX_PARTNERS];
     struct tg_event event = {.kind = TG_EVENT_THREAD_WAIT, .thread_wait = wait->is};
-    event.thread_wait.partners.count = tg_wait_partners(wait, pids, count, partners, MAX_PARTNERS);
+    event.thread_wait.partners.count = find_partners(wait, pids, count, partners, MAX_PARTNERS);
     event.thread_wait.partners.items = partners;
     emit(context, wait->pid, wait->tid, &event);
 }

@@ -45,11 +45,6 @@ bool tg_wait_is_copying(const struct tg_halted_thread *thread);
 bool tg_wait_find(pid_t pid, const struct tg_elf_memory *memory, bool is_there,
                   const struct tg_halted_threads *threads, size_t index, struct tg_wait *wait);
 
-/* Those of COUNT processes that have the other end of what WAIT is for, at most MAX; returns how many. To be asked
- * while the job runs. */
-size_t tg_wait_partners(const struct tg_wait *wait, const pid_t *pids, size_t count,
-                        struct tg_wait_partner *partners, size_t max);
-
 /* Emits a thread_wait event of WAIT, with its partners among COUNT processes. */
 void tg_wait_tell(const struct tg_wait *wait, const pid_t *pids, size_t count,
                   void (*emit)(void *context, pid_t pid, pid_t tid, const struct tg_event *event),

@@ -1,7 +1,7 @@
 #include "analyzer/models/mpi/epochs.h"
 
-#include "analyzer/models/mpi/model.h"
 #include "format/base/array.h"
+#include "format/event/event.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,14 +110,6 @@ struct tg_error *tg_mpi_epochs_group(struct tg_mpi_epochs *epochs, const char *j
     epoch->rank = rank;
     epoch->n_group = count;
     return error;
-}
-
-bool tg_mpi_epoch_has(const struct tg_mpi_epoch *epoch, int64_t rank)
-{
-    for (size_t i = 0; i < epoch->n_group; i++)
-        if (epoch->group[i] == rank && rank >= 0)
-            return true;
-    return false;
 }
 
 /* ACCESS has ended: those who had opened their memory for it wait for that one no more. */

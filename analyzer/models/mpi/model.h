@@ -114,9 +114,6 @@ uint64_t tg_mpi_model_faults(const struct tg_mpi_model *model);
 size_t tg_mpi_model_mistyped_count(const struct tg_mpi_model *model);
 const struct tg_mpi_mistyped *tg_mpi_model_mistyped_at(const struct tg_mpi_model *model, size_t i);
 
-/* Whether EPOCH is known to be for RANK of its window, which has not ended its part. */
-bool tg_mpi_epoch_has(const struct tg_mpi_epoch *epoch, int64_t rank);
-
 /* Epochs of windows that were begun and have not ended, in the order of their beginnings. */
 size_t tg_mpi_model_epoch_count(const struct tg_mpi_model *model);
 const struct tg_mpi_epoch *tg_mpi_model_epoch_at(const struct tg_mpi_model *model, size_t i);

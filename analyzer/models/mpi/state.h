@@ -177,6 +177,15 @@ struct tg_mpi_epoch {
     size_t n_group;
 };
 
+/* Whether EPOCH is known to be for RANK of its window, which has not ended its part. */
+static inline bool tg_mpi_epoch_has(const struct tg_mpi_epoch *epoch, int64_t rank)
+{
+    for (size_t i = 0; i < epoch->n_group; i++)
+        if (epoch->group[i] == rank && rank >= 0)
+            return true;
+    return false;
+}
+
 /* A call that failed. */
 struct tg_mpi_fault {
     size_t process;
