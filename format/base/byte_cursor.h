@@ -13,7 +13,7 @@ enum { TG_CURSOR_PADDING = 16 };
 struct tg_byte_source {
     const char *file;
     uint64_t chunk_offset; /* of the section in the file */
-    const char *section;   /* its name, for messages */
+    const char *section;   /* name of the section, for messages */
     const uint8_t *start;  /* of the decompressed payload */
 };
 

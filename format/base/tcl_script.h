@@ -15,7 +15,7 @@ enum {
 };
 
 struct tg_tcl_word {
-    const char *text; /* its value, NUL-terminated; as written where it is substituted */
+    const char *text; /* value of the word, NUL-terminated; as written where it is substituted */
     size_t size;      /* in bytes; more than strlen(text) where the value holds a NUL */
     bool substituted; /* Tcl would put something in its place: $name, [command], {*} */
 };

@@ -64,7 +64,7 @@ struct tg_event {
     int32_t pid;      /* thread group; 0: the recorder itself */
     int32_t tid;
     enum tg_event_kind kind;
-    uint64_t payload_id; /* those of one maker with the same one have the same kind and payload; 0: unknown */
+    uint64_t payload_id; /* events of one maker with the same id have the same kind and payload; 0: unknown */
     union {
 #define TG_EVENT(symbol, number, name, ...) struct tg_event_##name name;
 #include "format/event/events.def"

@@ -25,8 +25,8 @@ struct piece {
 struct unit {
     uint64_t line_offset;
     Dwarf_Off die;
-    bool has_pieces;      /* they are read */
-    struct piece *pieces; /* those of a copy in a copy behind those of the latter */
+    bool has_pieces;      /* PIECES have been read */
+    struct piece *pieces; /* pieces of a copy within a copy come after those of the outer one */
     size_t n_pieces;
 };
 
@@ -203,7 +203,7 @@ enum { MAX_LOOKED_AT = 2000 * 1000, MAX_COPY_DEPTH = 64 }; /* a look must not ta
 
 struct copies {
     const char *name; /* of the function, as people write it */
-    const char *last; /* its last part */
+    const char *last; /* last part of NAME */
     bool is_fortran;  /* the unit in hand, where procedures are inside of others */
     Dwarf_Off function;
     unsigned n_looked_at;

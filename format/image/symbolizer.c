@@ -23,7 +23,7 @@ struct answer {
 };
 
 struct variable {
-    uint64_t address; /* that was asked for */
+    uint64_t address; /* address asked for */
     char *name;       /* NULL: none holds it */
     uint64_t offset;
     UT_hash_handle hh;
@@ -80,7 +80,7 @@ static void ask(struct tg_image *image, uint64_t address, struct answer *answer)
     uint64_t offset;
     answer->address = address;
     bool known = tg_image_symbol_at(image, address, &name, &answer->offset);
-    const char *inlined = tg_image_inlined_at(image, address, &offset); /* that is where the line is */
+    const char *inlined = tg_image_inlined_at(image, address, &offset); /* the line is in this function */
     if (inlined != NULL &&
         (!known || answer->offset > 0)) { /* a region's body may begin with another function */
         known = true;

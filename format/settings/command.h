@@ -83,12 +83,12 @@ struct tg_core_request {
 /* What a thread did between the look before and this one. */
 struct tg_look_activity {
     int32_t pid, tid;
-    bool is_suspended; /* its process is stopped, by SIGSTOP or from a terminal */
+    bool is_suspended; /* process stopped, by SIGSTOP or from a terminal */
     bool is_counted;   /* the rest is known */
     uint64_t
         returns; /* how often it came back from the call that it was in then: 0, it is in it yet, where it is in one
                           from there */
-    uint64_t ran_ns; /* it had a processor for so long */
+    uint64_t ran_ns; /* processor time of the thread */
     bool copies;     /* now, by a system call that moves memory of another process */
     bool sleeps;     /* now, in the kernel, until something happens */
 };
@@ -98,9 +98,8 @@ struct tg_look_activity {
 struct tg_look_sink {
     void *context;
     void (*add)(void *context, const struct tg_event *event);
-    void (*refuse)(void *context, int32_t pid,
-                   const char *reason); /* this one cannot be looked at; REASON ends
-                                                                       without a full stop */
+    /* PID cannot be looked at; REASON ends without a full stop. */
+    void (*refuse)(void *context, int32_t pid, const char *reason);
     void (*remark)(void *context,
                    const char *text); /* what one should know of the answer; NULL: not wanted */
     void (*add_activity)(void *context, const struct tg_look_activity *activity); /* NULL: not wanted */
@@ -109,9 +108,9 @@ struct tg_look_sink {
 /* A job that runs on this machine. */
 struct tg_running_job {
     int32_t launcher;                    /* pid; without one, that of the first of its ranks */
-    size_t ranks;                        /* that run here */
+    size_t ranks;                        /* ranks that run here */
     char program[64], launcher_name[64]; /* untrusted; "" unknown, or none */
-    char job[64]; /* its name by the batch system or runtime; of Slurm JOB.STEP; untrusted */
+    char job[64]; /* name given by the batch system or runtime; for Slurm JOB.STEP; untrusted */
 };
 
 struct tg_running_rank {

@@ -198,7 +198,7 @@ static void check_options(const struct spellings *spellings, enum tg_command_lin
                            : getopt_long(argc, argv, spellings->letters, spellings->words, NULL);
         if (key == -1 || (key == 1 && shape == TG_COMMAND_LINE_PROGRAM))
             return;
-        if ((key == ':' || key == '?') && at < argc && strcmp(argv[at], "-?") != 0) /* that asks for help */
+        if ((key == ':' || key == '?') && at < argc && strcmp(argv[at], "-?") != 0) /* "-?" asks for help */
             refuse_option(argv[0], argv[at], key, optopt == KEY_WORD ? 0 : optopt, spellings);
     }
 }

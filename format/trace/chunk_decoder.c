@@ -30,7 +30,7 @@ struct kind_state {
     uint32_t count;  /* events in the current block */
     uint32_t first;  /* index of the first one in OFFSETS */
     uint64_t left;   /* events of the kind not decoded yet */
-    bool unwanted;   /* its events are passed over, but for those with a stop */
+    bool unwanted;   /* events of the kind are passed over, except those with a stop */
     bool idle;       /* and none of them has one: nothing of the kind is decoded */
     char *rows;      /* payloads of a kind that is indexed or by thread */
     size_t capacity; /* of ROWS, in bytes */

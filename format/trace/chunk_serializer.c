@@ -15,7 +15,7 @@ enum {
     MAX_ROWS = 4096,    /* payloads that are stored once each; more of them are not worth an index */
     MIN_REPETITION = 4, /* events for each of them, at least */
     ROW_SLOTS = 4 * MAX_ROWS,
-    CHANGES = 256, /* that are remembered: rows follow each other in loops */
+    CHANGES = 256, /* changes that are remembered: rows follow each other in loops */
 };
 
 /* What it takes to get from one row to another. */

@@ -23,7 +23,7 @@ struct tg_packed_column {
     unsigned width;
     enum tg_column_form form;
     struct tg_byte_cursor exceptions;
-    uint64_t next_exception; /* its index, COUNT or more where there is none */
+    uint64_t next_exception; /* index of the next exception, COUNT or more where there is none */
     uint64_t exception_value;
     uint64_t previous; /* the value before, where differences are kept; 0 at first */
 };

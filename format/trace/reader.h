@@ -14,7 +14,7 @@ struct tg_trace_reader;
 struct tg_trace_summary {
     bool complete;     /* closed cleanly: has an index and nothing is missing */
     bool is_recording; /* not closed, because another process was writing it when it was opened */
-    int32_t recorder;  /* its process id; -1: of another host or pid namespace, 0: none */
+    int32_t recorder;  /* process id of the recorder; -1: of another host or pid namespace, 0: none */
     bool truncated;    /* ends inside a chunk; the bytes from damaged_offset on were not used */
     uint64_t damaged_offset;
     uint64_t size_bytes;     /* of the file */

@@ -63,7 +63,7 @@ struct tg_trace_writer {
     bool stopping;
     bool failed;
     struct tg_error *error; /* until taken */
-    char *failure;          /* its message, for the last loss event */
+    char *failure;          /* message of ERROR, for the last loss event */
     struct tg_trace_writer_stats stats;
 
     /* The thread's own; after it ended, the closing thread's. */
