@@ -142,7 +142,7 @@ void tg_gate_wait_slowly(void)
     tg_gate_due = 0;
     struct tg_agent_gate *gate = gate_of(number);
     if (gate == NULL)
-        return; /* it was closed meanwhile */
+        return; /* somebody closed the gate meanwhile */
     struct tg_agent_slot *slot =
         tg_agent.no_calls ? NULL : take_slot((int32_t)tg_raw_call(SYS_gettid, 0, 0, 0, 0, 0, 0), number);
     if (slot == NULL) {

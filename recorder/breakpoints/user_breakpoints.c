@@ -44,7 +44,7 @@ struct tg_user_breakpoints {
     struct tg_image_cache *cache;
     struct tg_observer observer;
     size_t slot;
-    struct spec **specs; /* their addresses are the contexts of engine breakpoints */
+    struct spec **specs; /* addresses of the specs are the contexts of engine breakpoints */
     size_t count;
     struct tg_digest_set absences; /* files in which no specification has a place: not opened again */
     struct tg_symbol_probe *probe;

@@ -23,7 +23,7 @@ struct tg_site {
     struct tg_breakpoint *breakpoints;
     struct tg_insn insn; /* the original instruction; bytes[0] is under the int3 */
     bool planted;
-    uint32_t planting; /* which of the space's it was, of those that are planted */
+    uint32_t planting; /* number of the planting among the space's, where PLANTED */
     bool lonely_ret;   /* a `ret` with padding behind it: a thread that stopped behind it has run the int3 */
     bool doubled;      /* a second `ret` is behind the int3: threads go on there by themselves */
     uint8_t under_double; /* the byte under that one */

@@ -85,7 +85,7 @@ static void on_program_signal(struct tg_tracee *tracee, const siginfo_t *info, i
     const uint64_t fault = fault_has_address(info) ? (uint64_t)info->si_addr : 0;
     name_sender(tracee, info, signal, sender, sizeof sender);
     if (sender_pid == getpid() && tg_wake_find_asker(tracee->thread.process->engine, signal, &asker)) {
-        sender_pid = asker.sender; /* this process has only passed it on */
+        sender_pid = asker.sender; /* the real sender: this process has only passed the signal on */
         snprintf(sender, sizeof sender, "%s", asker.name);
     }
     struct tg_event event = {

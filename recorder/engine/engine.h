@@ -178,7 +178,7 @@ struct tg_process *tg_engine_first_process(struct tg_engine *engine);
  * where none is left. */
 pid_t tg_process_memory_tid(const struct tg_process *process);
 
-/* Its thread TID, NULL where there is none. */
+/* Thread TID of PROCESS, NULL where there is none. */
 struct tg_thread *tg_process_find_thread(const struct tg_process *process, pid_t tid);
 
 /* Memory of THREAD's process as its program has it: the bytes under breakpoints, not ours. THREAD is stopped
@@ -201,7 +201,7 @@ const struct user_regs_struct *tg_thread_registers(struct tg_thread *thread);
  * killed meanwhile. */
 bool tg_thread_set_registers(struct tg_thread *thread, const struct user_regs_struct *registers);
 
-/* Its floating-point and vector registers, read now: what tg_thread_registers says of time holds. False where
+/* Floating-point and vector registers of THREAD, read now: what tg_thread_registers says of time holds. False where
  * the thread was killed meanwhile. */
 bool tg_thread_real_registers(struct tg_thread *thread, struct user_fpregs_struct *registers);
 
@@ -316,7 +316,7 @@ void tg_breakpoint_forget_range(struct tg_process *process, uint64_t start, uint
 
 enum {
     TG_WATCH_REGISTERS = 4, /* of the processor, for all watchpoints of a process together */
-    TG_WATCH_BYTES = 8,     /* that one register watches, aligned, or 4, 2 or 1 */
+    TG_WATCH_BYTES = 8,     /* bytes that one register watches, aligned; or 4, 2 or 1 */
 };
 
 /* THREAD has written to what is watched; it is stopped behind the instruction that did. Writes of the kernel for

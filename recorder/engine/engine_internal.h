@@ -52,7 +52,7 @@ struct tg_ghost {
     struct tg_address_space *space; /* a reference, NULL: none here */
 };
 
-/* Who asked for a signal that this process has sent. */
+/* A signal that this process has passed on, and who asked for it. */
 struct tg_passed_on {
     bool is_set;
     pid_t sender;

@@ -30,7 +30,7 @@ bool tg_keep_instead(struct tg_tracee *tracee, int signal, bool listening)
     tracee->kept = true;
     tracee->kept_signal = signal;
     tracee->kept_listening = listening;
-    if (tracee->thread.process->attached) /* it may outlive us */
+    if (tracee->thread.process->attached) /* the process may outlive us */
         tg_watch_disarm(tracee);
     tg_observers_kept(tracee);
     return true;

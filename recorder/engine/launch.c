@@ -81,7 +81,7 @@ static void kill_child(struct tg_engine *engine, pid_t child, bool reaped)
         pid_t tid = waitpid(child, &status, __WALL);
         if (tid == child && !WIFSTOPPED(status))
             return;
-        if (tid == child) /* its PTRACE_EVENT_EXIT */
+        if (tid == child) /* PTRACE_EVENT_EXIT of the child */
             ptrace(PTRACE_CONT, child, NULL, NULL);
         else if (errno != EINTR)
             return;

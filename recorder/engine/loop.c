@@ -215,7 +215,7 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
             tg_dispatch_early(engine);
     }
     if (engine->processes != NULL && engine->failure == NULL) {
-        tg_dispatch_parked(engine); /* those of a process that was attached just now */
+        tg_dispatch_parked(engine); /* events of a process that was attached just now */
         tg_observers_job_leaving(engine);
         tg_dispatch_paused(engine);
     }

@@ -7,7 +7,7 @@
 struct tg_error *tg_engine_add_observer(struct tg_engine *engine, const struct tg_observer *observer,
                                         size_t *slot)
 {
-    assert(engine->processes == NULL); /* their data has as many slots as there were observers */
+    assert(engine->processes == NULL); /* data of processes has as many slots as there were observers */
     if (slot != NULL)
         *slot = engine->n_observers;
     return TG_ARRAY_APPEND(engine->observers, engine->n_observers, engine->observers_capacity, observer);

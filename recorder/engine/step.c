@@ -330,7 +330,7 @@ bool tg_thread_wants_along(struct tg_thread *thread, struct tg_memory_range *ran
 {
     struct tg_tracee *tracee = tg_tracee_of(thread);
     if (tracee->trapped_at != 0)
-        return false; /* its `ret` runs by itself */
+        return false; /* the `ret` there runs by itself */
     if (!tg_tracee_load_registers(tracee))
         return false;
     const struct tg_site *site = tg_address_space_site(thread->process->space, tracee->regs.rip);

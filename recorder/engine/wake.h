@@ -17,7 +17,7 @@ void tg_wake_set_ticking(struct tg_engine *engine, bool ticking);
 /* Has the requests of other threads served (tg_engine_wake). */
 void tg_wake_serve(struct tg_engine *engine);
 
-/* Who asked for SIGNAL, which came from this process, as tg_engine_passes_on said; false where nobody did. */
+/* Finds who asked for SIGNAL, which came from this process, as tg_engine_passes_on said; false where nobody did. */
 bool tg_wake_find_asker(struct tg_engine *engine, int signal, struct tg_passed_on *asker);
 
 /* Makes tg_engine_run detach everything and return ERROR. Takes ERROR. */

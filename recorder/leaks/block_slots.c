@@ -119,7 +119,7 @@ bool tg_block_slots_copy(const struct tg_block_slots *from, struct tg_block_slot
     return true;
 }
 
-/* Those behind it move up, so that none is out of reach. */
+/* Slots behind the removed one move up, so that none is out of reach. */
 void tg_block_slots_remove(struct tg_block_slots *slots, struct tg_block_slot *slot)
 {
     size_t mask = slots->n_items - 1, hole = (size_t)(slot - slots->items), at = hole;

@@ -237,7 +237,7 @@ static void search_and_tell(struct tg_exit_scan *scan, struct tg_thread *thread,
 
 /* ---- observer */
 
-/* Who is killed leaves things as they are: nothing is leaked by that. */
+/* A process that is killed leaves things as they are: nothing is leaked by that. */
 static bool ends_by_itself(const struct tg_thread *thread)
 {
     unsigned long status = 0;

@@ -12,7 +12,7 @@
 
 enum {
     ARENA_BYTES = 64 << 20, /* glibc's arenas beside the first begin at multiples of that */
-    RED_ZONE_BYTES = 128,   /* that functions use below the stack pointer */
+    RED_ZONE_BYTES = 128,   /* bytes that functions use below the stack pointer */
     PAGE_BYTES = 4096,
     THREAD_BYTES = 4096, /* of struct pthread, at most: 2304 in glibc 2.36 */
 };

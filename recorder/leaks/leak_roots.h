@@ -17,7 +17,7 @@ struct tg_leak_thread {
 };
 
 struct tg_leak_roots_options {
-    pid_t tid; /* whose /proc/TID/maps and memory */
+    pid_t tid; /* thread whose /proc/TID/maps and memory are read */
     const struct tg_leak_thread *threads;
     size_t n_threads;
     const char *agent_directory; /* of the rings, NULL none */

@@ -309,7 +309,7 @@ static void find_interior(struct run *run)
     search_stack(run);
 }
 
-/* Which blocks that nothing reaches are referred to by others of these. */
+/* Finds the unreachable blocks that other unreachable blocks refer to. */
 static void find_referred(struct run *run)
 {
     run->phase = PHASE_REFERRED;

@@ -27,7 +27,7 @@ struct heap {
     struct tg_block_slots slots;
     uint64_t red_zone_start, red_zone_bytes; /* where blocks with red zones are */
     struct ended *ended;                     /* a ring of the latest of these; NULL: none yet */
-    size_t n_ended;                          /* that there were */
+    size_t n_ended;                          /* blocks that have ended so far */
     UT_hash_handle hh;
 };
 
@@ -156,7 +156,7 @@ static void remember(struct heap *heap, const struct tg_block_slot *slot, const 
 static void make_free(struct heap *heap, const struct tg_block_slot *freed)
 {
     struct tg_block_slot *slot = tg_block_slots_find(&heap->slots, freed->address);
-    if (slot == NULL || slot->time_ns > freed->time_ns) /* it is about a block that was there before */
+    if (slot == NULL || slot->time_ns > freed->time_ns) /* FREED is about a block that was there before */
         return;
     remember(heap, slot, freed);
     tg_block_slots_remove(&heap->slots, slot);
@@ -284,7 +284,7 @@ static int compare_places(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Those from FROM to before TO. */
+/* Blocks in the slots [FROM, TO). */
 static void copy_slots(const struct tg_block_slots *slots, size_t from, size_t to,
                        struct tg_leak_block *blocks, size_t *n_blocks)
 {

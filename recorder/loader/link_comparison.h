@@ -9,7 +9,7 @@
 struct tg_link_list {
     pid_t pid;
     size_t word;  /* 8 or 4 */
-    bool is_base; /* its first object is the program */
+    bool is_base; /* the list's first object is the program */
     const struct tg_link_window *ahead;
     struct tg_link_space *space;
     struct tg_link_change *change;

@@ -24,7 +24,7 @@ struct tg_loaded_object {
 
 /* struct link_map of <link.h>, widened. */
 struct tg_link_node {
-    uint64_t address; /* its own */
+    uint64_t address; /* address of the node itself */
     uint64_t base;
     uint64_t name;
     uint64_t dynamic;

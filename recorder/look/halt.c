@@ -82,8 +82,8 @@ static bool let_go(struct tg_halted_thread *thread)
 
 /* ---- threads that could not be stopped in time */
 
-/* They stop when they run again, and are let go at once then: by the signal that the kernel sends for it. Those that end have
- * to be waited for, or a thread of theirs that executes a program waits for ever. */
+/* Late threads stop when they run again, and are let go at once then: by the signal that the kernel sends for it.
+ * Threads that end have to be waited for, or a thread of theirs that executes a program waits for ever. */
 enum { MAX_LATE = 8192 };
 static pid_t late[MAX_LATE];
 static volatile size_t n_late;
@@ -136,7 +136,7 @@ static void note_late(const struct tg_halt *halt)
         }
     if (n_late > 0)
         sigaction(SIGCHLD, &action, NULL);
-    let_go_late(); /* those that stopped meanwhile */
+    let_go_late(); /* threads that stopped meanwhile */
     block(SIG_UNBLOCK);
 }
 
@@ -193,7 +193,7 @@ static int seize(struct tg_halt *halt, pid_t tid)
     if (why != 0)
         return why;
     if (TG_ARRAY_APPEND(halt->threads, halt->count, halt->capacity, thread) != NULL)
-        return ENOMEM; /* it runs on, and is let go when tollgate ends */
+        return ENOMEM; /* the thread runs on, and is let go when tollgate ends */
     ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
     return 0;
 }

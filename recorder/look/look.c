@@ -38,7 +38,7 @@ struct look {
     struct tg_return_watch *watch; /* NULL none */
     struct tg_wait *waits;
     size_t n_waits, waits_capacity;
-    pid_t *pids; /* that were looked at */
+    pid_t *pids; /* processes that were looked at */
     size_t n_pids, pids_capacity;
 };
 

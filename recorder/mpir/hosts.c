@@ -49,7 +49,7 @@ static bool write_address(const struct sockaddr *address, char text[INET6_ADDRST
            inet_ntop(AF_INET6, &six->sin6_addr, text, INET6_ADDRSTRLEN) != NULL;
 }
 
-/* This and the next ones return false without memory. */
+/* The functions from here on return false without memory. */
 static bool add_addresses(struct tg_mpir_hosts *hosts)
 {
     struct ifaddrs *all;

@@ -23,10 +23,10 @@ struct tg_mpir_process {
     struct tg_mpir_variables variables;
     char launcher[64]; /* as its objects tell it, "" not known */
 
-    bool is_daemon; /* it starts ranks for a launcher that is not traced */
+    bool is_daemon; /* a daemon starts ranks for a launcher that is not traced */
 
     /* starters only */
-    bool is_starter;                 /* its variables were written or its table was read: it is one */
+    bool is_starter;                 /* variables of a starter were written, or its table was read */
     bool is_announced;               /* MPIR_being_debugged is 1 by us */
     bool is_planted;                 /* MPIR_Breakpoint has a breakpoint */
     bool has_spawned;                /* reported so, or had a table when it was attached */

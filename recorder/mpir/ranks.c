@@ -27,12 +27,12 @@ struct rank {
     char *executable;
     enum tg_mpir_rank_way way;
     enum tg_mpir_gate gate;
-    bool wants_gate;  /* its starter leaves it to the tool to let ranks go on */
+    bool wants_gate;  /* the starter leaves it to the tool to let ranks go on */
     bool is_selected; /* otherwise detached once it is through its gate */
     bool wake;        /* left stopped for the tool to come */
     bool waits;       /* until its starter has returned from MPIR_Breakpoint */
     bool woken;
-    bool may_wake; /* its first stop was seen: what is to be done before it goes on has been done */
+    bool may_wake; /* the first stop was seen: what has to be done before the rank goes on has been done */
     bool is_told;
     bool has_ended; /* kept for later readings of the table */
     UT_hash_handle hh;
@@ -399,7 +399,7 @@ static void take_local(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
     }
     rank->is_selected = is_selected;
     rank->wants_gate = !partial_ok;
-    /* Its SIGSTOP is sent, but it need not have stopped yet; SIGCONT undoes either. */
+    /* The rank's SIGSTOP is sent, but it need not have stopped yet; SIGCONT undoes either. */
     rank->wake = process == NULL && launched && from->variables.found[TG_MPIR_ACQUIRED_PRE_MAIN];
     rank->waits = rank->wake;
     rank->way = TG_MPIR_WAY_ATTACHED;

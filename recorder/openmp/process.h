@@ -44,7 +44,7 @@ struct tg_openmp_call {
     uint64_t lock;
     uint64_t sync; /* enum tg_omp_sync */
     bool is_task;  /* a body: of a task */
-    bool waits;    /* its return ends a wait */
+    bool waits;    /* the return from there ends a wait */
 };
 
 /* An implicit task. */

@@ -28,7 +28,7 @@ struct tg_core_segment; /* core_file.c's */
 struct tg_core_file {
     pid_t pid;
     char program[17], command[81]; /* as the kernel cut them; untrusted */
-    int signal;                    /* that ended it, 0 unknown or none */
+    int signal;                    /* signal that ended the process, 0 unknown or none */
     bool has_fault;
     uint64_t fault;                 /* address, of a signal that has one */
     struct tg_core_thread *threads; /* the first is the one that got the signal */

@@ -64,7 +64,7 @@ static void forget(struct tg_image_cache *cache, struct entry *entry)
     else
         HASH_DEL(cache->files, entry);
     if (entry->in_use) {
-        tg_image_on_release(entry->image, NULL, NULL); /* its last user frees it */
+        tg_image_on_release(entry->image, NULL, NULL); /* the image's last user frees it */
     } else {
         DL_DELETE(cache->unused, entry);
         cache->n_unused--;

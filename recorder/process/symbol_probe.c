@@ -37,7 +37,7 @@ struct region {
 
 /* The file that is looked at. */
 struct file {
-    struct tg_symbol_probe *probe; /* its buffers hold HEAD and TAIL */
+    struct tg_symbol_probe *probe; /* buffers of the probe hold HEAD and TAIL */
     int fd;
     uint64_t size;
     struct region head, tail;

@@ -17,7 +17,7 @@ enum { KEY_DEBUGGER = 0x100, KEY_LIBRARIES, KEY_LOAD, KEY_JSON, DEFAULT_LIBRARIE
 
 struct calibrate_arguments {
     const char *debugger; /* NULL: none */
-    const char *load;     /* this is the program that is measured: the directory of its libraries */
+    const char *load;     /* directory of the libraries, in the program that is measured */
     uint64_t libraries;
     bool json;
 };

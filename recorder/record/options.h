@@ -56,7 +56,7 @@ struct tg_record_options {
 
 /* A command that takes these options and some of its own: it controls the job while it records. */
 struct tg_record_options_more {
-    const struct argp *argp; /* its options; its parser gets INPUT and sees no arguments */
+    const struct argp *argp; /* options of the command; the parser gets INPUT and sees no arguments */
     void *input;
     const char *doc; /* in place of record's */
 };

@@ -68,7 +68,7 @@ static void ptrace_called(void *context, struct tg_thread *thread, struct tg_bre
         release_target(thread, (pid_t)registers->rsi);
     if (request != PTRACE_TRACEME || !tg_proc_status_read(thread->process->pid, &status))
         return;
-    /* Its parent would trace it. Where that is the recorder itself, it is traced already: that is success. */
+    /* The parent would trace the child. Where that is the recorder itself, it is traced already: that is success. */
     if (status.parent == getpid())
         tg_thread_return(thread, 0);
     else

@@ -593,7 +593,7 @@ static void tell_heap_names(struct tg_recording *recording)
     add_heap_name(&telling, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
 }
 
-/* Who hands events over flushes: the agent's drain, or without one this thread. */
+/* The thread that hands events over flushes: the agent's drain, or without one this thread. */
 static void want_flush(struct tg_recording *recording)
 {
     if (recording->agent != NULL && !recording->agent_is_finished)

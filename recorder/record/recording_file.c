@@ -55,8 +55,8 @@ static void write_event(struct tg_recording_file *file, const struct tg_event *e
     tg_trace_writer_add(file->writer, &redacted);
 }
 
-/* Who a process is gets into the file soon: where the recorder is killed in a process's first second, what rings
- * hold of it would be nobody's. */
+/* A process's identity gets into the file soon: where the recorder is killed in a process's first second, what
+ * rings hold of it would be nobody's. */
 static bool is_identity_due(struct tg_recording_file *file)
 {
     const uint64_t pause_ns = 50000000;

@@ -349,7 +349,7 @@ static void take_news(struct tg_untraced *untraced)
     struct watch watch;
     while (read(untraced->news_out, &watch, sizeof watch) == (ssize_t)sizeof watch)
         if (!add_watch(untraced, &watch) && watch.fd >= 0)
-            close(watch.fd); /* its end is recorded last */
+            close(watch.fd); /* the process's end is recorded last */
 }
 
 /* Sleeps until a process ends, one more is to be waited for, or TIMEOUT_MS have passed (-1: for ever). */

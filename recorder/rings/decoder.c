@@ -253,7 +253,7 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
         decoder->stats.misformed++;
         return;
     }
-    struct record record; /* its event's payload, which is large, as far as it is needed */
+    struct record record; /* the event's payload, which is large, is filled as far as it is needed */
     record.decoder = decoder;
     record.source = source;
     record.process = meet_program(decoder, source, time_ns);

@@ -141,7 +141,7 @@ static void foresee(struct tg_agent_drain *drain, struct tg_ring_foresight *want
     if (wanted == NULL)
         return;
     pthread_mutex_lock(&drain->settle_lock);
-    /* who waits may have given up */
+    /* The waiting thread may have given up. */
     if (__atomic_load_n(&drain->foresight, __ATOMIC_RELAXED) == wanted &&
         tg_ring_set_foresee(drain->rings, wanted)) {
         __atomic_store_n(&drain->foresight, NULL, __ATOMIC_RELEASE);
@@ -170,7 +170,7 @@ static uint64_t do_round(struct tg_agent_drain *drain)
     tell_lost(drain);
     if (options->file != NULL) {
         options->file->flush(options->file->context, false);
-        /* who settles may be who the one that is behind waits for: only the file holds that up */
+        /* The thread that settles may be waited for by the one that is behind: only the file holds that up. */
         bool settles = foresight != NULL || __atomic_load_n(&drain->settle_ns, __ATOMIC_ACQUIRE) != 0;
         if (options->file->has_backlog(options->file->context) ||
             (!settles && options->file->is_behind(options->file->context)))

@@ -269,7 +269,7 @@ static void close_object(const struct call *call, struct space *space, uint64_t 
     struct object *object = NULL;
     HASH_FIND(hh, space->open, &link_map, sizeof link_map, object);
     if (object == NULL)
-        return; /* its load was lost */
+        return; /* the object's load was lost */
     if (!object->told)
         tell_opened(call, space, STATE_CONSISTENT);
     HASH_DEL(space->open, object);
@@ -428,7 +428,7 @@ void tg_agent_loader_end(struct tg_agent_loader *loader, int32_t pid, uint64_t i
     struct program *program = find_program(loader, pid, instance);
     if (program == NULL)
         return;
-    tg_agent_loader_end_load(loader, pid, instance, time_ns, sink); /* it ended in the middle of a load */
+    tg_agent_loader_end_load(loader, pid, instance, time_ns, sink); /* ended in the middle of a load */
     HASH_DEL(loader->programs, program);
     program_destroy(program);
 }

@@ -1,5 +1,5 @@
-/* Who the processes of a job are, noted in the rings' directory before they run: the trace's file has it some time
- * later, and where the recorder is killed in between, what their rings hold would be nobody's. */
+/* Identities of the processes of a job, noted in the rings' directory before they run: the trace's file has them some
+ * time later, and where the recorder is killed in between, what their rings hold would be nobody's. */
 #ifndef TG_RECORDER_RINGS_PROCESS_NOTES_H
 #define TG_RECORDER_RINGS_PROCESS_NOTES_H
 

@@ -23,7 +23,7 @@ struct tg_record_form {
     enum tg_event_kind kind; /* of the event that it becomes; 0: none, or not by its parts */
     unsigned char least_arguments;
     bool has_place;
-    bool is_plain; /* its event depends on its words and the thread's team alone */
+    bool is_plain; /* the event depends on the record's words and the thread's team alone */
     size_t payload_bytes;
 };
 

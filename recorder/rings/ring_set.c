@@ -31,7 +31,7 @@ struct ring {
     struct tg_merge_ring *merged;
     struct tg_ring_source *source;
     int32_t pid;
-    bool was_alive;             /* its process was seen alive, so that it has gone when it is not any more */
+    bool was_alive;             /* the process was seen alive, so that it has gone when it is not any more */
     bool gone;                  /* the process */
     uint64_t over;              /* round after which nothing came any more, 0: still open */
     uint64_t looked;            /* round in which it was looked into last */
@@ -57,10 +57,10 @@ struct tg_ring_set {
     uint64_t opened;
     uint64_t retired_bytes; /* of all retired rings */
     struct {
-        struct ring *ring;            /* ring of the record being decoded, NULL: none */
-        uint64_t word;                /* its second */
-        bool again;                   /* salvage: it is in the file */
-        bool sealed;                  /* its event got into a chunk as the last one: it counts as told ... */
+        struct ring *ring; /* ring of the record being decoded, NULL: none */
+        uint64_t word;     /* second word of the record */
+        bool again;        /* salvage: it is in the file */
+        bool sealed;       /* the record's event got into a chunk as the last one: it counts as told ... */
         struct tg_agent_count before; /* ... and without it these are */
         uint64_t n_events;            /* up to that chunk */
     } telling;
@@ -489,7 +489,7 @@ void tg_ring_set_reap(struct tg_ring_set *set)
         if (ring->reader != NULL)
             look_for_end(set, ring, &any_gone);
     if (any_gone)
-        tg_ring_set_scan(set); /* its last rings, before its last known one is closed */
+        tg_ring_set_scan(set); /* the process's last rings, before its last known one is closed */
     HASH_ITER (hh, set->rings, ring, next)
         if (ring->reader != NULL && ring->over != 0 && ring->over < ring->looked &&
             tg_ring_reader_left(ring->reader) == 0 && tg_merge_ring_is_empty(ring->merged))

@@ -16,7 +16,7 @@ enum what { NOTHING, ARGUMENT, STACK };
 struct value {
     enum what what;
     uint8_t bytes;   /* of an argument, 8 or 4: the upper half is lost */
-    int8_t argument; /* which one */
+    int8_t argument; /* number of the argument */
     int64_t offset;  /* of an address in the stack: less the stack pointer at the entry */
     int64_t behind;  /* end of the highest place in the frame that an argument came through */
 };
@@ -25,7 +25,7 @@ struct slot {
     int64_t offset;
     struct value value;       /* an argument */
     bool is_pushed, is_fresh; /* written since the last jump or call: may be for the next function */
-    bool is_doubtful;         /* it may have been: what is there now is only known where it is read again */
+    bool is_doubtful;         /* perhaps written: what is there now is only known where it is read again */
 };
 
 struct state {

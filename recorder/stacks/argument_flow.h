@@ -10,9 +10,9 @@ struct tg_argument_home {
     int8_t kept;          /* a register that functions keep for their callers (enum tg_register), -1 none */
     uint8_t kept_bytes;   /* of it, 8 or 4: the lower half */
     uint8_t slot_bytes;   /* in the frame; 0: it is not there */
-    int8_t passed;        /* which argument of the call it is, -1 none */
+    int8_t passed;        /* number of the argument in the call, -1 none */
     uint8_t passed_bytes; /* of that */
-    int64_t slot;         /* its address less the stack pointer at the function's first instruction */
+    int64_t slot;         /* address less the stack pointer at the function's first instruction */
 };
 
 struct tg_argument_flow {

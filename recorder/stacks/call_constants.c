@@ -141,7 +141,7 @@ static bool take_value(struct looking *looking)
 
 /* ---- the function */
 
-/* Its pieces, at most MAX; more than that, or too much code: 0. */
+/* Pieces of FUNCTION, at most MAX; more than that, or too much code: 0. */
 static size_t find_ranges(Dwarf_Die *function, uint64_t bias, struct tg_code_range *ranges, size_t max)
 {
     size_t n = 0;

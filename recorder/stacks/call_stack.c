@@ -88,7 +88,7 @@ static bool take_frame(void *context, const struct tg_frame *frame, const struct
     uint64_t place = note->is_signal ? frame->registers.value[TG_RIP] : tg_frame_place(frame), bias;
     const struct tg_module *module = tg_modules_find(modules, place);
     if (tg_module_is_agent(module))
-        return has_time(reading); /* these are not counted */
+        return has_time(reading); /* frames of the agent are not counted */
     struct tg_stack_frame made = {.kind = note->is_signal ? TG_FRAME_SIGNAL : TG_FRAME_CODE,
                                   .pc = frame->registers.value[TG_RIP],
                                   .module = "",

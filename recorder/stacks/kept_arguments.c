@@ -19,7 +19,7 @@ struct key {
 struct entry {
     struct key key;
     bool is_known;
-    struct tg_argument_flow flow; /* its target less the object's start */
+    struct tg_argument_flow flow; /* the flow's target is less the object's start */
     UT_hash_handle hh;
 };
 

@@ -24,14 +24,14 @@ enum {
 static const uint64_t TOTAL_NS = 1000000000, HANDLED_NS = 500000000, EXITS_NS = 200000000,
                       NAMES_NS = 2000000000, ATTACHED_NS = 500000000, SOME_NAMES_NS = 50000000,
                       INTERVAL_NS = 500000000, REQUEST_NS = 3000000000,
-                      GRACE_NS = 10000000000; /* that launchers give a job between the request and the kill */
+                      GRACE_NS = 10000000000; /* time between a launcher's request and the kill */
 
 /* What is known of a process, in its slot. */
 struct known {
     bool is_launched;
     bool has_children;
     enum { PARALLEL_UNKNOWN, PARALLEL_YES, PARALLEL_NO } is_parallel;
-    bool took_for_caught; /* its last fault, without a look */
+    bool took_for_caught; /* the last fault was taken for caught, without a look */
     unsigned n_caught_faults, n_looks;
     uint64_t looked_ns, look_took_ns; /* at its handlers, for a fault that was caught */
     uint64_t covered_ns;              /* of its last snapshot, 0 none */
@@ -67,7 +67,7 @@ static struct tg_stack_process open_process(struct tg_last_stacks *stacks, const
 
 /* Some threads that are looked at together. */
 struct look {
-    struct tg_thread **threads; /* those of a process follow each other */
+    struct tg_thread **threads; /* threads of one process follow each other */
     size_t count, capacity;
     struct tg_event_stack like;
     uint64_t until_ns;
@@ -209,7 +209,7 @@ static bool add_threads(struct look *look, struct tg_process *process)
     return true;
 }
 
-/* Those of PROCESS (NULL: none) first, then the others', the youngest process first: launchers come last. */
+/* Threads of PROCESS (NULL: none) first, then the others', the youngest process first: launchers come last. */
 static void add_job(struct tg_last_stacks *stacks, struct look *look, struct tg_process *first)
 {
     struct tg_process *process = tg_engine_first_process(stacks->engine), *last = process;

@@ -9,8 +9,8 @@
 
 enum { NONE = -1 };
 
-/* Which arguments of a function are what, from 0; in Fortran likewise. Those that are not passed in registers are left
- * out. */
+/* Arguments of a function, from 0: which is what; in Fortran likewise. Arguments that are not passed in registers are
+ * left out. */
 static const struct tg_mpi_shape shapes[] = {
     {"send", "dest", 1, 3, 4, 5},
     {"ssend", "dest", 1, 3, 4, 5},

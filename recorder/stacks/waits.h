@@ -15,8 +15,8 @@ struct tg_halted_thread {
     pid_t tid;
     bool is_stopped; /* else it ended, or could not be stopped in time: it sleeps in the kernel */
     bool is_gone;
-    bool is_suspended;                 /* its process was stopped before: by SIGSTOP, or from a terminal */
-    int signal;                        /* that it was about to take, and takes when it goes on; 0 none */
+    bool is_suspended; /* process stopped before: by SIGSTOP, or from a terminal */
+    int signal;        /* signal that the thread was about to take, and takes when it goes on; 0 none */
     struct user_regs_struct registers; /* where stopped */
 };
 
@@ -29,9 +29,9 @@ struct tg_halted_threads {
 /* One thread's. */
 struct tg_wait {
     pid_t pid, tid;
-    struct tg_event_thread_wait is; /* its partners: none yet */
+    struct tg_event_thread_wait is; /* the wait; without partners yet */
     uint64_t inode;                 /* of the pipe or socket, 0 none */
-    pid_t child;                    /* that is waited for, 0 none */
+    pid_t child;                    /* child that is waited for, 0 none */
 };
 
 /* Whether THREAD was in a system call that waits, when it was stopped. */

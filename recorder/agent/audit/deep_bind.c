@@ -30,7 +30,7 @@ static const char system_names[][20] = {
 };
 static const char libc_name[] = "libc.so.6";
 
-/* Those of the runtimes whose calls the agent wraps. */
+/* Libraries of the runtimes whose calls the agent wraps. */
 static const char mpi_names[][16] = {"libmpi", "libfmpi", "libpmpi", "libompi", "libmpich"};
 static const char openmp_names[][16] = {"libgomp", "libomp", "libiomp"};
 
@@ -40,7 +40,7 @@ static struct {
     const struct link_map *library[N_LIBRARIES]; /* NULL: not there */
     const struct link_map *last_at_start;        /* NULL: the program has not started */
     struct tg_deep_bind_request *request;        /* NULL: no such library is being opened */
-    const struct link_map *root;                 /* that library */
+    const struct link_map *root;                 /* library being opened */
     bool is_missing[N_LIBRARIES];                /* still to come in front of libc, somewhere */
     const char *problem;
     size_t n_changes;
@@ -400,7 +400,7 @@ static void begin(struct link_map *map, struct tg_deep_bind_request *request)
     bind.problem = NULL;
     for (size_t k = 0; k < N_LIBRARIES; k++)
         bind.is_missing[k] = bind.library[k] != NULL;
-    if (bind.heap_is_libcs != NULL && !*bind.heap_is_libcs) { /* its calls would go on to the wrong one */
+    if (bind.heap_is_libcs != NULL && !*bind.heap_is_libcs) { /* the calls would go on to the wrong heap */
         bind.is_missing[HEAP] = false;
         bind.problem = TG_DEEP_BIND_NOT_LIBCS;
     }

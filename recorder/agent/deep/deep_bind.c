@@ -148,7 +148,7 @@ static bool name_target(struct making *making)
             !tg_deep_search_expand(runpath, making->origin, making->runpath, sizeof making->runpath))
             return false;
     } else if (rpath != NULL && making->caller->l_prev != NULL) {
-        /* that of the program counts for all; a library's would be handed on to the target by the wrapper */
+        /* The program's rpath counts for all; the wrapper would hand a library's on to the target. */
         if (!has_origin ||
             !tg_deep_search_expand(rpath, making->origin, making->folders, sizeof making->folders))
             return false;
@@ -297,7 +297,7 @@ static int describe(struct dl_phdr_info *info, size_t size, void *context)
 
 enum opened {
     OPENED,       /* the library is there, and binds by way of its wrapper */
-    WAS_LOADED,   /* it was there before: no wrapper makes a difference */
+    WAS_LOADED,   /* the library was there before: no wrapper makes a difference */
     NOT_WRAPPED,  /* the directory, or something else, is in the way */
     NOT_ACCEPTED, /* the loader opens no wrapper: mostly because it does not open the library */
 };

@@ -13,7 +13,7 @@ struct tg_heap_hash_set {
 
 enum tg_heap_hash_found {
     TG_HEAP_HASH_TOLD,
-    TG_HEAP_HASH_UNTOLD, /* it is there, perhaps just added, and nobody has said that it is told */
+    TG_HEAP_HASH_UNTOLD, /* the entry is there, perhaps just added, and nobody has said that it is told */
     TG_HEAP_HASH_FULL,
 };
 

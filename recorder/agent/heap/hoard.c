@@ -7,7 +7,7 @@ enum { HOARD_BLOCKS = 1 << 14 };
 
 struct hoarded {
     uintptr_t block;
-    size_t size; /* its own: when it leaves, the table may have another block of this address, or none */
+    size_t size; /* of BLOCK: when it leaves, the table may have another one of this address, or none */
 };
 
 static struct {

@@ -49,7 +49,7 @@ struct tg_heap_realloc {
 /* OLD, not NULL, is about to be reallocated. */
 struct tg_heap_realloc tg_heap_note_realloc_begin(const void *old);
 
-/* That was with SIZE bytes, and the allocator returned BLOCK. */
+/* The reallocation BEGUN asked for SIZE bytes, and the allocator returned BLOCK. */
 void tg_heap_note_realloc_end(const struct tg_heap_realloc *begun, const void *block, size_t size,
                               enum tg_heap_call call, const void *frame);
 

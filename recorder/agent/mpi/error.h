@@ -20,7 +20,7 @@ struct tg_mpi_waiting {
 /* The call that a thread is in. */
 struct tg_mpi_failure {
     const struct tg_mpi_waiting *waiting; /* what it waits for, NULL none */
-    bool is_told;                         /* it has failed, and its error is recorded */
+    bool is_told;                         /* the call has failed, and its error is recorded */
     bool is_telling; /* asks the library for words about one: what it raises then is not the program's */
 };
 extern __thread struct tg_mpi_failure tg_mpi_failure __attribute__((tls_model("initial-exec")));

@@ -17,8 +17,8 @@ enum { TG_MPI_NOTHING = -3 };
 struct tg_mpi_frame {
     enum tg_mpi_call call;
     const void *code;
-    bool is_quiet; /* entry is not recorded unless the call finds something */
-    bool has_told; /* that the thread goes on polling: behind tg_mpi_poll_end its requests may be told */
+    bool is_quiet;        /* entry is not recorded unless the call finds something */
+    bool has_told;        /* polling has been told: behind tg_mpi_poll_end its requests may be told */
     uint64_t begun_ticks; /* of a poll that is quiet */
 };
 
@@ -34,7 +34,7 @@ struct tg_mpi_enter {
     bool receives;    /* FROM, FROM_TAG and FROM_AMOUNT are said */
     int64_t from, from_tag;
     tg_mpi_amount_t from_amount;
-    const void *requests; /* that a poll asks about, several */
+    const void *requests; /* requests that a poll asks about, several */
 };
 
 /* Further arguments of MPI_LEAVE. */

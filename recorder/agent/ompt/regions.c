@@ -76,7 +76,7 @@ void tg_ompt_on_parallel_end(union tg_ompt_data *parallel, union tg_ompt_data *e
 
 static void begin_implicit(const struct tg_ompt_region *region, unsigned team_size, unsigned index)
 {
-    /* Whoever is not a region's first thread was waiting in the pool: what it was in is over. */
+    /* A thread that is not a region's first one was waiting in the pool: what it was in is over. */
     while (index != 0 && tg_ompt_thread.top != NULL)
         drop_place();
     struct tg_ompt_place *place = tg_ompt_take();
