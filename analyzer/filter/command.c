@@ -337,7 +337,7 @@ static bool can_measure_now(const char *trace)
         can = tg_trace_meta_get_number(meta, "cost.stop_ns", 0) == 0 && name != NULL && kernel != NULL &&
               strcmp(name, here.nodename) == 0 && strcmp(kernel, here.release) == 0;
     }
-    tg_error_destroy(error); /* whoever reads the trace next says so */
+    tg_error_destroy(error); /* the next reader of the trace says so */
     tg_trace_reader_close(reader);
     return can;
 }

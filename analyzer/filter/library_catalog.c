@@ -110,7 +110,7 @@ struct tg_catalog_library *tg_library_catalog_at(const struct tg_library_catalog
 
 struct tg_error *tg_library_catalog_note_build_id(struct tg_catalog_library *library, const char *build_id)
 {
-    struct entry *entry = (struct entry *)library; /* its first member */
+    struct entry *entry = (struct entry *)library; /* first member of the entry */
     if (entry->build_id != NULL) {
         if (strcmp(entry->build_id, build_id) != 0)
             library->build_id = ""; /* the file was another one later */

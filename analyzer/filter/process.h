@@ -42,8 +42,8 @@ struct tg_planted {
 /* How much a process looks like a rank of an MPI job. */
 enum tg_process_role {
     TG_ROLE_OTHER,
-    TG_ROLE_RANKED, /* its environment says so, which children of a rank inherit */
-    TG_ROLE_MPI,    /* it made MPI calls; with a rank or, started by itself, without */
+    TG_ROLE_RANKED, /* the environment says so, which children of a rank inherit */
+    TG_ROLE_MPI,    /* made MPI calls; with a rank or, started by itself, without */
 };
 
 struct tg_filter_process {
@@ -62,7 +62,7 @@ struct tg_filter_process {
     bool is_due; /* the lane that follows the recording handles what waits when all events of the stop were
                     seen */
     bool due_final;
-    uint64_t due_ns; /* its time */
+    uint64_t due_ns; /* time of the stop that is due */
     enum tg_stop_trigger due_trigger;
     uint64_t loader_ns; /* latest loader stop, to count one with several events once */
     int32_t loader_tid;

@@ -19,7 +19,7 @@ enum figure_kind {
     FIGURE_WINDOW, /* the same: a duration, where breakpoints were late */
     FIGURE_MEAN,   /* libraries a round trip */
     FIGURE_COST,   /* milliseconds, where they are claimed */
-    FIGURE_LOW,    /* their range, where that or they are claimed */
+    FIGURE_LOW,    /* range of the milliseconds, where either is claimed */
     FIGURE_HIGH,
     FIGURE_MEASURED, /* the share of them that was measured on the events themselves */
     FIGURE_ESTIMATE, /* the part of them that was not */
@@ -113,7 +113,7 @@ static bool is_bound(enum figure_kind kind, const struct tg_filter_evaluation *e
                      const struct tg_filter_column *column)
 {
     const struct tg_filter_survey *made = &evaluation->survey;
-    bool was_late = made->planted_late > 0 || made->unseen; /* it may have missed hits itself */
+    bool was_late = made->planted_late > 0 || made->unseen; /* the recording may have missed hits itself */
     switch ((int)kind) {
     case FIGURE_BOUND:
         return made->unseen && column->mode != TG_FILTER_FAST;

@@ -1,6 +1,6 @@
 #include "analyzer/finding/attachment.h"
 
-enum { COMM_WORLD = 1 }; /* its id in events */
+enum { COMM_WORLD = 1 }; /* id of MPI_COMM_WORLD in events */
 
 bool tg_attachment_is_late(const struct tg_verdict_input *input, size_t process)
 {

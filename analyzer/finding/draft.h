@@ -13,10 +13,10 @@
 struct tg_verdict_wait {
     size_t from, to;                    /* indices in the process model */
     const struct tg_mpi_thread *thread; /* the model's */
-    uint64_t bytes;                     /* that it sends, 0 none */
+    uint64_t bytes;                     /* bytes that the call sends, 0 none */
     bool is_sure;             /* nothing but what TO has not done ends it; otherwise it may end by itself */
     bool is_choice;           /* one of several, of which any will do */
-    bool is_firm;             /* it is sure, or has lasted long enough; known from tg_verdict_find_rings on */
+    bool is_firm;             /* sure, or has lasted long enough; known from tg_verdict_find_rings on */
     bool sends;               /* to TO, which is to receive */
     bool to_is_in_collective; /* likewise: TO waits for others in a collective */
     const char *to_do;        /* what TO is to do: " to call MPI"; NULL: its part of THREAD's call */

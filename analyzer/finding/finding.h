@@ -43,7 +43,7 @@ enum tg_finding_kind {
     TG_FINDING_INTERRUPTED, /* where the threads were then: nothing is wrong with that */
 };
 
-/* Who did what a finding is about: a process, or one thread of it. */
+/* The culprit of a finding: a process, or one thread of it. */
 struct tg_culprit {
     size_t process; /* index in the process model; SIZE_MAX: not in the trace */
     int64_t rank;   /* -1: it is no rank, or not known */
@@ -99,7 +99,7 @@ struct tg_verdict_input {
     uint64_t now_ns;    /* the present, of a job that runs; 0: its last event is the latest */
     bool has_losses;    /* events are missing in the trace */
     bool is_of_moment;  /* somebody asks who is waiting just now, however usual that is */
-    uint64_t look_ns;   /* who is where is told by the looks at stacks from then on; 0: by none */
+    uint64_t look_ns;   /* time from which looks at stacks tell who is where; 0: none do */
     uint64_t judged_ns; /* the moment that is judged, once it is known; 0: the present, or the last event */
     struct tg_code_namer namer;
 };

@@ -9,7 +9,7 @@
 
 /* Polls are told each 0.4 s, and later where the machine is crowded. */
 static const uint64_t fresh_ns = UINT64_C(1500000000);
-/* Who does more between two polls has other work. */
+/* A thread that does more between two polls has other work. */
 static const uint64_t most_gap_ns = 3000;
 
 /* The moment that is judged, of a process that is kept from running the one at which it was stopped. */

@@ -4,7 +4,7 @@
 
 enum { MS = 1000000 };
 
-/* Whoever is asked to end takes some time for it, and so does a launcher with its ranks. */
+/* A process that is asked to end takes some time for it, and so does a launcher with its ranks. */
 static const uint64_t ending_ns = UINT64_C(30000) * MS;
 /* From the first thread of a process to its last, when it exits. */
 static const uint64_t exit_ns = UINT64_C(100) * MS;

@@ -17,7 +17,7 @@ struct tg_heap_group {
     uint64_t least, most; /* peaks of the members, in bytes */
     uint64_t error;       /* standard error of MOST, 0: exact */
     uint64_t live;        /* bytes of all members */
-    uint32_t path;        /* that has most of LARGEST's peak */
+    uint32_t path;        /* path that has most of LARGEST's peak */
     uint64_t path_bytes;  /* of it */
 };
 

@@ -1,4 +1,4 @@
-/* Who a block belongs to, by the call path that got it: the program, or a library that it runs on. */
+/* The owner of a block, by the call path that got it: the program, or a library that it runs on. */
 #ifndef TG_ANALYZER_HEAP_PATH_OWNER_H
 #define TG_ANALYZER_HEAP_PATH_OWNER_H
 

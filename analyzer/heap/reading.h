@@ -12,7 +12,7 @@
 struct tg_heap_reading_request {
     const char *path;
     const struct tg_command_services *services; /* for names of code; NULL: addresses stay numbers */
-    struct tg_selection *selection; /* its end is that moment; not started yet; NULL: all of the trace */
+    struct tg_selection *selection; /* ends at that moment; not started yet; NULL: all of the trace */
     uint64_t last_event;            /* number of the last event that counts, from 1; 0: all */
     bool keeps_blocks;              /* also of processes that have ended */
     /* Takes each event that counts, before the heap model does; PROCESS is NULL for the recorder's own. NULL: nobody

@@ -23,7 +23,7 @@ struct tg_action_point {
     enum tg_action_point_kind kind;
     bool enabled;
     bool pending;   /* not found in any process yet: it has no address */
-    bool was_found; /* it once had one */
+    bool was_found; /* once had an address */
     bool shared;    /* planted in all processes of share group GROUP, else in process PROCESS (dpid) */
     uint32_t group;
     const uint32_t
@@ -47,7 +47,7 @@ struct tg_action_point {
     enum tg_barrier_stop stop_when_done;
     bool of_threads;
     const char *satisfaction; /* "group 2", or a set */
-    bool told_left_out;       /* that another program has its place as well */
+    bool told_left_out;       /* said that another program has its place as well */
 };
 
 struct tg_action_points;

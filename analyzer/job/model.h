@@ -39,10 +39,10 @@ bool tg_job_model_set_manager(struct tg_job_model *model, int32_t pid, int32_t t
 bool tg_job_model_thread_id(const struct tg_job_model *model, int32_t pid, int32_t tid,
                             struct tg_thread_id *id);
 bool tg_job_model_name(const struct tg_job_model *model, struct tg_thread_id id, int32_t *pid, int32_t *tid);
-/* Its groups; false: no process that lives is called DPID. */
+/* Groups of process DPID; false: no process that lives is called so. */
 bool tg_job_model_groups(const struct tg_job_model *model, uint32_t dpid, struct tg_process_groups *process);
 
-/* Its rank in MPI_COMM_WORLD, also where it has ended; false: no process was called DPID, or it is none. */
+/* Rank of process DPID in MPI_COMM_WORLD, also where it has ended; false: no process was called so, or it is no rank. */
 bool tg_job_model_rank(const struct tg_job_model *model, uint32_t dpid, int64_t *rank);
 
 /* ---- named groups: dgroups */

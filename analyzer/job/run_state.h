@@ -35,7 +35,7 @@ enum { /* of a slot, to a barrier */
 };
 
 struct tg_barrier {
-    struct tg_barrier_definition definition; /* its list is the barrier's own, sorted */
+    struct tg_barrier_definition definition; /* the list in it is the barrier's own, sorted */
     bool enabled, stuck, can_be_satisfied;
     uint8_t *flags; /* of thread slots, or process slots */
     size_t n_flags;

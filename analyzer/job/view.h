@@ -51,7 +51,7 @@ struct tg_job_process {
     struct tg_job_process_info info;
     size_t first_thread; /* index of its first thread */
     size_t n_threads;
-    size_t first_slot; /* its threads' place in struct tg_job_set; one slot of its own where it has none */
+    size_t first_slot; /* threads' place in struct tg_job_set; one slot of its own where it has none */
 };
 
 struct tg_job_view;
@@ -91,7 +91,7 @@ size_t tg_job_view_slots(const struct tg_job_view *view);
 const struct tg_job_process *tg_job_view_process(const struct tg_job_view *view, uint32_t dpid);
 /* Of several processes with RANK the one with the lowest dpid, of those that exist where one does. */
 const struct tg_job_process *tg_job_view_rank(const struct tg_job_view *view, int64_t rank);
-/* Its index, SIZE_MAX: there is none. */
+/* Index of the thread, SIZE_MAX: there is none. */
 size_t tg_job_view_find_thread(const struct tg_job_view *view, const struct tg_job_process *process,
                                uint32_t dtid);
 /* The index of its lowest-numbered worker, SIZE_MAX: there is none. */

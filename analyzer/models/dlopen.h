@@ -61,7 +61,7 @@ struct tg_dlopen_process {
     size_t capacity;
     bool has_decision_due; /* the latest load event is the one that the next decision is about... */
     size_t due;            /* ...whose libraries are from here to the end */
-    uint64_t n_due;        /* their number, including those that are not kept */
+    uint64_t n_due;        /* number of those libraries, including any that are not kept */
     bool due_cuda;
     const char *due_path; /* of the first */
 };

@@ -23,8 +23,8 @@ struct tg_library_use {
     uint64_t loads;       /* load events that it came in */
     uint64_t asked_loads; /* of these, not as a dependency of another object */
     uint64_t unloads;     /* unload events that it left in */
-    uint64_t stop_ns; /* its share of the stops: a stop is shared by the objects that were asked for in it */
-    uint64_t handle_ns; /* likewise its share of read_ns + handle_ns */
+    uint64_t stop_ns;     /* share of the stops: a stop is shared by the objects that were asked for in it */
+    uint64_t handle_ns;   /* likewise its share of read_ns + handle_ns */
 };
 
 struct tg_library_totals {

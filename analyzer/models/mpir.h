@@ -67,7 +67,7 @@ struct tg_mpir_starter {
     bool is_written;         /* MPIR_being_debugged was written, or tried to: */
     int64_t being_debugged;  /* as written last */
     const char *write_error; /* of that, "" none */
-    bool has_state;          /* its variables were read: */
+    bool has_state;          /* variables were read: */
     uint64_t state;          /* enum tg_mpir_state, the last one */
     int64_t raw_state;
     const char *abort_string; /* the last one that was not empty */

@@ -13,7 +13,7 @@ enum { TG_MPIR_RANK_STATES = 5 }; /* enum tg_mpir_rank_state has so many */
 
 /* One rank of a job. */
 struct tg_mpir_rank {
-    int64_t key; /* its rank, or its process where no table has it */
+    int64_t key; /* rank, or the process where no table has it */
     int64_t rank;
     bool in_table;          /* the last table that was read has it */
     const char *host;       /* "" unknown, as the executable */
@@ -24,7 +24,7 @@ struct tg_mpir_rank {
     uint64_t state;         /* enum tg_mpir_rank_state */
     uint64_t way;           /* enum tg_mpir_rank_way */
     uint64_t gate;          /* enum tg_mpir_gate */
-    bool woken;             /* its starter had stopped it; it was woken */
+    bool woken;             /* stopped by its starter, then woken */
     const char *reason;     /* "" none */
     size_t process; /* index in the process model, SIZE_MAX: it is not traced, or no more when it was told */
     uint64_t since_ns; /* when that was told, else when the table was read */

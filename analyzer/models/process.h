@@ -81,9 +81,9 @@ struct tg_process_entry {
     uint64_t last_signal_ns; /* 0: none */
     int64_t last_signal;
     int32_t last_signal_tid;
-    int64_t last_signal_code;        /* its si_code */
+    int64_t last_signal_code;        /* si_code of the signal */
     int64_t last_signal_sender_pid;  /* 0: the kernel */
-    const char *last_signal_sender;  /* its program, "" not known */
+    const char *last_signal_sender;  /* program of the sender, "" not known */
     uint64_t last_signal_address;    /* of a fault */
     bool last_signal_has_address;    /* the kernel said one: 0 is that of a null pointer */
     uint64_t last_signal_overflowed; /* size of the stack that overflowed, 0: it was something else */

@@ -26,7 +26,7 @@ bool tg_stack_is_of_runtime(const char *module, const char *function);
 
 struct tg_stack_place {
     bool is_known;           /* there is a frame of the program's own */
-    struct tg_stack_call at; /* that frame, the innermost one; without one the innermost frame of all */
+    struct tg_stack_call at; /* the innermost frame of the program's own; without one the innermost of all */
     struct tg_stack_call
         caller; /* the nearest one outward that has a line, where AT has none; else no module and
                                     no function */

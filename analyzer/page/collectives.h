@@ -35,7 +35,7 @@ void tg_page_collectives_destroy(struct tg_page_collectives *collectives); /* NU
 struct tg_error *tg_page_collectives_take(struct tg_page_collectives *collectives,
                                           const struct tg_page_meeting *meeting);
 
-/* Those kept, in the order of their ends; one of each *STRIDE that there were. */
+/* Collectives that are kept, in the order of their ends; one of each *STRIDE that there were. */
 size_t tg_page_collectives_list(const struct tg_page_collectives *collectives,
                                 const struct tg_page_collective **list, size_t *stride);
 

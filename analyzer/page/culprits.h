@@ -1,11 +1,11 @@
-/* Whom a verdict blames: red in the time strip. */
+/* Processes and threads that a verdict blames: red in the time strip. */
 #ifndef TG_ANALYZER_PAGE_CULPRITS_H
 #define TG_ANALYZER_PAGE_CULPRITS_H
 
 #include "analyzer/page/page.h"
 
-/* Those whom VERDICT names as a cause, in CULPRITS, the caller's to free; what follows from others blames nobody. Only
- * error: NO_MEMORY. */
+/* Culprits that VERDICT names as a cause, the caller's to free; what follows from others blames nobody. Only error:
+ * NO_MEMORY. */
 struct tg_error *tg_page_culprits(const struct tg_verdict *verdict, struct tg_page_culprit **culprits,
                                   size_t *count);
 

@@ -95,7 +95,7 @@ static struct tg_error *write_loads(struct loads *loads, struct tg_json *json)
     tg_json_end_array(json);
     tg_json_key(json, "libraries");
     tg_json_begin_array(json);
-    for (int startup = 0; startup < 2; startup++) /* those that the program asked for first */
+    for (int startup = 0; startup < 2; startup++) /* libraries that the program asked for come first */
         for (size_t i = 0; i < count && written < LIBRARIES; i++)
             if (uses[i]->startup == (startup == 1)) {
                 write_library(uses[i], loads->start_ns, json);

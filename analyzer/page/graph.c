@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Who waits, or is waited for: a process or a worker of one. */
+/* A process, or a worker of one, that waits or is waited for. */
 struct end_key {
     size_t process;
     uint64_t worker; /* 0: the process */
@@ -172,7 +172,7 @@ static struct node *find(const struct graph *graph, size_t process, uint64_t wor
     return node;
 }
 
-/* Those of rings first: they are what matters. */
+/* Edges of rings come first: they are what matters. */
 static void draw(struct graph *graph, bool of_rings)
 {
     for (size_t i = 0; i < graph->n_groups; i++) {

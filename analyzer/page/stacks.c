@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 200, NODES = 1500, DEPTH = 64 }; /* that are written */
+enum { PLACES = 200, NODES = 1500, DEPTH = 64 }; /* at most so many are written */
 
 struct member {
     size_t process;

@@ -8,7 +8,7 @@
 enum {
     TG_STRIP_TOP = 20,      /* rows on top where nothing is opened, about */
     TG_STRIP_CHILDREN = 24, /* of a row; more are put below rows in between */
-    TG_STRIP_ROWS = 240,    /* that are shown at most */
+    TG_STRIP_ROWS = 240,    /* rows that are shown at most */
 };
 
 struct tg_strip_row {
@@ -31,7 +31,7 @@ struct tg_strip_row {
 struct tg_strip_rows {
     struct tg_strip_row *rows;
     size_t count, capacity;
-    size_t left_out; /* that found no room */
+    size_t left_out; /* rows that found no room */
 };
 
 /* The rows that are seen where those that OPEN lists in QUERY are opened. Caller's storage. Only error: NO_MEMORY. */

@@ -75,7 +75,7 @@ size_t tg_timeline_messages(const struct tg_timeline *timeline, const struct tg_
 
 /* Time in each activity. */
 struct tg_timeline_cell {
-    uint64_t ns[TG_ACTIVITY_COUNT]; /* that of NONE is not counted */
+    uint64_t ns[TG_ACTIVITY_COUNT]; /* time of NONE is not counted */
 };
 
 /* Columns of equal width, from FROM_NS on: the width is a power of two and not less than a bucket. */

@@ -165,8 +165,7 @@ struct tg_error *tg_timeline_pass_work(struct tg_timeline_pass *pass, uint64_t n
     for (uint64_t i = 0; error == NULL && !pass->is_through && i < n_events; i++) {
         const struct tg_event *event = NULL;
         TG_AUTO_ERROR struct tg_error *damage = tg_trace_reader_next(pass->reader, &event);
-        pass->is_through =
-            damage != NULL || event == NULL; /* who reads the trace for its models tells of damage */
+        pass->is_through = damage != NULL || event == NULL; /* the reader for the models tells of damage */
         if (!pass->is_through)
             error = tg_timeline_pass_take(pass, event);
     }
@@ -177,7 +176,7 @@ struct tg_error *tg_timeline_pass_work(struct tg_timeline_pass *pass, uint64_t n
 void tg_timeline_pass_go_live(struct tg_timeline_pass *pass)
 {
     pass->is_fed = pass->is_through = true;
-    tg_timeline_drop_marks(pass->timeline); /* they lead into the file, which lacks the latest events */
+    tg_timeline_drop_marks(pass->timeline); /* marks lead into the file, which lacks the latest events */
     tg_trace_reader_close(pass->reader);
     pass->reader = NULL;
 }
@@ -200,7 +199,7 @@ void tg_timeline_pass_fill(const struct tg_timeline_pass *pass, struct tg_page *
     page->words.start_ns = pass->start_ns;
     page->timeline = pass->timeline;
     page->collectives = pass->collectives;
-    page->path = pass->is_fed ? NULL : pass->path; /* its file lacks the latest events */
+    page->path = pass->is_fed ? NULL : pass->path; /* the file lacks the latest events */
     page->has_heap = pass->has_heap;
     page->end_ns = tg_timeline_end_ns(pass->timeline);
     page->progress = pass->is_fed ? 0 : progress_of(pass);

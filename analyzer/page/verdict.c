@@ -9,9 +9,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { FINDINGS = 40, CULPRITS = 16, CALLS = 40 }; /* that are written; others are counted */
+enum { FINDINGS = 40, CULPRITS = 16, CALLS = 40 }; /* at most so many are written; others are counted */
 
-/* Who PROCESS is, as member "who". */
+/* Writes PROCESS as member "who". */
 static struct tg_error *member_who(const struct tg_page *page, struct tg_json *json, size_t process)
 {
     char *text = NULL;

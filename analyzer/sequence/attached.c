@@ -8,7 +8,7 @@
 
 /* The first thread of a process. */
 struct place {
-    char call[64]; /* that it is in, "" outside MPI, or not known */
+    char call[64]; /* call that it is in, "" outside MPI, or not known */
     uint64_t code; /* of the program, by its last stack; 0 unknown */
     bool was_recorded;
 };

@@ -19,7 +19,7 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
     if ((worker->collective != 0 && !worker->is_in_cycle) || (top == NULL && worker->joins > 0))
         return NULL; /* so does the collective, or the end of the region */
     if (worker->collective != 0)
-        tg_sequence_team_helps(worker->job, worker->lane); /* its arrow says that it waits */
+        tg_sequence_team_helps(worker->job, worker->lane); /* the arrow says that it waits */
     if (top == NULL && !worker->met_region && worker->root.count == 0 && !builder->options.by_rank)
         return NULL; /* a thread in the pool, waiting for a region */
     bool has_died = worker->has_died || !builder->made->lanes[worker->lane].is_alive;
@@ -72,7 +72,7 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
     return error;
 }
 
-/* Whoever met a region and has not begun in it is at its beginning. */
+/* Puts the thread that met REGION, and has not begun in it, at its beginning. */
 static struct tg_error *put_owner(struct tg_sequence_builder *builder, struct sequence_region *region)
 {
     struct sequence_frame *frame;

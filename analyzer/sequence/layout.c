@@ -91,7 +91,7 @@ static void place_arrow(const struct tg_sequence_layout *layout, const struct tg
     int left = from < to ? from : to, right = from < to ? to : from;
     include(place, left - LANE_ROOM, right + LANE_ROOM);
     if (row->link != TG_ROW_NO_LINK)
-        return; /* its label is where it was sent */
+        return; /* the label is where the message was sent */
     int width = tg_sequence_text_width(row->label, NULL);
     place->label_centred = row->kind == TG_ROW_ARROW && width + 3 * GAP <= right - left;
     if (place->label_centred)

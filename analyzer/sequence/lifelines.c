@@ -180,7 +180,7 @@ static struct tg_error *unwind(struct tg_sequence_builder *builder, struct seque
     while (error == NULL && worker->n_frames > at)
         error = sequence_close(builder, worker, worker->n_frames - 1, end_ns);
     if (error == NULL) {
-        if (end_ns != 0 && !worker->frames[at - 1].is_join) /* its own end may come yet */
+        if (end_ns != 0 && !worker->frames[at - 1].is_join) /* an end of the worker's own may come yet */
             worker->frames[at - 1].region = NULL;
         else
             worker->n_frames--;

@@ -45,7 +45,7 @@ struct sequence_worker {
     bool met_region;
     uint32_t waits_for; /* at the end: a lane, NO_LANE none that is known */
     bool is_in_cycle;   /* of such waits */
-    bool is_replaced;   /* its program is no more, another one runs in the process */
+    bool is_replaced;   /* the program is no more, another one runs in the process */
     int32_t collective; /* by rank: the thread that is in one of all ranks, 0 none */
     UT_hash_handle hh;  /* by tid; by rank: by process */
     size_t process;
@@ -70,7 +70,7 @@ struct sequence_comm_key {
 struct sequence_comm {
     struct sequence_comm_key key;
     int64_t size;
-    bool is_inter; /* its peers are ranks of another group */
+    bool is_inter; /* peers are ranks of another group */
     UT_hash_handle hh;
 };
 

@@ -22,7 +22,7 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return hash;
 }
 
-/* Whoever executes a single and whoever looks on are in the same one. */
+/* The worker that executes a single and those that look on are in the same one. */
 static uint64_t settled_what(const struct tg_sequence_node *node)
 {
     if (node->kind == TG_SEQUENCE_ZONE && node->what == TG_OMP_ZONE_SINGLE_OTHER)

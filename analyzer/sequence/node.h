@@ -102,7 +102,7 @@ struct tg_sequence_node {
     bool is_inferred;  /* concluded from other events: the runtime is not called there */
     uint64_t tasks;    /* TASK: how many began; what goes on after a pause is an execution of its own */
     bool is_inner;     /* TASK: a task created it */
-    bool has_tasks;    /* this is one, or is around some */
+    bool has_tasks;    /* is a task, or has tasks inside */
     bool is_sum;       /* TASKS tasks created at one place, those that they made among them ... */
     bool is_at_least;  /* ... of those that are known: others were left out */
     uint64_t absent;   /* a phase: members of the team that never began */

@@ -421,7 +421,7 @@ static struct tg_error *begin_section(struct tg_sequence_builder *builder, struc
 /* ---- cancellation */
 
 static const struct {
-    uint64_t zone; /* that it ends */
+    uint64_t zone; /* zone that it ends */
     const char *name;
 } cancels[] = {
     [TG_OMP_CANCEL_PARALLEL] = {0, "cancel parallel"},

@@ -12,7 +12,7 @@ enum {
 
 /* ---- one waits for another */
 
-/* Who is inside of the mutex that WAIT is for; NO_LANE unknown. */
+/* Lane of the thread inside of the mutex that WAIT is for; NO_LANE unknown. */
 static uint32_t find_owner(const struct tg_sequence_builder *builder, const struct tg_sequence_node *wait)
 {
     for (uint32_t lane = 0; lane < builder->made->n_lanes; lane++) {
@@ -53,7 +53,8 @@ static const struct tg_mpi_half *find_half(const struct tg_mpi_half *halves, siz
     return NULL;
 }
 
-/* Whom a message, or the first of the requests, that THREAD waits for lacks; *MAY_END: the other half is there. */
+/* The lane whose half is lacking for the message, or the first of the requests, that THREAD waits for; *MAY_END: the
+ * half is there. */
 static uint32_t find_partner(const struct tg_sequence_builder *builder,
                              const struct tg_mpi_matching *matching, const struct sequence_worker *worker,
                              const struct tg_mpi_thread *thread, bool *may_end)
@@ -134,8 +135,8 @@ static uint32_t find_lacking(const struct tg_sequence_builder *builder, const st
     return found;
 }
 
-/* Those in collectives wait for somebody who waits, too, where there is such a one: who is not STUCK can go on, and so can, in
- * the end, whoever waits for such alone. */
+/* A thread in a collective waits for one that waits, too, where there is such a one: a thread that is not STUCK can go
+ * on, and so can, in the end, any that waits for such alone. */
 static void find_collectives(const struct tg_sequence_builder *builder, const bool *may_end)
 {
     size_t count = builder->made->n_lanes;

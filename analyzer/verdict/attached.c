@@ -11,7 +11,7 @@
 /* What is known of the job by stacks. */
 struct looks {
     struct tg_where_look now, before;
-    struct tg_stack_model *first; /* those of the attach, where there are later ones */
+    struct tg_stack_model *first; /* stacks of the attach, where there are later ones */
     struct tg_where_threads threads;
     struct tg_where_verdict verdict;
 };
@@ -118,7 +118,7 @@ static enum tg_finding_kind kind_of(enum tg_where_kind kind)
     return TG_FINDING_INTERRUPTED;
 }
 
-/* Those whom the others wait for. */
+/* Blames the threads that the others wait for. */
 static void blame(struct tg_verdict_draft *draft, const struct looks *looks)
 {
     for (size_t i = 0; looks->verdict.kind == TG_WHERE_MISSING && i < looks->verdict.count; i++) {

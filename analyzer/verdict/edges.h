@@ -4,9 +4,9 @@
 
 #include "analyzer/verdict/openmp/search.h"
 
-/* Those of MPI calls; after the search for rings. Only error: NO_MEMORY. */
+/* Edges of MPI calls; after the search for rings. Only error: NO_MEMORY. */
 struct tg_error *tg_verdict_draw_mpi(struct tg_verdict_draft *draft);
-/* Those of OpenMP; after the search for locks. */
+/* Edges of OpenMP; after the search for locks. */
 struct tg_error *tg_verdict_draw_openmp(const struct tg_openmp_search *search);
 
 #endif

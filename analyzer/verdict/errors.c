@@ -40,7 +40,7 @@ static bool was_fatal(const struct tg_verdict_input *input, const struct tg_mpi_
         if (thread->process != fault->process || thread->tid != fault->tid)
             continue;
         if (thread->call.since_ns > fault->time_ns || (!thread->in_call && thread->left_ns > fault->time_ns))
-            return false; /* it went on */
+            return false; /* the thread went on */
     }
     return true;
 }

@@ -140,7 +140,7 @@ static struct tg_error *tell(struct leftovers *leftovers, bool are_messages)
     bool is_one = leftovers->count == 1;
     if (leftovers->count == 0)
         return NULL;
-    if (!are_messages) /* which come in order */
+    if (!are_messages) /* messages come in order */
         qsort(leftovers->groups, leftovers->n_groups, sizeof *leftovers->groups, compare_groups);
     const struct tg_mpi_message *first = &leftovers->groups[0].first;
     const struct tg_finding finding = {.kind = are_messages ? TG_FINDING_UNRECEIVED : TG_FINDING_INCOMPLETE,

@@ -146,7 +146,7 @@ static struct tg_error *collect_completion(struct tg_verdict_draft *draft, const
     struct tg_error *error = NULL;
     for (size_t i = 0; is_choice && i < thread->n_requests; i++)
         if (open_half(half_of_request(draft, thread, thread->requests[i])) == NULL)
-            return NULL; /* this one may come */
+            return NULL; /* the other half of this request may come */
     for (size_t i = 0; error == NULL && i < thread->n_requests; i++) {
         const struct tg_mpi_half *half = half_of_request(draft, thread, thread->requests[i]);
         if (half != NULL)
@@ -335,7 +335,7 @@ static bool is_worth_telling(struct tg_verdict_draft *draft, const struct tg_ver
         return false;
     if (half->is_matched || (!half->thread->in_call && !half->is_choice))
         return tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns);
-    if (!half->thread->in_call) /* it serves whoever comes, and may go on without */
+    if (!half->thread->in_call) /* HALF's thread serves whoever comes, and may go on without */
         return draft->is_stuck[process];
     if (needs_other && other != SIZE_MAX && tg_verdict_is_gone(draft, other))
         return true;

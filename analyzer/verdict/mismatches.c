@@ -76,7 +76,7 @@ struct telling {
     size_t
         has_left; /* the group that went to MPI_Finalize although it had made the other's call before; SIZE_MAX none */
     size_t has_own; /* the group that made a call before which nobody else made; SIZE_MAX none */
-    const struct tg_mpi_site *own; /* that call */
+    const struct tg_mpi_site *own; /* the call of that group */
 };
 
 static size_t count_alike(const struct telling *telling, const struct tg_mpi_arrival *arrival)
@@ -99,7 +99,7 @@ static bool is_first_of_group(const struct telling *telling, size_t i)
     return true;
 }
 
-/* Who is alone, or with few, has made the mistake: smaller groups come first. */
+/* The ranks that are alone, or few, have made the mistake: smaller groups come first. */
 static void find_groups(struct telling *telling)
 {
     for (size_t i = 0; i < telling->n && telling->n_groups < MAX_CALLS; i++) {

@@ -51,7 +51,7 @@ static bool is_at_rest(struct tg_verdict_draft *draft, const struct tg_mpi_colle
             first = arrivals[i].process;
         }
     }
-    /* who is missing has done something meanwhile */
+    /* A missing process has done something meanwhile. */
     if (first != SIZE_MAX)
         lasted = tg_stillness_lasted(&draft->stillness, first, busy_ns > first_ns ? busy_ns : first_ns);
     return all_wait ? tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI, lasted, 0)
@@ -374,7 +374,7 @@ static struct tg_error *find_neglected(struct tg_verdict_draft *draft,
     return tg_verdict_add(draft, &finding);
 }
 
-/* Who has only begun a collective, and computes or waits for something else, does not wait in it. */
+/* A rank that has only begun a collective, and computes or waits for something else, does not wait in it. */
 static struct tg_error *find_collective(void *context, const struct tg_mpi_collective *collective,
                                         const struct tg_mpi_arrival *arrivals, size_t n_arrivals)
 {
@@ -427,7 +427,7 @@ static struct tg_error *collect_collective(void *context, const struct tg_mpi_co
     for (size_t i = 0; error == NULL && i < n && draft->n_waits < TG_VERDICT_WAITS; i++) {
         if (arrivals[i].standing != TG_MPI_WAITING || arrivals[i].process == SIZE_MAX ||
             strcmp(arrivals[i].name, "MPI_Finalize") ==
-                0) /* its work is done: it holds nobody up by waiting */
+                0) /* the rank's work is done: it holds nobody up by waiting */
             continue;
         const struct tg_mpi_thread *thread =
             thread_in(draft->input, arrivals[i].process, collective, arrivals[i].name);

@@ -205,7 +205,7 @@ struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
 {
     const struct tg_process_entry *entry = draft->stillness.was_ended ? first_asked(draft) : NULL;
     if (entry == NULL || tg_verdict_is_explained(draft, entry->index))
-        return NULL; /* it was that process alone, and that is said */
+        return NULL; /* only that process was asked to end, and that is said */
     struct tg_finding finding = {
         .kind = TG_FINDING_ASKED, .since_ns = entry->asked.time_ns, .process = entry->index};
     for (size_t i = 0; i < draft->result->count; i++)

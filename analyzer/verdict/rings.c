@@ -102,7 +102,7 @@ static bool is_firm(struct tg_verdict_draft *draft, const struct tg_verdict_wait
                : tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns);
 }
 
-/* Whoever waits may be stuck; those who are not set others free, until nobody does. */
+/* Every waiting process may be stuck; processes that are not set others free, until none does. */
 static void mark_stuck(struct tg_verdict_draft *draft)
 {
     for (size_t i = 0; i < draft->n_waits; i++) {
@@ -120,7 +120,7 @@ static void mark_stuck(struct tg_verdict_draft *draft)
     }
 }
 
-/* Whoever waits for one that is gone, or for one that does so. */
+/* Marks processes that wait for one that is gone, or for one so marked. */
 static void mark_let_down(struct tg_verdict_draft *draft)
 {
     for (bool has_changed = true; has_changed;) {

@@ -42,7 +42,8 @@ bool tg_signals_is_first_kill(const struct tg_verdict_input *input, const struct
     return entry->end == TG_PROCESS_KILLED && entry->status == SIGKILL && is_first_to_end(input, entry);
 }
 
-/* Who sent SIGKILL is not known to the victim. That the kernel did, because memory ran out, is said with evidence. */
+/* The sender of SIGKILL is not known to the victim. That the kernel sent it, because memory ran out, is said with
+ * evidence. */
 static void print_killer(FILE *stream, const struct tg_process_entry *entry)
 {
     const struct tg_event_memory_kills *kills = &entry->memory_kills;

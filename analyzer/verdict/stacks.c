@@ -179,7 +179,7 @@ static struct tg_error *collect_spots(const struct tg_verdict_input *input, stru
     return error;
 }
 
-/* Those that compute come before those that are in a library's function, then the fewer before the more. */
+/* Threads that compute come before those that are in a library's function, then the fewer before the more. */
 static int compare_spots(const void *a, const void *b)
 {
     const struct spot *x = a, *y = b;

@@ -158,7 +158,7 @@ static bool is_opposed(const struct tg_mpi_thread *thread, int64_t target)
     case NEEDS_MEMORY:
         return target == thread->call.peer || target == TG_MPI_EPOCH_ALL;
     case NEEDS_ALL_MEMORY:
-        return target >= 0; /* those of all are shared */
+        return target >= 0; /* locks of all ranks are shared */
     case NEEDS_ENDS:
         return target == TG_MPI_EPOCH_ACCESS;
     case NEEDS_POSTS:
@@ -180,7 +180,7 @@ static bool is_in_the_way(const struct tg_verdict_draft *draft, const struct tg_
         const struct tg_mpi_thread *other = tg_mpi_model_thread_at(draft->input->mpi, i);
         if (other->process == epoch->process && other->in_call && other->call.comm == epoch->window &&
             other->call.instance == 0 && strncmp(other->call.name, "MPI_Win_", strlen("MPI_Win_")) == 0)
-            return false; /* it is at work there: it may be waiting for the same */
+            return false; /* OTHER is at work there: it may be waiting for the same */
     }
     return true;
 }

@@ -20,7 +20,7 @@ struct tg_where_values {
     size_t count;
 };
 
-/* Those of CALL, which was recorded, as a look at a running job names them, in an empty VALUES. */
+/* Values of CALL, which was recorded, as a look at a running job names them, in an empty VALUES. */
 void tg_where_values_of_call(const struct tg_mpi_call *call, struct tg_where_values *values);
 
 #endif

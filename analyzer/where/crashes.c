@@ -73,7 +73,7 @@ static bool is_alike(const struct tg_where_thread *a, const struct tg_where_thre
            tg_stack_place_is_same(&a->path.place, &b->path.place);
 }
 
-/* Those that were ended from elsewhere, by signal. */
+/* Threads that were ended from elsewhere, by signal. */
 static void write_ended(FILE *stream, const struct tg_where_threads *threads, size_t *group, bool *is_told)
 {
     char signal[32];

@@ -45,7 +45,7 @@ struct tg_where_look {
     size_t n_pauses, pauses_capacity;
     char **remarks; /* each once */
     size_t n_remarks, remarks_capacity;
-    struct tg_error *error; /* that occurred while events came; owned until taken */
+    struct tg_error *error; /* error that occurred while events came; owned until taken */
 };
 
 struct tg_error *tg_where_look_create(struct tg_where_look *look);

@@ -188,7 +188,7 @@ static size_t find_cycle(const struct tg_where_threads *threads, size_t start, s
     return SIZE_MAX;
 }
 
-/* Whom the rank at AT of the cycle from START waits for: in the collective call also for START. */
+/* The rank that the one at AT of the cycle from START waits for: in the collective call also for START. */
 static size_t step(const struct tg_where_threads *threads, size_t at, size_t start)
 {
     size_t next = next_of(threads, at);

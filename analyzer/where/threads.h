@@ -13,13 +13,13 @@ struct tg_where_thread {
     const struct tg_where_values *values;    /* of the function of MPI that it is in; likewise */
     const struct tg_look_activity *activity; /* since the look before; likewise */
     size_t owner;                            /* index of the thread that it waits for, SIZE_MAX unknown */
-    bool is_rank;                            /* its process is */
+    bool is_rank;                            /* the process is one */
     bool is_first;                           /* the first thread of its process */
-    bool has_same_state; /* its callers hold what they held in the look before; only with values */
+    bool has_same_state; /* callers hold what they held in the look before; only with values */
     bool
         has_moved; /* since the look before: another place, another instruction of the program's own, or back from its call */
     bool has_returned; /* from the call of MPI that it was in; others of these may be unknown */
-    bool stayed;       /* it was in its call all the time, and could have gone on: none of these is unknown */
+    bool stayed;       /* in its call all the time, and could have gone on: none of these is unknown */
 };
 
 struct tg_where_threads {
@@ -28,7 +28,7 @@ struct tg_where_threads {
     size_t count, capacity;
     size_t n_ranks;
     int64_t size;   /* ranks of the job, 0 unknown */
-    size_t n_looks; /* that were compared */
+    size_t n_looks; /* looks that were compared */
     bool has_two_looks;
     bool is_recorded;      /* a trace has more than these stacks */
     const char *uncounted; /* why threads could not be counted; "": they could */

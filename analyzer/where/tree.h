@@ -9,7 +9,7 @@
 struct tg_where_node {
     const char *text;                /* the call; NULL in the root */
     char *own_text;                  /* NULL: somebody else's */
-    struct tg_where_node **children; /* those with the most threads first */
+    struct tg_where_node **children; /* children with the most threads come first */
     size_t n_children, children_capacity;
     size_t *threads; /* indices, ascending */
     size_t n_threads, threads_capacity;

@@ -1,4 +1,4 @@
-/* Who waits for whom inside a process, and at pipes: by what the stopped threads waited for in the kernel. */
+/* Waits between threads of a process, and at pipes: by what the stopped threads waited for in the kernel. */
 #ifndef TG_ANALYZER_WHERE_WAITS_H
 #define TG_ANALYZER_WHERE_WAITS_H
 

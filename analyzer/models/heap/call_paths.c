@@ -13,7 +13,7 @@ struct frame {
 
 struct entry {
     struct tg_heap_path is;
-    const struct tg_heap_frame **key; /* its frames, and END as one more word */
+    const struct tg_heap_frame **key; /* frames of the path, and END as one more word */
     uint32_t number;
     UT_hash_handle hh;
 };

@@ -14,7 +14,7 @@ struct tg_heap_fault {
     size_t process;
     int32_t pid, tid;
     uint64_t time_ns;                          /* of the first */
-    struct tg_event_heap_error is;             /* its string is the model's; stacks are those of the event */
+    struct tg_event_heap_error is;             /* the string in it is the model's; stacks are the event's */
     uint32_t path, allocated_path, freed_path; /* 0 unknown */
     uint64_t count;
 };
@@ -40,7 +40,7 @@ void tg_heap_faults_deinit(struct tg_heap_faults *faults);
 /* Counts FAULT, whose count is 1. Strings are kept in STRINGS. Only error, here and below: NO_MEMORY. */
 struct tg_error *tg_heap_faults_add(struct tg_heap_faults *faults, struct tg_string_pool *strings,
                                     struct tg_heap_fault fault);
-/* That calls of MODULE in PROCESS are not recorded, because of REASON. */
+/* Notes that calls of MODULE in PROCESS are not recorded, because of REASON. */
 struct tg_error *tg_heap_faults_add_gap(struct tg_heap_faults *faults, struct tg_string_pool *strings,
                                         size_t process, const char *module, const char *reason);
 

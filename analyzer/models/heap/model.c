@@ -305,7 +305,7 @@ static struct tg_error *take_free(struct tg_heap_model *model, struct tg_heap_st
     }
     process->is.freed += !block->is_inherited;
     if (event->time_ns < block->time_ns && process->is.missed_frees > 0) {
-        process->is.missed_frees--; /* that of the block before, which its successor overtook */
+        process->is.missed_frees--; /* the free of the block before, which its successor overtook */
         return NULL;
     }
     if (thread->last == address && block->tid == event->tid) {

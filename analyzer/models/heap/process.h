@@ -29,7 +29,7 @@ struct tg_heap_leak {
 
 struct tg_heap_scan {
     uint64_t time_ns;
-    struct tg_event_heap_leak_scan is; /* its string is the model's */
+    struct tg_event_heap_leak_scan is; /* the string in it is the model's */
     struct tg_heap_leak *leaks;
     size_t n_leaks;
 };

@@ -50,15 +50,15 @@ bool tg_mpi_call_is_same(const char *x, const char *y);
 struct tg_mpi_call {
     const char *name;      /* the model's */
     uint64_t comm;         /* as in mpi_enter */
-    const char *comm_name; /* that the program gave it, NULL none; the model's */
+    const char *comm_name; /* name that the program gave it, NULL none; the model's */
     uint64_t instance;
     int64_t peer, tag, root;
     uint64_t bytes;
     uint64_t code;
     uint64_t since_ns;
-    uint64_t request;                  /* that it waits for, tests or starts; 0 none, several, or not known */
-    bool receives;                     /* of MPI_Sendrecv and the like: the next two are known */
-    int64_t from, from_tag;            /* of its receive, as PEER and TAG */
+    uint64_t request;       /* request that it waits for, tests or starts; 0 none, several, or not known */
+    bool receives;          /* of MPI_Sendrecv and the like: the next two are known */
+    int64_t from, from_tag; /* of its receive, as PEER and TAG */
     const char *type, *from_type, *op; /* as in mpi_enter; the model's; NULL or "" not known */
 };
 

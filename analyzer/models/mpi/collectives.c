@@ -214,7 +214,7 @@ struct tg_error *tg_mpi_collectives_enter(struct tg_mpi_collectives *collectives
                                    .type = tg_mpi_call_has_one_type(call->name) ? call->type : NULL,
                                    .op = call->op,
                                    .nth = nth,
-                                   .comm_rank = tg_mpi_comm_rank_of(comm, process), /* it may free COMM */
+                                   .comm_rank = tg_mpi_comm_rank_of(comm, process), /* COMM may be freed */
                                    .world_rank = -1};
     entry->public.n_entered++;
     entry->public.last_ns = call->since_ns;

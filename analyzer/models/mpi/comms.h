@@ -56,10 +56,10 @@ struct tg_mpi_comm {
     struct tg_mpi_comm_rank *ranks;
     struct tg_mpi_lockstep lockstep;
     struct tg_mpi_joint joint;
-    struct tg_mpi_comm *same; /* this one is an alias of it; NULL: it is itself */
+    struct tg_mpi_comm *same; /* the communicator of which it is an alias; NULL: none */
     enum tg_mpi_comm_origin origin;
     uint64_t parent;  /* id, 0: none, or not known */
-    const char *name; /* that the program gave it, NULL none; interned */
+    const char *name; /* name that the program gave it, NULL none; interned */
     UT_hash_handle hh;
 };
 

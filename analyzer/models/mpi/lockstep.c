@@ -60,7 +60,7 @@ void tg_mpi_lockstep_whole(struct tg_mpi_lockstep *lockstep, uint64_t instance, 
         lockstep->places[class].whole++;
     bool is_mended = lockstep->broken != 0 && instance > lockstep->broken &&
                      (class == lockstep->with[0] || class == lockstep->with[1]);
-    if (is_mended) { /* they meet by the program's will */
+    if (is_mended) { /* the program means the classes to meet */
         merge(lockstep, lockstep->with[0], lockstep->with[1]);
         lockstep->broken = 0;
     }

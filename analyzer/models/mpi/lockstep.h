@@ -26,7 +26,7 @@ struct tg_mpi_lockstep {
     uint32_t count;
     bool is_lost;     /* too many places: nothing is said */
     uint64_t broken;  /* the collective in which two classes met, 0: none did */
-    uint32_t with[2]; /* those classes */
+    uint32_t with[2]; /* the two classes */
 };
 
 /* In collective INSTANCE a process calls NAME from CODE, which the first one called as FIRST_NAME from FIRST_CODE.

@@ -272,7 +272,7 @@ struct tg_error *tg_mpi_messages_start(struct tg_mpi_messages *messages, size_t 
     found->message.since_ns = time_ns;
     if (found->use != TG_MPI_REQUEST_SENDS || found->message.destination < 0)
         return NULL;
-    return tg_mpi_messages_add_send(messages, &found->message); /* which gives it a new id */
+    return tg_mpi_messages_add_send(messages, &found->message); /* gives the message a new id */
 }
 
 const struct tg_mpi_message *tg_mpi_messages_request(const struct tg_mpi_messages *messages, size_t process,

@@ -301,7 +301,7 @@ static struct tg_error *start_request(struct tg_mpi_model *model, const struct t
                                     &call, 0, &again);
 }
 
-/* Which requests the call is about that THREAD is in. */
+/* Takes the requests that THREAD's current call is about. */
 static struct tg_error *take_requests(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
 {
     struct tg_mpi_thread_entry *thread = tg_mpi_callers_find_thread(&model->callers, index, event->tid);

@@ -64,7 +64,8 @@ int64_t tg_mpi_model_comm_size(const struct tg_mpi_model *model, const char *job
 
 /* The one id of the communicator that PROCESS knows as COMM: of one between jobs that of the other side, if that came first. */
 uint64_t tg_mpi_model_comm_id(const struct tg_mpi_model *model, size_t process, uint64_t comm);
-/* Whom PROCESS can address in COMM of JOB: its ranks, of an intercommunicator those of the other group. 0: not known. */
+/* Number of ranks that PROCESS can address in COMM of JOB: its own, or of an intercommunicator the other group's. 0: not
+ * known. */
 int64_t tg_mpi_model_peer_count(const struct tg_mpi_model *model, size_t process, const char *job,
                                 uint64_t comm);
 
@@ -101,7 +102,7 @@ struct tg_mpi_comm_facts {
     enum tg_mpi_comm_origin origin;
     uint64_t parent;
     int64_t size;  /* 0 unknown */
-    bool is_inter; /* its peers are ranks of another group */
+    bool is_inter; /* peers are ranks of another group */
 };
 struct tg_mpi_comm_facts tg_mpi_model_comm(const struct tg_mpi_model *model, const char *job, uint64_t comm);
 

@@ -22,18 +22,17 @@ struct tg_mpi_thread {
     bool alive;
     uint64_t ended_ns; /* 0: it is alive */
     bool in_call;
-    struct tg_mpi_call call; /* the current one, else the last one */
-    uint64_t left_ns;        /* when it came back from that, where it is in none */
-    bool found_nothing;      /* that was a probe which found no message */
-    uint64_t
-        polls_since_ns;   /* it polls in vain since then, without another call in between; 0: it does not */
-    uint64_t polled_ns;   /* when that was last told, 0: not yet */
-    uint64_t poll_count;  /* in this row by then */
-    uint64_t poll_gap_ns; /* between two polls, on an average of the time before */
-    bool polls_various;   /* from several places, or for several things: CALL is one of them */
-    bool poll_found;      /* the poll that it is in has found something */
-    uint64_t sent_id;     /* of the message that the current or last call sends, 0 none */
-    const uint64_t *requests; /* that the current call waits for; until the next event */
+    struct tg_mpi_call call;  /* the current one, else the last one */
+    uint64_t left_ns;         /* when it came back from that, where it is in none */
+    bool found_nothing;       /* CALL was a probe that found no message */
+    uint64_t polls_since_ns;  /* polls in vain since then, with no other call in between; 0: does not */
+    uint64_t polled_ns;       /* when that was last told, 0: not yet */
+    uint64_t poll_count;      /* in this row by then */
+    uint64_t poll_gap_ns;     /* between two polls, on an average of the time before */
+    bool polls_various;       /* from several places, or for several things: CALL is one of them */
+    bool poll_found;          /* the poll that it is in has found something */
+    uint64_t sent_id;         /* of the message that the current or last call sends, 0 none */
+    const uint64_t *requests; /* requests that the current call waits for; until the next event */
     size_t n_requests;        /* 0: none, or not known */
     uint64_t calls;           /* entered so far */
     uint64_t call_ns;         /* time in finished calls */
@@ -116,7 +115,7 @@ struct tg_mpi_message {
     uint64_t code;
     uint64_t since_ns;
     uint64_t id;      /* of a message that was sent, in order; 0: this is a receive */
-    uint64_t request; /* that completes it, 0: the call itself does */
+    uint64_t request; /* request that completes it, 0: the call itself does */
 };
 
 /* A request of PROCESS that is no message: of a collective that does not block (INSTANCE), of access to a window, and the
@@ -134,8 +133,8 @@ struct tg_mpi_started {
     const char *name;   /* of the call that made it: "MPI_Ibcast", "MPI_Rput" */
     uint64_t code;      /* of the call that made or started it */
     uint64_t since_ns;  /* likewise */
-    bool is_persistent; /* it stays when it is complete */
-    bool is_active;     /* it is under way */
+    bool is_persistent; /* stays when it is complete */
+    bool is_active;     /* under way */
 };
 
 /* A message that was received as another datatype than it was sent as: the first of its kind. */
@@ -159,16 +158,16 @@ static inline bool tg_mpi_is_start(uint64_t instance)
 enum {
     TG_MPI_EPOCH_ACCESS = -2,  /* by MPI_Win_start, to those in GROUP */
     TG_MPI_EPOCH_ALL = -3,     /* a shared lock of all ranks' memory, by MPI_Win_lock_all */
-    TG_MPI_EPOCH_EXPOSED = -4, /* its own memory is open to others, by MPI_Win_post: to those in GROUP */
+    TG_MPI_EPOCH_EXPOSED = -4, /* own memory is open to others, by MPI_Win_post: to those in GROUP */
 };
 
 /* A process has begun to use the memory of other ranks, or opened its own, and not ended that. */
 struct tg_mpi_epoch {
     const char *job;
-    uint64_t window; /* its id, as COMM of calls */
+    uint64_t window; /* id of the window, as COMM of calls */
     size_t process;
     int64_t target;    /* rank in the window whose memory it has locked, or one of the above */
-    bool is_granted;   /* it has the lock for certain: libraries put off asking for it to the first use */
+    bool is_granted;   /* surely has the lock: libraries put off asking for it to the first use */
     uint64_t since_ns; /* when the call that began it came back, or, in that call, began */
     uint64_t code;
     bool has_group;       /* for whom it is, is known: */

@@ -15,7 +15,7 @@ void tg_openmp_iterations_take(struct tg_openmp_iterations *iterations,
 
 /* What became of an iteration that a thread was given. */
 enum tg_openmp_iteration_state {
-    TG_OPENMP_ITERATION_OTHERS,  /* it was not, as far as is known */
+    TG_OPENMP_ITERATION_OTHERS,  /* not given to the thread, as far as is known */
     TG_OPENMP_ITERATION_OPEN,    /* the thread is in it, or comes to it */
     TG_OPENMP_ITERATION_SKIPPED, /* the thread went on without its depend(source) */
 };

@@ -62,10 +62,10 @@ struct tg_openmp_iterations {
     uint64_t team;
     uint64_t loop; /* number of the worksharing loop, counted by this thread in that team, from 1; 0 none */
     bool is_given; /* CHUNK */
-    bool is_over;  /* it has left the loop */
+    bool is_over;  /* the thread has left the loop */
     struct tg_openmp_chunk chunk;
     uint64_t n_posts;                /* depend(source) since it was given that */
-    struct tg_openmp_indices sink;   /* that it waits, or waited last, for */
+    struct tg_openmp_indices sink;   /* iteration that it waits, or waited last, for */
     struct tg_openmp_indices source; /* of its last depend(source) */
     uint64_t source_code;
     struct tg_openmp_chunk

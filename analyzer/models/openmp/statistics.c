@@ -246,7 +246,7 @@ static struct tg_error *left_lock(struct tg_openmp_statistics *s, const struct t
     *sum_ns += spent_ns;
     if (place->before_ns + spent_ns > *max_ns)
         *max_ns = place->before_ns + spent_ns;
-    if (place->is_suspended) /* its task goes on later, still inside */
+    if (place->is_suspended) /* the task goes on later, still inside */
         return NULL;
     if (waited) {
         const struct worker_state *state = &s->states[worker->index];
@@ -278,7 +278,7 @@ static void left_region(struct tg_openmp_statistics *s, const struct tg_openmp_w
         s->workers[worker->index].region_ns += spent_ns;
     struct team *team = find_team(s, worker->process, place->team);
     if (team == NULL)
-        return; /* its region is over, or its beginning was not seen */
+        return; /* the region is over, or its beginning was not seen */
     team->sum_busy_ns += busy_ns;
     if (busy_ns > team->max_busy_ns)
         team->max_busy_ns = busy_ns;
@@ -388,7 +388,7 @@ static struct tg_error *end_team(struct tg_openmp_statistics *s, const struct tg
 {
     struct team *team = find_team(s, process, event->omp_parallel_end.ended_team);
     if (team == NULL)
-        return NULL; /* its beginning was not seen */
+        return NULL; /* the region's beginning was not seen */
     struct site_key key;
     memset(&key, 0, sizeof key);
     key.process = process;

@@ -11,11 +11,11 @@ struct sinks {
     struct tg_finding finding;
     bool all_wait;                        /* or are through with the region */
     const struct tg_openmp_worker *first; /* one that waits for who is to blame; NULL: that is not known */
-    struct tg_openmp_executor executor;   /* who that is */
+    struct tg_openmp_executor executor;   /* the executor to blame */
 };
 
-/* Whoever left a depend(source) out is to blame, else whoever executes an iteration that is waited for, and does
- * not wait for one itself. */
+/* The worker that left a depend(source) out is to blame, else the one that executes an iteration that is waited for,
+ * and does not wait for one itself. */
 static struct sinks find_executors(const struct tg_verdict_draft *draft, const struct tg_openmp_team *team)
 {
     struct sinks sinks = {

@@ -8,7 +8,7 @@
 
 struct tg_openmp_executor {
     const struct tg_openmp_worker *worker; /* NULL: not known */
-    bool has_skipped;                      /* it went on without the depend(source) of the iteration */
+    bool has_skipped;                      /* went on without the depend(source) of the iteration */
 };
 
 /* The thread of the iteration that WORKER waits for at depend(sink). */

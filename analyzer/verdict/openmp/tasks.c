@@ -125,7 +125,7 @@ static struct tg_error *tell_task_wait(const struct tg_openmp_search *search,
         tg_openmp_model_team(draft->input->openmp, worker->process, place->team);
     bool is_taskloop = place->kind == TG_OPENMP_IN_ZONE;
     if (is_taskloop && (team == NULL || team->tasks_made <= team->tasks_ended))
-        return NULL; /* it makes them still */
+        return NULL; /* the taskloop makes them still */
     if (!tg_openmp_search_is_stuck(draft, worker->process,
                                    tg_openmp_search_busy_until(search, worker->process, place->since_ns), 0))
         return NULL;

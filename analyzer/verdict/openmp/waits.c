@@ -245,7 +245,7 @@ static uint64_t task_of(const struct tg_openmp_worker *worker)
     return 0;
 }
 
-/* Whoever waits for TASK waits for the worker that runs it. */
+/* A wait for TASK is a wait for the worker that runs it. */
 static struct tg_error *look_at_child(void *context, const struct tg_openmp_task *task)
 {
     struct tg_openmp_waits *waits = context;
