@@ -29,7 +29,7 @@ struct tg_console_command {
     bool runs_instead;     /* INSTEAD is run there with the same arguments; else the error names it */
     bool is_of_now;        /* of a live job: about everything that has happened up to this moment */
     bool takes_expression; /* of the program's language, in which brackets are indexes */
-    bool passes_on;        /* its answer is that of the command that its arguments are */
+    bool passes_on;        /* the answer is that of the command that the arguments are */
     /* ARGC arguments behind the command's name. What is written to OUT becomes the command's result
      * (without the last line end), unless it sets console->result. An error becomes Tcl's. Data
      * (console->data) comes from the same look at the job as the text: whoever asks the job twice gets two

@@ -320,7 +320,7 @@ static bool eval_commands(struct tg_console *console, const char *script, enum t
             tg_console_data_drop(&console->data);
             return false;
         }
-        if (!is_empty && !owns) /* its answer is part of something else */
+        if (!is_empty && !owns) /* the command's answer is part of something else */
             tg_console_data_drop(&console->data);
         line += count_lines(command, next);
         at = next;

@@ -310,7 +310,7 @@ static struct tg_error *create_editor(struct tg_console *console, struct line_ed
     el_set(made->edit, EL_SIGNAL, 0);
     el_set(made->edit, EL_HIST, history, made->history);
     el_set(made->edit, EL_GETCFN, read_character);
-    /* Its narrow form keeps copies that it never frees. */
+    /* The narrow form, el_set, keeps copies that it never frees. */
     el_wset(made->edit, EL_ADDFN, L"tollgate-complete", L"Complete the word", complete);
     el_set(made->edit, EL_BIND, "^I", "tollgate-complete", NULL);
     el_set(made->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);

@@ -27,7 +27,7 @@ struct tg_console_option {
     int64_t lowest, highest;
     const char *const *words; /* of TG_OPTION_CHOICE; ends with NULL */
     const char *takes;        /* words for the value, NULL: "a number from 1 to 8" */
-    bool alone;               /* it and its value are all that may be given */
+    bool alone;               /* the option and its value are all that may be given */
     /* VARIABLE is in the command's struct. Errors: USAGE, without the command's name. */
     struct tg_error *(*parse)(const char *option, const char *word, void *variable);
 };

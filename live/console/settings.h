@@ -22,7 +22,7 @@ enum tg_setting_type {
 struct tg_setting {
     const char *name;
     enum tg_setting_type type;
-    const char *initial;      /* its value at first, and after dunset */
+    const char *initial;      /* value at first, and after dunset */
     const char *meaning;      /* one line */
     const char *const *words; /* of WORD, NULL-terminated */
     int64_t lowest, highest;  /* of NUMBER */

@@ -37,7 +37,7 @@ struct tg_engine_adapter {
     bool kills;     /* children that killed processes fork meanwhile are killed, too */
     struct tg_event_mark latest;
     pid_t rank;             /* the process that the last identity event called a rank, 0 none */
-    int64_t local_ranks;    /* that the last environment told of, 0 none */
+    int64_t local_ranks;    /* ranks that the last environment told of, 0 none */
     int64_t expected_ranks; /* on this host, 0 not known */
 };
 

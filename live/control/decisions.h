@@ -21,7 +21,7 @@ struct tg_controlled_thread {
 struct tg_controlled_process {
     int32_t pid;
     struct tg_process_groups groups;
-    bool is_of_ranks; /* its control group is one of ranks */
+    bool is_of_ranks; /* the control group is one of ranks */
     bool is_killed;
     struct tg_controlled_thread *threads; /* by tid */
     UT_hash_handle hh;

@@ -131,7 +131,7 @@ struct tg_script_hit {
 /* Whether THREAD is at such a breakpoint, and that was not taken yet. */
 bool tg_engine_adapter_has_script_hit(const struct tg_engine_adapter *live, struct tg_thread_id thread);
 
-/* Those since the last call; *COUNT of them, valid until a thread stops. */
+/* Hits since the last call; *COUNT of them, valid until a thread stops. */
 const struct tg_script_hit *tg_engine_adapter_take_script_hits(struct tg_engine_adapter *live, size_t *count);
 
 /* Takes everything of ours out of process PID, which runs on. */

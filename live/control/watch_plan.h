@@ -15,7 +15,7 @@ struct tg_watch_plan {
     uint64_t address, size_bytes;
     bool is_part;   /* a bit-field: its neighbours in these bytes are not meant */
     bool is_static; /* at one place for as long as the program runs, and in each process of it */
-    bool has_basic; /* it is a number or pointer like BASIC, which can be shown without debug information */
+    bool has_basic; /* a number or pointer like BASIC, which can be shown without debug information */
     struct tg_type basic;
     uint64_t cfa;     /* of the frame that it belongs to, 0 none; it is gone where that has been left */
     uint64_t left_at; /* where the frame's caller goes on */

@@ -14,7 +14,7 @@
 struct watch {
     struct tg_job_watches *owner;
     uint32_t id;
-    struct tg_watch_definition definition; /* its text is its own */
+    struct tg_watch_definition definition; /* text of the definition is the watch's own */
     struct tg_expression *expression;      /* NULL: it is an address */
     UT_hash_handle hh;
 };

@@ -37,7 +37,7 @@ struct tg_job_watches_callbacks {
     void *context;
     /* Whether watchpoint ID is to stop THREAD, which has changed the value: its condition holds and so on. */
     bool (*wants)(void *context, struct tg_thread *thread, uint32_t id);
-    /* It was wanted. */
+    /* Takes a write that was wanted. */
     void (*written)(void *context, struct tg_thread *thread, const struct tg_watch_write *write);
     /* The frame that watchpoint ID's variable belonged to has been left by THREAD; FUNCTION "" not known. */
     void (*left)(void *context, struct tg_thread *thread, uint32_t id, const char *function);

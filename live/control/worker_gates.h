@@ -34,7 +34,7 @@ struct tg_worker_gate {
     int32_t tid;         /* 0 any */
     uint32_t skip;       /* so many of the events are let pass before */
     bool in_tasks;       /* explicit tasks count, too */
-    uint32_t calls_from; /* whoever waits for the job is not woken before so many have come to the gate */
+    uint32_t calls_from; /* the job's waiter is not woken before so many have come to the gate */
     size_t n_rules;
     struct tg_gate_rule rules[TG_GATE_RULES];
 };
@@ -48,7 +48,7 @@ bool tg_worker_gates_has_agent(struct tg_engine_adapter *live, int32_t pid);
 /* Opens GATE: *NUMBER, never 0. UNSUPPORTED where there is no agent; LIMIT where there are too many. */
 struct tg_error *tg_worker_gates_open(struct tg_engine_adapter *live, const struct tg_worker_gate *gate,
                                       uint32_t *number);
-/* Who waits at it goes on as soon as it is resumed. */
+/* Closes a gate: threads that wait at it go on as soon as they are resumed. */
 void tg_worker_gates_close(struct tg_engine_adapter *live, uint32_t number);
 
 /* How many threads wait at gate NUMBER. */

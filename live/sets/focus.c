@@ -411,7 +411,7 @@ struct tg_error *tg_focus_go_to_ranks(struct tg_focus *focus, struct tg_source *
     error = tg_focus_parse(focus, source, text, &made, &position);
     if (error != NULL && tg_error_code(error) == TG_ERROR_NO_MEMORY)
         return error;
-    if (error != NULL) { /* it has just ended */
+    if (error != NULL) { /* the rank has just ended */
         tg_error_destroy(error);
         return NULL;
     }

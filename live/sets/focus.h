@@ -30,7 +30,7 @@ struct tg_focus {
     bool has_thread; /* a thread was asked for */
     /* nobody has said which process is of interest: the first one, and as soon as there are ranks theirs */
     bool is_open;
-    bool is_of_ranks; /* it is open, and there are ranks */
+    bool is_of_ranks; /* open, and there are ranks */
 };
 
 /* Everything, no worker chosen. */

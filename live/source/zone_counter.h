@@ -62,7 +62,7 @@ struct tg_zone_sections {
     uint64_t count;  /* of its sections; 0 not told */
     uint64_t begun;  /* of them; UINT64_MAX: not told of each */
 };
-/* That of the team TEAM with CODE; false where none was met. */
+/* Sections of the team TEAM with CODE; false where none was met. */
 bool tg_zone_counter_sections(const struct tg_zone_counter *counter, size_t process, uint64_t team,
                               uint64_t code, struct tg_zone_sections *sections);
 

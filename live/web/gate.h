@@ -1,4 +1,4 @@
-/* Who may ask the page's server: the checks that a request has to pass before anything is done for it. A login node has
+/* Access to the page's server: the checks that a request has to pass before anything is done for it. A login node has
  * other users, and a browser has other pages: neither may look at a job, or command it. */
 #ifndef TG_LIVE_WEB_GATE_H
 #define TG_LIVE_WEB_GATE_H
@@ -11,12 +11,12 @@ enum { TG_WEB_TOKEN_SIZE = 33, TG_WEB_MAX_NAMES = 8, TG_WEB_NAME_SIZE = 256 };
 
 struct tg_web_gate {
     char names[TG_WEB_MAX_NAMES]
-              [TG_WEB_NAME_SIZE]; /* that Host may have, without a port: "localhost", "[::1]" */
+              [TG_WEB_NAME_SIZE]; /* names that Host may have, without a port: "localhost", "[::1]" */
     size_t n_names;
     bool takes_addresses;           /* Host may also be any address: who listens everywhere has many */
     char token[TG_WEB_TOKEN_SIZE];  /* in the link */
     char secret[TG_WEB_TOKEN_SIZE]; /* in the cookie */
-    char cookie[32];                /* its name */
+    char cookie[32];                /* name of the cookie */
 };
 
 /* What counts of a request; NULL: it is not there. */

@@ -20,7 +20,7 @@
 
 enum {
     MAX_CONNECTIONS = 128,
-    MAX_REQUESTS = 32,   /* that wait for the session */
+    MAX_REQUESTS = 32,   /* requests that wait for the session */
     MAX_BODY = 64 << 10, /* of a request */
     MAX_QUERY = 4096,
     CONNECTION_MEMORY = 32 << 10,
@@ -213,7 +213,7 @@ static void take_frame(struct server *server, struct tg_web_frame *frame)
                    frame->size);
             return;
         }
-    free(frame->body); /* it has waited long enough */
+    free(frame->body); /* the request has waited long enough */
 }
 
 /* ---- requests */

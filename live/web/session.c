@@ -402,7 +402,7 @@ static struct tg_error *spawn(struct tg_web_session *session, int line, int list
 {
     static char path[] = "/proc/self/exe", name[] = "tollgate", word[] = "web", option[] = "--serve";
     char *const arguments[] = {name, word, option, NULL};
-    char *const environment[] = {NULL}; /* it needs nothing */
+    char *const environment[] = {NULL}; /* the server needs none */
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;

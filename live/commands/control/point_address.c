@@ -110,7 +110,7 @@ struct planted {
     const char *path; /* of its object, "" none; valid as the process's modules */
     uint64_t offset;
     uint64_t address; /* in the first of them */
-    int32_t pid;      /* that is */
+    int32_t pid;      /* process that ADDRESS is in */
     struct tg_job_set in;
 };
 

@@ -9,7 +9,7 @@
 /* A program that a location is looked up in. */
 struct looked_in {
     const struct tg_request *control;
-    int32_t pid;       /* that runs it; 0: any will do */
+    int32_t pid;       /* process that runs it; 0: any will do */
     bool is_elsewhere; /* what was looked for is in another */
 };
 

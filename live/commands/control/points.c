@@ -167,7 +167,7 @@ static struct tg_error *make_point(struct tg_console *console, const struct tg_c
     struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
     if (json != NULL)
         tg_json_unsigned(json, words.id);
-    if (error != NULL && words.position != SIZE_MAX && condition != NULL) /* its text does not live on */
+    if (error != NULL && words.position != SIZE_MAX && condition != NULL) /* CONDITION does not live on */
         error = tg_console_marked(error, words.condition, words.position);
     else if (error != NULL && words.position != SIZE_MAX)
         error = tg_console_pointed(console, error, words.condition, words.position);
@@ -449,7 +449,7 @@ static struct tg_error *list(const struct tg_request *control)
     return error;
 }
 
-/* Its commands are the console's, so no call on the tracer thread is under way. */
+/* The commands of an action file are the console's, so no call on the tracer thread is under way. */
 static struct tg_error *load(struct tg_console *console, const char *path, FILE *out)
 {
     size_t made = 0;

@@ -64,7 +64,7 @@ void tg_remade_points_begin(struct tg_console *console, char *script, FILE *out)
     for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n"))
         if (*line != '\0' && *line != '#')
             begin_with(console, points, line, out);
-    for (size_t i = 0; i < before.count; i++) /* their time has not come in the run that is over */
+    for (size_t i = 0; i < before.count; i++) /* points that the run before did not reach */
         begin_with(console, points, before.commands[i], out);
     forget(&before);
     points->is_at_it = false;

@@ -176,7 +176,7 @@ static struct tg_error *look(const struct tg_request *control)
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
         if (wait->ranks > 0 && process->info.rank < 0)
             continue;
-        bool is_ending = process->info.exists && process->n_threads == 0; /* its end is about to be told */
+        bool is_ending = process->info.exists && process->n_threads == 0; /* the end is about to be told */
         n_running += is_ending && (wait->ranks > 0 || tg_job_set_has(control->set, process, 0));
         for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
             if (wait->ranks == 0 && !tg_job_set_has(control->set, process, i))

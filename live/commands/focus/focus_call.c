@@ -96,7 +96,7 @@ static double now_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Whoever was to be told has gone: the console ends as at the end of its input. */
+/* Nobody is left to be told: the console ends as at the end of its input. */
 static struct tg_error *leave(struct tg_console *console)
 {
     console->has_quit = true;

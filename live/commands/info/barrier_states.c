@@ -114,7 +114,7 @@ static struct tg_barrier_member stand_process(const struct tg_barrier_states *st
         if (member.standing < best.standing)
             best = member;
     }
-    if (best.standing == TG_STANDS_COUNT) /* its threads are not known yet */
+    if (best.standing == TG_STANDS_COUNT) /* threads of the process are not known yet */
         best.standing = TG_STANDS_RUNNING;
     best.thread = (struct tg_thread_id){process->info.dpid, 0};
     return best;

@@ -36,7 +36,7 @@ enum tg_barrier_standing {
 struct tg_barrier_member {
     struct tg_thread_id thread;
     enum tg_barrier_standing standing;
-    uint32_t barrier; /* that holds it, of TG_STANDS_ELSEWHERE, else 0 */
+    uint32_t barrier; /* barrier that holds it, of TG_STANDS_ELSEWHERE, else 0 */
 };
 
 /* The members of barrier ID, by ascending unit; *MEMBERS is the caller's to free. Only error: NO_MEMORY. */

@@ -210,7 +210,7 @@ static bool has_attached(const struct tg_console *console)
     return is_any;
 }
 
-/* Who is waiting: *FINDINGS. Attached processes are judged by their stacks, which are taken anew where they run. */
+/* Finds who is waiting: *FINDINGS. Attached processes are judged by their stacks, which are taken anew where they run. */
 static struct tg_error *find_waiting(struct tg_console *console, struct tg_verdict *findings)
 {
     struct tg_verdict_input input = tg_console_words(console);

@@ -49,7 +49,7 @@ static struct tg_error *find_focus(const struct telling *telling, const struct t
     return error;
 }
 
-/* Those who live, IN the focus or beyond it, and run or are stopped. */
+/* Writes the threads that live, IN the focus or beyond it, and run or are stopped. */
 static struct tg_error *write_those(const struct telling *telling, const struct tg_job_set *focus, bool in,
                                     bool standing, size_t *count, FILE *out)
 {
@@ -234,13 +234,13 @@ static bool is_held_at(const struct telling *telling, uint32_t id, const struct 
         bool is_held = tg_barriers_membership(model, id, thread_id).is_held;
         if (tid != 0 && (int32_t)thread->tag == tid)
             return is_held;
-        if (i == 0) /* who calls MPI, where nothing else is known */
+        if (i == 0) /* the thread that calls MPI, where nothing else is known */
             holds = is_held;
     }
     return tid == 0 && holds;
 }
 
-/* Whom a member waits for who is held at the same barrier. */
+/* A search for the one that a member waits for, held at the same barrier. */
 struct search {
     const struct telling *telling;
     uint32_t barrier;

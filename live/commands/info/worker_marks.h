@@ -1,4 +1,4 @@
-/* Which workers are held, and whether one alone runs: what the marks of `info workers` say. */
+/* Marks of `info workers`: which workers are held, and whether one alone runs. */
 #ifndef TG_LIVE_COMMANDS_INFO_WORKER_MARKS_H
 #define TG_LIVE_COMMANDS_INFO_WORKER_MARKS_H
 

@@ -17,7 +17,7 @@
 struct tg_listing {
     struct tg_source_lines *sources;
     char *file;          /* as the debug information has it, NULL: nothing was listed yet */
-    char *program;       /* whose source FILE is */
+    char *program;       /* program whose source FILE is */
     char *warned;        /* the file that was said to be newer, NULL none */
     uint64_t first, end; /* lines [first, end) were shown last */
     uint64_t pc;         /* pc of the thread at that time */

@@ -97,7 +97,7 @@ static struct tg_error *refuse_held(struct tg_console *console, uint32_t dpid)
 {
     char *name = NULL;
     size_t size;
-    tg_console_catch_up(console); /* who it is may be news */
+    tg_console_catch_up(console); /* the latest events may tell who it is */
     const struct tg_verdict_input input = tg_console_words(console);
     FILE *stream = open_memstream(&name, &size);
     if (stream == NULL)
@@ -133,7 +133,7 @@ static struct tg_error *begin_alone(struct tg_console *console, uint32_t dpid, F
     return error;
 }
 
-/* Those that are not held. */
+/* Begins the late ones that are not held. */
 static struct tg_error *begin_late(struct tg_console *console, const struct rest *rest, FILE *out)
 {
     struct tg_error *error = NULL;

@@ -45,7 +45,8 @@ static bool goes_along(const struct tg_gate_run *run, const struct tg_job_proces
     return !run->alone && (!run->of_process || find_gate(run, process->info.tag) != SIZE_MAX);
 }
 
-/* Those in focus, but for workers that are where they are to be, and for all others of a run of the workers alone. */
+/* Resumes the threads in focus, but for workers that are where they are to be, and for all others in a run of the
+ * workers alone. */
 static struct tg_error *resume(const struct tg_request *request, const struct tg_gate_run *run)
 {
     TG_AUTO_JOB_SET struct tg_job_set set = {0};
@@ -64,7 +65,7 @@ static struct tg_error *resume(const struct tg_request *request, const struct tg
     return error != NULL ? error : tg_controller_go(request->controller, request->view, &set, NULL);
 }
 
-/* Who is to come must be able to. */
+/* Workers that are to come must be able to. */
 static struct tg_error *check_workers(const struct tg_request *request, const struct tg_gate_run *run)
 {
     for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
@@ -139,8 +140,8 @@ static bool has_come(const struct tg_request *request, const struct tg_gate_run 
 struct arrivals {
     const struct tg_console *console;
     struct tg_gate_run *run;
-    size_t n_passed; /* who were not meant, and go on */
-    size_t n_kept;   /* who were not, and stay */
+    size_t n_passed; /* workers that were not meant, and go on */
+    size_t n_kept;   /* workers that were not meant, and stay */
 };
 
 static const struct tg_openmp_worker *worker_of(const struct arrivals *arrivals,

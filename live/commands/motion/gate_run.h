@@ -26,9 +26,9 @@ struct tg_gate_worker {
 struct tg_gate_run {
     struct tg_worker_gate *gates;
     size_t n_gates, max_gates;
-    struct tg_gate_worker *workers; /* who is to come; none: whoever comes first ends the run */
+    struct tg_gate_worker *workers; /* workers that are to come; none: whoever comes first ends the run */
     size_t n_workers, max_workers;
-    size_t n_unknown; /* who is to come, too, and has not begun with its team yet */
+    size_t n_unknown; /* workers that are to come, too, and have not begun with their team yet */
     bool alone;       /* only the workers run, nobody else in focus */
     bool of_each;     /* of a run without workers: it ends when the first has come to each gate, not to any */
     /* of a run without workers, with one gate for all processes (pid 0): the job runs, those in focus and those who are still

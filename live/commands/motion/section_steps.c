@@ -126,7 +126,7 @@ static const struct tg_openmp_worker *find_next(const struct tg_console *console
     return found == NULL ? NULL : tg_openmp_model_worker_at(model, found->worker);
 }
 
-/* Who runs next: the current worker, but where sections are shared out and it is in none, the one with the least
+/* The worker that runs next: the current one, but where sections are shared out and it is in none, the one with the least
  * number. */
 static const struct tg_openmp_worker *choose(const struct tg_console *console, struct tg_section_steps *steps,
                                              const struct tg_openmp_worker *current)

@@ -8,8 +8,8 @@
 
 struct tg_unseen;
 
-/* Those of kind TARGET in the programs of the processes in focus that have stopped threads; *UNSEEN NULL: there are none. The
- * caller's to destroy. Only error: NO_MEMORY. */
+/* Constructs of kind TARGET in the programs of the processes in focus that have stopped threads; *UNSEEN NULL: there are
+ * none. The caller's to destroy. Only error: NO_MEMORY. */
 struct tg_error *tg_unseen_find(struct tg_console *console, enum tg_zone_target target,
                                 struct tg_unseen **unseen);
 void tg_unseen_destroy(struct tg_unseen *unseen); /* NULL is accepted */
@@ -18,7 +18,7 @@ void tg_unseen_destroy(struct tg_unseen *unseen); /* NULL is accepted */
 const struct tg_openmp_team *tg_unseen_team(const struct tg_unseen *unseen, const struct tg_console *console,
                                             const struct tg_openmp_worker *worker);
 
-/* That WORKER has come to the end of TEAM's body: a NOT_FOUND error with the lines. */
+/* Tells that WORKER has come to the end of TEAM's body: a NOT_FOUND error with the lines. */
 struct tg_error *tg_unseen_tell(const struct tg_unseen *unseen, const struct tg_console *console,
                                 const struct tg_openmp_team *team, const char *name);
 

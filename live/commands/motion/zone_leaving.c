@@ -51,7 +51,7 @@ static struct tg_gate_rule rule_out_of(const struct tg_openmp_place *place)
     case TG_OPENMP_IN_TASK:
         return (struct tg_gate_rule){tg_gate_kind(TG_EVENT_OMP_TASK_END), any, TG_GATE_EQUAL, place->id};
     default:
-        if (is_barrier(place)) /* who came from another construct has another kind of the same one */
+        if (is_barrier(place)) /* a thread from another construct sees another kind of the same barrier */
             return (struct tg_gate_rule){tg_gate_kind(TG_EVENT_OMP_SYNC_END),
                                          BIT(TG_OMP_SYNC_BARRIER) | BIT(TG_OMP_SYNC_BARRIER_IMPLICIT),
                                          TG_GATE_AT_LEAST, place->id};
@@ -170,7 +170,7 @@ static struct tg_error *add_one(struct tg_console *console, const struct tg_open
                      run, &(struct tg_gate_worker){.index = worker->index, .pid = pid, .tid = worker->tid});
 }
 
-/* Who met the construct of TEAM: it has number 0 in it. */
+/* The worker that met the construct of TEAM: it has number 0 in it. */
 static const struct tg_openmp_worker *beginner_of(const struct tg_openmp_model *model,
                                                   const struct tg_openmp_team *team)
 {

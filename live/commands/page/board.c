@@ -305,7 +305,7 @@ static void collect_held(const struct tg_barrier_states *states, struct tg_job_s
     }
 }
 
-/* Who is held by somebody's command: a list as dstatus has it, and how many threads. */
+/* Threads that somebody's command holds: a list as dstatus has it, and how many there are. */
 static struct tg_error *write_holds(const struct tg_barrier_states *states, struct tg_json *json)
 {
     TG_AUTO_JOB_SET struct tg_job_set set = {0};

@@ -20,7 +20,7 @@ enum state { WANTED, MADE_NOW, DONE };
 struct document {
     char *key; /* NULL: none */
     char *name, *query, *path;
-    struct tg_page_wanted wanted; /* its strings are those above */
+    struct tg_page_wanted wanted; /* the strings in it are those above */
     enum state state;
     bool is_awaited; /* somebody was told to wait */
     char *text;

@@ -19,7 +19,7 @@ void tg_page_late_quiet(struct tg_page_late *late);
 /* The end. Waits for nobody: a document that is being made ends by itself. NULL is accepted. */
 void tg_page_late_end(struct tg_page_late *late);
 
-/* Which document, of which trace. */
+/* The document that is wanted, and of which trace. */
 struct tg_page_wanted {
     const char *name, *query;
     const char *path;
@@ -33,7 +33,7 @@ struct tg_page_wanted {
 struct tg_error *tg_page_late_write(struct tg_page_late *late, const struct tg_page_wanted *wanted,
                                     int wait_ms, FILE *out);
 
-/* Whom the verdict as of AT_NS blames, as far as it was asked for lately: a copy, the caller's; NULL nobody. */
+/* Culprits of the verdict as of AT_NS, as far as it was asked for lately: a copy, the caller's; NULL none. */
 struct tg_page_culprit *tg_page_late_culprits(struct tg_page_late *late, uint64_t at_ns, size_t *count);
 
 #endif

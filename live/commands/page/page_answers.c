@@ -177,7 +177,7 @@ static struct tg_error *write_late(struct tg_page_answers *answers, const char *
     struct tg_error *error = tg_page_late_write(answers->late, &wanted, wait_ms, out);
     if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND || answers->console->options.live == NULL)
         return error;
-    tg_error_destroy(error); /* its file is being renamed, or was removed */
+    tg_error_destroy(error); /* the trace's file is being renamed, or was removed */
     fputs("{\"there\": false}", out);
     return NULL;
 }
@@ -237,7 +237,7 @@ static struct tg_error *write_strip(struct tg_page_answers *answers, struct tg_p
     return error;
 }
 
-/* Those that have stacks as they are now: of a live job's stopped threads. */
+/* Documents that have stacks as they are now: of a live job's stopped threads. */
 static struct tg_error *write_with_stopped(struct tg_page_answers *answers, struct tg_page *page,
                                            const char *name, const char *query, FILE *out)
 {
@@ -378,7 +378,7 @@ static struct tg_error *read_past(struct tg_page_answers *answers)
     struct tg_error *error = is_known && source->ops->sync != NULL ? source->ops->sync(source) : NULL;
     if (error == NULL && is_known && source->number > 0)
         error = tg_timeline_pass_create(answers->path, &answers->pass);
-    if (error == NULL && answers->pass != NULL) /* its creation has read one */
+    if (error == NULL && answers->pass != NULL) /* creating the pass has read one event */
         error = tg_timeline_pass_work(answers->pass, source->number - 1, &more);
     if (error == NULL && answers->pass != NULL) {
         tg_timeline_pass_go_live(answers->pass);

@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-/* Whom the session's verdict blames: written by the console's thread, read by the page's. */
+/* Culprits of the session's verdict: written by the console's thread, read by the page's. */
 struct tg_page_blame {
     pthread_mutex_t lock;
     struct tg_page_culprit *culprits;

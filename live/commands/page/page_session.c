@@ -22,7 +22,7 @@ struct page_session {
     uint64_t focus_changes; /* of the state */
     char *opened;           /* a file with the link, for a browser; NULL none */
     bool is_serving;        /* a command of the page runs */
-    bool is_leaving;        /* which has asked for the end of it */
+    bool is_leaving;        /* the command has asked for the end of the page */
 };
 
 static struct page_session *session_of(const struct tg_console *console)
@@ -101,7 +101,7 @@ static void run(void *context, const char *command)
     if (command != NULL)
         return;
     if (was_interrupted)
-        tg_interrupt_clear(); /* it came too late: nobody here has pressed a key */
+        tg_interrupt_clear(); /* the interrupt came too late: nobody here has pressed a key */
     tell_state(page);
 }
 

@@ -173,7 +173,7 @@ static struct tg_error *look_into_file(const struct finding *finding, struct tg_
 {
     const struct tg_source_text *text;
     struct tg_error *error = tg_source_lines_find(sources, file, program, &text);
-    if (error != NULL) { /* it is not here */
+    if (error != NULL) { /* the source file is not here */
         tg_error_destroy(error);
         return NULL;
     }

@@ -22,8 +22,8 @@ struct tg_openmp_line {
     enum tg_openmp_construct construct;
     char *file; /* as debug information has it */
     uint64_t line;
-    char *function; /* that has it, its symbol */
-    bool is_body;   /* that is the body of a parallel region or a task; else whoever calls it is not known */
+    char *function; /* symbol of the function that has the line */
+    bool is_body;   /* body of a parallel region or a task; else the callers are not known */
 };
 
 struct tg_openmp_lines {
@@ -31,7 +31,7 @@ struct tg_openmp_lines {
     size_t count, max;
 };
 
-/* Those of all objects of MODULES. LINES was all zero, and is to be deinitialised also after an error: NO_MEMORY. */
+/* Lines of all objects of MODULES. LINES was all zero, and is to be deinitialised also after an error: NO_MEMORY. */
 struct tg_error *tg_openmp_lines_find(struct tg_modules *modules, struct tg_source_lines *sources,
                                       struct tg_openmp_lines *lines);
 void tg_openmp_lines_deinit(struct tg_openmp_lines *lines);

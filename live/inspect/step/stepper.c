@@ -259,7 +259,7 @@ static bool pass_handler(struct tg_stepper *stepper, struct tg_step_place *here,
 static struct tg_step_order at_line(struct tg_stepper *stepper, const struct tg_step_place *here)
 {
     if (!here->has_row)
-        return done(); /* whoever steps there is out of lines */
+        return done(); /* a thread that steps there is out of lines */
     enum nesting nesting = nesting_of(stepper, here);
     bool begins = here->pc == here->row.start && here->row.is_stmt;
     if (nesting == NESTING_DEEPER && stepper->kind == TG_STEP_LINE && begins)

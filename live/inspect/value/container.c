@@ -482,7 +482,7 @@ static struct tg_error *open_optional(const struct tg_scene *scene, const struct
 
 static const struct {
     const char *prefix, *name;
-    const char *member; /* that the class has: others may have classes of this name */
+    const char *member; /* member that the class has: others may have classes of this name */
     struct tg_error *(*open)(const struct tg_scene *scene, const struct tg_value *value,
                              struct tg_container *container);
 } templates[] = {
