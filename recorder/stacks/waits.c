@@ -308,7 +308,7 @@ static bool has_other_end(pid_t pid, const struct tg_wait *wait)
     return found;
 }
 
-/* Those of COUNT processes that have the other end of what WAIT is for, at most MAX; returns how many. */
+/* Processes of COUNT that have the other end of what WAIT is for, at most MAX; returns how many. */
 static size_t find_partners(const struct tg_wait *wait, const pid_t *pids, size_t count,
                             struct tg_wait_partner *partners, size_t max)
 {

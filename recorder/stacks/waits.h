@@ -45,7 +45,8 @@ bool tg_wait_is_copying(const struct tg_halted_thread *thread);
 bool tg_wait_find(pid_t pid, const struct tg_elf_memory *memory, bool is_there,
                   const struct tg_halted_threads *threads, size_t index, struct tg_wait *wait);
 
-/* Emits a thread_wait event of WAIT, with its partners among COUNT processes. */
+/* Emits a thread_wait event of WAIT, with those of COUNT processes that have the other end of what it is for. To be asked
+ * while the job runs. */
 void tg_wait_tell(const struct tg_wait *wait, const pid_t *pids, size_t count,
                   void (*emit)(void *context, pid_t pid, pid_t tid, const struct tg_event *event),
                   void *context);

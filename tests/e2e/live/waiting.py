@@ -117,7 +117,7 @@ def attached():
             os.killpg(job.pid, signal.SIGTERM)
             job.communicate(timeout=60)
     for part in re.split(r"^(?:RUNNING|STOPPED): ", output, flags=re.M)[1:]:
-        said = finding(part, "When its stacks were taken")
+        said = finding(part, "By the stacks at")
         check(said is not None and "who waits for whom is unknown" in part, "what is known of an attached job", output)
         place = rf"MPI_Recv, called in main \(<stdin>:{LINE}\)"
         check(re.search(rf"ranks 0-1 were in {place}", said), f"no {place}", output)
