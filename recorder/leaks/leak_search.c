@@ -12,6 +12,7 @@ enum {
     GAP_BYTES = 1 << 20, /* between starts of blocks: another extent begins */
     BATCH_BLOCKS = 512,  /* read by one call */
     ROOM_BYTES = 1 << 20,
+    PROBED_BYTES = 1 << 30, /* blocks from this size on */
     HEADER_BYTES = 16, /* of what follows a block in glibc's heap; its first half may be the block's */
     WORD = sizeof(uint64_t),
     MARK_INTERIOR = 1, /* something that is reached points into it */
@@ -93,10 +94,31 @@ static void fill_pages(const struct run *run, struct extent *extent, uint32_t *p
     }
 }
 
+/* Whether the process has memory at the end of BLOCK. */
+static bool has_end(const struct run *run, const struct tg_leak_block *block)
+{
+    char byte;
+    return end_of(block) != UINT64_MAX && tg_memory_read(run->search->tid, end_of(block) - 1, &byte, 1);
+}
+
+/* No block reaches into the next one, and of one that is larger than its memory the start is all that is known: sizes are what the
+ * program asked for, which allocators have been seen to round beyond the largest number. */
+static void limit_sizes(struct run *run)
+{
+    for (size_t i = 0; i < run->n_blocks; i++) {
+        struct tg_leak_block *block = &run->blocks[i];
+        if (i + 1 < run->n_blocks && end_of(block) > block[1].address)
+            block->size_bytes = block[1].address - block->address;
+        if (block->size_bytes >= PROBED_BYTES && !has_end(run, block))
+            block->size_bytes = 0;
+    }
+}
+
 static struct tg_error *make_index(struct run *run)
 {
     size_t n_pages;
     qsort(run->blocks, run->n_blocks, sizeof *run->blocks, compare_blocks);
+    limit_sizes(run);
     struct tg_error *error = find_extents(run, &n_pages);
     if (error != NULL)
         return error;

@@ -1,4 +1,5 @@
 // Every form of operator new and delete a hundred times, with sizes of its own.
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -56,5 +57,8 @@ int main()
         std::free(keep(std::malloc(6090))); // not the operator's, though one ended by an exception
     }
     std::puts(new (std::nothrow) char[huge] == nullptr ? "null" : "huge");
+    volatile size_t most = SIZE_MAX; // libstdc++ 12 rounds it up to a block of no bytes
+    void *rounded = keep(::operator new(most, std::align_val_t(1024), std::nothrow));
+    ::operator delete(rounded, std::align_val_t(1024));
     return 6;
 }

@@ -81,14 +81,16 @@ static const char *name_of(enum tg_heap_call call)
     return (size_t)call < sizeof names / sizeof names[0] ? names[call] : "";
 }
 
-/* The first allocation below an operator is the operator's. */
+/* The first allocation below an operator is the operator's. It has at most the size that is asked of the allocator: libstdc++'s
+ * aligned operators round some sizes up beyond the largest number, to a block of none. */
 static void take_over(struct tg_heap_thread *thread, size_t *size, enum tg_heap_call *call,
                       const void **frame)
 {
     if (thread->told || (uintptr_t)*frame >= (uintptr_t)thread->outer)
         return;
     thread->told = true;
-    *size = thread->size;
+    if (*size > thread->size)
+        *size = thread->size;
     *call = (enum tg_heap_call)thread->call;
     *frame = thread->outer;
 }

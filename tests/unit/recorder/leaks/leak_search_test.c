@@ -113,6 +113,27 @@ static void test_circles(void **state)
     assert_int_equal(state_of(blocks, 4, 3), TG_LEAK_INDIRECT);
 }
 
+/* Sizes that no block can have: one ends at the next block, of the last one the start is known, and no root is hidden. */
+static void test_impossible_sizes(void **state)
+{
+    (void)state;
+    setup();
+    struct tg_leak_block blocks[3] = {block_of(0, WORDS), block_of(1, WORDS), block_of(2, WORDS)};
+    blocks[0].size_bytes = UINT64_MAX;
+    blocks[2].size_bytes = UINT64_C(1) << 62;
+    uint64_t root[1] = {at(0, 0)};
+    memory[0][WORDS - 1] = at(2, 0);
+    struct tg_leak_found found = run(blocks, 3, root, 1, 0);
+    assert_int_equal(found.unread_bytes, 0);
+    assert_int_equal(state_of(blocks, 3, 0), TG_LEAK_REACHED);
+    assert_int_equal(state_of(blocks, 3, 1), TG_LEAK_LOST);
+    assert_int_equal(state_of(blocks, 3, 2), TG_LEAK_REACHED);
+    blocks[2] = block_of(2, 0); /* as it was given, but at the end of all memory */
+    blocks[2].size_bytes = UINT64_MAX;
+    found = run(blocks, 3, root, 1, 0);
+    assert_int_equal(state_of(blocks, 3, 0), TG_LEAK_REACHED);
+}
+
 /* Blocks within a root are no part of it: 0 lies in it and refers to 1, 2 lies beside and is referred to by the rest. */
 static void test_block_in_root(void **state)
 {
@@ -203,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_chains),
         cmocka_unit_test(test_interior),
         cmocka_unit_test(test_circles),
+        cmocka_unit_test(test_impossible_sizes),
         cmocka_unit_test(test_block_in_root),
         cmocka_unit_test(test_odd_blocks),
         cmocka_unit_test(test_many),
