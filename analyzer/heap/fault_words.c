@@ -24,6 +24,8 @@ static const char *words_of(uint64_t error)
         [TG_HEAP_DOUBLE_ALLOC] = "the allocator gave out a block that is in use",
         [TG_HEAP_ALLOC_BAD_ALIGNMENT] = "the allocator returned a misaligned block",
         [TG_HEAP_ALLOC_NOT_IN_HEAP] = "the allocator returned an address outside of its heap",
+        [TG_HEAP_DEALLOC_NOTIFICATION] = "a tagged block was freed",
+        [TG_HEAP_REALLOC_NOTIFICATION] = "a tagged block was reallocated",
     };
     return error < sizeof words / sizeof *words ? words[error] : "an error in the use of the heap";
 }

@@ -35,6 +35,7 @@ struct live_source {
     bool is_taken;               /* the first event in the job's queue is the one taken last */
     uint64_t version;            /* the controller's, when it was told last who stopped and who runs again */
     bool end_told;
+    struct tg_heap_wishes wishes;
 };
 
 static struct live_source *live_of(struct tg_source *source)
@@ -499,6 +500,52 @@ static struct tg_error *search_leaks(struct tg_source *source, int64_t pid)
     return tg_traced_job_search_leaks(live_of(source)->job, (int32_t)pid);
 }
 
+static const struct tg_heap_wishes *heap_wishes(const struct tg_source *source)
+{
+    return &((const struct live_source *)source)->wishes;
+}
+
+static struct tg_agent_heap_wishes wishes_of_agent(const struct tg_heap_wishes *wishes)
+{
+    _Static_assert((int)TG_HEAP_TAGS == (int)TG_AGENT_HEAP_TAGS, "all are passed on");
+    struct tg_agent_heap_wishes agent = {
+        .hoard_bytes = wishes->hoard_bytes,
+        .silent_errors = wishes->silent_errors,
+        .off = (wishes->no_guards ? TG_AGENT_HEAP_NO_GUARDS : 0U) |
+               (wishes->no_paint_allocated ? TG_AGENT_HEAP_NO_PAINT_ALLOCATED : 0U) |
+               (wishes->no_paint_freed ? TG_AGENT_HEAP_NO_PAINT_FREED : 0U) |
+               (wishes->no_hoard ? TG_AGENT_HEAP_NO_HOARD : 0U) |
+               (wishes->no_red_zones ? TG_AGENT_HEAP_NO_RED_ZONES : 0U),
+        .n_tags = (uint32_t)wishes->n_tags,
+    };
+    for (size_t i = 0; i < wishes->n_tags; i++)
+        agent.tags[i] =
+            (struct tg_agent_heap_tag){.start = wishes->tags[i].start,
+                                       .end = wishes->tags[i].end,
+                                       .pid = (int32_t)wishes->tags[i].pid,
+                                       .ends = (wishes->tags[i].dealloc ? TG_AGENT_HEAP_TAG_DEALLOC : 0U) |
+                                               (wishes->tags[i].realloc ? TG_AGENT_HEAP_TAG_REALLOC : 0U)};
+    return agent;
+}
+
+static struct tg_error *wish(struct tg_source *source, const struct tg_heap_wishes *wishes,
+                             enum tg_heap_wish_needs needs, const char *text)
+{
+    struct live_source *live = live_of(source);
+    const struct tg_agent_heap *heap = tg_traced_job_heap(live->job);
+    if (needs >= TG_HEAP_WISH_NEEDS_CHECK && heap->mode != TG_AGENT_HEAP_CHECK)
+        return tg_error_create(TG_ERROR_UNSUPPORTED,
+                               "blocks are not checked: the job was started without --heap=check");
+    if (needs == TG_HEAP_WISH_NEEDS_RED_ZONES && heap->red_zones == TG_AGENT_RED_ZONES_OFF)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "blocks have no red zones: the job was started without "
+                                                     "--heap=check,red_zones");
+    const struct tg_agent_heap_wishes agent = wishes_of_agent(wishes);
+    struct tg_error *error = tg_traced_job_wish(live->job, &agent, text);
+    if (error == NULL)
+        live->wishes = *wishes;
+    return error;
+}
+
 /* ---- life */
 
 struct tg_error *tg_job_source_restart(struct tg_source *source, const char *trace)
@@ -513,6 +560,7 @@ struct tg_error *tg_job_source_restart(struct tg_source *source, const char *tra
     live->moment = moment;
     forget_all_standing(live); /* numbers begin anew */
     live->end_told = false;
+    live->wishes = (struct tg_heap_wishes){0};
     live->public.moment = moment;
     live->public.event = NULL;
     live->public.number = 0;
@@ -528,7 +576,9 @@ static const struct tg_source_ops live_ops = {.destroy = destroy,
                                               .is_at = is_at,
                                               .sync = sync_file,
                                               .look = look,
-                                              .search_leaks = search_leaks};
+                                              .search_leaks = search_leaks,
+                                              .heap_wishes = heap_wishes,
+                                              .wish = wish};
 
 struct tg_error *tg_job_source_create(struct tg_traced_job *job, const char *name, const char *trace,
                                       struct tg_source **source)

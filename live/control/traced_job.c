@@ -581,6 +581,32 @@ struct tg_error *tg_traced_job_search_leaks(struct tg_traced_job *job, int32_t p
     return tg_traced_job_call(job, search_leaks, &search);
 }
 
+const struct tg_agent_heap *tg_traced_job_heap(const struct tg_traced_job *job)
+{
+    return &job->options.heap;
+}
+
+struct wish {
+    struct tg_traced_job *job;
+    const struct tg_agent_heap_wishes *wishes;
+    const char *text;
+};
+
+static struct tg_error *pass_wish(const struct tg_request *request)
+{
+    const struct wish *wish = request->context;
+    struct tg_recording *recording = wish->job->recording;
+    return recording == NULL ? tg_error_create(TG_ERROR_NOT_FOUND, "the job has ended")
+                             : tg_recording_wish(recording, wish->wishes, wish->text);
+}
+
+struct tg_error *tg_traced_job_wish(struct tg_traced_job *job, const struct tg_agent_heap_wishes *wishes,
+                                    const char *text)
+{
+    struct wish wish = {job, wishes, text};
+    return tg_traced_job_call(job, pass_wish, &wish);
+}
+
 struct tg_error *tg_traced_job_sync(struct tg_traced_job *job)
 {
     enum { PAUSE_NS = 5 * 1000 * 1000, MOST_PAUSES = 2000 };

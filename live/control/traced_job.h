@@ -96,6 +96,11 @@ struct tg_error *tg_traced_job_sync(struct tg_traced_job *job);
 struct tg_error *tg_traced_job_look(struct tg_traced_job *job);
 /* Searches process PID for leaks, see tg_recording_search_leaks. */
 struct tg_error *tg_traced_job_search_leaks(struct tg_traced_job *job, int32_t pid);
+/* How heaps are observed; valid as long as JOB. */
+const struct tg_agent_heap *tg_traced_job_heap(const struct tg_traced_job *job);
+/* Changes what is wished of heaps, see tg_recording_wish. */
+struct tg_error *tg_traced_job_wish(struct tg_traced_job *job, const struct tg_agent_heap_wishes *wishes,
+                                    const char *text);
 /* Summary of the trace of a job that has ended. */
 struct tg_recording_summary tg_traced_job_summary(struct tg_traced_job *job);
 

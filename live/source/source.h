@@ -20,6 +20,7 @@
 #include "analyzer/job/view.h"
 #include "format/base/error.h"
 #include "format/event/event.h"
+#include "live/source/heap_wishes.h"
 #include "live/source/moment.h"
 #include "live/source/news.h"
 #include "live/source/visitor.h"
@@ -110,6 +111,13 @@ struct tg_source_ops {
      * Errors: UNSUPPORTED, heaps are not recorded; NOT_FOUND, that of this process is not, or it has ended; TARGET, it
      * runs; LIMIT. NULL: there are no processes. */
     struct tg_error *(*search_leaks)(struct tg_source *source, int64_t pid);
+
+    /* What is wished of the heaps of all processes, of those that start later too: what it is, and makes it WISHES, of which the
+     * trace says TEXT. Errors: UNSUPPORTED, the job was started without what it needs; NOT_FOUND, the job has ended. NULL: what there is was
+     * recorded. */
+    const struct tg_heap_wishes *(*heap_wishes)(const struct tg_source *source);
+    struct tg_error *(*wish)(struct tg_source *source, const struct tg_heap_wishes *wishes,
+                             enum tg_heap_wish_needs needs, const char *text);
 };
 
 /* The source is where it was if STEP or SEEK fail with another error than an interrupt or NO_MEMORY. */

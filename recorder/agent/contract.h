@@ -88,6 +88,7 @@ enum tg_agent_red_zones {
 enum {
     TG_AGENT_HEAP_MAX_DEPTH = 128,
     TG_AGENT_HEAP_GUARD_BYTES = 8,       /* CHECK: before and behind each block */
+    TG_AGENT_HEAP_TAGS = 32,
     TG_AGENT_HEAP_HOARD_BYTES = 8 << 20, /* CHECK: of freed blocks that are kept */
 };
 
@@ -100,6 +101,34 @@ struct tg_agent_heap {
     uint32_t red_zones;                  /* enum tg_agent_red_zones */
     uint32_t reserved;                   /* 0 */
     uint64_t red_zone_min, red_zone_max; /* of blocks of so many bytes, both included */
+};
+
+/* CHECK: parts that are off; for blocks that are allocated, or freed, from then on. */
+enum tg_agent_heap_off {
+    TG_AGENT_HEAP_NO_GUARDS = 1,
+    TG_AGENT_HEAP_NO_PAINT_ALLOCATED = 2,
+    TG_AGENT_HEAP_NO_PAINT_FREED = 4,
+    TG_AGENT_HEAP_NO_HOARD = 8,
+    TG_AGENT_HEAP_NO_RED_ZONES = 16,
+};
+
+enum tg_agent_heap_tag_end { TG_AGENT_HEAP_TAG_DEALLOC = 1, TG_AGENT_HEAP_TAG_REALLOC = 2 };
+
+/* Blocks of process PID that start in [start, end): their ends of these kinds are events, and stops of a live job. */
+struct tg_agent_heap_tag {
+    uint64_t start, end;
+    int32_t pid;
+    uint32_t ends; /* enum tg_agent_heap_tag_end */
+};
+
+/* What the controller of a live job changes while programs run; for all processes. Each word is read for itself. */
+struct tg_agent_heap_wishes {
+    uint64_t hoard_bytes;   /* CHECK: of freed blocks that are kept; 0: TG_AGENT_HEAP_HOARD_BYTES */
+    uint32_t off;           /* enum tg_agent_heap_off */
+    uint32_t silent_errors; /* bits by tg_heap_error: recorded, but nothing stops there */
+    struct tg_agent_heap_tag tags[TG_AGENT_HEAP_TAGS];
+    uint32_t n_tags;
+    uint32_t reserved; /* 0 */
 };
 
 /* At the start of an anonymous mapping of the heap library: of so many bytes, this one included. What it holds are not
@@ -128,6 +157,7 @@ struct tg_agent_control {
     uint32_t reserved; /* 0 */
     /* made by the recorder */
     struct tg_agent_heap heap;
+    struct tg_agent_heap_wishes heap_wishes;
     /* gates from 0 to this one are looked at, 0: there are none; apart from what is written all the time */
     uint32_t n_gates __attribute__((aligned(64)));
     uint32_t n_slots; /* written by agents: so many slots, from the first, were ever taken */

@@ -13,7 +13,7 @@ enum {
     BATCH_BLOCKS = 512,  /* read by one call */
     ROOM_BYTES = 1 << 20,
     PROBED_BYTES = 1 << 30, /* blocks from this size on */
-    HEADER_BYTES = 16, /* of what follows a block in glibc's heap; its first half may be the block's */
+    HEADER_BYTES = 16,      /* of what follows a block in glibc's heap; its first half may be the block's */
     WORD = sizeof(uint64_t),
     MARK_INTERIOR = 1, /* something that is reached points into it */
     MARK_REFERRED = 2, /* another block that is not reached points to it */

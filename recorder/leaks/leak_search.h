@@ -37,7 +37,7 @@ struct tg_leak_root {
 
 struct tg_leak_search {
     pid_t tid;                        /* a thread through which memory is read */
-    struct tg_leak_block *blocks;     /* in any order; afterwards sorted by address, none larger than its memory */
+    struct tg_leak_block *blocks;     /* in any order; afterwards sorted, none larger than its memory */
     size_t n_blocks;                  /* less than 2^32 - 1 */
     const struct tg_leak_root *roots; /* blocks that lie in them are left out of them */
     size_t n_roots;

@@ -630,6 +630,21 @@ struct tg_error *tg_recording_search_leaks(struct tg_recording *recording, pid_t
     return tg_exit_scan_search(recording->exit_scan, process->threads);
 }
 
+struct tg_error *tg_recording_wish(struct tg_recording *recording, const struct tg_agent_heap_wishes *wishes,
+                                   const char *text)
+{
+    if (recording->agent == NULL || recording->agent_is_finished ||
+        recording->options->heap.mode == TG_AGENT_HEAP_OFF)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "the heap is not observed: the job was started without "
+                                                     "--heap");
+    if (!tg_agent_directory_write(tg_agent_session_directory(recording->agent),
+                                  offsetof(struct tg_agent_control, heap_wishes), wishes, sizeof *wishes))
+        return tg_error_create_errno(errno, "the agent's control file");
+    const struct tg_event event = {.kind = TG_EVENT_NOTE, .note = {.text = text}};
+    tg_engine_emit(recording->engine, NULL, &event);
+    return NULL;
+}
+
 uint64_t tg_recording_flush(struct tg_recording *recording)
 {
     if (recording->file == NULL)

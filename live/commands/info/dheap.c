@@ -10,6 +10,7 @@
 #include "format/base/printable.h"
 #include "live/commands/info/address_history.h"
 #include "live/commands/info/commands.h"
+#include "live/commands/info/heap_wish.h"
 #include "live/commands/inspect/pointer_value.h"
 #include "live/console/options.h"
 
@@ -21,7 +22,8 @@
 struct arguments {
     bool status, info, leaks, stats, guard, paint, hoard, red_zones, tag_alloc, event_filter, check_interior,
         all;
-    const char *compare, *export_path, *address;
+    const char *compare, *export_path, *address, *address_end;
+    struct tg_heap_wish wish;
     enum tg_heap_by by;
     enum tg_heap_cost cost;
     int64_t format; /* of -export */
@@ -31,7 +33,18 @@ static const char *const by_words[] = {"stack", "library", "rank", "size", NULL}
 static const char *const cost_words[] = {"peak", "live", "bytes", "calls", "temporary", NULL};
 static const char *const format_words[] = {"massif", "pprof", "collapsed", "svg", NULL};
 
+static const char *const switch_words[] = {"on", "off", NULL};
+
 #define FLAG(name, member) TG_OPTION_FLAG(name, struct arguments, member)
+#define SWITCH(name, member)                                                                                 \
+    {                                                                                                        \
+        name, TG_OPTION_CHOICE, TG_OPTION_IN(struct arguments, member),                                      \
+            .value = TG_HEAP_SWITCH_ON, .words = switch_words, .takes = "on or off"                          \
+    }
+#define NOTIFY(name, member, to)                                                                             \
+    {                                                                                                        \
+        name, TG_OPTION_SET, TG_OPTION_IN(struct arguments, member), .value = to                             \
+    }
 
 static const struct tg_console_option options[] = {
     FLAG("-status", status),
@@ -46,6 +59,15 @@ static const struct tg_console_option options[] = {
     FLAG("-tag_alloc", tag_alloc),
     FLAG("-event_filter", event_filter),
     FLAG("-all", all),
+    SWITCH("-set", wish.set),
+    SWITCH("-set_alloc", wish.set_alloc),
+    SWITCH("-set_dealloc", wish.set_dealloc),
+    {"-set_max_kb", TG_OPTION_NUMBER, TG_OPTION_IN(struct arguments, wish.max_kb), .lowest = 1,
+     .highest = 1 << 30},
+    NOTIFY("-notify_dealloc", wish.notify_dealloc, TG_HEAP_SWITCH_ON),
+    NOTIFY("-nonotify_dealloc", wish.notify_dealloc, TG_HEAP_SWITCH_OFF),
+    NOTIFY("-notify_realloc", wish.notify_realloc, TG_HEAP_SWITCH_ON),
+    NOTIFY("-nonotify_realloc", wish.notify_realloc, TG_HEAP_SWITCH_OFF),
     {"-compare", TG_OPTION_WORD, TG_OPTION_IN(struct arguments, compare),
      .takes = "a moment: seconds from the start"},
     {"-export", TG_OPTION_WORD, TG_OPTION_IN(struct arguments, export_path), .takes = "a file name"},
@@ -56,6 +78,7 @@ static const struct tg_console_option options[] = {
     {"-sort", TG_OPTION_CHOICE, TG_OPTION_IN(struct arguments, cost), .words = cost_words,
      .takes = "peak, live, bytes, calls or temporary"},
     {"ADDRESS", TG_OPTION_WORD, TG_OPTION_IN(struct arguments, address), .takes = "an address"},
+    {"END", TG_OPTION_WORD, TG_OPTION_IN(struct arguments, address_end), .takes = "an address"},
     {0}};
 
 /* What one call of the command works with. */
@@ -148,7 +171,8 @@ static bool is_live(const struct tg_console *console)
     return console->source->ops->seek == NULL;
 }
 
-static struct tg_error *parse_address(struct tg_console *console, const char *word, uint64_t *address)
+static struct tg_error *parse_address(struct tg_console *console, const char *option, const char *word,
+                                      uint64_t *address)
 {
     char *end;
     errno = 0;
@@ -156,8 +180,8 @@ static struct tg_error *parse_address(struct tg_console *console, const char *wo
     if (errno == 0 && *word >= '0' && *word <= '9' && *end == '\0')
         return NULL;
     if (is_live(console))
-        return tg_error_prefix(tg_pointer_value_read(console, word, address), "dheap -info");
-    return tg_error_create(TG_ERROR_USAGE, "dheap -info: invalid address '%s'", word);
+        return tg_error_prefix(tg_pointer_value_read(console, word, address), option);
+    return tg_error_create(TG_ERROR_USAGE, "%s: invalid address '%s'", option, word);
 }
 
 /* ---- what it says */
@@ -194,19 +218,35 @@ static void write_process(const struct call *call, const struct tg_heap_process 
     fputc('\n', out);
 }
 
+static enum tg_heap_part part_of(const struct arguments *arguments)
+{
+    return arguments->guard          ? TG_HEAP_PART_GUARD
+           : arguments->paint        ? TG_HEAP_PART_PAINT
+           : arguments->hoard        ? TG_HEAP_PART_HOARD
+           : arguments->red_zones    ? TG_HEAP_PART_RED_ZONES
+           : arguments->event_filter ? TG_HEAP_PART_EVENTS
+           : arguments->tag_alloc    ? TG_HEAP_PART_TAGS
+                                     : TG_HEAP_PART_NONE;
+}
+
 static void write_setting(const struct call *call, const struct tg_heap_process *process)
 {
     const struct arguments *arguments = call->arguments;
     char bytes[TG_QUANTITY_SIZE];
     write_who(call, process->process);
     fputs(": ", call->out);
-    if (arguments->guard && process->guard_bytes > 0)
+    if (tg_heap_wish_is_off(call->console, part_of(arguments)))
+        fputs("off\n", call->out);
+    else if (arguments->guard && process->guard_bytes > 0)
         fprintf(call->out, "guard blocks of %s\n", tg_quantity_bytes(process->guard_bytes, bytes));
     else if (arguments->guard)
         fputs("no guard blocks\n", call->out);
     else if (arguments->hoard && process->hoard_bytes > 0)
         fprintf(call->out, "freed blocks are kept, up to %s\n",
-                tg_quantity_bytes(process->hoard_bytes, bytes));
+                tg_quantity_bytes(tg_heap_wish_hoard_bytes(call->console) != 0
+                                      ? tg_heap_wish_hoard_bytes(call->console)
+                                      : process->hoard_bytes,
+                                  bytes));
     else if (arguments->hoard)
         fputs("freed blocks are not kept\n", call->out);
     else if (arguments->paint)
@@ -247,7 +287,8 @@ static void write_events(const struct call *call)
             if (fault->is.error == kind && tg_focus_has(&call->console->focus, fault->process))
                 times += fault->count;
         }
-        fprintf(call->out, "%-30s %s\n", name, times == 0 ? "-" : tg_quantity_count(times, count));
+        fprintf(call->out, "%-30s %s%s\n", name, times == 0 ? "-" : tg_quantity_count(times, count),
+                tg_heap_wish_is_silent(call->console, kind) ? " (does not stop)" : "");
     }
 }
 
@@ -430,20 +471,41 @@ static struct tg_error *answer(struct call *call, struct tg_address_history *his
     return NULL;
 }
 
+/* Which switches belong to which part. */
+static struct tg_error *check_wish(const struct arguments *arguments)
+{
+    const struct tg_heap_wish *wish = &arguments->wish;
+    bool has_set = wish->set != TG_HEAP_SWITCH_NONE;
+    if (has_set && !is_setting(arguments) && !arguments->event_filter)
+        return tg_error_create(TG_ERROR_USAGE,
+                               "dheap: -set belongs to -guard, -paint, -hoard, -red_zones or -event_filter");
+    if ((wish->set_alloc != TG_HEAP_SWITCH_NONE || wish->set_dealloc != TG_HEAP_SWITCH_NONE) &&
+        !arguments->paint)
+        return tg_error_create(TG_ERROR_USAGE, "dheap: -set_alloc and -set_dealloc belong to -paint");
+    if (wish->max_kb != 0 && !arguments->hoard)
+        return tg_error_create(TG_ERROR_USAGE, "dheap: -set_max_kb belongs to -hoard");
+    if ((wish->notify_dealloc != TG_HEAP_SWITCH_NONE || wish->notify_realloc != TG_HEAP_SWITCH_NONE) &&
+        !arguments->tag_alloc)
+        return tg_error_create(TG_ERROR_USAGE,
+                               "dheap: -notify_dealloc and -notify_realloc belong to -tag_alloc");
+    return NULL;
+}
+
 static struct tg_error *check(const struct tg_console *console, const struct arguments *arguments)
 {
     if (console->source->trace_path == NULL)
         return tg_error_create(TG_ERROR_UNSUPPORTED, "%s has no trace to read the heap from",
                                console->source->name);
-    if (arguments->tag_alloc)
-        return tg_error_create(TG_ERROR_UNSUPPORTED, "dheap -tag_alloc: blocks cannot be tagged");
-    if (arguments->address != NULL && is_setting(arguments))
-        return tg_error_create(
-            TG_ERROR_UNSUPPORTED,
-            "dheap: how a heap is checked is decided when its program starts, by --heap=check");
-    if (arguments->address != NULL && !arguments->info)
-        return tg_error_create(TG_ERROR_USAGE, "dheap: unexpected '%s' (only -info takes an address)",
+    struct tg_error *error = check_wish(arguments);
+    if (error != NULL)
+        return error;
+    bool takes_address = arguments->info || arguments->event_filter || arguments->tag_alloc;
+    if (arguments->address != NULL && !takes_address)
+        return tg_error_create(TG_ERROR_USAGE,
+                               "dheap: unexpected '%s' (only -info and -tag_alloc take an address)",
                                arguments->address);
+    if (arguments->address_end != NULL && !arguments->tag_alloc)
+        return tg_error_create(TG_ERROR_USAGE, "dheap: unexpected '%s'", arguments->address_end);
     if (arguments->check_interior && !arguments->leaks)
         return tg_error_create(TG_ERROR_USAGE, "dheap: -check_interior belongs to -leaks");
     return NULL;
@@ -472,6 +534,30 @@ static struct tg_error *search_leaks(struct tg_console *console, FILE *out)
     return error;
 }
 
+/* The words behind -event_filter and -tag_alloc, and what is changed by all. */
+static struct tg_error *change(struct tg_console *console, struct arguments *arguments, FILE *out)
+{
+    struct tg_heap_wish *wish = &arguments->wish;
+    struct tg_error *error = NULL;
+    wish->part = part_of(arguments);
+    if (wish->part == TG_HEAP_PART_EVENTS)
+        wish->event = arguments->address;
+    if (wish->part == TG_HEAP_PART_TAGS && !tg_heap_wish_changes(wish) && arguments->address != NULL)
+        wish->notify_dealloc = wish->notify_realloc = TG_HEAP_SWITCH_ON;
+    wish->has_range = wish->part == TG_HEAP_PART_TAGS && arguments->address != NULL;
+    tg_console_catch_up(console);
+    error = tg_focus_refresh(&console->focus, console->source);
+    if (error == NULL && wish->has_range)
+        error = parse_address(console, "dheap -tag_alloc", arguments->address, &wish->start);
+    wish->end = wish->start + 1;
+    if (error == NULL && wish->has_range && arguments->address_end != NULL)
+        error = parse_address(console, "dheap -tag_alloc", arguments->address_end, &wish->end);
+    if (error != NULL)
+        return error;
+    return tg_heap_wish_changes(wish) ? tg_heap_wish_make(console, wish, out)
+                                      : tg_heap_wish_list_tags(console, out);
+}
+
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct arguments arguments = {0};
@@ -479,8 +565,10 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     struct tg_error *error = tg_console_take_options(&tg_console_dheap, argc, argv, &arguments, NULL);
     if (error == NULL)
         error = check(console, &arguments);
-    if (error == NULL && arguments.address != NULL)
-        error = parse_address(console, arguments.address, &history.address);
+    if (error == NULL && (arguments.tag_alloc || tg_heap_wish_changes(&arguments.wish)))
+        return change(console, &arguments, out);
+    if (error == NULL && arguments.address != NULL && arguments.info)
+        error = parse_address(console, "dheap -info", arguments.address, &history.address);
     if (error != NULL)
         return error;
     tg_console_catch_up(console);
@@ -534,9 +622,15 @@ const struct tg_console_command tg_console_dheap = {
         "                 calls or temporary; -all\n"
         "-compare TIME    live blocks now and at TIME, by call path\n"
         "-export FILE     -format massif (default), pprof, collapsed or svg\n"
-        "-guard -paint -hoard -red_zones   which checks the heap has; --heap chose them when the\n"
-        "                 program started\n"
-        "-event_filter    kinds of errors, and the number of each\n"
+        "-guard -paint -hoard -red_zones   which checks the heap has, as --heap chose them; in a live job\n"
+        "                 of --heap=check, -set on|off switches one for blocks from now on; -paint also has\n"
+        "                 -set_alloc and -set_dealloc, -hoard -set_max_kb N\n"
+        "-event_filter    kinds of errors, and the number of each; with -set on|off ?EVENT?, a live job "
+        "stops\n"
+        "                 there or only records them\n"
+        "-tag_alloc ADDRESS ?END?   stops where the block at ADDRESS, or one that starts before END, is\n"
+        "                 freed or reallocated: -notify_dealloc, -notify_realloc (both without), and\n"
+        "                 -nonotify_... to end that; without ADDRESS, the tags\n"
         "Heaps are recorded with --heap of record and live.",
     .options = options,
     .run = run,

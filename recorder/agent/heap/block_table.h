@@ -24,7 +24,9 @@ struct tg_heap_block_entry {
     unsigned char state; /* enum tg_heap_block_state */
     unsigned char call;  /* enum tg_heap_call */
     bool has_red_zones;  /* BASE is the block: none of the allocator's */
-    unsigned char unused[21];
+    bool has_guards;
+    bool is_painted; /* since it was freed */
+    unsigned char unused[19];
 };
 _Static_assert(sizeof(struct tg_heap_block_entry) == 64, "slots do not straddle cache lines");
 

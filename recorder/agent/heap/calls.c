@@ -4,6 +4,7 @@
 #include "recorder/agent/heap/notes.h"
 #include "recorder/agent/heap/real.h"
 #include "recorder/agent/heap/setup.h"
+#include "recorder/agent/heap/wishes.h"
 #include "recorder/agent/process.h"
 
 #include <errno.h>
@@ -57,10 +58,12 @@ static inline __attribute__((always_inline)) void freeing(const void *block, enu
         tg_heap_thread.freed = NULL;
         return;
     }
-    if (TG_AGENT_LIKELY(tg_heap_is_on()))
+    if (TG_AGENT_LIKELY(tg_heap_is_on())) {
+        tg_heap_wishes_meet(block, TG_AGENT_HEAP_TAG_DEALLOC, "free", __builtin_frame_address(0));
         tg_heap_note_free(block, release, __builtin_frame_address(0));
-    else if (tg_heap.state != TG_HEAP_OFF)
+    } else if (tg_heap.state != TG_HEAP_OFF) {
         tg_heap_early_free(block, release);
+    }
 }
 
 static void *no_memory(void)
@@ -127,6 +130,8 @@ static inline __attribute__((always_inline)) void *resize(void *old, size_t size
         return allocated(real->realloc(NULL, size), size, call);
     const void *frame = __builtin_frame_address(0);
     if (TG_AGENT_LIKELY(tg_heap_is_on())) {
+        tg_heap_wishes_meet(old, size == 0 ? TG_AGENT_HEAP_TAG_DEALLOC : TG_AGENT_HEAP_TAG_REALLOC, "realloc",
+                            frame);
         const struct tg_heap_realloc begun = tg_heap_note_realloc_begin(old);
         void *block = real->realloc(old, size);
         tg_heap_note_realloc_end(&begun, block, size, call, frame);
@@ -207,8 +212,8 @@ void *valloc(size_t size)
 void *pvalloc(size_t size)
 {
     if (checks()) {
-        size_t bytes = size > SIZE_MAX - PAGE_BYTES ? SIZE_MAX
-                                                    : (size + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+        size_t bytes =
+            size > SIZE_MAX - PAGE_BYTES ? SIZE_MAX : (size + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
         return tg_heap_check_alloc(PAGE_BYTES, bytes, false, TG_HEAP_PVALLOC, __builtin_frame_address(0));
     }
     return allocated(tg_heap_real_get()->pvalloc(size), size, TG_HEAP_PVALLOC);

@@ -7,6 +7,7 @@
 #include "recorder/agent/heap/real.h"
 #include "recorder/agent/heap/red_zones.h"
 #include "recorder/agent/heap/region.h"
+#include "recorder/agent/heap/wishes.h"
 #include "recorder/agent/record.h"
 
 #include <dlfcn.h>
@@ -122,6 +123,8 @@ static void forget(uintptr_t address)
 static bool get_with_red_zones(size_t alignment, size_t size, struct tg_heap_block_entry *entry)
 {
     uintptr_t forgotten = 0;
+    if (tg_heap_wishes_off(TG_AGENT_HEAP_NO_RED_ZONES))
+        return false;
     entry->has_red_zones = tg_heap_red_zones_take(alignment > FRONT_BYTES ? alignment : FRONT_BYTES, size,
                                                   &entry->block, &forgotten);
     if (forgotten != 0)
@@ -162,8 +165,10 @@ void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_he
         tg_heap_note_alloc(NULL, size, call, frame);
         return NULL;
     }
-    tg_heap_guards_write(&entry);
-    if (!zeroed)
+    entry.has_guards = !tg_heap_wishes_off(TG_AGENT_HEAP_NO_GUARDS);
+    if (entry.has_guards)
+        tg_heap_guards_write(&entry);
+    if (!zeroed && !tg_heap_wishes_off(TG_AGENT_HEAP_NO_PAINT_ALLOCATED))
         tg_heap_guards_fill(entry.block, size, TG_HEAP_PAINT_ALLOCATED);
     void *block = (void *)entry.block; // NOLINT: an address
     const struct tg_heap_noted noted = tg_heap_note_alloc(block, size, call, frame);
@@ -245,8 +250,11 @@ static bool retire(uintptr_t address, uint32_t stack, bool *keeps, struct tg_hea
     if (found != NULL)
         *entry = *found;
     if (live) {
-        *keeps =
-            found->state == TG_HEAP_BLOCK_LIVE && (found->size <= MAX_HOARDED_BYTES || found->has_red_zones);
+        bool is_hoarded = found->size <= MAX_HOARDED_BYTES && !tg_heap_wishes_off(TG_AGENT_HEAP_NO_HOARD);
+        *keeps = found->state == TG_HEAP_BLOCK_LIVE && (is_hoarded || found->has_red_zones);
+        found->is_painted =
+            *keeps && !found->has_red_zones && !tg_heap_wishes_off(TG_AGENT_HEAP_NO_PAINT_FREED);
+        entry->is_painted = found->is_painted;
         found->freed_stack = stack;
         found->freed_tid = tg_raw_thread_id();
         found->state = *keeps ? TG_HEAP_BLOCK_HOARDED : TG_HEAP_BLOCK_GONE;
@@ -285,6 +293,8 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, const void *frame
     bool keeps = false;
     uintptr_t address = (uintptr_t)block;
     uint32_t stack = tg_heap_note_stack(frame);
+    if (!is_realloc(how))
+        tg_heap_wishes_meet(block, TG_AGENT_HEAP_TAG_DEALLOC, name_of_release(how), frame);
     if (!retire(address, stack, &keeps, &entry)) {
         /* where a block is gone, the allocator may have given its address to somebody who is not seen */
         if (entry.block != 0 && entry.state == TG_HEAP_BLOCK_HOARDED) {
@@ -303,7 +313,8 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, const void *frame
         tell(TG_HEAP_MISMATCHED_DEALLOC, address, &entry, name_of_release(how), frame);
     tg_heap_note_free_at(block, how, stack);
     if (keeps && !entry.has_red_zones) {
-        tg_heap_guards_fill(entry.block, entry.size, TG_HEAP_PAINT_FREED);
+        if (entry.is_painted)
+            tg_heap_guards_fill(entry.block, entry.size, TG_HEAP_PAINT_FREED);
         tg_heap_hoard_keep(entry.block, entry.size);
     } else {
         return_block(&entry);
@@ -331,6 +342,8 @@ void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, cons
     enum tg_heap_release how =
         call == TG_HEAP_REALLOCARRAY ? TG_HEAP_FREED_BY_REALLOCARRAY : TG_HEAP_FREED_BY_REALLOC;
     bool is_guarded = false;
+    tg_heap_wishes_meet(old, size == 0 ? TG_AGENT_HEAP_TAG_DEALLOC : TG_AGENT_HEAP_TAG_REALLOC,
+                        name_of_release(how), frame);
     size_t old_size = size_at((uintptr_t)old, &is_guarded);
     if (old_size == SIZE_MAX) {
         struct tg_heap_block_entry entry;

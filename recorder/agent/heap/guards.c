@@ -86,7 +86,7 @@ void tg_heap_guards_write(const struct tg_heap_block_entry *entry)
 
 void tg_heap_guards_check(const struct tg_heap_block_entry *entry, const char *call, const void *frame)
 {
-    if (entry->state == TG_HEAP_BLOCK_UNGUARDED)
+    if (!entry->has_guards)
         return;
     size_t before = bytes_before(entry);
     tg_heap_guards_check_bytes(entry, entry->block - before, before, GUARD_BEFORE, TG_HEAP_GUARD_CORRUPTION,

@@ -2,6 +2,7 @@
 
 #include "recorder/agent/heap/guards.h"
 #include "recorder/agent/heap/real.h"
+#include "recorder/agent/heap/wishes.h"
 
 enum { HOARD_BLOCKS = 1 << 14 };
 
@@ -36,8 +37,9 @@ static void give_back_one(void)
     }
     if (gone.block == 0)
         return;
-    tg_heap_guards_check_bytes(&gone, gone.block, gone.size, TG_HEAP_PAINT_FREED, TG_HEAP_PAINT_CORRUPTION,
-                               "", NULL);
+    if (gone.is_painted)
+        tg_heap_guards_check_bytes(&gone, gone.block, gone.size, TG_HEAP_PAINT_FREED,
+                                   TG_HEAP_PAINT_CORRUPTION, "", NULL);
     tg_heap_real_get()->free((void *)gone.base); // NOLINT: an address
 }
 
@@ -45,7 +47,8 @@ void tg_heap_hoard_keep(uintptr_t block, size_t size)
 {
     if (!tg_heap_lock_take(&hoard.lock))
         return; /* kept for ever: a handler within the hoard */
-    while (hoard.count > 0 && (hoard.count == HOARD_BLOCKS || hoard.bytes + size > TG_AGENT_HEAP_HOARD_BYTES))
+    size_t most = tg_heap_wishes_hoard_bytes();
+    while (hoard.count > 0 && (hoard.count == HOARD_BLOCKS || hoard.bytes + size > most))
         give_back_one();
     hoard.blocks[(hoard.first + hoard.count++) % HOARD_BLOCKS] = (struct hoarded){block, size};
     hoard.bytes += size;

@@ -4,6 +4,7 @@
 #include "recorder/agent/heap/red_zones.h"
 #include "recorder/agent/heap/sample.h"
 #include "recorder/agent/heap/stacks.h"
+#include "recorder/agent/heap/wishes.h"
 #include "recorder/agent/record.h"
 
 enum {
@@ -54,7 +55,8 @@ void tg_heap_note_mistake(const struct tg_heap_mistake *mistake, const void *fra
         tg_agent_put_string(arguments + 11, mistake->call, n_words);
         tg_agent_commit();
     }
-    tollgate_heap_error();
+    if ((__atomic_load_n(&tg_heap_wishes()->silent_errors, __ATOMIC_RELAXED) >> mistake->error & 1) == 0)
+        tollgate_heap_error();
 }
 
 static void note_failure(size_t size, const char *call, const void *frame)

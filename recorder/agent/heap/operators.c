@@ -4,6 +4,7 @@
 #include "recorder/agent/heap/notes.h"
 #include "recorder/agent/heap/real.h"
 #include "recorder/agent/heap/setup.h"
+#include "recorder/agent/heap/wishes.h"
 #include "recorder/agent/next.h"
 #include "recorder/agent/process.h"
 
@@ -67,8 +68,10 @@ static void release(operator_function *function, const uintptr_t arguments[3], e
     struct tg_heap_thread *thread = &tg_heap_thread;
     const void *block = (const void *)arguments[0]; // NOLINT: an address
     if (block != NULL && thread->freed != block && tg_heap_is_on()) {
-        if (tg_heap.settings.mode != TG_AGENT_HEAP_CHECK)
+        if (tg_heap.settings.mode != TG_AGENT_HEAP_CHECK) {
+            tg_heap_wishes_meet(block, TG_AGENT_HEAP_TAG_DEALLOC, "operator delete", frame);
             tg_heap_note_free(block, how, frame);
+        }
         thread->release = how;
         thread->freed = block;
     }

@@ -320,7 +320,7 @@ def test_live():
     program = build("heap_mistakes.c", "-O1", "-w")
     got = run([TOLLGATE, "live", "--heap=check", "--quiet", "--no-rc", "-o", "trace", "-e", "dcont -timeout 60", "-e", "dwhere",
                "-e", "dheap", "-e", "dheap -info block", "-e", "dup", "-e", "dheap -info {block + 4}", "-e", "dheap -stats",
-               "-e", "dheap -event_filter", "-e", "dheap -paint", "-e", "catch {dheap -guard on} why; puts $why", "-e", "dheap -export out.massif", "-e",
+               "-e", "dheap -event_filter", "-e", "dheap -paint", "-e", "catch {dheap -guard on} why; puts $why", "-e", "catch {dheap -red_zones -set off} why; puts $why", "-e", "dheap -export out.massif", "-e",
                "catch {dheap -info nobody} why; puts $why", "-e", "quit", "--", program, "twice"])
     check(re.search(r"stopped at action point 1: drop", got.output), got)
     check(re.search(r"^  0 .* drop .*\n  1 .* main ", got.output, re.M), got)
@@ -329,12 +329,48 @@ def test_live():
                       got.output)
     check(info == ["", ", at offset 4"], info, got)
     check(re.search(r"^double_dealloc +1$", got.output, re.M) and "blocks are painted\n" in got.output, got)
-    check("decided when its program starts" in got.output, got)
+    check("unexpected 'on'" in got.output and "started without --heap=check,red_zones" in got.output, got)
     check("no variable or function 'nobody'" in got.output, got)
     with open("out.massif") as file:
         check("heap_tree=peak" in file.read(), "not a massif file")
     found = [event["error"] for event in events("trace") if event["kind"] == "heap_error"]
     check(found == ["double_dealloc"], found)
+
+
+def told_by_live(program, heap, *commands):
+    words = [word for command in ("dbreak step", "dcont -timeout 60", *commands, "quit") for word in ("-e", command)]
+    got = run([TOLLGATE, "live", heap, "--quiet", "--no-rc", "--force", "-o", "trace", *words, "--", program])
+    return got.output, got
+
+
+def test_live_wishes():
+    """What dheap changes while the program runs: checks, at which errors it stops, tagged blocks."""
+    program = build("heap_wishes.c", "-O1", "-w")
+    output, got = told_by_live(
+        program, "--heap=check", "dheap -guard -set off", "dheap -paint -set off", "dheap -hoard -set off", "dheap -guard", "dheap -hoard",
+        "dcont -timeout 60", "dheap -guard -set on", "dheap -paint -set_alloc on", "dheap -hoard -set on -set_max_kb 64", "dheap -hoard",
+        "dheap -event_filter -set off guard_corruption", "dcont -timeout 60", "dheap -event_filter", "dheap -event_filter -set on",
+        "dheap -tag_alloc -notify_realloc tagged", "dheap -tag_alloc block", "dheap -tag_alloc", "dcont -timeout 60", "dwhere",
+        "dcont -timeout 60", "dheap -tag_alloc -nonotify_realloc -nonotify_dealloc block", "dcont -timeout 60",
+        "catch {dheap -event_filter -set off nothing} why; puts $why")
+    check("guard blocks off, from now on, in all processes of the job\n" in output, got)
+    check(re.findall(r"^process \d+: (.*)$", output, re.M)[:3] == ["off", "off", "freed blocks are kept, up to 64.0 KiB"], got)
+    check("not painted, given out again\n" in output and "painted, kept\n" in output, got)
+    check(re.search(r"^guard_corruption +1 \(does not stop\)$", output, re.M), got)
+    check(len(re.findall(r"notify_dealloc notify_realloc$|: notify_realloc$", output, re.M)) == 2, got)
+    check(re.findall(r"stopped at action point \d+: (\w+)", output) == ["step", "step", "step", "change", "drop", "step"], got)
+    check("unknown event 'nothing'" in output, got)
+    found = [(event["error"], event["call"]) for event in events("trace") if event["kind"] == "heap_error"]
+    check(found == [("guard_corruption", "free"), ("realloc_notification", "realloc"), ("dealloc_notification", "free")], found)
+    notes = [event["text"] for event in events("trace") if event["kind"] == "note" and event["text"].startswith("heap: ")]
+    check(notes[:2] == ["heap: guard blocks off", "heap: painting of blocks off"] and len(notes) == 10, notes)
+    report = subprocess.run([TOLLGATE, "report", "--no-pager", "trace"], capture_output=True, text=True, check=True).stdout
+    check("tagged" not in report.split("Job\n")[0], "a notification is a mistake", report)
+    # tags need no checks
+    output, got = told_by_live(program, "--heap", "catch {dheap -guard -set off} why; puts $why", "dheap -tag_alloc block", "dcont -timeout 60",
+                               "dcont -timeout 60", "dcont -timeout 60", "dheap -info block")
+    check("started without --heap=check" in output, got)
+    check(re.findall(r"stopped at action point \d+: (\w+)", output) == ["step", "step", "step", "drop"], got)
 
 
 RED_ZONES = {  # how, block, byte touched: what is recorded, the status

@@ -221,14 +221,10 @@ static void test_allocators_pointers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chains),
-        cmocka_unit_test(test_interior),
-        cmocka_unit_test(test_circles),
-        cmocka_unit_test(test_impossible_sizes),
-        cmocka_unit_test(test_block_in_root),
-        cmocka_unit_test(test_odd_blocks),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_allocators_pointers),
+        cmocka_unit_test(test_chains),        cmocka_unit_test(test_interior),
+        cmocka_unit_test(test_circles),       cmocka_unit_test(test_impossible_sizes),
+        cmocka_unit_test(test_block_in_root), cmocka_unit_test(test_odd_blocks),
+        cmocka_unit_test(test_many),          cmocka_unit_test(test_allocators_pointers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

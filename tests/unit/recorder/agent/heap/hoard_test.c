@@ -18,7 +18,8 @@ enum {
 /* ---- what stands for the rest of the agent: no block is memory */
 
 static volatile uint64_t generation = 1;
-struct tg_agent tg_agent = {.generation = &generation};
+static struct tg_agent_control control;
+struct tg_agent tg_agent = {.generation = &generation, .control = &control};
 
 static size_t n_freed, n_looked_at;
 static uintptr_t last_freed;
@@ -51,6 +52,8 @@ void tg_heap_guards_check_bytes(const struct tg_heap_block_entry *entry, uintptr
 
 /* ---- tests */
 
+static bool is_painting = true;
+
 static uintptr_t address_of(size_t i)
 {
     return (UINT64_C(1) << 40) + i * 2 * SIZE;
@@ -58,8 +61,11 @@ static uintptr_t address_of(size_t i)
 
 static void keep(size_t i)
 {
-    const struct tg_heap_block_entry entry = {
-        .block = address_of(i), .base = address_of(i) - FRONT, .size = SIZE, .state = TG_HEAP_BLOCK_HOARDED};
+    const struct tg_heap_block_entry entry = {.block = address_of(i),
+                                              .base = address_of(i) - FRONT,
+                                              .size = SIZE,
+                                              .state = TG_HEAP_BLOCK_HOARDED,
+                                              .is_painted = is_painting};
     assert_true(tg_heap_block_table_add(&entry));
     tg_heap_hoard_keep(entry.block, SIZE);
 }
@@ -85,6 +91,25 @@ static void the_oldest_goes_first(void **state)
     assert_int_equal(last_freed, address_of(0) - FRONT);
     assert_int_equal(tg_heap_block_table_find(address_of(0))->state, TG_HEAP_BLOCK_GONE);
     assert_int_equal(tg_heap_block_table_find(address_of(1))->state, TG_HEAP_BLOCK_HOARDED);
+}
+
+/* The controller of a live job wants less to be kept, and blocks not painted. */
+static void less_is_kept_where_somebody_wishes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < FITTING; i++)
+        keep(i);
+    control.heap_wishes.hoard_bytes = 2 * SIZE;
+    is_painting = false;
+    keep(FITTING);
+    assert_int_equal(n_freed, FITTING - 1);
+    assert_int_equal(n_looked_at, FITTING - 1);
+    keep(FITTING + 1);
+    keep(FITTING + 2);
+    assert_int_equal(n_freed, FITTING + 1);
+    assert_int_equal(n_looked_at, FITTING); /* the last one of those that were painted */
+    control.heap_wishes.hoard_bytes = 0;
+    is_painting = true;
 }
 
 static void all_go_where_there_is_no_memory(void **state)
@@ -118,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_oldest_goes_first, set_up),
+        cmocka_unit_test_setup(less_is_kept_where_somebody_wishes, set_up),
         cmocka_unit_test_setup(all_go_where_there_is_no_memory, set_up),
         cmocka_unit_test_setup(who_was_freed_twice_takes_no_room, set_up),
     };
