@@ -190,6 +190,22 @@ static struct tg_error *put_sample(struct profile *profile, const struct tg_heap
     return error;
 }
 
+/* The first mapping is the main program's, by which pprof names the profile; it has no addresses that could be looked up. */
+static void put_program(struct profile *profile, const struct tg_heap_drawing *drawing)
+{
+    enum { ID = 1, FILE_NAME = 5, HAS_FUNCTIONS = 7, HAS_FILES = 8, HAS_LINES = 9 };
+    struct tg_byte_buffer mapping = {0};
+    if (tg_heap_model_count(drawing->reading->heap) == 0)
+        return;
+    size_t process = tg_heap_model_at(drawing->reading->heap, 0)->process;
+    put_number(profile, &mapping, ID, 1);
+    put_number(profile, &mapping, FILE_NAME,
+               string_of(profile, tg_process_model_at(drawing->reading->processes, process)->program));
+    for (unsigned has = HAS_FUNCTIONS; has <= HAS_LINES; has++)
+        put_number(profile, &mapping, has, true);
+    put_message(profile, 3, &mapping);
+}
+
 static struct tg_error *put_all(struct profile *profile, const struct tg_heap_drawing *drawing)
 {
     static const char *const types[][2] = {{"alloc_objects", "count"}, {"alloc_space", "bytes"},
@@ -201,6 +217,7 @@ static struct tg_error *put_all(struct profile *profile, const struct tg_heap_dr
     put_bytes(profile, &profile->strings, 6, "", 0);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         put_type(profile, 1, types[i][0], types[i][1]);
+    put_program(profile, drawing);
     for (size_t i = 0; error == NULL && i < drawing->profile->count; i++)
         error = put_sample(profile, drawing, &drawing->profile->rows[i]);
     put_number(profile, &profile->bytes, 10, drawing->reading->end_ns - drawing->reading->start_ns);

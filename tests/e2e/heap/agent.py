@@ -363,7 +363,7 @@ def test_live_wishes():
     found = [(event["error"], event["call"]) for event in events("trace") if event["kind"] == "heap_error"]
     check(found == [("guard_corruption", "free"), ("realloc_notification", "realloc"), ("dealloc_notification", "free")], found)
     notes = [event["text"] for event in events("trace") if event["kind"] == "note" and event["text"].startswith("heap: ")]
-    check(notes[:2] == ["heap: guard blocks off", "heap: painting of blocks off"] and len(notes) == 10, notes)
+    check(notes[:2] == ["heap: guard blocks off", "heap: painting of blocks off"] and len(notes) == 11, notes)
     report = subprocess.run([TOLLGATE, "report", "--no-pager", "trace"], capture_output=True, text=True, check=True).stdout
     check("tagged" not in report.split("Job\n")[0], "a notification is a mistake", report)
     # tags need no checks

@@ -81,6 +81,8 @@ def check_profile(expected_peak):
             peak += list(numbers(sample[2]))[types.index("peak_space")]
     check(peak == expected_peak, "pprof has another peak", peak, expected_peak)
     check({"build", "main", "leak"} <= names, names)
+    programs = [strings[dict(fields(value))[5]] for number, value in message if number == 3]
+    check(len(programs) == 1 and programs[0].endswith("/truth"), "pprof's first mapping", programs)
 
 
 def main():

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { WORDS = 64, MANY = 40000 };
+enum { WORDS = 64, MANY = 100000 };
 
 /* Blocks of this process that only the search's own root and words refer to, as far as it is told. */
 static uint64_t memory[8][WORDS];
