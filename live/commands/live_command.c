@@ -171,11 +171,12 @@ static void apply_files(struct tg_console *console, const struct tg_record_optio
     }
 }
 
-/* Where blocks are checked, a mistake stops the thread that makes it: at a function of the heap library's. */
+/* Where blocks are checked, a mistake stops the thread that makes it, and wherever a heap is observed the end of a tagged block: at a
+ * function of the heap library's. */
 static void stop_at_heap_errors(struct tg_console *console, const struct tg_record_options *recording)
 {
-    const struct tg_console_place place = {.name = "--heap=check", .line = 1};
-    if (recording->heap.mode == TG_AGENT_HEAP_CHECK)
+    const struct tg_console_place place = {.name = "--heap", .line = 1};
+    if (recording->heap.mode != TG_AGENT_HEAP_OFF)
         (void)tg_console_eval(console, "dbreak -pending tollgate_heap_error", TG_PRINT_OWN, &place);
 }
 

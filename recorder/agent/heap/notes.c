@@ -55,7 +55,9 @@ void tg_heap_note_mistake(const struct tg_heap_mistake *mistake, const void *fra
         tg_agent_put_string(arguments + 11, mistake->call, n_words);
         tg_agent_commit();
     }
-    if ((__atomic_load_n(&tg_heap_wishes()->silent_errors, __ATOMIC_RELAXED) >> mistake->error & 1) == 0)
+    bool is_asked_for = mistake->error >= TG_HEAP_DEALLOC_NOTIFICATION; /* tagged blocks need no checks */
+    uint32_t silent = __atomic_load_n(&tg_heap_wishes()->silent_errors, __ATOMIC_RELAXED);
+    if ((tg_heap.settings.mode == TG_AGENT_HEAP_CHECK || is_asked_for) && (silent >> mistake->error & 1) == 0)
         tollgate_heap_error();
 }
 
