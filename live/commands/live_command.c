@@ -171,8 +171,8 @@ static void apply_files(struct tg_console *console, const struct tg_record_optio
     }
 }
 
-/* Where blocks are checked, a mistake stops the thread that makes it, and wherever a heap is observed the end of a tagged block: at a
- * function of the heap library's. */
+/* Where blocks are checked, a mistake stops the thread that makes it, and with any --heap whoever frees a tagged block:
+ * at a function of the heap library's. */
 static void stop_at_heap_errors(struct tg_console *console, const struct tg_record_options *recording)
 {
     const struct tg_console_place place = {.name = "--heap", .line = 1};

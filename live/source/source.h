@@ -112,9 +112,9 @@ struct tg_source_ops {
      * runs; LIMIT. NULL: there are no processes. */
     struct tg_error *(*search_leaks)(struct tg_source *source, int64_t pid);
 
-    /* What is wished of the heaps of all processes, of those that start later too: what it is, and makes it WISHES, of which the
-     * trace says TEXT. Errors: UNSUPPORTED, the job was started without what it needs; NOT_FOUND, the job has ended. NULL: what there is was
-     * recorded. */
+    /* What is wished of the heaps of all processes, of those that start later too; `wish` makes it WISHES, and the
+     * trace says TEXT. Errors: UNSUPPORTED, the job was started without what it needs; NOT_FOUND, the job has
+     * ended. NULL: what there is was recorded. */
     const struct tg_heap_wishes *(*heap_wishes)(const struct tg_source *source);
     struct tg_error *(*wish)(struct tg_source *source, const struct tg_heap_wishes *wishes,
                              enum tg_heap_wish_needs needs, const char *text);

@@ -78,8 +78,8 @@ struct tg_error *tg_recording_look(struct tg_recording *recording);
  * UNSUPPORTED, this recording has no blocks of heaps; and those of tg_exit_scan_search. */
 struct tg_error *tg_recording_search_leaks(struct tg_recording *recording, pid_t pid);
 
-/* Changes what is wished of the heaps of all processes, those that start later too; the trace says TEXT. On the tracer thread. Errors:
- * UNSUPPORTED, no heap is observed; OS. */
+/* Changes what is wished of the heaps of all processes, those that start later too; the trace says TEXT. On the tracer
+ * thread. Errors: UNSUPPORTED, no heap is observed; OS. */
 struct tg_error *tg_recording_wish(struct tg_recording *recording, const struct tg_agent_heap_wishes *wishes,
                                    const char *text);
 
