@@ -294,6 +294,7 @@ static const struct {
     {"omp_runtime", "name", KEPT},
     {"omp_runtime", "version", KEPT},
     {"identity", "source", KEPT},
+    {"value", "name", KEPT}, /* of an argument, as the interface has it */
     {"command_line", "arguments", ARGUMENTS},
     {"environment", "variables", VARIABLES},
     {"breakpoint_spec", "text", PLACE},
