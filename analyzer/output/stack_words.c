@@ -33,7 +33,7 @@ void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place)
         fprintf(stream, "in %s, called ", tg_printable(place->inside, inside, sizeof inside));
     fprintf(stream, "in %s", tg_stack_words_call(&place->at, text, sizeof text));
     if (place->has_caller)
-        fprintf(stream, ", called in %s", tg_stack_words_call(&place->caller, text, sizeof text));
+        fprintf(stream, ", called from %s", tg_stack_words_call(&place->caller, text, sizeof text));
 }
 
 const char *tg_stack_words_end(uint64_t end)

@@ -11,7 +11,7 @@
  * SIZE at least 64. Returns BUFFER. */
 char *tg_stack_words_call(const struct tg_stack_call *call, char *buffer, size_t size);
 
-/* "in solve (solver.c:120)", "in MPI_Barrier, called in main (solver.c:40)", "in dgemm (libblas.so), called in solve
+/* "in solve (solver.c:120)", "in MPI_Barrier, called from main (solver.c:40)", "in dgemm (libblas.so), called from solve
  * (solver.c:120)". */
 void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place);
 

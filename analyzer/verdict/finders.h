@@ -37,7 +37,7 @@ struct tg_error *tg_verdict_find_interruption(struct tg_verdict_draft *draft);
 /* The last stack of thread TID of PROCESS, where it was taken at AFTER_NS or later; NULL none. */
 const struct tg_last_stack *tg_verdict_stack_of(const struct tg_verdict_input *input, size_t process,
                                                 int32_t tid, uint64_t after_ns);
-/* " in solve (solver.c:120), called in step (main.c:40), main (main.c:52)" */
+/* " in solve (solver.c:120), called from step (main.c:40), main (main.c:52)" */
 void tg_verdict_print_stack(FILE *stream, const struct tg_verdict_input *input,
                             const struct tg_last_stack *stack);
 

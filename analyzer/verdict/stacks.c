@@ -56,7 +56,7 @@ static bool take_caller(void *context, const struct tg_stack_call *call)
         callers->n_more++;
         return true;
     }
-    fprintf(callers->stream, "%s %s", callers->n_printed++ == 0 ? ", called in" : ",",
+    fprintf(callers->stream, "%s %s", callers->n_printed++ == 0 ? ", called from" : ",",
             tg_stack_words_call(call, text, sizeof text));
     callers->last = *call;
     return true;
@@ -242,7 +242,7 @@ static size_t print_members(FILE *stream, const struct tg_verdict_input *input, 
     return spot->count;
 }
 
-/* "rank 2 was in spin (solve.c:31); ranks 0 and 1 were in MPI_Barrier, called in ..."; those at the first place are
+/* "rank 2 was in spin (solve.c:31); ranks 0 and 1 were in MPI_Barrier, called from ..."; those at the first place are
  * blamed. */
 static void print_spots(struct tg_verdict_draft *draft, const struct spots *spots)
 {

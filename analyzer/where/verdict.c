@@ -224,7 +224,7 @@ static void write_group(FILE *stream, const struct tg_where_threads *threads,
     for (size_t i = 1; is_alike && i < group->count; i++)
         is_alike = tg_stack_place_is_same(group->place, &threads->threads[group->threads[i]].path.place);
     if (is_alike && group->place->is_known)
-        fprintf(stream, ", called in %s", tg_stack_words_call(&group->place->at, text, sizeof text));
+        fprintf(stream, ", called from %s", tg_stack_words_call(&group->place->at, text, sizeof text));
     else if (!is_alike)
         fputs(", from different places", stream);
 }

@@ -162,7 +162,7 @@ static bool is_first_there(const struct tg_where_threads *threads, size_t index)
     return true;
 }
 
-/* "Rank 2: thread 7 and 2 more wait for a mutex that thread 9 holds, which is in fgets, called in read (io.c:7)." */
+/* "Rank 2: thread 7 and 2 more wait for a mutex that thread 9 holds, which is in fgets, called from read (io.c:7)." */
 static bool write_owned(FILE *stream, const struct tg_where_threads *threads, size_t index)
 {
     const struct tg_where_thread *thread = &threads->threads[index];
@@ -221,7 +221,7 @@ static bool write_outer(FILE *stream, const struct tg_where_threads *threads, si
     return true;
 }
 
-/* "In rank 2, threads 7 and 2 more wait at the same futex, in pthread_barrier_wait, called in work (a.c:7)": of barriers,
+/* "In rank 2, threads 7 and 2 more wait at the same futex, in pthread_barrier_wait, called from work (a.c:7)": of barriers,
  * condition variables and semaphores nobody is the owner. */
 static bool write_shared(FILE *stream, const struct tg_where_threads *threads, size_t index)
 {

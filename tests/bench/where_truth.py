@@ -91,7 +91,7 @@ CASES = [
          r"wait for rank 1, .*\nThere, thread \d+ is in pause", mark="culprit"),
     # libgomp's locks have no owner
     Case("C + OpenMP, locks crosswise", "mpich", ["./hang.mpich", "deadlock"], ["missing"],
-         r"wait for rank 1, which is outside MPI: .*called in lock_crosswise"),
+         r"wait for rank 1, which is outside MPI: .*called from lock_crosswise"),
     Case("C, different collectives", "mpich", ["./hang.mpich", "mismatch"], ["different", "unknown", "deadlock", "cycle"],
          r"rank 1 is in MPI_\w+|rank 1 waits"),
     Case("C, both send", "mpich", ["./hang.mpich", "send"], ["deadlock", "unknown"], r"ranks 0-1 are in MPI_Send|rank 1 waits for rank 0: it is in MPI_Send"),

@@ -27,7 +27,7 @@ function rows(heap) {
     element('thead', {}, element('tr', {}, element('th', {class: 'number'}, 'At the peak'), element('th', {class: 'number'}, 'Live'), element('th', {class: 'number'}, 'Blocks'), element('th', {}, 'Allocated in'))),
     element('tbody', {}, heap.rows.slice(0, 20).map((row) => element('tr', {},
       element('td', {class: 'number'}, bytes(row.peak.bytes)), element('td', {class: 'number'}, bytes(row.live.bytes)), element('td', {class: 'number'}, row.allocated.blocks.toLocaleString('en')),
-      element('td', {class: 'code', title: row.calls.map(place).join('\n')}, place(row.calls[0]), row.calls.length > 1 ? element('div', {class: 'faint'}, `called in ${place(row.calls[1])}`) : null)))));
+      element('td', {class: 'code', title: row.calls.map(place).join('\n')}, place(row.calls[0]), row.calls.length > 1 ? element('div', {class: 'faint'}, `called from ${place(row.calls[1])}`) : null)))));
 }
 
 export function showHeap(body, is) {

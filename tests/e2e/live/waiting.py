@@ -119,7 +119,7 @@ def attached():
     for part in re.split(r"^(?:RUNNING|STOPPED): ", output, flags=re.M)[1:]:
         said = finding(part, "By the stacks at")
         check(said is not None and "who waits for whom is unknown" in part, "what is known of an attached job", output)
-        place = rf"MPI_Recv\(.*\), called in main \(<stdin>:{LINE}\)"
+        place = rf"MPI_Recv\(.*\), called from main \(<stdin>:{LINE}\)"
         check(re.search(rf"Ranks 0-1 are in {place}", said), f"no {place}", output)
     check("RUNNING: " in output, "where of a running job", output)
 

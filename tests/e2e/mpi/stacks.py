@@ -43,7 +43,7 @@ for stack in told["stacks"]:
 check(sorted(places) == [0, 1, 2, 3], places, told["stacks"])
 check(places.pop(2)[0] == "spin" and set(places.values()) == {("main", lines["BARRIER"])}, places)
 [note] = [finding for finding in told["post_mortem"] if finding["kind"] == "interruption"]
-check("rank 2 was in spin (rank_loop.c:" in note["text"] and "in MPI_Barrier, called in main (rank_loop.c:" in note["text"], note)
+check("rank 2 was in spin (rank_loop.c:" in note["text"] and "in MPI_Barrier, called from main (rank_loop.c:" in note["text"], note)
 [culprit] = note["culprits"]
 check(culprit["rank"] == 2 and culprit["function"] == "spin" and culprit["file"].endswith("rank_loop.c"), culprit)
 looks = [json.loads(line) for line in run([TOLLGATE, "dump", "--json", "--kind", "stack_snapshot", "a"]).output.splitlines()]

@@ -132,7 +132,7 @@ def ruins():
     traced = record("ruins", ["./jumps"])
     check(traced.status == -signal.SIGSEGV, traced)
     text = texts(report("ruins"))[0]
-    check("fault address 0x1234, in 0x1234 (in no known object), called in main (<stdin>:1)" in text, text)
+    check("fault address 0x1234, in 0x1234 (in no known object), called from main (<stdin>:1)" in text, text)
 
 
 def cores():

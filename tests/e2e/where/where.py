@@ -101,7 +101,7 @@ def hung(name):
 def messages():
     """Ranks that wait for each other's messages: partner, tag and communicator are those of the caller's code."""
     line = line_of("culprit of receive")
-    call = "MPI_Recv(source 2, tag 77, count 1, MPI_COMM_WORLD), called in receive_what_nobody_sends"
+    call = "MPI_Recv(source 2, tag 77, count 1, MPI_COMM_WORLD), called from receive_what_nobody_sends"
     begin = ("Deadlock: these ranks wait for each other, and none came back from its call between the looks" if may_count() else
              "These ranks wait for each other, and nothing on their callers' stacks changed between the looks")
     for name, level in (("mpich", "-O0"), ("openmpi", "-O2")):
@@ -112,13 +112,13 @@ def messages():
             told = json.loads(where("--json", "--no-args", "-p", str(process.pid)))
         check(text.startswith(f"{begin}:\n"
                               f"  rank 1 waits for rank 2: it is in {call} (hang.c:{line})\n"
-                              "  rank 2 waits for rank 1: it is in MPI_Barrier(MPI_COMM_WORLD), called in main"), level, text)
+                              "  rank 2 waits for rank 1: it is in MPI_Barrier(MPI_COMM_WORLD), called from main"), level, text)
         check(told["verdict"] == "unknown", told)
     # the partner is computed, and only the library's own frames still have it
     line = line_of("culprit of send")
     with hanging(flavour, "send", ("MPI_Send", "MPI_Barrier")) as process:
         text = where("-p", str(process.pid))
-    steps = [f"  rank {a} waits for rank {b}: it is in MPI_Send(dest {b}, tag 5, count 4194304, MPI_COMM_WORLD), called in "
+    steps = [f"  rank {a} waits for rank {b}: it is in MPI_Send(dest {b}, tag 5, count 4194304, MPI_COMM_WORLD), called from "
              f"send_both (hang.c:{line})\n" for a, b in ((0, 1), (1, 0))]
     check(text.startswith(f"{begin}:\n{''.join(steps)}"), text)
 
@@ -233,26 +233,26 @@ os.execvp(sys.argv[1], sys.argv[1:])
 # what is said of each way; N is the process, and the second thread M
 OWNERS = {
     "crosswise": "Deadlock in owners \\(process N\\):\n  thread N waits for a mutex that thread M holds; it is in pthread_mutex_lock, "
-                 "called in lock_both \\(owners.c:AT\\)\n  thread M waits for a mutex that thread N holds; it is in",
+                 "called from lock_both \\(owners.c:AT\\)\n  thread M waits for a mutex that thread N holds; it is in",
     "robust": "Deadlock in owners \\(process N\\):\n  thread N waits for a mutex that thread M holds",
     "inherits": "thread N waits for a mutex that thread M holds|thread M waits for a mutex that thread N holds",
-    "held": "In owners \\(process N\\), thread N waits for a mutex that thread M holds, which is in pause, called in "
+    "held": "In owners \\(process N\\), thread N waits for a mutex that thread M holds, which is in pause, called from "
             "sleep_with_lock \\(owners.c:AT\\).\n",
-    "stream": "thread N waits for the lock of a stream that thread M holds, which is in pause, called in print_for_ever "
+    "stream": "thread N waits for the lock of a stream that thread M holds, which is in pause, called from print_for_ever "
               "\\(owners.c:AT\\).\n",
     "join": "Deadlock in owners \\(process N\\):\n  thread N waits for a mutex that it holds itself; it is in .*\n"
             "In owners \\(process N\\), thread M waits for the end of thread N, ",
     "processes": "In owners \\(process N\\), thread N waits for a mutex that thread (M) of owners \\(process \\1\\) holds, which is in pause, "
-                 "called in pause_with_shared \\(owners.c:AT\\).\n",
+                 "called from pause_with_shared \\(owners.c:AT\\).\n",
     "crossed": "Deadlock between processes:\n  thread N of owners \\(process N\\) waits for a mutex that thread (M) of owners \\(process \\1\\) "
-               "holds; it is in .*called in lock_shared \\(owners.c:AT\\)\n  thread \\1 of owners \\(process \\1\\) waits for a mutex that thread N ",
+               "holds; it is in .*called from lock_shared \\(owners.c:AT\\)\n  thread \\1 of owners \\(process \\1\\) waits for a mutex that thread N ",
     "copied": "main \\(owners.c:\\d+\\)\n    pthread_mutex_lock\n",
-    "shelves": "Deadlock in owners \\(process N\\):\n  thread N waits for a read-write lock that thread M holds; it is in .*rwlock.*called in "
+    "shelves": "Deadlock in owners \\(process N\\):\n  thread N waits for a read-write lock that thread M holds; it is in .*rwlock.*called from "
                "write_both \\(owners.c:AT\\)\n  thread M waits for a read-write lock that thread N holds",
     "readers": "main \\(owners.c:\\d+\\)\n    .*rwlock",
-    "condition": "In owners \\(process N\\), thread N and 1 more wait at the same futex, in .*cond_wait.*, called in wait_for_signal "
+    "condition": "In owners \\(process N\\), thread N and 1 more wait at the same futex, in .*cond_wait.*, called from wait_for_signal "
                  "\\(owners.c:AT\\); who wakes them is not known",
-    "meeting": "thread N and 1 more wait at the same futex, in .*barrier_wait.*, called in meet \\(owners.c:AT\\)",
+    "meeting": "thread N and 1 more wait at the same futex, in .*barrier_wait.*, called from meet \\(owners.c:AT\\)",
     "socket": "thread N waits for data from the socket of owners \\(process M\\).\n",
     "network": "thread N waits for data from the socket of owners \\(process M\\).\n",
     "polled": "thread N waits for data from the socket of owners \\(process M\\).\n",
@@ -377,7 +377,7 @@ def cores():
     check(text.startswith(f"SIGSEGV ended 1 thread of rank 1: in write_to (cores.c:{lines['crash']}).\n"
                           "SIGABRT from elsewhere ended rank 0.\n"), text)
     check("2 ranks of 3, 2 processes, 4 threads\n" in text, text)
-    check(re.search("Deadlock in rank 0:\n  thread (\\d+) waits for a mutex that thread (\\d+) holds; it is in pthread_mutex_lock, called in "
+    check(re.search("Deadlock in rank 0:\n  thread (\\d+) waits for a mutex that thread (\\d+) holds; it is in pthread_mutex_lock, called from "
                     f"lock_both .cores.c:{lines['mutex']}.\n  thread \\2 waits for a mutex that thread \\1 holds", text), text)
     told = json.loads(where("--json", hung))
     check(told["verdict"] == "deadlock" and json.loads(where("--json", crashed))["verdict"] == "crashed", told)
@@ -435,7 +435,7 @@ def attached():
         told = json.loads(where("--json", "--once", "-p", str(process.pid)))
         ranks = {thread["pid"] for thread in told["threads"] if thread["rank"] is not None}
         check(len(ranks) == 4 and all(tracers(pid) == {"0"} for pid in ranks), told)
-    call, outside = "MPI_Barrier(MPI_COMM_WORLD), called in main (hang.c:", "outside MPI: in pause, called in wait_for_ever (hang.c:"
+    call, outside = "MPI_Barrier(MPI_COMM_WORLD), called from main (hang.c:", "outside MPI: in pause, called from wait_for_ever (hang.c:"
     check(f"  ranks 0,2-3: in {call}" in text and f"  rank 1: {outside}" in text, text)
     check(re.search(r"^unknown: attached at \d+\.\d+ s; calls, messages and collectives before that were not recorded", text, re.M), text)
     check("the others wait for rank 1, which is " + outside in text and "What was called before is unknown: attached at " in text, text)

@@ -158,7 +158,7 @@ static void test_unknown(void **state)
     make_look(&look, 7, received);
     char *text = said(&look, NULL, TG_WHERE_UNKNOWN);
     assert_null(strstr(text, "wait for rank"));
-    assert_non_null(strstr(text, "rank 1 is in MPI_Recv, called in solve (a.c:10)\n"));
+    assert_non_null(strstr(text, "rank 1 is in MPI_Recv, called from solve (a.c:10)\n"));
     free(text);
     tg_where_look_deinit(&look);
     make_look(&look, 7, different);
@@ -194,14 +194,14 @@ static void test_team(void **state)
     (void)state;
     expect_of_team(
         GOMP, "GOMP_barrier",
-        "The others wait for rank 1, which is outside MPI: in GOMP_barrier, called in solve (a.c:30).\n"
+        "The others wait for rank 1, which is outside MPI: in GOMP_barrier, called from solve (a.c:30).\n"
         "There, thread 1101 is in solve (a.c:31).\n"
-        "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called in solve (a.c:10)\n");
+        "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
     expect_of_team(
         LIBOMP, "__kmpc_fork_call",
-        "The others wait for rank 1, which is outside MPI: in kmpc_fork_call, called in solve (a.c:30).\n"
+        "The others wait for rank 1, which is outside MPI: in kmpc_fork_call, called from solve (a.c:30).\n"
         "There, thread 1101 is in solve (a.c:31).\n"
-        "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called in solve (a.c:10)\n");
+        "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
 }
 
 static void add_wait(struct tg_where_look *look, enum tg_wait_what what, int32_t tid, int32_t owner)
@@ -229,7 +229,7 @@ static void test_owners(void **state)
     add_wait(&look, TG_WAIT_MUTEX, 101, 1101);
     expect(&look, NULL, TG_WHERE_MISSING,
            "The others wait for rank 1, which is outside MPI: in solve (a.c:30).\n"
-           "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called in solve (a.c:10)\n"
+           "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n"
            "In rank 1, thread 101 waits for a mutex that thread 1101 holds, which is in solve (a.c:31).\n");
     add_wait(&look, TG_WAIT_THREAD, 1101, 101);
     char *text = said(&look, NULL, TG_WHERE_MISSING);
@@ -287,13 +287,13 @@ static void test_messages(void **state)
         &look, &before, TG_WHERE_CYCLE,
         "These ranks wait for each other, and nothing on their callers' stacks changed between the "
         "looks:\n"
-        "  rank 0 waits for rank 1: it is in MPI_Recv(source 1, tag 7, MPI_COMM_WORLD), called in solve "
+        "  rank 0 waits for rank 1: it is in MPI_Recv(source 1, tag 7, MPI_COMM_WORLD), called from solve "
         "(a.c:10)\n"
-        "  rank 1 waits for rank 0: it is in MPI_Barrier(MPI_COMM_WORLD), called in solve (a.c:20)\n"
+        "  rank 1 waits for rank 0: it is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:20)\n"
         "That is a deadlock, unless they run a loop that leaves no mark on their stacks. Whether they came "
         "back from these calls meanwhile is unknown.\n"
-        "  rank 0 is in MPI_Recv(source 1, tag 7, MPI_COMM_WORLD), called in solve (a.c:10)\n"
-        "  rank 1 is in MPI_Barrier(MPI_COMM_WORLD), called in solve (a.c:20)\n");
+        "  rank 0 is in MPI_Recv(source 1, tag 7, MPI_COMM_WORLD), called from solve (a.c:10)\n"
+        "  rank 1 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:20)\n");
     free(said(&look, NULL, TG_WHERE_UNKNOWN));
     look.values[1].items[1].value = 6; /* of rank 1: its loop goes round */
     free(said(&look, &before, TG_WHERE_UNKNOWN));
