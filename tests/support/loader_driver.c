@@ -39,7 +39,7 @@ struct driver {
     int lines[2]; /* a pipe of pointers to commands, for the tracer thread */
 };
 
-static struct driver driver; /* its breaks' addresses are contexts of breakpoints */
+static struct driver driver; /* addresses of the driver's breaks are contexts of breakpoints */
 
 static void must(struct tg_error *error)
 {

@@ -180,7 +180,7 @@ void stopped_child_kill(struct stopped_child *child)
     kill(child->pid, SIGKILL);
     pid_t got;
     while ((got = waitpid(-1, NULL, __WALL)) > 0 && got != child->pid)
-        continue; /* its threads */
+        continue; /* threads of the child */
     child->tid = 0;
 }
 

@@ -42,7 +42,7 @@ int main(void)
     int (*inner)(void) = (int (*)(void))open_library("./INNER.so", "inner", &second);
     if (outer == NULL || inner == NULL)
         return 1;
-    dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE); /* its threads are in it for good */
+    dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE); /* libgomp's threads are in it for good */
     printf("%d %d %d\n", outer(NULL), inner(), outer(inner));
     dlclose(first);
     outer = (int (*)(int (*)(void)))open_library("./OUTER.so", "outer", &first);

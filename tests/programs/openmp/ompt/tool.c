@@ -28,7 +28,7 @@ static void tell(const char *format, ...)
     fwrite(line, 1, (size_t)n, file);
 }
 
-/* Its own number in a data word: what was put there comes back. */
+/* Names a thread or task by a number of its own in a data word: what was put there comes back. */
 static void name(ompt_data_t *data)
 {
     data->value = __atomic_add_fetch(&numbers, 1, __ATOMIC_SEQ_CST);

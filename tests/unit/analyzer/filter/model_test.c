@@ -241,7 +241,7 @@ static void a_reload_at_the_same_place_is_unseen_in_fast_mode(void **state)
     script_add(&script, 5000, 10, TG_EVENT_SIGNAL); /* the list is as it was at the last signal */
     script_unload(&script, 6000, 10, "/p/liba.so");
     script_add(&script, 7000, 10, TG_EVENT_SIGNAL);
-    script_load(&script, 8000, 10, "/p/liba.so"); /* its absence was seen: it is new */
+    script_load(&script, 8000, 10, "/p/liba.so"); /* seen to be absent before: it is new */
     script_plant(&script, 8000, 10, 1, 0x100, "/p/liba.so");
     script_add(&script, 9000, 10, TG_EVENT_SIGNAL);
     run_script(&run, &script, "*/nothing");
@@ -353,7 +353,7 @@ static void a_breakpoint_that_is_never_planted_is_never_hit(void **state)
     script_plant(&script, 4000, 10, 1, 0x100, "/p/liba.so");
     script_load(&script, 4500, 10, "/p/libb.so");
     script_hit(&script, 5000, 10, 1, 0x100);
-    script_start(&script, 5500, 11, 10); /* its child has as little of it */
+    script_start(&script, 5500, 11, 10); /* a child has as little of it */
     script_hit(&script, 6000, 11, 1, 0x100);
     run_script(&run, &script, "*/liba*");
     assert_string_equal(run.said[FAST],

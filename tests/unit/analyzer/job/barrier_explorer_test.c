@@ -324,7 +324,7 @@ static void check_released(const struct search *search, const struct tg_run_mode
     }
 }
 
-/* Whoever is held does not run, and is held by somebody: a person, or a barrier that it has arrived at. */
+/* A member that is held does not run, and is held by somebody: a person, or a barrier that it has arrived at. */
 static void check_holds(const struct search *search, const struct tg_run_model *model)
 {
     uint32_t n_thread_holds[THREADS] = {0}, n_process_holds[THREADS] = {0};
@@ -391,7 +391,7 @@ static void check_counts(const struct tg_run_model *model)
     }
 }
 
-/* Whoever is told to run was not held, and whoever is told nothing goes on as before. */
+/* A member that is told to run was not held, and one that is told nothing goes on as before. */
 static void check_running(const struct search *search, const struct tg_run_model *before,
                           const struct tg_run_model *after, const struct op *op)
 {

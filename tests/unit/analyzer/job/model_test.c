@@ -210,7 +210,7 @@ static void a_number_of_the_kernel_can_come_again(void **state)
     assert_false(tg_job_model_name(model, (struct tg_thread_id){2, 0}, &pid, &tid));
     start(model, 101, 100);
     assert_unit(model, 101, 101, 4, 1);
-    start(model, 102, 100); /* its former end was not seen */
+    start(model, 102, 100); /* the end of the former 102 was not seen */
     assert_unit(model, 102, 102, 5, 1);
     FEED(102, 102, DETACH, .detach = {.reason = ""});
     assert_false(tg_job_model_name(model, (struct tg_thread_id){5, 0}, &pid, &tid));

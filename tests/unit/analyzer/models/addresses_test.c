@@ -80,7 +80,7 @@ static void objects_have_their_extent(void **state)
     expect(1, 0x110, NULL); /* below the program */
     expect(1, 0xff, NULL);
     expect(1, 0x5000, "/bin/program");
-    expect(1, 0x7100, "/bin/program"); /* its end is not known */
+    expect(1, 0x7100, "/bin/program"); /* the end of the program is not known */
     expect(2, 0x7000, NULL);
     assert_int_equal(tg_addresses_find(model, 1, 0x7010)->base, 0x7000);
     assert_string_equal(tg_addresses_find(model, 1, 0x7010)->build_id, "c0");

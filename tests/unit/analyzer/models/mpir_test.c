@@ -233,7 +233,7 @@ static void what_cannot_be_is_counted(void **state)
     IS_IMPOSSIBLE(1); /* no such starter */
     feed_symbols(STARTER);
     feed_table(1, 4, 6, 10, 110);
-    IS_IMPOSSIBLE(1); /* its beginning is missing */
+    IS_IMPOSSIBLE(1); /* the beginning of the table is missing */
     feed_table(2, 0, 2, 10, 110);
     IS_IMPOSSIBLE(1); /* the end of the one before is */
     feed_table(2, 2, 10, 10, 110);

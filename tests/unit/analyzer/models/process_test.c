@@ -123,7 +123,7 @@ static void a_process_without_a_start_is_known_from_its_first_event(void **state
     assert_true(entry->start_seen);
     assert_int_equal(entry->start_ns, 5);
     assert_int_equal(entry->parent_pid, 1);
-    /* its own parent, or a parent that cannot be: a root */
+    /* A process that is its own parent, or has one that cannot be: a root. */
     struct tg_process_entry *odd = start(model, 7, 400, 400);
     assert_null(odd->parent);
     assert_null(start(model, 7, 401, INT64_MAX)->parent);

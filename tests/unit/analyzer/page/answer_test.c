@@ -110,7 +110,7 @@ static void ten_thousand_ranks_are_a_few_rows_that_can_be_opened(void **context)
     assert_non_null(strstr(text, "\"label\": \"rank 4711\""));
     assert_non_null(strstr(text, "in MPI_Recv"));
     assert_true(strlen(text) < 20000);
-    /* its id opens it, to rows of some hundred ranks each */
+    /* The row's id opens it, to rows of some hundred ranks each. */
     const char *at = strstr(text, "{\"id\": \"c");
     assert_non_null(at);
     char query[80];

@@ -441,7 +441,7 @@ static void locks_in_opposite_order_are_a_deadlock(void **state)
     check_first(TG_FINDING_DEADLOCK, "0 1", "waiting for rank 1, which has locked that memory, to unlock it");
 }
 
-/* Who has opened its memory is not waited for; a rank that waits in MPI is less likely than one that is outside. */
+/* A rank that has opened its memory is not waited for; a rank that waits in MPI is less likely than one that is outside. */
 static void access_waits_for_memory_that_nobody_opened(void **state)
 {
     (void)state;

@@ -317,7 +317,7 @@ static void spawn(bool is_late, uint64_t link)
     begin_job(1);
     TOGETHER(0, "MPI_Comm_spawn", 1, 0x40);
     if (is_late) {
-        /* they began within the call */
+        /* The ranks began within the call. */
         for (int rank = 0; rank < 2; rank++) {
             int32_t pid = FIRST_CHILD + rank;
             FEED(pid, PROCESS_START, process_start, .origin = TG_ORIGIN_FORK, .parent_pid = LAUNCHER);

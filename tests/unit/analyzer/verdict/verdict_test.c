@@ -346,7 +346,7 @@ static void a_busy_partner_is_not_missing(void **state)
     begin_job(3);
     POINT(0, "MPI_Recv", 1, 5);
     job.now_ns += UINT64_C(5000) * MS;
-    POINT(1, "MPI_Ssend", 2, 7); /* it is at work */
+    POINT(1, "MPI_Ssend", 2, 7); /* rank 1 is at work */
     POINT(2, "MPI_Recv", 1, 7);
     FEED(FIRST_PID + 2, MPI_LEAVE, mpi_leave, .call = "MPI_Recv", .peer = 1, .tag = 7);
     LEAVE(1, "MPI_Ssend");
@@ -402,7 +402,7 @@ static void a_signal_that_kills_has_its_sender(void **state)
     assert_int_equal(verdict.count, 1);
 }
 
-/* That the kernel killed it because memory ran out is said with evidence only. */
+/* Evidence is needed to say that the kernel killed it because memory ran out. */
 static void a_kill_for_memory_needs_evidence(void **state)
 {
     (void)state;

@@ -116,7 +116,7 @@ static void make_look(struct tg_where_look *look, uint64_t pc_of_last, const cha
     }
 }
 
-/* Who is outside MPI while all others are in a collective call is waited for; whether it runs, two looks tell. */
+/* A rank outside MPI while all others are in a collective call is waited for; whether it runs, two looks tell. */
 static void test_missing(void **state)
 {
     (void)state;
@@ -332,8 +332,8 @@ static void set_activities(struct tg_where_look *look, struct tg_look_activity o
     look->n_activities = 2;
 }
 
-/* Who stayed in its call all the time, and had a processor or slept, hangs; who came back from it does not; of who was not
- * counted, or did not run, nothing is certain. */
+/* A thread that stayed in its call all the time, and had a processor or slept, hangs; one that came back from it does
+ * not; of one that was not counted, or did not run, nothing is certain. */
 static void test_counted(void **state)
 {
     (void)state;

@@ -132,11 +132,11 @@ static void a_line_has_one_address_in_each_block(void **state)
         assert_string_equal(name, "tgm_line");
         assert_true(tg_image_symbol_at(image, found[1], &name, &offset));
         assert_string_equal(name, "tgm_other");
-        /* its copies by its name, also when they are asked for once more; not where an array has no room for them */
+        /* Copies are found by their name, also when they are asked for once more; not where an array has no room for them. */
         for (int turn = 0; turn < 2; turn++) {
             uint64_t copies[MAX] = {0};
             size_t n = tg_image_find_copies(image, "tgm_inlined", copies, MAX);
-            if (n > 0) { /* its DWARF is one that libdw reads */
+            if (n > 0) { /* libdw reads this DWARF */
                 assert_int_equal(n, 2);
                 assert_string_equal(tg_image_inlined_at(image, found[turn], &offset), "tgm_inlined");
                 uint64_t around;

@@ -622,7 +622,7 @@ static void join(pthread_t thread, bool kept_errno)
         assert_non_null(result);
 }
 
-/* Who leaves the barrier that a gate is behind waits there until the gate is closed, behind a later one as well. */
+/* A thread that leaves the barrier that a gate is behind waits there until the gate is closed, behind a later one as well. */
 static void waits_at_a_gate(void **state)
 {
     (void)state;

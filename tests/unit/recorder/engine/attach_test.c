@@ -148,7 +148,7 @@ static void look_at_threads(void *context, struct tg_thread *thread, enum tg_pro
     tg_engine_request_stop(seen->engine);
 }
 
-/* Its child would have what is planted from now on, and nobody would trace it. */
+/* A child of such a thread would have what is planted from now on, and nobody would trace it. */
 static void test_thread_that_may_be_forking_has_stopped_when_process_is_announced(void **state)
 {
     (void)state;

@@ -53,7 +53,7 @@ static void started(void *context, struct tg_thread *thread, enum tg_process_ori
     assert_null(tg_engine_attach(attacher->engine, attacher->other));
     /* The wake signal's handler takes the stop where a further PTRACE_SEIZE is interrupted by the timer. */
     struct tg_early_status early = {.tid = attacher->other};
-    while (!is_early(attacher->engine, attacher->other) &&    /* it may really have done so */
+    while (!is_early(attacher->engine, attacher->other) &&    /* the thread may really have done so */
            !tg_parked_has(attacher->engine, attacher->other)) /* or the attach, where the fork was not over */
         if (waitpid(attacher->other, &early.status, __WALL | WNOHANG) != 0)
             attacher->engine->early[attacher->engine->n_early++] = early;

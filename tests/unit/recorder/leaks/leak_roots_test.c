@@ -100,7 +100,7 @@ static void of_unknown_stacks_all_counts(void **state)
     const struct {
         uint64_t start, size, guard;
     } wrong[] = {
-        {page(8), 16 * PAGE, 17 * PAGE},    /* its guard is larger */
+        {page(8), 16 * PAGE, 17 * PAGE},    /* a larger guard */
         {page(8) + 8, 16 * PAGE, 0},        /* no whole pages */
         {page(8), 6 * PAGE, 0},             /* the pointer is not in it */
         {page(17), 7 * PAGE, 0},            /* likewise */
@@ -161,7 +161,7 @@ static void what_is_left_out(void **state)
     find(NULL, 0, NULL);
     assert_true(has(&some_data) && has((const void *)&some_block));
     assert_false(has(constant));
-#if !IS_SANITIZED /* whose malloc has mappings of its own */
+#if !IS_SANITIZED /* a sanitizer's malloc has mappings of its own */
     assert_false(has((const void *)some_block));
 #endif
     assert_false(has(tables + PAGE) || has(tables + 4 * PAGE) || has(tables));

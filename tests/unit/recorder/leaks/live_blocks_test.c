@@ -156,7 +156,7 @@ static void test_a_child_has_its_parents(void **state)
     assert_int_equal(count_of(6, &sum), 1);
     assert_int_equal(sum, 8192);
     assert_int_equal(count_of(5, &sum), 2);
-    give(6, 4, 4096); /* its own */
+    give(6, 4, 4096); /* a block of its own */
     assert_int_equal(inherited_of(6), 1);
     assert_int_equal(inherited_of(5), 0);
     tg_live_blocks_add(live, &(struct tg_event){.kind = TG_EVENT_EXEC, .pid = 6});
@@ -209,7 +209,7 @@ static void test_red_zones(void **state)
     look(5, 0x109001, 0, false);        /* far from all */
     look(5, 0x90000, 0, false);
     look(6, 0x102000, 0, false);
-    give(5, 7, 0x103fd0); /* its pages have a block again */
+    give(5, 7, 0x103fd0); /* the pages have a block again */
     tg_live_blocks_add(live,
                        &(struct tg_event){.kind = TG_EVENT_PROCESS_START,
                                           .pid = 6,

@@ -407,7 +407,7 @@ static void namespaces_are_followed(void **state)
     assert_int_equal(f->delta.changes[0].namespace_index, 0);
     assert_int_equal(f->delta.changes[0].n_added, 1);
     assert_int_equal(f->delta.changes[1].namespace_index, 1);
-    assert_int_equal(f->delta.changes[1].n_added, 2); /* its first object is a library */
+    assert_int_equal(f->delta.changes[1].n_added, 2); /* the first object of the list is a library */
     f->nodes[101].l_next = &f->nodes[102];
     f->nodes[102].l_prev = &f->nodes[101];
     update(f, false);

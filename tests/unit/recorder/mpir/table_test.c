@@ -236,7 +236,7 @@ static void absurd_tables_are_refused(void **state)
         uint64_t address;
         int64_t size;
         unsigned bits;
-        const char *reason; /* its beginning */
+        const char *reason; /* beginning of the reason */
     } cases[] = {
         {base, 0, 64, ""},
         {base, -1, 64, "MPIR_proctable_size is negative"},

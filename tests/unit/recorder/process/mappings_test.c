@@ -80,7 +80,7 @@ static void a_file_is_described_and_found(void **state)
     assert_true(tg_mapping_find(getpid(), (uintptr_t)at + 2 * PAGE_BYTES - 1, &mapping));
     assert_int_equal(mapping.start, (uintptr_t)at);
     unlink(path);
-    int opened = tg_mapping_open(getpid(), &mapping); /* its name is gone */
+    int opened = tg_mapping_open(getpid(), &mapping); /* the file's name is gone */
     if (opened >= 0) {
         struct stat same;
         assert_int_equal(fstat(opened, &same), 0);

@@ -729,7 +729,7 @@ static void a_living_recorders_rings_are_left_alone(void **state)
     assert_int_equal(access(tg_agent_directory_path(fixture->directory), F_OK), 0);
 }
 
-/* Who waits for workers at gates is told at once: not when their records are in order, or the file has them. */
+/* Whatever waits for workers at gates is told at once: not when their records are in order, or the file has them. */
 static void calls_from_gates_are_not_held_back(void **state)
 {
     struct fixture *fixture = *state;

@@ -121,7 +121,7 @@ static void a_receive_of_any_may_get_what_nobody_surely_takes(void **state)
     post(1, ANY, ANY, 11);
     post(1, 0, 5, 12);
     make();
-    assert_true(receive_matches(11)); /* it came first, and either may have it */
+    assert_true(receive_matches(11)); /* 11 came first, and either may have it */
     assert_true(receive_matches(12));
 }
 
@@ -144,7 +144,7 @@ static void a_probe_takes_nothing(void **state)
     make();
     assert_int_equal(matching.n_receives, 1);
     assert_true(matching.receives[0].may_match);
-    assert_false(send_matches(0)); /* it waits for a receive all the same */
+    assert_false(send_matches(0)); /* the send waits for a receive all the same */
 }
 
 static void messages_on_unknown_communicators_may_match(void **state)

@@ -133,7 +133,7 @@ static void who_is_missing_at_a_barrier(void **state)
     assert_int_equal(barrier.instance, 1);
     assert_int_equal(barrier.passed, 1);
     assert_int_equal(barrier.waiting, 3);
-    /* who asks to pass one means his own, or the newest: the others are on their way to it */
+    /* A worker that is to pass one means its own, or the newest: the others are on their way to it. */
     assert_true(tg_openmp_barrier_to_pass(team, worker(2)->index, &barrier));
     assert_int_equal(barrier.instance, 2);
     assert_int_equal(barrier.missing, 3);
@@ -327,7 +327,7 @@ static void a_cancelled_barrier_holds_nobody_up(void **state)
     assert_int_equal(barrier.missing, 2);
 }
 
-/* Who cancels a region goes to its end; the others may be at a barrier then. */
+/* A worker that cancels a region goes to its end; the others may be at a barrier then. */
 static void a_cancelled_region_has_no_barriers(void **state)
 {
     (void)state;

@@ -52,7 +52,7 @@ static void start(struct child *child, const char *program, const char *argument
     int ends[2];
     const char *const argv[] = {program, argument, NULL};
     assert_int_equal(pipe(ends), 0);
-    assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0); /* its output is there when it stops */
+    assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0); /* output of the child is there when it stops */
     assert_true(inspected_child_start(&child->of, &inspected_shared_caches, argv, ends[1]));
     close(ends[1]);
     child->output = fdopen(ends[0], "r");
@@ -248,7 +248,7 @@ static void test_fortran(void **state)
     start_at(&child, VARIABLES_FOLDER "/arrays", "__arrays_MOD_stop_here");
     assert_true(child.has_caller);
     struct tg_unwind_note note;
-    child.frame = child.caller; /* its call */
+    child.frame = child.caller; /* the call of that frame */
     child.has_caller = tg_unwind_caller(child.of.modules, &child.of.memory, &child.frame, &child.caller,
                                         &note) == TG_UNWIND_CALLER;
     child.wide.read = NULL;

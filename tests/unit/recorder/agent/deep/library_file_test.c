@@ -44,7 +44,7 @@ static void what_libc_says(void **state)
                 tg_deep_library_defines(&library, "getpagesize"));
     assert_false(tg_deep_library_defines(&library, "mallo") ||
                  tg_deep_library_defines(&library, "no_such_function"));
-    assert_false(tg_deep_library_defines(&library, "_dl_find_dso_for_object")); /* it needs that of ld.so */
+    assert_false(tg_deep_library_defines(&library, "_dl_find_dso_for_object")); /* needs that of ld.so */
     tg_deep_library_close(&library);
     tg_deep_library_close(&library); /* twice is no harm */
 }
