@@ -41,7 +41,7 @@ bool tg_verdict_is_fault(int64_t signal)
            signal == SIGABRT || signal == SIGSYS || signal == SIGTRAP;
 }
 
-/* ---- who is to blame */
+/* ---- blame */
 
 static void blame(struct tg_verdict_draft *draft, const struct tg_culprit *culprit)
 {

@@ -24,7 +24,7 @@ struct crowd {
     size_t count, capacity;
 };
 
-/* ---- who */
+/* ---- names of the members */
 
 /* Prints which threads of its process CROWD is, where all are of one that has others: ", worker 2", ", workers 2-4". */
 static void print_workers(const struct tg_page *page, const struct crowd *crowd, char *out, size_t size)

@@ -396,7 +396,7 @@ static struct tg_error *find_collective(void *context, const struct tg_mpi_colle
     return error;
 }
 
-/* ---- who waits for whom */
+/* ---- waits of ranks for each other */
 
 /* Whether a rank in COLLECTIVE cannot leave it before OTHER comes; MISSING_ROOT: OTHER is the root. */
 static bool needs(const struct tg_mpi_collective *collective, bool is_root, bool missing_root)

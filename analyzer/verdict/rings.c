@@ -71,7 +71,7 @@ static void print_wait(struct tg_verdict_draft *draft, const struct tg_verdict_w
           stream);
 }
 
-/* ---- who cannot go on */
+/* ---- processes that cannot go on */
 
 /* Whether PROCESS would stay stuck if the others that are marked as stuck did. */
 static bool stays_stuck(const struct tg_verdict_draft *draft, size_t process)

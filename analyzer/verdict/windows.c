@@ -149,7 +149,7 @@ static size_t most_absent(const struct tg_verdict_draft *draft, const struct tg_
     return found;
 }
 
-/* ---- who keeps others from the memory of a rank */
+/* ---- ranks that keep others from the memory of a rank */
 
 /* Whether an epoch of TARGET keeps others from what THREAD waits for. */
 static bool is_opposed(const struct tg_mpi_thread *thread, int64_t target)

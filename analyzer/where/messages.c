@@ -50,7 +50,7 @@ char *tg_where_call_words(const struct tg_where_thread *thread, char *buffer, si
     return buffer;
 }
 
-/* ---- who waits for whom */
+/* ---- waits of ranks for each other */
 
 static bool is_one_of(const char *call, const char *const *names, size_t count)
 {

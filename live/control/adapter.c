@@ -202,7 +202,7 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
         tg_controller_forked(live->controller, thread->process->pid);
 }
 
-/* ---- who is stopped */
+/* ---- stopped threads */
 
 static void keep(struct tg_thread *thread, enum tg_job_state state)
 {

@@ -123,7 +123,7 @@ static struct tg_error *step(struct tg_source *source, bool *at_end)
     return error;
 }
 
-/* ---- who there is */
+/* ---- processes and threads */
 
 static struct tg_error *fill_view(const struct tg_request *request)
 {
@@ -220,7 +220,7 @@ static struct tg_error *take_some(struct live_source *live, const struct tg_news
     return error;
 }
 
-/* ---- who is stopped and who runs */
+/* ---- stopped and running threads */
 
 static uint64_t key_of(struct tg_thread_id thread_id)
 {

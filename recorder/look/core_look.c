@@ -175,7 +175,7 @@ static void tell_cut(struct subject *subject)
         remark(subject, "%s does not say which files were mapped: nothing has a name", subject->path);
 }
 
-/* ---- its threads */
+/* ---- threads of a core file */
 
 /* To be freed; NULL without memory. */
 static struct tg_halted_thread *halted_threads_of(const struct tg_core_file *core)

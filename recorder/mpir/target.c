@@ -68,7 +68,7 @@ static bool runs(pid_t pid, const char *executable)
            is_in_command(pid, executable);
 }
 
-/* ---- its environment */
+/* ---- environment of the target */
 
 static bool is_rank_by_environment(const struct tg_mpir_target *target, bool check_node)
 {

@@ -86,7 +86,7 @@ static struct tg_error *note_level(struct tg_heap_model *model, struct tg_heap_s
     return NULL;
 }
 
-/* ---- who */
+/* ---- the model and its processes */
 
 struct tg_error *tg_heap_model_create(const struct tg_heap_options *options, struct tg_heap_model **model)
 {

@@ -29,7 +29,7 @@ void tg_mpi_collectives_deinit(struct tg_mpi_collectives *collectives)
         }
 }
 
-/* ---- those whose calls differed */
+/* ---- collectives whose calls differed */
 
 enum { COMM_KEY_BYTES = offsetof(struct tg_mpi_collective_key, instance) }; /* job and communicator */
 

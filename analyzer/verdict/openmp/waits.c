@@ -131,7 +131,7 @@ const struct tg_openmp_worker *tg_openmp_waits_holder(const struct tg_openmp_wai
     return search.holder;
 }
 
-/* ---- who waits for whom */
+/* ---- waits of threads for each other */
 
 static struct tg_error *add(struct tg_openmp_waits *waits, size_t from, size_t to)
 {

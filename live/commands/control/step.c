@@ -29,7 +29,7 @@ struct stepping {
     size_t n_movers;
 };
 
-/* ---- who steps */
+/* ---- threads that step */
 
 /* Threads that the focus names by themselves, or as in lockstep, step and no other runs. Else the thread of
  * interest steps, and, in other processes, one that is stopped at the same place; the others in focus run

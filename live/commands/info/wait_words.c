@@ -32,7 +32,7 @@ static void tell(const struct telling *telling, const char *text)
     fputc('\n', telling->console->options.out);
 }
 
-/* ---- who runs */
+/* ---- threads that run */
 
 /* Members of the focus, or all; nobody where not all of it is there. */
 static struct tg_error *find_focus(const struct telling *telling, const struct tg_ptset_defaults *defaults,

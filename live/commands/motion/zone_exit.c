@@ -82,7 +82,7 @@ static bool is_in_place(const struct tg_openmp_worker *worker, const struct tg_o
     return false;
 }
 
-/* ---- who has left */
+/* ---- threads that have left */
 
 static bool is_leave(const struct leaving *leaving, const struct tg_event *event)
 {

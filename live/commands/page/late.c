@@ -204,7 +204,7 @@ void tg_page_late_end(struct tg_page_late *late)
     let_go(late);
 }
 
-/* ---- who asks */
+/* ---- requests */
 
 /* The same key is the same document. */
 static char *key_of(const struct tg_page_wanted *wanted)

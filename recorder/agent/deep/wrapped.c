@@ -60,7 +60,7 @@ void tg_deep_wrapped_opened(void *handle)
     unlock();
 }
 
-/* ---- who needs a library */
+/* ---- need of a library */
 
 struct search {
     const struct wrapped *wrapped;

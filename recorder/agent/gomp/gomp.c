@@ -114,7 +114,7 @@ static const struct tg_gomp *find_startup(bool is_llvm)
     return expected;
 }
 
-/* ---- those that came later: they are kept for good, there are few of them */
+/* ---- runtimes that came later: they are kept for good, there are few of them */
 
 static struct late {
     struct late *next;

@@ -65,7 +65,7 @@ void tg_ompt_chain_start(tg_ompt_start_tool next, unsigned omp_version, const ch
     tg_ompt_chained = tool != NULL;
 }
 
-/* ---- their words */
+/* ---- data words of the program's own tool */
 
 union tg_ompt_data *tg_ompt_their_region(union tg_ompt_data *parallel)
 {
