@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves that layers.py and symbols.py can fail: small trees with one fault each."""
+"""Proves that layers.py, symbols.py and comments.py can fail: small trees with one fault each."""
 
 import pathlib
 import shutil
@@ -94,6 +94,21 @@ SYMBOL_FAULTS = [
                            "format/base/a.c": "int d(void);\nint a(void) { return d(); }\n"}, "a circle of nouns: format/base/a format/base/d"),
 ]
 
+# The same for the first words of comments.
+COMMENT_SOUND = {
+    "main.c": 'const char *text = "/* it is text */"; /* no comment is in the string */\n',
+    "format/base/a.h": "/* Items of the list, which it frees. */\nint whole; /* italics, theirs or not */\n// Thatched.\n",
+}
+COMMENT_FAULTS = [
+    ("a trailing comment", {"live/web/a.h": "int size; /* its size */\n"}, 'live/web/a.h:1: a comment begins with a pronoun: "its size"'),
+    ("a capital letter", {"analyzer/a.c": "\n/* Whoever waits\n * is stuck. */\nint a;\n"}, 'analyzer/a.c:2: a comment begins with a pronoun: "Whoever waits is stuck."'),
+    ("a heading", {"recorder/rings/a.c": "/* ---- who waits */\n"}, "recorder/rings/a.c:1: "),
+    ("an empty first line", {"format/event/a.def": "/*\n * They are read. */\n"}, "format/event/a.def:1: "),
+    ("behind a string", {"main.c": 'f("\\"/*"); /* that is it */\n'}, "main.c:1: "),
+    ("behind a character", {"main.c": "f('\"'); /* that is it */\n"}, "main.c:1: "),
+    ("to the end of the line", {"main.c": "int a; // those\n"}, "main.c:1: "),
+]
+
 
 def write(root, files):
     for name, text in files.items():
@@ -136,7 +151,12 @@ def main():
     failures += check("an empty tree", run(checker, {"cmake/folders.txt": ""}), "no sources found")
     for name, change, expected in FAULTS:
         failures += check(name, run(checker, {**SOUND, **change}), expected)
-    count = len(FAULTS)
+    count = len(FAULTS) + len(COMMENT_FAULTS)
+    checker = checker.with_name("comments.py")
+    failures += check("sound comments", run(checker, COMMENT_SOUND), None)
+    failures += check("no comments", run(checker, {}), "no sources found")
+    for name, change, expected in COMMENT_FAULTS:
+        failures += check(name, run(checker, {**COMMENT_SOUND, **change}), expected)
     if shutil.which("cc") and shutil.which("ar") and shutil.which("nm"):
         checker = checker.with_name("symbols.py")
         failures += check("sound calls", run_symbols(checker, SYMBOL_SOUND), None)
