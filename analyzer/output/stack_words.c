@@ -29,9 +29,10 @@ char *tg_stack_words_call(const struct tg_stack_call *call, char *buffer, size_t
 void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place)
 {
     char text[400], inside[160];
-    if (*place->inside != '\0' && place->is_known)
+    bool has_inside = *place->inside != '\0' && place->is_known;
+    if (has_inside)
         fprintf(stream, "in %s, called ", tg_printable(place->inside, inside, sizeof inside));
-    fprintf(stream, "in %s", tg_stack_words_call(&place->at, text, sizeof text));
+    fprintf(stream, "%s %s", has_inside ? "from" : "in", tg_stack_words_call(&place->at, text, sizeof text));
     if (place->has_caller)
         fprintf(stream, ", called from %s", tg_stack_words_call(&place->caller, text, sizeof text));
 }

@@ -456,7 +456,7 @@ static void find_lost(struct run *run)
     bool any_referred = false;
     for (size_t i = 0; i < run->n_blocks; i++)
         any_referred |= run->blocks[i].state == TG_LEAK_UNSEEN && (run->blocks[i].marks & MARK_REFERRED) != 0;
-    for (size_t i = run->n_blocks; i-- > 0;) /* they are read in the order of their addresses */
+    for (size_t i = run->n_blocks; i-- > 0;) /* blocks are read in the order of their addresses */
         if (run->blocks[i].state == TG_LEAK_UNSEEN && (run->blocks[i].marks & MARK_REFERRED) == 0)
             push(run, &run->blocks[i], TG_LEAK_LOST);
     if (!any_referred)

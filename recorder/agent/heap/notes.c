@@ -4,7 +4,6 @@
 #include "recorder/agent/heap/red_zones.h"
 #include "recorder/agent/heap/sample.h"
 #include "recorder/agent/heap/stacks.h"
-#include "recorder/agent/heap/wishes.h"
 #include "recorder/agent/record.h"
 
 enum {
@@ -56,7 +55,7 @@ void tg_heap_note_mistake(const struct tg_heap_mistake *mistake, const void *fra
         tg_agent_commit();
     }
     bool is_asked_for = mistake->error >= TG_HEAP_DEALLOC_NOTIFICATION; /* tagged blocks need no checks */
-    uint32_t silent = __atomic_load_n(&tg_heap_wishes()->silent_errors, __ATOMIC_RELAXED);
+    uint32_t silent = __atomic_load_n(&tg_agent.control->heap_wishes.silent_errors, __ATOMIC_RELAXED);
     if ((tg_heap.settings.mode == TG_AGENT_HEAP_CHECK || is_asked_for) && (silent >> mistake->error & 1) == 0)
         tollgate_heap_error();
 }
