@@ -180,7 +180,7 @@ static struct tg_error *parse_address(struct tg_console *console, const char *op
     if (errno == 0 && *word >= '0' && *word <= '9' && *end == '\0')
         return NULL;
     if (is_live(console))
-        return tg_error_prefix(tg_pointer_value_read(console, word, address), option);
+        return tg_error_prefix(tg_pointer_value_read(console, word, address), "%s", option);
     return tg_error_create(TG_ERROR_USAGE, "%s: invalid address '%s'", option, word);
 }
 
