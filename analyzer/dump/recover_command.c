@@ -369,7 +369,7 @@ static struct tg_error *recover(const struct recover_arguments *arguments,
     const char *written = arguments->dry_run ? NULL : chosen;
     error = tg_output_open(NULL, false, &output);
     if (error == NULL)
-        error = tg_trace_recover_with(arguments->path, written, arguments->force, &rest, &recovery);
+        error = tg_trace_recover(arguments->path, written, arguments->force, &rest, &recovery);
     if (error == NULL)
         error = discard_rings(&rings);
     if (error == NULL) {

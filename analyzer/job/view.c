@@ -245,11 +245,6 @@ bool tg_job_view_named_group(const struct tg_job_view *view, const char *name, s
     return false;
 }
 
-size_t tg_job_view_user_group_count(const struct tg_job_view *view)
-{
-    return view->n_groups;
-}
-
 bool tg_job_view_is_member(const struct tg_job_view *view, const struct tg_job_group *group,
                            const struct tg_job_process *process, size_t i)
 {

@@ -109,9 +109,6 @@ struct tg_job_group {
 bool tg_job_view_group(const struct tg_job_view *view, uint32_t number, struct tg_job_group *group);
 bool tg_job_view_named_group(const struct tg_job_view *view, const char *name, struct tg_job_group *group);
 
-/* The number of user groups. */
-size_t tg_job_view_user_group_count(const struct tg_job_view *view);
-
 /* Whether thread I of PROCESS is in GROUP; of a process without threads: I is 0, whether the process is. */
 bool tg_job_view_is_member(const struct tg_job_view *view, const struct tg_job_group *group,
                            const struct tg_job_process *process, size_t i);

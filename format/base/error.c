@@ -6,7 +6,6 @@
 
 struct tg_error {
     enum tg_error_code code;
-    int errno_value;
     char *message;
 };
 
@@ -38,7 +37,7 @@ static struct tg_error *error_create(enum tg_error_code code, int errno_value, c
         }
         text = full;
     }
-    *error = (struct tg_error){.code = code, .errno_value = errno_value, .message = text};
+    *error = (struct tg_error){.code = code, .message = text};
     return error;
 }
 
@@ -96,11 +95,6 @@ void tg_error_cleanup(struct tg_error **error)
 enum tg_error_code tg_error_code(const struct tg_error *error)
 {
     return error->code;
-}
-
-int tg_error_errno(const struct tg_error *error)
-{
-    return error->errno_value;
 }
 
 const char *tg_error_message(const struct tg_error *error)

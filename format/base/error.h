@@ -47,9 +47,6 @@ void tg_error_destroy(struct tg_error *error);
 
 enum tg_error_code tg_error_code(const struct tg_error *error);
 
-/* errno of a tg_error_create_errno error, otherwise 0. */
-int tg_error_errno(const struct tg_error *error);
-
 /* Valid as long as ERROR. May contain bytes from untrusted sources: print it through tg_printable_error. */
 const char *tg_error_message(const struct tg_error *error);
 

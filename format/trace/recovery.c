@@ -445,13 +445,7 @@ static struct tg_error *finish_pass(struct pass *pass)
 }
 
 struct tg_error *tg_trace_recover(const char *path, const char *out_path, bool overwrite,
-                                  struct tg_recovery *recovery)
-{
-    return tg_trace_recover_with(path, out_path, overwrite, NULL, recovery);
-}
-
-struct tg_error *tg_trace_recover_with(const char *path, const char *out_path, bool overwrite,
-                                       const struct tg_recovery_rest *rest, struct tg_recovery *recovery)
+                                  const struct tg_recovery_rest *rest, struct tg_recovery *recovery)
 {
     struct pass pass = {.path = path,
                         .out_path = out_path,

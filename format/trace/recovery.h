@@ -44,14 +44,6 @@ struct tg_recovery {
 
 void tg_recovery_deinit(struct tg_recovery *recovery);
 
-/* Reads PATH (a file) and writes every whole chunk, with a new index, to OUT_PATH; a loss event stands for
- * each gap and for an interrupted end. Nothing of PATH is changed. OUT_PATH NULL: only looks. OVERWRITE:
- * OUT_PATH may exist, and may be PATH. Errors: as tg_trace_reader_open and tg_trace_writer_create; INPUT
- * where PATH holds no whole section of a trace, UNSUPPORTED where it needs a newer version. RECOVERY must be
- * all zero. */
-struct tg_error *tg_trace_recover(const char *path, const char *out_path, bool overwrite,
-                                  struct tg_recovery *recovery);
-
 /* How far the file of an interrupted recording goes. */
 struct tg_recovery_place {
     uint64_t n_events; /* as many were written; UINT64_MAX: not known, something is missing in between */
@@ -68,8 +60,12 @@ struct tg_recovery_rest {
                              void (*add)(void *add_context, const struct tg_event *event), void *add_context);
 };
 
-/* The same with what REST has (NULL: nothing). */
-struct tg_error *tg_trace_recover_with(const char *path, const char *out_path, bool overwrite,
-                                       const struct tg_recovery_rest *rest, struct tg_recovery *recovery);
+/* Reads PATH (a file) and writes every whole chunk, with a new index, to OUT_PATH; a loss event stands for
+ * each gap and for an interrupted end. REST has events that the file lacks; NULL: nothing. Nothing of PATH is
+ * changed. OUT_PATH NULL: only looks. OVERWRITE: OUT_PATH may exist, and may be PATH. Errors: as
+ * tg_trace_reader_open and tg_trace_writer_create; INPUT where PATH holds no whole section of a trace,
+ * UNSUPPORTED where it needs a newer version. RECOVERY must be all zero. */
+struct tg_error *tg_trace_recover(const char *path, const char *out_path, bool overwrite,
+                                  const struct tg_recovery_rest *rest, struct tg_recovery *recovery);
 
 #endif

@@ -272,7 +272,7 @@ static void run_file(const uint8_t *data, size_t size)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     read_file(path);
     struct tg_recovery recovery = {0};
-    tg_error_destroy(tg_trace_recover(path, NULL, false, &recovery));
+    tg_error_destroy(tg_trace_recover(path, NULL, false, NULL, &recovery));
     tg_recovery_deinit(&recovery);
     close(fd);
     free(bytes);

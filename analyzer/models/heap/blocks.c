@@ -32,17 +32,6 @@ struct tg_heap_block *tg_heap_blocks_find(const struct tg_heap_blocks *blocks, u
     }
 }
 
-struct tg_heap_block *tg_heap_blocks_around(const struct tg_heap_blocks *blocks, uint64_t address)
-{
-    struct tg_heap_block *found = tg_heap_blocks_find(blocks, address);
-    for (size_t i = 0; found == NULL && i < blocks->n_slots; i++) {
-        struct tg_heap_block *block = &blocks->slots[i];
-        if (block->address != 0 && address >= block->address && address - block->address < block->size_bytes)
-            found = block;
-    }
-    return found;
-}
-
 static void place(struct tg_heap_blocks *blocks, const struct tg_heap_block *block)
 {
     size_t at = home_of(blocks, block->address);

@@ -27,10 +27,6 @@ void tg_heap_blocks_deinit(struct tg_heap_blocks *blocks);
 /* The block that starts at ADDRESS, NULL none; valid until the next put or remove. */
 struct tg_heap_block *tg_heap_blocks_find(const struct tg_heap_blocks *blocks, uint64_t address);
 
-/* The block that ADDRESS is in, of its first byte up to the last; of an empty block also its start. Looks at all of
- * them. */
-struct tg_heap_block *tg_heap_blocks_around(const struct tg_heap_blocks *blocks, uint64_t address);
-
 /* Adds *BLOCK, whose address is not 0 and not there yet. Only error: NO_MEMORY, which leaves all as it was. */
 struct tg_error *tg_heap_blocks_put(struct tg_heap_blocks *blocks, const struct tg_heap_block *block);
 

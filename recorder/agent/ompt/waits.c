@@ -46,8 +46,9 @@ void tg_ompt_sync(enum tg_omp_sync sync, int endpoint, const void *code)
                            tg_openmp_is_barrier(sync) ? tg_openmp_frame.barriers : 0, false);
 }
 
-void tg_ompt_zone(enum tg_omp_zone zone, enum tg_omp_schedule schedule, uint64_t count, int endpoint,
-                  const void *code)
+/* ENDPOINT of a zone, from CODE, which may be the runtime's own. */
+static void tell_zone(enum tg_omp_zone zone, enum tg_omp_schedule schedule, uint64_t count, int endpoint,
+                      const void *code)
 {
     const void *known = tg_ompt_code_in_program(code);
     tg_agent_moment moment = 0;
@@ -84,7 +85,7 @@ static void record_sync_region(int kind, int endpoint, const void *code)
         tg_ompt_sync(TG_OMP_SYNC_TASKWAIT, endpoint, code);
         break;
     case TG_OMPT_SYNC_TASKGROUP: /* all of it; the wait at its end is told by sync_region_wait */
-        tg_ompt_zone(TG_OMP_ZONE_TASKGROUP, TG_OMP_SCHEDULE_NONE, 0, endpoint, code);
+        tell_zone(TG_OMP_ZONE_TASKGROUP, TG_OMP_SCHEDULE_NONE, 0, endpoint, code);
         break;
     case TG_OMPT_SYNC_REDUCTION:
         tg_ompt_sync(TG_OMP_SYNC_REDUCTION, endpoint, code);
@@ -153,8 +154,8 @@ static void record_work(int kind, int endpoint, uint64_t count, const void *code
         tg_ompt_end_single();
     if (kind == TG_OMPT_WORK_SINGLE_EXECUTOR)
         tg_openmp_frame.workshare = (endpoint & TG_OMPT_END) != 0 ? 0 : 1 + TG_OMP_ZONE_SINGLE;
-    tg_ompt_zone(works[kind].zone, works[kind].schedule, kind == TG_OMPT_WORK_SECTIONS ? count : 0, endpoint,
-                 code);
+    tell_zone(works[kind].zone, works[kind].schedule, kind == TG_OMPT_WORK_SECTIONS ? count : 0, endpoint,
+              code);
 }
 
 void tg_ompt_on_work(int kind, int endpoint, union tg_ompt_data *parallel, union tg_ompt_data *task,
@@ -169,6 +170,6 @@ void tg_ompt_on_work(int kind, int endpoint, union tg_ompt_data *parallel, union
 void tg_ompt_on_masked(int endpoint, union tg_ompt_data *parallel, union tg_ompt_data *task, const void *code)
 {
     tg_ompt_enter();
-    tg_ompt_zone(TG_OMP_ZONE_MASKED, TG_OMP_SCHEDULE_NONE, 0, endpoint, code);
+    tell_zone(TG_OMP_ZONE_MASKED, TG_OMP_SCHEDULE_NONE, 0, endpoint, code);
     TG_OMPT_HAND_ON(MASKED, (endpoint, tg_ompt_their_region(parallel), tg_ompt_their_task(task), code));
 }

@@ -4,10 +4,8 @@
 
 #include "recorder/agent/ompt/words.h"
 
-/* ENDPOINT of a wait, or of a zone, from CODE, which may be the runtime's own. */
+/* ENDPOINT of a wait, from CODE, which may be the runtime's own. */
 void tg_ompt_sync(enum tg_omp_sync sync, int endpoint, const void *code);
-void tg_ompt_zone(enum tg_omp_zone zone, enum tg_omp_schedule schedule, uint64_t count, int endpoint,
-                  const void *code);
 
 /* Callbacks. */
 void tg_ompt_on_sync_region(int kind, int endpoint, union tg_ompt_data *parallel, union tg_ompt_data *task,

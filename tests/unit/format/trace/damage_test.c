@@ -72,7 +72,7 @@ static void a_trace_may_end_at_any_byte(void **state)
         if (length % 61 != 0 || length < sections.at[1])
             continue;
         struct tg_recovery recovery = {0};
-        assert_fine(tg_trace_recover(cut, clean, true, &recovery));
+        assert_fine(tg_trace_recover(cut, clean, true, NULL, &recovery));
         assert_int_equal(recovery.events, events_before(&sections, length));
         assert_int_equal(recovery.was_whole, length == size);
         tg_recovery_deinit(&recovery);
@@ -145,7 +145,7 @@ static void every_flipped_bit_is_found(void **state)
 static uint64_t recover_and_count(const char *path, const char *clean, struct tg_recovery *recovery,
                                   uint64_t *losses)
 {
-    assert_fine(tg_trace_recover(path, clean, true, recovery));
+    assert_fine(tg_trace_recover(path, clean, true, NULL, recovery));
     struct tg_trace_reader *reader = NULL;
     const struct tg_event *event = NULL;
     uint64_t events = 0;
@@ -230,23 +230,24 @@ static void recovery_overwrites_nothing_unasked(void **state)
     trace_fixture_write(path, SEED, N, PER_CHUNK);
     temporary_write(clean, "precious", 8);
     struct tg_recovery recovery = {0};
-    expect_error(tg_trace_recover(path, clean, false, &recovery), TG_ERROR_EXISTS, clean);
+    expect_error(tg_trace_recover(path, clean, false, NULL, &recovery), TG_ERROR_EXISTS, clean);
     unsigned long size = 0;
     unsigned char *bytes = temporary_read(clean, &size);
     assert_memory_equal(bytes, "precious", 8);
     free(bytes);
-    expect_error(tg_trace_recover(path, path, false, &recovery), TG_ERROR_EXISTS, path);
-    assert_fine(tg_trace_recover(path, path, true, &recovery)); /* in place, since it was asked for */
+    expect_error(tg_trace_recover(path, path, false, NULL, &recovery), TG_ERROR_EXISTS, path);
+    assert_fine(tg_trace_recover(path, path, true, NULL, &recovery)); /* in place, since it was asked for */
     assert_true(recovery.was_whole);
     assert_int_equal(recovery.events, N);
     tg_recovery_deinit(&recovery);
     assert_int_equal(unlink(clean), 0);
-    assert_fine(tg_trace_recover(path, NULL, false, &recovery)); /* only looks */
+    assert_fine(tg_trace_recover(path, NULL, false, NULL, &recovery)); /* only looks */
     assert_int_equal(access(clean, F_OK), -1);
     tg_recovery_deinit(&recovery);
     temporary_write(
         clean, "no trace at all, but long enough to be looked through for one: nothing is whole here", 84);
-    expect_error(tg_trace_recover(clean, NULL, false, &recovery), TG_ERROR_INPUT, "not a tollgate trace");
+    expect_error(tg_trace_recover(clean, NULL, false, NULL, &recovery), TG_ERROR_INPUT,
+                 "not a tollgate trace");
     tg_recovery_deinit(&recovery);
     free(clean);
     free(path);
