@@ -202,8 +202,8 @@ static struct tg_error *print_status(const struct tg_request *control)
     return tg_status_print(&input, status->keys, status->n_keys, control->out);
 }
 
-/* Whether the ranks are of more than one MPI job, as where one has spawned another. */
-static bool has_several_jobs(const struct tg_process_model *processes)
+/* Of how many MPI jobs the ranks are, two at most: none, one, or, as where one has spawned another, several. */
+static int count_jobs(const struct tg_process_model *processes)
 {
     const char *job = NULL;
     for (size_t i = 0; i < tg_process_model_count(processes); i++) {
@@ -211,10 +211,20 @@ static bool has_several_jobs(const struct tg_process_model *processes)
         if (entry->rank < 0)
             continue;
         if (job != NULL && strcmp(job, entry->job) != 0)
-            return true;
+            return 2;
         job = entry->job;
     }
-    return false;
+    return job != NULL;
+}
+
+/* Only events say what job a rank is of: in a job with ranks all up to now have to be known. */
+static bool has_several_jobs(struct tg_console *console)
+{
+    int n_jobs = count_jobs(console->source->moment->processes);
+    if (n_jobs != 1)
+        return n_jobs > 1;
+    tg_console_catch_up(console);
+    return count_jobs(console->source->moment->processes) > 1;
 }
 
 static struct tg_error *run_dstatus(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
@@ -227,7 +237,7 @@ static struct tg_error *run_dstatus(struct tg_console *console, int argc, Tcl_Ob
         error = tg_status_parse_keys(status.group_by, status.keys, &status.n_keys);
     if (error != NULL)
         return error;
-    if (status.group_by == NULL && has_several_jobs(console->source->moment->processes)) {
+    if (status.group_by == NULL && has_several_jobs(console)) {
         memmove(status.keys + 1, status.keys, status.n_keys++ * sizeof *status.keys);
         status.keys[0] = TG_STATUS_JOB;
     }

@@ -8,8 +8,7 @@ dfocus pr1-3 dwait
 check {members held(gr0)} [members pr1-3]
 while {[lindex [count gSr0] 0] < 5} {catch {dfocus pr0 dwait -timeout 0.02}}
 check {members held(gr0)} [members pr1-3]
-# what a rank's job is comes with its events, a moment after it is counted
-while {[regexp -all -line {^job } [dfocus gSr0 dstatus]] != 2} {}
+check {regexp -all -line {^job } [dfocus gSr0 dstatus]} 2
 check {llength [dict get [lindex [info barrier -points -list] 0] missing]} 2
 dfocus gSr0 dcont
 check {members held(gr0)} ""
