@@ -19,16 +19,7 @@ static const struct tg_process_entry *entry_of(const struct tg_verdict_input *in
 
 bool tg_words_has_several_jobs(const struct tg_process_model *processes)
 {
-    const char *job = NULL;
-    for (size_t i = 0; i < tg_process_model_count(processes); i++) {
-        const struct tg_process_entry *entry = tg_process_model_at(processes, i);
-        if (entry->rank < 0)
-            continue;
-        if (job != NULL && strcmp(job, entry->job) != 0)
-            return true;
-        job = entry->job;
-    }
-    return false;
+    return tg_process_model_jobs(processes) > 1;
 }
 
 void tg_words_job(FILE *stream, const struct tg_verdict_input *input, const char *job)

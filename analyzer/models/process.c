@@ -610,6 +610,20 @@ size_t tg_process_model_count(const struct tg_process_model *model)
     return model->count;
 }
 
+int tg_process_model_jobs(const struct tg_process_model *model)
+{
+    const char *job = NULL;
+    for (size_t i = 0; i < tg_process_model_count(model); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(model, i);
+        if (entry->rank < 0)
+            continue;
+        if (job != NULL && strcmp(job, entry->job) != 0)
+            return 2;
+        job = entry->job;
+    }
+    return job != NULL;
+}
+
 struct tg_process_entry *tg_process_model_at(const struct tg_process_model *model, size_t i)
 {
     return model->entries[i];

@@ -125,6 +125,9 @@ struct tg_error *tg_process_model_feed(struct tg_process_model *model, const str
 size_t tg_process_model_count(const struct tg_process_model *model);
 struct tg_process_entry *tg_process_model_at(const struct tg_process_model *model, size_t i);
 
+/* Of how many MPI jobs the ranks are, two at most: none, one, or several, as where one has spawned another. */
+int tg_process_model_jobs(const struct tg_process_model *model);
+
 /* The name that thread TID of the process with index PROCESS had last, other than its program's; NULL none, or not
  * known. */
 const char *tg_process_model_thread_name(const struct tg_process_model *model, size_t process, int32_t tid);

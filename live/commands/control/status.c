@@ -4,6 +4,7 @@
 #include "live/console/options.h"
 
 #include "analyzer/job/status.h"
+#include "analyzer/models/process.h"
 #include "live/control/modules.h"
 #include "recorder/process/identity.h"
 
@@ -202,29 +203,14 @@ static struct tg_error *print_status(const struct tg_request *control)
     return tg_status_print(&input, status->keys, status->n_keys, control->out);
 }
 
-/* Of how many MPI jobs the ranks are, two at most: none, one, or, as where one has spawned another, several. */
-static int count_jobs(const struct tg_process_model *processes)
-{
-    const char *job = NULL;
-    for (size_t i = 0; i < tg_process_model_count(processes); i++) {
-        const struct tg_process_entry *entry = tg_process_model_at(processes, i);
-        if (entry->rank < 0)
-            continue;
-        if (job != NULL && strcmp(job, entry->job) != 0)
-            return 2;
-        job = entry->job;
-    }
-    return job != NULL;
-}
-
 /* Only events say what job a rank is of: in a job with ranks all up to now have to be known. */
 static bool has_several_jobs(struct tg_console *console)
 {
-    int n_jobs = count_jobs(console->source->moment->processes);
+    int n_jobs = tg_process_model_jobs(console->source->moment->processes);
     if (n_jobs != 1)
         return n_jobs > 1;
     tg_console_catch_up(console);
-    return count_jobs(console->source->moment->processes) > 1;
+    return tg_process_model_jobs(console->source->moment->processes) > 1;
 }
 
 static struct tg_error *run_dstatus(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
