@@ -188,6 +188,8 @@ static void on_event_stop(struct tg_tracee *tracee, int signal)
     struct tg_traced_process *traced = tg_traced_of(tracee);
     bool halted = tracee->keep_due;
     tg_step_finish(tracee, NULL);
+    if (signal == SIGTRAP && !tracee->listening)
+        tg_restart_wait(tracee);
     if (tracee->first_stop_due)
         tg_lineage_thread_started(tracee);
     if ((traced->detaching || tracee->stepping || halted) && tg_step_trap_is_pending(tracee)) {
@@ -208,8 +210,6 @@ static void on_event_stop(struct tg_tracee *tracee, int signal)
     if (tracee->listening && traced->group_stopped) {
         traced->group_stopped = false;
         emit_group_stop(tracee, 0);
-    } else if (!tracee->listening) {
-        tg_restart_wait(tracee);
     }
     if (halted)
         tg_keep_tell_halted(tracee);

@@ -3,6 +3,7 @@
 #include "format/base/array.h"
 #include "recorder/engine/address_space.h"
 #include "recorder/engine/process_table.h"
+#include "recorder/engine/restart.h"
 #include "recorder/engine/stop.h"
 #include "recorder/engine/tracee.h"
 
@@ -31,6 +32,8 @@ bool tg_thread_is_stopped(const struct tg_thread *thread)
 static void put_off(struct tg_engine *engine, struct tg_tracee *tracee, int status)
 {
     const struct tg_early_status stop = {tracee->thread.tid, status};
+    if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP && !tracee->listening)
+        tg_restart_wait_of_paused(tracee);
     if (TG_ARRAY_APPEND(engine->paused, engine->n_paused, engine->paused_capacity, stop) == NULL) {
         tracee->paused = true;
         tracee->paused_status = status;

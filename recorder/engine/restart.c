@@ -4,8 +4,16 @@
 
 void tg_restart_wait(struct tg_tracee *tracee)
 {
-    if (tracee->thread.process->bits == 32 || !tg_tracee_load_registers(tracee))
+    if (!tg_tracee_load_registers(tracee) || !tg_interrupted_call_restart(&tracee->regs))
         return;
-    if (tg_interrupted_call_restart(&tracee->regs))
-        tracee->regs_changed = true;
+    tracee->regs_changed = true;
+    tg_tracee_store_registers(tracee);
+}
+
+void tg_restart_wait_of_paused(const struct tg_tracee *tracee)
+{
+    struct user_regs_struct registers;
+    pid_t tid = tracee->thread.tid;
+    if (ptrace(PTRACE_GETREGS, tid, NULL, &registers) == 0 && tg_interrupted_call_restart(&registers))
+        ptrace(PTRACE_SETREGS, tid, NULL, &registers);
 }

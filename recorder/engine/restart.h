@@ -8,4 +8,7 @@
  * (recorder/process/interrupted_call.h). */
 void tg_restart_wait(struct tg_tracee *tracee);
 
+/* The same where the stop of TRACEE, which an interrupt of ours has brought, is yet to be handled. */
+void tg_restart_wait_of_paused(const struct tg_tracee *tracee);
+
 #endif

@@ -26,6 +26,15 @@ static uint64_t now_ns(void)
 
 /* ---- stopping */
 
+/* What the thread is let go with is written now: whoever looks may be killed before. A process that was stopped anyway sees its
+ * EINTR as natively. */
+static void read_registers(struct tg_halted_thread *thread)
+{
+    thread->is_stopped = ptrace(PTRACE_GETREGS, thread->tid, NULL, &thread->registers) == 0;
+    if (thread->is_stopped && !thread->is_suspended && tg_interrupted_call_restart(&thread->registers))
+        ptrace(PTRACE_SETREGS, thread->tid, NULL, &thread->registers);
+}
+
 static void note_stop(struct tg_halted_thread *thread, int status)
 {
     if (!WIFSTOPPED(status)) {
@@ -33,11 +42,11 @@ static void note_stop(struct tg_halted_thread *thread, int status)
         thread->is_stopped = false;
         return;
     }
-    thread->is_stopped = ptrace(PTRACE_GETREGS, thread->tid, NULL, &thread->registers) == 0;
     /* PTRACE_EVENT_STOP is of our interrupt, or because the process is stopped anyway */
     if (status >> 16 == 0)
         thread->signal = WSTOPSIG(status);
     thread->is_suspended = status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP;
+    read_registers(thread);
 }
 
 /* How many threads are still to stop. */
@@ -73,10 +82,8 @@ static void wait_all(struct tg_halt *halt, uint64_t until_ns)
 /* ---- letting go */
 
 /* False where the thread was killed meanwhile: it has to be waited for yet. */
-static bool let_go(struct tg_halted_thread *thread)
+static bool let_go(const struct tg_halted_thread *thread)
 {
-    if (tg_interrupted_call_restart(&thread->registers))
-        ptrace(PTRACE_SETREGS, thread->tid, NULL, &thread->registers);
     return ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal) == 0;
 }
 
@@ -94,8 +101,8 @@ static void let_go_late(void)
         int status;
         pid_t tid = waitpid(late[i], &status, __WALL | WNOHANG);
         if (tid == late[i] && WIFSTOPPED(status)) {
-            struct tg_halted_thread thread = {.tid = tid, .signal = status >> 16 == 0 ? WSTOPSIG(status) : 0};
-            thread.is_stopped = ptrace(PTRACE_GETREGS, tid, NULL, &thread.registers) == 0;
+            struct tg_halted_thread thread = {.tid = tid};
+            note_stop(&thread, status);
             if (!let_go(&thread))
                 tid = 0;
         }

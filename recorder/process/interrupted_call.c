@@ -4,7 +4,10 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-enum { KERNEL_RESTART_NO_HANDLER = 514 }; /* ERESTARTNOHAND, include/linux/errno.h */
+enum {
+    KERNEL_RESTART_NO_HANDLER = 514, /* ERESTARTNOHAND, include/linux/errno.h */
+    CODE_SEGMENT_64 = 0x33,          /* of 64-bit code, whose calls have the numbers below */
+};
 
 #define REGISTER(name) offsetof(struct user_regs_struct, name)
 
@@ -41,7 +44,7 @@ static bool waits_without_limit(const struct user_regs_struct *regs)
 
 bool tg_interrupted_call_restart(struct user_regs_struct *regs)
 {
-    if ((long long)regs->rax != -EINTR || !waits_without_limit(regs))
+    if (regs->cs != CODE_SEGMENT_64 || (long long)regs->rax != -EINTR || !waits_without_limit(regs))
         return false;
     regs->rax = (unsigned long long)-KERNEL_RESTART_NO_HANDLER;
     return true;

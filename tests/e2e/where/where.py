@@ -180,12 +180,29 @@ def undisturbed():
     while time.monotonic() < begun + 1:  # of the program's four seconds, however long a look takes here
         text = where("--once", "-p", str(process.pid))
         check("wait_by_epoll" in text and "sleep_for" in text, text)
-    os.kill(process.pid, signal.SIGSTOP)
-    where("--once", "-p", str(process.pid))
-    with open(f"/proc/{process.pid}/stat") as stat:
-        check(stat.read().rsplit(")", 1)[1].split()[0] == "T")
-    os.kill(process.pid, signal.SIGCONT)
     check(process.communicate()[0] == "disturbed 0\n" and process.returncode == 0, process.returncode)
+    natively, looked_at = stopped(False), stopped(True)
+    check(natively == looked_at, natively, looked_at)
+
+
+def stopped(is_looked_at):
+    """What a program says that was stopped for a while: some calls return EINTR when it continues, also natively."""
+    process = subprocess.Popen([os.path.join(PROGRAMS, "waits"), "2"], stdout=subprocess.PIPE, text=True)
+    check(process.stdout.readline() == "ready\n")
+    time.sleep(0.5)  # both of its threads wait
+    os.kill(process.pid, signal.SIGSTOP)
+    while state_of(process.pid) != "T":
+        time.sleep(0.01)
+    if is_looked_at:
+        where("--once", "-p", str(process.pid))
+    check(state_of(process.pid) == "T", state_of(process.pid))
+    os.kill(process.pid, signal.SIGCONT)
+    return process.communicate()[0], process.returncode
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+        return stat.read().rsplit(")", 1)[1].split()[0]
 
 
 def refused():
