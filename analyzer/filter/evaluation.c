@@ -53,8 +53,9 @@ static struct tg_error *visit(struct tg_trace_reader *reader, visitor *visit_eve
 
 /* The kinds that survey, model and check look at; of the others only stops count. Simulations need the end of
  * every process that is still running, and so every event. */
-static bool is_of_interest(unsigned kind)
+static bool is_of_interest(const void *context, unsigned kind)
 {
+    (void)context;
     switch (kind) {
     case TG_EVENT_PROCESS_START:
     case TG_EVENT_PROCESS_EXIT:
@@ -104,7 +105,7 @@ static struct tg_error *survey(const struct tg_filter_request *request,
     error = tg_trace_reader_open(request->trace, &reader);
     if (error != NULL)
         return error;
-    tg_trace_reader_want(reader, is_of_interest);
+    tg_trace_reader_want(reader, (struct tg_wanted_kinds){.wants = is_of_interest});
     error = visit(reader, survey_event, &evaluation->survey, &evaluation->damage);
     if (error == NULL) {
         evaluation->summary = tg_trace_reader_summary(reader);
@@ -140,7 +141,7 @@ static struct tg_error *replay_trace(const char *path, struct replay *replay, st
     if (error != NULL)
         return error;
     if (!replay->every_event)
-        tg_trace_reader_want(reader, is_of_interest);
+        tg_trace_reader_want(reader, (struct tg_wanted_kinds){.wants = is_of_interest});
     error = visit(reader, replay_event, replay, damage);
     tg_trace_reader_close(reader);
     return error != NULL ? error : tg_filter_model_finish(replay->model);

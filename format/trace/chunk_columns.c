@@ -12,3 +12,13 @@ size_t tg_chunk_column_read(const struct tg_chunk_column *column, uint64_t *valu
         position = tg_varint_get(position, end, &values[n++]);
     return n;
 }
+
+struct tg_kind_set tg_chunk_columns_kinds(const struct tg_chunk_columns *columns)
+{
+    struct tg_kind_set set = {.is_known = true};
+    for (uint32_t i = 0; i < columns->n_kinds_used; i++)
+        tg_kind_set_add(&set, columns->kinds[columns->kinds_used[i]].number);
+    for (size_t i = 0; i < columns->n_stops && !set.any_stop; i++)
+        set.any_stop = columns->event_stops[i] >> columns->units.stop_shift != 0;
+    return set;
+}

@@ -5,6 +5,7 @@
 #include "format/base/byte_buffer.h"
 #include "format/event/event.h"
 #include "format/trace/chunk_rows.h"
+#include "format/trace/kind_set.h"
 #include "format/trace/meta.h"
 #include "format/trace/string_table.h"
 
@@ -48,5 +49,8 @@ struct tg_chunk_columns {
 
 /* The values of COLUMN, all of them; returns their number. */
 size_t tg_chunk_column_read(const struct tg_chunk_column *column, uint64_t *values);
+
+/* The kinds of the events, and whether one of them has a stop as it is written. */
+struct tg_kind_set tg_chunk_columns_kinds(const struct tg_chunk_columns *columns);
 
 #endif

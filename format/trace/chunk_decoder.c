@@ -41,9 +41,10 @@ struct kind_state {
 struct tg_chunk_decoder {
     const struct tg_byte_source *source;
     struct tg_chunk_directory directory;
-    bool (*wants)(unsigned kind); /* NULL: every one */
-    bool any_unwanted;            /* of the kinds of the chunk */
-    struct kind_state *kinds;     /* by kind of the chunk; all zero where new, the memory stays */
+    struct tg_wanted_kinds wanted;
+    struct tg_kind_set present; /* the kinds of the chunk */
+    bool any_unwanted;          /* of these */
+    struct kind_state *kinds;   /* by kind of the chunk; all zero where new, the memory stays */
     size_t kind_capacity;
     uint64_t threads_seen;
     uint64_t previous_time_ns;    /* of chunks by thread: the end of the stop before */
@@ -243,9 +244,28 @@ static struct tg_error *begin_by_thread(struct tg_chunk_decoder *decoder, uint32
     return tg_thread_order_read(&decoder->order, directory, decoder->source, n_events);
 }
 
-void tg_chunk_decoder_want(struct tg_chunk_decoder *decoder, bool (*wants)(unsigned kind))
+void tg_chunk_decoder_want(struct tg_chunk_decoder *decoder, struct tg_wanted_kinds wanted)
 {
-    decoder->wants = wants;
+    decoder->wanted = wanted;
+}
+
+struct tg_kind_set tg_chunk_decoder_kinds(const struct tg_chunk_decoder *decoder)
+{
+    return decoder->present;
+}
+
+/* The kinds of a chunk of which no column was read yet. */
+static struct tg_kind_set find_kinds(const struct tg_chunk_directory *directory)
+{
+    struct tg_kind_set set = {.is_known = true,
+                              .any_stop = !directory->by_thread &&
+                                          !tg_packed_column_is_zero(&directory->common[TG_COMMON_STOP])};
+    for (size_t i = 0; i < directory->n_kinds; i++) {
+        const struct tg_chunk_kind_entry *kind = directory->kinds[i];
+        tg_kind_set_add(&set, kind->number);
+        set.any_stop = set.any_stop || (directory->by_thread && !tg_packed_column_is_zero(&kind->stop));
+    }
+    return set;
 }
 
 /* Finds the kinds of the chunk whose events are passed over; false where none of the others has any. */
@@ -258,13 +278,13 @@ static bool choose_kinds(struct tg_chunk_decoder *decoder)
     for (size_t i = 0; i < directory->n_kinds; i++) {
         const struct tg_chunk_kind_entry *kind = directory->kinds[i];
         struct kind_state *state = &decoder->kinds[i];
-        state->unwanted = decoder->wants != NULL && kind->schema != NULL && !decoder->wants(kind->number);
+        state->unwanted = kind->schema != NULL && !tg_wanted_kinds_has(&decoder->wanted, kind->number);
         state->idle =
             state->unwanted && (directory->by_thread ? tg_packed_column_is_zero(&kind->stop) : !any_stop);
         decoder->any_unwanted = decoder->any_unwanted || state->unwanted;
         any_wanted = any_wanted || (!state->idle && kind->n_events > 0);
     }
-    return any_wanted || decoder->wants == NULL;
+    return any_wanted || decoder->wanted.wants == NULL;
 }
 
 struct tg_error *tg_chunk_decoder_begin(struct tg_chunk_decoder *decoder, const struct tg_byte_source *source,
@@ -284,7 +304,10 @@ struct tg_error *tg_chunk_decoder_begin(struct tg_chunk_decoder *decoder, const 
         error = TG_ARRAY_RESERVE(decoder->kinds, decoder->kind_capacity, directory->n_kinds);
     if (decoder->kind_capacity > before)
         memset(&decoder->kinds[before], 0, (decoder->kind_capacity - before) * sizeof *decoder->kinds);
-    if (error == NULL && !choose_kinds(decoder))
+    if (error != NULL)
+        return error;
+    decoder->present = find_kinds(directory);
+    if (!choose_kinds(decoder))
         return NULL;
     for (size_t i = 0; error == NULL && i < directory->n_kinds; i++) {
         struct tg_chunk_kind_entry *kind = directory->kinds[i];

@@ -55,6 +55,7 @@ static void write_chunk(struct tg_event_appender *appender)
         .n_events = (uint32_t)count,
         .first_time_ns = tg_chunk_encoder_first_time(appender->encoder),
         .last_time_ns = tg_chunk_encoder_last_time(appender->encoder),
+        .kinds = tg_chunk_columns_kinds(tg_chunk_encoder_columns(appender->encoder)),
     };
     if (appender->file != NULL) {
         appender->error =

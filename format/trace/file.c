@@ -238,7 +238,7 @@ void tg_trace_file_discard(struct tg_trace_file *file)
 }
 
 static struct tg_error *note_chunk(struct tg_trace_file *file, const struct tg_section_header *header,
-                                   uint64_t offset)
+                                   const struct tg_kind_set *kinds, uint64_t offset)
 {
     if (header->kind != TG_SECTION_EVENTS)
         return NULL;
@@ -246,7 +246,8 @@ static struct tg_error *note_chunk(struct tg_trace_file *file, const struct tg_s
                                    .chunks = 1,
                                    .events = header->n_events,
                                    .first_time_ns = header->first_time_ns,
-                                   .last_time_ns = header->last_time_ns};
+                                   .last_time_ns = header->last_time_ns,
+                                   .kinds = *kinds};
     return tg_trace_index_add(&file->index, &entry);
 }
 
@@ -263,11 +264,12 @@ struct tg_error *tg_trace_file_append_events(struct tg_trace_file *file, const s
     struct tg_error *error = check_linked(file);
     if (error == NULL)
         error = append_payload(file, &header, payload, boundaries);
-    return error != NULL ? error : note_chunk(file, &header, offset);
+    return error != NULL ? error : note_chunk(file, &header, &facts->kinds, offset);
 }
 
 struct tg_error *tg_trace_file_append_packed(struct tg_trace_file *file,
-                                             const struct tg_section_header *header, const uint8_t *payload)
+                                             const struct tg_section_header *header, const uint8_t *payload,
+                                             const struct tg_kind_set *kinds)
 {
     struct tg_section_header renumbered = *header;
     renumbered.sequence = file->sequence;
@@ -282,17 +284,37 @@ struct tg_error *tg_trace_file_append_packed(struct tg_trace_file *file,
     if (error != NULL)
         return error;
     file->sequence++;
-    return note_chunk(file, &renumbered, offset);
+    return note_chunk(file, &renumbered, kinds, offset);
+}
+
+/* PAYLOAD becomes the one of the INDEX section, behind the KINDS section, which is written. One that is too long for a
+ * section is left out: readers look into every chunk then. */
+static struct tg_error *append_kinds(struct tg_trace_file *file, struct tg_byte_buffer *payload)
+{
+    struct tg_byte_buffer kinds = {0};
+    struct tg_section_header header = {.kind = TG_SECTION_KINDS, .flags = TG_SECTION_SKIPPABLE};
+    file->index.sections = (uint64_t)file->sequence + 1;
+    struct tg_error *error = tg_trace_index_encode(&file->index, payload);
+    if (error == NULL)
+        error = tg_trace_index_encode_kinds(&file->index, payload, &kinds);
+    if (error == NULL && kinds.size <= TG_SECTION_MAX_RAW_BYTES) {
+        error = append_payload(file, &header, &kinds, NULL);
+    } else if (error == NULL) {
+        payload->size = 0;
+        file->index.sections = file->sequence;
+        error = tg_trace_index_encode(&file->index, payload);
+    }
+    tg_byte_buffer_deinit(&kinds);
+    return error;
 }
 
 static struct tg_error *append_index(struct tg_trace_file *file, uint64_t lost_events)
 {
     struct tg_byte_buffer payload = {0};
-    uint64_t index_offset = file->size_bytes;
-    file->index.sections = file->sequence;
-    file->index.lost_events = lost_events;
     struct tg_section_header header = {.kind = TG_SECTION_INDEX, .flags = TG_SECTION_SKIPPABLE};
-    struct tg_error *error = tg_trace_index_encode(&file->index, &payload);
+    file->index.lost_events = lost_events;
+    struct tg_error *error = append_kinds(file, &payload);
+    uint64_t index_offset = file->size_bytes;
     if (error == NULL)
         error = append_payload(file, &header, &payload, NULL);
     tg_byte_buffer_deinit(&payload);

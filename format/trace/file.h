@@ -4,6 +4,7 @@
 #define TG_FORMAT_TRACE_FILE_H
 
 #include "format/base/error.h"
+#include "format/trace/kind_set.h"
 #include "format/trace/meta.h"
 #include "format/trace/section.h"
 
@@ -19,6 +20,7 @@ struct tg_trace_file;
 struct tg_chunk_facts {
     uint32_t n_events;
     uint64_t first_time_ns, last_time_ns;
+    struct tg_kind_set kinds;
 };
 
 /* Creates PATH followed by SUFFIX (TG_TRACE_INCOMPLETE_SUFFIX where it is being recorded) with META as its
@@ -39,11 +41,13 @@ struct tg_error *tg_trace_file_append_events(struct tg_trace_file *file, const s
                                              const struct tg_byte_buffer *payload,
                                              const struct tg_byte_buffer *boundaries);
 
-/* Appends a section as another file has it: HEADER with a new sequence number, PAYLOAD byte for byte. */
+/* Appends a section as another file has it: HEADER with a new sequence number, PAYLOAD byte for byte. KINDS: of an
+ * EVENTS section's events. */
 struct tg_error *tg_trace_file_append_packed(struct tg_trace_file *file,
-                                             const struct tg_section_header *header, const uint8_t *payload);
+                                             const struct tg_section_header *header, const uint8_t *payload,
+                                             const struct tg_kind_set *kinds);
 
-/* Writes the index and renames to PATH. Without overwrite an existing PATH is EXISTS and the file stays
+/* Writes both indices and renames to PATH. Without overwrite an existing PATH is EXISTS and the file stays
  * what it was called, complete as it is. */
 struct tg_error *tg_trace_file_finish(struct tg_trace_file *file, uint64_t lost_events);
 

@@ -25,6 +25,7 @@ struct tg_trace_reader {
     bool has_index; /* and it is whole */
     uint64_t index_offset;
     struct tg_trace_index index;
+    struct tg_wanted_kinds wanted;
     uint64_t index_chunks, index_events, index_first_ns, index_last_ns; /* totals of its entries */
 
     bool in_chunk, at_end;
@@ -203,19 +204,13 @@ static struct tg_error *check_sequence(struct tg_trace_reader *reader, const str
                            reader->path, offset, header->sequence, wanted);
 }
 
-static struct tg_error *begin_chunk(struct tg_trace_reader *reader, const struct tg_section_header *header,
+/* Adds the chunk before the position to the summary. */
+static struct tg_error *count_chunk(struct tg_trace_reader *reader, const struct tg_section_header *header,
                                     uint64_t offset)
 {
     struct tg_trace_summary *summary = &reader->summary;
     if (!tg_trace_may_hold(summary->events + header->n_events, reader->position))
         return input_error(reader, offset, "more events than a file of its size can have");
-    struct tg_error *error =
-        tg_chunk_decoder_begin(reader->decoder, &reader->source, reader->raw.size, header);
-    if (error != NULL)
-        return error;
-    reader->in_chunk = true;
-    reader->chunk_offset = offset;
-    reader->before_block = 0;
     if (header->n_events > 0) {
         if (summary->events == 0 || header->first_time_ns < summary->first_time_ns)
             summary->first_time_ns = header->first_time_ns;
@@ -227,13 +222,60 @@ static struct tg_error *begin_chunk(struct tg_trace_reader *reader, const struct
     return NULL;
 }
 
+/* What the index says of the kinds in the chunk at OFFSET; NULL: nothing. */
+static const struct tg_kind_set *indexed_kinds(const struct tg_trace_reader *reader, uint64_t offset)
+{
+    const struct tg_index_entry *entry =
+        reader->has_index ? tg_trace_index_find(&reader->index, offset) : NULL;
+    return entry == NULL ? NULL : &entry->kinds;
+}
+
+static struct tg_error *begin_chunk(struct tg_trace_reader *reader, const struct tg_section_header *header,
+                                    uint64_t offset)
+{
+    struct tg_error *error =
+        tg_chunk_decoder_begin(reader->decoder, &reader->source, reader->raw.size, header);
+    if (error != NULL)
+        return error;
+    const struct tg_kind_set found = tg_chunk_decoder_kinds(reader->decoder);
+    const struct tg_kind_set *indexed = indexed_kinds(reader, offset);
+    if (indexed != NULL && !tg_kind_set_covers(indexed, &found))
+        return input_error(reader, offset, "the index by kind does not have the kinds of this section");
+    error = count_chunk(reader, header, offset);
+    if (error != NULL)
+        return error;
+    reader->in_chunk = true;
+    reader->chunk_offset = offset;
+    reader->before_block = 0;
+    return NULL;
+}
+
+/* Whether the section of HEADER, whose payload is at the position, has nothing that is wanted. */
+static bool may_pass_over(const struct tg_trace_reader *reader, const struct tg_section_header *header,
+                          uint64_t offset)
+{
+    const struct tg_kind_set *indexed = indexed_kinds(reader, offset);
+    return header->kind == TG_SECTION_EVENTS && indexed != NULL &&
+           reader->position + header->compressed_bytes <= reader->index_offset &&
+           !tg_kind_set_is_wanted(indexed, &reader->wanted);
+}
+
+static struct tg_error *pass_over_chunk(struct tg_trace_reader *reader,
+                                        const struct tg_section_header *header, uint64_t offset)
+{
+    struct tg_error *error = move_to(reader, reader->position + header->compressed_bytes);
+    return error != NULL ? error : count_chunk(reader, header, offset);
+}
+
 /* A section that is not needed for events: its payload must still be whole. */
 static struct tg_error *pass_section(struct tg_trace_reader *reader, const struct tg_section_header *header,
                                      uint64_t offset)
 {
+    struct tg_byte_cursor cursor = payload_cursor(reader);
+    if (header->kind == TG_SECTION_KINDS)
+        return tg_trace_index_decode_kinds(NULL, 0, &cursor);
     if (header->kind == TG_SECTION_INDEX) {
         struct tg_trace_index index = {0};
-        struct tg_byte_cursor cursor = payload_cursor(reader);
         struct tg_error *error = tg_trace_index_decode(&index, &cursor);
         reader->summary.lost_events = index.lost_events;
         tg_trace_index_deinit(&index);
@@ -260,6 +302,12 @@ static struct tg_error *next_chunk(struct tg_trace_reader *reader)
         if (error != NULL || reader->at_end)
             return error;
         error = check_sequence(reader, &header, offset);
+        if (error == NULL && may_pass_over(reader, &header, offset)) {
+            error = pass_over_chunk(reader, &header, offset);
+            if (error != NULL)
+                return error;
+            continue;
+        }
         if (error == NULL)
             error = read_payload(reader, &header, offset);
         if (error != NULL || reader->at_end)
@@ -323,6 +371,34 @@ static void sum_index(struct tg_trace_reader *reader)
     }
 }
 
+/* Reads the KINDS section, which is the last one before INDEX, for the index with the payload of HASH. START: where the
+ * second section begins. Where there is none, or it is damaged, the index says nothing of kinds. */
+static struct tg_error *read_kinds(struct tg_trace_reader *reader, uint64_t start, uint64_t hash)
+{
+    const struct tg_trace_index *index = &reader->index;
+    uint64_t offset = index->count == 0 ? start : index->entries[index->count - 1].offset;
+    while (offset >= start && offset < reader->index_offset) {
+        uint8_t bytes[TG_SECTION_HEADER_BYTES];
+        struct tg_section_header header;
+        if (pread(reader->fd, bytes, sizeof bytes, (off_t)offset) != sizeof bytes ||
+            tg_section_header_decode(bytes, &header) != TG_SECTION_FINE)
+            return NULL;
+        uint64_t payload = offset + sizeof bytes, end = payload + header.compressed_bytes;
+        if (header.kind != TG_SECTION_KINDS || end != reader->index_offset) {
+            offset = end;
+            continue;
+        }
+        struct tg_error *error = move_to(reader, payload);
+        if (error == NULL)
+            error = read_payload(reader, &header, offset);
+        struct tg_byte_cursor cursor = payload_cursor(reader);
+        if (error == NULL && !reader->at_end)
+            error = tg_trace_index_decode_kinds(&reader->index, hash, &cursor);
+        return error;
+    }
+    return NULL;
+}
+
 /* Looks for the index from the file's end. A file without one, or with a damaged one, is read without. */
 static struct tg_error *read_index(struct tg_trace_reader *reader)
 {
@@ -346,8 +422,10 @@ static struct tg_error *read_index(struct tg_trace_reader *reader)
         reader->has_index =
             error == NULL && !reader->at_end && header.sequence == (uint32_t)reader->index.sections;
         reader->index_offset = index_offset;
-        if (reader->has_index)
+        if (reader->has_index) {
             sum_index(reader);
+            error = read_kinds(reader, start, tg_section_hash(reader->raw.data, reader->raw.size));
+        }
     }
     reader->at_end = false;
     reader->summary.truncated = false;
@@ -461,9 +539,10 @@ struct tg_error *tg_trace_reader_next(struct tg_trace_reader *reader, const stru
     return NULL;
 }
 
-void tg_trace_reader_want(struct tg_trace_reader *reader, bool (*wants)(unsigned kind))
+void tg_trace_reader_want(struct tg_trace_reader *reader, struct tg_wanted_kinds wanted)
 {
-    tg_chunk_decoder_want(reader->decoder, wants);
+    reader->wanted = wanted;
+    tg_chunk_decoder_want(reader->decoder, wanted);
 }
 
 /* From the section at the position on: stops before the first chunk with an event at or after TIME_NS, the

@@ -4,6 +4,7 @@
 
 #include "format/base/error.h"
 #include "format/event/event.h"
+#include "format/trace/kind_set.h"
 #include "format/trace/meta.h"
 
 #include <stdbool.h>
@@ -38,13 +39,14 @@ const struct tg_trace_meta *tg_trace_reader_meta(const struct tg_trace_reader *r
 
 /* The next event in file order; *EVENT is NULL at the end. The event and all it points to stay valid until
  * the next call. A damaged chunk inside the file is an INPUT error naming file, offset and field (after it
- * the events are at their end); a truncated end is not an error. */
+ * the events are at their end), and so is one with a kind that the index by kind does not have there; a truncated
+ * end is not an error. */
 struct tg_error *tg_trace_reader_next(struct tg_trace_reader *reader, const struct tg_event **event);
 
-/* From the next chunk on, passes over the events of kinds that WANTS says no to, except those with a stop:
- * chunks that have nothing else are not decoded, which is several times as fast. NULL, as at first: every
- * event. The summary counts all events as before. */
-void tg_trace_reader_want(struct tg_trace_reader *reader, bool (*wants)(unsigned kind));
+/* From the next chunk on, passes over the events of kinds that are not WANTED, except those with a stop: chunks that
+ * have nothing else are not decoded, and not even read where the index by kind says so. At first every event is
+ * wanted. The summary counts all events as before. */
+void tg_trace_reader_want(struct tg_trace_reader *reader, struct tg_wanted_kinds wanted);
 
 /* Continue with the first chunk in file order that can hold events at or after TIME_NS (index, or a scan of
  * chunk headers). UNSUPPORTED on a pipe. */

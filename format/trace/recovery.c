@@ -185,6 +185,8 @@ static struct tg_error *check_payload(struct pass *pass)
         return tg_meta_payload_decode(pass->meta, &cursor);
     if (pass->header.kind == TG_SECTION_INDEX)
         return check_index(pass, &cursor);
+    if (pass->header.kind == TG_SECTION_KINDS)
+        return tg_trace_index_decode_kinds(NULL, 0, &cursor);
     return NULL;
 }
 
@@ -243,11 +245,13 @@ static struct tg_error *keep_section(struct pass *pass)
     struct tg_recovery *recovery = pass->recovery;
     const struct tg_section_header *header = &pass->header;
     struct tg_error *error = follow_sequence(pass);
-    bool copied = header->kind != TG_SECTION_META && header->kind != TG_SECTION_INDEX;
+    bool copied = header->kind != TG_SECTION_META && header->kind != TG_SECTION_INDEX &&
+                  header->kind != TG_SECTION_KINDS;
+    struct tg_kind_set kinds = tg_chunk_decoder_kinds(pass->decoder); /* of the section, where it is EVENTS */
     if (error == NULL && copied)
         error = begin_file(pass);
     if (error == NULL && copied && pass->file != NULL)
-        error = tg_trace_file_append_packed(pass->file, header, pass->payload.data);
+        error = tg_trace_file_append_packed(pass->file, header, pass->payload.data, &kinds);
     pass->position += TG_SECTION_HEADER_BYTES + header->compressed_bytes;
     if (error != NULL || header->kind != TG_SECTION_EVENTS)
         return error;
@@ -331,7 +335,7 @@ static struct tg_error *step(struct pass *pass)
         return error;
     }
     if (check == TG_SECTION_NEWER_VERSION ||
-        (check == TG_SECTION_FINE && pass->header.kind > TG_SECTION_INDEX &&
+        (check == TG_SECTION_FINE && pass->header.kind > TG_SECTION_KINDS &&
          (pass->header.flags & TG_SECTION_SKIPPABLE) == 0))
         return tg_error_create(
             TG_ERROR_UNSUPPORTED, "%s: at offset %" PRIu64 ": version %u.%u, section kind %u, flags 0x%x: %s",

@@ -114,6 +114,8 @@ const char *tg_section_name(unsigned kind)
         return "EVENTS";
     case TG_SECTION_INDEX:
         return "INDEX";
+    case TG_SECTION_KINDS:
+        return "KINDS";
     default:
         return "unknown";
     }

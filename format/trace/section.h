@@ -31,6 +31,7 @@ enum tg_section_kind {
     TG_SECTION_META = 1,
     TG_SECTION_EVENTS = 2,
     TG_SECTION_INDEX = 3,
+    TG_SECTION_KINDS = 4,
 };
 
 /* Flags. Of the low eight bits a reader must know every one that is set; the others may be ignored. */
@@ -79,7 +80,7 @@ bool tg_section_may_begin(const uint8_t *bytes, size_t size);
 /* CHECK in words, for messages. */
 const char *tg_section_check_text(enum tg_section_check check);
 
-/* "META", "EVENTS", "INDEX", otherwise "unknown". */
+/* "META", "EVENTS", "INDEX", "KINDS", otherwise "unknown". */
 const char *tg_section_name(unsigned kind);
 
 uint64_t tg_section_hash(const uint8_t *bytes, size_t size);

@@ -242,7 +242,8 @@ static struct tg_error *write_chunk(struct tg_trace_writer *writer, const struct
         return error;
     struct tg_chunk_facts facts = {.n_events = (uint32_t)tg_chunk_encoder_count(encoder),
                                    .first_time_ns = tg_chunk_encoder_first_time(encoder),
-                                   .last_time_ns = tg_chunk_encoder_last_time(encoder)};
+                                   .last_time_ns = tg_chunk_encoder_last_time(encoder),
+                                   .kinds = tg_chunk_columns_kinds(tg_chunk_encoder_columns(encoder))};
     return tg_trace_file_append_events(writer->file, &facts, &writer->payload, &writer->boundaries);
 }
 

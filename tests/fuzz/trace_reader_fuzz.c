@@ -1,6 +1,6 @@
 /* The trace reader. The first byte says what the rest is: 1 the payload of an EVENTS section behind two bytes
- * with the number of events, 4 of one by thread likewise, 2 of META, 3 of INDEX, all without compression and
- * checksums, which mutations would only break; otherwise a whole file, whose checksums are made right first.
+ * with the number of events, 4 of one by thread likewise, 2 of META, 3 of INDEX, 5 of KINDS, all without compression
+ * and checksums, which mutations would only break; otherwise a whole file, whose checksums are made right first.
  * What decodes is walked, encoded again and must be the same when decoded from that. */
 #include "format/trace/chunk_decoder.h"
 #include "format/trace/chunk_encoder.h"
@@ -116,8 +116,9 @@ static void compare(struct tg_chunk_decoder *a, struct tg_chunk_decoder *b)
     }
 }
 
-static bool is_wanted(unsigned kind)
+static bool is_wanted(const void *context, unsigned kind)
 {
+    (void)context;
     return kind % 3 == 0;
 }
 
@@ -135,7 +136,7 @@ static const struct tg_event *next_wanted(struct tg_chunk_decoder *decoder, cons
             return NULL;
         const struct tg_event *event = (*events)++;
         --*n;
-        if (is_wanted(event->kind) || event->stop_ns > 0)
+        if (is_wanted(NULL, event->kind) || event->stop_ns > 0)
             return event;
     }
 }
@@ -150,7 +151,7 @@ static void run_wanted(const struct tg_byte_source *source, size_t size, uint32_
     size_t n_x = 0, n_y = 0;
     bool all_fine = all != NULL, some_fine;
     assert(tg_chunk_decoder_create(&some) == NULL);
-    tg_chunk_decoder_want(some, is_wanted);
+    tg_chunk_decoder_want(some, (struct tg_wanted_kinds){.wants = is_wanted});
     struct tg_error *error = tg_chunk_decoder_begin(some, source, size, &header);
     assert(error == NULL || all == NULL);
     do {
@@ -227,6 +228,21 @@ static void run_index(const uint8_t *data, size_t size)
     free(payload);
 }
 
+static void run_kinds(const uint8_t *data, size_t size)
+{
+    enum { ENTRIES = 4 };
+    uint8_t *payload = copy_padded(data, size);
+    struct tg_byte_source source = {.file = "input", .section = "KINDS", .start = payload};
+    struct tg_byte_cursor cursor = {payload, payload + size, &source};
+    struct tg_index_entry entries[ENTRIES] = {0};
+    struct tg_trace_index index = {.entries = entries, .count = ENTRIES};
+    struct tg_error *error = tg_trace_index_decode_kinds(&index, 0, &cursor);
+    for (size_t i = 0; error != NULL && i < ENTRIES; i++)
+        assert(!entries[i].kinds.is_known);
+    tg_error_destroy(error);
+    free(payload);
+}
+
 /* Makes the checksums of all sections that can be found right. */
 static void repair(uint8_t *bytes, size_t size)
 {
@@ -249,8 +265,10 @@ static void read_file(const char *path)
 {
     struct tg_trace_reader *reader = NULL;
     struct tg_error *error = tg_trace_reader_open(path, &reader);
-    for (int pass = 0; error == NULL && pass < 2; pass++) {
+    for (int pass = 0; error == NULL && pass < 3; pass++) {
         const struct tg_event *event = NULL;
+        if (pass == 2)
+            tg_trace_reader_want(reader, (struct tg_wanted_kinds){.wants = is_wanted});
         while ((error = tg_trace_reader_next(reader, &event)) == NULL && event != NULL)
             walk(event);
         tg_trace_reader_summary(reader);
@@ -294,6 +312,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 4:
         run_events(data + 1, size - 1, true);
+        break;
+    case 5:
+        run_kinds(data + 1, size - 1);
         break;
     default:
         run_file(data + 1, size - 1);

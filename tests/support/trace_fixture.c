@@ -53,7 +53,8 @@ static void append_chunk(struct tg_trace_file *file, const struct tg_chunk_encod
     tg_chunk_serializer_destroy(serializer);
     struct tg_chunk_facts facts = {.n_events = (uint32_t)tg_chunk_encoder_count(encoder),
                                    .first_time_ns = tg_chunk_encoder_first_time(encoder),
-                                   .last_time_ns = tg_chunk_encoder_last_time(encoder)};
+                                   .last_time_ns = tg_chunk_encoder_last_time(encoder),
+                                   .kinds = tg_chunk_columns_kinds(tg_chunk_encoder_columns(encoder))};
     assert_fine(tg_trace_file_append_events(file, &facts, &payload, &boundaries));
     tg_byte_buffer_deinit(&payload);
     tg_byte_buffer_deinit(&boundaries);

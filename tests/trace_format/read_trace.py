@@ -12,7 +12,7 @@ import sys
 import xxhash
 import zstandard
 
-META, EVENTS, INDEX = 1, 2, 3
+META, EVENTS, INDEX, KINDS = 1, 2, 3, 4
 UNSIGNED, SIGNED, ADDRESS, STRING, LIST = range(5)
 FORMS = PLAIN, ZIGZAGS, DIFFERENCES = range(3)
 BY_THREAD = 1
@@ -186,6 +186,7 @@ class Kind:
 
     def __init__(self, data, kinds, items, column):
         number, self.n_events, n_rows, n_fields = (data.varint() for _ in range(4))
+        self.number = number
         expect(n_rows <= self.n_events, "more rows than events")
         self.name, known = kinds.get(number, (None, []))
         shapes = [read_shape(data) for _ in range(n_fields)]
@@ -250,6 +251,8 @@ def read_events(payload, header, kinds, items):
     stops = [] if by_thread else data.column(n)
     expect(data.done(), "bytes behind the last column")
     of_event = list(find_threads(thread_column))
+    header["kinds"] = {kind.number for kind in table}
+    header["stops"] = any(any(kind.stops) for kind in table) if by_thread else any(stops)
 
     if by_thread:
         kind_of, stops = [None] * n, [None] * n
@@ -293,7 +296,7 @@ def read_sections(data):
         expect(magic == 0x184d2a54 and size == 64 and name == b"tollgate", f"no section at {at}")
         expect(own_hash == xxhash.xxh3_64_intdigest(data[at:at + 64]), f"a damaged header at {at}")
         expect(major == 1 and flags & 0xff & ~(BY_THREAD if kind == EVENTS else 0) == 0, "a newer version")
-        expect(kind <= INDEX or flags & 0x100, "a section that may not be skipped")
+        expect(kind <= KINDS or flags & 0x100, "a section that may not be skipped")
         expect(sequence == number, "sections are missing")
         payload = data[at + 72:at + 72 + stored]
         if len(payload) < stored:
@@ -326,6 +329,34 @@ def read_index(payload):
     return index
 
 
+def read_kinds(payload):
+    data = Bytes(payload)
+    kinds = {"hash": data.varint(), "entries": []}
+    for _ in range(data.varint()):
+        flags = data.varint()
+        expect(flags in (0, 1, 3), "flags that may not be")
+        number, numbers = 0, []
+        for _ in range(data.varint() if flags else 0):
+            number += data.varint()
+            numbers.append(number)
+        expect(len(set(numbers)) == len(numbers), "a kind twice")
+        kinds["entries"].append((flags, set(numbers)))
+    expect(data.done(), "bytes behind the index by kind")
+    return kinds
+
+
+def check_kinds(kinds, index, payload, chunks):
+    """The index by kind has what the sections of each entry have, and nothing else, as tollgate writes it."""
+    expect(kinds["hash"] == xxhash.xxh3_64_intdigest(payload), "an index by kind of another index")
+    expect(len(kinds["entries"]) == len(index["entries"]), "an index by kind with other entries")
+    at = 0
+    for (flags, numbers), (_, n, *_) in zip(kinds["entries"], index["entries"]):
+        part = chunks[at:at + n]
+        at += n
+        expect(numbers == set().union(*(chunk["kinds"] for chunk in part)), "an entry with other kinds")
+        expect(flags == (3 if any(chunk["stops"] for chunk in part) else 1), "an entry with other flags")
+
+
 def check_index(index, chunks):
     """The index agrees with the EVENTS headers that were met."""
     at = 0
@@ -341,7 +372,7 @@ def check_index(index, chunks):
 
 def read_trace(document, path):
     kinds, items = read_document(document)
-    chunks, meta_seen = [], False
+    chunks, meta_seen, kinds_seen = [], False, None
     for header, payload in read_sections(open(path, "rb").read()):
         if header["kind"] == META:
             data = Bytes(payload)
@@ -354,6 +385,10 @@ def read_trace(document, path):
             yield from read_events(payload, header, kinds, items)
         elif header["kind"] == INDEX:
             check_index(read_index(payload), chunks)
+            if kinds_seen is not None:
+                check_kinds(kinds_seen, read_index(payload), payload, chunks)
+        elif header["kind"] == KINDS:
+            kinds_seen = read_kinds(payload)
 
 
 if __name__ == "__main__":

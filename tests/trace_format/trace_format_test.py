@@ -30,6 +30,8 @@ def compare(name, lines):
     dumped = subprocess.run([tollgate, "dump", "--json", "--meta", path], capture_output=True, check=True).stdout
     expected = [json.loads(line) for line in dumped.decode("utf-8").splitlines()]
     found = list(read_trace.read_trace(document, path))
+    sections = [header["kind"] for header, _ in read_trace.read_sections(open(path, "rb").read())]
+    assert sections[-2:] == [read_trace.KINDS, read_trace.INDEX], f"{name}: sections {sections}"
     assert len(found) == len(expected), f"{name}: {len(found)} lines, dump has {len(expected)}"
     for i, (ours, theirs) in enumerate(zip(found, expected)):
         assert ours == theirs, f"{name}, line {i}:\ndocument: {ours}\nprogram:  {theirs}"

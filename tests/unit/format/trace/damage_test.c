@@ -54,7 +54,7 @@ static void a_trace_may_end_at_any_byte(void **state)
     unsigned long size = 0;
     unsigned char *bytes = temporary_read(path, &size);
     struct sections sections = find_sections(bytes);
-    assert_int_equal(sections.count, 5);
+    assert_int_equal(sections.count, 6);
     for (unsigned long length = 1; length <= size; length++) {
         temporary_write(cut, bytes, length);
         struct tg_trace_reader *reader = NULL;

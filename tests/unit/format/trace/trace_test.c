@@ -1,6 +1,11 @@
 #include "tests/support/trace_fixture.h"
 
+#include "format/trace/chunk_columns.h"
+#include "format/trace/chunk_encoder.h"
+#include "format/trace/chunk_serializer.h"
+#include "format/trace/file.h"
 #include "format/trace/recording_lock.h"
+#include "format/trace/recovery.h"
 #include "format/trace/writer.h"
 #include "tests/support/event_sample.h"
 #include "tests/support/temporary.h"
@@ -136,8 +141,9 @@ static void expect_rounded(const char *path, const char *time_text, const char *
     tg_trace_reader_close(reader);
 }
 
-static bool is_wanted(unsigned kind)
+static bool is_wanted(const void *context, unsigned kind)
 {
+    (void)context;
     return kind % 3 == 0;
 }
 
@@ -146,11 +152,11 @@ static uint64_t compare_wanted(struct tg_trace_reader *a, struct tg_trace_reader
 {
     const struct tg_event *x = NULL, *y = NULL;
     uint64_t n = 0;
-    tg_trace_reader_want(b, is_wanted);
+    tg_trace_reader_want(b, (struct tg_wanted_kinds){.wants = is_wanted});
     for (;; n++) {
         do
             assert_fine(tg_trace_reader_next(a, &x));
-        while (x != NULL && !is_wanted(x->kind) && x->stop_ns == 0);
+        while (x != NULL && !is_wanted(NULL, x->kind) && x->stop_ns == 0);
         assert_fine(tg_trace_reader_next(b, &y));
         assert_int_equal(x == NULL, y == NULL);
         if (x == NULL)
@@ -168,11 +174,11 @@ static void unwanted_kinds_are_passed_over(void **state)
     struct tg_trace_writer_options options = {.max_queue_bytes = (uint64_t)1 << 32};
     struct event_sample *sample = event_sample_create(7);
     uint64_t wanted = 0, quiet_kind = TG_EVENT_MPI_ENTER;
-    assert_false(is_wanted((unsigned)quiet_kind));
+    assert_false(is_wanted(NULL, (unsigned)quiet_kind));
     assert_fine(tg_trace_writer_create(path, &options, meta, &writer));
     for (uint64_t i = 0; i < 2 * N; i++) {
         const struct tg_event *event = event_sample_at(sample, i);
-        wanted += is_wanted(event->kind) || event->stop_ns > 0;
+        wanted += is_wanted(NULL, event->kind) || event->stop_ns > 0;
         tg_trace_writer_add(writer, event);
         for (uint64_t q = 0; i == N && q < QUIET; q++) { /* chunks in which nothing is wanted */
             struct tg_event quiet = {.kind = TG_EVENT_MPI_ENTER, .pid = 1, .tid = 1, .time_ns = q};
@@ -192,6 +198,100 @@ static void unwanted_kinds_are_passed_over(void **state)
     tg_trace_reader_close(all);
     tg_trace_reader_close(some);
     free(path);
+}
+
+/* Appends a section with one event of KIND that the index has as INDEXED. */
+static void append_one(struct tg_trace_file *file, enum tg_event_kind kind, enum tg_event_kind indexed)
+{
+    struct tg_byte_buffer payload = {0}, boundaries = {0};
+    struct tg_chunk_serializer *serializer = tg_chunk_serializer_create();
+    struct tg_chunk_encoder *encoder = tg_chunk_encoder_create((struct tg_trace_units){0});
+    struct tg_event event = {.kind = kind, .pid = 1, .tid = 1, .time_ns = 1};
+    assert_true(serializer != NULL && encoder != NULL);
+    assert_int_equal(tg_chunk_encoder_add(encoder, &event), TG_CHUNK_ADDED);
+    assert_fine(tg_chunk_serialize(serializer, tg_chunk_encoder_columns(encoder), &payload, &boundaries));
+    struct tg_chunk_facts facts = {
+        .n_events = 1, .first_time_ns = 1, .last_time_ns = 1, .kinds = {.is_known = true}};
+    tg_kind_set_add(&facts.kinds, indexed);
+    assert_fine(tg_trace_file_append_events(file, &facts, &payload, &boundaries));
+    tg_chunk_serializer_destroy(serializer);
+    tg_chunk_encoder_destroy(encoder);
+    tg_byte_buffer_deinit(&payload);
+    tg_byte_buffer_deinit(&boundaries);
+}
+
+/* A trace of two events, the first of LIBRARY_NULL, which its index has as INDEXED. */
+static void write_two(const char *path, enum tg_event_kind indexed)
+{
+    struct tg_trace_file *file = NULL;
+    struct tg_trace_meta *meta = trace_fixture_meta();
+    assert_fine(tg_trace_file_create(path, TG_TRACE_INCOMPLETE_SUFFIX, true, 0, meta, &file));
+    append_one(file, TG_EVENT_LIBRARY_NULL, indexed);
+    append_one(file, TG_EVENT_THREAD_EXIT, TG_EVENT_THREAD_EXIT);
+    assert_fine(tg_trace_file_finish(file, 0));
+    tg_trace_file_destroy(file);
+    tg_trace_meta_destroy(meta);
+}
+
+static bool is_thread_exit(const void *context, unsigned kind)
+{
+    (void)context;
+    return kind == TG_EVENT_THREAD_EXIT;
+}
+
+/* Reads PATH to its end, or to an error. */
+static struct tg_error *read_all(const char *path, struct tg_wanted_kinds wanted, uint64_t *n_events)
+{
+    struct tg_trace_reader *reader = NULL;
+    const struct tg_event *event = NULL;
+    struct tg_error *error = tg_trace_reader_open(path, &reader);
+    assert_fine(error);
+    tg_trace_reader_want(reader, wanted);
+    for (*n_events = 0; (error = tg_trace_reader_next(reader, &event)) == NULL && event != NULL;)
+        ++*n_events;
+    assert_int_equal(tg_trace_reader_summary(reader).events, 2);
+    tg_trace_reader_close(reader);
+    return error;
+}
+
+static void unwanted_sections_are_not_read(void **state)
+{
+    const struct tg_wanted_kinds exits = {.wants = is_thread_exit}, all = {.wants = NULL};
+    char *path = temporary_path(*state, "trace");
+    struct tg_section_header header;
+    uint64_t n_events = 0;
+    unsigned long size = 0;
+    write_two(path, TG_EVENT_LIBRARY_NULL);
+    unsigned char *bytes = temporary_read(path, &size);
+    assert_int_equal(tg_section_header_decode(bytes, &header), TG_SECTION_FINE);
+    unsigned long at = TG_SECTION_HEADER_BYTES + header.compressed_bytes; /* of the first section of events */
+    bytes[at + TG_SECTION_HEADER_BYTES] ^= 1;
+    temporary_write(path, bytes, size);
+    assert_fine(read_all(path, exits, &n_events));
+    assert_int_equal(n_events, 1);
+    expect_error(read_all(path, all, &n_events), TG_ERROR_INPUT, "checksum");
+    free(bytes);
+    free(path);
+}
+
+/* The first section of events has a kind that the index does not have there: whoever reads the section says so. */
+static void an_index_by_kind_that_hides_events_is_found(void **state)
+{
+    const struct tg_wanted_kinds all = {.wants = NULL};
+    char *path = temporary_path(*state, "trace"), *clean = temporary_path(*state, "clean");
+    struct tg_recovery recovery = {0};
+    uint64_t n_events = 0;
+    write_two(path, TG_EVENT_MPI_ENTER);
+    expect_error(read_all(path, all, &n_events), TG_ERROR_INPUT, "index by kind");
+    assert_int_equal(n_events, 0);
+    assert_fine(tg_trace_recover(path, clean, true, NULL, &recovery));
+    assert_fine(read_all(clean, all, &n_events));
+    assert_int_equal(n_events, 2);
+    assert_fine(read_all(clean, (struct tg_wanted_kinds){.wants = is_thread_exit}, &n_events));
+    assert_int_equal(n_events, 1);
+    tg_recovery_deinit(&recovery);
+    free(path);
+    free(clean);
 }
 
 static void times_are_rounded_as_the_trace_says(void **state)
@@ -394,11 +494,18 @@ static void one_that_is_just_begun_is_a_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        trace_test(every_kind_and_field_comes_back),   trace_test(times_are_rounded_as_the_trace_says),
-        trace_test(unwanted_kinds_are_passed_over),    trace_test(resolutions_that_are_none_are_refused),
-        trace_test(an_empty_trace_is_a_trace),         trace_test(a_pipe_is_read_but_not_sought),
-        trace_test(seeking_finds_the_chunk),           trace_test(what_is_no_trace_is_refused),
-        trace_test(one_that_is_just_begun_is_a_trace), trace_test(what_is_known_of_an_event_is_not_mistaken),
+        trace_test(every_kind_and_field_comes_back),
+        trace_test(times_are_rounded_as_the_trace_says),
+        trace_test(unwanted_kinds_are_passed_over),
+        trace_test(unwanted_sections_are_not_read),
+        trace_test(an_index_by_kind_that_hides_events_is_found),
+        trace_test(resolutions_that_are_none_are_refused),
+        trace_test(an_empty_trace_is_a_trace),
+        trace_test(a_pipe_is_read_but_not_sought),
+        trace_test(seeking_finds_the_chunk),
+        trace_test(what_is_no_trace_is_refused),
+        trace_test(one_that_is_just_begun_is_a_trace),
+        trace_test(what_is_known_of_an_event_is_not_mistaken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
