@@ -36,6 +36,14 @@ static struct tg_error *handle_event(struct dump_run *run, const struct tg_event
     return format->left_out == NULL ? NULL : format->left_out(&run->dump, event, entry);
 }
 
+/* Kinds that are shown, or that names come from. */
+static bool is_needed(const void *context, unsigned kind)
+{
+    const struct dump_run *run = context;
+    return tg_selection_admits_kind(run->request->selection, (enum tg_event_kind)kind) ||
+           (run->dump.names != NULL && tg_code_names_needs(kind));
+}
+
 /* Reads the first event, which may say when the trace began, and goes to where the window begins. */
 static struct tg_error *start(struct dump_run *run, const struct tg_event **event)
 {
@@ -47,6 +55,8 @@ static struct tg_error *start(struct dump_run *run, const struct tg_event **even
     run->dump.start_ns = tg_trace_start_ns(run->reader, *event);
     tg_selection_start(selection, run->dump.start_ns);
     run->dump.meta = tg_trace_reader_meta(run->reader);
+    if (run->processes == NULL && run->request->format->left_out == NULL)
+        tg_trace_reader_want(run->reader, (struct tg_wanted_kinds){is_needed, run});
     if (*event == NULL || !selection->has_from || run->processes != NULL || run->dump.names != NULL)
         return NULL;
     struct tg_error *error = tg_trace_reader_seek(run->reader, selection->from_ns);

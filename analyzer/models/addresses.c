@@ -180,6 +180,12 @@ static struct tg_error *start_program(struct tg_addresses *model, const struct t
     return make_object(model, program->path, program->build_id, program->base, 0, &space->program);
 }
 
+bool tg_addresses_needs(unsigned kind)
+{
+    return kind == TG_EVENT_PROCESS_START || kind == TG_EVENT_EXEC || kind == TG_EVENT_PROCESS_EXIT ||
+           kind == TG_EVENT_PROGRAM || kind == TG_EVENT_LIBRARY_LOAD || kind == TG_EVENT_LIBRARY_UNLOAD;
+}
+
 struct tg_error *tg_addresses_feed(struct tg_addresses *model, const struct tg_event *event)
 {
     switch ((unsigned)event->kind) {

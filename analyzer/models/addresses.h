@@ -5,6 +5,7 @@
 #include "format/base/error.h"
 #include "format/event/event.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* An object in a process. Strings are the model's. */
@@ -25,6 +26,9 @@ struct tg_error *tg_addresses_copy(const struct tg_addresses *model, struct tg_a
 /* Takes one event, in the order of the trace: programs, execs, forks (which inherit), loads, unloads, ends;
  * others are ignored. Only error: NO_MEMORY. Memory follows the live processes and what they have loaded. */
 struct tg_error *tg_addresses_feed(struct tg_addresses *model, const struct tg_event *event);
+
+/* Whether events of KIND are not ignored. */
+bool tg_addresses_needs(unsigned kind);
 
 /* The object that holds ADDRESS in process PID; its program where no library does, since a program's extent
  * is not known. NULL where there is none. Valid until the next event. */

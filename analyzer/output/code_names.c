@@ -46,6 +46,11 @@ struct tg_error *tg_code_names_feed(struct tg_code_names *names, const struct tg
     return tg_addresses_feed(names->addresses, event);
 }
 
+bool tg_code_names_needs(unsigned kind)
+{
+    return tg_addresses_needs(kind);
+}
+
 /* How far before the address in FIELD lies the instruction that it is about; -1: it is no code address. */
 static int distance_of(const struct tg_field *field)
 {

@@ -19,8 +19,9 @@ struct tg_error *tg_code_names_create(const struct tg_command_services *services
 /* NULL is accepted. */
 void tg_code_names_destroy(struct tg_code_names *names);
 
-/* Takes one event of the trace, all of them in order. Only error: NO_MEMORY. */
+/* Takes one event of the trace, in order: all of those that tg_code_names_needs. Only error: NO_MEMORY. */
 struct tg_error *tg_code_names_feed(struct tg_code_names *names, const struct tg_event *event);
+bool tg_code_names_needs(unsigned kind);
 
 /* The name of an address, as far as known. */
 struct tg_code_name {
