@@ -240,8 +240,10 @@ static struct tg_error *tell_threads(struct subject *subject)
     struct tg_call_stack *stack = malloc(sizeof *stack);
     struct tg_frame *frames = calloc(TG_CALL_STACK_MAX_FRAMES, sizeof *frames);
     struct tg_halted_thread *threads = halted_threads_of(subject->core);
-    const struct tg_halted_threads halted = {threads, subject->core->n_threads};
+    struct tg_halted_threads halted = {0};
     struct tg_error *error = stack == NULL || frames == NULL || threads == NULL ? tg_error_no_memory() : NULL;
+    if (error == NULL)
+        error = tg_halted_threads_init(threads, subject->core->n_threads, &halted);
     struct tg_event_stack_snapshot snapshot = {.snapshot = subject->look->n_processes,
                                                .reason = TG_STACK_FATAL_SIGNAL,
                                                .threads = subject->core->n_threads};
@@ -253,6 +255,7 @@ static struct tg_error *tell_threads(struct subject *subject)
     if (error == NULL)
         tell(subject, subject->core->pid,
              (struct tg_event){.kind = TG_EVENT_STACK_SNAPSHOT, .stack_snapshot = snapshot});
+    tg_halted_threads_deinit(&halted);
     free(threads);
     free(frames);
     free(stack);

@@ -1,6 +1,7 @@
 #include "recorder/look/halt.h"
 
 #include "format/base/array.h"
+#include "format/base/search.h"
 #include "recorder/process/attach_refusal.h"
 #include "recorder/process/interrupted_call.h"
 
@@ -15,7 +16,14 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { SPINS = 64, SLEEP_NS = 50 * 1000, MAX_SCANS = 64, TICK_US = 20 * 1000 };
+enum {
+    SPINS = 64,
+    SLEEP_NS = 50 * 1000,
+    MAX_SCANS = 64,
+    LOOKS_AT_ALL = 256,
+    MAX_MISSING = 16,
+    TICK_US = 20 * 1000
+};
 
 static uint64_t now_ns(void)
 {
@@ -49,14 +57,16 @@ static void note_stop(struct tg_halted_thread *thread, int status)
     read_registers(thread);
 }
 
-/* How many threads are still to stop. */
-static size_t look(struct tg_halt *halt)
+/* Whether threads are still to stop. Goes round from where the look before ended, and ends early at MAX_MISSING threads that have
+ * not stopped: those behind them have hardly had a processor yet, and asking for all of them takes it away from them. WITH_STOPPED:
+ * those that were stopped are asked, too, whether something killed them meanwhile. */
+static bool look(struct tg_halt *halt, bool with_stopped, size_t max_missing)
 {
     size_t missing = 0;
-    for (size_t i = 0; i < halt->count; i++) {
-        struct tg_halted_thread *thread = &halt->threads[i];
+    for (size_t n = 0; n < halt->count && missing < max_missing; n++) {
+        struct tg_halted_thread *thread = &halt->threads[halt->next++ % halt->count];
         int status;
-        if (thread->is_gone)
+        if (thread->is_gone || (thread->is_stopped && !with_stopped))
             continue;
         pid_t tid = waitpid(thread->tid, &status, __WALL | WNOHANG);
         if (tid == thread->tid)
@@ -65,14 +75,18 @@ static size_t look(struct tg_halt *halt)
             thread->is_gone = true;
         missing += !thread->is_stopped && !thread->is_gone;
     }
-    return missing;
+    return missing > 0;
 }
 
 static void wait_all(struct tg_halt *halt, uint64_t until_ns)
 {
     static const struct timespec pause = {.tv_nsec = SLEEP_NS};
-    for (unsigned n = 0; look(halt) > 0 && now_ns() < until_ns; n++) {
-        if (n < SPINS)
+    for (unsigned n = 1; now_ns() < until_ns; n++) {
+        /* a thread that executes a program stops when those that it killed were waited for */
+        bool is_of_all = n % LOOKS_AT_ALL == 0;
+        if (!look(halt, is_of_all, is_of_all ? SIZE_MAX : MAX_MISSING))
+            return;
+        if (n <= SPINS)
             sched_yield();
         else
             nanosleep(&pause, NULL);
@@ -152,13 +166,16 @@ static void note_late(const struct tg_halt *halt)
 /* A thread that executes a program holds a lock that PTRACE_SEIZE needs, until every other thread of its process has
  * ended and, where it is traced, was waited for: by whoever is in PTRACE_SEIZE. So a timer interrupts it meanwhile. */
 static struct tg_halt *volatile seizing;
+static volatile size_t n_seized, n_seized_at_tick;
 
 static void on_timer(int signal)
 {
     int why = errno;
     (void)signal;
-    if (seizing != NULL)
-        look(seizing);
+    /* only where one PTRACE_SEIZE outlasts a tick: looks at thousands of threads would last until the next one */
+    if (seizing != NULL && n_seized == n_seized_at_tick)
+        look(seizing, true, SIZE_MAX);
+    n_seized_at_tick = n_seized;
     let_go_late();
     errno = why;
 }
@@ -182,51 +199,62 @@ static void stop_timer(const struct sigaction *before)
     sigaction(SIGALRM, before, NULL);
 }
 
-static bool has_thread(const struct tg_halt *halt, pid_t tid)
+static int by_tid(const void *a, const void *b)
 {
-    for (size_t i = 0; i < halt->count; i++)
-        if (halt->threads[i].tid == tid)
-            return true;
-    return false;
+    pid_t first = ((const struct tg_halted_thread *)a)->tid,
+          second = ((const struct tg_halted_thread *)b)->tid;
+    return (first > second) - (first < second);
 }
 
-/* Takes one thread; errno of the refusal, 0 none. */
+/* Whether TID is one of the first COUNT threads, which are sorted. */
+static bool has_thread(const struct tg_halt *halt, size_t count, pid_t tid)
+{
+    size_t at = TG_LOWER_BOUND(halt->threads, count, tid, tid);
+    return at < count && halt->threads[at].tid == tid;
+}
+
+/* Takes one thread, which runs on; errno of the refusal, 0 none. */
 static int seize(struct tg_halt *halt, pid_t tid)
 {
     struct tg_halted_thread thread = {.tid = tid};
     seizing = halt;
     int why = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0 ? 0 : errno;
     seizing = NULL;
+    n_seized = n_seized + 1;
     if (why != 0)
         return why;
-    if (TG_ARRAY_APPEND(halt->threads, halt->count, halt->capacity, thread) != NULL)
-        return ENOMEM; /* the thread runs on, and is let go when tollgate ends */
-    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-    return 0;
+    /* without memory it runs on, and is let go when tollgate ends */
+    return TG_ARRAY_APPEND(halt->threads, halt->count, halt->capacity, thread) == NULL ? 0 : ENOMEM;
 }
 
 /* Takes the threads that are not taken yet; returns whether there were any. WHY: errno of the last refusal. */
 static bool scan(pid_t pid, size_t max_threads, struct tg_halt *halt, int *why)
 {
     char path[40];
-    bool found = false;
+    const size_t n_known = halt->count;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *directory = opendir(path);
     if (directory == NULL) {
         *why = ESRCH;
         return false;
     }
+    if (n_known > 0)
+        qsort(halt->threads, n_known, sizeof *halt->threads, by_tid);
     for (struct dirent *entry; (entry = readdir(directory)) != NULL && halt->count < max_threads;) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (tid <= 0 || has_thread(halt, tid))
+        if (tid <= 0 || has_thread(halt, n_known, tid))
             continue;
         int refusal = seize(halt, tid);
-        found |= refusal == 0;
         if (refusal != 0)
             *why = refusal;
     }
     closedir(directory);
-    return found;
+    /* all of them are seized before the first stops: that takes longer than interrupting them */
+    if (n_known == 0)
+        halt->start_ns = now_ns();
+    for (size_t i = n_known; i < halt->count; i++)
+        ptrace(PTRACE_INTERRUPT, halt->threads[i].tid, NULL, NULL);
+    return halt->count > n_known;
 }
 
 struct tg_error *tg_halt_begin(pid_t pid, uint64_t until_ns, size_t max_threads, struct tg_halt *halt)
@@ -250,7 +278,7 @@ struct tg_error *tg_halt_begin(pid_t pid, uint64_t until_ns, size_t max_threads,
 
 uint64_t tg_halt_end(struct tg_halt *halt)
 {
-    look(halt);
+    look(halt, false, SIZE_MAX);
     for (size_t i = 0; i < halt->count; i++)
         if (halt->threads[i].is_stopped && !let_go(&halt->threads[i]))
             halt->threads[i].is_stopped = false;

@@ -13,6 +13,7 @@
 struct tg_halt {
     struct tg_halted_thread *threads;
     size_t count, capacity;
+    size_t next;       /* thread that is asked next whether it has stopped */
     uint64_t start_ns; /* CLOCK_MONOTONIC */
 };
 

@@ -196,10 +196,12 @@ static void note_waits(struct look *look, pid_t pid, const struct tg_halt *halt)
     struct tg_wait wait;
     const struct tg_elf_memory memory = {read_some, &pid};
     tg_error_destroy(TG_ARRAY_APPEND(look->pids, look->n_pids, look->pids_capacity, pid));
-    const struct tg_halted_threads threads = {halt->threads, halt->count};
-    for (size_t i = 0; i < halt->count; i++)
+    struct tg_halted_threads threads;
+    tg_error_destroy(tg_halted_threads_init(halt->threads, halt->count, &threads));
+    for (size_t i = 0; i < threads.count; i++)
         if (tg_wait_find(pid, &memory, true, &threads, i, &wait))
             tg_error_destroy(TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait));
+    tg_halted_threads_deinit(&threads);
 }
 
 /* ---- behind it */

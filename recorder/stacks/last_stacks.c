@@ -89,16 +89,19 @@ static void find_waits(struct look *look, size_t first, size_t end)
     struct tg_halted_thread *threads = calloc(end - first, sizeof *threads);
     pid_t tid = tg_process_memory_tid(process);
     const struct tg_elf_memory memory = {read_some, &tid};
-    const struct tg_halted_threads halted = {threads, end - first};
+    struct tg_halted_threads halted = {0};
     struct tg_wait wait;
     for (size_t i = first; threads != NULL && i < end; i++) {
         struct tg_halted_thread *thread = &threads[i - first];
         thread->tid = look->threads[i]->tid;
         thread->is_stopped = tg_thread_stopped_registers(look->threads[i], &thread->registers);
     }
-    for (size_t i = 0; threads != NULL && i < halted.count && tg_engine_now_ns() < look->until_ns; i++)
+    if (threads != NULL)
+        tg_error_destroy(tg_halted_threads_init(threads, end - first, &halted));
+    for (size_t i = 0; i < halted.count && tg_engine_now_ns() < look->until_ns; i++)
         if (tg_wait_find(process->pid, &memory, true, &halted, i, &wait))
             tg_error_destroy(TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait));
+    tg_halted_threads_deinit(&halted);
     free(threads);
 }
 

@@ -1,5 +1,6 @@
 #include "recorder/stacks/waits.h"
 
+#include "format/base/search.h"
 #include "recorder/process/futex.h"
 #include "recorder/process/mappings.h"
 #include "recorder/process/proc_status.h"
@@ -26,15 +27,58 @@ static bool is_interrupted(uint64_t rax)
            result == RESTART_BLOCK;
 }
 
+/* ---- threads that were stopped together */
+
+static int by_key(const void *a, const void *b)
+{
+    const struct tg_halted_key *first = a, *second = b;
+    return (first->key > second->key) - (first->key < second->key);
+}
+
+struct tg_error *tg_halted_threads_init(const struct tg_halted_thread *items, size_t count,
+                                        struct tg_halted_threads *threads)
+{
+    struct tg_halted_key *by_tid = calloc(count + 1, sizeof *by_tid);
+    struct tg_halted_key *by_control_block = calloc(count + 1, sizeof *by_control_block);
+    *threads = (struct tg_halted_threads){0};
+    if (by_tid == NULL || by_control_block == NULL) {
+        free(by_tid);
+        free(by_control_block);
+        return tg_error_no_memory();
+    }
+    *threads = (struct tg_halted_threads){items, count, by_tid, by_control_block, 0};
+    for (size_t i = 0; i < count; i++) {
+        by_tid[i] = (struct tg_halted_key){(uint64_t)items[i].tid, i};
+        if (items[i].is_stopped)
+            by_control_block[threads->n_stopped++] = (struct tg_halted_key){items[i].registers.fs_base, i};
+    }
+    qsort(by_tid, count, sizeof *by_tid, by_key);
+    qsort(by_control_block, threads->n_stopped, sizeof *by_control_block, by_key);
+    return NULL;
+}
+
+void tg_halted_threads_deinit(struct tg_halted_threads *threads)
+{
+    free(threads->by_tid);
+    free(threads->by_control_block);
+    *threads = (struct tg_halted_threads){0};
+}
+
 /* ---- futexes */
+
+static const struct tg_halted_thread *find_thread(const struct tg_halted_threads *threads, pid_t tid)
+{
+    uint64_t key = (uint64_t)tid;
+    size_t at = TG_LOWER_BOUND(threads->by_tid, threads->count, key, key);
+    return at < threads->count && threads->by_tid[at].key == key ? &threads->items[threads->by_tid[at].index]
+                                                                 : NULL;
+}
 
 /* Whether TID is a thread of THREADS. */
 static bool has_thread(const struct tg_halted_threads *threads, pid_t tid)
 {
-    for (size_t i = 0; i < threads->count; i++)
-        if (threads->items[i].tid == tid && !threads->items[i].is_gone)
-            return true;
-    return false;
+    const struct tg_halted_thread *thread = find_thread(threads, tid);
+    return thread != NULL && !thread->is_gone;
 }
 
 static bool read_memory(const struct tg_elf_memory *memory, uint64_t address, void *buffer, size_t size)
@@ -45,10 +89,9 @@ static bool read_memory(const struct tg_elf_memory *memory, uint64_t address, vo
 /* The thread of THREADS whose thread control block is at POINTER, 0 none. */
 static pid_t thread_at(const struct tg_halted_threads *threads, uint64_t pointer)
 {
-    for (size_t i = 0; i < threads->count; i++)
-        if (threads->items[i].is_stopped && threads->items[i].registers.fs_base == pointer)
-            return threads->items[i].tid;
-    return 0;
+    const struct tg_halted_key *keys = threads->by_control_block;
+    size_t at = TG_LOWER_BOUND(keys, threads->n_stopped, key, pointer);
+    return at < threads->n_stopped && keys[at].key == pointer ? threads->items[keys[at].index].tid : 0;
 }
 
 /* pthread_join waits at the id that the kernel clears in the control block of the thread. */
@@ -59,13 +102,11 @@ static pid_t find_joined(const struct tg_halted_threads *threads, const struct t
     int32_t tid;
     if (!read_memory(memory, address, &tid, sizeof tid))
         return 0;
-    for (size_t i = 0; i < threads->count; i++) {
-        uint64_t start = threads->items[i].registers.fs_base;
-        if (threads->items[i].is_stopped && threads->items[i].tid == tid && address > start &&
-            address - start < MAX_CONTROL_BLOCK)
-            return tid;
-    }
-    return 0;
+    const struct tg_halted_thread *thread = find_thread(threads, tid);
+    uint64_t start = thread != NULL ? thread->registers.fs_base : 0;
+    return thread != NULL && thread->is_stopped && address > start && address - start < MAX_CONTROL_BLOCK
+               ? tid
+               : 0;
 }
 
 /* The lock of a FILE (glibc's _IO_lock_t) has its owner's control block. */

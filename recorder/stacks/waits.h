@@ -2,6 +2,7 @@
 #ifndef TG_RECORDER_STACKS_WAITS_H
 #define TG_RECORDER_STACKS_WAITS_H
 
+#include "format/base/error.h"
 #include "format/event/event.h"
 #include "format/image/elf_object.h"
 
@@ -20,11 +21,24 @@ struct tg_halted_thread {
     struct user_regs_struct registers; /* where stopped */
 };
 
+/* A thread by its id, or by the address of its control block. */
+struct tg_halted_key {
+    uint64_t key;
+    size_t index;
+};
+
 /* All that were stopped together. */
 struct tg_halted_threads {
     const struct tg_halted_thread *items;
     size_t count;
+    struct tg_halted_key *by_tid, *by_control_block; /* sorted; of the latter those that are stopped */
+    size_t n_stopped;
 };
+
+/* ITEMS stay the caller's and must outlive the result. Only error: NO_MEMORY; THREADS is empty then. */
+struct tg_error *tg_halted_threads_init(const struct tg_halted_thread *items, size_t count,
+                                        struct tg_halted_threads *threads);
+void tg_halted_threads_deinit(struct tg_halted_threads *threads);
 
 /* One thread's. */
 struct tg_wait {
