@@ -84,13 +84,18 @@ static void mark_used(const struct tg_heap_block_entry *entry)
         (void)__atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
 }
 
-bool tg_heap_block_table_add(const struct tg_heap_block_entry *new_entry)
+bool tg_heap_block_table_add(const struct tg_heap_block_entry *new_entry,
+                             struct tg_heap_block_entry *replaced)
 {
+    *replaced = (struct tg_heap_block_entry){0};
     struct tg_heap_lock *lock = tg_heap_block_table_lock(new_entry->block);
     if (!tg_heap_lock_take(lock))
         return false;
     struct tg_heap_block_entry *entry = find_slot(new_entry->block);
     if (entry != NULL) {
+        if (entry->block == new_entry->block &&
+            (entry->state == TG_HEAP_BLOCK_LIVE || entry->state == TG_HEAP_BLOCK_HOARDED))
+            *replaced = *entry;
         mark_used(entry);
         *entry = *new_entry;
     }

@@ -42,8 +42,10 @@ struct tg_heap_lock *tg_heap_block_table_lock_of_entry(const struct tg_heap_bloc
 /* With its lock held; NULL: there is none. */
 struct tg_heap_block_entry *tg_heap_block_table_find(uintptr_t block);
 
-/* Takes the lock itself. False: the table is full, or this thread has the lock. */
-bool tg_heap_block_table_add(const struct tg_heap_block_entry *new_entry);
+/* Takes the lock itself. *REPLACED is the entry of a block in use at the same address, with block 0 where there was none.
+ * False: the table is full, or this thread has the lock. */
+bool tg_heap_block_table_add(const struct tg_heap_block_entry *new_entry,
+                             struct tg_heap_block_entry *replaced);
 
 /* Calls VISIT, without a lock, for each entry of parts that have had one, until it returns true; whether it did. Slow. */
 bool tg_heap_block_table_each(bool (*visit)(const struct tg_heap_block_entry *entry, void *context),

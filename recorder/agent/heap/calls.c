@@ -83,6 +83,21 @@ static bool is_alignment(size_t alignment)
     return alignment != 0 && (alignment & (alignment - 1)) == 0;
 }
 
+/* The allocator's answer where no block can have ALIGNMENT: some round it up. */
+static inline __attribute__((always_inline)) void *oddly_aligned(void *block, size_t alignment, size_t size,
+                                                                 enum tg_heap_call call, const char *name)
+{
+    const void *frame = __builtin_frame_address(0);
+    if (checks())
+        tg_heap_check_odd_alignment(alignment, size, name, frame);
+    if (block == NULL)
+        return NULL; /* not for want of memory */
+    if (!checks())
+        return allocated(block, size, call);
+    tg_heap_check_unguarded(block, size, call, frame);
+    return block;
+}
+
 void *malloc(size_t size)
 {
     if (checks())
@@ -164,8 +179,10 @@ void *reallocarray(void *block, size_t count, size_t size)
 int posix_memalign(void **block, size_t alignment, size_t size)
 {
     if (checks()) {
-        if (!is_alignment(alignment) || alignment % sizeof(void *) != 0)
+        if (!is_alignment(alignment) || alignment % sizeof(void *) != 0) {
+            tg_heap_check_odd_alignment(alignment, size, "posix_memalign", __builtin_frame_address(0));
             return EINVAL;
+        }
         int saved = errno;
         void *made =
             tg_heap_check_alloc(alignment, size, false, TG_HEAP_POSIX_MEMALIGN, __builtin_frame_address(0));
@@ -187,8 +204,8 @@ void *aligned_alloc(size_t alignment, size_t size)
     if (is_alignment(alignment) && checks())
         return tg_heap_check_alloc(alignment, size, false, TG_HEAP_ALIGNED_ALLOC, __builtin_frame_address(0));
     void *block = tg_heap_real_get()->aligned_alloc(alignment, size);
-    if (block == NULL && !is_alignment(alignment))
-        return NULL; /* not for want of memory */
+    if (!is_alignment(alignment))
+        return oddly_aligned(block, alignment, size, TG_HEAP_ALIGNED_ALLOC, "aligned_alloc");
     return allocated(block, size, TG_HEAP_ALIGNED_ALLOC);
 }
 
@@ -197,8 +214,8 @@ void *memalign(size_t alignment, size_t size)
     if (is_alignment(alignment) && checks())
         return tg_heap_check_alloc(alignment, size, false, TG_HEAP_MEMALIGN, __builtin_frame_address(0));
     void *block = tg_heap_real_get()->memalign(alignment, size);
-    if (block == NULL && !is_alignment(alignment))
-        return NULL; /* not for want of memory */
+    if (!is_alignment(alignment))
+        return oddly_aligned(block, alignment, size, TG_HEAP_MEMALIGN, "memalign");
     return allocated(block, size, TG_HEAP_MEMALIGN);
 }
 

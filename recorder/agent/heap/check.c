@@ -17,10 +17,18 @@ enum {
     MAX_HOARDED_BYTES = 1 << 20, /* of one block */
 };
 
+/* A function with a frame of its own: handlers may have small stacks, and what others call on has no use for its variables. */
+#define APART __attribute__((noinline))
+
 static bool allows_mismatch;
+static uint64_t plain_blocks; /* __atomic; given out without a place in the table */
+static const struct link_map *allocators_object;
 
 bool tg_heap_check_prepare(void)
 {
+    struct dl_find_object object;
+    if (_dl_find_object((void *)(uintptr_t)tg_heap_real_get()->malloc, &object) == 0)
+        allocators_object = object.dlfo_link_map;
     tg_heap_red_zones_prepare();
     return tg_heap_block_table_prepare();
 }
@@ -73,10 +81,11 @@ static void copy(void *to, const void *from, size_t size)
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
 }
 
-static void *get(size_t alignment, size_t bytes, bool zeroed)
+/* *SHRANK: there was memory only when freed blocks had gone back. */
+static void *get(size_t alignment, size_t bytes, bool zeroed, bool *shrank)
 {
     const struct tg_heap_real *real = tg_heap_real_get();
-    for (;;) {
+    for (*shrank = false;; *shrank = true) {
         void *base = alignment > FRONT_BYTES ? real->memalign(alignment, bytes)
                      : zeroed                ? real->calloc(1, bytes)
                                              : real->malloc(bytes);
@@ -92,20 +101,58 @@ void tg_heap_check_adopt(const void *block, size_t size, enum tg_heap_call call)
                                               .size = size,
                                               .state = TG_HEAP_BLOCK_UNGUARDED,
                                               .call = (unsigned char)call};
-    (void)tg_heap_block_table_add(&entry);
+    struct tg_heap_block_entry replaced;
+    (void)tg_heap_block_table_add(&entry, &replaced);
+}
+
+/* In a program or library that is not the allocator's own. */
+static bool is_outside_heap(uintptr_t address)
+{
+    struct dl_find_object object;
+    return _dl_find_object((void *)address, &object) == 0 && // NOLINT: an address
+           object.dlfo_link_map != allocators_object;
+}
+
+/* Whether what the allocator gave for ENTRY's block can be used as what was asked for. */
+static APART void judge_allocator(const struct tg_heap_block_entry *entry, size_t alignment,
+                                  const void *frame)
+{
+    struct tg_heap_mistake mistake = {
+        .address = entry->base, .block = entry->block, .size = entry->size, .call = ""};
+    if (entry->base % (alignment > FRONT_BYTES ? alignment : FRONT_BYTES) != 0) {
+        mistake.error = TG_HEAP_ALLOC_BAD_ALIGNMENT;
+        tg_heap_note_mistake(&mistake, frame);
+    }
+    if (is_outside_heap(entry->base)) {
+        mistake.error = TG_HEAP_ALLOC_NOT_IN_HEAP;
+        tg_heap_note_mistake(&mistake, frame);
+    }
+}
+
+static APART void say_low(size_t size, const void *frame)
+{
+    const struct tg_heap_mistake low = {.error = TG_HEAP_HOARD_LOW_MEMORY, .size = size, .call = ""};
+    tg_heap_note_mistake(&low, frame);
 }
 
 /* Makes ENTRY's block from the allocator's; false: there is no memory. */
-static bool get_guarded(size_t alignment, size_t size, bool zeroed, struct tg_heap_block_entry *entry)
+static bool get_guarded(size_t alignment, size_t size, bool zeroed, struct tg_heap_block_entry *entry,
+                        const void *frame)
 {
+    bool shrank;
     size_t front = alignment > FRONT_BYTES ? alignment : FRONT_BYTES, bytes;
     bool too_large = __builtin_add_overflow(size, front + TG_AGENT_HEAP_GUARD_BYTES, &bytes);
-    void *base = get(alignment, too_large ? SIZE_MAX : bytes, zeroed);
+    void *base = get(alignment, too_large ? SIZE_MAX : bytes, zeroed, &shrank);
+    if (base == NULL)
+        return false;
     entry->base = (uintptr_t)base;
     entry->block = entry->base + front;
-    if (base != NULL && zeroed && alignment > FRONT_BYTES)
+    if (zeroed && alignment > FRONT_BYTES)
         tg_heap_guards_fill(entry->block, size, 0);
-    return base != NULL;
+    if (shrank)
+        say_low(size, frame);
+    judge_allocator(entry, alignment, frame);
+    return true;
 }
 
 /* The block at ADDRESS, freed long ago, is no more. */
@@ -142,11 +189,21 @@ static void return_block(const struct tg_heap_block_entry *entry)
         tg_heap_real_get()->free((void *)entry->base); // NOLINT: an address
 }
 
+static void say_full(void)
+{
+    if (__atomic_fetch_add(&plain_blocks, 1, __ATOMIC_RELAXED) == 0)
+        tg_agent_say(
+            TG_RECORD_NOTE,
+            "heap: there are more blocks than can be checked at a time: the others have no guards, and "
+            "addresses inside of blocks that are freed are not found any more");
+}
+
 /* There is no place in the table for ENTRY: it becomes a block as it would be without the check. */
 static void *make_plain(size_t alignment, bool zeroed, const struct tg_heap_block_entry *entry,
                         const void *frame)
 {
     enum tg_heap_call call = (enum tg_heap_call)entry->call;
+    say_full();
     tg_heap_note_free((const void *)entry->block, TG_HEAP_FREE, NULL); // NOLINT: an address
     return_block(entry);
     void *plain =
@@ -157,14 +214,23 @@ static void *make_plain(size_t alignment, bool zeroed, const struct tg_heap_bloc
     return plain;
 }
 
-void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_heap_call call,
-                          const void *frame)
+/* Puts ENTRY, which is complete, into the table; false: there is no place. */
+static APART bool enter(const struct tg_heap_block_entry *entry, const void *frame)
+{
+    struct tg_heap_block_entry replaced;
+    bool added = tg_heap_block_table_add(entry, &replaced);
+    if (replaced.block != 0)
+        tell(TG_HEAP_DOUBLE_ALLOC, entry->block, &replaced, "", frame);
+    return added;
+}
+
+/* NULL: there is no memory, and nothing is said of that. */
+static inline __attribute__((always_inline)) void *make(size_t alignment, size_t size, bool zeroed,
+                                                        enum tg_heap_call call, const void *frame)
 {
     struct tg_heap_block_entry entry = {.size = size, .state = TG_HEAP_BLOCK_LIVE};
-    if (!get_with_red_zones(alignment, size, &entry) && !get_guarded(alignment, size, zeroed, &entry)) {
-        tg_heap_note_alloc(NULL, size, call, frame);
+    if (!get_with_red_zones(alignment, size, &entry) && !get_guarded(alignment, size, zeroed, &entry, frame))
         return NULL;
-    }
     entry.has_guards = !tg_heap_wishes_off(TG_AGENT_HEAP_NO_GUARDS);
     if (entry.has_guards)
         tg_heap_guards_write(&entry);
@@ -175,7 +241,37 @@ void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_he
     entry.allocated_stack = noted.stack;
     entry.allocated_tid = tg_raw_thread_id();
     entry.call = (unsigned char)noted.call;
-    return tg_heap_block_table_add(&entry) ? block : make_plain(alignment, zeroed, &entry, frame);
+    return enter(&entry, frame) ? block : make_plain(alignment, zeroed, &entry, frame);
+}
+
+void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_heap_call call,
+                          const void *frame)
+{
+    void *block = make(alignment, size, zeroed, call, frame);
+    if (block == NULL)
+        tg_heap_note_alloc(NULL, size, call, frame);
+    return block;
+}
+
+void tg_heap_check_odd_alignment(size_t alignment, size_t size, const char *call, const void *frame)
+{
+    const struct tg_heap_mistake mistake = {
+        .error = TG_HEAP_BAD_ALIGNMENT_ARGUMENT, .address = alignment, .size = size, .call = call};
+    tg_heap_note_mistake(&mistake, frame);
+}
+
+void tg_heap_check_unguarded(void *block, size_t size, enum tg_heap_call call, const void *frame)
+{
+    const struct tg_heap_noted noted = tg_heap_note_alloc(block, size, call, frame);
+    const struct tg_heap_block_entry entry = {.block = (uintptr_t)block,
+                                              .base = (uintptr_t)block,
+                                              .size = size,
+                                              .allocated_stack = noted.stack,
+                                              .allocated_tid = tg_raw_thread_id(),
+                                              .state = TG_HEAP_BLOCK_UNGUARDED,
+                                              .call = (unsigned char)noted.call};
+    if (block != NULL && !enter(&entry, frame))
+        say_full();
 }
 
 /* ---- the end of a block */
@@ -207,23 +303,29 @@ static bool find_around(uintptr_t address, struct tg_heap_block_entry *around)
 }
 
 /* Whether ADDRESS is no block of any allocator: in a program or library, on this thread's stack, or misaligned. */
-static bool is_surely_none(uintptr_t address)
+static bool is_surely_none(uintptr_t address, bool all_are_known)
 {
     struct dl_find_object object;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    return address % 8 != 0 || (address > here && address < tg_heap_region_end(here)) ||
-           _dl_find_object((void *)address, &object) == 0; // NOLINT: an address
+    return address % 8 != 0 ||
+           (all_are_known && address > here && address < tg_heap_region_end(here)) || /* or its heap's */
+           _dl_find_object((void *)address, &object) == 0;                            // NOLINT: an address
 }
 
-/* An address that is in no table, or is gone. */
-static void judge_stranger(uintptr_t address, enum tg_heap_release how, const void *frame)
+/* An address that is in no table, or is gone. Whether somebody may have got it as a block: with those that had no place in the
+ * table it is too late to look through all others each time. */
+static bool judge_stranger(uintptr_t address, enum tg_heap_release how, const void *frame)
 {
     struct tg_heap_block_entry around;
+    bool all_are_known = __atomic_load_n(&plain_blocks, __ATOMIC_RELAXED) == 0;
     enum tg_heap_error error = is_realloc(how) ? TG_HEAP_REALLOC_NOT_ALLOCATED : TG_HEAP_FREE_NOT_ALLOCATED;
-    if (find_around(address, &around))
+    if (all_are_known && find_around(address, &around))
         tell(TG_HEAP_ADDR_NOT_AT_START, address, &around, name_of_release(how), frame);
-    else if (is_surely_none(address))
+    else if (is_surely_none(address, all_are_known))
         tell(error, address, NULL, name_of_release(how), frame);
+    else
+        return true;
+    return false;
 }
 
 static bool is_mismatched(const struct tg_heap_block_entry *entry, enum tg_heap_release how)
@@ -301,13 +403,16 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, const void *frame
             tell(TG_HEAP_DOUBLE_DEALLOC, address, &entry, name_of_release(how), frame);
             free_twice(&entry);
         } else {
-            judge_stranger(address, how, frame);
+            if (judge_stranger(address, how, frame))
+                tg_heap_note_free_at(block, how, stack);
             tg_heap_real_get()->free(block);
         }
         return;
     }
-    if (entry.block == 0)
+    if (entry.block == 0) {
+        tg_heap_note_free_at(block, how, stack);
         return;
+    }
     tg_heap_guards_check(&entry, name_of_release(how), frame);
     if (!is_realloc(how) && is_mismatched(&entry, how))
         tell(TG_HEAP_MISMATCHED_DEALLOC, address, &entry, name_of_release(how), frame);
@@ -337,6 +442,99 @@ static size_t size_at(uintptr_t address, bool *is_guarded)
     return size;
 }
 
+/* A block that has no place in the table. */
+static APART void *realloc_stranger(void *old, size_t size, enum tg_heap_call call, const void *frame)
+{
+    const struct tg_heap_realloc begun = tg_heap_note_realloc_begin(old);
+    void *block = tg_heap_real_get()->realloc(old, size);
+    tg_heap_note_realloc_end(&begun, block, size, call, frame);
+    return block;
+}
+
+/* OLD is not in use, as far as the table knows. */
+static APART void *realloc_unknown(void *old, size_t size, enum tg_heap_call call, enum tg_heap_release how,
+                                   const void *frame)
+{
+    struct tg_heap_block_entry entry;
+    struct tg_heap_lock *lock = tg_heap_block_table_lock((uintptr_t)old);
+    entry.block = 0;
+    if (tg_heap_lock_take(lock)) {
+        const struct tg_heap_block_entry *found = tg_heap_block_table_find((uintptr_t)old);
+        if (found != NULL && found->state == TG_HEAP_BLOCK_HOARDED)
+            entry = *found;
+        tg_heap_lock_release(lock);
+    }
+    if (entry.block != 0)
+        tell(TG_HEAP_DOUBLE_DEALLOC, (uintptr_t)old, &entry, name_of_release(how), frame);
+    else if (judge_stranger((uintptr_t)old, how, frame))
+        return realloc_stranger(old, size, call, frame);
+    if (entry.block != 0 && entry.has_red_zones) {
+        free_twice(&entry);
+        return NULL;
+    }
+    return tg_heap_real_get()->realloc(entry.block != 0 ? (void *)entry.base : old, size); // NOLINT
+}
+
+/* Takes the block at ADDRESS out of the table, or, where IS_BACK, puts it back as it was; false: there is none. */
+static bool set_aside(uintptr_t address, struct tg_heap_block_entry *entry, bool is_back)
+{
+    struct tg_heap_lock *lock = tg_heap_block_table_lock(address);
+    if (!tg_heap_lock_take(lock))
+        return false;
+    struct tg_heap_block_entry *found = tg_heap_block_table_find(address);
+    bool is_there = found != NULL && (is_back || found->state == TG_HEAP_BLOCK_LIVE ||
+                                      found->state == TG_HEAP_BLOCK_UNGUARDED);
+    if (is_there && is_back) {
+        *found = *entry;
+    } else if (is_there) {
+        *entry = *found;
+        found->state = TG_HEAP_BLOCK_GONE;
+    }
+    tg_heap_lock_release(lock);
+    return is_there;
+}
+
+/* There is no memory for OLD and its successor at a time, which the program never asked for: the allocator resizes what it gave. */
+static APART void *resize_in_place(void *old, size_t size, enum tg_heap_call call, const void *frame)
+{
+    struct tg_heap_block_entry entry;
+    size_t bytes;
+    if (!set_aside((uintptr_t)old, &entry, false)) {
+        tg_heap_note_alloc(NULL, size, call, frame);
+        return NULL;
+    }
+    size_t front = entry.block - entry.base;
+    size_t behind = entry.state == TG_HEAP_BLOCK_LIVE ? TG_AGENT_HEAP_GUARD_BYTES : 0;
+    if (entry.state == TG_HEAP_BLOCK_LIVE)
+        tg_heap_guards_check(&entry, name_of_release(TG_HEAP_FREED_BY_REALLOC), frame);
+    const struct tg_heap_realloc begun = tg_heap_note_realloc_begin(old);
+    void *base = NULL;
+    if (!entry.has_red_zones && !__builtin_add_overflow(size, front + behind, &bytes))
+        base = tg_heap_real_get()->realloc((void *)entry.base, bytes); // NOLINT: an address
+    if (base == NULL) {
+        (void)set_aside((uintptr_t)old, &entry, true);
+        tg_heap_note_alloc(NULL, size, call, frame);
+        return NULL;
+    }
+    size_t old_size = entry.size;
+    entry.base = (uintptr_t)base;
+    entry.block = entry.base + front;
+    entry.size = size;
+    entry.allocated_stack = tg_heap_note_stack(frame);
+    entry.allocated_tid = tg_raw_thread_id();
+    entry.call = (unsigned char)call;
+    if (entry.has_guards)
+        tg_heap_guards_write(&entry);
+    if (entry.state == TG_HEAP_BLOCK_LIVE && size > old_size &&
+        !tg_heap_wishes_off(TG_AGENT_HEAP_NO_PAINT_ALLOCATED))
+        tg_heap_guards_fill(entry.block + old_size, size - old_size, TG_HEAP_PAINT_ALLOCATED);
+    void *block = (void *)entry.block; // NOLINT: an address
+    tg_heap_note_realloc_end(&begun, block, size, call, frame);
+    if (!enter(&entry, frame))
+        say_full();
+    return block;
+}
+
 void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, const void *frame)
 {
     enum tg_heap_release how =
@@ -345,35 +543,17 @@ void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, cons
     tg_heap_wishes_meet(old, size == 0 ? TG_AGENT_HEAP_TAG_DEALLOC : TG_AGENT_HEAP_TAG_REALLOC,
                         name_of_release(how), frame);
     size_t old_size = size_at((uintptr_t)old, &is_guarded);
-    if (old_size == SIZE_MAX) {
-        struct tg_heap_block_entry entry;
-        struct tg_heap_lock *lock = tg_heap_block_table_lock((uintptr_t)old);
-        entry.block = 0;
-        if (tg_heap_lock_take(lock)) {
-            const struct tg_heap_block_entry *found = tg_heap_block_table_find((uintptr_t)old);
-            if (found != NULL && found->state == TG_HEAP_BLOCK_HOARDED)
-                entry = *found;
-            tg_heap_lock_release(lock);
-        }
-        if (entry.block != 0)
-            tell(TG_HEAP_DOUBLE_DEALLOC, (uintptr_t)old, &entry, name_of_release(how), frame);
-        else
-            judge_stranger((uintptr_t)old, how, frame);
-        if (entry.block != 0 && entry.has_red_zones) {
-            free_twice(&entry);
-            return NULL;
-        }
-        return tg_heap_real_get()->realloc(entry.block != 0 ? (void *)entry.base : old, size); // NOLINT
-    }
+    if (old_size == SIZE_MAX)
+        return realloc_unknown(old, size, call, how, frame);
     if (size == 0) {
         tg_heap_check_free(old, how, frame);
         return NULL;
     }
     if (!is_guarded && tg_heap_real_get()->usable_size(old) < old_size)
         old_size = tg_heap_real_get()->usable_size(old);
-    void *block = tg_heap_check_alloc(0, size, false, call, frame);
+    void *block = make(0, size, false, call, frame);
     if (block == NULL)
-        return NULL;
+        return resize_in_place(old, size, call, frame);
     copy(block, old, old_size < size ? old_size : size);
     tg_heap_check_free(old, how, frame);
     return block;

@@ -24,6 +24,12 @@ void tg_heap_check_adopt(const void *block, size_t size, enum tg_heap_call call)
 void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_heap_call call,
                           const void *frame);
 
+/* CALL was asked for an ALIGNMENT that no block can have. */
+void tg_heap_check_odd_alignment(size_t alignment, size_t size, const char *call, const void *frame);
+
+/* The allocator answered with BLOCK, which may be NULL, and the program gets that. */
+void tg_heap_check_unguarded(void *block, size_t size, enum tg_heap_call call, const void *frame);
+
 /* BLOCK is not NULL. */
 void tg_heap_check_free(void *block, enum tg_heap_release release, const void *frame);
 

@@ -32,7 +32,8 @@ extern struct tg_heap tg_heap;
 
 /* Of a thread. While operator new passes a call on, the allocation that comes of it is operator new's. */
 struct tg_heap_thread {
-    const void *outer; /* frame of the operator, NULL none */
+    const void *outer; /* frame of the operator, NULL none; it may have been left by longjmp */
+    uintptr_t caller;  /* the return address in that frame */
     size_t size;       /* as asked of it */
     unsigned call;     /* enum tg_heap_call */
     bool told;         /* the allocation is recorded */

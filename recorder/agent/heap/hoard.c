@@ -50,6 +50,8 @@ void tg_heap_hoard_keep(uintptr_t block, size_t size)
     size_t most = tg_heap_wishes_hoard_bytes();
     while (hoard.count > 0 && (hoard.count == HOARD_BLOCKS || hoard.bytes + size > most))
         give_back_one();
+    if (hoard.count == 0)
+        hoard.bytes = 0; /* whatever siglongjmp left of it */
     hoard.blocks[(hoard.first + hoard.count++) % HOARD_BLOCKS] = (struct hoarded){block, size};
     hoard.bytes += size;
     tg_heap_lock_release(&hoard.lock);

@@ -18,8 +18,10 @@ static inline void *tg_heap_memory_map(size_t size, bool inherited)
     if (result < 0 && result > -4096)
         return NULL;
     long start = result + page;
-    if (tg_raw_call(SYS_mprotect, start, (long)size + page, PROT_READ | PROT_WRITE, 0, 0, 0) != 0)
+    if (tg_raw_call(SYS_mprotect, start, (long)size + page, PROT_READ | PROT_WRITE, 0, 0, 0) != 0) {
+        (void)tg_raw_call(SYS_munmap, result, (long)size + 2 * page, 0, 0, 0, 0);
         return NULL;
+    }
     *(struct tg_agent_heap_table *)start = (struct tg_agent_heap_table){
         {TG_AGENT_HEAP_TABLE_MAGIC, ~TG_AGENT_HEAP_TABLE_MAGIC}, size + (size_t)page};
     if (!inherited)

@@ -2,6 +2,7 @@
 
 #include "recorder/agent/heap/heap.h"
 #include "recorder/agent/heap/red_zones.h"
+#include "recorder/agent/heap/region.h"
 #include "recorder/agent/heap/sample.h"
 #include "recorder/agent/heap/stacks.h"
 #include "recorder/agent/record.h"
@@ -84,12 +85,24 @@ static const char *name_of(enum tg_heap_call call)
     return (size_t)call < sizeof names / sizeof names[0] ? names[call] : "";
 }
 
+/* A frame that was left by longjmp (a new handler's, a signal handler's) is overwritten sooner or later. It is read where
+ * nothing but the thread's stack can be: within a page, or up to the end of the mapping. */
+bool tg_heap_note_is_within_operator(const void *frame)
+{
+    enum { NEAR_BYTES = 4096 };
+    const struct tg_heap_thread *thread = &tg_heap_thread;
+    uintptr_t inner = (uintptr_t)frame, outer = (uintptr_t)thread->outer;
+    if (inner >= outer || (outer - inner > NEAR_BYTES && outer >= tg_heap_region_end(inner)))
+        return false;
+    return ((const uintptr_t *)thread->outer)[1] == thread->caller;
+}
+
 /* The first allocation below an operator is the operator's. It has at most the size that is asked of the allocator: libstdc++'s
  * aligned operators round some sizes up beyond the largest number, to a block of none. */
 static void take_over(struct tg_heap_thread *thread, size_t *size, enum tg_heap_call *call,
                       const void **frame)
 {
-    if (thread->told || (uintptr_t)*frame >= (uintptr_t)thread->outer)
+    if (thread->told || !tg_heap_note_is_within_operator(*frame))
         return;
     thread->told = true;
     if (*size > thread->size)

@@ -15,6 +15,9 @@ struct tg_heap_noted {
     enum tg_heap_call call;
 };
 
+/* Whether FRAME is that of a call which the thread's operator new makes. */
+bool tg_heap_note_is_within_operator(const void *frame);
+
 /* The allocator returned BLOCK for a call of SIZE bytes; NULL: it failed. */
 struct tg_heap_noted tg_heap_note_alloc(const void *block, size_t size, enum tg_heap_call call,
                                         const void *frame);

@@ -46,12 +46,12 @@ static uintptr_t allocate(operator_function *function, const uintptr_t arguments
     struct tg_heap_thread *thread = &tg_heap_thread;
     if (function == NULL) /* no C++ library in sight: nobody should get here */
         return (uintptr_t)tg_heap_real_get()->malloc(arguments[0]);
-    bool is_nested = thread->outer != NULL && (uintptr_t)thread->outer > (uintptr_t)frame;
-    if (is_nested)
+    if (thread->outer != NULL && tg_heap_note_is_within_operator(frame))
         return function(arguments[0], arguments[1], arguments[2]);
     thread->size = arguments[0];
     thread->call = call;
     thread->told = false;
+    thread->caller = ((const uintptr_t *)frame)[1];
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread->outer = frame;
     uintptr_t block = tg_heap_guarded_call(arguments[0], arguments[1], arguments[2], function);

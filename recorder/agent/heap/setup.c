@@ -51,6 +51,12 @@ static void tell_start(void)
     tg_heap_early_tell();
 }
 
+static int no_tables(void)
+{
+    tg_heap_note_unseen("", "the process may not have the memory for the tables of its heap");
+    return TG_HEAP_OFF;
+}
+
 static int begin(void)
 {
     if ((tg_agent.flags & TG_AGENT_HEAP) == 0 || tg_agent.control->heap.mode == TG_AGENT_HEAP_OFF)
@@ -59,10 +65,10 @@ static int begin(void)
     if (tg_heap.settings.depth > TG_AGENT_HEAP_MAX_DEPTH)
         tg_heap.settings.depth = TG_AGENT_HEAP_MAX_DEPTH;
     if (tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE && !tg_heap_sample_prepare())
-        return TG_HEAP_OFF;
+        return no_tables();
     if (tg_heap.settings.mode == TG_AGENT_HEAP_CHECK) {
         if (!tg_heap_check_prepare())
-            return TG_HEAP_OFF;
+            return no_tables();
         tg_heap_early_each(tg_heap_check_adopt);
     }
     if (!tg_heap_objects_prepare() || !tg_heap_stacks_prepare())

@@ -469,6 +469,63 @@ def test_leaks():
           "a sample was searched")
 
 
+CORNERS = {  # errors that are recorded with --heap=check, and how often
+    "align": {"bad_alignment_argument": 8}, "mismatch": {"mismatched_dealloc": 4}, "hoard": {"hoard_low_memory_threshold": 1},
+    "grow": {"alloc_null": 1}, "jump": {"alloc_null": 1},
+}
+TRICKS = """
+#include <stddef.h>
+int trick;
+char *elsewhere;
+static char room[1 << 24] __attribute__((aligned(16)));
+static size_t used, last;
+void *malloc(size_t n) { size_t at = __atomic_fetch_add(&used, (n + 31) & ~(size_t)15, __ATOMIC_RELAXED); int now = trick; trick = 0;
+    if (now == 3) return elsewhere; if (now == 2) return room + last; last = at; return room + at + (now == 1 ? 8 : 0); }
+void free(void *p) { (void)p; }
+void *calloc(size_t a, size_t b) { return malloc(a * b); }
+void *realloc(void *p, size_t n) { (void)p; return malloc(n); }
+"""
+TRICKED = """
+#include <stdlib.h>
+extern int trick; extern char *elsewhere;
+static char room[4096] __attribute__((aligned(16)));
+static void *volatile kept;
+int main(void) { elsewhere = room; kept = malloc(50); for (int i = 1; i <= 3; i++) { trick = 4 - i; kept = malloc(50); } return 0; }
+"""
+
+
+def test_corners():
+    """Errors of each kind that a program can make, and what must not be one; allocators that do wrong."""
+    program = build("heap_corners.cc", "-w", compiler="c++")
+    for corner, errors in CORNERS.items():
+        for heap in ("--heap", "--heap=check"):
+            trace = recorded([program, corner], heap=heap)
+            check_no_loss(trace)
+            live = blocks_left(trace)
+            check(all(event["size_bytes"] > 2000 for blocks in live.values() for event in blocks.values()), corner, heap, live)
+            expected = errors if heap == "--heap=check" else {kind: n for kind, n in errors.items() if kind == "alloc_null"}
+            got = counted(trace, "heap_error", "error")
+            check(got == expected, corner, heap, "errors", got)
+            check(corner != "jump" or counted(trace, "heap_alloc", "call", 50) == {"new": 100}, heap, "calls behind longjmp")
+    with open("tricked.c", "w") as file:
+        file.write(TRICKED)
+    library = build_library("tricks", source=TRICKS, flags=["-fno-builtin"])
+    check(run(["cc", "-fno-builtin", "tricked.c", library, "-Wl,-rpath," + os.getcwd(), "-o", "tricked"]).status == 0, "cannot build")
+    got = counted(recorded([os.path.abspath("tricked")], heap="--heap=check"), "heap_error", "error")
+    check(got == {"alloc_not_in_heap": 1, "double_alloc": 1, "alloc_returned_bad_alignment": 1}, "the allocator's errors", got)
+
+
+def test_many():
+    """More blocks than can be checked: each is followed to its end all the same, and the trace says what was not checked."""
+    program = build("heap_corners.cc", "-w", compiler="c++")
+    got = run([TOLLGATE, "record", "--quiet", "--force", "-o", "trace", "--heap=check", "--heap-depth=0", "--", program, "many"])
+    check((got.status, got.output) == (6, "many\n"), got)
+    text = subprocess.run([TOLLGATE, "dump", "--kind", "note", "trace"], capture_output=True, text=True, check=True).stdout
+    check("heap: there are more blocks than can be checked at a time" in text, text)
+    heap = subprocess.run([TOLLGATE, "heap", "trace"], capture_output=True, text=True, check=True).stdout
+    check(re.search(r"^  live .* in 2 blocks$", heap, re.M), heap)  # libstdc++'s, and standard output's
+
+
 def test_real():
     """Python, and with it numpy where that is installed."""
     script = ("try:\n import numpy\n print(numpy.arange(1000.0).reshape(10, 100).sum())\nexcept ImportError:\n pass\n"

@@ -66,7 +66,8 @@ static void keep(size_t i)
                                               .size = SIZE,
                                               .state = TG_HEAP_BLOCK_HOARDED,
                                               .is_painted = is_painting};
-    assert_true(tg_heap_block_table_add(&entry));
+    struct tg_heap_block_entry replaced;
+    assert_true(tg_heap_block_table_add(&entry, &replaced));
     tg_heap_hoard_keep(entry.block, SIZE);
 }
 
