@@ -88,6 +88,31 @@ def flag_never_set(case):
     return Truth({rank}, lines=new, threads=True)
 
 
+def put_barrier_behind(case, site):
+    """Sometimes, where the others would wait at the end of the region."""
+    (behind,) = case.sites_of(site.part, "behind_nowait")
+    if case.random.random() < 0.5:
+        site.part.replace(behind, ["#pragma omp barrier", behind])
+
+
+@fault("nowait_stuck", "nowait", is_openmp=True)
+def nowait_stuck(case):
+    """The others are through with the loop and wait at the end of the region, or at the barrier behind the loop."""
+    truth = stay(case, ("nowait",), "FAULTY && i == 1", case.random.choice((STUCK, ASLEEP)))
+    put_barrier_behind(case, case.program.sites("nowait")[0])
+    return truth
+
+
+@fault("nowait_locked", "nowait", is_openmp=True)
+def nowait_locked(case):
+    site, rank = case.pick("nowait")
+    case.program.before_main += case.text("static omp_lock_t never;")
+    new = case.before(site, ["omp_init_lock(&never);", "omp_set_lock(&never);", "CULPRIT(__LINE__ + 2);", "AT(__LINE__ + 1);",
+                             "omp_set_lock(&never);"], "FAULTY && i == 1")
+    put_barrier_behind(case, site)
+    return Truth({rank}, lines=new, threads=True)
+
+
 @fault("critical_stuck", "critical", is_openmp=True)
 def critical_stuck(case):
     return stay(case, ("critical",), here(case.random.randrange(case.threads)))

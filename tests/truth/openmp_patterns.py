@@ -24,11 +24,11 @@ NOWAIT = pattern("nowait", """
     {
 #pragma omp for schedule($SCHEDULE) nowait
         for (int i = 0; i < $M; i++)
-            work($WORK);
+            work($WORK); //@ nowait
 #pragma omp for schedule(static) nowait
         for (int i = 0; i < $M; i++)
-            work($WORK);
-        work($WORK);
+            work($WORK); //@ nowait
+        work($WORK); //@ behind_nowait
     }
 """)
 

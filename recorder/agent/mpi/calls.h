@@ -3,7 +3,7 @@
  *
  * Both sides include this. X(NAME) stands for the function MPI_NAME; the "_c" ones are MPI 4's with large
  * counts. Calls that neither communicate, wait nor make an object to communicate by are left alone, and so
- * is partitioned communication, which no supported release has in a form that works. */
+ * is partitioned communication, which of the supported releases only MPICH 4 has. */
 #ifndef TG_RECORDER_AGENT_MPI_CALLS_H
 #define TG_RECORDER_AGENT_MPI_CALLS_H
 
