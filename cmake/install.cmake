@@ -37,7 +37,7 @@ set_target_properties(tg_trace_library PROPERTIES OUTPUT_NAME tg_format)
 install(TARGETS tg_trace_library ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 set(event_families process stop stack library filter openmp mpi mpir barrier heap recorder) # as format/event/events.def includes them
 list(TRANSFORM event_families REPLACE "(.+)" "event/\\1.def")
-foreach(header base/error.h event/each.h event/event.h event/events.def ${event_families} trace/meta.h trace/reader.h)
+foreach(header base/error.h event/each.h event/event.h event/events.def ${event_families} trace/kind_set.h trace/meta.h trace/reader.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES format/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tollgate/format/${folder} COMPONENT development)
 endforeach()
