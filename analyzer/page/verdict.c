@@ -147,32 +147,31 @@ static struct tg_error *write_finding(const struct tg_page *page, const struct t
     return error;
 }
 
-/* Processes that ended badly, or, where the job is over, did not end. */
-static uint64_t count_abnormal(const struct tg_page *page)
+/* Processes that ended badly, or, where the job is over, did not end, which *RUNNING are. */
+static uint64_t count_abnormal(const struct tg_page *page, uint64_t *running)
 {
     const struct tg_process_model *processes = page->words.processes;
     uint64_t count = 0;
+    *running = 0;
     for (size_t i = 0; i < tg_process_model_count(processes); i++) {
         const struct tg_process_entry *entry = tg_process_model_at(processes, i);
         bool matters = entry->rank >= 0 || entry->parent == NULL;
         count += entry->end == TG_PROCESS_KILLED || entry->end == TG_PROCESS_LOST ||
-                 (entry->end == TG_PROCESS_EXITED && entry->status != 0 && matters) ||
-                 (entry->end == TG_PROCESS_RUNNING && page->is_over);
+                 (entry->end == TG_PROCESS_EXITED && entry->status != 0 && matters);
+        *running += entry->end == TG_PROCESS_RUNNING && page->is_over;
     }
-    return count;
+    return count + *running;
 }
 
 /* The sentence in place of findings. */
 static void write_nothing(const struct tg_page *page, struct tg_json *json)
 {
     char text[160];
-    uint64_t abnormal = count_abnormal(page);
+    uint64_t running, abnormal = count_abnormal(page, &running);
     if (tg_process_model_count(page->words.processes) == 0)
         snprintf(text, sizeof text, "There are no processes.");
     else if (abnormal > 0)
-        snprintf(text, sizeof text,
-                 "%" PRIu64 " process%s exited abnormally or did not exit; the trace does not show why.",
-                 abnormal, abnormal == 1 ? "" : "es");
+        tg_end_words_unexplained(abnormal, running, text, sizeof text);
     else if (page->is_over)
         snprintf(text, sizeof text, "Nothing wrong found: no crash, no deadlock, no abnormal exit.");
     else

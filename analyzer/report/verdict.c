@@ -1,4 +1,5 @@
 /* The first section of a report: the findings, what limits them, and what to do next. */
+#include "analyzer/finding/end_words.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/report/sections.h"
 
@@ -8,11 +9,17 @@
 
 enum { FINDINGS_SHOWN = 12 };
 
-static uint64_t count_abnormal(const struct tg_report *report)
+/* *RUNNING: those of them that have no end in the trace. */
+static uint64_t count_abnormal(const struct tg_report *report, uint64_t *running)
 {
     uint64_t count = 0;
-    for (size_t i = 0; i < tg_process_model_count(report->processes); i++)
-        count += tg_report_is_abnormal(report, tg_process_model_at(report->processes, i));
+    *running = 0;
+    for (size_t i = 0; i < tg_process_model_count(report->processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(report->processes, i);
+        bool is_abnormal = tg_report_is_abnormal(report, entry);
+        count += is_abnormal;
+        *running += is_abnormal && entry->end == TG_PROCESS_RUNNING;
+    }
     return count;
 }
 
@@ -51,16 +58,14 @@ static bool are_warnings(const struct tg_verdict *verdict)
 static void write_no_findings(const struct tg_report_page *page)
 {
     const struct tg_report *report = page->report;
-    uint64_t abnormal = count_abnormal(report);
+    uint64_t running, abnormal = count_abnormal(report, &running);
     char text[200];
     if (tg_process_model_count(report->processes) == 0)
         snprintf(text, sizeof text, "The trace has no processes.");
     else if (abnormal == 0)
         snprintf(text, sizeof text, "Nothing wrong found: no crash, no deadlock, no abnormal exit.");
     else
-        snprintf(text, sizeof text,
-                 "%" PRIu64 " process%s exited abnormally or did not exit; the trace does not show why.",
-                 abnormal, abnormal == 1 ? "" : "es");
+        tg_end_words_unexplained(abnormal, running, text, sizeof text);
     tg_report_paragraph(page, NULL, text);
 }
 
@@ -104,8 +109,9 @@ static void write_next(const struct tg_report_page *page)
     const struct tg_report *report = page->report;
     bool is_parallel = tg_mpi_model_thread_count(report->mpi) > 0 ||
                        tg_openmp_model_worker_count(tg_openmp_statistics_model(report->openmp)) > 0;
-    bool is_wrong =
-        (report->verdict.count > 0 && !are_warnings(&report->verdict)) || count_abnormal(report) > 0;
+    uint64_t running;
+    bool is_wrong = (report->verdict.count > 0 && !are_warnings(&report->verdict)) ||
+                    count_abnormal(report, &running) > 0;
     const char *before = "Next: ", *after = "      ";
     if (strcmp(report->path, "-") == 0)
         return;
