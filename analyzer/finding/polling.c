@@ -152,18 +152,36 @@ static bool is_seen_waiting(const struct tg_verdict_input *input, const struct t
     return is_sleep(inside);
 }
 
-/* Whether it waits for other threads of its team. */
+/* The worker that THREAD is, the last one where a number was used again; NULL: OpenMP does not know it. */
+static const struct tg_openmp_worker *worker_of(const struct tg_verdict_input *input,
+                                                const struct tg_mpi_thread *thread)
+{
+    for (size_t i = tg_openmp_model_worker_count(input->openmp); i-- > 0;) {
+        const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(input->openmp, i);
+        if (worker->process == thread->process && worker->tid == thread->tid)
+            return worker;
+    }
+    return NULL;
+}
+
+/* Whether WORKER, which is THREAD, is in no region, and in its runtime alone by its last stack: it waits for the next one. */
+static bool is_in_pool(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread,
+                       const struct tg_openmp_worker *worker)
+{
+    const struct tg_last_stack *stack =
+        input->stacks == NULL ? NULL : tg_stack_model_find(input->stacks, thread->process, thread->tid);
+    return worker->n_places == 0 && stack != NULL && stack->count > 0 && stack->end == TG_STACK_WHOLE &&
+           stack->time_ns >= thread->left_ns && !tg_stack_place_find(input->stacks, stack).is_known;
+}
+
+/* Whether it waits for other threads of its team, or for a team. */
 static bool waits_in_openmp(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread)
 {
-    for (size_t i = 0; i < tg_openmp_model_worker_count(input->openmp); i++) {
-        const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(input->openmp, i);
-        if (worker->process != thread->process || worker->tid != thread->tid || worker->n_places == 0)
-            continue;
-        enum tg_openmp_place_kind kind = worker->places[worker->n_places - 1].kind;
-        if (kind == TG_OPENMP_IN_SYNC || kind == TG_OPENMP_IN_MUTEX_WAIT)
-            return true;
-    }
-    return false;
+    const struct tg_openmp_worker *worker = worker_of(input, thread);
+    if (worker == NULL || worker->n_places == 0)
+        return worker != NULL && is_in_pool(input, thread, worker);
+    enum tg_openmp_place_kind kind = worker->places[worker->n_places - 1].kind;
+    return kind == TG_OPENMP_IN_SYNC || kind == TG_OPENMP_IN_MUTEX_WAIT;
 }
 
 void tg_polling_find_work(const struct tg_verdict_input *input, bool *is_at_work)

@@ -129,6 +129,57 @@ static void a_poll_closes_a_cycle(void **state)
     }
 }
 
+/* A thread of rank 0 has called MPI. Now it is in OpenMP's pool; or in the program; or it is none of OpenMP's, and where
+ * it computes cannot be seen (a script of an unknown interpreter). */
+static void who_is_in_a_pool_is_not_at_work(void **state)
+{
+    enum { IN_POOL, IN_PROGRAM, NO_WORKER, WAYS, THREAD = FIRST_PID + 100, TEAM = 5 };
+    for (int way = 0; way < WAYS; way++) {
+        struct tg_stack_frame frame = {.pc = 0x10,
+                                       .build_id = "",
+                                       .function = "",
+                                       .file = "",
+                                       .module = way == IN_PROGRAM ? "/home/a/program" : "/lib/libomp.so.5"};
+        struct tg_stack_model *stacks;
+        begin_job(2);
+        if (way != NO_WORKER) {
+            feed(FIRST_PID, (struct tg_event){.tid = THREAD,
+                                              .kind = TG_EVENT_OMP_IMPLICIT_BEGIN,
+                                              .omp_implicit_begin = {.team = TEAM, .team_size = 2}});
+            feed(FIRST_PID, (struct tg_event){.tid = THREAD,
+                                              .kind = TG_EVENT_OMP_IMPLICIT_END,
+                                              .omp_implicit_end = {.team = TEAM}});
+        }
+        feed(FIRST_PID,
+             (struct tg_event){.tid = THREAD,
+                               .kind = TG_EVENT_MPI_ENTER,
+                               .mpi_enter = {.call = "MPI_Comm_free", .peer = -3, .tag = -3, .root = -3}});
+        feed(FIRST_PID, (struct tg_event){.tid = THREAD,
+                                          .kind = TG_EVENT_MPI_LEAVE,
+                                          .mpi_leave = {.call = "MPI_Comm_free", .peer = -3, .tag = -3}});
+        POINT(1, "MPI_Recv", 0, 8);
+        poll_for(0, probe, 4);
+        const struct tg_event stack = {.time_ns = job.now_ns,
+                                       .pid = FIRST_PID,
+                                       .tid = THREAD,
+                                       .kind = TG_EVENT_STACK,
+                                       .stack = {.reason = TG_STACK_JOB_SIGNAL, .frames = {&frame, 1}}};
+        assert_null(tg_stack_model_create(&stacks));
+        assert_null(tg_stack_model_feed(stacks, &stack, 1));
+        struct tg_verdict_input input = input_of_job();
+        input.stacks = stacks;
+        FEED(LAUNCHER, SIGNAL, signal, .signal = SIGINT, .sender_pid = 7, .sender = "sh");
+        assert_null(tg_verdict_make(&input, &verdict));
+        tg_stack_model_destroy(stacks);
+        if (way == IN_POOL)
+            check_first(TG_FINDING_DEADLOCK, "0 1", "polling in vain by MPI_Iprobe from rank 1 (tag 7)");
+        else
+            check_first(TG_FINDING_RECEIVE, "0", "The sender is rank 0: polling in vain");
+        if (way + 1 < WAYS)
+            tear_down(state);
+    }
+}
+
 /* Rank 0 has polled since its row began, but computes in between, or does no more, or asks for other things, too; or it found
  * something shortly ago. */
 static void who_does_other_things_does_not_wait(void **state)
@@ -446,6 +497,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(who_polls_waits_for_what_it_asks_for, tear_down),
         cmocka_unit_test_teardown(a_poll_closes_a_cycle, tear_down),
+        cmocka_unit_test_teardown(who_is_in_a_pool_is_not_at_work, tear_down),
         cmocka_unit_test_teardown(who_does_other_things_does_not_wait, tear_down),
         cmocka_unit_test_teardown(who_serves_all_blames_nobody, tear_down),
         cmocka_unit_test_teardown(rows_of_polls_are_waits, tear_down),
