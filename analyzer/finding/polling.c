@@ -36,7 +36,8 @@ static bool is_still_wanted(const struct tg_verdict_input *input, const struct t
     bool is_wanted = thread->found_nothing;
     for (size_t i = 0; !is_wanted && i < thread->n_requests; i++)
         is_wanted = tg_mpi_model_request(input->mpi, thread->process, thread->requests[i], &message) ||
-                    tg_mpi_model_started(input->mpi, thread->process, thread->requests[i]) != NULL;
+                    tg_mpi_model_started(input->mpi, thread->process, thread->requests[i]) != NULL ||
+                    tg_mpi_model_partitioned(input->mpi, thread->process, thread->requests[i]) != NULL;
     return is_wanted;
 }
 

@@ -232,6 +232,13 @@ static bool is_put(const char *name)
     return false;
 }
 
+/* Whether its tag is a partition. */
+static bool is_of_partition(const struct tg_mpi_call *call)
+{
+    return call->tag >= 0 &&
+           (strcmp(call->name, "MPI_Pready") == 0 || strcmp(call->name, "MPI_Parrived") == 0);
+}
+
 void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
 {
     enum tg_mpi_role role = tg_mpi_call_role(call->name, NULL, NULL);
@@ -241,9 +248,12 @@ void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
         print_comm_of(stream, call);
         fputc(')', stream);
     }
+    if (is_of_partition(call))
+        fprintf(stream, " of partition %" PRId64, call->tag);
     if (call->peer == -3 || call->peer == -2)
         return;
-    bool sends = role == TG_MPI_SEND || role == TG_MPI_SEND_RECEIVE;
+    bool sends = role == TG_MPI_SEND || role == TG_MPI_SEND_RECEIVE ||
+                 tg_mpi_call_partitions(call->name) == TG_MPI_SEND;
     if (call->peer == -1)
         fputs(" from any rank", stream);
     else
@@ -304,6 +314,8 @@ static void print_request(FILE *stream, const struct tg_verdict_input *input,
         return;
     const struct tg_mpi_started *started =
         tg_mpi_model_started(input->mpi, thread->process, thread->requests[0]);
+    const struct tg_mpi_partitioned *partitioned =
+        tg_mpi_model_partitioned(input->mpi, thread->process, thread->requests[0]);
     if (started != NULL) {
         fputs(" for ", stream);
         tg_printable_write(stream, started->name);
@@ -314,6 +326,13 @@ static void print_request(FILE *stream, const struct tg_verdict_input *input,
         fputs(" on ", stream);
         tg_words_comm(stream, input->mpi, started->job, started->comm);
         fputc(')', stream);
+    } else if (partitioned != NULL) {
+        const struct tg_mpi_call call = {.name = partitioned->name,
+                                         .peer = partitioned->sends ? partitioned->destination
+                                                                    : partitioned->source,
+                                         .tag = partitioned->tag};
+        fputs(" for ", stream);
+        tg_words_call(stream, &call);
     } else if (tg_mpi_model_request(input->mpi, thread->process, thread->requests[0], &message)) {
         const struct tg_mpi_call call = {.name = message.name,
                                          .peer = message.id != 0 ? message.destination : message.source,

@@ -103,6 +103,22 @@ static struct tg_error *take_started(void *context, const struct tg_mpi_started 
     return take_request(context, &as_message);
 }
 
+static struct tg_error *take_partitioned(void *context, const struct tg_mpi_partitioned *of)
+{
+    const struct tg_mpi_message as_message = {.job = of->job,
+                                              .comm = of->comm,
+                                              .source = of->source,
+                                              .destination = of->destination,
+                                              .tag = of->tag,
+                                              .id = of->sends,
+                                              .process = of->process,
+                                              .tid = of->tid,
+                                              .name = of->name,
+                                              .code = of->code,
+                                              .since_ns = of->since_ns};
+    return take_request(context, &as_message);
+}
+
 /* "rank 0 sent 3 of them to rank 1 (tag 3, MPI_Send) in main (a.c:12)" */
 static void print_group(const struct leftovers *leftovers, const struct group *group, bool are_messages)
 {
@@ -177,6 +193,8 @@ struct tg_error *tg_verdict_find_leftovers(struct tg_verdict_draft *draft)
         error = tg_mpi_model_visit_requests(mpi, take_request, &requests);
     if (error == NULL)
         error = tg_mpi_model_visit_started(mpi, take_started, &requests);
+    if (error == NULL)
+        error = tg_mpi_model_visit_partitioned(mpi, take_partitioned, &requests);
     if (error == NULL)
         error = tell(&messages, true);
     return error != NULL ? error : tell(&requests, false);

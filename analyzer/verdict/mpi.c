@@ -4,6 +4,7 @@
 #include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/messages.h"
+#include "analyzer/verdict/partitions.h"
 #include "analyzer/verdict/windows.h"
 #include "format/base/printable.h"
 
@@ -459,12 +460,16 @@ struct tg_error *tg_verdict_collect_waits(struct tg_verdict_draft *draft)
     struct tg_error *error = tg_mpi_model_visit_collectives(draft->input->mpi, collect_collective, draft);
     if (error == NULL)
         error = tg_verdict_collect_windows(draft);
+    if (error == NULL)
+        error = tg_verdict_collect_partitions(draft);
     return error != NULL ? error : tg_verdict_collect_messages(draft);
 }
 
 struct tg_error *tg_verdict_find_mpi(struct tg_verdict_draft *draft)
 {
-    struct tg_error *error = tg_mpi_model_visit_collectives(draft->input->mpi, find_collective, draft);
+    struct tg_error *error = tg_verdict_find_partitions(draft);
+    if (error == NULL)
+        error = tg_mpi_model_visit_collectives(draft->input->mpi, find_collective, draft);
     if (error == NULL)
         error = tg_verdict_find_windows(draft);
     return error != NULL ? error : tg_verdict_find_messages(draft);

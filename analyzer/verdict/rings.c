@@ -2,6 +2,7 @@
 #include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/messages.h"
+#include "analyzer/verdict/partitions.h"
 #include "format/base/search.h"
 
 #include <inttypes.h>
@@ -202,6 +203,8 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
     for (size_t i = 0; i < n && i < TG_VERDICT_NAMED; i++)
         if (ring[i]->from != other)
             other = tg_verdict_print_astray(draft, ring[i]->from);
+    for (size_t i = 0; i < n && i < TG_VERDICT_NAMED; i++)
+        tg_verdict_print_partitions(draft, ring[i]->thread);
     return tg_verdict_add(draft, &finding);
 }
 

@@ -29,7 +29,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      9
+#define TG_AGENT_PROTOCOL      10
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -311,6 +311,7 @@ enum {
     TG_AGENT_MAX_INDICES = 8,
     TG_AGENT_MAX_MEMBERS = 3072,
     TG_AGENT_MAX_REQUESTS = 2048,
+    TG_AGENT_MAX_PARTITION_RANGES = 256,
 };
 #define TG_AGENT_TEAM_MASK ((UINT64_C(1) << 28) - 1)
 #define TG_AGENT_CODE_MASK ((UINT64_C(1) << 48) - 1)
@@ -387,7 +388,8 @@ enum {
     X(OMP_MUTEX_TEST, 3) /* place(tg_omp_mutex), lock, tests */                                               \
     X(AGAIN, 0)          /* as the words of a repeat have it */                                               \
     X(MPI_POLL, 9)       /* call, comm, peer, tag, code, request, polls, permille, various */                 \
-    X(MPI_GROUP, 1)      /* LIST of rank */
+    X(MPI_GROUP, 1)      /* LIST of rank */                                                                   \
+    X(MPI_PARTITIONS, 1) /* LIST of first, last */
 
 enum tg_agent_open {
     TG_AGENT_OPEN_NEEDED = 1,    /* at start-up: another library of the list needs it */

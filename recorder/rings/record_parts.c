@@ -205,6 +205,8 @@ static const struct {
                               TEXT_BEHIND(mpi_error.error_class, mpi_error.call),
                               TEXT_BEHIND(mpi_error.text, mpi_error.error_class)}},
     [TG_RECORD_MPI_GROUP] = {TG_EVENT_MPI_GROUP, {ITEMS(mpi_group.members, 0, struct tg_mpi_rank_item)}},
+    [TG_RECORD_MPI_PARTITIONS] = {TG_EVENT_MPI_PARTITIONS,
+                                  {ITEMS(mpi_partitions.ranges, 0, struct tg_mpi_partition_range)}},
     [TG_RECORD_MPI_POLL] = {TG_EVENT_MPI_POLL,
                             {CALL(mpi_poll.call, 0), WHOLE(mpi_poll.comm, 1), WHOLE(mpi_poll.peer, 2),
                              WHOLE(mpi_poll.tag, 3), SOME(mpi_poll.code, 4, 0, TG_AGENT_SEEN_SHIFT),

@@ -5,6 +5,7 @@
  *     leave peer=N tag=N bytes=N                   (poll=1: a poll, which may have been made in vain before)
  *     comm name=NAME parent=NAME origin=WORD rank=N size=N members=N,N,...
  *     free name=NAME
+ *     partitions ranges=N-N,N-N,...                (of the last enter)
  *
  * Meant for four processes. usage: mpi_calls [FAMILY...] */
 #include <assert.h>
@@ -317,6 +318,45 @@ static void requests(void)
     assert(flag);
 }
 
+#if MPI_VERSION >= 4
+static void log_partitions(const char *ranges)
+{
+    fprintf(log_file, "partitions ranges=%s\n", ranges);
+}
+
+static void partitioned(void)
+{
+    enum { PARTS = 6, EACH = 2, TIMES = 3 };
+    static int sent[EACH * PARTS], received[EACH * PARTS], last_two[] = {5, 3};
+    MPI_Request both[2];
+    int flag;
+
+    DO(MPI_Psend_init(sent, PARTS, EACH, MPI_INT, next_rank, 40, world, MPI_INFO_NULL, &both[0]),
+       .comm = "dup", .peer = next_rank, .tag = 40, .bytes = sizeof sent);
+    log_partitions("0-5");
+    DO(MPI_Precv_init(received, PARTS, EACH, MPI_INT, previous_rank, 40, world, MPI_INFO_NULL, &both[1]),
+       .comm = "dup", .peer = previous_rank, .tag = 40, .bytes = sizeof received);
+    log_partitions("0-5");
+    for (int time = 0; time < TIMES; time++) {
+        for (int i = 0; i < EACH * PARTS; i++)
+            sent[i] = 100 * rank + i + time;
+        DO(MPI_Start(&both[1]));
+        DO(MPI_Start(&both[0]));
+        DO(MPI_Pready(4, both[0]), .tag = 4);
+        DO(MPI_Pready_range(0, 2, both[0]));
+        log_partitions("0-2");
+        DO(MPI_Pready_list(2, last_two, both[0]));
+        log_partitions("5-5,3-3");
+        POLL(MPI_Parrived(both[1], 1, &flag), flag, .tag = 1);
+        DO(MPI_Waitall(2, both, MPI_STATUSES_IGNORE), .n_complete = 2,
+           .complete = {DONE, {previous_rank, 40, sizeof received, 0}});
+        assert(received[EACH * PARTS - 1] == 100 * previous_rank + EACH * PARTS - 1 + time);
+    }
+    DO(MPI_Request_free(&both[0]));
+    DO(MPI_Request_free(&both[1]));
+}
+#endif
+
 static void collective(void)
 {
     static double in[64], out[64];
@@ -601,6 +641,9 @@ static const struct {
     {"topologies", topologies},
     {"windows", windows},
     {"files", files},
+#if MPI_VERSION >= 4
+    {"partitioned", partitioned},
+#endif
 };
 
 extern const char __executable_start[];

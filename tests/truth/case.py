@@ -7,7 +7,7 @@ import mpi_patterns
 import openmp_patterns
 from fault import FAULTS
 from program import Line, Part, Program
-from toolchain import compile_case, job, parts_of
+from toolchain import compile_case, has_function, job, parts_of
 from truth import Truth
 
 import mpi_faults  # noqa: F401 fills the table of faults, in the order in which it is shown
@@ -75,7 +75,8 @@ class Case:
         return self.random.choice([size for size in sizes if size >= least])
 
     def suits(self, pattern):
-        return not (pattern.even and self.size % 2 != 0) and pattern.compiler in (None, parts_of(self.toolchain)[1])
+        return (not (pattern.even and self.size % 2 != 0) and pattern.compiler in (None, parts_of(self.toolchain)[1]) and
+                has_function(self.toolchain, pattern.needs))
 
     def choose_patterns(self):
         mpi = [pattern for pattern in mpi_patterns.PATTERNS if self.has_mpi and self.suits(pattern)]

@@ -13,6 +13,7 @@ class Fault:
     is_large: bool = False  # messages that wait for their receive
     least_ranks: int = 2
     compiler: str = None  # the only one whose runtime can do it
+    needs: str = None  # a function that not every MPI library has
     where: Callable = None  # a site -> whether it suits
 
     def suits(self, site, part):

@@ -7,7 +7,7 @@ from board import Culprit, Place
 from case import CORRECT, Case, is_mpi
 from fault import FAULTS
 from judge import FALSE, INVALID, NO_LINE, NO_REASON, NO_THREAD, PARTIAL, RIGHT, SILENT, WRONG, judge
-from toolchain import TOOLCHAINS, parts_of
+from toolchain import TOOLCHAINS, has_function, parts_of
 
 Trial = collections.namedtuple("Trial", "case report culprits places problem status signal")
 
@@ -85,7 +85,8 @@ def test_cases():
     """Each kind makes programs for its toolchains: the same ones each time, with a truth inside of the program."""
     for kind, fault in FAULTS.items():
         for toolchain in TOOLCHAINS:
-            if fault.compiler not in (None, parts_of(toolchain)[1]) or not (fault.is_openmp or is_mpi(toolchain)):
+            if (fault.compiler not in (None, parts_of(toolchain)[1]) or not (fault.is_openmp or is_mpi(toolchain)) or
+                    not has_function(toolchain, fault.needs)):
                 continue
             for seed in range(3):
                 case, again = Case(kind, toolchain, seed), Case(kind, toolchain, seed)

@@ -210,6 +210,17 @@ def probe_unmatched(case):
     return Truth({rank, other}, lines=new, why="A probe too many or a send too few: both ranks count.")
 
 
+# ---- partitioned messages
+
+@fault("ready_missing", "ready", needs="MPI_Psend_init")
+def ready_missing(case):
+    site, rank = case.pick("ready")
+    case.instead(site, ["CULPRIT(__LINE__);"], condition="FAULTY && i == 3")
+    return Truth({rank}, lines=[site, *case.calls_of(site.part)], waiters=True,
+                 why="A partition that is never marked is one of the rank that waits for itself at the end, where the others wait "
+                     "for it.")
+
+
 # ---- ends
 
 def end(case, *texts, **more):

@@ -376,6 +376,31 @@ FLOOD = Pattern("flood", """
         }
 """)
 
+PARTITIONED = Pattern("partitioned", """
+    int there = 0;
+    MPI_Startall(2, partitioned_$I);
+#pragma omp parallel for num_threads($T) schedule($SCHEDULE)
+    for (int i = 0; i < PARTS_$I; i++) {
+        work($WORK);
+        MPI_Pready(i, partitioned_$I[0]); //@ ready
+    }
+    while (step % 2 == 0 && !there)
+        MPI_Parrived(partitioned_$I[1], step % PARTS_$I, &there);
+    work($WORK);
+    MPI_Waitall(2, partitioned_$I, MPI_STATUSES_IGNORE); //@ complete
+""", shared="""
+enum { PARTS_$I = 7 };
+static MPI_Request partitioned_$I[2];
+static char parts_in_$I[PARTS_$I * $SMALL], parts_out_$I[PARTS_$I * $SMALL];
+""", setup="""
+    MPI_Psend_init(parts_out_$I, PARTS_$I, $SMALL, MPI_CHAR, (rank + 1) % size, 50$I, $COMM, MPI_INFO_NULL, &partitioned_$I[0]);
+    MPI_Precv_init(parts_in_$I, PARTS_$I, $SMALL, MPI_CHAR, (rank + size - 1) % size, 50$I, $COMM, MPI_INFO_NULL, &partitioned_$I[1]);
+""", finish="""
+    MPI_Request_free(&partitioned_$I[0]);
+    MPI_Request_free(&partitioned_$I[1]);
+""", multiple=True, needs="MPI_Psend_init")
+
 PATTERNS = [RING, HALO_SENDRECV, HALO_OPEN, HALO_IRECV_SEND, HALO_WAITALL, SENDRECV_REPLACE, MASTER_WORKER, PIPELINE, PAIRS,
             SYNCHRONOUS, BUFFERED, ALL_TO_ALL, ALL_TO_ALL_V, REDUCTIONS, ALLREDUCE, ROOTED, SCAN, NONBLOCKING, PERSISTENT,
-            FENCED, LOCKED_WINDOW, SUBCOMMUNICATORS, PROBE, MATCHED_PROBE, TREE, BUTTERFLY, WAIT_SOME, NEIGHBOURS, THREADED, FLOOD]
+            FENCED, LOCKED_WINDOW, SUBCOMMUNICATORS, PROBE, MATCHED_PROBE, TREE, BUTTERFLY, WAIT_SOME, NEIGHBOURS, THREADED, FLOOD,
+            PARTITIONED]

@@ -93,6 +93,7 @@ class Pattern:
     even: bool = False  # wants an even number of ranks
     compiler: str = None  # the only one whose runtime can do it
     multiple: bool = False  # calls MPI in several threads at a time
+    needs: str = None  # a function that not every MPI library has
 
 
 def lines_of(text, values, part):

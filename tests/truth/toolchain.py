@@ -1,4 +1,5 @@
 """Compilers, MPI libraries and OpenMP runtimes: how a case is compiled and started."""
+import functools
 import hashlib
 import os
 import shutil
@@ -26,6 +27,17 @@ def missing(toolchain):
     mpi, compiler = parts_of(toolchain)
     programs = [COMPILERS[compiler]] + ([MPI[mpi][0], MPI[mpi][2][0]] if mpi else [])
     return next((program for program in programs if shutil.which(program) is None), None)
+
+
+@functools.lru_cache(None)
+def has_function(toolchain, function):
+    """Whether the MPI library of TOOLCHAIN has FUNCTION (None: nothing is asked for)."""
+    mpi, _ = parts_of(toolchain)
+    if function is None or mpi is None or missing(toolchain):
+        return function is None
+    text = f"#include <mpi.h>\nvoid *there = (void *)&{function};\n"
+    return subprocess.run([MPI[mpi][0], "-fsyntax-only", "-x", "c", "-"], input=text, text=True,
+                          stderr=subprocess.DEVNULL).returncode == 0
 
 
 def compile_case(case, directory):

@@ -321,3 +321,24 @@ bool tg_mpi_model_has_send(const struct tg_mpi_model *model, const struct tg_mpi
 {
     return is_half(model, receive) || tg_mpi_messages_has_send(model->messages, receive);
 }
+
+const struct tg_mpi_partitioned *tg_mpi_model_partitioned(const struct tg_mpi_model *model, size_t process,
+                                                          uint64_t request)
+{
+    const struct tg_mpi_partitioned *found = tg_mpi_partitions_find(&model->partitions, process, request);
+    return found == NULL || !found->is_active ? NULL : found;
+}
+
+const struct tg_mpi_partitioned *tg_mpi_model_other_half(const struct tg_mpi_model *model,
+                                                         const struct tg_mpi_partitioned *of, bool *was_made)
+{
+    return tg_mpi_partitions_other(&model->partitions, of, was_made);
+}
+
+struct tg_error *
+tg_mpi_model_visit_partitioned(const struct tg_mpi_model *model,
+                               struct tg_error *(*visit)(void *context, const struct tg_mpi_partitioned *of),
+                               void *context)
+{
+    return tg_mpi_partitions_visit(&model->partitions, visit, context);
+}

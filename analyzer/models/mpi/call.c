@@ -26,6 +26,7 @@ static const struct role_name roles[] = {
     {"Testany", TG_MPI_COMPLETION},
     {"Testall", TG_MPI_COMPLETION},
     {"Testsome", TG_MPI_COMPLETION},
+    {"Parrived", TG_MPI_COMPLETION},
     {"Barrier", TG_MPI_COLLECTIVE},
     {"Bcast", TG_MPI_COLLECTIVE},
     {"Gather", TG_MPI_COLLECTIVE},
@@ -111,7 +112,7 @@ bool tg_mpi_call_polls(const char *name)
 {
     return strncmp(name, "MPI_Test", 8) == 0 || strcmp(name, "MPI_Iprobe") == 0 ||
            strcmp(name, "MPI_Improbe") == 0 || strcmp(name, "MPI_Win_test") == 0 ||
-           strcmp(name, "MPI_Request_get_status") == 0;
+           strcmp(name, "MPI_Request_get_status") == 0 || strcmp(name, "MPI_Parrived") == 0;
 }
 
 bool tg_mpi_call_makes_request(const char *name)
@@ -122,6 +123,13 @@ bool tg_mpi_call_makes_request(const char *name)
         if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
             return true;
     return false;
+}
+
+enum tg_mpi_role tg_mpi_call_partitions(const char *name)
+{
+    if (strcmp(name, "MPI_Psend_init") == 0)
+        return TG_MPI_SEND;
+    return strcmp(name, "MPI_Precv_init") == 0 ? TG_MPI_RECEIVE : TG_MPI_OTHER;
 }
 
 const char *tg_mpi_call_plain(const char *name)

@@ -28,6 +28,9 @@ bool tg_mpi_call_polls(const char *name);
  * communicators of MPI_Comm_idup. */
 bool tg_mpi_call_makes_request(const char *name);
 
+/* Which half of a partitioned message NAME makes: TG_MPI_SEND (MPI_Psend_init), TG_MPI_RECEIVE, TG_MPI_OTHER none. */
+enum tg_mpi_role tg_mpi_call_partitions(const char *name);
+
 /* The function NAME without what says how it blocks and how large its counts are, and without "MPI_": "Bcast" for
  * "MPI_Ibcast_c" and "MPI_Bcast_init"; "" for calls that are neither messages, collectives nor waits. */
 const char *tg_mpi_call_plain(const char *name);

@@ -30,6 +30,7 @@ void tg_mpi_model_destroy(struct tg_mpi_model *model)
         return;
     tg_mpi_collectives_deinit(&model->collectives);
     tg_mpi_started_calls_deinit(&model->started);
+    tg_mpi_partitions_deinit(&model->partitions);
     tg_mpi_comms_deinit(&model->comms);
     tg_mpi_epochs_deinit(&model->epochs);
     tg_mpi_callers_deinit(&model->callers);
@@ -271,11 +272,101 @@ static struct tg_error *return_from_collective(struct tg_mpi_model *model,
                : add_started(model, process, thread, persistent, request, time_ns);
 }
 
+/* ---- partitioned messages */
+
+/* THREAD's call has made REQUEST; the partitions were told when it was entered. */
+static struct tg_error *add_partitioned(struct tg_mpi_model *model,
+                                        const struct tg_mpi_process_entry *process,
+                                        const struct tg_mpi_thread_entry *thread, uint64_t request)
+{
+    const struct tg_mpi_call *call = &thread->public.call;
+    bool sends = tg_mpi_call_partitions(call->name) == TG_MPI_SEND;
+    if (call->peer < 0 || tg_mpi_is_between_jobs(&model->comms, &process->public, call->comm))
+        return NULL;
+    const struct tg_mpi_message message =
+        tg_mpi_message_of(&model->comms, &process->public, &thread->public, sends);
+    const struct tg_mpi_partitioned made = {.process = process->public.process,
+                                            .tid = thread->public.tid,
+                                            .request = request,
+                                            .sends = sends,
+                                            .job = message.job,
+                                            .comm = message.comm,
+                                            .group = message.group,
+                                            .source = message.source,
+                                            .destination = message.destination,
+                                            .tag = message.tag,
+                                            .bytes = message.bytes,
+                                            .name = call->name,
+                                            .code = call->code,
+                                            .since_ns = call->since_ns,
+                                            .count = thread->public.n_partitions};
+    return tg_mpi_partitions_add(&model->partitions, &made);
+}
+
+/* REQUEST of process INDEX, if it is a partitioned message, is complete: false, it is none. */
+static bool end_partitioned(struct tg_mpi_model *model, size_t index, uint64_t request)
+{
+    struct tg_mpi_partitioned *of = tg_mpi_partitions_find(&model->partitions, index, request);
+    if (of != NULL)
+        of->is_active = false;
+    return of != NULL;
+}
+
+/* THREAD's call says that partitions FIRST to LAST of its request are ready. */
+static void mark_ready(struct tg_mpi_model *model, const struct tg_mpi_thread_entry *thread, uint64_t first,
+                       uint64_t last)
+{
+    struct tg_mpi_partitioned *of =
+        tg_mpi_partitions_find(&model->partitions, thread->public.process, thread->public.call.request);
+    if (of == NULL || !of->sends)
+        return;
+    tg_mpi_partitions_mark(of, first, last);
+    of->ready_code = thread->public.call.code;
+    of->ready_ns = thread->public.call.since_ns;
+}
+
+/* Takes the partitions that THREAD's current call is about. */
+static struct tg_error *take_partitions(struct tg_mpi_model *model, const struct tg_event *event,
+                                        size_t index)
+{
+    struct tg_mpi_thread_entry *thread = tg_mpi_callers_find_thread(&model->callers, index, event->tid);
+    const struct tg_list *list = &event->mpi_partitions.ranges;
+    const struct tg_mpi_partition_range *items = list->items;
+    if (thread == NULL || !thread->public.in_call) {
+        model->impossible++;
+        return NULL;
+    }
+    for (uint64_t i = 0; i < list->count; i++) {
+        if (items[i].last >= thread->public.n_partitions && items[i].last < UINT64_MAX)
+            thread->public.n_partitions = items[i].last + 1;
+        if (thread->public.call.request != 0)
+            mark_ready(model, thread, items[i].first, items[i].last);
+    }
+    return NULL;
+}
+
+/* THREAD's call marked partitions of its request that were too many to be told. */
+static void forget_ready(struct tg_mpi_model *model, const struct tg_mpi_thread_entry *thread)
+{
+    struct tg_mpi_partitioned *of =
+        tg_mpi_partitions_find(&model->partitions, thread->public.process, thread->public.call.request);
+    if (of != NULL && thread->public.n_partitions == 0)
+        of->is_unsure = true;
+}
+
+/* ---- requests that are started again and again */
+
 /* A persistent REQUEST is started in THREAD's call: a message, or a collective of which all have to start theirs. */
 static struct tg_error *start_request(struct tg_mpi_model *model, const struct tg_mpi_process_entry *process,
                                       const struct tg_mpi_thread_entry *thread, uint64_t request,
                                       uint64_t time_ns)
 {
+    struct tg_mpi_partitioned *partitioned =
+        tg_mpi_partitions_find(&model->partitions, process->public.process, request);
+    if (partitioned != NULL) {
+        tg_mpi_partitions_start(partitioned, thread->public.tid, thread->public.call.code, time_ns);
+        return NULL;
+    }
     struct tg_mpi_started *started =
         tg_mpi_started_calls_find(&model->started, process->public.process, request);
     if (started == NULL || !started->is_persistent)
@@ -314,8 +405,10 @@ static struct tg_error *take_requests(struct tg_mpi_model *model, const struct t
     bool starts = strcmp(thread->public.call.name, "MPI_Startall") == 0;
     const struct tg_mpi_request_item *items = list->items;
     const struct tg_mpi_process_entry *process = tg_mpi_callers_find_process(&model->callers, index);
-    for (uint64_t i = 0; starts && process != NULL && error == NULL && i < list->count; i++)
+    for (uint64_t i = 0; starts && process != NULL && error == NULL && i < list->count; i++) {
+        end_partitioned(model, index, items[i].request); /* a completion that went unseen */
         error = start_request(model, process, thread, items[i].request, event->time_ns);
+    }
     /* an item is nothing but its handle */
     return starts ? error : tg_mpi_thread_set_requests(thread, &items->request, (size_t)list->count);
 }
@@ -457,12 +550,17 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
         note_comm(model, process, &thread->public.call);
     thread->public.in_call = true;
     thread->public.n_requests = 0;
+    thread->public.n_partitions = 0;
     thread->public.sent_id = 0;
     thread->public.calls++;
     if (strcmp(name, "MPI_Abort") == 0)
         process->public.aborted_ns = event->time_ns;
-    if (enter->request != 0 && strcmp(name, "MPI_Start") == 0)
+    if (enter->request != 0 && strcmp(name, "MPI_Start") == 0) {
+        end_partitioned(model, index, enter->request); /* as for MPI_Startall */
         return start_request(model, process, thread, enter->request, event->time_ns);
+    }
+    if (enter->request != 0 && enter->tag >= 0 && strcmp(name, "MPI_Pready") == 0)
+        mark_ready(model, thread, (uint64_t)enter->tag, (uint64_t)enter->tag);
     if (enter->request != 0)
         return tg_mpi_thread_set_requests(thread, &enter->request, 1);
     if (enter->instance != 0)
@@ -501,9 +599,14 @@ static struct tg_error *finish(struct tg_mpi_model *model, struct tg_mpi_process
     if (strcmp(call->name, "MPI_Request_free") == 0) {
         end_started(model, process, leave->request, event->time_ns);
         tg_mpi_started_calls_forget(&model->started, process->public.process, leave->request);
+        tg_mpi_partitions_forget(&model->partitions, process->public.process, leave->request);
         give_up_request(model, process, leave->request);
         return NULL;
     }
+    if (strcmp(call->name, "MPI_Pready_list") == 0 || strcmp(call->name, "MPI_Pready_range") == 0)
+        forget_ready(model, thread);
+    if (leave->request != 0 && tg_mpi_call_partitions(call->name) != TG_MPI_OTHER)
+        return add_partitioned(model, process, thread, leave->request);
     if (strcmp(call->name, "MPI_Start") == 0 || strcmp(call->name, "MPI_Startall") == 0)
         return start_request(model, process, thread, leave->request, event->time_ns);
     bool receives = role == TG_MPI_RECEIVE || role == TG_MPI_SEND_RECEIVE;
@@ -577,7 +680,8 @@ static struct tg_error *take_complete(struct tg_mpi_model *model, const struct t
         thread->public.poll_found = true;
     if (process != NULL)
         end_started(model, process, complete->request, event->time_ns);
-    if (process == NULL || !tg_mpi_messages_complete(model->messages, index, complete->request, &posted))
+    if (process == NULL || end_partitioned(model, index, complete->request) ||
+        !tg_mpi_messages_complete(model->messages, index, complete->request, &posted))
         return NULL; /* one that was posted before the trace began */
     if (posted.id != 0 && complete->cancelled)
         tg_mpi_messages_cancel_send(model->messages, &posted);
@@ -615,6 +719,8 @@ struct tg_error *tg_mpi_model_feed(struct tg_mpi_model *model, const struct tg_e
         return take_requests(model, event, process);
     case TG_EVENT_MPI_POLL:
         return take_poll(model, event, process);
+    case TG_EVENT_MPI_PARTITIONS:
+        return take_partitions(model, event, process);
     case TG_EVENT_MPI_GROUP:
         return take_group(model, event, process);
     case TG_EVENT_IDENTITY:
@@ -670,6 +776,8 @@ struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_m
         error = tg_mpi_epochs_copy(&model->epochs, &made->epochs);
     if (error == NULL)
         error = tg_mpi_started_calls_copy(&model->started, &made->started);
+    if (error == NULL)
+        error = tg_mpi_partitions_copy(&model->partitions, &made->partitions);
     if (error != NULL) {
         tg_mpi_model_destroy(made);
         return error;

@@ -159,4 +159,16 @@ struct tg_error *tg_mpi_model_visit_started(const struct tg_mpi_model *model,
                                                                       const struct tg_mpi_started *started),
                                             void *context);
 
+/* What REQUEST of PROCESS is, where it is a partitioned message under way; NULL: none, or not known. */
+const struct tg_mpi_partitioned *tg_mpi_model_partitioned(const struct tg_mpi_model *model, size_t process,
+                                                          uint64_t request);
+/* The other half of OF, under way or not; NULL: it was not made, or given up. *WAS_MADE tells which. */
+const struct tg_mpi_partitioned *tg_mpi_model_other_half(const struct tg_mpi_model *model,
+                                                         const struct tg_mpi_partitioned *of, bool *was_made);
+/* Visits all partitioned messages that are under way, in no order. */
+struct tg_error *
+tg_mpi_model_visit_partitioned(const struct tg_mpi_model *model,
+                               struct tg_error *(*visit)(void *context, const struct tg_mpi_partitioned *of),
+                               void *context);
+
 #endif

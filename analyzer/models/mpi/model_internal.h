@@ -8,6 +8,7 @@
 #include "analyzer/models/mpi/epochs.h"
 #include "analyzer/models/mpi/messages.h"
 #include "analyzer/models/mpi/model.h"
+#include "analyzer/models/mpi/partitions.h"
 #include "analyzer/models/mpi/started.h"
 #include "format/base/string_pool.h"
 
@@ -18,6 +19,7 @@ struct tg_mpi_model {
     struct tg_mpi_comms comms;
     struct tg_mpi_collectives collectives;
     struct tg_mpi_started_calls started;
+    struct tg_mpi_partitions partitions;
     struct tg_mpi_epochs epochs;
     struct tg_mpi_messages *messages;
     struct tg_wait_times waits;

@@ -32,6 +32,7 @@ struct tg_mpi_thread {
     bool polls_various;       /* from several places, or for several things: CALL is one of them */
     bool poll_found;          /* the poll that it is in has found something */
     uint64_t sent_id;         /* of the message that the current or last call sends, 0 none */
+    uint64_t n_partitions;    /* of the current call: the highest one and 1; 0 not known */
     const uint64_t *requests; /* requests that the current call waits for; until the next event */
     size_t n_requests;        /* 0: none, or not known */
     uint64_t calls;           /* entered so far */
@@ -136,6 +137,34 @@ struct tg_mpi_started {
     bool is_persistent; /* stays when it is complete */
     bool is_active;     /* under way */
 };
+
+/* A partitioned message of PROCESS: the request of MPI_Psend_init or MPI_Precv_init. The two halves belong together for good,
+ * and each is started again and again. */
+struct tg_mpi_partitioned {
+    size_t process;
+    int32_t tid; /* of the call that made or started it */
+    uint64_t request;
+    bool sends;
+    const char *job; /* from here on as in struct tg_mpi_message */
+    uint64_t comm;
+    unsigned group;
+    int64_t source, destination, tag;
+    uint64_t bytes; /* of all partitions */
+    const char *name;
+    uint64_t code;     /* of the call that made or started it */
+    uint64_t since_ns; /* likewise */
+    uint64_t nth;      /* among those of its sender, receiver, communicator and tag, from 1; 0 not known */
+    uint64_t count;    /* of partitions, 0 not known */
+    uint64_t starts;   /* so far */
+    bool is_active;    /* under way */
+    /* of a send, since it was started: */
+    bool is_unsure;                /* which ones are ready is not known */
+    uint64_t n_ready;              /* marked by MPI_Pready and the like */
+    uint64_t ready_code, ready_ns; /* of the call that marked the last one; 0 none */
+    unsigned char *ready;          /* the model's, see tg_mpi_partition_is_ready */
+};
+
+bool tg_mpi_partition_is_ready(const struct tg_mpi_partitioned *of, uint64_t partition);
 
 /* A message that was received as another datatype than it was sent as: the first of its kind. */
 struct tg_mpi_mistyped {

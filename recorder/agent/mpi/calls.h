@@ -2,8 +2,7 @@
  * changes the order here changes TG_AGENT_PROTOCOL.
  *
  * Both sides include this. X(NAME) stands for the function MPI_NAME; the "_c" ones are MPI 4's with large
- * counts. Calls that neither communicate, wait nor make an object to communicate by are left alone, and so
- * is partitioned communication, which of the supported releases only MPICH 4 has. */
+ * counts. Calls that neither communicate, wait nor make an object to communicate by are left alone. */
 #ifndef TG_RECORDER_AGENT_MPI_CALLS_H
 #define TG_RECORDER_AGENT_MPI_CALLS_H
 
@@ -54,6 +53,9 @@
     X(Wait) X(Waitany) X(Waitall) X(Waitsome)                                                                \
     X(Test) X(Testany) X(Testall) X(Testsome)                                                                \
     X(Request_get_status) X(Request_free) X(Cancel)
+
+#define TG_MPI_PARTITIONED_CALLS(X)                                                                          \
+    X(Psend_init) X(Precv_init) X(Pready) X(Pready_range) X(Pready_list) X(Parrived)
 
 #define TG_MPI_COMMUNICATOR_CALLS(X)                                                                         \
     X(Comm_dup) X(Comm_dup_with_info) X(Comm_idup) X(Comm_idup_with_info)                                    \
@@ -141,6 +143,7 @@
     TG_MPI_POINT_CALLS(X)                                                                                    \
     TG_MPI_PROBE_CALLS(X)                                                                                    \
     TG_MPI_REQUEST_CALLS(X)                                                                                  \
+    TG_MPI_PARTITIONED_CALLS(X)                                                                              \
     TG_MPI_COMMUNICATOR_CALLS(X)                                                                             \
     TG_MPI_WINDOW_CALLS(X)                                                                                   \
     TG_MPI_FILE_CALLS(X)                                                                                     \

@@ -101,11 +101,15 @@ void tg_mpi_enter(const struct tg_mpi_frame *frame)
 
 void tg_mpi_enter_request(const struct tg_mpi_frame *frame, uint64_t request)
 {
+    tg_mpi_enter_partition(frame, request, TG_MPI_NOTHING);
+}
+
+void tg_mpi_enter_partition(const struct tg_mpi_frame *frame, uint64_t request, int64_t partition)
+{
     tg_mpi_thread.n_polls = 0;
-    write_enter(frame, &(const struct tg_mpi_enter){.peer = TG_MPI_NOTHING,
-                                                    .tag = TG_MPI_NOTHING,
-                                                    .root = TG_MPI_NOTHING,
-                                                    .request = request});
+    write_enter(frame,
+                &(const struct tg_mpi_enter){
+                    .peer = TG_MPI_NOTHING, .tag = partition, .root = TG_MPI_NOTHING, .request = request});
 }
 
 void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_leave *leave, int result)
@@ -144,12 +148,13 @@ void tg_mpi_poll_begin(struct tg_mpi_frame *frame, const struct tg_mpi_enter *en
         write_enter(frame, enter);
 }
 
-/* A number for what a poll asks for, and from where. */
+/* A number for what a poll asks for, and from where; all partitions of a request are one thing. */
 static uint64_t mix_of(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
 {
     enum { PEER_SHIFT = 40, TAG_SHIFT = 20 };
+    uint64_t tag = frame->call == TG_MPI_CALL_Parrived ? 0 : (uint64_t)enter->tag;
     return (uintptr_t)frame->code ^ enter->comm ^ enter->request ^ (uintptr_t)enter->requests ^
-           (uint64_t)enter->peer << PEER_SHIFT ^ (uint64_t)enter->tag << TAG_SHIFT;
+           (uint64_t)enter->peer << PEER_SHIFT ^ tag << TAG_SHIFT;
 }
 
 static void begin_row(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)

@@ -99,6 +99,8 @@ void tg_mpi_enter_both(const struct tg_mpi_frame *frame, const struct tg_mpi_ent
 void tg_mpi_enter(const struct tg_mpi_frame *frame);
 /* Of one that waits for, or starts, REQUEST, or several: MPI_REQUESTS follows. */
 void tg_mpi_enter_request(const struct tg_mpi_frame *frame, uint64_t request);
+/* Of one about PARTITION of REQUEST, or several: TG_MPI_NOTHING, and MPI_PARTITIONS follows. */
+void tg_mpi_enter_partition(const struct tg_mpi_frame *frame, uint64_t request, int64_t partition);
 void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_leave *leave, int result);
 /* Records a return with nothing but the result. */
 void tg_mpi_record_return(const struct tg_mpi_frame *frame, int result);

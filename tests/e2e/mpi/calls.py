@@ -3,7 +3,9 @@
 
 usage: calls.py openmpi|mpich rings|trace FAMILY...
 """
+import os
 import re
+import subprocess
 import sys
 
 from mpi_job import RANKS, Job, RecordedJob, build, flavour_named, functions_at, job, ranks_of, run_natively
@@ -45,8 +47,11 @@ class Names:
 def check_rank(rank, events, names, program):
     """One process's events are exactly those that it logged."""
     # the first: see check_requests; the second: on a busy machine a poll takes long
-    events = [event for event in events if event["kind"] not in ("mpi_requests", "mpi_poll", "mpi_group")]
+    partitions = [event for event in events if event["kind"] == "mpi_partitions"]
+    events = [event for event in events if event["kind"] not in ("mpi_requests", "mpi_poll", "mpi_group", "mpi_partitions")]
     lines = list(logged(rank))
+    check([",".join(f"{one['first']}-{one['last']}" for one in event["ranges"]) for event in partitions] ==
+          [said["ranges"] for kind, said in lines if kind == "partitions"], "rank", rank, "partitions", partitions)
     base = int(lines[0][1]["base"], 16)
     at, codes, functions = 0, [], []
 
@@ -107,7 +112,7 @@ def check_requests(events):
             waited = [int(one["request"], 16) for one in event["requests"]]
             check(waited and (call == "MPI_Startall" or all(active.get(one, 0) > 0 for one in waited)), call, event, active)
         if event["kind"] == "mpi_leave" and event["request"] != 0:
-            if re.fullmatch(r"MPI_(Request_free|Cancel|Request_get_status|.*_init)", event["call"]) is None:
+            if re.fullmatch(r"MPI_(Request_free|Cancel|Request_get_status|Parrived|.*_init)", event["call"]) is None:
                 active[event["request"]] = active.get(event["request"], 0) + 1
         elif event["kind"] == "mpi_complete":
             check(active.get(event["request"], 0) > 0, "not active:", event)
@@ -115,8 +120,15 @@ def check_requests(events):
     check(not any(active.values()), "never complete:", active)
 
 
+def has_partitions(flavour):
+    header = subprocess.run([flavour.c, "-E", "-dM", "-include", "mpi.h", "-x", "c", os.devnull], capture_output=True, text=True)
+    return re.search(r"#define MPI_VERSION\s+[4-9]", header.stdout) is not None
+
+
 def main(name, how, *families):
     flavour = flavour_named(name)
+    if "partitioned" in families and not has_partitions(flavour):
+        skip(f"{flavour.c} is of an MPI without partitioned communication")
     program = build(flavour.c, ["mpi_calls.c"], "mpi_calls", "-D_GNU_SOURCE")
     command = job(flavour, program, *families)
     native = run_natively(command)

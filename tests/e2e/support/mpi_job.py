@@ -81,6 +81,9 @@ def _event(record):
         return {"kind": "mpi_requests", "requests": [{"request": hex(one)} for one in record.arguments[1:1 + record.arguments[0]]]}
     if record.kind == "MPI_GROUP":
         return {"kind": "mpi_group", "members": record.arguments[1:1 + record.arguments[0]]}
+    if record.kind == "MPI_PARTITIONS":
+        ends = record.arguments[1:1 + 2 * record.arguments[0]]
+        return {"kind": "mpi_partitions", "ranges": [{"first": first, "last": last} for first, last in zip(ends[::2], ends[1::2])]}
     kind = "MPI_ENTER" if record.kind.startswith("MPI_ENTER") else record.kind  # with its request, or both halves
     if kind not in FIELDS:
         return {"kind": kind.lower()}

@@ -479,6 +479,7 @@ static void every_record_fills_the_member_of_the_event_that_it_becomes(void **st
         PLAIN(MPI_POLL, "call=MPI_Iprobe comm=1 peer=-1 tag=2 code=3 request=4 polls=5 permille=6 various=1",
               TG_MPI_CALL_Iprobe, 1, (uint64_t)-1, 2, 3, 4, 5, 6, 7),
         PLAIN(MPI_GROUP, "members=[2]", 2, 0, 3),
+        PLAIN(MPI_PARTITIONS, "ranges=[2]", 2, 0, 3, 5, 5),
         PLAIN(MPI_ENTER,
               "call=MPI_Send comm=1 instance=2 peer=-3 tag=4 root=5 bytes=6 code=7 request=0 receives=0 "
               "from=0 from_tag=0 type= from_type= op=",
