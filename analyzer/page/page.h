@@ -34,7 +34,7 @@ struct tg_page {
     const char *name;                 /* of the trace or the command */
     const char *path;                 /* of the trace's file; NULL: there is none */
     const char *limits; /* what limits the verdict, a sentence; "" nothing does, NULL likewise */
-    uint64_t moment_ns; /* of that moment */
+    uint64_t moment_ns; /* of that moment; of a live job it is now */
     uint64_t end_ns;    /* of the last event that is known of */
     uint64_t n_events;  /* the moment is behind so many events of the trace; 0: MOMENT_NS alone says it */
     bool has_heap;      /* the trace has events of the heap */

@@ -25,6 +25,8 @@ struct tg_error *tg_page_summary(const struct tg_page *page, const char *query, 
     tg_json_member_bool(json, "live", page->is_live);
     tg_json_member_bool(json, "over", page->is_over);
     tg_page_member_moment(page, json, "end", page->end_ns > page->moment_ns ? page->end_ns : page->moment_ns);
+    if (page->is_live)
+        tg_page_member_moment(page, json, "last", page->end_ns);
     write_counts(page, json);
     tg_json_member_string(json, "limits", page->limits == NULL ? "" : page->limits);
     return NULL;

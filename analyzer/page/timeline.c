@@ -469,6 +469,12 @@ uint64_t tg_timeline_start_ns(const struct tg_timeline *timeline)
     return timeline->options.start_ns;
 }
 
+void tg_timeline_reach(struct tg_timeline *timeline, uint64_t time_ns)
+{
+    if (time_ns > timeline->end_ns)
+        timeline->end_ns = time_ns;
+}
+
 uint64_t tg_timeline_end_ns(const struct tg_timeline *timeline)
 {
     return timeline->end_ns;

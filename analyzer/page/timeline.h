@@ -48,6 +48,10 @@ void tg_timeline_destroy(struct tg_timeline *timeline); /* NULL is accepted */
  * NO_MEMORY. */
 struct tg_error *tg_timeline_feed(struct tg_timeline *timeline, const struct tg_event *event, size_t process);
 
+/* TIME_NS has come, and nothing more has happened before it: what threads did last goes on. Earlier events may follow
+ * nevertheless. */
+void tg_timeline_reach(struct tg_timeline *timeline, uint64_t time_ns);
+
 /* A message from thread TID of PROCESS, sent at SENT_NS, was received by thread TO_TID of TO. Threads that have no row are
  * passed over. */
 struct tg_error *tg_timeline_take_message(struct tg_timeline *timeline, size_t process, int32_t tid,
@@ -66,7 +70,7 @@ size_t tg_timeline_bytes(const struct tg_timeline *timeline);
 size_t tg_timeline_count(const struct tg_timeline *timeline);
 const struct tg_timeline_row *tg_timeline_at(const struct tg_timeline *timeline, size_t i);
 uint64_t tg_timeline_start_ns(const struct tg_timeline *timeline);
-uint64_t tg_timeline_end_ns(const struct tg_timeline *timeline); /* of the last event */
+uint64_t tg_timeline_end_ns(const struct tg_timeline *timeline); /* of the last event, or reached */
 uint64_t tg_timeline_bucket_ns(const struct tg_timeline *timeline);
 
 /* Kept messages, in the order of their receipt; one of each *STRIDE that there were. */

@@ -173,6 +173,11 @@ struct tg_error *tg_timeline_pass_work(struct tg_timeline_pass *pass, uint64_t n
     return error;
 }
 
+void tg_timeline_pass_reach(struct tg_timeline_pass *pass, uint64_t time_ns)
+{
+    tg_timeline_reach(pass->timeline, time_ns);
+}
+
 void tg_timeline_pass_go_live(struct tg_timeline_pass *pass)
 {
     pass->is_fed = pass->is_through = true;

@@ -19,6 +19,9 @@ struct tg_error *tg_timeline_pass_work(struct tg_timeline_pass *pass, uint64_t n
 /* Takes EVENT, the next one. Only error: NO_MEMORY. */
 struct tg_error *tg_timeline_pass_take(struct tg_timeline_pass *pass, const struct tg_event *event);
 
+/* tg_timeline_reach of its time line. */
+void tg_timeline_pass_reach(struct tg_timeline_pass *pass, uint64_t time_ns);
+
 /* Nothing more is read: from now on PASS is fed the events of the job that writes the trace, and PAGE gets no path from it. */
 void tg_timeline_pass_go_live(struct tg_timeline_pass *pass);
 

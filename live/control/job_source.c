@@ -490,6 +490,15 @@ static struct tg_error *sync_file(struct tg_source *source)
     return tg_traced_job_sync(live_of(source)->job);
 }
 
+/* Of a job that has ended the time is that of its last event. */
+static uint64_t now_ns(struct tg_source *source)
+{
+    int status;
+    uint64_t now = tg_engine_now_ns();
+    bool stands = tg_traced_job_has_ended(live_of(source)->job, &status) || now < source->time_ns;
+    return stands ? source->time_ns : now;
+}
+
 static struct tg_error *look(struct tg_source *source)
 {
     return tg_traced_job_look(live_of(source)->job);
@@ -575,6 +584,7 @@ static const struct tg_source_ops live_ops = {.destroy = destroy,
                                               .mark = mark,
                                               .is_at = is_at,
                                               .sync = sync_file,
+                                              .now_ns = now_ns,
                                               .look = look,
                                               .search_leaks = search_leaks,
                                               .heap_wishes = heap_wishes,

@@ -103,6 +103,9 @@ struct tg_source_ops {
     /* Makes the file at trace_path have all events up to the one taken last. NULL: it has. */
     struct tg_error *(*sync)(struct tg_source *source);
 
+    /* The time now, of the same clock as its events' times. NULL: there is no time but theirs. */
+    uint64_t (*now_ns)(struct tg_source *source);
+
     /* Has the stacks of all threads taken, which become events. Errors: UNSUPPORTED, stacks are not recorded; NOT_FOUND,
      * the job has ended. NULL: there are no threads. */
     struct tg_error *(*look)(struct tg_source *source);

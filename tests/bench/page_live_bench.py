@@ -32,13 +32,6 @@ int main(void)
 """
 
 
-def memory_mb(pid):
-    """What PID has of its own, and shares with others."""
-    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
-        sizes = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in status if line.startswith("Rss")}
-    return f"{sizes['RssAnon']:.0f} MB of its own and {sizes['RssShmem'] + sizes['RssFile']:.0f} MB shared"
-
-
 VERDICT_PAINTED = """
 new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.firstPaint = window.firstPaint || entry.startTime; }).observe({type: 'paint', buffered: true});
 window.verdictPaint = 0;
@@ -82,7 +75,7 @@ def main():
     sys.path[:0] = [os.path.join(SOURCE, "tests/e2e/support"), os.path.join(SOURCE, "tests/e2e/web")]
     from live_console import LiveConsole
     from page import OwnBrowser
-    from web_page import server_of
+    from web_page import memory_mb, server_of
 
     class Counted(OwnBrowser):
         """Counts what comes."""

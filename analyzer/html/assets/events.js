@@ -68,12 +68,12 @@ async function refreshBoard() {
   boardAt = begun + Math.max(50, (loadedBytes() - before) / (BYTES_A_SECOND / 2) * 1000);
 }
 
-// A wait is a fault when it lasts: of a job that says nothing more the verdict is asked for again, less and less often.
-function refreshVerdict(later) {
+// A wait is a fault when it lasts: of a job that says nothing more, what depends on the time is asked for again, less and less often.
+function refreshStill(later) {
   clearTimeout(still);
   still = setTimeout(() => {
-    if (session.isThere && lookedMoment() === null) tellChanged({parts: ['verdict']});
-    refreshVerdict(Math.min(STILLEST_MS, later * 1.5));
+    if (session.isThere) tellChanged({parts: lookedMoment() === null ? ['summary', 'verdict', 'strip'] : ['strip']});
+    refreshStill(Math.min(STILLEST_MS, later * 1.5));
   }, later);
 }
 
@@ -104,7 +104,7 @@ export async function watch() {
   shownParts = session.parts;
   shownLate = session.late;
   setInterval(refreshAwaited, 2000);
-  if (isLive()) refreshVerdict(STILL_MS);
+  if (isLive()) refreshStill(STILL_MS);
   const source = new EventSource('events');
   source.addEventListener('changed', (event) => {
     const before = session, wasOnTheWay = isOnTheWay();
@@ -114,7 +114,7 @@ export async function watch() {
     if (isLive() && before.version !== session.version) {
       refreshBoard();
       refreshSlowly();
-      refreshVerdict(STILL_MS);
+      refreshStill(STILL_MS);
     }
     if (wasOnTheWay && !isOnTheWay()) shown = null;
     refresh();

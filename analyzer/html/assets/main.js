@@ -5,7 +5,7 @@ import {loadThreads, makeControl, runLine} from './control.js';
 import {get, isFile, onChanged} from './data.js';
 import {diagramQuery, onDiagramChosen, showDiagram} from './diagram.js';
 import {element, renew} from './element.js';
-import {awaited, current, isOnTheWay, watch} from './events.js';
+import {awaited, current, isLive, isOnTheWay, watch} from './events.js';
 import {showFilter} from './filter.js';
 import {count, duration, moment} from './format.js';
 import {showHeap} from './heap.js';
@@ -15,6 +15,8 @@ import {showReading, showVerdict} from './verdict.js';
 import {lookAt, lookedMoment, onChosen, say} from './view.js';
 
 if (location.search.includes('token=')) history.replaceState(null, '', location.pathname);
+
+const STILL_NS = 1e9; // of a job that has said nothing for so long it is shown when it last did
 
 function body(name) {
   return document.querySelector(`#${name} .body`);
@@ -30,9 +32,16 @@ function showSummary(is) {
   document.getElementById('job-facts').textContent =
     `${is.ranks > 0 ? `${count(is.ranks, 'rank')}, ` : ''}${count(is.processes, 'process', 'processes')}, ${count(is.threads, 'thread')}`;
   summary = is;
-  const isEnd = isFile || is.over, line = document.getElementById('moment');
+  summaryAt = performance.now();
+  showMoment();
+}
+
+// Of a running job time goes on from one summary to the next.
+function showMoment() {
+  const is = summary, isEnd = isFile || is.over, line = document.getElementById('moment');
+  const now = is.moment + (is.running > 0 ? (performance.now() - summaryAt) * 1e6 : 0);
   if (lookedMoment() !== null) line.textContent = `You look at ${moment(is.moment)}, the session does not.`;
-  else if (is.live) line.textContent = `now, ${moment(is.moment)}`;
+  else if (is.live) line.textContent = now - is.last < STILL_NS ? `now, ${moment(now, 1e8)}` : `now, ${moment(now, 1e9)}; the last event came at ${moment(is.last, 1e6)}`;
   else line.textContent = isEnd ? `at its end, ${moment(is.moment)}` : isOnTheWay() ? `being read, ${moment(is.moment)}` : `at ${moment(is.moment)} of ${duration(is.end)}`;
   document.getElementById('follow').hidden = lookedMoment() === null;
 }
@@ -42,7 +51,7 @@ function showParts() {
   renew(document.getElementById('parts'), shown.map((section) => element('a', {href: `#${section.id}`}, section.querySelector('h2').textContent)));
 }
 
-let summary = null;
+let summary = null, summaryAt = 0;
 
 // A diagram in a file of its own.
 const isAlone = isFile && document.getElementById('data-summary') === null;
@@ -134,6 +143,7 @@ async function lookFor(ns) {
 async function begin() {
   if (!isFile) {
     await watch();
+    if (isLive()) setInterval(() => { if (summary !== null) showMoment(); }, 1000);
     part('control', makeControl(body('control')));
     part('console', makeConsole(body('console')));
     onChosen((ns) => {

@@ -48,7 +48,7 @@ export class Strip {
       return;
     }
     this.waiting++;
-    const query = this.scale ? {from: Math.floor(this.scale.from), to: Math.ceil(this.scale.to)} : {};
+    const query = this.scale && !this.scale.isWhole ? {from: Math.floor(this.scale.from), to: Math.ceil(this.scale.to)} : {};
     try {
       const is = await get('strip', {...query, columns: Math.max(200, Math.min(2048, Math.round(this.canvas.clientWidth))),
                                      open: Array.from(this.open).join(',')});

@@ -30,8 +30,12 @@ export class Scale {
     this.show(this.from + this.length * part, this.to + this.length * part);
   }
 
+  get isWhole() {
+    return this.from === 0 && this.to >= this.end;
+  }
+
   extend(end) {
-    const wasWhole = this.from === 0 && this.to >= this.end;
+    const wasWhole = this.isWhole;
     this.end = Math.max(1, end);
     if (wasWhole) this.to = this.end;
   }

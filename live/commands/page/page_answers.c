@@ -224,6 +224,15 @@ static struct tg_error *write_verdict(struct tg_page_answers *answers, struct tg
     return error;
 }
 
+/* The time line of a live job goes on where nothing happens. */
+static void reach(struct tg_page_answers *answers, uint64_t now_ns)
+{
+    if (answers->pass != NULL)
+        tg_timeline_pass_reach(answers->pass, now_ns);
+    else if (answers->timeline != NULL)
+        tg_timeline_reach(answers->timeline, now_ns);
+}
+
 /* The strip of a live job, which is fed on the console's thread; of a trace, on the page's. */
 static struct tg_error *write_strip(struct tg_page_answers *answers, struct tg_page *page, const char *query,
                                     FILE *out)
@@ -260,8 +269,9 @@ static struct tg_error *write_of_moment(void *context, const char *name, const c
 {
     struct tg_page_answers *answers = context;
     struct tg_console *console = answers->console;
-    const struct tg_source *source = console->source;
+    struct tg_source *source = console->source;
     bool is_live = console->options.live != NULL, is_strip = strcmp(name, "strip") == 0;
+    uint64_t now_ns = source->ops->now_ns != NULL ? source->ops->now_ns(source) : source->time_ns;
     if (is_live && ((tg_page_is_of_trace(name) && !is_strip) || moment_asked(query) != UINT64_MAX)) {
         bool is_there = is_strip || sync_now_and_then(answers);
         if (!is_there)
@@ -276,7 +286,7 @@ static struct tg_error *write_of_moment(void *context, const char *name, const c
     struct tg_page page = {
         .words = tg_console_words(console),
         .name = source->name,
-        .moment_ns = source->time_ns,
+        .moment_ns = now_ns,
         .end_ns = is_live ? source->time_ns : atomic_load(&answers->end_ns),
         .n_events = is_live ? 0 : source->number,
         .is_live = is_live,
@@ -286,6 +296,8 @@ static struct tg_error *write_of_moment(void *context, const char *name, const c
         .seen_from_ns = answers->seen_from_ns,
         .services = console->options.services,
     };
+    if (is_live && is_strip)
+        reach(answers, now_ns);
     if (is_strip)
         return write_strip(answers, &page, query, out);
     if (strcmp(name, "stacks") == 0 || strcmp(name, "source") == 0)

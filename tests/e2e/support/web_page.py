@@ -49,6 +49,13 @@ def server_of(pid):
     return None
 
 
+def memory_mb(pid):
+    """What PID has of its own, and shares with others."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        sizes = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in status if line.startswith("Rss")}
+    return f"{sizes['RssAnon']:.0f} MB of its own and {sizes['RssShmem'] + sizes['RssFile']:.0f} MB shared"
+
+
 class Page:
     """What a browser would do with a link."""
 

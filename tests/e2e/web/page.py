@@ -256,6 +256,15 @@ def of_still_job():
     await_text(browser, "board", "barrier")
     check(any(browser.wait("document.getElementById('verdict').innerText.includes('is missing')") for _ in range(5)), f"the verdict does not come: {shown(browser, 'verdict')}")
     check("is missing" in browser.ask("document.getElementById('announced').textContent"), "the verdict is not told")
+    # time goes on, for the page's head and for the strip, to its right edge
+    check(browser.wait("document.getElementById('moment').textContent.includes('; the last event came at ')"),
+          f"it is not told that nothing happens: {browser.ask('document.getElementById(`moment`).textContent')}")
+    before = browser.fetch("data/strip?columns=200")
+    time.sleep(1)
+    strip = browser.fetch("data/strip?columns=200")
+    check(strip["end"] >= before["end"] + 0.9e9, f"the strip ends at {before['end']} and, a second later, at {strip['end']}")
+    last = max(run[0] + run[1] for row in strip["rows"] for run in row["runs"])
+    check(last >= strip["columns"] - 1, f"what was done last is drawn up to column {last} of {strip['columns']}")
     # who stays where, in the source
     await_text(browser, "stacks", "still.c, line")
     await_text(browser, "stacks", "#pragma omp barrier")
