@@ -33,7 +33,7 @@ static const char *words_of(uint64_t error)
 bool tg_heap_fault_is_mistake(const struct tg_heap_fault *fault)
 {
     return fault->is.error != TG_HEAP_ALLOC_NULL && fault->is.error != TG_HEAP_HOARD_LOW_MEMORY &&
-           fault->is.error < TG_HEAP_DOUBLE_ALLOC;
+           fault->is.error < TG_HEAP_DEALLOC_NOTIFICATION;
 }
 
 static void write_path(FILE *stream, const char *words, const struct tg_heap_path_names *names,

@@ -12,7 +12,7 @@
 void tg_heap_words_fault(FILE *stream, const struct tg_heap_path_names *names,
                          const struct tg_heap_model *heap, const struct tg_heap_fault *fault);
 
-/* Whether FAULT is a mistake of the program: a failed allocation, and the allocator's own doings, are none. */
+/* Whether FAULT is a mistake, of the program or of its allocator: a failed allocation, and what was asked for, are none. */
 bool tg_heap_fault_is_mistake(const struct tg_heap_fault *fault);
 
 #endif

@@ -2,7 +2,17 @@
 
 #include "analyzer/output/quantity.h"
 
+#include <inttypes.h>
+
 enum { BARS = 48, LEAST_BARS = 8, ROOM_OF_WORDS = 60 };
+
+void tg_heap_words_process(FILE *stream, const struct tg_process_entry *process)
+{
+    if (process->rank >= 0)
+        fprintf(stream, "rank %" PRId64, process->rank);
+    else
+        fprintf(stream, "process %" PRId32, process->pid);
+}
 
 void tg_heap_words_amount(FILE *stream, const struct tg_heap_amount *amount)
 {

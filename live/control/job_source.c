@@ -509,6 +509,21 @@ static struct tg_error *search_leaks(struct tg_source *source, int64_t pid)
     return tg_traced_job_search_leaks(live_of(source)->job, (int32_t)pid);
 }
 
+static struct tg_error *check_guards(struct tg_source *source, int64_t pid, struct tg_source_guards *guards)
+{
+    struct tg_guard_check *check = calloc(1, sizeof *check);
+    if (check == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = tg_traced_job_check_guards(live_of(source)->job, (int32_t)pid, check);
+    *guards = (struct tg_source_guards){
+        .n_blocks = check->n_blocks, .n_wrong = check->n_wrong, .n_unread = check->n_unread};
+    _Static_assert((int)TG_SOURCE_GUARD_FAULTS == (int)TG_GUARD_CHECK_FAULTS, "all are passed on");
+    for (; guards->n_faults < check->n_faults; guards->n_faults++)
+        guards->faults[guards->n_faults] = check->faults[guards->n_faults];
+    free(check);
+    return error;
+}
+
 static const struct tg_heap_wishes *heap_wishes(const struct tg_source *source)
 {
     return &((const struct live_source *)source)->wishes;
@@ -587,6 +602,7 @@ static const struct tg_source_ops live_ops = {.destroy = destroy,
                                               .now_ns = now_ns,
                                               .look = look,
                                               .search_leaks = search_leaks,
+                                              .check_guards = check_guards,
                                               .heap_wishes = heap_wishes,
                                               .wish = wish};
 

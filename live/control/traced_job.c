@@ -581,6 +581,27 @@ struct tg_error *tg_traced_job_search_leaks(struct tg_traced_job *job, int32_t p
     return tg_traced_job_call(job, search_leaks, &search);
 }
 
+struct guard_look {
+    struct tg_traced_job *job;
+    int32_t pid;
+    struct tg_guard_check *check;
+};
+
+static struct tg_error *check_guards(const struct tg_request *request)
+{
+    const struct guard_look *look = request->context;
+    struct tg_recording *recording = look->job->recording;
+    return recording == NULL ? tg_error_create(TG_ERROR_NOT_FOUND, "the job has ended")
+                             : tg_recording_check_guards(recording, look->pid, look->check);
+}
+
+struct tg_error *tg_traced_job_check_guards(struct tg_traced_job *job, int32_t pid,
+                                            struct tg_guard_check *check)
+{
+    struct guard_look look = {job, pid, check};
+    return tg_traced_job_call(job, check_guards, &look);
+}
+
 const struct tg_agent_heap *tg_traced_job_heap(const struct tg_traced_job *job)
 {
     return &job->options.heap;

@@ -96,6 +96,9 @@ struct tg_error *tg_traced_job_sync(struct tg_traced_job *job);
 struct tg_error *tg_traced_job_look(struct tg_traced_job *job);
 /* Searches process PID for leaks, see tg_recording_search_leaks. */
 struct tg_error *tg_traced_job_search_leaks(struct tg_traced_job *job, int32_t pid);
+/* Looks at the guards of process PID, see tg_recording_check_guards. */
+struct tg_error *tg_traced_job_check_guards(struct tg_traced_job *job, int32_t pid,
+                                            struct tg_guard_check *check);
 /* How heaps are observed; valid as long as JOB. */
 const struct tg_agent_heap *tg_traced_job_heap(const struct tg_traced_job *job);
 /* Changes what is wished of heaps, see tg_recording_wish. */

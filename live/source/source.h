@@ -64,6 +64,17 @@ struct tg_source {
     struct tg_error *damage;          /* why events end early, NULL they do not; owned by the source */
 };
 
+enum { TG_SOURCE_GUARD_FAULTS = 100 };
+
+/* What a look at guards found. */
+struct tg_source_guards {
+    uint64_t n_blocks;                                         /* live ones with guards */
+    uint64_t n_wrong;                                          /* guards that were overwritten */
+    uint64_t n_unread;                                         /* guards that could not be read */
+    struct tg_event_heap_error faults[TG_SOURCE_GUARD_FAULTS]; /* the first n_faults of n_wrong */
+    size_t n_faults;
+};
+
 struct tg_source_ops {
     void (*destroy)(struct tg_source *source);
     /* Takes the next event; of a live job waits for it. At the end source->event stays as it is and *AT_END
@@ -114,6 +125,11 @@ struct tg_source_ops {
      * Errors: UNSUPPORTED, heaps are not recorded; NOT_FOUND, that of this process is not, or it has ended; TARGET, it
      * runs; LIMIT. NULL: there are no processes. */
     struct tg_error *(*search_leaks)(struct tg_source *source, int64_t pid);
+
+    /* Looks at the guards of the live blocks of process PID; events of the trace say what was found, too. Errors: UNSUPPORTED,
+     * blocks are not checked; NOT_FOUND, those of this process are not, or it has ended; TARGET, it runs. NULL: there are no
+     * processes. */
+    struct tg_error *(*check_guards)(struct tg_source *source, int64_t pid, struct tg_source_guards *guards);
 
     /* What is wished of the heaps of all processes, of those that start later too; `wish` makes it WISHES, and the
      * trace says TEXT. Errors: UNSUPPORTED, the job was started without what it needs; NOT_FOUND, the job has

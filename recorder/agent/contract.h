@@ -132,12 +132,15 @@ struct tg_agent_heap_wishes {
 };
 
 /* At the start of an anonymous mapping of the heap library: of so many bytes, this one included. What it holds are not
- * the program's pointers. */
+ * the program's pointers. From the next page on are so many slots of checked blocks (heap_block.h), then a byte for each slot, 0
+ * where it is free; no slots: another table. */
 #define TG_AGENT_HEAP_TABLE_MAGIC UINT64_C(0x9d1f70676c6c6f74)
 struct tg_agent_heap_table {
     uint64_t magic[2]; /* TG_AGENT_HEAP_TABLE_MAGIC and its complement */
     uint64_t size_bytes;
+    uint64_t n_blocks;
 };
+enum { TG_AGENT_HEAP_TABLE_OFFSET = 4096 }; /* of what the table holds */
 
 /* Made by the recorder. It holds an exclusive flock on the file as long as it lives: an agent that waits for
  * room and could take a shared one knows that nobody will come. */

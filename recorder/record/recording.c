@@ -630,6 +630,19 @@ struct tg_error *tg_recording_search_leaks(struct tg_recording *recording, pid_t
     return tg_exit_scan_search(recording->exit_scan, process->threads);
 }
 
+struct tg_error *tg_recording_check_guards(struct tg_recording *recording, pid_t pid,
+                                           struct tg_guard_check *check)
+{
+    if (recording->live == NULL || recording->agent_is_finished ||
+        recording->options->heap.mode != TG_AGENT_HEAP_CHECK)
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "the job was started without --heap=check");
+    struct tg_process *process = tg_engine_find_process(recording->engine, pid);
+    if (process == NULL || process->threads == NULL)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "process %d has ended", pid);
+    tg_recording_settle(recording);
+    return tg_guard_check_run(recording->engine, recording->live, process->threads, check);
+}
+
 struct tg_error *tg_recording_wish(struct tg_recording *recording, const struct tg_agent_heap_wishes *wishes,
                                    const char *text)
 {

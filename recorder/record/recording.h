@@ -5,6 +5,7 @@
 #include "format/base/error.h"
 #include "format/settings/command.h"
 #include "recorder/engine/engine.h"
+#include "recorder/leaks/guard_check.h"
 #include "recorder/loader/loader.h"
 #include "recorder/process/image_cache.h"
 #include "recorder/record/options.h"
@@ -77,6 +78,12 @@ struct tg_error *tg_recording_look(struct tg_recording *recording);
 /* Searches process PID, all of whose threads are stopped, for leaks, which become events. On the tracer thread. Errors:
  * UNSUPPORTED, this recording has no blocks of heaps; and those of tg_exit_scan_search. */
 struct tg_error *tg_recording_search_leaks(struct tg_recording *recording, pid_t pid);
+
+/* Looks at the guards of the blocks of process PID, all of whose threads are stopped; those that were overwritten become events.
+ * On the tracer thread. Errors: UNSUPPORTED, blocks are not checked; TARGET, a thread runs; and those of
+ * tg_guard_check_run. */
+struct tg_error *tg_recording_check_guards(struct tg_recording *recording, pid_t pid,
+                                           struct tg_guard_check *check);
 
 /* Changes what is wished of the heaps of all processes, those that start later too; the trace says TEXT. On the tracer
  * thread. Errors: UNSUPPORTED, no heap is observed; OS. */

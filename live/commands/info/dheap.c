@@ -10,6 +10,7 @@
 #include "format/base/printable.h"
 #include "live/commands/info/address_history.h"
 #include "live/commands/info/commands.h"
+#include "live/commands/info/heap_guards.h"
 #include "live/commands/info/heap_wish.h"
 #include "live/commands/inspect/pointer_value.h"
 #include "live/console/options.h"
@@ -21,7 +22,7 @@
 
 struct arguments {
     bool status, info, leaks, stats, guard, paint, hoard, red_zones, tag_alloc, event_filter, check_interior,
-        all;
+        check_guards, all;
     const char *compare, *export_path, *address, *address_end;
     struct tg_heap_wish wish;
     enum tg_heap_by by;
@@ -51,6 +52,7 @@ static const struct tg_console_option options[] = {
     FLAG("-info", info),
     FLAG("-leaks", leaks),
     FLAG("-check_interior", check_interior),
+    FLAG("-check", check_guards),
     FLAG("-stats", stats),
     FLAG("-guard", guard),
     FLAG("-paint", paint),
@@ -89,6 +91,7 @@ struct call {
     struct tg_selection selection; /* the processes in focus */
     struct tg_heap_profile profile;
     struct tg_heap_path_names names;
+    struct tg_heap_guards *guards; /* NULL: they were not checked */
     FILE *out;
 };
 
@@ -96,11 +99,7 @@ struct call {
 
 static void write_who(const struct call *call, size_t process)
 {
-    const struct tg_process_entry *entry = tg_process_model_at(call->reading.processes, process);
-    if (entry->rank >= 0)
-        fprintf(call->out, "rank %" PRId64, entry->rank);
-    else
-        fprintf(call->out, "process %" PRId32, entry->pid);
+    tg_heap_words_process(call->out, tg_process_model_at(call->reading.processes, process));
 }
 
 /* Where BLOCK was freed, 0 not known: events of free have no stack, but errors name it. */
@@ -462,6 +461,8 @@ static struct tg_error *answer(struct call *call, struct tg_address_history *his
         return write_leaks(call, &drawing);
     else if (arguments->stats || arguments->info)
         return tg_heap_write_text(&drawing, call->out);
+    else if (call->guards != NULL)
+        tg_heap_guards_write(call->guards, &call->reading, call->out);
     else if (arguments->event_filter)
         write_events(call);
     else if (is_setting(arguments))
@@ -508,6 +509,8 @@ static struct tg_error *check(const struct tg_console *console, const struct arg
         return tg_error_create(TG_ERROR_USAGE, "dheap: unexpected '%s'", arguments->address_end);
     if (arguments->check_interior && !arguments->leaks)
         return tg_error_create(TG_ERROR_USAGE, "dheap: -check_interior belongs to -leaks");
+    if (arguments->check_guards && !arguments->guard)
+        return tg_error_create(TG_ERROR_USAGE, "dheap: -check belongs to -guard");
     return NULL;
 }
 
@@ -575,6 +578,9 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     error = tg_focus_refresh(&console->focus, console->source);
     if (error == NULL && arguments.leaks)
         error = search_leaks(console, out);
+    struct tg_heap_guards *guards = NULL;
+    if (error == NULL && arguments.check_guards)
+        error = tg_heap_guards_check(console, out, &guards);
     if (error == NULL && console->source->ops->sync != NULL)
         error = console->source->ops->sync(console->source);
     char *path = tg_source_trace_file(console->source);
@@ -587,14 +593,16 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
         .keeps_blocks = true,
         .take = arguments.address != NULL ? tg_address_history_take : NULL,
         .context = &history};
-    struct call call = {.console = console, .arguments = &arguments, .out = out};
+    struct call call = {.console = console, .arguments = &arguments, .guards = guards, .out = out};
     if (error == NULL && console->source->number == 0)
         error = tg_error_create(TG_ERROR_NOT_FOUND, "there is no heap before the first event");
     if (error == NULL)
         error = path == NULL ? tg_error_no_memory() : tg_heap_reading_make(&request, &call.reading);
     free(path);
-    if (error != NULL)
+    if (error != NULL) {
+        tg_heap_guards_destroy(guards);
         return error;
+    }
     call.names = (struct tg_heap_path_names){call.reading.stacks, call.reading.names};
     error = select_focus(&call);
     if (error == NULL)
@@ -602,6 +610,7 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     tg_heap_profile_deinit(&call.profile);
     tg_selection_deinit(&call.selection);
     tg_heap_reading_deinit(&call.reading);
+    tg_heap_guards_destroy(guards);
     return error;
 }
 
@@ -625,6 +634,7 @@ const struct tg_console_command tg_console_dheap = {
         "-guard -paint -hoard -red_zones   which checks the heap has, as --heap chose them; in a live job\n"
         "                 of --heap=check, -set on|off switches one for blocks from now on; -paint also has\n"
         "                 -set_alloc and -set_dealloc, -hoard -set_max_kb N\n"
+        "-guard -check    looks at the guards of all live blocks now, in stopped processes of a live job\n"
         "-event_filter    kinds of errors, and the number of each; with -set on|off ?EVENT?, a live job "
         "stops\n"
         "                 there or only records them\n"

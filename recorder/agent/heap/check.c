@@ -1,5 +1,6 @@
 #include "recorder/agent/heap/check.h"
 
+#include "recorder/agent/audit/object.h"
 #include "recorder/agent/heap/block_table.h"
 #include "recorder/agent/heap/guards.h"
 #include "recorder/agent/heap/hoard.h"
@@ -11,6 +12,7 @@
 #include "recorder/agent/record.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 enum {
     FRONT_BYTES = 16,            /* before a block: its guard, and what keeps it aligned */
@@ -21,7 +23,7 @@ enum {
 #define APART __attribute__((noinline))
 
 static bool allows_mismatch;
-static uint64_t plain_blocks; /* __atomic; given out without a place in the table */
+static bool has_plain_blocks; /* __atomic; some were given out without a place in the table */
 static const struct link_map *allocators_object;
 
 bool tg_heap_check_prepare(void)
@@ -105,16 +107,51 @@ void tg_heap_check_adopt(const void *block, size_t size, enum tg_heap_call call)
     (void)tg_heap_block_table_add(&entry, &replaced);
 }
 
-/* In a program or library that is not the allocator's own. */
-static bool is_outside_heap(uintptr_t address)
+static void say_once(bool *said, const char *text)
 {
-    struct dl_find_object object;
-    return _dl_find_object((void *)address, &object) == 0 && // NOLINT: an address
-           object.dlfo_link_map != allocators_object;
+    if (!__atomic_exchange_n(said, true, __ATOMIC_RELAXED))
+        tg_agent_say(TG_RECORD_NOTE, text);
 }
 
-/* Whether what the allocator gave for ENTRY's block can be used as what was asked for. */
-static APART void judge_allocator(const struct tg_heap_block_entry *entry, size_t alignment,
+/* Whether ADDRESS, in OBJECT, is where the program may write; true as well where that cannot be known. */
+static APART bool is_in_variables(uintptr_t address, const struct dl_find_object *object)
+{
+    size_t count = 0, within = 0;
+    uintptr_t at = address - object->dlfo_link_map->l_addr;
+    const Elf64_Phdr *segments =
+        tg_agent.no_calls ? NULL : tg_audit_object_segments((uintptr_t)object->dlfo_map_start, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (at - segments[i].p_vaddr >= segments[i].p_memsz)
+            continue;
+        if (segments[i].p_type == PT_GNU_RELRO ||
+            (segments[i].p_type == PT_LOAD && !(segments[i].p_flags & PF_W)))
+            return false;
+        within += segments[i].p_type == PT_LOAD;
+    }
+    return count == 0 || within > 0;
+}
+
+/* Whether ADDRESS, which the allocator gave, can be no block: in a program or library that is not its own, where nobody can
+ * write. Variables of others may have been given to it, to make blocks of. */
+static bool is_outside_heap(uintptr_t address)
+{
+    static bool said_foreign;
+    struct dl_find_object object;
+    if (_dl_find_object((void *)address, &object) != 0 || // NOLINT: an address
+        object.dlfo_link_map == allocators_object)
+        return false;
+    if (!is_in_variables(address, &object))
+        return true;
+    say_once(
+        &said_foreign,
+        "heap: the allocator gave out variables of a program or library that is not its own: whether they "
+        "are part of its heap is not known");
+    return false;
+}
+
+/* Whether what the allocator gave for ENTRY's block can be used as what was asked for; false: it is none that could be
+ * written to. */
+static APART bool judge_allocator(const struct tg_heap_block_entry *entry, size_t alignment,
                                   const void *frame)
 {
     struct tg_heap_mistake mistake = {
@@ -123,10 +160,12 @@ static APART void judge_allocator(const struct tg_heap_block_entry *entry, size_
         mistake.error = TG_HEAP_ALLOC_BAD_ALIGNMENT;
         tg_heap_note_mistake(&mistake, frame);
     }
-    if (is_outside_heap(entry->base)) {
-        mistake.error = TG_HEAP_ALLOC_NOT_IN_HEAP;
-        tg_heap_note_mistake(&mistake, frame);
-    }
+    if (!is_outside_heap(entry->base))
+        return true;
+    mistake.error = TG_HEAP_ALLOC_NOT_IN_HEAP;
+    mistake.block = entry->base;
+    tg_heap_note_mistake(&mistake, frame);
+    return false;
 }
 
 static APART void say_low(size_t size, const void *frame)
@@ -147,11 +186,14 @@ static bool get_guarded(size_t alignment, size_t size, bool zeroed, struct tg_he
         return false;
     entry->base = (uintptr_t)base;
     entry->block = entry->base + front;
-    if (zeroed && alignment > FRONT_BYTES)
-        tg_heap_guards_fill(entry->block, size, 0);
     if (shrank)
         say_low(size, frame);
-    judge_allocator(entry, alignment, frame);
+    if (!judge_allocator(entry, alignment, frame)) {
+        entry->block = entry->base;
+        entry->state = TG_HEAP_BLOCK_UNGUARDED;
+    } else if (zeroed && alignment > FRONT_BYTES) {
+        tg_heap_guards_fill(entry->block, size, 0);
+    }
     return true;
 }
 
@@ -163,7 +205,7 @@ static void forget(uintptr_t address)
         return;
     struct tg_heap_block_entry *entry = tg_heap_block_table_find(address);
     if (entry != NULL && entry->state == TG_HEAP_BLOCK_HOARDED)
-        entry->state = TG_HEAP_BLOCK_GONE;
+        tg_heap_block_table_drop(entry);
     tg_heap_lock_release(lock);
 }
 
@@ -191,27 +233,11 @@ static void return_block(const struct tg_heap_block_entry *entry)
 
 static void say_full(void)
 {
-    if (__atomic_fetch_add(&plain_blocks, 1, __ATOMIC_RELAXED) == 0)
-        tg_agent_say(
-            TG_RECORD_NOTE,
-            "heap: there are more blocks than can be checked at a time: the others have no guards, and "
-            "addresses inside of blocks that are freed are not found any more");
-}
-
-/* There is no place in the table for ENTRY: it becomes a block as it would be without the check. */
-static void *make_plain(size_t alignment, bool zeroed, const struct tg_heap_block_entry *entry,
-                        const void *frame)
-{
-    enum tg_heap_call call = (enum tg_heap_call)entry->call;
-    say_full();
-    tg_heap_note_free((const void *)entry->block, TG_HEAP_FREE, NULL); // NOLINT: an address
-    return_block(entry);
-    void *plain =
-        tg_heap_real_get()->memalign(alignment > FRONT_BYTES ? alignment : FRONT_BYTES, entry->size);
-    if (plain != NULL && zeroed)
-        tg_heap_guards_fill((uintptr_t)plain, entry->size, 0);
-    tg_heap_note_alloc(plain, entry->size, call, frame);
-    return plain;
+    static bool said_full;
+    __atomic_store_n(&has_plain_blocks, true, __ATOMIC_RELAXED);
+    say_once(&said_full,
+             "heap: there are more blocks than can be checked at a time: the others have no guards, and "
+             "addresses inside of blocks that are freed are not found any more");
 }
 
 /* Puts ENTRY, which is complete, into the table; false: there is no place. */
@@ -221,35 +247,72 @@ static APART bool enter(const struct tg_heap_block_entry *entry, const void *fra
     bool added = tg_heap_block_table_add(entry, &replaced);
     if (replaced.block != 0)
         tell(TG_HEAP_DOUBLE_ALLOC, entry->block, &replaced, "", frame);
+    if (!added)
+        say_full();
     return added;
 }
 
-/* NULL: there is no memory, and nothing is said of that. */
-static inline __attribute__((always_inline)) void *make(size_t alignment, size_t size, bool zeroed,
-                                                        enum tg_heap_call call, const void *frame)
+/* There is no place in the table for ENTRY's block, or, where it is not MADE, no memory for its guards: one as it would be
+ * without the check; NULL: there is no memory for that, either. */
+static APART void *make_plain(size_t alignment, bool zeroed, bool made, struct tg_heap_block_entry *entry,
+                              const void *frame)
 {
-    struct tg_heap_block_entry entry = {.size = size, .state = TG_HEAP_BLOCK_LIVE};
-    if (!get_with_red_zones(alignment, size, &entry) && !get_guarded(alignment, size, zeroed, &entry, frame))
-        return NULL;
-    entry.has_guards = !tg_heap_wishes_off(TG_AGENT_HEAP_NO_GUARDS);
-    if (entry.has_guards)
-        tg_heap_guards_write(&entry);
+    static bool said_bare;
+    const struct tg_heap_real *real = tg_heap_real_get();
+    if (made)
+        return_block(entry);
+    void *plain = alignment > FRONT_BYTES ? real->memalign(alignment, entry->size)
+                  : zeroed                ? real->calloc(1, entry->size)
+                                          : real->malloc(entry->size);
+    if (plain != NULL && zeroed && alignment > FRONT_BYTES)
+        tg_heap_guards_fill((uintptr_t)plain, entry->size, 0);
+    if (plain == NULL || made)
+        return plain;
+    entry->block = entry->base = (uintptr_t)plain;
+    entry->state = TG_HEAP_BLOCK_UNGUARDED;
+    say_once(&said_bare,
+             "heap: too little memory is left for guards: blocks that would not fit with them have none");
+    (void)enter(entry, frame);
+    return plain;
+}
+
+static void write_guards(struct tg_heap_block_entry *entry, bool zeroed)
+{
+    entry->has_guards = !tg_heap_wishes_off(TG_AGENT_HEAP_NO_GUARDS);
+    if (entry->has_guards)
+        tg_heap_guards_write(entry);
     if (!zeroed && !tg_heap_wishes_off(TG_AGENT_HEAP_NO_PAINT_ALLOCATED))
-        tg_heap_guards_fill(entry.block, size, TG_HEAP_PAINT_ALLOCATED);
-    void *block = (void *)entry.block; // NOLINT: an address
-    const struct tg_heap_noted noted = tg_heap_note_alloc(block, size, call, frame);
-    entry.allocated_stack = noted.stack;
-    entry.allocated_tid = tg_raw_thread_id();
-    entry.call = (unsigned char)noted.call;
-    return enter(&entry, frame) ? block : make_plain(alignment, zeroed, &entry, frame);
+        tg_heap_guards_fill(entry->block, entry->size, TG_HEAP_PAINT_ALLOCATED);
+}
+
+/* NULL: there is no memory, and nothing is said of that. The block is in the table before it is told of: whether it has a
+ * place there decides which block it is. */
+static inline __attribute__((always_inline)) void *make(size_t alignment, size_t size, bool zeroed,
+                                                        const struct tg_heap_noted *noted, const void *frame)
+{
+    struct tg_heap_block_entry entry = {.size = size,
+                                        .allocated_stack = noted->stack,
+                                        .allocated_tid = tg_raw_thread_id(),
+                                        .state = TG_HEAP_BLOCK_LIVE,
+                                        .call = (unsigned char)noted->call};
+    bool made =
+        get_with_red_zones(alignment, size, &entry) || get_guarded(alignment, size, zeroed, &entry, frame);
+    if (made && entry.state == TG_HEAP_BLOCK_LIVE)
+        write_guards(&entry, zeroed);
+    void *block = made && enter(&entry, frame) ? (void *)entry.block // NOLINT: an address
+                                               : make_plain(alignment, zeroed, made, &entry, frame);
+    if (block != NULL)
+        tg_heap_note_prepared(block, noted);
+    return block;
 }
 
 void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_heap_call call,
                           const void *frame)
 {
-    void *block = make(alignment, size, zeroed, call, frame);
+    const struct tg_heap_noted noted = tg_heap_note_prepare(size, call, frame);
+    void *block = make(alignment, size, zeroed, &noted, frame);
     if (block == NULL)
-        tg_heap_note_alloc(NULL, size, call, frame);
+        tg_heap_note_prepared(NULL, &noted);
     return block;
 }
 
@@ -270,8 +333,8 @@ void tg_heap_check_unguarded(void *block, size_t size, enum tg_heap_call call, c
                                               .allocated_tid = tg_raw_thread_id(),
                                               .state = TG_HEAP_BLOCK_UNGUARDED,
                                               .call = (unsigned char)noted.call};
-    if (block != NULL && !enter(&entry, frame))
-        say_full();
+    if (block != NULL)
+        (void)enter(&entry, frame);
 }
 
 /* ---- the end of a block */
@@ -317,7 +380,7 @@ static bool is_surely_none(uintptr_t address, bool all_are_known)
 static bool judge_stranger(uintptr_t address, enum tg_heap_release how, const void *frame)
 {
     struct tg_heap_block_entry around;
-    bool all_are_known = __atomic_load_n(&plain_blocks, __ATOMIC_RELAXED) == 0;
+    bool all_are_known = !__atomic_load_n(&has_plain_blocks, __ATOMIC_RELAXED);
     enum tg_heap_error error = is_realloc(how) ? TG_HEAP_REALLOC_NOT_ALLOCATED : TG_HEAP_FREE_NOT_ALLOCATED;
     if (all_are_known && find_around(address, &around))
         tell(TG_HEAP_ADDR_NOT_AT_START, address, &around, name_of_release(how), frame);
@@ -359,7 +422,9 @@ static bool retire(uintptr_t address, uint32_t stack, bool *keeps, struct tg_hea
         entry->is_painted = found->is_painted;
         found->freed_stack = stack;
         found->freed_tid = tg_raw_thread_id();
-        found->state = *keeps ? TG_HEAP_BLOCK_HOARDED : TG_HEAP_BLOCK_GONE;
+        found->state = TG_HEAP_BLOCK_HOARDED;
+        if (!*keeps)
+            tg_heap_block_table_drop(found);
     }
     tg_heap_lock_release(lock);
     return live;
@@ -381,7 +446,7 @@ static void free_twice(const struct tg_heap_block_entry *entry)
         struct tg_heap_block_entry *found = tg_heap_block_table_find(entry->block);
         was_hoarded = found != NULL && found->state == TG_HEAP_BLOCK_HOARDED;
         if (was_hoarded)
-            found->state = TG_HEAP_BLOCK_GONE;
+            tg_heap_block_table_drop(found);
         tg_heap_lock_release(lock);
     }
     if (was_hoarded)
@@ -398,8 +463,8 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, const void *frame
     if (!is_realloc(how))
         tg_heap_wishes_meet(block, TG_AGENT_HEAP_TAG_DEALLOC, name_of_release(how), frame);
     if (!retire(address, stack, &keeps, &entry)) {
-        /* where a block is gone, the allocator may have given its address to somebody who is not seen */
-        if (entry.block != 0 && entry.state == TG_HEAP_BLOCK_HOARDED) {
+        /* of a block that the allocator has again nothing is known: somebody who is not seen may have got it */
+        if (entry.block != 0) {
             tell(TG_HEAP_DOUBLE_DEALLOC, address, &entry, name_of_release(how), frame);
             free_twice(&entry);
         } else {
@@ -475,20 +540,18 @@ static APART void *realloc_unknown(void *old, size_t size, enum tg_heap_call cal
     return tg_heap_real_get()->realloc(entry.block != 0 ? (void *)entry.base : old, size); // NOLINT
 }
 
-/* Takes the block at ADDRESS out of the table, or, where IS_BACK, puts it back as it was; false: there is none. */
-static bool set_aside(uintptr_t address, struct tg_heap_block_entry *entry, bool is_back)
+/* Takes the block at ADDRESS out of the table; false: there is none in use. */
+static bool set_aside(uintptr_t address, struct tg_heap_block_entry *entry)
 {
     struct tg_heap_lock *lock = tg_heap_block_table_lock(address);
     if (!tg_heap_lock_take(lock))
         return false;
     struct tg_heap_block_entry *found = tg_heap_block_table_find(address);
-    bool is_there = found != NULL && (is_back || found->state == TG_HEAP_BLOCK_LIVE ||
-                                      found->state == TG_HEAP_BLOCK_UNGUARDED);
-    if (is_there && is_back) {
-        *found = *entry;
-    } else if (is_there) {
+    bool is_there =
+        found != NULL && (found->state == TG_HEAP_BLOCK_LIVE || found->state == TG_HEAP_BLOCK_UNGUARDED);
+    if (is_there) {
         *entry = *found;
-        found->state = TG_HEAP_BLOCK_GONE;
+        tg_heap_block_table_drop(found);
     }
     tg_heap_lock_release(lock);
     return is_there;
@@ -499,7 +562,7 @@ static APART void *resize_in_place(void *old, size_t size, enum tg_heap_call cal
 {
     struct tg_heap_block_entry entry;
     size_t bytes;
-    if (!set_aside((uintptr_t)old, &entry, false)) {
+    if (!set_aside((uintptr_t)old, &entry)) {
         tg_heap_note_alloc(NULL, size, call, frame);
         return NULL;
     }
@@ -512,7 +575,7 @@ static APART void *resize_in_place(void *old, size_t size, enum tg_heap_call cal
     if (!entry.has_red_zones && !__builtin_add_overflow(size, front + behind, &bytes))
         base = tg_heap_real_get()->realloc((void *)entry.base, bytes); // NOLINT: an address
     if (base == NULL) {
-        (void)set_aside((uintptr_t)old, &entry, true);
+        (void)enter(&entry, frame);
         tg_heap_note_alloc(NULL, size, call, frame);
         return NULL;
     }
@@ -530,8 +593,7 @@ static APART void *resize_in_place(void *old, size_t size, enum tg_heap_call cal
         tg_heap_guards_fill(entry.block + old_size, size - old_size, TG_HEAP_PAINT_ALLOCATED);
     void *block = (void *)entry.block; // NOLINT: an address
     tg_heap_note_realloc_end(&begun, block, size, call, frame);
-    if (!enter(&entry, frame))
-        say_full();
+    (void)enter(&entry, frame);
     return block;
 }
 
@@ -551,7 +613,8 @@ void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, cons
     }
     if (!is_guarded && tg_heap_real_get()->usable_size(old) < old_size)
         old_size = tg_heap_real_get()->usable_size(old);
-    void *block = make(0, size, false, call, frame);
+    const struct tg_heap_noted noted = tg_heap_note_prepare(size, call, frame);
+    void *block = make(0, size, false, &noted, frame);
     if (block == NULL)
         return resize_in_place(old, size, call, frame);
     copy(block, old, old_size < size ? old_size : size);

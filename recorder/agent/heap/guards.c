@@ -1,13 +1,5 @@
 #include "recorder/agent/heap/guards.h"
 
-#include "recorder/agent/heap/red_zones.h"
-
-enum {
-    GUARD_BYTES = TG_AGENT_HEAP_GUARD_BYTES,
-    GUARD_BEFORE = 0x77,
-    GUARD_BEHIND = 0x99,
-};
-
 void tg_heap_guards_fill(uintptr_t start, size_t size, unsigned char byte)
 {
     size_t words = size / 8;
@@ -59,38 +51,20 @@ void tg_heap_guards_check_bytes(const struct tg_heap_block_entry *entry, uintptr
     tg_heap_note_mistake(&mistake, frame);
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Bytes of ENTRY's guards; next to red zones there may be fewer, or none. */
-static size_t bytes_before(const struct tg_heap_block_entry *entry)
-{
-    return entry->has_red_zones ? least(tg_heap_red_zones_before(entry->block), GUARD_BYTES) : GUARD_BYTES;
-}
-
-static size_t bytes_behind(const struct tg_heap_block_entry *entry)
-{
-    /* up to the next multiple of a block's alignment the zone cannot begin */
-    return entry->has_red_zones ? least(tg_heap_red_zones_behind(entry->block, entry->size), 2 * GUARD_BYTES)
-                                : GUARD_BYTES;
-}
-
 void tg_heap_guards_write(const struct tg_heap_block_entry *entry)
 {
-    size_t before = bytes_before(entry);
-    tg_heap_guards_fill(entry->block - before, before, GUARD_BEFORE);
-    tg_heap_guards_fill(entry->block + entry->size, bytes_behind(entry), GUARD_BEHIND);
+    size_t before = tg_heap_guard_before(entry);
+    tg_heap_guards_fill(entry->block - before, before, TG_HEAP_GUARD_BEFORE);
+    tg_heap_guards_fill(entry->block + entry->size, tg_heap_guard_behind(entry), TG_HEAP_GUARD_BEHIND);
 }
 
 void tg_heap_guards_check(const struct tg_heap_block_entry *entry, const char *call, const void *frame)
 {
     if (!entry->has_guards)
         return;
-    size_t before = bytes_before(entry);
-    tg_heap_guards_check_bytes(entry, entry->block - before, before, GUARD_BEFORE, TG_HEAP_GUARD_CORRUPTION,
-                               call, frame);
-    tg_heap_guards_check_bytes(entry, entry->block + entry->size, bytes_behind(entry), GUARD_BEHIND,
+    size_t before = tg_heap_guard_before(entry);
+    tg_heap_guards_check_bytes(entry, entry->block - before, before, TG_HEAP_GUARD_BEFORE,
                                TG_HEAP_GUARD_CORRUPTION, call, frame);
+    tg_heap_guards_check_bytes(entry, entry->block + entry->size, tg_heap_guard_behind(entry),
+                               TG_HEAP_GUARD_BEHIND, TG_HEAP_GUARD_CORRUPTION, call, frame);
 }

@@ -31,7 +31,7 @@ static void give_back_one(void)
         struct tg_heap_block_entry *entry = tg_heap_block_table_find(block);
         if (entry != NULL && entry->state == TG_HEAP_BLOCK_HOARDED) {
             gone = *entry;
-            entry->state = TG_HEAP_BLOCK_GONE;
+            tg_heap_block_table_drop(entry);
         }
         tg_heap_lock_release(lock);
     }

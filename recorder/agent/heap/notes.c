@@ -111,14 +111,21 @@ static void take_over(struct tg_heap_thread *thread, size_t *size, enum tg_heap_
     *frame = thread->outer;
 }
 
+static inline void put_alloc(const void *block, size_t size, enum tg_heap_call call, uint64_t stack)
+{
+    if (TG_AGENT_LIKELY(size < UINT64_C(1) << STACK_SHIFT))
+        tg_agent_record2(TG_RECORD_HEAP_ALLOC, with_address(block, call), size | stack << STACK_SHIFT);
+    else
+        tg_agent_record4(TG_RECORD_HEAP_ALLOC_LARGE, with_address(block, call), stack, size, 0);
+}
+
 struct tg_heap_noted tg_heap_note_alloc(const void *block, size_t size, enum tg_heap_call call,
                                         const void *frame)
 {
-    struct tg_heap_noted noted = {0};
     struct tg_heap_thread *thread = &tg_heap_thread;
     if (TG_AGENT_UNLIKELY(thread->outer != NULL))
         take_over(thread, &size, &call, &frame);
-    noted.call = call;
+    struct tg_heap_noted noted = {.call = call, .size = size, .frame = frame};
     if (TG_AGENT_UNLIKELY(block == NULL)) {
         note_failure(size, name_of(call), frame);
         return noted;
@@ -126,12 +133,25 @@ struct tg_heap_noted tg_heap_note_alloc(const void *block, size_t size, enum tg_
     if (tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE &&
         (!tg_heap_sample_hits(size) || !tg_heap_sample_keep(block)))
         return noted;
-    uint64_t stack = noted.stack = tg_heap_stack(frame);
-    if (TG_AGENT_LIKELY(size < UINT64_C(1) << STACK_SHIFT))
-        tg_agent_record2(TG_RECORD_HEAP_ALLOC, with_address(block, call), size | stack << STACK_SHIFT);
-    else
-        tg_agent_record4(TG_RECORD_HEAP_ALLOC_LARGE, with_address(block, call), stack, size, 0);
+    noted.stack = tg_heap_stack(frame);
+    put_alloc(block, size, call, noted.stack);
     return noted;
+}
+
+struct tg_heap_noted tg_heap_note_prepare(size_t size, enum tg_heap_call call, const void *frame)
+{
+    struct tg_heap_thread *thread = &tg_heap_thread;
+    if (thread->outer != NULL)
+        take_over(thread, &size, &call, &frame);
+    return (struct tg_heap_noted){tg_heap_stack(frame), call, size, frame};
+}
+
+void tg_heap_note_prepared(const void *block, const struct tg_heap_noted *noted)
+{
+    if (block == NULL)
+        note_failure(noted->size, name_of(noted->call), noted->frame);
+    else
+        put_alloc(block, noted->size, noted->call, noted->stack);
 }
 
 uint32_t tg_heap_note_stack(const void *frame)

@@ -13,6 +13,8 @@
 struct tg_heap_noted {
     uint32_t stack;
     enum tg_heap_call call;
+    size_t size;
+    const void *frame;
 };
 
 /* Whether FRAME is that of a call which the thread's operator new makes. */
@@ -21,6 +23,10 @@ bool tg_heap_note_is_within_operator(const void *frame);
 /* The allocator returned BLOCK for a call of SIZE bytes; NULL: it failed. */
 struct tg_heap_noted tg_heap_note_alloc(const void *block, size_t size, enum tg_heap_call call,
                                         const void *frame);
+
+/* The same in two parts, where blocks are checked: what will be recorded of a call, and the event. */
+struct tg_heap_noted tg_heap_note_prepare(size_t size, enum tg_heap_call call, const void *frame);
+void tg_heap_note_prepared(const void *block, const struct tg_heap_noted *noted);
 
 /* BLOCK, not NULL, is about to be freed. */
 void tg_heap_note_free(const void *block, enum tg_heap_release release, const void *frame);

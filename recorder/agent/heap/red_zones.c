@@ -3,9 +3,8 @@
 #include "recorder/agent/audit/raw_system.h"
 #include "recorder/agent/heap/heap.h"
 #include "recorder/agent/heap/lock.h"
+#include "recorder/agent/heap/memory.h"
 #include "recorder/agent/record.h"
-
-#include <sys/resource.h>
 
 enum {
     PAGE_BYTES = 4096,
@@ -30,12 +29,10 @@ static struct {
     } freed[CLASSES]; /* by pages - 1 */
 } zones;
 
-/* Whether the process may have only so much address space: the room would count. */
+/* The room would count. */
 static bool is_limited(void)
 {
-    struct rlimit64 limit;
-    return tg_raw_call(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0) == 0 &&
-           limit.rlim_cur != RLIM64_INFINITY;
+    return tg_heap_memory_has_limit(RLIMIT_AS);
 }
 
 void tg_heap_red_zones_prepare(void)

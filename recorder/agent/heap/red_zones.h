@@ -4,6 +4,8 @@
 #ifndef TG_RECORDER_AGENT_HEAP_RED_ZONES_H
 #define TG_RECORDER_AGENT_HEAP_RED_ZONES_H
 
+#include "recorder/agent/heap_block.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,17 +27,6 @@ bool tg_heap_red_zones_take(size_t alignment, size_t size, uintptr_t *block, uin
 
 /* BLOCK, of SIZE bytes, is one of these, and is freed: no byte of it can be touched any more. */
 void tg_heap_red_zones_drop(uintptr_t block, size_t size);
-
-/* What there is of BLOCK's pages before and behind it. */
-static inline size_t tg_heap_red_zones_before(uintptr_t block)
-{
-    return block & 4095;
-}
-
-static inline size_t tg_heap_red_zones_behind(uintptr_t block, size_t size)
-{
-    return size == 0 ? 4096 - (block & 4095) : -(block + size) & 4095;
-}
 
 static inline bool tg_heap_red_zones_have(uintptr_t address)
 {

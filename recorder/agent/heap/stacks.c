@@ -7,16 +7,25 @@
 #include "recorder/agent/heap/walk.h"
 #include "recorder/agent/record.h"
 
-enum { SLOTS = 1 << 20 };
+enum { SLOTS = 1 << 20, LIMITED_SLOTS = 1 << 16 };
 
 static struct tg_heap_hash_set stacks;
 
 bool tg_heap_stacks_prepare(void)
 {
-    stacks.slots = tg_heap_memory_map(SLOTS * sizeof stacks.slots[0], false);
-    stacks.size = SLOTS;
+    stacks.size = tg_heap_memory_is_limited() ? LIMITED_SLOTS : SLOTS;
+    stacks.slots = tg_heap_memory_map(stacks.size * sizeof stacks.slots[0], false);
     tg_heap_walk_prepare();
     return stacks.slots != NULL;
+}
+
+static __attribute__((noinline)) void say_full(void)
+{
+    static bool said; /* __atomic */
+    if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+        tg_agent_say(
+            TG_RECORD_NOTE,
+            "heap: there are more different stacks than are kept: allocations with further ones have none");
 }
 
 /* Whether it is in the ring. */
@@ -54,8 +63,10 @@ uint32_t tg_heap_stack(const void *frame)
     uint64_t hash = tg_heap_walk_hash(frame, unloads, tg_heap.settings.depth);
     uint32_t slot;
     enum tg_heap_hash_found found = tg_heap_hash_set_add(&stacks, hash, &slot);
-    if (found == TG_HEAP_HASH_FULL)
+    if (TG_AGENT_UNLIKELY(found == TG_HEAP_HASH_FULL)) {
+        say_full();
         return 0;
+    }
     if (TG_AGENT_UNLIKELY(found == TG_HEAP_HASH_UNTOLD))
         tell_anew(slot + 1, frame, unloads);
     return slot + 1;

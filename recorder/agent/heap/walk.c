@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-enum { MEMORIES = 256, OWN_TRIES = 8 };
+enum { MEMORIES = 256, LIMITED_MEMORIES = 16, OWN_TRIES = 8 };
 enum { /* in the ucontext_t that the kernel leaves on a signal handler's stack */
        CONTEXT_RBP = 120,
        CONTEXT_RSP = 160,
@@ -141,10 +141,12 @@ struct memory {
 };
 
 static struct memory *memories;
+static uint32_t n_memories; /* a power of two */
 
 void tg_heap_walk_prepare(void)
 {
-    memories = tg_heap_memory_map(MEMORIES * sizeof memories[0], false);
+    n_memories = tg_heap_memory_is_limited() ? LIMITED_MEMORIES : MEMORIES;
+    memories = tg_heap_memory_map(n_memories * sizeof memories[0], false);
 }
 
 /* Whether the callers of frame *I are those of the last stack; if not, *I is the last one that is. (A child that was forked
@@ -238,7 +240,7 @@ static inline struct memory *own_memory(void)
     uint64_t own = (uintptr_t)__builtin_thread_pointer();
     uint64_t place = tg_heap_hash_mix(0, own >> 6) >> 32;
     for (unsigned i = 0; memories != NULL && i < OWN_TRIES; i++) {
-        struct memory *memory = &memories[(place + i) & (MEMORIES - 1)];
+        struct memory *memory = &memories[(place + i) & (n_memories - 1)];
         uint64_t owner = __atomic_load_n(&memory->owner, __ATOMIC_RELAXED);
         if (owner == own)
             return memory;

@@ -439,6 +439,40 @@ def test_live_leaks():
     check(": " + " of ".join(found[2]) + " live blocks leaked" in replayed.output, replayed, found)
 
 
+GUARDS = """
+#include <stdlib.h>
+static char *volatile first, *volatile second;
+__attribute__((noinline)) static char *make(size_t size) { char *volatile block = malloc(size); return block; }
+__attribute__((noinline)) static void here(void) { __asm__ volatile("" ::: "memory"); }
+int main(void) { volatile long rounds = 1L << 60; first = make(100); second = make(208); for (int i = 0; i < 1000; i++) make(i); here();
+    first[100] = 1; first[102] = 1; second[208] = 2; second[-1] = 2; here(); while (rounds > 0) rounds--; return 0; }
+"""
+
+
+def test_live_guards():
+    """dheap -guard -check looks at the guards of a stopped process, and changes nothing; what it found is in the trace."""
+    with open("guards.c", "w") as file:
+        file.write(GUARDS)
+    check(run(["cc", "-g", "-O1", "-fno-builtin", "guards.c", "-o", "guards"]).status == 0, "cannot build")
+    commands = ["dbreak here", "dcont -timeout 60", "dheap -guard -check", "dcont -timeout 60", "dheap -guard -check", "dgo",
+                "dheap -guard -check", "catch {dheap -check} why; puts $why", "quit"]
+    for heap, wrong in (("--heap=check", [100, -1, 208]), ("--heap=check,red_zones_for=100-100", [100, -1, 208])):
+        got = run([TOLLGATE, "live", heap, "--quiet", "--no-rc", "--force", "-o", "trace", *(word for command in commands for word in
+                   ("-e", command)), "--", os.path.abspath("guards")])
+        check(len(re.findall(r": guards of 1,00\d live blocks checked: all intact$", got.output, re.M)) == 1, got)
+        check(len(re.findall(r": guards of 1,00\d live blocks checked: 3 overwritten$", got.output, re.M)) == 1, got)
+        check(re.search(r"100 bytes, 2 bytes from offset 100 on; allocated in make \(guards.c:4\)", got.output), got)
+        check(len(re.findall(r"208 bytes, 1 byte from offset (?:-1|208) on; allocated in make \(guards.c:4\)", got.output)) == 2, got)
+        check(re.search(r"is not checked: thread \d+ runs; dhalt stops it", got.output) and "-check belongs to -guard" in got.output, got)
+        found = [(event["error"], event["offset"]) for event in events("trace") if event["kind"] == "heap_error"]
+        check(sorted(found) == sorted(("guard_corruption", offset) for offset in wrong), found)
+    got = run([TOLLGATE, "replay", "-e", "goto end", "-e", "catch {dheap -guard -check} why; puts $why", "trace"])
+    check("needs a live job" in got.output, got)
+    got = run([TOLLGATE, "live", "--heap", "--quiet", "--no-rc", "--force", "-o", "trace", "-e", "dbreak here", "-e", "dcont -timeout 60",
+               "-e", "catch {dheap -guard -check} why; puts $why", "-e", "quit", "--", os.path.abspath("guards")])
+    check("started without --heap=check" in got.output, got)
+
+
 def test_check_silent():
     """Programs that are right: nothing is found, and they see what they see without."""
     programs = [[build("heap_calls.c"), "calls", "threads", "fork", "signals", "coroutine"],
@@ -490,7 +524,9 @@ TRICKED = """
 extern int trick; extern char *elsewhere;
 static char room[4096] __attribute__((aligned(16)));
 static void *volatile kept;
-int main(void) { elsewhere = room; kept = malloc(50); for (int i = 1; i <= 3; i++) { trick = 4 - i; kept = malloc(50); } return 0; }
+static const char text[4096] __attribute__((aligned(16))) = "nobody can write here";
+int main(void) { kept = malloc(50); for (int i = 1; i <= 4; i++) { trick = i < 3 ? 3 - i : 3; elsewhere = i == 3 ? room : (char *)text;
+    kept = malloc(50); } return 0; }
 """
 
 
@@ -511,8 +547,14 @@ def test_corners():
         file.write(TRICKED)
     library = build_library("tricks", source=TRICKS, flags=["-fno-builtin"])
     check(run(["cc", "-fno-builtin", "tricked.c", library, "-Wl,-rpath," + os.getcwd(), "-o", "tricked"]).status == 0, "cannot build")
-    got = counted(recorded([os.path.abspath("tricked")], heap="--heap=check"), "heap_error", "error")
+    trace = recorded([os.path.abspath("tricked")], heap="--heap=check")
+    got = counted(trace, "heap_error", "error")
     check(got == {"alloc_not_in_heap": 1, "double_alloc": 1, "alloc_returned_bad_alignment": 1}, "the allocator's errors", got)
+    notes = [event["text"] for event in trace if event["kind"] == "note" and "variables of a program or library" in event["text"]]
+    check(len(notes) == 1, "a pool that the allocator was given: its own, for all that is known", notes)
+    report = subprocess.run([TOLLGATE, "report", "--no-pager", "trace"], capture_output=True, text=True, check=True).stdout
+    for words in ("returned a misaligned block", "gave out a block that is in use", "returned an address outside of its heap"):
+        check("the allocator " + words in report.split("Job\n")[0], words, "does not lead", report)
 
 
 def test_many():
@@ -524,6 +566,7 @@ def test_many():
     check("heap: there are more blocks than can be checked at a time" in text, text)
     heap = subprocess.run([TOLLGATE, "heap", "trace"], capture_output=True, text=True, check=True).stdout
     check(re.search(r"^  live .* in 2 blocks$", heap, re.M), heap)  # libstdc++'s, and standard output's
+    check(re.search(r"^  allocated .* in 2,337,503 blocks;", heap, re.M), heap)  # 2.2 million, each 16th again, their table, those two
 
 
 def test_real():
@@ -543,6 +586,13 @@ def test_limits():
     check(run([stack]).output.strip() == "small", "the program itself needs much of its stack")
     for heap in ("--heap", "--heap=check"):
         check_no_loss(recorded([stack], heap=heap))
+    frugal = build("heap_frugal.c")
+    for limit in ("-v 120000", "-d 80000"):
+        for heap in ("--heap", "--heap=sample:64K", "--heap=check"):
+            trace = recorded(["sh", "-c", f"ulimit {limit}; exec {frugal}"], heap=heap)
+            check_no_loss(trace)
+            check(not counted(trace, "heap_unseen", "reason"), limit, heap, "not observed")
+            check(heap == "--heap=sample:64K" or counted(trace, "heap_alloc", "call", 1 << 20) == {"malloc": 48}, limit, heap)
     blocks = build("many_blocks.c")
     for command, note in (([blocks], "heap: there is no room for more blocks with red zones"),
                           (["sh", "-c", f"ulimit -v 2000000; exec {blocks}"], "heap: no red zones: ")):

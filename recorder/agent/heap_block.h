@@ -1,0 +1,65 @@
+/* A checked block, as the heap library's table has it (recorder/agent/heap/block_table.h). The recorder, which looks at guards
+ * from outside, reads it too. */
+#ifndef TG_RECORDER_AGENT_HEAP_BLOCK_H
+#define TG_RECORDER_AGENT_HEAP_BLOCK_H
+
+#include "recorder/agent/contract.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum tg_heap_block_state {
+    TG_HEAP_BLOCK_FREE, /* slot */
+    TG_HEAP_BLOCK_LIVE,
+    TG_HEAP_BLOCK_UNGUARDED, /* live, from before blocks were checked */
+    TG_HEAP_BLOCK_HOARDED,   /* freed, and the allocator does not have it again */
+};
+
+struct tg_heap_block_entry {
+    uintptr_t block;
+    uintptr_t base; /* what the allocator gave */
+    size_t size;
+    uint32_t allocated_stack, freed_stack;
+    int32_t allocated_tid, freed_tid;
+    unsigned char state; /* enum tg_heap_block_state */
+    unsigned char call;  /* enum tg_heap_call */
+    bool has_red_zones;  /* BASE is the block: none of the allocator's */
+    bool has_guards;
+    bool is_painted; /* since it was freed */
+    unsigned char unused[19];
+};
+_Static_assert(sizeof(struct tg_heap_block_entry) == 64, "slots do not straddle cache lines");
+
+/* What there is of the pages of a block with red zones before and behind it. */
+static inline size_t tg_heap_red_zones_before(uintptr_t block)
+{
+    return block & 4095;
+}
+
+static inline size_t tg_heap_red_zones_behind(uintptr_t block, size_t size)
+{
+    return size == 0 ? 4096 - (block & 4095) : -(block + size) & 4095;
+}
+
+enum { TG_HEAP_GUARD_BEFORE = 0x77, TG_HEAP_GUARD_BEHIND = 0x99 }; /* each byte of them */
+
+/* Bytes of ENTRY's guards; next to red zones there may be fewer, or none. */
+static inline size_t tg_heap_guard_before(const struct tg_heap_block_entry *entry)
+{
+    size_t room = entry->has_red_zones ? tg_heap_red_zones_before(entry->block) : TG_AGENT_HEAP_GUARD_BYTES;
+    return room < TG_AGENT_HEAP_GUARD_BYTES ? room : TG_AGENT_HEAP_GUARD_BYTES;
+}
+
+static inline size_t tg_heap_guard_behind(const struct tg_heap_block_entry *entry)
+{
+    enum {
+        MOST = 2 * TG_AGENT_HEAP_GUARD_BYTES
+    }; /* up to the next multiple of a block's alignment no zone can begin */
+    if (!entry->has_red_zones)
+        return TG_AGENT_HEAP_GUARD_BYTES;
+    size_t room = tg_heap_red_zones_behind(entry->block, entry->size);
+    return room < MOST ? room : MOST;
+}
+
+#endif

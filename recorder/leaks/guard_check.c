@@ -1,0 +1,192 @@
+#include "recorder/leaks/guard_check.h"
+
+#include "recorder/agent/heap_block.h"
+#include "recorder/process/mappings.h"
+#include "recorder/process/memory.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLOTS = 512, /* read at a time */
+    GUARDS = 2,  /* of a block */
+    GUARD_BYTES = 2 * TG_AGENT_HEAP_GUARD_BYTES,
+};
+
+struct pass {
+    pid_t tid;
+    struct tg_guard_check *check;
+    unsigned char tags[SLOTS];
+    struct tg_heap_block_entry entries[SLOTS];
+    /* of the entries that have guards */
+    struct tg_memory_range ranges[SLOTS * GUARDS];
+    const struct tg_heap_block_entry *owners[SLOTS * GUARDS];
+    unsigned char bytes[SLOTS * GUARDS][GUARD_BYTES];
+};
+
+static void add_fault(struct tg_guard_check *check, const struct tg_heap_block_entry *entry, uint64_t first,
+                      uint64_t wrong)
+{
+    check->n_wrong++;
+    if (check->n_faults == TG_GUARD_CHECK_FAULTS)
+        return;
+    check->faults[check->n_faults++] = (struct tg_event_heap_error){.error = TG_HEAP_GUARD_CORRUPTION,
+                                                                    .address = first,
+                                                                    .block = entry->block,
+                                                                    .size_bytes = entry->size,
+                                                                    .allocated_tid = entry->allocated_tid,
+                                                                    .offset = (int64_t)(first - entry->block),
+                                                                    .wrong_bytes = wrong,
+                                                                    .call = ""};
+}
+
+/* RANGE was read, a guard of ENTRY's. */
+static void judge(struct tg_guard_check *check, const struct tg_heap_block_entry *entry,
+                  const struct tg_memory_range *range)
+{
+    const unsigned char *bytes = range->buffer;
+    unsigned char wanted = range->address < entry->block ? TG_HEAP_GUARD_BEFORE : TG_HEAP_GUARD_BEHIND;
+    uint64_t first = 0, wrong = 0;
+    for (size_t i = 0; i < range->size; i++)
+        if (bytes[i] != wanted && wrong++ == 0)
+            first = range->address + i;
+    if (wrong > 0)
+        add_fault(check, entry, first, wrong);
+}
+
+/* The guards that entries have now. */
+static size_t find_guards(struct pass *pass, size_t n_entries)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n_entries; i++) {
+        const struct tg_heap_block_entry *entry = &pass->entries[i];
+        if (pass->tags[i] == 0 || entry->state != TG_HEAP_BLOCK_LIVE || !entry->has_guards)
+            continue;
+        size_t before = tg_heap_guard_before(entry);
+        const struct tg_memory_range guards[GUARDS] = {
+            {entry->block - before, NULL, before},
+            {entry->block + entry->size, NULL, tg_heap_guard_behind(entry)}};
+        pass->check->n_blocks++;
+        for (size_t guard = 0; guard < GUARDS; guard++) {
+            if (guards[guard].size == 0)
+                continue;
+            pass->ranges[count] = guards[guard];
+            pass->ranges[count].buffer = pass->bytes[count];
+            pass->owners[count++] = entry;
+        }
+    }
+    return count;
+}
+
+static void look_at(struct pass *pass, size_t n_entries)
+{
+    size_t count = find_guards(pass, n_entries);
+    for (size_t i = 0; i < count;) {
+        size_t read = tg_memory_read_ranges(pass->tid, pass->ranges + i, count - i);
+        for (size_t end = i + read; i < end; i++)
+            judge(pass->check, pass->owners[i], &pass->ranges[i]);
+        if (i < count) {
+            pass->check->n_unread++;
+            i++;
+        }
+    }
+}
+
+static bool is_any_used(const unsigned char *tags, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (tags[i] != 0)
+            return true;
+    return false;
+}
+
+/* The blocks of the table at START. */
+static void look_at_table(struct pass *pass, uint64_t start, uint64_t n_blocks)
+{
+    uint64_t entries = start + TG_AGENT_HEAP_TABLE_OFFSET,
+             tags = entries + n_blocks * sizeof pass->entries[0];
+    for (uint64_t i = 0; i < n_blocks; i += SLOTS) {
+        size_t count = n_blocks - i < SLOTS ? (size_t)(n_blocks - i) : SLOTS;
+        if (!tg_memory_read(pass->tid, tags + i, pass->tags, count) || !is_any_used(pass->tags, count))
+            continue;
+        if (tg_memory_read(pass->tid, entries + i * sizeof pass->entries[0], pass->entries,
+                           count * sizeof pass->entries[0]))
+            look_at(pass, count);
+    }
+}
+
+/* The program may have written what it likes there: no more is read than is mapped. */
+static bool is_table(pid_t tid, const struct tg_mapping *mapping, struct tg_agent_heap_table *table)
+{
+    if (mapping->path[0] != '\0' || !mapping->readable || !mapping->writable ||
+        !tg_memory_read(tid, mapping->start, table, sizeof *table) ||
+        table->magic[0] != TG_AGENT_HEAP_TABLE_MAGIC || table->magic[1] != ~TG_AGENT_HEAP_TABLE_MAGIC)
+        return false;
+    uint64_t room = mapping->end - mapping->start - TG_AGENT_HEAP_TABLE_OFFSET;
+    return table->n_blocks > 0 && table->n_blocks <= room / (sizeof(struct tg_heap_block_entry) + 1);
+}
+
+static struct tg_error *look_at_all(pid_t tid, struct tg_guard_check *check)
+{
+    struct tg_mappings mappings;
+    struct tg_mapping mapping;
+    struct tg_agent_heap_table table;
+    bool is_any = false;
+    struct pass *pass = malloc(sizeof *pass);
+    if (pass == NULL)
+        return tg_error_no_memory();
+    pass->tid = tid;
+    pass->check = check;
+    bool is_open = tg_mappings_open(&mappings, tid);
+    struct tg_error *error =
+        is_open ? NULL : tg_error_create(TG_ERROR_TARGET, "/proc/%d/maps: %s", (int)tid, strerror(errno));
+    while (is_open && tg_mappings_next(&mappings, &mapping))
+        if (is_table(tid, &mapping, &table)) {
+            is_any = true;
+            look_at_table(pass, mapping.start, table.n_blocks);
+        }
+    tg_mappings_close(&mappings);
+    free(pass);
+    if (error == NULL && !is_any)
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "its blocks are not checked");
+    return error;
+}
+
+/* The number of the stack of BLOCK's allocation in the trace; 0 unknown. */
+static uint64_t stack_of(const struct tg_leak_block *blocks, size_t count, uint64_t block)
+{
+    for (size_t i = 0; i < count; i++)
+        if (blocks[i].address == block)
+            return blocks[i].stack;
+    return 0;
+}
+
+static void tell(struct tg_engine *engine, struct tg_live_blocks *live, struct tg_thread *thread,
+                 struct tg_guard_check *check)
+{
+    struct tg_leak_block *blocks = NULL;
+    size_t count = 0;
+    if (check->n_faults > 0)
+        tg_error_destroy(tg_live_blocks_copy(live, thread->process->pid, NULL, &blocks, &count));
+    for (size_t i = 0; i < check->n_faults; i++) {
+        struct tg_event_heap_error *fault = &check->faults[i];
+        fault->allocated_stack = blocks == NULL ? 0 : stack_of(blocks, count, fault->block);
+        tg_engine_emit(engine, thread, &(struct tg_event){.kind = TG_EVENT_HEAP_ERROR, .heap_error = *fault});
+    }
+    free(blocks);
+}
+
+struct tg_error *tg_guard_check_run(struct tg_engine *engine, struct tg_live_blocks *live,
+                                    struct tg_thread *thread, struct tg_guard_check *check)
+{
+    *check = (struct tg_guard_check){0};
+    for (struct tg_thread *t = thread->process->threads; t != NULL; t = t->hh.next)
+        if (!tg_thread_is_kept(t))
+            return tg_error_create(TG_ERROR_TARGET, "thread %d runs; dhalt stops it", t->tid);
+    struct tg_error *error = look_at_all(thread->tid, check);
+    if (error == NULL)
+        tell(engine, live, thread, check);
+    return error;
+}
