@@ -303,27 +303,21 @@ static struct tg_error *map_control(struct tg_agent_directory *directory)
     return NULL;
 }
 
-/* Makes DIRECTORY->path in the first place that takes it. */
-static struct tg_error *make_directory(struct tg_agent_directory *directory)
+static struct tg_error *make_directory(struct tg_agent_directory *directory, const char *parent)
 {
-    char prefix[64];
-    const char *parent = NULL;
+    char prefix[64], *path = NULL;
     make_prefix(prefix, sizeof prefix);
-    for (size_t i = 0; (parent = place(i)) != NULL; i++) {
-        char *path = NULL;
-        if (asprintf(&path, "%s/%sXXXXXX", parent, prefix) < 0)
-            return tg_error_no_memory();
-        if (mkdtemp(path) != NULL && chmod(path, 0700) == 0) { /* whatever the umask is */
-            directory->path = path;
-            return NULL;
-        }
+    if (asprintf(&path, "%s/%sXXXXXX", parent, prefix) < 0)
+        return tg_error_no_memory();
+    if (mkdtemp(path) == NULL || chmod(path, 0700) != 0) { /* whatever the umask is */
         int problem = errno;
         free(path);
-        if (place(i + 1) == NULL)
-            return tg_error_create_errno(problem, "cannot create a directory for the agents' rings in %s",
-                                         parent);
+        return tg_error_create_errno(problem, "cannot create a directory for the agents' rings in %s",
+                                     parent);
     }
-    return tg_error_create(TG_ERROR_OS, "no place for the agents' rings");
+    directory->path = path;
+    directory->fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return directory->fd < 0 ? tg_error_create_errno(errno, "cannot open %s", path) : NULL;
 }
 
 static struct tg_error *write_file(const struct tg_agent_directory *directory, const char *name,
@@ -407,23 +401,14 @@ static bool is_possible_size(uint64_t bytes)
     return bytes >= TG_AGENT_RING_MIN_BYTES && bytes <= TG_AGENT_RING_MAX_BYTES && (bytes & (bytes - 1)) == 0;
 }
 
-struct tg_error *tg_agent_directory_create(const struct tg_agent_directory_options *options,
-                                           struct tg_agent_directory **directory)
+/* Nothing is left where it cannot be made as a whole. */
+static struct tg_error *make_at(const char *parent, const struct tg_agent_directory_options *options,
+                                struct tg_agent_directory **directory)
 {
-    if (options->ring_bytes != 0 && !is_possible_size(options->ring_bytes))
-        return tg_error_create(TG_ERROR_USAGE, "invalid ring size %ju: use a power of two from %d to %d",
-                               (uintmax_t)options->ring_bytes, TG_AGENT_RING_MIN_BYTES,
-                               TG_AGENT_RING_MAX_BYTES);
     struct tg_agent_directory *made = allocate();
     if (made == NULL)
         return tg_error_no_memory();
-    tg_agent_directory_clean();
-    struct tg_error *error = make_directory(made);
-    if (error == NULL) {
-        made->fd = open(made->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (made->fd < 0)
-            error = tg_error_create_errno(errno, "cannot open %s", made->path);
-    }
+    struct tg_error *error = make_directory(made, parent);
     if (error == NULL)
         error = note_trace(made, options->trace);
     if (error == NULL)
@@ -434,6 +419,25 @@ struct tg_error *tg_agent_directory_create(const struct tg_agent_directory_optio
     }
     *directory = made;
     return NULL;
+}
+
+/* In the first place that takes it: one that is full does not. */
+struct tg_error *tg_agent_directory_create(const struct tg_agent_directory_options *options,
+                                           struct tg_agent_directory **directory)
+{
+    if (options->ring_bytes != 0 && !is_possible_size(options->ring_bytes))
+        return tg_error_create(TG_ERROR_USAGE, "invalid ring size %ju: use a power of two from %d to %d",
+                               (uintmax_t)options->ring_bytes, TG_AGENT_RING_MIN_BYTES,
+                               TG_AGENT_RING_MAX_BYTES);
+    tg_agent_directory_clean();
+    const char *parent = place(0);
+    struct tg_error *error = parent == NULL ? tg_error_create(TG_ERROR_OS, "no place for the agents' rings")
+                                            : make_at(parent, options, directory);
+    for (size_t i = 1; error != NULL && (parent = place(i)) != NULL; i++) {
+        tg_error_destroy(error);
+        error = make_at(parent, options, directory);
+    }
+    return error;
 }
 
 static struct tg_error *check_control(const struct tg_agent_directory *directory)

@@ -166,13 +166,13 @@ static struct tg_heap_block_entry *take_any_slot(uint64_t hash)
 
 /* ---- what goes in and out */
 
-bool tg_heap_block_table_add(const struct tg_heap_block_entry *new_entry,
-                             struct tg_heap_block_entry *replaced)
+enum tg_heap_block_added tg_heap_block_table_add(const struct tg_heap_block_entry *new_entry,
+                                                 struct tg_heap_block_entry *replaced)
 {
     *replaced = (struct tg_heap_block_entry){0};
     struct tg_heap_lock *lock = tg_heap_block_table_lock(new_entry->block);
     if (!tg_heap_lock_take(lock))
-        return false;
+        return TG_HEAP_BLOCK_BUSY;
     struct tg_heap_block_entry *entry = tg_heap_block_table_find(new_entry->block);
     if (entry == NULL)
         entry = take_any_slot(hash_of(new_entry->block));
@@ -181,7 +181,7 @@ bool tg_heap_block_table_add(const struct tg_heap_block_entry *new_entry,
     if (entry != NULL)
         *entry = *new_entry;
     tg_heap_lock_release(lock);
-    return entry != NULL;
+    return entry != NULL ? TG_HEAP_BLOCK_ADDED : TG_HEAP_BLOCK_FULL;
 }
 
 void tg_heap_block_table_drop(struct tg_heap_block_entry *entry)

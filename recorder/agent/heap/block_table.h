@@ -24,10 +24,15 @@ struct tg_heap_block_entry *tg_heap_block_table_find(uintptr_t block);
 /* With its lock held: ENTRY's block is no more. */
 void tg_heap_block_table_drop(struct tg_heap_block_entry *entry);
 
-/* Takes the lock itself. *REPLACED is the entry of a block in use at the same address, with block 0 where there was none.
- * False: the table is full, or this thread has the lock. */
-bool tg_heap_block_table_add(const struct tg_heap_block_entry *new_entry,
-                             struct tg_heap_block_entry *replaced);
+enum tg_heap_block_added {
+    TG_HEAP_BLOCK_ADDED,
+    TG_HEAP_BLOCK_FULL, /* the table has no place for it */
+    TG_HEAP_BLOCK_BUSY, /* this thread has the lock: a signal handler has interrupted who uses the table */
+};
+
+/* Takes the lock itself. *REPLACED is the entry of a block in use at the same address, with block 0 where there was none. */
+enum tg_heap_block_added tg_heap_block_table_add(const struct tg_heap_block_entry *new_entry,
+                                                 struct tg_heap_block_entry *replaced);
 
 /* Calls VISIT, without a lock, for each entry, until it returns true; whether it did. Slow. */
 bool tg_heap_block_table_each(bool (*visit)(const struct tg_heap_block_entry *entry, void *context),

@@ -8,6 +8,7 @@
 #include "recorder/agent/heap/real.h"
 #include "recorder/agent/heap/red_zones.h"
 #include "recorder/agent/heap/region.h"
+#include "recorder/agent/heap/setup.h"
 #include "recorder/agent/heap/wishes.h"
 #include "recorder/agent/record.h"
 
@@ -23,7 +24,8 @@ enum {
 #define APART __attribute__((noinline))
 
 static bool allows_mismatch;
-static bool has_plain_blocks; /* __atomic; some were given out without a place in the table */
+static bool has_foreign_blocks; /* __atomic; some are in variables of others than the allocator */
+static bool has_plain_blocks;   /* __atomic; some were given out without a place in the table */
 static const struct link_map *allocators_object;
 
 bool tg_heap_check_prepare(void)
@@ -135,7 +137,6 @@ static APART bool is_in_variables(uintptr_t address, const struct dl_find_object
  * write. Variables of others may have been given to it, to make blocks of. */
 static bool is_outside_heap(uintptr_t address)
 {
-    static bool said_foreign;
     struct dl_find_object object;
     if (_dl_find_object((void *)address, &object) != 0 || // NOLINT: an address
         object.dlfo_link_map == allocators_object)
@@ -143,7 +144,7 @@ static bool is_outside_heap(uintptr_t address)
     if (!is_in_variables(address, &object))
         return true;
     say_once(
-        &said_foreign,
+        &has_foreign_blocks,
         "heap: the allocator gave out variables of a program or library that is not its own: whether they "
         "are part of its heap is not known");
     return false;
@@ -231,25 +232,31 @@ static void return_block(const struct tg_heap_block_entry *entry)
         tg_heap_real_get()->free((void *)entry->base); // NOLINT: an address
 }
 
-static void say_full(void)
+/* A block is not in the table. */
+static void say_plain(enum tg_heap_block_added why)
 {
-    static bool said_full;
+    static bool said_full, said_busy;
     __atomic_store_n(&has_plain_blocks, true, __ATOMIC_RELAXED);
-    say_once(&said_full,
-             "heap: there are more blocks than can be checked at a time: the others have no guards, and "
-             "addresses inside of blocks that are freed are not found any more");
+    if (why == TG_HEAP_BLOCK_FULL)
+        say_once(&said_full,
+                 "heap: there are more blocks than can be checked at a time: the others have no guards, and "
+                 "addresses inside of blocks that are freed are not found any more");
+    else
+        say_once(&said_busy, "heap: a signal handler allocates while the heap's own tables are in use: such "
+                             "blocks have no guards, and "
+                             "addresses inside of blocks that are freed are not found any more");
 }
 
 /* Puts ENTRY, which is complete, into the table; false: there is no place. */
 static APART bool enter(const struct tg_heap_block_entry *entry, const void *frame)
 {
     struct tg_heap_block_entry replaced;
-    bool added = tg_heap_block_table_add(entry, &replaced);
+    enum tg_heap_block_added added = tg_heap_block_table_add(entry, &replaced);
     if (replaced.block != 0)
         tell(TG_HEAP_DOUBLE_ALLOC, entry->block, &replaced, "", frame);
-    if (!added)
-        say_full();
-    return added;
+    if (added != TG_HEAP_BLOCK_ADDED)
+        say_plain(added);
+    return added == TG_HEAP_BLOCK_ADDED;
 }
 
 /* There is no place in the table for ENTRY's block, or, where it is not MADE, no memory for its guards: one as it would be
@@ -365,14 +372,24 @@ static bool find_around(uintptr_t address, struct tg_heap_block_entry *around)
     return true;
 }
 
+/* Whether ADDRESS is in a program or library, and not in what the allocator may have made blocks of. */
+static bool is_of_program(uintptr_t address)
+{
+    struct dl_find_object object;
+    if (_dl_find_object((void *)address, &object) != 0) // NOLINT: an address
+        return false;
+    return tollgate_heap_is_libcs || /* that has no variables for blocks */
+           (object.dlfo_link_map != allocators_object &&
+            !__atomic_load_n(&has_foreign_blocks, __ATOMIC_RELAXED));
+}
+
 /* Whether ADDRESS is no block of any allocator: in a program or library, on this thread's stack, or misaligned. */
 static bool is_surely_none(uintptr_t address, bool all_are_known)
 {
-    struct dl_find_object object;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     return address % 8 != 0 ||
            (all_are_known && address > here && address < tg_heap_region_end(here)) || /* or its heap's */
-           _dl_find_object((void *)address, &object) == 0;                            // NOLINT: an address
+           is_of_program(address);
 }
 
 /* An address that is in no table, or is gone. Whether somebody may have got it as a block: with those that had no place in the

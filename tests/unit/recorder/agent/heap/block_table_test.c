@@ -21,7 +21,7 @@ static bool add(size_t i)
     const struct tg_heap_block_entry entry = {
         .block = address_of(i), .base = address_of(i), .size = i, .state = TG_HEAP_BLOCK_LIVE};
     struct tg_heap_block_entry replaced;
-    bool added = tg_heap_block_table_add(&entry, &replaced);
+    bool added = tg_heap_block_table_add(&entry, &replaced) == TG_HEAP_BLOCK_ADDED;
     assert_int_equal(replaced.block, 0);
     return added;
 }

@@ -67,7 +67,7 @@ static void keep(size_t i)
                                               .state = TG_HEAP_BLOCK_HOARDED,
                                               .is_painted = is_painting};
     struct tg_heap_block_entry replaced;
-    assert_true(tg_heap_block_table_add(&entry, &replaced));
+    assert_int_equal(tg_heap_block_table_add(&entry, &replaced), TG_HEAP_BLOCK_ADDED);
     tg_heap_hoard_keep(entry.block, SIZE);
 }
 
