@@ -358,8 +358,8 @@ static bool is_openmp(unsigned kind)
     return tg_event_has_place(kind) && kind != TG_EVENT_OMP_PARALLEL_BEGIN;
 }
 
-/* The text of EVENT, NULL none; *NUMBER where that comes from a list. */
-static const char *text_of(const struct tg_event *event, const struct summary *summary, int64_t *number)
+/* The text of EVENT that goes with it, NULL none; *NUMBER where that comes from a list. */
+static const char *own_text_of(const struct tg_event *event, const struct summary *summary, int64_t *number)
 {
     if (summary->text != 0) {
         const char *text;
@@ -377,12 +377,20 @@ static const char *text_of(const struct tg_event *event, const struct summary *s
         *number = (int64_t)count;
         return library == NULL ? NULL : library->path;
     }
+    return NULL;
+}
+
+/* A text for EVENT that is there for ever, "" none. */
+static const char *constant_text_of(const struct tg_event *event, const struct summary *summary)
+{
+    const char *name = NULL;
     if (summary->value != NULL) {
-        const char *name =
-            tg_event_value_name(event->kind, summary->value, number_at(event, summary->value_at));
+        name = tg_event_value_name(event->kind, summary->value, number_at(event, summary->value_at));
         return name != NULL ? name : "unknown";
     }
-    return is_openmp(event->kind) ? openmp_text(event) : NULL;
+    if (is_openmp(event->kind))
+        name = openmp_text(event);
+    return name != NULL ? name : "";
 }
 
 struct tg_error *tg_event_headline_keep(struct tg_event_headline *headline, const struct tg_event *event)
@@ -391,14 +399,15 @@ struct tg_error *tg_event_headline_keep(struct tg_event_headline *headline, cons
     int64_t number = summary->number != 0 ? (int64_t)number_at(event, summary->number) : 0;
     if (event->kind == TG_EVENT_THREAD_START || event->kind == TG_EVENT_THREAD_EXIT)
         number = event->tid;
-    const char *text = text_of(event, summary, &number);
-    if (text == NULL)
-        text = "";
-    size_t size = strlen(text) + 1;
-    struct tg_error *error = TG_ARRAY_RESERVE(headline->text, headline->text_capacity, size);
-    if (error != NULL)
-        return error;
-    memcpy(headline->text, text, size);
+    const char *text = own_text_of(event, summary, &number);
+    if (text != NULL) {
+        size_t size = strlen(text) + 1;
+        struct tg_error *error = TG_ARRAY_RESERVE(headline->own, headline->own_capacity, size);
+        if (error != NULL)
+            return error;
+        text = memcpy(headline->own, text, size);
+    }
+    headline->text = text != NULL ? text : constant_text_of(event, summary);
     headline->time_ns = event->time_ns;
     headline->tid = event->tid;
     headline->kind = event->kind;
@@ -409,18 +418,21 @@ struct tg_error *tg_event_headline_keep(struct tg_event_headline *headline, cons
 
 struct tg_error *tg_event_headline_copy(const struct tg_event_headline *from, struct tg_event_headline *to)
 {
-    char *text = from->text == NULL ? NULL : strdup(from->text);
-    if (from->text != NULL && text == NULL)
+    bool is_own = from->text != NULL && from->text == from->own;
+    char *own = is_own ? strdup(from->own) : NULL;
+    if (is_own && own == NULL)
         return tg_error_no_memory();
     *to = *from;
-    to->text = text;
-    to->text_capacity = text == NULL ? 0 : strlen(text) + 1;
+    to->own = own;
+    to->own_capacity = is_own ? strlen(own) + 1 : 0;
+    if (is_own)
+        to->text = own;
     return NULL;
 }
 
 void tg_event_headline_deinit(struct tg_event_headline *headline)
 {
-    free(headline->text);
+    free(headline->own);
     *headline = (struct tg_event_headline){0};
 }
 

@@ -14,8 +14,9 @@ struct tg_event_headline {
     unsigned kind;
     int64_t number;   /* signal, status, or count of what came along */
     uint64_t address; /* of a fault or breakpoint */
-    char *text;       /* path or other text, "" none; owned; raw, not printable */
-    size_t text_capacity;
+    const char *text; /* path or other text, "" none; raw, not printable; a constant, or OWN */
+    char *own;
+    size_t own_capacity;
 };
 
 /* Keeps the gist of EVENT in place of the former one. NO_MEMORY changes nothing. */

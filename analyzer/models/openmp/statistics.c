@@ -52,6 +52,7 @@ struct team {
 enum {
     MAX_DISTINCT = 1 << 16, /* zones, locks and regions told apart; what comes beyond is of no known place */
     MAX_DEPTH = 8,          /* regions in each other that waiting is told apart for */
+    RECENT = 64,            /* zones, and locks, that are found without their table */
 };
 
 /* A worker's waiting in one of the regions that it is in. */
@@ -71,6 +72,8 @@ struct tg_openmp_statistics {
     struct tg_openmp_model *model;
     struct zone *zones;
     struct lock *locks;
+    struct zone *recent_zones[RECENT]; /* NULL: none */
+    struct lock *recent_locks[RECENT];
     struct region *regions;
     struct team *teams;
     struct tg_openmp_worker_use *workers;
@@ -145,27 +148,47 @@ static struct waiting *waiting_of(struct tg_openmp_statistics *s, const struct t
     return &s->states[worker->index].waiting[depth < MAX_DEPTH ? depth : MAX_DEPTH - 1];
 }
 
-static struct tg_error *count_zone(struct tg_openmp_statistics *s, size_t process,
-                                   const struct tg_openmp_place *place, uint64_t spent_ns)
+/* A place among the recent ones for what is told apart by these three. */
+static size_t recent_place(size_t process, uint64_t kind, uint64_t id)
 {
+    return (process * 31 + kind * 7 + id + (id >> 6) + (id >> 12)) % RECENT;
+}
+
+/* The zone of PLACE, or the one of no known place where there are too many; NULL without memory. */
+static struct zone *get_zone(struct tg_openmp_statistics *s, size_t process,
+                             const struct tg_openmp_place *place)
+{
+    struct zone **recent =
+        &s->recent_zones[recent_place(process, place->kind * 8 + place->what, place->code)];
+    struct zone *zone = *recent;
+    if (zone != NULL && zone->key.process == process && zone->key.kind == place->kind &&
+        zone->key.what == place->what && zone->key.code == place->code)
+        return zone;
     struct zone_key key;
     memset(&key, 0, sizeof key);
     key.process = process;
     key.kind = place->kind;
     key.what = place->what;
     key.code = place->code;
-    struct zone *zone;
     HASH_FIND(hh, s->zones, &key, sizeof key, zone);
     if (zone == NULL && HASH_COUNT(s->zones) >= MAX_DISTINCT)
         key.code = 0;
     if (zone == NULL)
         zone = GET(zone, s->zones, key);
+    *recent = zone;
+    return zone;
+}
+
+static struct tg_error *count_zone(struct tg_openmp_statistics *s, size_t process,
+                                   const struct tg_openmp_place *place, uint64_t spent_ns)
+{
+    struct zone *zone = get_zone(s, process, place);
     if (zone == NULL)
         return tg_error_no_memory();
     zone->use.process = process;
     zone->use.kind = place->kind;
     zone->use.what = place->what;
-    zone->use.code = key.code;
+    zone->use.code = zone->key.code;
     zone->use.is_inferred = place->kind == TG_OPENMP_IN_ZONE && place->seen == TG_OMP_INFERRED;
     zone->use.count += !place->is_suspended;
     zone->use.total_ns += spent_ns;
@@ -177,12 +200,16 @@ static struct tg_error *count_zone(struct tg_openmp_statistics *s, size_t proces
 static struct lock *get_lock(struct tg_openmp_statistics *s, size_t process,
                              const struct tg_openmp_place *place)
 {
+    struct lock **recent = &s->recent_locks[recent_place(process, place->what, place->id)];
+    struct lock *lock = *recent;
+    if (lock != NULL && lock->key.process == process && lock->key.mutex == place->what &&
+        lock->key.lock == place->id && (lock->use.entries != 0 || lock->use.code != 0))
+        return lock;
     struct lock_key key;
     memset(&key, 0, sizeof key);
     key.process = process;
     key.mutex = place->what;
     key.lock = place->id;
-    struct lock *lock;
     HASH_FIND(hh, s->locks, &key, sizeof key, lock);
     if (lock == NULL && HASH_COUNT(s->locks) >= MAX_DISTINCT)
         key.lock = 0;
@@ -194,6 +221,7 @@ static struct lock *get_lock(struct tg_openmp_statistics *s, size_t process,
         lock->use.lock = key.lock;
         lock->use.code = key.lock == place->id ? place->code : 0;
     }
+    *recent = lock;
     return lock;
 }
 

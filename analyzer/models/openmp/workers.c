@@ -59,16 +59,16 @@ void tg_openmp_workers_number_anew(struct tg_openmp_workers *workers, size_t pro
 
 /* ---- workers */
 
-static size_t recent_place(int64_t tid)
+static size_t recent_place(size_t process, int64_t tid)
 {
-    return (uint64_t)tid % (sizeof((struct tg_openmp_workers *)0)->recent / sizeof(void *));
+    return ((uint64_t)tid + process * 61) % (sizeof((struct tg_openmp_workers *)0)->recent / sizeof(void *));
 }
 
 struct tg_openmp_worker_entry *tg_openmp_workers_find(const struct tg_openmp_workers *workers, size_t process,
                                                       int32_t tid)
 {
     struct tg_openmp_worker_key key;
-    struct tg_openmp_worker_entry *worker = workers->recent[recent_place(tid)];
+    struct tg_openmp_worker_entry *worker = workers->recent[recent_place(process, tid)];
     if (worker != NULL && worker->key.tid == tid && worker->key.process == process)
         return worker;
     memset(&key, 0, sizeof key);
@@ -110,7 +110,7 @@ struct tg_error *tg_openmp_workers_get(struct tg_openmp_workers *workers, size_t
             return error;
         }
     }
-    workers->recent[recent_place(tid)] = found;
+    workers->recent[recent_place(process, tid)] = found;
     *worker = found;
     return NULL;
 }
@@ -119,8 +119,10 @@ void tg_openmp_workers_kill(struct tg_openmp_workers *workers, struct tg_openmp_
                             uint64_t time_ns)
 {
     HASH_DEL(workers->live, worker);
-    if (workers->recent[recent_place(worker->key.tid)] == worker)
-        workers->recent[recent_place(worker->key.tid)] = NULL;
+    struct tg_openmp_worker_entry **recent =
+        &workers->recent[recent_place(worker->key.process, worker->key.tid)];
+    if (*recent == worker)
+        *recent = NULL;
     worker->public.alive = false;
     worker->public.ended_ns = time_ns;
     worker->public.exit_status = -1;

@@ -28,7 +28,7 @@ struct tg_openmp_workers {
     struct tg_openmp_worker_entry **items; /* by index */
     size_t count, capacity;
     struct tg_openmp_worker_entry *live;
-    struct tg_openmp_worker_entry *recent[64]; /* live ones got lately, by their thread ids */
+    struct tg_openmp_worker_entry *recent[256]; /* live ones got lately, by process and thread id */
     struct tg_openmp_numbering *numberings;
 };
 
