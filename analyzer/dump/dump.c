@@ -1,6 +1,7 @@
 #include "analyzer/dump/dump.h"
 
 #include "analyzer/output/trace_pass.h"
+#include "format/trace/read_ahead.h"
 #include "format/trace/reader.h"
 
 #include <inttypes.h>
@@ -49,6 +50,7 @@ static struct tg_error *start(struct dump_run *run, const struct tg_event **even
 {
     struct tg_selection *selection = run->request->selection;
     *event = NULL;
+    tg_trace_reader_read_ahead(run->reader, tg_read_ahead_threads());
     *run->damage = tg_trace_reader_next(run->reader, event);
     if (*run->damage != NULL)
         *event = NULL;

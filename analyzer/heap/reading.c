@@ -1,6 +1,7 @@
 #include "analyzer/heap/reading.h"
 
 #include "analyzer/output/trace_pass.h"
+#include "format/trace/read_ahead.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,8 +100,10 @@ struct tg_error *tg_heap_reading_make(const struct tg_heap_reading_request *requ
         error = create(request, &reading);
     if (error == NULL)
         error = tg_trace_reader_open(request->path, &reader);
-    if (error == NULL)
+    if (error == NULL) {
+        tg_trace_reader_read_ahead(reader, tg_read_ahead_threads());
         error = read_events(request, reader, &reading);
+    }
     if (error == NULL) {
         reading.summary = tg_trace_reader_summary(reader);
         reading.command = command_of(tg_trace_reader_meta(reader));

@@ -2,6 +2,7 @@
 
 #include "analyzer/output/quantity.h"
 #include "format/base/printable.h"
+#include "format/trace/read_ahead.h"
 
 #include <string.h>
 
@@ -39,8 +40,10 @@ struct tg_error *tg_trace_resolve_processes(const char *path, struct tg_selectio
     struct tg_error *error = tg_trace_reader_open(path, &reader);
     if (error == NULL)
         error = tg_process_model_create(&model);
-    if (error == NULL)
+    if (error == NULL) {
+        tg_trace_reader_read_ahead(reader, tg_read_ahead_threads());
         error = read_processes(reader, model);
+    }
     if (error == NULL)
         error = tg_selection_choose(selection, model);
     tg_process_model_destroy(model);

@@ -3,6 +3,7 @@
 #include "analyzer/output/trace_pass.h"
 #include "format/base/printable.h"
 #include "format/base/signal_name.h"
+#include "format/trace/read_ahead.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,31 +50,49 @@ static const char *caller_of(const struct tg_report *report, const struct tg_eve
     return object != NULL ? object->path : "";
 }
 
-struct tg_error *tg_report_feed(struct tg_report *report, const struct tg_event *event,
-                                struct tg_process_entry **found)
+static struct tg_error *take_openmp(void *model, const struct tg_event *event, size_t process)
 {
-    const struct tg_selection *selection = report->selection;
-    struct tg_process_entry *entry = NULL;
-    bool before_end = !selection->has_to || event->time_ns <= selection->to_ns;
+    return tg_openmp_statistics_feed(model, event, process);
+}
+
+static struct tg_error *take_mpi(void *model, const struct tg_event *event, size_t process)
+{
+    return tg_mpi_model_feed(model, event, process);
+}
+
+/* The models that have the most to do, each by a thread of its own where there is one. */
+static struct tg_error *feed_runtimes(struct tg_report *report, const struct tg_event *event,
+                                      const struct tg_process_entry *entry)
+{
     struct tg_error *error = NULL;
-    if (before_end) {
-        error = tg_process_model_feed(report->processes, event, &entry);
-        if (error == NULL)
-            error = tg_addresses_feed(report->addresses, event);
-        if (event->time_ns > report->end_ns)
-            report->end_ns = event->time_ns;
-    }
+    if (tg_mpi_model_needs(event->kind))
+        error = report->mpi_feeder != NULL ? tg_feeder_feed(report->mpi_feeder, event, entry->index)
+                                           : tg_mpi_model_feed(report->mpi, event, entry->index);
+    if (error == NULL && tg_openmp_model_needs(event->kind) &&
+        tg_selection_admits_process(report->selection, entry))
+        error = report->openmp_feeder != NULL
+                    ? tg_feeder_feed(report->openmp_feeder, event, entry->index)
+                    : tg_openmp_statistics_feed(report->openmp, event, entry->index);
+    return error;
+}
+
+/* Whether EVENT concerns the runtimes' models alone, besides the process model and the totals: most events do. */
+static bool is_of_runtime(const struct tg_event *event)
+{
+    return tg_event_has_place(event->kind) ||
+           (event->kind >= TG_EVENT_MPI_COMM && event->kind <= TG_EVENT_MPI_GROUP);
+}
+
+/* Events of all other kinds. ENTRY may be NULL. */
+static struct tg_error *feed_others(struct tg_report *report, const struct tg_event *event,
+                                    const struct tg_process_entry *entry, bool before_end, bool admitted)
+{
+    struct tg_error *error = NULL;
     /* code addresses of a process are named after its end, so its objects are kept */
-    if (error == NULL && before_end && report->names != NULL && event->kind != TG_EVENT_PROCESS_EXIT)
+    if (before_end && report->names != NULL && event->kind != TG_EVENT_PROCESS_EXIT)
         error = tg_code_names_feed(report->names, event);
-    bool admitted = before_end && tg_selection_admits_time(selection, event->time_ns) &&
-                    tg_selection_admits_process(selection, entry);
-    if (error == NULL && (admitted || is_always_told(event->kind)))
-        error = tg_totals_feed(report->session, event);
     if (error == NULL && admitted && entry != NULL)
         error = tg_library_model_feed(report->libraries, event, entry->index);
-    if (error == NULL && before_end && entry != NULL)
-        error = tg_mpi_model_feed(report->mpi, event, entry->index);
     if (error == NULL && (before_end || event->kind == TG_EVENT_CODE_NAME))
         error = tg_stack_model_feed(report->stacks, event, entry != NULL ? entry->index : SIZE_MAX);
     if (error == NULL && before_end && entry != NULL)
@@ -84,17 +103,60 @@ struct tg_error *tg_report_feed(struct tg_report *report, const struct tg_event 
         error = tg_session_review_feed(report->control, event);
     if (error == NULL && before_end && entry != NULL)
         error = tg_mpir_model_feed(report->mpir, event, entry->index);
-    if (error == NULL && before_end && entry != NULL && tg_selection_admits_process(selection, entry))
-        error = tg_openmp_statistics_feed(report->openmp, event, entry->index);
     if (error == NULL && admitted && entry != NULL)
         error = tg_load_calls_feed(report->load_calls, event, entry->index, caller_of(report, event));
+    return error;
+}
+
+struct tg_error *tg_report_feed(struct tg_report *report, const struct tg_event *event,
+                                struct tg_process_entry **found)
+{
+    const struct tg_selection *selection = report->selection;
+    struct tg_process_entry *entry = NULL;
+    bool before_end = !selection->has_to || event->time_ns <= selection->to_ns,
+         of_runtime = is_of_runtime(event);
+    struct tg_error *error = NULL;
+    if (before_end) {
+        error = tg_process_model_feed(report->processes, event, &entry);
+        if (error == NULL && !of_runtime)
+            error = tg_addresses_feed(report->addresses, event);
+        if (event->time_ns > report->end_ns)
+            report->end_ns = event->time_ns;
+    }
+    bool admitted = before_end && tg_selection_admits_time(selection, event->time_ns) &&
+                    tg_selection_admits_process(selection, entry);
+    if (error == NULL && (admitted || is_always_told(event->kind)))
+        error = tg_totals_feed(report->session, event);
+    if (error == NULL && !of_runtime)
+        error = feed_others(report, event, entry, before_end, admitted);
+    if (error == NULL && before_end && entry != NULL)
+        error = feed_runtimes(report, event, entry);
     *found = entry;
     return error;
 }
 
+static struct tg_error *settle(struct tg_report *report)
+{
+    struct tg_error *error = report->mpi_feeder == NULL ? NULL : tg_feeder_settle(report->mpi_feeder);
+    return error != NULL || report->openmp_feeder == NULL ? error : tg_feeder_settle(report->openmp_feeder);
+}
+
+/* Uses the processors beyond the first, where there are any. */
+static struct tg_error *spread_out(struct tg_report *report)
+{
+    size_t n_threads = tg_read_ahead_threads();
+    tg_trace_reader_read_ahead(report->reader, n_threads);
+    if (n_threads == 0)
+        return NULL;
+    struct tg_error *error = tg_feeder_create(take_mpi, report->mpi, &report->mpi_feeder);
+    return error != NULL ? error : tg_feeder_create(take_openmp, report->openmp, &report->openmp_feeder);
+}
+
 static struct tg_error *read_events(struct tg_report *report, struct tg_selection *selection)
 {
-    for (bool first = true;; first = false) {
+    struct tg_error *error = spread_out(report);
+    uint64_t chunk = 0;
+    for (bool first = true; error == NULL; first = false) {
         const struct tg_event *event = NULL;
         struct tg_process_entry *entry;
         report->damage = tg_trace_reader_next(report->reader, &event);
@@ -106,12 +168,19 @@ static struct tg_error *read_events(struct tg_report *report, struct tg_selectio
         }
         if (event == NULL)
             break;
-        struct tg_error *error = tg_report_feed(report, event, &entry);
-        if (error != NULL)
-            return error;
+        uint64_t offset = tg_trace_reader_tell(report->reader).offset;
+        if (offset != chunk) /* the strings of the chunk before go with the next one */
+            error = settle(report);
+        chunk = offset;
+        if (error == NULL)
+            error = tg_report_feed(report, event, &entry);
     }
+    if (error == NULL)
+        error = settle(report);
+    if (error != NULL)
+        return error;
     report->summary = tg_trace_reader_summary(report->reader);
-    struct tg_error *error = tg_selection_check_end(selection, report->start_ns, report->end_ns);
+    error = tg_selection_check_end(selection, report->start_ns, report->end_ns);
     return error != NULL ? error : tg_report_finish(report);
 }
 
@@ -201,6 +270,8 @@ void tg_report_destroy(struct tg_report *report)
 {
     if (report == NULL)
         return;
+    tg_feeder_destroy(report->mpi_feeder);
+    tg_feeder_destroy(report->openmp_feeder);
     tg_process_model_destroy(report->processes);
     tg_library_model_destroy(report->libraries);
     tg_load_calls_destroy(report->load_calls);

@@ -15,6 +15,7 @@
 #include "analyzer/models/totals.h"
 #include "analyzer/output/code_names.h"
 #include "analyzer/output/selection.h"
+#include "analyzer/report/feeder.h"
 #include "analyzer/verdict/verdict.h"
 #include "format/base/error.h"
 #include "format/trace/reader.h"
@@ -41,10 +42,11 @@ struct tg_report {
     struct tg_mpir_model *mpir;
     struct tg_stack_model *stacks;
     struct tg_heap_model *heap;
-    struct tg_session_review *control; /* all processes */
-    struct tg_verdict verdict;         /* empty where all went well */
-    struct tg_code_names *names;       /* NULL: addresses stay numbers */
-    struct tg_code_namer namer;        /* NULL inside: addresses stay numbers */
+    struct tg_session_review *control;            /* all processes */
+    struct tg_feeder *openmp_feeder, *mpi_feeder; /* while reading, where there are processors for them */
+    struct tg_verdict verdict;                    /* empty where all went well */
+    struct tg_code_names *names;                  /* NULL: addresses stay numbers */
+    struct tg_code_namer namer;                   /* NULL inside: addresses stay numbers */
 };
 
 /* A report without events. SELECTION (must outlive it, as PATH must) is started by the caller, who also sets

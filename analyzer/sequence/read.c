@@ -7,6 +7,7 @@
 #include "analyzer/sequence/attached.h"
 #include "analyzer/sequence/builder.h"
 #include "format/base/printable.h"
+#include "format/trace/read_ahead.h"
 #include "format/trace/reader.h"
 
 #include <inttypes.h>
@@ -56,6 +57,7 @@ static struct tg_error *pass(struct reading *reading,
     struct tg_error *error = tg_trace_reader_open(reading->request->path, &reader);
     if (error != NULL)
         return error;
+    tg_trace_reader_read_ahead(reader, tg_read_ahead_threads());
     uint64_t n_read = 0;
     for (bool first = true; error == NULL; first = false) {
         const struct tg_event *event = NULL;

@@ -1,7 +1,8 @@
 #include "format/trace/reader.h"
 
-#include "format/trace/chunk_decoder.h"
 #include "format/trace/index.h"
+#include "format/trace/loaded_chunk.h"
+#include "format/trace/read_ahead.h"
 #include "format/trace/recording_lock.h"
 #include "format/trace/section_codec.h"
 
@@ -12,14 +13,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* How far the file was read, and what that has shown. */
+struct progress {
+    uint64_t position; /* of the next byte to be read */
+    bool at_end, sequence_known;
+    uint32_t next_sequence;
+    struct tg_trace_summary summary; /* but for unknown_events, which decoding finds */
+};
+
+/* A chunk whose turn has not come yet, or the end of all. */
+struct fetched {
+    struct tg_loaded_chunk *chunk; /* NULL: the end */
+    struct tg_error *error;        /* why it is the end */
+    struct progress before;        /* all but the events of CHUNK are in it */
+};
+
+enum { MAX_FETCHED = TG_READ_AHEAD_MAX_CHUNKS, MAX_CHUNKS = MAX_FETCHED + 2 };
+
 struct tg_trace_reader {
     char *path;
     int fd;
     bool seekable;
-    uint64_t position; /* of the next byte to be read */
-    struct tg_section_codec *codec;
+    struct progress read;           /* of the file */
+    struct progress told;           /* by the events that were handed out */
+    struct tg_section_codec *codec; /* of all sections but EVENTS, as are the next three */
     struct tg_byte_buffer compressed, raw;
-    struct tg_chunk_decoder *decoder;
     struct tg_byte_source source;
     struct tg_trace_meta *meta;
     bool has_index; /* and it is whole */
@@ -28,14 +46,20 @@ struct tg_trace_reader {
     struct tg_wanted_kinds wanted;
     uint64_t index_chunks, index_events, index_first_ns, index_last_ns; /* totals of its entries */
 
-    bool in_chunk, at_end;
-    const struct tg_event *events; /* of the decoder's block */
+    struct tg_loaded_chunk *current, *former; /* NULL: none */
+    const struct tg_event *events;            /* of the decoder's block */
     size_t n_events, next_event;
     uint64_t chunk_offset; /* of the chunk that was begun last, 0: none yet */
     uint64_t before_block; /* events of it in front of the decoder's block */
-    bool sequence_known;
-    uint32_t next_sequence;
-    struct tg_trace_summary summary; /* of what was read */
+    uint64_t unknown_events;
+
+    size_t n_threads;  /* number that may read ahead; 0: none */
+    bool keeps_former; /* chunks stay while the next one is read */
+    struct tg_read_ahead *ahead;
+    struct fetched fetched[MAX_FETCHED]; /* in file order */
+    size_t n_fetched;
+    struct tg_loaded_chunk *free_chunks[MAX_CHUNKS];
+    size_t n_free;
 };
 
 static struct tg_error *input_error(const struct tg_trace_reader *reader, uint64_t offset, const char *what)
@@ -48,34 +72,28 @@ static struct tg_error *read_bytes(struct tg_trace_reader *reader, uint8_t *byte
 {
     size_t done = 0;
     while (done < size) {
-        ssize_t n = read(reader->fd, bytes + done, size - done);
+        ssize_t n = reader->seekable
+                        ? pread(reader->fd, bytes + done, size - done, (off_t)reader->read.position)
+                        : read(reader->fd, bytes + done, size - done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return tg_error_create_errno(errno, "%s: cannot read at offset %" PRIu64, reader->path,
-                                         reader->position);
+                                         reader->read.position);
         if (n == 0)
             break;
         done += (size_t)n;
-        reader->position += (size_t)n;
+        reader->read.position += (size_t)n;
     }
     *got = done;
     return NULL;
 }
 
-static struct tg_error *move_to(struct tg_trace_reader *reader, uint64_t offset)
-{
-    if (lseek(reader->fd, (off_t)offset, SEEK_SET) < 0)
-        return tg_error_create_errno(errno, "%s: cannot seek to offset %" PRIu64, reader->path, offset);
-    reader->position = offset;
-    return NULL;
-}
-
 static void end_truncated(struct tg_trace_reader *reader, uint64_t offset)
 {
-    reader->at_end = true;
-    reader->summary.truncated = true;
-    reader->summary.damaged_offset = offset;
+    reader->read.at_end = true;
+    reader->read.summary.truncated = true;
+    reader->read.summary.damaged_offset = offset;
 }
 
 /* A crashed machine leaves zeros where the file was longer than what reached the disk. */
@@ -109,8 +127,8 @@ static struct tg_error *read_tail(struct tg_trace_reader *reader, uint64_t offse
     uint64_t index_offset = 0;
     memcpy(padded, bytes, got);
     if (got == 0 || (got == TG_TRAILER_BYTES && tg_trailer_decode(padded, &index_offset))) {
-        reader->at_end = true;
-        reader->summary.complete = got != 0;
+        reader->read.at_end = true;
+        reader->read.summary.complete = got != 0;
         return NULL;
     }
     /* A whole trailer that is none is damaged; as many bytes of a header are just too few. */
@@ -130,7 +148,7 @@ static struct tg_error *read_tail(struct tg_trace_reader *reader, uint64_t offse
 static struct tg_error *read_header(struct tg_trace_reader *reader, struct tg_section_header *header)
 {
     uint8_t bytes[TG_SECTION_HEADER_BYTES];
-    uint64_t offset = reader->position;
+    uint64_t offset = reader->read.position;
     size_t got = 0;
     struct tg_error *error = read_bytes(reader, bytes, sizeof bytes, &got);
     if (error != NULL)
@@ -160,21 +178,28 @@ static struct tg_error *read_header(struct tg_trace_reader *reader, struct tg_se
     return error;
 }
 
+/* The payload behind HEADER as it is stored; at_end is set where the file ends before. */
+static struct tg_error *read_compressed(struct tg_trace_reader *reader,
+                                        const struct tg_section_header *header, uint64_t offset,
+                                        struct tg_byte_buffer *compressed)
+{
+    size_t got = 0;
+    compressed->size = 0;
+    if (!tg_byte_buffer_reserve(compressed, (size_t)header->compressed_bytes + 1))
+        return tg_error_no_memory();
+    struct tg_error *error = read_bytes(reader, compressed->data, header->compressed_bytes, &got);
+    if (error == NULL && got < header->compressed_bytes)
+        end_truncated(reader, offset);
+    return error;
+}
+
 /* The payload behind HEADER, decompressed into RAW; at_end is set where the file ends before. */
 static struct tg_error *read_payload(struct tg_trace_reader *reader, const struct tg_section_header *header,
                                      uint64_t offset)
 {
-    size_t got = 0;
-    reader->compressed.size = 0;
-    if (!tg_byte_buffer_reserve(&reader->compressed, (size_t)header->compressed_bytes + 1))
-        return tg_error_no_memory();
-    struct tg_error *error = read_bytes(reader, reader->compressed.data, header->compressed_bytes, &got);
-    if (error != NULL)
+    struct tg_error *error = read_compressed(reader, header, offset, &reader->compressed);
+    if (error != NULL || reader->read.at_end)
         return error;
-    if (got < header->compressed_bytes) {
-        end_truncated(reader, offset);
-        return NULL;
-    }
     error = tg_section_codec_unpack(reader->codec, header, reader->compressed.data, &reader->raw);
     reader->source = (struct tg_byte_source){.file = reader->path,
                                              .chunk_offset = offset,
@@ -192,10 +217,10 @@ static struct tg_byte_cursor payload_cursor(const struct tg_trace_reader *reader
 static struct tg_error *check_sequence(struct tg_trace_reader *reader, const struct tg_section_header *header,
                                        uint64_t offset)
 {
-    bool expected = !reader->sequence_known || header->sequence == reader->next_sequence;
-    uint32_t wanted = reader->next_sequence;
-    reader->sequence_known = true;
-    reader->next_sequence = header->sequence + 1;
+    bool expected = !reader->read.sequence_known || header->sequence == reader->read.next_sequence;
+    uint32_t wanted = reader->read.next_sequence;
+    reader->read.sequence_known = true;
+    reader->read.next_sequence = header->sequence + 1;
     if (expected)
         return NULL;
     return tg_error_create(TG_ERROR_INPUT,
@@ -204,12 +229,12 @@ static struct tg_error *check_sequence(struct tg_trace_reader *reader, const str
                            reader->path, offset, header->sequence, wanted);
 }
 
-/* Adds the chunk before the position to the summary. */
-static struct tg_error *count_chunk(struct tg_trace_reader *reader, const struct tg_section_header *header,
-                                    uint64_t offset)
+/* Adds the chunk of HEADER, at OFFSET, to the summary of PROGRESS, whose position is behind it. */
+static struct tg_error *count_chunk(const struct tg_trace_reader *reader, struct progress *progress,
+                                    const struct tg_section_header *header, uint64_t offset)
 {
-    struct tg_trace_summary *summary = &reader->summary;
-    if (!tg_trace_may_hold(summary->events + header->n_events, reader->position))
+    struct tg_trace_summary *summary = &progress->summary;
+    if (!tg_trace_may_hold(summary->events + header->n_events, progress->position))
         return input_error(reader, offset, "more events than a file of its size can have");
     if (header->n_events > 0) {
         if (summary->events == 0 || header->first_time_ns < summary->first_time_ns)
@@ -230,41 +255,21 @@ static const struct tg_kind_set *indexed_kinds(const struct tg_trace_reader *rea
     return entry == NULL ? NULL : &entry->kinds;
 }
 
-static struct tg_error *begin_chunk(struct tg_trace_reader *reader, const struct tg_section_header *header,
-                                    uint64_t offset)
-{
-    struct tg_error *error =
-        tg_chunk_decoder_begin(reader->decoder, &reader->source, reader->raw.size, header);
-    if (error != NULL)
-        return error;
-    const struct tg_kind_set found = tg_chunk_decoder_kinds(reader->decoder);
-    const struct tg_kind_set *indexed = indexed_kinds(reader, offset);
-    if (indexed != NULL && !tg_kind_set_covers(indexed, &found))
-        return input_error(reader, offset, "the index by kind does not have the kinds of this section");
-    error = count_chunk(reader, header, offset);
-    if (error != NULL)
-        return error;
-    reader->in_chunk = true;
-    reader->chunk_offset = offset;
-    reader->before_block = 0;
-    return NULL;
-}
-
 /* Whether the section of HEADER, whose payload is at the position, has nothing that is wanted. */
 static bool may_pass_over(const struct tg_trace_reader *reader, const struct tg_section_header *header,
                           uint64_t offset)
 {
     const struct tg_kind_set *indexed = indexed_kinds(reader, offset);
     return header->kind == TG_SECTION_EVENTS && indexed != NULL &&
-           reader->position + header->compressed_bytes <= reader->index_offset &&
+           reader->read.position + header->compressed_bytes <= reader->index_offset &&
            !tg_kind_set_is_wanted(indexed, &reader->wanted);
 }
 
 static struct tg_error *pass_over_chunk(struct tg_trace_reader *reader,
                                         const struct tg_section_header *header, uint64_t offset)
 {
-    struct tg_error *error = move_to(reader, reader->position + header->compressed_bytes);
-    return error != NULL ? error : count_chunk(reader, header, offset);
+    reader->read.position += header->compressed_bytes;
+    return count_chunk(reader, &reader->read, header, offset);
 }
 
 /* A section that is not needed for events: its payload must still be whole. */
@@ -277,7 +282,7 @@ static struct tg_error *pass_section(struct tg_trace_reader *reader, const struc
     if (header->kind == TG_SECTION_INDEX) {
         struct tg_trace_index index = {0};
         struct tg_error *error = tg_trace_index_decode(&index, &cursor);
-        reader->summary.lost_events = index.lost_events;
+        reader->read.summary.lost_events = index.lost_events;
         tg_trace_index_deinit(&index);
         return error;
     }
@@ -292,14 +297,14 @@ static struct tg_error *pass_section(struct tg_trace_reader *reader, const struc
                            reader->path, offset, header->kind);
 }
 
-/* Reads on to the next EVENTS section and begins it; at_end where there is none. */
-static struct tg_error *next_chunk(struct tg_trace_reader *reader)
+/* Reads on to the next EVENTS section that has something wanted and reads it into CHUNK; at_end where there is none. */
+static struct tg_error *read_chunk(struct tg_trace_reader *reader, struct tg_loaded_chunk *chunk)
 {
-    while (!reader->at_end) {
+    while (!reader->read.at_end) {
         struct tg_section_header header;
-        uint64_t offset = reader->position;
+        uint64_t offset = reader->read.position;
         struct tg_error *error = read_header(reader, &header);
-        if (error != NULL || reader->at_end)
+        if (error != NULL || reader->read.at_end)
             return error;
         error = check_sequence(reader, &header, offset);
         if (error == NULL && may_pass_over(reader, &header, offset)) {
@@ -308,16 +313,136 @@ static struct tg_error *next_chunk(struct tg_trace_reader *reader)
                 return error;
             continue;
         }
+        if (error == NULL && header.kind == TG_SECTION_EVENTS) {
+            chunk->header = header;
+            chunk->offset = offset;
+            return read_compressed(reader, &header, offset, &chunk->compressed);
+        }
         if (error == NULL)
             error = read_payload(reader, &header, offset);
-        if (error != NULL || reader->at_end)
-            return error;
-        if (header.kind == TG_SECTION_EVENTS)
-            return begin_chunk(reader, &header, offset);
-        error = pass_section(reader, &header, offset);
+        if (error == NULL && !reader->read.at_end)
+            error = pass_section(reader, &header, offset);
         if (error != NULL)
             return error;
     }
+    return NULL;
+}
+
+static struct tg_error *take_free_chunk(struct tg_trace_reader *reader, struct tg_loaded_chunk **chunk)
+{
+    if (reader->n_free == 0)
+        return tg_loaded_chunk_create(reader->path, chunk);
+    *chunk = reader->free_chunks[--reader->n_free];
+    return NULL;
+}
+
+static void give_back(struct tg_trace_reader *reader, struct tg_loaded_chunk *chunk)
+{
+    if (chunk == NULL)
+        return;
+    tg_loaded_chunk_clear(chunk);
+    reader->free_chunks[reader->n_free++] = chunk;
+}
+
+/* Reads one more chunk than were fetched, or finds the end. */
+static void fetch(struct tg_trace_reader *reader)
+{
+    struct fetched *fetched = &reader->fetched[reader->n_fetched++];
+    struct tg_loaded_chunk *chunk = NULL;
+    struct tg_error *error = take_free_chunk(reader, &chunk);
+    if (error == NULL)
+        error = read_chunk(reader, chunk);
+    *fetched = (struct fetched){.error = error, .before = reader->read};
+    if (error != NULL || reader->read.at_end) {
+        reader->read.at_end = true;
+        give_back(reader, chunk);
+        return;
+    }
+    fetched->chunk = chunk;
+    tg_chunk_decoder_want(chunk->decoder, reader->wanted);
+    error = count_chunk(reader, &reader->read, &chunk->header, chunk->offset);
+    reader->read.at_end = error != NULL; /* found again when its turn comes */
+    tg_error_destroy(error);
+    if (reader->ahead != NULL)
+        tg_read_ahead_post(reader->ahead, chunk);
+}
+
+/* Starts the threads as soon as a chunk was read to its end and another one follows: short traces need none. */
+static void start_threads(struct tg_trace_reader *reader)
+{
+    if (reader->n_threads == 0 || reader->ahead != NULL || reader->told.summary.chunks == 0)
+        return;
+    struct tg_error *error = tg_read_ahead_create(reader->n_threads, &reader->ahead);
+    if (error != NULL)
+        reader->n_threads = 0; /* done without them */
+    tg_error_destroy(error);
+}
+
+/* Forgets what was fetched, as if only what was told had been read. */
+static void forget_fetched(struct tg_trace_reader *reader)
+{
+    if (reader->ahead != NULL)
+        tg_read_ahead_cancel(reader->ahead);
+    for (size_t i = 0; i < reader->n_fetched; i++) {
+        tg_error_destroy(reader->fetched[i].error);
+        give_back(reader, reader->fetched[i].chunk);
+    }
+    reader->n_fetched = 0;
+    reader->read = reader->told;
+}
+
+/* Whether CHUNK is open and what the index says of it is true. */
+static struct tg_error *check_chunk(const struct tg_trace_reader *reader, struct tg_loaded_chunk *chunk)
+{
+    struct tg_error *error = chunk->error;
+    chunk->error = NULL;
+    if (error != NULL)
+        return error;
+    const struct tg_kind_set found = tg_chunk_decoder_kinds(chunk->decoder);
+    const struct tg_kind_set *indexed = indexed_kinds(reader, chunk->offset);
+    return indexed == NULL || tg_kind_set_covers(indexed, &found)
+               ? NULL
+               : input_error(reader, chunk->offset,
+                             "the index by kind does not have the kinds of this section");
+}
+
+/* Goes on to the next chunk; at_end where there is none. */
+static struct tg_error *next_chunk(struct tg_trace_reader *reader)
+{
+    give_back(reader, reader->former);
+    reader->former = reader->current;
+    reader->current = NULL;
+    start_threads(reader);
+    if (!reader->keeps_former) {
+        give_back(reader, reader->former);
+        reader->former = NULL;
+    }
+    size_t n_wanted = reader->ahead == NULL ? 1 : reader->n_threads + 1;
+    while (reader->n_fetched < n_wanted && !reader->read.at_end)
+        fetch(reader);
+    if (reader->n_fetched == 0) { /* the end was found before */
+        reader->told.at_end = true;
+        return NULL;
+    }
+    struct fetched first = reader->fetched[0];
+    if (first.chunk != NULL && reader->ahead != NULL)
+        tg_read_ahead_finish(reader->ahead, first.chunk);
+    else if (first.chunk != NULL)
+        tg_loaded_chunk_open(first.chunk);
+    memmove(reader->fetched, reader->fetched + 1, --reader->n_fetched * sizeof *reader->fetched);
+    reader->told = first.before;
+    if (first.chunk == NULL)
+        return first.error;
+    struct tg_error *error = check_chunk(reader, first.chunk);
+    if (error == NULL)
+        error = count_chunk(reader, &reader->told, &first.chunk->header, first.chunk->offset);
+    if (error != NULL) {
+        give_back(reader, first.chunk);
+        return error;
+    }
+    reader->current = first.chunk;
+    reader->chunk_offset = first.chunk->offset;
+    reader->before_block = 0;
     return NULL;
 }
 
@@ -329,7 +454,7 @@ static struct tg_error *read_meta(struct tg_trace_reader *reader)
     struct tg_error *error = read_bytes(reader, bytes, sizeof bytes, &got);
     if (error != NULL)
         return error;
-    if (got == 0 && reader->summary.recorder != 0) { /* nothing is written yet */
+    if (got == 0 && reader->read.summary.recorder != 0) { /* nothing is written yet */
         end_truncated(reader, 0);
         return NULL;
     }
@@ -351,7 +476,7 @@ static struct tg_error *read_meta(struct tg_trace_reader *reader)
     error = check_sequence(reader, &header, 0);
     if (error == NULL)
         error = read_payload(reader, &header, 0);
-    if (error != NULL || reader->at_end)
+    if (error != NULL || reader->read.at_end)
         return error;
     struct tg_byte_cursor cursor = payload_cursor(reader);
     return tg_error_prefix(tg_meta_payload_decode(reader->meta, &cursor), "%s", reader->path);
@@ -388,11 +513,10 @@ static struct tg_error *read_kinds(struct tg_trace_reader *reader, uint64_t star
             offset = end;
             continue;
         }
-        struct tg_error *error = move_to(reader, payload);
-        if (error == NULL)
-            error = read_payload(reader, &header, offset);
+        reader->read.position = payload;
+        struct tg_error *error = read_payload(reader, &header, offset);
         struct tg_byte_cursor cursor = payload_cursor(reader);
-        if (error == NULL && !reader->at_end)
+        if (error == NULL && !reader->read.at_end)
             error = tg_trace_index_decode_kinds(&reader->index, hash, &cursor);
         return error;
     }
@@ -400,38 +524,37 @@ static struct tg_error *read_kinds(struct tg_trace_reader *reader, uint64_t star
 }
 
 /* Looks for the index from the file's end. A file without one, or with a damaged one, is read without. */
-static struct tg_error *read_index(struct tg_trace_reader *reader)
+static void read_index(struct tg_trace_reader *reader)
 {
     uint8_t trailer[TG_TRAILER_BYTES];
-    uint64_t size = reader->summary.size_bytes, start = reader->position, index_offset = 0;
+    uint64_t size = reader->read.summary.size_bytes, start = reader->read.position, index_offset = 0;
     if (size < start + TG_SECTION_HEADER_BYTES + TG_TRAILER_BYTES ||
         pread(reader->fd, trailer, sizeof trailer, (off_t)(size - sizeof trailer)) != sizeof trailer ||
         !tg_trailer_decode(trailer, &index_offset) || index_offset < start ||
         index_offset > size - TG_TRAILER_BYTES - TG_SECTION_HEADER_BYTES)
-        return NULL;
+        return;
     struct tg_section_header header;
-    struct tg_error *error = move_to(reader, index_offset);
-    if (error == NULL)
-        error = read_header(reader, &header);
+    reader->read.position = index_offset;
+    struct tg_error *error = read_header(reader, &header);
     if (error == NULL && header.kind == TG_SECTION_INDEX &&
         index_offset + TG_SECTION_HEADER_BYTES + header.compressed_bytes + TG_TRAILER_BYTES == size) {
         error = read_payload(reader, &header, index_offset);
         struct tg_byte_cursor cursor = payload_cursor(reader);
-        if (error == NULL && !reader->at_end)
+        if (error == NULL && !reader->read.at_end)
             error = tg_trace_index_decode(&reader->index, &cursor);
         reader->has_index =
-            error == NULL && !reader->at_end && header.sequence == (uint32_t)reader->index.sections;
+            error == NULL && !reader->read.at_end && header.sequence == (uint32_t)reader->index.sections;
         reader->index_offset = index_offset;
         if (reader->has_index) {
             sum_index(reader);
             error = read_kinds(reader, start, tg_section_hash(reader->raw.data, reader->raw.size));
         }
     }
-    reader->at_end = false;
-    reader->summary.truncated = false;
-    reader->summary.complete = reader->has_index;
+    reader->read.at_end = false;
+    reader->read.summary.truncated = false;
+    reader->read.summary.complete = reader->has_index;
     tg_error_destroy(error);
-    return move_to(reader, start);
+    reader->read.position = start;
 }
 
 static struct tg_error *open_file(struct tg_trace_reader *reader, const char *path)
@@ -447,9 +570,9 @@ static struct tg_error *open_file(struct tg_trace_reader *reader, const char *pa
     if (reader->fd < 0 || fstat(reader->fd, &status) != 0)
         return tg_error_create_errno(errno, "cannot open %s", reader->path);
     if (S_ISREG(status.st_mode)) {
-        reader->summary.recorder = tg_recording_lock_owner(reader->fd);
+        reader->read.summary.recorder = tg_recording_lock_owner(reader->fd);
         reader->seekable = lseek(reader->fd, 0, SEEK_SET) == 0;
-        reader->summary.size_bytes = (uint64_t)status.st_size;
+        reader->read.summary.size_bytes = (uint64_t)status.st_size;
     }
     return NULL;
 }
@@ -466,29 +589,42 @@ struct tg_error *tg_trace_reader_open(const char *path, struct tg_trace_reader *
     if (error == NULL)
         error = tg_trace_meta_create(&created->meta);
     if (error == NULL)
-        error = tg_chunk_decoder_create(&created->decoder);
-    if (error == NULL)
         error = read_meta(created);
-    if (error == NULL && created->seekable && !created->at_end)
-        error = read_index(created);
+    if (error == NULL && created->seekable && !created->read.at_end)
+        read_index(created);
     if (error != NULL) {
         tg_trace_reader_close(created);
         return error;
     }
+    created->told = created->read;
     *reader = created;
     return NULL;
+}
+
+static void forget_place(struct tg_trace_reader *reader)
+{
+    forget_fetched(reader);
+    give_back(reader, reader->current);
+    give_back(reader, reader->former);
+    reader->current = reader->former = NULL;
+    reader->n_events = reader->next_event = 0;
+    reader->chunk_offset = reader->before_block = 0;
+    reader->read.at_end = reader->read.sequence_known = false;
 }
 
 void tg_trace_reader_close(struct tg_trace_reader *reader)
 {
     if (reader == NULL)
         return;
+    forget_place(reader);
+    tg_read_ahead_destroy(reader->ahead);
+    for (size_t i = 0; i < reader->n_free; i++)
+        tg_loaded_chunk_destroy(reader->free_chunks[i]);
     if (reader->fd >= 0)
         close(reader->fd);
     tg_section_codec_destroy(reader->codec);
     tg_byte_buffer_deinit(&reader->compressed);
     tg_byte_buffer_deinit(&reader->raw);
-    tg_chunk_decoder_destroy(reader->decoder);
     tg_trace_meta_destroy(reader->meta);
     tg_trace_index_deinit(&reader->index);
     free(reader->path);
@@ -504,20 +640,17 @@ static struct tg_error *next_block(struct tg_trace_reader *reader)
 {
     reader->before_block += reader->n_events;
     reader->n_events = reader->next_event = 0;
-    while (reader->n_events == 0 && !reader->at_end) {
+    while (reader->n_events == 0 && !reader->told.at_end) {
         struct tg_error *error = NULL;
-        if (reader->in_chunk)
-            error = tg_chunk_decoder_block(reader->decoder, &reader->events, &reader->n_events,
-                                           &reader->summary.unknown_events);
-        if (error == NULL && reader->n_events == 0) {
-            reader->in_chunk = false;
+        if (reader->current != NULL)
+            error = tg_chunk_decoder_block(reader->current->decoder, &reader->events, &reader->n_events,
+                                           &reader->unknown_events);
+        if (error == NULL && reader->n_events == 0)
             error = next_chunk(reader);
-        }
         if (error != NULL) {
             reader->n_events = 0;
-            reader->in_chunk = false;
-            reader->at_end = true;
-            reader->summary.complete = false;
+            reader->told.at_end = true;
+            reader->told.summary.complete = false;
             return error;
         }
     }
@@ -541,30 +674,30 @@ struct tg_error *tg_trace_reader_next(struct tg_trace_reader *reader, const stru
 
 void tg_trace_reader_want(struct tg_trace_reader *reader, struct tg_wanted_kinds wanted)
 {
+    forget_fetched(reader);
     reader->wanted = wanted;
-    tg_chunk_decoder_want(reader->decoder, wanted);
+}
+
+void tg_trace_reader_read_ahead(struct tg_trace_reader *reader, size_t n_threads)
+{
+    reader->keeps_former = reader->keeps_former || n_threads > 0;
+    if (reader->seekable && reader->ahead == NULL)
+        reader->n_threads = n_threads < TG_READ_AHEAD_MAX_THREADS ? n_threads : TG_READ_AHEAD_MAX_THREADS;
 }
 
 /* From the section at the position on: stops before the first chunk with an event at or after TIME_NS, the
  * first thing that is not a whole section, or the end. */
-static struct tg_error *scan_to(struct tg_trace_reader *reader, uint64_t time_ns)
+static void scan_to(struct tg_trace_reader *reader, uint64_t time_ns)
 {
     uint8_t bytes[TG_SECTION_HEADER_BYTES];
     struct tg_section_header header;
     for (;;) {
-        ssize_t n = pread(reader->fd, bytes, sizeof bytes, (off_t)reader->position);
+        ssize_t n = pread(reader->fd, bytes, sizeof bytes, (off_t)reader->read.position);
         if (n != sizeof bytes || tg_section_header_decode(bytes, &header) != TG_SECTION_FINE ||
             (header.kind == TG_SECTION_EVENTS && header.n_events > 0 && header.last_time_ns >= time_ns))
-            return move_to(reader, reader->position);
-        reader->position += TG_SECTION_HEADER_BYTES + header.compressed_bytes;
+            return;
+        reader->read.position += TG_SECTION_HEADER_BYTES + header.compressed_bytes;
     }
-}
-
-static void forget_place(struct tg_trace_reader *reader)
-{
-    reader->n_events = reader->next_event = 0;
-    reader->chunk_offset = reader->before_block = 0;
-    reader->in_chunk = reader->at_end = reader->sequence_known = false;
 }
 
 struct tg_error *tg_trace_reader_seek(struct tg_trace_reader *reader, uint64_t time_ns)
@@ -573,14 +706,17 @@ struct tg_error *tg_trace_reader_seek(struct tg_trace_reader *reader, uint64_t t
         return tg_error_create(TG_ERROR_UNSUPPORTED, "%s: not seekable: a regular file is needed",
                                reader->path);
     forget_place(reader);
-    reader->position = 0;
+    reader->read.position = 0;
     if (reader->has_index) {
         size_t i = 0;
         while (i < reader->index.count && reader->index.entries[i].last_time_ns < time_ns)
             i++;
-        reader->position = i < reader->index.count ? reader->index.entries[i].offset : reader->index_offset;
+        reader->read.position =
+            i < reader->index.count ? reader->index.entries[i].offset : reader->index_offset;
     }
-    return scan_to(reader, time_ns);
+    scan_to(reader, time_ns);
+    reader->told = reader->read;
+    return NULL;
 }
 
 struct tg_trace_bookmark tg_trace_reader_tell(const struct tg_trace_reader *reader)
@@ -597,9 +733,9 @@ struct tg_error *tg_trace_reader_return(struct tg_trace_reader *reader,
         return tg_error_create(TG_ERROR_UNSUPPORTED, "%s: not seekable: a regular file is needed",
                                reader->path);
     forget_place(reader);
-    struct tg_error *error = move_to(reader, bookmark->offset);
-    if (error == NULL)
-        error = next_chunk(reader);
+    reader->read.position = bookmark->offset;
+    reader->told = reader->read;
+    struct tg_error *error = next_chunk(reader);
     while (error == NULL && reader->before_block + reader->n_events < bookmark->events) {
         error = next_block(reader);
         if (error == NULL && reader->n_events == 0)
@@ -613,15 +749,16 @@ struct tg_error *tg_trace_reader_return(struct tg_trace_reader *reader,
     if (error == NULL)
         error = input_error(reader, bookmark->offset, "the chunk has changed");
     forget_place(reader);
-    reader->at_end = true;
+    reader->told.at_end = reader->read.at_end = true;
     return error;
 }
 
 struct tg_trace_summary tg_trace_reader_summary(const struct tg_trace_reader *reader)
 {
-    struct tg_trace_summary summary = reader->summary;
+    struct tg_trace_summary summary = reader->told.summary;
     if (!reader->seekable)
-        summary.size_bytes = reader->position;
+        summary.size_bytes = reader->told.position;
+    summary.unknown_events = reader->unknown_events;
     summary.is_recording = summary.recorder != 0 && !summary.complete;
     if (!reader->has_index)
         return summary;

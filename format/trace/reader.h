@@ -8,6 +8,7 @@
 #include "format/trace/meta.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct tg_trace_reader;
@@ -47,6 +48,12 @@ struct tg_error *tg_trace_reader_next(struct tg_trace_reader *reader, const stru
  * have nothing else are not decoded, and not even read where the index by kind says so. At first every event is
  * wanted. The summary counts all events as before. */
 void tg_trace_reader_want(struct tg_trace_reader *reader, struct tg_wanted_kinds wanted);
+
+/* For a reader that goes through a file from front to end: from the second chunk on, N_THREADS threads decompress chunks before
+ * their turn. Events, errors and the summary come as before, each in its place. From then on WANTS of the wanted kinds is
+ * called from any thread, and the strings (not the lists) of an event stay valid until the chunk after the next is
+ * begun. 0 threads, and standard input: as without. The threads take some 6 MB each, end with the reader, and get no signals. */
+void tg_trace_reader_read_ahead(struct tg_trace_reader *reader, size_t n_threads);
 
 /* Continue with the first chunk in file order that can hold events at or after TIME_NS (index, or a scan of
  * chunk headers). UNSUPPORTED on a pipe. */

@@ -35,6 +35,13 @@ void tg_mpi_model_destroy(struct tg_mpi_model *model); /* NULL is accepted */
 /* A second one, without callbacks, that says the same and goes on from there on its own. */
 struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_mpi_model **copy);
 
+/* Whether the model takes events of KIND; it ignores all others. */
+static inline bool tg_mpi_model_needs(unsigned kind)
+{
+    return (kind >= TG_EVENT_MPI_COMM && kind <= TG_EVENT_MPI_GROUP) || kind == TG_EVENT_IDENTITY ||
+           kind == TG_EVENT_THREAD_EXIT || kind == TG_EVENT_PROCESS_EXIT || kind == TG_EVENT_EXEC;
+}
+
 /* Takes one event of the process with index PROCESS in the process model; kinds that say nothing of MPI, of
  * identity or of ends are ignored. Errors: NO_MEMORY, and those of the callbacks. Memory follows threads,
  * communicators, and what is under way, not events. */

@@ -24,6 +24,13 @@ void tg_openmp_model_destroy(struct tg_openmp_model *model); /* NULL is accepted
 /* A second one, without callbacks, that says the same and goes on from there on its own. */
 struct tg_error *tg_openmp_model_copy(const struct tg_openmp_model *model, struct tg_openmp_model **copy);
 
+/* Whether the model takes events of KIND; it ignores all others. */
+static inline bool tg_openmp_model_needs(unsigned kind)
+{
+    return tg_event_has_place(kind) || kind == TG_EVENT_THREAD_EXIT || kind == TG_EVENT_PROCESS_EXIT ||
+           kind == TG_EVENT_EXEC;
+}
+
 /* Takes one event of the process with index PROCESS in the process model; kinds that say nothing of OpenMP or
  * of threads are ignored. Errors: NO_MEMORY, and those of the options' callbacks. Memory follows workers and
  * open teams, not events. */
