@@ -79,18 +79,30 @@ static struct tg_error *open_temporary(struct tg_output *output)
     return NULL;
 }
 
+/* A device or pipe, also by a link, as /dev/stdout. */
+static bool is_written_in_place(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+struct tg_error *tg_output_check(const char *path, bool force)
+{
+    if (path == NULL || strcmp(path, "-") == 0 || is_written_in_place(path))
+        return NULL;
+    return tg_replace_check(AT_FDCWD, path, path, force);
+}
+
 static struct tg_error *open_path(struct tg_output *output, const char *path)
 {
     output->path = strdup(path);
     if (output->path == NULL)
         return tg_error_no_memory();
-    struct stat status;
-    /* also by a link, as /dev/stdout */
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+    if (is_written_in_place(path)) {
         output->descriptor = open(path, O_WRONLY | O_CLOEXEC);
         return output->descriptor >= 0 ? NULL : tg_error_create_errno(errno, "cannot write to '%s'", path);
     }
-    struct tg_error *error = tg_replace_check(AT_FDCWD, path, path, output->force);
+    struct tg_error *error = tg_output_check(path, output->force);
     return error != NULL ? error : open_temporary(output);
 }
 
@@ -133,7 +145,7 @@ struct tg_error *tg_output_refuse_input(const char *output_path, const char *inp
         stat(output_path, &output) != 0 || stat(input_path, &input) != 0 || !S_ISREG(output.st_mode) ||
         output.st_dev != input.st_dev || output.st_ino != input.st_ino)
         return NULL;
-    return tg_error_create(TG_ERROR_USAGE, "'%s' is the trace itself; choose another name for --output",
+    return tg_error_create(TG_ERROR_USAGE, "'%s' is the input itself; choose another name for the output",
                            output_path);
 }
 

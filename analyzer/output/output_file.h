@@ -16,6 +16,9 @@ struct tg_output;
  * an EXISTS error unless FORCE; a device or pipe at PATH is written to as it is. */
 struct tg_error *tg_output_open(const char *path, bool force, struct tg_output **output);
 
+/* The EXISTS error that opening PATH has, before anything is done for what is to be written. */
+struct tg_error *tg_output_check(const char *path, bool force);
+
 /* USAGE error where OUTPUT_PATH is the file INPUT_PATH: --force must not replace a trace by what is said
  * about it. NULL and "-" are no files. */
 struct tg_error *tg_output_refuse_input(const char *output_path, const char *input_path);

@@ -47,6 +47,7 @@ struct where_arguments {
     bool json, all, once, threads, force, no_args;
     uint64_t repeat; /* looks, 0 not said */
     uint64_t interval_ns;
+    bool has_interval;
     struct tg_error *error;
 };
 
@@ -97,16 +98,33 @@ static void parse_repeat(struct where_arguments *arguments, struct argp_state *s
     arguments->repeat = value;
 }
 
+static bool is_standard_output(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+static void check_files(const struct where_arguments *arguments, struct argp_state *state)
+{
+    const char *dot = arguments->dot, *html = arguments->html;
+    if (arguments->json + is_standard_output(dot) + is_standard_output(html) > 1)
+        tg_command_line_error(state, "only one of --json, --dot - and --html - can go to standard output");
+    if (dot != NULL && html != NULL && strcmp(dot, html) == 0)
+        tg_command_line_error(state, "--dot and --html need a file each");
+}
+
 static void check(struct where_arguments *arguments, struct argp_state *state)
 {
     choose_files(arguments, state);
     bool has_file = arguments->path != NULL || arguments->n_cores > 0;
     if (has_file && arguments->n_pids > 0)
         tg_command_line_error(state, "give a TRACE, core files or -p: only one of them");
-    if (arguments->once && (arguments->interval_ns != 0 || arguments->repeat != 0))
+    if (arguments->once && (arguments->has_interval || arguments->repeat != 0))
         tg_command_line_error(state, "--once cannot be combined with --interval or --repeat");
+    if (has_file && (arguments->has_interval || arguments->repeat != 0))
+        tg_command_line_error(state, "--interval and --repeat are for processes that run");
     if (arguments->step != NULL && (has_file || arguments->n_pids > 0))
         tg_command_line_error(state, "give --slurm-step, -p or a TRACE: only one of them");
+    check_files(arguments, state);
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -149,6 +167,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_INTERVAL:
         arguments->error =
             tg_error_prefix(tg_selection_parse_time(argument, &arguments->interval_ns), "--interval");
+        arguments->has_interval = true;
         return arguments->error == NULL ? 0 : EINVAL;
     case ARGP_KEY_ARG:
         if (parse_pid(argument) != 0 && access(argument, F_OK) != 0) /* what is no file is a process */
@@ -285,7 +304,7 @@ static struct tg_error *take_looks(const struct where_arguments *arguments, stru
         error = arguments->services->watch_create(&request.watch);
     for (size_t i = 0; error == NULL && i < wanted; i++) {
         if (i > 0)
-            sleep_ns(arguments->interval_ns != 0 ? arguments->interval_ns : interval_ns);
+            sleep_ns(arguments->has_interval ? arguments->interval_ns : interval_ns);
         looks->count = i + 1;
         error = tg_where_look_create(&looks->items[i]);
         if (error == NULL && arguments->path != NULL)
@@ -328,10 +347,24 @@ static struct tg_error *check_look(const struct where_arguments *arguments, cons
                                arguments->path);
     if (now->n_remarks > 0)
         return tg_error_create(TG_ERROR_INPUT, "%s", now->remarks[0]);
-    if (now->n_refusals > 0)
+    if (now->n_refusals == 1)
         return tg_error_create(TG_ERROR_TARGET, "process %" PRId32 " cannot be looked at: %s",
                                now->refusals[0].pid, now->refusals[0].reason);
+    if (now->n_refusals > 1)
+        return tg_error_create(TG_ERROR_TARGET, "%zu processes cannot be looked at; process %" PRId32 ": %s",
+                               now->n_refusals, now->refusals[0].pid, now->refusals[0].reason);
     return tg_error_create(TG_ERROR_TARGET, "the processes ended while they were looked at");
+}
+
+/* What a file is written from is not overwritten, not even with --force. */
+static struct tg_error *check_output(const struct where_arguments *arguments, const char *path)
+{
+    struct tg_error *error = tg_output_check(path, arguments->force);
+    if (error == NULL && arguments->path != NULL)
+        error = tg_output_refuse_input(path, arguments->path);
+    for (size_t i = 0; error == NULL && i < arguments->n_cores; i++)
+        error = tg_output_refuse_input(path, arguments->cores[i]);
+    return error;
 }
 
 static struct tg_error *write_file(const struct where_arguments *arguments, const char *path,
@@ -346,12 +379,6 @@ static struct tg_error *write_file(const struct where_arguments *arguments, cons
         error = tg_output_commit(output);
     tg_output_destroy(output);
     return error;
-}
-
-static bool writes_to_standard_output(const struct where_arguments *arguments)
-{
-    return (arguments->dot != NULL && strcmp(arguments->dot, "-") == 0) ||
-           (arguments->html != NULL && strcmp(arguments->html, "-") == 0);
 }
 
 static struct tg_error *write_answer(const struct where_arguments *arguments, const struct tg_where_look *now,
@@ -378,7 +405,7 @@ static struct tg_error *write_answer(const struct where_arguments *arguments, co
         error = write_file(arguments, arguments->html, tg_where_write_html, &page);
     if (error == NULL && arguments->json)
         tg_where_write_json(tg_output_stream(output), &page);
-    else if (error == NULL && !writes_to_standard_output(arguments))
+    else if (error == NULL && !is_standard_output(arguments->dot) && !is_standard_output(arguments->html))
         tg_where_write_text(tg_output_stream(output), &page);
     if (error == NULL)
         error = tg_output_commit(output);
@@ -398,6 +425,10 @@ static struct tg_error *run_where(struct where_arguments *arguments)
         error = tg_trace_choice_check(arguments->path);
     else if (arguments->n_pids == 0 && arguments->n_cores == 0)
         error = choose_job(arguments);
+    if (error == NULL) /* before the job is stopped for an answer that could not be written */
+        error = check_output(arguments, arguments->dot);
+    if (error == NULL)
+        error = check_output(arguments, arguments->html);
     if (error == NULL)
         error = tg_output_open(NULL, false, &output);
     if (error == NULL)

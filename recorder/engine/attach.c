@@ -165,12 +165,8 @@ static struct tg_error *seize_all(struct tg_process *process)
 static struct tg_error *check_pid(struct tg_engine *engine, pid_t pid)
 {
     struct tg_proc_status status;
-    if (pid <= 0 || !tg_proc_status_read(pid, &status))
+    if (pid <= 0 || !tg_proc_status_read(pid, &status) || status.tgid != pid)
         return tg_attach_refusal(pid, ESRCH);
-    if (status.tgid != pid)
-        return tg_error_create(TG_ERROR_TARGET,
-                               "cannot attach to %d: it is a thread of process %d; use the process id",
-                               (int)pid, status.tgid);
     struct tg_process *known = tg_process_find(engine, pid);
     if (known == NULL)
         return NULL;

@@ -4,6 +4,7 @@
 #include "format/base/search.h"
 #include "recorder/process/attach_refusal.h"
 #include "recorder/process/interrupted_call.h"
+#include "recorder/process/proc_status.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     SPINS = 64,
@@ -227,11 +229,22 @@ static int seize(struct tg_halt *halt, pid_t tid)
     return TG_ARRAY_APPEND(halt->threads, halt->count, halt->capacity, thread) == NULL ? 0 : ENOMEM;
 }
 
+/* A thread that is about to end is none. */
+static void note_refused(struct tg_halt *halt, pid_t tid)
+{
+    struct tg_proc_status status;
+    if (!tg_proc_status_read(tid, &status) || tg_proc_status_is_dead(&status) || status.tracer == 0 ||
+        status.tracer == getpid())
+        return;
+    halt->refused = halt->n_refused++ == 0 ? tid : halt->refused;
+}
+
 /* Takes the threads that are not taken yet; returns whether there were any. WHY: errno of the last refusal. */
 static bool scan(pid_t pid, size_t max_threads, struct tg_halt *halt, int *why)
 {
     char path[40];
     const size_t n_known = halt->count;
+    halt->n_refused = 0;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *directory = opendir(path);
     if (directory == NULL) {
@@ -245,8 +258,10 @@ static bool scan(pid_t pid, size_t max_threads, struct tg_halt *halt, int *why)
         if (tid <= 0 || has_thread(halt, n_known, tid))
             continue;
         int refusal = seize(halt, tid);
-        if (refusal != 0)
-            *why = refusal;
+        if (refusal == 0)
+            continue;
+        *why = refusal;
+        note_refused(halt, tid);
     }
     closedir(directory);
     /* all of them are seized before the first stops: that takes longer than interrupting them */
@@ -271,7 +286,9 @@ struct tg_error *tg_halt_begin(pid_t pid, uint64_t until_ns, size_t max_threads,
         return NULL;
     free(halt->threads);
     *halt = (struct tg_halt){0};
-    return tg_attach_refusal(pid, why == 0 ? ESRCH : why);
+    char reason[300];
+    tg_attach_refusal_reason(pid, why == 0 ? ESRCH : why, reason, sizeof reason);
+    return tg_error_create(TG_ERROR_TARGET, "%s", reason);
 }
 
 /* ---- both */

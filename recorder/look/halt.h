@@ -15,10 +15,12 @@ struct tg_halt {
     size_t count, capacity;
     size_t next;       /* thread that is asked next whether it has stopped */
     uint64_t start_ns; /* CLOCK_MONOTONIC */
+    size_t n_refused;  /* threads that nobody may stop, as somebody else traces them */
+    pid_t refused;     /* the first of them */
 };
 
 /* Stops the threads of process PID that can be stopped until UNTIL_NS; at most MAX_THREADS of them are looked at, and
- * the others run on. TARGET error: why nobody may; HALT is empty then. */
+ * the others run on. TARGET error: why nobody may, and what to do, without a name; HALT is empty then. */
 struct tg_error *tg_halt_begin(pid_t pid, uint64_t until_ns, size_t max_threads, struct tg_halt *halt);
 
 /* Lets all of them go on as if nothing had been. Returns how long the process stood still. A thread that could not be

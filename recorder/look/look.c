@@ -10,6 +10,7 @@
 #include "recorder/look/process_tree.h"
 #include "recorder/look/return_watch.h"
 #include "recorder/look/telling.h"
+#include "recorder/process/attach_refusal.h"
 #include "recorder/process/memory.h"
 #include "recorder/record/process_facts.h"
 #include "recorder/stacks/call_stack.h"
@@ -17,7 +18,10 @@
 #include "recorder/stacks/waits.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,6 +251,8 @@ struct taken {
     pid_t *tids;
     size_t count; /* of threads */
     struct tg_event_stack_snapshot snapshot;
+    size_t n_refused; /* as struct tg_halt says */
+    pid_t refused;
 };
 
 static void deinit_taken(struct taken *taken)
@@ -260,6 +266,8 @@ static void deinit_taken(struct taken *taken)
 static bool read_halted(struct look *look, pid_t pid, const struct tg_halt *halt, struct taken *taken)
 {
     taken->count = halt->count;
+    taken->n_refused = halt->n_refused;
+    taken->refused = halt->refused;
     taken->tids = calloc(halt->count, sizeof *taken->tids);
     taken->snapshot = (struct tg_event_stack_snapshot){
         .snapshot = look->n_processes, .reason = TG_STACK_LOOK, .threads = halt->count};
@@ -307,22 +315,44 @@ static void tell_taken(struct subject *subject, const struct taken *taken, bool 
          (struct tg_event){.kind = TG_EVENT_STACK_SNAPSHOT, .stack_snapshot = taken->snapshot});
 }
 
-/* Threads without a stack, which would be missing in the answer otherwise. */
-static void remark_on_missing(const struct look *look, pid_t pid,
-                              const struct tg_event_stack_snapshot *snapshot)
+__attribute__((format(printf, 3, 4))) static void add_words(char *text, size_t size, const char *format, ...)
 {
-    char text[200];
-    size_t n_there = count_threads(pid);
-    uint64_t n_missing = snapshot->threads > snapshot->taken ? snapshot->threads - snapshot->taken : 0;
+    va_list arguments;
+    size_t length = strlen(text);
+    va_start(arguments, format);
+    vsnprintf(text + length, size - length, format, arguments);
+    va_end(arguments);
+}
+
+/* Threads without a stack, which would be missing in the answer otherwise. */
+static void remark_on_missing(const struct look *look, pid_t pid, const struct taken *taken)
+{
+    char text[600], reason[300];
+    const struct tg_event_stack_snapshot *snapshot = &taken->snapshot;
+    size_t n_there = count_threads(pid), n_refused = taken->n_refused;
+    uint64_t n_unread = snapshot->threads > snapshot->taken + snapshot->unstopped
+                            ? snapshot->threads - snapshot->taken - snapshot->unstopped
+                            : 0;
     if (snapshot->threads == MAX_THREADS && n_there > MAX_THREADS)
-        n_missing += n_there - MAX_THREADS;
+        n_unread += n_there - MAX_THREADS;
+    uint64_t n_missing = n_unread + snapshot->unstopped + n_refused;
     if (n_missing == 0 || look->sink->remark == NULL)
         return;
     snprintf(text, sizeof text,
-             "process %d: %" PRIu64 " of its %" PRIu64 " threads %s not looked at: %" PRIu64
-             " could not be stopped, the others are more than can be read in a second",
-             (int)pid, n_missing, snapshot->taken + n_missing, n_missing == 1 ? "was" : "were",
-             snapshot->unstopped);
+             "process %d: %" PRIu64 " of its %" PRIu64 " threads %s not looked at: ", (int)pid, n_missing,
+             snapshot->taken + n_missing, n_missing == 1 ? "was" : "were");
+    if (snapshot->unstopped > 0)
+        add_words(text, sizeof text,
+                  "%" PRIu64 " could not be stopped (in the kernel: a vfork, a file system)",
+                  snapshot->unstopped);
+    if (n_unread > 0)
+        add_words(text, sizeof text, "%s%" PRIu64 " are more than can be read in a second",
+                  snapshot->unstopped > 0 ? "; " : "", n_unread);
+    if (n_refused > 0) {
+        tg_attach_refusal_reason(taken->refused, EPERM, reason, sizeof reason);
+        add_words(text, sizeof text, "%sthread %d%s: %s", n_unread + snapshot->unstopped > 0 ? "; " : "",
+                  (int)taken->refused, n_refused > 1 ? " and others" : "", reason);
+    }
     look->sink->remark(look->sink->context, text);
 }
 
@@ -359,10 +389,12 @@ static struct tg_error *look_at(struct look *look, pid_t pid)
         if (error == NULL && is_done) {
             if (bits == 32)
                 remark_on_bits(look, pid);
-            remark_on_missing(look, pid, &taken.snapshot);
+            remark_on_missing(look, pid, &taken);
             tell_taken(&subject, &taken, i == 0);
         } else if (error != NULL && tg_error_code(error) != TG_ERROR_NO_MEMORY) {
-            look->sink->refuse(look->sink->context, pid, tg_error_message(error));
+            look->sink->refuse(look->sink->context, pid,
+                               kill(pid, 0) != 0 && errno == ESRCH ? "it ended before its turn came"
+                                                                   : tg_error_message(error));
             tg_error_destroy(error);
             error = NULL;
         }
@@ -420,26 +452,50 @@ static bool is_wanted(const struct tg_look_request *request, const struct roots 
     return false;
 }
 
+/* Whether PID traces tollgate, or what traces it, and so on: it cannot be stopped, as tollgate waits for it at its own next
+ * system call. */
+static bool traces_tollgate(pid_t pid)
+{
+    enum { MAX_TRACERS = 16 };
+    struct tg_proc_status status;
+    pid_t traced = getpid();
+    for (int i = 0; i < MAX_TRACERS && tg_proc_status_read(traced, &status) && status.tracer != 0; i++) {
+        traced = status.tracer;
+        if (traced == pid || (tg_proc_status_read(traced, &status) && status.tgid == pid))
+            return true;
+    }
+    return false;
+}
+
+static void refuse_missing(const struct look *look, const struct tg_look_request *request,
+                           const struct tg_process_tree *tree)
+{
+    char reason[300];
+    for (size_t i = 0; i < request->count; i++) {
+        pid_t pid = request->pids[i];
+        if (tg_process_tree_find(tree, pid) != NULL && pid != getpid())
+            continue;
+        tg_attach_refusal_reason(pid, ESRCH, reason, sizeof reason);
+        look->sink->refuse(look->sink->context, pid, pid == getpid() ? "it is tollgate itself" : reason);
+    }
+}
+
 static struct tg_error *look_at_all(struct look *look, const struct tg_look_request *request,
                                     const struct tg_process_tree *tree)
 {
-    struct tg_error *error = NULL;
-    for (size_t i = 0; error == NULL && i < request->count; i++) {
-        struct tg_proc_status status;
-        if (tg_process_tree_find(tree, request->pids[i]) != NULL)
-            continue;
-        bool is_there = tg_proc_status_read(request->pids[i], &status);
-        look->sink->refuse(look->sink->context, request->pids[i],
-                           !is_there                         ? "no such process"
-                           : tg_proc_status_is_dead(&status) ? "it has already ended"
-                                                             : "it is a kernel thread");
-    }
     struct roots roots = {0};
-    if (error == NULL)
-        error = find_roots(look, request, tree, &roots);
-    for (size_t i = 0; error == NULL && i < tree->count; i++)
-        if (tree->processes[i].pid != getpid() && is_wanted(request, &roots, tree, tree->processes[i].pid))
-            error = look_at(look, tree->processes[i].pid);
+    refuse_missing(look, request, tree);
+    struct tg_error *error = find_roots(look, request, tree, &roots);
+    for (size_t i = 0; error == NULL && i < tree->count; i++) {
+        pid_t pid = tree->processes[i].pid;
+        if (pid == getpid() || !is_wanted(request, &roots, tree, pid))
+            continue;
+        if (traces_tollgate(pid))
+            look->sink->refuse(look->sink->context, pid,
+                               "it traces tollgate itself; run tollgate without it");
+        else
+            error = look_at(look, pid);
+    }
     free(roots.pids);
     return error;
 }

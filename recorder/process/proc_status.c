@@ -1,6 +1,7 @@
 #include "recorder/process/proc_status.h"
 
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -104,4 +105,13 @@ int tg_proc_status_seccomp_filters(pid_t pid)
     const char *text = find_line(pid, "Seccomp_filters", line, sizeof line);
     int count;
     return text != NULL && sscanf(text, "%d", &count) == 1 ? count : -1;
+}
+
+bool tg_proc_status_may_trace(pid_t pid)
+{
+    char line[512];
+    uint64_t capabilities;
+    const char *text = find_line(pid, "CapEff", line, sizeof line);
+    return text != NULL && sscanf(text, "%" SCNx64, &capabilities) == 1 &&
+           (capabilities >> CAP_SYS_PTRACE & 1) != 0;
 }

@@ -34,6 +34,9 @@ bool tg_proc_status_signals(pid_t tid, uint64_t *ignored, uint64_t *caught);
 /* The time for which thread TID has had a processor, in nanoseconds; 0 where the kernel does not say. */
 uint64_t tg_proc_status_run_time(pid_t tid);
 
+/* Whether PID has the capability CAP_SYS_PTRACE. */
+bool tg_proc_status_may_trace(pid_t pid);
+
 /* How many seccomp filters PID is under, all of those that it inherited included; -1 where that cannot be
  * known (before Linux 5.9). */
 int tg_proc_status_seccomp_filters(pid_t pid);

@@ -1,6 +1,7 @@
 /* A process that is hard to look at. usage: awkward HOW
  * names: threads whose names are control characters; leader: its first thread has ended; smashed: stack pointers into noise, frame
- * pointers in a circle; storm N: threads that make threads and end, in a program that executes itself N times, and exits with 7 */
+ * pointers in a circle; deep: 100,000 calls; crowd N: N threads that wait, a third
+ * each in a condition variable, for the end of the thread before, and in pause; storm N: threads that make threads and end, in a program that executes itself N times, and exits with 7 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,14 @@ static void *run_in_noise(void *unused)
     return unused;
 }
 
+static int go_deep(int left)
+{
+    if (left > 0)
+        return go_deep(left - 1) + 1;
+    say_there();
+    return pause();
+}
+
 static void start(void *(*act)(void *))
 {
     pthread_t thread;
@@ -75,11 +84,52 @@ static void storm(const char *program, int left)
     execl("/proc/self/exe", program, "storm", text, NULL);
 }
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+
+static void *wait_in_crowd(void *unused)
+{
+    pthread_mutex_lock(&mutex);
+    for (;;)
+        pthread_cond_wait(&never, &mutex);
+    return unused;
+}
+
+static void *pause_in_crowd(void *unused)
+{
+    pause();
+    return unused;
+}
+
+static void *join_in_crowd(void *thread)
+{
+    pthread_join(*(pthread_t *)thread, NULL);
+    return NULL;
+}
+
+/* False: so many threads are not to be had. */
+static int crowd(int count)
+{
+    static void *(*const acts[])(void *) = {wait_in_crowd, pause_in_crowd, join_in_crowd};
+    pthread_t *threads = calloc((size_t)count + 1, sizeof *threads);
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 64 * 1024);
+    for (int i = 0; i < count; i++)
+        if (threads == NULL || pthread_create(&threads[i + 1], &small, acts[i % 3], &threads[i]) != 0)
+            return 0;
+    say_there();
+    pause();
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
     if (strcmp(how, "storm") == 0 && argc == 3)
         storm(argv[0], atoi(argv[2]));
+    if (strcmp(how, "crowd") == 0 && argc == 3)
+        return !crowd(atoi(argv[2]));
     if (strcmp(how, "names") == 0)
         start(rename_and_wait);
     if (strcmp(how, "leader") == 0) {
@@ -91,6 +141,8 @@ int main(int argc, char **argv)
         start(run_in_noise);
         say_there();
     }
+    if (strcmp(how, "deep") == 0)
+        return go_deep(100000);
     if (strcmp(how, "vfork") == 0 && vfork() == 0) { /* nothing reaches its parent meanwhile */
         say_there();
         for (;;)

@@ -3,6 +3,7 @@
 
 usage: where.py CASE
 """
+import collections
 import contextlib
 import ctypes
 import glob
@@ -16,12 +17,14 @@ import struct
 import subprocess
 import sys
 import time
+from random import Random
 
 from mpi_job import ENVIRONMENT, build, flavour_named, job
 from recording import PROGRAMS, TOLLGATE, check, run, skip
 from slurm_job import NoSlurm, Slurm
 
 SOURCE = os.path.join(os.environ["TG_SOURCE"], "tests/programs")
+PTRACE_SEIZE, WALL = 0x4206, 0x40000000
 
 
 def line_of(mark):
@@ -225,13 +228,94 @@ def refused():
     check(told.status == 3 and "process 4194304 cannot be looked at: no such process" in told.errors, told)
     told = run([TOLLGATE, "where", "run.tgt"])
     check(told.status in (0, 2), told)
-    sleeper = subprocess.Popen(["sleep", "30"])
-    # a sanitizer's search for leaks needs ptrace, too
-    told = run(["env", "ASAN_OPTIONS=detect_leaks=0", sys.executable, "-c", WITHOUT_PTRACE, TOLLGATE, "where", "-p",
-                str(sleeper.pid)])
-    check(told.status == 3 and "ptrace is not permitted here (a container needs" in told.errors, told)
-    sleeper.terminate()
-    sleeper.wait()
+    refused_by_state()
+    refused_by_rights()
+
+
+def says(reason, *command, status=3):
+    """COMMAND fails with one line, which has REASON; a sanitizer's search for leaks would need ptrace, too."""
+    told = run(["env", "ASAN_OPTIONS=detect_leaks=0", *command])
+    check(told.status == status and reason in told.errors and told.errors.count("\n") == 1 and not told.output, reason, command, told)
+
+
+@contextlib.contextmanager
+def sleeping(*before):
+    """A process that sleeps, started by BEFORE."""
+    process = subprocess.Popen([*before, "sleep", "60"], start_new_session=True, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def refused_by_state():
+    """Threads, kernel threads, tollgate itself and what traces it: why, and what to do."""
+    with awkward("leader") as process:
+        thread = next(tid for tid in os.listdir(f"/proc/{process.pid}/task") if tid != str(process.pid))
+        says(f"process {thread} cannot be looked at: it is a thread of process {process.pid} (awkward): give {process.pid}",
+             TOLLGATE, "where", "-p", thread)
+    with open("/proc/2/stat", encoding="ascii") as file:
+        if "(kthreadd)" in file.read():
+            says("process 2 cannot be looked at: it is a kernel thread, which no program can trace; root reads in /proc/2/stack",
+                 TOLLGATE, "where", "-p", "2")
+    says("it is tollgate itself", "sh", "-c", 'exec "$0" where -p $$', TOLLGATE)
+    # who traces tollgate waits for it, and would be waited for
+    command = 'exec "$0" -o events -- "$1" where --once --all -p $$ -p "$2"'
+    with sleeping() as process:
+        told = run(["sh", "-c", command, os.environ["TG_ENGINE_DRIVER"], TOLLGATE, str(process.pid)])
+        check(told.status == 0 and "was not looked at: it traces tollgate itself; run tollgate without it\n" in told.output, told)
+    # one thread that somebody else has
+    with awkward("smashed") as process:
+        thread = max(os.listdir(f"/proc/{process.pid}/task"), key=int)
+        if ctypes.CDLL(None).ptrace(PTRACE_SEIZE, int(thread), None, None) == 0:
+            text = where("--once", "-p", str(process.pid))
+            check(f"process {process.pid}: 1 of its 3 threads was not looked at: thread {thread}: already traced by process {os.getpid()} (python3" in text, text)
+            process.kill()
+            os.waitpid(int(thread), WALL)
+
+
+def id_inside(pid):
+    """The id that process PID has in its own namespace; None where that is this one."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as status:
+        found = re.search(r"^NSpid:\t\d+\t.*?(\d+)$", status.read(), re.M)
+        return int(found[1]) if found else None
+    return None
+
+
+def refused_by_rights():
+    """What the kernel forbids, by the reason that one has to know to get it."""
+    here = [TOLLGATE, "where", "-p"]
+    without_ptrace = [sys.executable, "-c", WITHOUT_PTRACE]
+    with sleeping() as process:
+        says("ptrace is not permitted here (a container needs", *without_ptrace, *here, str(process.pid))
+        as_root = os.geteuid() == 0
+        if not as_root or subprocess.run(["unshare", "-m", "true"], check=False).returncode != 0:
+            return
+        nobody = ["setpriv", "--reuid", "65534", "--clear-groups"]
+        says("it belongs to user 0; run tollgate as that user or as root", *nobody, *here, str(process.pid))
+        for scope, is_root, reason in (
+                (1, False, "is 1: only root may trace what it did not start; run tollgate as root, or write 0 there as root"),
+                (2, False, "is 2: only root may trace; run tollgate as root"),
+                (3, True, "is 3: nobody may trace until the machine is booted anew; start the job with `tollgate record --no-ptrace'"),
+                (1, True, "ptrace is not permitted here (a container needs")):
+            yama = f"mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama && echo {scope} > /proc/sys/kernel/yama/ptrace_scope"
+            user = [] if is_root else nobody
+            with sleeping(*user) as other:
+                says(reason, "unshare", "-m", "sh", "-c", yama + ' && exec "$@"', "sh", *user, *without_ptrace, *here, str(other.pid))
+    with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
+        inside = int(file.read()) - 7
+    set_next = f"echo {inside - 1} > /proc/sys/kernel/ns_last_pid; sleep 60; :"
+    with sleeping("unshare", "-p", "-f", "--kill-child", "sh", "-c", set_next):
+        outside = None
+        while outside is None:
+            outside = next((pid for pid in os.listdir("/proc") if pid.isdigit() and id_inside(pid) == inside), None)
+        says(f"no such process; process {outside} (sleep) has that id inside its container: give {outside}", *here, str(inside))
+    with sleeping(*nobody, "unshare", "-U") as process:
+        while os.readlink(f"/proc/{process.pid}/ns/user") == os.readlink("/proc/self/ns/user"):
+            time.sleep(0.01)
+        says("it is in another user namespace (a container); run tollgate in there, or as root outside",
+             "setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", *here, str(process.pid))
 
 
 # runs a command under a filter of system calls that refuses ptrace (101), as a container does
@@ -321,6 +405,19 @@ def bounded():
     with awkward("leader") as process:
         text = where("--once", "-p", str(process.pid))
         check("wait_alone (awkward.c:" in text, text)
+    with awkward("deep") as process:
+        text = where("--once", "-p", str(process.pid))
+        told = json.loads(where("--once", "--json", "--threads", "-p", str(process.pid)))["threads"][0]
+        check("go_deep (awkward.c:" in text and len(told["frames"]) == 96 and told["end"], text, told)
+    with awkward("crowd", "600") as process:
+        for _ in range(60): # until all of them wait
+            told = json.loads(where("--once", "--json", "-p", str(process.pid)))
+            steps = collections.Counter(step.split(" ")[0] for thread in told["threads"] for step in thread["path"])
+            if steps["wait_in_crowd"] == steps["pause_in_crowd"] == steps["join_in_crowd"] == 200:
+                break
+        joined = [thread for thread in told["threads"] if thread.get("waits_for", {}).get("what") == "thread"]
+        check(len(told["threads"]) == 601 and steps["main"] == 1 and len(joined) == 200, steps, len(joined))
+        check(tracers(process.pid) == {"0"})
     with awkward("smashed") as process:
         told = json.loads(where("--once", "--json", "--threads", "-p", str(process.pid)))
         check(len(told["threads"]) == 3 and all(len(thread["frames"]) <= 96 for thread in told["threads"]), told)
@@ -412,12 +509,21 @@ def cores():
     check("cores is not the file that ran" in text and "cores.c" not in text, text)
     none = run([TOLLGATE, "where", "core.empty"])
     check(none.status == 2, none)
+    size = os.path.getsize(hung)
+    told = run([TOLLGATE, "where", "--force", "--dot", hung, hung])
+    check(told.status == 2 and "is the input itself; choose another name for the output" in told.errors and os.path.getsize(hung) == size, told)
+    told = run([TOLLGATE, "where", "--repeat", "3", hung])
+    check(told.status == 2 and "--interval and --repeat are for processes that run" in told.errors, told)
 
 
 def repeated():
     """What moves between any two looks runs; tree and page are written to files, which are not overwritten unasked."""
     process = subprocess.Popen(["/bin/bash", "-c", "while :; do :; done"])
     try:
+        for words, reason in ((("--json", "--dot", "-"), "only one of --json, --dot - and --html - can go to standard output"),
+                              (("--dot", "a", "--html", "a"), "--dot and --html need a file each")):
+            told = run([TOLLGATE, "where", "-p", str(process.pid), *words])
+            check(told.status == 2 and reason in told.errors and not told.output, told)
         command = ("--repeat", "4", "--interval", "50ms", "--html", "page.html", "-p", str(process.pid))
         told = json.loads(where("--json", "--dot", "tree.dot", *command))
         check([thread["moves"] for thread in told["threads"]] == [True], told)
@@ -425,6 +531,9 @@ def repeated():
             check(page.read().startswith("<!DOCTYPE html>") and tree.read().startswith("digraph"))
         again = run([TOLLGATE, "where", *command])
         check(again.status == 2 and "page.html" in again.errors, again)
+        # no process is looked at for an answer that cannot be written
+        told = run([TOLLGATE, "where", "--once", "--html", "page.html", "-p", str(1 << 22)])
+        check(told.status == 2 and "page.html" in told.errors, told)
         where("--force", *command)
     finally:
         process.kill()
@@ -562,6 +671,46 @@ def slurm():
         skip(str(reason))
 
 
-CASES = {"attached": attached, "messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
+def random_words(random, pid, files):
+    """A command line of the options in any order, some without their value, or with one that is not theirs."""
+    values = ["", "0", "1", "2", "-1", "x", "99999999999999999999", "1ms", "0.001", "nan", "--", "-", "=", "\033[31m", str(pid), *files]
+    own = {"--pid": [str(pid)] * 4, "-p": [str(pid)] * 4, "--slurm-step": ["77.0"], "--repeat": ["2", "3"], "--interval": ["1ms"],
+           "--dot": ["tree.dot", "-"], "--html": ["page.html", "-"]}
+    bare = ["--once", "--all", "-a", "--args", "--no-args", "--threads", "-t", "--force", "--json", "-j", "-jat"]
+    words = []
+    for _ in range(random.randrange(6)):
+        option = random.choice([*own, *bare])
+        value = random.choice(own.get(option, values) if random.random() < 0.7 else values)
+        form = random.random()
+        if option in bare and form < 0.9:
+            words.append(option)
+        elif form < 0.2:
+            words.append(f"{option}={value}")
+        elif form < 0.9:
+            words += [option, value]
+        else:
+            words.append(random.choice([option, option[:-2], option + "s"]))
+    return [random.choice([str(pid), f"-p{pid}", *files]), *words]  # first: where no option takes it for its value
+
+
+def command_line():
+    """Whatever is on the command line: an answer, or one error that says what is wrong; never both, and no crash."""
+    random = Random(18)
+    with open("empty", "w"), open("text", "w") as text:
+        text.write("no trace\n")
+    os.mkdir("folder")
+    with sleeping() as process:
+        for _ in range(120):
+            words = random_words(random, process.pid, ["empty", "text", "folder", "missing", "/dev/null"])
+            told = run([TOLLGATE, "where", *words])
+            lines = told.errors.splitlines()
+            has_help = len(lines) == 2 and lines[1].startswith("Try ")
+            check(told.status in (0, 2, 3) and (told.status == 0) == (not lines) and (len(lines) < 2 or has_help), words, told)
+            check("\033" not in told.output + told.errors and (told.status == 0 or not told.output), words, told)
+            if told.status == 0 and {"--json", "-j", "-jat"} & set(words):
+                json.loads(told.output)
+
+
+CASES = {"attached": attached, "command_line": command_line, "messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
          "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "late_openmpi": lambda: late("openmpi"), "late_mpich": lambda: late("mpich"), "repeated": repeated, "slurm": slurm}
 CASES[sys.argv[1]]()
