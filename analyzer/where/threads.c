@@ -147,7 +147,7 @@ static void add_values(const struct tg_where_look *look, struct tg_where_threads
 
 static void add_waits(const struct tg_where_look *look, struct tg_where_threads *threads)
 {
-    size_t hint = 0;
+    size_t hint = 0, owner_hint = 0;
     for (size_t i = 0; i < look->n_waits; i++) {
         const struct tg_where_wait *wait = &look->waits[i];
         struct tg_where_thread *thread = find(threads, wait->pid, wait->tid, &hint);
@@ -155,7 +155,7 @@ static void add_waits(const struct tg_where_look *look, struct tg_where_threads 
             continue;
         thread->wait = wait;
         struct tg_where_thread *owner =
-            wait->is.owner != 0 ? find(threads, wait->pid, wait->is.owner, &hint) : NULL;
+            wait->is.owner != 0 ? find(threads, wait->pid, wait->is.owner, &owner_hint) : NULL;
         if (owner == NULL && wait->is.owner != 0)
             owner = find_anywhere(threads, wait->is.owner);
         thread->owner = owner != NULL ? (size_t)(owner - threads->threads) : SIZE_MAX;

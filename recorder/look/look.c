@@ -12,6 +12,7 @@
 #include "recorder/look/telling.h"
 #include "recorder/process/attach_refusal.h"
 #include "recorder/process/memory.h"
+#include "recorder/process/still_memory.h"
 #include "recorder/record/process_facts.h"
 #include "recorder/stacks/call_stack.h"
 #include "recorder/stacks/mpi_values.h"
@@ -104,11 +105,6 @@ static bool read_memory(void *context, uint64_t address, void *buffer, size_t si
     return tg_memory_read(*(const pid_t *)context, address, buffer, size);
 }
 
-static size_t read_some(void *context, uint64_t address, void *buffer, size_t size)
-{
-    return tg_memory_read_some(*(const pid_t *)context, address, buffer, size);
-}
-
 static pid_t first_stopped(const struct tg_halt *halt)
 {
     for (size_t i = 0; i < halt->count; i++)
@@ -198,28 +194,31 @@ static void count_returns(const struct look *look, pid_t pid, const struct tg_ha
 static void note_waits(struct look *look, pid_t pid, const struct tg_halt *halt)
 {
     struct tg_wait wait;
-    const struct tg_elf_memory memory = {read_some, &pid};
-    tg_error_destroy(TG_ARRAY_APPEND(look->pids, look->n_pids, look->pids_capacity, pid));
     struct tg_halted_threads threads;
+    struct tg_still_memory *still = tg_still_memory_create(pid);
+    const struct tg_elf_memory memory = tg_still_memory_reader(still);
+    tg_error_destroy(TG_ARRAY_APPEND(look->pids, look->n_pids, look->pids_capacity, pid));
     tg_error_destroy(tg_halted_threads_init(halt->threads, halt->count, &threads));
-    for (size_t i = 0; i < threads.count; i++)
+    for (size_t i = 0; i < threads.count && still != NULL; i++)
         if (tg_wait_find(pid, &memory, true, &threads, i, &wait))
             tg_error_destroy(TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait));
     tg_halted_threads_deinit(&threads);
+    tg_still_memory_destroy(still);
 }
 
 /* ---- behind it */
 
-static void tell_thread(const struct subject *subject, pid_t tid, const struct tg_call_stack *stack)
+/* PROGRAM: the name of its process. */
+static void tell_thread(const struct subject *subject, pid_t tid, const char *program,
+                        const struct tg_call_stack *stack)
 {
-    char name[32] = "", program[32] = "";
-    if (tid != subject->pid)
+    struct tg_proc_status status = {0};
+    char name[32];
+    if (tid != subject->pid) {
         tell(subject, tid, (struct tg_event){.kind = TG_EVENT_THREAD_START});
-    struct tg_proc_status status;
-    if (tg_proc_status_read(tid, &status))
-        snprintf(name, sizeof name, "%.31s", status.name);
-    if (tg_proc_status_read(subject->pid, &status))
-        snprintf(program, sizeof program, "%.31s", status.name);
+        tg_proc_status_read(tid, &status);
+    }
+    snprintf(name, sizeof name, "%.31s", status.name);
     if (*name != '\0' && strcmp(name, program) != 0)
         tell(subject, tid, (struct tg_event){.kind = TG_EVENT_THREAD_NAME, .thread_name = {.name = name}});
     if (stack->count > 0)
@@ -302,9 +301,13 @@ static struct tg_error *take(struct look *look, pid_t pid, unsigned bits, bool i
 static void tell_taken(struct subject *subject, const struct taken *taken, bool is_first)
 {
     const struct tg_look_sink *sink = subject->look->sink;
+    struct tg_proc_status status = {0};
+    char program[32];
     tell_process(subject);
+    tg_proc_status_read(subject->pid, &status);
+    snprintf(program, sizeof program, "%.31s", status.name);
     for (size_t i = 0; i < taken->count; i++) {
-        tell_thread(subject, taken->tids[i], &taken->calls.stacks[i]);
+        tell_thread(subject, taken->tids[i], program, &taken->calls.stacks[i]);
         tg_look_tell_values(sink, subject->pid, taken->tids[i], &taken->calls.values[i]);
         taken->calls.activities[i].is_counted &=
             is_first; /* else what was counted is of less than the whole time */

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "recorder/process/memory.h"
+#include "recorder/process/still_memory.h"
 
 #include <signal.h>
 #include <string.h>
@@ -103,12 +104,36 @@ static void a_write_reaches_the_child_alone(void **state)
     assert_false(tg_memory_write(f->child, pages + 2 * PAGE, "x", 1));
 }
 
+static void still_memory_reads_as_the_process_has_it(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t pages = (uint64_t)f->pages;
+    char buffer[64];
+    struct tg_still_memory *still = tg_still_memory_create(f->child);
+    assert_non_null(still);
+    const struct tg_elf_memory memory = tg_still_memory_reader(still);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(memory.read(memory.context, pages + PAGE - 3, buffer, 7), 7);
+        assert_string_equal(buffer, "across");
+        assert_int_equal(memory.read(memory.context, pages + PAGE, buffer, 4), 4);
+        assert_memory_equal(buffer, "oss", 4);
+        assert_int_equal(memory.read(memory.context, pages + 2 * PAGE - 10, buffer, 20), 10);
+        assert_int_equal(memory.read(memory.context, pages + 2 * PAGE, buffer, 20), 0);
+    }
+    /* what was read once is not read again */
+    assert_true(tg_memory_write(f->child, pages + PAGE, "new", 4));
+    assert_int_equal(memory.read(memory.context, pages + PAGE, buffer, 4), 4);
+    assert_memory_equal(buffer, "oss", 4);
+    tg_still_memory_destroy(still);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_read_is_whole_or_says_so),
         cmocka_unit_test(ranges_count_up_to_the_first_bad_one),
         cmocka_unit_test(a_string_ends_inside_its_bound),
+        cmocka_unit_test(still_memory_reads_as_the_process_has_it),
         cmocka_unit_test(a_write_reaches_the_child_alone),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
