@@ -92,6 +92,17 @@ static bool was_starved(const struct tg_verdict_input *input, uint64_t at_ns)
     return false;
 }
 
+/* On a crowded machine a new thread has been seen to wait for its first turn for 2 s, while the others of its process spun. */
+static bool has_unbegun(const struct tg_verdict_input *input, uint64_t at_ns)
+{
+    for (size_t i = input->stacks == NULL ? 0 : tg_stack_model_count(input->stacks); i-- > 0;) {
+        const struct tg_last_stack *stack = tg_stack_model_at(input->stacks, i);
+        if (stack->begun_ns != 0 && stack->begun_ns >= at_ns)
+            return true;
+    }
+    return false;
+}
+
 /* A job that was asked to end from outside was itself until then, although a rank may have gone before. */
 void tg_stillness_measure(const struct tg_verdict_input *input, struct tg_stillness *stillness)
 {
@@ -110,7 +121,8 @@ void tg_stillness_measure(const struct tg_verdict_input *input, struct tg_stilln
                                                                 : last_ns,
                                        .was_ended = asked_ns != 0 || ended_ns != 0,
                                        .was_asked = asked_ns != 0};
-    stillness->was_starved = was_starved(input, stillness->at_ns);
+    stillness->has_unbegun = has_unbegun(input, stillness->at_ns);
+    stillness->was_starved = was_starved(input, stillness->at_ns) || stillness->has_unbegun;
     stillness->usual[TG_WAIT_MPI] = tg_mpi_model_waits(input->mpi);
     stillness->usual[TG_WAIT_OPENMP] = tg_openmp_model_waits(input->openmp);
 }
@@ -194,7 +206,12 @@ void tg_stillness_print_busy(FILE *stream, const struct tg_stillness *stillness)
                     tg_quantity_duration(stillness->usual[family].longest_ns, text));
         fputc('.', stream);
     }
-    if (stillness->was_starved)
+    if (stillness->has_unbegun)
+        fputs(" A new thread of it had not run at all yet: the machine gave it no processor, so the length "
+              "of a wait "
+              "says nothing.",
+              stream);
+    else if (stillness->was_starved)
         fputs(" None of its threads could be stopped then: the machine gave them no processor, so the length "
               "of a wait says nothing.",
               stream);

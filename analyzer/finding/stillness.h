@@ -31,6 +31,7 @@ struct tg_stillness {
     /* When it was asked, not one thread could be stopped to look at its stack: the machine was frozen, or gave the
      * job no processor. Time says nothing then. */
     bool was_starved;
+    bool has_unbegun; /* likewise: a thread had been made, and had not had a turn on a processor yet */
     /* By enum tg_wait_family: the waits that came to an end; how many were too short for a finding, and the
      * longest of those. */
     struct tg_wait_times usual[2];

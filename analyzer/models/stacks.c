@@ -248,6 +248,14 @@ static void take_wait(struct tg_stack_model *model, const struct tg_event *event
         stack->wait.partner = (int32_t)partners[0].pid;
 }
 
+/* A new thread stops before its first instruction, and is told of then. */
+static void take_start(struct tg_stack_model *model, const struct tg_event *event, size_t process)
+{
+    struct tg_last_stack *stack = last_of(model, event, process);
+    if (stack != NULL && event->time_ns > stack->time_ns)
+        stack->begun_ns = event->time_ns;
+}
+
 static struct tg_error *take_values(struct tg_stack_model *model, const struct tg_event *event,
                                     size_t process)
 {
@@ -341,6 +349,9 @@ struct tg_error *tg_stack_model_feed(struct tg_stack_model *model, const struct 
         return take_name_event(model, &event->code_name);
     case TG_EVENT_THREAD_WAIT:
         take_wait(model, event, process);
+        return NULL;
+    case TG_EVENT_THREAD_START:
+        take_start(model, event, process);
         return NULL;
     case TG_EVENT_CALL_VALUES:
         return take_values(model, event, process);

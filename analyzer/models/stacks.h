@@ -21,6 +21,8 @@ struct tg_last_stack {
     size_t process; /* index in the process model */
     int32_t pid, tid;
     uint64_t time_ns;
+    uint64_t
+        begun_ns; /* when the thread, which was made already, had its first turn on a processor; 0: before */
     uint64_t snapshot;
     uint64_t reason; /* enum tg_stack_reason */
     int64_t signal;

@@ -57,7 +57,7 @@ static bool is_sure(const struct tg_verdict_draft *draft, const struct tg_verdic
     }
     bool is_synchronous = strncmp(half->message.name, "MPI_Ssend", 9) == 0 ||
                           strncmp(half->message.name, "MPI_Issend", 10) == 0;
-    return callers == 1 && !half->is_matched && half->thread->in_call &&
+    return callers == 1 && !half->is_matched && half->thread->in_call && !draft->stillness.has_unbegun &&
            (half->message.id == 0 || is_synchronous) && tg_mpi_model_unkept(draft->input->mpi) == 0 &&
            tg_mpi_model_impossible(draft->input->mpi) == 0;
 }

@@ -180,6 +180,46 @@ static void who_is_in_a_pool_is_not_at_work(void **state)
     }
 }
 
+/* Two ranks wait for each other, and a thread of rank 1 has been made, which the machine gave no processor until the job was
+ * interrupted: it may be the one that sends. If it has begun before, it is a deadlock. */
+static void a_thread_that_has_not_run_yet_may_do_it(void **state)
+{
+    enum { THREAD = FIRST_PID + 100 };
+    for (int has_begun = 0; has_begun < 2; has_begun++) {
+        struct tg_stack_frame frame = {
+            .pc = 0x10, .build_id = "", .function = "", .file = "", .module = "/lib/libc.so.6"};
+        struct tg_stack_model *stacks;
+        begin_job(2);
+        POINT(0, "MPI_Recv", 1, 7);
+        POINT(1, "MPI_Recv", 0, 8);
+        assert_null(tg_stack_model_create(&stacks));
+        job.now_ns += UINT64_C(4000) * MS;
+        FEED(LAUNCHER, SIGNAL, signal, .signal = SIGINT, .sender_pid = 7, .sender = "sh");
+        struct tg_event stack = {.time_ns = job.now_ns,
+                                 .pid = FIRST_PID + 1,
+                                 .tid = THREAD,
+                                 .kind = TG_EVENT_STACK,
+                                 .stack = {.reason = TG_STACK_JOB_SIGNAL, .frames = {&frame, 1}}};
+        struct tg_event start = {.time_ns = job.now_ns + (has_begun ? -UINT64_C(1000) : 1000) * MS,
+                                 .pid = FIRST_PID + 1,
+                                 .tid = THREAD,
+                                 .kind = TG_EVENT_THREAD_START};
+        assert_null(tg_stack_model_feed(stacks, has_begun ? &start : &stack, 2));
+        assert_null(tg_stack_model_feed(stacks, has_begun ? &stack : &start, 2));
+        struct tg_verdict_input input = input_of_job();
+        input.stacks = stacks;
+        assert_null(tg_verdict_make(&input, &verdict));
+        tg_stack_model_destroy(stacks);
+        if (has_begun) {
+            check_first(TG_FINDING_DEADLOCK, "0 1", "");
+        } else {
+            check_nobody_blamed();
+            assert_non_null(strstr(verdict.busy, "A new thread of it had not run at all yet"));
+            tear_down(state);
+        }
+    }
+}
+
 /* Rank 0 has polled since its row began, but computes in between, or does no more, or asks for other things, too; or it found
  * something shortly ago. */
 static void who_does_other_things_does_not_wait(void **state)
@@ -498,6 +538,7 @@ int main(void)
         cmocka_unit_test_teardown(who_polls_waits_for_what_it_asks_for, tear_down),
         cmocka_unit_test_teardown(a_poll_closes_a_cycle, tear_down),
         cmocka_unit_test_teardown(who_is_in_a_pool_is_not_at_work, tear_down),
+        cmocka_unit_test_teardown(a_thread_that_has_not_run_yet_may_do_it, tear_down),
         cmocka_unit_test_teardown(who_does_other_things_does_not_wait, tear_down),
         cmocka_unit_test_teardown(who_serves_all_blames_nobody, tear_down),
         cmocka_unit_test_teardown(rows_of_polls_are_waits, tear_down),
