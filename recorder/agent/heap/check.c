@@ -8,11 +8,11 @@
 #include "recorder/agent/heap/real.h"
 #include "recorder/agent/heap/red_zones.h"
 #include "recorder/agent/heap/region.h"
-#include "recorder/agent/heap/setup.h"
 #include "recorder/agent/heap/wishes.h"
 #include "recorder/agent/record.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 
 enum {
@@ -27,12 +27,15 @@ static bool allows_mismatch;
 static bool has_foreign_blocks; /* __atomic; some are in variables of others than the allocator */
 static bool has_plain_blocks;   /* __atomic; some were given out without a place in the table */
 static const struct link_map *allocators_object;
+static bool is_libcs; /* the allocator */
 
 bool tg_heap_check_prepare(void)
 {
     struct dl_find_object object;
     if (_dl_find_object((void *)(uintptr_t)tg_heap_real_get()->malloc, &object) == 0)
         allocators_object = object.dlfo_link_map;
+    is_libcs = _dl_find_object((void *)(uintptr_t)__errno_location, &object) == 0 &&
+               object.dlfo_link_map == allocators_object;
     tg_heap_red_zones_prepare();
     return tg_heap_block_table_prepare();
 }
@@ -378,7 +381,7 @@ static bool is_of_program(uintptr_t address)
     struct dl_find_object object;
     if (_dl_find_object((void *)address, &object) != 0) // NOLINT: an address
         return false;
-    return tollgate_heap_is_libcs || /* that has no variables for blocks */
+    return is_libcs || /* which makes none of variables */
            (object.dlfo_link_map != allocators_object &&
             !__atomic_load_n(&has_foreign_blocks, __ATOMIC_RELAXED));
 }
