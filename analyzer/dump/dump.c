@@ -1,10 +1,12 @@
 #include "analyzer/dump/dump.h"
 
+#include "analyzer/output/feeder.h"
 #include "analyzer/output/trace_pass.h"
 #include "format/trace/read_ahead.h"
 #include "format/trace/reader.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 struct dump_run {
     const struct tg_dump_request *request;
@@ -13,28 +15,72 @@ struct dump_run {
     struct tg_trace_reader *reader;
     struct tg_process_model *processes; /* NULL: the format and the selection do without */
     struct tg_error **damage;
+    uint64_t trace_bytes;     /* as far as the trace was read, to the end of the chunk */
+    struct tg_feeder *writer; /* writes on a thread of its own: touches DUMP and OUTPUT; NULL: none does */
 };
+
+/* A trace of some kilobytes that unpacks to gigabytes is no recording. */
+static struct tg_error *check_amount(const struct dump_run *run)
+{
+    const uint64_t at_once = UINT64_C(1) << 30, per_byte = 1 << 14;
+    uint64_t bytes = tg_output_bytes(run->output), size = run->trace_bytes;
+    if (bytes <= at_once || run->request->unlimited || size == 0 || (bytes - at_once) / per_byte <= size)
+        return NULL;
+    return tg_error_create(TG_ERROR_LIMIT,
+                           "%s: stopped after %" PRIu64 " bytes of output from %" PRIu64
+                           " bytes of trace: no recording has so much; --unlimited goes on",
+                           run->request->path, bytes, size);
+}
+
+/* Writes EVENT, unless nobody reads any more. */
+static struct tg_error *write_event(struct dump_run *run, const struct tg_event *event,
+                                    const struct tg_process_entry *entry, bool is_admitted)
+{
+    const struct tg_dump_format *format = run->request->format;
+    if (tg_output_closed(run->output))
+        return NULL;
+    struct tg_error *error = run->dump.names == NULL ? NULL : tg_code_names_feed(run->dump.names, event);
+    if (error != NULL)
+        return error;
+    if (!is_admitted)
+        return format->left_out == NULL ? NULL : format->left_out(&run->dump, event, entry);
+    error = format->event(&run->dump, event, entry);
+    return error != NULL ? error : check_amount(run);
+}
+
+/* What the writer is told of an event: whether it is admitted, and its process's rank + 1. */
+static size_t pack(bool is_admitted, int64_t rank)
+{
+    return (size_t)(rank + 1) << 1 | is_admitted;
+}
+
+/* Takes EVENT on the writer's thread. */
+static struct tg_error *take_packed(void *context, const struct tg_event *event, size_t packed)
+{
+    const struct tg_process_entry entry = {.pid = event->pid, .rank = (int64_t)(packed >> 1) - 1};
+    return write_event(context, event, &entry, (packed & 1) != 0);
+}
 
 static struct tg_error *handle_event(struct dump_run *run, const struct tg_event *event)
 {
-    const struct tg_dump_format *format = run->request->format;
     const struct tg_selection *selection = run->request->selection;
     struct tg_process_entry unknown = {.pid = event->pid, .rank = -1};
     struct tg_process_entry *entry = event->pid == 0 ? NULL : &unknown;
-    if (run->dump.names != NULL) {
-        struct tg_error *error = tg_code_names_feed(run->dump.names, event);
-        if (error != NULL)
-            return error;
-    }
     if (run->processes != NULL) {
         struct tg_error *error = tg_process_model_feed(run->processes, event, &entry);
         if (error != NULL)
             return error;
     }
-    if (tg_selection_admits_time(selection, event->time_ns) &&
-        tg_selection_admits_kind(selection, event->kind) && tg_selection_admits_process(selection, entry))
-        return format->event(&run->dump, event, entry);
-    return format->left_out == NULL ? NULL : format->left_out(&run->dump, event, entry);
+    bool is_admitted = tg_selection_admits_time(selection, event->time_ns) &&
+                       tg_selection_admits_kind(selection, event->kind) &&
+                       tg_selection_admits_process(selection, entry);
+    int64_t rank = entry == NULL ? -1 : entry->rank;
+    if (run->writer != NULL && rank < INT32_MAX) /* a trace may name any */
+        return is_admitted || (run->dump.names != NULL && tg_code_names_needs(event->kind))
+                   ? tg_feeder_feed(run->writer, event, pack(is_admitted, rank))
+                   : NULL;
+    struct tg_error *error = run->writer == NULL ? NULL : tg_feeder_settle(run->writer);
+    return error != NULL ? error : write_event(run, event, entry, is_admitted);
 }
 
 /* Kinds that are shown, or that names come from. */
@@ -71,37 +117,44 @@ static struct tg_error *start(struct dump_run *run, const struct tg_event **even
     return NULL;
 }
 
-/* A trace of some kilobytes that unpacks to gigabytes is no recording. */
-static struct tg_error *check_amount(const struct dump_run *run)
+/* Where another chunk begins, and at the end: the writer has the events before. */
+static struct tg_error *settle(struct dump_run *run)
 {
-    const uint64_t at_once = UINT64_C(1) << 30, per_byte = 1 << 14;
-    uint64_t bytes = tg_output_bytes(run->output);
-    if (bytes <= at_once || run->request->unlimited)
-        return NULL;
-    uint64_t size = tg_trace_reader_summary(run->reader).size_bytes;
-    if (size == 0 || (bytes - at_once) / per_byte <= size)
-        return NULL;
-    return tg_error_create(TG_ERROR_LIMIT,
-                           "%s: stopped after %" PRIu64 " bytes of output from %" PRIu64
-                           " bytes of trace: no recording has so much; --unlimited goes on",
-                           run->request->path, bytes, size);
+    struct tg_error *error = run->writer == NULL ? NULL : tg_feeder_settle(run->writer);
+    run->trace_bytes = tg_trace_reader_summary(run->reader).size_bytes;
+    return error;
 }
 
 static struct tg_error *run_events(struct dump_run *run, const struct tg_event *event)
 {
     struct tg_error *error = NULL;
-    while (error == NULL && event != NULL && !tg_output_closed(run->output)) {
+    uint64_t chunk = 0;
+    while (event != NULL) {
+        uint64_t offset = tg_trace_reader_tell(run->reader).offset;
+        if (offset != chunk) { /* the strings of the chunk before go with the next one */
+            error = settle(run);
+            if (error != NULL || tg_output_closed(run->output))
+                return error;
+        }
+        chunk = offset;
         error = handle_event(run, event);
-        if (error == NULL)
-            error = check_amount(run);
         if (error != NULL)
-            break;
+            return error;
         event = NULL;
         *run->damage = tg_trace_reader_next(run->reader, &event);
         if (*run->damage != NULL)
             event = NULL;
     }
-    return error;
+    return settle(run);
+}
+
+/* A thread for the writing, where there is a processor for it. Not for a pipe: what has come is written before more comes. */
+static struct tg_error *start_writer(struct dump_run *run)
+{
+    if (!run->request->format->knows_ranks_alone || tg_read_ahead_threads() == 0 ||
+        strcmp(run->request->path, "-") == 0)
+        return NULL;
+    return tg_feeder_create(take_packed, run, &run->writer);
 }
 
 static struct tg_error *run_dump(struct dump_run *run)
@@ -114,7 +167,10 @@ static struct tg_error *run_dump(struct dump_run *run)
     if (format->begin != NULL)
         error = format->begin(&run->dump);
     if (error == NULL)
+        error = start_writer(run);
+    if (error == NULL)
         error = run_events(run, event);
+    tg_feeder_destroy(run->writer);
     if (format->end != NULL) {
         struct tg_error *end_error = format->end(&run->dump);
         if (error == NULL)

@@ -32,8 +32,9 @@ struct tg_dump {
  * option for it. Callbacks may be NULL = not interested. */
 struct tg_dump_format {
     const char *name;
-    bool wants_processes; /* needs the process model; otherwise ENTRY knows its pid alone. NULL: as
+    bool wants_processes;   /* needs the process model; otherwise ENTRY knows its pid alone. NULL: as
                              tg_process_model_feed says */
+    bool knows_ranks_alone; /* of processes; it may be told of events later, on another thread */
     struct tg_error *(*begin)(struct tg_dump *dump);
     struct tg_error *(*event)(struct tg_dump *dump, const struct tg_event *event,
                               const struct tg_process_entry *entry);

@@ -315,4 +315,4 @@ static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event 
 }
 
 const struct tg_dump_format tg_dump_text = {
-    .name = "text", .wants_processes = true, .begin = begin, .event = write_event};
+    .name = "text", .wants_processes = true, .knows_ranks_alone = true, .begin = begin, .event = write_event};

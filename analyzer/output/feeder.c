@@ -1,4 +1,4 @@
-#include "analyzer/report/feeder.h"
+#include "analyzer/output/feeder.h"
 
 #include <pthread.h>
 #include <sched.h>

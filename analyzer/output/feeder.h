@@ -1,6 +1,6 @@
 /* A thread that feeds one model, so that models with much to do work beside each other. */
-#ifndef TG_ANALYZER_REPORT_FEEDER_H
-#define TG_ANALYZER_REPORT_FEEDER_H
+#ifndef TG_ANALYZER_OUTPUT_FEEDER_H
+#define TG_ANALYZER_OUTPUT_FEEDER_H
 
 #include "format/base/error.h"
 #include "format/event/event.h"

@@ -1,5 +1,5 @@
 /* A feeder hands a model what it would get without one: all events, in order, with all that they hold. */
-#include "analyzer/report/feeder.h"
+#include "analyzer/output/feeder.h"
 
 #include "tests/support/trace_fixture.h"
 
