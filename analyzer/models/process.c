@@ -30,7 +30,7 @@ struct tg_process_model {
     size_t count, capacity;
     struct tg_process_entry *first_root, *last_root;
     struct pid_slot *pids;
-    struct pid_slot *last_slot; /* events come in runs of one process */
+    struct pid_slot *recent[64]; /* found or added lately, by pid */
     struct tg_string_pool strings;
     struct thread_name *thread_names;
 };
@@ -180,14 +180,21 @@ struct tg_error *tg_process_model_copy(const struct tg_process_model *model, str
     return NULL;
 }
 
+/* Where the slot of PID is if it was found lately. */
+static struct pid_slot **find_recent(struct tg_process_model *model, int32_t pid)
+{
+    return &model->recent[(uint32_t)pid % (sizeof model->recent / sizeof *model->recent)];
+}
+
 static struct pid_slot *find_slot(struct tg_process_model *model, int32_t pid)
 {
-    if (model->last_slot != NULL && model->last_slot->pid == pid)
-        return model->last_slot;
+    struct pid_slot **recent = find_recent(model, pid);
+    if (*recent != NULL && (*recent)->pid == pid)
+        return *recent;
     struct pid_slot *slot = NULL;
     HASH_FIND(hh, model->pids, &pid, sizeof pid, slot);
     if (slot != NULL)
-        model->last_slot = slot;
+        *recent = slot;
     return slot;
 }
 
@@ -236,7 +243,7 @@ static struct tg_error *add_entry(struct tg_process_model *model, const struct t
     entry->threads_started = entry->threads_alive = entry->threads_peak = 1;
     model->entries[model->count++] = entry;
     slot->entry = entry;
-    model->last_slot = slot;
+    *find_recent(model, event->pid) = slot;
     *added = entry;
     return NULL;
 }

@@ -501,6 +501,12 @@ static inline void take_in_order(struct tg_chunk_decoder *decoder, uint32_t n, s
         decoder->block_kinds[i] = (uint16_t)kind;
         memcpy(TG_EVENT_PAYLOAD(event),
                decoder->rows[kind].base + TG_SLOT_ROW(slot) * decoder->rows[kind].stride, row_bytes);
+        if (position + 1 <
+            order->n_slots) { /* of the same thread's next event, which another processor may have */
+            uint32_t next = order->slots[position + 1], next_kind = TG_SLOT_KIND(next);
+            __builtin_prefetch(decoder->rows[next_kind].base +
+                               TG_SLOT_ROW(next) * decoder->rows[next_kind].stride);
+        }
     }
     decoder->n_taken += n;
 }

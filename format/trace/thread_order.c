@@ -161,6 +161,7 @@ struct tg_error *tg_thread_order_read(struct tg_thread_order *order, struct tg_c
                                       const struct tg_byte_source *source, uint32_t n_events)
 {
     order->any_stop = false;
+    order->n_slots = n_events;
     for (size_t k = 0; k < directory->n_kinds; k++)
         order->any_stop = order->any_stop || !tg_packed_column_is_zero(&directory->kinds[k]->stop);
     struct tg_error *error = reserve(order, directory, n_events);

@@ -12,9 +12,10 @@ struct tg_thread_order {
     uint32_t *positions;         /* by thread: of its next event */
     uint32_t *process_positions; /* used while reading */
     uint32_t *slots;             /* by position: TG_SLOT_KIND and TG_SLOT_ROW of the event */
-    uint64_t *stops_ns;          /* by position; only where any_stop */
-    uint32_t *rows;              /* used while reading */
-    uint64_t *kind_stops;        /* likewise */
+    uint32_t n_slots;
+    uint64_t *stops_ns;   /* by position; only where any_stop */
+    uint32_t *rows;       /* used while reading */
+    uint64_t *kind_stops; /* likewise */
     size_t thread_capacity, position_capacity, process_capacity, slot_capacity, stop_capacity, row_capacity,
         kind_stop_capacity;
     bool any_stop;
