@@ -5,17 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct glob_pattern {
-    const char *written; /* with its '!' */
-    const char *pattern; /* without; "" never matches */
-    bool negated;
-};
-
 struct tg_glob_list {
     char *text;
     char *pieces; /* the text with its colons replaced by NULs; patterns point into it */
     size_t count;
-    struct glob_pattern *patterns;
+    struct tg_glob_pattern *patterns;
 };
 
 static struct tg_error *check_patterns(const struct tg_glob_list *list)
@@ -40,12 +34,7 @@ static bool split(struct tg_glob_list *list)
     list->patterns = calloc(count, sizeof *list->patterns);
     if (list->patterns == NULL)
         return false;
-    char *rest = list->pieces;
-    for (char *piece; (piece = strsep(&rest, ":")) != NULL;) {
-        bool negated = piece[0] == '!';
-        list->patterns[list->count++] =
-            (struct glob_pattern){.written = piece, .pattern = piece + negated, .negated = negated};
-    }
+    list->count = tg_glob_split(list->pieces, list->patterns, count);
     return true;
 }
 
@@ -105,35 +94,12 @@ bool tg_glob_list_is_empty_text(const struct tg_glob_list *list)
 
 struct tg_glob_match tg_glob_list_match(const struct tg_glob_list *list, const char *library)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        const struct glob_pattern *pattern = &list->patterns[i];
-        if (pattern->pattern[0] != '\0' && tg_tcl_match(pattern->pattern, library))
-            return (struct tg_glob_match){.matched = true, .negated = pattern->negated, .pattern = i};
-    }
-    return (struct tg_glob_match){.matched = false};
+    return tg_glob_patterns_match(list->patterns, list->count, library);
 }
 
 struct tg_glob_verdict tg_glob_list_default(const struct tg_glob_list *list)
 {
-    for (size_t i = list->count; i > 0; i--) {
-        const struct glob_pattern *pattern = &list->patterns[i - 1];
-        if (pattern->negated)
-            return (struct tg_glob_verdict){.report = true, .rule = TG_RULE_DEFAULT_LAST_NEGATED};
-        if (pattern->pattern[0] != '\0')
-            return (struct tg_glob_verdict){.report = false, .rule = TG_RULE_DEFAULT_LAST_POSITIVE};
-    }
-    return (struct tg_glob_verdict){.report = false, .rule = TG_RULE_DEFAULT_ALL_EMPTY};
-}
-
-bool tg_glob_verdict_take(struct tg_glob_match match, size_t index, struct tg_glob_verdict *verdict)
-{
-    if (verdict->rule == TG_RULE_PATTERN && verdict->report)
-        return false;
-    bool decides = match.matched && (!match.negated || verdict->rule != TG_RULE_PATTERN);
-    if (decides)
-        *verdict = (struct tg_glob_verdict){
-            .report = !match.negated, .rule = TG_RULE_PATTERN, .pattern = match.pattern, .library = index};
-    return !(decides && verdict->report);
+    return tg_glob_patterns_default(list->patterns, list->count);
 }
 
 bool tg_glob_list_consider(const struct tg_glob_list *list, const char *library, size_t index,

@@ -4,7 +4,7 @@
 #define TG_FORMAT_SETTINGS_GLOB_LIST_H
 
 #include "format/base/error.h"
-#include "format/event/event.h"
+#include "format/settings/glob_match.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,30 +27,14 @@ const char *tg_glob_list_pattern(const struct tg_glob_list *list, size_t i);
 bool tg_glob_list_is_empty_text(
     const struct tg_glob_list *list); /* "" : fast mode when not always recalculating */
 
-/* How one library name fares: index of the first pattern that matches, and whether that is a negated one. */
-struct tg_glob_match {
-    bool matched;
-    bool negated;
-    size_t pattern; /* index; meaningful where matched */
-};
+/* How LIBRARY fares by itself. */
 struct tg_glob_match tg_glob_list_match(const struct tg_glob_list *list, const char *library);
-
-/* The verdict on one event's whole library list. */
-struct tg_glob_verdict {
-    bool report;
-    enum tg_filter_rule rule; /* PATTERN or one of the defaults */
-    size_t pattern;           /* index of the deciding pattern where rule is PATTERN */
-    size_t library;           /* index of the deciding library where rule is PATTERN */
-};
 
 /* The verdict library by library, for callers that have no array of names: start from tg_glob_list_default,
  * hand in every library of the event with its INDEX. Returns false where nothing that follows can change
  * VERDICT any more (a positive match was found). */
 bool tg_glob_list_consider(const struct tg_glob_list *list, const char *library, size_t index,
                            struct tg_glob_verdict *verdict);
-
-/* The same with the library's match already known, for callers that keep matches. */
-bool tg_glob_verdict_take(struct tg_glob_match match, size_t index, struct tg_glob_verdict *verdict);
 
 /* First match decides per library; any library with a positive match makes it `report`; otherwise any negated
  * match makes it `defer`; no match at all: the default by the last non-empty pattern ("!" counts as
