@@ -45,7 +45,7 @@ _tollgate_value()
     --sort) _tollgate_words "peak live bytes calls temporary" "$2" ;;
     --by) _tollgate_words "worker rank stack library size" "$2" ;;
     --around) _tollgate_words "last" "$2" ;;
-    --dlopen) _tollgate_words "agent stops none" "$2" ;;
+    --dlopen) _tollgate_words "agent in-process stops none" "$2" ;;
     --openmp | --mpi) _tollgate_words "on off" "$2" ;;
     --heap) _tollgate_words "events sample:512K check check,red_zones" "$2" ;;
     --host) mapfile -t COMPREPLY < <(compgen -A hostname -- "$2") ;;

@@ -56,7 +56,8 @@ static const struct argp_option options[] = {
      1},
     {"break", KEY_BREAK, "SPEC", 0,
      "Plan for this breakpoint too, besides the recorded ones; may be repeated", 1},
-    {"mode", KEY_MODE, "MODE", 0, "Show only slow, medium or fast; may be repeated", 1},
+    {"mode", KEY_MODE, "MODE", 0,
+     "Show only slow, medium, in-process (medium, decided about in the process) or fast; may be repeated", 1},
     {"settings", KEY_SETTINGS, "FILE", 0, "Read the filter from the dset lines of a settings file", 1},
     {"dlopen_always_recalculate", KEY_ALWAYS, NULL, 0, "Slow (one dash works too, also for the next two)", 2},
     {"no_dlopen_always_recalculate", KEY_NOT_ALWAYS, NULL, 0, "Medium, or Fast if the glob-list is empty", 2},
@@ -111,7 +112,9 @@ static void parse_mode(struct filter_arguments *arguments, const char *text)
             return;
         }
     }
-    if (arguments->error == NULL)
+    if (strcmp(text, "in-process") == 0)
+        arguments->request.in_process = true;
+    else if (arguments->error == NULL)
         arguments->error = tg_dlopen_filter_refuse_mode(text);
 }
 

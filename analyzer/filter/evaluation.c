@@ -151,7 +151,7 @@ static struct tg_error *replay_trace(const char *path, struct replay *replay, st
 
 static bool is_wanted(const struct tg_filter_request *request, enum tg_filter_mode mode)
 {
-    bool any = request->modes[0] || request->modes[1] || request->modes[2];
+    bool any = request->modes[0] || request->modes[1] || request->modes[2] || request->in_process;
     return !any || request->modes[mode];
 }
 
@@ -168,16 +168,22 @@ static struct tg_error *add_filter(struct tg_dlopen_filter *filters, size_t *cou
 }
 
 /* The column or hidden lane with this setting, SIZE_MAX where there is none. */
-static size_t find_filter(const struct tg_filter_evaluation *evaluation, enum tg_filter_mode mode,
-                          const char *match)
+static size_t find_filter_as(const struct tg_filter_evaluation *evaluation, enum tg_filter_mode mode,
+                             const char *match, bool in_process)
 {
     for (size_t i = 0; i < evaluation->n_filters; i++) {
         const struct tg_dlopen_filter *filter = &evaluation->filters[i];
-        if (filter->mode == mode &&
+        if (filter->mode == mode && (evaluation->in_process_lanes >> i & 1) == in_process &&
             (mode != TG_FILTER_MEDIUM || strcmp(tg_glob_list_text(filter->list), match) == 0))
             return i;
     }
     return SIZE_MAX;
+}
+
+static size_t find_filter(const struct tg_filter_evaluation *evaluation, enum tg_filter_mode mode,
+                          const char *match)
+{
+    return find_filter_as(evaluation, mode, match, false);
 }
 
 static struct tg_error *ensure_filter(struct tg_filter_evaluation *evaluation, enum tg_filter_mode mode,
@@ -188,23 +194,58 @@ static struct tg_error *ensure_filter(struct tg_filter_evaluation *evaluation, e
     return add_filter(evaluation->filters, &evaluation->n_filters, TG_FILTER_MAX_LANES, mode, match);
 }
 
+/* Medium with MATCH, as it is and decided about in the process, as far as that is wanted. */
+static struct tg_error *ensure_medium(const struct tg_filter_request *request,
+                                      struct tg_filter_evaluation *evaluation, const char *match)
+{
+    bool in_process = request->in_process || evaluation->survey.in_process_events > 0;
+    struct tg_error *error = NULL;
+    if (match[0] == '\0')
+        return NULL;
+    if (is_wanted(request, TG_FILTER_MEDIUM))
+        error = ensure_filter(evaluation, TG_FILTER_MEDIUM, match);
+    if (error != NULL || !in_process || find_filter_as(evaluation, TG_FILTER_MEDIUM, match, true) != SIZE_MAX)
+        return error;
+    error =
+        add_filter(evaluation->filters, &evaluation->n_filters, TG_FILTER_MAX_LANES, TG_FILTER_MEDIUM, match);
+    if (error == NULL)
+        evaluation->in_process_lanes |= 1U << (evaluation->n_filters - 1);
+    return error;
+}
+
+/* Whether column I has another list than the one before it. */
+static bool begins_list(const struct tg_filter_evaluation *evaluation, size_t i)
+{
+    const struct tg_filter_column *column = &evaluation->columns[i];
+    return column->mode == TG_FILTER_MEDIUM &&
+           (i == 0 || column[-1].mode != TG_FILTER_MEDIUM || strcmp(column[-1].match, column->match) != 0);
+}
+
 static void label_columns(struct tg_filter_evaluation *evaluation)
 {
-    size_t mediums = 0, named = 0;
+    size_t lists = 0, named = 0;
     for (size_t i = 0; i < evaluation->n_columns; i++)
-        mediums += evaluation->columns[i].mode == TG_FILTER_MEDIUM;
+        lists += begins_list(evaluation, i);
     for (size_t i = 0; i < evaluation->n_columns; i++) {
         struct tg_filter_column *column = &evaluation->columns[i];
+        const char *suffix = column->in_process ? " (in process)" : "";
+        named += begins_list(evaluation, i);
         if (column->mode != TG_FILTER_MEDIUM)
             strcpy(column->label, column->mode == TG_FILTER_SLOW ? "Slow" : "Fast");
-        else if (mediums == 1)
-            strcpy(column->label, "Medium");
+        else if (lists == 1)
+            snprintf(column->label, sizeof column->label, "Medium%s", suffix);
         else
-            snprintf(column->label, sizeof column->label, "Medium %c", (char)('A' + named++));
+            snprintf(column->label, sizeof column->label, "Medium %c%s", (char)('A' + named - 1), suffix);
     }
 }
 
-/* A lane for the setting that was recorded; one of its own where that changed. */
+/* Whether the recorded lane is not that of a setting: that changed, or what did not stop was decided about all the same. */
+static bool is_followed(const struct tg_filter_survey *made)
+{
+    return made->settings_changed || made->in_process_events > 0;
+}
+
+/* A lane for the setting that was recorded; one of its own where the recording has to be followed. */
 static struct tg_error *choose_recorded_lane(struct tg_filter_evaluation *evaluation)
 {
     const struct tg_filter_survey *made = &evaluation->survey;
@@ -213,14 +254,14 @@ static struct tg_error *choose_recorded_lane(struct tg_filter_evaluation *evalua
     if (!made->has_settings ||
         (made->list_is_redacted && (made->settings_changed || made->mode == TG_FILTER_MEDIUM)))
         return NULL;
-    if (made->settings_changed)
+    if (is_followed(made))
         error = add_filter(evaluation->filters, &evaluation->n_filters, TG_FILTER_MAX_LANES, made->mode,
                            made->match);
     else
         error = ensure_filter(evaluation, made->mode, made->match);
     if (error == NULL)
-        evaluation->recorded_lane = made->settings_changed ? evaluation->n_filters - 1
-                                                           : find_filter(evaluation, made->mode, made->match);
+        evaluation->recorded_lane =
+            is_followed(made) ? evaluation->n_filters - 1 : find_filter(evaluation, made->mode, made->match);
     return error;
 }
 
@@ -232,13 +273,10 @@ static struct tg_error *choose_lanes(const struct tg_filter_request *request,
     struct tg_error *error = NULL;
     if (is_wanted(request, TG_FILTER_SLOW))
         error = ensure_filter(evaluation, TG_FILTER_SLOW, "");
-    if (is_wanted(request, TG_FILTER_MEDIUM)) {
-        if (error == NULL && survey_made->match[0] != '\0')
-            error = ensure_filter(evaluation, TG_FILTER_MEDIUM, survey_made->match);
-        for (size_t i = 0; error == NULL && i < request->n_matches; i++)
-            if (request->matches[i][0] != '\0')
-                error = ensure_filter(evaluation, TG_FILTER_MEDIUM, request->matches[i]);
-    }
+    if (error == NULL)
+        error = ensure_medium(request, evaluation, survey_made->match);
+    for (size_t i = 0; error == NULL && i < request->n_matches; i++)
+        error = ensure_medium(request, evaluation, request->matches[i]);
     if (error == NULL && is_wanted(request, TG_FILTER_FAST))
         error = ensure_filter(evaluation, TG_FILTER_FAST, "");
     if (error == NULL && evaluation->n_filters > TG_FILTER_MAX_COLUMNS)
@@ -255,8 +293,10 @@ static struct tg_error *choose_lanes(const struct tg_filter_request *request,
         evaluation->columns[i] = (struct tg_filter_column){
             .mode = evaluation->filters[i].mode,
             .match = tg_glob_list_text(evaluation->filters[i].list),
+            .in_process = (evaluation->in_process_lanes >> i & 1) != 0,
             .as_recorded = survey_made->has_settings && !survey_made->settings_changed &&
-                           i == find_filter(evaluation, survey_made->mode, survey_made->match),
+                           i == find_filter_as(evaluation, survey_made->mode, survey_made->match,
+                                               survey_made->in_process_events > 0),
         };
     label_columns(evaluation);
     return error;
@@ -291,8 +331,9 @@ static struct tg_error *replay_columns(const struct tg_filter_request *request,
         .survey = made,
         .filters = evaluation->filters,
         .n_filters = evaluation->n_filters,
+        .in_process_lanes = evaluation->in_process_lanes,
         .recorded_lane = recorded_lane,
-        .follows = made->settings_changed,
+        .follows = is_followed(made),
         .keep_timelines = request->has_simulation,
         .predict = evaluation->has_check || request->predict != NULL ? feed_prediction : NULL,
         .context = &feed,

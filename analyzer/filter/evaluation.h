@@ -19,6 +19,8 @@ struct tg_filter_request {
     const char *const *breaks;
     size_t n_breaks;
     bool modes[3]; /* enum tg_filter_mode: columns wanted; none set: all */
+    bool
+        in_process; /* columns of Medium, decided about in the process, wanted; or where the trace was so recorded */
     bool suggest;
     bool has_simulation;
     struct tg_simulation_options simulation; /* round_trip_ns UINT64_MAX: the measured stop floor */
@@ -33,7 +35,8 @@ struct tg_filter_request {
 struct tg_filter_column {
     enum tg_filter_mode mode;
     const char *match;
-    char label[16];   /* "Slow", "Medium", "Medium B", "Fast" */
+    bool in_process;
+    char label[32];   /* "Slow", "Medium", "Medium B", "Medium (in process)", "Fast" */
     bool as_recorded; /* the setting under which the trace was recorded */
     const struct tg_filter_outcome *outcome;
     bool has_simulation;
@@ -69,6 +72,7 @@ struct tg_filter_evaluation {
     /* owned by the evaluation */
     struct tg_dlopen_filter filters[TG_FILTER_MAX_LANES];
     size_t n_filters;
+    unsigned in_process_lanes; /* bits of the filters */
     size_t recorded_lane; /* of the filters; it follows the trace's changes of setting. SIZE_MAX: not known */
     struct tg_filter_model *model;
     struct tg_suggestion_lists lists;

@@ -110,7 +110,8 @@ static void write_column(struct tg_json *json, const struct tg_filter_evaluation
 {
     const struct tg_break_goals *goals = &evaluation->survey.goals;
     tg_json_begin_object(json);
-    tg_json_member_string(json, "mode", tg_dlopen_filter_mode_name(column->mode));
+    tg_json_member_string(json, "mode",
+                          column->in_process ? "in-process" : tg_dlopen_filter_mode_name(column->mode));
     tg_json_member_string(json, "match", column->match);
     tg_json_member_string(json, "label", column->label);
     tg_json_member_bool(json, "as_recorded", column->as_recorded);

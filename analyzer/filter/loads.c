@@ -1,6 +1,8 @@
 #include "analyzer/filter/model_internal.h"
 #include "format/base/array.h"
 
+enum { AUDITOR_STOPS = 2 }; /* at r_brk, when the auditor is loaded */
+
 /* One dlopen event on its way through the lanes. */
 struct dlopen {
     const struct tg_event *event;
@@ -11,7 +13,8 @@ struct dlopen {
     unsigned deferred; /* lanes in which they wait */
     size_t n_again;    /* libraries that only a stop at their unload would have shown as changed */
     bool caught_up;    /* found at another stop than the loader's */
-    bool by_agent;     /* recorded without a stop */
+    bool by_agent;     /* recorded without a stop ... */
+    bool in_process;   /* ... and decided about */
     bool cuda;
 };
 
@@ -63,7 +66,7 @@ static void defer(struct tg_filter_model *model, struct dlopen *dlopen, size_t i
 {
     struct tg_lane *lane = &model->lanes[index];
     struct tg_lane_wait *wait = &dlopen->process->waits[index];
-    bool fast = lane->fast;
+    bool fast = lane->fast, reads_later = fast || lane->in_process;
     uint64_t unmeasured = 0;
     uint64_t handle_ns = handling_ns(model, dlopen, &unmeasured);
     lane->outcome.deferred++;
@@ -75,11 +78,11 @@ static void defer(struct tg_filter_model *model, struct dlopen *dlopen, size_t i
             tg_lane_plant_goals(lane, model->libraries[i], TG_FATE_NEVER, 0);
     wait->handle_ns += handle_ns;
     wait->unmeasured += unmeasured;
-    if (fast) {
+    if (reads_later) {
         wait->read_ns += dlopen->event->library_load.read_ns;
         wait->read_at_loads_ns += dlopen->caught_up ? 0 : dlopen->event->library_load.read_ns;
     }
-    if (fast && dlopen->by_agent)
+    if (reads_later && (dlopen->by_agent || dlopen->in_process))
         wait->unread += dlopen->count;
     dlopen->deferred |= 1U << index;
 }
@@ -156,7 +159,7 @@ static struct tg_error *pass_lane(struct tg_filter_model *model, struct dlopen *
                                          &prediction);
     if (error != NULL)
         return error;
-    if (!unstopped) {
+    if (!unstopped && (!lane->in_process || prediction.decision == TG_DECISION_REPORTED)) {
         add_stop_cost(model, dlopen, &dlopen->process->waits[index], &lane->outcome.cost);
         lane->outcome.stops += dlopen->stop;
     }
@@ -208,6 +211,22 @@ static bool is_new_loader_stop(struct tg_filter_process *process, const struct t
     return !again;
 }
 
+/* Until the program's start-up libraries are there, r_brk is watched where loads are decided about in the process as well; it
+ * stops for the auditor's own load besides. */
+static void add_auditor_stops(struct tg_filter_model *model, struct tg_filter_process *process, size_t index)
+{
+    struct tg_lane *lane = &model->lanes[index];
+    struct tg_cost cost = {0};
+    if (!lane->in_process)
+        return;
+    for (unsigned i = 0; i < AUDITOR_STOPS; i++)
+        tg_cost_add_stop(model->basis, 0, model->pace.sparse, &cost);
+    lane->outcome.stops += AUDITOR_STOPS;
+    lane->outcome.startup_stops += AUDITOR_STOPS;
+    tg_cost_add(&cost, &lane->outcome.cost);
+    process->waits[index].overhead_ns += cost.ns;
+}
+
 /* Libraries of the start-up are handled before the program's own code in every mode, without a dlopen
  * event. They cost a stop where the loader is watched, as a null event before them shows; the recorder's
  * own stop at the entry point does not count. */
@@ -236,7 +255,10 @@ static void add_startup(struct tg_filter_model *model, struct tg_filter_process 
         lane->outcome.startup_stops += stop && !fast;
         tg_cost_add(spent, &lane->outcome.cost);
         process->waits[index].overhead_ns += spent->ns;
+        if (stop)
+            add_auditor_stops(model, process, index);
     }
+    process->started = true;
 }
 
 /* Finds the libraries that were loaded again at the address where they were unloaded since the last other
@@ -274,10 +296,11 @@ struct tg_error *tg_filter_add_load(struct tg_filter_model *model, struct tg_fil
                             .stop = true,
                             .since_ns = event->time_ns,
                             .caught_up = load->found == TG_FOUND_CATCH_UP,
-                            .by_agent = load->found == TG_FOUND_AGENT};
+                            .by_agent = load->found == TG_FOUND_AGENT,
+                            .in_process = load->found == TG_FOUND_IN_PROCESS};
     process->has_dlopens = true;
     process->by_agent = process->by_agent || dlopen.by_agent;
-    if (load->found == TG_FOUND_LOADER || dlopen.by_agent) {
+    if (load->found == TG_FOUND_LOADER || dlopen.by_agent || dlopen.in_process) {
         dlopen.stop = is_new_loader_stop(process, event);
         tg_filter_process_note_stop(process, event->time_ns, event->tid);
     }
@@ -310,7 +333,7 @@ void tg_filter_add_loader_stop(struct tg_filter_model *model, struct tg_filter_p
     tg_cost_add_stop(model->basis, event->stop_ns, model->pace.sparse, &cost);
     for (size_t index = 0; index < model->options.n_filters; index++) {
         struct tg_lane *lane = &model->lanes[index];
-        if (lane->fast)
+        if (lane->fast || (lane->in_process && process->started))
             continue;
         lane->outcome.stops++;
         lane->outcome.null_stops += is_null;

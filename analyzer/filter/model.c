@@ -23,6 +23,7 @@ struct tg_error *tg_filter_model_create(const struct tg_filter_model_options *op
         lane->fast =
             lane->filter->mode == TG_FILTER_FAST && !(options->follows && i == options->recorded_lane);
         new->fast_lanes |= lane->fast ? 1U << i : 0;
+        lane->in_process = (options->in_process_lanes >> i & 1) != 0;
         lane->outcome.goals = calloc(options->survey->goals.count + 1, sizeof *lane->outcome.goals);
         if (lane->outcome.goals == NULL) {
             tg_filter_model_destroy(new);
@@ -290,6 +291,7 @@ static struct tg_error *dispatch(struct tg_filter_model *model, struct tg_filter
         process->threads = 1;
         process->by_agent = false;
         process->loader_ns = 0;
+        process->started = false;
         tg_filter_process_note_stop(process, event->time_ns, event->tid);
         return NULL;
     case TG_EVENT_IDENTITY:

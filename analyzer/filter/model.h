@@ -77,6 +77,8 @@ struct tg_filter_model_options {
     const struct tg_filter_survey *survey;  /* finished; must live as long as the model */
     const struct tg_dlopen_filter *filters; /* one for each lane; likewise */
     size_t n_filters;                       /* [1, TG_FILTER_MAX_LANES] */
+    unsigned
+        in_process_lanes; /* lanes (bits) in which the process stops for reported events alone: see loads.c */
     size_t recorded_lane; /* the setting that the trace was recorded under; SIZE_MAX: none */
     bool follows; /* the recorded lane's setting changes where the trace's does; its filter counts until
                      then */

@@ -13,6 +13,7 @@ enum { TG_FILTER_LAST_NAMESPACE = 63 };
 struct tg_lane {
     const struct tg_dlopen_filter *filter;
     bool fast; /* in fast mode; false for the lane that follows the recording, which sees what was recorded */
+    bool in_process; /* decided about in the process: no stop but for reported events */
     struct tg_verdict_cache verdicts;
     struct tg_filter_outcome outcome;
     struct tg_timeline *timelines; /* of processes that ended: [0, n_timelines) of the model */

@@ -52,6 +52,7 @@ struct tg_filter_process {
     bool has_dlopens;
     bool made_mpi_calls;
     bool by_agent; /* the loads of its program were seen without stops */
+    bool started;  /* the libraries that its program starts with are there */
     int64_t threads;
     uint64_t start_ns, last_ns;  /* first and latest event */
     uint64_t stopped_ns;         /* how long the recording held it, hidden parts included */

@@ -49,7 +49,7 @@ void tg_filter_survey_deinit(struct tg_filter_survey *survey)
 bool tg_library_load_is_dlopen(const struct tg_event_library_load *load)
 {
     return load->found == TG_FOUND_LOADER || load->found == TG_FOUND_CATCH_UP ||
-           load->found == TG_FOUND_AGENT;
+           load->found == TG_FOUND_AGENT || load->found == TG_FOUND_IN_PROCESS;
 }
 
 /* A loader event: was its stop measured? */
@@ -164,7 +164,8 @@ static struct tg_error *add_load(struct tg_filter_survey *survey, const struct t
     survey->dlopen_events++;
     survey->libraries += load->libraries.count;
     survey->catch_up_events += load->found == TG_FOUND_CATCH_UP;
-    survey->agent_events += load->found == TG_FOUND_AGENT;
+    survey->agent_events += load->found == TG_FOUND_AGENT || load->found == TG_FOUND_IN_PROCESS;
+    survey->in_process_events += load->found == TG_FOUND_IN_PROCESS;
     if (load->found == TG_FOUND_LOADER)
         count_stop(survey, event);
     else

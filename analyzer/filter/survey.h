@@ -29,6 +29,7 @@ struct tg_filter_survey {
     uint64_t dlopen_events;   /* library_load events after start-up: single dlopens, or catch-ups */
     uint64_t catch_up_events; /* of these: found without a loader stop, each may stand for several dlopens */
     uint64_t agent_events;    /* of these: seen without a stop */
+    uint64_t in_process_events; /* of those: decided about in the process */
     uint64_t null_events;
     uint64_t unload_events;
     uint64_t libraries; /* brought by the dlopen events */

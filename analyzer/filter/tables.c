@@ -255,7 +255,7 @@ static struct tg_error *create_table(const struct tg_filter_evaluation *evaluati
                                      size_t n_lead, const char *further, bool colour,
                                      struct tg_text_table **table)
 {
-    char labels[TG_FILTER_MAX_LANES][20];
+    char labels[TG_FILTER_MAX_LANES][34];
     const char *headings[TG_TEXT_TABLE_MAX_COLUMNS + 1] = {NULL};
     size_t count = 0;
     for (; count < n_lead; count++)

@@ -73,6 +73,8 @@ static void write_legend(const struct tg_filter_evaluation *evaluation, FILE *st
         const struct tg_filter_column *column = &evaluation->columns[i];
         if (column->mode != TG_FILTER_MEDIUM)
             continue;
+        if (medium && strcmp(column[-1].match, column->match) == 0)
+            continue;
         medium = true;
         fprintf(stream, "%s: ", column->label);
         write_list(stream, column->match);

@@ -7,7 +7,7 @@
  *
  * The directory (mode 0700, made by the recorder, on a memory file system) holds
  *     control              struct tg_agent_control, one page, made by the recorder before any agent starts; behind
- *                          it struct tg_agent_gate and struct tg_agent_slot, see there
+ *                          it struct tg_agent_gate, struct tg_agent_slot and struct tg_agent_filter, see there
  *     clock, trace, processes.0 and .1
  *                          the recorder's own, for the one that salvages the rings
  *     ring.PID.N           one ring, made by the agent of process PID (as the process sees itself); N counts
@@ -47,7 +47,9 @@ enum {
     TG_AGENT_GATES = 512,
     TG_AGENT_SLOTS_OFFSET = 4096 + 512 * 128,
     TG_AGENT_SLOTS = 4096,
-    TG_AGENT_CONTROL_BYTES = 4096 + 512 * 128 + 4096 * 16,
+    TG_AGENT_FILTER_OFFSET = 4096 + 512 * 128 + 4096 * 16,
+    TG_AGENT_FILTER_BYTES = 1 << 14,
+    TG_AGENT_CONTROL_BYTES = 4096 + 512 * 128 + 4096 * 16 + (1 << 14),
     TG_AGENT_RING_HEADER_BYTES = 4096,
     TG_AGENT_RING_PRIVATE_OFFSET = 1024, /* from here on in the header page only the agent looks */
     TG_AGENT_REPEATS = 128,              /* struct tg_agent_repeat, behind the header page */
@@ -212,6 +214,54 @@ struct tg_agent_slot {
     uint64_t instance; /* agent's */
     int32_t tid;       /* agent's: whose it is, 0 nobody's */
     uint32_t gate;     /* number of the gate at which that thread waits, 0: it may go on */
+};
+
+/* ---- the dlopen filter: loads are decided about in the program, and only what is reported stops it.
+ *
+ * When a load is complete, before anything of it runs, the auditor looks at the filter here. An event that is to be
+ * reported makes it call TG_AGENT_REPORT_SYMBOL, where the recorder has a breakpoint; whatever the auditor thinks, at that
+ * stop the recorder decides, by the setting that is in force then. Others are decided by the auditor alone, which writes a
+ * LOADER_DECISION behind the records of the load. The recorder makes `generation` odd before it changes the filter and even
+ * behind it; a filter_settings event has a time in between. The auditor takes the time of its record while the generation
+ * that it decided by still holds. */
+
+enum tg_agent_filter_how {
+    TG_AGENT_FILTER_OFF, /* nobody decides about loads */
+    TG_AGENT_FILTER_ALL, /* every load is the recorder's to decide: slow mode, and lists that find no room */
+    TG_AGENT_FILTER_MATCH, /* by the list */
+    TG_AGENT_FILTER_NONE,  /* none is reported: fast mode */
+};
+
+enum {
+    TG_AGENT_FILTER_LIST_BYTES = TG_AGENT_FILTER_BYTES - 16, /* with its NUL */
+    TG_AGENT_FILTER_PATTERNS = 1024,
+    TG_AGENT_FILTER_PATTERN_BYTES = 4000,
+};
+
+struct tg_agent_filter {
+    uint32_t generation;                   /* odd: it is being changed */
+    uint32_t how;                          /* enum tg_agent_filter_how */
+    uint32_t reserved[2];                  /* 0 */
+    char list[TG_AGENT_FILTER_LIST_BYTES]; /* MATCH: the glob-list */
+};
+_Static_assert(sizeof(struct tg_agent_filter) == TG_AGENT_FILTER_BYTES, "it ends with the control file");
+
+/* Function of the audit library: (number of the namespace, as LOADER_ records name them by order of their first one; link
+ * map of the first object; la_activity's action). It returns 0; at the recorder's breakpoint, which tells of the load, 1. */
+#define TG_AGENT_REPORT_SYMBOL "tollgate_report_load"
+
+enum { TG_AGENT_LOADS_LOG = 4096 };
+
+/* Variable of the audit library, for the recorder: what was loaded since it looked last. Where something was unloaded
+ * meanwhile, and so may have been loaded again where it was, the auditor reports before the log is overwritten. */
+#define TG_AGENT_LOADS_SYMBOL "tollgate_loads"
+struct tg_agent_loads {
+    uint32_t undecided;               /* a load is under way that is not decided yet */
+    uint32_t reserved;                /* 0 */
+    uint64_t waiting;                 /* load events so far that were not reported */
+    uint64_t closed;                  /* objects so far that were unloaded ... */
+    uint64_t opened;                  /* ... and those that were loaded, start-up left out */
+    uint64_t log[TG_AGENT_LOADS_LOG]; /* link maps of those: the I-th at I modulo TG_AGENT_LOADS_LOG */
 };
 
 enum tg_agent_ring_kind {
@@ -392,11 +442,21 @@ enum {
     X(AGAIN, 0)          /* as the words of a repeat have it */                                               \
     X(MPI_POLL, 9)       /* call, comm, peer, tag, code, request, polls, permille, various */                 \
     X(MPI_GROUP, 1)      /* LIST of rank */                                                                   \
-    X(MPI_PARTITIONS, 1) /* LIST of first, last */
+    X(MPI_PARTITIONS, 1) /* LIST of first, last */                                                            \
+    /* tid, namespace, la_activity's action, tg_agent_decided, tg_filter_rule, link map, STRING pattern */    \
+    X(LOADER_DECISION, 7)
 
 enum tg_agent_open {
     TG_AGENT_OPEN_NEEDED = 1,    /* at start-up: another library of the list needs it */
     TG_AGENT_OPEN_INHERITED = 2, /* the parent had it open: told so that its unload can be understood */
+};
+
+/* LOADER_DECISION: about what was opened in the namespace since its last activity; link map and pattern are those that
+ * decided, 0 and "" where none did. */
+enum tg_agent_decided {
+    TG_AGENT_DECIDED_DEFERRED,
+    TG_AGENT_DECIDED_NOT_STOPPED, /* nothing can be reported: fast mode, or there is no breakpoint */
+    TG_AGENT_DECIDED_AT_STOP,     /* by the recorder, which told of the load */
 };
 
 enum tg_agent_record {

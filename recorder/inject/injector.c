@@ -310,20 +310,25 @@ static bool has_ring(int directory, pid_t pid, uint64_t instance)
     return found;
 }
 
+bool tg_agent_injector_came_up(struct tg_agent_injector *injector, struct tg_thread *thread)
+{
+    struct tg_process *process = thread->process;
+    if (process->data[injector->slot] == NULL || !injector->options.audit ||
+        injector->options.directory_fd < 0 ||
+        has_ring(injector->options.directory_fd, tg_proc_status_own_pid(process->pid),
+                 (uint64_t)(uintptr_t)process->data[injector->slot]))
+        return process->data[injector->slot] != NULL;
+    process->data[injector->slot] = NULL;
+    tell_aside(injector, thread, "the agent was loaded but records nothing");
+    return false;
+}
+
 /* At the entry point the audit library has had something to record: the libraries that the program starts
  * with. */
 static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
 {
-    struct tg_agent_injector *injector = context;
-    struct tg_process *process = thread->process;
-    if (stop->trigger != TG_TRIGGER_ENTRY || process->data[injector->slot] == NULL ||
-        !injector->options.audit || injector->options.directory_fd < 0)
-        return;
-    if (has_ring(injector->options.directory_fd, tg_proc_status_own_pid(process->pid),
-                 (uint64_t)(uintptr_t)process->data[injector->slot]))
-        return;
-    process->data[injector->slot] = NULL;
-    tell_aside(injector, thread, "the agent was loaded but records nothing");
+    if (stop->trigger == TG_TRIGGER_ENTRY)
+        (void)tg_agent_injector_came_up(context, thread);
 }
 
 static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,

@@ -41,4 +41,8 @@ void tg_agent_injector_destroy(struct tg_agent_injector *injector); /* NULL is a
  * from its entry point on, came up there. What was attached to has none. */
 bool tg_agent_injector_is_in(const struct tg_agent_injector *injector, const struct tg_process *process);
 
+/* The same before the entry point, when all auditors were loaded: looks whether the audit library records anything there.
+ * Where it does not, the agent is in the program no more, and an event says so. */
+bool tg_agent_injector_came_up(struct tg_agent_injector *injector, struct tg_thread *thread);
+
 #endif

@@ -217,7 +217,8 @@ void tg_loader_tell_load(struct tg_loader *loader, struct tg_thread *thread,
 {
     if (load->count == 0)
         return;
-    if (tg_loader_watched(loader, thread)->by_agent) {
+    /* stops at which the auditor asks are told here, and found as loader stops are */
+    if (tg_loader_watched(loader, thread)->by_agent && load->found != TG_FOUND_LOADER) {
         handle_untold(loader, thread, load, since_ns);
         return;
     }
@@ -242,6 +243,24 @@ void tg_loader_tell_load(struct tg_loader *loader, struct tg_thread *thread,
         free(libraries);
 }
 
+void tg_loader_drop_object(struct tg_loader *loader, struct tg_thread *thread,
+                           const struct tg_loaded_object *object)
+{
+    struct tg_loader_process *watched = tg_loader_watched(loader, thread);
+    const struct tg_loader_listener *listener = loader->options.listener;
+    if (tg_loader_process_waits(watched, object))
+        miss(loader, object, TG_BREAK_MISS_CLOSED);
+    tg_loader_process_forget(watched, object);
+    if (object->base == watched->loader_base)
+        return; /* the loader's entry in another namespace: it itself never goes */
+    struct tg_break_object target = tg_loader_process_target(object);
+    tg_user_breakpoints_unload(loader->options.breakpoints, thread, &target, 1);
+    if (listener != NULL && listener->unloaded != NULL)
+        listener->unloaded(listener->context, thread, &target);
+    if (object->size_bytes > 0) /* internal ones, of whoever else planted there */
+        tg_breakpoint_forget_range(thread->process, object->base, object->base + object->size_bytes);
+}
+
 static void tell_unload(struct tg_loader *loader, struct tg_thread *thread,
                         const struct tg_link_change *change, enum tg_library_found found)
 {
@@ -261,21 +280,8 @@ static void tell_unload(struct tg_loader *loader, struct tg_thread *thread,
     if (libraries != NULL && !watched->by_agent)
         tg_engine_emit(loader->engine, thread, &event);
     free(libraries);
-    const struct tg_loader_listener *listener = loader->options.listener;
-    for (size_t i = 0; i < change->n_removed; i++) {
-        const struct tg_loaded_object *object = change->removed[i];
-        if (tg_loader_process_waits(watched, object))
-            miss(loader, object, TG_BREAK_MISS_CLOSED);
-        tg_loader_process_forget(watched, object);
-        if (object->base == watched->loader_base)
-            continue; /* the loader's entry in another namespace: it itself never goes */
-        struct tg_break_object target = tg_loader_process_target(object);
-        tg_user_breakpoints_unload(loader->options.breakpoints, thread, &target, 1);
-        if (listener != NULL && listener->unloaded != NULL)
-            listener->unloaded(listener->context, thread, &target);
-        if (object->size_bytes > 0) /* internal ones, of whoever else planted there */
-            tg_breakpoint_forget_range(thread->process, object->base, object->base + object->size_bytes);
-    }
+    for (size_t i = 0; i < change->n_removed; i++)
+        tg_loader_drop_object(loader, thread, change->removed[i]);
 }
 
 void tg_loader_tell_changes(struct tg_loader *loader, struct tg_thread *thread,

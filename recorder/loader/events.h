@@ -28,6 +28,10 @@ void tg_loader_tell_changes(struct tg_loader *loader, struct tg_thread *thread,
                             const struct tg_link_delta *delta, enum tg_library_found found, uint64_t read_ns,
                             uint64_t since_ns);
 
+/* OBJECT is gone from the process, and no event is told of it: its breakpoints are forgotten. */
+void tg_loader_drop_object(struct tg_loader *loader, struct tg_thread *thread,
+                           const struct tg_loaded_object *object);
+
 /* Handles what waits. FINAL: the process is about to end, planting is of no use any more. */
 void tg_loader_handle_waiting(struct tg_loader *loader, struct tg_thread *thread,
                               enum tg_stop_trigger trigger, bool final);

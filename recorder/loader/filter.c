@@ -1,4 +1,5 @@
 #include "recorder/loader/events.h"
+#include "recorder/loader/in_process.h"
 #include "recorder/loader/stops.h"
 
 /* ---- the libraries of a process */
@@ -76,31 +77,52 @@ static bool is_switched(const struct tg_loader_process *watched)
     return watched != NULL && !watched->never_stops && !watched->by_agent;
 }
 
+static void switch_process(struct tg_loader *loader, struct tg_thread *thread)
+{
+    const struct tg_loader_process *watched = tg_loader_watched(loader, thread);
+    if (watched == NULL)
+        return;
+    if (watched->in_process && (watched->started_up || watched->auditor.report != 0))
+        tg_loader_in_process_switch(loader, thread);
+    else if (!is_switched(watched))
+        return;
+    else if (loader->filter.mode == TG_FILTER_FAST)
+        end_stops(loader, thread);
+    else
+        begin_stops(loader, thread);
+}
+
+static void switch_processes(struct tg_loader *loader)
+{
+    struct tg_process *next;
+    for (struct tg_process *process = tg_engine_first_process(loader->engine); process != NULL;
+         process = next) {
+        next = process->hh.next;
+        struct tg_thread *thread = some_thread(process);
+        if (thread != NULL)
+            switch_process(loader, thread);
+    }
+}
+
 struct tg_error *tg_loader_set_filter(struct tg_loader *loader, const struct tg_dlopen_filter *filter)
 {
     struct tg_dlopen_filter copy;
     struct tg_error *error = tg_dlopen_filter_copy(filter, &copy);
     if (error != NULL)
         return error;
+    const struct tg_loader_auditors *auditors = loader->options.auditors;
     tg_dlopen_filter_deinit(&loader->filter);
     loader->filter = copy;
     const struct tg_event event = {
         .kind = TG_EVENT_FILTER_SETTINGS,
         .filter_settings = {.mode = copy.mode, .match = tg_glob_list_text(copy.list)},
     };
+    if (auditors != NULL)
+        auditors->end_old(auditors->context);
     tg_engine_emit(loader->engine, NULL, &event);
-    struct tg_process *next;
-    for (struct tg_process *process = tg_engine_first_process(loader->engine); process != NULL;
-         process = next) {
-        next = process->hh.next;
-        struct tg_thread *thread = some_thread(process);
-        if (thread == NULL || !is_switched(process->data[loader->slot]))
-            continue;
-        if (copy.mode == TG_FILTER_FAST)
-            end_stops(loader, thread);
-        else
-            begin_stops(loader, thread);
-    }
+    switch_processes(loader);
+    if (auditors != NULL)
+        auditors->begin_new(auditors->context, &loader->filter);
     return NULL;
 }
 

@@ -20,6 +20,7 @@ struct tg_link_maps {
         changes[TG_LINK_MAP_MAX_NAMESPACES]; /* changes of the last update; hold references */
     size_t n_used;                           /* changes beyond these are empty */
     struct tg_link_window ahead;             /* the expected node of the namespace that is looked at */
+    uint64_t begins_at;                      /* see tg_link_maps_begin_at */
     struct tg_memory_range along; /* read with the first r_debug of the next update; no buffer: nothing */
 };
 
@@ -291,19 +292,27 @@ static uint64_t update_space(struct tg_link_maps *maps, pid_t pid, size_t index,
         delta->state = state;
     maps->changes[index].namespace_index = (unsigned)index;
     maps->changes[index].state = state;
-    bool in_the_middle = state == TG_LINK_ADD && !space->adding && look != TG_LINK_LOOK_LAST;
-    space->adding = state == TG_LINK_ADD;
+    if (ends.head.map == 0 && state == TG_LINK_ADD)
+        ends.head.map = maps->begins_at;
+    bool is_complete = look == TG_LINK_LOOK_LAST || look == TG_LINK_LOOK_ADDED;
+    bool in_the_middle = state == TG_LINK_ADD && !space->adding && !is_complete;
+    space->adding = state == TG_LINK_ADD && !is_complete;
     space->expected = in_the_middle && ends.tail_same ? ends.tail.next : 0;
     if (in_the_middle)
         return ends.head.next;
     bool same_so_far = space->count > 0 && ends.tail_same && space->objects[0]->link_map == ends.head.map;
-    bool whole = !same_so_far || space->suspect || look != TG_LINK_LOOK_NEW ||
+    bool whole = !same_so_far || space->suspect || look == TG_LINK_LOOK_WHOLE || look == TG_LINK_LOOK_LAST ||
                  !read_on(&list, ends.tail.next, ends.tail.address, delta);
     if (whole && (space->count > 0 || ends.head.map != 0))
         tg_link_list_compare(&list, ends.head.map, delta);
     if (state == TG_LINK_DELETE)
         space->suspect = true; /* the objects go between this stop and the next */
     return ends.head.next;
+}
+
+void tg_link_maps_begin_at(struct tg_link_maps *maps, uint64_t head)
+{
+    maps->begins_at = head;
 }
 
 void tg_link_maps_take_along(struct tg_link_maps *maps, const struct tg_memory_range *range)
@@ -329,6 +338,7 @@ void tg_link_maps_update(struct tg_link_maps *maps, pid_t pid, enum tg_link_look
         debug = update_space(maps, pid, index, look, delta);
         last = index > last ? index : last;
     }
+    maps->begins_at = 0;
     /* Changed namespaces come to the front, in order of their index. */
     for (size_t i = 0; i <= last; i++) {
         struct tg_link_change change = maps->changes[i];

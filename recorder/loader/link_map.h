@@ -31,6 +31,7 @@ bool tg_link_maps_peek(const struct tg_link_maps *maps, pid_t pid, uint64_t *r_b
 /* How closely to look. */
 enum tg_link_look {
     TG_LINK_LOOK_NEW,   /* read on from the tail */
+    TG_LINK_LOOK_ADDED, /* the same, and an addition is known to be complete, whatever r_state says */
     TG_LINK_LOOK_WHOLE, /* compare the whole list: stops may have been missed */
     TG_LINK_LOOK_LAST,  /* the same, and do not wait for the end of an addition: there is no next time */
 };
@@ -47,6 +48,10 @@ void tg_link_maps_update(struct tg_link_maps *maps, pid_t pid, enum tg_link_look
 
 /* The next update reads RANGE in the same system call as r_debug, for the caller's own purposes. */
 void tg_link_maps_take_along(struct tg_link_maps *maps, const struct tg_memory_range *range);
+
+/* In the next update, a namespace in state RT_ADD whose list the loader has not said yet begins with the link map HEAD: glibc
+ * fills in r_map when it adds a second object. */
+void tg_link_maps_begin_at(struct tg_link_maps *maps, uint64_t head);
 
 /* Every object known, the main program included, for NAMESPACE in [0, namespaces) and I in [0, count). */
 size_t tg_link_maps_namespaces(const struct tg_link_maps *maps);

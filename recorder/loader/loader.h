@@ -18,8 +18,10 @@
 struct tg_loader;
 
 enum tg_loader_watch {
-    TG_LOADER_STOPS,    /* stops at r_brk, except in fast mode */
-    TG_LOADER_AGENT,    /* the agent reports libraries; in processes without it, as STOPS */
+    TG_LOADER_STOPS, /* stops at r_brk, except in fast mode */
+    TG_LOADER_AGENT, /* the agent reports libraries; in processes without it, as STOPS */
+    /* the agent's auditor decides by the filter, and stops the process for what is reported; without it, as STOPS */
+    TG_LOADER_IN_PROCESS,
     TG_LOADER_CATCH_UP, /* nothing planted; lists are read at other stops */
     TG_LOADER_NONE,     /* libraries are not watched at all */
 };
@@ -45,6 +47,13 @@ struct tg_loader_listener {
     void (*unloaded)(void *context, struct tg_thread *thread, const struct tg_break_object *object);
 };
 
+/* The way of the filter to the agents' auditors: see recorder/rings/shared_filter.h. */
+struct tg_loader_auditors {
+    void *context;
+    void (*end_old)(void *context);
+    void (*begin_new)(void *context, const struct tg_dlopen_filter *filter);
+};
+
 struct tg_loader_options {
     enum tg_loader_watch launched;         /* for launched processes and what they create */
     enum tg_loader_watch attached;         /* for attached ones */
@@ -52,8 +61,8 @@ struct tg_loader_options {
     struct tg_image_cache *images;
     struct tg_user_breakpoints *breakpoints;   /* planted when libraries are handled; NULL none */
     const struct tg_loader_listener *listener; /* NULL none */
-    const struct tg_agent_injector
-        *agent; /* asked where TG_LOADER_AGENT is watched; NULL: it is in nothing */
+    struct tg_agent_injector *agent;           /* asked where the agent watches; NULL: it is in nothing */
+    const struct tg_loader_auditors *auditors; /* with TG_LOADER_IN_PROCESS; else NULL */
 };
 
 /* Adds itself to ENGINE (after OPTIONS's breakpoints and agent did) and must outlive it; what OPTIONS points
@@ -65,7 +74,8 @@ void tg_loader_destroy(struct tg_loader *loader); /* NULL is accepted */
 /* FILTER, which is copied, is in force from now on, in all processes: a filter_settings event says so. On the
  * tracer thread, outside of stops (tg_engine_post) or inside of one. To fast mode, r_brk is taken away; from
  * it, planted, while threads run, and libraries loaded meanwhile are reported at once and deferred. What
- * waits goes on waiting for a reported event or another stop. A process in which r_brk cannot be planted is a
+ * waits goes on waiting for a reported event or another stop. Where auditors decide, a load is decided about by the
+ * filter of its time, and nothing is read at once. A process in which r_brk cannot be planted is a
  * note in the trace and stays as in fast mode. Only error: NO_MEMORY, nothing is changed then. */
 struct tg_error *tg_loader_set_filter(struct tg_loader *loader, const struct tg_dlopen_filter *filter);
 

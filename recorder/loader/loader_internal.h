@@ -3,6 +3,7 @@
  * process.c  what is known of one process
  * notes.c    notes and losses
  * events.c   what a list's change becomes: events, decisions, handling, what waits
+ * in_process.c  processes whose auditor decides
  * stops.c    loader stops and other stops of a process
  * filter.c   the filter setting and what it changes; the libraries of a process
  * watcher.c  the observer */

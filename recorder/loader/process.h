@@ -22,7 +22,15 @@ struct tg_loader_process {
     bool never_stops;          /* nor will it be, whatever the filter says */
     bool planted;              /* a breakpoint is at BRK */
     bool startup_only;         /* only until the start-up libraries were told */
-    bool by_agent; /* the agent reports libraries: here they are only handled, as late as in fast mode */
+    bool by_agent;   /* the agent reports libraries: here they are only handled, as late as in fast mode */
+    bool in_process; /* by_agent, and its auditor decides: what is to be reported is handled in time */
+    struct tg_loader_auditor {
+        uint64_t report;                  /* address of TG_AGENT_REPORT_SYMBOL, 0: not looked for yet */
+        uint64_t loads;                   /* of TG_AGENT_LOADS_SYMBOL */
+        bool planted;                     /* a breakpoint is at REPORT */
+        uint64_t opened, closed, waiting; /* of struct tg_agent_loads as last read */
+        uint64_t early; /* link map of an object that was in its list before the auditor knew of it, 0 none */
+    } auditor;
     bool loader_is_program;   /* `ld.so PROGRAM` */
     uint64_t loader_base;     /* load bias of the dynamic loader */
     uint64_t brk;             /* r_brk, 0 unknown */

@@ -1,6 +1,7 @@
 #include "recorder/loader/stops.h"
 
 #include "recorder/loader/events.h"
+#include "recorder/loader/in_process.h"
 #include "recorder/loader/notes.h"
 #include "recorder/loader/rendezvous.h"
 
@@ -89,8 +90,21 @@ static bool locate(struct tg_loader_process *watched, const struct tg_thread *th
 
 static void emit_null(struct tg_loader *loader, struct tg_thread *thread, uint64_t state)
 {
+    if (tg_loader_watched(loader, thread)->by_agent)
+        return;
     struct tg_event event = {.kind = TG_EVENT_LIBRARY_NULL, .library_null = {.state = state}};
     tg_engine_emit(loader->engine, thread, &event);
+}
+
+/* The first stop at which the lists are there: the auditors were loaded before. */
+static void begin_in_process(struct tg_loader *loader, struct tg_thread *thread)
+{
+    struct tg_loader_process *watched = tg_loader_watched(loader, thread);
+    if (tg_loader_in_process_begin(loader, thread))
+        return;
+    tg_loader_in_process_end(loader, thread->process);
+    watched->by_agent = watched->startup_only = false;
+    watched->wants_stops = loader->filter.mode != TG_FILTER_FAST;
 }
 
 static void loader_stop(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
@@ -103,6 +117,8 @@ static void loader_stop(void *context, struct tg_thread *thread, struct tg_break
         emit_null(loader, thread, TG_LINK_CONSISTENT);
         return;
     }
+    if (watched->in_process && watched->auditor.report == 0)
+        begin_in_process(loader, thread);
     uint64_t start_ns = tg_engine_now_ns();
     struct tg_link_delta delta;
     struct tg_memory_range along;
@@ -123,7 +139,7 @@ static void loader_stop(void *context, struct tg_thread *thread, struct tg_break
     tell_problem(loader, thread, watched, &delta, true);
     if (watched->startup_only && watched->started_up) {
         tg_breakpoint_remove(thread->process, breakpoint);
-        watched->wants_stops = watched->planted = false;
+        watched->wants_stops = watched->planted = watched->startup_only = false;
     }
 }
 
@@ -200,14 +216,29 @@ static bool is_starting_up(const struct tg_loader_process *watched, const struct
            (!tg_link_maps_peek(watched->maps, thread->tid, &r_brk, &state) || state != TG_LINK_CONSISTENT);
 }
 
+/* Handles what the auditor deferred; false: as in other processes. */
+static bool is_left_to_auditor(struct tg_loader *loader, struct tg_thread *thread, bool final)
+{
+    struct tg_loader_process *watched = tg_loader_watched(loader, thread);
+    if (!watched->in_process || !watched->started_up)
+        return false;
+    if (!tg_agent_injector_is_in(loader->options.agent, thread->process)) {
+        tg_loader_in_process_end(loader, thread->process);
+        return false;
+    }
+    tg_loader_in_process_look(loader, thread, final);
+    return true;
+}
+
 /* Whether there is nothing to do here while the agent watches. An agent that was put into the program and did
  * not come up is found out at the entry point: then libraries are watched as without one. */
 static bool is_left_to_agent(struct tg_loader *loader, const struct tg_thread *thread)
 {
     struct tg_loader_process *watched = tg_loader_watched(loader, thread);
     watched->by_agent = tg_agent_injector_is_in(loader->options.agent, thread->process);
-    watched->wants_stops = !watched->by_agent && loader->filter.mode != TG_FILTER_FAST;
-    return watched->by_agent && !tg_loader_has_users(loader);
+    watched->wants_stops =
+        (!watched->by_agent && loader->filter.mode != TG_FILTER_FAST) || watched->startup_only;
+    return watched->by_agent && !watched->in_process && !tg_loader_has_users(loader);
 }
 
 void tg_loader_at_other_stop(struct tg_loader *loader, struct tg_thread *thread, enum tg_stop_trigger trigger,
@@ -219,12 +250,18 @@ void tg_loader_at_other_stop(struct tg_loader *loader, struct tg_thread *thread,
         return;
     if (final && watched->references > 1)
         return; /* a vfork child: the memory, and its events, are its parent's */
+    if (watched->in_process && watched->auditor.report == 0)
+        begin_in_process(loader, thread);
     bool unseen = !watched->planted || !watched->started_up;
-    if (final) {
+    if (is_left_to_auditor(loader, thread, final)) {
+        /* nothing else to look at */
+    } else if (final) {
         catch_up(loader, thread, TG_LINK_LOOK_LAST);
     } else if (unseen && !is_starting_up(watched, thread)) {
         bool whole = trigger == TG_TRIGGER_ENTRY || tg_loader_has_users(loader);
         catch_up(loader, thread, whole ? TG_LINK_LOOK_WHOLE : TG_LINK_LOOK_NEW);
+        if (watched->in_process && watched->started_up)
+            tg_loader_in_process_know_all(loader, thread);
     }
     if (!final)
         tg_loader_plant(loader, thread);
@@ -242,8 +279,10 @@ void tg_loader_begin_watching(struct tg_loader *loader, struct tg_thread *thread
         tg_loader_lose(loader, thread, "out of memory: the libraries of this process are not recorded");
         return;
     }
-    watched->by_agent = watch == TG_LOADER_AGENT && loader->options.agent != NULL &&
+    bool wants_agent = watch == TG_LOADER_AGENT || watch == TG_LOADER_IN_PROCESS;
+    watched->by_agent = wants_agent && loader->options.agent != NULL &&
                         tg_agent_injector_is_in(loader->options.agent, process);
+    watched->in_process = watched->by_agent && watch == TG_LOADER_IN_PROCESS;
     watched->wants_stops =
         watch != TG_LOADER_CATCH_UP && !watched->by_agent && loader->filter.mode != TG_FILTER_FAST;
     watched->never_stops = watch == TG_LOADER_CATCH_UP;
@@ -261,6 +300,9 @@ void tg_loader_begin_watching(struct tg_loader *loader, struct tg_thread *thread
         watched->startup_only = !watched->wants_stops && !attached && watch != TG_LOADER_CATCH_UP;
         watched->wants_stops |= watched->startup_only;
     }
+    if (watched->in_process && loader->filter.mode != TG_FILTER_FAST)
+        watched->startup_only = watched->wants_stops =
+            true; /* the auditor is found there, before constructors run */
     process->data[loader->slot] = watched;
     if (attached && locate(watched, thread)) {
         struct tg_link_delta delta;

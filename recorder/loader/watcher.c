@@ -1,4 +1,5 @@
 #include "recorder/loader/events.h"
+#include "recorder/loader/in_process.h"
 #include "recorder/loader/notes.h"
 #include "recorder/loader/stops.h"
 
@@ -12,6 +13,8 @@ static void settle_parent(struct tg_loader *loader, struct tg_thread *child,
     struct tg_thread *forking = tg_engine_stopped_thread(loader->engine);
     if (forking == NULL || tg_loader_watched(loader, forking) != of_parent)
         return;
+    if (of_parent->in_process && of_parent->started_up)
+        tg_loader_in_process_look(loader, forking, false);
     struct tg_loader_process *before = tg_loader_process_copy(of_parent);
     tg_loader_at_other_stop(loader, forking, TG_TRIGGER_FORK, false);
     if (before != NULL)
@@ -86,6 +89,8 @@ struct tg_error *tg_loader_create(struct tg_engine *engine, const struct tg_load
         free(made);
         return error;
     }
+    if (options->auditors != NULL)
+        options->auditors->begin_new(options->auditors->context, &made->filter);
     made->observer = (struct tg_observer){
         .name = "loader",
         .context = made,

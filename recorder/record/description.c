@@ -23,6 +23,7 @@ static const char *const mode_names[] = {
     [TG_FILTER_SLOW] = "slow", [TG_FILTER_MEDIUM] = "medium", [TG_FILTER_FAST] = "fast"};
 static const char *const watch_names[] = {[TG_LOADER_AGENT] = "agent",
                                           [TG_LOADER_STOPS] = "stops",
+                                          [TG_LOADER_IN_PROCESS] = "in_process",
                                           [TG_LOADER_CATCH_UP] = "catch_up",
                                           [TG_LOADER_NONE] = "none"};
 

@@ -95,7 +95,9 @@ static const struct argp_option argp_options[] = {
     {"no-rc", KEY_NO_RC, NULL, 0, "Read no settings file, except one named by --settings", 2},
     {"dlopen", KEY_DLOPEN, "HOW", 0,
      "How to observe libraries: agent (inside the process; default for a command), stops (at the dynamic "
-     "loader's breakpoint; default with --break or a dlopen filter) or none; the libraries of an attached "
+     "loader's breakpoint; default with --break or a dlopen filter), in-process (the agent decides by the "
+     "dlopen "
+     "filter, and stops the process only for what is reported) or none; the libraries of an attached "
      "process are read when it stops anyway, unless HOW is stops",
      3},
     {"openmp", KEY_OPENMP, "on|off", 0, "Observe OpenMP (default: on)", 3},
@@ -256,7 +258,8 @@ static void tell_filter(const struct arguments *arguments, const struct tg_recor
     bool asked = arguments->settings != NULL || arguments->mode != NULL || arguments->match != NULL ||
                  arguments->always >= 0 || arguments->on_match != NULL;
     char *text = NULL;
-    bool has_stops = options->launched == TG_LOADER_STOPS || options->attached == TG_LOADER_STOPS;
+    bool has_stops = options->launched == TG_LOADER_STOPS || options->launched == TG_LOADER_IN_PROCESS ||
+                     options->attached == TG_LOADER_STOPS;
     if (asked || where == NULL || options->quiet || !has_stops ||
         asprintf(&text, "the dlopen filter is %s, by %s (--no-rc ignores your settings files)",
                  tg_dlopen_filter_mode_name(options->filter.mode), where) < 0)
@@ -392,12 +395,20 @@ static struct tg_error *set_watch(const struct arguments *arguments, const struc
             return tg_error_create(TG_ERROR_USAGE,
                                    "--break needs to observe libraries: remove --dlopen=none");
         options->launched = options->attached = TG_LOADER_NONE;
+    } else if (strcmp(how, "in-process") == 0) {
+        if (!command || options->no_ptrace || arguments->lossy)
+            return tg_error_create(TG_ERROR_USAGE,
+                                   "--dlopen=in-process works only with a command, with ptrace, and "
+                                   "without --lossy");
+        options->launched = TG_LOADER_IN_PROCESS;
+        options->attached = TG_LOADER_STOPS;
     } else if (*how == '\0' || strcmp(how, "stops") == 0) {
         options->launched = TG_LOADER_STOPS;
         if (*how != '\0')
             options->attached = TG_LOADER_STOPS;
     } else {
-        return tg_error_create(TG_ERROR_USAGE, "--dlopen: invalid value '%s' (agent, stops or none)", how);
+        return tg_error_create(TG_ERROR_USAGE,
+                               "--dlopen: invalid value '%s' (agent, in-process, stops or none)", how);
     }
     return NULL;
 }
@@ -451,7 +462,7 @@ static struct tg_error *set_agent(const struct arguments *arguments, struct tg_r
                                "--heap: red zones need a tracer, which sees the faults: remove --no-ptrace");
     if (options->heap.mode != TG_AGENT_HEAP_OFF)
         options->agent |= TG_AGENT_HEAP;
-    if (options->launched == TG_LOADER_AGENT)
+    if (options->launched == TG_LOADER_AGENT || options->launched == TG_LOADER_IN_PROCESS)
         options->agent |= TG_AGENT_DLOPEN;
     if (options->command == NULL)
         options->agent = 0;

@@ -22,6 +22,7 @@
 #include "recorder/record/stuck_launcher.h"
 #include "recorder/record/untraced.h"
 #include "recorder/rings/agent_connection.h"
+#include "recorder/rings/shared_filter.h"
 #include "recorder/stacks/heap_names.h"
 #include "recorder/stacks/last_stacks.h"
 
@@ -51,6 +52,7 @@ struct tg_recording {
     struct tg_openmp_breakpoints *openmp;
     struct tg_late_mpi *late; /* NULL: not asked for */
     struct tg_agent_injector *injector;
+    struct tg_loader_auditors auditors;
     struct tg_loader *loader;
     struct tg_mpir_session *mpir;             /* NULL none */
     struct tg_stuck_launcher *stuck_launcher; /* NULL: none is looked for */
@@ -206,7 +208,7 @@ static struct tg_error *create_agent(struct tg_recording *recording)
     if (asprintf(&recording->without_agent, "without the agent: %s", tg_error_message(error)) < 0)
         recording->without_agent = NULL;
     tg_error_destroy(error);
-    if (recording->launched == TG_LOADER_AGENT)
+    if (recording->launched == TG_LOADER_AGENT || recording->launched == TG_LOADER_IN_PROCESS)
         recording->launched = TG_LOADER_STOPS;
     return NULL;
 }
@@ -227,7 +229,7 @@ static struct tg_error *create_injector(struct tg_recording *recording)
         .files = tg_agent_session_files(recording->agent),
         .directory = tg_agent_directory_path(directory),
         .directory_fd = tg_agent_directory_fd(directory),
-        .audit = recording->launched == TG_LOADER_AGENT,
+        .audit = recording->launched == TG_LOADER_AGENT || recording->launched == TG_LOADER_IN_PROCESS,
         .heap = recording->options->heap.mode != TG_AGENT_HEAP_OFF,
         .images = recording->images,
         .further = further_variable,
@@ -331,6 +333,20 @@ static struct tg_error *create_exit_scan(struct tg_recording *recording)
     return tg_red_zone_faults_create(recording->engine, &faults, &recording->red_zone_faults);
 }
 
+/* ---- the dlopen filter in the agents' auditors */
+
+static void end_old_filter(void *context)
+{
+    const struct tg_recording *recording = context;
+    tg_shared_filter_end_old(tg_agent_session_directory(recording->agent));
+}
+
+static void begin_new_filter(void *context, const struct tg_dlopen_filter *filter)
+{
+    const struct tg_recording *recording = context;
+    tg_shared_filter_begin_new(tg_agent_session_directory(recording->agent), filter);
+}
+
 static struct tg_error *create_engine(struct tg_recording *recording)
 {
     const struct tg_record_options *options = recording->options;
@@ -380,7 +396,10 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         .breakpoints = recording->breakpoints,
         .listener = recording->watch == NULL ? NULL : recording->watch->libraries,
         .agent = recording->injector,
+        .auditors = recording->launched == TG_LOADER_IN_PROCESS ? &recording->auditors : NULL,
     };
+    recording->auditors = (struct tg_loader_auditors){
+        .context = recording, .end_old = end_old_filter, .begin_new = begin_new_filter};
     error = tg_loader_create(recording->engine, &loader, &recording->loader);
     if (error != NULL || options->mpir == TG_MPIR_OFF)
         return error;
@@ -496,7 +515,8 @@ static bool misses_libraries(const struct tg_recording *recording)
 {
     const struct tg_record_options *options = recording->options;
     enum tg_loader_watch watch = options->command != NULL ? recording->launched : options->attached;
-    return watch != TG_LOADER_STOPS || options->filter.mode == TG_FILTER_FAST;
+    return (watch != TG_LOADER_STOPS && watch != TG_LOADER_IN_PROCESS) ||
+           options->filter.mode == TG_FILTER_FAST;
 }
 
 static void note_unplanted(void *context, const char *text)

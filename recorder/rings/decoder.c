@@ -124,7 +124,8 @@ static void add_loader(struct record *record, enum tg_agent_record kind, size_t 
 static bool names_thread(enum tg_agent_record kind)
 {
     return kind == TG_RECORD_THREAD || kind == TG_RECORD_LOADER_ACTIVITY || kind == TG_RECORD_LOADER_OPEN ||
-           kind == TG_RECORD_LOADER_CLOSE || kind == TG_RECORD_LOADER_PREINIT || kind == TG_RECORD_DEEP_BIND;
+           kind == TG_RECORD_LOADER_CLOSE || kind == TG_RECORD_LOADER_PREINIT ||
+           kind == TG_RECORD_LOADER_DECISION || kind == TG_RECORD_DEEP_BIND;
 }
 
 static void decode_other(struct record *record, unsigned kind)
@@ -141,6 +142,8 @@ static void decode_other(struct record *record, unsigned kind)
         add_loader(record, TG_RECORD_LIBRARY_RETURN, 2);
     else if (kind == TG_RECORD_LOADER_OPEN)
         add_loader(record, TG_RECORD_LOADER_OPEN, 9);
+    else if (kind == TG_RECORD_LOADER_DECISION)
+        add_loader(record, TG_RECORD_LOADER_DECISION, 6);
     else if (names_thread((enum tg_agent_record)kind) && kind != TG_RECORD_THREAD)
         add_loader(record, (enum tg_agent_record)kind, SIZE_MAX);
     else if (tg_heap_records_have((enum tg_agent_record)kind))

@@ -46,6 +46,7 @@ struct space {
     struct object *open;
     struct batch opened; /* not told yet; they are in OPEN too */
     struct batch closed; /* theirs alone */
+    bool decided;        /* what was opened was told with its decision: no activity of its own is left */
 };
 
 struct key {
@@ -171,10 +172,11 @@ static void mark_dependencies(const struct batch *batch, bool startup, struct tg
         libraries[i].dependency = startup ? batch->objects[i]->needed : i > 0;
 }
 
-static void tell_opened(const struct call *call, struct space *space, uint64_t state)
+static void tell_opened_as(const struct call *call, struct space *space, uint64_t state,
+                           enum tg_library_found found)
 {
     struct batch *batch = &space->opened;
-    bool startup = !call->program->started;
+    bool startup = found == TG_FOUND_STARTUP;
     struct tg_library *libraries = libraries_of(batch);
     if (libraries == NULL) {
         lose(call, TG_LOSS_LIMIT, "out of memory for a library event");
@@ -182,7 +184,7 @@ static void tell_opened(const struct call *call, struct space *space, uint64_t s
         mark_dependencies(batch, startup, libraries);
         struct tg_event event = event_of(call->program, TG_EVENT_LIBRARY_LOAD);
         event.library_load = (struct tg_event_library_load){
-            .found = startup ? TG_FOUND_STARTUP : TG_FOUND_AGENT,
+            .found = found,
             .namespace_index = (uint64_t)(space - call->program->spaces),
             .state = state,
             .libraries = {.items = libraries, .count = batch->count},
@@ -193,6 +195,11 @@ static void tell_opened(const struct call *call, struct space *space, uint64_t s
     for (size_t i = 0; i < batch->count; i++)
         batch->objects[i]->told = true;
     batch->count = 0;
+}
+
+static void tell_opened(const struct call *call, struct space *space, uint64_t state)
+{
+    tell_opened_as(call, space, state, call->program->started ? TG_FOUND_AGENT : TG_FOUND_STARTUP);
 }
 
 static void tell_closed(const struct call *call, struct space *space, uint64_t state)
@@ -324,7 +331,8 @@ static void open_object(const struct call *call, struct space *space, const uint
 static void act(const struct call *call, struct space *space, uint64_t action)
 {
     uint64_t state = action <= STATE_DELETE ? action : STATE_CONSISTENT;
-    bool nothing = space->opened.count == 0 && space->closed.count == 0;
+    bool nothing = space->opened.count == 0 && space->closed.count == 0 && !space->decided;
+    space->decided = false;
     if (space->closed.count > 0)
         tell_closed(call, space, state);
     if (space->opened.count > 0) {
@@ -336,6 +344,40 @@ static void act(const struct call *call, struct space *space, uint64_t action)
         return;
     struct tg_event event = event_of(call->program, TG_EVENT_LIBRARY_NULL);
     event.library_null.state = state;
+    emit(call, &event);
+}
+
+static const char *path_of(const struct batch *batch, uint64_t link_map)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->objects[i]->link_map == link_map)
+            return batch->objects[i]->path;
+    return "";
+}
+
+/* tid, namespace, action, what was decided, rule, link map of the library, pattern */
+static void take_decision(const struct call *call, struct space *space, const uint64_t *arguments)
+{
+    struct batch *batch = &space->opened;
+    bool deferred = arguments[3] == TG_AGENT_DECIDED_DEFERRED;
+    if (batch->count == 0) /* the records of the load were lost */
+        return;
+    space->decided = true;
+    if (arguments[3] == TG_AGENT_DECIDED_AT_STOP) {
+        for (size_t i = 0; i < batch->count; i++)
+            batch->objects[i]->told = true;
+        batch->count = 0;
+        return;
+    }
+    struct tg_event event = event_of(call->program, TG_EVENT_FILTER_DECISION);
+    event.filter_decision = (struct tg_event_filter_decision){
+        .decision = deferred ? TG_DECISION_DEFERRED : TG_DECISION_NOT_STOPPED,
+        .rule = deferred && arguments[4] < TG_RULE_NO_STOP ? arguments[4] : TG_RULE_NO_STOP,
+        .pattern = (const char *)&arguments[6],
+        .library = path_of(batch, arguments[5]),
+    };
+    tell_opened_as(call, space, arguments[2] <= STATE_DELETE ? arguments[2] : STATE_CONSISTENT,
+                   TG_FOUND_IN_PROCESS);
     emit(call, &event);
 }
 
@@ -366,6 +408,8 @@ static void take_loader_record(const struct call *call, const struct tg_agent_lo
         open_object(call, space, record->arguments);
     else if (record->kind == TG_RECORD_LOADER_CLOSE)
         close_object(call, space, record->arguments[2]);
+    else if (record->kind == TG_RECORD_LOADER_DECISION)
+        take_decision(call, space, record->arguments);
 }
 
 static void add_call(const struct tg_agent_loader_record *record, const struct tg_event_sink *sink)

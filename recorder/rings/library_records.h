@@ -1,5 +1,5 @@
 /* Records of the agent's audit library and its dlopen wrappers, made into the library events of the trace:
- * library_call, library_return, library_load, library_unload, library_null. */
+ * library_call, library_return, library_load, library_unload, library_null, filter_decision. */
 #ifndef TG_RECORDER_RINGS_LIBRARY_RECORDS_H
 #define TG_RECORDER_RINGS_LIBRARY_RECORDS_H
 

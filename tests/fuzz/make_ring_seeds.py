@@ -46,7 +46,7 @@ samples = {
     "LIBRARY_RETURN": [0, 0x7000] + text(b""),
     "LOADER_ACTIVITY": [77, 0, 1],
     "LOADER_OPEN": [77, 0, 0x1000, 0x7f0000, 0x5000, 20, 1, 2, 3] + text(b"/usr/lib/libm.so.6"),
-    "LOADER_CLOSE": [77, 0, 0x1000], "LOADER_PREINIT": [77],
+    "LOADER_CLOSE": [77, 0, 0x1000], "LOADER_PREINIT": [77], "LOADER_DECISION": [77, 0, 0, 0, 1, 0x1000] + text(b"*/libm.so*"),
     "OMP_RUNTIME": [1] + text(b"LLVM OMP") + text(b"5.0"),
     "OMP_TASK_CREATE": [place(1, 0, 0), 1, 0, 2, 0, 2, 0x10, 0, 0x20, 1],
     "MPI_COMM": [1, 0, 2, 0, 0, 3, 3, 0, 1, 2],

@@ -10,12 +10,17 @@
  * glibc calls la_objclose for what goes, then says LA_ACT_DELETE, unlinks, and says LA_ACT_CONSISTENT. At
  * exit it says LA_ACT_DELETE first, then calls la_objclose for everything, without the loader's lock and
  * without unlinking anything. A destructor may load and unload between those. So how many are gone is counted
- * in the list, and if K are, it is the last K that la_objclose was called for. */
+ * in the list, and if K are, it is the last K that la_objclose was called for.
+ *
+ * Where the recorder has a dlopen filter in the control file, each load is decided about when it is complete, before
+ * anything of it is relocated or run: see struct tg_agent_filter. */
 #include "recorder/agent/audit/deep_bind.h"
 #include "recorder/agent/audit/entries.h"
+#include "recorder/agent/audit/filter.h"
 #include "recorder/agent/audit/needs.h"
 #include "recorder/agent/audit/object.h"
 #include "recorder/agent/audit/raw_system.h"
+#include "recorder/agent/audit/report.h"
 #include "recorder/agent/audit/ring.h"
 
 #include <link.h>
@@ -37,13 +42,14 @@ enum {
 
 struct namespace
 {
-    struct link_map *head; /* NULL: empty */
-    struct link_map *told; /* the last object that was told, NULL none */
-    size_t closing;        /* la_objclose since the last activity */
-    size_t objects;        /* deleting: how many there were */
-    bool adding;           /* between LA_ACT_ADD and LA_ACT_CONSISTENT */
-    bool deleting;         /* between LA_ACT_DELETE of a dlclose and LA_ACT_CONSISTENT */
-    bool ending;           /* the program's end calls destructors */
+    struct link_map *head;      /* NULL: empty */
+    struct link_map *told;      /* the last object that was told, NULL none */
+    struct link_map *undecided; /* the first object that was told and is not decided about, NULL none */
+    size_t closing;             /* la_objclose since the last activity */
+    size_t objects;             /* deleting: how many there were */
+    bool adding;                /* between LA_ACT_ADD and LA_ACT_CONSISTENT */
+    bool deleting;              /* between LA_ACT_DELETE of a dlclose and LA_ACT_CONSISTENT */
+    bool ending;                /* the program's end calls destructors */
 };
 
 static struct {
@@ -57,16 +63,30 @@ static struct {
         unsigned id;
     } closing[MAX_CLOSING]; /* the last ones, of all namespaces */
     size_t n_closing;       /* ever */
-    bool started;           /* the start-up libraries were told */
-    bool records;           /* there is somebody to tell it to */
+    unsigned
+        numbers[MAX_NAMESPACES]; /* order of their first records, but for the base namespace; 0 none yet */
+    unsigned n_numbers;
+    uint64_t opened_at_report, closed_at_report; /* of tollgate_loads, when the recorder looked there */
+    bool started;                                /* the start-up libraries were told */
+    bool records;                                /* there is somebody to tell it to */
 } watch;
 
 static struct tg_audit_needs needs;
 
 /* ---- records */
 
+/* As the recorder numbers namespaces: by their first records. */
+static unsigned number_of(const struct namespace *namespace)
+{
+    size_t n = (size_t)(namespace - watch.namespaces);
+    if (n > 0 && watch.numbers[n] == 0)
+        watch.numbers[n] = ++watch.n_numbers;
+    return watch.numbers[n];
+}
+
 static void record_activity(const struct namespace *namespace, unsigned action)
 {
+    (void)number_of(namespace);
     uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_ACTIVITY, 3);
     if (arguments == NULL)
         return;
@@ -80,6 +100,7 @@ static void record_activity(const struct namespace *namespace, unsigned action)
 static void record_open(const struct namespace *namespace, const struct link_map *map, unsigned flags)
 {
     struct tg_audit_object object;
+    (void)number_of(namespace);
     tg_audit_object_read(map->l_addr, &object);
     size_t n_words = tg_audit_ring_string_words(map->l_name);
     uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_OPEN, 10 + n_words);
@@ -155,6 +176,13 @@ static struct link_map *last_of(const struct namespace *namespace, size_t *count
     return last;
 }
 
+static void note_undecided(struct namespace *namespace, struct link_map *map)
+{
+    tg_audit_report_opened(map);
+    if (namespace->undecided == NULL)
+    namespace->undecided = map;
+}
+
 /* Tells what follows the last object that was told. Not while the loader takes something away. */
 static void tell_new(struct namespace *namespace)
 {
@@ -165,9 +193,12 @@ static void tell_new(struct namespace *namespace)
     if (startup)
         note_needs(namespace);
     for (size_t i = 0; map != NULL && i < MAX_OBJECTS; i++, map = map->l_next) {
-        if (is_library(namespace, map))
+        if (is_library(namespace, map)) {
             record_open(namespace, map,
                         startup && tg_audit_needs_has(&needs, map) ? TG_AGENT_OPEN_NEEDED : 0);
+            if (!startup)
+                note_undecided(namespace, map);
+        }
         namespace->told = map;
     }
 }
@@ -175,6 +206,9 @@ static void tell_new(struct namespace *namespace)
 /* To the ring of a fork's child: what its parent told of. */
 static void tell_inherited(void)
 {
+    watch.n_numbers = 0;
+    for (size_t n = 0; n < MAX_NAMESPACES; n++)
+        watch.numbers[n] = 0;
     for (size_t n = 0; n < MAX_NAMESPACES; n++) {
         const struct namespace *namespace = &watch.namespaces[n];
         const struct link_map *map = namespace->told != NULL ? namespace->head : NULL;
@@ -244,6 +278,104 @@ static void leave(void)
     __atomic_store_n(&watch.owner, 0, __ATOMIC_RELEASE);
 }
 
+/* ---- deciding */
+
+/* The decision about one load. */
+struct decision {
+    uint32_t decided;               /* enum tg_agent_decided */
+    uint32_t rule;                  /* enum tg_filter_rule */
+    const struct link_map *library; /* NULL none */
+    const char *pattern;
+};
+
+/* Whether the recorder has to look at the log, or could not tell what was loaded anew from what was there. */
+static bool is_log_full(void)
+{
+    return tollgate_loads.closed != watch.closed_at_report &&
+           tollgate_loads.opened - watch.opened_at_report > TG_AGENT_LOADS_LOG / 2;
+}
+
+static bool report(const struct namespace *namespace, const struct link_map *first, unsigned action)
+{
+    if (tollgate_report_load(number_of(namespace), first, action) == 0)
+        return false;
+    watch.opened_at_report = tollgate_loads.opened;
+    watch.closed_at_report = tollgate_loads.closed;
+    return true;
+}
+
+/* By the list. True: it is to be reported. */
+static bool match(const struct namespace *namespace, const struct link_map *first, struct decision *decision)
+{
+    struct tg_glob_verdict verdict = tg_audit_filter_default();
+    const struct link_map *map = first;
+    bool goes_on = true;
+    for (size_t i = 0; goes_on && map != NULL && i < MAX_OBJECTS; i++) {
+        goes_on = !is_library(namespace, map) || tg_audit_filter_consider(map->l_name, i, &verdict);
+        if (verdict.rule == TG_RULE_PATTERN && verdict.library == i)
+            decision->library = map;
+        map = map == namespace->told ? NULL : map->l_next;
+    }
+    decision->rule = verdict.rule;
+    if (verdict.rule == TG_RULE_PATTERN)
+        decision->pattern = tg_audit_filter_pattern(verdict.pattern);
+    return verdict.report;
+}
+
+static struct decision decide_by(struct tg_audit_filter filter, const struct namespace *namespace,
+                                 const struct link_map *first, unsigned action)
+{
+    struct decision decision = {.decided = TG_AGENT_DECIDED_DEFERRED, .pattern = ""};
+    /* what cannot be recorded here is recorded at a stop */
+    bool asks = filter.how == TG_AGENT_FILTER_ALL || !tg_audit_ring_is_there() || is_log_full() ||
+                (filter.how == TG_AGENT_FILTER_MATCH && match(namespace, first, &decision));
+    if (!asks && filter.how == TG_AGENT_FILTER_MATCH)
+        return decision;
+    bool at_stop = asks && report(namespace, first, action);
+    return (struct decision){.decided = at_stop ? TG_AGENT_DECIDED_AT_STOP : TG_AGENT_DECIDED_NOT_STOPPED,
+                             .rule = TG_RULE_NO_STOP,
+                             .pattern = ""};
+}
+
+/* Decides about what was loaded in NAMESPACE since the last time; ACTION comes next. */
+static void decide(struct namespace *namespace, unsigned action)
+{
+    const struct link_map *first = namespace->undecided;
+    namespace->undecided = NULL;
+    if (first == NULL)
+        return;
+    struct decision decision;
+    struct tg_audit_filter filter;
+    uint64_t *arguments;
+    size_t n_words;
+    do {
+        filter = tg_audit_filter_now();
+        if (filter.how == TG_AGENT_FILTER_OFF)
+            return;
+        decision = decide_by(filter, namespace, first, action);
+        n_words = tg_audit_ring_string_words(decision.pattern);
+        arguments = tg_audit_ring_begin(TG_RECORD_LOADER_DECISION, 6 + n_words);
+    } while (decision.decided != TG_AGENT_DECIDED_AT_STOP && tg_audit_filter_is_over(filter));
+    if (decision.decided != TG_AGENT_DECIDED_AT_STOP)
+        __atomic_fetch_add(&tollgate_loads.waiting, 1, __ATOMIC_RELAXED);
+    if (arguments == NULL)
+        return;
+    arguments[0] = (uint64_t)watch.tid;
+    arguments[1] = (uint64_t)(namespace - watch.namespaces);
+    arguments[2] = action;
+    arguments[3] = decision.decided;
+    arguments[4] = decision.rule;
+    arguments[5] = (uint64_t)(uintptr_t)decision.library;
+    tg_audit_ring_put_string(&arguments[6], decision.pattern, n_words);
+    tg_audit_ring_commit();
+}
+
+/* Nothing is left in NAMESPACE that is not decided about. */
+static void settle(void)
+{
+    __atomic_store_n(&tollgate_loads.undecided, 0, __ATOMIC_RELEASE);
+}
+
 /* ---- unloading */
 
 /* Tells of the last COUNT objects of NAMESPACE that la_objclose was called for. */
@@ -257,6 +389,7 @@ static void tell_gone(const struct namespace *namespace, size_t count)
     for (; first < watch.n_closing; first++)
         if (watch.closing[first % MAX_CLOSING].id == id)
             record_close(namespace, watch.closing[first % MAX_CLOSING].map);
+    __atomic_fetch_add(&tollgate_loads.closed, count, __ATOMIC_RELAXED);
 }
 
 static void begin_deleting(struct namespace *namespace)
@@ -266,6 +399,8 @@ static void begin_deleting(struct namespace *namespace)
         return;
     }
     tell_new(namespace); /* objects of a dlopen that failed */
+    decide(namespace, LA_ACT_DELETE);
+    settle();
     record_activity(namespace, LA_ACT_DELETE);
     (void)last_of(namespace, &namespace->objects);
     namespace->deleting = true;
@@ -303,6 +438,7 @@ static void act(struct namespace *namespace, unsigned action)
     bool changing = namespace->adding || namespace->deleting;
     if (action == LA_ACT_ADD) {
         namespace->adding = true;
+        __atomic_store_n(&tollgate_loads.undecided, 1, __ATOMIC_RELEASE);
         record_activity(namespace, LA_ACT_ADD);
     } else if (action == LA_ACT_DELETE) {
         begin_deleting(namespace);
@@ -311,6 +447,8 @@ static void act(struct namespace *namespace, unsigned action)
             end_deleting(namespace);
         tell_new(namespace);
         namespace->adding = false;
+        decide(namespace, LA_ACT_CONSISTENT);
+        settle();
         watch.started = watch.started || namespace == watch.namespaces;
         record_activity(namespace, LA_ACT_CONSISTENT);
     }

@@ -183,6 +183,25 @@ static bool is_abandoned(void)
     return abandoned;
 }
 
+const struct tg_agent_filter *tg_audit_ring_filter(void)
+{
+    const struct tg_agent_control *control = agent.control;
+    if (control == NULL || agent.abandoned || __atomic_load_n(&control->over, __ATOMIC_RELAXED) != 0)
+        return NULL;
+    return (const struct tg_agent_filter *)(const void *)((const char *)control + TG_AGENT_FILTER_OFFSET);
+}
+
+bool tg_audit_ring_has_recorder(void)
+{
+    agent.abandoned = agent.abandoned || is_abandoned();
+    return !agent.abandoned;
+}
+
+bool tg_audit_ring_is_there(void)
+{
+    return agent.ring != NULL;
+}
+
 /* ---- the ring's file */
 
 static char *put_number(char *text, uint32_t number)

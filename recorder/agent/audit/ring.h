@@ -16,6 +16,15 @@ bool tg_audit_ring_find_recorder(void);
 /* Makes a ring for the process PID, and leaves alone the one there was. */
 bool tg_audit_ring_make(int32_t pid);
 
+/* The filter in the control file; NULL: there is no recorder any more. */
+const struct tg_agent_filter *tg_audit_ring_filter(void);
+
+/* Whether somebody may still come to take what is written; false: surely not. */
+bool tg_audit_ring_has_recorder(void);
+
+/* Whether there is a ring to write to. */
+bool tg_audit_ring_is_there(void);
+
 /* Begins a record of KIND with N_ARGUMENTS words: returns where to write all of them, before
  * tg_audit_ring_commit; NULL where it is not recorded (then no commit). */
 uint64_t *tg_audit_ring_begin(unsigned kind, size_t n_arguments);

@@ -363,7 +363,8 @@ def links_nothing():
     check("NEEDED" not in dynamic and "TEXTREL" not in dynamic, dynamic)
     symbols = [line.split() for line in run(["readelf", "-W", "--dyn-syms", AUDIT]).output.splitlines()]
     named = sorted((words[6], words[7]) for words in symbols if len(words) == 8 and words[0][0].isdigit())
-    check([name for _, name in named] == ["la_activity", "la_objclose", "la_objopen", "la_preinit", "la_version"] and
+    check(sorted(name for _, name in named) == ["la_activity", "la_objclose", "la_objopen", "la_preinit", "la_version",
+                                                "tollgate_loads", "tollgate_report_load"] and
           all(where != "UND" for where, _ in named), named)
     check("TLS" not in run(["readelf", "-Wl", AUDIT]).output)
     agent = os.path.join(os.path.dirname(AUDIT), "tollgate-agent.so")  # which links libc alone, and takes little of threads

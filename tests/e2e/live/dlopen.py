@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""The dlopen filter of a live job, on real ones. usage: dlopen.py CASE (a function of this file)"""
+"""The dlopen filter of a live job, on real ones.
+
+usage: dlopen.py CASE [stops|in-process]     CASE: a function of this file; how the filter is carried out, default: stops
+"""
 import json
 import os
 import re
@@ -10,12 +13,13 @@ from recording import PROGRAMS, TOLLGATE, build_library, check, events, run, ski
 
 HOST = f"{PROGRAMS}/break_host"
 PLUGIN = f"{PROGRAMS}/libbreak_plugin.so"
+HOW = sys.argv[2] if len(sys.argv) > 2 else "stops"
 SETTINGS = "proc set_mode {always match} {dset TV::dlopen_recalculate_on_match $match; dset TV::dlopen_always_recalculate $always}"
 
 
 def live(command, *script, options=(), trace="trace", status=0):
     arguments = [part for line in script for part in ("-e", line)]
-    done = run([TOLLGATE, "live", "-q", "--force", "-o", trace, *options, *arguments, "--", *command])
+    done = run([TOLLGATE, "live", "-q", "--force", "-o", trace, f"--dlopen={HOW}", *options, *arguments, "--", *command])
     check(done.status == status, script, "exits with", done.status, done.output, done.errors)
     return done
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `tollgate record` says of libraries, compared with what the loader itself says (LD_DEBUG=files).
 
-usage: libraries.py CASE [agent|stops]     how libraries are observed; default: stops
+usage: libraries.py CASE [agent|stops|in-process]     how libraries are observed; default: stops
 """
 import collections
 import os
@@ -15,7 +15,7 @@ from recording import (LOADS, PROGRAMS, TIME_LIMIT_S, TOLLGATE, build_library, b
 
 
 HOW = sys.argv[2] if len(sys.argv) > 2 else "stops"
-LOADER = {"stops": "loader", "agent": "agent"}[HOW]  # how a library event was found while the program runs
+LOADER = {"stops": "loader", "in-process": "loader", "agent": "agent"}[HOW]  # how a library event was found while the program runs
 
 
 def recorded(commands, *options, witness=True, how=HOW):
@@ -226,7 +226,7 @@ def audited():
     trace = events("trace")
     started = [name for event in loads_of(trace, "startup") for name in event]
     check("libc.so.6" in started, trace)
-    check(HOW == "agent" or "libauditor.so" in started, "an auditor is not told of others", trace)
+    check(HOW != "stops" or "libauditor.so" in started, "an auditor is not told of others", trace)
     check(loads_of(trace, LOADER) == [["libplain.so"]], loads_of(trace, LOADER))
 
 
@@ -246,7 +246,7 @@ def breakpoints():
     for options, late, hits in ((["--mode", "slow"], False, 2), (["--match", "*/libtarget*"], False, 2),
                                 (["--match", "*/libother*"], True, 1), (["--mode", "fast"], True, 1)):
         trace = recorded(commands, "--break", "target_value", "-b", "libother.so`target_value", *options,
-                         witness=False, how=None)
+                         witness=False, how=HOW if HOW == "in-process" else None)
         specs = [event["text"] for event in trace if event["kind"] == "breakpoint_spec"]
         check(specs == ["target_value", "libother.so`target_value"], specs)
         planted = [event for event in trace if event["kind"] == "breakpoint_planted"]

@@ -50,7 +50,7 @@ static void append_libraries(struct fixture *fixture, const struct tg_list *list
 static void log_event(void *context, const struct tg_event *event)
 {
     struct fixture *fixture = context;
-    static const char *const found[] = {"startup", "loader", "catch_up", "attach", "agent"};
+    static const char *const found[] = {"startup", "loader", "catch_up", "attach", "agent", "in_process"};
     char text[512];
     assert_true(event->time_ns <= fixture->now_ns);
     if (event->kind == TG_EVENT_LIBRARY_LOAD) {
@@ -77,6 +77,11 @@ static void log_event(void *context, const struct tg_event *event)
     } else if (event->kind == TG_EVENT_LIBRARY_RETURN) {
         snprintf(text, sizeof text, "return %" PRIu64 " %" PRIu64 " \"%s\"\n", event->library_return.call,
                  event->library_return.handle, event->library_return.error);
+        append(fixture, text);
+    } else if (event->kind == TG_EVENT_FILTER_DECISION) {
+        const struct tg_event_filter_decision *decision = &event->filter_decision;
+        snprintf(text, sizeof text, "decision %" PRIu64 " rule %" PRIu64 " \"%s\" %s\n", decision->decision,
+                 decision->rule, decision->pattern, file_of(decision->library));
         append(fixture, text);
     } else if (event->kind == TG_EVENT_LOSS) {
         append(fixture, "loss\n");
@@ -114,6 +119,15 @@ static void open_library(struct fixture *fixture, uint64_t namespace_id, uint64_
 static void close_library(struct fixture *fixture, uint64_t namespace_id, uint64_t link_map)
 {
     add(fixture, TG_RECORD_LOADER_CLOSE, (const uint64_t[]){1, namespace_id, link_map, 0}, 4);
+}
+
+static void decide(struct fixture *fixture, uint64_t action, uint64_t decided, uint64_t rule,
+                   uint64_t link_map, const char *pattern)
+{
+    uint64_t arguments[16] = {1, 0, action, decided, rule, link_map};
+    assert_true(strlen(pattern) < 8 * 9);
+    memcpy(&arguments[6], pattern, strlen(pattern) + 1);
+    add(fixture, TG_RECORD_LOADER_DECISION, arguments, 16);
 }
 
 static void preinit(struct fixture *fixture)
@@ -182,6 +196,42 @@ static void failed_load(void **state)
     close_library(fixture, 0, 10);
     activity(fixture, 0, CONSISTENT);
     expect(fixture, "null 1\nload agent ns0 state2: libbroken.so\nunload agent ns0: libbroken.so\n");
+}
+
+static void decisions(void **state)
+{
+    struct fixture *fixture = *state;
+    start(fixture);
+    activity(fixture, 0, ADD);
+    open_library(fixture, 0, 10, "/a/libouter.so", 0);
+    open_library(fixture, 0, 11, "/a/libinner.so", 0);
+    decide(fixture, CONSISTENT, TG_AGENT_DECIDED_DEFERRED, TG_RULE_PATTERN, 11, "!*inner*");
+    expect(fixture, "null 1\nload in_process ns0 state0: libouter.so libinner.so*\n"
+                    "decision 1 rule 1 \"!*inner*\" libinner.so\n");
+    activity(fixture, 0, CONSISTENT);
+    expect(fixture, "");
+    /* the recorder tells what is reported; how it goes is told here */
+    activity(fixture, 0, ADD);
+    open_library(fixture, 0, 12, "/a/libtold.so", 0);
+    decide(fixture, CONSISTENT, TG_AGENT_DECIDED_AT_STOP, TG_RULE_NO_STOP, 0, "");
+    activity(fixture, 0, CONSISTENT);
+    activity(fixture, 0, DELETE);
+    close_library(fixture, 0, 12);
+    activity(fixture, 0, CONSISTENT);
+    expect(fixture, "null 1\nnull 2\nunload agent ns0: libtold.so\n");
+    /* nothing stopped it, and nonsense is nothing else */
+    for (uint64_t decided = TG_AGENT_DECIDED_NOT_STOPPED; decided < 100; decided += 90) {
+        activity(fixture, 0, ADD);
+        open_library(fixture, 0, 13, "/a/libfree.so", 0);
+        decide(fixture, DELETE, decided, 77, 99, "");
+        activity(fixture, 0, DELETE);
+        close_library(fixture, 0, 13);
+        activity(fixture, 0, CONSISTENT);
+        expect(fixture, "null 1\nload in_process ns0 state2: libfree.so\ndecision 2 rule 5 \"\" \n"
+                        "unload agent ns0: libfree.so\n");
+    }
+    decide(fixture, CONSISTENT, TG_AGENT_DECIDED_DEFERRED, TG_RULE_PATTERN, 10, "*"); /* about nothing */
+    expect(fixture, "");
 }
 
 static void namespaces(void **state)
@@ -285,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(loads_and_unloads, setup, teardown),
         cmocka_unit_test_setup_teardown(failed_load, setup, teardown),
+        cmocka_unit_test_setup_teardown(decisions, setup, teardown),
         cmocka_unit_test_setup_teardown(namespaces, setup, teardown),
         cmocka_unit_test_setup_teardown(fork_child, setup, teardown),
         cmocka_unit_test_setup_teardown(ends_in_the_middle, setup, teardown),
