@@ -7,6 +7,7 @@ usage: in_process.py CASE [SEED]
 import os
 import random
 import shutil
+import subprocess
 import sys
 
 from recording import LOADS, TOLLGATE, build_library, check, check_complete, events, record, run, witness_environment
@@ -180,6 +181,66 @@ def generated():
         planted = [[(event["breakpoint"], os.path.basename(event["library"]), event["late"]) for event in trace
                     if event["kind"] == "breakpoint_planted"] for trace in (by_stops, inside)]
         check(planted[0] == planted[1], what, planted)
+
+
+SMALL_STACK = """
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+static void *load(void *path) { return dlopen(path, RTLD_NOW); }
+int main(int argc, char **argv)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    void *handle = NULL;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
+    if (argc < 2 || pthread_create(&thread, &attributes, load, argv[1]) != 0 || pthread_join(thread, &handle) != 0)
+        return 1;
+    puts(handle != NULL ? "loaded" : dlerror());
+    return 0;
+}
+"""
+
+
+def small_stack():
+    """A thread with the smallest stack that there is loads a library, as without tollgate."""
+    made = subprocess.run(["cc", "-D_GNU_SOURCE", "-x", "c", "-", "-o", "small", "-ldl", "-pthread"], input=SMALL_STACK, text=True,
+                          capture_output=True)
+    check(made.returncode == 0, made.stderr)
+    library = build_library("small")
+    native = run(["./small", library])
+    check(native.output == "loaded\n", native)
+    for options in (["--match=*a[a-]]*b*c]*nothing*:!*x*"], ["--match=*small*"], ["--mode=fast"]):
+        traced = record("trace", ["./small", library], "--force", "--dlopen=in-process", *options)
+        check((traced.output, traced.status) == (native.output, native.status), options, native, traced)
+
+
+def long_lists():
+    """Lists that the agent has no room for are decided about at stops, and so is Slow mode: the decisions are the same."""
+    libraries = [build_library(name) for name in ("red", "blue")]
+    commands = [word for library in libraries for word in ("open", library)]
+    for text in (":".join(f"*/nothing{i}*" for i in range(2000)) + ":*/libred*", "*/libred*:!" + 5000 * "y",
+                 ":".join(1100 * ["*/libblue*"])):
+        by_stops = record("stops", [LOADS, *commands], "--force", "--dlopen=stops", f"--match={text}")
+        check(by_stops.status == 0, by_stops)
+        inside = in_process("inside", commands, f"--match={text}")
+        check(comparable(loads_and_decisions(events("stops"))) == comparable(loads_and_decisions(inside)), text[:100])
+        check({decision[3] for decision in loads_and_decisions(inside)} == {"loader"}, "not all were asked for")
+        check_model("inside")
+
+
+def let_go():
+    """A recorder that lets the job go in the middle of a storm leaves nothing behind: it goes on to its end."""
+    libraries = [build_library(name) for name in ("red", "blue")]
+    command = [LOADS, "storm", "20000", *libraries]
+    done = subprocess.Popen([TOLLGATE, "live", "-q", "-o", "trace", "--dlopen=in-process", "--match=*/libred.so", "-e", "dgo", "-e",
+                             "after 300", "-e", "ddetach", "-e", "dwait", "--", *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    output, _ = done.communicate(timeout=100)
+    trace = events("trace", "library_load", "detach", "loss", "process_exit")
+    check([event for event in trace if event["kind"] == "detach"], trace[-5:], output)
+    check("storm over" in output, output, trace[-5:])
 
 
 if __name__ == "__main__":
