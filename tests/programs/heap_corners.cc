@@ -108,7 +108,7 @@ static void jump()
 // More blocks than a table has places for.
 static void many()
 {
-    const size_t count = 2200000;
+    const size_t count = 1900000;
     void **blocks = static_cast<void **>(hide(std::malloc(count * sizeof(void *))));
     for (size_t i = 0; i < count; i++)
         blocks[i] = std::malloc(8);
