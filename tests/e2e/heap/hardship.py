@@ -143,6 +143,28 @@ def wait_for(what, condition):
     check(False, what, "does not come")
 
 
+def test_cgroup():
+    """A program whose memory is limited by its control group, which the recorder is not in: killed, or not, as natively."""
+    group = f"/sys/fs/cgroup/memory/tollgate-test-{os.getpid()}"
+    try:
+        os.mkdir(group)
+    except OSError as reason:
+        skip(f"no control group for memory (version 1) can be made: {reason}")
+    try:
+        command = ["sh", "-c", f"echo $$ > {group}/cgroup.procs; exec {build('heap_hardship.c')} fill"]
+        for limit, killed in ((64 << 20, True), (400 << 20, False)):
+            with open(group + "/memory.limit_in_bytes", "w") as file:
+                file.write(str(limit))
+            if run(command).status != (-signal.SIGKILL if killed else 5):
+                skip("control groups do not limit memory here")
+            for mode in MODES:
+                same(command, mode)
+                report = run([TOLLGATE, "report", "--no-pager", "trace"]).output
+                check(dump("trace", "loss") == "" and ("killed by SIGKILL" in report) == killed, mode, limit, report)
+    finally:
+        os.rmdir(group)
+
+
 def is_gone(pid):
     try:
         with open(f"/proc/{pid}/stat") as file:
