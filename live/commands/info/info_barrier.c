@@ -3,6 +3,7 @@
 #include "analyzer/finding/words.h"
 #include "analyzer/models/openmp/barrier.h"
 #include "analyzer/output/quantity.h"
+#include "live/commands/info/attached_lines.h"
 #include "live/commands/info/barrier_words.h"
 #include "live/commands/info/commands.h"
 #include "live/commands/info/number_list.h"
@@ -203,12 +204,14 @@ static struct tg_error *write_all(struct tg_console *console, const struct quest
                                   const struct tg_barrier_states *states, FILE *out)
 {
     struct writing w = {.console = console, .input = tg_console_words(console), .out = out};
-    size_t n_points = 0;
+    size_t n_points = 0, n_attached = 0;
     struct tg_error *error =
         question->teams ? tg_openmp_model_visit_teams(w.input.openmp, visit_team, &w) : NULL;
+    if (error == NULL && question->teams)
+        error = tg_attached_lines_print(console, TG_ATTACHED_OPENMP, out, &n_attached);
     if (error == NULL && question->points)
         error = tg_barrier_words_write(states, out, &n_points);
-    if (error == NULL && w.shown == 0 && n_points == 0)
+    if (error == NULL && w.shown + n_points + n_attached == 0)
         fputs(question->teams ? "no team is at a barrier\n" : "no barriers (dbarrier makes one)\n", out);
     return error;
 }
