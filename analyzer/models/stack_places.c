@@ -54,6 +54,31 @@ bool tg_stack_is_of_runtime(const char *module, const char *function)
            BEGINS(function, runtime_functions);
 }
 
+/* ---- the languages' own code, which is part of programs */
+
+/* Headers of C++'s standard library, whose functions are compiled into programs, and Python's own modules, but not those that were
+ * installed. */
+static bool is_standard_file(const char *file, bool is_python)
+{
+    static const char *const frozen[] = {"<frozen runpy>", "<frozen importlib._bootstrap"};
+    if (!is_python)
+        return strstr(file, "/include/c++/") != NULL;
+    bool is_own = strstr(file, "/lib/python3") != NULL || strstr(file, "/lib64/python3") != NULL;
+    return BEGINS(file, frozen) || (is_own && strstr(file, "-packages/") == NULL);
+}
+
+static bool is_standard(const struct tg_stack_call *call)
+{
+    return is_standard_file(call->file, call->is_python);
+}
+
+/* What a thread does that uses MPI or OpenMP, whatever called that for the program. */
+static bool is_parallel(const char *function)
+{
+    static const char *const beginnings[] = {"MPI_", "PMPI_", "GOMP_", "omp_", "__kmpc_"};
+    return BEGINS(function, beginnings);
+}
+
 /* ---- calls */
 
 static struct tg_stack_call unnamed(const struct tg_stack_frame *frame)
@@ -70,8 +95,8 @@ static struct tg_stack_call unnamed(const struct tg_stack_frame *frame)
                                   .is_runtime = !is_python && tg_stack_is_of_runtime(frame->module, "")};
 }
 
-void tg_stack_each_call(const struct tg_stack_model *model, const struct tg_last_stack *stack,
-                        bool (*take)(void *context, const struct tg_stack_call *call), void *context)
+static void each_call(const struct tg_stack_model *model, const struct tg_last_stack *stack,
+                      bool (*take)(void *context, const struct tg_stack_call *call), void *context)
 {
     for (size_t i = 0; i < stack->count; i++) {
         const struct tg_stack_frame *frame = &stack->frames[i];
@@ -93,6 +118,39 @@ void tg_stack_each_call(const struct tg_stack_model *model, const struct tg_last
                 return;
         }
     }
+}
+
+static bool find_own(void *context, const struct tg_stack_call *call)
+{
+    bool *has_own = context;
+    *has_own |= !call->is_runtime && !call->is_signal && !is_standard(call);
+    return !*has_own;
+}
+
+struct passing {
+    bool (*take)(void *context, const struct tg_stack_call *call);
+    void *context;
+};
+
+static bool pass_standard_as_runtime(void *context, const struct tg_stack_call *call)
+{
+    const struct passing *passing = context;
+    struct tg_stack_call passed = *call;
+    passed.is_runtime |= is_standard(call);
+    return passing->take(passing->context, &passed);
+}
+
+/* A program that has no other code than the language's own is that code. */
+void tg_stack_each_call(const struct tg_stack_model *model, const struct tg_last_stack *stack,
+                        bool (*take)(void *context, const struct tg_stack_call *call), void *context)
+{
+    bool has_own = false;
+    struct passing passing = {take, context};
+    each_call(model, stack, find_own, &has_own);
+    if (has_own)
+        each_call(model, stack, pass_standard_as_runtime, &passing);
+    else
+        each_call(model, stack, take, context);
 }
 
 /* ---- places */
@@ -127,7 +185,7 @@ static bool take_call(void *context, const struct tg_stack_call *call)
         place->at = *call;
         return call->line == 0 || call->is_inlined;
     }
-    if (!is_between(call))
+    if (!is_between(call) && !(is_standard(call) && is_parallel(place->inside)))
         place->inside = *call->function != '\0' ? call->function : base_name(call->module);
     return true;
 }

@@ -13,8 +13,10 @@ struct tg_stack_call {
     uint64_t address;   /* in the module; in no object: pc */
     uint64_t pc;        /* in memory, of a caller the return address; 0 of Python */
     bool is_python, is_inlined;
-    bool is_signal;  /* a signal handler's trampoline */
-    bool is_runtime; /* of a library that programs run on, not of the program */
+    bool is_signal; /* a signal handler's trampoline */
+    bool
+        is_runtime; /* of a library that programs run on, not of the program; so is code of the language's own library that
+                        was compiled into it, and Python's own modules, where the program has other code on the stack */
 };
 
 /* Tells TAKE of the calls of STACK, innermost first, inlined ones too, until it returns false. */

@@ -142,7 +142,8 @@ static bool is_library(const char *name, size_t size)
                                             "ld-linux",
                                             "linux-vdso",
                                             NULL};
-    static const char *const others[] = {"[vdso]", NULL};
+    static const char *const others[] = {"[vdso]", "<frozen runpy>", "<frozen importlib._bootstrap>",
+                                         "<frozen importlib._bootstrap_external>", NULL};
     return has_version(libraries, is_library_version, name, size) || is_one_of(others, name, size);
 }
 
@@ -152,6 +153,10 @@ static bool is_directory(const char *name, size_t size)
                                               "..",
                                               "",
                                               "usr",
+                                              "include",
+                                              "c++",
+                                              "site-packages",
+                                              "dist-packages",
                                               "lib",
                                               "lib64",
                                               "lib32",
@@ -213,8 +218,9 @@ static const char *after(const char *beginning, const char *path, size_t size)
 bool tg_plain_path(const char *path, size_t size)
 {
     static const char *const beginnings[] = {
-        "/usr/lib/", "/usr/lib32/", "/usr/lib64/", "/usr/libx32/", "/usr/libexec/", "/usr/bin/", "/usr/sbin/",
-        "/lib/",     "/lib32/",     "/lib64/",     "/libx32/",     "/bin/",         "/sbin/",    NULL};
+        "/usr/lib/", "/usr/lib32/", "/usr/lib64/", "/usr/libx32/",      "/usr/libexec/",
+        "/usr/bin/", "/usr/sbin/",  "/lib/",       "/lib32/",           "/lib64/",
+        "/libx32/",  "/bin/",       "/sbin/",      "/usr/include/c++/", NULL};
     const char *of_build = after("/usr/lib/debug/.build-id/", path, size);
     const char *of_debug = after("/usr/lib/debug/", path, size); /* then the path of what it is about */
     if (of_build != NULL)

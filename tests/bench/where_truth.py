@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`tollgate where` against twelve jobs that hang, started without tollgate, whose culprit is known: verdict, ranks and
+"""`tollgate where` against fifteen jobs that hang, started without tollgate, whose culprit is known: verdict, ranks and
 line; and jobs that go on, which must never be told as hung. The jobs run on as if nothing had been: nobody traces them, and no byte
 of their code has changed.
 
@@ -68,6 +68,76 @@ if MPI.COMM_WORLD.rank == 1:
     wait_alone()
 MPI.COMM_WORLD.Barrier()
 """
+FUTURE = """#include <mpi.h>
+#include <future>
+#include <thread>
+static int take(std::future<int> &answer)
+{
+    return answer.get(); // culprit
+}
+int main(int argc, char **argv)
+{
+    int rank, level, sum = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 3) {
+        std::promise<int> promise;
+        std::future<int> answer = promise.get_future();
+        std::thread helper([&] {
+            int word;
+            MPI_Recv(&word, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE); // nobody sends
+            promise.set_value(word);
+        });
+        sum = take(answer);
+        helper.join();
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+}
+"""
+CRITICAL = """program stuck
+ use mpi
+ use omp_lib
+ implicit none
+ integer :: rank, error
+ call mpi_init(error)
+ call mpi_comm_rank(MPI_COMM_WORLD, rank, error)
+ if (rank == 2) call work()
+ call mpi_barrier(MPI_COMM_WORLD, error)
+ call mpi_finalize(error)
+contains
+ subroutine work()
+  !$omp parallel num_threads(2)
+  if (omp_get_thread_num() == 0) then
+   !$omp critical (first)
+   call sleep(1)
+   !$omp critical (second) ! culprit
+   print *, 'never'
+   !$omp end critical (second)
+   !$omp end critical (first)
+  else
+   !$omp critical (second)
+   call sleep(1)
+   !$omp critical (first)
+   print *, 'never'
+   !$omp end critical (first)
+   !$omp end critical (second)
+  end if
+  !$omp end parallel
+ end subroutine
+end program
+"""
+QUEUE = """from mpi4py import MPI
+import queue
+jobs = queue.Queue()
+def next_job():
+    return jobs.get()  # culprit
+comm = MPI.COMM_WORLD
+if comm.rank == 2:
+    next_job()
+data = comm.bcast({"a": 1} if comm.rank == 0 else None, root=0)
+comm.Barrier()
+"""
 
 
 class Case:
@@ -105,6 +175,12 @@ CASES = [
          r"Deadlock in rank 2:\n(.*\n)*?.*cplusplus\.cc:LINE", source="cplusplus.cc", mark="culprit"),
     Case("Python, a rank stays away", "openmpi", ["/usr/bin/python3", "stuck.py"], ["missing"], r"wait for rank 1, .*wait_alone.*stuck\.py:LINE",
          source="stuck.py", mark="culprit"),
+    Case("C++, a future that nobody sets", "openmpi", ["./future.openmpi"], ["missing"],
+         r"wait for rank 3, which is outside MPI: in std::future.*called from take \(future\.cc:LINE\)", source="future.cc", mark="culprit"),
+    Case("Fortran + OpenMP, criticals crosswise", "mpich", ["./critical.mpich"], ["missing"],
+         r"wait for rank 2, which is outside MPI: in .*called from work.*\(critical\.f90:LINE\)", source="critical.f90", mark="culprit"),
+    Case("Python, a broadcast that a rank does not come to", "openmpi", ["/usr/bin/python3", "queue_of.py"], ["missing"],
+         r"wait for rank 2, which is outside MPI: in Queue\.get, called from next_job \(queue_of\.py:LINE\)", source="queue_of.py", mark="culprit"),
     Case("goes on: a loop of messages", "openmpi", ["./moving.openmpi", "pingpong"], ["runs"], "", ranks=2),
     Case("goes on: a loop of messages", "mpich", ["./moving.mpich", "pingpong"], ["runs"], "", ranks=2),
     Case("goes on: rounds of collectives", "openmpi", ["./moving.openmpi", "rounds"], ["runs"], ""),
@@ -119,6 +195,9 @@ def build():
                             f"{program}.{flavour}"], check=True)
         subprocess.run([f"mpif90.{flavour}", "-O2", "-g", "fortran.f90", "-o", f"fortran.{flavour}"], check=True, capture_output=True)
         subprocess.run([f"mpicxx.{flavour}", "-O1", "-g", "-pthread", "cplusplus.cc", "-o", f"cplusplus.{flavour}"], check=True)
+        subprocess.run([f"mpicxx.{flavour}", "-O1", "-g", "-pthread", "future.cc", "-o", f"future.{flavour}"], check=True)
+        subprocess.run([f"mpif90.{flavour}", "-O1", "-g", "-fopenmp", "critical.f90", "-o", f"critical.{flavour}"], check=True,
+                       capture_output=True)
 
 
 def line_of(case):
@@ -188,7 +267,8 @@ def main():
     tollgate = os.path.join(os.path.abspath(sys.argv[1]), "tollgate")
     looks = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     os.chdir(tempfile.mkdtemp(prefix="where-truth-"))
-    for name, text in (("fortran.f90", FORTRAN), ("cplusplus.cc", CPLUSPLUS), ("stuck.py", PYTHON)):
+    for name, text in (("fortran.f90", FORTRAN), ("cplusplus.cc", CPLUSPLUS), ("stuck.py", PYTHON), ("future.cc", FUTURE),
+                       ("critical.f90", CRITICAL), ("queue_of.py", QUEUE)):
         with open(name, "w") as file:
             file.write(text)
     build()
