@@ -9,6 +9,7 @@
 
 #include <elf.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,6 +205,14 @@ static struct tg_error *note_waits(struct subject *subject, const struct tg_halt
     return error;
 }
 
+/* The signal that ended the process; 0: none did, a debugger wrote the file of a living one (gcore), which it had stopped. */
+static int ending_signal(const struct tg_core_file *core)
+{
+    bool is_stop = core->signal == SIGSTOP || core->signal == SIGTSTP || core->signal == SIGTTIN ||
+                   core->signal == SIGTTOU;
+    return is_stop ? 0 : core->signal;
+}
+
 static bool tell_thread(struct subject *subject, size_t index, struct tg_call_stack *stack,
                         struct tg_frame *frames, uint64_t until_ns)
 {
@@ -216,7 +225,7 @@ static bool tell_thread(struct subject *subject, size_t index, struct tg_call_st
                        subject->look->table, until_ns, stack);
     if (subject->look->with_values)
         tg_mpi_values_find(&asking, &subject->process.memory, stack, &values);
-    int signal = index == 0 ? subject->core->signal : 0;
+    int signal = index == 0 ? ending_signal(subject->core) : 0;
     if (thread->tid != subject->core->pid)
         tell(subject, thread->tid, (struct tg_event){.kind = TG_EVENT_THREAD_START});
     if (stack->count > 0)

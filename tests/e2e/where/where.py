@@ -12,6 +12,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -509,6 +510,10 @@ def cores():
     check("cores is not the file that ran" in text and "cores.c" not in text, text)
     none = run([TOLLGATE, "where", "core.empty"])
     check(none.status == 2, none)
+    with awkward("names") as process:
+        if shutil.which("gcore") is not None and run(["gcore", "-o", "core.living", str(process.pid)]).status == 0:
+            text = where(f"core.living.{process.pid}")
+            check("ended" not in text and "rename_and_wait (awkward.c:" in text, text)
     size = os.path.getsize(hung)
     told = run([TOLLGATE, "where", "--force", "--dot", hung, hung])
     check(told.status == 2 and "is the input itself; choose another name for the output" in told.errors and os.path.getsize(hung) == size, told)
