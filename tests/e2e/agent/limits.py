@@ -235,11 +235,18 @@ def shared_memory():
         trace = same([program], options, [*mounted, "192k"])
         losses = [event for event in trace if event["kind"] == "loss"]
         check(len(losses) == 1 and losses[0]["count"] > 1000 and "no ring could be created" in losses[0]["reason"], losses)
+    # one that does not even take the directory: the next place does
     trace = same([program], (), [*mounted, "4k"])
+    check(not any(event["kind"] == "loss" for event in trace) and any(event["kind"] == "omp_mutex_enter" for event in trace), "nothing was recorded")
+    # nowhere (what is written here is reached by the current directory, which is of before)
+    for name in ("XDG_RUNTIME_DIR", "TMPDIR"):
+        os.environ.pop(name, None)
+    nowhere = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=4k tmpfs /dev/shm && mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp && exec "$@"', "sh"]
+    trace = same([program], (), nowhere)
     notes = [event["text"] for event in trace if event["kind"] == "note"]
-    check(any("without the agent" in text and "No space left" in text for text in notes), notes)
-    refused = run([*mounted, "4k", TOLLGATE, "record", "--no-ptrace", "-o", "none", "--", program])
-    check(refused.status == 2 and "/dev/shm/" in refused.errors and "No space left" in refused.errors, refused)
+    check(any("without the agent" in text and "/tmp" in text and "Read-only" in text for text in notes), notes)
+    refused = run([*nowhere, TOLLGATE, "record", "--no-ptrace", "-o", "none", "--", program])
+    check(refused.status == 2 and "/tmp" in refused.errors and "Read-only" in refused.errors, refused)
     check(not os.path.exists("none") and not os.path.exists("none.incomplete"), os.listdir())
 
 
