@@ -553,8 +553,37 @@ def live_answers(pid, script, trace):
     return told.output
 
 
+TEAM = """#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+#pragma omp parallel num_threads(2)
+    for (;;) {
+#pragma omp barrier
+#pragma omp master
+        puts("ready"), fflush(stdout), sleep(1);
+    }
+}
+"""
+
+
+def attached_team():
+    """The teams of an attached process are unknown: it is not said that none is at a barrier."""
+    with open("team.c", "w") as file:
+        file.write(TEAM)
+    process = subprocess.Popen([build("gcc", [os.path.abspath("team.c")], "team", "-fopenmp")], stdout=subprocess.PIPE, text=True)
+    try:
+        check(process.stdout.readline() == "ready\n")
+        text = live_answers(process.pid, ["info barrier"], "team.tgt")
+        check("unknown: attached at " in text and "no team is at a barrier" not in text, text)
+    finally:
+        process.kill()
+        process.wait()
+
+
 def attached():
     """Attaching takes a look at the stacks: models begin with it, and what it cannot give is said to be unknown."""
+    attached_team()
     flavour = flavour_named("openmpi")
     build(flavour.c, ["hang.c"], "hang", "-fopenmp")
     with hanging(flavour, "barrier") as process:
