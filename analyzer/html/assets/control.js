@@ -52,8 +52,8 @@ function press(line) {
   else runLine(line);
 }
 
-function focusButton(set, text, title) {
-  return element('button', {type: 'button', 'data-set': set, title: `dfocus ${set}${title ? `: ${title}` : ''}`, disabled: current().view_only, onclick: () => runLine(`dfocus ${set}`)}, text);
+function focusButton(set, text, title, isFocused) {
+  return element('button', {type: 'button', 'data-set': set, 'aria-pressed': isFocused ? 'true' : 'false', title: `dfocus ${set}${title ? `: ${title}` : ''}`, disabled: current().view_only, onclick: () => runLine(`dfocus ${set}`)}, text);
 }
 
 // The command that sets the focus to WHO: "rank 3", "ranks 0-2,5", "rank 1, worker 3"; null: none does.
@@ -78,13 +78,24 @@ export function whoButton(who, text) {
   return element('button', {type: 'button', class: 'link', 'data-key': who, title: current().view_only ? 'Show in the sequence diagram' : `Set the focus: ${line}`, onclick: () => focusOn(who)}, text || who);
 }
 
+// What THREAD is: "worker 3 (OpenMP thread 2)", "main thread".
+function nameOfThread(thread) {
+  if (thread.worker !== undefined) return `worker ${thread.worker}${thread.thread_num === undefined ? '' : ` (OpenMP thread ${thread.thread_num})`}`;
+  return thread.helper ? 'MPI helper' : thread.dtid === 1 ? 'main thread' : 'no OpenMP worker';
+}
+
+function threadButton(thread) {
+  const is = `${thread.state}${thread.held ? ', held' : ''}`;
+  return focusButton(`t${opened}.${thread.dtid}`, [`${thread.dtid}: ${nameOfThread(thread)} `, element('span', {class: 'faint'}, is)], '', thread.focused);
+}
+
 function showThreads(is) {
   const lines = is.processes.map((one) => {
     const name = one.rank >= 0 ? `rank ${one.rank}` : `process ${one.dpid}`;
     const what = [one.running > 0 ? `${one.running} running` : '', one.stopped > 0 ? `${one.stopped} stopped` : '', one.held > 0 ? `${one.held} held` : ''].filter((text) => text).join(', ');
-    const threads = one.dpid === opened ? element('span', {class: 'threads'}, is.threads.map((thread) => focusButton(`t${opened}.${thread.dtid}`, `${thread.dtid}`, `${thread.state}${thread.held ? ', held' : ''}`))) : null;
+    const threads = one.dpid === opened ? element('span', {class: 'threads'}, is.threads.map(threadButton)) : null;
     return element('div', {class: 'who-line'}, element('button', {type: 'button', class: 'fold', 'aria-expanded': one.dpid === opened ? 'true' : 'false', 'aria-label': `threads of ${name}`, onclick: () => open(one.dpid)}, one.dpid === opened ? '▾' : '▸'),
-                   focusButton(`p${one.dpid}`, name), element('span', {class: 'faint'}, what), threads);
+                   focusButton(`p${one.dpid}`, name, '', one.focused), element('span', {class: 'faint'}, what), threads);
   });
   if (is.left_out > 0) lines.push(element('p', {class: 'hint'}, `${is.left_out} more processes: type a set, as r1200.3`));
   renew(chooser, lines);
@@ -100,7 +111,11 @@ export async function loadThreads() {
   if (chooser !== null) showThreads(await get('threads', {process: opened}));
 }
 
+let focus = null;
+
 function showState(is) {
+  if (focus !== null && focus !== is.focus) loadThreads();
+  focus = is.focus;
   const busy = is.busy === null || is.busy === undefined ? '' : `running: ${is.busy}`;
   state.replaceChildren('Focus ', element('b', {id: 'focus'}, is.focus || ''), busy ? element('span', {class: 'busy'}, ` ${busy}`) : '', is.isThere ? '' : element('b', {class: 'gone'}, ' The session does not answer.'),
                         is.view_only ? element('span', {class: 'faint'}, ' For viewing only.') : '');

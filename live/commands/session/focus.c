@@ -29,12 +29,70 @@ static struct tg_error *read_set(struct tg_console *console, const char *text, s
     return error == NULL ? NULL : tg_console_pointed(console, error, text, position);
 }
 
+/* The number of the thread that is worker WORKER of PROCESS: a live job has other threads too, whose numbers are between. */
+static struct tg_error *find_worker(const struct tg_source *source, const struct tg_job_view *view,
+                                    const struct tg_job_process *process, Tcl_WideInt worker, uint32_t *dtid)
+{
+    const struct tg_openmp_model *model = source->moment->openmp;
+    bool has_workers = false;
+    *dtid = 0;
+    for (size_t i = 0; i < process->n_threads; i++) {
+        const struct tg_job_thread *thread = tg_job_view_thread(view, process, i);
+        const struct tg_openmp_worker *known = thread->tag < tg_openmp_model_worker_count(model)
+                                                   ? tg_openmp_model_worker_at(model, (size_t)thread->tag)
+                                                   : NULL;
+        has_workers |= known != NULL;
+        if (known != NULL && known->number == (uint64_t)worker)
+            *dtid = thread->dtid;
+    }
+    if (*dtid != 0)
+        return NULL;
+    if (has_workers || worker != 1)
+        return tg_error_create(TG_ERROR_NOT_FOUND,
+                               "process %" PRIu32 " has no worker %" PRId64 "; `info workers` lists workers",
+                               process->info.dpid, (int64_t)worker);
+    *dtid = 1; /* the main thread is the only worker so far */
+    return NULL;
+}
+
+/* The process of VIEW that is rank NUMBER or, where IS_RANK is false, has that index; NULL: none. */
+static const struct tg_job_process *find_process(const struct tg_job_view *view, bool is_rank,
+                                                 Tcl_WideInt number)
+{
+    if (is_rank)
+        return tg_job_view_rank(view, number);
+    for (size_t i = 0; i < tg_job_view_count(view); i++)
+        if (tg_job_view_at(view, i)->info.tag == (uint64_t)number)
+            return tg_job_view_at(view, i);
+    return NULL;
+}
+
+/* Prints that process as a set, or where WORKER is not NULL that worker of it. */
+static struct tg_error *print_process(const struct tg_source *source, const struct tg_job_view *view,
+                                      bool is_rank, Tcl_WideInt number, const Tcl_WideInt *worker, char *text,
+                                      size_t size)
+{
+    const struct tg_job_process *process = find_process(view, is_rank, number);
+    uint32_t dtid = 0;
+    if (process == NULL && is_rank)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "no rank %" PRId64 " at this moment", (int64_t)number);
+    if (process == NULL)
+        return tg_error_create(TG_ERROR_NOT_FOUND, "the process has no threads at this moment");
+    struct tg_error *error = worker == NULL ? NULL : find_worker(source, view, process, *worker, &dtid);
+    if (error == NULL && worker == NULL)
+        snprintf(text, size, "dD%" PRIu32, process->info.dpid);
+    else if (error == NULL)
+        snprintf(text, size, "dD%" PRIu32 ".%" PRIu32, process->info.dpid, dtid);
+    return error;
+}
+
 static struct tg_error *run_focus(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct tg_focus focus;
     Tcl_WideInt number = 0, worker = 0;
-    size_t process, position;
-    char text[64] = "all", thread[24] = "";
+    size_t process = 0, position;
+    char text[64] = "all";
+    struct tg_job_view *view = NULL;
     const char *what = argc > 0 ? Tcl_GetString(argv[0]) : "";
     if (argc == 0) {
         print_focus(console, out);
@@ -48,14 +106,16 @@ static struct tg_error *run_focus(struct tg_console *console, int argc, Tcl_Obj 
     struct tg_error *error = all ? NULL : take_number(argv[1], &number);
     if (error == NULL && has_worker)
         error = take_number(argv[3], &worker);
-    if (error == NULL && has_worker)
-        snprintf(thread, sizeof thread, ".%" PRId64, (int64_t)worker);
-    if (error == NULL && rank)
-        snprintf(text, sizeof text, "dDr%" PRId64 "%s", (int64_t)number, thread);
     if (error == NULL && pid)
         error = tg_focus_find_pid(console->source, number, &process);
-    if (error == NULL && pid)
-        snprintf(text, sizeof text, "dD%zu%s", process + 1, thread);
+    if (error == NULL && rank && !has_worker)
+        snprintf(text, sizeof text, "dDr%" PRId64, (int64_t)number);
+    else if (error == NULL && !all)
+        error = tg_source_view(console->source, &view);
+    if (view != NULL)
+        error = print_process(console->source, view, rank, rank ? number : (Tcl_WideInt)process,
+                              has_worker ? &worker : NULL, text, sizeof text);
+    tg_job_view_destroy(view);
     if (error == NULL)
         error = tg_focus_parse(&console->focus, console->source, text, &focus, &position);
     if (error != NULL)
@@ -148,11 +208,13 @@ const struct tg_console_command tg_console_dfocus = {
     .example = "dfocus {r1.3} {info workers}",
     .more =
         "SET consists of arenas: width, group, process, a dot, thread; parts may be left out. r1 is rank 1,\n"
-        "2 the process with DPID 2 (see info processes), r1.3 worker 3 of rank 1, .3 worker 3 of the\n"
-        "process in focus, < the lowest thread. t1.3 is only that worker, g2 the control group of process\n"
+        "2 the process with DPID 2 (see info processes), r1.3 thread 3 of rank 1, .3 thread 3 of the\n"
+        "process in focus, < the lowest thread. t1.3 is only that thread, g2 the control group of process\n"
         "2, gS2 its share group (the same program), pW2 its workers, pL2.1 those at the same place as its\n"
-        "worker 1, a all; `ranks` alone means all ranks, as before a focus is set. {r0 r1.2} is both; | - & "
-        "and ( ) join, exclude and intersect: gS2-r0. existent(),\n"
+        "thread 1, a all; `ranks` alone means all ranks, as before a focus is set. {r0 r1.2} is both; | - &\n"
+        "and ( ) join, exclude and intersect: gS2-r0. Threads have numbers as in dstatus, in a trace "
+        "without\n"
+        "live control those of OpenMP workers; `focus rank 1 worker 3` always means worker 3. existent(),\n"
         "stopped() and others select by state; in a trace every living thread is stopped. With a rank\n"
         "or process alone the current worker follows the events.",
     .words = dfocus_words,
