@@ -12,10 +12,12 @@ function placeIn(text) {
   return found ? {name: found[1], line: Number(found[2])} : null;
 }
 
-function lineOf(text) {
-  const number = text.number, isHere = number === shown.line, who = marks.get(`${shown.name}:${number}`) || '';
-  return element('tr', {class: isHere ? 'here' : null, 'aria-current': isHere ? 'true' : null},
-                 element('td', {class: 'number faint'}, String(number)), element('td', {class: 'text'}, text.text || ' '), element('td', {class: 'who'}, who));
+// A line of source, and below it who is there: beside it they would cover it.
+function linesOf(text) {
+  const number = text.number, isHere = number === shown.line, who = marks.get(`${shown.name}:${number}`);
+  const line = element('tr', {class: isHere ? 'here' : null, 'aria-current': isHere ? 'true' : null},
+                       element('td', {class: 'number faint'}, String(number)), element('td', {class: 'text'}, text.text || ' '));
+  return who ? [line, element('tr', {class: isHere ? 'who here' : 'who'}, element('td', {}), element('td', {}, element('div', {class: 'who'}, `↑ ${who}`)))] : [line];
 }
 
 function draw() {
@@ -29,7 +31,7 @@ function draw() {
   }
   pane.replaceChildren(title, element('p', {class: 'hint'}, shown.text.file, shown.text.is_newer ? ', which is newer than the program: its lines may differ' : ''),
                        element('div', {class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Source of ${shown.name}`},
-                               element('table', {class: 'code'}, element('tbody', {}, shown.text.lines.map(lineOf)))));
+                               element('table', {class: 'code'}, element('tbody', {}, shown.text.lines.flatMap(linesOf)))));
 }
 
 async function show(place) {
@@ -90,7 +92,7 @@ export function markSource(places) {
     const place = placeIn(where);
     if (place === null) continue;
     const key = `${place.name}:${place.line}`, before = marks.get(key);
-    marks.set(key, before ? `${before}; ${who}` : `← ${who}`);
+    marks.set(key, before ? `${before}; ${who}` : who);
   }
   if (shown !== null) draw();
 }
