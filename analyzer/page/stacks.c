@@ -5,6 +5,7 @@
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/output/stack_words.h"
 #include "analyzer/page/documents.h"
+#include "analyzer/page/newer_place.h"
 #include "format/base/array.h"
 
 #include <inttypes.h>
@@ -103,12 +104,14 @@ struct places {
     size_t left_out;
 };
 
+/* CODE is where the models saw the thread last, 0 unknown. */
 static struct tg_error *take_place(struct places *places, size_t process, int32_t tid, const char *what,
                                    uint64_t code)
 {
     char where[256] = "";
     const struct tg_code_namer *namer = &places->page->words.namer;
-    if (code != 0 && namer->name != NULL)
+    bool is_newer = tg_page_newer_place(places->page, process, tid, where, sizeof where);
+    if (!is_newer && code != 0 && namer->name != NULL)
         namer->name(namer->context, process, code, where, sizeof where);
     size_t i = 0;
     while (i < places->count &&

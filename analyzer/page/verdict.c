@@ -4,6 +4,7 @@
 #include "analyzer/output/stack_words.h"
 #include "analyzer/page/documents.h"
 #include "analyzer/page/graph.h"
+#include "analyzer/page/newer_place.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>
@@ -69,13 +70,17 @@ static bool write_call(void *context, const struct tg_stack_call *call)
     return true;
 }
 
+static int32_t thread_of(const struct tg_page *page, const struct tg_culprit *culprit)
+{
+    return culprit->tid != 0 ? culprit->tid
+                             : tg_process_model_at(page->words.processes, culprit->process)->pid;
+}
+
 static void write_stack(const struct tg_page *page, const struct tg_culprit *culprit, struct tg_json *json)
 {
     const struct tg_stack_model *stacks = page->words.stacks;
-    int32_t tid =
-        culprit->tid != 0 ? culprit->tid : tg_process_model_at(page->words.processes, culprit->process)->pid;
     const struct tg_last_stack *stack =
-        stacks == NULL ? NULL : tg_stack_model_find(stacks, culprit->process, tid);
+        stacks == NULL ? NULL : tg_stack_model_find(stacks, culprit->process, thread_of(page, culprit));
     if (stack == NULL || stack->count == 0)
         return;
     struct writing writing = {.json = json};
@@ -84,6 +89,20 @@ static void write_stack(const struct tg_page *page, const struct tg_culprit *cul
     tg_json_begin_array(json);
     tg_stack_each_call(stacks, stack, write_call, &writing);
     tg_json_end_array(json);
+}
+
+/* Where it is by its stack, where that is newer than the call that the finding has of it. */
+static void write_place(const struct tg_page *page, const struct tg_culprit *culprit, struct tg_json *json)
+{
+    char place[256];
+    const struct tg_code_namer *namer = &page->words.namer;
+    if (culprit->code == 0)
+        return;
+    if (tg_page_newer_place(page, culprit->process, thread_of(page, culprit), place, sizeof place))
+        tg_json_member_string(json, "place", place);
+    else if (namer->name != NULL)
+        tg_json_member_string(
+            json, "place", namer->name(namer->context, culprit->process, culprit->code, place, sizeof place));
 }
 
 /* Evidence: what is known of one who is named. */
@@ -104,10 +123,7 @@ static struct tg_error *write_culprit(const struct tg_page *page, const struct t
         error = member_who(page, json, culprit->process);
         if (error == NULL)
             error = member_state(page, json, culprit);
-        if (culprit->code != 0 && page->words.namer.name != NULL)
-            tg_json_member_string(json, "place",
-                                  page->words.namer.name(page->words.namer.context, culprit->process,
-                                                         culprit->code, place, sizeof place));
+        write_place(page, culprit, json);
         write_stack(page, culprit, json);
     } else {
         snprintf(place, sizeof place, "rank %lld, which is not in the trace", (long long)culprit->rank);

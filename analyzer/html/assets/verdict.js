@@ -17,12 +17,17 @@ function calls(culprit) {
                     call.runtime ? call.text : withSource(call.text)))))];
 }
 
+// Whether PLACE tells more than the stack of CULPRIT, which is shown too.
+function hasPlace(culprit) {
+  return culprit.place && !culprit.place.startsWith('0x') && !(culprit.stack || []).some((call) => call.text === culprit.place);
+}
+
 function evidence(culprit) {
   const worker = culprit.worker >= 0 ? `, worker ${culprit.worker}` : '';
   return element('dl', {class: 'proof'},
                  element('dt', {}, whoButton(`${culprit.who}${worker}`)),
                  culprit.state ? element('dd', {}, withSource(culprit.state)) : null,
-                 culprit.place && !culprit.place.startsWith('0x') ? element('dd', {class: 'code'}, withSource(culprit.place)) : null,
+                 hasPlace(culprit) ? element('dd', {class: 'code'}, withSource(culprit.place)) : null,
                  calls(culprit));
 }
 
@@ -73,5 +78,5 @@ export function showVerdict(body, is) {
                       has_graph ? graph(is.graph) : null));
   const texts = is.findings.filter((one) => one.severity === 'error').map((one) => `${BADGES.error}: ${one.text}`);
   announce(texts.length > 0 ? texts.join(' ') : is.findings.length > 0 ? is.findings[0].text : is.nothing);
-  suggestSource(shown === undefined ? [] : [...shown.evidence.flatMap((one) => [one.state, one.place]), shown.text]);
+  suggestSource(shown === undefined ? [] : [...shown.evidence.flatMap((one) => [one.place, one.state]), shown.text]);
 }
