@@ -94,6 +94,7 @@ static struct tg_error *write_who(const struct tg_page *page, const struct crowd
 
 struct place {
     char *what, *where;
+    bool is_idle; /* without work: told last */
     struct crowd crowd;
 };
 
@@ -104,15 +105,10 @@ struct places {
     size_t left_out;
 };
 
-/* CODE is where the models saw the thread last, 0 unknown. */
-static struct tg_error *take_place(struct places *places, size_t process, int32_t tid, const char *what,
-                                   uint64_t code)
+/* Adds thread TID of PROCESS to those that do WHAT at WHERE. */
+static struct tg_error *add_member(struct places *places, size_t process, int32_t tid, const char *what,
+                                   const char *where, bool is_idle)
 {
-    char where[256] = "";
-    const struct tg_code_namer *namer = &places->page->words.namer;
-    bool is_newer = tg_page_newer_place(places->page, process, tid, where, sizeof where);
-    if (!is_newer && code != 0 && namer->name != NULL)
-        namer->name(namer->context, process, code, where, sizeof where);
     size_t i = 0;
     while (i < places->count &&
            (strcmp(places->items[i].what, what) != 0 || strcmp(places->items[i].where, where) != 0))
@@ -123,7 +119,7 @@ static struct tg_error *take_place(struct places *places, size_t process, int32_
     }
     struct tg_error *error = NULL;
     if (i == places->count) {
-        struct place made = {.what = strdup(what), .where = strdup(where)};
+        struct place made = {.what = strdup(what), .where = strdup(where), .is_idle = is_idle};
         error = made.what == NULL || made.where == NULL ? tg_error_no_memory() : NULL;
         if (error == NULL)
             error = TG_ARRAY_APPEND(places->items, places->count, places->capacity, made);
@@ -135,6 +131,18 @@ static struct tg_error *take_place(struct places *places, size_t process, int32_
     }
     struct crowd *crowd = &places->items[i].crowd;
     return TG_ARRAY_APPEND(crowd->members, crowd->count, crowd->capacity, (struct member){process, tid});
+}
+
+/* The same, at its place by its stack or, CODE, where the models saw it last, 0 unknown. */
+static struct tg_error *take_place(struct places *places, size_t process, int32_t tid, const char *what,
+                                   uint64_t code)
+{
+    char where[256] = "";
+    const struct tg_code_namer *namer = &places->page->words.namer;
+    bool is_newer = tg_page_newer_place(places->page, process, tid, where, sizeof where);
+    if (!is_newer && code != 0 && namer->name != NULL)
+        namer->name(namer->context, process, code, where, sizeof where);
+    return add_member(places, process, tid, what, where, false);
 }
 
 static bool is_worker_in_mpi(const struct tg_page *page, const struct tg_openmp_worker *worker)
@@ -175,6 +183,11 @@ static struct tg_error *take_workers(struct places *places)
         if ((entry->end != TG_PROCESS_RUNNING && entry->end != TG_PROCESS_KILLED) ||
             is_worker_in_mpi(page, worker))
             continue;
+        if (worker->n_places == 0 && worker->tid != entry->pid) {
+            error = add_member(places, worker->process, worker->tid, "idle, outside of all parallel regions",
+                               "", true);
+            continue;
+        }
         if (worker->n_places == 0) {
             error = take_place(places, worker->process, worker->tid, "outside of all parallel regions",
                                worker->last_code);
@@ -191,6 +204,8 @@ static struct tg_error *take_workers(struct places *places)
 static int compare_places(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
+    if (x->is_idle != y->is_idle)
+        return x->is_idle ? 1 : -1;
     if (x->crowd.count != y->crowd.count)
         return x->crowd.count > y->crowd.count ? -1 : 1;
     return strcmp(x->what, y->what);
