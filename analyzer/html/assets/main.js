@@ -40,10 +40,23 @@ function showSummary(is) {
 function showMoment() {
   const is = summary, isEnd = isFile || is.over, line = document.getElementById('moment');
   const now = is.moment + (is.running > 0 ? (performance.now() - summaryAt) * 1e6 : 0);
-  if (lookedMoment() !== null) line.textContent = `You look at ${moment(is.moment)}, the session does not.`;
+  const isEarlier = !is.live && !isEnd && !isOnTheWay() && is.moment < is.end;
+  if (lookedMoment() !== null) line.textContent = `You look at an earlier moment: ${moment(is.moment)}; the session does not.`;
   else if (is.live) line.textContent = now - is.last < STILL_NS ? `now, ${moment(now, 1e8)}` : `now, ${moment(now, 1e9)}; the last event came at ${moment(is.last, 1e6)}`;
+  else if (isEarlier) line.textContent = `You look at an earlier moment: ${moment(is.moment)} of ${duration(is.end)}`;
   else line.textContent = isEnd ? `at its end, ${moment(is.moment)}` : isOnTheWay() ? `being read, ${moment(is.moment)}` : `at ${moment(is.moment)} of ${duration(is.end)}`;
-  document.getElementById('follow').hidden = lookedMoment() === null;
+  showWayBack(isEarlier);
+}
+
+// The buttons that lead away from an earlier moment; the session itself is at one where IS_EARLIER.
+function showWayBack(isEarlier) {
+  const isLooking = lookedMoment() !== null;
+  document.querySelector('header.top').classList.toggle('earlier', isLooking || isEarlier);
+  for (const button of [document.getElementById('follow'), strip.back]) {
+    button.hidden = !isLooking && (!isEarlier || current().view_only);
+    button.textContent = isLooking ? 'Follow the session' : 'Back to the end';
+    button.onclick = () => (lookedMoment() !== null ? lookFor(null) : runLine('goto end'));
+  }
 }
 
 function showParts() {
@@ -150,7 +163,6 @@ async function begin() {
       if (current().mode === 'live' || current().view_only) lookFor(ns);
       else runLine(`goto ${(ns / 1e9).toFixed(9)}`);
     });
-    document.getElementById('follow').addEventListener('click', () => lookFor(null));
   }
   await show(Object.keys(parts));
 }

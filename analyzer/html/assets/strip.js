@@ -24,12 +24,13 @@ export class Strip {
     this.canvas = element('canvas', {tabindex: 0, role: 'application', 'aria-describedby': 'strip-hint',
                                      'aria-label': 'Time strip. Arrow keys pan, plus and minus zoom, 0 shows all, Enter chooses the moment in the middle.'});
     this.tip = element('div', {class: 'tip', hidden: true});
+    this.back = element('button', {type: 'button', class: 'back', hidden: true});
     const tool = (text, label, act) => element('button', {type: 'button', 'aria-label': label, title: label, onclick: act}, text);
     body.replaceChildren(
       element('div', {class: 'strip-tools'},
               tool('−', 'Zoom out', () => this.zoom(0.5, 0.5)), tool('+', 'Zoom in', () => this.zoom(2, 0.5)),
               tool('◂', 'Earlier', () => this.pan(-0.4)), tool('▸', 'Later', () => this.pan(0.4)),
-              tool('All', 'Show all of the time', () => this.show(0, this.scale.end)), this.window, this.legend),
+              tool('All', 'Show all of the time', () => this.show(0, this.scale.end)), this.window, this.back, this.legend),
       element('div', {class: 'strip'}, this.heads, element('div', {class: 'strip-body'}, this.canvas)),
       element('p', {class: 'hint', id: 'strip-hint'}, isFile
         ? 'Drag to move, Ctrl + wheel or + and − to zoom, Shift + drag to zoom into a part. The heights in a row say how many of its threads did what. This page is a file: finer detail and other moments need "tollgate web".'
