@@ -336,7 +336,14 @@ static struct tg_error *grow(struct tree *tree, const struct member *member,
     return error;
 }
 
-/* Takes STACK unless no code of the program is on it: helper threads of libraries, launchers. */
+/* Whether the thread is a worker inside a parallel region: at its end nothing of the program is on its stack. */
+static bool is_in_region(const struct tg_page *page, size_t process, int32_t tid)
+{
+    const struct tg_openmp_worker *worker = tg_end_words_worker(&page->words, process, tid);
+    return worker != NULL && worker->n_places > 0;
+}
+
+/* Takes STACK unless no code of the program is on it: helper threads of libraries, launchers, workers without work. */
 static struct tg_error *take_stack(const struct tg_page *page, struct tree *tree,
                                    const struct tg_last_stack *stack)
 {
@@ -345,7 +352,8 @@ static struct tg_error *take_stack(const struct tg_page *page, struct tree *tree
     if (calls == NULL)
         return tg_error_no_memory();
     struct tg_error *error = NULL;
-    if (stack->count > 0 && tg_stack_place_find(stacks, stack).is_known) {
+    if (stack->count > 0 &&
+        (tg_stack_place_find(stacks, stack).is_known || is_in_region(page, stack->process, stack->tid))) {
         tg_stack_each_call(stacks, stack, take_call, calls);
         error = grow(tree, &(struct member){stack->process, stack->tid}, calls->of, calls->count);
     }
@@ -399,7 +407,7 @@ static struct tg_error *write_tree(const struct tg_page *page, struct tg_json *j
     uint64_t latest_ns = 0;
     for (size_t i = 0; error == NULL && i < page->n_stopped; i++) {
         const struct tg_page_stack *stack = &page->stopped[i];
-        error = has_program(stack)
+        error = has_program(stack) || is_in_region(page, stack->process, stack->tid)
                     ? grow(&tree, &(struct member){stack->process, stack->tid}, stack->calls, stack->n_calls)
                     : NULL;
     }

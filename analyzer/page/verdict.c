@@ -79,15 +79,21 @@ static int32_t thread_of(const struct tg_page *page, const struct tg_culprit *cu
 static void write_stack(const struct tg_page *page, const struct tg_culprit *culprit, struct tg_json *json)
 {
     const struct tg_stack_model *stacks = page->words.stacks;
-    const struct tg_last_stack *stack =
-        stacks == NULL ? NULL : tg_stack_model_find(stacks, culprit->process, thread_of(page, culprit));
-    if (stack == NULL || stack->count == 0)
+    const int32_t tid = thread_of(page, culprit);
+    const struct tg_page_stack *now = tg_page_stack_now(page, culprit->process, tid);
+    const struct tg_last_stack *last =
+        now != NULL || stacks == NULL ? NULL : tg_stack_model_find(stacks, culprit->process, tid);
+    if (now == NULL && (last == NULL || last->count == 0))
         return;
     struct writing writing = {.json = json};
-    tg_page_member_moment(page, json, "stack_at", stack->time_ns);
+    if (now == NULL)
+        tg_page_member_moment(page, json, "stack_at", last->time_ns);
     tg_json_key(json, "stack");
     tg_json_begin_array(json);
-    tg_stack_each_call(stacks, stack, write_call, &writing);
+    for (size_t i = 0; now != NULL && i < now->n_calls && write_call(&writing, &now->calls[i]); i++)
+        continue;
+    if (now == NULL)
+        tg_stack_each_call(stacks, last, write_call, &writing);
     tg_json_end_array(json);
 }
 

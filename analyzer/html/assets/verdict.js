@@ -11,7 +11,7 @@ const BADGES = {error: 'Problem', consequence: 'Follows', warning: 'Warning', no
 
 function calls(culprit) {
   if (!culprit.stack || culprit.stack.length === 0) return null;
-  return [element('dd', {class: 'faint'}, `Stack at ${moment(culprit.stack_at)}, innermost call first:`),
+  return [element('dd', {class: 'faint'}, `Stack ${culprit.stack_at === undefined ? 'now' : `at ${moment(culprit.stack_at)}`}, innermost call first:`),
           element('dd', {}, element('ol', {class: 'calls code'}, culprit.stack.map((call) =>
             element('li', {class: call.runtime ? 'runtime' : null, title: call.file ? `${call.file}:${call.line}` : null},
                     call.runtime ? call.text : withSource(call.text)))))];

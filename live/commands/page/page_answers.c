@@ -256,10 +256,12 @@ static struct tg_error *write_with_stopped(struct tg_page_answers *answers, stru
     page->stopped = stopped.stacks;
     page->n_stopped = stopped.count;
     page->stopped_is_cut = stopped.is_cut;
-    if (error == NULL)
-        error = strcmp(name, "source") == 0 ? tg_page_source_write(console, &answers->sources, stopped.stacks,
-                                                                   stopped.count, query, out)
-                                            : tg_page_write(page, name, query, out);
+    if (error == NULL && strcmp(name, "source") == 0)
+        error = tg_page_source_write(console, &answers->sources, stopped.stacks, stopped.count, query, out);
+    else if (error == NULL && strcmp(name, "verdict") == 0)
+        error = write_verdict(answers, page, query, out);
+    else if (error == NULL)
+        error = tg_page_write(page, name, query, out);
     tg_page_stopped_deinit(&stopped);
     return error;
 }
@@ -300,10 +302,9 @@ static struct tg_error *write_of_moment(void *context, const char *name, const c
         reach(answers, now_ns);
     if (is_strip)
         return write_strip(answers, &page, query, out);
-    if (strcmp(name, "stacks") == 0 || strcmp(name, "source") == 0)
+    if (strcmp(name, "stacks") == 0 || strcmp(name, "source") == 0 || strcmp(name, "verdict") == 0)
         return write_with_stopped(answers, &page, name, query, out);
-    return strcmp(name, "verdict") == 0 ? write_verdict(answers, &page, query, out)
-                                        : tg_page_write(&page, name, query, out);
+    return tg_page_write(&page, name, query, out);
 }
 
 /* Documents of the trace, and of moments that are not the session's. The page's thread, of a recorded job. */
