@@ -2,12 +2,13 @@
 import {command, get, interrupt, isFile} from './data.js';
 import {element, renew} from './element.js';
 import {current, onSession} from './events.js';
+import {markedLine} from './source.js';
 import {chooseRanks, say} from './view.js';
 
 const LIVE = [
   ['Go', 'dgo', 'resume the threads in focus'], ['Halt', null, 'stop the threads in focus, also while a command waits'],
   ['Step', 'dstep', 'one source line'], ['Next', 'dnext', 'one source line, over calls'], ['Out', 'dout', 'to the caller'],
-  ['Hold', 'dhold -thread', 'keep from running'], ['Unhold', 'dunhold -thread', 'let run again'], ['Barrier here', 'dbarrier', 'a barrier at the line in the field'],
+  ['Hold', 'dhold -thread', 'keep from running'], ['Unhold', 'dunhold -thread', 'let run again'], ['Barrier here', 'dbarrier', 'a barrier at the line in the field, or where that is empty at the line that is marked in the source'],
   ['opm start', 'opm start', 'to the next parallel region'], ['opm next', 'opm next', 'to the next construct'], ['opm step', 'opm step', 'into the construct'],
   ['opm all_out', 'opm all_out', 'all workers out of the construct'],
 ];
@@ -17,7 +18,7 @@ const REPLAY = [
 ];
 
 const answers = [];
-let field = null, state = null, chooser = null, opened = 0, buttons = [];
+let field = null, state = null, answer = null, chooser = null, opened = 0, buttons = [];
 
 // CALLBACK(line, result) when a command of the page has run.
 export function onAnswer(callback) {
@@ -36,20 +37,43 @@ export async function runLine(line) {
   }
 }
 
+// A command of a button: its answer is told beside the buttons.
+async function runButton(line) {
+  const result = await runLine(line);
+  if (result !== null) tell(line, result.ok ? result.text || 'done' : result.error.message, !result.ok);
+}
+
+function tell(line, text, hasFailed) {
+  answer.replaceChildren(element('b', {}, line ? `${line}: ` : ''), element('span', {class: hasFailed ? 'failed' : ''}, text.trim()));
+}
+
+// A barrier at the place in the field, else at the line that is marked in the source.
+function plantBarrier() {
+  const place = field.value.trim() || markedLine();
+  if (place === '') tell('', 'Type a place for the barrier, as solver.c#120 or a function, or choose a line of the source.', true);
+  else runButton(`dbarrier ${place}`);
+}
+
 // A command that waits is interrupted, which stops the focus; else the focus is stopped.
 async function halt() {
   try {
     const told = await interrupt();
-    if (!told.interrupted) await runLine('dhalt');
+    if (!told.interrupted) await runButton('dhalt');
   } catch (error) {
     say(error.message);
   }
 }
 
+function setFocus() {
+  const set = field.value.trim();
+  if (set === '') tell('', 'Type a set of threads, as r1 (rank 1), r1.3 (its thread 3) or all.', true);
+  else runButton(`dfocus {${set}}`);
+}
+
 function press(line) {
   if (line === null) halt();
-  else if (line === 'dbarrier') runLine(`dbarrier ${field.value.trim()}`);
-  else runLine(line);
+  else if (line === 'dbarrier') plantBarrier();
+  else runButton(line);
 }
 
 function focusButton(set, text, title, isFocused) {
@@ -127,11 +151,12 @@ export function makeControl(body) {
   const isLive = current().mode === 'live';
   state = element('p', {class: 'state', 'aria-live': 'polite'});
   field = element('input', {type: 'text', size: 28, 'aria-label': isLive ? 'A set of threads, or a place for a barrier' : 'A set of workers', placeholder: isLive ? 'r1.3, or solver.c#120' : 'r1.3'});
-  const set = element('button', {type: 'button', title: 'dfocus SET', onclick: () => runLine(`dfocus {${field.value.trim()}}`)}, 'Set focus');
+  const set = element('button', {type: 'button', title: 'dfocus SET', onclick: () => setFocus()}, 'Set focus');
   buttons = (isLive ? LIVE : REPLAY).map(([text, line, title]) => element('button', {type: 'button', title: `${line || 'dhalt'}: ${title}`, onclick: () => press(line)}, text));
   buttons.push(set);
   chooser = element('div', {class: 'who-list'});
-  body.replaceChildren(state, element('div', {class: 'buttons'}, buttons.slice(0, -1)), element('div', {class: 'buttons'}, field, set), chooser);
+  answer = element('p', {class: 'said', role: 'status', 'aria-live': 'polite'});
+  body.replaceChildren(state, element('div', {class: 'buttons'}, buttons.slice(0, -1)), element('div', {class: 'buttons'}, field, set), answer, chooser);
   onSession(showState);
   showState(current());
   return true;

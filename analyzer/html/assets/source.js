@@ -34,6 +34,11 @@ function draw() {
                                element('table', {class: 'code'}, element('tbody', {}, shown.text.lines.flatMap(linesOf)))));
 }
 
+// The line that is marked, as commands want it: "solver.c#120"; "" none.
+export function markedLine() {
+  return shown !== null && shown.there ? `${shown.name}#${shown.line}` : '';
+}
+
 async function show(place) {
   wanted = `${place.name}:${place.line}`;
   const asked = wanted;
