@@ -31,12 +31,13 @@ function evidence(culprit) {
                  calls(culprit));
 }
 
-function finding(is, first) {
+// ORDINAL is what "(see 1)" means; "": there is one only.
+function finding(is, first, ordinal) {
   const proofs = is.evidence.map(evidence);
   if (is.evidence_left_out > 0) proofs.push(element('p', {class: 'faint'}, `and ${is.evidence_left_out} more`));
   return element('li', {class: `finding ${is.severity}`},
                  element('details', {open: first && proofs.length <= 2},
-                         element('summary', {}, element('span', {class: 'badge'}, BADGES[is.severity] || is.severity), is.text),
+                         element('summary', {}, element('span', {class: 'badge'}, `${ordinal}${BADGES[is.severity] || is.severity}`), withSource(is.text)),
                          element('div', {class: 'evidence'}, proofs.length > 0 ? proofs : element('p', {class: 'faint'}, 'No single rank or thread is to blame.'))));
 }
 
@@ -69,7 +70,7 @@ export function showReading(body, summary) {
 export function showVerdict(body, is) {
   const shown = is.findings.find((one) => one.severity === 'error') || is.findings[0];
   const list = element('ol', {class: 'findings'},
-                       is.findings.length > 0 ? is.findings.map((one) => finding(one, one === shown)) : nothing(is));
+                       is.findings.length > 0 ? is.findings.map((one, i) => finding(one, one === shown, is.findings.length > 1 ? `${i + 1}. ` : '')) : nothing(is));
   if (is.findings_left_out > 0) list.append(element('li', {class: 'faint'}, `and ${count(is.findings_left_out, 'finding')} more: tollgate report --all`));
   if (is.limits) list.append(element('li', {class: 'hint'}, is.limits));
   if (is.busy) list.append(element('li', {class: 'hint'}, is.busy.trim()));
