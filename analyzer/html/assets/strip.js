@@ -28,7 +28,7 @@ export class Strip {
     const tool = (text, label, act) => element('button', {type: 'button', 'aria-label': label, title: label, onclick: act}, text);
     body.replaceChildren(
       element('div', {class: 'strip-tools'},
-              tool('−', 'Zoom out', () => this.zoom(0.5, 0.5)), tool('+', 'Zoom in', () => this.zoom(2, 0.5)),
+              tool('−', 'Zoom out', () => this.zoom(0.5, this.middle())), tool('+', 'Zoom in', () => this.zoom(2, this.middle())),
               tool('◂', 'Earlier', () => this.pan(-0.4)), tool('▸', 'Later', () => this.pan(0.4)),
               tool('All', 'Show all of the time', () => this.show(0, this.scale.end)), this.window, this.back, this.legend),
       element('div', {class: 'strip'}, this.heads, element('div', {class: 'strip-body'}, this.canvas)),
@@ -144,6 +144,12 @@ export class Strip {
     this.moved();
   }
 
+  // What stays where it is when nobody points at anything: the chosen moment where it is in sight, else the middle.
+  middle() {
+    const ns = this.marks.moment, isInSight = this.scale && ns !== null && ns >= this.scale.from && ns <= this.scale.to;
+    return isInSight ? (ns - this.scale.from) / this.scale.length : 0.5;
+  }
+
   zoom(factor, part) {
     if (!this.scale) return;
     this.scale.zoom(factor, part);
@@ -241,8 +247,8 @@ export class Strip {
     });
     canvas.addEventListener('keydown', (event) => {
       if (!this.scale || event.ctrlKey || event.altKey || event.metaKey) return;
-      const acts = {ArrowLeft: () => this.pan(-0.15), ArrowRight: () => this.pan(0.15), '+': () => this.zoom(1.5, 0.5),
-                    '=': () => this.zoom(1.5, 0.5), '-': () => this.zoom(1 / 1.5, 0.5), 0: () => this.show(0, this.scale.end),
+      const acts = {ArrowLeft: () => this.pan(-0.15), ArrowRight: () => this.pan(0.15), '+': () => this.zoom(1.5, this.middle()),
+                    '=': () => this.zoom(1.5, this.middle()), '-': () => this.zoom(1 / 1.5, this.middle()), 0: () => this.show(0, this.scale.end),
                     Home: () => this.show(0, this.scale.length), End: () => this.show(this.scale.end - this.scale.length, this.scale.end),
                     Enter: () => { if (!isFile) choose(Math.round(this.scale.from + this.scale.length / 2)); }};
       if (!acts[event.key]) return;
