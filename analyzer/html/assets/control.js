@@ -80,19 +80,21 @@ function focusButton(set, text, title, isFocused) {
   return element('button', {type: 'button', 'data-set': set, 'aria-pressed': isFocused ? 'true' : 'false', title: `dfocus ${set}${title ? `: ${title}` : ''}`, disabled: current().view_only, onclick: () => runLine(`dfocus ${set}`)}, text);
 }
 
-// The command that sets the focus to WHO: "rank 3", "ranks 0-2,5", "rank 1, worker 3"; null: none does.
+// The command that sets the focus to WHO: "rank 3", "ranks 0-2,5", "rank 1, worker 3", "process 77 (name), worker 2"; null: none does.
 function lineOf(who) {
   const worker = /^rank ([0-9]+)(?:, worker ([0-9]+)| \(worker ([0-9]+)\))$/.exec(who), ranks = /^ranks? ([0-9,-]+)$/.exec(who);
+  const process = /^process ([0-9]+)(?: \(.*?\))?(?:, worker ([0-9]+))?$/.exec(who);
   if (worker) return `focus rank ${worker[1]} worker ${worker[2] || worker[3]}`;
+  if (process) return `focus pid ${process[1]}${process[2] ? ` worker ${process[2]}` : ''}`;
   return ranks ? `dfocus {${ranks[1].split(',').map((part) => `pr${part}`).join(' ')}}` : null;
 }
 
 // Sets the focus of the console to WHO, where a command does, and has the diagram show their ranks.
 export function focusOn(who) {
-  const line = lineOf(who);
+  const line = lineOf(who), ranks = /^ranks? ([0-9,-]*[0-9])/.exec(who);
   if (isFile || line === null) return;
   if (!current().view_only) runLine(line);
-  chooseRanks(/^ranks? ([0-9,-]*[0-9])/.exec(who)[1]);
+  if (ranks) chooseRanks(ranks[1]);
 }
 
 // WHO, or TEXT for them, as a button that chooses them, where that can be.

@@ -146,7 +146,7 @@ export class Strip {
 
   // What stays where it is when nobody points at anything: the chosen moment where it is in sight, else the middle.
   middle() {
-    const ns = this.marks.moment, isInSight = this.scale && ns !== null && ns >= this.scale.from && ns <= this.scale.to;
+    const ns = this.marks.moment, isInSight = this.scale && ns !== null && ns < this.scale.end && ns >= this.scale.from && ns <= this.scale.to;
     return isInSight ? (ns - this.scale.from) / this.scale.length : 0.5;
   }
 

@@ -140,6 +140,21 @@ def check_sources(page):
     check(status == 200 and not is_there["there"] and "no call" in is_there["why"], f"{status} {is_there}")
 
 
+def check_earlier_moment(browser, page):
+    """That one looks at an earlier moment is told on top and at the strip, with a way back; one zooms about it."""
+    seen = "getComputedStyle(document.querySelector('{0}')).display !== 'none'"
+    for selector in ("#follow", "#strip .back"):
+        check(not browser.ask(seen.format(selector)), f"at the end there is a way to it: {selector}")
+        page.run("goto 1.0")
+        check(browser.wait("document.getElementById('moment').textContent.includes('an earlier moment')"), "it is not told that the moment is earlier")
+        check(browser.wait(seen.format(selector)), f"no way back: {selector}")
+        click(browser, "#strip [aria-label='Zoom in']")
+        check(browser.wait("parseFloat(document.querySelector('#strip .window').textContent) < 0.9"), "'+' does not zoom about the chosen moment")
+        click(browser, "#strip [aria-label='Show all of the time']")
+        click(browser, selector)
+        check(browser.wait("document.getElementById('moment').textContent.startsWith('at its end')"), f"{selector} does not lead to the end")
+
+
 def of_trace():
     web = Web(fixture("hung"))
     page = web.page
@@ -163,7 +178,8 @@ def of_trace():
     page.run("goto start")
     check(browser.wait("document.getElementById('moment').textContent.includes('0.000')"), "the page does not follow a goto")
     button(browser, "End")
-    check(browser.wait("document.getElementById('moment').textContent.includes('5.005')"), "the button End")
+    check(browser.wait("document.getElementById('moment').textContent.startsWith('at its end, 5.005')"), "the button End")
+    check_earlier_moment(browser, page)
     type_line(browser, "focus nobody")
     await_text(browser, "console", "focus")
     type_line(browser, "info proce", "Tab")
@@ -228,10 +244,14 @@ def of_job():
 
 STILL = r"""
 #include <omp.h>
+#include <pthread.h>
 #include <unistd.h>
 static void stay(void) { for (;;) pause(); }
+static void *help(void *unused) { for (;;) pause(); return unused; }
 int main(void)
 {
+    pthread_t helper; /* its number is between those of the workers */
+    pthread_create(&helper, NULL, help, NULL);
     #pragma omp parallel num_threads(2)
     {
         if (omp_get_thread_num() == 1)
@@ -272,17 +292,43 @@ def of_still_job():
     browser.ask("document.querySelector('#verdict summary').focus()")
     console.do("dhalt")
     await_text(browser, "stacks", "callers first")
-    await_text(browser, "stacks", "stay (still.c:4)")
+    await_text(browser, "stacks", "stay (still.c:5)")
     check(not browser.ask("document.querySelector('#verdict details').open"), "evidence that was closed opens by itself")
     check(browser.ask("document.activeElement === document.querySelector('#verdict summary')"), "the focus is lost")
-    browser.ask("Array.from(document.querySelectorAll('#stacks .stack-tree button')).find((one) => one.textContent === 'still.c:4').click()")
-    await_text(browser, "stacks", "still.c, line 4")
+    browser.ask("Array.from(document.querySelectorAll('#stacks .stack-tree button')).find((one) => one.textContent === 'still.c:5').click()")
+    await_text(browser, "stacks", "still.c, line 5")
     check("stay(void)" in browser.ask("document.querySelector('#stacks tr.here').innerText"), "another line is marked")
+    check_control_of_still_job(browser, console)
     check_names_of_controls(browser)
     check_keyboard(browser, "#console input")
     check_clean(browser, page)
     browser.close()
     console.end("quit -kill 0")
+
+
+def check_control_of_still_job(browser, console):
+    """The thread that the verdict names is the one that is acted on; who is where covers no source; buttons are answered beside them."""
+    click(browser, "#verdict summary")
+    await_text(browser, "verdict", "Stack now")
+    check(browser.ask("document.querySelector('#verdict summary button.link') !== null"), "places in sentences lead nowhere")
+    click(browser, "#verdict .proof dt button")
+    await_text(browser, "control", "Focus")
+    click(browser, "#control .fold")
+    pressed = "Array.from(document.querySelectorAll('#control .threads [aria-pressed=true]'), (one) => one.innerText).join()"
+    check(browser.wait(f"{pressed}.includes('worker 2 (OpenMP thread 1)')"), f"in focus is {browser.ask(pressed)}: {shown(browser, 'control')}")
+    where = console.command("dwhere")
+    check("stay" in str(where), f"the thread in focus is another one: {where}")
+    covered = """(function () {
+      const texts = Array.from(document.querySelectorAll('.source td.text'), (one) => one.getBoundingClientRect());
+      const marks = Array.from(document.querySelectorAll('.source div.who'), (one) => one.getBoundingClientRect());
+      return marks.length === 0 ? 'no marks' : marks.some((mark) => texts.some((text) => text.top < mark.bottom - 1 && mark.top < text.bottom - 1)) ? 'covered' : ''; })()"""
+    for width in (1366, 800):
+        browser.call("Emulation.setDeviceMetricsOverride", width=width, height=768, deviceScaleFactor=1, mobile=False)
+        check(browser.ask(covered) == "", f"the source at {width} pixels: {browser.ask(covered)}")
+    button(browser, "Set focus")
+    await_text(browser, "control", "Type a set of threads")
+    button(browser, "Barrier here")
+    await_text(browser, "control", "dbarrier still.c#5")
 
 
 if __name__ == "__main__":
