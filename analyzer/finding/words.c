@@ -239,6 +239,37 @@ static bool is_of_partition(const struct tg_mpi_call *call)
            (strcmp(call->name, "MPI_Pready") == 0 || strcmp(call->name, "MPI_Parrived") == 0);
 }
 
+static void print_tag(FILE *stream, int64_t tag)
+{
+    if (tag == -1)
+        fputs(" (any tag)", stream);
+    else if (tag >= 0)
+        fprintf(stream, " (tag %" PRId64 ")", tag);
+}
+
+static void print_source(FILE *stream, int64_t source)
+{
+    if (source == -1)
+        fputs(" from any rank", stream);
+    else
+        fprintf(stream, " from rank %" PRId64, source);
+}
+
+/* " to rank 7 and from rank 5 (tag 1)": as far as the two halves of MPI_Sendrecv are known, and are with a rank. */
+static void print_exchange(FILE *stream, const struct tg_mpi_call *call)
+{
+    bool sends = call->peer >= 0, receives = call->receives && call->from >= -1;
+    if (sends)
+        fprintf(stream, " to rank %" PRId64, call->peer);
+    if (sends && (!receives || call->tag != call->from_tag))
+        print_tag(stream, call->tag);
+    if (!receives)
+        return;
+    fputs(sends ? " and" : "", stream);
+    print_source(stream, call->from);
+    print_tag(stream, call->from_tag);
+}
+
 void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
 {
     enum tg_mpi_role role = tg_mpi_call_role(call->name, NULL, NULL);
@@ -250,22 +281,36 @@ void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
     }
     if (is_of_partition(call))
         fprintf(stream, " of partition %" PRId64, call->tag);
+    if (role == TG_MPI_SEND_RECEIVE) {
+        print_exchange(stream, call);
+        return;
+    }
     if (call->peer == -3 || call->peer == -2)
         return;
-    bool sends = role == TG_MPI_SEND || role == TG_MPI_SEND_RECEIVE ||
-                 tg_mpi_call_partitions(call->name) == TG_MPI_SEND;
-    if (call->peer == -1)
-        fputs(" from any rank", stream);
+    bool sends = role == TG_MPI_SEND || tg_mpi_call_partitions(call->name) == TG_MPI_SEND;
+    if (call->peer >= 0 && (sends || is_put(call->name)))
+        fprintf(stream, " to rank %" PRId64, call->peer);
+    else if (call->peer >= 0 && strncmp(call->name, "MPI_Win_", 8) == 0)
+        fprintf(stream, " of rank %" PRId64, call->peer);
     else
-        fprintf(stream, " %s rank %" PRId64,
-                sends || is_put(call->name)               ? "to"
-                : strncmp(call->name, "MPI_Win_", 8) == 0 ? "of"
-                                                          : "from",
-                call->peer);
-    if (call->tag == -1)
-        fputs(" (any tag)", stream);
-    else if (call->tag >= 0)
-        fprintf(stream, " (tag %" PRId64 ")", call->tag);
+        print_source(stream, call->peer);
+    print_tag(stream, call->tag);
+}
+
+void tg_words_half(FILE *stream, const struct tg_mpi_message *message)
+{
+    bool is_exchange = tg_mpi_call_role(message->name, NULL, NULL) == TG_MPI_SEND_RECEIVE;
+    bool is_send = message->id != 0, is_sources = is_exchange && !is_send;
+    const struct tg_mpi_call call = {.name = message->name,
+                                     .peer = is_sources ? -3
+                                             : is_send  ? message->destination
+                                                        : message->source,
+                                     .tag = message->tag,
+                                     .comm = message->comm,
+                                     .receives = is_sources,
+                                     .from = message->source,
+                                     .from_tag = message->tag};
+    tg_words_call(stream, &call);
 }
 
 void tg_words_message(FILE *stream, const struct tg_verdict_input *input,
@@ -334,11 +379,8 @@ static void print_request(FILE *stream, const struct tg_verdict_input *input,
         fputs(" for ", stream);
         tg_words_call(stream, &call);
     } else if (tg_mpi_model_request(input->mpi, thread->process, thread->requests[0], &message)) {
-        const struct tg_mpi_call call = {.name = message.name,
-                                         .peer = message.id != 0 ? message.destination : message.source,
-                                         .tag = message.tag};
         fputs(" for ", stream);
-        tg_words_call(stream, &call);
+        tg_words_half(stream, &message);
     } else {
         fputs(" for a request of a kind that is not recorded", stream);
     }

@@ -62,8 +62,10 @@ void tg_words_comm(FILE *stream, const struct tg_mpi_model *mpi, const char *job
 /* "number 17 on MPI_COMM_WORLD" */
 void tg_words_collective(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_collective *collective);
-/* "MPI_Recv from rank 2 (tag 5)" */
+/* "MPI_Recv from rank 2 (tag 5)", "MPI_Sendrecv to rank 3 and from rank 1 (tag 5)" */
 void tg_words_call(FILE *stream, const struct tg_mpi_call *call);
+/* The same of that half of a call which MESSAGE is: "MPI_Sendrecv from rank 1 (tag 5)" */
+void tg_words_half(FILE *stream, const struct tg_mpi_message *message);
 
 /* "from rank 0 to rank 1, tag 6 on MPI_COMM_WORLD, 8 bytes: MPI_Isend in solve (solver.c:120), since 1.2
  * s" */

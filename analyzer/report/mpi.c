@@ -161,7 +161,7 @@ static struct tg_error *fold_alike(struct row *rows, size_t n)
         line->since_ns = rows[i].since_ns < line->since_ns ? rows[i].since_ns : line->since_ns;
         sum_ns += rows[i].call_ns / n;
         numbers[i] = rows[i].rank;
-        is_same &= call->peer == first->peer && call->tag == first->tag && call->instance == first->instance;
+        is_same &= strcmp(rows[i].call, line->call) == 0 && call->instance == first->instance;
     }
     if (!is_same)
         line->call[strcspn(line->call, " ")] = '\0'; /* the name alone */

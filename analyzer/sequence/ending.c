@@ -52,6 +52,9 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
             here->peer = node->peer;
             here->is_inter = node->is_inter;
             here->tag = node->tag;
+            here->receives = node->receives;
+            here->source = node->source;
+            here->source_tag = node->source_tag;
         }
         if (node->code != 0 && !here->is_across)
             here->code = node->code;
@@ -64,6 +67,7 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
         here->what = TG_SEQUENCE_IN_CALL;
         here->name = worker->last_call;
         here->peer = here->tag = -3; /* none */
+        here->receives = false;
         here->begin_ns = worker->last_ns;
     }
     if (error == NULL)

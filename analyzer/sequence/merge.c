@@ -272,6 +272,8 @@ static struct tg_error *join(struct tg_sequence_node **nodes, size_t count)
         into->is_cancelled |= node->is_cancelled;
         if (into->kind == TG_SEQUENCE_HERE && into->peer != node->peer)
             into->peer = TG_SEQUENCE_VARIES;
+        if (into->kind == TG_SEQUENCE_HERE && into->source != node->source)
+            into->source = TG_SEQUENCE_VARIES;
         into->least = node->least < into->least ? node->least : into->least;
         into->most = node->most > into->most ? node->most : into->most;
         into->min_ns = node->min_ns < into->min_ns ? node->min_ns : into->min_ns;

@@ -213,6 +213,9 @@ static struct tg_error *enter(struct tg_sequence_builder *builder, struct sequen
     node->code = call->code;
     node->peer = call->peer;
     node->tag = call->tag;
+    node->receives = call->receives != 0;
+    node->source = call->from;
+    node->source_tag = call->from_tag;
     const struct sequence_comm *comm =
         builder->options.by_rank ? find_comm(builder, worker, call->comm) : NULL;
     node->is_inter = comm != NULL && comm->is_inter;

@@ -88,7 +88,9 @@ struct tg_sequence_node {
     uint64_t bytes;
     uint32_t from, to; /* a message's lanes; who created a task; whom a lifeline waits for; NO_LANE unknown */
     int64_t peer;      /* rank in the communicator that a message goes to */
-    bool is_inter;     /* PEER is one of the other group of an intercommunicator */
+    bool receives;     /* a call like MPI_Sendrecv: the next two are known */
+    int64_t source, source_tag; /* of its receive */
+    bool is_inter;              /* PEER is one of the other group of an intercommunicator */
     bool has_barrier; /* a phase: one closes it; WHAT: enum tg_omp_sync, ID: its number, NAME: a collective */
     bool differs;     /* some ranks called another collective */
     bool is_open;     /* not over when the diagram ends */

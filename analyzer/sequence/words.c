@@ -163,10 +163,34 @@ void tg_sequence_words_title(const struct tg_sequence_words *words, const struct
              node->is_cancelled && has_place ? ", cancelled" : "", times_text(node, times, sizeof times));
 }
 
+/* " to 7 and from 5, tag 1": the halves of a call like MPI_Sendrecv, as far as they are known, and are with a rank. */
+static void exchange_text(const struct tg_sequence_node *node, char *buffer, size_t size)
+{
+    bool sends = node->peer >= 0, receives = node->receives && node->source >= -1;
+    char to[96] = "", to_tag[40] = "", from[96] = "", from_tag[40] = "";
+    const char *group = node->is_inter ? " of the other group" : "";
+    if (sends)
+        snprintf(to, sizeof to, " to %" PRId64 "%s", node->peer, group);
+    if (sends && node->tag >= 0 && (!receives || node->tag != node->source_tag))
+        snprintf(to_tag, sizeof to_tag, ", tag %" PRId64, node->tag);
+    if (receives && node->source == -1)
+        snprintf(from, sizeof from, "%s from any rank", sends ? " and" : "");
+    else if (receives)
+        snprintf(from, sizeof from, "%s from %" PRId64 "%s", sends ? " and" : "", node->source, group);
+    if (receives && node->source_tag >= 0)
+        snprintf(from_tag, sizeof from_tag, ", tag %" PRId64, node->source_tag);
+    snprintf(buffer, size, "%s%s%s%s", to, to_tag, from, from_tag);
+}
+
 static void call_text(const struct tg_sequence_node *node, char *buffer, size_t size)
 {
-    char name[96], peer[72] = "", tag[40] = "";
+    char name[96], peer[72] = "", tag[40] = "", exchange[288];
     enum tg_mpi_role role = tg_mpi_call_role(node->name, NULL, NULL);
+    if (role == TG_MPI_SEND_RECEIVE) {
+        exchange_text(node, exchange, sizeof exchange);
+        snprintf(buffer, size, "%s%.95s", tg_printable(node->name, name, sizeof name), exchange);
+        return;
+    }
     const char *way = role == TG_MPI_SEND                              ? "to"
                       : role == TG_MPI_RECEIVE || role == TG_MPI_PROBE ? "from"
                                                                        : "with";

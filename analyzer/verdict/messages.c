@@ -411,10 +411,6 @@ static struct tg_error *tell_half(struct tg_verdict_draft *draft, const struct t
                                        .is_consequence = tg_verdict_waits(draft, other) ||
                                                          tg_verdict_is_explained(draft, other) ||
                                                          is_held_up(draft, half)};
-    const struct tg_mpi_call call = {.name = message->name,
-                                     .peer = is_send ? message->destination : message->source,
-                                     .tag = message->tag,
-                                     .comm = message->comm};
     tg_words_process(stream, draft->input, message->process);
     fputs(" has been ", stream);
     if (!half->thread->in_call)
@@ -425,7 +421,7 @@ static struct tg_error *tell_half(struct tg_verdict_draft *draft, const struct t
           : is_send        ? "a message that nobody receives: "
                            : "a message that nobody has sent: ",
           stream);
-    tg_words_call(stream, &call);
+    tg_words_half(stream, message);
     tg_words_since(stream, draft->input, half->thread->call.since_ns);
     tg_words_call_code(stream, draft->input, message->process, message->code, half->thread->call.since_ns);
     if (lasted_ns > 0) {

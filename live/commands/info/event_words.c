@@ -166,7 +166,10 @@ static void write_call(FILE *stream, const struct tg_event_mpi_enter *enter)
                                      .peer = enter->peer,
                                      .tag = enter->tag,
                                      .root = enter->root,
-                                     .bytes = enter->bytes};
+                                     .bytes = enter->bytes,
+                                     .receives = enter->receives != 0,
+                                     .from = enter->from,
+                                     .from_tag = enter->from_tag};
     fputs("calls ", stream);
     tg_words_call(stream, &call);
 }

@@ -1,6 +1,9 @@
 #include "analyzer/verdict/verdict.h"
 
+#include "analyzer/finding/words.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 /* clang-format off */
 #include <stdarg.h>
@@ -237,6 +240,32 @@ static void a_wrong_tag_between_two_is_told_once(void **state)
     check_first(TG_FINDING_DEADLOCK, "0 1", "But rank 1 sends tag 98, rank 0 waits for tag 99");
     const char *said = strstr(verdict.findings[0].text, "But rank");
     assert_null(strstr(said + 1, "But rank"));
+}
+
+/* Rank 1 exchanges with both neighbours, and rank 0 does not come: that half is named which is waited for. */
+static void of_an_exchange_the_missing_half_is_told(void **state)
+{
+    (void)state;
+    begin_job(3);
+    POINT(2, "MPI_Recv", 1, 6);
+    FEED(FIRST_PID + 1, MPI_ENTER, mpi_enter, .call = "MPI_Sendrecv", .comm = WORLD, .peer = 2, .tag = 6,
+         .root = -3, .receives = 1, .from = 0, .from_tag = 5);
+    FEED(FIRST_PID + 2, MPI_LEAVE, mpi_leave, .call = "MPI_Recv", .peer = 1, .tag = 6);
+    POINT(0, "MPI_Initialized", -3, -3);
+    LEAVE(0, "MPI_Initialized");
+    job.now_ns += UINT64_C(5000) * MS;
+    interrupt_and_judge();
+    check_first(TG_FINDING_RECEIVE, "0", "nobody has sent: MPI_Sendrecv from rank 0 (tag 5) since");
+    const struct tg_verdict_input input = input_of_job();
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    tg_words_process_state(stream, &input, 2);
+    fclose(stream);
+    if (strstr(text, "in MPI_Sendrecv to rank 2 (tag 6) and from rank 0 (tag 5) since") == NULL)
+        fail_msg("%s", text);
+    free(text);
 }
 
 /* Rank 2 has waited for long, but rank 0, which serves rank 1 as well, is at work: nobody is blamed, and both are named. */
@@ -476,6 +505,7 @@ int main(void)
         cmocka_unit_test_teardown(of_two_that_differ_the_one_with_a_call_of_its_own_is_wrong, tear_down),
         cmocka_unit_test_teardown(a_ring_by_choice_comes_of_a_message_that_went_astray, tear_down),
         cmocka_unit_test_teardown(a_wrong_tag_between_two_is_told_once, tear_down),
+        cmocka_unit_test_teardown(of_an_exchange_the_missing_half_is_told, tear_down),
         cmocka_unit_test_teardown(a_wait_for_one_who_is_at_work_is_told_with_him, tear_down),
         cmocka_unit_test_teardown(a_cycle_is_told_by_its_messages, tear_down),
         cmocka_unit_test_teardown(a_lock_of_all_waits_for_whoever_has_locked_one, tear_down),
