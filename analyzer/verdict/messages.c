@@ -277,23 +277,53 @@ static void print_rank(FILE *stream, int64_t rank)
         fprintf(stream, "rank %" PRId64, rank);
 }
 
-/* " Rank 1 sends tag 98, rank 0 waits for tag 99: MPI_Send in main (a.c:12)." */
-static void print_alike(struct tg_verdict_draft *draft, const struct tg_verdict_half *half,
+/* Whether the call that sent MESSAGE has come back: one that only starts a request says nothing of that. */
+static bool has_sent(const struct tg_verdict_draft *draft, const struct tg_mpi_message *message)
+{
+    bool is_nonblocking = false, is_persistent = false;
+    (void)tg_mpi_call_role(message->name, &is_nonblocking, &is_persistent);
+    if (message->id == 0 || is_nonblocking || is_persistent)
+        return false;
+    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
+        if (thread->process == message->process && thread->in_call && thread->sent_id == message->id)
+            return false;
+    }
+    return true;
+}
+
+/* "rank 1 sent tag 98 by MPI_Send in main (a.c:12) at 1.2 s", or "rank 1 is sending tag 98". */
+static void print_sent(struct tg_verdict_draft *draft, const struct tg_mpi_message *sent, bool has_come_back,
+                       int64_t receiver)
+{
+    FILE *stream = draft->stream;
+    tg_words_process(stream, draft->input, sent->process);
+    fputs(has_come_back ? " sent " : " is sending ", stream);
+    print_tag(stream, sent->tag);
+    if (sent->destination != receiver) {
+        fputs(" to ", stream);
+        print_rank(stream, sent->destination);
+    }
+    if (!has_come_back)
+        return;
+    fputs(" by ", stream);
+    tg_printable_write(stream, sent->name);
+    tg_words_call_code(stream, draft->input, sent->process, sent->code, sent->since_ns);
+    tg_words_moment(stream, draft->input, sent->since_ns);
+}
+
+/* "rank 1 sent tag 98 by MPI_Send in main (a.c:12) at 1.2 s, but rank 0 waits for tag 99.", which BEGIN comes before: "" or
+ * " But ". */
+static void print_alike(struct tg_verdict_draft *draft, const char *begin, const struct tg_verdict_half *half,
                         const struct tg_mpi_message *alike)
 {
     FILE *stream = draft->stream;
     const struct tg_mpi_message *sent = half->message.id != 0 ? &half->message : alike;
     const struct tg_mpi_message *receive = half->message.id != 0 ? alike : &half->message;
-    fputc(' ', stream);
-    fputs("But ", stream);
-    tg_words_process(stream, draft->input, sent->process);
-    fputs(" sends ", stream);
-    print_tag(stream, sent->tag);
-    if (sent->destination != receive->destination) {
-        fputs(" to ", stream);
-        print_rank(stream, sent->destination);
-    }
-    fputs(", ", stream);
+    bool has_come_back = has_sent(draft, sent);
+    fputs(begin, stream);
+    print_sent(draft, sent, has_come_back, receive->destination);
+    fputs(*begin == '\0' ? ", but " : ", ", stream);
     tg_words_process(stream, draft->input, receive->process);
     fputs(" waits for ", stream);
     print_tag(stream, receive->tag);
@@ -301,21 +331,23 @@ static void print_alike(struct tg_verdict_draft *draft, const struct tg_verdict_
         fputs(" from ", stream);
         print_rank(stream, receive->source);
     }
-    fputs(": ", stream);
-    tg_printable_write(stream, alike->name);
-    tg_words_since(stream, draft->input, alike->since_ns);
-    tg_words_call_code(stream, draft->input, alike->process, alike->code, alike->since_ns);
+    if (alike == receive || !has_come_back) {
+        fputs(": ", stream);
+        tg_printable_write(stream, alike->name);
+        tg_words_since(stream, draft->input, alike->since_ns);
+        tg_words_call_code(stream, draft->input, alike->process, alike->code, alike->since_ns);
+    }
     fputc('.', stream);
 }
 
-size_t tg_verdict_print_astray(struct tg_verdict_draft *draft, size_t process)
+size_t tg_verdict_print_astray(struct tg_verdict_draft *draft, const char *begin, size_t process)
 {
     for (size_t i = 0; i < draft->n_halves; i++) {
         const struct tg_verdict_half *half = &draft->halves[i];
         if (half->thread->process != process || !tg_verdict_is_astray(draft, half))
             continue;
         const struct tg_mpi_message *alike = find_alike(draft, half);
-        print_alike(draft, half, alike);
+        print_alike(draft, begin, half, alike);
         return alike->process;
     }
     return SIZE_MAX;
@@ -370,7 +402,8 @@ static void print_cause(struct tg_verdict_draft *draft, const struct tg_verdict_
     bool is_send = message->id != 0;
     size_t other = other_of(draft, half);
     if (alike != NULL) {
-        print_alike(draft, half, alike);
+        if (!tg_verdict_is_astray(draft, half))
+            print_alike(draft, " But ", half, alike);
         tg_verdict_blame(draft, alike->process, alike->tid, alike->code);
         tg_verdict_blame(draft, message->process, message->tid, message->code);
     }
@@ -411,6 +444,10 @@ static struct tg_error *tell_half(struct tg_verdict_draft *draft, const struct t
                                        .is_consequence = tg_verdict_waits(draft, other) ||
                                                          tg_verdict_is_explained(draft, other) ||
                                                          is_held_up(draft, half)};
+    if (tg_verdict_is_astray(draft, half)) { /* the cause comes first */
+        print_alike(draft, "", half, find_alike(draft, half));
+        fputs(" So ", stream);
+    }
     tg_words_process(stream, draft->input, message->process);
     fputs(" has been ", stream);
     if (!half->thread->in_call)

@@ -169,6 +169,21 @@ static bool is_cause(const struct tg_verdict_draft *draft, const struct tg_verdi
     return true;
 }
 
+/* Says which messages of the ring went astray, as they are what it comes of: the first in front, and between two once. Whether
+ * there are any. */
+static bool print_causes(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring, size_t n)
+{
+    size_t other = SIZE_MAX;
+    bool has_any = false;
+    for (size_t i = 0; i < n && i < TG_VERDICT_NAMED; i++) {
+        if (ring[i]->from == other)
+            continue;
+        other = tg_verdict_print_astray(draft, has_any ? " But " : "", ring[i]->from);
+        has_any |= other != SIZE_MAX;
+    }
+    return has_any;
+}
+
 /* RING: N waits, each by the process that the wait before is for. */
 static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
                                   size_t n)
@@ -179,6 +194,8 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
                                  .process = ring[0]->from,
                                  .code = ring[0]->thread->call.code,
                                  .waiting = n};
+    bool has_cause = print_causes(draft, ring, n);
+    fputs(has_cause ? " So there is a " : "", stream);
     fputs(n > 2    ? "deadlock in a cycle of "
           : n == 1 ? "deadlock of one with itself, "
                    : "deadlock between ",
@@ -199,10 +216,6 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
         print_wait(draft, ring[i]);
     }
     fputc('.', stream);
-    size_t other = SIZE_MAX; /* what went astray between two is told once */
-    for (size_t i = 0; i < n && i < TG_VERDICT_NAMED; i++)
-        if (ring[i]->from != other)
-            other = tg_verdict_print_astray(draft, ring[i]->from);
     for (size_t i = 0; i < n && i < TG_VERDICT_NAMED; i++)
         tg_verdict_print_partitions(draft, ring[i]->thread);
     return tg_verdict_add(draft, &finding);

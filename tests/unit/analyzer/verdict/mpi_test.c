@@ -226,7 +226,8 @@ static void a_ring_by_choice_comes_of_a_message_that_went_astray(void **state)
     TOGETHER(1, "MPI_Barrier", 1, 0x40);
     POINT(0, "MPI_Recv", -1, -1);
     interrupt_and_judge();
-    check_first(TG_FINDING_RECEIVE, "0 2", "But rank 0 sends tag 7 to rank 1, rank 2 waits for tag 7");
+    check_first(TG_FINDING_RECEIVE, "0 2",
+                "Rank 0 sent tag 7 to rank 1 by MPI_Send at 0.000000 s, but rank 2 waits for tag 7.");
 }
 
 /* Both wait, one to send with a tag that the other one does not take: that is said once. */
@@ -237,9 +238,11 @@ static void a_wrong_tag_between_two_is_told_once(void **state)
     POINT(0, "MPI_Recv", 1, 99);
     POINT(1, "MPI_Ssend", 0, 98);
     interrupt_and_judge();
-    check_first(TG_FINDING_DEADLOCK, "0 1", "But rank 1 sends tag 98, rank 0 waits for tag 99");
-    const char *said = strstr(verdict.findings[0].text, "But rank");
-    assert_null(strstr(said + 1, "But rank"));
+    check_first(TG_FINDING_DEADLOCK, "0 1",
+                "Rank 1 is sending tag 98, but rank 0 waits for tag 99: MPI_Ssend since");
+    assert_non_null(strstr(verdict.findings[0].text, " So there is a deadlock between rank 0 and rank 1"));
+    const char *said = strstr(verdict.findings[0].text, "is sending");
+    assert_null(strstr(said + 1, "is sending"));
 }
 
 /* Rank 1 exchanges with both neighbours, and rank 0 does not come: that half is named which is waited for. */
@@ -266,6 +269,23 @@ static void of_an_exchange_the_missing_half_is_told(void **state)
     if (strstr(text, "in MPI_Sendrecv to rank 2 (tag 6) and from rank 0 (tag 5) since") == NULL)
         fail_msg("%s", text);
     free(text);
+}
+
+/* A message with another tag than the one that is waited for has been sent: that is the cause, and comes first. */
+static void a_wrong_tag_that_was_sent_comes_first(void **state)
+{
+    (void)state;
+    begin_job(2);
+    POINT(1, "MPI_Send", 0, 98);
+    LEAVE(1, "MPI_Send");
+    POINT(1, "MPI_Recv", 0, 1);
+    POINT(0, "MPI_Recv", 1, 99);
+    interrupt_and_judge();
+    bool is_told = false;
+    for (size_t i = 0; i < verdict.count; i++)
+        is_told |= strstr(verdict.findings[i].text, "ank 1 sent tag 98 by MPI_Send at") != NULL;
+    if (!is_told)
+        fail_msg("%s", verdict.findings[0].text);
 }
 
 /* Rank 2 has waited for long, but rank 0, which serves rank 1 as well, is at work: nobody is blamed, and both are named. */
@@ -506,6 +526,7 @@ int main(void)
         cmocka_unit_test_teardown(a_ring_by_choice_comes_of_a_message_that_went_astray, tear_down),
         cmocka_unit_test_teardown(a_wrong_tag_between_two_is_told_once, tear_down),
         cmocka_unit_test_teardown(of_an_exchange_the_missing_half_is_told, tear_down),
+        cmocka_unit_test_teardown(a_wrong_tag_that_was_sent_comes_first, tear_down),
         cmocka_unit_test_teardown(a_wait_for_one_who_is_at_work_is_told_with_him, tear_down),
         cmocka_unit_test_teardown(a_cycle_is_told_by_its_messages, tear_down),
         cmocka_unit_test_teardown(a_lock_of_all_waits_for_whoever_has_locked_one, tear_down),
