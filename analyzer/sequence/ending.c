@@ -41,6 +41,7 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
     here->is_cycle = worker->is_in_cycle;
     here->name = top == NULL && builder->options.by_rank ? worker->last_call : NULL;
     here->has_died = has_died;
+    here->was_killed = worker->was_killed;
     if (top != NULL && top->node != NULL) {
         const struct tg_sequence_node *node = top->node;
         if (node->kind == TG_SEQUENCE_SYNC ||

@@ -33,6 +33,7 @@ struct sequence_worker {
     int32_t tid;
     uint32_t lane;
     bool has_died;
+    bool was_killed; /* by rank: by a signal, that of who ended the job or another */
     struct sequence_frame *frames;
     size_t n_frames, capacity;
     struct tg_sequence_list root;

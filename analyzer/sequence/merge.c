@@ -270,6 +270,7 @@ static struct tg_error *join(struct tg_sequence_node **nodes, size_t count)
             into->end_ns = node->end_ns;
         into->is_open |= node->is_open;
         into->is_cancelled |= node->is_cancelled;
+        into->was_killed &= node->was_killed;
         if (into->kind == TG_SEQUENCE_HERE && into->peer != node->peer)
             into->peer = TG_SEQUENCE_VARIES;
         if (into->kind == TG_SEQUENCE_HERE && into->source != node->source)

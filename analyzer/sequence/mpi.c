@@ -314,6 +314,7 @@ struct tg_error *sequence_mpi_feed(struct tg_sequence_builder *builder, const st
         worker = find_rank(builder, process);
         if (worker != NULL) {
             worker->has_died = true;
+            worker->was_killed = event->process_exit.how == TG_EXIT_SIGNAL;
             builder->made->lanes[worker->lane].is_alive = false;
         }
         return NULL;

@@ -98,6 +98,7 @@ struct tg_sequence_node {
     bool is_lost;     /* a message that nobody received */
     bool is_linked;   /* the other half of a message is elsewhere */
     bool has_died;    /* HERE: there it ended */
+    bool was_killed;  /* HERE: by a signal, while it did something */
     bool is_cycle;    /* HERE: a cycle of waits */
     bool is_across;   /* spans processes: CODE is an address in one of them and distinguishes nothing */
     bool is_cancelled; /* by `cancel`, before its end; a phase: its barrier */

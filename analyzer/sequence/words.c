@@ -244,7 +244,10 @@ void tg_sequence_words_here(const struct tg_sequence_words *words, const struct 
                  where, since_text(words, node, since));
         break;
     case TG_SEQUENCE_OUTSIDE:
-        if (node->has_died)
+        if (node->was_killed)
+            snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "was outside MPI when it was killed%s%s%s", last,
+                     *last == '\0' ? "" : call, where);
+        else if (node->has_died)
             snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "has ended%s%s%s", last, *last == '\0' ? "" : call,
                      where);
         else if (*last == '\0' && *where == '\0')

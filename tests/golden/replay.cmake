@@ -48,6 +48,7 @@ tg_golden_test(report-mortem-pollers mortem-pollers report --symbols=off mortem-
 tg_golden_test(report-mortem-teams mortem-teams report --symbols=off mortem-teams.tgt)
 # mortem-exchange: rank 1 does not come to an MPI_Sendrecv that its neighbours are in; the half of it is named that is missing
 tg_golden_test(report-mortem-exchange mortem-exchange report --symbols=off mortem-exchange.tgt)
+tg_golden_test(sequence-exchange-text mortem-exchange sequence --print --symbols=off mortem-exchange.tgt)
 tg_golden_test(replay-mortem-teams mortem-teams replay --symbols=off -e "goto 9.5s" -e where -e "info barrier -teams"
                -e "info workers" mortem-teams.tgt)
 tg_golden_test(replay-execute hung replay -e "goto 45" -e "info barrier" hung.tgt)
