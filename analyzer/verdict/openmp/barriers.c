@@ -12,7 +12,7 @@ static void print_skipping(struct tg_verdict_draft *draft, const struct tg_openm
                            const struct tg_openmp_member *member, const struct tg_openmp_barrier *barrier)
 {
     const struct tg_openmp_worker *worker = tg_openmp_search_worker(draft, member);
-    uint64_t code = tg_openmp_order_skipped(draft->input, team, member->worker);
+    uint64_t own = 0, code = tg_openmp_order_skipped(draft->input, team, member->worker, &own);
     FILE *stream = draft->stream;
     fputc('w', stream);
     tg_openmp_search_print_member(draft, member);
@@ -22,6 +22,11 @@ static void print_skipping(struct tg_verdict_draft *draft, const struct tg_openm
     fputs(": it has reached the end of the parallel region", stream);
     tg_words_moment(stream, draft->input, member->ended_ns);
     fprintf(stream, " after %" PRIu64 " barrier%s", member->arrived, member->arrived == 1 ? "" : "s");
+    if (code != 0) {
+        fputs(", and was at the one", stream);
+        tg_words_code(stream, draft->input, team->process, own);
+        fputs(" when others were at that", stream);
+    }
     tg_openmp_search_blame(draft, worker, code == 0 ? barrier->code : code);
 }
 

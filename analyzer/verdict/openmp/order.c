@@ -13,12 +13,16 @@ static bool is_real(const struct tg_verdict_input *input, const struct tg_openmp
 }
 
 uint64_t tg_openmp_order_skipped(const struct tg_verdict_input *input, const struct tg_openmp_team *team,
-                                 size_t worker)
+                                 size_t worker, uint64_t *own)
 {
     for (size_t i = 0; i < team->n_differences; i++) {
         const struct tg_openmp_difference *difference = &team->differences[i];
-        if ((difference->first == worker || difference->second == worker) && is_real(input, team, difference))
-            return difference->first == worker ? difference->second_code : difference->first_code;
+        if ((difference->first == worker || difference->second == worker) &&
+            is_real(input, team, difference)) {
+            bool is_first = difference->first == worker;
+            *own = is_first ? difference->first_code : difference->second_code;
+            return is_first ? difference->second_code : difference->first_code;
+        }
     }
     return 0;
 }
