@@ -50,16 +50,18 @@ struct tg_event_mark {
 /* Begins every source. Read-only for others; what it points to lives until the next operation. */
 struct tg_source {
     const struct tg_source_ops *ops;
-    const struct tg_moment *moment;   /* after the event below */
-    const struct tg_event *event;     /* the event taken last, NULL before the first */
-    uint64_t number;                  /* of that event, from 1; 0 before the first */
-    uint64_t time_ns;                 /* of that event; before the first the start */
-    uint64_t start_ns;                /* times are told relative to it */
-    uint64_t n_events;                /* in all, 0 not known (yet) */
-    const char *name;                 /* of the trace or the command */
-    const char *trace_path;           /* of the trace that has these events, NULL: none */
-    bool is_recording;                /* another process still writes the trace */
-    int wake_fd;                      /* readable: `attend` has something to do; -1: it never has */
+    const struct tg_moment *moment; /* after the event below */
+    const struct tg_event *event;   /* the event taken last, NULL before the first */
+    uint64_t number;                /* of that event, from 1; 0 before the first */
+    uint64_t time_ns;               /* of that event; before the first the start */
+    uint64_t moment_ns;     /* the moment that was asked for: later than TIME_NS where nothing happened
+                                         in between; 0: none was, or the events end before it */
+    uint64_t start_ns;      /* times are told relative to it */
+    uint64_t n_events;      /* in all, 0 not known (yet) */
+    const char *name;       /* of the trace or the command */
+    const char *trace_path; /* of the trace that has these events, NULL: none */
+    bool is_recording;      /* another process still writes the trace */
+    int wake_fd;            /* readable: `attend` has something to do; -1: it never has */
     const struct tg_visitor *visitor; /* asks meanwhile, NULL nobody; the console's */
     struct tg_error *damage;          /* why events end early, NULL they do not; owned by the source */
 };
@@ -138,6 +140,12 @@ struct tg_source_ops {
     struct tg_error *(*wish)(struct tg_source *source, const struct tg_heap_wishes *wishes,
                              enum tg_heap_wish_needs needs, const char *text);
 };
+
+/* The moment that SOURCE, a trace, is at: that of the event taken last, or a later one that was asked for. */
+static inline uint64_t tg_source_moment_ns(const struct tg_source *source)
+{
+    return source->moment_ns > source->time_ns ? source->moment_ns : source->time_ns;
+}
 
 /* The source is where it was if STEP or SEEK fail with another error than an interrupt or NO_MEMORY. */
 static inline void tg_source_destroy(struct tg_source *source)

@@ -73,6 +73,7 @@ static struct tg_error *take(struct trace_source *trace, const struct tg_event *
     trace->public.event = event;
     trace->public.number++;
     trace->public.time_ns = event->time_ns;
+    trace->public.moment_ns = 0;
     if (event->time_ns > trace->latest_ns)
         trace->latest_ns = event->time_ns;
     trace->before_event = before;
@@ -120,6 +121,7 @@ static struct tg_error *restart(struct trace_source *trace)
     trace->public.event = NULL;
     trace->public.number = 0;
     trace->public.time_ns = trace->public.start_ns;
+    trace->public.moment_ns = 0;
     trace->before_event = start;
     trace->latest_ns = 0;
     trace->at_end = false;
@@ -147,6 +149,7 @@ static struct tg_error *restore(struct trace_source *trace, const struct tg_chec
     trace->public.event = event;
     trace->public.number = checkpoint->number;
     trace->public.time_ns = event->time_ns;
+    trace->public.moment_ns = 0;
     trace->before_event = checkpoint->before_event;
     trace->latest_ns = checkpoint->latest_ns;
     trace->at_end = false;
@@ -179,6 +182,9 @@ static struct tg_error *run_to(struct trace_source *trace, const struct tg_targe
             return tg_error_create(TG_ERROR_USAGE, "interrupted");
         struct tg_trace_bookmark before = tg_trace_reader_tell(trace->reader);
         const struct tg_event *event = read_event(trace);
+        if (event != NULL && target->kind == TG_TO_TIME && event->time_ns > target->time_ns &&
+            target->time_ns > trace->latest_ns)
+            trace->public.moment_ns = target->time_ns;
         if (event == NULL || (target->kind == TG_TO_TIME && event->time_ns > target->time_ns))
             return untake(trace);
         struct tg_error *error = take(trace, event, before);
@@ -194,6 +200,7 @@ static struct tg_error *seek(struct tg_source *source, const struct tg_target *t
     struct tg_error *error = approach(trace, target);
     if (error != NULL)
         return error;
+    trace->public.moment_ns = 0;
     if (target->kind != TG_TO_TIME)
         tg_checkpoints_aim(trace->checkpoints, source->number,
                            target->kind == TG_TO_EVENT ? target->number : source->n_events);

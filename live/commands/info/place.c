@@ -15,7 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-/* The present on the clock of events, where a job runs that may say nothing any more; 0: of a trace, or nothing runs. */
+/* The present on the clock of events, where a job runs that may say nothing any more; of a trace, the moment that was asked
+ * for. 0: the last event's. */
 static uint64_t present_ns(const struct tg_console *console)
 {
     const struct tg_process_model *processes = console->source->moment->processes;
@@ -26,7 +27,7 @@ static uint64_t present_ns(const struct tg_console *console)
         clock_gettime(CLOCK_MONOTONIC, &now);
         return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
     }
-    return 0;
+    return console->source->moment_ns;
 }
 
 struct tg_verdict_input tg_console_words(const struct tg_console *console)
@@ -60,6 +61,8 @@ static void put_place(struct tg_json *json, const struct tg_source *source, cons
     tg_json_member_unsigned(json, "number", source->number);
     if (source->n_events != 0)
         tg_json_member_unsigned(json, "n_events", source->n_events);
+    if (source->moment_ns != 0)
+        tg_json_member_unsigned(json, "moment_ns", source->moment_ns);
     if (event != NULL) {
         tg_json_member_unsigned(json, "t_ns", event->time_ns);
         tg_json_member_signed(json, "pid", event->pid);
@@ -222,6 +225,15 @@ static struct tg_error *find_waiting(struct tg_console *console, struct tg_verdi
     return tg_verdict_make(&input, findings);
 }
 
+/* Waits are told as of the moment that was asked for, where that is later than the event. */
+static void print_moment(const struct tg_source *source, FILE *out)
+{
+    char moment[TG_QUANTITY_SIZE];
+    if (source->moment_ns != 0)
+        fprintf(out, "as of %s s, with no event since then:\n",
+                tg_quantity_moment(source->moment_ns, source->start_ns, 6, moment));
+}
+
 static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     (void)argv;
@@ -229,6 +241,8 @@ static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj 
         return tg_console_usage(&tg_console_where);
     struct tg_error *error = tg_console_print_place(console, out);
     struct tg_verdict findings = {0};
+    if (error == NULL)
+        print_moment(console->source, out);
     if (error == NULL)
         error = find_waiting(console, &findings);
     size_t shown = 0;

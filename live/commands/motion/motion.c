@@ -279,7 +279,8 @@ const struct tg_console_command tg_console_goto = {
     .summary = "goes to an event, a time, or an end of the trace",
     .example = "goto 12.5ms",
     .more = "A whole number is the number of an event; a number with a point or a unit (s, ms, us, ns) is a\n"
-            "time since the start of the trace: the moment just after the last event up to then.",
+            "time since the start of the trace: the moment just after the last event up to then. `where`\n"
+            "tells how long waits had lasted at that time.",
     .words = goto_words,
     .needs = TG_CONSOLE_NEEDS_TRACE,
     .run = run_goto,

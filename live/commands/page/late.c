@@ -99,8 +99,9 @@ static struct tg_error *make(struct tg_page_late *late, const struct tg_page_wan
     if (is_look && !tg_page_is_of_trace(wanted->name)) {
         if (late->look == NULL && (late->look = tg_page_look_create(late->services, late->name)) == NULL)
             return tg_error_no_memory();
-        return tg_page_look_write(late->look, wanted->path, wanted->at_ns, wanted->name, stream, culprits,
-                                  n_culprits);
+        const struct tg_page_look_wish wish = {
+            .path = wanted->path, .name = wanted->name, .at_ns = wanted->at_ns, .known_ns = wanted->known_ns};
+        return tg_page_look_write(late->look, &wish, stream, culprits, n_culprits);
     }
     const struct tg_page page = {.words = {.start_ns = wanted->start_ns},
                                  .name = late->name,

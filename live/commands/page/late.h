@@ -24,9 +24,9 @@ struct tg_page_wanted {
     const char *name, *query;
     const char *path;
     uint64_t start_ns;
-    uint64_t at_ns;               /* after the start: a moment that is not the session's; UINT64_MAX it is */
+    uint64_t at_ns;    /* after the start: a moment that is not the session's; UINT64_MAX it is */
+    uint64_t known_ns; /* the trace is known to have all that happened until then; 0: its last event */
     uint64_t moment_ns, n_events; /* of the session, for its diagram */
-    bool is_live;                 /* the trace's latest events may be on their way to the file */
 };
 
 /* Writes the document, or {"pending": true}, after at most WAIT_MS. The errors of making it; NO_MEMORY. */

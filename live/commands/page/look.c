@@ -90,12 +90,21 @@ static struct tg_error *go(struct tg_page_look *look, const char *path, uint64_t
     return NULL;
 }
 
-struct tg_error *tg_page_look_write(struct tg_page_look *look, const char *path, uint64_t at_ns,
-                                    const char *name, FILE *out, struct tg_page_culprit **culprits,
-                                    size_t *n_culprits)
+/* The moment of WISH; behind the last event one that is known to have had no more. 0: that of the last event. */
+static uint64_t moment_of(const struct tg_source *source, const struct tg_page_look_wish *wish)
+{
+    if (source->moment_ns != 0 || wish->known_ns == 0)
+        return source->moment_ns;
+    uint64_t at_ns = source->start_ns + wish->at_ns;
+    return at_ns < wish->known_ns ? at_ns : wish->known_ns;
+}
+
+struct tg_error *tg_page_look_write(struct tg_page_look *look, const struct tg_page_look_wish *wish,
+                                    FILE *out, struct tg_page_culprit **culprits, size_t *n_culprits)
 {
     struct tg_verdict verdict = {0};
-    struct tg_error *error = go(look, path, at_ns);
+    const char *name = wish->name;
+    struct tg_error *error = go(look, wish->path, wish->at_ns);
     if (error != NULL)
         return error;
     if (strcmp(name, "board") == 0)
@@ -103,9 +112,10 @@ struct tg_error *tg_page_look_write(struct tg_page_look *look, const char *path,
     const struct tg_source *source = look->console.source;
     struct tg_page page = {.words = tg_console_words(&look->console),
                            .name = look->name,
-                           .moment_ns = source->start_ns + at_ns,
+                           .moment_ns = source->start_ns + wish->at_ns,
                            .n_events = source->number,
                            .services = look->console.options.services};
+    page.words.now_ns = moment_of(source, wish);
     if (strcmp(name, "verdict") == 0) {
         error = tg_verdict_make(&page.words, &verdict);
         if (error == NULL)

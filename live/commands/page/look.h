@@ -13,10 +13,17 @@ struct tg_page_look;
 struct tg_page_look *tg_page_look_create(const struct tg_command_services *services, const char *name);
 void tg_page_look_destroy(struct tg_page_look *look); /* NULL is accepted */
 
-/* Writes document NAME, one of the moment, as of AT_NS after the start, by the trace at PATH, which may be growing. Whom its
- * verdict blames comes into *CULPRITS, the caller's, where NAME is the verdict. Errors: those of reading; NOT_FOUND. */
-struct tg_error *tg_page_look_write(struct tg_page_look *look, const char *path, uint64_t at_ns,
-                                    const char *name, FILE *out, struct tg_page_culprit **culprits,
-                                    size_t *n_culprits);
+struct tg_page_look_wish {
+    const char *path; /* of the trace, which may be growing */
+    const char *name; /* of the document, one of the moment */
+    uint64_t at_ns;   /* the moment, after the start: waits are judged as of then */
+    uint64_t
+        known_ns; /* until then the trace has all that happened, where that is later than its last event */
+};
+
+/* Writes the document. Whom its verdict blames comes into *CULPRITS, the caller's, where it is the verdict. Errors: those
+ * of reading; NOT_FOUND. */
+struct tg_error *tg_page_look_write(struct tg_page_look *look, const struct tg_page_look_wish *wish,
+                                    FILE *out, struct tg_page_culprit **culprits, size_t *n_culprits);
 
 #endif

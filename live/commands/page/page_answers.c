@@ -142,10 +142,14 @@ static bool sync_now_and_then(struct tg_page_answers *answers)
 {
     struct tg_source *source = answers->console->source;
     double now_s = monotonic_s();
-    if (source->ops->sync == NULL || answers->synced_number == source->number)
+    uint64_t now_ns = source->ops->now_ns == NULL ? 0 : source->ops->now_ns(source);
+    if (source->ops->sync == NULL || answers->synced_number == source->number) {
+        answers->synced_ns = now_ns;
         return true;
+    }
     if (now_s < answers->synced_s + 1)
         return false;
+    answers->synced_ns = now_ns;
     tg_error_destroy(source->ops->sync(source)); /* what is missing is missing */
     answers->synced_s = now_s;
     answers->synced_number = source->number;
@@ -172,6 +176,7 @@ static struct tg_error *write_late(struct tg_page_answers *answers, const char *
         .path = answers->path,
         .start_ns = source->start_ns,
         .at_ns = moment_asked(query),
+        .known_ns = answers->console->options.live == NULL ? 0 : answers->synced_ns,
         .moment_ns = atomic_load(&answers->time_ns),
         .n_events = answers->console->options.live != NULL ? 0 : atomic_load(&answers->number)};
     struct tg_error *error = tg_page_late_write(answers->late, &wanted, wait_ms, out);
@@ -273,7 +278,7 @@ static struct tg_error *write_of_moment(void *context, const char *name, const c
     struct tg_console *console = answers->console;
     struct tg_source *source = console->source;
     bool is_live = console->options.live != NULL, is_strip = strcmp(name, "strip") == 0;
-    uint64_t now_ns = source->ops->now_ns != NULL ? source->ops->now_ns(source) : source->time_ns;
+    uint64_t now_ns = source->ops->now_ns != NULL ? source->ops->now_ns(source) : tg_source_moment_ns(source);
     if (is_live && ((tg_page_is_of_trace(name) && !is_strip) || moment_asked(query) != UINT64_MAX)) {
         bool is_there = is_strip || sync_now_and_then(answers);
         if (!is_there)
@@ -439,7 +444,7 @@ void tg_page_answers_end(struct tg_page_answers *answers)
 void tg_page_answers_move(struct tg_page_answers *answers)
 {
     atomic_store(&answers->number, answers->console->source->number);
-    atomic_store(&answers->time_ns, answers->console->source->time_ns);
+    atomic_store(&answers->time_ns, tg_source_moment_ns(answers->console->source));
 }
 
 void tg_page_answers_take(struct tg_page_answers *answers, const struct tg_event *event, size_t process)

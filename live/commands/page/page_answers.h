@@ -32,6 +32,7 @@ struct tg_page_answers {
     uint64_t seen_from_ns;         /* when TIMELINE begins */
     uint64_t start_ns;             /* of the live job that both are of */
     uint64_t synced_number;        /* of events that the file has */
+    uint64_t synced_ns;            /* by the events' clock: the file has what happened until then */
     double synced_s;               /* when the trace's file had all events of a live job */
     struct tg_page_late *late;
     struct tg_source_lines *sources; /* NULL: nobody has asked for any; of the console's thread */

@@ -45,7 +45,7 @@ static void tell_state(struct page_session *page)
     char focus[TG_FOCUS_TEXT];
     tg_console_focus_text(page->console, focus);
     bool is_same = page->state.version > 0 && page->state.event == source->number &&
-                   page->state.time_ns == source->time_ns &&
+                   page->state.time_ns == tg_source_moment_ns(source) &&
                    page->focus_changes == page->console->focus_changes &&
                    strncmp(page->state.focus, focus, sizeof page->state.focus - 1) == 0;
     if (is_same)
@@ -54,7 +54,7 @@ static void tell_state(struct page_session *page)
     page->focus_changes = page->console->focus_changes;
     page->state.version++;
     page->state.event = source->number;
-    page->state.time_ns = source->time_ns;
+    page->state.time_ns = tg_source_moment_ns(source);
     page->state.start_ns = source->start_ns;
     snprintf(page->state.focus, sizeof page->state.focus, "%s", focus);
     tg_web_session_tell(page->web, &page->state);

@@ -218,8 +218,9 @@ static void a_time_is_one_place(void **state)
     for (int i = 0; i < 20; i++) {
         uint64_t time_ns = 950 + below(N_EVENTS * 10 + 200);
         go(source, (struct tg_target){.kind = TG_TO_TIME, .time_ns = time_ns});
+        uint64_t number = 0, moment_ns = tg_source_moment_ns(source);
+        go(source, (struct tg_target){.kind = TG_TO_EVENT, .number = source->number}); /* drops the moment */
         expect_as_fresh(path, source);
-        uint64_t number = 0;
         assert_fine(tg_trace_source_create(path, NULL, &reader));
         for (bool at_end = false;;) {
             assert_fine(reader->ops->step(reader, &at_end));
@@ -229,6 +230,7 @@ static void a_time_is_one_place(void **state)
         }
         tg_source_destroy(reader);
         assert_int_equal(source->number, number);
+        assert_int_equal(moment_ns, number == N_EVENTS || number == 0 ? source->time_ns : time_ns);
     }
     tg_source_destroy(source);
     free(path);
