@@ -40,6 +40,7 @@ struct tg_stack_model {
     struct tg_stack_look *looks;
     size_t n_looks, looks_capacity;
     struct name *names;
+    const struct tg_stack_model *lent; /* for names that are not among those, NULL none */
     struct tg_string_pool strings;
 };
 
@@ -324,7 +325,14 @@ struct tg_stack_names tg_stack_model_names(const struct tg_stack_model *model,
     key.address = frame->address;
     if (key.module != NULL && key.build_id != NULL)
         HASH_FIND(hh, model->names, &key, sizeof key, name);
+    if (name == NULL && model->lent != NULL)
+        return tg_stack_model_names(model->lent, frame);
     return name == NULL ? (struct tg_stack_names){0} : (struct tg_stack_names){name->calls, name->count};
+}
+
+void tg_stack_model_lend_names(struct tg_stack_model *model, const struct tg_stack_model *names)
+{
+    model->lent = names;
 }
 
 /* ---- all */
@@ -363,6 +371,7 @@ struct tg_error *tg_stack_model_feed(struct tg_stack_model *model, const struct 
 static struct tg_error *copy_names(const struct tg_stack_model *from, struct tg_stack_model *to)
 {
     struct tg_error *error = NULL;
+    to->lent = from->lent;
     for (const struct name *name = from->names; error == NULL && name != NULL; name = name->hh.next)
         error = take_names(to, &name->key, name->calls, name->count);
     return error;

@@ -55,6 +55,9 @@ void tg_stack_model_destroy(struct tg_stack_model *model);
 /* A second one that says the same and goes on from there on its own. */
 struct tg_error *tg_stack_model_copy(const struct tg_stack_model *model, struct tg_stack_model **copy);
 
+/* MODEL, and what is copied from it, answers with the names of NAMES, which live longer, where it has none of its own. */
+void tg_stack_model_lend_names(struct tg_stack_model *model, const struct tg_stack_model *names);
+
 /* Takes one event; PROCESS is the index of its process, SIZE_MAX none. Events that are not about stacks are
  * ignored. Only error: NO_MEMORY. Memory follows the number of threads that have stacks, and of different
  * addresses in them. */

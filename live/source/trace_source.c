@@ -18,6 +18,10 @@ struct trace_source {
     uint64_t latest_ns;                    /* of the events taken: times may go back */
     struct tg_checkpoints *checkpoints;
     uint64_t next_checkpoint; /* number of the event behind which one is wanted */
+    /* Names of code come at the end of a trace, behind the stacks that have it: those behind event NAMES_FROM, read when
+     * the first moment with stacks needs them. */
+    struct tg_stack_model *names;
+    uint64_t names_from;
     bool at_end;
 };
 
@@ -31,6 +35,7 @@ static void destroy(struct tg_source *source)
     struct trace_source *trace = trace_of(source);
     tg_moment_destroy(trace->moment);
     tg_checkpoints_destroy(trace->checkpoints);
+    tg_stack_model_destroy(trace->names);
     tg_trace_reader_close(trace->reader);
     tg_error_destroy(trace->public.damage);
     free(trace);
@@ -91,6 +96,55 @@ static struct tg_error *untake(struct trace_source *trace)
     return error;
 }
 
+/* ---- names of code */
+
+static bool is_name(const void *context, unsigned kind)
+{
+    (void)context;
+    return kind == TG_EVENT_CODE_NAME;
+}
+
+/* Adds to NAMES those that the trace at PATH has behind PLACE. What cannot be read has no names. */
+static struct tg_error *read_names(const char *path, const struct tg_trace_bookmark *place,
+                                   struct tg_stack_model *names)
+{
+    struct tg_trace_reader *reader = NULL;
+    const struct tg_event *event = NULL;
+    struct tg_error *kept = NULL, *error = tg_trace_reader_open(path, &reader);
+    if (error == NULL)
+        error = tg_trace_reader_return(reader, place);
+    if (error == NULL)
+        tg_trace_reader_want(reader, (struct tg_wanted_kinds){.wants = is_name});
+    while (error == NULL && kept == NULL && (error = tg_trace_reader_next(reader, &event)) == NULL &&
+           event != NULL)
+        if (event->kind == TG_EVENT_CODE_NAME)
+            kept = tg_stack_model_feed(names, event, SIZE_MAX);
+    tg_error_destroy(error);
+    tg_trace_reader_close(reader);
+    return kept;
+}
+
+/* A moment that has stacks gets the names of their code, wherever the trace has them. Not of a trace that is being written,
+ * or whose end is missing: it has none. */
+static struct tg_error *lend_names(struct trace_source *trace)
+{
+    const struct tg_source *source = &trace->public;
+    struct tg_error *error = NULL;
+    if (tg_stack_model_count(trace->moment->stacks) == 0 || !tg_trace_reader_summary(trace->reader).complete)
+        return NULL;
+    if (trace->names == NULL || source->number < trace->names_from) {
+        struct tg_trace_bookmark here = tg_trace_reader_tell(trace->reader);
+        error = trace->names != NULL ? NULL : tg_stack_model_create(&trace->names);
+        if (error == NULL)
+            error = read_names(source->trace_path, &here, trace->names);
+        trace->names_from = source->number;
+    }
+    tg_stack_model_lend_names(trace->moment->stacks, trace->names);
+    return error;
+}
+
+/* ---- motions */
+
 static struct tg_error *step(struct tg_source *source, bool *at_end)
 {
     struct trace_source *trace = trace_of(source);
@@ -101,7 +155,8 @@ static struct tg_error *step(struct tg_source *source, bool *at_end)
     struct tg_trace_bookmark before = tg_trace_reader_tell(trace->reader);
     const struct tg_event *event = read_event(trace);
     *at_end = event == NULL;
-    return event == NULL ? untake(trace) : take(trace, event, before);
+    struct tg_error *error = event == NULL ? untake(trace) : take(trace, event, before);
+    return error == NULL && event != NULL && event->kind == TG_EVENT_STACK ? lend_names(trace) : error;
 }
 
 static struct tg_error *restart(struct trace_source *trace)
@@ -205,7 +260,8 @@ static struct tg_error *seek(struct tg_source *source, const struct tg_target *t
         tg_checkpoints_aim(trace->checkpoints, source->number,
                            target->kind == TG_TO_EVENT ? target->number : source->n_events);
     trace->next_checkpoint = tg_checkpoints_next(trace->checkpoints, source->number + 1);
-    return run_to(trace, target);
+    error = run_to(trace, target);
+    return error != NULL ? error : lend_names(trace);
 }
 
 static uint64_t landmark(struct tg_source *source, uint64_t number)

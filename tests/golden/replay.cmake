@@ -49,6 +49,8 @@ tg_golden_test(report-mortem-teams mortem-teams report --symbols=off mortem-team
 # mortem-exchange: rank 1 does not come to an MPI_Sendrecv that its neighbours are in; the half of it is named that is missing
 tg_golden_test(report-mortem-exchange mortem-exchange report --symbols=off mortem-exchange.tgt)
 tg_golden_test(sequence-exchange-text mortem-exchange sequence --print --symbols=off mortem-exchange.tgt)
+# names of code come behind the stacks that have it: they hold for moments before, too
+tg_golden_test(replay-names stacks replay --symbols=off -e "goto 24" -e where stacks.tgt)
 # a moment inside of a hang, where no event is: waits are as long as they were then
 tg_golden_test(replay-moment mortem-disagree replay --symbols=off -e "goto 1.5s" -e where -e "goto 4.5s" -e where -e next -e where mortem-disagree.tgt)
 tg_golden_test(replay-mortem-teams mortem-teams replay --symbols=off -e "goto 9.5s" -e where -e "info barrier -teams"
