@@ -144,9 +144,9 @@ def use_buttons(console, browser):
     number = [process["dpid"] for process in browser.fetch("data/threads")["processes"] if process["rank"] == 1][0]
     button(browser, "Halt")
     await_text(browser, "control", "stopped")
-    await_text(browser, "stacks", "callers first")  # their stacks as one tree, and the source
+    await_text(browser, "stacks", "callers first")  # their stacks as one tree, and the source where the missing one is
     await_text(browser, "stacks", "stay (web_job.c")
-    await_text(browser, "stacks", "/* never comes to the barrier */")
+    await_text(browser, "stacks", "turn++; usleep(1000)")
     open_threads = f"(function () {{ const line = Array.from(document.querySelectorAll('.who-line')).find((one) => one.querySelector('[data-set=p{number}]'));" \
                    "line.querySelector('.fold').click(); return true; })()"
     check(browser.ask(open_threads), "no threads to see")
