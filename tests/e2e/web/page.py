@@ -144,7 +144,7 @@ def check_earlier_moment(browser, page):
     """That one looks at an earlier moment is told on top and at the strip, with a way back; one zooms about it."""
     seen = "getComputedStyle(document.querySelector('{0}')).display !== 'none'"
     for selector in ("#follow", "#strip .back"):
-        check(not browser.ask(seen.format(selector)), f"at the end there is a way to it: {selector}")
+        check(browser.wait(f"!({seen.format(selector)})"), f"at the end there is a way to it: {selector}")
         page.run("goto 1.0")
         check(browser.wait("document.getElementById('moment').textContent.includes('an earlier moment')"), "it is not told that the moment is earlier")
         check(browser.wait(seen.format(selector)), f"no way back: {selector}")
