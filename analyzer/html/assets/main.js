@@ -33,6 +33,7 @@ function showSummary(is) {
     `${is.ranks > 0 ? `${count(is.ranks, 'rank')}, ` : ''}${count(is.processes, 'process', 'processes')}, ${count(is.threads, 'thread')}`;
   summary = is;
   summaryAt = performance.now();
+  if (!isFile && !is.live && lookedMoment() === null) strip.markMoment(is.moment); // its own document may take longer
   showMoment();
 }
 

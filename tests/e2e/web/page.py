@@ -143,11 +143,13 @@ def check_sources(page):
 def check_earlier_moment(browser, page):
     """That one looks at an earlier moment is told on top and at the strip, with a way back; one zooms about it."""
     seen = "getComputedStyle(document.querySelector('{0}')).display !== 'none'"
-    for selector in ("#follow", "#strip .back"):
+    ways = ("#follow", "#strip .back")
+    for selector in ways:
         check(browser.wait(f"!({seen.format(selector)})"), f"at the end there is a way to it: {selector}")
         page.run("goto 1.0")
         check(browser.wait("document.getElementById('moment').textContent.includes('an earlier moment')"), "it is not told that the moment is earlier")
-        check(browser.wait(seen.format(selector)), f"no way back: {selector}")
+        for way in ways:
+            check(browser.wait(seen.format(way)), f"no way back: {way}")
         click(browser, "#strip [aria-label='Zoom in']")
         check(browser.wait("parseFloat(document.querySelector('#strip .window').textContent) < 0.9"), "'+' does not zoom about the chosen moment")
         click(browser, "#strip [aria-label='Show all of the time']")
