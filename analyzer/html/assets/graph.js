@@ -78,9 +78,19 @@ function edgeOf(node, place, x, y) {
   return {x: place.x + dx * scale, y: place.y + dy * scale};
 }
 
+// How far the line of EDGE has to bend for the boxes that a straight one would cross.
+function wayRound(edge, nodes, places) {
+  const a = places[edge.from], b = places[edge.to];
+  const isCrossed = (node, k) => k !== edge.from && k !== edge.to &&
+    Array.from({length: 19}, (none, i) => (i + 1) / 20).some((t) =>
+      Math.abs(a.x + (b.x - a.x) * t - places[k].x) < width(node) / 2 + 4 && Math.abs(a.y + (b.y - a.y) * t - places[k].y) < HIGH / 2 + 4);
+  const crossed = nodes.filter(isCrossed);
+  return crossed.length === 0 ? 0 : Math.max(...crossed.map(width)) + 28;
+}
+
 function arrow(edge, nodes, places, both, place, isNamed) {
   const a = places[edge.from], b = places[edge.to];
-  const long = Math.hypot(b.x - a.x, b.y - a.y) || 1, bend = both ? 30 : 0;
+  const long = Math.hypot(b.x - a.x, b.y - a.y) || 1, bend = both ? 30 : edge.ring ? 0 : wayRound(edge, nodes, places);
   let middle, path;
   if (edge.from === edge.to) {
     const w = width(nodes[edge.from]) / 2;
@@ -95,11 +105,11 @@ function arrow(edge, nodes, places, both, place, isNamed) {
     middle = {x: u * u * from.x + 2 * u * t * middle.x + t * t * to.x, y: u * u * from.y + 2 * u * t * middle.y + t * t * to.y + (edge.ring ? 0 : 7)};
   }
   const since = edge.since === undefined ? '' : `, since ${moment(edge.since)}`;
-  return drawn('g', {class: edge.ring ? 'edge ring' : 'edge'},
-               drawn('title', {}, `${nodes[edge.from].label} waits for ${nodes[edge.to].label}: ${edge.why}${since}`),
-               drawn('path', {d: path, 'marker-end': edge.ring ? 'url(#wait-ring)' : 'url(#wait)',
-                              'stroke-dasharray': edge.choice ? '5 4' : null}),
-               isNamed ? drawn('text', {x: middle.x, y: middle.y - 4, 'text-anchor': 'middle'}, shortened(edge.why)) : null);
+  return {line: drawn('g', {class: edge.ring ? 'edge ring' : 'edge'},
+                      drawn('title', {}, `${nodes[edge.from].label} waits for ${nodes[edge.to].label}: ${edge.why}${since}`),
+                      drawn('path', {d: path, 'marker-end': edge.ring ? 'url(#wait-ring)' : 'url(#wait)',
+                                     'stroke-dasharray': edge.choice ? '5 4' : null})),
+          name: isNamed ? drawn('g', {class: edge.ring ? 'name ring' : 'name'}, drawn('text', {x: middle.x, y: middle.y - 4, 'text-anchor': 'middle'}, shortened(edge.why))) : null};
 }
 
 function box(node, place) {
@@ -126,11 +136,12 @@ export function graph(is) {
   const rank = nodes.map((node, i) => nodes.filter((other, k) => places[k].y === places[i].y && places[k].x < places[i].x).length % 2);
   const isNamed = (edge, i) => !edges.some((other, k) => k < i && other.from === edge.from && other.why === edge.why && !edge.ring);
   const isBoth = (edge) => edges.some((other) => other.from === edge.to && other.to === edge.from);
+  const arrows = edges.map((edge, i) => arrow(edge, nodes, places, isBoth(edge), rank[edge.from], isNamed(edge, i)));
   const picture = drawn('svg', {viewBox: `0 0 ${wide} ${height}`, width: wide, height, role: 'img',
                                 'aria-label': `Who waits for whom: ${sentences(nodes, edges)}`},
                         drawn('defs', {}, tip('wait', ''), tip('wait-ring', 'ring')),
                         nodes.map((node, i) => box(node, places[i])),
-                        edges.map((edge, i) => arrow(edge, nodes, places, isBoth(edge), rank[edge.from], isNamed(edge, i))));
+                        arrows.map((one) => one.line), arrows.map((one) => one.name)); // no line is drawn over a name
   picture.style.maxWidth = wide < 800 ? '100%' : 'none';
   picture.style.height = 'auto';
   const isRing = edges.some((edge) => edge.ring);

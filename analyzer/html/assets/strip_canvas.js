@@ -57,12 +57,14 @@ function drawMessages(pen, is, places, scale, width, colour) {
   pen.strokeStyle = colour.ink;
   pen.fillStyle = colour.ink;
   pen.lineWidth = 1;
+  const columnOf = (ns) => Math.floor(scale.x(ns, width) / 8), columns = new Map(); // how many arrows end there: the more, the fainter
+  for (const message of is.messages) columns.set(columnOf(message[3]), (columns.get(columnOf(message[3])) || 0) + 1);
   for (const [from, to, sent, received] of is.messages) {
     if (places[from] === undefined || places[to] === undefined) continue;
     const x1 = scale.x(sent, width), x2 = scale.x(received, width);
     if (x2 < 0 || x1 > width) continue;
     const y1 = places[from] + ROW / 2, y2 = places[to] + ROW / 2, angle = Math.atan2(y2 - y1, x2 - x1);
-    pen.globalAlpha = 0.75;
+    pen.globalAlpha = Math.max(0.08, Math.min(0.75, 3 / columns.get(columnOf(received))));
     pen.beginPath();
     pen.moveTo(x1, y1);
     pen.lineTo(x2, y2);
@@ -76,9 +78,9 @@ function drawMessages(pen, is, places, scale, width, colour) {
   }
 }
 
-// Each collective a line over the rows of its members, at the moment when the last one came.
+// Each collective a line over the rows of its members, at the moment when the last one came; faint where they are close together.
 function drawCollectives(pen, is, places, scale, width, colour) {
-  let last = -Infinity;
+  let last = -Infinity, before = -Infinity;
   pen.font = '11px system-ui, sans-serif';
   for (const [top, bottom, first, came, name, members] of is.collectives || []) {
     const x = scale.x(came, width);
@@ -86,7 +88,8 @@ function drawCollectives(pen, is, places, scale, width, colour) {
     const y1 = places[top] + 2, y2 = places[bottom] + ROW - 2, x1 = Math.max(0, scale.x(first, width));
     pen.strokeStyle = pen.fillStyle = colour.ink;
     pen.lineWidth = 1.5;
-    pen.globalAlpha = 0.8;
+    pen.globalAlpha = x - before < 4 ? 0.15 : 0.8;
+    before = x;
     pen.beginPath();
     pen.moveTo(x, y1);
     pen.lineTo(x, y2);
@@ -95,6 +98,7 @@ function drawCollectives(pen, is, places, scale, width, colour) {
       pen.lineTo(x, y1);
     }
     pen.stroke();
+    pen.globalAlpha = 0.8;
     pen.lineWidth = 1;
     const text = `${name} (${members})`;
     if (x - last > pen.measureText(text).width + 12) {
