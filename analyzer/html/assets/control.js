@@ -9,16 +9,17 @@ const LIVE = [
   ['Go', 'dgo', 'resume the threads in focus'], ['Halt', null, 'stop the threads in focus, also while a command waits'],
   ['Step', 'dstep', 'one source line'], ['Next', 'dnext', 'one source line, over calls'], ['Out', 'dout', 'to the caller'],
   ['Hold', 'dhold -thread', 'keep from running'], ['Unhold', 'dunhold -thread', 'let run again'], ['Barrier here', 'dbarrier', 'a barrier at the line in the field, or where that is empty at the line that is marked in the source'],
-  ['opm start', 'opm start', 'to the next parallel region'], ['opm next', 'opm next', 'to the next construct'], ['opm step', 'opm step', 'into the construct'],
-  ['opm all_out', 'opm all_out', 'all workers out of the construct'],
+  ['opm start', 'opm start', 'to the next parallel region'], ['opm next', 'opm next', 'to the next construct of the kind beside it'], ['opm step', 'opm step', 'into the construct'],
+  ['opm all_out', 'opm all_out', 'all workers out of the construct'], ['opm barrier pass', 'opm barrier pass', 'all workers past the barrier'],
 ];
+const ZONES = ['parallel', 'single', 'critical', 'task', 'sections', 'barrier', 'master', 'loop'];
 const REPLAY = [
   ['Start', 'goto start', 'the first moment'], ['Back', 'back', 'one event back'], ['Next', 'next', 'one event on'], ['End', 'goto end', 'the last moment'],
-  ['opm start', 'opm start', 'to the next parallel region'], ['opm next', 'opm next', 'to the next construct'],
+  ['opm start', 'opm start', 'to the next parallel region'], ['opm next', 'opm next', 'to the next construct of the kind beside it'],
 ];
 
 const answers = [];
-let field = null, state = null, answer = null, chooser = null, opened = 0, buttons = [];
+let field = null, zone = null, state = null, answer = null, chooser = null, opened = 0, buttons = [];
 
 // CALLBACK(line, result) when a command of the page has run.
 export function onAnswer(callback) {
@@ -73,6 +74,7 @@ function setFocus() {
 function press(line) {
   if (line === null) halt();
   else if (line === 'dbarrier') plantBarrier();
+  else if (line === 'opm next') runButton(`opm next ${zone.value}`.trim());
   else runButton(line);
 }
 
@@ -142,10 +144,11 @@ let focus = null;
 function showState(is) {
   if (focus !== null && focus !== is.focus) loadThreads();
   focus = is.focus;
-  const busy = is.busy === null || is.busy === undefined ? '' : `running: ${is.busy}`;
-  state.replaceChildren('Focus ', element('b', {id: 'focus'}, is.focus || ''), busy ? element('span', {class: 'busy'}, ` ${busy}`) : '', is.isThere ? '' : element('b', {class: 'gone'}, ' The session does not answer.'),
+  const busy = is.busy === null || is.busy === undefined ? '' : `running: ${is.busy} `;
+  const end = is.view_only ? '' : element('button', {type: 'button', title: 'interrupts the command, as the console does by its interrupt key; later ones wait for it', onclick: () => halt()}, 'Interrupt');
+  state.replaceChildren('Focus ', element('b', {id: 'focus'}, is.focus || ''), busy ? element('span', {class: 'busy'}, ` ${busy}`, end) : '', is.isThere ? '' : element('b', {class: 'gone'}, ' The session does not answer.'),
                         is.view_only ? element('span', {class: 'faint'}, ' For viewing only.') : '');
-  for (const button of buttons) button.disabled = is.view_only || !is.isThere;
+  for (const button of [...buttons, zone]) button.disabled = is.view_only || !is.isThere;
 }
 
 export function makeControl(body) {
@@ -156,9 +159,11 @@ export function makeControl(body) {
   const set = element('button', {type: 'button', title: 'dfocus SET', onclick: () => setFocus()}, 'Set focus');
   buttons = (isLive ? LIVE : REPLAY).map(([text, line, title]) => element('button', {type: 'button', title: `${line || 'dhalt'}: ${title}`, onclick: () => press(line)}, text));
   buttons.push(set);
+  zone = element('select', {'aria-label': 'Kind of construct for opm next'}, isLive ? '' : element('option', {value: ''}, 'any construct'), ZONES.map((name) => element('option', {value: name}, name)));
+  const besides = (button) => (button.textContent === 'opm next' ? [button, zone] : [button]);
   chooser = element('div', {class: 'who-list'});
   answer = element('p', {class: 'said', role: 'status', 'aria-live': 'polite'});
-  body.replaceChildren(state, element('div', {class: 'buttons'}, buttons.slice(0, -1)), element('div', {class: 'buttons'}, field, set), answer, chooser);
+  body.replaceChildren(state, element('div', {class: 'buttons'}, buttons.slice(0, -1).flatMap(besides)), element('div', {class: 'buttons'}, field, set), answer, chooser);
   onSession(showState);
   showState(current());
   return true;

@@ -179,6 +179,7 @@ def of_job(program, flavour):
         before = shown(browser, "console").count("> ")
         button(browser, text)
         check(browser.wait(f"(document.getElementById('console').innerText.match(/> /g) || []).length > {before}"), f"{text}: no answer")
+        check("which zone" not in shown(browser, "control"), f"{text}: it does not say which construct is meant")
     console.do("dfocus r1 {opm quit}") if console.command("dfocus r1 {opm quit}")["ok"] else None
     console.do("dfocus g dgo")
     see_parts(browser)
