@@ -104,12 +104,13 @@ function arrow(edge, nodes, places, both, place, isNamed) {
     const t = edge.ring ? 0.5 : place === 0 ? 0.3 : 0.6, u = 1 - t;
     middle = {x: u * u * from.x + 2 * u * t * middle.x + t * t * to.x, y: u * u * from.y + 2 * u * t * middle.y + t * t * to.y + (edge.ring ? 0 : 7)};
   }
+  const isBelow = edge.ring && middle.y > (a.y + b.y) / 2 + 1; // of an arrow that sags the name is below it
   const since = edge.since === undefined ? '' : `, since ${moment(edge.since)}`;
   return {line: drawn('g', {class: edge.ring ? 'edge ring' : 'edge'},
                       drawn('title', {}, `${nodes[edge.from].label} waits for ${nodes[edge.to].label}: ${edge.why}${since}`),
                       drawn('path', {d: path, 'marker-end': edge.ring ? 'url(#wait-ring)' : 'url(#wait)',
                                      'stroke-dasharray': edge.choice ? '5 4' : null})),
-          name: isNamed ? drawn('g', {class: edge.ring ? 'name ring' : 'name'}, drawn('text', {x: middle.x, y: middle.y - 4, 'text-anchor': 'middle'}, shortened(edge.why))) : null};
+          name: isNamed ? drawn('g', {class: edge.ring ? 'name ring' : 'name'}, drawn('text', {x: middle.x, y: middle.y + (isBelow ? 15 : -4), 'text-anchor': 'middle'}, shortened(edge.why))) : null};
 }
 
 function box(node, place) {
