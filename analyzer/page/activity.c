@@ -4,6 +4,8 @@
  * flags. */
 enum { DEEPEST = 13, DEPTH_SHIFT = 52 };
 #define DEPTH_MASK ((tg_activity_state)15 << DEPTH_SHIFT)
+#define IS_JOINING                                                                                           \
+    ((tg_activity_state)1 << 59) /* a worker that is through with a region which has not ended yet */
 #define IS_HELD    ((tg_activity_state)1 << 60)
 #define IS_STOPPED ((tg_activity_state)1 << 61)
 #define IS_WORKER  ((tg_activity_state)1 << 62) /* outside of all regions it does nothing */
@@ -42,6 +44,8 @@ enum tg_activity tg_activity_of(tg_activity_state state)
         return TG_ACTIVITY_STOPPED;
     if (depth > 0)
         return at(state, depth - 1);
+    if ((state & IS_JOINING) != 0)
+        return TG_ACTIVITY_BARRIER;
     return (state & IS_WORKER) != 0 ? TG_ACTIVITY_NONE : TG_ACTIVITY_COMPUTING;
 }
 
@@ -73,9 +77,24 @@ static tg_activity_state begin_region(tg_activity_state state, const struct tg_e
 {
     if (event->omp_implicit_begin.thread_num > 0 && event->tid != event->pid && depth_of(state) <= 1) {
         state |= IS_WORKER;
-        state = with_depth(state, 0);
+        state = with_depth(state, 0) & ~IS_JOINING;
     }
     return push(state, TG_ACTIVITY_COMPUTING);
+}
+
+/* A worker has come to the end of a region, where it waits until all have. */
+static tg_activity_state end_region(tg_activity_state state)
+{
+    state = drop(state, TG_ACTIVITY_COMPUTING);
+    return (state & IS_WORKER) != 0 && depth_of(state) == 0 ? state | IS_JOINING : state;
+}
+
+/* A region has ended: workers that waited for that do nothing now. Those of other teams of the process are taken for such, too:
+ * whose workers they are is not kept. */
+static tg_activity_state end_join(tg_activity_state state)
+{
+    bool is_outside = (state & IS_WORKER) != 0 && depth_of(state) == 1 && at(state, 0) == TG_ACTIVITY_BARRIER;
+    return (is_outside ? with_depth(state, 0) : state) & ~IS_JOINING;
 }
 
 static tg_activity_state set_flag(tg_activity_state state, tg_activity_state flag, bool is_set)
@@ -94,7 +113,7 @@ tg_activity_state tg_activity_after(tg_activity_state state, const struct tg_eve
     case TG_EVENT_OMP_IMPLICIT_BEGIN:
         return begin_region(state, event);
     case TG_EVENT_OMP_IMPLICIT_END:
-        return drop(state, TG_ACTIVITY_COMPUTING);
+        return end_region(state);
     case TG_EVENT_OMP_SYNC_BEGIN:
         return push(state, TG_ACTIVITY_BARRIER);
     case TG_EVENT_OMP_SYNC_END:
@@ -136,6 +155,8 @@ tg_activity_state tg_activity_after_process(tg_activity_state state, const struc
     switch ((unsigned)event->kind) {
     case TG_EVENT_GROUP_STOP:
         return set_flag(state, IS_STOPPED, event->group_stop.signal != 0);
+    case TG_EVENT_OMP_PARALLEL_END:
+        return end_join(state);
     case TG_EVENT_EXEC:
         return event->tid == event->pid ? TG_ACTIVITY_STARTED : state;
     case TG_EVENT_PROCESS_EXIT:
@@ -153,6 +174,7 @@ bool tg_activity_is_of_process(const struct tg_event *event)
     case TG_EVENT_DETACH:
     case TG_EVENT_GROUP_STOP:
     case TG_EVENT_EXEC:
+    case TG_EVENT_OMP_PARALLEL_END:
         return true;
     case TG_EVENT_CONTROL_STOPPED:
         return event->control_stopped.dtid == 0;

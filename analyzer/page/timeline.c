@@ -304,10 +304,13 @@ struct tg_error *tg_timeline_feed(struct tg_timeline *timeline, const struct tg_
     if (tg_activity_is_of_process(event)) {
         struct tg_error *error = NULL;
         size_t i = tg_timeline_first_of_process(timeline, process);
-        for (; error == NULL && i != SIZE_MAX; i = timeline->rows[i].next_of_process)
-            if (timeline->rows[i].is.end_ns == 0)
-                error = set_state(timeline, i, tg_activity_after_process(timeline->rows[i].is.state, event),
-                                  time_ns);
+        for (; error == NULL && i != SIZE_MAX; i = timeline->rows[i].next_of_process) {
+            const struct tg_timeline_row *row = &timeline->rows[i].is;
+            tg_activity_state state =
+                row->end_ns == 0 ? tg_activity_after_process(row->state, event) : row->state;
+            if (state != row->state)
+                error = set_state(timeline, i, state, time_ns);
+        }
         return error;
     }
     bool is_start = event->kind == TG_EVENT_PROCESS_START || event->kind == TG_EVENT_THREAD_START;

@@ -72,13 +72,21 @@ static void a_worker_between_regions_does_nothing(void **context)
     begin.omp_implicit_begin.thread_num = 2;
     tg_activity_state state = tg_activity_after(after(0, TG_EVENT_THREAD_START), &begin);
     assert_int_equal(tg_activity_of(state), TG_ACTIVITY_COMPUTING);
+    /* it waits for the others, until the region ends */
+    struct tg_event end = event_of(TG_EVENT_OMP_PARALLEL_END);
+    assert_true(tg_activity_is_of_process(&end));
     state = after(state, TG_EVENT_OMP_IMPLICIT_END);
+    assert_int_equal(tg_activity_of(state), TG_ACTIVITY_BARRIER);
+    assert_int_equal(tg_activity_of(tg_activity_after(state, &begin)), TG_ACTIVITY_COMPUTING);
+    state = tg_activity_after_process(state, &end);
     assert_int_equal(tg_activity_of(state), TG_ACTIVITY_NONE);
-    /* the join, whose end the next region's beginning tells */
+    /* where the join is told, its end is that of the region, or the next one's beginning */
     state = after(state, TG_EVENT_OMP_SYNC_BEGIN);
     assert_int_equal(tg_activity_of(state), TG_ACTIVITY_BARRIER);
-    state = after(tg_activity_after(state, &begin), TG_EVENT_OMP_IMPLICIT_END);
-    assert_int_equal(tg_activity_of(state), TG_ACTIVITY_NONE);
+    assert_int_equal(tg_activity_of(tg_activity_after_process(state, &end)), TG_ACTIVITY_NONE);
+    state = after(tg_activity_after(state, &begin), TG_EVENT_OMP_SYNC_BEGIN);
+    assert_int_equal(tg_activity_of(tg_activity_after_process(state, &end)),
+                     TG_ACTIVITY_BARRIER); /* in a region that goes on */
 }
 
 int main(void)
