@@ -33,6 +33,8 @@ struct slot {
     bool ignore_decision; /* the latest load was at start-up or attach: no event for the filter */
     struct queue decisions;
     struct queue handlings;
+    bool
+        is_in_process; /* loads go on while the recorder handles deferred ones: which they are by then is not predictable */
     UT_hash_handle hh;
 };
 
@@ -61,6 +63,7 @@ static void free_queue(struct queue *queue)
     for (size_t i = 0; i < queue->count; i++)
         free_entry(&queue->entries[i]);
     free(queue->entries);
+    *queue = (struct queue){0};
 }
 
 static void free_slot(struct tg_filter_check *check, struct slot *slot)
@@ -187,6 +190,8 @@ struct tg_error *tg_filter_check_predict(struct tg_filter_check *check,
     if (error != NULL)
         return error;
     bool decision = prediction->kind == TG_PREDICTED_DECISION;
+    if (!decision && slot->is_in_process)
+        return NULL;
     struct entry entry = {.time_ns = prediction->time_ns};
     if (decision) {
         entry.what = prediction->decision;
@@ -229,6 +234,10 @@ struct tg_error *tg_filter_check_add(struct tg_filter_check *check, const struct
     switch (kind) {
     case TG_EVENT_LIBRARY_LOAD:
         slot->ignore_decision = !tg_library_load_is_dlopen(&event->library_load);
+        if (event->library_load.found == TG_FOUND_IN_PROCESS) {
+            slot->is_in_process = true;
+            free_queue(&slot->handlings);
+        }
         return NULL;
     case TG_EVENT_FILTER_DECISION:
         if (slot->ignore_decision)
@@ -239,6 +248,8 @@ struct tg_error *tg_filter_check_add(struct tg_filter_check *check, const struct
         entry.library = (char *)event->filter_decision.library;
         return meet(check, event->pid, &slot->decisions, &entry, false, true);
     case TG_EVENT_DEFERRED_HANDLED:
+        if (slot->is_in_process)
+            return NULL;
         entry.what = event->deferred_handled.trigger;
         entry.rule = event->deferred_handled.events;
         entry.libraries = event->deferred_handled.libraries;
