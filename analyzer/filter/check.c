@@ -33,8 +33,7 @@ struct slot {
     bool ignore_decision; /* the latest load was at start-up or attach: no event for the filter */
     struct queue decisions;
     struct queue handlings;
-    bool
-        is_in_process; /* loads go on while the recorder handles deferred ones: which they are by then is not predictable */
+    bool is_in_process; /* it loads on while what was deferred is handled: that is not predictable */
     UT_hash_handle hh;
 };
 
