@@ -33,7 +33,7 @@ struct slot {
     bool ignore_decision; /* the latest load was at start-up or attach: no event for the filter */
     struct queue decisions;
     struct queue handlings;
-    bool is_in_process; /* it loads on while what was deferred is handled: that is not predictable */
+    bool is_in_process; /* loads go on while deferred ones are handled: not predictable */
     UT_hash_handle hh;
 };
 
