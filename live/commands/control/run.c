@@ -254,10 +254,12 @@ static struct tg_error *go_silently(const struct tg_request *control)
 struct tg_error *tg_run_continue(struct tg_console *console, const struct tg_run_limits *limits, FILE *out)
 {
     struct wait wait = {.any = limits->any, .is_open = console->focus.is_open, .limits = limits};
+    struct tg_focus_patience patience = {.were_there = true}; /* or have ended at the first look */
     struct tg_error *error =
         tg_focus_call_run(console, &tg_focus_call_whole_job, go_silently, &wait.n_stopped_before, out);
     if (error == NULL)
-        error = tg_focus_call_await(console, &tg_focus_call_defaults, look, &wait.done, limits->seconds, out);
+        error = tg_focus_call_await_with(console, &tg_focus_call_defaults, look, &wait.done, limits->seconds,
+                                         &patience, out);
     if (error == NULL)
         error = tg_focus_call_run(console, &tg_focus_call_defaults, tell_held, NULL, out);
     if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND)

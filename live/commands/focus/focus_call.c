@@ -263,10 +263,11 @@ struct tg_error *tg_focus_call_await_with(struct tg_console *console,
     double until = seconds < 0 ? -1 : now_seconds() + seconds;
     struct gathering gathering = {.moment = shortest_moment, .due = -1};
     if (patience->begun == 0)
-        *patience = (struct tg_focus_patience){.begun = now_seconds(), .next = now_seconds() + first_note_s};
+        *patience = (struct tg_focus_patience){
+            .begun = now_seconds(), .next = now_seconds() + first_note_s, .were_there = patience->were_there};
     struct tg_error *error = NULL;
     *done = false;
-    for (bool were_there = false; error == NULL && !*done; were_there = true) {
+    for (bool were_there = patience->were_there; error == NULL && !*done; were_there = true) {
         int status;
         bool has_ended = tg_traced_job_has_ended(console->options.live, &status);
         attend_in_time(console, &gathering);

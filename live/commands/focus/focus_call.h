@@ -47,6 +47,7 @@ struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg
 /* The same, of a wait in several calls: when it began, and when it is to be told of next. All 0 before the first. */
 struct tg_focus_patience {
     double begun, next;
+    bool were_there; /* the threads in focus: who is missing at the first look has ended */
 };
 struct tg_error *tg_focus_call_await_with(struct tg_console *console,
                                           const struct tg_ptset_defaults *defaults, tg_request_work *is_done,
