@@ -48,7 +48,7 @@ static struct tg_error *write_event(struct dump_run *run, const struct tg_event 
     return error != NULL ? error : check_amount(run);
 }
 
-/* What the writer is told of an event: whether it is admitted, and its process's rank + 1. */
+/* What the writer gets with an event: whether it is admitted, and its process's rank + 1. */
 static size_t pack(bool is_admitted, int64_t rank)
 {
     return (size_t)(rank + 1) << 1 | is_admitted;

@@ -249,7 +249,7 @@ static void take_wait(struct tg_stack_model *model, const struct tg_event *event
         stack->wait.partner = (int32_t)partners[0].pid;
 }
 
-/* A new thread stops before its first instruction, and is told of then. */
+/* A new thread stops before its first instruction; its event comes then. */
 static void take_start(struct tg_stack_model *model, const struct tg_event *event, size_t process)
 {
     struct tg_last_stack *stack = last_of(model, event, process);

@@ -28,7 +28,7 @@ void tg_loader_tell_changes(struct tg_loader *loader, struct tg_thread *thread,
                             const struct tg_link_delta *delta, enum tg_library_found found, uint64_t read_ns,
                             uint64_t since_ns);
 
-/* OBJECT is gone from the process, and no event is told of it: its breakpoints are forgotten. */
+/* OBJECT is gone from the process, which makes no event: its breakpoints are forgotten. */
 void tg_loader_drop_object(struct tg_loader *loader, struct tg_thread *thread,
                            const struct tg_loaded_object *object);
 

@@ -254,7 +254,8 @@ static struct tg_error *go_silently(const struct tg_request *control)
 struct tg_error *tg_run_continue(struct tg_console *console, const struct tg_run_limits *limits, FILE *out)
 {
     struct wait wait = {.any = limits->any, .is_open = console->focus.is_open, .limits = limits};
-    struct tg_focus_patience patience = {.were_there = true}; /* or have ended at the first look */
+    /* The threads run from here on: one that the first look does not find has ended. */
+    struct tg_focus_patience patience = {.were_there = true};
     struct tg_error *error =
         tg_focus_call_run(console, &tg_focus_call_whole_job, go_silently, &wait.n_stopped_before, out);
     if (error == NULL)

@@ -44,11 +44,13 @@ struct tg_error *tg_focus_call_halt(struct tg_console *console);
 struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,
                                      tg_request_work *is_done, bool *done, double seconds, FILE *out);
 
-/* The same, of a wait in several calls: when it began, and when it is to be told of next. All 0 before the first. */
+/* A wait in one call or several. BEGUN and NEXT are 0 before the first. */
 struct tg_focus_patience {
-    double begun, next;
-    bool were_there; /* the threads in focus: who is missing at the first look has ended */
+    double begun;    /* when the wait began */
+    double next;     /* when people are next reminded that it lasts */
+    bool were_there; /* the caller has found the threads in focus: one that is missing at the first look has ended */
 };
+/* tg_focus_call_await with a PATIENCE, which is kept for the next call. */
 struct tg_error *tg_focus_call_await_with(struct tg_console *console,
                                           const struct tg_ptset_defaults *defaults, tg_request_work *is_done,
                                           bool *done, double seconds, struct tg_focus_patience *patience,

@@ -295,8 +295,8 @@ static void write_guards(struct tg_heap_block_entry *entry, bool zeroed)
         tg_heap_guards_fill(entry->block, entry->size, TG_HEAP_PAINT_ALLOCATED);
 }
 
-/* NULL: there is no memory, and nothing is said of that. The block is in the table before it is told of: whether it has a
- * place there decides which block it is. */
+/* NULL: there is no memory, and no event says so. The block is in the table before its event is recorded: whether there is a
+ * place for it decides which kind of block it is. */
 static inline __attribute__((always_inline)) void *make(size_t alignment, size_t size, bool zeroed,
                                                         const struct tg_heap_noted *noted, const void *frame)
 {
