@@ -48,7 +48,7 @@ struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg
 struct tg_focus_patience {
     double begun;    /* when the wait began */
     double next;     /* when people are next reminded that it lasts */
-    bool were_there; /* the caller has found the threads in focus: one that is missing at the first look has ended */
+    bool were_there; /* the threads in focus, before: one that is missing at the first look has ended */
 };
 /* tg_focus_call_await with a PATIENCE, which is kept for the next call. */
 struct tg_error *tg_focus_call_await_with(struct tg_console *console,
