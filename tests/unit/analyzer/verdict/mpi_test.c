@@ -13,26 +13,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "tests/unit/analyzer/verdict/job.h"
-
-static struct tg_verdict verdict;
-
-static int tear_down(void **state)
-{
-    (void)state;
-    tg_verdict_deinit(&verdict);
-    end_job();
-    return 0;
-}
-
-/* The job is interrupted 3 s later, or WAIT_MS; or it ends well. */
-static void interrupt_after(uint64_t wait_ms)
-{
-    const struct tg_verdict_input input = input_of_job();
-    job.now_ns += wait_ms * MS;
-    FEED(LAUNCHER, SIGNAL, signal, .signal = SIGINT, .sender_pid = 7, .sender = "sh");
-    assert_null(tg_verdict_make(&input, &verdict));
-}
+#include "tests/unit/analyzer/verdict/judged.h"
 
 static void interrupt_and_judge(void)
 {
@@ -50,19 +31,6 @@ static void finish_and_judge(int ranks)
         FEED(FIRST_PID + rank, PROCESS_EXIT, process_exit, .how = TG_EXIT_STATUS);
     FEED(LAUNCHER, PROCESS_EXIT, process_exit, .how = TG_EXIT_STATUS);
     assert_null(tg_verdict_make(&input, &verdict));
-}
-
-/* The first finding is of KIND, blames these RANKS ("0 2") and says WORDS. */
-static void check_first(enum tg_finding_kind kind, const char *ranks, const char *words)
-{
-    char blamed[64] = "";
-    assert_true(verdict.count > 0);
-    const struct tg_finding *finding = &verdict.findings[0];
-    for (size_t i = 0; i < finding->n_culprits; i++)
-        snprintf(blamed + strlen(blamed), sizeof blamed - strlen(blamed), "%s%d", i == 0 ? "" : " ",
-                 (int)finding->culprits[i].rank);
-    if (finding->kind != kind || strstr(finding->text, words) == NULL || strcmp(blamed, ranks) != 0)
-        fail_msg("%s, blames %s: %s", tg_finding_kind_name(finding->kind), blamed, finding->text);
 }
 
 /* RANK calls NAME at CODE for collective number NTH, which comes back at once: with REQUEST, or all have come. */

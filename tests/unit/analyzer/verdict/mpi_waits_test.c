@@ -11,44 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "tests/unit/analyzer/verdict/job.h"
-
-static struct tg_verdict verdict;
-
-static int tear_down(void **state)
-{
-    (void)state;
-    tg_verdict_deinit(&verdict);
-    end_job();
-    return 0;
-}
-
-static void interrupt_and_judge(void)
-{
-    const struct tg_verdict_input input = input_of_job();
-    FEED(LAUNCHER, SIGNAL, signal, .signal = SIGINT, .sender_pid = 7, .sender = "sh");
-    assert_null(tg_verdict_make(&input, &verdict));
-}
-
-/* The first finding is of KIND, blames these RANKS ("0 2") and says WORDS. */
-static void check_first(enum tg_finding_kind kind, const char *ranks, const char *words)
-{
-    char blamed[64] = "";
-    assert_true(verdict.count > 0);
-    const struct tg_finding *finding = &verdict.findings[0];
-    for (size_t i = 0; i < finding->n_culprits; i++)
-        snprintf(blamed + strlen(blamed), sizeof blamed - strlen(blamed), "%s%d", i == 0 ? "" : " ",
-                 (int)finding->culprits[i].rank);
-    if (finding->kind != kind || strstr(finding->text, words) == NULL || strcmp(blamed, ranks) != 0)
-        fail_msg("%s, blames %s: %s", tg_finding_kind_name(finding->kind), blamed, finding->text);
-}
-
-static void check_nobody_blamed(void)
-{
-    for (size_t i = 0; i < verdict.count; i++)
-        if (verdict.findings[i].kind != TG_FINDING_ASKED)
-            fail_msg("%s", verdict.findings[i].text);
-}
+#include "tests/unit/analyzer/verdict/judged.h"
 
 /* ---- polls */
 
@@ -93,7 +56,7 @@ static void who_polls_waits_for_what_it_asks_for(void **state)
     TOGETHER(1, "MPI_Init", 0, 0x50);
     LEAVE(1, "MPI_Init");
     poll_for(0, test, 4);
-    interrupt_and_judge();
+    interrupt_after(0);
     check_first(TG_FINDING_RECEIVE, "1",
                 "Rank 0 has been polling in vain (MPI_Test) for a message that nobody has sent: MPI_Irecv "
                 "from rank 1 (tag 7)");
@@ -122,7 +85,7 @@ static void a_poll_closes_a_cycle(void **state)
             POINT(1, "MPI_Recv", 0, 8);
             poll_for(0, probe, 4);
         }
-        interrupt_and_judge();
+        interrupt_after(0);
         check_first(TG_FINDING_DEADLOCK, "0 1", "polling in vain by MPI_Iprobe from rank 1 (tag 7)");
         if (!polls_both)
             tear_down(state);
@@ -233,7 +196,7 @@ static void who_does_other_things_does_not_wait(void **state)
         poll_for(0, other, way == 3 ? 1 : 4);
         if (way == 1)
             job.now_ns += UINT64_C(4000) * MS;
-        interrupt_and_judge();
+        interrupt_after(0);
         for (size_t i = 0; i < verdict.count; i++)
             assert_false(verdict.findings[i].kind == TG_FINDING_DEADLOCK ||
                          (verdict.findings[i].kind == TG_FINDING_RECEIVE &&
@@ -253,7 +216,7 @@ static void who_serves_all_blames_nobody(void **state)
         LEAVE(rank, "MPI_Init");
     }
     poll_for(0, (struct poll){.call = "MPI_Iprobe", .peer = -1, .tag = 7, .permille = 900}, 6);
-    interrupt_and_judge();
+    interrupt_after(0);
     check_nobody_blamed();
 }
 
@@ -270,7 +233,7 @@ static void rows_of_polls_are_waits(void **state)
     FEED(FIRST_PID, MPI_LEAVE, mpi_leave, .call = "MPI_Iprobe", .peer = 1, .tag = 7);
     assert_int_equal(tg_mpi_model_waits(job.mpi).longest_ns / MS, 2000);
     poll_for(0, probe, 4);
-    interrupt_and_judge();
+    interrupt_after(0);
     check_nobody_blamed();
 }
 
@@ -283,7 +246,7 @@ static void a_collective_is_polled_for(void **state)
     TOGETHER(0, "MPI_Ibarrier", 1, 0x40);
     LEAVE_WITH(0, "MPI_Ibarrier", 9);
     poll_for(0, test, 4);
-    interrupt_and_judge();
+    interrupt_after(0);
     check_first(TG_FINDING_COLLECTIVE, "1", "Rank 0 has been waiting for MPI_Ibarrier (number 1");
 }
 
@@ -301,7 +264,7 @@ static void of_several_requests_all_have_to_come(void **state)
     LEAVE(2, "MPI_Init");
     poll_for(0, (struct poll){.call = "MPI_Testall", .peer = -3, .tag = -3, .permille = 900}, 4);
     FEED(FIRST_PID, MPI_REQUESTS, mpi_requests, .requests = {.items = items, .count = 2});
-    interrupt_and_judge();
+    interrupt_after(0);
     check_first(TG_FINDING_RECEIVE, "2",
                 "(MPI_Testall) for a message that nobody has sent: MPI_Irecv from rank 2");
 }
@@ -348,7 +311,7 @@ static void access_waits_for_its_group(void **state)
     TOGETHER(0, "MPI_Barrier", 1, 0x40);
     at_window(1, "MPI_Win_start", 2, -1);
     job.now_ns += UINT64_C(3000) * MS;
-    interrupt_and_judge();
+    interrupt_after(0);
     check_first(TG_FINDING_WINDOW, "2", "It needs rank 2");
 }
 
@@ -366,7 +329,7 @@ static void exposure_waits_for_who_has_not_ended_its_access(void **state)
     TOGETHER(2, "MPI_Init", 0, 0x50);
     LEAVE(2, "MPI_Init");
     job.now_ns += UINT64_C(3000) * MS;
-    interrupt_and_judge();
+    interrupt_after(0);
     check_first(TG_FINDING_WINDOW, "2", "It needs rank 2");
 }
 
@@ -452,7 +415,7 @@ static void a_deadlock_between_jobs_is_one(void **state)
         between(FIRST_PID, "MPI_Recv", PARENTS_INTER, 1, 7);
         between(FIRST_CHILD + 1, "MPI_Recv", CHILDRENS_INTER, 0, 8);
         job.now_ns += UINT64_C(3000) * MS;
-        interrupt_and_judge();
+        interrupt_after(0);
         check_first(TG_FINDING_DEADLOCK, "0 1", "from rank 1 (tag 7), a rank of the other group,");
         if (!is_late)
             tear_down(state);
@@ -469,7 +432,7 @@ static void messages_between_jobs_meet(void **state)
     between(FIRST_CHILD + 1, "MPI_Recv", CHILDRENS_INTER, 0, 7);
     between(FIRST_PID, "MPI_Recv", PARENTS_INTER, 1, 9);
     job.now_ns += UINT64_C(3000) * MS;
-    interrupt_and_judge();
+    interrupt_after(0);
     for (size_t i = 0; i < verdict.count; i++)
         assert_int_not_equal(verdict.findings[i].kind, TG_FINDING_DEADLOCK);
 }
@@ -482,7 +445,7 @@ static void strangers_are_not_linked(void **state)
     between(FIRST_PID, "MPI_Recv", PARENTS_INTER, 1, 7);
     between(FIRST_CHILD + 1, "MPI_Recv", CHILDRENS_INTER, 0, 8);
     job.now_ns += UINT64_C(3000) * MS;
-    interrupt_and_judge();
+    interrupt_after(0);
     check_nobody_blamed();
 }
 
@@ -507,7 +470,7 @@ static void a_merged_communicator_has_the_ranks_of_both_jobs(void **state)
              .root = -3);
     }
     job.now_ns += UINT64_C(3000) * MS;
-    interrupt_and_judge();
+    interrupt_after(0);
     check_first(TG_FINDING_COLLECTIVE, "1", "Rank 1 of job k is missing");
     assert_int_equal(verdict.findings[0].waiting, 2);
 }
@@ -524,7 +487,7 @@ static void a_group_that_does_not_come_is_missing(void **state)
             FEED(FIRST_CHILD, MPI_ENTER, mpi_enter, .call = name, .comm = CHILDRENS_INTER, .instance = 1,
                  .peer = -3, .tag = -3, .root = -3);
         job.now_ns += UINT64_C(3000) * MS;
-        interrupt_and_judge();
+        interrupt_after(0);
         check_first(TG_FINDING_COLLECTIVE, is_rooted ? "0" : "1",
                     is_rooted ? "Rank 0 of job k is missing" : "Rank 1 of job k is missing");
         if (!is_rooted)

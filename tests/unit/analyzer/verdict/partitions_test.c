@@ -11,47 +11,9 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "tests/unit/analyzer/verdict/job.h"
+#include "tests/unit/analyzer/verdict/judged.h"
 
 enum { PARTITIONS = 4, SEND = 8, RECEIVE = 9, TAG = 5, MARK_CODE = 0x30 };
-
-static struct tg_verdict verdict;
-
-static int tear_down(void **state)
-{
-    (void)state;
-    tg_verdict_deinit(&verdict);
-    end_job();
-    return 0;
-}
-
-static void interrupt_after(uint64_t ms)
-{
-    const struct tg_verdict_input input = input_of_job();
-    job.now_ns += ms * MS;
-    FEED(LAUNCHER, SIGNAL, signal, .signal = SIGINT, .sender_pid = 7, .sender = "sh");
-    assert_null(tg_verdict_make(&input, &verdict));
-}
-
-/* Finding NTH is of KIND, blames RANKS ("0 2") and says WORDS. */
-static void check(size_t nth, enum tg_finding_kind kind, const char *ranks, const char *words)
-{
-    char blamed[64] = "";
-    assert_true(verdict.count > nth);
-    const struct tg_finding *finding = &verdict.findings[nth];
-    for (size_t i = 0; i < finding->n_culprits; i++)
-        snprintf(blamed + strlen(blamed), sizeof blamed - strlen(blamed), "%s%d", i == 0 ? "" : " ",
-                 (int)finding->culprits[i].rank);
-    if (finding->kind != kind || strstr(finding->text, words) == NULL || strcmp(blamed, ranks) != 0)
-        fail_msg("%s, blames %s: %s", tg_finding_kind_name(finding->kind), blamed, finding->text);
-}
-
-static void check_nobody_blamed(void)
-{
-    for (size_t i = 0; i < verdict.count; i++)
-        if (verdict.findings[i].kind != TG_FINDING_ASKED)
-            fail_msg("%s", verdict.findings[i].text);
-}
 
 /* ---- what ranks do */
 
@@ -121,13 +83,14 @@ static void who_waits_for_its_own_partition_is_the_culprit(void **state)
     mark(1);
     enter(0, "MPI_Wait", -3, SEND);
     interrupt_after(4000);
-    check(0, TG_FINDING_SEND, "0",
-          "Rank 0 has been waiting (MPI_Wait) for a partitioned message of its own that is not complete: "
-          "MPI_Psend_init to rank 1 (tag 5)");
-    check(0, TG_FINDING_SEND, "0",
-          "Partition 2 of 4 has not been marked as ready (MPI_Pready) by rank 0 since");
-    check(0, TG_FINDING_SEND, "0", "; it marked the last one at");
-    check(1, TG_FINDING_RECEIVE, "0", "The sender is rank 0 (see 1).");
+    check_finding(
+        0, TG_FINDING_SEND, "0",
+        "Rank 0 has been waiting (MPI_Wait) for a partitioned message of its own that is not complete: "
+        "MPI_Psend_init to rank 1 (tag 5)");
+    check_finding(0, TG_FINDING_SEND, "0",
+                  "Partition 2 of 4 has not been marked as ready (MPI_Pready) by rank 0 since");
+    check_finding(0, TG_FINDING_SEND, "0", "; it marked the last one at");
+    check_finding(1, TG_FINDING_RECEIVE, "0", "The sender is rank 0 (see 1).");
     assert_true(verdict.findings[1].is_consequence);
 }
 
@@ -138,7 +101,7 @@ static void a_sender_that_is_elsewhere_is_named_by_its_partitions(void **state)
     start(0, SEND);
     mark(0);
     interrupt_after(4000);
-    check(0, TG_FINDING_RECEIVE, "0", "Partitions 1 to 3 of 4 have not been marked as ready");
+    check_finding(0, TG_FINDING_RECEIVE, "0", "Partitions 1 to 3 of 4 have not been marked as ready");
     assert_int_equal(verdict.findings[0].culprits[0].code, MARK_CODE);
 }
 
@@ -151,8 +114,9 @@ static void a_partition_closes_a_cycle(void **state)
     mark(2);
     TOGETHER(0, "MPI_Barrier", 1, 0x40);
     interrupt_after(4000);
-    check(0, TG_FINDING_DEADLOCK, "0 1", "waiting for rank 0 to mark all partitions as ready (MPI_Pready)");
-    check(0, TG_FINDING_DEADLOCK, "0 1", "Partitions 1, 3 of 4 have not been marked as ready");
+    check_finding(0, TG_FINDING_DEADLOCK, "0 1",
+                  "waiting for rank 0 to mark all partitions as ready (MPI_Pready)");
+    check_finding(0, TG_FINDING_DEADLOCK, "0 1", "Partitions 1, 3 of 4 have not been marked as ready");
 }
 
 static void a_half_that_was_not_started_or_not_made_is_missing(void **state)
@@ -160,8 +124,8 @@ static void a_half_that_was_not_started_or_not_made_is_missing(void **state)
     (void)state;
     begin_transfer(2);
     interrupt_after(4000);
-    check(0, TG_FINDING_RECEIVE, "0",
-          "The sender is rank 0, which has not started its half, by MPI_Start, of MPI_Psend_init: ");
+    check_finding(0, TG_FINDING_RECEIVE, "0",
+                  "The sender is rank 0, which has not started its half, by MPI_Start, of MPI_Psend_init: ");
     tear_down(state);
 
     begin_job(2);
@@ -174,7 +138,7 @@ static void a_half_that_was_not_started_or_not_made_is_missing(void **state)
     TOGETHER(1, "MPI_Init", 0, 0x50);
     LEAVE(1, "MPI_Init");
     interrupt_after(4000);
-    check(0, TG_FINDING_SEND, "1", "The receiver is rank 1, which has not called MPI_Precv_init: ");
+    check_finding(0, TG_FINDING_SEND, "1", "The receiver is rank 1, which has not called MPI_Precv_init: ");
 }
 
 /* Who polls by MPI_Parrived waits as well. */
@@ -196,8 +160,9 @@ static void a_poll_in_vain_is_a_wait(void **state)
              .code = MARK_CODE, .request = RECEIVE, .polls = ((uint64_t)i + 1) * 1000000, .permille = 900);
     }
     interrupt_after(0);
-    check(0, TG_FINDING_RECEIVE, "0", "Rank 1 has been polling in vain (MPI_Parrived) for the other half");
-    check(0, TG_FINDING_RECEIVE, "0", "Partitions 0, 2 to 3 of 4 have not been marked as ready");
+    check_finding(0, TG_FINDING_RECEIVE, "0",
+                  "Rank 1 has been polling in vain (MPI_Parrived) for the other half");
+    check_finding(0, TG_FINDING_RECEIVE, "0", "Partitions 0, 2 to 3 of 4 have not been marked as ready");
 }
 
 enum quiet {
@@ -278,8 +243,8 @@ static void what_is_never_completed_is_a_warning(void **state)
     FEED(LAUNCHER, PROCESS_EXIT, process_exit, .how = TG_EXIT_STATUS);
     const struct tg_verdict_input input = input_of_job();
     assert_null(tg_verdict_make(&input, &verdict));
-    check(0, TG_FINDING_INCOMPLETE, "0",
-          "1 request was never completed: rank 0 started 1 to rank 1 (MPI_Psend_init, tag 5)");
+    check_finding(0, TG_FINDING_INCOMPLETE, "0",
+                  "1 request was never completed: rank 0 started 1 to rank 1 (MPI_Psend_init, tag 5)");
 }
 
 int main(void)
