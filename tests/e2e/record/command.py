@@ -576,6 +576,8 @@ int main(int argc, char **argv)
             os.sched_yield()
         process.kill()
         process.communicate(timeout=100)  # also the program's: it goes on without a recorder
+        ended_ns = time.monotonic_ns()
+        time.sleep(0.1)
         if os.path.exists(trace):  # it was faster
             check(count_events(trace) == (made, 0), i, count_events(trace), made)
             continue
@@ -586,6 +588,8 @@ int main(int argc, char **argv)
         kept, lost = count_events(trace)
         check(kept + lost == made, i, ring_size, f"{kept} kept, {lost} lost, {made} made", said)
         check(lost == 0 or ring_size == "64K", i, f"{lost} lost of rings that are large enough")
+        late = [event for event in events(trace) if event["t_ns"] > ended_ns]
+        check(late == [], "nothing happened after the end, and no wait is longer:", late[:3])
 
 
 if __name__ == "__main__":
