@@ -212,11 +212,10 @@ const struct tg_console_command tg_console_dfocus = {
         "process in focus, < the lowest thread. t1.3 is only that thread, g2 the control group of process\n"
         "2, gS2 its share group (the same program), pW2 its workers, pL2.1 those at the same place as its\n"
         "thread 1, a all; `ranks` alone means all ranks, as before a focus is set. {r0 r1.2} is both; | - &\n"
-        "and ( ) join, exclude and intersect: gS2-r0. Threads have numbers as in dstatus, in a trace "
-        "without\n"
-        "live control those of OpenMP workers; `focus rank 1 worker 3` always means worker 3. existent(),\n"
-        "stopped() and others select by state; in a trace every living thread is stopped. With a rank\n"
-        "or process alone the current worker follows the events.",
+        "and ( ) join, exclude and intersect: gS2-r0. Threads have the numbers of dstatus, in a trace\n"
+        "without live control those of OpenMP workers; `focus rank 1 worker 3` is worker 3 in both.\n"
+        "existent(), stopped() and others select by state; in a trace every living thread is stopped.\n"
+        "With a rank or process alone the current worker follows the events.",
     .words = dfocus_words,
     .passes_on = true,
     .run = run_dfocus,
