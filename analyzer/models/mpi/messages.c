@@ -1,5 +1,6 @@
 #include "analyzer/models/mpi/messages.h"
 
+#include "analyzer/models/mpi/request_key.h"
 #include "format/base/hash.h"
 
 #include <stdlib.h>
@@ -26,13 +27,8 @@ struct flow {
     UT_hash_handle hh;
 };
 
-struct request_key {
-    size_t process;
-    uint64_t request;
-};
-
 struct request {
-    struct request_key key;
+    struct tg_mpi_request_key key;
     struct tg_mpi_message message;
     enum tg_mpi_request_use use;
     bool persistent, is_active;
@@ -227,11 +223,8 @@ bool tg_mpi_messages_has_send(const struct tg_mpi_messages *messages, const stru
 
 static struct request *find_request(const struct tg_mpi_messages *messages, size_t process, uint64_t request)
 {
-    struct request_key key;
+    const struct tg_mpi_request_key key = tg_mpi_request_key(process, request);
     struct request *found;
-    memset(&key, 0, sizeof key);
-    key.process = process;
-    key.request = request;
     HASH_FIND(hh, messages->requests, &key, sizeof key, found);
     return found;
 }

@@ -1,5 +1,6 @@
 #include "analyzer/models/mpi/partitions.h"
 
+#include "analyzer/models/mpi/request_key.h"
 #include "format/base/hash.h"
 
 #include <stdlib.h>
@@ -12,13 +13,8 @@ enum {
     BITS = 8,
 };
 
-struct request_key {
-    size_t process;
-    uint64_t request;
-};
-
 struct tg_mpi_partitioned_entry {
-    struct request_key key;
+    struct tg_mpi_request_key key;
     struct tg_mpi_partitioned public;
     UT_hash_handle hh;
 };
@@ -67,10 +63,7 @@ static size_t bytes_of(const struct tg_mpi_partitioned *of)
 static struct tg_error *insert(struct tg_mpi_partitions *partitions, const struct tg_mpi_partitioned *public,
                                struct tg_mpi_partitioned_entry **entry)
 {
-    struct request_key key;
-    memset(&key, 0, sizeof key);
-    key.process = public->process;
-    key.request = public->request;
+    const struct tg_mpi_request_key key = tg_mpi_request_key(public->process, public->request);
     unsigned char *ready = NULL;
     if (public->sends && public->count > 0 && public->count <= MAX_PARTITIONS) {
         ready = calloc(bytes_of(public), 1);
@@ -112,11 +105,8 @@ struct tg_error *tg_mpi_partitions_copy(const struct tg_mpi_partitions *from, st
 static struct tg_mpi_partitioned_entry *find(const struct tg_mpi_partitions *partitions, size_t process,
                                              uint64_t request)
 {
-    struct request_key key;
+    const struct tg_mpi_request_key key = tg_mpi_request_key(process, request);
     struct tg_mpi_partitioned_entry *found;
-    memset(&key, 0, sizeof key);
-    key.process = process;
-    key.request = request;
     HASH_FIND(hh, partitions->entries, &key, sizeof key, found);
     return found;
 }

@@ -1,18 +1,13 @@
 #include "analyzer/models/mpi/started.h"
 
 #include "analyzer/models/mpi/collectives.h"
+#include "analyzer/models/mpi/request_key.h"
 #include "format/base/hash.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-struct started_key {
-    size_t process;
-    uint64_t request;
-};
 
 struct tg_mpi_started_entry {
-    struct started_key key;
+    struct tg_mpi_request_key key;
     struct tg_mpi_started public;
     UT_hash_handle hh;
 };
@@ -45,11 +40,8 @@ struct tg_error *tg_mpi_started_calls_add(struct tg_mpi_started_calls *calls,
 {
     if (HASH_COUNT(calls->entries) >= TG_MPI_MAX_COLLECTIVES)
         drop(calls, calls->entries);
-    struct started_key key;
+    const struct tg_mpi_request_key key = tg_mpi_request_key(started->process, started->request);
     struct tg_mpi_started_entry *added;
-    memset(&key, 0, sizeof key);
-    key.process = started->process;
-    key.request = started->request;
     struct tg_error *error = TG_HASH_CREATE(hh, calls->entries, key, &key, added);
     if (error == NULL)
         added->public = *started;
@@ -59,11 +51,8 @@ struct tg_error *tg_mpi_started_calls_add(struct tg_mpi_started_calls *calls,
 static struct tg_mpi_started_entry *find(const struct tg_mpi_started_calls *calls, size_t process,
                                          uint64_t request)
 {
-    struct started_key key;
+    const struct tg_mpi_request_key key = tg_mpi_request_key(process, request);
     struct tg_mpi_started_entry *found;
-    memset(&key, 0, sizeof key);
-    key.process = process;
-    key.request = request;
     HASH_FIND(hh, calls->entries, &key, sizeof key, found);
     return found;
 }
