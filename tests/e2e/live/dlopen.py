@@ -89,7 +89,9 @@ def storm():
     data = [json.loads(line).get("data") for line in done.output.splitlines()]
     loaded = next((answer for answer in data if answer and isinstance(answer, list) and "state" in answer[0]), None)
     check(loaded is not None, done.output, done.errors)
-    check({library["state"] for library in loaded} <= {"handled", "handled late"}, loaded, done.output)
+    # what another thread loads while a stop handles deferred libraries is recorded behind that (docs/decisions.md, 181)
+    behind = {"deferred"} if HOW == "in-process" else set()
+    check({library["state"] for library in loaded} <= {"handled", "handled late"} | behind, loaded, done.output)
     check({os.path.basename(library["path"]) for library in loaded if library["path"].startswith(os.getcwd())} ==
           {f"lib{i}.so" for i in range(count) if i % 3 != 0}, loaded)
     check(events("trace", "loss") == [], events("trace", "loss"))
