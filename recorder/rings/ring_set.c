@@ -159,7 +159,8 @@ void tg_ring_set_tell_loss(struct tg_ring_set *set, int32_t pid, int32_t tid, ui
 {
     uint64_t told_ns = tg_event_merge_told_ns(set->merge); /* time that the trace has reached */
     if (told_ns == 0 && set->options.salvage) /* now would be a time that the job has not reached */
-        told_ns = set->options.after_ns;
+        told_ns = set->options.after_ns != 0 ? set->options.after_ns
+                                             : tg_tick_clock_first(set->options.clock).time_ns;
     struct tg_event event = {
         .time_ns = told_ns != 0 ? told_ns : tg_tick_clock_last(set->options.clock).time_ns,
         .pid = pid,

@@ -609,9 +609,10 @@ static void what_is_not_told_yet_is_foreseen(void **state)
 
 static const struct tg_recovery_place nowhere = {.n_events = 0}, unknown = {.n_events = UINT64_MAX};
 
-/* A recorder that dies with records in its rings; what it and the program did is in the child. SEAL_AT events
- * of them, 0 none, are in the trace's file: FIXTURE gets to know which. */
-static void leave_rings(struct fixture *fixture, char *path, size_t size, bool drained, uint64_t seal_at)
+/* A recorder that dies with records in its rings: N_TASKS in each; what it and the program did is in the child.
+ * SEAL_AT events of them, 0 none, are in the trace's file: FIXTURE gets to know which. */
+static void leave_rings(struct fixture *fixture, char *path, size_t size, bool drained, uint64_t seal_at,
+                        uint64_t n_tasks)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -629,7 +630,7 @@ static void leave_rings(struct fixture *fixture, char *path, size_t size, bool d
         struct ring_producer producers[2];
         for (unsigned i = 0; i < 2; i++)
             make_ring(own, &producers[i], getpid(), i);
-        for (uint64_t task = 0; task < 300; task++)
+        for (uint64_t task = 0; task < n_tasks; task++)
             for (unsigned i = 0; i < 2; i++)
                 put_task(own, &producers[i], i, task);
         if (drained)
@@ -653,7 +654,7 @@ static void a_killed_recorders_rings_are_salvaged(void **state)
 {
     struct fixture *fixture = *state;
     char path[4096];
-    leave_rings(fixture, path, sizeof path, false, 0);
+    leave_rings(fixture, path, sizeof path, false, 0, 300);
     struct tg_salvage_stats stats;
     uint64_t before_ns = now_ns();
     struct tg_error *error = tg_agent_salvage(path, nowhere, take_event, fixture, &stats);
@@ -678,7 +679,7 @@ static void what_was_taken_already_is_there_still(void **state)
 {
     struct fixture *fixture = *state;
     char path[4096];
-    leave_rings(fixture, path, sizeof path, true, 0);
+    leave_rings(fixture, path, sizeof path, true, 0, 300);
     assert_null(tg_agent_salvage(path, nowhere, take_event, fixture, NULL));
     assert_int_equal(fixture->next[0], 300);
     assert_int_equal(fixture->next[1], 300);
@@ -702,7 +703,7 @@ static void what_is_in_the_file_is_not_told_again(void **state)
         char path[4096];
         struct tg_salvage_stats stats;
         const struct tg_recovery_place place = {.n_events = ends[i], .after_ns = UINT64_MAX};
-        leave_rings(fixture, path, sizeof path, true, ends[i]);
+        leave_rings(fixture, path, sizeof path, true, ends[i], 300);
         memcpy(fixture->next, fixture->sealed, sizeof fixture->sealed);
         fixture->last_ns = 0;
         assert_null(tg_agent_salvage(path, place, take_event, fixture, &stats));
@@ -715,6 +716,39 @@ static void what_is_in_the_file_is_not_told_again(void **state)
         unlink(incomplete);
     }
     free(incomplete);
+}
+
+struct seen {
+    uint64_t losses, tasks, first_ns, last_ns;
+};
+
+static void see_event(void *context, const struct tg_event *event)
+{
+    struct seen *seen = context;
+    seen->losses += event->kind == TG_EVENT_LOSS;
+    seen->tasks += event->kind == TG_EVENT_OMP_TASK_BEGIN;
+    if (event->time_ns < seen->first_ns)
+        seen->first_ns = event->time_ns;
+    if (event->time_ns > seen->last_ns)
+        seen->last_ns = event->time_ns;
+}
+
+/* What was taken is not in the file, which has nothing yet, and overwritten: that is told, and all of it happened
+ * before the recorder died. */
+static void losses_are_not_later_than_what_was_lost(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[4096];
+    uint64_t begun_ns = now_ns();
+    leave_rings(fixture, path, sizeof path, true, 0, 20000);
+    uint64_t dead_ns = now_ns();
+    struct seen seen = {.first_ns = UINT64_MAX};
+    assert_null(tg_agent_salvage(path, nowhere, see_event, &seen, NULL));
+    assert_int_equal(seen.losses, 2);
+    assert_true(seen.tasks > 0 && seen.tasks < 40000);
+    assert_true(seen.first_ns >= begun_ns);
+    assert_true(seen.last_ns <= dead_ns);
+    assert_null(tg_agent_salvage_discard(path));
 }
 
 static void a_living_recorders_rings_are_left_alone(void **state)
@@ -764,6 +798,7 @@ int main(void)
         TEST(a_killed_recorders_rings_are_salvaged),
         TEST(what_was_taken_already_is_there_still),
         TEST(what_is_in_the_file_is_not_told_again),
+        TEST(losses_are_not_later_than_what_was_lost),
         TEST(a_living_recorders_rings_are_left_alone),
         TEST(calls_from_gates_are_not_held_back),
     };
