@@ -12,11 +12,13 @@
  *   names            name-service look-ups, whose modules libc loads by itself
  *   cancel           cancels a thread, for which libc loads an unwinder by itself
  *   storm N PATH...  N times dlopen of every PATH, then dlclose
+ *   unceasing PATH...  the same until standard input ends, and a hundred times more
  *   await            prints "ready" and waits for a line on standard input
  *   exec ARG...      replaces the program */
 #include <dlfcn.h>
 #include <iconv.h>
 #include <netdb.h>
+#include <poll.h>
 #include <pthread.h>
 #include <pwd.h>
 #include <semaphore.h>
@@ -104,16 +106,28 @@ static void on_signal(int signal)
     (void)signal;
 }
 
+static void open_and_close(char **paths)
+{
+    for (char **path = paths; *path != NULL; path++) {
+        void *handle = dlopen(*path, RTLD_NOW);
+        if (handle != NULL)
+            dlclose(handle);
+    }
+}
+
 static void storm(int rounds, char **paths)
 {
-    for (int i = 0; i < rounds; i++) {
-        for (char **path = paths; *path != NULL; path++) {
-            void *handle = dlopen(*path, RTLD_NOW);
-            if (handle != NULL)
-                dlclose(handle);
-        }
-    }
+    for (int i = 0; i < rounds; i++)
+        open_and_close(paths);
     puts("storm over");
+}
+
+static void storm_until_input_ends(char **paths)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    while (poll(&input, 1, 0) == 0)
+        open_and_close(paths);
+    storm(100, paths);
 }
 
 static void convert(const char *charset)
@@ -195,6 +209,9 @@ int main(int argc, char **argv)
             arg++;
         } else if (strcmp(*arg, "storm") == 0 && arg[1] != NULL) {
             storm(atoi(arg[1]), arg + 2); /* the rest is paths */
+            break;
+        } else if (strcmp(*arg, "unceasing") == 0) {
+            storm_until_input_ends(arg + 1);
             break;
         } else if (strcmp(*arg, "exec") == 0) {
             fflush(stdout);

@@ -315,14 +315,14 @@ def loader_code_of(pid):
 def let_go():
     """A recorder that detaches in the middle of a storm leaves the code as it was, and the storm goes on."""
     library = build_library("storm")
-    command = [LOADS, "await", "storm", "100000", library]
+    command = [LOADS, "await", "unceasing", library]
     target = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     check(target.stdout.readline() == b"ready\n")
     before = loader_code_of(target.pid)
     recorder = subprocess.Popen([TOLLGATE, "record", "--dlopen=stops", "-o", "trace", "-p", str(target.pid)],
                                 stderr=subprocess.PIPE)
     deadline = time.monotonic() + TIME_LIMIT_S
-    while "TracerPid:\t0\n" in open(f"/proc/{target.pid}/status").read():  # else the storm may be over first
+    while "TracerPid:\t0\n" in open(f"/proc/{target.pid}/status").read():
         check(recorder.poll() is None and time.monotonic() < deadline, "it is not attached")
     target.stdin.write(b"\n")
     target.stdin.flush()
@@ -331,7 +331,8 @@ def let_go():
     recorder.send_signal(signal.SIGINT)
     recorder.communicate(timeout=TIME_LIMIT_S)
     check(loader_code_of(target.pid) == before, "the code is not what it was")
-    output, _ = target.communicate(timeout=TIME_LIMIT_S)
+    check(target.poll() is None, target.returncode)
+    output, _ = target.communicate(timeout=TIME_LIMIT_S)  # its input ends
     check(output == b"storm over\n" and target.returncode == 0, output, target.returncode)
 
 
