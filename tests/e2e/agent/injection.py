@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 
+import machine
+
 DRIVER = os.environ["TG_ENGINE_DRIVER"]
 PROGRAMS = os.environ["TG_PROGRAMS"]
 LIBRARIES = os.environ["TG_AGENT_LIBRARIES"]
@@ -274,6 +276,8 @@ def other_programs():
 def narrow():
     """32-bit programs."""
     program = build("narrow", "#include <stdio.h>\nint main(void)\n{ puts(\"narrow\"); return 4; }\n", "-m32")
+    if not machine.executes_32_bits():
+        skip("this machine executes no 32-bit programs")
     same([program], base(), ["a 32-bit program"])
 
 

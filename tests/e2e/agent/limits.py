@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 
+import machine
 from recording import TOLLGATE, check, events, run, skip
 
 # Tells what it finds by its exit status too, for it may have nowhere to write to.
@@ -184,6 +185,8 @@ def no_clock():
     made = run(["cc", "-O1", "-fopenmp", "clock.c", "-o", "clock", "-ldl", "-pthread"])
     if made.status != 0:
         skip("cannot build a program with OpenMP here: " + made.errors)
+    if not machine.can_forbid_clock():
+        print("the clock can be read here though it is forbidden: so can the agent where it does not see that it is")
     for options in ((), ("--no-ptrace",)):
         for how in ("prctl", "syscall", "instruction"):
             for what in ("before", "alone", "thread", "child"):
@@ -191,7 +194,8 @@ def no_clock():
                     continue  # in the manual page: nobody sees it
                 trace = same([os.path.abspath("clock"), how, what], options)
                 loads = sum(event["kind"] == "omp_mutex_enter" for event in trace)
-                check(loads == (what == "before"), options, how, what, loads, "criticals")
+                is_seen = how != "instruction" or machine.can_forbid_clock()
+                check(loads == (what == "before" or not is_seen), options, how, what, loads, "criticals")
 
 
 def seccomp():

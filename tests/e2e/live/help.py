@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 
+import machine
 from json_driver import SOURCE, Console, check
 
 CODE = {
@@ -81,6 +82,11 @@ def check_live():
         stand(console)
         if name in BEFORE:
             console.ask(BEFORE[name])
+        if name == "dwatch" and not machine.reports_watchpoints():
+            console.send(example)
+            result = console.read("result")
+            check(result["error"]["code"] == "UNSUPPORTED", f"dwatch, where no write is reported: {result}")
+            continue
         console.ask(example)
     let_go = next(event["pid"] for event in console.events if event["event"] == "started" and event.get("dpid") == 2)
     for name in LAST:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import machine
 from recording import (LOADS, PROGRAMS, TIME_LIMIT_S, TOLLGATE, build_library, build_loads, check,
                        check_complete, events, record, run, skip, witness_environment)
 
@@ -187,6 +188,8 @@ def loader_as_program():
 def narrow():
     """A program of 32 bits."""
     program = build_loads("narrow", "-m32")
+    if not machine.executes_32_bits():
+        skip("this machine executes no 32-bit programs")
     inner = build_library("inner", flags=["-m32"])
     outer = build_library("outer", [inner], flags=["-m32"])
     commands = ["open", outer, "close", "0", "open", inner, "raise", "namespace", outer, "fork", outer]

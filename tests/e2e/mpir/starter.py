@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import machine
 from recording import TIME_LIMIT_S, TOLLGATE, check, events, record, run, skip
 
 PROGRAMS = os.path.join(os.environ["TG_SOURCE"], "tests/programs")
@@ -99,8 +100,9 @@ def scenario_layouts():
 def scenario_narrow():
     """A starter of 32 bits with ranks of 64."""
     starter = build_starter("-m32")
-    if run([starter, "exit", "3"]).status != 3:
-        skip("no 32-bit programs run here")
+    if not machine.executes_32_bits():
+        skip("this machine executes no 32-bit programs")
+    check(run([starter, "exit", "3"]).status == 3, "the starter does not run")
     seen = check_job(starter, 2, build_rank("-DGATE"), "set")
     symbols = of_kind(seen, "mpir_symbols")[0]
     check(symbols["stride_bytes"] == 12, symbols)

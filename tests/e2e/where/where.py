@@ -14,12 +14,12 @@ import re
 import resource
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import time
 from random import Random
 
+import machine
 from mpi_job import ENVIRONMENT, build, flavour_named, job
 from recording import PROGRAMS, TOLLGATE, check, run, skip
 from slurm_job import NoSlurm, Slurm
@@ -106,7 +106,8 @@ def messages():
     """Ranks that wait for each other's messages: partner, tag and communicator are those of the caller's code."""
     line = line_of("culprit of receive")
     call = "MPI_Recv(source 2, tag 77, count 1, MPI_COMM_WORLD), called from receive_what_nobody_sends"
-    begin = ("Deadlock: these ranks wait for each other, and none came back from its call between the looks" if may_count() else
+    begin = ("Deadlock: these ranks wait for each other, and none came back from its call between the looks"
+             if machine.counts_breakpoints() else
              "These ranks wait for each other, and nothing on their callers' stacks changed between the looks")
     for name, level in (("mpich", "-O0"), ("openmpi", "-O2")):
         flavour = flavour_named(name)
@@ -151,7 +152,7 @@ def moving(flavour, how):
 
 def goes_on(name):
     """A loop of messages that leaves no mark on its stacks is no deadlock; a rank that is stopped by a signal is told."""
-    going_on = ("runs", "busy", "runs" if may_count() else "cycle")  # busy: both were between their calls
+    going_on = ("runs", "busy", "runs" if machine.counts_breakpoints() else "cycle")  # busy: both were between their calls
     with moving(flavour_named(name), "pingpong") as (process, ranks):
         for _ in range(3):
             text = where("--interval", "0.2", "-p", str(process.pid))
@@ -165,15 +166,6 @@ def goes_on(name):
         os.kill(ranks[1], signal.SIGCONT)
         told = json.loads(where("--json", "--interval", "0.2", "-p", str(process.pid)))
         check(told["verdict"] in going_on, told)
-
-
-def may_count():
-    """Whether this machine lets us count what a thread executes: perf_event_open of a breakpoint at our own code."""
-    attributes = struct.pack("IIQQQQQIIQQ", 5, 112, 0, 0, 0, 0, 0x60, 0, 4, 0x1000, 8).ljust(112, b"\0")
-    fd = ctypes.CDLL(None).syscall(298, attributes, 0, -1, -1, 8)
-    if fd >= 0:
-        os.close(fd)
-    return fd >= 0
 
 
 def undisturbed():
