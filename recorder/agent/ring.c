@@ -238,11 +238,28 @@ static void write_core_record(struct tg_agent_thread *thread, unsigned kind, uin
     __atomic_store_n(&thread->header->head, thread->written, __ATOMIC_RELEASE);
 }
 
-static bool drop(struct tg_agent_thread *thread)
+/* A handler may interrupt this, and drop one itself. */
+static bool drop(const struct tg_agent_thread *thread)
 {
     slow.dropped++;
-    __atomic_store_n(&thread->header->lost, thread->header->lost + 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&thread->header->lost, 1, __ATOMIC_RELAXED);
     return false;
+}
+
+/* A record of a handler that interrupted another record, for which there is no room: told in the ring with the next record
+ * that begins, and, if none does, by its header. */
+static void drop_nested(struct tg_agent_thread *thread)
+{
+    const struct tg_agent_thread *owner = slow.nested ? &slow.outer : thread;
+    if (owner->header == NULL)
+        slow.dropped++; /* the ring is being made: its first record tells */
+    else if (owner->generation != *tg_agent.generation)
+        __atomic_fetch_add(&tg_agent.control->unkept, 1,
+                           __ATOMIC_RELAXED); /* the ring is still the parent's */
+    else
+        drop(owner);
+    if (!slow.nested)
+        thread->limit = 0;
 }
 
 /* ---- processes and threads */
@@ -383,7 +400,7 @@ void tg_agent_rings_prepare(void)
 static bool can_record(struct tg_agent_thread *thread, size_t n_bytes)
 {
     if (slow.nested) { /* a handler within a handler */
-        slow.dropped++;
+        drop_nested(thread);
         return false;
     }
     if (!tg_agent_is_set_up())
@@ -415,7 +432,7 @@ uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words)
         thread->busy = NULL;
         return NULL;
     }
-    if (slow.nested_used > 0)
+    if (slow.nested_used > 0 || slow.dropped > 0)
         thread->limit = 0; /* commit looks after it */
     uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
     record[0] = tg_agent_ticks();
@@ -448,9 +465,8 @@ uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame
         return tg_agent_begin_slowly(kind, n_words);
     }
     if (slow.nested || thread->header == NULL || thread->generation != *tg_agent.generation ||
-        slow.nested_used + n_words * 8 > NESTED_BYTES) {
-        slow.dropped++; /* a handler within a handler, a ring that is being made, or still the parent's, too
-                           much at once */
+        slow.nested_used + n_words * 8 > NESTED_BYTES) { /* or it is a handler within a handler */
+        drop_nested(thread);
         return NULL;
     }
     slow.outer = *thread;
@@ -484,6 +500,8 @@ void tg_agent_commit_slowly(void)
     thread->busy = __builtin_frame_address(0);
     tg_agent_signal_fence();
     flush_nested(thread);
+    if (slow.dropped > 0)
+        thread->limit = 0; /* the next record tells */
     tg_agent_signal_fence();
     thread->busy = NULL;
     errno = saved;

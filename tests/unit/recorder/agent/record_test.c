@@ -428,6 +428,42 @@ static void a_handler_may_interrupt(void **state)
     assert_null(next(ring));
 }
 
+enum { TOO_MANY = 100 };
+
+static void record_too_much(int signal)
+{
+    (void)signal;
+    for (uint64_t i = 0; i < TOO_MANY; i++)
+        tg_agent_record2(TG_RECORD_OMP_SECTION, 200 + i, 0);
+}
+
+/* There is room for some of it; the rest is told with the next record, and by the header if that never comes. */
+static void a_handler_may_record_too_much(void **state)
+{
+    (void)state;
+    tg_agent_record1(TG_RECORD_OMP_IMPLICIT_END, 0); /* with word of what was lost before */
+    skip_all();
+    struct ring *ring = ring_of(gettid());
+    uint64_t before = ring->header->lost, kept = 0;
+    signal(SIGUSR1, record_too_much);
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_OMP_SECTION, 2);
+    assert_non_null(arguments);
+    arguments[0] = arguments[1] = 100;
+    raise(SIGUSR1);
+    tg_agent_commit();
+    assert_int_equal(next(ring)[2], 100);
+    for (const uint64_t *record; (record = next(ring)) != NULL; kept++)
+        assert_int_equal(record[2], 200 + kept);
+    assert_true(kept > 0 && kept < TOO_MANY);
+    assert_int_equal(ring->header->lost - before, TOO_MANY - kept);
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 101, 101);
+    const uint64_t *record = next(ring);
+    assert_int_equal(kind_of(record), TG_RECORD_LOST);
+    assert_int_equal(record[2], TOO_MANY - kept);
+    assert_int_equal(next(ring)[2], 101);
+    assert_null(next(ring));
+}
+
 static sigjmp_buf away;
 
 static void jump_away(int signal)
@@ -716,6 +752,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_child_has_rings_of_its_own),
         cmocka_unit_test(threads_hand_their_rings_on),
         cmocka_unit_test(a_handler_may_interrupt),
+        cmocka_unit_test(a_handler_may_record_too_much),
         cmocka_unit_test(a_handler_may_jump_away),
         cmocka_unit_test(what_comes_again_takes_two_words),
         cmocka_unit_test(repeats_are_filled_anew),
