@@ -277,8 +277,10 @@ struct tg_error *tg_gate_course_run(struct tg_console *console, struct tg_gate_r
                 : run->n_workers == 0 ? tg_gate_wait_first(console, run, &blocked, out)
                                       : tg_gate_wait_all(console, run, out);
         uint64_t last_ns = last_event_ns(console->source->moment->openmp);
+        /* a focus that is whatever ranks there are stays that where the job has only come to its ranks */
         if (error == NULL)
-            error = tg_gate_run_settle(console, out);
+            error = run->of_job && !run->has_begun ? tg_gate_run_halt(console, out)
+                                                   : tg_gate_run_settle(console, out);
         if (error == NULL)
             error = take_result(console, &going, &again);
         if (error == NULL && blocked != NULL && run->first == NULL) {

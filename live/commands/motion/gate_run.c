@@ -113,10 +113,14 @@ static struct tg_error *name_ranks(struct tg_console *console)
 
 struct tg_error *tg_gate_run_settle(struct tg_console *console, FILE *out)
 {
-    struct standing standing = {0};
     struct tg_error *error = name_ranks(console);
-    if (error == NULL)
-        error = tg_focus_call_halt(console);
+    return error != NULL ? error : tg_gate_run_halt(console, out);
+}
+
+struct tg_error *tg_gate_run_halt(struct tg_console *console, FILE *out)
+{
+    struct standing standing = {0};
+    struct tg_error *error = tg_focus_call_halt(console);
     if (error == NULL)
         error =
             tg_focus_call_await(console, &tg_focus_call_defaults, look_standing, &standing.done, stop_s, out);

@@ -34,6 +34,8 @@ struct tg_gate_run {
     /* of a run without workers, with one gate for all processes (pid 0): the job runs, those in focus and those who are still
      * to come. Whoever has come is the focus then */
     bool of_job;
+    /* of that: somebody has come; else the job stands, as where its ranks stop at their first instruction */
+    bool has_begun;
     bool
         of_process; /* processes without a gate do not run: those that are further must not run past others */
     /* of a run without workers: whether who has come is meant, NULL: everybody is */
@@ -78,6 +80,9 @@ struct tg_error *tg_gate_run_look_at(struct tg_console *console, struct tg_threa
 /* Stops the threads in focus, and takes what has happened up to then. Where the ranks are the focus because nobody has
  * set one, they are from then on by name. */
 struct tg_error *tg_gate_run_settle(struct tg_console *console, FILE *out);
+
+/* The same, and the focus stays what it is. */
+struct tg_error *tg_gate_run_halt(struct tg_console *console, FILE *out);
 
 /* "worker 3: in the loop ...": where WORKER is. */
 void tg_gate_run_tell_worker(const struct tg_console *console, const struct tg_openmp_worker *worker,

@@ -326,7 +326,8 @@ struct tg_error *tg_gate_wait_job(struct tg_console *console, struct tg_gate_run
     struct beginning beginning = {.run = run};
     const struct tg_run_limits limits = {.seconds = -1, .is_over = has_begun, .context = &beginning};
     struct tg_error *error = tg_run_continue(console, &limits, out);
-    if (error != NULL || beginning.dpid == 0)
+    run->has_begun = error == NULL && beginning.dpid != 0;
+    if (!run->has_begun)
         return error;
     tg_console_catch_up(console);
     error = tg_focus_go_to_ranks(&console->focus, console->source);
