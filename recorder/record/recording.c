@@ -62,6 +62,7 @@ struct tg_recording {
     struct tg_live_blocks *live;              /* NULL: leaks are not searched for */
     struct tg_exit_scan *exit_scan;
     struct tg_red_zone_faults *red_zone_faults;
+    uint64_t heap_wait_ns; /* at most so long a process waits until what it did to its heap is read */
 };
 
 /* ---- from the engine and the agents to the file
@@ -297,10 +298,20 @@ static bool wants_openmp_breakpoints(void *context, const struct tg_process *pro
 
 static const uint64_t settle_within_ns = 5000000000;
 
+/* A drain that was too late once is behind: a hundred processes that end meanwhile do not wait a hundred times as long. */
+static bool heap_was_read(struct tg_recording *recording, bool in_time)
+{
+    const uint64_t least_ns = 50000000;
+    uint64_t next_ns = in_time ? settle_within_ns : recording->heap_wait_ns / 2;
+    recording->heap_wait_ns = next_ns > least_ns ? next_ns : least_ns;
+    return in_time;
+}
+
 static bool settle(void *context, uint64_t up_to_ns)
 {
-    const struct tg_recording *recording = context;
-    return tg_agent_session_settle(recording->agent, up_to_ns, settle_within_ns);
+    struct tg_recording *recording = context;
+    return heap_was_read(recording,
+                         tg_agent_session_settle(recording->agent, up_to_ns, recording->heap_wait_ns));
 }
 
 static bool foresee(void *context, struct tg_ring_foresight *foresight)
@@ -318,6 +329,7 @@ static struct tg_error *create_exit_scan(struct tg_recording *recording)
     struct tg_error *error = tg_live_blocks_create(&recording->live);
     if (error != NULL)
         return error;
+    recording->heap_wait_ns = settle_within_ns;
     const struct tg_exit_scan_options options = {
         .live = recording->live,
         .agent_directory = tg_agent_directory_path(tg_agent_session_directory(recording->agent)),
