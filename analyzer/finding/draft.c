@@ -2,6 +2,7 @@
 
 #include "analyzer/finding/polling.h"
 #include "format/base/array.h"
+#include "format/base/search.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ const char *tg_finding_kind_name(enum tg_finding_kind kind)
         [TG_FINDING_RECEIVE] = "mpi_receive",
         [TG_FINDING_WINDOW] = "mpi_window",
         [TG_FINDING_ERROR] = "mpi_error",
+        [TG_FINDING_MISUSE] = "mpi_misuse",
         [TG_FINDING_STOPPED] = "stopped",
         [TG_FINDING_ASKED] = "interruption",
         [TG_FINDING_UNRECEIVED] = "mpi_unreceived",
@@ -199,6 +201,20 @@ uint64_t tg_verdict_last_step(const struct tg_verdict_draft *draft, size_t proce
 bool tg_verdict_waits(const struct tg_verdict_draft *draft, size_t process)
 {
     return process < draft->n_processes && draft->is_waiting[process];
+}
+
+const struct tg_mpi_thread *const *tg_verdict_threads(const struct tg_verdict_draft *draft, size_t process,
+                                                      size_t *n)
+{
+    size_t first = TG_PARTITION_POINT(draft->n_threads, i, draft->threads[i]->process < process);
+    *n = TG_PARTITION_POINT(draft->n_threads, i, draft->threads[i]->process <= process) - first;
+    return draft->threads + first;
+}
+
+bool tg_verdict_pass_for_work(struct tg_verdict_draft *draft, size_t process, uint64_t lasted_ns)
+{
+    draft->was_at_work[process] |= tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns);
+    return false;
 }
 
 struct tg_error *tg_verdict_add_wait(struct tg_verdict_draft *draft, const struct tg_verdict_wait *wait)

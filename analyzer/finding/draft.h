@@ -4,6 +4,7 @@
 
 #include "analyzer/finding/finding.h"
 #include "analyzer/finding/stillness.h"
+#include "analyzer/finding/work.h"
 #include "analyzer/models/mpi/matching.h"
 
 #include <stdio.h>
@@ -60,14 +61,16 @@ struct tg_verdict_draft {
     struct tg_mpi_matching matching;
     struct tg_verdict_half *halves; /* by thread */
     size_t n_halves, half_capacity;
-    bool *is_stuck;   /* by process: all that it waits for are stuck as well, or have ended */
-    bool *is_waiting; /* by process: for another one */
-    bool *
-        is_at_work; /* by process: one of several threads that call MPI waits for nothing, as far as is known */
+    bool *is_stuck;       /* by process: all that it waits for are stuck as well, or have ended */
+    bool *is_waiting;     /* by process: for another one */
+    enum tg_work *work;   /* by process: what other threads than those that wait may yet do in MPI */
+    bool *was_at_work;    /* by process: a wait was passed over because of that */
     bool *is_let_down;    /* by process: it waits, directly or not, for one that is gone */
     size_t *explained_by; /* by process: index of the finding about its own trouble or end; SIZE_MAX none */
     size_t *ring_of;      /* by process: index of the finding about its ring of waits; SIZE_MAX none */
     size_t n_processes;
+    const struct tg_mpi_thread **threads; /* all of the MPI model, by process; the model's */
+    size_t n_threads;
 };
 
 enum {
@@ -101,6 +104,9 @@ void tg_verdict_separate(FILE *stream, size_t i, size_t n);
 /* " and 5 more", behind those that are shown; nothing where all N are. */
 void tg_verdict_more(FILE *stream, size_t n);
 
+/* The threads of PROCESS that call MPI, *N of them. */
+const struct tg_mpi_thread *const *tg_verdict_threads(const struct tg_verdict_draft *draft, size_t process,
+                                                      size_t *n);
 /* Adds WAIT, unless one of its processes is unknown or there are too many. Only error: NO_MEMORY. */
 struct tg_error *tg_verdict_add_wait(struct tg_verdict_draft *draft, const struct tg_verdict_wait *wait);
 /* How long a wait of FROM for TO (SIZE_MAX unknown) since SINCE_NS has lasted, without the time in which either
@@ -119,6 +125,8 @@ bool tg_verdict_is_gone(const struct tg_verdict_draft *draft, size_t process);
 bool tg_verdict_is_in_mpi(const struct tg_verdict_draft *draft, size_t process);
 /* When a thread of PROCESS last entered or left a call of MPI; 0 none did. */
 uint64_t tg_verdict_last_step(const struct tg_verdict_draft *draft, size_t process);
+/* False. Remembers that a wait of PROCESS, which lasted LASTED_NS, is not told because another thread of it is at work. */
+bool tg_verdict_pass_for_work(struct tg_verdict_draft *draft, size_t process, uint64_t lasted_ns);
 /* Whether PROCESS waits for another one in MPI. */
 bool tg_verdict_waits(const struct tg_verdict_draft *draft, size_t process);
 

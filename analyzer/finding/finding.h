@@ -35,6 +35,7 @@ enum tg_finding_kind {
     TG_FINDING_RECEIVE,     /* a receive without a send */
     TG_FINDING_WINDOW,      /* a call on a window that needs a rank which is not in MPI */
     TG_FINDING_ERROR,       /* an MPI call that failed */
+    TG_FINDING_MISUSE,      /* an MPI call that is not allowed there, and may do harm */
     TG_FINDING_STOPPED,     /* processes were stopped by job control, and never continued */
     TG_FINDING_ASKED,       /* somebody asked the job to end */
     TG_FINDING_UNRECEIVED,  /* a job that ended well left messages that nobody received */

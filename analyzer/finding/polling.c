@@ -12,13 +12,12 @@ static const uint64_t fresh_ns = UINT64_C(1500000000);
 /* A thread that does more between two polls has other work. */
 static const uint64_t most_gap_ns = 3000;
 
-/* The moment that is judged, of a process that is kept from running the one at which it was stopped. */
-static uint64_t moment_of(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread)
+uint64_t tg_polling_moment(const struct tg_verdict_input *input, size_t process)
 {
     uint64_t moment_ns = input->judged_ns != 0 ? input->judged_ns : input->now_ns;
-    if (thread->process >= tg_process_model_count(input->processes))
+    if (process >= tg_process_model_count(input->processes))
         return moment_ns;
-    const struct tg_process_entry *entry = tg_process_model_at(input->processes, thread->process);
+    const struct tg_process_entry *entry = tg_process_model_at(input->processes, process);
     if (moment_ns == 0)
         moment_ns = entry->last_ns;
     return entry->n_kept > 0 && entry->kept_ns < moment_ns ? entry->kept_ns : moment_ns;
@@ -26,7 +25,8 @@ static uint64_t moment_of(const struct tg_verdict_input *input, const struct tg_
 
 static bool is_fresh(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread)
 {
-    return thread->polled_ns != 0 && thread->polled_ns + fresh_ns >= moment_of(input, thread);
+    return thread->polled_ns != 0 &&
+           thread->polled_ns + fresh_ns >= tg_polling_moment(input, thread->process);
 }
 
 /* Whether what THREAD's last recorded call was for is still to come. */
@@ -112,95 +112,4 @@ bool tg_polling_is_wait(const struct tg_verdict_input *input, const struct tg_mp
 bool tg_polling_waits(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread)
 {
     return thread->in_call ? tg_mpi_call_waits(thread->call.name) : tg_polling_is_wait(input, thread);
-}
-
-/* ---- beside waits */
-
-static bool has_ended(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread)
-{
-    return thread->ended_ns != 0 && thread->ended_ns < moment_of(input, thread);
-}
-
-/* Whether THREAD's last stack, taken since its last call of MPI, is in a call that waits. */
-static bool is_seen_waiting(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread)
-{
-    static const char *const names[] = {"pthread_join",
-                                        "pthread_clockjoin",
-                                        "pthread_timedjoin",
-                                        "pthread_cond_",
-                                        "pthread_barrier_",
-                                        "pthread_mutex_lock",
-                                        "pthread_rwlock_",
-                                        "sem_wait",
-                                        "sem_timedwait",
-                                        "sem_clockwait",
-                                        "futex",
-                                        "pause",
-                                        "sigwait",
-                                        "sigsuspend",
-                                        "epoll_"};
-    const struct tg_last_stack *stack =
-        input->stacks == NULL ? NULL : tg_stack_model_find(input->stacks, thread->process, thread->tid);
-    if (stack == NULL || stack->count == 0 || stack->time_ns < thread->left_ns)
-        return false;
-    const struct tg_stack_place place = tg_stack_place_find(input->stacks, stack);
-    const char *inside = place.inside;
-    while (*inside == '_')
-        inside++;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strncmp(inside, names[i], strlen(names[i])) == 0)
-            return true;
-    return is_sleep(inside);
-}
-
-/* The worker that THREAD is, the last one where a number was used again; NULL: OpenMP does not know it. */
-static const struct tg_openmp_worker *worker_of(const struct tg_verdict_input *input,
-                                                const struct tg_mpi_thread *thread)
-{
-    for (size_t i = tg_openmp_model_worker_count(input->openmp); i-- > 0;) {
-        const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(input->openmp, i);
-        if (worker->process == thread->process && worker->tid == thread->tid)
-            return worker;
-    }
-    return NULL;
-}
-
-/* Whether WORKER, which is THREAD, is in no region, and in its runtime alone by its last stack: it waits for the next one. */
-static bool is_in_pool(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread,
-                       const struct tg_openmp_worker *worker)
-{
-    const struct tg_last_stack *stack =
-        input->stacks == NULL ? NULL : tg_stack_model_find(input->stacks, thread->process, thread->tid);
-    return worker->n_places == 0 && stack != NULL && stack->count > 0 && stack->end == TG_STACK_WHOLE &&
-           stack->time_ns >= thread->left_ns && !tg_stack_place_find(input->stacks, stack).is_known;
-}
-
-/* Whether it waits for other threads of its team, or for a team. */
-static bool waits_in_openmp(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread)
-{
-    const struct tg_openmp_worker *worker = worker_of(input, thread);
-    if (worker == NULL || worker->n_places == 0)
-        return worker != NULL && is_in_pool(input, thread, worker);
-    enum tg_openmp_place_kind kind = worker->places[worker->n_places - 1].kind;
-    return kind == TG_OPENMP_IN_SYNC || kind == TG_OPENMP_IN_MUTEX_WAIT;
-}
-
-void tg_polling_find_work(const struct tg_verdict_input *input, bool *is_at_work)
-{
-    size_t n_processes = tg_process_model_count(input->processes);
-    size_t n = tg_mpi_model_thread_count(input->mpi);
-    unsigned char *callers = calloc(n_processes + 1, sizeof *callers);
-    for (size_t i = 0; callers != NULL && i < n; i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
-        if (thread->process < n_processes && !has_ended(input, thread) && callers[thread->process] < 2)
-            callers[thread->process]++;
-    }
-    for (size_t i = 0; callers != NULL && i < n; i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
-        if (thread->process >= n_processes || has_ended(input, thread) || callers[thread->process] < 2)
-            continue;
-        is_at_work[thread->process] |= !thread->in_call && !tg_polling_is(input, thread) &&
-                                       !waits_in_openmp(input, thread) && !is_seen_waiting(input, thread);
-    }
-    free(callers);
 }

@@ -15,8 +15,7 @@ bool tg_polling_is_wait(const struct tg_verdict_input *input, const struct tg_mp
 /* Whether THREAD is in a call that waits for others, or waits by polls. */
 bool tg_polling_waits(const struct tg_verdict_input *input, const struct tg_mpi_thread *thread);
 
-/* By process, into IS_AT_WORK: whether several threads of it call MPI, and one of them is in no call and waits for nothing else
- * that is known: a lock or barrier of OpenMP, or where its last stack is. What another thread waits for is then no hang. */
-void tg_polling_find_work(const struct tg_verdict_input *input, bool *is_at_work);
+/* The moment that is judged, of a PROCESS that is kept from running the one at which it was stopped. */
+uint64_t tg_polling_moment(const struct tg_verdict_input *input, size_t process);
 
 #endif

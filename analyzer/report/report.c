@@ -80,7 +80,7 @@ static struct tg_error *feed_runtimes(struct tg_report *report, const struct tg_
 static bool is_of_runtime(const struct tg_event *event)
 {
     return tg_event_has_place(event->kind) ||
-           (event->kind >= TG_EVENT_MPI_COMM && event->kind <= TG_EVENT_MPI_GROUP);
+           (event->kind >= TG_EVENT_MPI_COMM && event->kind <= TG_EVENT_MPI_PARTITIONS);
 }
 
 /* Events of all other kinds. ENTRY may be NULL. */

@@ -14,6 +14,7 @@ struct tg_error *tg_verdict_find_starters(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_mismatches(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_intercomms(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_confusions(struct tg_verdict_draft *draft);
+struct tg_error *tg_verdict_find_remarks(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_leftovers(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_leaks(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_openmp(struct tg_verdict_draft *draft);

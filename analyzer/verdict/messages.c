@@ -50,16 +50,11 @@ static size_t other_of(const struct tg_verdict_draft *draft, const struct tg_ver
 /* A synchronous send, or a receive, needs the other side; another send may be over as soon as there is room. */
 static bool is_sure(const struct tg_verdict_draft *draft, const struct tg_verdict_half *half)
 {
-    size_t callers = 0;
-    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
-        callers += thread->process == half->thread->process && thread->calls > 0;
-    }
     bool is_synchronous = strncmp(half->message.name, "MPI_Ssend", 9) == 0 ||
                           strncmp(half->message.name, "MPI_Issend", 10) == 0;
-    return callers == 1 && !half->is_matched && half->thread->in_call && !draft->stillness.has_unbegun &&
-           (half->message.id == 0 || is_synchronous) && tg_mpi_model_unkept(draft->input->mpi) == 0 &&
-           tg_mpi_model_impossible(draft->input->mpi) == 0;
+    return draft->work[half->thread->process] == TG_WORK_NONE && !half->is_matched && half->thread->in_call &&
+           !draft->stillness.has_unbegun && (half->message.id == 0 || is_synchronous) &&
+           tg_mpi_model_unkept(draft->input->mpi) == 0 && tg_mpi_model_impossible(draft->input->mpi) == 0;
 }
 
 static struct tg_error *add_edge(struct tg_verdict_draft *draft, const struct tg_verdict_half *half,
@@ -363,8 +358,8 @@ static bool is_worth_telling(struct tg_verdict_draft *draft, const struct tg_ver
     bool needs_other = half->message.id == 0 || is_sure(draft, half);
     if (half->thread->call.since_ns > draft->stillness.at_ns && !tg_verdict_is_gone(draft, other))
         return false;
-    if (draft->is_at_work[process] && (other == SIZE_MAX || !tg_verdict_is_gone(draft, other)))
-        return false;
+    if (draft->work[process] == TG_WORK_GOES_ON && (other == SIZE_MAX || !tg_verdict_is_gone(draft, other)))
+        return tg_verdict_pass_for_work(draft, process, lasted_ns);
     if (half->is_matched || (!half->thread->in_call && !half->is_choice))
         return tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns);
     if (!half->thread->in_call) /* HALF's thread serves whoever comes, and may go on without */

@@ -2,6 +2,7 @@
 
 #include "analyzer/finding/polling.h"
 #include "analyzer/finding/words.h"
+#include "analyzer/verdict/finders.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -104,8 +105,8 @@ static bool is_long(struct tg_verdict_draft *draft, const struct tg_mpi_thread *
     bool is_gone = lack->to != SIZE_MAX && lack->to != thread->process && tg_verdict_is_gone(draft, lack->to);
     if (thread->call.since_ns > draft->stillness.at_ns && !is_gone)
         return false;
-    if (draft->is_at_work[thread->process] && !is_gone)
-        return false;
+    if (draft->work[thread->process] == TG_WORK_GOES_ON && !is_gone)
+        return tg_verdict_pass_for_work(draft, thread->process, lasted_ns);
     return is_gone || tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns);
 }
 
@@ -292,6 +293,44 @@ static struct tg_error *find(struct tg_verdict_draft *draft, bool of_own)
         last = thread->process;
         error = tell(draft, thread, &lack, lasted_ns);
     }
+    return error;
+}
+
+/* "Rank 0 marked partition 3 of 8 as ready (MPI_Pready) once more in work (a.c:20) at 1.3 s, ..." */
+static struct tg_error *tell_remarked(struct tg_verdict_draft *draft, const struct tg_mpi_remarked *remarked)
+{
+    FILE *stream = draft->stream;
+    const struct tg_mpi_partitioned *of = &remarked->of;
+    const struct tg_finding finding = {.kind = TG_FINDING_MISUSE,
+                                       .since_ns = remarked->time_ns,
+                                       .process = of->process,
+                                       .code = remarked->code,
+                                       .is_warning = draft->is_good_end};
+    tg_words_process(stream, draft->input, of->process);
+    fprintf(stream, " marked partition %" PRIu64 " of %" PRIu64 " as ready (%s) a second time",
+            remarked->partition, of->count, remarked->name);
+    tg_words_code(stream, draft->input, of->process, remarked->code);
+    tg_words_moment(stream, draft->input, remarked->time_ns);
+    if (remarked->count > 1)
+        fprintf(stream, " (%" PRIu64 " such calls from there in all)", remarked->count);
+    fputs(", which MPI does not allow before the message is complete: ", stream);
+    print_call(stream, of);
+    fputs(", started", stream);
+    tg_words_moment(stream, draft->input, of->since_ns);
+    tg_words_code(stream, draft->input, of->process, of->code);
+    fputs(". The message may be sent before all of it is ready.", stream);
+    tg_verdict_blame(draft, of->process, remarked->tid, remarked->code);
+    return tg_verdict_add(draft, &finding);
+}
+
+struct tg_error *tg_verdict_find_remarks(struct tg_verdict_draft *draft)
+{
+    const struct tg_mpi_model *mpi = draft->input->mpi;
+    struct tg_error *error = NULL;
+    if (draft->input->has_losses) /* of lost events may have been one that started the message again */
+        return NULL;
+    for (size_t i = 0; error == NULL && i < tg_mpi_model_remarked_count(mpi); i++)
+        error = tell_remarked(draft, tg_mpi_model_remarked_at(mpi, i));
     return error;
 }
 

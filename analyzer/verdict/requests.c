@@ -184,11 +184,35 @@ static void print_poller(struct tg_verdict_draft *draft, bool *has_one)
         print_partner(draft, partner, sends);
 }
 
+/* Prints whose waits were long, and are not called a hang because other threads of theirs may have ended them. */
+static void print_work(struct tg_verdict_draft *draft)
+{
+    size_t n = 0, told = 0;
+    for (size_t i = 0; i < draft->n_processes; i++)
+        n += draft->was_at_work[i];
+    if (n == 0)
+        return;
+    fputs(" Other threads of ", draft->stream);
+    for (size_t i = 0; i < draft->n_processes && told < TG_VERDICT_NAMED; i++) {
+        if (!draft->was_at_work[i])
+            continue;
+        tg_verdict_separate(draft->stream, told++, n);
+        tg_words_process(draft->stream, draft->input, i);
+    }
+    tg_verdict_more(draft->stream, n);
+    fputs(
+        " were at work, and may call MPI as well: whether what waits in MPI there could have gone on is not "
+        "known.",
+        draft->stream);
+}
+
 /* Prints what the job did when it was asked to end. */
 static struct tg_error *print_what_was(struct tg_verdict_draft *draft)
 {
     bool has_one = false, is_idle = *draft->result->busy == '\0';
     struct tg_error *error = print_longest_call(draft, &has_one);
+    if (error == NULL && has_one)
+        print_work(draft);
     if (error != NULL || has_one)
         return error;
     if (!is_idle) {

@@ -1,4 +1,5 @@
 /* Deadlocks between processes: rings of ranks in which each waits for the next. */
+#include "analyzer/finding/polling.h"
 #include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/messages.h"
@@ -74,12 +75,15 @@ static void print_wait(struct tg_verdict_draft *draft, const struct tg_verdict_w
 
 /* ---- processes that cannot go on */
 
-/* Whether PROCESS would stay stuck if the others that are marked as stuck did. */
-static bool stays_stuck(const struct tg_verdict_draft *draft, size_t process)
+/* Whether THREAD of PROCESS would stay stuck if the processes that are marked as stuck did; NULL: any of its threads. */
+static bool stays_thread_stuck(const struct tg_verdict_draft *draft, size_t process,
+                               const struct tg_mpi_thread *thread)
 {
     bool has_choice = false, is_free = false;
     for (const struct tg_verdict_wait *wait = next_of(draft, process, NULL); wait != NULL;
          wait = next_of(draft, process, wait)) {
+        if (thread != NULL && wait->thread != thread)
+            continue;
         bool is_hopeless =
             wait->is_firm && (draft->is_stuck[wait->to] || tg_verdict_is_gone(draft, wait->to));
         if (is_hopeless && !wait->is_choice)
@@ -90,14 +94,30 @@ static bool stays_stuck(const struct tg_verdict_draft *draft, size_t process)
     return has_choice && !is_free;
 }
 
+/* The same of PROCESS. Of several threads that are in MPI, or wait there by polls, any may set others free. */
+static bool stays_stuck(const struct tg_verdict_draft *draft, size_t process)
+{
+    if (draft->work[process] == TG_WORK_NONE)
+        return stays_thread_stuck(draft, process, NULL);
+    size_t n;
+    const struct tg_mpi_thread *const *threads = tg_verdict_threads(draft, process, &n);
+    for (size_t i = 0; i < n; i++)
+        if (tg_polling_waits(draft->input, threads[i]) && !stays_thread_stuck(draft, process, threads[i]))
+            return false;
+    return true;
+}
+
 /* Whether WAIT can end by nothing but what the other process has not done. A wait that may end by itself counts
- * where it has lasted longer than that takes; one that polls may do other things in the end. A process with a thread that is at
- * work is not stuck. */
+ * where it has lasted longer than that takes; one that polls may do other things in the end. Where another thread of the process is
+ * at work, what it does may end the wait, but not one for a process that is gone. */
 static bool is_firm(struct tg_verdict_draft *draft, const struct tg_verdict_wait *wait)
 {
-    if (wait->is_sure || draft->is_at_work[wait->from])
-        return wait->is_sure;
     uint64_t lasted_ns = tg_verdict_lasted(draft, wait->from, wait->to, wait->thread->call.since_ns);
+    if (draft->work[wait->from] == TG_WORK_GOES_ON)
+        return (wait->is_sure && tg_verdict_is_gone(draft, wait->to)) ||
+               tg_verdict_pass_for_work(draft, wait->from, lasted_ns);
+    if (wait->is_sure)
+        return true;
     return wait->thread->in_call
                ? tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI, lasted_ns, wait->bytes)
                : tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns);

@@ -1,7 +1,6 @@
 #include "analyzer/verdict/verdict.h"
 
 #include "analyzer/finding/attachment.h"
-#include "analyzer/finding/polling.h"
 #include "analyzer/verdict/edges.h"
 #include "analyzer/verdict/finders.h"
 
@@ -51,6 +50,7 @@ static int order_of(const struct tg_finding *finding)
     case TG_FINDING_EARLY_EXIT:
     case TG_FINDING_ERROR:
     case TG_FINDING_MISMATCH:
+    case TG_FINDING_MISUSE:
     case TG_FINDING_STOPPED:
         return 0;
     case TG_FINDING_ASKED:
@@ -94,6 +94,26 @@ static void capitalise(char *text)
         text[0] = (char)(text[0] - 'a' + 'A');
 }
 
+static int compare_threads(const void *a, const void *b)
+{
+    const struct tg_mpi_thread *x = *(const struct tg_mpi_thread *const *)a,
+                               *y = *(const struct tg_mpi_thread *const *)b;
+    return x->process < y->process ? -1 : x->process > y->process;
+}
+
+static struct tg_error *sort_threads(struct tg_verdict_draft *draft)
+{
+    const struct tg_mpi_model *mpi = draft->input->mpi;
+    size_t count = tg_mpi_model_thread_count(mpi);
+    draft->threads = calloc(count + 1, sizeof *draft->threads);
+    if (draft->threads == NULL)
+        return tg_error_no_memory();
+    for (draft->n_threads = 0; draft->n_threads < count; draft->n_threads++)
+        draft->threads[draft->n_threads] = tg_mpi_model_thread_at(mpi, draft->n_threads);
+    qsort(draft->threads, count, sizeof *draft->threads, compare_threads);
+    return NULL;
+}
+
 static struct tg_error *create(struct tg_verdict_draft *draft)
 {
     draft->n_processes = tg_process_model_count(draft->input->processes);
@@ -101,17 +121,18 @@ static struct tg_error *create(struct tg_verdict_draft *draft)
     draft->is_waiting = calloc(draft->n_processes + 1, sizeof *draft->is_waiting);
     draft->is_stuck = calloc(draft->n_processes + 1, sizeof *draft->is_stuck);
     draft->is_let_down = calloc(draft->n_processes + 1, sizeof *draft->is_let_down);
-    draft->is_at_work = calloc(draft->n_processes + 1, sizeof *draft->is_at_work);
+    draft->work = calloc(draft->n_processes + 1, sizeof *draft->work);
+    draft->was_at_work = calloc(draft->n_processes + 1, sizeof *draft->was_at_work);
     draft->explained_by = calloc(draft->n_processes + 1, sizeof *draft->explained_by);
     draft->ring_of = calloc(draft->n_processes + 1, sizeof *draft->ring_of);
     draft->stream = open_memstream(&draft->text, &draft->size);
     if (draft->is_waiting == NULL || draft->is_stuck == NULL || draft->is_let_down == NULL ||
-        draft->is_at_work == NULL || draft->explained_by == NULL || draft->ring_of == NULL ||
-        draft->stream == NULL)
+        draft->work == NULL || draft->was_at_work == NULL || draft->explained_by == NULL ||
+        draft->ring_of == NULL || draft->stream == NULL)
         return tg_error_no_memory();
     for (size_t i = 0; i < draft->n_processes; i++)
         draft->explained_by[i] = draft->ring_of[i] = SIZE_MAX;
-    return NULL;
+    return sort_threads(draft);
 }
 
 static void destroy(struct tg_verdict_draft *draft)
@@ -123,7 +144,9 @@ static void destroy(struct tg_verdict_draft *draft)
     free(draft->halves);
     free(draft->is_stuck);
     free(draft->is_let_down);
-    free(draft->is_at_work);
+    free(draft->threads);
+    free(draft->work);
+    free(draft->was_at_work);
     free(draft->waits);
     free(draft->is_waiting);
     free(draft->explained_by);
@@ -172,16 +195,27 @@ static const struct {
     struct tg_error *(*find)(struct tg_verdict_draft *draft);
     bool is_for_good_ends, needs_all_calls;
 } searches[] = {
-    {tg_verdict_collect_waits, false, true},      {tg_verdict_find_heap_errors, true, false},
-    {tg_verdict_find_errors, true, false},        {tg_verdict_find_ends, false, false},
-    {tg_verdict_find_rank_exits, false, false},   {tg_verdict_find_stops, false, false},
-    {tg_verdict_find_starters, false, false},     {tg_verdict_find_mismatches, true, true},
-    {tg_verdict_find_intercomms, false, true},    {tg_verdict_find_confusions, true, true},
-    {tg_verdict_find_leftovers, true, true},      {tg_verdict_find_leaks, true, false},
-    {tg_verdict_find_rings, false, true},         {tg_verdict_draw_mpi, false, true},
-    {tg_verdict_find_openmp, false, false},       {tg_verdict_find_mpi, false, true},
-    {tg_verdict_find_program_exit, false, false}, {tell_busy, false, false},
-    {tg_verdict_find_request, false, false},      {tg_verdict_find_attached, false, false},
+    {tg_verdict_collect_waits, false, true},
+    {tg_verdict_find_heap_errors, true, false},
+    {tg_verdict_find_errors, true, false},
+    {tg_verdict_find_ends, false, false},
+    {tg_verdict_find_rank_exits, false, false},
+    {tg_verdict_find_stops, false, false},
+    {tg_verdict_find_starters, false, false},
+    {tg_verdict_find_mismatches, true, true},
+    {tg_verdict_find_intercomms, false, true},
+    {tg_verdict_find_confusions, true, true},
+    {tg_verdict_find_remarks, true, true},
+    {tg_verdict_find_leftovers, true, true},
+    {tg_verdict_find_leaks, true, false},
+    {tg_verdict_find_rings, false, true},
+    {tg_verdict_draw_mpi, false, true},
+    {tg_verdict_find_openmp, false, false},
+    {tg_verdict_find_mpi, false, true},
+    {tg_verdict_find_program_exit, false, false},
+    {tell_busy, false, false},
+    {tg_verdict_find_request, false, false},
+    {tg_verdict_find_attached, false, false},
     {tg_verdict_find_interruption, false, false},
 };
 
@@ -203,7 +237,7 @@ struct tg_error *tg_verdict_make(const struct tg_verdict_input *input, struct tg
     struct tg_error *error = create(&draft);
     judged.judged_ns = draft.stillness.at_ns;
     if (error == NULL)
-        tg_polling_find_work(&judged, draft.is_at_work);
+        error = tg_work_find(&judged, draft.work);
     bool has_all_calls = !misses_calls(input);
     for (size_t i = 0; error == NULL && i < sizeof searches / sizeof searches[0]; i++)
         if ((!draft.is_good_end || searches[i].is_for_good_ends) &&

@@ -659,7 +659,7 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "calls.%d", rank);
     log_file = fopen(path, "w");
     fprintf(log_file, "process pid=%d base=%p\n", getpid(), (const void *)__executable_start);
-    LOG("MPI_Init_thread(", .peer = NONE);
+    LOG("MPI_Init_thread(", .peer = NONE, .from_tag = provided);
     log_comm("world", "-", "world", MPI_COMM_WORLD);
     log_comm("self", "-", "self", MPI_COMM_SELF);
     ALL(MPI_Comm_dup(MPI_COMM_WORLD, &world), "world");

@@ -75,6 +75,26 @@ static void confuse(const char *way)
         raise(SIGUSR2); /* the signal; MPICH has a handler for SIGUSR1 */
 }
 
+/* One partition is marked twice, and another one never. */
+static void mark_twice(void)
+{
+#if MPI_VERSION >= 4
+    enum { PARTITIONS = 4 };
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (rank == 0)
+        MPI_Psend_init(buffer, PARTITIONS, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    if (rank == 1)
+        MPI_Precv_init(buffer, PARTITIONS, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    if (rank > 1)
+        return;
+    MPI_Start(&request);
+    for (int i = 0; i < PARTITIONS && rank == 0; i++)
+        MPI_Pready(i == 2 ? 1 : i, request); /* the partition */
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "";
@@ -95,6 +115,8 @@ int main(int argc, char **argv)
         MPI_Send(buffer, 1, MPI_INT, 9, TAG, MPI_COMM_WORLD); /* to nobody */
     else if (strcmp(way, "named") == 0)
         MPI_Bcast(buffer, 1, MPI_INT, rank == BAD ? 1 : 0, named); /* the roots */
+    else if (strcmp(way, "marked") == 0)
+        mark_twice();
     else if (strchr("dorlbs", way[0]) != NULL && strcmp(way, "bytes") != 0 && strcmp(way, "skip") != 0 &&
              strcmp(way, "rank") != 0)
         confuse(way);

@@ -221,6 +221,15 @@ def ready_missing(case):
                      "for it.")
 
 
+@fault("ready_twice", "ready", needs="MPI_Psend_init")
+def ready_twice(case):
+    site, rank = case.pick("ready")
+    other = site.text.strip().replace("(i,", "(2,")
+    new = case.instead(site, ["CULPRIT(__LINE__);", other], condition="FAULTY && i == 3")
+    return Truth({rank}, lines=[site, *new], reason="a second time",
+                 why="One partition is marked for another: whichever thread comes later marks it again.")
+
+
 # ---- ends
 
 def end(case, *texts, **more):

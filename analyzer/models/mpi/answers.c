@@ -197,6 +197,16 @@ const struct tg_mpi_mistyped *tg_mpi_model_mistyped_at(const struct tg_mpi_model
     return &model->mistyped[i];
 }
 
+size_t tg_mpi_model_remarked_count(const struct tg_mpi_model *model)
+{
+    return model->n_remarked;
+}
+
+const struct tg_mpi_remarked *tg_mpi_model_remarked_at(const struct tg_mpi_model *model, size_t i)
+{
+    return &model->remarked[i];
+}
+
 size_t tg_mpi_model_epoch_count(const struct tg_mpi_model *model)
 {
     return model->epochs.count;

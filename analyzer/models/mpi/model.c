@@ -36,6 +36,7 @@ void tg_mpi_model_destroy(struct tg_mpi_model *model)
     tg_mpi_callers_deinit(&model->callers);
     free(model->faults);
     free(model->mistyped);
+    free(model->remarked);
     tg_mpi_messages_destroy(model->messages);
     tg_string_pool_deinit(&model->names);
     free(model);
@@ -312,17 +313,42 @@ static bool end_partitioned(struct tg_mpi_model *model, size_t index, uint64_t r
     return of != NULL;
 }
 
+/* THREAD's call marks PARTITION of OF, which was ready. */
+static struct tg_error *note_remark(struct tg_mpi_model *model, const struct tg_mpi_thread *thread,
+                                    const struct tg_mpi_partitioned *of, uint64_t partition)
+{
+    for (size_t i = 0; i < model->n_remarked; i++) {
+        struct tg_mpi_remarked *known = &model->remarked[i];
+        if (known->of.process == thread->process && known->code == thread->call.code) {
+            known->count += known->time_ns != thread->call.since_ns;
+            return NULL;
+        }
+    }
+    if (model->n_remarked >= TG_MPI_MAX_REMARKED)
+        return NULL;
+    struct tg_mpi_remarked added = {.of = *of,
+                                    .partition = partition,
+                                    .name = thread->call.name,
+                                    .tid = thread->tid,
+                                    .code = thread->call.code,
+                                    .time_ns = thread->call.since_ns,
+                                    .count = 1};
+    added.of.ready = NULL;
+    return TG_ARRAY_APPEND(model->remarked, model->n_remarked, model->remarked_capacity, added);
+}
+
 /* THREAD's call says that partitions FIRST to LAST of its request are ready. */
-static void mark_ready(struct tg_mpi_model *model, const struct tg_mpi_thread_entry *thread, uint64_t first,
-                       uint64_t last)
+static struct tg_error *mark_ready(struct tg_mpi_model *model, const struct tg_mpi_thread_entry *thread,
+                                   uint64_t first, uint64_t last)
 {
     struct tg_mpi_partitioned *of =
         tg_mpi_partitions_find(&model->partitions, thread->public.process, thread->public.call.request);
     if (of == NULL || !of->sends)
-        return;
-    tg_mpi_partitions_mark(of, first, last);
+        return NULL;
+    uint64_t again = tg_mpi_partitions_mark(of, first, last);
     of->ready_code = thread->public.call.code;
     of->ready_ns = thread->public.call.since_ns;
+    return again == UINT64_MAX || !of->is_active ? NULL : note_remark(model, &thread->public, of, again);
 }
 
 /* Takes the partitions that THREAD's current call is about. */
@@ -336,13 +362,14 @@ static struct tg_error *take_partitions(struct tg_mpi_model *model, const struct
         model->impossible++;
         return NULL;
     }
-    for (uint64_t i = 0; i < list->count; i++) {
+    struct tg_error *error = NULL;
+    for (uint64_t i = 0; error == NULL && i < list->count; i++) {
         if (items[i].last >= thread->public.n_partitions && items[i].last < UINT64_MAX)
             thread->public.n_partitions = items[i].last + 1;
         if (thread->public.call.request != 0)
-            mark_ready(model, thread, items[i].first, items[i].last);
+            error = mark_ready(model, thread, items[i].first, items[i].last);
     }
-    return NULL;
+    return error;
 }
 
 /* THREAD's call marked partitions of its request that were too many to be told. */
@@ -560,7 +587,9 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
         return start_request(model, process, thread, enter->request, event->time_ns);
     }
     if (enter->request != 0 && enter->tag >= 0 && strcmp(name, "MPI_Pready") == 0)
-        mark_ready(model, thread, (uint64_t)enter->tag, (uint64_t)enter->tag);
+        error = mark_ready(model, thread, (uint64_t)enter->tag, (uint64_t)enter->tag);
+    if (error != NULL)
+        return error;
     if (enter->request != 0)
         return tg_mpi_thread_set_requests(thread, &enter->request, 1);
     if (enter->instance != 0)
@@ -576,6 +605,19 @@ static void give_up_request(struct tg_mpi_model *model, struct tg_mpi_process_en
         tg_mpi_messages_request(model->messages, process->public.process, request);
     process->public.gave_up_receives |= posted != NULL && posted->id == 0;
     tg_mpi_messages_drop_request(model->messages, process->public.process, request);
+}
+
+static bool is_start(const char *name)
+{
+    return strcmp(name, "MPI_Init") == 0 || strcmp(name, "MPI_Init_thread") == 0;
+}
+
+/* The level that TAG of their return says. */
+static enum tg_mpi_thread_level thread_level(int64_t tag)
+{
+    return tag < 0 || tag > TG_MPI_THREAD_MULTIPLE - TG_MPI_THREAD_SINGLE
+               ? TG_MPI_THREAD_UNKNOWN
+               : (enum tg_mpi_thread_level)(TG_MPI_THREAD_SINGLE + tag);
 }
 
 static struct tg_error *finish(struct tg_mpi_model *model, struct tg_mpi_process_entry *process,
@@ -596,6 +638,8 @@ static struct tg_error *finish(struct tg_mpi_model *model, struct tg_mpi_process
         return add_started(model, process, thread, false, leave->request, event->time_ns);
     if (strcmp(call->name, "MPI_Finalize") == 0)
         process->public.finalized = true;
+    if (is_start(call->name) && leave->result == 0)
+        process->public.thread_level = thread_level(leave->tag);
     if (strcmp(call->name, "MPI_Request_free") == 0) {
         end_started(model, process, leave->request, event->time_ns);
         tg_mpi_started_calls_forget(&model->started, process->public.process, leave->request);
@@ -764,6 +808,9 @@ struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_m
     if (error == NULL)
         error = TG_ARRAY_COPY(made->mistyped, made->n_mistyped, made->mistyped_capacity, model->mistyped,
                               model->n_mistyped);
+    if (error == NULL)
+        error = TG_ARRAY_COPY(made->remarked, made->n_remarked, made->remarked_capacity, model->remarked,
+                              model->n_remarked);
     if (error == NULL)
         error = tg_mpi_messages_copy(model->messages, &made->messages);
     if (error == NULL)

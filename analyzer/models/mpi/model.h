@@ -38,7 +38,7 @@ struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_m
 /* Whether the model takes events of KIND; it ignores all others. */
 static inline bool tg_mpi_model_needs(unsigned kind)
 {
-    return (kind >= TG_EVENT_MPI_COMM && kind <= TG_EVENT_MPI_GROUP) || kind == TG_EVENT_IDENTITY ||
+    return (kind >= TG_EVENT_MPI_COMM && kind <= TG_EVENT_MPI_PARTITIONS) || kind == TG_EVENT_IDENTITY ||
            kind == TG_EVENT_THREAD_EXIT || kind == TG_EVENT_PROCESS_EXIT || kind == TG_EVENT_EXEC;
 }
 
@@ -121,6 +121,9 @@ uint64_t tg_mpi_model_faults(const struct tg_mpi_model *model);
 /* Messages received as another datatype than they were sent as: the first TG_MPI_MAX_MISTYPED kinds of them. */
 size_t tg_mpi_model_mistyped_count(const struct tg_mpi_model *model);
 const struct tg_mpi_mistyped *tg_mpi_model_mistyped_at(const struct tg_mpi_model *model, size_t i);
+/* Partitions that were marked twice, the first TG_MPI_MAX_REMARKED places. */
+size_t tg_mpi_model_remarked_count(const struct tg_mpi_model *model);
+const struct tg_mpi_remarked *tg_mpi_model_remarked_at(const struct tg_mpi_model *model, size_t i);
 
 /* Epochs of windows that were begun and have not ended, in the order of their beginnings. */
 size_t tg_mpi_model_epoch_count(const struct tg_mpi_model *model);

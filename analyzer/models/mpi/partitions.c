@@ -181,12 +181,17 @@ bool tg_mpi_partition_is_ready(const struct tg_mpi_partitioned *of, uint64_t par
            (of->ready[partition / BITS] >> partition % BITS & 1) != 0;
 }
 
-void tg_mpi_partitions_mark(struct tg_mpi_partitioned *of, uint64_t first, uint64_t last)
+uint64_t tg_mpi_partitions_mark(struct tg_mpi_partitioned *of, uint64_t first, uint64_t last)
 {
+    uint64_t again = UINT64_MAX;
     for (uint64_t i = first; of->ready != NULL && i <= last && i < of->count; i++) {
-        of->n_ready += !tg_mpi_partition_is_ready(of, i);
+        bool was_ready = tg_mpi_partition_is_ready(of, i);
+        if (was_ready && again == UINT64_MAX)
+            again = i;
+        of->n_ready += !was_ready;
         of->ready[i / BITS] |= (unsigned char)(1U << i % BITS);
     }
+    return again;
 }
 
 const struct tg_mpi_partitioned *tg_mpi_partitions_other(const struct tg_mpi_partitions *partitions,

@@ -28,8 +28,8 @@ struct tg_mpi_partitioned *tg_mpi_partitions_find(const struct tg_mpi_partitions
                                                   uint64_t request);
 /* OF begins once more; one that is under way stays as it is. */
 void tg_mpi_partitions_start(struct tg_mpi_partitioned *of, int32_t tid, uint64_t code, uint64_t time_ns);
-/* Partitions FIRST to LAST of OF are ready. */
-void tg_mpi_partitions_mark(struct tg_mpi_partitioned *of, uint64_t first, uint64_t last);
+/* Partitions FIRST to LAST of OF are ready. The first of them that was so before; UINT64_MAX: none. */
+uint64_t tg_mpi_partitions_mark(struct tg_mpi_partitioned *of, uint64_t first, uint64_t last);
 void tg_mpi_partitions_forget(struct tg_mpi_partitions *partitions, size_t process, uint64_t request);
 
 /* The other half of OF; NULL: it was not made, or given up. *WAS_MADE tells which. */

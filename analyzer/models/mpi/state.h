@@ -13,6 +13,7 @@ enum {
                                   forgotten, and counted as unkept */
     TG_MPI_MAX_FAULTS = 64,    /* kept, the first ones */
     TG_MPI_MAX_MISTYPED = 64,  /* likewise */
+    TG_MPI_MAX_REMARKED = 64,  /* likewise */
 };
 
 /* One thread that calls MPI. */
@@ -39,12 +40,22 @@ struct tg_mpi_thread {
     uint64_t call_ns;         /* time in finished calls */
 };
 
+/* What MPI_Init or MPI_Init_thread promised. */
+enum tg_mpi_thread_level {
+    TG_MPI_THREAD_UNKNOWN, /* older traces, sessions, and what was attached */
+    TG_MPI_THREAD_SINGLE,
+    TG_MPI_THREAD_FUNNELED,   /* of several threads, the one that initialised MPI */
+    TG_MPI_THREAD_SERIALIZED, /* any, one at a time */
+    TG_MPI_THREAD_MULTIPLE,
+};
+
 /* A process of an MPI job. */
 struct tg_mpi_process {
     size_t process;
-    const char *job; /* as its identity says, "" unknown; the model's */
-    int64_t rank;    /* in its MPI_COMM_WORLD, -1 unknown */
-    int64_t size;    /* of that, 0 unknown */
+    const char *job;                       /* as its identity says, "" unknown; the model's */
+    int64_t rank;                          /* in its MPI_COMM_WORLD, -1 unknown */
+    int64_t size;                          /* of that, 0 unknown */
+    enum tg_mpi_thread_level thread_level; /* which threads may call MPI */
     bool finalized;
     bool
         gave_up_receives; /* freed requests of receives that were under way: what came by them is not known */
@@ -165,6 +176,16 @@ struct tg_mpi_partitioned {
 };
 
 bool tg_mpi_partition_is_ready(const struct tg_mpi_partitioned *of, uint64_t partition);
+
+/* A partition that was marked as ready once more before its message was complete: the first of its place in the program. */
+struct tg_mpi_remarked {
+    struct tg_mpi_partitioned of; /* the message, without its marks */
+    uint64_t partition;
+    const char *name; /* of the call that marked it again */
+    int32_t tid;
+    uint64_t code, time_ns; /* of that call */
+    uint64_t count;         /* of such calls by this process from there */
+};
 
 /* A message that was received as another datatype than it was sent as: the first of its kind. */
 struct tg_mpi_mistyped {

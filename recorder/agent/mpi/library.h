@@ -53,6 +53,7 @@ bool tg_mpi_library_is_known(void);
 #define TG_MPI_SERVICES(X)                                                                                   \
     X(Initialized, (int *flag), (flag))                                                                      \
     X(Finalized, (int *flag), (flag))                                                                        \
+    X(Query_thread, (int *provided), (provided))                                                             \
     X(Error_class, (int code, int *error_class), (code, error_class))                                        \
     X(Error_string, (int code, char *text, int *length), (code, text, length))                               \
     X(Get_library_version, (char *version, int *length), (version, length))                                  \

@@ -3,9 +3,19 @@
 #include "recorder/agent/mpi/frame.h"
 #include "recorder/agent/mpi/world.h"
 
+/* Which threads may call MPI from now on: 0 MPI_THREAD_SINGLE to 3 MPI_THREAD_MULTIPLE, in both families. */
+static int64_t thread_level(void)
+{
+    enum { MOST = 3 };
+    int level = TG_MPI_NOTHING;
+    return tg_pmpi_Query_thread(&level) == 0 && level >= 0 && level <= MOST ? level : TG_MPI_NOTHING;
+}
+
 static int initialized(const struct tg_mpi_frame *frame, int result)
 {
-    tg_mpi_record_return(frame, result);
+    const struct tg_mpi_leave leave = {.peer = TG_MPI_NOTHING,
+                                       .tag = result == 0 ? thread_level() : TG_MPI_NOTHING};
+    tg_mpi_record_leave(frame, &leave, result);
     if (result == 0) {
         tg_mpi_world_start();
         tg_mpi_comm_find_parent();

@@ -35,6 +35,8 @@ WAYS = {
     "operators": ("mpi_mismatch", 2, "MPI_MAX : MPI_SUM", ("different operators", "rank 2 called MPI_Allreduce with MPI_MAX",
                                                        "ranks 0-1 and 3 called MPI_Allreduce with MPI_SUM")),
     "retyped": ("mpi_mismatch", 0, "the other type", ("as MPI_DOUBLE", "rank 1 sent as MPI_INT", "do not match")),
+    "marked": ("mpi_misuse", 0, "the partition", ("Rank 0 marked partition 1 of 4 as ready (MPI_Pready) a second time in mark_twice",
+                                                 "MPI_Psend_init to rank 1 (tag 5)")),
     "left": ("mpi_unreceived", 1, "the lost message", ("1 message was never received: rank 1 sent 1 to rank 0 (MPI_Send, tag 5)",)),
     "begun": ("mpi_request", 0, "the lost request", ("1 request was never completed: rank 0 started 1 from rank 1",)),
     "signal": ("killed", 1, "the signal", ("Rank 1 was killed by SIGUSR2, which it sent to itself",)),

@@ -23,8 +23,10 @@ static void feed(int32_t pid, struct tg_event event)
     event.tid = event.tid == 0 ? pid : event.tid;
     event.time_ns = job.now_ns += 10;
     assert_null(tg_process_model_feed(job.processes, &event, &entry));
-    assert_null(tg_mpi_model_feed(job.mpi, &event, entry->index));
-    assert_null(tg_openmp_model_feed(job.openmp, &event, entry->index));
+    if (tg_mpi_model_needs(event.kind))
+        assert_null(tg_mpi_model_feed(job.mpi, &event, entry->index));
+    if (tg_openmp_model_needs(event.kind))
+        assert_null(tg_openmp_model_feed(job.openmp, &event, entry->index));
 }
 
 #define FEED(pid, symbol, member, ...)                                                                       \

@@ -165,6 +165,57 @@ static void a_poll_in_vain_is_a_wait(void **state)
     check_finding(0, TG_FINDING_RECEIVE, "0", "Partitions 0, 2 to 3 of 4 have not been marked as ready");
 }
 
+/* In a job that hangs, as another partition was meant, and in one that ends well. A message that was started again has no marks. */
+static void a_partition_that_is_marked_twice_is_named(void **state)
+{
+    (void)state;
+    begin_transfer(2);
+    start(0, SEND);
+    for (int i = 0; i < PARTITIONS - 1; i++)
+        mark(i);
+    mark(1);
+    mark(1);
+    enter(0, "MPI_Wait", -3, SEND);
+    interrupt_after(4000);
+    check_finding(0, TG_FINDING_MISUSE, "0",
+                  "Rank 0 marked partition 1 of 4 as ready (MPI_Pready) a second time");
+    check_finding(
+        0, TG_FINDING_MISUSE, "0",
+        "(2 such calls from there in all), which MPI does not allow before the message is complete: "
+        "MPI_Psend_init to rank 1 (tag 5), started");
+    check_finding(1, TG_FINDING_SEND, "0", "Partition 3 of 4 has not been marked as ready");
+    tear_down(state);
+
+    begin_transfer(2);
+    start(0, SEND);
+    enter(0, "MPI_Pready_range", -3, SEND);
+    tell(0, 0, 2);
+    LEAVE(0, "MPI_Pready_range");
+    enter(0, "MPI_Pready_list", -3, SEND);
+    tell(0, 3, 3);
+    tell(0, 2, 2);
+    LEAVE(0, "MPI_Pready_list");
+    finish(0, SEND);
+    FEED(FIRST_PID + 1, MPI_COMPLETE, mpi_complete, .request = RECEIVE, .peer = -3, .tag = -3);
+    LEAVE(1, "MPI_Wait");
+    for (int rank = 0; rank < 2; rank++) {
+        TOGETHER(rank, "MPI_Finalize", 0, 0x60);
+        LEAVE(rank, "MPI_Finalize");
+        FEED(FIRST_PID + rank, PROCESS_EXIT, process_exit, .how = TG_EXIT_STATUS);
+    }
+    FEED(LAUNCHER, PROCESS_EXIT, process_exit, .how = TG_EXIT_STATUS);
+    struct tg_verdict_input input = input_of_job();
+    assert_null(tg_verdict_make(&input, &verdict));
+    check_finding(0, TG_FINDING_MISUSE, "0",
+                  "Rank 0 marked partition 2 of 4 as ready (MPI_Pready_list) a second time");
+    assert_true(verdict.findings[0].is_warning);
+    assert_int_equal(verdict.count, 1);
+    tg_verdict_deinit(&verdict);
+    input.has_losses = true;
+    assert_null(tg_verdict_make(&input, &verdict));
+    check_nobody_blamed();
+}
+
 enum quiet {
     ALL_ARE_READY,     /* the message is on its way */
     LIST_IS_NOT_KNOWN, /* of too many ranges */
@@ -255,6 +306,7 @@ int main(void)
         cmocka_unit_test_teardown(a_partition_closes_a_cycle, tear_down),
         cmocka_unit_test_teardown(a_half_that_was_not_started_or_not_made_is_missing, tear_down),
         cmocka_unit_test_teardown(a_poll_in_vain_is_a_wait, tear_down),
+        cmocka_unit_test_teardown(a_partition_that_is_marked_twice_is_named, tear_down),
         cmocka_unit_test_teardown(nobody_is_blamed_where_it_may_be_complete, tear_down),
         cmocka_unit_test_teardown(a_copy_goes_on_by_itself, tear_down),
         cmocka_unit_test_teardown(what_is_never_completed_is_a_warning, tear_down),
