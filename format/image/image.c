@@ -201,8 +201,11 @@ static void find_function(struct tg_image *image, const char *name, struct tg_ad
     }
     const char *bare = base != NULL ? base : name;
     tg_dynamic_section_find(&image->dynamic, image->object, bare, version, set);
-    read_tables(image);
-    for (size_t i = 0; i < image->n_tables; i++)
+    bool is_full =
+        set->max > 0 && set->count == set->max; /* then symbol tables need not be read, which takes long */
+    if (!is_full)
+        read_tables(image);
+    for (size_t i = 0; !is_full && i < image->n_tables; i++)
         tg_symbol_index_find(image->tables[i], bare, version, set);
     free(base);
 }

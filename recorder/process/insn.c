@@ -10,29 +10,30 @@
 #include <string.h>
 
 struct tg_insn_decoder {
-    csh handle64, handle32;
-    cs_insn *room; /* Capstone's result; reused */
+    csh handle64, handle32; /* 0: not opened yet, with ROOM NULL */
+    cs_insn *room;          /* Capstone's result; reused */
 };
 
 struct tg_error *tg_insn_decoder_create(struct tg_insn_decoder **decoder)
 {
-    struct tg_insn_decoder *made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return tg_error_no_memory();
-    cs_err failed = cs_open(CS_ARCH_X86, CS_MODE_64, &made->handle64);
-    if (failed == CS_ERR_OK)
-        failed = cs_open(CS_ARCH_X86, CS_MODE_32, &made->handle32);
-    if (failed != CS_ERR_OK) {
-        tg_insn_decoder_destroy(made);
+    *decoder = calloc(1, sizeof **decoder);
+    return *decoder == NULL ? tg_error_no_memory() : NULL;
+}
+
+/* Capstone is loaded here: most recordings plant breakpoints on nothing but instructions that are emulated. */
+static struct tg_error *open_capstone(struct tg_insn_decoder *decoder)
+{
+    cs_err failed = CS_ERR_OK;
+    if (decoder->room != NULL)
+        return NULL;
+    if (decoder->handle64 == 0)
+        failed = cs_open(CS_ARCH_X86, CS_MODE_64, &decoder->handle64);
+    if (failed == CS_ERR_OK && decoder->handle32 == 0)
+        failed = cs_open(CS_ARCH_X86, CS_MODE_32, &decoder->handle32);
+    if (failed != CS_ERR_OK)
         return tg_error_create(TG_ERROR_UNSUPPORTED, "Capstone cannot decode x86: %s", cs_strerror(failed));
-    }
-    made->room = cs_malloc(made->handle64);
-    if (made->room == NULL) {
-        tg_insn_decoder_destroy(made);
-        return tg_error_no_memory();
-    }
-    *decoder = made;
-    return NULL;
+    decoder->room = cs_malloc(decoder->handle64);
+    return decoder->room == NULL ? tg_error_no_memory() : NULL;
 }
 
 void tg_insn_decoder_destroy(struct tg_insn_decoder *decoder)
@@ -564,6 +565,20 @@ static const char *why_unsupported(const struct layout *layout)
     return NULL;
 }
 
+/* The length of the instruction of LAYOUT, which has SIZE bytes; 0 where they are none. */
+static struct tg_error *length_by_capstone(struct tg_insn_decoder *decoder, const struct layout *layout,
+                                           uint64_t address, size_t size, unsigned *length)
+{
+    struct tg_error *error = open_capstone(decoder);
+    if (error != NULL)
+        return error;
+    const uint8_t *code = layout->bytes;
+    csh handle = layout->bits == 64 ? decoder->handle64 : decoder->handle32;
+    *length = cs_disasm_iter(handle, &code, &size, &address, decoder->room) ? decoder->room->size
+                                                                            : regular_length(layout);
+    return NULL;
+}
+
 struct tg_error *tg_insn_decode(struct tg_insn_decoder *decoder, unsigned bits, uint64_t address,
                                 const uint8_t *bytes, size_t size, struct tg_insn *insn)
 {
@@ -576,22 +591,17 @@ struct tg_error *tg_insn_decode(struct tg_insn_decoder *decoder, unsigned bits, 
     if (opcode_at < TG_INSN_MAX_BYTES)
         read_opcode(&layout, opcode_at);
 
-    const uint8_t *code = padded;
-    size_t left = size;
-    uint64_t next = address;
-    unsigned length = 0;
-    if (opcode_at < TG_INSN_MAX_BYTES)
-        length = cs_disasm_iter(bits == 64 ? decoder->handle64 : decoder->handle32, &code, &left, &next,
-                                decoder->room)
-                     ? decoder->room->size
-                     : regular_length(&layout);
     struct tg_insn made = {.bits = (uint8_t)bits};
     made.width = layout.rex & 8 ? 8 : layout.data16 ? 2 : 4;
-    unsigned end = length == 0 ? 0 : classify(&layout, &made);
-    if (end == 0)
+    /* Where it is one of those that are emulated Capstone need not be asked; version 4 miscounts branches with
+     * superfluous prefixes. */
+    unsigned length = opcode_at < TG_INSN_MAX_BYTES ? classify(&layout, &made) : 0;
+    if (length == 0 && opcode_at < TG_INSN_MAX_BYTES) {
         made.operation = TG_INSN_OTHER;
-    else
-        length = end; /* Capstone 4 miscounts branches with superfluous prefixes */
+        struct tg_error *error = length_by_capstone(decoder, &layout, address, size, &length);
+        if (error != NULL)
+            return error;
+    }
     if (length == 0 || length > size)
         return tg_error_create(TG_ERROR_INPUT, "no instruction at %#llx", (unsigned long long)address);
     const char *why = why_unsupported(&layout);

@@ -3,10 +3,6 @@
 #include "recorder/rings/process_notes.h"
 
 #include <stdlib.h>
-#include <time.h>
-
-/* Between the first two pairs: a pair is off by some 20 ns, their relation then by millionths. */
-enum { FIRST_PAIRS_NS = 5000000 };
 
 struct tg_agent_session {
     struct tg_agent_files files;
@@ -25,8 +21,6 @@ static struct tg_error *prepare(struct tg_agent_session *session,
         error = tg_tick_clock_create(source, &session->clock);
     if (error != NULL)
         return error;
-    tg_tick_clock_add(session->clock, tg_tick_clock_take(session->clock));
-    nanosleep(&(struct timespec){.tv_nsec = FIRST_PAIRS_NS}, NULL);
     tg_tick_clock_add(session->clock, tg_tick_clock_take(session->clock));
     const struct tg_agent_directory_options directory = {
         .flags = options->flags,
@@ -59,6 +53,9 @@ struct tg_error *tg_agent_session_create(const struct tg_agent_session_options *
 struct tg_error *tg_agent_session_describe(const struct tg_agent_session *session, struct tg_trace_meta *meta)
 {
     bool tsc = tg_tick_clock_source(session->clock) == TG_AGENT_CLOCK_TSC;
+    /* A pair is off by some 20 ns, and these two are about a millisecond apart: the relation is right to some hundred-thousandths.
+     * Records are told between pairs that the drain takes later. */
+    tg_tick_clock_add(session->clock, tg_tick_clock_take(session->clock));
     struct tg_error *error = tg_trace_meta_set(meta, "clock.source", tsc ? "tsc" : "monotonic");
     if (error == NULL)
         error = tg_trace_meta_set_number(meta, "clock.ticks_per_second",

@@ -19,7 +19,7 @@ for library in tollgate-agent.so tollgate-audit.so; do
     grep -q " \./usr/lib/.*tollgate/$library\$" "$work/contents" || fail "the package has no $library"
 done
 depends=$(dpkg-deb -f "$deb" Depends)
-for library in libdw1 libtcl8.6 libedit2; do
+for library in libzstd1 libdw1 libelf1 libcapstone4 libtcl8.6 libedit2 libjansson4 libmicrohttpd12; do
     [[ $depends == *$library* ]] || fail "the package does not depend on $library: $depends"
 done
 grep -qE '\.(a|h|pc)$' "$work/contents" && fail "the package has what is for development"
