@@ -86,16 +86,20 @@ static struct tg_error *run_dump(void *context)
     struct tg_error *damage = NULL;
     struct tg_trace_summary summary;
     uint64_t start_ns = 0;
+    struct tg_progress progress = {0};
     if (arguments->request.format == NULL)
         arguments->request.format = &tg_dump_text;
     arguments->request.path = trace->path;
     arguments->request.symbols = trace->symbols;
     arguments->request.selection = &arguments->trace.selection;
+    arguments->request.progress = &progress;
     struct tg_error *error = tg_output_refuse_input(trace->output, trace->path);
     if (error == NULL)
         error = tg_output_open(trace->output, trace->force, &output);
-    if (error == NULL)
+    if (error == NULL) {
+        tg_progress_init(&progress, output, true, 1 + tg_selection_limits_processes(&trace->selection));
         error = tg_dump_write(&arguments->request, output, &damage, &summary, &start_ns);
+    }
     bool whole = error == NULL && !tg_output_closed(output);
     if (error == NULL)
         error = tg_output_commit(output);

@@ -97,6 +97,7 @@ static struct tg_error *start(struct dump_run *run, const struct tg_event **even
     struct tg_selection *selection = run->request->selection;
     *event = NULL;
     tg_trace_reader_read_ahead(run->reader, tg_read_ahead_threads());
+    tg_progress_watch(run->request->progress, run->reader);
     *run->damage = tg_trace_reader_next(run->reader, event);
     if (*run->damage != NULL)
         *event = NULL;
@@ -192,7 +193,7 @@ struct tg_error *tg_dump_write(const struct tg_dump_request *request, struct tg_
                                     .with_meta = request->with_meta,
                                     .colour = tg_output_colour(output)}};
     *damage = NULL;
-    struct tg_error *error = tg_trace_resolve_processes(request->path, request->selection);
+    struct tg_error *error = tg_trace_resolve_processes(request->path, request->selection, request->progress);
     if (error == NULL)
         error = tg_trace_reader_open(request->path, &run.reader);
     if (error == NULL && (request->format->wants_processes || request->selection->n_ranks > 0))
@@ -202,6 +203,7 @@ struct tg_error *tg_dump_write(const struct tg_dump_request *request, struct tg_
         error = tg_code_names_create(request->symbols, &run.dump.names);
     if (error == NULL)
         error = run_dump(&run);
+    tg_progress_end(request->progress);
     if (error == NULL) {
         *summary = tg_trace_reader_summary(run.reader);
         *start_ns = run.dump.start_ns;

@@ -5,6 +5,7 @@
 #include "analyzer/models/process.h"
 #include "analyzer/output/code_names.h"
 #include "analyzer/output/output_file.h"
+#include "analyzer/output/progress.h"
 #include "analyzer/output/selection.h"
 #include "format/base/error.h"
 #include "format/event/event.h"
@@ -54,6 +55,7 @@ struct tg_dump_request {
     bool with_meta;
     bool unlimited; /* goes on where the output is out of all proportion to the trace */
     const struct tg_command_services *symbols; /* for names of code addresses; NULL: they stay numbers */
+    struct tg_progress *progress;              /* NULL: none */
 };
 
 /* Writes the events of the trace that were asked for to OUTPUT, which is not committed. Stops early where

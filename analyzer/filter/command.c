@@ -376,7 +376,11 @@ static struct tg_error *evaluate(struct filter_arguments *arguments, struct tg_o
         request->context = &writer;
     }
     request->find_breaks = services->find_breaks;
+    struct tg_progress progress;
+    tg_progress_init(&progress, output, arguments->decisions, 2 + request->suggest);
+    request->progress = &progress;
     error = tg_filter_evaluate(request, &evaluation);
+    tg_progress_end(&progress);
     if (error == NULL)
         error = write_evaluation(arguments, &evaluation, output);
     if (error == NULL && arguments->check)

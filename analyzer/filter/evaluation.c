@@ -106,6 +106,7 @@ static struct tg_error *survey(const struct tg_filter_request *request,
     if (error != NULL)
         return error;
     tg_trace_reader_want(reader, (struct tg_wanted_kinds){.wants = is_of_interest});
+    tg_progress_watch(request->progress, reader);
     error = visit(reader, survey_event, &evaluation->survey, &evaluation->damage);
     if (error == NULL) {
         evaluation->summary = tg_trace_reader_summary(reader);
@@ -134,14 +135,16 @@ static struct tg_error *replay_event(void *context, const struct tg_event *event
     return error;
 }
 
-static struct tg_error *replay_trace(const char *path, struct replay *replay, struct tg_error **damage)
+static struct tg_error *replay_trace(const struct tg_filter_request *request, struct replay *replay,
+                                     struct tg_error **damage)
 {
     struct tg_trace_reader *reader = NULL;
-    struct tg_error *error = tg_trace_reader_open(path, &reader);
+    struct tg_error *error = tg_trace_reader_open(request->trace, &reader);
     if (error != NULL)
         return error;
     if (!replay->every_event)
         tg_trace_reader_want(reader, (struct tg_wanted_kinds){.wants = is_of_interest});
+    tg_progress_watch(request->progress, reader);
     error = visit(reader, replay_event, replay, damage);
     tg_trace_reader_close(reader);
     return error != NULL ? error : tg_filter_model_finish(replay->model);
@@ -341,7 +344,7 @@ static struct tg_error *replay_columns(const struct tg_filter_request *request,
     if (error == NULL)
         error = tg_filter_model_create(&options, &evaluation->model);
     if (error == NULL)
-        error = replay_trace(request->trace,
+        error = replay_trace(request,
                              &(struct replay){.model = evaluation->model,
                                               .every_event = options.keep_timelines,
                                               .check = feed.check},
@@ -450,7 +453,7 @@ static struct tg_error *suggest(const struct tg_filter_request *request,
     error = tg_filter_model_create(&options, &evaluation->trial_model);
     if (error == NULL)
         error = replay_trace(
-            request->trace,
+            request,
             &(struct replay){.model = evaluation->trial_model, .every_event = options.keep_timelines},
             &evaluation->damage);
     if (error != NULL)

@@ -6,6 +6,7 @@
 #include "analyzer/filter/check.h"
 #include "analyzer/filter/model.h"
 #include "analyzer/filter/suggestion.h"
+#include "analyzer/output/progress.h"
 #include "format/trace/reader.h"
 
 /* Settings side by side in one evaluation. */
@@ -29,6 +30,7 @@ struct tg_filter_request {
     /* NULL: not interested. Predictions for the columns; prediction->lane is the column. */
     struct tg_error *(*predict)(void *context, const struct tg_filter_prediction *prediction);
     void *context;
+    struct tg_progress *progress; /* NULL: none */
 };
 
 /* One setting that is shown. */

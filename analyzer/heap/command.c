@@ -198,15 +198,20 @@ static struct tg_error *run_heap(void *context)
 {
     struct heap_arguments *arguments = context;
     struct tg_trace_arguments *trace = &arguments->trace;
-    const struct tg_heap_reading_request request = {
-        .path = trace->path, .services = trace->symbols, .selection = &trace->selection};
+    struct tg_progress progress = {0};
+    const struct tg_heap_reading_request request = {.path = trace->path,
+                                                    .services = trace->symbols,
+                                                    .selection = &trace->selection,
+                                                    .progress = &progress};
     struct tg_heap_reading reading = {0};
     struct tg_output *output = NULL;
     struct tg_error *error = tg_output_refuse_input(trace->output, trace->path);
     if (error == NULL)
         error = tg_output_open(trace->output, trace->force, &output);
-    if (error == NULL)
+    if (error == NULL) {
+        tg_progress_init(&progress, output, false, 1 + tg_selection_limits_processes(&trace->selection));
         error = tg_heap_reading_make(&request, &reading);
+    }
     if (error == NULL)
         error = write_heap(arguments, &reading, output);
     if (error == NULL && reading.damage == NULL)

@@ -95,15 +95,19 @@ struct tg_error *tg_heap_reading_make(const struct tg_heap_reading_request *requ
     struct tg_heap_reading reading = {0};
     struct tg_trace_reader *reader = NULL;
     struct tg_error *error =
-        request->selection != NULL ? tg_trace_resolve_processes(request->path, request->selection) : NULL;
+        request->selection == NULL
+            ? NULL
+            : tg_trace_resolve_processes(request->path, request->selection, request->progress);
     if (error == NULL)
         error = create(request, &reading);
     if (error == NULL)
         error = tg_trace_reader_open(request->path, &reader);
     if (error == NULL) {
         tg_trace_reader_read_ahead(reader, tg_read_ahead_threads());
+        tg_progress_watch(request->progress, reader);
         error = read_events(request, reader, &reading);
     }
+    tg_progress_end(request->progress);
     if (error == NULL) {
         reading.summary = tg_trace_reader_summary(reader);
         reading.command = command_of(tg_trace_reader_meta(reader));

@@ -6,6 +6,7 @@
 #include "analyzer/models/process.h"
 #include "analyzer/models/stacks.h"
 #include "analyzer/output/code_names.h"
+#include "analyzer/output/progress.h"
 #include "analyzer/output/selection.h"
 #include "format/trace/reader.h"
 
@@ -19,6 +20,7 @@ struct tg_heap_reading_request {
      * does. */
     void (*take)(void *context, const struct tg_event *event, const struct tg_process_entry *process);
     void *context;
+    struct tg_progress *progress; /* NULL: none */
 };
 
 /* Caller's storage. */

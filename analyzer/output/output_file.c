@@ -1,6 +1,7 @@
 #include "analyzer/output/output_file.h"
 
 #include "analyzer/output/pager.h"
+#include "format/base/cleanup.h"
 #include "format/base/replace.h"
 
 #include <errno.h>
@@ -19,11 +20,13 @@ struct tg_output {
     uint64_t bytes;
     char *path;      /* NULL: standard output */
     char *temporary; /* NULL: written in place */
+    int cleanup;     /* place of TEMPORARY there; -1: none */
     bool force;
     bool committed;
     bool is_terminal;
     struct winsize size; /* of the terminal; 0: it does not say */
     struct tg_pager *pager;
+    char buffer[65536]; /* of STREAM */
 };
 
 /* stdio forgets why a write failed; the stream's own write function does not. */
@@ -66,9 +69,14 @@ static struct tg_error *open_temporary(struct tg_output *output)
         output->temporary = NULL;
         return tg_error_no_memory();
     }
+    sigset_t before;
+    tg_cleanup_hold(&before);
     output->descriptor = mkostemp(output->temporary, O_CLOEXEC);
+    int reason = errno;
+    if (output->descriptor >= 0)
+        output->cleanup = tg_cleanup_add(AT_FDCWD, output->temporary, output->descriptor);
+    tg_cleanup_release(&before);
     if (output->descriptor < 0) {
-        int reason = errno;
         free(output->temporary);
         output->temporary = NULL;
         return tg_error_create_errno(reason, "cannot create a temporary file beside '%s'", output->path);
@@ -112,6 +120,7 @@ struct tg_error *tg_output_open(const char *path, bool force, struct tg_output *
     if (created == NULL)
         return tg_error_no_memory();
     created->force = force;
+    created->cleanup = -1;
     created->descriptor = STDOUT_FILENO;
     signal(SIGPIPE, SIG_IGN);
     struct tg_error *error = NULL;
@@ -128,7 +137,7 @@ struct tg_error *tg_output_open(const char *path, bool force, struct tg_output *
         if (created->stream == NULL)
             error = tg_error_no_memory();
         else
-            setvbuf(created->stream, NULL, _IOFBF, 65536);
+            setvbuf(created->stream, created->buffer, _IOFBF, sizeof created->buffer);
     }
     if (error != NULL) {
         tg_output_destroy(created);
@@ -152,6 +161,11 @@ struct tg_error *tg_output_refuse_input(const char *output_path, const char *inp
 FILE *tg_output_stream(struct tg_output *output)
 {
     return output->stream;
+}
+
+bool tg_output_is_file(const struct tg_output *output)
+{
+    return output->temporary != NULL;
 }
 
 bool tg_output_is_terminal(const struct tg_output *output)
@@ -228,6 +242,8 @@ static struct tg_error *install(struct tg_output *output)
                                                      output->path);
     }
     output->committed = true;
+    tg_cleanup_forget(output->cleanup);
+    output->cleanup = -1;
     return NULL;
 }
 
@@ -260,6 +276,7 @@ void tg_output_destroy(struct tg_output *output)
     tg_error_destroy(tg_pager_close(output->pager));
     if (output->temporary != NULL && !output->committed)
         unlink(output->temporary);
+    tg_cleanup_forget(output->cleanup);
     free(output->temporary);
     free(output->path);
     free(output);

@@ -12,7 +12,8 @@
 struct tg_output;
 
 /* PATH NULL or "-": standard output; SIGPIPE is ignored from here on, a reader that went away shows in
- * tg_output_closed. Otherwise a temporary file beside PATH that commit renames; an existing regular file is
+ * tg_output_closed. Otherwise a temporary file beside PATH that commit renames, and that goes where a signal ends the process
+ * (format/base/cleanup.h); an existing regular file is
  * an EXISTS error unless FORCE; a device or pipe at PATH is written to as it is. */
 struct tg_error *tg_output_open(const char *path, bool force, struct tg_output **output);
 
@@ -24,6 +25,9 @@ struct tg_error *tg_output_check(const char *path, bool force);
 struct tg_error *tg_output_refuse_input(const char *output_path, const char *input_path);
 
 FILE *tg_output_stream(struct tg_output *output);
+
+/* Whether the result goes to a file of its own, not to standard output. */
+bool tg_output_is_file(const struct tg_output *output);
 
 /* Whether the result goes to a terminal, where people read it at once. */
 bool tg_output_is_terminal(const struct tg_output *output);

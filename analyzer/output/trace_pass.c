@@ -26,7 +26,8 @@ static struct tg_error *read_processes(struct tg_trace_reader *reader, struct tg
     }
 }
 
-struct tg_error *tg_trace_resolve_processes(const char *path, struct tg_selection *selection)
+struct tg_error *tg_trace_resolve_processes(const char *path, struct tg_selection *selection,
+                                            struct tg_progress *progress)
 {
     bool is_input = strcmp(path, "-") == 0;
     if (selection->n_ranks == 0 && (selection->n_pids == 0 || is_input))
@@ -42,6 +43,7 @@ struct tg_error *tg_trace_resolve_processes(const char *path, struct tg_selectio
         error = tg_process_model_create(&model);
     if (error == NULL) {
         tg_trace_reader_read_ahead(reader, tg_read_ahead_threads());
+        tg_progress_watch(progress, reader);
         error = read_processes(reader, model);
     }
     if (error == NULL)

@@ -91,6 +91,7 @@ static struct tg_error *run_report(void *context)
     struct tg_trace_arguments *trace = &arguments->trace;
     struct tg_output *output = NULL;
     struct tg_report *report = NULL;
+    struct tg_progress progress = {0};
     struct tg_error *error = NULL;
     if (arguments->html != NULL && trace->output != NULL)
         error =
@@ -105,8 +106,10 @@ static struct tg_error *run_report(void *context)
         error = tg_output_refuse_input(trace->output, trace->path);
     if (error == NULL)
         error = tg_output_open(trace->output, trace->force, &output);
-    if (error == NULL)
-        error = tg_report_read(trace->path, &trace->selection, trace->symbols, &report);
+    if (error == NULL) {
+        tg_progress_init(&progress, output, false, 1 + tg_selection_limits_processes(&trace->selection));
+        error = tg_report_read(trace->path, &trace->selection, trace->symbols, &progress, &report);
+    }
     if (error == NULL)
         error = write_report(report, arguments, output);
     if (error == NULL)

@@ -247,16 +247,20 @@ struct tg_error *tg_report_create(const char *path, const struct tg_selection *s
 }
 
 struct tg_error *tg_report_read(const char *path, struct tg_selection *selection,
-                                const struct tg_command_services *symbols, struct tg_report **report)
+                                const struct tg_command_services *symbols, struct tg_progress *progress,
+                                struct tg_report **report)
 {
     struct tg_report *created = NULL;
-    struct tg_error *error = tg_trace_resolve_processes(path, selection);
+    struct tg_error *error = tg_trace_resolve_processes(path, selection, progress);
     if (error == NULL)
         error = tg_report_create(path, selection, symbols, &created);
     if (error == NULL)
         error = tg_trace_reader_open(path, &created->reader);
-    if (error == NULL)
+    if (error == NULL) {
+        tg_progress_watch(progress, created->reader);
         error = read_events(created, selection);
+    }
+    tg_progress_end(progress);
     if (error != NULL) {
         tg_report_destroy(created);
         return error;

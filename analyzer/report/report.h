@@ -15,6 +15,7 @@
 #include "analyzer/models/totals.h"
 #include "analyzer/output/code_names.h"
 #include "analyzer/output/feeder.h"
+#include "analyzer/output/progress.h"
 #include "analyzer/output/selection.h"
 #include "analyzer/verdict/verdict.h"
 #include "format/base/error.h"
@@ -65,10 +66,11 @@ struct tg_error *tg_report_finish(struct tg_report *report);
 /* Reads the trace at PATH. SELECTION (not started yet; must outlive the report, as PATH must): the process
  * model sees everything up to its end, so that it holds the state at that moment; libraries and totals count
  * what it admits; losses and notes always count. A damaged trace is reported as far as it reads. --rank needs
- * a file that can be read twice. SYMBOLS name code addresses; NULL: they stay numbers. Errors: those of the
- * reader's open, NO_MEMORY. */
+ * a file that can be read twice. SYMBOLS name code addresses; NULL: they stay numbers. PROGRESS may be NULL. Errors: those of
+ * the reader's open, NO_MEMORY. */
 struct tg_error *tg_report_read(const char *path, struct tg_selection *selection,
-                                const struct tg_command_services *symbols, struct tg_report **report);
+                                const struct tg_command_services *symbols, struct tg_progress *progress,
+                                struct tg_report **report);
 void tg_report_destroy(struct tg_report *report);
 
 /* Nothing was lost: closed cleanly, all of it read and understood, and no loss in it. */

@@ -252,6 +252,7 @@ static struct tg_error *run_sequence(void *context)
     struct sequence_arguments *arguments = context;
     struct tg_output *output = NULL;
     struct tg_sequence_reading reading = {0};
+    struct tg_progress progress = {0};
     struct tg_error *error = NULL;
     if (arguments->format == NULL)
         arguments->format = arguments->print ? &tg_sequence_seqdiag : tg_sequence_format_at(0);
@@ -262,10 +263,13 @@ static struct tg_error *run_sequence(void *context)
     arguments->request.path = arguments->trace.path;
     arguments->request.services = arguments->trace.symbols;
     arguments->request.selection = &arguments->trace.selection;
+    arguments->request.progress = &progress;
     if (error == NULL)
         error = tg_output_open(arguments->trace.output, arguments->trace.force, &output);
-    if (error == NULL)
+    if (error == NULL) {
+        tg_progress_init(&progress, output, false, 2);
         error = tg_sequence_read(&arguments->request, &reading);
+    }
     if (error == NULL)
         error = write_diagram(arguments, &reading, output);
     tg_output_destroy(output);

@@ -58,6 +58,7 @@ static struct tg_error *pass(struct reading *reading,
     if (error != NULL)
         return error;
     tg_trace_reader_read_ahead(reader, tg_read_ahead_threads());
+    tg_progress_watch(reading->request->progress, reader);
     uint64_t n_read = 0;
     for (bool first = true; error == NULL; first = false) {
         const struct tg_event *event = NULL;
@@ -425,6 +426,7 @@ struct tg_error *tg_sequence_read(const struct tg_sequence_request *request,
     struct tg_error *error = survey(&reading);
     if (error == NULL)
         error = choose_and_build(&reading);
+    tg_progress_end(request->progress);
     tg_process_model_destroy(reading.survey.processes);
     tg_openmp_model_destroy(reading.survey.openmp);
     tg_mpi_model_destroy(reading.survey.mpi);

@@ -3,6 +3,7 @@
 #define TG_ANALYZER_SEQUENCE_READ_H
 
 #include "analyzer/models/process.h"
+#include "analyzer/output/progress.h"
 #include "analyzer/output/selection.h"
 #include "analyzer/sequence/rows.h"
 #include "analyzer/sequence/sequence.h"
@@ -21,6 +22,7 @@ struct tg_sequence_request {
     const struct tg_command_services *services; /* for names of addresses; NULL: they stay numbers */
     uint64_t n_events; /* the state is that behind so many events of the trace; 0: not limited so */
     bool (*is_interrupted)(void); /* NULL: nothing interrupts; else USAGE error "interrupted" */
+    struct tg_progress *progress; /* of two passes; NULL: none */
 };
 
 /* The diagram with the words for it. */

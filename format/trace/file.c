@@ -1,5 +1,6 @@
 #include "format/trace/file.h"
 
+#include "format/base/cleanup.h"
 #include "format/base/replace.h"
 #include "format/trace/index.h"
 #include "format/trace/recording_lock.h"
@@ -22,8 +23,10 @@ struct tg_trace_file {
     char *incomplete_name;
     int directory_fd; /* a change of the working directory must not move the file */
     int fd;
+    int cleanup;    /* place of the file there (format/base/cleanup.h); -1: none */
     bool is_locked; /* readers see that the file is being written */
     bool overwrite;
+    bool is_kept; /* where a signal ends the process: it is a recording */
     uint64_t size_bytes;
     uint32_t sequence;
     struct tg_section_codec *codec;
@@ -90,8 +93,15 @@ static struct tg_error *open_incomplete(struct tg_trace_file *file)
         return error;
     if (file->overwrite)
         unlinkat(file->directory_fd, file->incomplete_name, 0);
+    sigset_t before;
+    tg_cleanup_hold(&before);
     file->fd = openat(file->directory_fd, file->incomplete_name,
                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int reason = errno;
+    if (file->fd >= 0 && !file->is_kept)
+        file->cleanup = tg_cleanup_add(file->directory_fd, file->incomplete_name, file->fd);
+    tg_cleanup_release(&before);
+    errno = reason;
     if (file->fd >= 0) {
         file->is_locked = tg_recording_lock_take(file->fd);
         return NULL;
@@ -193,7 +203,8 @@ struct tg_error *tg_trace_file_create(const char *path, const char *suffix, bool
     struct tg_trace_file *created = calloc(1, sizeof *created);
     if (created == NULL)
         return tg_error_no_memory();
-    created->directory_fd = created->fd = -1;
+    created->directory_fd = created->fd = created->cleanup = -1;
+    created->is_kept = strcmp(suffix, TG_TRACE_INCOMPLETE_SUFFIX) == 0;
     created->overwrite = overwrite;
     struct tg_error *error = set_names(created, path, suffix);
     if (error == NULL)
@@ -218,6 +229,7 @@ void tg_trace_file_destroy(struct tg_trace_file *file)
 {
     if (file == NULL)
         return;
+    tg_cleanup_forget(file->cleanup);
     if (file->fd >= 0)
         close(file->fd);
     if (file->directory_fd >= 0)
@@ -368,7 +380,7 @@ struct tg_error *tg_trace_file_finish(struct tg_trace_file *file, uint64_t lost_
         error = append_index(file, lost_events);
     if (error == NULL) {
         int fd = file->fd;
-        file->fd = -1;
+        file->fd = -1; /* under its first name it goes all the same where a signal comes */
         if (close(fd) != 0 && errno != EINTR) /* network file systems report late */
             error = tg_error_create_errno(errno, "cannot write %s", file->incomplete_path);
     }

@@ -53,6 +53,9 @@ struct tg_trace_reader {
     uint64_t before_block; /* events of it in front of the decoder's block */
     uint64_t unknown_events;
 
+    void (*watch)(void *context, uint64_t position, uint64_t size); /* NULL: none */
+    void *watch_context;
+
     size_t n_threads;  /* number that may read ahead; 0: none */
     bool keeps_former; /* chunks stay while the next one is read */
     struct tg_read_ahead *ahead;
@@ -636,6 +639,12 @@ const struct tg_trace_meta *tg_trace_reader_meta(const struct tg_trace_reader *r
     return reader->meta;
 }
 
+static void tell_watch(const struct tg_trace_reader *reader)
+{
+    if (reader->watch != NULL && reader->told.summary.size_bytes != 0)
+        reader->watch(reader->watch_context, reader->told.position, reader->told.summary.size_bytes);
+}
+
 static struct tg_error *next_block(struct tg_trace_reader *reader)
 {
     reader->before_block += reader->n_events;
@@ -645,8 +654,10 @@ static struct tg_error *next_block(struct tg_trace_reader *reader)
         if (reader->current != NULL)
             error = tg_chunk_decoder_block(reader->current->decoder, &reader->events, &reader->n_events,
                                            &reader->unknown_events);
-        if (error == NULL && reader->n_events == 0)
+        if (error == NULL && reader->n_events == 0) {
             error = next_chunk(reader);
+            tell_watch(reader);
+        }
         if (error != NULL) {
             reader->n_events = 0;
             reader->told.at_end = true;
@@ -683,6 +694,13 @@ void tg_trace_reader_read_ahead(struct tg_trace_reader *reader, size_t n_threads
     reader->keeps_former = reader->keeps_former || n_threads > 0;
     if (reader->seekable && reader->ahead == NULL)
         reader->n_threads = n_threads < TG_READ_AHEAD_MAX_THREADS ? n_threads : TG_READ_AHEAD_MAX_THREADS;
+}
+
+void tg_trace_reader_watch(struct tg_trace_reader *reader,
+                           void (*watch)(void *context, uint64_t position, uint64_t size), void *context)
+{
+    reader->watch = watch;
+    reader->watch_context = context;
 }
 
 /* From the section at the position on: stops before the first chunk with an event at or after TIME_NS, the

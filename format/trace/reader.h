@@ -55,6 +55,11 @@ void tg_trace_reader_want(struct tg_trace_reader *reader, struct tg_wanted_kinds
  * begun. 0 threads, and standard input: as without. The threads take some 6 MB each, end with the reader, and get no signals. */
 void tg_trace_reader_read_ahead(struct tg_trace_reader *reader, size_t n_threads);
 
+/* Has WATCH called, with how many bytes of the file are through and how many it has, whenever a chunk begins, and at the end. Not
+ * for what has no size. NULL: none. */
+void tg_trace_reader_watch(struct tg_trace_reader *reader,
+                           void (*watch)(void *context, uint64_t position, uint64_t size), void *context);
+
 /* Continue with the first chunk in file order that can hold events at or after TIME_NS (index, or a scan of
  * chunk headers). UNSUPPORTED on a pipe. */
 struct tg_error *tg_trace_reader_seek(struct tg_trace_reader *reader, uint64_t time_ns);

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""A long reading says on a terminal how far it is, and takes the line away; elsewhere, and where the result would be in the way, it says
+nothing.
+"""
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from interrupt_key import TOLLGATE, make
+
+LINE = re.compile(r"\r\x1b\[Ktollgate: reading the trace: (\d+) %[^\r]*")
+WIPE = "\r\x1b[K"
+TRIES = 20
+
+
+def is_running(pid):
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+
+def stretch(pid, run_s):
+    """Has the process read for longer than it has to: stops it for a while, twice; lets it run for RUN_S between."""
+    for _ in range(2):
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(0.55)  # time that passes is what this is about
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(run_s)
+
+
+def open_files(pid):
+    """Names of the files that the process has open."""
+    names = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            names.append(os.path.basename(os.readlink(f"/proc/{pid}/fd/{fd}")))
+        except OSError:
+            pass
+    return names
+
+
+def read_some(fd):
+    try:
+        return os.read(fd, 65536).decode()
+    except OSError:
+        return ""
+
+
+def on_terminal(words, output=None, number=None, run_s=0.001, **environment):
+    """What `tollgate WORDS` shows on a terminal while it takes long; OUTPUT: standard output, where it is not the terminal;
+    NUMBER: of a signal that it gets when something is shown; nothing where it was faster than that."""
+    pid, master = pty.fork()
+    if pid == 0:
+        if output is not None:
+            os.dup2(output, 1)
+        os.execve(TOLLGATE, ["tollgate", *words], {**os.environ, "TERM": "xterm", "PAGER": "cat", **environment})
+    while "-o" in words and not os.listdir("there") and is_running(pid):
+        pass
+    while "-o" not in words and "many.tgt" not in open_files(pid) and is_running(pid):
+        pass
+    if is_running(pid):
+        stretch(pid, run_s)
+    shown = read_some(master)
+    if number is not None:
+        os.kill(pid, number)
+    while piece := read_some(master):
+        shown += piece
+    os.close(master)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    for name in os.listdir("there"):
+        os.unlink("there/" + name)
+    return shown if number is None or status == -number else ""
+
+
+def is_shown(words, **how):
+    """Whether a line came in one of several tries; it must have gone."""
+    for attempt in range(TRIES):
+        shown = on_terminal(words, run_s=0.001 * 2 ** (attempt % 8), **how)
+        lines = list(LINE.finditer(shown))
+        if not lines:
+            continue
+        percent = [int(line.group(1)) for line in lines]
+        assert percent == sorted(percent) and percent[-1] <= 100, (words, percent)
+        rest = shown[lines[-1].end():]
+        assert rest.startswith(WIPE) and "%" not in rest.split("\n")[0], (words, shown)
+        return True
+    return False
+
+
+def is_never_shown(words, **how):
+    shown = on_terminal(words, **how)
+    assert not LINE.search(shown), (words, how, shown)
+
+
+def main():
+    make()
+    os.mkdir("there")
+    for words in (("report",), ("sequence",), ("dump", "--json"), ("heap",)):
+        assert is_shown((*words, "-o", "there/result", "many.tgt")), (words, "no line")
+    assert is_shown(("report", "many.tgt")), "no line where the report goes to the terminal"
+    assert is_shown(("dump", "-o", "there/result", "many.tgt"), number=signal.SIGINT), "no line before the interrupt"
+    # what is written line by line to the terminal, a terminal that cannot rewrite a line, a pipe, whose reader may be on the terminal
+    is_never_shown(("dump", "many.tgt"))
+    is_never_shown(("report", "-o", "there/result", "many.tgt"), TERM="dumb")
+    sink = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    for words in (("report", "--json", "many.tgt"), ("report", "many.tgt"), ("dump", "--json", "many.tgt")):
+        is_never_shown(words, output=sink.stdin.fileno())
+    sink.stdin.close()
+    sink.wait()
+    piped = subprocess.Popen([TOLLGATE, "report", "-o", "there/result", "many.tgt"], stderr=subprocess.PIPE)
+    stretch(piped.pid, 0.001)
+    assert piped.communicate()[1] == b"" and piped.returncode == 0
+
+
+if __name__ == "__main__":
+    signal.alarm(250)
+    sys.exit(main())
