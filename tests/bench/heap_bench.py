@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What observing the heap costs: a pair of malloc and free, and a real program, natively, recorded and under heaptrack.
+"""What observing the heap costs: pairs of malloc and free and of operator new and delete, and a real program, natively, recorded and under heaptrack.
 
 usage: heap_bench.py [--fifo] BUILD [ROUNDS]      BUILD: a build directory; heaptrack is left out where there is none
 
@@ -28,6 +28,7 @@ def main():
     rounds = int(rest[fifo + 1]) if len(rest) > fifo + 1 else 5
     before = ["chrt", "-f", "10"] if fifo else []
     tollgate, pair = os.path.join(build, "tollgate"), os.path.join(build, "tests/bench/heap_pair")
+    operators = pair + "_operators"
     os.chdir(tempfile.mkdtemp(prefix="heap-bench-"))
     record = [*before, tollgate, "record", "-q", "--force", "--ring-size", "16M", "-o", "trace"]
     ways = {"native": before, "events, no stacks": [*record, "--heap", "--heap-depth=0", "--"],
@@ -37,7 +38,8 @@ def main():
         ways["heaptrack"] = [*before, "heaptrack", "-o", "heaptrack"]
     program = ["/usr/bin/python3", "-c", SCRIPT]
     environment = dict(os.environ, PYTHONMALLOC="malloc")
-    columns = {"pair, ns": [pair, "0", PAIRS], "pair below 20 calls, ns": [pair, "16", PAIRS], "python, ms": program}
+    columns = {"pair, ns": [pair, "0", PAIRS], "pair below 20 calls, ns": [pair, "16", PAIRS],
+               **({"new and delete, ns": [operators, "0", PAIRS]} if os.path.exists(operators) else {}), "python, ms": program}
     best, events, size = {}, {}, {}
     for _ in range(rounds):
         for way, command in ways.items():

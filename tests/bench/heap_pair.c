@@ -1,10 +1,20 @@
-/* Pairs of malloc and free below a stack of DEPTH calls. usage: heap_pair DEPTH PAIRS; says the ns of one pair, the
- * fastest of 15 rounds. */
+/* Pairs of malloc and free, or of operator new and delete, below a stack of DEPTH calls.
+ * usage: heap_pair DEPTH PAIRS; says the ns of one pair, the fastest of 15 rounds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 static void *volatile kept;
+
+#ifdef WITH_OPERATORS
+void *_Znwm(size_t size);
+void _ZdlPv(void *block);
+#define TAKE _Znwm
+#define GIVE _ZdlPv
+#else
+#define TAKE malloc
+#define GIVE free
+#endif
 
 static double now_ns(void)
 {
@@ -16,9 +26,9 @@ static double now_ns(void)
 __attribute__((noinline)) static void run_pairs(long n)
 {
     for (long i = 0; i < n; i++) {
-        void *block = malloc(16 + (size_t)(i & 255));
+        void *block = TAKE(16 + (size_t)(i & 255));
         kept = block;
-        free(block);
+        GIVE(block);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "recorder/agent/heap/check.h"
 #include "recorder/agent/heap/early.h"
 #include "recorder/agent/heap/notes.h"
+#include "recorder/agent/heap/quick.h"
 #include "recorder/agent/heap/real.h"
 #include "recorder/agent/heap/setup.h"
 #include "recorder/agent/heap/wishes.h"
@@ -24,14 +25,19 @@ TG_AGENT_EXPORT size_t malloc_usable_size(void *block);
 
 enum { PAGE_BYTES = 4096 };
 
-static inline __attribute__((always_inline)) void *allocated(void *block, size_t size, enum tg_heap_call call)
+static inline __attribute__((always_inline)) void *allocated_at(void *block, size_t size,
+                                                                enum tg_heap_call call, const void *frame)
 {
-    const void *frame = __builtin_frame_address(0);
     if (TG_AGENT_LIKELY(tg_heap_is_on()))
         tg_heap_note_alloc(block, size, call, frame);
     else if (tg_heap.state != TG_HEAP_OFF)
         tg_heap_early_alloc(block, size, call);
     return block;
+}
+
+static inline __attribute__((always_inline)) void *allocated(void *block, size_t size, enum tg_heap_call call)
+{
+    return allocated_at(block, size, call, __builtin_frame_address(0));
 }
 
 /* Whether blocks are checked: then they are not the allocator's own. */
@@ -50,7 +56,8 @@ static enum tg_heap_release released_by(const void *block, enum tg_heap_release 
     return (enum tg_heap_release)thread->release;
 }
 
-static inline __attribute__((always_inline)) void freeing(const void *block, enum tg_heap_release release)
+static inline __attribute__((always_inline)) void freeing_at(const void *block, enum tg_heap_release release,
+                                                             const void *frame)
 {
     if (block == NULL)
         return;
@@ -59,11 +66,16 @@ static inline __attribute__((always_inline)) void freeing(const void *block, enu
         return;
     }
     if (TG_AGENT_LIKELY(tg_heap_is_on())) {
-        tg_heap_wishes_meet(block, TG_AGENT_HEAP_TAG_DEALLOC, "free", __builtin_frame_address(0));
-        tg_heap_note_free(block, release, __builtin_frame_address(0));
+        tg_heap_wishes_meet(block, TG_AGENT_HEAP_TAG_DEALLOC, "free", frame);
+        tg_heap_note_free(block, release, frame);
     } else if (tg_heap.state != TG_HEAP_OFF) {
         tg_heap_early_free(block, release);
     }
+}
+
+static inline __attribute__((always_inline)) void freeing(const void *block, enum tg_heap_release release)
+{
+    freeing_at(block, release, __builtin_frame_address(0));
 }
 
 static void *no_memory(void)
@@ -98,11 +110,36 @@ static inline __attribute__((always_inline)) void *oddly_aligned(void *block, si
     return block;
 }
 
-void *malloc(size_t size)
+/* The slow halves of malloc and free, whose FRAME is: the quick ones save no registers for them. */
+static __attribute__((noinline)) void *malloc_slowly(size_t size, const void *frame)
 {
     if (checks())
-        return tg_heap_check_alloc(0, size, false, TG_HEAP_MALLOC, __builtin_frame_address(0));
-    return allocated(tg_heap_real_get()->malloc(size), size, TG_HEAP_MALLOC);
+        return tg_heap_check_alloc(0, size, false, TG_HEAP_MALLOC, frame);
+    return allocated_at(tg_heap_real_get()->malloc(size), size, TG_HEAP_MALLOC, frame);
+}
+
+static __attribute__((noinline)) void *malloc_failed(size_t size, const void *frame)
+{
+    tg_heap_quick_take_back(size);
+    return allocated_at(NULL, size, TG_HEAP_MALLOC, frame);
+}
+
+static __attribute__((noinline)) void free_slowly(void *block, const void *frame)
+{
+    if (!checks()) {
+        freeing_at(block, TG_HEAP_FREE, frame);
+        tg_heap_real_get()->free(block);
+    } else if (block != NULL) {
+        tg_heap_check_free(block, released_by(block, TG_HEAP_FREE), frame);
+    }
+}
+
+void *malloc(size_t size)
+{
+    if (!tg_heap_quick_passes_alloc(size))
+        return malloc_slowly(size, __builtin_frame_address(0));
+    void *block = tg_heap_real.malloc(size);
+    return TG_AGENT_LIKELY(block != NULL) ? block : malloc_failed(size, __builtin_frame_address(0));
 }
 
 void *calloc(size_t count, size_t size)
@@ -114,13 +151,10 @@ void *calloc(size_t count, size_t size)
 
 void free(void *block)
 {
-    if (checks()) {
-        if (block != NULL)
-            tg_heap_check_free(block, released_by(block, TG_HEAP_FREE), __builtin_frame_address(0));
-        return;
-    }
-    freeing(block, TG_HEAP_FREE);
-    tg_heap_real_get()->free(block);
+    if (tg_heap_quick_passes_free(block))
+        tg_heap_real.free(block);
+    else
+        free_slowly(block, __builtin_frame_address(0));
 }
 
 /* libc has it for old programs alone. */

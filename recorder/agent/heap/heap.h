@@ -25,7 +25,8 @@ enum tg_heap_state {
 };
 
 struct tg_heap {
-    int state; /* enum tg_heap_state, __atomic */
+    int state;    /* enum tg_heap_state, __atomic */
+    bool samples; /* __atomic: TG_HEAP_ON with a sample, and all of the library is ready */
     struct tg_agent_heap settings;
 };
 extern struct tg_heap tg_heap;

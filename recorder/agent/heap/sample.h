@@ -36,14 +36,18 @@ static inline uint64_t tg_heap_sample_hash(const void *block)
     return ((uint64_t)(uintptr_t)block >> 4) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
+/* Whether no block in the table can be BLOCK. */
+static inline bool tg_heap_sample_lacks(const void *block)
+{
+    return __atomic_load_n(&tg_heap_sample_filter[tg_heap_sample_hash(block) >> 48], __ATOMIC_RELAXED) == 0;
+}
+
 bool tg_heap_sample_remove(const void *block);
 
 /* Takes BLOCK out of the table; false: it was not there. */
 static inline bool tg_heap_sample_drop(const void *block)
 {
-    uint64_t hash = tg_heap_sample_hash(block);
-    uint8_t count = __atomic_load_n(&tg_heap_sample_filter[hash >> 48], __ATOMIC_RELAXED);
-    return __builtin_expect(count != 0, 0) && tg_heap_sample_remove(block);
+    return __builtin_expect(!tg_heap_sample_lacks(block), 0) && tg_heap_sample_remove(block);
 }
 
 #endif

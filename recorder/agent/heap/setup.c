@@ -88,6 +88,7 @@ bool tg_heap_set_up(void)
     if (state != TG_HEAP_ON)
         return false;
     tell_start();
+    __atomic_store_n(&tg_heap.samples, tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE, __ATOMIC_RELEASE);
     return true;
 }
 

@@ -22,6 +22,11 @@ static inline size_t tg_heap_wishes_hoard_bytes(void)
     return bytes != 0 ? (size_t)bytes : TG_AGENT_HEAP_HOARD_BYTES;
 }
 
+static inline bool tg_heap_wishes_has_tags(void)
+{
+    return __atomic_load_n(&tg_heap_wishes()->n_tags, __ATOMIC_RELAXED) != 0;
+}
+
 void tg_heap_wishes_tell_tagged(const void *block, enum tg_agent_heap_tag_end end, const char *call,
                                 const void *frame);
 
@@ -29,7 +34,7 @@ void tg_heap_wishes_tell_tagged(const void *block, enum tg_agent_heap_tag_end en
 static inline __attribute__((always_inline)) void
 tg_heap_wishes_meet(const void *block, enum tg_agent_heap_tag_end end, const char *call, const void *frame)
 {
-    if (TG_AGENT_UNLIKELY(__atomic_load_n(&tg_heap_wishes()->n_tags, __ATOMIC_RELAXED) != 0))
+    if (TG_AGENT_UNLIKELY(tg_heap_wishes_has_tags()))
         tg_heap_wishes_tell_tagged(block, end, call, frame);
 }
 

@@ -285,6 +285,45 @@ int main(void) { for (int i = 0; i < 100000; i++) { void *p = malloc(100); kept 
         check(abs(hits - count * chance) < 6 * math.sqrt(count * chance), size, "bytes:", hits, "hits of", count * chance)
 
 
+# Memory of its own, and that of the allocator: sized by what is asked for.
+POOL = """
+#include <stdlib.h>
+static char room[1 << 20];
+void *_Znwm(size_t n) { return n == 100 ? room : malloc(n + 16); }
+void _ZdlPv(void *p) { if (p != room) free(p); }
+void _ZdlPvm(void *p, size_t n) { (void)n; if (p != room) free(p); }
+"""
+
+
+def test_sample_operators():
+    """A sample of what operators give: those of libstdc++, which most calls leave alone, and others with memory of their own."""
+    with open("sampled.cc", "w") as file:
+        file.write("""#include <new>
+static void *volatile kept;
+int main() { for (int i = 0; i < 100000; i++) { kept = operator new(100); void *a = kept; kept = operator new[](3000); void *b = kept;
+    kept = operator new(0, std::nothrow); operator delete(kept); operator delete(a); operator delete[](b); }
+    try { kept = operator new[](1UL << 62); } catch (const std::bad_alloc &) { return 3; } return 0; }
+""")
+    library = build_library("pool", source=POOL)
+    for name, flags in (("plain", []), ("pooled", ["-Wl,--no-as-needed", library, "-Wl,-rpath," + os.getcwd()])):
+        program = os.path.abspath(name)
+        check(run(["c++", "-fno-builtin", "-O1", "sampled.cc", "-o", name, *flags]).status == 0, "cannot build")
+        trace = recorded([program], heap="--heap=sample:64K")
+        for size, call, release in ((100, "new", "delete"), (3000, "new_array", "delete_array")):
+            hits, chance = counted(trace, "heap_alloc", "call", size), 1 - math.exp(-size / 65536)
+            if name == "plain":
+                check(set(hits) == {call}, name, hits)
+                check(abs(hits[call] - 100000 * chance) < 6 * math.sqrt(100000 * chance), size, "bytes:", hits, "hits of", 100000 * chance)
+                check(counted(trace, "heap_free", "release")[release] >= hits[call], name, counted(trace, "heap_free", "release"))
+            elif size == 100:
+                check(set(hits) == {call}, name, hits)
+                check(abs(hits[call] - 100000 * chance) < 6 * math.sqrt(100000 * chance), size, "bytes:", hits, "hits of", 100000 * chance)
+        failed = [event["call"] for event in trace if event["kind"] == "heap_error"]
+        check(failed == ["operator new[]"], name, failed)
+        left = blocks_left(trace)
+        check(not any(event["size_bytes"] in (100, 3000) for live in left.values() for event in live.values()), name, "followed to the end")
+
+
 MISTAKES = {  # what is recorded, of which function, at which offset, and the status natively
     "behind": ("guard_corruption", "free", 100, None), "before": ("guard_corruption", "free", -1, None),
     "never_freed": ("guard_corruption", "", 101, 4), "twice": ("double_dealloc", "free", 0, -6),
