@@ -101,6 +101,7 @@ void tg_dlopen_counts_add(struct tg_dlopen_counts *sum, const struct tg_dlopen_c
     sum->deferred += more->deferred;
     sum->not_stopped += more->not_stopped;
     sum->by_agent += more->by_agent;
+    sum->in_process += more->in_process;
     sum->null_events += more->null_events;
     sum->unloads += more->unloads;
     sum->stop_ns += more->stop_ns;
@@ -200,6 +201,7 @@ static struct tg_error *take_load(struct tg_dlopen_model *model, struct tg_dlope
         process->counts.events++;
         process->counts.libraries += load->libraries.count;
         process->counts.by_agent += by_agent;
+        process->counts.in_process += load->found == TG_FOUND_IN_PROCESS;
     }
     for (uint64_t i = 0; error == NULL && i < load->libraries.count; i++) {
         enum tg_dlopen_state state = startup    ? TG_DLOPEN_STARTUP

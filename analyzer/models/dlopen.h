@@ -23,6 +23,7 @@ struct tg_dlopen_counts {
     uint64_t deferred;
     uint64_t not_stopped;
     uint64_t by_agent;     /* events that the agent saw, without a decision */
+    uint64_t in_process;   /* events that were decided about in the process, without a stop */
     uint64_t null_events;  /* loader stops at which no library came or went */
     uint64_t unloads;      /* unload events */
     uint64_t stop_ns;      /* the program stood so long for loader stops */

@@ -249,6 +249,7 @@ struct tg_error *tg_library_model_feed(struct tg_library_model *model, const str
         totals->loader_events += found == TG_FOUND_LOADER;
         totals->catch_up_events += found == TG_FOUND_CATCH_UP;
         totals->agent_events += found == TG_FOUND_AGENT || found == TG_FOUND_IN_PROCESS;
+        totals->in_process_events += found == TG_FOUND_IN_PROCESS;
         totals->load_stop_ns += event->stop_ns;
         totals->objects += event->library_load.libraries.count;
         return take_load(model, event, process);

@@ -32,7 +32,8 @@ struct tg_library_totals {
     uint64_t startup_events; /* of these */
     uint64_t loader_events;
     uint64_t catch_up_events;
-    uint64_t agent_events; /* seen without a stop */
+    uint64_t agent_events;      /* seen without a stop */
+    uint64_t in_process_events; /* of these: decided about by the dlopen filter */
     uint64_t unload_events;
     uint64_t null_events;
     uint64_t load_stop_ns;

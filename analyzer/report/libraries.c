@@ -139,6 +139,7 @@ struct tg_error *tg_report_libraries_json(const struct tg_report *report, struct
     tg_json_member_unsigned(json, "loader_events", totals.loader_events);
     tg_json_member_unsigned(json, "catch_up_events", totals.catch_up_events);
     tg_json_member_unsigned(json, "agent_events", totals.agent_events);
+    tg_json_member_unsigned(json, "in_process_events", totals.in_process_events);
     tg_json_member_unsigned(json, "unload_events", totals.unload_events);
     tg_json_member_unsigned(json, "null_events", totals.null_events);
     tg_json_member_unsigned(json, "load_stop_ns", totals.load_stop_ns);

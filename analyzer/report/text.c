@@ -149,6 +149,10 @@ static void write_filter(const struct tg_report_page *page)
     fprintf(page->stream, "%s deferred, ", tg_quantity_count(filter->decisions[TG_DECISION_DEFERRED], text));
     fprintf(page->stream, "%s without a stop\n",
             tg_quantity_count(filter->decisions[TG_DECISION_NOT_STOPPED], text));
+    uint64_t inside = tg_library_model_totals(page->report->libraries).in_process_events;
+    if (inside > 0)
+        fprintf(page->stream, "%s of these loads were decided about in the process, without a stop\n",
+                tg_quantity_count(inside, text));
     if (filter->batches > 0) {
         fprintf(page->stream, "%s", tg_quantity_count(filter->batch_libraries, text));
         fprintf(page->stream, " deferred libraries handled later in %s batch%s, ",

@@ -29,7 +29,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      10
+#define TG_AGENT_PROTOCOL      11
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -67,6 +67,7 @@ enum tg_agent_flag {
     TG_AGENT_MPI = 8,
     TG_AGENT_DLOPEN = 16, /* calls of dlopen, dlmopen, dlclose */
     TG_AGENT_HEAP = 32,   /* calls of malloc, free and the like, as the control's `heap` says */
+    TG_AGENT_LOADS = 64,  /* what is loaded and unloaded, by the audit library */
 };
 
 enum tg_agent_clock {

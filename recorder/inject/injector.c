@@ -22,6 +22,19 @@
 
 enum { BUILD_ID_CHARS = 129 };
 
+/* The agent in one program; forks of it share this. */
+struct injection {
+    unsigned references;
+    uint64_t instance; /* the agent's id for the program, not 0 */
+    uint64_t entry;    /* address of the first instruction: the loader's */
+    uint64_t stack;    /* the stack pointer there ... */
+    uint64_t original; /* ... and what it was before the variables were added */
+    size_t n_words;    /* there were so many words, these of them in front of the variables ... */
+    size_t n_before;
+    size_t n_added; /* ... which are so many */
+    bool audit;     /* the audit library is among what they load */
+};
+
 struct tg_agent_injector {
     struct tg_engine *engine;
     struct tg_agent_injector_options options;
@@ -31,6 +44,20 @@ struct tg_agent_injector {
     char loader_build_id[BUILD_ID_CHARS]; /* build-id of our own dynamic loader; "" unknown */
     int seccomp_filters;                  /* filters of this process */
 };
+
+static struct injection *injection_of(const struct tg_agent_injector *injector,
+                                      const struct tg_process *process)
+{
+    return process->data[injector->slot];
+}
+
+static void forget(const struct tg_agent_injector *injector, struct tg_process *process)
+{
+    struct injection *injection = injection_of(injector, process);
+    process->data[injector->slot] = NULL;
+    if (injection != NULL && --injection->references == 0)
+        free(injection);
+}
 
 /* ---- reasons against the agent
  *
@@ -178,8 +205,9 @@ static struct tg_error *count_tls(const struct tg_agent_injector *injector, pid_
     return tg_error_prefix(error, "cannot predict its thread-local storage");
 }
 
+/* Fills INJECTION, except its instance and entry. */
 static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_thread *thread,
-                             const struct tg_initial_stack *stack)
+                             const struct tg_initial_stack *stack, struct injection *injection)
 {
     const struct tg_agent_injector_options *options = &injector->options;
     struct tg_agent_variables variables;
@@ -209,6 +237,12 @@ static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_threa
         tg_initial_stack_write_back(thread->tid, stack);
         error = aside("its registers cannot be written");
     }
+    injection->stack = image.address;
+    injection->original = stack->address;
+    injection->n_words = stack->n_words;
+    injection->n_before = stack->variables + stack->n_variables;
+    injection->n_added = TG_AGENT_VARIABLES + (further != NULL);
+    injection->audit = options->audit;
     free(image.bytes);
     tg_agent_variables_deinit(&variables);
     return error;
@@ -233,11 +267,42 @@ static struct tg_error *inject(struct tg_agent_injector *injector, struct tg_thr
     struct tg_error *error = tg_initial_stack_read(thread->tid, registers->rsp, &stack);
     if (error != NULL)
         return error;
+    struct injection made = {.references = 1, .entry = registers->rip};
     error = check_environment(&stack);
     if (error == NULL)
-        error = edit(injector, thread, &stack);
-    if (error == NULL) /* a number, and no pointer: forked children have it too */
-        thread->process->data[injector->slot] = (void *)(uintptr_t)instance_of(thread, &stack);
+        error = edit(injector, thread, &stack, &made);
+    if (error == NULL) {
+        made.instance = instance_of(thread, &stack);
+        struct injection *kept = malloc(sizeof *kept);
+        if (kept != NULL)
+            *kept = made;
+        else /* the agent is there, and is taken for one that is not: what it records is recorded */
+            error = tg_error_no_memory();
+        thread->process->data[injector->slot] = kept;
+    }
+    tg_initial_stack_deinit(&stack);
+    return error;
+}
+
+/* The stack as it was before it was edited. */
+static struct tg_error *undo(const struct injection *injection, struct tg_thread *thread)
+{
+    size_t n_words = injection->n_words, behind = n_words - injection->n_before;
+    size_t edited_bytes = (n_words + injection->n_added) * sizeof(uint64_t);
+    struct tg_initial_stack stack = {
+        .address = injection->original, .n_words = n_words, .words = malloc(edited_bytes)};
+    struct tg_error *error = NULL;
+    if (stack.words == NULL)
+        return tg_error_no_memory();
+    uint64_t *added = stack.words + injection->n_before;
+    if (!tg_memory_read(thread->tid, injection->stack, stack.words, edited_bytes)) {
+        error = aside("its initial stack cannot be read");
+    } else {
+        memmove(added, added + injection->n_added, behind * sizeof(uint64_t));
+        tg_initial_stack_write_back(thread->tid, &stack);
+        if (!tg_thread_set_stack(thread, injection->original))
+            error = aside("its registers cannot be written");
+    }
     tg_initial_stack_deinit(&stack);
     return error;
 }
@@ -250,11 +315,37 @@ static void tell_aside(struct tg_agent_injector *injector, struct tg_thread *thr
     tg_engine_emit(injector->engine, thread, &event);
 }
 
+void tg_agent_injector_set_audit(struct tg_agent_injector *injector, bool audit)
+{
+    injector->options.audit = audit;
+}
+
+bool tg_agent_injector_renew(struct tg_agent_injector *injector, struct tg_thread *thread)
+{
+    const struct injection *injection = injection_of(injector, thread->process);
+    bool is_stopped = injection != NULL && tg_thread_is_stopped(thread);
+    const struct user_regs_struct *registers = is_stopped ? tg_thread_registers(thread) : NULL;
+    if (registers == NULL || registers->rip != injection->entry || registers->rsp != injection->stack)
+        return false;
+    if (injection->audit == injector->options.audit)
+        return true;
+    struct tg_error *error = undo(injection, thread);
+    if (error == NULL) {
+        forget(injector, thread->process);
+        error = inject(injector, thread);
+    }
+    if (error == NULL)
+        return true;
+    tell_aside(injector, thread, tg_error_message(error));
+    tg_error_destroy(error);
+    return false;
+}
+
 static void program_loaded(void *context, struct tg_thread *thread, bool attached)
 {
     struct tg_agent_injector *injector = context;
     struct tg_process *process = thread->process;
-    process->data[injector->slot] = NULL;
+    forget(injector, process);
     if (attached) {
         tell_aside(injector, thread,
                    "the program was already running when attached: it is observed by stops alone");
@@ -313,12 +404,11 @@ static bool has_ring(int directory, pid_t pid, uint64_t instance)
 bool tg_agent_injector_came_up(struct tg_agent_injector *injector, struct tg_thread *thread)
 {
     struct tg_process *process = thread->process;
-    if (process->data[injector->slot] == NULL || !injector->options.audit ||
-        injector->options.directory_fd < 0 ||
-        has_ring(injector->options.directory_fd, tg_proc_status_own_pid(process->pid),
-                 (uint64_t)(uintptr_t)process->data[injector->slot]))
-        return process->data[injector->slot] != NULL;
-    process->data[injector->slot] = NULL;
+    const struct injection *injection = injection_of(injector, process);
+    if (injection == NULL || !injection->audit || injector->options.directory_fd < 0 ||
+        has_ring(injector->options.directory_fd, tg_proc_status_own_pid(process->pid), injection->instance))
+        return injection != NULL;
+    forget(injector, process);
     tell_aside(injector, thread, "the agent was loaded but records nothing");
     return false;
 }
@@ -336,12 +426,20 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
 {
     const struct tg_agent_injector *injector = context;
     (void)origin;
-    thread->process->data[injector->slot] = parent != NULL ? parent->data[injector->slot] : NULL;
+    struct injection *injection = parent != NULL ? injection_of(injector, parent) : NULL;
+    if (injection != NULL)
+        injection->references++;
+    thread->process->data[injector->slot] = injection;
+}
+
+static void process_ended(void *context, struct tg_process *process)
+{
+    forget(context, process);
 }
 
 bool tg_agent_injector_is_in(const struct tg_agent_injector *injector, const struct tg_process *process)
 {
-    return process->data[injector->slot] != NULL;
+    return injection_of(injector, process) != NULL;
 }
 
 struct tg_error *tg_agent_injector_create(struct tg_engine *engine,
@@ -369,6 +467,7 @@ struct tg_error *tg_agent_injector_create(struct tg_engine *engine,
         .process_started = process_started,
         .program_loaded = program_loaded,
         .stopped = stopped,
+        .process_ended = process_ended,
     };
     error = tg_engine_add_observer(engine, &made->observer, &made->slot);
     if (error != NULL) {

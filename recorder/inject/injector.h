@@ -21,7 +21,7 @@ struct tg_agent_injector_options {
     const struct tg_agent_files *files;
     const char *directory; /* directory of the rings: absolute */
     int directory_fd;      /* open on it, -1: whether the agent comes up is not looked at */
-    bool audit;            /* load the audit library too: libraries are to be observed */
+    bool audit;            /* load the audit library too: libraries are to be observed; see set_audit */
     bool heap;             /* load the heap's library too */
     struct tg_image_cache *images;
     /* A further variable (NAME=VALUE) for the program that THREAD is about to run, which the agent leaves
@@ -41,7 +41,14 @@ void tg_agent_injector_destroy(struct tg_agent_injector *injector); /* NULL is a
  * from its entry point on, came up there. What was attached to has none. */
 bool tg_agent_injector_is_in(const struct tg_agent_injector *injector, const struct tg_process *process);
 
-/* The same before the entry point, when all auditors were loaded: looks whether the audit library records anything there.
+/* From now on, whether the audit library goes into programs. */
+void tg_agent_injector_set_audit(struct tg_agent_injector *injector, bool audit);
+
+/* Whether the program of THREAD now has the audit library, or has it not, as set_audit says: it has the agent, THREAD is
+ * stopped, and its first instruction is still to come. */
+bool tg_agent_injector_renew(struct tg_agent_injector *injector, struct tg_thread *thread);
+
+/* As is_in, before the entry point, when all auditors were loaded: looks whether the audit library records anything there.
  * Where it does not, the agent is in the program no more, and an event says so. */
 bool tg_agent_injector_came_up(struct tg_agent_injector *injector, struct tg_thread *thread);
 

@@ -1,5 +1,6 @@
 #include "recorder/loader/break_places.h"
 
+#include "recorder/process/image_peek.h"
 #include "recorder/process/mappings.h"
 #include "recorder/process/memory.h"
 #include "recorder/process/symbol_probe.h"
@@ -168,10 +169,22 @@ static void look_in_program(struct question *question, const struct tg_process *
     tg_image_unref(image);
 }
 
+/* Where no stop shows what is unloaded, another library may have come to OBJECT's place. */
+static bool is_still_there(const struct question *question, const struct tg_break_object *object)
+{
+    char build_id[TG_ELF_BUILD_ID_CHARS];
+    uint64_t size_bytes;
+    if (object->build_id == NULL || object->header == 0)
+        return true;
+    return tg_image_peek(question->tid, object->header, build_id, &size_bytes) &&
+           strcmp(build_id, object->build_id) == 0;
+}
+
 static bool look_in_library(void *context, const struct tg_loader_library *library)
 {
     struct question *question = context;
-    if (!library->deferred)
+    if (!library->deferred && tg_break_spec_admits(question->spec, library->object.path) &&
+        is_still_there(question, &library->object))
         look_in(question, &library->object, NULL);
     return !is_full(question);
 }

@@ -77,10 +77,25 @@ static bool is_switched(const struct tg_loader_process *watched)
     return watched != NULL && !watched->never_stops && !watched->by_agent;
 }
 
+/* A program that has not run yet is watched as if it began under this setting. */
+static bool begins_anew(struct tg_loader *loader, struct tg_thread *thread)
+{
+    const struct tg_loader_process *watched = tg_loader_watched(loader, thread);
+    bool wants_auditor = loader->filter.mode == TG_FILTER_MEDIUM;
+    if (loader->options.launched != TG_LOADER_BY_MODE || loader->options.agent == NULL ||
+        thread->process->attached || watched->maps != NULL || watched->in_process == wants_auditor ||
+        !tg_agent_injector_renew(loader->options.agent, thread))
+        return false;
+    tg_loader_unplant(loader, thread->process);
+    tg_loader_drop(loader, thread->process);
+    tg_loader_begin_watching(loader, thread, false);
+    return true;
+}
+
 static void switch_process(struct tg_loader *loader, struct tg_thread *thread)
 {
     const struct tg_loader_process *watched = tg_loader_watched(loader, thread);
-    if (watched == NULL)
+    if (watched == NULL || begins_anew(loader, thread))
         return;
     if (watched->in_process && (watched->started_up || watched->auditor.report != 0))
         tg_loader_in_process_switch(loader, thread);
@@ -120,6 +135,7 @@ struct tg_error *tg_loader_set_filter(struct tg_loader *loader, const struct tg_
     if (auditors != NULL)
         auditors->end_old(auditors->context);
     tg_engine_emit(loader->engine, NULL, &event);
+    tg_loader_tell_injector(loader);
     switch_processes(loader);
     if (auditors != NULL)
         auditors->begin_new(auditors->context, &loader->filter);

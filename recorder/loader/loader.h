@@ -22,6 +22,7 @@ enum tg_loader_watch {
     TG_LOADER_AGENT, /* the agent reports libraries; in processes without it, as STOPS */
     /* the agent's auditor decides by the filter, and stops the process for what is reported; without it, as STOPS */
     TG_LOADER_IN_PROCESS,
+    TG_LOADER_BY_MODE,  /* programs that begin in Medium as IN_PROCESS, others as STOPS */
     TG_LOADER_CATCH_UP, /* nothing planted; lists are read at other stops */
     TG_LOADER_NONE,     /* libraries are not watched at all */
 };
@@ -62,7 +63,7 @@ struct tg_loader_options {
     struct tg_user_breakpoints *breakpoints;   /* planted when libraries are handled; NULL none */
     const struct tg_loader_listener *listener; /* NULL none */
     struct tg_agent_injector *agent;           /* asked where the agent watches; NULL: it is in nothing */
-    const struct tg_loader_auditors *auditors; /* with TG_LOADER_IN_PROCESS; else NULL */
+    const struct tg_loader_auditors *auditors; /* with TG_LOADER_IN_PROCESS and BY_MODE; else NULL */
 };
 
 /* Adds itself to ENGINE (after OPTIONS's breakpoints and agent did) and must outlive it; what OPTIONS points
@@ -75,7 +76,8 @@ void tg_loader_destroy(struct tg_loader *loader); /* NULL is accepted */
  * tracer thread, outside of stops (tg_engine_post) or inside of one. To fast mode, r_brk is taken away; from
  * it, planted, while threads run, and libraries loaded meanwhile are reported at once and deferred. What
  * waits goes on waiting for a reported event or another stop. Where auditors decide, a load is decided about by the
- * filter of its time, and nothing is read at once. A process in which r_brk cannot be planted is a
+ * filter of its time, and nothing is read at once; with TG_LOADER_BY_MODE, programs that have not run yet get the auditor,
+ * or lose it. A process in which r_brk cannot be planted is a
  * note in the trace and stays as in fast mode. Only error: NO_MEMORY, nothing is changed then. */
 struct tg_error *tg_loader_set_filter(struct tg_loader *loader, const struct tg_dlopen_filter *filter);
 

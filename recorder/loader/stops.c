@@ -268,10 +268,25 @@ void tg_loader_at_other_stop(struct tg_loader *loader, struct tg_thread *thread,
     tg_loader_handle_waiting(loader, thread, trigger, final);
 }
 
+/* What the setting that is in force makes of WATCH, for a program that begins now. */
+static enum tg_loader_watch watch_now(const struct tg_loader *loader, enum tg_loader_watch watch)
+{
+    if (watch != TG_LOADER_BY_MODE)
+        return watch;
+    return loader->filter.mode == TG_FILTER_MEDIUM ? TG_LOADER_IN_PROCESS : TG_LOADER_STOPS;
+}
+
+void tg_loader_tell_injector(const struct tg_loader *loader)
+{
+    if (loader->options.launched == TG_LOADER_BY_MODE && loader->options.agent != NULL)
+        tg_agent_injector_set_audit(loader->options.agent, loader->filter.mode == TG_FILTER_MEDIUM);
+}
+
 void tg_loader_begin_watching(struct tg_loader *loader, struct tg_thread *thread, bool attached)
 {
     struct tg_process *process = thread->process;
-    enum tg_loader_watch watch = process->attached ? loader->options.attached : loader->options.launched;
+    enum tg_loader_watch watch =
+        watch_now(loader, process->attached ? loader->options.attached : loader->options.launched);
     if (watch == TG_LOADER_NONE || process->bits == 0)
         return;
     struct tg_loader_process *watched = tg_loader_process_create();

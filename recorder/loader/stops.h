@@ -7,6 +7,9 @@
 /* A new program image: watches its libraries as the options say. ATTACHED: it has run already. */
 void tg_loader_begin_watching(struct tg_loader *loader, struct tg_thread *thread, bool attached);
 
+/* Tells the injector whether programs that begin from now on are to have the auditor. */
+void tg_loader_tell_injector(const struct tg_loader *loader);
+
 /* Any stop but the loader's: reads the lists where no loader stop has shown them, and handles what waits.
  * FINAL: the process is about to end. */
 void tg_loader_at_other_stop(struct tg_loader *loader, struct tg_thread *thread, enum tg_stop_trigger trigger,

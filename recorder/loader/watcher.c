@@ -106,6 +106,7 @@ struct tg_error *tg_loader_create(struct tg_engine *engine, const struct tg_load
         tg_loader_destroy(made);
         return error;
     }
+    tg_loader_tell_injector(made);
     *loader = made;
     return NULL;
 }

@@ -23,9 +23,17 @@ static const char *const mode_names[] = {
     [TG_FILTER_SLOW] = "slow", [TG_FILTER_MEDIUM] = "medium", [TG_FILTER_FAST] = "fast"};
 static const char *const watch_names[] = {[TG_LOADER_AGENT] = "agent",
                                           [TG_LOADER_STOPS] = "stops",
-                                          [TG_LOADER_IN_PROCESS] = "in_process",
+                                          [TG_LOADER_IN_PROCESS] = "in-process",
                                           [TG_LOADER_CATCH_UP] = "catch_up",
                                           [TG_LOADER_NONE] = "none"};
+
+/* By the setting at the beginning, where that decides. */
+static const char *watch_name(const struct tg_record_options *options, enum tg_loader_watch watch)
+{
+    if (watch == TG_LOADER_BY_MODE)
+        watch = options->filter.mode == TG_FILTER_MEDIUM ? TG_LOADER_IN_PROCESS : TG_LOADER_STOPS;
+    return watch_names[watch];
+}
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -121,7 +129,7 @@ static struct tg_error *describe_capture(const struct tg_description *descriptio
     const struct tg_record_options *options = description->options;
     bool launch = options->command != NULL;
     const struct pair pairs[] = {
-        {"capture.dlopen", watch_names[launch ? description->launched : options->attached]},
+        {"capture.dlopen", watch_name(options, launch ? description->launched : options->attached)},
         {"capture.mode", mode_names[options->filter.mode]},
         {"capture.match", tg_glob_list_text(options->filter.list)},
         {"capture.target", launch ? "launch" : "attach"},

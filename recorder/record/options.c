@@ -96,9 +96,8 @@ static const struct argp_option argp_options[] = {
     {"dlopen", KEY_DLOPEN, "HOW", 0,
      "How to observe libraries: agent (inside the process; default for a command), stops (at the dynamic "
      "loader's breakpoint; default with --break or a dlopen filter), in-process (the agent decides by the "
-     "dlopen "
-     "filter, and stops the process only for what is reported) or none; the libraries of an attached "
-     "process are read when it stops anyway, unless HOW is stops",
+     "dlopen filter, and stops the process only for what is reported; default in medium mode) or none; the "
+     "libraries of an attached process are read when it stops anyway, unless HOW is stops",
      3},
     {"openmp", KEY_OPENMP, "on|off", 0, "Observe OpenMP (default: on)", 3},
     {"mpi", KEY_MPI, "on|off", 0, "Observe MPI calls (default: on)", 3},
@@ -259,7 +258,7 @@ static void tell_filter(const struct arguments *arguments, const struct tg_recor
                  arguments->always >= 0 || arguments->on_match != NULL;
     char *text = NULL;
     bool has_stops = options->launched == TG_LOADER_STOPS || options->launched == TG_LOADER_IN_PROCESS ||
-                     options->attached == TG_LOADER_STOPS;
+                     options->launched == TG_LOADER_BY_MODE || options->attached == TG_LOADER_STOPS;
     if (asked || where == NULL || options->quiet || !has_stops ||
         asprintf(&text, "the dlopen filter is %s, by %s (--no-rc ignores your settings files)",
                  tg_dlopen_filter_mode_name(options->filter.mode), where) < 0)
@@ -370,6 +369,16 @@ static struct tg_error *set_agent_watch(const struct arguments *arguments, struc
     return tg_dlopen_filter_set(&options->filter, true, "");
 }
 
+/* Where HOW was not given. A job under control can come to Medium later; rings that drop records would lose decisions. */
+static enum tg_loader_watch filter_watch(const struct arguments *arguments,
+                                         const struct tg_record_options *options)
+{
+    bool has_medium = arguments->more != NULL || options->filter.mode == TG_FILTER_MEDIUM;
+    return options->command != NULL && has_medium && !options->no_ptrace && !arguments->lossy
+               ? TG_LOADER_BY_MODE
+               : TG_LOADER_STOPS;
+}
+
 static struct tg_error *set_watch(const struct arguments *arguments, const struct tg_settings *settings,
                                   struct tg_record_options *options)
 {
@@ -403,7 +412,7 @@ static struct tg_error *set_watch(const struct arguments *arguments, const struc
         options->launched = TG_LOADER_IN_PROCESS;
         options->attached = TG_LOADER_STOPS;
     } else if (*how == '\0' || strcmp(how, "stops") == 0) {
-        options->launched = TG_LOADER_STOPS;
+        options->launched = *how != '\0' ? TG_LOADER_STOPS : filter_watch(arguments, options);
         if (*how != '\0')
             options->attached = TG_LOADER_STOPS;
     } else {
@@ -462,8 +471,13 @@ static struct tg_error *set_agent(const struct arguments *arguments, struct tg_r
                                "--heap: red zones need a tracer, which sees the faults: remove --no-ptrace");
     if (options->heap.mode != TG_AGENT_HEAP_OFF)
         options->agent |= TG_AGENT_HEAP;
-    if (options->launched == TG_LOADER_AGENT || options->launched == TG_LOADER_IN_PROCESS)
-        options->agent |= TG_AGENT_DLOPEN;
+    if (options->launched == TG_LOADER_BY_MODE && options->filter.mode != TG_FILTER_MEDIUM &&
+        options->agent == 0)
+        options->launched = TG_LOADER_STOPS; /* nothing else wants an agent, and as yet this does not */
+    if (options->launched == TG_LOADER_AGENT)
+        options->agent |= TG_AGENT_DLOPEN | TG_AGENT_LOADS;
+    if (options->launched == TG_LOADER_IN_PROCESS || options->launched == TG_LOADER_BY_MODE)
+        options->agent |= TG_AGENT_LOADS;
     if (options->command == NULL)
         options->agent = 0;
     if (options->no_ptrace && options->agent == 0)

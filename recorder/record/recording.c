@@ -189,12 +189,24 @@ static bool insists_on_agent(const struct tg_record_options *options)
            (options->dlopen_given && options->launched == TG_LOADER_AGENT);
 }
 
+/* Whether auditors decide by the dlopen filter. */
+static bool is_by_filter(enum tg_loader_watch watch)
+{
+    return watch == TG_LOADER_IN_PROCESS || watch == TG_LOADER_BY_MODE;
+}
+
+static bool has_auditors(enum tg_loader_watch watch)
+{
+    return watch == TG_LOADER_AGENT || is_by_filter(watch);
+}
+
 /* Without an agent, and where nobody insists on it, libraries are watched by stops. */
 static struct tg_error *create_agent(struct tg_recording *recording)
 {
     const struct tg_record_options *options = recording->options;
     recording->launched = options->launched;
-    if ((options->agent & (TG_AGENT_OPENMP | TG_AGENT_MPI | TG_AGENT_DLOPEN | TG_AGENT_HEAP)) == 0)
+    if ((options->agent &
+         (TG_AGENT_OPENMP | TG_AGENT_MPI | TG_AGENT_DLOPEN | TG_AGENT_LOADS | TG_AGENT_HEAP)) == 0)
         return NULL;
     const struct tg_agent_session_options agent = {
         .flags = options->agent,
@@ -209,7 +221,7 @@ static struct tg_error *create_agent(struct tg_recording *recording)
     if (asprintf(&recording->without_agent, "without the agent: %s", tg_error_message(error)) < 0)
         recording->without_agent = NULL;
     tg_error_destroy(error);
-    if (recording->launched == TG_LOADER_AGENT || recording->launched == TG_LOADER_IN_PROCESS)
+    if (has_auditors(recording->launched))
         recording->launched = TG_LOADER_STOPS;
     return NULL;
 }
@@ -230,7 +242,7 @@ static struct tg_error *create_injector(struct tg_recording *recording)
         .files = tg_agent_session_files(recording->agent),
         .directory = tg_agent_directory_path(directory),
         .directory_fd = tg_agent_directory_fd(directory),
-        .audit = recording->launched == TG_LOADER_AGENT || recording->launched == TG_LOADER_IN_PROCESS,
+        .audit = has_auditors(recording->launched),
         .heap = recording->options->heap.mode != TG_AGENT_HEAP_OFF,
         .images = recording->images,
         .further = further_variable,
@@ -408,7 +420,7 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         .breakpoints = recording->breakpoints,
         .listener = recording->watch == NULL ? NULL : recording->watch->libraries,
         .agent = recording->injector,
-        .auditors = recording->launched == TG_LOADER_IN_PROCESS ? &recording->auditors : NULL,
+        .auditors = is_by_filter(recording->launched) ? &recording->auditors : NULL,
     };
     recording->auditors = (struct tg_loader_auditors){
         .context = recording, .end_old = end_old_filter, .begin_new = begin_new_filter};
@@ -527,8 +539,9 @@ static bool misses_libraries(const struct tg_recording *recording)
 {
     const struct tg_record_options *options = recording->options;
     enum tg_loader_watch watch = options->command != NULL ? recording->launched : options->attached;
-    return (watch != TG_LOADER_STOPS && watch != TG_LOADER_IN_PROCESS) ||
-           options->filter.mode == TG_FILTER_FAST;
+    if (watch == TG_LOADER_STOPS)
+        return options->filter.mode == TG_FILTER_FAST;
+    return !is_by_filter(watch) || options->filter.mode != TG_FILTER_SLOW;
 }
 
 static void note_unplanted(void *context, const char *text)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Compares the costs that `tollgate filter` predicts with those of jobs that really run under the modes.
 
-Usage: filter_truth.py BUILD [--rounds N] [--minutes N] [--libraries N] [--jobs NAME,...] [--check] [--json FILE]
+Usage: filter_truth.py BUILD [--live] [--rounds N] [--minutes N] [--libraries N] [--jobs NAME,...] [--check] [--json FILE]
 
 The truth of a mode is the time from the entry points of the job's processes to their ends under `record --mode MODE`, less that
 under `record --dlopen=none`, where nothing is done about libraries; runs are interleaved, and the medians of the differences are
-compared. On a busy machine, as root: `chrt -r 5 filter_truth.py ...`. Predictions are made from a
-recording of each kind: default, slow, medium and fast. A prediction that gives a range is right if it holds the truth. "In the noise": the quartiles of the truth reach that far.
+compared. With --live jobs run under `tollgate live`, with a pending breakpoint that nothing has. On a busy machine, as root: `chrt -r 5 filter_truth.py ...`. Predictions are made from a
+recording of each kind: default, slow, medium (by stops), in-process (Medium decided in the process) and fast. A prediction that gives a range is right if it holds the truth. "In the noise": the quartiles of the truth reach that far.
 """
 import argparse
 import json
@@ -20,8 +20,10 @@ import time
 
 import make_libraries
 
-MODES = {"none": ["--dlopen=none"], "slow": ["--mode=slow"], "medium": ["--match=*/libnothing*"], "fast": ["--mode=fast"],
-         "default": []}
+LIST = "*/libnothing*"
+MODES = {"none": ["--dlopen=none"], "slow": ["--mode=slow"], "medium": [f"--match={LIST}", "--dlopen=stops"],
+         "in-process": [f"--match={LIST}"], "fast": ["--mode=fast"], "default": []}
+PREDICTED = ("slow", "medium", "in-process", "fast")
 PYTHON = """
 import importlib, sys
 sys.path.insert(0, sys.argv[1])
@@ -70,10 +72,12 @@ def make_jobs(build, work, count):
             Job("open mpi x 2", storm, (*mpirun, "2"))]
 
 
-def run_once(tollgate, job, mode, work):
+def run_once(tollgate, job, mode, work, is_live):
     """Milliseconds of the processes that count, together."""
     trace = os.path.join(work, mode + ".tgt")
-    subprocess.run([tollgate, "record", "--quiet", "--no-rc", "--force", "-o", trace, *MODES[mode], "--", *job.command],
+    live = ["-e", "dbreak -pending no_library_has_this", "-e", "dgo", "-e", "dwait"] if is_live else []
+    subprocess.run([tollgate, "live" if is_live else "record", "--quiet", "--no-rc", "--force", "-o", trace, *MODES[mode], *live,
+                    "--", *job.command],
                    check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     dump = subprocess.run([tollgate, "dump", "--json", "--kind", "entry,process_exit,identity", trace], check=True,
                           capture_output=True)
@@ -96,7 +100,8 @@ def run_once(tollgate, job, mode, work):
 
 def predict(tollgate, trace):
     """{mode: (low, middle or None, high)} in ms; None: not claimed."""
-    run = subprocess.run([tollgate, "filter", "--json", "--match", "*/libnothing*", trace], check=True, capture_output=True)
+    modes = [word for mode in PREDICTED for word in ("--mode", mode)]
+    run = subprocess.run([tollgate, "filter", "--json", "--match", LIST, *modes, trace], check=True, capture_output=True)
     found = {}
     for column in json.loads(run.stdout)["modes"]:
         low, high = column.get("cost_low_ms", column["cost_ms"]), column.get("cost_high_ms", column["cost_ms"])
@@ -106,7 +111,7 @@ def predict(tollgate, trace):
 
 def counts(tollgate, trace, mode):
     """What the mode does, as far as it can be counted: of a recording of the mode itself, or of another one."""
-    match = ["--match", "*/libnothing*"] if mode == "medium" else []
+    match = ["--match", LIST] if mode in ("medium", "in-process") else []
     run = subprocess.run([tollgate, "filter", "--json", "--mode", mode, *match, trace], check=True, capture_output=True)
     column = json.loads(run.stdout)["modes"][0]
     return {name: column[name] for name in ("stops", "reported", "round_trips", "libraries_handled", "late", "never")}
@@ -116,7 +121,7 @@ def check_counts(tollgate, job, work):
     """Differences between what a slow recording says of the other modes and what they did. For one process: the order in
     which several ones are stopped is another one in each run."""
     differences = []
-    for mode in ("slow", "medium", "fast"):
+    for mode in PREDICTED:
         said, done = (counts(tollgate, os.path.join(work, kind + ".tgt"), mode) for kind in ("slow", mode))
         differences += ["%s, %s: %s predicted %d, really %d" % (job.name, mode, name, said[name], done[name])
                         for name in said if said[name] != done[name]]
@@ -127,15 +132,16 @@ def spread(values):
     return statistics.quantiles(values, n=4)[::2] if len(values) > 1 else (values[0], values[0])
 
 
-def measure(tollgate, job, rounds, until, work):
+def measure(tollgate, job, rounds, until, work, is_live):
     """ROUNDS of them; but after UNTIL (time.monotonic) none but the first three."""
-    times = {mode: [] for mode in MODES}
-    predictions = {mode: [] for mode in MODES if mode != "none"}
+    modes = [mode for mode in MODES if mode != "default" or not is_live]  # live jobs have Slow by default
+    times = {mode: [] for mode in modes}
+    predictions = {mode: [] for mode in modes if mode != "none"}
     for done in range(rounds):
         if done >= 3 and time.monotonic() > until:
             break
-        for mode in MODES:
-            times[mode].append(run_once(tollgate, job, mode, work))
+        for mode in modes:
+            times[mode].append(run_once(tollgate, job, mode, work, is_live))
             if mode != "none":
                 predictions[mode].append(predict(tollgate, os.path.join(work, mode + ".tgt")))
     return times, predictions
@@ -144,7 +150,7 @@ def measure(tollgate, job, rounds, until, work):
 def verdicts(job, times, predictions):
     """One row for each kind of recording and each mode predicted."""
     rows = []
-    for mode in ("slow", "medium", "fast"):
+    for mode in PREDICTED:
         pairs = [under - none for under, none in zip(times[mode], times["none"])]
         truth, (lower, upper) = statistics.median(pairs), spread(pairs)
         for kind, made in predictions.items():
@@ -165,7 +171,7 @@ def verdicts(job, times, predictions):
 
 
 def print_rows(rows):
-    print("%-12s %-8s %-7s %22s %22s %12s" % ("job", "from", "mode", "truth, ms (quartiles)", "predicted, ms", "error"))
+    print("%-12s %-10s %-10s %22s %22s %12s" % ("job", "from", "mode", "truth, ms (quartiles)", "predicted, ms", "error"))
     for row in rows:
         truth = "%.1f (%.1f-%.1f)" % (row["truth_ms"], *row["truth_quartiles_ms"])
         if "low_ms" not in row:
@@ -174,7 +180,7 @@ def print_rows(rows):
             claim = "%.1f" % row["claim_ms"] if row["claim_ms"] is not None else "%.1f to %.1f" % (row["low_ms"], row["high_ms"])
             exact = row["error"] is not None and (abs(row["error"]) <= 0.1 or not row["within_noise"])
             error = "%+.0f %%" % (100 * row["error"]) if exact else "in the noise"
-        print("%-12s %-8s %-7s %22s %22s %12s" % (row["job"], row["from"], row["mode"], truth, claim, error))
+        print("%-12s %-10s %-10s %22s %22s %12s" % (row["job"], row["from"], row["mode"], truth, claim, error))
 
 
 def main():
@@ -183,6 +189,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=7, help="runs of each mode (default %(default)s)")
     parser.add_argument("--minutes", type=float, default=1e6, help="end after so long, with fewer rounds, but at least three")
     parser.add_argument("--libraries", type=int, default=200, help="libraries that a process loads (default %(default)s)")
+    parser.add_argument("--live", action="store_true", help="under `tollgate live` in place of `tollgate record`")
     parser.add_argument("--jobs", default="", help="only these, separated by commas")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a count was predicted wrongly")
     parser.add_argument("--json", help="also write the figures to this file")
@@ -199,8 +206,8 @@ def main():
                 print("note: %s is missing; left out: %s" % (job.missing(), job.name), file=sys.stderr)
                 continue
             rows += verdicts(job, *measure(tollgate, job, arguments.rounds,
-                                         begun + 60 * arguments.minutes * i / len(jobs), work))
-            if not job.has_ranks:
+                                         begun + 60 * arguments.minutes * i / len(jobs), work, arguments.live))
+            if not job.has_ranks and not arguments.live:
                 differences += check_counts(tollgate, job, work)
     print_rows(rows)
     print("load at the end: %.1f %.1f %.1f" % os.getloadavg())

@@ -29,9 +29,9 @@ def ways(build, one):
         "native": [],
         "fast": [*record, "--mode=fast", "--"],
         "fast, in process": [*record, "--mode=fast", "--dlopen=in-process", "--"],
-        "medium by stops": [*record, "--match=*/libnothing.so", "--"],
-        "medium in process": [*record, "--match=*/libnothing.so", "--dlopen=in-process", "--"],
-        "  one matches": [*record, f"--match={one}", "--dlopen=in-process", "--"],
+        "medium by stops": [*record, "--match=*/libnothing.so", "--dlopen=stops", "--"],
+        "medium in process": [*record, "--match=*/libnothing.so", "--"],
+        "  one matches": [*record, f"--match={one}", "--"],
     }
 
 

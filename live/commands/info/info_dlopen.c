@@ -140,6 +140,7 @@ static void put_counts(struct tg_json *json, const struct tg_dlopen_counts *coun
         {"deferred", counts->deferred},
         {"not_stopped", counts->not_stopped},
         {"by_agent", counts->by_agent},
+        {"in_process", counts->in_process},
         {"null_events", counts->null_events},
         {"unloads", counts->unloads},
         {"late_batches", counts->batches},
@@ -242,6 +243,9 @@ static void put_dlopen(struct tg_console *console, const struct tg_dlopen_counts
 static void write_remarks(const struct tg_dlopen_counts *sum, FILE *out)
 {
     char window[TG_QUANTITY_SIZE];
+    if (sum->in_process > 0)
+        fprintf(out, "%" PRIu64 " event%s decided in the process, without a stop\n", sum->in_process,
+                sum->in_process == 1 ? " was" : "s were");
     if (sum->late_breakpoints > 0)
         fprintf(out, "%" PRIu64 " breakpoint%s planted late: the program could run past %s for up to %s\n",
                 sum->late_breakpoints, sum->late_breakpoints == 1 ? " was" : "s were",

@@ -14,6 +14,7 @@
  *
  * Where the recorder has a dlopen filter in the control file, each load is decided about when it is complete, before
  * anything of it is relocated or run: see struct tg_agent_filter. */
+#include "recorder/agent/audit/caller.h"
 #include "recorder/agent/audit/deep_bind.h"
 #include "recorder/agent/audit/entries.h"
 #include "recorder/agent/audit/filter.h"
@@ -250,8 +251,8 @@ static void sleep_shortly(void)
  * already (a handler). */
 static bool enter(void)
 {
-    int32_t pid = tg_raw_process_id();
-    int32_t tid = tg_raw_thread_id();
+    struct tg_audit_caller caller = tg_audit_caller_now();
+    int32_t pid = caller.pid, tid = caller.tid;
     uint64_t me = (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
     uint64_t owner = 0;
     while (
@@ -265,6 +266,7 @@ static bool enter(void)
         }
     }
     watch.tid = tid;
+    tg_audit_ring_take_turn();
     if (watch.pid != pid) {
         watch.pid = pid;
         (void)tg_audit_ring_make(pid); /* on failure records are counted */

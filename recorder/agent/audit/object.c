@@ -11,7 +11,7 @@ const Elf64_Phdr *tg_audit_object_segments(uintptr_t base, size_t *count)
 {
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)base; // NOLINT: an address
     *count = 0;
-    if (base == 0 || base % PAGE_BYTES != 0 || !tg_raw_is_mapped(base) ||
+    if (base == 0 || base % PAGE_BYTES != 0 || !tg_raw_is_readable(base) ||
         header->e_ident[EI_MAG0] != ELFMAG0 || header->e_ident[EI_MAG1] != ELFMAG1 ||
         header->e_ident[EI_MAG2] != ELFMAG2 || header->e_ident[EI_MAG3] != ELFMAG3 ||
         header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_phentsize != sizeof(Elf64_Phdr) ||
@@ -68,7 +68,7 @@ void tg_audit_object_read(uintptr_t base, struct tg_audit_object *object)
         uintptr_t at = base + (segment->p_vaddr - start); /* programs may be linked for where they are */
         if (segment->p_type == PT_NOTE && segment->p_vaddr % 4 == 0 && segment->p_vaddr >= start &&
             segment->p_vaddr < end && segment->p_filesz <= end - segment->p_vaddr &&
-            tg_raw_is_mapped(at & ~(uintptr_t)(PAGE_BYTES - 1)))
+            (at - base < PAGE_BYTES || tg_raw_is_readable(at & ~(uintptr_t)(PAGE_BYTES - 1))))
             (void)read_note((const unsigned char *)at, segment->p_filesz, object); // NOLINT: an address
     }
 }

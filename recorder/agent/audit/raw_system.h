@@ -5,6 +5,7 @@
 
 #include "recorder/agent/raw_call.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <stddef.h>
@@ -69,6 +70,19 @@ static inline void *tg_raw_map(int fd, size_t size)
     return result < 0 && result > -4096 ? NULL : (void *)result;
 }
 
+/* SIZE bytes of 0; NULL on failure. */
+static inline void *tg_raw_map_private(size_t size)
+{
+    long result =
+        tg_raw_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return result < 0 && result > -4096 ? NULL : (void *)result;
+}
+
+static inline int tg_raw_advise(void *address, size_t size, int advice)
+{
+    return (int)tg_raw_call(SYS_madvise, (long)address, (long)size, advice, 0, 0, 0);
+}
+
 static inline void tg_raw_unmap(void *address, size_t size)
 {
     (void)tg_raw_call(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0);
@@ -79,11 +93,12 @@ static inline int tg_raw_protect(uintptr_t address, size_t size, int protection)
     return (int)tg_raw_call(SYS_mprotect, (long)address, (long)size, protection, 0, 0, 0);
 }
 
-/* Whether something is mapped at the page ADDRESS. */
-static inline int tg_raw_is_mapped(uintptr_t address)
+/* Whether the page ADDRESS can be read. The kernel reads the set of signals before it looks at what is to be done with it,
+ * which is nothing that it knows; this takes a quarter of the time of mincore. */
+static inline int tg_raw_is_readable(uintptr_t address)
 {
-    unsigned char state;
-    return tg_raw_call(SYS_mincore, (long)address, 1, (long)&state, 0, 0, 0) == 0;
+    const long no_way = -1, set_bytes = 8;
+    return tg_raw_call(SYS_rt_sigprocmask, no_way, (long)address, 0, set_bytes, 0, 0) != -EFAULT;
 }
 
 /* Sleeps while *WORD is VALUE, at most TIMEOUT (NULL: for ever); OPERATION says whether it is shared. */

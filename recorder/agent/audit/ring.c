@@ -28,6 +28,7 @@ static struct {
     uint64_t dropped; /* since the last record that was kept */
     uint32_t next_name;
     bool abandoned; /* the recorder is gone: nobody waits any more */
+    bool has_clock; /* the thread that has its turn may read it */
 } agent;
 
 /* ---- what the kernel gave the program */
@@ -151,7 +152,7 @@ static bool is_usable(const struct tg_agent_control *control)
     uint64_t bytes = control->ring_bytes;
     return control->magic == TG_AGENT_CONTROL_MAGIC && control->protocol == TG_AGENT_PROTOCOL &&
            bytes >= TG_AGENT_RING_MIN_BYTES && bytes <= TG_AGENT_RING_MAX_BYTES &&
-           (bytes & (bytes - 1)) == 0 && (control->flags & TG_AGENT_DLOPEN) != 0 && control->over == 0;
+           (bytes & (bytes - 1)) == 0 && (control->flags & TG_AGENT_LOADS) != 0 && control->over == 0;
 }
 
 bool tg_audit_ring_find_recorder(void)
@@ -358,6 +359,11 @@ static bool make_room(uint64_t n_bytes)
     return find_room(n_bytes);
 }
 
+void tg_audit_ring_take_turn(void)
+{
+    agent.has_clock = agent.control->clock != TG_AGENT_CLOCK_TSC || tg_raw_may_read_tsc();
+}
+
 static uint64_t ticks(void)
 {
     return agent.control->clock == TG_AGENT_CLOCK_TSC ? __rdtsc() : tg_raw_monotonic_ns();
@@ -370,8 +376,7 @@ uint64_t *tg_audit_ring_begin(unsigned kind, size_t n_arguments)
         __atomic_fetch_add(&agent.control->unkept, 1, __ATOMIC_RELAXED);
         return NULL;
     }
-    bool has_clock = agent.control->clock != TG_AGENT_CLOCK_TSC || tg_raw_may_read_tsc();
-    if (!has_clock || !make_room(n_words * 8 + (agent.dropped > 0 ? 32 : 0))) {
+    if (!agent.has_clock || !make_room(n_words * 8 + (agent.dropped > 0 ? 32 : 0))) {
         agent.dropped++;
         __atomic_fetch_add(&agent.ring->lost, 1, __ATOMIC_RELAXED);
         return NULL;

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 
-from agent_rings import Directory, LOSSY, DLOPEN, MPI, KIND_LOADER, string
+from agent_rings import LOADS as OBSERVE_LOADS, Directory, LOSSY, MPI, KIND_LOADER, string
 from recording import (LOADS, TIME_LIMIT_S, build_library, check, run, skip,
                        witness_environment, witnessed)
 
@@ -267,14 +267,14 @@ def abandoned():
 def lossy():
     """Asked to lose rather than to wait; the loss is a record where it happened."""
     names = [build_library(f"storm{i}") for i in range(8)]
-    directory = Directory(flags=DLOPEN | LOSSY, ring_bytes=1 << 16)
+    directory = Directory(flags=OBSERVE_LOADS | LOSSY, ring_bytes=1 << 16)
     process = [LOADS, "storm", "300", *names]
     result, records, _ = audited(process, directory)
     check(result[1] == 0, result)
     ring, = directory.rings.values()
     check(ring.lost > 0 and len(records) + ring.lost >= 300 * 8 * 6, ring.lost)
     directory.remove()
-    directory = Directory(flags=DLOPEN | LOSSY, ring_bytes=1 << 16)
+    directory = Directory(flags=OBSERVE_LOADS | LOSSY, ring_bytes=1 << 16)
     result, records, _ = audited(process, directory, drain=True)
     ring, = directory.rings.values()
     counted = sum(record.arguments[0] for record in records if record.kind == "LOST")

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import sys
 
-from agent_rings import DLOPEN, Directory, string
+from agent_rings import DLOPEN, LOADS, Directory, string
 from deep_bind_libraries import BLOCKS, CASES, SIZE, build, compile_all, library
 from mpi_job import ENVIRONMENT, FLAVOURS
 from recording import TIME_LIMIT_S, check, events, record, run
@@ -38,7 +38,7 @@ class Seen:
     """A run with the agent: what the program said, and the agent."""
 
     def __init__(self, command, setting=None, audited=True, environment=None, before=None):
-        directory = Directory(flags=DLOPEN | OBSERVE_HEAP, ring_bytes=1 << 24)
+        directory = Directory(flags=DLOPEN | LOADS | OBSERVE_HEAP, ring_bytes=1 << 24)
         os.pwrite(directory.lock.fileno(), struct.pack("<IIIIQ", EVERY_CALL, 0, 0, 0, 0), HEAP_SETTINGS_AT)
         variables = {**directory.environment(AUDIT), "LD_PRELOAD": f"{AGENT}:{HEAP}", **(environment or {})}
         if setting is not None:

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""--dlopen=in-process: the agent decides about loads in the process, and only what is reported stops it. It is compared
-with --dlopen=stops, where the recorder decides at each stop of the loader.
+"""The agent decides about loads in the process, and only what is reported stops it: the default in Medium, and
+--dlopen=in-process. It is compared with --dlopen=stops, where the recorder decides at each stop of the loader.
 
 usage: in_process.py CASE [SEED]
 """
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 
-from recording import LOADS, TOLLGATE, build_library, check, check_complete, events, record, run, witness_environment
+from recording import LOADS, TOLLGATE, build_library, check, check_complete, events, meta, record, run, witness_environment
 
 N_LIBRARIES = 400
 
@@ -46,6 +47,78 @@ def in_process(trace, commands, *options, environment=None, native=None):
     result = events(trace)
     check(not [event for event in result if event["kind"] == "loss"], [event for event in result if event["kind"] == "loss"])
     return result
+
+
+def ways(trace):
+    """How the loads of TRACE, those of start-up left out, were found."""
+    return {event["found"] for event in events(trace, "library_load") if event["found"] != "startup"}
+
+
+def defaults():
+    """Medium is decided about in the process where nobody asks for something else; a report says which way it went."""
+    red, blue = build_library("red"), build_library("blue")
+    commands = ["open", red, "open", blue]
+    for options, how, found in ((["--match=*/libnone*"], "in-process", {"in_process"}),
+                                (["--mode=medium", "--match=*/libblue*"], "in-process", {"in_process", "loader"}),
+                                (["--match=*/libnone*", "--dlopen=stops"], "stops", {"loader"}),
+                                (["--match=*/libnone*", "--lossy"], "stops", {"loader"}),
+                                (["--mode=slow"], "stops", {"loader"}), (["--mode=fast"], "stops", {"catch_up"})):
+        traced = record("trace", [LOADS, *commands], "--force", *options)
+        check(traced.status == 0, traced)
+        check(meta("trace")["capture.dlopen"] == how, options, meta("trace")["capture.dlopen"])
+        check(ways("trace") == found, options, ways("trace"))
+        said = "decided about in the process, without a stop" in run([TOLLGATE, "report", "--all", "trace"]).output
+        check(said == ("in_process" in found), options, "the report says so:", said)
+        check_model("trace")
+    loader = re.search(r"program interpreter: (\S+)\]", run(["readelf", "-l", LOADS]).output)
+    if loader is not None:  # a program that cannot have the agent
+        traced = record("trace", [loader.group(1), LOADS, *commands], "--force", "--match=*/libnone*")
+        check(traced.status == 0 and ways("trace") == {"loader"}, traced, ways("trace"))
+        check({event["decision"] for event in events("trace", "filter_decision")} == {"deferred"}, events("trace", "filter_decision"))
+        report = run([TOLLGATE, "report", "--all", "trace"]).output
+        check("started through the dynamic loader" in report, report)
+
+
+def live(trace, script, command, *options):
+    arguments = [word for line in script for word in ("-e", line)]
+    done = run([TOLLGATE, "live", "-q", "--force", "-o", trace, *options, *arguments, "--", *command])
+    check(done.status == 0, script, options, done)
+    return done
+
+
+def set_mode(mode, match="*/libnone*"):
+    always = "true" if mode == "slow" else "false"
+    return f"dset TV::dlopen_recalculate_on_match {{{'' if mode == 'fast' else match}}}; dset TV::dlopen_always_recalculate {always}"
+
+
+def live_defaults():
+    """Programs that begin in Medium have it decided in the process, be it set before they run; others are stopped."""
+    red, blue = build_library("red"), build_library("blue")
+    commands = ["open", red, "raise", "open", blue, "fork", red]
+    for modes, options, found in (([], ["--match=*/libnone*"], {"in_process"}), (["medium"], [], {"in_process"}),
+                                  (["slow"], ["--match=*/libnone*"], {"loader"}), (["fast"], ["--match=*/libnone*"], {"catch_up"}),
+                                  (["medium", "slow", "medium"], ["--mode=fast"], {"in_process"}),
+                                  (["medium", "fast"], [], {"catch_up"}), (["medium"], ["--dlopen=stops"], {"loader"}),
+                                  (["medium"], ["--lossy"], {"loader"})):
+        done = live("trace", [*(set_mode(mode) for mode in modes), "dgo", "dwait", "info dlopen"], [LOADS, *commands], *options)
+        check(ways("trace") == found, modes, options, ways("trace"))
+        check(("decided in the process" in done.output) == (found == {"in_process"}), modes, options, done.output)
+        check(not events("trace", "loss"), events("trace", "loss"))
+        check_model("trace")
+    native = run(["sh", "-c", "env; exec cat /proc/self/environ"]).output
+    for modes in (["medium"], ["medium", "slow"], ["medium", "fast", "medium"]):
+        done = live("trace", [*map(set_mode, modes), "dgo", "dwait"], ["sh", "-c", "env > seen; exec cat /proc/self/environ >> seen"])
+        with open("seen", encoding="utf-8", errors="replace") as seen:
+            check(seen.read() == native, modes, "the program sees another environment", native)
+    # a program that runs already is stopped, what it executes then is not; and the other way round
+    command = [LOADS, "open", red, "raise", "open", blue, "exec", LOADS, "open", red, "raise"]
+    for first, then, found in (("slow", "medium", ["loader", "loader", "in_process"]),
+                               ("medium", "slow", ["in_process", "loader", "loader"]),
+                               ("medium", "fast", ["in_process", "in_process", "catch_up"])):
+        live("trace", [set_mode(first), "dbreak -pending raise", "dgo", "dwait", set_mode(then), "ddelete -a", "dgo", "dwait"], command)
+        said = [event["found"] for event in events("trace", "library_load") if event["found"] != "startup"]
+        check(said == found, first, then, said)
+        check_model("trace")
 
 
 def many_libraries():
@@ -181,6 +254,37 @@ def generated():
         planted = [[(event["breakpoint"], os.path.basename(event["library"]), event["late"]) for event in trace
                     if event["kind"] == "breakpoint_planted"] for trace in (by_stops, inside)]
         check(planted[0] == planted[1], what, planted)
+
+
+def quotable_list():
+    """Between braces a backslash must not come last."""
+    text = some_list()
+    return "*" if text == "" or text.endswith("\\") else text
+
+
+def generated_settings():
+    """The same, live, and the filter is set anew wherever the program raises its signal."""
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 37
+    random.seed(seed)
+    libraries = tangle(10)
+    for round_number in range(6):
+        commands = [word for _ in range(5) for word in (*some_commands(libraries, 8), "raise")]
+        commands = [word for word in commands if word != "close" and not word.isdigit()]  # handles are numbered for one part
+        settings = [set_mode(random.choice(("slow", "medium", "medium")), quotable_list()) for _ in range(commands.count("raise"))]
+        script = [set_mode("medium", quotable_list()), "dbreak -pending raise", "dgo", "dwait"]
+        for setting in settings:
+            script += [setting, "dgo", "dwait"]
+        made = {}
+        for how in ("stops", "in-process", "default"):
+            live(how, script, [LOADS, *commands], *([] if how == "default" else [f"--dlopen={how}"]))
+            check(not events(how, "loss"), events(how, "loss"))
+            check_model(how)
+            made[how] = comparable(loads_and_decisions(events(how)))
+        what = (seed, round_number, " ".join(os.path.basename(word) for word in commands), script)
+        for how in ("in-process", "default"):
+            for process in {decision[0] for decision in made["stops"]}:
+                check([one for one in made["stops"] if one[0] == process] == [one for one in made[how] if one[0] == process],
+                      what, how, process, made["stops"], made[how])
 
 
 SMALL_STACK = """

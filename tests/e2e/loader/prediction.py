@@ -139,7 +139,8 @@ def unplanted():
              ([], closed, "none.c:12", "no program or library that was searched has such a line"),
              ([], closed, "plug_value", None),
              (["--mode=fast"], closed, "libplug.so`plug_value", "libraries that are closed before the process stops are not seen"),
-             (["--match=*/libnone*"], closed, "plug_value", f"{plug} has it, but was closed before it was handled"),
+             (["--match=*/libnone*"], closed, "plug_value", "libraries that are closed before the process stops are not seen"),
+             (["--match=*/libnone*", "--dlopen=stops"], closed, "plug_value", f"{plug} has it, but was closed before it was handled"),
              (["--match=*/libnone*"], kept, "plug_value", f"{plug} has it, but its program ended before it was handled"),
              (["--mode=fast"], last_of_many, "plug_value", f"{plug} has it, but its program ended before it was handled")]
     for options, commands, spec, reason in cases:

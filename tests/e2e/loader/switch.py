@@ -56,6 +56,8 @@ class Job:
         self.process.stdin.close()
         check(self.process.wait(TIME_LIMIT_S) == status, "exit status", self.process.returncode)
         os.close(self.commands)
+        self.answers.close()
+        self.process.stdout.close()
 
 
 def decisions(trace="trace"):
@@ -151,6 +153,23 @@ def switch():
         (["libg.so"], "loader", "deferred")], decisions())
     check(handlings() == [("reported_event", 1, 2), ("reported_event", 1, 1), ("halt", 2, 2)], handlings())
     check_model()
+
+
+def replaced():
+    """In fast mode an unload makes no stop: nothing is planted where a library was, for another one may be there now."""
+    first, second = build_library("first"), build_library("other")
+    job = Job(["open", first, "wait", "close", "open", second, "wait", "wait"], "fast")
+    job.await_wait()
+    job.do("halt")
+    check(len(job.do("find first_value")) == 1, "not found where it is")
+    job.do("go")
+    job.go_on()
+    job.await_wait()
+    check(job.do("find first_value") == [], "found where it was")
+    job.go_on()
+    job.await_wait()
+    job.go_on()
+    job.finish()
 
 
 def pending():

@@ -15,7 +15,7 @@ MAGIC_CONTROL, MAGIC_RING = 0x314c525443544754, 0x31474e4952544754
 HEADER_BYTES, REPEATS, REPEAT_BYTES = 4096, 128, 128
 DATA_OFFSET = HEADER_BYTES + REPEATS * REPEAT_BYTES
 CONTROL_BYTES = 4096 + 512 * 128 + 4096 * 16 + (1 << 14)  # with room for gates, slots and the filter
-LOSSY, HIDE, OPENMP, MPI, DLOPEN = 1, 2, 4, 8, 16
+LOSSY, HIDE, OPENMP, MPI, DLOPEN, LOADS = 1, 2, 4, 8, 16, 64
 KIND_THREAD, KIND_LOADER = 0, 1
 MONOTONIC, TSC = 0, 1
 FUTEX_WAKE, SYS_FUTEX = 1, 202
@@ -103,7 +103,7 @@ class Ring:
 class Directory:
     """The shared directory; lives until its process ends or close()."""
 
-    def __init__(self, flags=DLOPEN, ring_bytes=1 << 20, clock=MONOTONIC, protocol=PROTOCOL, magic=MAGIC_CONTROL):
+    def __init__(self, flags=DLOPEN | LOADS, ring_bytes=1 << 20, clock=MONOTONIC, protocol=PROTOCOL, magic=MAGIC_CONTROL):
         self.path = tempfile.mkdtemp(prefix="tollgate-test-", dir="/dev/shm")
         self.control = os.path.join(self.path, "control")
         with open(self.control, "wb", opener=lambda path, how: os.open(path, how, 0o600)) as file:
