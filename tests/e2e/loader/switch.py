@@ -23,9 +23,9 @@ class Job:
     def __init__(self, steps, mode="slow", match="", trace="trace"):
         command_end, self.commands = os.pipe()
         answers, answer_end = os.pipe()
-        # the driver wants them as 3 and 4
+        # the driver wants them as 3 and 4; other shells know descriptors up to 9 alone
         self.process = subprocess.Popen(
-            ["sh", "-c", f'exec "$@" 3<&{command_end} 4>&{answer_end}', "sh", os.environ["TG_LOADER_DRIVER"], trace, mode,
+            ["bash", "-c", f'exec "$@" 3<&{command_end} 4>&{answer_end}', "bash", os.environ["TG_LOADER_DRIVER"], trace, mode,
              match, HOST, *steps], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, pass_fds=(command_end, answer_end))
         os.close(command_end)
         os.close(answer_end)
