@@ -5,12 +5,14 @@
 
 /* Beginnings of the names of files. */
 static const char *const runtime_files[] = {
-    "libc.so",    "libc-",       "ld-linux",    "ld-2",     "libpthread", "libm.so",   "libm-",    "libdl.",
-    "librt.",     "libgcc_s",    "libstdc++",   "libc++",   "libmpi",     "libmpich",  "libpmpi",  "libopen-",
-    "libpmix",    "libprrte",    "libevent",    "libhwloc", "libucp.",    "libucs.",   "libuct",   "libucm",
-    "libfabric",  "libpsm",      "libibverbs",  "libmlx",   "librdmacm",  "mca_",      "libgomp.", "libomp.",
-    "libiomp",    "libgfortran", "libquadmath", "libflang", "libifcore",  "libifport", "libnuma.", "[vdso]",
-    "linux-vdso", "libpmi",      "libslurm",    "libmunge", "libnl-",     "libasan",   "libtsan",  "libubsan",
+    "libc.so",     "libc-",       "ld-linux",  "ld-2",      "libpthread", "libm.so",     "libm-",
+    "libdl.",      "librt.",      "libgcc_s",  "libstdc++", "libc++",     "libmpi",      "libmpich",
+    "libpmpi",     "libopen-",    "libpmix",   "libprrte",  "libevent",   "libhwloc",    "libucp.",
+    "libucs.",     "libuct",      "libucm",    "libfabric", "libpsm",     "libibverbs",  "libmlx",
+    "librdmacm",   "mca_",        "libgomp.",  "libomp.",   "libiomp",    "libgfortran", "libquadmath",
+    "libflang",    "libifcore",   "libifport", "libnuma.",  "[vdso]",     "linux-vdso",  "libpmi",
+    "libslurm",    "libmunge",    "libnl-",    "libasan",   "libtsan",    "libubsan",    "libjemalloc",
+    "libtcmalloc", "libmimalloc", "libxpmem",  "libgdrapi",
 };
 /* The same of those that lie between a library's function and the program that called it. */
 static const char *const between_files[] = {"python3", "libpython3", "MPI.cpython-",   "MPI.abi3",
@@ -77,6 +79,12 @@ static bool is_parallel(const char *function)
 {
     static const char *const beginnings[] = {"MPI_", "PMPI_", "GOMP_", "omp_", "__kmpc_"};
     return BEGINS(function, beginnings);
+}
+
+bool tg_stack_is_mpi_entry(const struct tg_stack_call *call)
+{
+    static const char *const beginnings[] = {"MPI_", "PMPI_", "mpi_", "pmpi_"};
+    return BEGINS(base_name(call->module), runtime_files) && BEGINS(call->function, beginnings);
 }
 
 /* ---- calls */
@@ -158,8 +166,42 @@ void tg_stack_each_call(const struct tg_stack_model *model, const struct tg_last
 struct search {
     struct tg_stack_place place;
     bool has_first;
-    size_t signals_due; /* trampolines to be passed before anything counts */
+    bool wants_caller;   /* AT has no line, or was inlined */
+    bool wants_callback; /* there may be one */
+    const char *mpi;     /* function of MPI that was passed behind AT, NULL none */
+    size_t signals_due;  /* trampolines to be passed before anything counts */
 };
+
+/* Functions of Fortran call those of C, whose names people know. */
+static void pass_runtime(struct search *search, const struct tg_stack_call *call)
+{
+    bool is_lower = *call->function == 'm' || *call->function == 'p';
+    if (tg_stack_is_mpi_entry(call) && !(search->mpi != NULL && is_lower))
+        search->mpi = call->function;
+}
+
+/* CALL is outward of the program's innermost one. Returns whether more of them are wanted. */
+static bool take_outer(struct search *search, const struct tg_stack_call *call)
+{
+    struct tg_stack_place *place = &search->place;
+    if (call->is_runtime) {
+        pass_runtime(search, call);
+        return true;
+    }
+    if (search->mpi != NULL && search->wants_callback) {
+        place->callback_of = search->mpi;
+        return false;
+    }
+    place->is_handler = false; /* what it has interrupted is the program's own */
+    if (search->wants_callback)
+        place->callback = *call;
+    if (search->wants_caller && call->line != 0) {
+        place->caller = *call;
+        place->has_caller = true;
+        search->wants_caller = false;
+    }
+    return search->wants_caller || search->wants_callback;
+}
 
 static bool take_call(void *context, const struct tg_stack_call *call)
 {
@@ -167,23 +209,21 @@ static bool take_call(void *context, const struct tg_stack_call *call)
     struct tg_stack_place *place = &search->place;
     if (call->is_signal && search->signals_due > 0)
         search->signals_due--;
+    if (call->is_signal && place->is_known && search->mpi == NULL)
+        place->is_handler = true;
     if (search->signals_due > 0 || call->is_signal)
         return true;
     if (!search->has_first) {
         search->has_first = true;
         place->at = *call;
     }
-    if (place->is_known) { /* AT has no line, or was inlined */
-        if (call->is_runtime || call->line == 0)
-            return true;
-        place->caller = *call;
-        place->has_caller = true;
-        return false;
-    }
+    if (place->is_known)
+        return take_outer(search, call);
     if (!call->is_runtime) {
         place->is_known = true;
-        place->at = *call;
-        return call->line == 0 || call->is_inlined;
+        place->at = place->callback = *call;
+        search->wants_caller = call->line == 0 || call->is_inlined;
+        return search->wants_caller || search->wants_callback;
     }
     if (!is_between(call) && !(is_standard(call) && is_parallel(place->inside)))
         place->inside = *call->function != '\0' ? call->function : base_name(call->module);
@@ -244,15 +284,34 @@ static const char *public_name(const char *function)
     return function;
 }
 
+/* Whether a library of MPI may have called code of the program: what can be known without names. */
+static bool may_call_back(const struct tg_last_stack *stack)
+{
+    static const char *const libraries[] = {"libmpi", "libpmpi"};
+    bool has_own = false;
+    for (size_t i = 0; i < stack->count; i++) {
+        const struct tg_stack_frame *frame = &stack->frames[i];
+        if (has_own && BEGINS(base_name(frame->module), libraries))
+            return true;
+        has_own |= frame->kind == TG_FRAME_PYTHON ||
+                   (frame->kind == TG_FRAME_CODE && !tg_stack_is_of_runtime(frame->module, ""));
+    }
+    return false;
+}
+
 struct tg_stack_place tg_stack_place_find(const struct tg_stack_model *model,
                                           const struct tg_last_stack *stack)
 {
     struct search search = {
-        .place = {.inside = "", .at = {.function = "", .file = "", .module = ""}},
+        .place = {.inside = "", .callback_of = "", .at = {.function = "", .file = "", .module = ""}},
         .signals_due = count_signals(model, stack),
+        .wants_callback = may_call_back(stack),
     };
     tg_stack_each_call(model, stack, take_call, &search);
+    if (search.mpi != NULL && search.wants_callback) /* the stack ends there, or with the caller */
+        search.place.callback_of = search.mpi;
     search.place.inside = public_name(search.place.inside);
+    search.place.callback_of = public_name(search.place.callback_of);
     return search.place;
 }
 
@@ -267,5 +326,6 @@ static bool is_same_call(const struct tg_stack_call *a, const struct tg_stack_ca
 bool tg_stack_place_is_same(const struct tg_stack_place *a, const struct tg_stack_place *b)
 {
     return a->is_known == b->is_known && strcmp(a->inside, b->inside) == 0 && is_same_call(&a->at, &b->at) &&
-           a->has_caller == b->has_caller && (!a->has_caller || is_same_call(&a->caller, &b->caller));
+           strcmp(a->callback_of, b->callback_of) == 0 && a->has_caller == b->has_caller &&
+           (!a->has_caller || is_same_call(&a->caller, &b->caller));
 }

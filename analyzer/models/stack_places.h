@@ -23,6 +23,9 @@ struct tg_stack_call {
 void tg_stack_each_call(const struct tg_stack_model *model, const struct tg_last_stack *stack,
                         bool (*take)(void *context, const struct tg_stack_call *call), void *context);
 
+/* Whether CALL is of a function of MPI that programs call, by its library and its name. */
+bool tg_stack_is_mpi_entry(const struct tg_stack_call *call);
+
 /* Whether FUNCTION of MODULE, its path, is of what programs run on: is_runtime of a call. */
 bool tg_stack_is_of_runtime(const char *module, const char *function);
 
@@ -35,6 +38,11 @@ struct tg_stack_place {
     bool has_caller;
     const char *
         inside; /* the function of a library that AT has called: "MPI_Barrier", or where it has no name its library; "" none */
+    /* The function of MPI that called the program's CALLBACK, in which AT is, or that a handler interrupted, in which AT is:
+     * "MPI_Reduce"; "" none. */
+    const char *callback_of;
+    struct tg_stack_call callback; /* AT itself, or what led to it; only with CALLBACK_OF */
+    bool is_handler;               /* that is a handler of a signal */
 };
 
 /* The place in STACK; of a crash, that of the code that the signal interrupted. */

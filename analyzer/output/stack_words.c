@@ -4,6 +4,7 @@
 #include "format/base/printable.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 char *tg_stack_words_call(const struct tg_stack_call *call, char *buffer, size_t size)
 {
@@ -26,6 +27,25 @@ char *tg_stack_words_call(const struct tg_stack_call *call, char *buffer, size_t
     return buffer;
 }
 
+void tg_stack_words_callback(FILE *stream, const struct tg_stack_place *place)
+{
+    char name[160], of[80];
+    if (place->callback_of == NULL || *place->callback_of == '\0')
+        return;
+    const struct tg_stack_call *told = place->has_caller ? &place->caller : &place->at;
+    bool is_told = strcmp(told->function, place->callback.function) == 0 && told->pc == place->callback.pc;
+    tg_printable(place->callback_of, of, sizeof of);
+    if (place->is_handler) {
+        fprintf(stream, ", %s a signal handler, during %s", is_told ? "which is" : "called by", of);
+        return;
+    }
+    if (is_told || *place->callback.function == '\0')
+        fprintf(stream, ", %s callback of %s", is_told ? "a" : "in a", of);
+    else
+        fprintf(stream, ", in the callback %s of %s",
+                tg_printable(place->callback.function, name, sizeof name), of);
+}
+
 void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place)
 {
     char text[400], inside[160];
@@ -35,6 +55,7 @@ void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place)
     fprintf(stream, "%s %s", has_inside ? "from" : "in", tg_stack_words_call(&place->at, text, sizeof text));
     if (place->has_caller)
         fprintf(stream, ", called from %s", tg_stack_words_call(&place->caller, text, sizeof text));
+    tg_stack_words_callback(stream, place);
 }
 
 const char *tg_stack_words_end(uint64_t end)

@@ -12,8 +12,12 @@
 char *tg_stack_words_call(const struct tg_stack_call *call, char *buffer, size_t size);
 
 /* "in solve (solver.c:120)", "in MPI_Barrier, called from main (solver.c:40)", "in dgemm (libblas.so), called from solve
- * (solver.c:120)". */
+ * (solver.c:120)", "in add (solver.c:9), a callback of MPI_Reduce". */
 void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place);
+
+/* ", a callback of MPI_Reduce", ", in the callback add of MPI_Reduce", what tg_stack_words_place() ends with; nothing where MPI has
+ * called nothing. */
+void tg_stack_words_callback(FILE *stream, const struct tg_stack_place *place);
 
 /* Why a stack ends early, END as stack events have it; "" where it does not. */
 const char *tg_stack_words_end(uint64_t end);

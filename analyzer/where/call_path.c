@@ -5,6 +5,7 @@
 #include "format/base/array.h"
 #include "format/base/printable.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ struct making {
     struct tg_call_path *path;
     struct tg_error *error;
     bool has_openmp;
+    char mpi[80];       /* the function of MPI that called what was taken last of the program, "" none */
     const char *before; /* the function called by the one that is taken, "" not known */
     const char *entry;  /* the function that an OpenMP region's code called, NULL: no sign of such code */
 };
@@ -60,6 +62,22 @@ static void find_entry(struct making *making, const struct tg_stack_call *call)
     making->before = call->function;
 }
 
+/* What MPI called of the program stands below MPI's function. */
+static void pass_mpi(struct making *making, const struct tg_stack_call *call)
+{
+    char name[80];
+    bool is_lower = *call->function == 'm' || *call->function == 'p'; /* Fortran's, which calls that of C */
+    if (call->is_signal)
+        *making->mpi = '\0';
+    else if (call->is_runtime && making->path->count > 0 && tg_stack_is_mpi_entry(call) &&
+             tg_mpi_name(call->function, name, sizeof name) && !(*making->mpi != '\0' && is_lower))
+        snprintf(making->mpi, sizeof making->mpi, "%s", name);
+    if (call->is_signal || call->is_runtime || *making->mpi == '\0')
+        return;
+    making->error = add(making->path, tg_printable(making->mpi, name, sizeof name));
+    *making->mpi = '\0';
+}
+
 /* Calls come innermost first. */
 static bool take_call(void *context, const struct tg_stack_call *call)
 {
@@ -67,6 +85,9 @@ static bool take_call(void *context, const struct tg_stack_call *call)
     char text[400];
     making->has_openmp |= is_openmp(call->module);
     find_entry(making, call);
+    pass_mpi(making, call);
+    if (making->error != NULL)
+        return false;
     if (call->is_signal)
         making->error = add(making->path, "(signal handler)");
     else if (!call->is_runtime)

@@ -11,8 +11,8 @@ enum tg_thread_task {
     TG_THREAD_OF_LIBRARY, /* made by a library for itself */
 };
 
-/* Calls of the program, outermost first, without those of the libraries in between, recursive ones of one line once,
- * "..." where calls are missing; then what the innermost one
+/* Calls of the program, outermost first, without those of the libraries in between but for a function of MPI that called
+ * the program, recursive ones of one line once, "..." where calls are missing; then what the innermost one
  * called of a library. Strings are printable. */
 struct tg_call_path {
     char **steps;

@@ -24,9 +24,11 @@ static void write_groups(struct tg_json *json, const struct tg_where_page *page)
         tg_json_member_unsigned(json, "line", group->place->at.line);
         tg_json_key(json, "moves");
         if (page->threads->has_two_looks)
-            tg_json_bool(json, group->has_moved);
+            tg_json_bool(json, group->has_moved || group->is_worked_for);
         else
             tg_json_null(json);
+        tg_json_member_string(json, "polls", group->polls);
+        tg_json_member_string(json, "callback_of", group->place->is_handler ? "" : group->place->callback_of);
         tg_json_end_object(json);
     }
     tg_json_end_array(json);

@@ -157,10 +157,12 @@ static void write_step(FILE *stream, const struct tg_where_threads *threads, siz
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     char call[240], text[400];
-    fprintf(stream, "  rank %" PRId64 " waits for rank %" PRId64 ": it is in %s, called from %s\n",
+    fprintf(stream, "  rank %" PRId64 " waits for rank %" PRId64 ": it is in %s, called from %s",
             thread->process->rank, threads->threads[next].process->rank,
             tg_where_call_words(thread, call, sizeof call),
             tg_stack_words_call(&thread->path.place.at, text, sizeof text));
+    tg_stack_words_callback(stream, &thread->path.place);
+    fputc('\n', stream);
 }
 
 /* The rank that the one at AT waits for, and which is where it could not have helped; SIZE_MAX none. */

@@ -1,5 +1,7 @@
 #include "analyzer/where/mpi_names.h"
 
+#include "analyzer/models/mpi/call.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,4 +30,59 @@ bool tg_mpi_name(const char *function, char *name, size_t size)
     drop_end(name, "_f08");
     drop_end(name, "_c");
     return true;
+}
+
+/* ---- kinds of calls */
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+#define IS_ONE_OF(name, names) is_one_of(name, names, sizeof(names) / sizeof *(names))
+
+bool tg_mpi_name_is_collective(const char *name)
+{
+    static const char *const names[] = {
+        "MPI_Init",          "MPI_Init_thread",         "MPI_Finalize",        "MPI_Comm_split",
+        "MPI_Comm_dup",      "MPI_Comm_dup_with_info",  "MPI_Comm_create",     "MPI_Comm_free",
+        "MPI_Comm_spawn",    "MPI_Comm_spawn_multiple", "MPI_Comm_split_type", "MPI_Comm_disconnect",
+        "MPI_Cart_create",   "MPI_Dist_graph_create",   "MPI_Graph_create",    "MPI_Intercomm_create",
+        "MPI_Cart_sub",      "MPI_Intercomm_merge",     "MPI_Win_create",      "MPI_Win_create_dynamic",
+        "MPI_Win_fence",     "MPI_Win_allocate",        "MPI_Win_free",        "MPI_Win_allocate_shared",
+        "MPI_File_open",     "MPI_File_close",          "MPI_File_read_all",   "MPI_File_read_at_all",
+        "MPI_File_sync",     "MPI_File_set_size",       "MPI_File_write_all",  "MPI_File_write_at_all",
+        "MPI_File_set_view", "MPI_Comm_create_group",   "MPI_Comm_accept",     "MPI_Comm_connect",
+    };
+    return (tg_mpi_call_role(name, NULL, NULL) == TG_MPI_COLLECTIVE && tg_mpi_call_waits(name)) ||
+           IS_ONE_OF(name, names);
+}
+
+bool tg_mpi_name_waits(const char *name)
+{
+    static const char *const names[] = {"MPI_Win_wait", "MPI_Win_start", "MPI_Win_complete"};
+    return tg_mpi_call_waits(name) || tg_mpi_name_is_collective(name) || IS_ONE_OF(name, names);
+}
+
+bool tg_mpi_name_asks(const char *name)
+{
+    static const char *const names[] = {
+        "MPI_Wtime",
+        "MPI_Wtick",
+        "MPI_Comm_rank",
+        "MPI_Comm_size",
+        "MPI_Initialized",
+        "MPI_Finalized",
+        "MPI_Get_count",
+        "MPI_Get_elements",
+        "MPI_Query_thread",
+        "MPI_Is_thread_main",
+        "MPI_Iprobe",
+        "MPI_Comm_test_inter",
+        "MPI_Request_get_status",
+    };
+    return tg_mpi_call_polls(name) || IS_ONE_OF(name, names);
 }

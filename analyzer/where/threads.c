@@ -1,9 +1,11 @@
 #include "analyzer/where/threads.h"
 
+#include "analyzer/models/mpi/call.h"
 #include "analyzer/models/stack_places.h"
 #include "analyzer/where/mpi_names.h"
 #include "format/base/array.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +32,25 @@ static const struct tg_last_stack *find_before(const struct tg_where_look *befor
     return NULL;
 }
 
+char *tg_where_call_of(const struct tg_where_thread *thread, char *buffer, size_t size)
+{
+    tg_mpi_name(thread->path.place.inside, buffer, size);
+    return buffer;
+}
+
+bool tg_where_waits_in_openmp(const struct tg_where_thread *thread)
+{
+    static const char *const calls[] = {"GOMP_barrier",  "GOMP_parallel",     "gomp_team_",
+                                        "kmpc_barrier",  "kmpc_fork_",        "kmp_",
+                                        "GOMP_loop_",    "GOMP_single_",      "GOMP_sections_end",
+                                        "GOMP_taskwait", "kmpc_omp_taskwait", "libgomp.",
+                                        "libomp.",       "libiomp5."};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (strncmp(thread->path.place.inside, calls[i], strlen(calls[i])) == 0)
+            return true;
+    return false;
+}
+
 static bool is_same_path(const struct tg_call_path *a, const struct tg_call_path *b)
 {
     bool is_same = a->count == b->count && a->task == b->task;
@@ -38,12 +59,27 @@ static bool is_same_path(const struct tg_call_path *a, const struct tg_call_path
     return is_same;
 }
 
+/* Whether a thread whose place was WAS waited in MPI, and has gone on where that is known by the place where it IS now. What
+ * only asks for something comes back in any case, and a callback belongs to the call. */
+static void judge_call(const struct tg_stack_place *was, bool is_same, struct tg_where_thread *thread)
+{
+    char name[64], of[64];
+    const struct tg_stack_place *is = &thread->path.place;
+    if (tg_mpi_name(was->inside, name, sizeof name)) {
+        thread->waited = tg_mpi_name_waits(name);
+        tg_mpi_name(is->callback_of, of, sizeof of);
+        thread->has_returned = thread->waited && !is_same && strcmp(name, of) != 0;
+        if (tg_mpi_call_polls(name))
+            snprintf(thread->polled, sizeof thread->polled, "%s", name);
+    } else if (tg_mpi_name(was->callback_of, of, sizeof of))
+        thread->waited = tg_mpi_name_waits(of);
+}
+
 /* Inside of a library a waiting thread may be anywhere; in the program's own code each instruction counts. */
 static struct tg_error *judge_move(const struct tg_where_look *before, struct tg_where_thread *thread,
                                    size_t *hint)
 {
     struct tg_call_path path;
-    char name[64];
     const struct tg_last_stack *last = find_before(before, thread->stack, hint);
     if (last == NULL) {
         thread->has_moved = true;
@@ -53,7 +89,7 @@ static struct tg_error *judge_move(const struct tg_where_look *before, struct tg
     if (error != NULL)
         return error;
     bool is_same = is_same_path(&path, &thread->path);
-    thread->has_returned = !is_same && tg_mpi_name(path.place.inside, name, sizeof name);
+    judge_call(&path.place, is_same, thread);
     thread->has_moved =
         !is_same || (*path.place.inside == '\0' && last->count > 0 && thread->stack->count > 0 &&
                      last->frames[0].pc != thread->stack->frames[0].pc);
@@ -68,10 +104,13 @@ static struct tg_error *add(const struct tg_where_look *look, const struct tg_wh
                                      .process = tg_process_model_at(look->processes, stack->process),
                                      .owner = SIZE_MAX,
                                      .is_first = stack->tid == stack->pid};
+    char call[64];
     thread.is_rank = is_rank(thread.process);
     struct tg_error *error = tg_call_path_make(look->stacks, stack, &thread.path);
     if (error == NULL && before != NULL)
         error = judge_move(before, &thread, hint);
+    if (error == NULL && tg_mpi_call_polls(tg_where_call_of(&thread, call, sizeof call)))
+        snprintf(thread.polled, sizeof thread.polled, "%s", call);
     if (error == NULL)
         error = TG_ARRAY_APPEND(threads->threads, threads->count, threads->capacity, thread);
     if (error != NULL)
@@ -140,7 +179,8 @@ static void add_values(const struct tg_where_look *look, struct tg_where_threads
     size_t hint = 0;
     for (size_t i = 0; i < look->n_values; i++) {
         struct tg_where_thread *thread = find(threads, look->values[i].pid, look->values[i].tid, &hint);
-        if (thread != NULL)
+        /* of a callback that calls MPI, they are those of the outer call */
+        if (thread != NULL && *thread->path.place.callback_of == '\0')
             thread->values = &look->values[i];
     }
 }
@@ -184,6 +224,36 @@ static bool could_run(const struct tg_look_activity *activity)
     return !activity->is_suspended && (activity->sleeps || activity->ran_ns >= polled_ns);
 }
 
+/* Whether what THREAD is in waits by running, so that processor time says nothing. */
+static bool may_spin(const struct tg_where_thread *thread)
+{
+    char call[64];
+    return *tg_where_call_of(thread, call, sizeof call) != '\0' || tg_where_waits_in_openmp(thread);
+}
+
+/* Threads that are outside of MPI and OpenMP and were asleep in one look at most run; so do those that made the same call with a
+ * time limit once more: each of them is interrupted by a look once, and goes on by restart_syscall. */
+static void judge_activity(const struct tg_look_activity *then, struct tg_where_thread *thread)
+{
+    const struct tg_look_activity *now = thread->activity;
+    if (then->is_suspended || now->is_suspended || may_spin(thread))
+        return;
+    thread->computes = !then->sleeps && !now->sleeps;
+    thread->has_moved |=
+        !then->sleeps || !now->sleeps || (then->restarts && now->restarts && !now->is_restart);
+}
+
+static void compare_activities(const struct tg_where_look *before, struct tg_where_threads *threads)
+{
+    size_t hint = 0;
+    for (size_t i = 0; before != NULL && i < before->n_activities; i++) {
+        const struct tg_look_activity *then = &before->activities[i];
+        struct tg_where_thread *thread = find(threads, then->pid, then->tid, &hint);
+        if (thread != NULL && thread->activity != NULL)
+            judge_activity(then, thread);
+    }
+}
+
 static void add_activities(const struct tg_where_look *look, struct tg_where_threads *threads)
 {
     size_t hint = 0;
@@ -193,10 +263,11 @@ static void add_activities(const struct tg_where_look *look, struct tg_where_thr
         if (thread == NULL)
             continue;
         thread->activity = activity;
-        thread->has_returned |= activity->is_counted && activity->returns > 0;
-        thread->stayed = activity->is_counted && !thread->has_moved && !thread->has_returned &&
-                         could_run(activity) && !is_copying(look, thread);
-        thread->has_moved |= thread->has_returned;
+        bool came_back = activity->is_counted && activity->returns > 0;
+        thread->has_returned |= came_back && thread->waited;
+        thread->stayed = activity->is_counted && !thread->has_moved && !came_back && could_run(activity) &&
+                         !is_copying(look, thread);
+        thread->has_moved |= came_back;
     }
 }
 
@@ -217,6 +288,7 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
     add_waits(look, threads);
     add_values(look, threads);
     add_activities(look, threads);
+    compare_activities(before, threads);
     compare_states(before, threads);
     for (size_t i = 0; i < tg_process_model_count(look->processes); i++) {
         const struct tg_process_entry *entry = tg_process_model_at(look->processes, i);
@@ -237,6 +309,9 @@ void tg_where_threads_join_moves(struct tg_where_threads *threads, const struct 
             continue;
         thread->has_moved |= other->has_moved;
         thread->has_returned |= other->has_returned;
+        thread->computes &= other->computes;
+        if (*thread->polled == '\0')
+            snprintf(thread->polled, sizeof thread->polled, "%s", other->polled);
         thread->stayed &= !other->has_moved;
         thread->has_same_state &= other->has_same_state;
     }

@@ -16,10 +16,15 @@ struct tg_where_thread {
     bool is_rank;                            /* the process is one */
     bool is_first;                           /* the first thread of its process */
     bool has_same_state; /* callers hold what they held in the look before; only with values */
-    bool
-        has_moved; /* since the look before: another place, another instruction of the program's own, or back from its call */
-    bool has_returned; /* from the call of MPI that it was in; others of these may be unknown */
+    /* Since the look before: another place, another instruction of the program's own, back from its call, or outside of calls
+     * that wait, and not asleep in both looks. */
+    bool has_moved;
+    bool waited;       /* in the look before, in a call of MPI that waits for others */
+    bool has_returned; /* from that call; others of these may be unknown */
     bool stayed;       /* in its call all the time, and could have gone on: none of these is unknown */
+    bool computes;     /* outside of MPI and OpenMP's waits, and asleep in neither of two looks */
+    /* call of MPI that polls, in which it is or was in the look before: "MPI_Test"; "" none */
+    char polled[64];
 };
 
 struct tg_where_threads {
@@ -40,6 +45,13 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
                                        struct tg_where_threads *threads);
 /* Threads that have moved in EARLIER, of the same processes, have moved in THREADS, too. */
 void tg_where_threads_join_moves(struct tg_where_threads *threads, const struct tg_where_threads *earlier);
+
+/* The call of MPI that THREAD is in, as tg_mpi_name() has it: "" outside of MPI, and in a callback of MPI that is in none
+ * itself. Returns BUFFER. */
+char *tg_where_call_of(const struct tg_where_thread *thread, char *buffer, size_t size);
+/* Whether THREAD is in a function of an OpenMP runtime that waits. */
+bool tg_where_waits_in_openmp(const struct tg_where_thread *thread);
+
 void tg_where_threads_deinit(struct tg_where_threads *threads);
 
 #endif

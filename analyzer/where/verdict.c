@@ -13,32 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- calls */
-
-/* Calls that all processes of a communicator have to make. */
-static const char *const collectives[] = {
-    "MPI_Barrier",       "MPI_Bcast",          "MPI_Reduce",
-    "MPI_Allreduce",     "MPI_Gather",         "MPI_Gatherv",
-    "MPI_Allgather",     "MPI_Allgatherv",     "MPI_Scatter",
-    "MPI_Scatterv",      "MPI_Alltoall",       "MPI_Alltoallv",
-    "MPI_Alltoallw",     "MPI_Reduce_scatter", "MPI_Reduce_scatter_block",
-    "MPI_Scan",          "MPI_Exscan",         "MPI_Init",
-    "MPI_Init_thread",   "MPI_Finalize",       "MPI_Comm_split",
-    "MPI_Comm_dup",      "MPI_Comm_create",    "MPI_Comm_free",
-    "MPI_Win_create",    "MPI_Win_fence",      "MPI_Win_allocate",
-    "MPI_Win_free",      "MPI_File_open",      "MPI_File_close",
-    "MPI_Cart_create",   "MPI_Comm_spawn",     "MPI_Neighbor_alltoall",
-    "MPI_File_read_all", "MPI_File_write_all", "MPI_Win_allocate_shared",
-};
-
-static bool is_collective(const char *call)
-{
-    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
-        if (strcmp(call, collectives[i]) == 0)
-            return true;
-    return false;
-}
-
 /* ---- groups */
 
 static bool belongs(const struct tg_where_group *group, const char *call, const struct tg_stack_place *place)
@@ -48,18 +22,52 @@ static bool belongs(const struct tg_where_group *group, const char *call, const 
     return *call != '\0' || tg_stack_place_is_same(group->place, place);
 }
 
+/* Whether the first thread INDEX of a rank waits outside of MPI for another thread that is at work: for its team, for who has its
+ * mutex, or for nobody who is known. */
+static bool is_worked_for(const struct tg_where_threads *threads, size_t index)
+{
+    const struct tg_where_thread *first = &threads->threads[index];
+    char call[64];
+    if (*tg_where_call_of(first, call, sizeof call) != '\0')
+        return false;
+    if (first->owner != SIZE_MAX)
+        return threads->threads[first->owner].has_moved;
+    bool is_team = tg_where_waits_in_openmp(first);
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct tg_where_thread *thread = &threads->threads[i];
+        if (thread->process == first->process && i != index && thread->path.task == TG_THREAD_OF_PROGRAM &&
+            !tg_where_waits_in_openmp(thread) && *tg_where_call_of(thread, call, sizeof call) == '\0' &&
+            (is_team ? thread->has_moved : thread->computes))
+            return true;
+    }
+    return false;
+}
+
+static void add_state(const struct tg_where_threads *threads, size_t index, struct tg_where_group *group)
+{
+    const struct tg_where_thread *thread = &threads->threads[index];
+    group->has_moved |= thread->has_moved;
+    group->has_returned |= thread->has_returned;
+    group->is_worked_for |= is_worked_for(threads, index);
+    if (*group->polls == '\0')
+        group->polls = thread->polled;
+}
+
 static struct tg_error *add(struct tg_where_verdict *verdict, const struct tg_where_threads *threads,
                             size_t index)
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     char call[64];
     size_t i = 0;
-    tg_mpi_name(thread->path.place.inside, call, sizeof call);
+    tg_where_call_of(thread, call, sizeof call);
     while (i < verdict->count && !belongs(&verdict->groups[i], call, &thread->path.place))
         i++;
     if (i == verdict->count) {
-        struct tg_where_group group = {
-            .call = strdup(call), .place = &thread->path.place, .is_collective = is_collective(call)};
+        struct tg_where_group group = {.call = strdup(call),
+                                       .place = &thread->path.place,
+                                       .is_collective = tg_mpi_name_is_collective(call),
+                                       .is_away = *call == '\0' || tg_mpi_name_asks(call),
+                                       .polls = ""};
         if (group.call == NULL ||
             TG_ARRAY_APPEND(verdict->groups, verdict->count, verdict->capacity, group) != NULL) {
             free((char *)group.call);
@@ -67,8 +75,7 @@ static struct tg_error *add(struct tg_where_verdict *verdict, const struct tg_wh
         }
     }
     struct tg_where_group *group = &verdict->groups[i];
-    group->has_moved |= thread->has_moved;
-    group->has_returned |= thread->has_returned;
+    add_state(threads, index, group);
     return TG_ARRAY_APPEND(group->threads, group->count, group->capacity, index);
 }
 
@@ -95,32 +102,45 @@ static bool is_of_all(const struct tg_where_threads *threads, const struct tg_wh
     return true;
 }
 
+/* Whether a rank came back from a call that waits. */
+static bool has_returned(const struct tg_where_threads *threads)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->threads[i].is_rank && threads->threads[i].has_returned)
+            return true;
+    return false;
+}
+
 static enum tg_where_kind judge(const struct tg_where_threads *threads,
                                 const struct tg_where_verdict *verdict)
 {
-    size_t collective = 0, outside = 0, pending = 0;
-    bool moves = false, comes_back = false, are_of_all = true;
+    size_t collective = 0, away = 0, pending = 0;
+    bool moves = false, polls = false, stays = false, are_of_all = true;
     for (size_t i = 0; i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
-        if (*group->call == '\0') {
-            outside++;
-            moves |= group->has_moved;
+        if (group->is_away) {
+            away++;
+            polls |= *group->polls != '\0';
+            moves |= *group->polls == '\0' && (group->has_moved || group->is_worked_for);
+            stays |= *group->polls == '\0' && !group->has_moved && !group->is_worked_for;
             continue;
         }
-        comes_back |= group->has_returned;
         are_of_all &= is_of_all(threads, group);
         collective += group->is_collective;
         pending += !group->is_collective;
     }
     if (verdict->count == 0)
         return TG_WHERE_UNKNOWN;
-    if (collective + pending == 0)
-        return TG_WHERE_BUSY;
-    if (comes_back)
+    if (has_returned(threads))
         return TG_WHERE_RUNS;
-    if (outside > 0 && collective > 0 && pending == 0)
-        return !are_of_all ? TG_WHERE_OUTSIDE : moves ? TG_WHERE_MOVES : TG_WHERE_MISSING;
-    if (collective > 1 && outside == 0 && pending == 0)
+    if (collective + pending == 0)
+        return polls ? TG_WHERE_POLLS : TG_WHERE_BUSY;
+    if (away > 0 && collective > 0 && pending == 0)
+        return !are_of_all       ? TG_WHERE_OUTSIDE
+               : moves           ? TG_WHERE_MOVES
+               : polls && !stays ? TG_WHERE_POLLS
+                                 : TG_WHERE_MISSING;
+    if (collective > 1 && away == 0 && pending == 0)
         return TG_WHERE_DIFFERENT;
     return TG_WHERE_UNKNOWN;
 }
@@ -179,7 +199,7 @@ const char *tg_where_kind_name(enum tg_where_kind kind)
         [TG_WHERE_UNKNOWN] = "unknown", [TG_WHERE_MISSING] = "missing", [TG_WHERE_DIFFERENT] = "different",
         [TG_WHERE_BUSY] = "busy",       [TG_WHERE_MOVES] = "moves",     [TG_WHERE_DEADLOCK] = "deadlock",
         [TG_WHERE_CYCLE] = "cycle",     [TG_WHERE_RUNS] = "runs",       [TG_WHERE_SUSPENDED] = "suspended",
-        [TG_WHERE_CRASHED] = "crashed", [TG_WHERE_OUTSIDE] = "outside",
+        [TG_WHERE_CRASHED] = "crashed", [TG_WHERE_OUTSIDE] = "outside", [TG_WHERE_POLLS] = "polls",
     };
     return names[kind];
 }
@@ -202,31 +222,77 @@ static bool have_same_values(const struct tg_where_threads *threads, const struc
     return true;
 }
 
+static bool are_at_one_place(const struct tg_where_threads *threads, const struct tg_where_group *group)
+{
+    for (size_t i = 1; i < group->count; i++)
+        if (!tg_stack_place_is_same(group->place, &threads->threads[group->threads[i]].path.place))
+            return false;
+    return true;
+}
+
+/* "outside MPI: in solve (solve.c:88)", "polling: in MPI_Test, called from ask (solve.c:90)", "polling with MPI_Test: in usleep,
+ * called from ask (solve.c:91)", "in add (solve.c:7), a callback of MPI_Reduce". */
+static void write_away(FILE *stream, const struct tg_where_threads *threads,
+                       const struct tg_where_group *group)
+{
+    char name[80];
+    bool polls = *group->polls != '\0', is_in_call = *group->call != '\0';
+    if (polls)
+        fprintf(stream, is_in_call ? "polling: " : "polling with %s: ",
+                tg_printable(group->polls, name, sizeof name));
+    else if (!is_in_call && *group->place->callback_of == '\0')
+        fputs("outside MPI: ", stream);
+    if (is_in_call && !are_at_one_place(threads, group))
+        fprintf(stream, "in %s, from different places", tg_printable(group->call, name, sizeof name));
+    else
+        tg_stack_words_place(stream, group->place);
+}
+
+/* Whether a group that is away has changed, before and behind the words for it. */
+static void write_change(FILE *stream, const struct tg_where_threads *threads,
+                         const struct tg_where_group *group, const char *before, const char *runs,
+                         const char *behind)
+{
+    if (!threads->has_two_looks || *group->polls != '\0')
+        return;
+    if (group->has_moved)
+        fputs(runs, stream);
+    else
+        fprintf(stream, "%sat the same place in %s looks%s%s", before, both_or_all(threads),
+                group->is_worked_for ? ", while other threads there run" : "", behind);
+}
+
 static void write_group(FILE *stream, const struct tg_where_threads *threads,
                         const struct tg_where_group *group)
 {
     char call[240], text[400];
     tg_where_write_members(stream, threads, group->threads, group->count);
     const char *verb = group->count == 1 ? "is" : "are";
-    if (*group->call == '\0') {
-        fprintf(stream, " %s outside MPI: ", verb);
-        tg_stack_words_place(stream, group->place);
-        if (threads->has_two_looks)
-            fprintf(stream, group->has_moved ? " (moves)" : " (at the same place in %s looks)",
-                    both_or_all(threads));
+    if (group->is_away) {
+        fprintf(stream, " %s ", verb);
+        write_away(stream, threads, group);
+        write_change(stream, threads, group, " (", " (moves)", ")");
         return;
     }
     bool has_values = group->count > 0 && have_same_values(threads, group);
     fprintf(stream, " %s in %s", verb,
             has_values ? tg_where_call_words(&threads->threads[group->threads[0]], call, sizeof call)
                        : tg_printable(group->call, call, sizeof call));
-    bool is_alike = true;
-    for (size_t i = 1; is_alike && i < group->count; i++)
-        is_alike = tg_stack_place_is_same(group->place, &threads->threads[group->threads[i]].path.place);
-    if (is_alike && group->place->is_known)
-        fprintf(stream, ", called from %s", tg_stack_words_call(&group->place->at, text, sizeof text));
-    else if (!is_alike)
+    bool is_alike = are_at_one_place(threads, group);
+    if (!is_alike) {
         fputs(", from different places", stream);
+    } else if (group->place->is_known) {
+        fprintf(stream, ", called from %s", tg_stack_words_call(&group->place->at, text, sizeof text));
+        tg_stack_words_callback(stream, group->place);
+    }
+}
+
+static bool has_waiting(const struct tg_where_verdict *verdict)
+{
+    for (size_t i = 0; i < verdict->count; i++)
+        if (!verdict->groups[i].is_away)
+            return true;
+    return false;
 }
 
 static void write_groups(FILE *stream, const struct tg_where_threads *threads,
@@ -234,11 +300,12 @@ static void write_groups(FILE *stream, const struct tg_where_threads *threads,
 {
     enum { SHOWN = 8 };
     bool names_missing = verdict->kind == TG_WHERE_MISSING || verdict->kind == TG_WHERE_MOVES ||
-                         verdict->kind == TG_WHERE_OUTSIDE;
+                         verdict->kind == TG_WHERE_OUTSIDE ||
+                         (verdict->kind == TG_WHERE_POLLS && has_waiting(verdict));
     size_t n = 0;
     for (size_t i = 0; i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
-        if ((names_missing && *group->call == '\0') || n++ >= SHOWN)
+        if ((names_missing && group->is_away) || n++ >= SHOWN)
             continue;
         fputs("  ", stream);
         write_group(stream, threads, group);
@@ -248,19 +315,6 @@ static void write_groups(FILE *stream, const struct tg_where_threads *threads,
         fprintf(stream, "  ... and %zu more groups of ranks\n", n - SHOWN);
 }
 
-static bool waits_in_openmp(const struct tg_where_thread *thread)
-{
-    static const char *const calls[] = {"GOMP_barrier",  "GOMP_parallel",     "gomp_team_",
-                                        "kmpc_barrier",  "kmpc_fork_",        "kmp_",
-                                        "GOMP_loop_",    "GOMP_single_",      "GOMP_sections_end",
-                                        "GOMP_taskwait", "kmpc_omp_taskwait", "libgomp.",
-                                        "libomp.",       "libiomp5."};
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (strncmp(thread->path.place.inside, calls[i], strlen(calls[i])) == 0)
-            return true;
-    return false;
-}
-
 /* Where the first thread of a rank waits for its team: the threads of the team that do not. */
 static void write_team(FILE *stream, const struct tg_where_threads *threads,
                        const struct tg_where_group *group)
@@ -268,10 +322,10 @@ static void write_team(FILE *stream, const struct tg_where_threads *threads,
     enum { SHOWN = 4 };
     const struct tg_where_thread *first = &threads->threads[group->threads[0]];
     size_t n = 0;
-    for (size_t i = 0; group->count == 1 && waits_in_openmp(first) && i < threads->count; i++) {
+    for (size_t i = 0; group->count == 1 && tg_where_waits_in_openmp(first) && i < threads->count; i++) {
         const struct tg_where_thread *thread = &threads->threads[i];
         if (thread->process != first->process || thread->path.task != TG_THREAD_OF_PROGRAM ||
-            waits_in_openmp(thread) || n++ >= SHOWN)
+            tg_where_waits_in_openmp(thread) || n++ >= SHOWN)
             continue;
         fprintf(stream, "There, thread %" PRId32 " is ", thread->stack->tid);
         tg_stack_words_place(stream, &thread->path.place);
@@ -279,6 +333,15 @@ static void write_team(FILE *stream, const struct tg_where_threads *threads,
     }
     if (n > SHOWN)
         fprintf(stream, "There, %zu more threads are elsewhere.\n", n - SHOWN);
+}
+
+/* Who waits in a call may have come back from it between the looks, and made it again. */
+static void write_uncounted(FILE *stream, const struct tg_where_threads *threads)
+{
+    char why[200];
+    if (threads->has_two_looks && *threads->uncounted != '\0')
+        fprintf(stream, "Whether the others came back from their calls between the looks is unknown: %s.\n",
+                tg_printable(threads->uncounted, why, sizeof why));
 }
 
 /* "The others wait for rank 3, which is outside MPI: in solve (solve.c:88), at the same place in both looks."; of a call
@@ -289,21 +352,18 @@ static void write_missing(FILE *stream, const struct tg_where_threads *threads,
 {
     for (size_t i = 0; i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
-        if (*group->call != '\0')
+        if (!group->is_away)
             continue;
         bool is_one = group->count == 1;
         fputs(verdict->kind == TG_WHERE_OUTSIDE ? "If " : "The others wait for ", stream);
         tg_where_write_members(stream, threads, group->threads, group->count);
         if (verdict->kind == TG_WHERE_OUTSIDE)
-            fprintf(stream,
-                    " belong%s to the communicator of these calls, the others wait for %s outside MPI: ",
+            fprintf(stream, " belong%s to the communicator of these calls, the others wait for %s ",
                     is_one ? "s" : "", is_one ? "it. It is" : "them. They are");
         else
-            fprintf(stream, ", which %s outside MPI: ", is_one ? "is" : "are");
-        tg_stack_words_place(stream, group->place);
-        if (threads->has_two_looks)
-            fprintf(stream, group->has_moved ? "; that runs" : ", at the same place in %s looks",
-                    both_or_all(threads));
+            fprintf(stream, ", which %s ", is_one ? "is" : "are");
+        write_away(stream, threads, group);
+        write_change(stream, threads, group, ", ", "; that runs", "");
         fputs(".\n", stream);
     }
     for (size_t i = 0; i < verdict->count; i++)
@@ -311,14 +371,22 @@ static void write_missing(FILE *stream, const struct tg_where_threads *threads,
             write_team(stream, threads, &verdict->groups[i]);
     if (verdict->kind == TG_WHERE_MOVES)
         fputs("Look again later: if it is still in that function, it may be in an endless loop.\n", stream);
+    if (verdict->kind == TG_WHERE_POLLS)
+        fputs("Who polls runs, whether or not that ever succeeds: look again later.\n", stream);
+    write_uncounted(stream, threads);
 }
 
 /* "2 of 4 ranks came back from calls of MPI between the looks: the job goes on." */
 static void write_runs(FILE *stream, const struct tg_where_threads *threads)
 {
     size_t n = 0;
-    for (size_t i = 0; i < threads->count; i++)
-        n += threads->threads[i].is_rank && threads->threads[i].is_first && threads->threads[i].has_returned;
+    const struct tg_process_entry *last = NULL; /* threads of a process are neighbours */
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct tg_where_thread *thread = &threads->threads[i];
+        bool counts = thread->is_rank && thread->has_returned && thread->process != last;
+        n += counts;
+        last = counts ? thread->process : last;
+    }
     fprintf(stream, "%zu of %zu rank%s came back from a call of MPI between the looks: the job goes on.\n", n,
             threads->n_ranks, threads->n_ranks == 1 ? "" : "s");
 }
@@ -345,6 +413,24 @@ static void write_suspended(FILE *stream, const struct tg_where_threads *threads
         fprintf(stream, "... and %zu more processes are\n", n - SHOWN);
 }
 
+/* Whether all ranks have been in their calls since the look before. */
+static bool have_stayed(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict)
+{
+    for (size_t i = 0; i < verdict->count; i++)
+        for (size_t k = 0; k < verdict->groups[i].count; k++)
+            if (!threads->threads[verdict->groups[i].threads[k]].stayed)
+                return false;
+    return true;
+}
+
+static bool has_callback(const struct tg_where_verdict *verdict)
+{
+    for (size_t i = 0; i < verdict->count; i++)
+        if (*verdict->groups[i].place->callback_of != '\0')
+            return true;
+    return false;
+}
+
 bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads,
                             const struct tg_where_verdict *verdict)
 {
@@ -361,13 +447,22 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
     case TG_WHERE_OUTSIDE:
         write_missing(stream, threads, verdict);
         break;
+    case TG_WHERE_POLLS:
+        if (has_waiting(verdict))
+            write_missing(stream, threads, verdict);
+        else
+            fputs("No rank waits in MPI. Who polls runs, whether or not that ever succeeds: look again "
+                  "later.\n",
+                  stream);
+        break;
     case TG_WHERE_DIFFERENT:
-        fputs("Ranks are in different collective calls. If these are of one communicator, they wait for each "
-              "other for ever.\n",
-              stream);
+        fprintf(stream,
+                "Ranks are in different collective calls. If these are of one communicator%s, they wait for "
+                "each other for ever.\n",
+                have_stayed(threads, verdict) ? "" : " and nobody comes back from them");
         break;
     case TG_WHERE_BUSY:
-        fputs("No rank is in MPI.\n", stream);
+        fprintf(stream, "No rank %s MPI.\n", has_callback(verdict) ? "waits in" : "is in");
         break;
     case TG_WHERE_DEADLOCK:
     case TG_WHERE_CYCLE:

@@ -10,6 +10,7 @@ enum tg_where_kind {
     TG_WHERE_UNKNOWN, /* the stacks alone do not say */
     TG_WHERE_MISSING, /* ranks wait in a collective call of all, others are outside of MPI and do not move */
     TG_WHERE_MOVES,   /* the same, and those move: they are late, or in a loop that does not end */
+    TG_WHERE_POLLS,   /* the same, or no rank waits in MPI; ranks poll, for what nobody knows */
     TG_WHERE_OUTSIDE, /* the same but for the call, which may be of a communicator that the others are not in */
     TG_WHERE_DIFFERENT, /* ranks wait in different collective calls */
     TG_WHERE_BUSY,      /* no rank is in MPI */
@@ -27,6 +28,9 @@ struct tg_where_group {
     size_t *threads;
     size_t count, capacity;
     bool is_collective, has_moved, has_returned;
+    bool is_away; /* in no call that may wait: outside of MPI, in a callback, or in a call that only asks */
+    bool is_worked_for; /* other threads are at work, while the first ones wait outside of MPI */
+    const char *polls;  /* a call by which ranks of it poll, or did in the look before; "" none */
 };
 
 struct tg_where_verdict {

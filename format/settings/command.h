@@ -91,6 +91,9 @@ struct tg_look_activity {
     uint64_t ran_ns; /* processor time of the thread */
     bool copies;     /* now, by a system call that moves memory of another process */
     bool sleeps;     /* now, in the kernel, until something happens */
+    bool
+        restarts; /* in a call that the kernel makes anew by a number of its own: a sleep with a time limit */
+    bool is_restart; /* now, in one that was made anew so, before which nothing else was done */
 };
 
 /* Takes what a look finds. Of each process: process_start, program, command_line, identity; thread_start, thread_name

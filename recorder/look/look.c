@@ -178,7 +178,9 @@ static void count_returns(const struct look *look, pid_t pid, const struct tg_ha
                                               .tid = thread->tid,
                                               .is_suspended = thread->is_suspended,
                                               .copies = tg_wait_is_copying(thread),
-                                              .sleeps = tg_wait_is_asleep(thread)};
+                                              .sleeps = tg_wait_is_asleep(thread),
+                                              .restarts = tg_wait_restarts(thread),
+                                              .is_restart = tg_wait_is_restart(thread)};
         if (look->watch == NULL || !thread->is_stopped)
             continue;
         activity->is_counted = tg_return_watch_take(look->watch, thread->tid, activity);

@@ -18,10 +18,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { RESTART_SYS = 512, RESTART_NO_INTERRUPT, RESTART_NO_HANDLER, RESTART_BLOCK = 516 };
+
 /* What rax holds where a system call was interrupted that will be made anew: the kernel's own numbers, which programs never see. */
 static bool is_interrupted(uint64_t rax)
 {
-    enum { RESTART_SYS = 512, RESTART_NO_INTERRUPT, RESTART_NO_HANDLER, RESTART_BLOCK = 516 };
     int64_t result = -(int64_t)rax;
     return result == RESTART_SYS || result == RESTART_NO_INTERRUPT || result == RESTART_NO_HANDLER ||
            result == RESTART_BLOCK;
@@ -266,6 +267,16 @@ bool tg_wait_is_asleep(const struct tg_halted_thread *thread)
     const struct user_regs_struct *registers = &thread->registers;
     return thread->is_stopped && (int64_t)registers->orig_rax >= 0 &&
            (is_interrupted(registers->rax) || registers->rax == (uint64_t)-EINTR);
+}
+
+bool tg_wait_restarts(const struct tg_halted_thread *thread)
+{
+    return tg_wait_is_asleep(thread) && (int64_t)thread->registers.rax == -RESTART_BLOCK;
+}
+
+bool tg_wait_is_restart(const struct tg_halted_thread *thread)
+{
+    return tg_wait_is_asleep(thread) && thread->registers.orig_rax == SYS_restart_syscall;
 }
 
 bool tg_wait_is_copying(const struct tg_halted_thread *thread)

@@ -51,6 +51,12 @@ struct tg_wait {
 /* Whether THREAD was in a system call that waits, when it was stopped. */
 bool tg_wait_is_asleep(const struct tg_halted_thread *thread);
 
+/* Whether that call is one with a time limit, which the kernel goes on with by restart_syscall. */
+bool tg_wait_restarts(const struct tg_halted_thread *thread);
+
+/* Whether the thread is in restart_syscall: it was interrupted before, and has not come back to the program. */
+bool tg_wait_is_restart(const struct tg_halted_thread *thread);
+
 /* Whether it was, or had just been, in one that reads or writes memory of another process. */
 bool tg_wait_is_copying(const struct tg_halted_thread *thread);
 

@@ -77,11 +77,13 @@ static char *words_of(const struct lines *lines, const struct tg_where_thread *t
         return NULL;
     if (thread->path.task == TG_THREAD_OF_OPENMP)
         fputs("waiting for work", stream);
-    else if (is_in_mpi(thread) && thread->path.place.is_known)
+    else if (is_in_mpi(thread) && thread->path.place.is_known) {
         fprintf(stream, "in %s, called from %s", tg_where_call_words(thread, call, sizeof call),
                 tg_stack_words_call(&thread->path.place.at, at, sizeof at));
-    else {
-        fputs(lines->which == TG_ATTACHED_MPI ? "outside MPI: " : "", stream);
+        tg_stack_words_callback(stream, &thread->path.place);
+    } else {
+        bool is_outside = lines->which == TG_ATTACHED_MPI && *thread->path.place.callback_of == '\0';
+        fputs(is_outside ? "outside MPI: " : "", stream);
         tg_stack_words_place(stream, &thread->path.place);
     }
     if (fclose(stream) == 0)

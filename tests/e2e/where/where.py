@@ -168,6 +168,37 @@ def goes_on(name):
         check(told["verdict"] in going_on, told)
 
 
+def moves(name):
+    """A rank that runs at one place is not told to be there unmoved, one that polls neither as running nor as hung, and one in a callback of
+    MPI not as outside of it."""
+    lines, flavour = {}, flavour_named(name)
+    with open(os.path.join(SOURCE, "moving.c")) as file:
+        for n, text in enumerate(file, 1):
+            lines.update({mark: n for mark in re.findall(r"/\* culprit of (\w+) \*/", text)})
+    waits = "The others wait for rank 1, which is "
+    for how, verdict, begin in (("naps", "moves", waits + f"outside MPI: in usleep, called from take_naps (moving.c:{lines['naps']}); that runs.\n"),
+                                ("spins", "moves", waits + f"outside MPI: in spin (moving.c:{lines['spins']}); that runs.\n"),
+                                ("polls", "polls", waits + f"polling: in MPI_Test, called from ask_in_vain (moving.c:{lines['polls']}).\n")):
+        with moving(flavour, how) as (process, _):
+            for _ in range(40):  # until the other one waits, and rank 1 is looked at within its call
+                text = where("--interval", "0.2", "-p", str(process.pid))
+                if text.startswith(begin):
+                    break
+            check(text.startswith(begin) and "same place" not in text, begin, text)
+            for _ in range(3):
+                told = json.loads(where("--json", "--interval", "0.2", "-p", str(process.pid)))
+                check(told["verdict"] in (verdict, "moves"), how, told)  # it polls, and may be between two calls in both looks
+    with moving(flavour, "reduces") as (process, _):
+        wanted = f"in spin (moving.c:{lines['spins']}), in the callback add_for_ever of MPI_Allreduce"
+        for _ in range(40):
+            text = where("--interval", "0.2", "-p", str(process.pid))
+            if wanted in text:
+                break
+        check(wanted in text and "outside MPI" not in text and "is in MPI.\n" not in text and "same place" not in text, text)
+        told = json.loads(where("--json", "-p", str(process.pid)))
+        check(told["verdict"] in ("busy", "moves", "outside") and "MPI_Allreduce" in {group["callback_of"] for group in told["groups"]}, told)
+
+
 def undisturbed():
     """System calls that a tracer can interrupt go on as if nothing had been; a stopped program stays stopped."""
     process = subprocess.Popen([os.path.join(PROGRAMS, "waits"), "4"], stdout=subprocess.PIPE, text=True)
@@ -738,5 +769,6 @@ def command_line():
 
 
 CASES = {"attached": attached, "command_line": command_line, "messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
-         "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "late_openmpi": lambda: late("openmpi"), "late_mpich": lambda: late("mpich"), "repeated": repeated, "slurm": slurm}
+         "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "moves_openmpi": lambda: moves("openmpi"),
+         "moves_mpich": lambda: moves("mpich"), "late_openmpi": lambda: late("openmpi"), "late_mpich": lambda: late("mpich"), "repeated": repeated, "slurm": slurm}
 CASES[sys.argv[1]]()

@@ -13,6 +13,7 @@
 
 #define PROGRAM "/home/a/app"
 #define MPI     "/usr/lib/libmpi.so.40"
+#define LIBC    "/usr/lib/libc.so.6"
 #define GOMP    "/usr/lib/libgomp.so.1"
 #define LIBOMP  "/usr/lib/libomp.so.5"
 
@@ -70,6 +71,36 @@ static void add_stack(struct tg_where_look *look, int rank, int thread, const ch
                                  .stack = {.reason = TG_STACK_LOOK,
                                            .end = TG_STACK_WHOLE,
                                            .frames = {.items = frames, .count = n}}});
+}
+
+struct frame {
+    const char *module, *function;
+    uint64_t line; /* 0: of a library */
+};
+
+/* COUNT frames, the innermost first. */
+static void add_frames(struct tg_where_look *look, int rank, const struct frame *of, size_t count)
+{
+    struct tg_stack_frame frames[8];
+    for (size_t i = 0; i < count; i++) {
+        bool is_signal = of[i].module == NULL;
+        const char *module = is_signal ? LIBC : of[i].module;
+        uint64_t at = of[i].line != 0 ? of[i].line : 0x2000 + i;
+        frames[i] = (struct tg_stack_frame){.kind = is_signal ? TG_FRAME_SIGNAL : TG_FRAME_CODE,
+                                            .module = module,
+                                            .build_id = "",
+                                            .function = "",
+                                            .file = "",
+                                            .address = at,
+                                            .pc = at};
+        name(look, module, at, of[i].function, of[i].line);
+    }
+    feed(look, (struct tg_event){.kind = TG_EVENT_STACK,
+                                 .pid = 100 + rank,
+                                 .tid = 100 + rank,
+                                 .stack = {.reason = TG_STACK_LOOK,
+                                           .end = TG_STACK_WHOLE,
+                                           .frames = {.items = frames, .count = count}}});
 }
 
 /* What is said of the job, with BEFORE as an earlier look where it is not NULL; to be freed. */
@@ -145,6 +176,196 @@ static void test_missing(void **state)
     free(text);
     tg_where_look_deinit(&before);
     tg_where_look_deinit(&now);
+}
+
+static void set_sleeps(struct tg_where_look *look, struct tg_look_activity *activities, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        activities[i].pid = activities[i].tid = 100 + (int32_t)i;
+    look->activities = activities;
+    look->n_activities = count;
+}
+
+/* A rank at one place runs, unless it was asleep in both looks, in one and the same call. */
+static void test_moves(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"PMPI_Barrier", "PMPI_Barrier", NULL};
+    static const struct {
+        struct tg_look_activity before, now;
+        enum tg_where_kind kind;
+    } cases[] = {
+        {{0}, {0}, TG_WHERE_MOVES},
+        {{.sleeps = true}, {0}, TG_WHERE_MOVES},
+        {{.sleeps = true}, {.sleeps = true}, TG_WHERE_MISSING},
+        {{.sleeps = true, .restarts = true},
+         {.sleeps = true, .restarts = true, .is_restart = true},
+         TG_WHERE_MISSING},
+        {{.sleeps = true, .restarts = true}, {.sleeps = true, .restarts = true}, TG_WHERE_MOVES},
+        {{.is_suspended = true}, {.is_suspended = true}, TG_WHERE_MISSING},
+        {{.sleeps = true}, {.sleeps = true, .is_counted = true, .returns = 3}, TG_WHERE_MOVES},
+    };
+    struct tg_where_look before, now;
+    make_look(&before, 7, calls);
+    make_look(&now, 7, calls);
+    add_world(&now, 0);
+    add_world(&now, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tg_look_activity then[3] = {[2] = cases[i].before}, there[3] = {[2] = cases[i].now};
+        set_sleeps(&before, then, 3);
+        set_sleeps(&now, there, 3);
+        char *text = said(&now, &before, cases[i].kind);
+        assert_int_equal(strstr(text, ", at the same place in both looks.\n") != NULL,
+                         cases[i].kind == TG_WHERE_MISSING);
+        assert_null(strstr(text, "is unknown"));
+        free(text);
+    }
+    snprintf(now.uncounted, sizeof now.uncounted, "not permitted");
+    char *text = said(&now, &before, TG_WHERE_MOVES);
+    assert_non_null(strstr(text,
+                           "Whether the others came back from their calls between the looks is unknown: "
+                           "not permitted.\n"));
+    free(text);
+    now.activities = before.activities = NULL;
+    tg_where_look_deinit(&before);
+    tg_where_look_deinit(&now);
+}
+
+/* A rank whose first thread waits for others of its own runs where those do. */
+static void test_worked_for(void **state)
+{
+    (void)state;
+    struct tg_where_look before, now, *both[] = {&before, &now};
+    struct tg_look_activity activities[] = {
+        {.pid = 100, .tid = 100}, {.pid = 101, .tid = 101, .sleeps = true}, {.pid = 101, .tid = 1101}};
+    for (size_t i = 0; i < 2; i++) {
+        struct tg_where_look *look = both[i];
+        assert_null(tg_where_look_create(look));
+        add_rank(look, 0, 2);
+        add_rank(look, 1, 2);
+        add_world(look, 0);
+        add_stack(look, 0, 0, MPI, "MPI_Barrier", 10, 5);
+        add_stack(look, 1, 0, GOMP, "GOMP_barrier", 30, 5);
+        add_stack(look, 1, 1, GOMP, NULL, 31, 5);
+        look->activities = activities;
+        look->n_activities = 3;
+    }
+    expect(
+        &now, &before, TG_WHERE_MOVES,
+        "The others wait for rank 1, which is outside MPI: in GOMP_barrier, called from solve (a.c:30), at "
+        "the same place in both looks, while other threads there run.\n"
+        "There, thread 1101 is in solve (a.c:31).\n"
+        "Look again later: if it is still in that function, it may be in an endless loop.\n"
+        "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
+    activities[2].sleeps = true;
+    free(said(&now, &before, TG_WHERE_MISSING));
+    now.activities = before.activities = NULL;
+    tg_where_look_deinit(&before);
+    tg_where_look_deinit(&now);
+}
+
+/* Who polls comes back from its calls, and nobody knows what for: neither hung nor going on. */
+static void test_polls(void **state)
+{
+    (void)state;
+    static const char *const waiting[] = {"MPI_Barrier", "MPI_Barrier", "MPI_Iprobe"};
+    static const char *const between[] = {"MPI_Barrier", "MPI_Barrier", NULL};
+    static const char *const asking[] = {"MPI_Testall", "MPI_Testall", "MPI_Testall"};
+    static const char *const clock[] = {"MPI_Barrier", "MPI_Barrier", "MPI_Wtime"};
+    struct tg_where_look before, now;
+    struct tg_look_activity activities[3] = {[2] = {.is_counted = true, .returns = 1000}};
+    make_look(&before, 7, waiting);
+    make_look(&now, 7, waiting);
+    add_world(&now, 0);
+    add_world(&now, 1);
+    set_sleeps(&now, activities, 3);
+    expect(&now, &before, TG_WHERE_POLLS,
+           "The others wait for rank 2, which is polling: in MPI_Iprobe, called from solve (a.c:20).\n"
+           "Who polls runs, whether or not that ever succeeds: look again later.\n"
+           "  ranks 0-1 are in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
+    now.activities = NULL;
+    tg_where_look_deinit(&now);
+    make_look(&now, 7, between);
+    add_world(&now, 0);
+    add_world(&now, 1);
+    char *text = said(&now, &before, TG_WHERE_POLLS);
+    assert_non_null(strstr(text, "which is polling with MPI_Iprobe: in solve (a.c:20).\n"));
+    free(text);
+    tg_where_look_deinit(&now);
+    make_look(&now, 7, clock);
+    add_world(&now, 0);
+    add_world(&now, 1);
+    free(said(&now, &before, TG_WHERE_POLLS)); /* it polled in the look before */
+    text = said(&now, NULL, TG_WHERE_MISSING);
+    assert_non_null(strstr(text, "wait for rank 2, which is in MPI_Wtime, called from solve (a.c:20).\n"));
+    free(text);
+    tg_where_look_deinit(&now);
+    make_look(&now, 7, asking);
+    text = said(&now, NULL, TG_WHERE_POLLS);
+    assert_ptr_equal(strstr(text, "No rank waits in MPI. Who polls runs"), text);
+    free(text);
+    tg_where_look_deinit(&now);
+    tg_where_look_deinit(&before);
+}
+
+/* What MPI has called of the program is inside of MPI's call, and waits for nobody. */
+static void test_callbacks(void **state)
+{
+    (void)state;
+    static const struct frame itself[] = {{PROGRAM, "add", 40},
+                                          {MPI, "ompi_op_reduce", 0},
+                                          {MPI, "PMPI_Allreduce", 0},
+                                          {PROGRAM, "solve", 41}},
+                              deeper[] = {{LIBC, "usleep", 0},        {PROGRAM, "rest", 42},
+                                          {PROGRAM, "add", 43},       {MPI, "PMPI_Allreduce", 0},
+                                          {MPI, "mpi_allreduce_", 0}, {PROGRAM, "solve", 41}},
+                              calling[] = {{MPI, "MPI_Recv", 0},
+                                           {PROGRAM, "on_error", 44},
+                                           {MPI, "MPI_Send", 0},
+                                           {PROGRAM, "solve", 41}},
+                              handler[] = {{PROGRAM, "on_alarm", 45},
+                                           {NULL, "restore", 0},
+                                           {MPI, "MPI_Recv", 0},
+                                           {PROGRAM, "solve", 41}};
+    static const struct {
+        const struct frame *frames;
+        size_t count;
+        const char *said;
+        const char *steps[4];
+    } cases[] = {
+        {itself,
+         4,
+         "rank 0 is in add (a.c:40), a callback of MPI_Allreduce\n",
+         {"solve (a.c:41)", "MPI_Allreduce", "add (a.c:40)", NULL}},
+        {deeper,
+         6,
+         "rank 0 is in usleep, called from rest (a.c:42), in the callback add of MPI_Allreduce\n",
+         {"solve (a.c:41)", "MPI_Allreduce", "add (a.c:43)", "rest (a.c:42)"}},
+        {calling,
+         4,
+         "rank 0 is in MPI_Recv, called from on_error (a.c:44), a callback of MPI_Send\n",
+         {"solve (a.c:41)", "MPI_Send", "on_error (a.c:44)", "MPI_Recv"}},
+        {handler,
+         4,
+         "rank 0 is in on_alarm (a.c:45), which is a signal handler, during MPI_Recv\n",
+         {"solve (a.c:41)", "MPI_Recv", "(signal handler)", "on_alarm (a.c:45)"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tg_where_look look;
+        struct tg_where_threads threads;
+        assert_null(tg_where_look_create(&look));
+        add_rank(&look, 0, 1);
+        add_frames(&look, 0, cases[i].frames, cases[i].count);
+        char *text = said(&look, NULL, cases[i].frames == calling ? TG_WHERE_UNKNOWN : TG_WHERE_BUSY);
+        assert_non_null(strstr(text, cases[i].said));
+        assert_null(strstr(text, "No rank is in MPI."));
+        free(text);
+        assert_null(tg_where_threads_make(&look, NULL, &threads));
+        for (size_t k = 0; k < 4 && cases[i].steps[k] != NULL; k++)
+            assert_string_equal(threads.threads[0].path.steps[k], cases[i].steps[k]);
+        tg_where_threads_deinit(&threads);
+        tg_where_look_deinit(&look);
+    }
 }
 
 /* Stacks do not have partners: nobody is blamed. */
@@ -493,10 +714,11 @@ static void test_jumps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jumps),   cmocka_unit_test(test_missing), cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_team),    cmocka_unit_test(test_owners),  cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_counted), cmocka_unit_test(test_rounds),  cmocka_unit_test(test_mpi_names),
-        cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_jumps),   cmocka_unit_test(test_missing),   cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_team),    cmocka_unit_test(test_owners),    cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_counted), cmocka_unit_test(test_rounds),    cmocka_unit_test(test_mpi_names),
+        cmocka_unit_test(test_tree),    cmocka_unit_test(test_moves),     cmocka_unit_test(test_worked_for),
+        cmocka_unit_test(test_polls),   cmocka_unit_test(test_callbacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
