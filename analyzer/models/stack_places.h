@@ -42,7 +42,7 @@ struct tg_stack_place {
      * "MPI_Reduce"; "" none. */
     const char *callback_of;
     struct tg_stack_call callback; /* AT itself, or what led to it; only with CALLBACK_OF */
-    bool is_handler;               /* that is a handler of a signal */
+    bool is_handler;               /* CALLBACK is a handler of a signal */
 };
 
 /* The place in STACK; of a crash, that of the code that the signal interrupted. */

@@ -335,7 +335,7 @@ static void write_team(FILE *stream, const struct tg_where_threads *threads,
         fprintf(stream, "There, %zu more threads are elsewhere.\n", n - SHOWN);
 }
 
-/* Who waits in a call may have come back from it between the looks, and made it again. */
+/* A rank that waits in a call may have come back from it between the looks, and made it again. */
 static void write_uncounted(FILE *stream, const struct tg_where_threads *threads)
 {
     char why[200];

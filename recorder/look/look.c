@@ -186,6 +186,8 @@ static void count_returns(const struct look *look, pid_t pid, const struct tg_ha
         activity->is_counted = tg_return_watch_take(look->watch, thread->tid, activity);
         if (thread->tid != pid && tg_mpi_entry_find(&calls->stacks[i]) == SIZE_MAX)
             continue;
+        if (tg_mpi_values_polls(&calls->values[i])) /* a return says nothing, and each costs it a trap */
+            continue;
         uint64_t address = return_address(&calls->stacks[i]);
         if (address != 0)
             tg_return_watch_add(look->watch, thread->tid, address);

@@ -309,6 +309,18 @@ bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_insp
     return values->count > 0;
 }
 
+bool tg_mpi_values_polls(const struct tg_mpi_values *values)
+{
+    static const char *const beginnings[] = {"mpi_test", "mpi_iprobe", "mpi_improbe",
+                                             "mpi_request_get_status"};
+    const char *name = values->function;
+    name += *name == 'P' || *name == 'p';
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (strncasecmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
 struct tg_event tg_mpi_values_event(const struct tg_mpi_values *values, struct tg_call_value *told)
 {
     for (size_t i = 0; i < values->count; i++) {

@@ -35,6 +35,9 @@ struct tg_mpi_values {
 /* The event that says VALUES, with TOLD, TG_MPI_MAX_VALUES of them, as its list. */
 struct tg_event tg_mpi_values_event(const struct tg_mpi_values *values, struct tg_call_value *told);
 
+/* Whether the thread of VALUES is in a function that polls: MPI_Test, MPI_Iprobe and the like. */
+bool tg_mpi_values_polls(const struct tg_mpi_values *values);
+
 /* The frame of STACK by which the program entered the library; SIZE_MAX: it is not in MPI. Its caller is the next one. */
 size_t tg_mpi_entry_find(const struct tg_call_stack *stack);
 
