@@ -205,13 +205,15 @@ static void test_moves(void **state)
         {{.is_suspended = true}, {.is_suspended = true}, TG_WHERE_MISSING},
         {{.sleeps = true}, {.sleeps = true, .is_counted = true, .returns = 3}, TG_WHERE_MOVES},
     };
+    struct tg_look_activity then[3] = {0}, there[3] = {0};
     struct tg_where_look before, now;
     make_look(&before, 7, calls);
     make_look(&now, 7, calls);
     add_world(&now, 0);
     add_world(&now, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct tg_look_activity then[3] = {[2] = cases[i].before}, there[3] = {[2] = cases[i].now};
+        then[2] = cases[i].before;
+        there[2] = cases[i].now;
         set_sleeps(&before, then, 3);
         set_sleeps(&now, there, 3);
         char *text = said(&now, &before, cases[i].kind);
