@@ -393,8 +393,24 @@ static const char *constant_text_of(const struct tg_event *event, const struct s
     return name != NULL ? name : "";
 }
 
+/* What most events are: nothing of them is copied. */
+static void keep_openmp(struct tg_event_headline *headline, const struct tg_event *event)
+{
+    const char *text = openmp_text(event);
+    headline->text = text != NULL ? text : "";
+    headline->time_ns = event->time_ns;
+    headline->tid = event->tid;
+    headline->kind = event->kind;
+    headline->number = 0;
+    headline->address = 0;
+}
+
 struct tg_error *tg_event_headline_keep(struct tg_event_headline *headline, const struct tg_event *event)
 {
+    if (is_openmp(event->kind)) {
+        keep_openmp(headline, event);
+        return NULL;
+    }
     const struct summary *summary = &summaries[INDEX(event->kind)];
     int64_t number = summary->number != 0 ? (int64_t)number_at(event, summary->number) : 0;
     if (event->kind == TG_EVENT_THREAD_START || event->kind == TG_EVENT_THREAD_EXIT)

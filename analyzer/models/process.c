@@ -599,6 +599,14 @@ struct tg_error *tg_process_model_feed(struct tg_process_model *model, const str
         *entry = NULL;
         return NULL;
     }
+    if (tg_event_has_place(event->kind)) { /* what most events are */
+        const struct pid_slot *slot = *find_recent(model, event->pid);
+        if (slot != NULL && slot->pid == event->pid) {
+            count_event(slot->entry, event);
+            *entry = slot->entry;
+            return tg_event_headline_keep(&slot->entry->last, event);
+        }
+    }
     struct tg_process_entry *found = NULL;
     struct tg_error *error = find_entry(model, event, &found);
     if (error != NULL)

@@ -10,23 +10,6 @@ void tg_openmp_count_impossible(struct tg_openmp_model *model, const struct tg_e
     model->impossible_what = what;
 }
 
-struct tg_openmp_place tg_openmp_place_of(const struct tg_event *event, enum tg_openmp_place_kind kind,
-                                          uint64_t what, uint64_t id)
-{
-    const struct tg_omp_place *place = (const struct tg_omp_place *)TG_EVENT_PAYLOAD(event);
-    return (struct tg_openmp_place){
-        .kind = kind,
-        .what = what,
-        .team = place->team,
-        .thread_num = place->thread_num,
-        .level = place->level,
-        .id = id,
-        .code = place->code,
-        .seen = place->seen,
-        .since_ns = event->time_ns,
-    };
-}
-
 struct tg_error *tg_openmp_enter(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                  const struct tg_event *event, const struct tg_openmp_place *place)
 {
@@ -50,15 +33,22 @@ static void count_wait(struct tg_openmp_model *model, const struct tg_openmp_pla
         tg_wait_times_add(&model->waits, place->since_ns, time_ns);
 }
 
+/* PLACE, which is no more among those that WORKER is inside of, is left. */
+static struct tg_error *leave_place(struct tg_openmp_model *model,
+                                    const struct tg_openmp_worker_entry *worker,
+                                    struct tg_openmp_place *place, uint64_t time_ns)
+{
+    count_wait(model, place, time_ns);
+    if (model->options.left == NULL)
+        return NULL;
+    place->is_suspended = model->is_suspending;
+    return model->options.left(model->options.context, &worker->public, place, time_ns);
+}
+
 struct tg_error *tg_openmp_leave_top(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                      uint64_t time_ns)
 {
-    struct tg_openmp_place place = worker->places[--worker->public.n_places];
-    count_wait(model, &place, time_ns);
-    if (model->options.left == NULL)
-        return NULL;
-    place.is_suspended = model->is_suspending;
-    return model->options.left(model->options.context, &worker->public, &place, time_ns);
+    return leave_place(model, worker, &worker->places[--worker->public.n_places], time_ns);
 }
 
 size_t tg_openmp_find_place(const struct tg_openmp_worker_entry *worker,
@@ -78,15 +68,13 @@ size_t tg_openmp_find_place(const struct tg_openmp_worker_entry *worker,
 struct tg_error *tg_openmp_leave_only(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                       size_t at, uint64_t time_ns)
 {
+    if (at == worker->public.n_places - 1)
+        return tg_openmp_leave_top(model, worker, time_ns);
     struct tg_openmp_place place = worker->places[at];
     worker->public.n_places--;
     memmove(&worker->places[at], &worker->places[at + 1],
             (worker->public.n_places - at) * sizeof *worker->places);
-    count_wait(model, &place, time_ns);
-    if (model->options.left == NULL)
-        return NULL;
-    place.is_suspended = model->is_suspending;
-    return model->options.left(model->options.context, &worker->public, &place, time_ns);
+    return leave_place(model, worker, &place, time_ns);
 }
 
 /* A lock stays with whoever has it, whatever that leaves; everything else is left with what it lies in. */

@@ -34,8 +34,23 @@ void tg_openmp_count_impossible(struct tg_openmp_model *model, const struct tg_e
                                 const char *what);
 
 /* The place that EVENT, which has a struct tg_omp_place in front, says that its thread is inside of now. */
-struct tg_openmp_place tg_openmp_place_of(const struct tg_event *event, enum tg_openmp_place_kind kind,
-                                          uint64_t what, uint64_t id);
+static inline struct tg_openmp_place
+tg_openmp_place_of(const struct tg_event *event, enum tg_openmp_place_kind kind, uint64_t what, uint64_t id)
+{
+    const struct tg_omp_place *place = (const struct tg_omp_place *)TG_EVENT_PAYLOAD(event);
+    return (struct tg_openmp_place){
+        .kind = kind,
+        .what = what,
+        .team = place->team,
+        .thread_num = place->thread_num,
+        .level = place->level,
+        .id = id,
+        .code = place->code,
+        .seen = place->seen,
+        .since_ns = event->time_ns,
+    };
+}
+
 /* The wait at the end of a region. */
 static inline bool tg_openmp_place_is_join(const struct tg_openmp_place *place)
 {

@@ -23,7 +23,13 @@ static void end_chunk(struct tg_openmp_iterations *iterations)
 void tg_openmp_iterations_begin_loop(struct tg_openmp_iterations *iterations, uint64_t team)
 {
     uint64_t loop = iterations->team == team ? iterations->loop + 1 : 1;
-    *iterations = (struct tg_openmp_iterations){.team = team, .loop = loop};
+    iterations->team = team;
+    iterations->loop = loop;
+    iterations->is_given = iterations->is_over = false;
+    iterations->chunk = (struct tg_openmp_chunk){0};
+    iterations->n_posts = iterations->source_code = 0;
+    iterations->sink.count = iterations->source.count = iterations->n_unposted =
+        0; /* of lists that stay as they are */
 }
 
 void tg_openmp_iterations_end_loop(struct tg_openmp_iterations *iterations)

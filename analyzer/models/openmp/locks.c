@@ -12,19 +12,35 @@ struct lock_key {
 
 struct tg_openmp_lock_entry {
     struct lock_key key;
-    size_t holder;
+    size_t holder; /* SIZE_MAX: nobody */
     UT_hash_handle hh;
 };
 
-static struct tg_openmp_lock_entry *find(const struct tg_openmp_locks *locks, const struct lock_key *key)
+/* Where the lock of KEY is if it was found lately. */
+static struct tg_openmp_lock_entry **find_recent(struct tg_openmp_locks *locks, const struct lock_key *key)
 {
-    struct tg_openmp_lock_entry *entry;
+    uint64_t sum = key->lock + (key->lock >> 6) + (key->lock >> 12) + key->process * 31 + key->mutex * 7;
+    return &locks->recent[sum % (sizeof locks->recent / sizeof *locks->recent)];
+}
+
+static struct tg_openmp_lock_entry *find(struct tg_openmp_locks *locks, const struct lock_key *key)
+{
+    struct tg_openmp_lock_entry **recent = find_recent(locks, key), *entry = *recent;
+    if (entry != NULL && entry->key.lock == key->lock && entry->key.process == key->process &&
+        entry->key.mutex == key->mutex)
+        return entry;
     HASH_FIND(hh, locks->entries, key, sizeof *key, entry);
+    if (entry != NULL)
+        *recent = entry;
     return entry;
 }
 
 static void drop(struct tg_openmp_locks *locks, struct tg_openmp_lock_entry *entry)
 {
+    struct tg_openmp_lock_entry **recent = find_recent(locks, &entry->key);
+    if (*recent == entry)
+        *recent = NULL;
+    locks->n_left -= entry->holder == SIZE_MAX;
     HASH_DEL(locks->entries, entry);
     free(entry);
 }
@@ -50,6 +66,8 @@ struct tg_error *tg_openmp_locks_copy(const struct tg_openmp_locks *from, struct
     const struct tg_openmp_lock_entry *entry = from->entries;
     for (; error == NULL && entry != NULL; entry = entry->hh.next) {
         size_t former;
+        if (entry->holder == SIZE_MAX)
+            continue;
         error = tg_openmp_locks_enter(to, entry->key.process, entry->key.mutex, entry->key.lock,
                                       entry->holder, &former);
     }
@@ -62,10 +80,15 @@ struct tg_error *tg_openmp_locks_enter(struct tg_openmp_locks *locks, size_t pro
     const struct lock_key key = {.process = process, .mutex = mutex, .lock = lock};
     struct tg_openmp_lock_entry *entry = find(locks, &key);
     *former = entry == NULL ? SIZE_MAX : entry->holder;
-    if (entry == NULL && HASH_COUNT(locks->entries) < TG_OPENMP_MAX_LOCKS) {
+    bool has_room = HASH_COUNT(locks->entries) - locks->n_left < TG_OPENMP_MAX_LOCKS;
+    if (entry == NULL && has_room) {
         struct tg_error *error = TG_HASH_CREATE(hh, locks->entries, key, &key, entry);
         if (error != NULL)
             return error;
+    } else if (*former == SIZE_MAX && entry != NULL) {
+        if (!has_room)
+            return NULL;
+        locks->n_left--;
     }
     if (entry != NULL)
         entry->holder = worker;
@@ -77,6 +100,12 @@ void tg_openmp_locks_leave(struct tg_openmp_locks *locks, size_t process, uint64
 {
     const struct lock_key key = {.process = process, .mutex = mutex, .lock = lock};
     struct tg_openmp_lock_entry *entry = find(locks, &key);
-    if (entry != NULL && entry->holder == worker)
+    if (entry == NULL || entry->holder != worker)
+        return;
+    if (locks->n_left >= TG_OPENMP_MAX_LEFT_LOCKS) {
         drop(locks, entry);
+        return;
+    }
+    entry->holder = SIZE_MAX;
+    locks->n_left++;
 }

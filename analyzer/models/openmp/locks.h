@@ -7,13 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TG_OPENMP_MAX_LOCKS = 1 << 16 }; /* kept at a time */
+enum {
+    TG_OPENMP_MAX_LOCKS = 1 << 16,  /* kept at a time that somebody is inside of */
+    TG_OPENMP_MAX_LEFT_LOCKS = 1024 /* and that nobody is: they are often entered again */
+};
 
 struct tg_openmp_lock_entry;
 
 /* All zero is an empty one. */
 struct tg_openmp_locks {
     struct tg_openmp_lock_entry *entries;
+    struct tg_openmp_lock_entry *recent[64]; /* found lately, by process and lock */
+    size_t n_left;                           /* of the entries: nobody is inside */
 };
 
 void tg_openmp_locks_deinit(struct tg_openmp_locks *locks);

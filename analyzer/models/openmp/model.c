@@ -64,9 +64,11 @@ struct tg_error *tg_openmp_model_copy(const struct tg_openmp_model *model, struc
 static struct tg_error *take_openmp_event(struct tg_openmp_model *model, const struct tg_event *event,
                                           size_t process)
 {
-    struct tg_openmp_worker_entry *worker;
+    struct tg_openmp_worker_entry *worker =
+        tg_openmp_workers_find_recent(&model->workers, process, event->tid);
     struct tg_error *error =
-        tg_openmp_workers_get(&model->workers, process, event->tid, event->time_ns, &worker);
+        worker != NULL ? NULL
+                       : tg_openmp_workers_get(&model->workers, process, event->tid, event->time_ns, &worker);
     if (error != NULL)
         return error;
     const struct tg_omp_place *at = (const struct tg_omp_place *)TG_EVENT_PAYLOAD(event);

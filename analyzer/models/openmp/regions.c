@@ -5,7 +5,7 @@ static struct tg_error *begin_parallel(struct tg_openmp_model *model, struct tg_
 {
     const struct tg_event_omp_parallel_begin *begin = &event->omp_parallel_begin;
     struct tg_openmp_team_entry *team =
-        tg_openmp_teams_find(&model->teams, worker->public.process, begin->new_team);
+        tg_openmp_teams_seek(&model->teams, worker->public.process, begin->new_team);
     if (team != NULL && team->public.owner != SIZE_MAX) {
         tg_openmp_count_impossible(model, event, "a region begins twice");
         return NULL;
@@ -39,7 +39,7 @@ static struct tg_error *end_parallel(struct tg_openmp_model *model, struct tg_op
                                      const struct tg_event *event)
 {
     struct tg_openmp_team_entry *team =
-        tg_openmp_teams_find(&model->teams, worker->public.process, event->omp_parallel_end.ended_team);
+        tg_openmp_teams_seek(&model->teams, worker->public.process, event->omp_parallel_end.ended_team);
     struct tg_error *error = leave_join(model, worker, event->omp_parallel_end.ended_team, event->time_ns);
     if (team == NULL) {
         tg_openmp_count_impossible(model, event, "a region ends without having begun");
@@ -70,11 +70,12 @@ static struct tg_error *leave_over(struct tg_openmp_model *model, struct tg_open
         if (worker->places[i].kind != TG_OPENMP_IN_REGION && !tg_openmp_place_is_join(&worker->places[i]))
             continue;
         struct tg_openmp_team_entry *team =
-            tg_openmp_teams_find(&model->teams, worker->public.process, worker->places[i].team);
+            tg_openmp_teams_seek(&model->teams, worker->public.process, worker->places[i].team);
         if (team == NULL || !team->is_over)
             continue;
         struct tg_error *error = tg_openmp_leave_down_to(model, worker, i, time_ns);
-        struct tg_openmp_member *member = tg_openmp_team_find_member(team, worker->public.index);
+        struct tg_openmp_member *member =
+            tg_openmp_team_find_member(team, worker->public.index, &worker->nth_member);
         if (member != NULL && !member->ended) {
             member->ended = true;
             member->ended_ns = time_ns;
@@ -103,7 +104,7 @@ static struct tg_error *begin_implicit(struct tg_openmp_model *model, struct tg_
         team->public.parent = begin->parent_team;
         team->public.level = begin->level;
     }
-    if (tg_openmp_team_find_member(team, worker->public.index) != NULL)
+    if (tg_openmp_team_find_member(team, worker->public.index, &worker->nth_member) != NULL)
         tg_openmp_count_impossible(model, event, "a thread begins a region it is already in");
     else
         error = tg_openmp_team_add_member(team, worker->public.index, begin->thread_num);
@@ -123,8 +124,9 @@ static struct tg_error *end_implicit(struct tg_openmp_model *model, struct tg_op
                                      const struct tg_event *event)
 {
     uint64_t id = event->omp_implicit_end.team;
-    struct tg_openmp_team_entry *team = tg_openmp_teams_find(&model->teams, worker->public.process, id);
-    struct tg_openmp_member *member = tg_openmp_team_find_member(team, worker->public.index);
+    struct tg_openmp_team_entry *team = tg_openmp_teams_seek(&model->teams, worker->public.process, id);
+    struct tg_openmp_member *member =
+        tg_openmp_team_find_member(team, worker->public.index, &worker->nth_member);
     size_t at = find_region(worker, id);
     struct tg_error *error = NULL;
     if (at == SIZE_MAX || member == NULL || member->ended) {

@@ -5,7 +5,7 @@ static struct tg_error *create_task(struct tg_openmp_model *model, struct tg_ope
 {
     const struct tg_event_omp_task_create *create = &event->omp_task_create;
     struct tg_openmp_team_entry *team =
-        tg_openmp_teams_find(&model->teams, worker->public.process, create->team);
+        tg_openmp_teams_seek(&model->teams, worker->public.process, create->team);
     struct tg_openmp_task_entry *task;
     if (team != NULL)
         team->public.tasks_made++;
@@ -81,7 +81,7 @@ static void count_task(struct tg_openmp_model *model, const struct tg_event *eve
     bool is_fulfilled = end->how == TG_OMP_TASK_FULFILLED;
     struct tg_openmp_team_entry *team = is_fulfilled
                                             ? team_of_detached(model, process)
-                                            : tg_openmp_teams_find(&model->teams, process, end->team);
+                                            : tg_openmp_teams_seek(&model->teams, process, end->team);
     if (team == NULL || end->how == TG_OMP_TASK_SUSPENDED)
         return;
     if (end->how == TG_OMP_TASK_DETACHED)

@@ -28,7 +28,8 @@ struct tg_openmp_team_entry {
 
 /* All zero is an empty one. */
 struct tg_openmp_teams {
-    struct tg_openmp_team_entry *entries; /* in order of addition along hh.next */
+    struct tg_openmp_team_entry *entries;    /* in order of addition along hh.next */
+    struct tg_openmp_team_entry *recent[64]; /* found or added lately, by process and id */
 };
 
 void tg_openmp_teams_deinit(struct tg_openmp_teams *teams);
@@ -38,6 +39,8 @@ struct tg_error *tg_openmp_teams_copy(const struct tg_openmp_teams *from, struct
 /* Team ID of PROCESS; NULL where it is not known. */
 struct tg_openmp_team_entry *tg_openmp_teams_find(const struct tg_openmp_teams *teams, size_t process,
                                                   uint64_t id);
+/* The same for who feeds the model: finds it sooner the next time. */
+struct tg_openmp_team_entry *tg_openmp_teams_seek(struct tg_openmp_teams *teams, size_t process, uint64_t id);
 /* The same, made where its beginning was not seen: then it begins at BEGIN_NS. Only error: NO_MEMORY. */
 struct tg_error *tg_openmp_teams_get(struct tg_openmp_teams *teams, size_t process, uint64_t id,
                                      uint64_t begin_ns, struct tg_openmp_team_entry **team);
@@ -45,8 +48,9 @@ struct tg_error *tg_openmp_teams_get(struct tg_openmp_teams *teams, size_t proce
 void tg_openmp_teams_end_if_done(struct tg_openmp_teams *teams, struct tg_openmp_team_entry *team);
 void tg_openmp_teams_drop_process(struct tg_openmp_teams *teams, size_t process);
 
-/* The member that is worker WORKER, by its index; NULL where there is none, or TEAM is NULL. */
-struct tg_openmp_member *tg_openmp_team_find_member(struct tg_openmp_team_entry *team, size_t worker);
+/* The member that is worker WORKER, by its index; NULL where there is none, or TEAM is NULL. *NTH: where it was found last. */
+struct tg_openmp_member *tg_openmp_team_find_member(struct tg_openmp_team_entry *team, size_t worker,
+                                                    size_t *nth);
 struct tg_error *tg_openmp_team_add_member(struct tg_openmp_team_entry *team, size_t worker,
                                            uint64_t thread_num);
 

@@ -59,17 +59,12 @@ void tg_openmp_workers_number_anew(struct tg_openmp_workers *workers, size_t pro
 
 /* ---- workers */
 
-static size_t recent_place(size_t process, int64_t tid)
-{
-    return ((uint64_t)tid + process * 61) % (sizeof((struct tg_openmp_workers *)0)->recent / sizeof(void *));
-}
-
 struct tg_openmp_worker_entry *tg_openmp_workers_find(const struct tg_openmp_workers *workers, size_t process,
                                                       int32_t tid)
 {
     struct tg_openmp_worker_key key;
-    struct tg_openmp_worker_entry *worker = workers->recent[recent_place(process, tid)];
-    if (worker != NULL && worker->key.tid == tid && worker->key.process == process)
+    struct tg_openmp_worker_entry *worker = tg_openmp_workers_find_recent(workers, process, tid);
+    if (worker != NULL)
         return worker;
     memset(&key, 0, sizeof key);
     key.process = process;
@@ -110,7 +105,7 @@ struct tg_error *tg_openmp_workers_get(struct tg_openmp_workers *workers, size_t
             return error;
         }
     }
-    workers->recent[recent_place(process, tid)] = found;
+    workers->recent[tg_openmp_workers_recent_place(process, tid)] = found;
     *worker = found;
     return NULL;
 }
@@ -120,7 +115,7 @@ void tg_openmp_workers_kill(struct tg_openmp_workers *workers, struct tg_openmp_
 {
     HASH_DEL(workers->live, worker);
     struct tg_openmp_worker_entry **recent =
-        &workers->recent[recent_place(worker->key.process, worker->key.tid)];
+        &workers->recent[tg_openmp_workers_recent_place(worker->key.process, worker->key.tid)];
     if (*recent == worker)
         *recent = NULL;
     worker->public.alive = false;
@@ -134,15 +129,6 @@ void tg_openmp_workers_kill_process(struct tg_openmp_workers *workers, size_t pr
     HASH_ITER (hh, workers->live, worker, next)
         if (worker->key.process == process)
             tg_openmp_workers_kill(workers, worker, time_ns);
-}
-
-struct tg_error *tg_openmp_worker_push(struct tg_openmp_worker_entry *worker,
-                                       const struct tg_openmp_place *place)
-{
-    struct tg_error *error =
-        TG_ARRAY_APPEND(worker->places, worker->public.n_places, worker->capacity, *place);
-    worker->public.places = worker->places;
-    return error;
 }
 
 /* ---- copies */

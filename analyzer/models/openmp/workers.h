@@ -4,6 +4,7 @@
 #define TG_ANALYZER_MODELS_OPENMP_WORKERS_H
 
 #include "analyzer/models/openmp/state.h"
+#include "format/base/array.h"
 #include "format/base/error.h"
 #include "format/base/hash.h"
 
@@ -17,6 +18,7 @@ struct tg_openmp_worker_entry {
     struct tg_openmp_worker_key key;
     struct tg_openmp_place *places;
     size_t capacity;
+    size_t nth_member;  /* of a team: where it was found last */
     size_t late_leaves; /* locks that another one is inside of already, whose leaving may be told yet */
     UT_hash_handle hh;  /* among the live ones */
 };
@@ -36,6 +38,19 @@ void tg_openmp_workers_deinit(struct tg_openmp_workers *workers);
 /* Adds those of FROM, with what they are inside of, to TO, which is empty. Only error: NO_MEMORY. */
 struct tg_error *tg_openmp_workers_copy(const struct tg_openmp_workers *from, struct tg_openmp_workers *to);
 
+static inline size_t tg_openmp_workers_recent_place(size_t process, int64_t tid)
+{
+    return ((uint64_t)tid + process * 61) % (sizeof((struct tg_openmp_workers *)0)->recent / sizeof(void *));
+}
+
+/* The live worker TID of PROCESS if it was got lately; else NULL. */
+static inline struct tg_openmp_worker_entry *
+tg_openmp_workers_find_recent(const struct tg_openmp_workers *workers, size_t process, int32_t tid)
+{
+    struct tg_openmp_worker_entry *worker = workers->recent[tg_openmp_workers_recent_place(process, tid)];
+    return worker != NULL && worker->key.tid == tid && worker->key.process == process ? worker : NULL;
+}
+
 /* The live worker TID of PROCESS; NULL where there is none. */
 struct tg_openmp_worker_entry *tg_openmp_workers_find(const struct tg_openmp_workers *workers, size_t process,
                                                       int32_t tid);
@@ -50,7 +65,13 @@ void tg_openmp_workers_kill_process(struct tg_openmp_workers *workers, size_t pr
 void tg_openmp_workers_number_anew(struct tg_openmp_workers *workers, size_t process);
 
 /* Makes PLACE the innermost that WORKER is inside of. Only error: NO_MEMORY. */
-struct tg_error *tg_openmp_worker_push(struct tg_openmp_worker_entry *worker,
-                                       const struct tg_openmp_place *place);
+static inline struct tg_error *tg_openmp_worker_push(struct tg_openmp_worker_entry *worker,
+                                                     const struct tg_openmp_place *place)
+{
+    struct tg_error *error =
+        TG_ARRAY_APPEND(worker->places, worker->public.n_places, worker->capacity, *place);
+    worker->public.places = worker->places;
+    return error;
+}
 
 #endif

@@ -30,8 +30,9 @@ static struct tg_error *begin_sync(struct tg_openmp_model *model, struct tg_open
         tg_openmp_place_is_join(&worker->places[worker->public.n_places - 1]))
         return NULL; /* as the end of the body said already */
     struct tg_openmp_team_entry *team =
-        tg_openmp_teams_find(&model->teams, worker->public.process, begin->team);
-    struct tg_openmp_member *member = tg_openmp_team_find_member(team, worker->public.index);
+        tg_openmp_teams_seek(&model->teams, worker->public.process, begin->team);
+    struct tg_openmp_member *member =
+        tg_openmp_team_find_member(team, worker->public.index, &worker->nth_member);
     if (member != NULL && is_barrier(begin->sync) &&
         !tg_openmp_team_arrive(team, member, begin, event->time_ns))
         tg_openmp_count_impossible(model, event, "a thread arrives at a barrier it has already passed");
@@ -58,7 +59,7 @@ static void take_cancel(struct tg_openmp_model *model, const struct tg_openmp_wo
 {
     const struct tg_event_omp_cancel *cancel = &event->omp_cancel;
     struct tg_openmp_team_entry *team =
-        tg_openmp_teams_find(&model->teams, worker->public.process, cancel->team);
+        tg_openmp_teams_seek(&model->teams, worker->public.process, cancel->team);
     if (team != NULL && cancel->construct == TG_OMP_CANCEL_PARALLEL)
         cancel_team(team, cancel->activated != 0 ? worker->public.index : SIZE_MAX, event->time_ns);
 }
@@ -68,8 +69,9 @@ static struct tg_error *end_sync(struct tg_openmp_model *model, struct tg_openmp
 {
     const struct tg_event_omp_sync_end *end = &event->omp_sync_end;
     struct tg_openmp_team_entry *team =
-        tg_openmp_teams_find(&model->teams, worker->public.process, end->team);
-    struct tg_openmp_member *member = tg_openmp_team_find_member(team, worker->public.index);
+        tg_openmp_teams_seek(&model->teams, worker->public.process, end->team);
+    struct tg_openmp_member *member =
+        tg_openmp_team_find_member(team, worker->public.index, &worker->nth_member);
     if (member != NULL && is_barrier(end->sync) && end->instance > member->left)
         member->left = end->instance;
     if (member != NULL && end->cancelled != 0)
