@@ -154,6 +154,10 @@ void tg_words_call_code(FILE *stream, const struct tg_verdict_input *input, size
         fputs(" at the end of the program (called by Python as it exits)", stream);
     else
         tg_words_code(stream, input, process, code);
+    struct tg_stack_call behind;
+    if (stack != NULL && !place.at.is_python &&
+        tg_stack_find_line_behind(input->stacks, stack, code, &behind))
+        fprintf(stream, ", called from %s", tg_stack_words_call(&behind, text, sizeof text));
 }
 
 void tg_words_mutex(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t mutex,

@@ -273,14 +273,29 @@ static const char *public_name(const char *function)
         const char *inner, *name;
     } aliases[] = {{"__pthread_mutex_lock_full", "pthread_mutex_lock"},
                    {"__pthread_clockjoin_ex", "pthread_join"}};
+    static const char *const variants[] = {"strlen",     "strnlen", "strcpy",  "strncpy",   "strcat",
+                                           "strncat",    "strcmp",  "strncmp", "strchr",    "strrchr",
+                                           "strchrnul",  "stpcpy",  "memcpy",  "memmove",   "memset",
+                                           "memcmp",     "memchr",  "memrchr", "wcslen",    "wmemset",
+                                           "strcasecmp", "strspn",  "strcspn", "rawmemchr", "strncasecmp"};
     static const char *const prefixes[] = {"P", "__GI_", "__libc_", "___", "__", "_IO_"};
     static const char *const begins_with[] = {"PMPI_", "__GI_", "__libc_", "___", "__", "_IO_"};
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
         if (strcmp(function, aliases[i].inner) == 0)
             return aliases[i].name;
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncmp(function, begins_with[i], strlen(begins_with[i])) == 0)
-            return function + strlen(prefixes[i]);
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        if (strncmp(function, begins_with[i], strlen(begins_with[i])) != 0)
+            continue;
+        function += strlen(prefixes[i]);
+        break;
+    }
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        size_t length = strlen(variants[i]); /* "memcpy_avx512_unaligned_erms" */
+        if (strncmp(function, variants[i], length) == 0 &&
+            (strncmp(function + length, "_avx", 4) == 0 || strncmp(function + length, "_evex", 5) == 0 ||
+             strncmp(function + length, "_sse", 4) == 0 || strncmp(function + length, "_erms", 5) == 0))
+            return variants[i];
+    }
     return function;
 }
 
@@ -313,6 +328,36 @@ struct tg_stack_place tg_stack_place_find(const struct tg_stack_model *model,
     search.place.inside = public_name(search.place.inside);
     search.place.callback_of = public_name(search.place.callback_of);
     return search.place;
+}
+
+struct line_search {
+    uint64_t code;
+    struct tg_stack_call *call;
+    bool has_code, has_line;
+};
+
+static bool take_line(void *context, const struct tg_stack_call *call)
+{
+    struct line_search *search = context;
+    bool has_line = call->line != 0 && *call->file != '\0';
+    if (!search->has_code) {
+        search->has_code = call->pc == search->code;
+        return !(search->has_code && has_line);
+    }
+    if (!has_line || call->is_runtime || call->is_signal)
+        return true;
+    *search->call = *call;
+    search->has_line = true;
+    return false;
+}
+
+bool tg_stack_find_line_behind(const struct tg_stack_model *model, const struct tg_last_stack *stack,
+                               uint64_t code, struct tg_stack_call *call)
+{
+    struct line_search search = {.code = code, .call = call};
+    if (code != 0)
+        tg_stack_each_call(model, stack, take_line, &search);
+    return search.has_line;
 }
 
 static bool is_same_call(const struct tg_stack_call *a, const struct tg_stack_call *b)

@@ -49,6 +49,11 @@ struct tg_stack_place {
 struct tg_stack_place tg_stack_place_find(const struct tg_stack_model *model,
                                           const struct tg_last_stack *stack);
 
+/* The innermost call of the program's own that has a line, outward from the call that returns to CODE. False where that call has
+ * a line itself, or none behind it has, or CODE is not in STACK. */
+bool tg_stack_find_line_behind(const struct tg_stack_model *model, const struct tg_last_stack *stack,
+                               uint64_t code, struct tg_stack_call *call);
+
 /* Whether both are at the same place of the program: the same line of the same function in the same call. */
 bool tg_stack_place_is_same(const struct tg_stack_place *a, const struct tg_stack_place *b);
 

@@ -1,4 +1,5 @@
 #include "analyzer/models/stack_places.h"
+#include "analyzer/output/stack_words.h"
 #include "analyzer/report/fields.h"
 #include "analyzer/report/sections.h"
 
@@ -149,26 +150,57 @@ static void write_number(struct tg_json *json, const char *key, bool is_known, i
         tg_json_null(json);
 }
 
-/* The same of thread TID by its last stack; 0: of the first thread. */
-static void write_stack_place(struct tg_json *json, const struct tg_report *report, size_t process,
-                              int32_t tid)
+/* Whether CODE of PROCESS has a line. */
+static bool has_line(const struct tg_report *report, size_t process, uint64_t code)
 {
-    bool is_known = process < tg_process_model_count(report->processes);
-    const struct tg_last_stack *stack =
-        is_known ? tg_stack_model_find(report->stacks, process,
-                                       tid != 0 ? tid : tg_process_model_at(report->processes, process)->pid)
-                 : NULL;
-    if (stack == NULL || stack->count == 0) {
-        write_place(json, report, process, 0);
+    struct tg_code_name name = {0};
+    if (report->names != NULL)
+        tg_code_names_find_return(report->names, tg_process_model_at(report->processes, process)->pid, code,
+                                  &name);
+    return name.symbol.file != NULL;
+}
+
+/* The program's own code where CULPRIT is by its last stack, of a process that of its first thread. Where the finding has a place of it,
+ * that is preferred, unless it has no line: it may be in a library that the program has called. */
+static bool find_place(const struct tg_report *report, const struct tg_culprit *culprit,
+                       struct tg_stack_call *call)
+{
+    if (culprit->process >= tg_process_model_count(report->processes))
+        return false;
+    int32_t tid =
+        culprit->tid != 0 ? culprit->tid : tg_process_model_at(report->processes, culprit->process)->pid;
+    const struct tg_last_stack *stack = tg_stack_model_find(report->stacks, culprit->process, tid);
+    if (stack == NULL || stack->count == 0)
+        return false;
+    if (culprit->code != 0 && has_line(report, culprit->process, culprit->code))
+        return false;
+    if (tg_stack_find_line_behind(report->stacks, stack, culprit->code, call))
+        return true;
+    const struct tg_stack_place place = tg_stack_place_find(report->stacks, stack);
+    const struct tg_stack_call *at = place.has_caller && place.at.line == 0 ? &place.caller : &place.at;
+    if (culprit->code != 0 && (!place.is_known || at->line == 0))
+        return false;
+    *call = *at;
+    return true;
+}
+
+/* Members that say where CULPRIT is. */
+static void write_culprit_place(struct tg_json *json, const struct tg_report *report,
+                                const struct tg_culprit *culprit)
+{
+    struct tg_stack_call call;
+    if (!find_place(report, culprit, &call)) {
+        write_place(json, report, culprit->process, culprit->code);
         return;
     }
-    struct tg_stack_place place = tg_stack_place_find(report->stacks, stack);
-    const struct tg_stack_call *call = place.has_caller && place.at.line == 0 ? &place.caller : &place.at;
     tg_json_key(json, "code");
-    tg_json_null(json);
-    write_text(json, "function", *call->function != '\0' ? call->function : NULL);
-    write_text(json, "file", call->line != 0 ? call->file : NULL);
-    write_number(json, "line", call->line != 0, (int64_t)call->line);
+    if (culprit->code == 0)
+        tg_json_null(json);
+    else
+        tg_json_address(json, culprit->code);
+    write_text(json, "function", *call.function != '\0' ? call.function : NULL);
+    write_text(json, "file", call.line != 0 ? call.file : NULL);
+    write_number(json, "line", call.line != 0, (int64_t)call.line);
 }
 
 static void write_culprit(struct tg_json *json, const struct tg_report *report,
@@ -182,19 +214,34 @@ static void write_culprit(struct tg_json *json, const struct tg_report *report,
                           is_known ? tg_process_model_at(report->processes, culprit->process)->job : "");
     write_number(json, "tid", culprit->tid != 0, culprit->tid);
     write_number(json, "worker", culprit->worker >= 0, culprit->worker);
-    if (culprit->code != 0)
-        write_place(json, report, culprit->process, culprit->code);
-    else
-        write_stack_place(json, report, culprit->process, culprit->tid);
+    write_culprit_place(json, report, culprit);
     tg_json_end_object(json);
+}
+
+/* Members that say where the finding is, and "where" in words: its code, or, of an end or of a call by a library without lines, where its
+ * first culprit is. */
+static void write_finding_place(struct tg_json *json, const struct tg_report *report,
+                                const struct tg_finding *finding)
+{
+    char where[400];
+    struct tg_stack_call call;
+    const struct tg_culprit *first = finding->n_culprits > 0 ? &finding->culprits[0] : NULL;
+    bool is_end = finding->kind == TG_FINDING_CRASH || finding->kind == TG_FINDING_KILL;
+    if (first != NULL && first->process == finding->process && first->code == finding->code &&
+        (is_end || finding->code != 0) && find_place(report, first, &call)) {
+        write_culprit_place(json, report, first);
+        tg_json_member_string(json, "where", tg_stack_words_call(&call, where, sizeof where));
+        return;
+    }
+    tg_report_name_code(report, finding->process, finding->code, where, sizeof where);
+    bool has_name = strncmp(where, "0x", 2) != 0 && strcmp(where, "?") != 0;
+    write_place(json, report, finding->process, finding->code);
+    write_text(json, "where", has_name ? where : NULL);
 }
 
 static void write_finding(struct tg_json *json, const struct tg_report *report,
                           const struct tg_finding *finding)
 {
-    char where[256];
-    tg_report_name_code(report, finding->process, finding->code, where, sizeof where);
-    bool has_name = strncmp(where, "0x", 2) != 0 && strcmp(where, "?") != 0;
     bool is_known = finding->process < tg_process_model_count(report->processes);
     tg_json_begin_object(json);
     tg_json_member_string(json, "kind", tg_finding_kind_name(finding->kind));
@@ -205,8 +252,7 @@ static void write_finding(struct tg_json *json, const struct tg_report *report,
                                                 : "error");
     tg_report_member_moment(json, "since_ns", report, finding->since_ns);
     write_number(json, "process", is_known, (int64_t)finding->process);
-    write_place(json, report, finding->process, finding->code);
-    write_text(json, "where", has_name ? where : NULL);
+    write_finding_place(json, report, finding);
     tg_json_member_unsigned(json, "waiting", finding->waiting);
     tg_json_member_unsigned(json, "missing", finding->missing);
     tg_json_key(json, "culprits");

@@ -64,7 +64,7 @@ static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct 
     tg_end_words_state(draft, entry->index, tid, worker);
     if (worker != NULL)
         tg_openmp_order_tell(draft, worker);
-    if (worker != NULL && worker->n_places > 0)
+    if (stack == NULL && worker != NULL && worker->n_places > 0)
         finding.code = worker->places[worker->n_places - 1].code;
     return tg_verdict_add(draft, &finding);
 }

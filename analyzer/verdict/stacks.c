@@ -4,6 +4,7 @@
 #include "analyzer/output/stack_words.h"
 #include "analyzer/verdict/finders.h"
 #include "format/base/array.h"
+#include "format/base/printable.h"
 #include "format/base/signal_name.h"
 
 #include <inttypes.h>
@@ -62,13 +63,15 @@ static bool take_caller(void *context, const struct tg_stack_call *call)
     return true;
 }
 
+/* The program's own code comes first, and then which function of a library it has called. */
 void tg_verdict_print_stack(FILE *stream, const struct tg_verdict_input *input,
                             const struct tg_last_stack *stack)
 {
-    struct tg_stack_place place = tg_stack_place_find(input->stacks, stack);
-    place.has_caller = false;
-    fputc(' ', stream);
-    tg_stack_words_place(stream, &place);
+    char text[400];
+    const struct tg_stack_place place = tg_stack_place_find(input->stacks, stack);
+    fprintf(stream, " in %s", tg_stack_words_call(&place.at, text, sizeof text));
+    if (place.is_known && *place.inside != '\0')
+        fprintf(stream, ", calling %s", tg_printable(place.inside, text, sizeof text));
     struct callers callers = {.stream = stream, .at = place.at};
     if (place.is_known)
         tg_stack_each_call(input->stacks, stack, take_caller, &callers);
