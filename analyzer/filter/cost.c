@@ -83,7 +83,8 @@ void tg_cost_add_handling(const struct tg_cost_basis *basis, uint64_t handle_ns,
 }
 
 /* The tracer's share of its waiting goes by time; the job's thread, which is resumed on the same machine, waits
- * about as long. */
+ * about as long. Where that is much, the machine was as busy when the price of a stop was measured: what was not measured in
+ * the trace itself is no lower bound. */
 void tg_cost_add_waiting(const struct tg_cost_basis *basis, struct tg_cost *cost)
 {
     if (basis->stop_ns == 0)
@@ -91,6 +92,9 @@ void tg_cost_add_waiting(const struct tg_cost_basis *basis, struct tg_cost *cost
     double share = (double)cost->ns / (double)basis->stop_ns;
     double ns = 2 * (double)basis->waited_ns * (share < 1 ? share : 1);
     cost->high_ns = saturated_add(cost->high_ns, ns < (double)UINT64_MAX / 4 ? (uint64_t)ns : UINT64_MAX / 4);
+    uint64_t measured_ns = cost->ns - cost->estimated_ns;
+    if (ns > (double)cost->ns / 10 && measured_ns < cost->low_ns)
+        cost->low_ns = measured_ns;
 }
 
 void tg_cost_subtract(uint64_t done_ns, struct tg_cost *cost)

@@ -31,14 +31,15 @@ struct tg_cost_basis {
 /* A sum of costs. Estimates are kept apart from measurements so that a report can say what is which. Plain
  * data: zero-initialised it is no cost at all. */
 struct tg_cost {
-    uint64_t ns;               /* known cost, hidden parts and estimates included */
-    uint64_t low_ns, high_ns;  /* the same with estimates at their lower and upper quartiles */
-    uint64_t estimated_ns;     /* part of ns that was not measured on the event itself */
-    uint64_t modelled_ns;      /* part of that for stops of which nothing was measured */
-    uint64_t unknown_stops;    /* stops for which there is neither a measurement nor a floor */
-    uint64_t unknown_handles;  /* libraries whose handling was never measured */
-    uint64_t unknown_readings; /* libraries that a tracer never read of */
-    bool is_partial;           /* stops are missing, because the recording could not see them */
+    uint64_t ns;              /* known cost, hidden parts and estimates included */
+    uint64_t low_ns, high_ns; /* the same with estimates at their lower and upper quartiles */
+    uint64_t estimated_ns;    /* part of ns that was not measured on the event itself */
+    uint64_t modelled_ns;     /* part of that for stops of which nothing was measured */
+    uint64_t unknown_stops;   /* stops for which there is neither a measurement nor a floor */
+    uint64_t unknown_handles; /* libraries whose handling was never measured */
+    uint64_t
+        unknown_readings; /* libraries that a tracer never read of, or that are recorded in the process */
+    bool is_partial;      /* stops are missing, because the recording could not see them */
 };
 
 /* What may be said of a sum. */
@@ -68,7 +69,8 @@ void tg_cost_add_reading(uint64_t together_ns, uint64_t singly_ns, struct tg_cos
 void tg_cost_add_handling(const struct tg_cost_basis *basis, uint64_t handle_ns, uint64_t libraries,
                           struct tg_cost *cost);
 
-/* Time that the job may have lost besides, because the machine was busy: widens the range. Call it once. */
+/* Time that the job may have lost besides, because the machine was busy: widens the range, downwards by what was not measured
+ * on the events themselves. Call it once. */
 void tg_cost_add_waiting(const struct tg_cost_basis *basis, struct tg_cost *cost);
 
 /* Takes back what a stop would not have done: DONE_NS at most as much as was added. */

@@ -163,6 +163,8 @@ static struct tg_error *pass_lane(struct tg_filter_model *model, struct dlopen *
         add_stop_cost(model, dlopen, &dlopen->process->waits[index], &lane->outcome.cost);
         lane->outcome.stops += dlopen->stop;
     }
+    if (lane->in_process && prediction.decision != TG_DECISION_REPORTED)
+        lane->outcome.cost.unknown_readings += dlopen->count; /* what the auditor takes is measured nowhere */
     if (prediction.decision == TG_DECISION_REPORTED)
         return report(model, dlopen, index);
     defer(model, dlopen, index);

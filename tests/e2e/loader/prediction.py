@@ -128,6 +128,28 @@ def breakpoints():
     check(said["hits_missed"] == 1, said)
 
 
+def in_process():
+    """What Medium decided in the process does is predicted from a slow recording and from one of stops; its price is not, but
+    where every event is reported."""
+    inner, plain = build_library("inner"), build_library("plain")
+    outer = build_library("outer", [inner])
+    commands = ["open", plain, "raise", "open", outer, "close", "0", "open", plain, "open", "/not/there.so"]
+    counted = ("stops", "startup_stops", "null_stops", "unload_stops", "reported", "deferred", "round_trips", "libraries_handled",
+               "late", "never")
+    for match in ("*/libnone*", "*/libinner*", "!*/libplain*"):
+        for name, options in (("slow", ["--mode=slow"]), ("stops", [f"--match={match}", "--dlopen=stops"]), ("inside", [f"--match={match}"])):
+            traced = record(name, [LOADS, *commands], "--force", *options)
+            check(traced.status == 0, traced)
+        wanted = ["--mode=in-process", "--match", match]
+        happened = evaluation("inside", *wanted)["modes"][0]
+        for name in ("slow", "stops"):
+            said = evaluation(name, *wanted)["modes"][0]
+            check([said[field] for field in counted] == [happened[field] for field in counted], match, name, said, happened)
+            check(said["mode"] == "in-process" and said["cost_ms"] is None and said["cost_low_ms"] is None, said)
+    everything = evaluation("slow", "--mode=in-process", "--match", "*")["modes"][0]
+    check(everything["reported"] == 3 and everything["deferred"] == 0 and everything["cost_low_ms"] is not None, everything)
+
+
 def unplanted():
     """record says which breakpoints were never planted, and why; of those that were it says nothing."""
     plug = build_library("plug")

@@ -148,6 +148,29 @@ static void handling_that_nobody_did_is_not_free(void **state)
     assert_int_equal(tg_cost_claim(&none), TG_COST_FIGURE);
 }
 
+static void a_busy_machine_leaves_what_was_measured_as_the_lower_bound(void **state)
+{
+    (void)state;
+    struct tg_cost_basis basis = {
+        .floor_source = TG_COST_FLOOR_RECORDED,
+        .floor = {.stop_ns = 5000, .stop = {4900, 5000, 5100}, .hidden = {900, 1000, 1100}},
+        .measured_stops = 1,
+        .stop_ns = 100000};
+    struct tg_cost quiet = {0}, busy = {0};
+    tg_cost_add_stop(&basis, 50000, false, &quiet);
+    busy = quiet;
+    basis.waited_ns = 4000; /* the tracer shares its processor with the job */
+    tg_cost_add_waiting(&basis, &quiet);
+    assert_int_equal(quiet.low_ns, 50900);
+    assert_int_equal(quiet.high_ns, 51100 + 4080);
+    assert_int_equal(tg_cost_claim(&quiet), TG_COST_FIGURE);
+    basis.waited_ns = 40000;
+    tg_cost_add_waiting(&basis, &busy);
+    assert_int_equal(busy.low_ns, 50000);
+    assert_int_equal(busy.high_ns, 51100 + 40800);
+    assert_int_equal(tg_cost_claim(&busy), TG_COST_RANGE);
+}
+
 static void a_pace_is_sparse_until_stops_come_soon(void **state)
 {
     (void)state;
@@ -177,6 +200,7 @@ int main(void)
         cmocka_unit_test(the_description_says_where_figures_come_from),
         cmocka_unit_test(only_what_is_within_a_tenth_is_claimed),
         cmocka_unit_test(handling_that_nobody_did_is_not_free),
+        cmocka_unit_test(a_busy_machine_leaves_what_was_measured_as_the_lower_bound),
         cmocka_unit_test(a_pace_is_sparse_until_stops_come_soon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
