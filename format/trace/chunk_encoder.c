@@ -248,33 +248,6 @@ static uint64_t intern_text(struct tg_chunk_encoder *encoder, const char *text)
     return id;
 }
 
-static void put_member(struct tg_chunk_encoder *encoder, struct tg_chunk_column *column,
-                       const struct tg_field *member, const void *item)
-{
-    if (member->type == TG_FIELD_STRING)
-        put(encoder, column, intern_text(encoder, tg_chunk_text_of(item, member)));
-    else
-        put(encoder, column,
-            member->type == TG_FIELD_SIGNED ? tg_zigzag(number_of(item, member)) : number_of(item, member));
-}
-
-static void put_lists(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind, const void *payload)
-{
-    struct tg_chunk_column *column = kind->members;
-    for (size_t f = 0; f < kind->schema->n_fields && kind->n_members > 0; f++) {
-        const struct tg_field *field = &kind->schema->fields[f];
-        if (field->type != TG_FIELD_LIST)
-            continue;
-        const struct tg_list *list = (const struct tg_list *)((const char *)payload + field->offset);
-        encoder->columns.n_list_items += list->count;
-        for (size_t e = 0; e < field->element->n_fields; e++, column++) {
-            const char *item = list->items;
-            for (uint64_t i = 0; i < list->count; i++, item += field->element->size_bytes)
-                put_member(encoder, column, &field->element->fields[e], item);
-        }
-    }
-}
-
 static struct known_text *known_text_of(struct tg_chunk_encoder *encoder, const char *text)
 {
     return &encoder->texts[(uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (KNOWN_TEXTS - 1)];
@@ -299,6 +272,38 @@ static uint64_t put_text(struct tg_chunk_encoder *encoder, const char *text)
     if (id != 0 && strlen(text) < KNOWN_TEXT_BYTES)
         *known_text_of(encoder, text) = (struct known_text){text, (uint32_t)id};
     return id;
+}
+
+static void put_member(struct tg_chunk_encoder *encoder, struct tg_chunk_column *column,
+                       const struct tg_field *member, const void *item)
+{
+    uint64_t number;
+    if (member->type == TG_FIELD_STRING) {
+        const char *text = tg_chunk_text_of(item, member);
+        if (!is_known_text(encoder, text, &number))
+            number = put_text(encoder, text);
+    } else {
+        number =
+            member->type == TG_FIELD_SIGNED ? tg_zigzag(number_of(item, member)) : number_of(item, member);
+    }
+    put(encoder, column, number);
+}
+
+static void put_lists(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind, const void *payload)
+{
+    struct tg_chunk_column *column = kind->members;
+    for (size_t f = 0; f < kind->schema->n_fields && kind->n_members > 0; f++) {
+        const struct tg_field *field = &kind->schema->fields[f];
+        if (field->type != TG_FIELD_LIST)
+            continue;
+        const struct tg_list *list = (const struct tg_list *)((const char *)payload + field->offset);
+        encoder->columns.n_list_items += list->count;
+        for (size_t e = 0; e < field->element->n_fields; e++, column++) {
+            const char *item = list->items;
+            for (uint64_t i = 0; i < list->count; i++, item += field->element->size_bytes)
+                put_member(encoder, column, &field->element->fields[e], item);
+        }
+    }
 }
 
 /* The numbers of an event's row, except those of strings and the lengths of lists. */

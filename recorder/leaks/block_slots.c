@@ -16,23 +16,28 @@ static uint32_t stack_of(uint64_t number)
     return number <= MAX_STACK ? (uint32_t)number & MAX_STACK : 0;
 }
 
-struct tg_block_slot tg_block_slot_of(const struct tg_event *event)
+void tg_block_slot_fill(struct tg_block_slot *slot, const struct tg_event *event)
 {
-    struct tg_block_slot block = {.time_ns = event->time_ns, .tid = event->tid};
+    uint64_t address, size_bytes = 0, stack;
     if (event->kind == TG_EVENT_HEAP_ALLOC) {
-        block.address = event->heap_alloc.address;
-        block.size_bytes = event->heap_alloc.size_bytes;
-        block.stack = stack_of(event->heap_alloc.stack) & MAX_STACK;
+        address = event->heap_alloc.address;
+        size_bytes = event->heap_alloc.size_bytes;
+        stack = event->heap_alloc.stack;
     } else if (event->kind == TG_EVENT_HEAP_RESIZE) {
-        block.address = event->heap_resize.address;
-        block.size_bytes = event->heap_resize.size_bytes;
-        block.stack = stack_of(event->heap_resize.stack) & MAX_STACK;
+        address = event->heap_resize.address;
+        size_bytes = event->heap_resize.size_bytes;
+        stack = event->heap_resize.stack;
     } else {
-        block.address = event->heap_free.address;
-        block.stack = stack_of(event->heap_free.stack) & MAX_STACK;
-        block.is_freed = 1;
+        address = event->heap_free.address;
+        stack = event->heap_free.stack;
     }
-    return block;
+    slot->address = address;
+    slot->size_bytes = size_bytes;
+    slot->time_ns = event->time_ns;
+    slot->tid = event->tid;
+    slot->stack = stack_of(stack) & MAX_STACK; /* these three are one store */
+    slot->is_inherited = 0;
+    slot->is_freed = event->kind == TG_EVENT_HEAP_FREE;
 }
 
 static bool is_mapped(size_t n_items)

@@ -21,8 +21,9 @@ struct tg_block_slots {
     size_t n_items, count;
 };
 
-/* What a heap_alloc, heap_resize or heap_free says of a block; freed: the stack and the thread are those of that call. */
-struct tg_block_slot tg_block_slot_of(const struct tg_event *event);
+/* What a heap_alloc, heap_resize or heap_free says of a block; freed: the stack and the thread are those of that call. Written in
+ * place: a slot that is returned waits for its own small stores. */
+void tg_block_slot_fill(struct tg_block_slot *slot, const struct tg_event *event);
 
 void tg_block_slots_deinit(struct tg_block_slots *slots); /* none is left, and more may be put in */
 

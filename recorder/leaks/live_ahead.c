@@ -19,7 +19,8 @@ void tg_live_ahead_add(struct tg_live_ahead *ahead, const struct tg_event *event
 {
     if (event->kind == TG_EVENT_HEAP_ALLOC || event->kind == TG_EVENT_HEAP_FREE ||
         event->kind == TG_EVENT_HEAP_RESIZE) {
-        const struct tg_block_slot block = tg_block_slot_of(event);
+        struct tg_block_slot block;
+        tg_block_slot_fill(&block, event);
         put(ahead, &block);
     } else if (event->kind == TG_EVENT_HEAP_START) {
         ahead->has_start = true;

@@ -202,7 +202,8 @@ static void add_change(struct tg_live_blocks *live, const struct tg_event *event
         __atomic_store_n(&live->n_waiting, 0, __ATOMIC_RELAXED);
         unlock(live);
     }
-    live->waiting[live->n_waiting] = (struct change){tg_block_slot_of(event), event->pid};
+    tg_block_slot_fill(&live->waiting[live->n_waiting].block, event);
+    live->waiting[live->n_waiting].pid = event->pid;
     __atomic_store_n(&live->n_waiting, live->n_waiting + 1, __ATOMIC_RELEASE);
 }
 

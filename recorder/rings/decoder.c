@@ -146,17 +146,18 @@ static void decode_other(struct record *record, unsigned kind)
         add_loader(record, TG_RECORD_LOADER_DECISION, 6);
     else if (names_thread((enum tg_agent_record)kind) && kind != TG_RECORD_THREAD)
         add_loader(record, (enum tg_agent_record)kind, SIZE_MAX);
-    else if (tg_heap_records_have((enum tg_agent_record)kind))
-        tg_heap_records_add(record->decoder->heap_stacks, &record->process->heap, (enum tg_agent_record)kind,
-                            record->given.words + TG_RECORD_ARGUMENT,
-                            record->given.n_words - TG_RECORD_ARGUMENT, &record->event,
-                            &record->decoder->sink);
 }
 
 static void decode(struct record *record, unsigned kind)
 {
     struct tg_ring_decoder *decoder = record->decoder;
     const struct tg_record_form *form = &decoder->forms[kind];
+    if (tg_heap_records_have((enum tg_agent_record)kind)) {
+        tg_heap_records_add(decoder->heap_stacks, &record->process->heap, (enum tg_agent_record)kind,
+                            record->given.words + TG_RECORD_ARGUMENT,
+                            record->given.n_words - TG_RECORD_ARGUMENT, &record->event, &decoder->sink);
+        return;
+    }
     if (form->kind == 0) {
         memset(TG_EVENT_PAYLOAD(&record->event), 0,
                sizeof record->event - offsetof(struct tg_event, process_start));

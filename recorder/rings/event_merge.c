@@ -14,7 +14,11 @@ struct block {
     uint64_t words[];
 };
 
-enum { MAX_SPARES = 64, SPARE_WORDS = 1 << 15 };
+enum {
+    MAX_SPARES = 64,
+    SPARE_WORDS = 1 << 15,
+    AHEAD_WORDS = 64, /* before its turn a record is asked for: it was copied long ago */
+};
 
 struct tg_merge_ring {
     void *source;
@@ -321,6 +325,7 @@ bool tg_event_merge_tell(struct tg_event_merge *merge, uint64_t until_ns, uint64
                 return false;
             }
             uint64_t *record = ring->first->words + ring->at;
+            __builtin_prefetch(record + AHEAD_WORDS);
             uint64_t time_ns = time_of(merge, &line, ring->ticks);
             size_t n_words = words_of(record);
             if (time_ns >= next_event_ns)

@@ -1,7 +1,6 @@
 #include "recorder/rings/heap_records.h"
 
 #include "format/base/array.h"
-#include "format/base/hash.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,19 +23,21 @@ struct content {
 
 struct stack {
     struct content content;
-    uint64_t number;
-    UT_hash_handle hh;
+    uint64_t number; /* 0: a free slot */
 };
 
+/* By content, which is a hash: each is in the first slot from that of its low bits on that was free. */
 struct tg_heap_stacks {
-    struct stack *stacks;
-    uint64_t count;
+    struct stack *slots; /* a power of two of them, at most half in use; NULL: none yet */
+    size_t n_slots, n_stacks;
+    uint64_t count; /* the latest number */
 };
 
 struct object {
     uint64_t start, end, bias;
     char build_id[2 * BUILD_ID_BYTES + 1];
     char *path;
+    uint64_t hash; /* of both */
 };
 
 struct tg_heap_program {
@@ -66,13 +67,9 @@ struct tg_error *tg_heap_stacks_create(struct tg_heap_stacks **stacks)
 
 void tg_heap_stacks_destroy(struct tg_heap_stacks *stacks)
 {
-    struct stack *stack, *next;
     if (stacks == NULL)
         return;
-    HASH_ITER (hh, stacks->stacks, stack, next) {
-        HASH_DEL(stacks->stacks, stack);
-        free(stack);
-    }
+    free(stacks->slots);
     free(stacks);
 }
 
@@ -166,6 +163,9 @@ static void add_object(const struct given *given)
     if (program->n_objects >= MAX_OBJECTS)
         return;
     object.path = strdup(string_at(given, 7, &behind));
+    if (object.path != NULL)
+        object.hash = XXH3_64bits_withSeed(object.path, strlen(object.path),
+                                           XXH3_64bits(object.build_id, strlen(object.build_id)));
     if (object.path == NULL ||
         TG_ARRAY_APPEND(program->objects, program->n_objects, program->max_objects, object) != NULL)
         free(object.path);
@@ -184,8 +184,9 @@ static const struct object *find_object(const struct tg_heap_program *program, u
 
 /* ---- stacks */
 
-/* Fills FRAMES from the record; returns how many. */
-static size_t read_frames(const struct given *given, struct tg_stack_frame frames[MAX_FRAMES])
+/* Fills FRAMES from the record, and the hashes of their OBJECTS, 0 none; returns how many. */
+static size_t read_frames(const struct given *given, struct tg_stack_frame frames[MAX_FRAMES],
+                          uint64_t objects[MAX_FRAMES])
 {
     size_t room = given->n_arguments - 3, count = 0;
     uint64_t listed = given->arguments[2] < room ? given->arguments[2] : room;
@@ -199,6 +200,7 @@ static size_t read_frames(const struct given *given, struct tg_stack_frame frame
             continue;
         }
         const struct object *object = find_object(given->program, pc);
+        objects[count] = object != NULL ? object->hash : 0;
         frames[count++] = (struct tg_stack_frame){
             .kind = TG_FRAME_CODE,
             .pc = pc,
@@ -213,16 +215,16 @@ static size_t read_frames(const struct given *given, struct tg_stack_frame frame
     return count;
 }
 
-static struct content content_of(const struct tg_stack_frame *frames, size_t count, uint64_t end)
+static struct content content_of(const struct tg_stack_frame *frames, const uint64_t *objects, size_t count,
+                                 uint64_t end)
 {
-    uint64_t words[2 + MAX_FRAMES * 4];
+    uint64_t words[2 + MAX_FRAMES * 3];
     size_t n = 0;
     words[n++] = end;
     words[n++] = count;
     for (size_t i = 0; i < count; i++) {
         bool known = frames[i].module[0] != '\0';
-        words[n++] = XXH3_64bits(frames[i].module, strlen(frames[i].module));
-        words[n++] = XXH3_64bits(frames[i].build_id, strlen(frames[i].build_id));
+        words[n++] = objects[i];
         words[n++] = known ? frames[i].address : frames[i].pc;
         words[n++] = frames[i].kind;
     }
@@ -236,25 +238,55 @@ static uint64_t next_number(struct tg_heap_stacks *stacks)
     return stacks->count;
 }
 
+/* The slot of CONTENT, or the free one where it would be. */
+static struct stack *find_stack(struct stack *slots, size_t n_slots, const struct content *content)
+{
+    size_t at = (size_t)content->low & (n_slots - 1);
+    while (slots[at].number != 0 &&
+           (slots[at].content.low != content->low || slots[at].content.high != content->high))
+        at = (at + 1) & (n_slots - 1);
+    return &slots[at];
+}
+
+static bool grow_stacks(struct tg_heap_stacks *stacks)
+{
+    enum { FIRST_SLOTS = 1 << 10 };
+    size_t n_slots = stacks->n_slots == 0 ? FIRST_SLOTS : 2 * stacks->n_slots;
+    struct stack *slots = calloc(n_slots, sizeof *slots);
+    if (slots == NULL)
+        return false;
+    for (size_t i = 0; i < stacks->n_slots; i++)
+        if (stacks->slots[i].number != 0)
+            *find_stack(slots, n_slots, &stacks->slots[i].content) = stacks->slots[i];
+    free(stacks->slots);
+    stacks->slots = slots;
+    stacks->n_slots = n_slots;
+    return true;
+}
+
 /* 0 without memory. */
 static uint64_t number_content(struct tg_heap_stacks *stacks, const struct content *content)
 {
-    struct stack *stack;
-    HASH_FIND(hh, stacks->stacks, content, sizeof *content, stack);
-    if (stack == NULL && TG_HASH_CREATE(hh, stacks->stacks, content, content, stack) == NULL)
-        stack->number = next_number(stacks);
-    return stack != NULL ? stack->number : 0;
+    if (2 * (stacks->n_stacks + 1) > stacks->n_slots && !grow_stacks(stacks))
+        return 0;
+    struct stack *stack = find_stack(stacks->slots, stacks->n_slots, content);
+    if (stack->number == 0) {
+        *stack = (struct stack){*content, next_number(stacks)};
+        stacks->n_stacks++;
+    }
+    return stack->number;
 }
 
 static void add_stack(const struct given *given)
 {
     struct tg_stack_frame frames[MAX_FRAMES];
+    uint64_t objects[MAX_FRAMES];
     uint64_t id = given->arguments[0], end = given->arguments[1];
     if (id == 0 || id > MAX_STACKS || !reserve_numbers(given->program, id) ||
         given->program->numbers[id - 1] != 0)
         return;
-    size_t count = read_frames(given, frames);
-    const struct content content = content_of(frames, count, end);
+    size_t count = read_frames(given, frames, objects);
+    const struct content content = content_of(frames, objects, count, end);
     uint64_t number = number_content(given->stacks, &content);
     if (number == 0 || number > UINT32_MAX)
         return;
@@ -363,20 +395,20 @@ void tg_heap_records_add(struct tg_heap_stacks *stacks, struct tg_heap_program *
                                 .n_arguments = n_arguments,
                                 .event = event,
                                 .sink = sink};
-    if (kind == TG_RECORD_HEAP_START)
+    if (kind == TG_RECORD_HEAP_ALLOC)
+        add_alloc(&given, arguments[1] & UINT32_MAX, arguments[1] >> STACK_SHIFT);
+    else if (kind == TG_RECORD_HEAP_FREE)
+        add_free(&given);
+    else if (kind == TG_RECORD_HEAP_STACK && *program != NULL)
+        add_stack(&given);
+    else if (kind == TG_RECORD_HEAP_ALLOC_LARGE)
+        add_alloc(&given, arguments[2], arguments[1]);
+    else if (kind == TG_RECORD_HEAP_START)
         add_start(&given);
     else if (kind == TG_RECORD_HEAP_UNSEEN)
         add_unseen(&given);
     else if (kind == TG_RECORD_HEAP_OBJECT && *program != NULL)
         add_object(&given);
-    else if (kind == TG_RECORD_HEAP_STACK && *program != NULL)
-        add_stack(&given);
-    else if (kind == TG_RECORD_HEAP_ALLOC)
-        add_alloc(&given, arguments[1] & UINT32_MAX, arguments[1] >> STACK_SHIFT);
-    else if (kind == TG_RECORD_HEAP_ALLOC_LARGE)
-        add_alloc(&given, arguments[2], arguments[1]);
-    else if (kind == TG_RECORD_HEAP_FREE)
-        add_free(&given);
     else if (kind == TG_RECORD_HEAP_RESIZE)
         add_resize(&given);
     else if (kind == TG_RECORD_HEAP_ERROR)

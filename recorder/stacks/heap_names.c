@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ADDRESSES = 1 << 16 };
+enum { MAX_ADDRESSES = 1 << 16, KNOWN_PLACES = 1 << 10 };
 
 /* Strings are the pool's: equal ones are the same. */
 struct object_key {
@@ -34,6 +34,7 @@ struct tg_heap_names {
     struct place *places; /* in the order of addition */
     struct object *objects;
     struct tg_string_pool strings;
+    struct place_key known[KNOWN_PLACES]; /* of PLACES, those looked for last; module NULL: none */
 };
 
 struct tg_error *tg_heap_names_create(struct tg_heap_names **names)
@@ -61,8 +62,20 @@ void tg_heap_names_destroy(struct tg_heap_names *names)
     free(names);
 }
 
+/* Whether KNOWN is of the place of FRAME, whose strings are the event's own. */
+static bool is_same(const struct place_key *known, const struct tg_stack_frame *frame)
+{
+    return known->address == frame->address && known->object.module != NULL &&
+           strcmp(known->object.module, frame->module) == 0 &&
+           strcmp(known->object.build_id, frame->build_id) == 0;
+}
+
 static void add_frame(struct tg_heap_names *names, const struct tg_stack_frame *frame)
 {
+    struct place_key *known =
+        &names->known[frame->address * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (KNOWN_PLACES - 1)];
+    if (is_same(known, frame))
+        return;
     struct place_key key;
     struct place *place = NULL;
     memset(&key, 0, sizeof key);
@@ -74,6 +87,8 @@ static void add_frame(struct tg_heap_names *names, const struct tg_stack_frame *
     HASH_FIND(hh, names->places, &key, sizeof key, place);
     if (place == NULL)
         tg_error_destroy(TG_HASH_CREATE(hh, names->places, key, &key, place));
+    if (place != NULL)
+        *known = key;
 }
 
 void tg_heap_names_add(struct tg_heap_names *names, const struct tg_event_heap_stack *stack)
