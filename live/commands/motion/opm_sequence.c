@@ -6,6 +6,7 @@
 #include "analyzer/sequence/read.h"
 #include "format/base/printable.h"
 #include "live/commands/motion/commands.h"
+#include "live/commands/motion/unrecorded.h"
 #include "live/console/options.h"
 #include "live/source/interrupt.h"
 
@@ -181,6 +182,12 @@ static struct tg_error *draw(struct tg_console *console, const struct arguments 
         console->source->ops->sync == NULL ? NULL : console->source->ops->sync(console->source);
     if (error == NULL)
         error = read_diagram(console, arguments, &reading);
+    struct tg_error *reason =
+        error != NULL && tg_error_code(error) == TG_ERROR_NOT_FOUND ? tg_unrecorded_refuse(console) : NULL;
+    if (reason != NULL) {
+        tg_error_destroy(error);
+        error = reason;
+    }
     if (error != NULL)
         return error;
     const struct tg_sequence_drawing drawing = {

@@ -4,6 +4,7 @@
 #include "live/commands/motion/gate_run.h"
 #include "live/commands/motion/live_zones.h"
 #include "live/commands/motion/motion.h"
+#include "live/commands/motion/unrecorded.h"
 #include "live/commands/motion/zone_exit.h"
 
 #include <inttypes.h>
@@ -72,7 +73,9 @@ static struct tg_error *step_out(struct tg_console *console)
 
 static struct tg_error *step_live(struct tg_console *console, bool goes_out, FILE *out)
 {
-    struct tg_error *error = tg_gate_run_settle(console, out);
+    struct tg_error *error = tg_unrecorded_refuse(console);
+    if (error == NULL)
+        error = tg_gate_run_settle(console, out);
     const struct tg_openmp_worker *worker = tg_focus_worker(&console->focus, console->source);
     if (error != NULL || !goes_out)
         return error != NULL ? error : tg_live_zone_step(console, worker, out);

@@ -8,6 +8,7 @@
 #include "live/commands/motion/live_zones.h"
 #include "live/commands/motion/motion.h"
 #include "live/commands/motion/section_steps.h"
+#include "live/commands/motion/unrecorded.h"
 #include "live/commands/motion/zone_exit.h"
 
 #include <inttypes.h>
@@ -58,7 +59,10 @@ static struct tg_error *need_place(const struct tg_console *console,
 /* In a live job everybody is stopped first: what is true of a running one is not true any more. */
 static struct tg_error *settle(struct tg_console *console, FILE *out)
 {
-    return console->options.live == NULL ? NULL : tg_gate_run_settle(console, out);
+    if (console->options.live == NULL)
+        return NULL;
+    struct tg_error *error = tg_unrecorded_refuse(console);
+    return error != NULL ? error : tg_gate_run_settle(console, out);
 }
 
 /* COMMAND is that of the user, WHAT names the end. */
