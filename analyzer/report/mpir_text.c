@@ -33,7 +33,8 @@ static const char *seen_words(uint64_t seen)
     static const char *const words[] = {[TG_MPIR_AT_BREAKPOINT] = "in MPIR_Breakpoint",
                                         [TG_MPIR_AT_ATTACH] = "when attached",
                                         [TG_MPIR_AT_EXIT] = "at exit",
-                                        [TG_MPIR_AT_DETACH] = "at detach"};
+                                        [TG_MPIR_AT_DETACH] = "at detach",
+                                        [TG_MPIR_AT_LOOK] = "when looked at"};
     return seen < sizeof words / sizeof *words ? words[seen] : "seen";
 }
 

@@ -29,7 +29,8 @@ struct tg_mpir_process {
     bool is_starter;                 /* variables of a starter were written, or its table was read */
     bool is_announced;               /* MPIR_being_debugged is 1 by us */
     bool is_planted;                 /* MPIR_Breakpoint has a breakpoint */
-    bool has_spawned;                /* reported so, or had a table when it was attached */
+    bool has_spawned;                /* reported so, or had a table when it was looked at */
+    bool is_quiet;                   /* not announced to: it is looked at for its table */
     uint64_t snapshots;              /* readings of its table */
     struct tg_mpir_job_guard *guard; /* guard of its job; NULL: it needs none */
 

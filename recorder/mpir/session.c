@@ -1,5 +1,6 @@
 #include "recorder/mpir/session.h"
 
+#include "format/base/array.h"
 #include "recorder/mpir/environment.h"
 #include "recorder/mpir/ranks.h"
 #include "recorder/mpir/starter.h"
@@ -25,6 +26,8 @@ struct tg_mpir_session {
     struct tg_mpir_finder *finder;
     struct tg_mpir_ranks *ranks;
     uint64_t starters;
+    pid_t *quiet; /* starters that are looked at for their tables */
+    size_t n_quiet, quiet_capacity;
 };
 
 static struct tg_mpir_process *known_of(const struct tg_mpir_session *session,
@@ -344,6 +347,106 @@ static void read_program(pid_t pid, char path[PATH_MAX])
     path[length > 0 ? length : 0] = '\0';
 }
 
+/* A rank that a starter created after it had reported its job: MPI_Comm_spawn. */
+static void tell_outside(struct tg_mpir_session *session, struct tg_thread *thread)
+{
+    struct tg_proc_status status;
+    struct tg_identity identity;
+    pid_t pid = thread->process->pid;
+    if (!tg_proc_status_read(pid, &status))
+        return;
+    const struct tg_process *parent = tg_engine_find_process(session->engine, status.parent);
+    const struct tg_mpir_process *starter = parent == NULL ? NULL : known_of(session, parent);
+    if (starter == NULL || !starter->has_spawned || tg_mpir_ranks_has(session->ranks, pid) ||
+        !is_rank_by_environment(pid, &identity))
+        return;
+    char path[PATH_MAX];
+    struct utsname host;
+    read_program(pid, path);
+    uname(&host);
+    const struct tg_event event = {
+        .kind = TG_EVENT_MPIR_RANK,
+        .mpir_rank = {.rank = identity.rank,
+                      .host = host.nodename,
+                      .executable = path,
+                      .table_pid = pid,
+                      .state = TG_MPIR_OUTSIDE,
+                      .way = TG_MPIR_WAY_FORK,
+                      .reason = "not in the job launcher's table, as after MPI_Comm_spawn"},
+    };
+    tg_engine_emit(session->engine, thread, &event);
+}
+
+/* ---- starters that are looked at
+ *
+ * Open MPI fills its table in every job, for debuggers that attach later (orte_debugger_init_after_spawn()). Being told that it
+ * is debugged it has its ranks wait for each other and for it, which takes a tenth of a second. */
+
+static bool fills_its_table_anyway(const struct tg_mpir_process *known)
+{
+    return strcmp(known->launcher, "Open MPI") == 0;
+}
+
+static void announce(struct tg_mpir_session *session, struct tg_thread *thread)
+{
+    struct tg_mpir_process *known = known_of(session, thread->process);
+    const pid_t pid = thread->process->pid;
+    known->is_quiet = !session->options.announces && !session->options.insist && !thread->process->attached &&
+                      fills_its_table_anyway(known) &&
+                      TG_ARRAY_APPEND(session->quiet, session->n_quiet, session->quiet_capacity, pid) == NULL;
+    if (!known->is_quiet && known->variables.found[TG_MPIR_BEING_DEBUGGED])
+        write_being_debugged(session, thread, 1);
+}
+
+/* The same of those that came before the table was read. */
+static void tell_outside_before(struct tg_mpir_session *session)
+{
+    struct tg_process *process = tg_engine_first_process(session->engine);
+    for (; process != NULL; process = process->hh.next) {
+        const struct tg_mpir_process *known = known_of(session, process);
+        if (process->threads != NULL && known != NULL && known->program_seen) /* else at its entry point */
+            tell_outside(session, process->threads);
+    }
+}
+
+static bool is_asleep(pid_t pid)
+{
+    struct tg_proc_status status;
+    return tg_proc_status_read(pid, &status) && status.state == 'S';
+}
+
+/* True when STARTER has been dealt with. Its main thread fills the table after it has said that it is there, and does not sleep
+ * meanwhile. */
+static bool look_at_table(struct tg_mpir_session *session, struct tg_process *starter)
+{
+    struct tg_mpir_process *known = known_of(session, starter);
+    struct tg_mpir_saying saying;
+    if (known == NULL || !known->is_quiet || known->has_spawned)
+        return true;
+    if (starter->threads == NULL || !is_asleep(starter->pid))
+        return false;
+    tg_mpir_starter_read(&known->variables, starter->bits, starter->pid, &saying);
+    if (saying.state != TG_MPIR_STATE_SPAWNED || saying.table_size == 0 || saying.table_address == 0)
+        return false;
+    known->has_spawned = true;
+    tell_state(session, starter->threads, TG_MPIR_AT_LOOK, &saying);
+    read_table(session, starter->threads, &saying, true);
+    tell_outside_before(session);
+    return true;
+}
+
+/* At whatever stops: the ranks are there when the table is, and create threads and processes, or end. */
+static void look_at_tables(struct tg_mpir_session *session)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < session->n_quiet; i++) {
+        struct tg_process *starter = tg_engine_find_process(session->engine, session->quiet[i]);
+        if (starter != NULL && !look_at_table(session, starter))
+            session->quiet[kept++] = session->quiet[i];
+    }
+    session->n_quiet = kept;
+}
+
 /* Whether PID is a daemon that starts ranks for the launcher of a job, with whose library it has MPIR symbols. */
 static bool is_daemon(pid_t pid)
 {
@@ -380,8 +483,7 @@ static void meet(struct tg_mpir_session *session, struct tg_thread *thread)
     if (!tg_mpir_process_may_announce(known) || is_below)
         return;
     become_starter(session, thread, acquisition_of(session, thread), "");
-    if (known->variables.found[TG_MPIR_BEING_DEBUGGED])
-        write_being_debugged(session, thread, 1);
+    announce(session, thread);
 }
 
 /* An attached process: what it has in its table is there to be read. */
@@ -419,36 +521,6 @@ static void recognise_without_symbols(struct tg_mpir_session *session, struct tg
     tell_job(session, thread, TG_MPIR_BY_FOLLOWING, "", "the job launcher has no MPIR symbols");
 }
 
-/* A rank that a starter created after it had reported its job: MPI_Comm_spawn. */
-static void tell_outside(struct tg_mpir_session *session, struct tg_thread *thread)
-{
-    struct tg_proc_status status;
-    struct tg_identity identity;
-    pid_t pid = thread->process->pid;
-    if (!tg_proc_status_read(pid, &status))
-        return;
-    const struct tg_process *parent = tg_engine_find_process(session->engine, status.parent);
-    const struct tg_mpir_process *starter = parent == NULL ? NULL : known_of(session, parent);
-    if (starter == NULL || !starter->has_spawned || tg_mpir_ranks_has(session->ranks, pid) ||
-        !is_rank_by_environment(pid, &identity))
-        return;
-    char path[PATH_MAX];
-    struct utsname host;
-    read_program(pid, path);
-    uname(&host);
-    const struct tg_event event = {
-        .kind = TG_EVENT_MPIR_RANK,
-        .mpir_rank = {.rank = identity.rank,
-                      .host = host.nodename,
-                      .executable = path,
-                      .table_pid = pid,
-                      .state = TG_MPIR_OUTSIDE,
-                      .way = TG_MPIR_WAY_FORK,
-                      .reason = "not in the job launcher's table, as after MPI_Comm_spawn"},
-    };
-    tg_engine_emit(session->engine, thread, &event);
-}
-
 /* ---- the observer */
 
 /* True where there were objects with symbols. */
@@ -484,7 +556,7 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     struct tg_process *process = thread->process;
     tg_mpir_process_destroy(process->data[session->slot]);
     process->data[session->slot] = tg_mpir_process_create();
-    if (!attached &&
+    if (!attached && (session->options.announces || session->options.insist) &&
         (session->options.agent == NULL || !tg_agent_injector_is_in(session->options.agent, process)))
         add_to_environment(session, thread);
     if (!attached)
@@ -503,6 +575,7 @@ static void reach_entry(struct tg_mpir_session *session, struct tg_thread *threa
         meet(session, thread);
     if (!tg_mpir_process_can_start(known_of(session, thread->process)))
         recognise_without_symbols(session, thread);
+    look_at_tables(session);
     tg_mpir_ranks_settle(session->ranks, thread);
     if (session->starters > 0)
         tell_outside(session, thread);
@@ -512,6 +585,8 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
 {
     struct tg_mpir_session *session = context;
     const struct tg_mpir_process *known = known_of(session, thread->process);
+    if (stop->trigger == TG_TRIGGER_FORK || stop->trigger == TG_TRIGGER_THREAD)
+        look_at_tables(session);
     if (known == NULL)
         return;
     if (stop->trigger == TG_TRIGGER_FORK || stop->trigger == TG_TRIGGER_THREAD)
@@ -534,16 +609,17 @@ static void leave_starter(struct tg_mpir_session *session, struct tg_thread *thr
     struct tg_mpir_saying saying;
     bool detaches = trigger == TG_TRIGGER_DETACH;
     tg_mpir_starter_read(&known->variables, thread->process->bits, thread->tid, &saying);
+    bool is_late = known->is_quiet && !known->has_spawned && saying.state == TG_MPIR_STATE_SPAWNED &&
+                   saying.table_size != 0;
     if (!known->is_starter && (saying.table_size == 0 || known->has_spawned))
         return;
     tell_state(session, thread, detaches ? TG_MPIR_AT_DETACH : TG_MPIR_AT_EXIT, &saying);
     if (!known->has_spawned && saying.table_size != 0)
-        read_table(session, thread, &saying, false);
+        read_table(session, thread, &saying, is_late && !detaches);
+    known->has_spawned |= is_late;
     if (!known->has_spawned && !detaches)
-        tell_job(
-            session, thread, TG_MPIR_NO_WAY, saying.job,
-            "it ended without reporting ranks at MPIR_Breakpoint: it started no MPI program, or one that "
-            "failed early");
+        tell_job(session, thread, TG_MPIR_NO_WAY, saying.job,
+                 "it ended without reporting ranks: it started no MPI program, or one that failed early");
     tg_mpir_ranks_tell_lost(session->ranks, thread);
     if (detaches && known->is_announced)
         write_being_debugged(session, thread, 0);
@@ -553,6 +629,7 @@ static void process_leaving(void *context, struct tg_thread *thread, enum tg_sto
 {
     struct tg_mpir_session *session = context;
     const struct tg_mpir_process *known = known_of(session, thread->process);
+    look_at_tables(session);
     tg_mpir_ranks_leave(session->ranks, thread, trigger);
     tg_mpir_ranks_wake(session->ranks,
                        thread->process->pid); /* the starter will not return any more, or unseen */
@@ -611,12 +688,23 @@ void tg_mpir_session_destroy(struct tg_mpir_session *session)
         return;
     tg_mpir_ranks_destroy(session->ranks);
     tg_mpir_finder_destroy(session->finder);
+    free(session->quiet);
     free(session);
 }
 
 uint64_t tg_mpir_session_starters(const struct tg_mpir_session *session)
 {
     return session->starters;
+}
+
+bool tg_mpir_session_awaits_tables(const struct tg_mpir_session *session)
+{
+    return session->n_quiet > 0;
+}
+
+void tg_mpir_session_look(struct tg_mpir_session *session)
+{
+    look_at_tables(session);
 }
 
 bool tg_mpir_session_has_launched(const struct tg_mpir_session *session, const struct tg_process *process)

@@ -2,7 +2,8 @@
  * symbols, speaks the protocol with them, and takes the ranks that their tables name (docs/mpir.md).
  *
  * A launched starter is told that it is debugged (MPIR_being_debugged) at its entry point, and stops for a
- * moment at each call of MPIR_Breakpoint. An attached one is only read, unless more is asked for: nothing is
+ * moment at each call of MPIR_Breakpoint. Open MPI's is not told, unless that is asked for: it fills its table
+ * anyway, which is read while it runs, and its ranks need not wait for each other. An attached one is only read, unless more is asked for: nothing is
  * planted in it. */
 #ifndef TG_RECORDER_MPIR_SESSION_H
 #define TG_RECORDER_MPIR_SESSION_H
@@ -24,6 +25,8 @@ struct tg_mpir_session_options {
     bool insist;     /* speak the protocol with attached starters, too: breakpoint and MPIR_being_debugged */
     bool trust;      /* take what a table names, whatever it runs and whose it is */
     bool is_foreign; /* the launched starter only shows a job that runs anyway (sattach) */
+    bool
+        announces; /* MPIR_being_debugged is also written where the table is filled without that (Open MPI) */
 };
 
 /* Adds itself to ENGINE, behind the observers that find libraries, and must outlive it; what OPTIONS points
@@ -35,6 +38,9 @@ void tg_mpir_session_destroy(struct tg_mpir_session *session); /* NULL is accept
 
 /* Starters that were recognised so far. */
 uint64_t tg_mpir_session_starters(const struct tg_mpir_session *session);
+/* Whether a starter that nobody is announced to has no table yet; and looks for it: outside of stops, too. */
+bool tg_mpir_session_awaits_tables(const struct tg_mpir_session *session);
+void tg_mpir_session_look(struct tg_mpir_session *session);
 /* Whether PROCESS is a starter whose ranks are, or were, there. */
 bool tg_mpir_session_has_launched(const struct tg_mpir_session *session, const struct tg_process *process);
 

@@ -126,8 +126,9 @@ static const struct argp_option argp_options[] = {
      "memory file system is small; 64K to 256M, rounded up to a power of two)",
      3},
     {"mpir", KEY_MPIR, NULL, 0,
-     "Acquire the ranks of MPI jobs by MPIR, and warn if there is no job launcher; with --pid also follow "
-     "later steps of the job by breakpoints (default: use MPIR whenever a launcher is found)",
+     "Acquire the ranks of MPI jobs by MPIR, and warn if there is no job launcher; tell Open MPI's launcher, "
+     "too, that it is debugged; with --pid also follow later steps of the job by breakpoints (default: use "
+     "MPIR whenever a launcher is found)",
      4},
     {"no-mpir", KEY_NO_MPIR, NULL, 0, "Do not use MPIR", 4},
     {"ranks", KEY_RANKS, "LIST", 0, "Record only these ranks of the jobs found by MPIR, for example 0,2-5",

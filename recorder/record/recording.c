@@ -226,11 +226,18 @@ static struct tg_error *create_agent(struct tg_recording *recording)
     return NULL;
 }
 
+/* Whether each launcher is told that it is debugged: where ranks are to be held before they begin, or are chosen. */
+static bool announces_itself(const struct tg_recording *recording)
+{
+    return recording->watch != NULL || recording->options->ranks.count > 0;
+}
+
 static const char *further_variable(void *context, struct tg_thread *thread,
                                     const struct tg_initial_stack *stack)
 {
     const struct tg_recording *recording = context;
-    return recording->options->mpir == TG_MPIR_OFF
+    enum tg_mpir_use use = recording->options->mpir;
+    return use == TG_MPIR_OFF || (use != TG_MPIR_INSIST && !announces_itself(recording))
                ? NULL
                : tg_mpir_environment_wish(recording->images, thread, stack);
 }
@@ -434,6 +441,7 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         .insist = options->mpir == TG_MPIR_INSIST,
         .trust = options->mpir_trust,
         .is_foreign = options->sattach[0] != NULL,
+        .announces = announces_itself(recording),
     };
     error = tg_mpir_session_create(recording->engine, &mpir, &recording->mpir);
     return error != NULL || recording->watch != NULL ? error : watch_launcher(recording);

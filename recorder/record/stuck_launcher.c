@@ -22,11 +22,13 @@ struct tg_stuck_launcher {
     struct tg_observer observer;
     pthread_t thread;
     bool has_thread;
-    sem_t changed;          /* something ended, somebody asked, or it is over */
-    atomic_bool is_looking; /* a launcher may be stuck: the thread has the tracer look now and then */
+    sem_t changed; /* something ended, somebody asked, or it is over */
+    atomic_bool
+        is_looking; /* a launcher may be stuck, or have its table: the thread has the tracer look now and then */
     atomic_bool is_asked, is_over;
     /* of the tracer thread: */
-    pid_t pid; /* the launcher that seems to be stuck, 0 none */
+    bool has_ended; /* a process of a job */
+    pid_t pid;      /* the launcher that seems to be stuck, 0 none */
     uint64_t since_ns;
     uint64_t used; /* processor time then, in clock ticks */
     bool is_told;
@@ -54,10 +56,31 @@ static void *wake_now_and_then(void *context)
     return NULL;
 }
 
+/* The thread is there for jobs alone. Without it, for want of memory, nobody looks. */
+static void start_thread(struct tg_stuck_launcher *watch)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    watch->has_thread = pthread_create(&watch->thread, NULL, wake_now_and_then, watch) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static void look_from_now_on(struct tg_stuck_launcher *watch)
 {
+    if (!watch->has_thread && !atomic_load(&watch->is_over))
+        start_thread(watch);
     if (!atomic_exchange(&watch->is_looking, true))
         sem_post(&watch->changed);
+}
+
+/* A launcher that says nothing when its ranks are there has to be looked at. */
+static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
+{
+    struct tg_stuck_launcher *watch = context;
+    (void)thread;
+    if (stop->trigger == TG_TRIGGER_ENTRY && tg_mpir_session_awaits_tables(watch->options.mpir))
+        look_from_now_on(watch);
 }
 
 /* Of jobs: others have nothing that could be stuck. */
@@ -65,8 +88,10 @@ static void process_ended(void *context, struct tg_process *process)
 {
     struct tg_stuck_launcher *watch = context;
     (void)process;
-    if (tg_mpir_session_starters(watch->options.mpir) > 0)
-        look_from_now_on(watch);
+    if (tg_mpir_session_starters(watch->options.mpir) == 0)
+        return;
+    watch->has_ended = true;
+    look_from_now_on(watch);
 }
 
 struct tg_error *tg_stuck_launcher_create(const struct tg_stuck_launcher_options *options,
@@ -76,17 +101,10 @@ struct tg_error *tg_stuck_launcher_create(const struct tg_stuck_launcher_options
     if (made == NULL)
         return tg_error_no_memory();
     made->options = *options;
-    made->observer =
-        (struct tg_observer){.name = "stuck launcher", .context = made, .process_ended = process_ended};
+    made->observer = (struct tg_observer){
+        .name = "stuck launcher", .context = made, .stopped = stopped, .process_ended = process_ended};
     sem_init(&made->changed, 0, 0);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&made->thread, NULL, wake_now_and_then, made);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    made->has_thread = failed == 0;
-    struct tg_error *error = failed != 0 ? tg_error_create_errno(failed, "cannot create a thread")
-                                         : tg_engine_add_observer(options->engine, &made->observer, NULL);
+    struct tg_error *error = tg_engine_add_observer(options->engine, &made->observer, NULL);
     if (error != NULL) {
         tg_stuck_launcher_destroy(made);
         return error;
@@ -97,9 +115,11 @@ struct tg_error *tg_stuck_launcher_create(const struct tg_stuck_launcher_options
 
 void tg_stuck_launcher_stop(struct tg_stuck_launcher *watch)
 {
-    if (watch == NULL || !watch->has_thread)
+    if (watch == NULL)
         return;
     atomic_store(&watch->is_over, true);
+    if (!watch->has_thread)
+        return;
     sem_post(&watch->changed);
     pthread_join(watch->thread, NULL);
     watch->has_thread = false;
@@ -229,10 +249,15 @@ void tg_stuck_launcher_serve(struct tg_stuck_launcher *watch)
 {
     if (!atomic_load(&watch->is_looking))
         return;
+    tg_mpir_session_look(watch->options.mpir);
+    if (!watch->has_ended) {
+        atomic_store(&watch->is_looking, tg_mpir_session_awaits_tables(watch->options.mpir));
+        return;
+    }
     pid_t pid = launcher_left(watch);
     if (pid == 0) {
         watch->pid = 0;
-        atomic_store(&watch->is_looking, false);
+        atomic_store(&watch->is_looking, tg_mpir_session_awaits_tables(watch->options.mpir));
         return;
     }
     uint64_t now_ns = tg_engine_now_ns(), used = processor_time(pid);

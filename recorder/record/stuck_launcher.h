@@ -10,8 +10,8 @@
 struct tg_stuck_launcher;
 
 struct tg_stuck_launcher_options {
-    struct tg_engine *engine;           /* `serve` of its options calls tg_stuck_launcher_serve */
-    const struct tg_mpir_session *mpir; /* session that knows the launchers */
+    struct tg_engine *engine;     /* `serve` of its options calls tg_stuck_launcher_serve */
+    struct tg_mpir_session *mpir; /* session that knows the launchers, and looks at those that say nothing */
     /* A launcher is stuck, or is about to be killed for that: TEXT says so. On the tracer thread. */
     void (*tell)(void *context, const char *text);
     void *context;

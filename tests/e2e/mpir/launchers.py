@@ -13,10 +13,11 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 
 from mpi_hosts import Hosts, NoHosts
 from mpi_job import ENVIRONMENT, build, flavour_named
-from recording import TOLLGATE, check, events, record, run, skip
+from recording import TIME_LIMIT_S, TOLLGATE, check, events, record, run, skip
 from servants import adopt_orphans, children_of, descendants_of
 from slurm_job import NoSlurm, Slurm
 
@@ -123,6 +124,41 @@ def openmpi():
     check_ranks(told, starter, traced.output)
     check(table_of(starter) == openmpi_table(traced.output), table_of(starter), traced.output)
     check(starter["debug_state"] == "spawned" and starter["partial_attach_ok"], starter)
+
+
+def seen_by(trace):
+    return [event["seen"] for event in events(trace, "mpir_state")]
+
+
+def announcements(trace):
+    return [event for event in events(trace, "mpir_write") if event["symbol"] == "MPIR_being_debugged"]
+
+
+def openmpi_untold():
+    """mpirun is not told that it is debugged, which its ranks would see and wait for; its table is read while the job runs. With
+    --mpir it is told."""
+    ranks = program("openmpi")
+    look = 'env | grep -E "in_parallel_debugger|MPIR_DO_NOT_WARN"; exec "$@"'
+    job = [*OMPI, "-n", "2", "sh", "-c", look, "sh", ranks]
+    native, traced = run(job, ENVIRONMENT), record("untold", job, environment=ENVIRONMENT)
+    check_same_job(native, traced)
+    check(not announcements("untold") and "breakpoint" not in seen_by("untold"), seen_by("untold"))
+    told = record("told", job, "--mpir", environment=ENVIRONMENT)
+    check(told.status == 0 and "in_parallel_debugger" in told.output, told)
+    check(announcements("told") and "breakpoint" in seen_by("told"), seen_by("told"))
+
+    command = [TOLLGATE, "record", "-q", "-o", "waiting", "--", *OMPI, "-n", "2", ranks, "go"]
+    with subprocess.Popen(command, env=dict(os.environ, **ENVIRONMENT), stdout=subprocess.DEVNULL) as recorder:
+        until = time.monotonic() + TIME_LIMIT_S
+        while "look" not in (run([TOLLGATE, "dump", "--kind", "mpir_state", "--json", "waiting.incomplete"]).output
+                             if os.path.exists("waiting.incomplete") else ""):
+            check(time.monotonic() < until and recorder.poll() is None, "the table of a job that runs is not read")
+            time.sleep(0.1)
+        open("go", "w").close()
+        check(recorder.wait(TIME_LIMIT_S) == 0, recorder.returncode)
+    check(seen_by("waiting")[0] == "look", seen_by("waiting"))
+    (starter,) = starters(report("waiting"))
+    check([rank["state"] for rank in starter["ranks"]] == ["acquired"] * 2, starter)
 
 
 def openmpi_not_mpi():
@@ -579,7 +615,7 @@ def killed_attached(places="3"):
             check_let_go([job.pid, *(pid for pid, _ in said.values())])
 
 
-CASES = {case.__name__: case for case in (openmpi, openmpi_not_mpi, spawned, hosts, daemon, mpich, slurm, slurm_hosts, attach_openmpi, attach_mpich,
+CASES = {case.__name__: case for case in (openmpi, openmpi_untold, openmpi_not_mpi, spawned, hosts, daemon, mpich, slurm, slurm_hosts, attach_openmpi, attach_mpich,
                                           attach_slurm, killed, killed_slurm, killed_attached)}
 
 if __name__ == "__main__":
