@@ -19,7 +19,7 @@ struct comparison {
     size_t *by_address;         /* positions, sorted by link_map */
     size_t guess;               /* position that the next step is likely to meet */
     struct tg_link_space fresh;
-    char names[BATCH][PATH_MAX + 1];
+    char (*names)[PATH_MAX + 1]; /* of a batch */
 };
 
 static void comparison_destroy(struct comparison *c)
@@ -31,6 +31,7 @@ static void comparison_destroy(struct comparison *c)
     free(c->same);
     free(c->kept);
     free(c->by_address);
+    free(c->names);
     free(c);
 }
 
@@ -82,7 +83,9 @@ static struct comparison *comparison_create(const struct tg_link_list *list)
     c->same = calloc(count + 1, sizeof c->same[0]);
     c->kept = calloc(count + 1, sizeof c->kept[0]);
     c->by_address = calloc(count + 1, sizeof c->by_address[0]);
-    if (c->nodes == NULL || c->same == NULL || c->kept == NULL || c->by_address == NULL) {
+    /* most are short: not to be cleared */
+    c->names = malloc((count < BATCH ? count + 1 : BATCH) * sizeof c->names[0]);
+    if (c->nodes == NULL || c->same == NULL || c->kept == NULL || c->by_address == NULL || c->names == NULL) {
         comparison_destroy(c);
         return NULL;
     }

@@ -64,10 +64,11 @@ enum tg_agent_clock tg_tick_clock_best(void)
 
 struct tg_error *tg_tick_clock_create(enum tg_agent_clock source, struct tg_tick_clock **clock)
 {
-    struct tg_tick_clock *made = calloc(1, sizeof *made);
+    struct tg_tick_clock *made = malloc(sizeof *made); /* KNOTS are many and not to be cleared */
     if (made == NULL)
         return tg_error_no_memory();
     made->source = source;
+    made->n_knots = 0;
     *clock = made;
     return NULL;
 }
