@@ -83,7 +83,7 @@ static bool is_parallel(const char *function)
 
 bool tg_stack_is_mpi_entry(const struct tg_stack_call *call)
 {
-    static const char *const beginnings[] = {"MPI_", "PMPI_", "mpi_", "pmpi_"};
+    static const char *const beginnings[] = {"MPI_", "PMPI_", "mpi_", "pmpi_", "ompi_mpi_finalize"};
     return BEGINS(base_name(call->module), runtime_files) && BEGINS(call->function, beginnings);
 }
 
@@ -266,13 +266,13 @@ static size_t count_signals(const struct tg_stack_model *model, const struct tg_
     return handler.raises && (!handler.has_program || stack->signal != SIGABRT) ? count : 0;
 }
 
-/* The name by which programs call FUNCTION, where a library has another one for itself. */
-static const char *public_name(const char *function)
+const char *tg_stack_public_name(const char *function)
 {
     static const struct {
         const char *inner, *name;
     } aliases[] = {{"__pthread_mutex_lock_full", "pthread_mutex_lock"},
-                   {"__pthread_clockjoin_ex", "pthread_join"}};
+                   {"__pthread_clockjoin_ex", "pthread_join"},
+                   {"ompi_mpi_finalize", "MPI_Finalize"}}; /* to which Open MPI's MPI_Finalize jumps */
     static const char *const variants[] = {"strlen",     "strnlen", "strcpy",  "strncpy",   "strcat",
                                            "strncat",    "strcmp",  "strncmp", "strchr",    "strrchr",
                                            "strchrnul",  "stpcpy",  "memcpy",  "memmove",   "memset",
@@ -325,8 +325,8 @@ struct tg_stack_place tg_stack_place_find(const struct tg_stack_model *model,
     tg_stack_each_call(model, stack, take_call, &search);
     if (search.mpi != NULL && search.wants_callback) /* the stack ends there, or with the caller */
         search.place.callback_of = search.mpi;
-    search.place.inside = public_name(search.place.inside);
-    search.place.callback_of = public_name(search.place.callback_of);
+    search.place.inside = tg_stack_public_name(search.place.inside);
+    search.place.callback_of = tg_stack_public_name(search.place.callback_of);
     return search.place;
 }
 

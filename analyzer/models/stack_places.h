@@ -26,6 +26,9 @@ void tg_stack_each_call(const struct tg_stack_model *model, const struct tg_last
 /* Whether CALL is of a function of MPI that programs call, by its library and its name. */
 bool tg_stack_is_mpi_entry(const struct tg_stack_call *call);
 
+/* The name by which programs call FUNCTION, where a library has another one for itself. */
+const char *tg_stack_public_name(const char *function);
+
 /* Whether FUNCTION of MODULE, its path, is of what programs run on: is_runtime of a call. */
 bool tg_stack_is_of_runtime(const char *module, const char *function);
 

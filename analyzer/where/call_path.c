@@ -70,7 +70,8 @@ static void pass_mpi(struct making *making, const struct tg_stack_call *call)
     if (call->is_signal)
         *making->mpi = '\0';
     else if (call->is_runtime && making->path->count > 0 && tg_stack_is_mpi_entry(call) &&
-             tg_mpi_name(call->function, name, sizeof name) && !(*making->mpi != '\0' && is_lower))
+             tg_mpi_name(tg_stack_public_name(call->function), name, sizeof name) &&
+             !(*making->mpi != '\0' && is_lower))
         snprintf(making->mpi, sizeof making->mpi, "%s", name);
     if (call->is_signal || call->is_runtime || *making->mpi == '\0')
         return;
