@@ -4,6 +4,7 @@
 #include "analyzer/output/output_file.h"
 #include "analyzer/output/selection.h"
 #include "analyzer/output/trace_choice.h"
+#include "analyzer/where/messages.h"
 #include "analyzer/where/page.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
@@ -272,14 +273,22 @@ static void sleep_ns(uint64_t ns)
         continue;
 }
 
+enum { CLOSER_LOOKS = 8, MAX_CLOSER = 16 };
+
 /* Looks in the order in which they were taken. */
 struct looks {
     struct tg_where_look *items;
     size_t count;
+    struct tg_return_watch *watch;             /* NULL none */
+    struct tg_where_look closer[CLOSER_LOOKS]; /* at a few processes, after those */
+    size_t n_closer;
 };
 
-static void deinit_looks(struct looks *looks)
+static void deinit_looks(const struct where_arguments *arguments, struct looks *looks)
 {
+    arguments->services->watch_destroy(looks->watch);
+    for (size_t i = 0; i < looks->n_closer; i++)
+        tg_where_look_deinit(&looks->closer[i]);
     for (size_t i = 0; i < looks->count; i++)
         tg_where_look_deinit(&looks->items[i]);
     free(looks->items);
@@ -301,7 +310,8 @@ static struct tg_error *take_looks(const struct where_arguments *arguments, stru
     if (looks->items == NULL)
         return tg_error_no_memory();
     if (wanted > 1)
-        error = arguments->services->watch_create(&request.watch);
+        error = arguments->services->watch_create(&looks->watch);
+    request.watch = looks->watch;
     for (size_t i = 0; error == NULL && i < wanted; i++) {
         if (i > 0)
             sleep_ns(arguments->has_interval ? arguments->interval_ns : interval_ns);
@@ -316,7 +326,6 @@ static struct tg_error *take_looks(const struct where_arguments *arguments, stru
         if (error == NULL && i > 0)
             tg_where_look_join_pauses(&looks->items[i], &looks->items[i - 1]);
     }
-    arguments->services->watch_destroy(request.watch);
     return error;
 }
 
@@ -332,6 +341,49 @@ static struct tg_error *make_threads(const struct looks *looks, struct tg_where_
         if (error == NULL)
             tg_where_threads_join_moves(threads, &earlier);
         tg_where_threads_deinit(&earlier);
+    }
+    return error;
+}
+
+/* One more look at the COUNT processes PIDS: what moved since the last one has moved. */
+static struct tg_error *look_once_more(const struct where_arguments *arguments, const int32_t *pids,
+                                       size_t count, struct looks *looks, struct tg_where_threads *threads)
+{
+    const struct tg_look_request request = {
+        .pids = pids, .count = count, .with_values = true, .watch = looks->watch};
+    struct tg_where_look *before = looks->n_closer > 0 ? &looks->closer[looks->n_closer - 1]
+                                                       : &looks->items[looks->count - 1],
+                         *look = &looks->closer[looks->n_closer];
+    struct tg_where_threads more = {0};
+    struct tg_error *error = tg_where_look_create(look);
+    looks->n_closer++;
+    if (error == NULL)
+        error = tg_where_look_take(look, arguments->services, &request);
+    if (error == NULL)
+        error = tg_where_threads_make(look, before, &more);
+    if (error == NULL)
+        tg_where_threads_join_moves(threads, &more);
+    tg_where_threads_deinit(&more);
+    return error;
+}
+
+/* A message that takes long to come looks like a deadlock, but for moments in which somebody copies: so who seems to be in one is
+ * looked at a few times more. */
+static struct tg_error *look_closer(const struct where_arguments *arguments, struct looks *looks,
+                                    struct tg_where_threads *threads)
+{
+    enum { PAUSE_NS = 7000000, STEP_NS = 1700000 };
+    int32_t pids[MAX_CLOSER];
+    size_t *members = NULL, count = 0;
+    struct tg_error *error =
+        looks->watch != NULL ? tg_where_find_deadlocked(threads, &members, &count) : NULL;
+    count = count < MAX_CLOSER ? count : MAX_CLOSER;
+    for (size_t i = 0; i < count; i++)
+        pids[i] = threads->threads[members[i]].stack->pid;
+    free(members);
+    for (size_t i = 0; error == NULL && count > 0 && i < CLOSER_LOOKS; i++) {
+        sleep_ns(PAUSE_NS + i * STEP_NS);
+        error = look_once_more(arguments, pids, count, looks, threads);
     }
     return error;
 }
@@ -438,9 +490,11 @@ static struct tg_error *run_where(struct where_arguments *arguments)
     if (error == NULL)
         error = make_threads(&looks, &threads);
     if (error == NULL)
+        error = look_closer(arguments, &looks, &threads);
+    if (error == NULL)
         error = write_answer(arguments, &looks.items[looks.count - 1], &threads, output);
     tg_where_threads_deinit(&threads);
-    deinit_looks(&looks);
+    deinit_looks(arguments, &looks);
     tg_output_destroy(output);
     return error;
 }

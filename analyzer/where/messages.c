@@ -2,6 +2,7 @@
 
 #include "analyzer/output/stack_words.h"
 #include "analyzer/where/mpi_names.h"
+#include "format/base/array.h"
 #include "format/base/printable.h"
 #include "format/base/search.h"
 
@@ -147,7 +148,7 @@ static bool counts(const struct tg_where_threads *threads, size_t index)
     const struct tg_where_thread *thread = &threads->threads[index];
     bool is_counted = thread->activity != NULL && thread->activity->is_counted;
     bool is_suspended = thread->activity != NULL && thread->activity->is_suspended;
-    return threads->has_two_looks && !thread->has_moved && !is_suspended &&
+    return threads->has_two_looks && !thread->has_moved && !is_suspended && !thread->moves_data &&
            (is_counted ? thread->stayed : thread->has_same_state) && is_alone(threads, index);
 }
 
@@ -197,7 +198,7 @@ static size_t step(const struct tg_where_threads *threads, size_t at, size_t sta
     return next == SIZE_MAX ? start : next;
 }
 
-static bool is_certain(const struct tg_where_threads *threads, size_t start)
+static bool have_stayed(const struct tg_where_threads *threads, size_t start)
 {
     size_t at = start;
     bool stayed = true;
@@ -208,15 +209,38 @@ static bool is_certain(const struct tg_where_threads *threads, size_t start)
     return stayed;
 }
 
+/* A large message may be on its way for longer than from one look to the next, as others that are sent at the same time. */
+static bool has_large(const struct tg_where_threads *threads, size_t start)
+{
+    char call[80];
+    size_t at = start;
+    bool is_large = false;
+    do {
+        int64_t small;
+        tg_where_call_of(&threads->threads[at], call, sizeof call);
+        is_large |=
+            (is_receiving(call) || is_sending(call)) && !find_value(&threads->threads[at], "small", &small);
+        at = step(threads, at, start);
+    } while (!is_large && at != start);
+    return is_large;
+}
+
+static bool is_certain(const struct tg_where_threads *threads, size_t start)
+{
+    return have_stayed(threads, start) && !has_large(threads, start);
+}
+
 static void write_cycle(FILE *stream, const struct tg_where_threads *threads, size_t start, bool certain)
 {
     enum { SHOWN = 16 };
     size_t at = start, n = 0;
     char why[200];
+    bool stayed = have_stayed(threads, start);
     fputs(certain ? "Deadlock: these ranks wait for each other, and none came back from its call between the "
                     "looks:\n"
-                  : "These ranks wait for each other, and nothing on their callers' stacks changed between "
-                    "the looks:\n",
+          : stayed ? "These ranks wait for each other, and none came back from its call between the looks:\n"
+                   : "These ranks wait for each other, and nothing on their callers' stacks changed between "
+                     "the looks:\n",
           stream);
     do {
         size_t next = step(threads, at, start);
@@ -226,12 +250,37 @@ static void write_cycle(FILE *stream, const struct tg_where_threads *threads, si
     } while (at != start);
     if (n > SHOWN)
         fprintf(stream, "  ... and %zu more ranks, back to the first one\n", n - SHOWN);
-    if (!certain)
+    if (!certain && stayed)
+        fputs("That is a deadlock, unless a large message is still on its way.\n", stream);
+    else if (!certain)
         fprintf(stream,
                 "That is a deadlock, unless they run a loop that leaves no mark on their stacks. Whether "
                 "they came back "
                 "from these calls meanwhile is unknown%s%s.\n",
                 *threads->uncounted != '\0' ? ": " : "", tg_printable(threads->uncounted, why, sizeof why));
+}
+
+struct tg_error *tg_where_find_deadlocked(const struct tg_where_threads *threads, size_t **members,
+                                          size_t *count)
+{
+    struct tg_error *error = NULL;
+    size_t *seen = calloc(threads->count + 1, sizeof *seen), capacity = 0;
+    *members = NULL;
+    *count = 0;
+    if (seen == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; error == NULL && i < threads->count; i++) {
+        size_t start = threads->threads[i].values != NULL ? find_cycle(threads, i, seen) : SIZE_MAX,
+               at = start;
+        bool stayed = start != SIZE_MAX && have_stayed(threads, start);
+        do {
+            if (stayed)
+                error = TG_ARRAY_APPEND(*members, *count, capacity, at);
+            at = stayed ? step(threads, at, start) : start;
+        } while (error == NULL && at != start);
+    }
+    free(seen);
+    return error;
 }
 
 enum tg_where_cycle tg_where_message_cycles(FILE *stream, const struct tg_where_threads *threads)

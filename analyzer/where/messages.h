@@ -9,7 +9,7 @@
 
 enum tg_where_cycle {
     TG_WHERE_NO_CYCLE,
-    TG_WHERE_CYCLE_SEEN,   /* in all looks; they may have come back from their calls between these */
+    TG_WHERE_CYCLE_SEEN, /* in all looks; they may have come back from their calls between these, or messages are large */
     TG_WHERE_CYCLE_CERTAIN /* all the time from one look to the next */
 };
 
@@ -17,6 +17,10 @@ enum tg_where_cycle {
  * may be NULL. A rank has a part in it only where none of its other threads could do what is waited for; a collective call
  * in MPI_COMM_WORLD waits for each rank that is not in it. */
 enum tg_where_cycle tg_where_message_cycles(FILE *stream, const struct tg_where_threads *threads);
+
+/* The ranks' threads, COUNT indices in MEMBERS, to be freed, of cycles that none of them left between the looks. Only error: NO_MEMORY. */
+struct tg_error *tg_where_find_deadlocked(const struct tg_where_threads *threads, size_t **members,
+                                          size_t *count);
 
 /* Whether THREAD's call of MPI is known to be one of MPI_COMM_WORLD. */
 bool tg_where_is_in_world(const struct tg_where_thread *thread);

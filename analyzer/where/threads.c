@@ -59,6 +59,23 @@ static bool is_same_path(const struct tg_call_path *a, const struct tg_call_path
     return is_same;
 }
 
+static bool take_first(void *context, const struct tg_stack_call *call)
+{
+    static const char *const parts[] = {"memcpy", "memmove", "_pack", "unpack"};
+    bool *copies = context;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        *copies |= strstr(call->function, parts[i]) != NULL && strstr(call->function, "packet") == NULL;
+    return false;
+}
+
+/* A large message may be on its way for longer than from one look to the next. */
+static bool is_copying(const struct tg_stack_model *stacks, const struct tg_last_stack *stack)
+{
+    bool copies = false;
+    tg_stack_each_call(stacks, stack, take_first, &copies);
+    return copies;
+}
+
 /* Whether a thread whose place was WAS waited in MPI, and has gone on where that is known by the place where it IS now. What
  * only asks for something comes back in any case, and a callback belongs to the call. */
 static void judge_call(const struct tg_stack_place *was, bool is_same, struct tg_where_thread *thread)
@@ -90,6 +107,7 @@ static struct tg_error *judge_move(const struct tg_where_look *before, struct tg
         return error;
     bool is_same = is_same_path(&path, &thread->path);
     judge_call(&path.place, is_same, thread);
+    thread->moves_data = is_copying(before->stacks, last);
     thread->has_moved =
         !is_same || (*path.place.inside == '\0' && last->count > 0 && thread->stack->count > 0 &&
                      last->frames[0].pc != thread->stack->frames[0].pc);
@@ -202,21 +220,6 @@ static void add_waits(const struct tg_where_look *look, struct tg_where_threads 
     }
 }
 
-static bool take_first(void *context, const struct tg_stack_call *call)
-{
-    bool *copies = context;
-    *copies = strstr(call->function, "memcpy") != NULL || strstr(call->function, "memmove") != NULL;
-    return false;
-}
-
-/* A large message may be on its way for longer than from one look to the next. */
-static bool is_copying(const struct tg_where_look *look, const struct tg_where_thread *thread)
-{
-    bool copies = false;
-    tg_stack_each_call(look->stacks, thread->stack, take_first, &copies);
-    return copies || thread->activity->copies;
-}
-
 /* A thread that did not get a processor may have its message already. */
 static bool could_run(const struct tg_look_activity *activity)
 {
@@ -235,7 +238,10 @@ static bool may_spin(const struct tg_where_thread *thread)
  * time limit once more: each of them is interrupted by a look once, and goes on by restart_syscall. */
 static void judge_activity(const struct tg_look_activity *then, struct tg_where_thread *thread)
 {
+    enum { FEW_BYTES = 4096 }; /* what other threads of a process may read and write by the way */
     const struct tg_look_activity *now = thread->activity;
+    thread->moves_data |= then->copies || (then->io_bytes != 0 && now->io_bytes > then->io_bytes + FEW_BYTES);
+    thread->stayed &= !thread->moves_data;
     if (then->is_suspended || now->is_suspended || may_spin(thread))
         return;
     thread->computes = !then->sleeps && !now->sleeps;
@@ -265,8 +271,9 @@ static void add_activities(const struct tg_where_look *look, struct tg_where_thr
         thread->activity = activity;
         bool came_back = activity->is_counted && activity->returns > 0;
         thread->has_returned |= came_back && thread->waited;
+        thread->moves_data |= activity->copies || is_copying(look->stacks, thread->stack);
         thread->stayed = activity->is_counted && !thread->has_moved && !came_back && could_run(activity) &&
-                         !is_copying(look, thread);
+                         !thread->moves_data;
         thread->has_moved |= came_back;
     }
 }
@@ -312,7 +319,8 @@ void tg_where_threads_join_moves(struct tg_where_threads *threads, const struct 
         thread->computes &= other->computes;
         if (*thread->polled == '\0')
             snprintf(thread->polled, sizeof thread->polled, "%s", other->polled);
-        thread->stayed &= !other->has_moved;
+        thread->moves_data |= other->moves_data;
+        thread->stayed &= !other->has_moved && !other->moves_data;
         thread->has_same_state &= other->has_same_state;
     }
 }

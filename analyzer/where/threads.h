@@ -22,6 +22,7 @@ struct tg_where_thread {
     bool waited;       /* in the look before, in a call of MPI that waits for others */
     bool has_returned; /* from that call; others of these may be unknown */
     bool stayed;       /* in its call all the time, and could have gone on: none of these is unknown */
+    bool moves_data;   /* data moves: copied in one of the looks, or its process read or wrote between them */
     bool computes;     /* outside of MPI and OpenMP's waits, and asleep in neither of two looks */
     /* call of MPI that polls, in which it is or was in the look before: "MPI_Test"; "" none */
     char polled[64];

@@ -89,11 +89,12 @@ struct tg_look_activity {
         returns; /* how often it came back from the call that it was in then: 0, it is in it yet, where it is in one
                           from there */
     uint64_t ran_ns; /* processor time of the thread */
-    bool copies;     /* now, by a system call that moves memory of another process */
+    bool copies;     /* now, by a system call that moves data, or by an instruction that copies many bytes */
     bool sleeps;     /* now, in the kernel, until something happens */
     bool
         restarts; /* in a call that the kernel makes anew by a number of its own: a sleep with a time limit */
-    bool is_restart; /* now, in one that was made anew so, before which nothing else was done */
+    uint64_t io_bytes; /* read and written by the process since it began; 0 unknown */
+    bool is_restart;   /* now, in one that was made anew so, before which nothing else was done */
 };
 
 /* Takes what a look finds. Of each process: process_start, program, command_line, identity; thread_start, thread_name

@@ -168,6 +168,17 @@ static uint64_t return_address(const struct tg_call_stack *stack)
                : 0;
 }
 
+/* Whether the thread is at `rep movs`, by which libraries copy what is large. */
+static bool is_at_copying(const struct tg_halted_thread *thread)
+{
+    unsigned char code[3] = {0};
+    if (!thread->is_stopped || !tg_memory_read(thread->tid, thread->registers.rip, code, sizeof code))
+        return false;
+    const unsigned char *at = &code[1];
+    at += (*at & 0xf0) == 0x40; /* REX */
+    return (code[0] == 0xf2 || code[0] == 0xf3) && (*at == 0xa4 || *at == 0xa5);
+}
+
 /* Ends the counting that the look before began, and begins it anew: of the first thread, and of those that are in MPI. */
 static void count_returns(const struct look *look, pid_t pid, const struct tg_halt *halt, struct calls *calls)
 {
@@ -186,6 +197,7 @@ static void count_returns(const struct look *look, pid_t pid, const struct tg_ha
         activity->is_counted = tg_return_watch_take(look->watch, thread->tid, activity);
         if (thread->tid != pid && tg_mpi_entry_find(&calls->stacks[i]) == SIZE_MAX)
             continue;
+        activity->copies |= is_at_copying(thread);
         if (tg_mpi_values_polls(&calls->values[i])) /* a return says nothing, and each costs it a trap */
             continue;
         uint64_t address = return_address(&calls->stacks[i]);
@@ -302,11 +314,26 @@ static struct tg_error *take(struct look *look, pid_t pid, unsigned bits, bool i
     return ok ? NULL : tg_error_no_memory();
 }
 
+/* Bytes that process PID has read and written since it began, 0 unknown. */
+static uint64_t io_bytes(pid_t pid)
+{
+    char path[40];
+    uint64_t read_bytes = 0, written = 0;
+    snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file != NULL && fscanf(file, "rchar: %" SCNu64 " wchar: %" SCNu64, &read_bytes, &written) != 2)
+        read_bytes = written = 0;
+    if (file != NULL)
+        fclose(file);
+    return read_bytes + written;
+}
+
 static void tell_taken(struct subject *subject, const struct taken *taken, bool is_first)
 {
     const struct tg_look_sink *sink = subject->look->sink;
     struct tg_proc_status status = {0};
     char program[32];
+    uint64_t bytes = subject->look->watch != NULL ? io_bytes(subject->pid) : 0;
     tell_process(subject);
     tg_proc_status_read(subject->pid, &status);
     snprintf(program, sizeof program, "%.31s", status.name);
@@ -315,6 +342,7 @@ static void tell_taken(struct subject *subject, const struct taken *taken, bool 
         tg_look_tell_values(sink, subject->pid, taken->tids[i], &taken->calls.values[i]);
         taken->calls.activities[i].is_counted &=
             is_first; /* else what was counted is of less than the whole time */
+        taken->calls.activities[i].io_bytes = bytes;
         if (sink->add_activity != NULL)
             sink->add_activity(sink->context, &taken->calls.activities[i]);
     }
@@ -483,7 +511,7 @@ static void refuse_missing(const struct look *look, const struct tg_look_request
         if (tg_process_tree_find(tree, pid) != NULL && pid != getpid())
             continue;
         tg_attach_refusal_reason(pid, ESRCH, reason, sizeof reason);
-        look->sink->refuse(look->sink->context, pid, pid == getpid() ? "it is tollgate itself" : reason);
+        look->sink->refuse(look->sink->context, pid, reason);
     }
 }
 

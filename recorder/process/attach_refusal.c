@@ -124,7 +124,9 @@ static bool name_state(pid_t pid, const struct tg_proc_status *status, char *tex
     } else if (status->tracer != 0)
         name_tracer(status->tracer, text, size);
     else if (status->tgid == getpid())
-        snprintf(text, size, "it is tollgate itself");
+        snprintf(
+            text, size,
+            "it is tollgate itself: give the id of a launcher (mpirun), of a rank, or of another program");
     else
         return false;
     return true;

@@ -101,6 +101,8 @@ static uint8_t wanted(const struct tg_mpi_shape *shape)
 {
     const int8_t all[] = {shape->count, shape->peer, shape->tag, shape->comm};
     uint8_t bits = 0;
+    if (shape->count != NONE && shape->tag != NONE) /* the type of a message */
+        bits |= (uint8_t)(1u << (shape->count + 1));
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] != NONE)
             bits |= (uint8_t)(1u << all[i]);
@@ -174,6 +176,32 @@ static const char *comm_name(const struct finding *finding, uint64_t value)
     if ((has_numbers || world != 0) && value == world)
         return "MPI_COMM_WORLD";
     return (has_numbers || self != 0) && value == self ? "MPI_COMM_SELF" : NULL;
+}
+
+/* Types that the library brings along: others may be of any size. */
+static bool is_basic_type(const struct finding *finding, struct tg_modules *modules, int index)
+{
+    enum { MPICH_BASIC = 0x4c, OPEN_MPI_BASIC = 64 /* of Fortran */ };
+    uint64_t value;
+    if (finding->is_mpich)
+        return get(finding, index, &value) && (uint32_t)value >> 24 == MPICH_BASIC;
+    if (finding->is_fortran && get_own(finding, index, &value))
+        return (uint32_t)value < OPEN_MPI_BASIC;
+    return get(finding, index, &value) && tg_modules_find(modules, value) != NULL;
+}
+
+/* A message whose length is known to be small, or of which only the beginning is waited for. */
+static void add_small(struct finding *finding, struct tg_modules *modules, const struct tg_mpi_shape *shape)
+{
+    enum { SMALL = 4096 };
+    static const char *const names[] = {"send", "ssend", "recv"};
+    uint64_t count;
+    bool is_small = strcmp(shape->name, "probe") == 0 || strcmp(shape->name, "mprobe") == 0;
+    for (size_t i = 0; !is_small && i < sizeof names / sizeof *names; i++)
+        is_small = strcmp(shape->name, names[i]) == 0 && get(finding, shape->count, &count) &&
+                   (uint32_t)count <= SMALL && is_basic_type(finding, modules, shape->count + 1);
+    if (is_small)
+        add(finding, "small", 1, "");
 }
 
 static void add_comm(struct finding *finding, int index)
@@ -304,6 +332,8 @@ bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_insp
     add_number(&finding, "tag", shape->tag, "MPI_ANY_TAG", NULL);
     add_number(&finding, "count", shape->count, NULL, NULL);
     add_comm(&finding, shape->comm);
+    if (values->count > 0)
+        add_small(&finding, modules, shape);
     if (values->count > 0)
         add(&finding, "state", (int64_t)hash_state(memory, &stack->unwound[entry + 1]), "");
     return values->count > 0;

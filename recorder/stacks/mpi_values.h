@@ -5,7 +5,7 @@
 #include "recorder/stacks/call_stack.h"
 #include "recorder/stacks/kept_arguments.h"
 
-enum { TG_MPI_MAX_VALUES = 5 };
+enum { TG_MPI_MAX_VALUES = 6 };
 
 /* Arguments of a function, by their positions from 0; -1: it has none, or not in a register. */
 struct tg_mpi_shape {
@@ -48,7 +48,7 @@ struct tg_mpi_asking {
     struct tg_kept_arguments *kept; /* NULL: the library's frames are not asked */
 };
 
-/* VALUES of STACK, "state" last: a number for what the callers hold in registers and on the stack. STACK's thread is stopped,
+/* VALUES of STACK; "small", where the message is known to be one, which is on its way for a moment only; "state" last: a number for what the callers hold in registers and on the stack. STACK's thread is stopped,
  * and its UNWOUND frames are there. False where nothing is known. */
 bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
                         const struct tg_call_stack *stack, struct tg_mpi_values *values);

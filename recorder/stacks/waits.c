@@ -281,8 +281,15 @@ bool tg_wait_is_restart(const struct tg_halted_thread *thread)
 
 bool tg_wait_is_copying(const struct tg_halted_thread *thread)
 {
+    enum { MANY_BYTES = 1024 }; /* more than what wakes a thread */
+    static const uint64_t calls[] = {SYS_read,  SYS_readv,  SYS_recvfrom, SYS_recvmsg, SYS_preadv,
+                                     SYS_write, SYS_writev, SYS_sendto,   SYS_sendmsg, SYS_pwritev};
     uint64_t call = thread->registers.orig_rax;
-    return thread->is_stopped && (call == SYS_process_vm_readv || call == SYS_process_vm_writev);
+    int64_t result = (int64_t)thread->registers.rax;
+    bool moves = call == SYS_process_vm_readv || call == SYS_process_vm_writev;
+    for (size_t i = 0; !moves && i < sizeof calls / sizeof *calls; i++)
+        moves = call == calls[i] && result >= MANY_BYTES;
+    return thread->is_stopped && moves;
 }
 
 bool tg_wait_find(pid_t pid, const struct tg_elf_memory *memory, bool is_there,

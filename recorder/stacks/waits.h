@@ -57,7 +57,7 @@ bool tg_wait_restarts(const struct tg_halted_thread *thread);
 /* Whether the thread is in restart_syscall: it was interrupted before, and has not come back to the program. */
 bool tg_wait_is_restart(const struct tg_halted_thread *thread);
 
-/* Whether it was, or had just been, in one that reads or writes memory of another process. */
+/* Whether it was, or had just been, in one that moved data: memory of another process, or through a file or socket. */
 bool tg_wait_is_copying(const struct tg_halted_thread *thread);
 
 /* Whether thread INDEX of THREADS, of process PID with MEMORY, waits for something of these kinds; while it is stopped.

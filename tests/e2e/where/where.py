@@ -119,13 +119,14 @@ def messages():
                               f"  rank 1 waits for rank 2: it is in {call} (hang.c:{line})\n"
                               "  rank 2 waits for rank 1: it is in MPI_Barrier(MPI_COMM_WORLD), called from main"), level, text)
         check(told["verdict"] == "unknown", told)
-    # the partner is computed, and only the library's own frames still have it
+    # the partner is computed, and only the library's own frames still have it; the message is large
+    begin = begin.replace("Deadlock: these", "These")
     line = line_of("culprit of send")
     with hanging(flavour, "send", ("MPI_Send", "MPI_Barrier")) as process:
         text = where("-p", str(process.pid))
     steps = [f"  rank {a} waits for rank {b}: it is in MPI_Send(dest {b}, tag 5, count 4194304, MPI_COMM_WORLD), called from "
              f"send_both (hang.c:{line})\n" for a, b in ((0, 1), (1, 0))]
-    check(text.startswith(f"{begin}:\n{''.join(steps)}"), text)
+    check(text.startswith(f"{begin}:\n{''.join(steps)}That is a deadlock, unless "), text)
 
 
 @contextlib.contextmanager
@@ -283,7 +284,7 @@ def refused_by_state():
         if "(kthreadd)" in file.read():
             says("process 2 cannot be looked at: it is a kernel thread, which no program can trace; root reads in /proc/2/stack",
                  TOLLGATE, "where", "-p", "2")
-    says("it is tollgate itself", "sh", "-c", 'exec "$0" where -p $$', TOLLGATE)
+    says("it is tollgate itself: give the id of a launcher (mpirun), of a rank, or of another program", "sh", "-c", 'exec "$0" where -p $$', TOLLGATE)
     # who traces tollgate waits for it, and would be waited for
     command = 'exec "$0" -o events -- "$1" where --once --all -p $$ -p "$2"'
     with sleeping() as process:

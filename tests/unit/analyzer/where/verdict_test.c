@@ -490,6 +490,7 @@ static void add_values(struct tg_where_look *look, int rank, const char *name, i
     }
     values.items[values.count++] = (struct tg_where_value){.name = "comm", .text = "MPI_COMM_WORLD"};
     values.items[values.count++] = (struct tg_where_value){.name = "state", .value = 5};
+    values.items[values.count++] = (struct tg_where_value){.name = "small", .value = 1};
     look->values = realloc(look->values, (look->n_values + 1) * sizeof values);
     look->values[look->n_values++] = values;
 }
@@ -603,6 +604,36 @@ static void test_counted(void **state)
         free(text);
     }
     look.activities = NULL;
+    tg_where_look_deinit(&look);
+    tg_where_look_deinit(&before);
+}
+
+/* A message that may be large, and one of which data is moving, may still come. */
+static void test_large(void **state)
+{
+    (void)state;
+    struct tg_where_look look, before;
+    make_messages(&look, "MPI_Barrier", NULL, 0, 0);
+    make_messages(&before, "MPI_Barrier", NULL, 0, 0);
+    set_activities(&look, (struct tg_look_activity){.is_counted = true, .sleeps = true});
+    free(said(&look, &before, TG_WHERE_DEADLOCK));
+    look.values[0].count--; /* "small" */
+    char *text = said(&look, &before, TG_WHERE_CYCLE);
+    assert_non_null(strstr(
+        text, "These ranks wait for each other, and none came back from its call between the looks:\n"));
+    assert_non_null(strstr(text, "That is a deadlock, unless a large message is still on its way.\n"));
+    free(text);
+    look.values[0].count++;
+    struct tg_look_activity then[2] = {{.pid = 100, .tid = 100, .io_bytes = 10000},
+                                       {.pid = 101, .tid = 101, .io_bytes = 10000}};
+    before.activities = then;
+    before.n_activities = 2;
+    for (uint64_t bytes = 10000; bytes < 100000; bytes += 40000) {
+        set_activities(&look,
+                       (struct tg_look_activity){.is_counted = true, .sleeps = true, .io_bytes = bytes});
+        free(said(&look, &before, bytes == 10000 ? TG_WHERE_DEADLOCK : TG_WHERE_UNKNOWN));
+    }
+    look.activities = before.activities = NULL;
     tg_where_look_deinit(&look);
     tg_where_look_deinit(&before);
 }
@@ -724,11 +755,11 @@ static void test_jumps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jumps),   cmocka_unit_test(test_missing),   cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_team),    cmocka_unit_test(test_owners),    cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_counted), cmocka_unit_test(test_rounds),    cmocka_unit_test(test_mpi_names),
-        cmocka_unit_test(test_tree),    cmocka_unit_test(test_moves),     cmocka_unit_test(test_worked_for),
-        cmocka_unit_test(test_polls),   cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_jumps),      cmocka_unit_test(test_missing), cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_team),       cmocka_unit_test(test_owners),  cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_counted),    cmocka_unit_test(test_rounds),  cmocka_unit_test(test_large),
+        cmocka_unit_test(test_mpi_names),  cmocka_unit_test(test_tree),    cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_worked_for), cmocka_unit_test(test_polls),   cmocka_unit_test(test_callbacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
