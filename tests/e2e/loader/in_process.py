@@ -270,14 +270,26 @@ def quotable_list():
     return "*" if text == "" or text.endswith("\\") else text
 
 
+def with_signals(commands, every):
+    """COMMANDS with a signal behind each EVERY of them."""
+    result, count = [], 0
+    while commands:
+        length = 1 if commands[0] == "raise" else 2
+        result += commands[:length]
+        commands = commands[length:]
+        count += 1
+        if count % every == 0:
+            result.append("raise")
+    return result
+
+
 def generated_settings():
     """The same, live, and the filter is set anew wherever the program raises its signal."""
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 37
     random.seed(seed)
     libraries = tangle(10)
     for round_number in range(6):
-        commands = [word for _ in range(5) for word in (*some_commands(libraries, 8), "raise")]
-        commands = [word for word in commands if word != "close" and not word.isdigit()]  # handles are numbered for one part
+        commands = with_signals(some_commands(libraries, 45), 8)
         settings = [set_mode(random.choice(("slow", "medium", "medium")), quotable_list()) for _ in range(commands.count("raise"))]
         script = [set_mode("medium", quotable_list()), "dbreak -pending raise", "dgo", "dwait"]
         for setting in settings:
