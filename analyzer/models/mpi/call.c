@@ -132,6 +132,16 @@ enum tg_mpi_role tg_mpi_call_partitions(const char *name)
     return strcmp(name, "MPI_Precv_init") == 0 ? TG_MPI_RECEIVE : TG_MPI_OTHER;
 }
 
+struct tg_mpi_call_traits tg_mpi_call_traits_of(const char *name)
+{
+    struct tg_mpi_call_traits traits = {.waits = tg_mpi_call_waits(name),
+                                        .polls = tg_mpi_call_polls(name),
+                                        .makes_request = tg_mpi_call_makes_request(name)};
+    traits.role = tg_mpi_call_role(name, &traits.is_started, &traits.is_persistent);
+    traits.is_special = traits.role == TG_MPI_OTHER;
+    return traits;
+}
+
 const char *tg_mpi_call_plain(const char *name)
 {
     bool is_started, is_persistent;

@@ -49,6 +49,15 @@ bool tg_mpi_call_has_one_type(const char *name);
 /* Whether two processes may call X and Y for one collective: the same function, or its form with large counts. */
 bool tg_mpi_call_is_same(const char *x, const char *y);
 
+/* What the name of a call says, put together once for many calls. */
+struct tg_mpi_call_traits {
+    enum tg_mpi_role role;
+    bool is_started, is_persistent; /* as from tg_mpi_call_role */
+    bool waits, polls, makes_request;
+    bool is_special; /* not a message, collective, wait or test: the model may know it by its name */
+};
+struct tg_mpi_call_traits tg_mpi_call_traits_of(const char *name);
+
 /* A call that a thread is in, or was in last. */
 struct tg_mpi_call {
     const char *name;      /* the model's */

@@ -23,9 +23,13 @@ void tg_mpi_callers_deinit(struct tg_mpi_callers *callers)
 
 /* ---- processes */
 
+enum { N_RECENT = sizeof((struct tg_mpi_callers *)0)->recent_threads / sizeof(void *) };
+
 struct tg_mpi_process_entry *tg_mpi_callers_find_process(const struct tg_mpi_callers *callers, size_t process)
 {
-    struct tg_mpi_process_entry *found;
+    struct tg_mpi_process_entry *found = callers->recent_processes[process % N_RECENT];
+    if (found != NULL && found->public.process == process)
+        return found;
     HASH_FIND(hh, callers->by_process, &process, sizeof process, found);
     return found;
 }
@@ -52,17 +56,25 @@ struct tg_error *tg_mpi_callers_get_process(struct tg_mpi_callers *callers, stru
         }
         callers->processes[callers->n_processes++] = found;
     }
+    callers->recent_processes[index % N_RECENT] = found;
     *process = found;
     return NULL;
 }
 
 /* ---- threads */
 
+static size_t recent_place(size_t process, int64_t tid)
+{
+    return ((uint64_t)tid + process * 17) % N_RECENT;
+}
+
 struct tg_mpi_thread_entry *tg_mpi_callers_find_thread(const struct tg_mpi_callers *callers, size_t process,
                                                        int32_t tid)
 {
     struct tg_mpi_thread_key key;
-    struct tg_mpi_thread_entry *found;
+    struct tg_mpi_thread_entry *found = callers->recent_threads[recent_place(process, tid)];
+    if (found != NULL && found->key.tid == tid && found->key.process == process)
+        return found;
     memset(&key, 0, sizeof key);
     key.process = process;
     key.tid = tid;
@@ -92,6 +104,7 @@ struct tg_error *tg_mpi_callers_get_thread(struct tg_mpi_callers *callers, size_
         }
         callers->threads[callers->n_threads++] = found;
     }
+    callers->recent_threads[recent_place(process, tid)] = found;
     *thread = found;
     return NULL;
 }
@@ -99,6 +112,10 @@ struct tg_error *tg_mpi_callers_get_thread(struct tg_mpi_callers *callers, size_
 void tg_mpi_callers_kill_thread(struct tg_mpi_callers *callers, struct tg_mpi_thread_entry *thread,
                                 uint64_t time_ns)
 {
+    struct tg_mpi_thread_entry **recent =
+        &callers->recent_threads[recent_place(thread->key.process, thread->key.tid)];
+    if (*recent == thread)
+        *recent = NULL;
     HASH_DEL(callers->live, thread);
     thread->public.alive = false;
     thread->public.ended_ns = time_ns;
@@ -137,6 +154,7 @@ static struct tg_error *copy_threads(const struct tg_mpi_callers *from, struct t
             return tg_error_no_memory();
         thread->public = from->threads[i]->public;
         thread->key = from->threads[i]->key;
+        thread->traits = from->threads[i]->traits;
         thread->public.requests = NULL;
         to->threads[to->n_threads++] = thread;
         error = tg_mpi_thread_set_requests(thread, from->threads[i]->requests,

@@ -18,7 +18,8 @@ struct tg_mpi_thread_key {
 struct tg_mpi_thread_entry {
     struct tg_mpi_thread public;
     struct tg_mpi_thread_key key;
-    uint64_t *requests; /* public.requests */
+    struct tg_mpi_call_traits traits; /* of the call that it is in */
+    uint64_t *requests;               /* public.requests */
     size_t capacity;
     UT_hash_handle hh; /* among the live ones */
 };
@@ -36,6 +37,8 @@ struct tg_mpi_callers {
     struct tg_mpi_process_entry **processes;
     size_t n_processes, process_capacity;
     struct tg_mpi_process_entry *by_process;
+    struct tg_mpi_thread_entry *recent_threads[64]; /* live ones got lately, by process and thread id */
+    struct tg_mpi_process_entry *recent_processes[64];
 };
 
 void tg_mpi_callers_deinit(struct tg_mpi_callers *callers);

@@ -7,6 +7,7 @@ static void drop_comm(struct tg_mpi_comms *comms, struct tg_mpi_comm *comm)
 {
     struct tg_mpi_comm_rank *rank, *next;
     struct tg_mpi_comm *alias, *next_alias;
+    memset(comms->recent, 0, sizeof comms->recent);
     HASH_DEL(comms->entries, comm);
     if (comm->joint.is_linked && comm->same == NULL)
         HASH_ITER (hh, comms->entries, alias, next_alias)
@@ -30,10 +31,14 @@ void tg_mpi_comms_deinit(struct tg_mpi_comms *comms)
         drop_comm(comms, comms->entries->same != NULL ? comms->entries->same : comms->entries);
 }
 
+enum { N_RECENT = sizeof((struct tg_mpi_comms *)0)->recent / sizeof(void *) };
+
 static struct tg_mpi_comm *find_entry(const struct tg_mpi_comms *comms, const char *job, uint64_t comm)
 {
     struct tg_mpi_comm_key key;
-    struct tg_mpi_comm *found;
+    struct tg_mpi_comm *found = comms->recent[comm % N_RECENT];
+    if (found != NULL && found->key.comm == comm && found->key.job == job)
+        return found;
     memset(&key, 0, sizeof key);
     key.job = job;
     key.comm = comm;
@@ -64,6 +69,7 @@ static struct tg_error *get_comm(struct tg_mpi_comms *comms, const char *job, ui
             return tg_error_no_memory();
         }
     }
+    comms->recent[id % N_RECENT] = found;
     *comm = found;
     return NULL;
 }
@@ -72,7 +78,9 @@ static struct tg_error *get_comm(struct tg_mpi_comms *comms, const char *job, ui
 
 static struct tg_mpi_comm_rank *find_rank(const struct tg_mpi_comm *comm, size_t process)
 {
-    struct tg_mpi_comm_rank *found = NULL;
+    struct tg_mpi_comm_rank *found = comm == NULL ? NULL : comm->recent[process % N_RECENT];
+    if (found != NULL && found->process == process)
+        return found;
     if (comm != NULL)
         HASH_FIND(hh, comm->ranks, &process, sizeof process, found);
     return found;
@@ -93,6 +101,7 @@ static struct tg_error *get_rank(struct tg_mpi_comm *comm, size_t process, struc
             return tg_error_no_memory();
         }
     }
+    comm->recent[process % N_RECENT] = found;
     *rank = found;
     return NULL;
 }
@@ -285,6 +294,7 @@ static struct tg_error *link_sides(struct tg_mpi_comms *comms, struct tg_mpi_com
             return error;
         made->rank = rank->rank;
         made->side = 2;
+        memset(added->recent, 0, sizeof added->recent);
         HASH_DEL(added->ranks, rank);
         tg_mpi_sites_deinit(&rank->sites);
         free(rank);
@@ -384,6 +394,7 @@ void tg_mpi_comms_leave(struct tg_mpi_comms *comms, const char *job, uint64_t co
     struct tg_mpi_comm_rank *rank = find_rank(found, process);
     if (rank == NULL)
         return;
+    memset(found->recent, 0, sizeof found->recent);
     HASH_DEL(found->ranks, rank);
     tg_mpi_sites_deinit(&rank->sites);
     free(rank);

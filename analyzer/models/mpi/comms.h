@@ -54,6 +54,7 @@ struct tg_mpi_comm {
     size_t n_other_ranks;
     bool is_inter; /* an intercommunicator: its two groups number their ranks each from 0 */
     struct tg_mpi_comm_rank *ranks;
+    struct tg_mpi_comm_rank *recent[16]; /* ranks got lately, by process */
     struct tg_mpi_lockstep lockstep;
     struct tg_mpi_joint joint;
     struct tg_mpi_comm *same; /* the communicator of which it is an alias; NULL: none */
@@ -66,6 +67,7 @@ struct tg_mpi_comm {
 /* All zero is an empty one. */
 struct tg_mpi_comms {
     struct tg_mpi_comm *entries;
+    struct tg_mpi_comm *recent[16]; /* entries got lately, by id */
 };
 
 void tg_mpi_comms_deinit(struct tg_mpi_comms *comms);

@@ -21,5 +21,10 @@ bool tg_mpi_is_between_jobs(const struct tg_mpi_comms *comms, const struct tg_mp
 struct tg_mpi_message tg_mpi_message_of(const struct tg_mpi_comms *comms,
                                         const struct tg_mpi_process *process,
                                         const struct tg_mpi_thread *thread, bool is_send);
+/* The same where ROLE is known to be the call's (of a send it does not matter). */
+struct tg_mpi_message tg_mpi_message_by_role(const struct tg_mpi_comms *comms,
+                                             const struct tg_mpi_process *process,
+                                             const struct tg_mpi_thread *thread, bool is_send,
+                                             enum tg_mpi_role role);
 
 #endif

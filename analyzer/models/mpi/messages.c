@@ -23,9 +23,11 @@ struct flow_key {
 
 struct flow {
     struct flow_key key;
-    struct sent *first;
+    struct sent *first; /* NULL: none, for now */
     UT_hash_handle hh;
 };
+
+enum { MAX_EMPTY_FLOWS = 256 }; /* kept, as the next message of a kind comes soon */
 
 struct request {
     struct tg_mpi_request_key key;
@@ -39,6 +41,8 @@ struct tg_mpi_messages {
     struct sent *sends;
     struct flow *flows;
     struct request *requests;
+    struct sent *spare_sent; /* memory of one that was taken out; NULL: none */
+    size_t n_empty_flows;
     size_t kept;
     uint64_t unkept;
     uint64_t last_id;
@@ -70,6 +74,7 @@ void tg_mpi_messages_destroy(struct tg_mpi_messages *messages)
         HASH_DEL(messages->requests, request);
         free(request);
     }
+    free(messages->spare_sent);
     free(messages);
 }
 
@@ -105,23 +110,30 @@ static struct flow *get_flow(struct tg_mpi_messages *messages, const struct flow
         return NULL;
     flow->key = *key;
     HASH_ADD(hh, messages->flows, key, sizeof flow->key, flow);
-    if (find_flow(messages, key) == flow)
+    if (find_flow(messages, key) == flow) {
+        messages->n_empty_flows++;
         return flow;
+    }
     free(flow);
     return NULL;
 }
 
-/* Takes SENT out of FLOW, and FLOW with its last. */
+/* Takes SENT out of FLOW. */
 static void take(struct tg_mpi_messages *messages, struct flow *flow, struct sent *sent)
 {
     DL_DELETE(messages->sends, sent);
     DL_DELETE2(flow->first, sent, like_prev, like_next);
-    free(sent);
+    free(messages->spare_sent);
+    messages->spare_sent = sent;
     messages->kept--;
-    if (flow->first == NULL) {
-        HASH_DEL(messages->flows, flow);
-        free(flow);
+    if (flow->first != NULL)
+        return;
+    if (messages->n_empty_flows < MAX_EMPTY_FLOWS) {
+        messages->n_empty_flows++;
+        return;
     }
+    HASH_DEL(messages->flows, flow);
+    free(flow);
 }
 
 static void take_first(struct tg_mpi_messages *messages, struct flow *flow)
@@ -155,12 +167,14 @@ struct tg_error *tg_mpi_messages_add_send(struct tg_mpi_messages *messages, stru
 {
     make_room(messages);
     const struct flow_key key = key_of(sent);
-    struct sent *added = malloc(sizeof *added);
+    struct sent *added = messages->spare_sent != NULL ? messages->spare_sent : malloc(sizeof *added);
+    messages->spare_sent = NULL;
     struct flow *flow = added == NULL ? NULL : get_flow(messages, &key);
     if (flow == NULL) {
         free(added);
         return tg_error_no_memory();
     }
+    messages->n_empty_flows -= flow->first == NULL;
     sent->id = ++messages->last_id;
     added->message = *sent;
     DL_APPEND(messages->sends, added);
@@ -174,7 +188,7 @@ bool tg_mpi_messages_take_send(struct tg_mpi_messages *messages, const struct tg
 {
     const struct flow_key key = key_of(pattern);
     struct flow *flow = find_flow(messages, &key);
-    if (flow == NULL)
+    if (flow == NULL || flow->first == NULL)
         return false;
     *sent = flow->first->message;
     take_first(messages, flow);
@@ -192,16 +206,21 @@ void tg_mpi_messages_cancel_send(struct tg_mpi_messages *messages, const struct 
         }
 }
 
+static bool is_older(const struct tg_mpi_message *one, const struct tg_mpi_message *other)
+{
+    return one->since_ns != other->since_ns ? one->since_ns < other->since_ns : one->id < other->id;
+}
+
 bool tg_mpi_messages_find_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive,
                                struct tg_mpi_message *sent)
 {
     const struct tg_mpi_message *oldest = NULL;
     for (const struct flow *flow = messages->flows; flow != NULL; flow = flow->hh.next)
-        if (flow->key.job == receive->job && flow->key.comm == receive->comm &&
+        if (flow->first != NULL && flow->key.job == receive->job && flow->key.comm == receive->comm &&
             flow->key.group == receive->group && flow->key.destination == receive->destination &&
             (receive->source == -1 || flow->key.source == receive->source) &&
             (receive->tag == -1 || flow->key.tag == receive->tag) &&
-            (oldest == NULL || flow->first->message.since_ns < oldest->since_ns))
+            (oldest == NULL || is_older(&flow->first->message, oldest)))
             oldest = &flow->first->message;
     if (oldest != NULL)
         *sent = *oldest;
@@ -211,7 +230,7 @@ bool tg_mpi_messages_find_send(const struct tg_mpi_messages *messages, const str
 bool tg_mpi_messages_has_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive)
 {
     for (const struct flow *flow = messages->flows; flow != NULL; flow = flow->hh.next)
-        if (flow->key.job == receive->job && flow->key.comm == receive->comm &&
+        if (flow->first != NULL && flow->key.job == receive->job && flow->key.comm == receive->comm &&
             flow->key.group == receive->group && flow->key.destination == receive->destination &&
             (receive->source < 0 || flow->key.source == receive->source) &&
             (receive->tag == -1 || flow->key.tag == receive->tag))

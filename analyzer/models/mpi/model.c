@@ -123,9 +123,9 @@ static struct tg_error *receive(struct tg_mpi_model *model, const struct tg_mpi_
 static struct tg_error *post(struct tg_mpi_model *model, const struct tg_mpi_process_entry *process,
                              struct tg_mpi_thread_entry *thread)
 {
-    bool persistent;
-    enum tg_mpi_role role = tg_mpi_call_role(thread->public.call.name, NULL, &persistent);
-    if (thread->public.call.peer < 0 || persistent || (role != TG_MPI_SEND && role != TG_MPI_SEND_RECEIVE) ||
+    enum tg_mpi_role role = thread->traits.role;
+    if (thread->public.call.peer < 0 || thread->traits.is_persistent ||
+        (role != TG_MPI_SEND && role != TG_MPI_SEND_RECEIVE) ||
         tg_mpi_is_between_jobs(&model->comms, &process->public, thread->public.call.comm))
         return NULL;
     struct tg_mpi_message message = tg_mpi_message_of(&model->comms, &process->public, &thread->public, true);
@@ -440,11 +440,30 @@ static struct tg_error *take_requests(struct tg_mpi_model *model, const struct t
     return starts ? error : tg_mpi_thread_set_requests(thread, &items->request, (size_t)list->count);
 }
 
-/* NULL for "", which most calls have. */
-static struct tg_error *intern_known(struct tg_mpi_model *model, const char *text, const char **known)
+/* TEXT, interned: of the few that a program has, most are found where they were last. */
+static struct tg_error *know(struct tg_mpi_model *model, const char *text,
+                             const struct tg_mpi_known_name **known)
 {
-    *known = NULL;
-    return text == NULL || *text == '\0' ? NULL : tg_string_pool_intern(&model->names, text, known);
+    enum { N_KNOWN = sizeof model->known / sizeof *model->known };
+    struct tg_mpi_known_name *place = &model->known[((uintptr_t)text ^ (uintptr_t)text >> 6) % N_KNOWN];
+    struct tg_error *error = NULL;
+    if (place->told != text || strcmp(place->name, text) != 0) {
+        const char *name;
+        error = tg_string_pool_intern(&model->names, text, &name);
+        if (error == NULL)
+            *place = (struct tg_mpi_known_name){text, name, tg_mpi_call_traits_of(name)};
+    }
+    *known = place;
+    return error;
+}
+
+/* NULL for "", which most calls have. */
+static struct tg_error *intern_known(struct tg_mpi_model *model, const char *text, const char **name)
+{
+    const struct tg_mpi_known_name *known = NULL;
+    struct tg_error *error = text == NULL || *text == '\0' ? NULL : know(model, text, &known);
+    *name = error != NULL || known == NULL ? NULL : known->name;
+    return error;
 }
 
 /* The name of the communicator of CALL, and the one id that it has in all jobs. */
@@ -462,10 +481,10 @@ static void note_comm(struct tg_mpi_model *model, const struct tg_mpi_process_en
             true; /* the other job is not in this trace: what waits for its other half is not kept */
 }
 
-/* THREAD enters NAME at CODE. A poll that is repeated is recorded only where it finds something. */
-static void enter_poll(struct tg_mpi_thread *thread, const char *name, uint64_t code, uint64_t time_ns)
+/* THREAD enters a call, which POLLS or not, at CODE. A poll that is repeated is recorded only where it finds something. */
+static void enter_poll(struct tg_mpi_thread *thread, bool polls, uint64_t code, uint64_t time_ns)
 {
-    if (!tg_mpi_call_polls(name)) {
+    if (!polls) {
         thread->polls_since_ns = thread->polled_ns = 0;
         return;
     }
@@ -544,17 +563,21 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
         return error;
     if (thread->public.in_call)
         model->impossible++;
+    const struct tg_mpi_known_name *known;
     const char *name, *type, *from_type, *op;
-    error = tg_string_pool_intern(&model->names, enter->call, &name);
-    if (error == NULL)
-        error = intern_known(model, enter->type, &type);
+    error = know(model, enter->call, &known);
+    if (error != NULL)
+        return error;
+    name = known->name; /* the place may be taken for one of the others */
+    thread->traits = known->traits;
+    error = intern_known(model, enter->type, &type);
     if (error == NULL)
         error = intern_known(model, enter->from_type, &from_type);
     if (error == NULL)
         error = intern_known(model, enter->op, &op);
     if (error != NULL)
         return error;
-    enter_poll(&thread->public, name, enter->code, event->time_ns);
+    enter_poll(&thread->public, thread->traits.polls, enter->code, event->time_ns);
     thread->public.call = (struct tg_mpi_call){
         .name = name,
         .type = type,
@@ -580,13 +603,14 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
     thread->public.n_partitions = 0;
     thread->public.sent_id = 0;
     thread->public.calls++;
-    if (strcmp(name, "MPI_Abort") == 0)
+    bool is_special = thread->traits.is_special;
+    if (is_special && strcmp(name, "MPI_Abort") == 0)
         process->public.aborted_ns = event->time_ns;
-    if (enter->request != 0 && strcmp(name, "MPI_Start") == 0) {
+    if (is_special && enter->request != 0 && strcmp(name, "MPI_Start") == 0) {
         end_partitioned(model, index, enter->request); /* as for MPI_Startall */
         return start_request(model, process, thread, enter->request, event->time_ns);
     }
-    if (enter->request != 0 && enter->tag >= 0 && strcmp(name, "MPI_Pready") == 0)
+    if (is_special && enter->request != 0 && enter->tag >= 0 && strcmp(name, "MPI_Pready") == 0)
         error = mark_ready(model, thread, (uint64_t)enter->tag, (uint64_t)enter->tag);
     if (error != NULL)
         return error;
@@ -620,22 +644,12 @@ static enum tg_mpi_thread_level thread_level(int64_t tag)
                : (enum tg_mpi_thread_level)(TG_MPI_THREAD_SINGLE + tag);
 }
 
-static struct tg_error *finish(struct tg_mpi_model *model, struct tg_mpi_process_entry *process,
-                               struct tg_mpi_thread_entry *thread, const struct tg_event *event)
+/* A call that is known by its name, and sends and receives nothing. */
+static struct tg_error *finish_special(struct tg_mpi_model *model, struct tg_mpi_process_entry *process,
+                                       struct tg_mpi_thread_entry *thread, const struct tg_event *event)
 {
     const struct tg_event_mpi_leave *leave = &event->mpi_leave;
     const struct tg_mpi_call *call = &thread->public.call;
-    bool nonblocking, persistent;
-    enum tg_mpi_role role = tg_mpi_call_role(call->name, &nonblocking, &persistent);
-    struct tg_error *error = NULL;
-    thread->public.found_nothing = role == TG_MPI_PROBE && tg_mpi_call_polls(call->name) && leave->peer == -3;
-    if (call->instance != 0)
-        error = return_from_collective(model, process, thread, nonblocking && role == TG_MPI_COLLECTIVE,
-                                       persistent, leave->request, event->time_ns);
-    if (error != NULL)
-        return error;
-    if (leave->request != 0 && tg_mpi_call_makes_request(call->name))
-        return add_started(model, process, thread, false, leave->request, event->time_ns);
     if (strcmp(call->name, "MPI_Finalize") == 0)
         process->public.finalized = true;
     if (is_start(call->name) && leave->result == 0)
@@ -653,10 +667,31 @@ static struct tg_error *finish(struct tg_mpi_model *model, struct tg_mpi_process
         return add_partitioned(model, process, thread, leave->request);
     if (strcmp(call->name, "MPI_Start") == 0 || strcmp(call->name, "MPI_Startall") == 0)
         return start_request(model, process, thread, leave->request, event->time_ns);
+    return NULL;
+}
+
+static struct tg_error *finish(struct tg_mpi_model *model, struct tg_mpi_process_entry *process,
+                               struct tg_mpi_thread_entry *thread, const struct tg_event *event)
+{
+    const struct tg_event_mpi_leave *leave = &event->mpi_leave;
+    const struct tg_mpi_call *call = &thread->public.call;
+    bool nonblocking = thread->traits.is_started, persistent = thread->traits.is_persistent;
+    enum tg_mpi_role role = thread->traits.role;
+    struct tg_error *error = NULL;
+    thread->public.found_nothing = role == TG_MPI_PROBE && thread->traits.polls && leave->peer == -3;
+    if (call->instance != 0)
+        error = return_from_collective(model, process, thread, nonblocking && role == TG_MPI_COLLECTIVE,
+                                       persistent, leave->request, event->time_ns);
+    if (error != NULL)
+        return error;
+    if (leave->request != 0 && thread->traits.makes_request)
+        return add_started(model, process, thread, false, leave->request, event->time_ns);
+    if (thread->traits.is_special)
+        return finish_special(model, process, thread, event);
     bool receives = role == TG_MPI_RECEIVE || role == TG_MPI_SEND_RECEIVE;
     if (receives && !nonblocking && !persistent) {
         const struct tg_mpi_message received =
-            tg_mpi_message_of(&model->comms, &process->public, &thread->public, false);
+            tg_mpi_message_by_role(&model->comms, &process->public, &thread->public, false, role);
         return receive(model, process, &received, leave->peer, leave->tag, event->time_ns);
     }
     if ((!receives && role != TG_MPI_SEND) || leave->request == 0 || (!nonblocking && !persistent) ||
@@ -685,12 +720,12 @@ static struct tg_error *take_leave(struct tg_mpi_model *model, const struct tg_e
         end_fault(model, thread, event->time_ns);
     if (event->time_ns > thread->public.call.since_ns)
         thread->public.call_ns += event->time_ns - thread->public.call.since_ns;
-    if (tg_mpi_call_waits(thread->public.call.name))
+    if (thread->traits.waits)
         tg_wait_times_add(&model->waits, thread->public.call.since_ns, event->time_ns);
-    if (tg_mpi_call_polls(thread->public.call.name))
+    if (thread->traits.polls)
         leave_poll(model, &thread->public, &event->mpi_leave, event->time_ns);
     struct tg_error *error = finish(model, process, thread, event);
-    if (error == NULL && event->mpi_leave.result == 0)
+    if (error == NULL && thread->traits.is_special && event->mpi_leave.result == 0)
         error = tg_mpi_epochs_leave(&model->epochs, process->public.job, index, &thread->public.call,
                                     event->time_ns);
     if (error == NULL && model->options.left != NULL)
