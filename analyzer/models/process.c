@@ -590,6 +590,13 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
     return NULL;
 }
 
+/* Events of which a process has nothing but that it did this last, and that it calls MPI. */
+static bool is_plain(enum tg_event_kind kind)
+{
+    return tg_event_has_place(kind) || kind == TG_EVENT_MPI_ENTER || kind == TG_EVENT_MPI_LEAVE ||
+           kind == TG_EVENT_MPI_COMPLETE;
+}
+
 struct tg_error *tg_process_model_feed(struct tg_process_model *model, const struct tg_event *event,
                                        struct tg_process_entry **entry)
 {
@@ -599,10 +606,11 @@ struct tg_error *tg_process_model_feed(struct tg_process_model *model, const str
         *entry = NULL;
         return NULL;
     }
-    if (tg_event_has_place(event->kind)) { /* what most events are */
+    if (is_plain(event->kind)) { /* what most events are */
         const struct pid_slot *slot = *find_recent(model, event->pid);
         if (slot != NULL && slot->pid == event->pid) {
             count_event(slot->entry, event);
+            weigh_claim(slot->entry, event);
             *entry = slot->entry;
             return tg_event_headline_keep(&slot->entry->last, event);
         }

@@ -141,12 +141,13 @@ static struct tg_error *settle(struct tg_report *report)
     return error != NULL || report->openmp_feeder == NULL ? error : tg_feeder_settle(report->openmp_feeder);
 }
 
-/* Uses the processors beyond the first, where there are any. */
+/* Uses the processors beyond the first, where there are any. The second one opens chunks; only beyond it are copies of events for
+ * models on threads of their own worth what they cost. */
 static struct tg_error *spread_out(struct tg_report *report)
 {
     size_t n_threads = tg_read_ahead_threads();
     tg_trace_reader_read_ahead(report->reader, n_threads);
-    if (n_threads == 0)
+    if (n_threads < 2)
         return NULL;
     struct tg_error *error = tg_feeder_create(take_mpi, report->mpi, &report->mpi_feeder);
     return error != NULL ? error : tg_feeder_create(take_openmp, report->openmp, &report->openmp_feeder);

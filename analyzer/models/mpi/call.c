@@ -115,7 +115,7 @@ bool tg_mpi_call_polls(const char *name)
            strcmp(name, "MPI_Request_get_status") == 0 || strcmp(name, "MPI_Parrived") == 0;
 }
 
-bool tg_mpi_call_makes_request(const char *name)
+static bool makes_request(const char *name)
 {
     static const char *const beginnings[] = {"MPI_Rput",       "MPI_Rget",        "MPI_Raccumulate",
                                              "MPI_File_iread", "MPI_File_iwrite", "MPI_Comm_idup"};
@@ -136,7 +136,7 @@ struct tg_mpi_call_traits tg_mpi_call_traits_of(const char *name)
 {
     struct tg_mpi_call_traits traits = {.waits = tg_mpi_call_waits(name),
                                         .polls = tg_mpi_call_polls(name),
-                                        .makes_request = tg_mpi_call_makes_request(name)};
+                                        .makes_request = makes_request(name)};
     traits.role = tg_mpi_call_role(name, &traits.is_started, &traits.is_persistent);
     traits.is_special = traits.role == TG_MPI_OTHER;
     return traits;

@@ -24,10 +24,6 @@ bool tg_mpi_call_waits(const char *name);
 /* Whether NAME only asks whether something is there. Of such calls that one place repeats in vain the first is recorded. */
 bool tg_mpi_call_polls(const char *name);
 
-/* Whether NAME makes a request that is neither a message nor a collective: one-sided access, access to files, and the
- * communicators of MPI_Comm_idup. */
-bool tg_mpi_call_makes_request(const char *name);
-
 /* Which half of a partitioned message NAME makes: TG_MPI_SEND (MPI_Psend_init), TG_MPI_RECEIVE, TG_MPI_OTHER none. */
 enum tg_mpi_role tg_mpi_call_partitions(const char *name);
 
@@ -53,7 +49,9 @@ bool tg_mpi_call_is_same(const char *x, const char *y);
 struct tg_mpi_call_traits {
     enum tg_mpi_role role;
     bool is_started, is_persistent; /* as from tg_mpi_call_role */
-    bool waits, polls, makes_request;
+    bool waits, polls;
+    bool
+        makes_request; /* one that is neither a message nor a collective: one-sided access, access to files, MPI_Comm_idup */
     bool is_special; /* not a message, collective, wait or test: the model may know it by its name */
 };
 struct tg_mpi_call_traits tg_mpi_call_traits_of(const char *name);
