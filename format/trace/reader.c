@@ -40,7 +40,8 @@ struct tg_trace_reader {
     struct tg_byte_buffer compressed, raw;
     struct tg_byte_source source;
     struct tg_trace_meta *meta;
-    bool has_index; /* and it is whole */
+    bool has_index;  /* and it is whole */
+    bool has_jumped; /* not all of the file was read, or not once */
     uint64_t index_offset;
     struct tg_trace_index index;
     struct tg_wanted_kinds wanted;
@@ -409,6 +410,16 @@ static struct tg_error *check_chunk(const struct tg_trace_reader *reader, struct
                              "the index by kind does not have the kinds of this section");
 }
 
+/* At the end: whether the index has the events that were found, where all of the file was read. */
+static struct tg_error *check_totals(const struct tg_trace_reader *reader)
+{
+    const struct tg_trace_summary *found = &reader->told.summary;
+    bool is_known = reader->has_index && !reader->has_jumped && found->complete;
+    if (!is_known || (found->chunks == reader->index_chunks && found->events == reader->index_events))
+        return NULL;
+    return input_error(reader, reader->index_offset, "the index is not that of the events in this file");
+}
+
 /* Goes on to the next chunk; at_end where there is none. */
 static struct tg_error *next_chunk(struct tg_trace_reader *reader)
 {
@@ -435,7 +446,7 @@ static struct tg_error *next_chunk(struct tg_trace_reader *reader)
     memmove(reader->fetched, reader->fetched + 1, --reader->n_fetched * sizeof *reader->fetched);
     reader->told = first.before;
     if (first.chunk == NULL)
-        return first.error;
+        return first.error != NULL ? first.error : check_totals(reader);
     struct tg_error *error = check_chunk(reader, first.chunk);
     if (error == NULL)
         error = count_chunk(reader, &reader->told, &first.chunk->header, first.chunk->offset);
@@ -606,6 +617,7 @@ struct tg_error *tg_trace_reader_open(const char *path, struct tg_trace_reader *
 
 static void forget_place(struct tg_trace_reader *reader)
 {
+    reader->has_jumped = true;
     forget_fetched(reader);
     give_back(reader, reader->current);
     give_back(reader, reader->former);

@@ -40,8 +40,8 @@ const struct tg_trace_meta *tg_trace_reader_meta(const struct tg_trace_reader *r
 
 /* The next event in file order; *EVENT is NULL at the end. The event and all it points to stay valid until
  * the next call. A damaged chunk inside the file is an INPUT error naming file, offset and field (after it
- * the events are at their end), and so is one with a kind that the index by kind does not have there; a truncated
- * end is not an error. */
+ * the events are at their end), and so is one with a kind that the index by kind does not have there, and the end of a
+ * file, read from its beginning, whose index has another number of events; a truncated end is not an error. */
 struct tg_error *tg_trace_reader_next(struct tg_trace_reader *reader, const struct tg_event **event);
 
 /* From the next chunk on, passes over the events of kinds that are not WANTED, except those with a stop: chunks that

@@ -4,8 +4,10 @@
 #include "format/trace/chunk_encoder.h"
 #include "format/trace/chunk_serializer.h"
 #include "format/trace/file.h"
+#include "format/trace/index.h"
 #include "format/trace/recording_lock.h"
 #include "format/trace/recovery.h"
+#include "format/trace/section_codec.h"
 #include "format/trace/writer.h"
 #include "tests/support/event_sample.h"
 #include "tests/support/temporary.h"
@@ -294,6 +296,65 @@ static void an_index_by_kind_that_hides_events_is_found(void **state)
     free(clean);
 }
 
+/* Writes the trace in BYTES, of SIZE, to PATH with an index that has one event more. */
+static void write_with_false_index(const char *path, const uint8_t *bytes, unsigned long size)
+{
+    uint64_t at = 0;
+    struct tg_section_header header;
+    struct tg_trace_index index = {0};
+    struct tg_section_codec *codec = NULL;
+    struct tg_byte_buffer raw = {0}, payload = {0}, file = {0};
+    uint8_t trailer[TG_TRAILER_BYTES];
+    assert_true(tg_trailer_decode(bytes + size - TG_TRAILER_BYTES, &at));
+    assert_int_equal(tg_section_header_decode(bytes + at, &header), TG_SECTION_FINE);
+    assert_fine(tg_section_codec_create(0, &codec));
+    assert_fine(tg_section_codec_unpack(codec, &header, bytes + at + TG_SECTION_HEADER_BYTES, &raw));
+    struct tg_byte_source source = {.file = path, .section = "INDEX", .start = raw.data};
+    struct tg_byte_cursor cursor = {raw.data, raw.data + raw.size, &source};
+    assert_fine(tg_trace_index_decode(&index, &cursor));
+    index.entries[0].events++;
+    assert_fine(tg_trace_index_encode(&index, &payload));
+    assert_true(tg_byte_buffer_reserve(&file, size + 2 * TG_SECTION_HEADER_BYTES + payload.size));
+    tg_byte_buffer_put(&file, bytes, (size_t)at);
+    assert_fine(tg_section_codec_pack(codec, &header, &payload, NULL, &file));
+    tg_trailer_encode(at, trailer);
+    assert_true(tg_byte_buffer_reserve(&file, sizeof trailer));
+    tg_byte_buffer_put(&file, trailer, sizeof trailer);
+    temporary_write(path, file.data, file.size);
+    tg_trace_index_deinit(&index);
+    tg_section_codec_destroy(codec);
+    tg_byte_buffer_deinit(&raw);
+    tg_byte_buffer_deinit(&payload);
+    tg_byte_buffer_deinit(&file);
+}
+
+/* An index with another number of events is found at the end, when all events have come; not by who goes to a moment. */
+static void an_index_that_lies_is_found(void **state)
+{
+    char *path = temporary_path(*state, "trace");
+    const struct tg_event *event = NULL;
+    struct tg_trace_reader *reader = NULL;
+    struct tg_error *error;
+    unsigned long size = 0;
+    unsigned n = 0;
+    write_two(path, TG_EVENT_LIBRARY_NULL);
+    unsigned char *bytes = temporary_read(path, &size);
+    write_with_false_index(path, bytes, size);
+    assert_fine(tg_trace_reader_open(path, &reader));
+    while ((error = tg_trace_reader_next(reader, &event)) == NULL && event != NULL)
+        n++;
+    expect_error(error, TG_ERROR_INPUT, "index");
+    assert_int_equal(n, 2);
+    assert_fine(tg_trace_reader_seek(reader, 1));
+    for (n = 0; (error = tg_trace_reader_next(reader, &event)) == NULL && event != NULL;)
+        n++;
+    assert_fine(error);
+    assert_int_equal(n, 2);
+    tg_trace_reader_close(reader);
+    free(bytes);
+    free(path);
+}
+
 static void times_are_rounded_as_the_trace_says(void **state)
 {
     char *path = temporary_path(*state, "trace");
@@ -499,6 +560,7 @@ int main(void)
         trace_test(unwanted_kinds_are_passed_over),
         trace_test(unwanted_sections_are_not_read),
         trace_test(an_index_by_kind_that_hides_events_is_found),
+        trace_test(an_index_that_lies_is_found),
         trace_test(resolutions_that_are_none_are_refused),
         trace_test(an_empty_trace_is_a_trace),
         trace_test(a_pipe_is_read_but_not_sought),
