@@ -25,6 +25,14 @@ static void print_overflow(FILE *stream, const struct tg_process_entry *entry, b
         fputs(" (OMP_STACKSIZE sets its size)", stream);
 }
 
+/* Whether ENTRY is a launcher that stumbles while it ends the job, as mpirun of Open MPI does now and then. */
+static bool is_stumble(const struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
+{
+    return entry->rank < 0 && entry->first_child != NULL && draft->stillness.was_ended &&
+           entry->ended_ns > draft->stillness.at_ns && entry->end == TG_PROCESS_KILLED &&
+           tg_verdict_is_fault(entry->status);
+}
+
 static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
 {
     char name[32];
@@ -32,10 +40,7 @@ static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct 
     struct tg_finding finding = {.kind = TG_FINDING_CRASH,
                                  .since_ns = entry->ended_ns,
                                  .process = entry->index,
-                                 /* a launcher that stumbles while it ends the job */
-                                 .is_consequence = entry->rank < 0 && entry->first_child != NULL &&
-                                                   draft->stillness.was_ended &&
-                                                   entry->ended_ns > draft->stillness.at_ns};
+                                 .is_consequence = is_stumble(draft, entry)};
     tg_words_process(stream, draft->input, entry->index);
     fprintf(stream, " was killed by %s", tg_signal_name(entry->status, name, sizeof name));
     tg_words_moment(stream, draft->input, entry->ended_ns);
@@ -166,7 +171,8 @@ static struct tg_error *find_end(struct tg_verdict_draft *draft, const struct tg
         error = tg_signals_find_signal(draft, entry);
     else
         return NULL;
-    tg_verdict_explain(draft, entry->index);
+    if (!is_stumble(draft, entry)) /* the request to end, or what ended the job, comes first */
+        tg_verdict_explain(draft, entry->index);
     return error;
 }
 

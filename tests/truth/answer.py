@@ -4,6 +4,7 @@ import re
 # Findings about the interruption itself: that the launcher ended, who sent which signal, where everybody was then.
 ABOUT_THE_INTERRUPTION = {"starter", "interruption", "interrupted"}
 PLACE = re.compile(r"\bprogram\.c:(\d+)")
+LAUNCHER = re.compile(r"Process \d+ \((orterun|mpirun|mpiexec|hydra_\w+)")  # mpirun of Open MPI crashes now and then: docs/mpir.md
 THREAD = re.compile(r"\bthread (\d+)\b")
 
 
@@ -34,7 +35,8 @@ class Finding:
     @property
     def is_about_the_interruption(self):
         """Also the end of the launcher or of another process that is no rank, which is what was asked for."""
-        return self.kind in ABOUT_THE_INTERRUPTION or (self.kind == "killed" and self.ranks == {None})
+        return (self.kind in ABOUT_THE_INTERRUPTION or (self.kind == "killed" and self.ranks == {None}) or
+                (self.kind == "crash" and self.ranks == {None} and LAUNCHER.match(self.text) is not None))
 
 
 def findings_of(report):

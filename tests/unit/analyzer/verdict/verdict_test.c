@@ -476,6 +476,21 @@ static void a_launcher_that_crashes_when_it_is_ended_comes_last(void **state)
     assert_int_equal(verdict.findings[0].kind, TG_FINDING_DEADLOCK);
 }
 
+static void who_asked_a_launcher_that_crashes_comes_first(void **state)
+{
+    (void)state;
+    begin_job(2);
+    barrier_of(2, 1);
+    interrupt_after(3);
+    FEED(LAUNCHER, SIGNAL, signal, .signal = SIGSEGV, .address = 8);
+    FEED(LAUNCHER, PROCESS_EXIT, process_exit, .how = TG_EXIT_SIGNAL, .status = SIGSEGV);
+    judge();
+    assert_int_equal(verdict.count, 2);
+    assert_int_equal(verdict.findings[0].kind, TG_FINDING_ASKED);
+    assert_int_equal(verdict.findings[1].kind, TG_FINDING_CRASH);
+    assert_true(verdict.findings[1].is_consequence);
+}
+
 enum { TEAM = 4, HERE = 0x10, ELSEWHERE = 0x20 };
 
 #define OF_THREAD(thread, symbol, member, ...)                                                               \
@@ -586,6 +601,7 @@ int main(void)
         cmocka_unit_test_teardown(a_signal_that_the_launcher_passes_on_is_not_its_own, tear_down),
         cmocka_unit_test_teardown(one_rank_that_is_asked_to_end_is_killed, tear_down),
         cmocka_unit_test_teardown(a_launcher_that_crashes_when_it_is_ended_comes_last, tear_down),
+        cmocka_unit_test_teardown(who_asked_a_launcher_that_crashes_comes_first, tear_down),
         cmocka_unit_test_teardown(a_crash_says_who_was_at_another_barrier_before, tear_down),
         cmocka_unit_test_teardown(of_two_at_different_barriers_either_may_be_wrong, tear_down),
         cmocka_unit_test_teardown(a_taskloop_waits_for_whoever_executes_its_tasks, tear_down),
