@@ -12,6 +12,7 @@ enum what {
     NOT_MADE,
     NOT_STARTED,
     NOT_READY, /* partitions of the send */
+    NOT_MOVED, /* all is there, but the other side is outside MPI, where it does nothing for it */
 };
 
 /* Why the message that a thread waits for is not complete. */
@@ -59,6 +60,11 @@ static struct lack lack_of_request(const struct tg_verdict_draft *draft, size_t 
     lack.send = lack.what == NOT_READY ? other : NULL;
     lack.to = tg_mpi_model_process_of(mpi, process, lack.own->job, lack.own->comm,
                                       lack.own->sends ? lack.own->destination : lack.own->source);
+    const struct tg_mpi_partitioned *send = lack.own->sends ? lack.own : other;
+    if (lack.what == LACKS_NOTHING && other != NULL && other->is_active && !send->is_unsure &&
+        lack.to < draft->n_processes && lack.to != process && !tg_verdict_is_in_mpi(draft, lack.to) &&
+        !tg_verdict_is_gone(draft, lack.to))
+        lack.what = NOT_MOVED;
     return lack;
 }
 
@@ -114,6 +120,8 @@ static const char *to_do_of(const struct lack *lack)
 {
     if (lack->what == NOT_READY)
         return " to mark all partitions as ready (MPI_Pready)";
+    if (lack->what == NOT_MOVED)
+        return " to call MPI";
     if (lack->what == NOT_STARTED)
         return " to start its half (MPI_Start)";
     return lack->own->sends ? " to make its half (MPI_Precv_init)" : " to make its half (MPI_Psend_init)";
@@ -213,7 +221,12 @@ static void print_cause(struct tg_verdict_draft *draft, const struct lack *lack)
     }
     fputs(lack->own->sends ? " The receiver is " : " The sender is ", stream);
     tg_words_process(stream, draft->input, lack->to);
-    if (lack->what != NOT_READY)
+    if (lack->what == NOT_MOVED)
+        fputs(", which has done its part and does nothing more for it, because MPI libraries make progress "
+              "only "
+              "within MPI calls",
+              stream);
+    else if (lack->what != NOT_READY)
         fprintf(stream, ", which has%s %s",
                 lack->what == NOT_MADE ? " not called" : " not started its half, by MPI_Start, of",
                 lack->own->sends ? "MPI_Precv_init" : "MPI_Psend_init");

@@ -165,6 +165,22 @@ static void a_poll_in_vain_is_a_wait(void **state)
     check_finding(0, TG_FINDING_RECEIVE, "0", "Partitions 0, 2 to 3 of 4 have not been marked as ready");
 }
 
+/* All is ready, and the sender computes, where its library does not send it. Who waits for the receiver does so because of that. */
+static void who_leaves_mpi_before_the_message_has_gone_is_named(void **state)
+{
+    (void)state;
+    begin_transfer(3);
+    POINT(2, "MPI_Recv", 1, 7);
+    start(0, SEND);
+    for (int i = 0; i < PARTITIONS; i++)
+        mark(i);
+    interrupt_after(4000);
+    check_finding(0, TG_FINDING_RECEIVE, "0",
+                  "The sender is rank 0, which has done its part and does nothing more for it");
+    check_finding(1, TG_FINDING_RECEIVE, "1", "The sender is rank 1");
+    assert_true(verdict.findings[1].is_consequence);
+}
+
 /* In a job that hangs, as another partition was meant, and in one that ends well. A message that was started again has no marks. */
 static void a_partition_that_is_marked_twice_is_named(void **state)
 {
@@ -217,7 +233,7 @@ static void a_partition_that_is_marked_twice_is_named(void **state)
 }
 
 enum quiet {
-    ALL_ARE_READY,     /* the message is on its way */
+    ALL_ARE_READY,     /* the message is on its way, between two that are in MPI */
     LIST_IS_NOT_KNOWN, /* of too many ranges */
     IS_SHORT,
     GOES_ON, /* a partition was marked lately */
@@ -306,6 +322,7 @@ int main(void)
         cmocka_unit_test_teardown(a_partition_closes_a_cycle, tear_down),
         cmocka_unit_test_teardown(a_half_that_was_not_started_or_not_made_is_missing, tear_down),
         cmocka_unit_test_teardown(a_poll_in_vain_is_a_wait, tear_down),
+        cmocka_unit_test_teardown(who_leaves_mpi_before_the_message_has_gone_is_named, tear_down),
         cmocka_unit_test_teardown(a_partition_that_is_marked_twice_is_named, tear_down),
         cmocka_unit_test_teardown(nobody_is_blamed_where_it_may_be_complete, tear_down),
         cmocka_unit_test_teardown(a_copy_goes_on_by_itself, tear_down),
