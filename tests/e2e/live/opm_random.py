@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Random `opm` commands, with holds, interrupts and detaching in between, on a program that uses every construct of OpenMP,
 nested, with tasks and cancellation. Nobody hangs or is lost, nobody stays in a gate, and the program's output is as natively.
-The recorded trace, gone to the moment of each stop, says the same of every worker and barrier as the live job did.
+The recorded trace, gone to the moment of each stop, says the same of every worker and barrier as the live job did. Some sessions end by
+a SIGKILL of the console in the middle of a command: nothing of the job is left then, and its trace can be recovered.
 
-usage: opm_random.py gcc|clang SEED COMMANDS
+usage: opm_random.py gcc|clang|g++|clang++ SEED COMMANDS      g++, clang++: the program as C++
 The campaign: for s in $(seq 20); do opm_random.py gcc $s 1000; done, with $TG_TOLLGATE, $TG_SOURCE, and support/ in $PYTHONPATH.
 """
 import json
@@ -19,7 +20,8 @@ from live_console import LiveConsole, fail, status_of
 TOLLGATE = os.environ["TG_TOLLGATE"]
 SOURCE = os.path.join(os.environ["TG_SOURCE"], "tests/programs/opm_all.c")
 ROUNDS, THREADS = "40", "4"
-BUILD = {"gcc": ["gcc", "-DCANCEL_PARALLEL"], "clang": ["clang"]}  # LLVM's cancel parallel hangs by itself
+BUILD = {"gcc": ["gcc", "-DCANCEL_PARALLEL"], "clang": ["clang"],  # LLVM's cancel parallel hangs by itself
+         "g++": ["g++", "-x", "c++", "-DCANCEL_PARALLEL"], "clang++": ["clang++", "-x", "c++"]}
 ZONES = ["parallel", "single", "critical", "task", "sections", "barrier", "master", "loop"]
 COMMAND_S = 20  # no command takes longer, and neither does the program once it is let go
 REFUSALS = r"""no\ team\ is\ at\ a\ barrier|is\ not\ inside|already\ in\ parallel|without\ (reaching|entering)|no\ other\ worker\ enters
@@ -103,13 +105,34 @@ class Session:
         if event is not None and workers:
             self.moments.append((event["number"], workers, barriers))
 
+    def kill(self):
+        """The console is killed while it is at a command: the job goes with it, also who waits at a gate."""
+        pids = {thread["pid"] for thread in self.threads()} - {self.console.process.pid}
+        self.console.process.stdin.write(json.dumps({"id": 0, "command": self.choose()}).encode() + b"\n")
+        self.console.process.stdin.flush()
+        time.sleep(self.random.random() * 0.2)
+        self.console.process.kill()
+        self.console.process.communicate()
+        until = time.monotonic() + COMMAND_S
+        while any((status := status_of(pid, pid)) is not None and status["State"][0] not in "ZX" for pid in pids):
+            if time.monotonic() > until:
+                fail(f"kill: the program is left; before: {self.console.log[-15:]}")
+            time.sleep(0.01)
+        done = subprocess.run([TOLLGATE, "recover", "--force", "-o", "recovered.tgt", "random.tgt.incomplete"], capture_output=True, text=True)
+        if done.returncode != 0:
+            fail(f"kill: the trace cannot be recovered: {done}")
+        self.moments.clear()
+        return "kill"
+
     def finish(self):
         console = self.console
         console.command("dfocus a")
         console.command("dfocus a dhalt")
         console.command("dfocus a dwait -timeout 10")
         self.note()
-        way = self.one("detach", "end")
+        way = self.one("detach", "end", "kill")
+        if way == "kill":
+            return self.kill()
         console.command("dfocus a dunhold -thread")
         if way == "end":
             console.command("opm sections new off")
