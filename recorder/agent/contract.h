@@ -282,9 +282,13 @@ struct tg_agent_count {
     uint64_t events;
 };
 
-/* At the start of a ring file, which is DATA_OFFSET + DATA_BYTES long. Positions count bytes written and
+/* At the start of a ring file, which is at least DATA_OFFSET + DATA_BYTES long. Positions count bytes written and
  * consumed since the ring was made; position modulo DATA_BYTES is the place in the data. The producer
- * publishes with a release store to head, the recorder gives room back with one to tail. */
+ * publishes with a release store to head, the recorder gives room back with one to tail.
+ *
+ * Rings of threads grow: the recorder makes the file longer and says so in GRANTED_BYTES; the producer, at the end of a lap
+ * through its data, takes over as much of it as leaves the places of that lap what they are (so DATA_BYTES changes before
+ * head goes on, and what is not read yet has one place by the old size and the new). */
 struct tg_agent_ring_header {
     uint64_t magic; /* stored last, when the ring is ready */
     uint32_t protocol;
@@ -293,14 +297,15 @@ struct tg_agent_ring_header {
     int32_t pid;
     uint32_t state;    /* enum tg_agent_ring_state */
     uint64_t instance; /* the same in all rings of one program in one process: changes with fork and exec */
-    uint64_t reserved[2]; /* 0 */
+    uint64_t granted_bytes; /* recorder: DATA_BYTES may become so many; 0: stays */
+    uint64_t whole_from;    /* producer: where the lap began at whose end the ring grew last; 0: it did not */
 
     uint64_t head __attribute__((aligned(64))); /* producer */
     uint64_t lost;                              /* records dropped so far */
-    uint32_t waiting; /* the producer sleeps on tail's low half (FUTEX_WAIT, shared) */
+    uint32_t waiting;                           /* 1: the producer sleeps on this (FUTEX_WAIT, shared) */
 
-    uint64_t tail __attribute__((aligned(64))); /* recorder: after it moved tail on and found waiting set, it
-                                                   clears waiting and wakes one sleeper */
+    uint64_t tail __attribute__((aligned(64))); /* recorder: after it moved tail on, or granted more, and
+                                                   found waiting set, it clears waiting and wakes one sleeper */
     /* The recorder's notes for who salvages after it was killed. PASSED: three boundaries of records
      * that it has passed, the oldest one first, the last one where it has got to, and the thread that is
      * recorded there. MARKS: what of the ring is in the trace's file when as many events are: one for each of

@@ -11,7 +11,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,6 +61,7 @@ static struct {
     volatile char idle_lock; /* __atomic */
     struct tg_agent_ring_header *idle;
     bool abandoned; /* the recorder is gone: nobody waits any more */
+    bool stays;     /* __atomic; rings cannot be mapped longer here */
     bool stopped;   /* threads that have no ring cannot read the clock */
 } rings;
 
@@ -162,8 +165,58 @@ static void spin_for_recorder(const struct tg_agent_ring_header *header, uint64_
     __atomic_store_n(&rings.abandoned, true, __ATOMIC_RELAXED);
 }
 
-static void wait_for_recorder(struct tg_agent_ring_header *header, uint64_t seen_tail)
+/* How long the ring can be from here on, at the end of a lap: of what the recorder allows as much as leaves the places of that
+ * lap, which may not be read yet, what they are. */
+static uint64_t next_size(const struct tg_agent_thread *thread)
 {
+    uint64_t size = thread->mask + 1, n_laps = thread->written / size;
+    uint64_t granted = __atomic_load_n(&thread->header->granted_bytes, __ATOMIC_ACQUIRE);
+    if (granted <= size || granted > TG_AGENT_RING_MAX_BYTES || (granted & (granted - 1)) != 0)
+        return size;
+    while (granted > size && (n_laps - 1) % (granted / size) != 0)
+        granted /= 2;
+    return granted;
+}
+
+/* Address space that the program limits is the program's. */
+static bool may_map(void)
+{
+    struct rlimit limit;
+    return !tg_agent.no_calls && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+}
+
+static bool can_grow(const struct tg_agent_thread *thread)
+{
+    return (thread->written & thread->mask) == 0 && thread->written > 0 &&
+           next_size(thread) > thread->mask + 1 && !rings.stays;
+}
+
+/* At the end of a lap. The ring is mapped a second time, longer, before it is let go of: a handler finds one of the two. */
+static void grow(struct tg_agent_thread *thread)
+{
+    struct tg_agent_ring_header *former = thread->header;
+    uint64_t former_size = thread->mask + 1, size = next_size(thread);
+    long mapped = -1;
+    if (may_map())
+        mapped = tg_raw_call(SYS_mremap, (long)former, 0, (long)(TG_AGENT_RING_DATA_OFFSET + size),
+                             MREMAP_MAYMOVE, 0, 0);
+    if (mapped < 0 && mapped > -4096) {
+        __atomic_store_n(&rings.stays, true, __ATOMIC_RELAXED);
+        return;
+    }
+    struct tg_agent_ring_header *header = (struct tg_agent_ring_header *)mapped; // NOLINT: an address
+    header->whole_from = thread->written - former_size;
+    __atomic_store_n(&header->data_bytes, size, __ATOMIC_RELEASE);
+    thread->data = (unsigned char *)header + TG_AGENT_RING_DATA_OFFSET;
+    thread->mask = size - 1;
+    thread->header = header;
+    tg_agent_signal_fence();
+    (void)tg_raw_call(SYS_munmap, (long)former, (long)(TG_AGENT_RING_DATA_OFFSET + former_size), 0, 0, 0, 0);
+}
+
+static void wait_for_recorder(struct tg_agent_thread *thread, uint64_t seen_tail)
+{
+    struct tg_agent_ring_header *header = thread->header;
     if (tg_agent.no_calls) {
         spin_for_recorder(header, seen_tail);
         return;
@@ -172,10 +225,9 @@ static void wait_for_recorder(struct tg_agent_ring_header *header, uint64_t seen
     const struct timespec timeout = {.tv_nsec = WAIT_NS};
     tg_agent_ask_for_attention();
     __atomic_store_n(&header->waiting, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&header->tail, __ATOMIC_SEQ_CST) != seen_tail)
+    if (__atomic_load_n(&header->tail, __ATOMIC_SEQ_CST) != seen_tail || can_grow(thread))
         return;
-    long result = tg_raw_call(SYS_futex, (long)&header->tail, FUTEX_WAIT, (long)(uint32_t)seen_tail,
-                              (long)&timeout, 0, 0);
+    long result = tg_raw_call(SYS_futex, (long)&header->waiting, FUTEX_WAIT, 1, (long)&timeout, 0, 0);
     if (result == -ETIMEDOUT && tg_agent_directory_is_abandoned())
         __atomic_store_n(&rings.abandoned, true, __ATOMIC_RELAXED);
 }
@@ -183,8 +235,10 @@ static void wait_for_recorder(struct tg_agent_ring_header *header, uint64_t seen
 /* Makes N_BYTES at `written` free in one piece up to the end of the data; false: they are to be dropped. */
 static bool find_room(struct tg_agent_thread *thread, uint64_t n_bytes)
 {
-    uint64_t size = thread->mask + 1;
     for (;;) {
+        if (can_grow(thread))
+            grow(thread);
+        uint64_t size = thread->mask + 1;
         uint64_t tail = __atomic_load_n(&thread->header->tail, __ATOMIC_ACQUIRE);
         uint64_t used = thread->written - tail;
         if (used > size) /* the recorder's word is nonsense */
@@ -202,7 +256,7 @@ static bool find_room(struct tg_agent_thread *thread, uint64_t n_bytes)
         if ((tg_agent.flags & TG_AGENT_LOSSY) != 0 || __atomic_load_n(&rings.abandoned, __ATOMIC_RELAXED) ||
             __atomic_load_n(&tg_agent.control->over, __ATOMIC_RELAXED) != 0)
             return false;
-        wait_for_recorder(thread->header, tail);
+        wait_for_recorder(thread, tail);
     }
 }
 

@@ -123,7 +123,7 @@ static const struct argp_option argp_options[] = {
      3},
     {"ring-size", KEY_RING_SIZE, "BYTES", 0,
      "Size of the agent's buffer for the events of one thread, with suffix K or M (default: 1M, less if the "
-     "memory file system is small; 64K to 256M, rounded up to a power of two)",
+     "memory file system is small, and as much more as is needed; 64K to 256M, rounded up to a power of two)",
      3},
     {"mpir", KEY_MPIR, NULL, 0,
      "Acquire the ranks of MPI jobs by MPIR, and warn if there is no job launcher; tell Open MPI's launcher, "

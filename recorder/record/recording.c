@@ -214,6 +214,8 @@ static struct tg_error *create_agent(struct tg_recording *recording)
         .ring_bytes = options->ring_bytes,
         .trace = options->trace,
         .is_redacted = options->redact,
+        .may_be_late =
+            recording->watch == NULL && options->heap.mode == TG_AGENT_HEAP_OFF && options->ring_bytes == 0,
     };
     struct tg_error *error = tg_agent_session_create(&agent, &recording->agent);
     if (error == NULL || insists_on_agent(options))

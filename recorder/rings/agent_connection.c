@@ -10,6 +10,7 @@ struct tg_agent_session {
     struct tg_tick_clock *clock;
     struct tg_process_notes *notes;
     struct tg_agent_drain *drain; /* NULL: not started */
+    bool may_be_late;
 };
 
 static struct tg_error *prepare(struct tg_agent_session *session,
@@ -41,6 +42,7 @@ struct tg_error *tg_agent_session_create(const struct tg_agent_session_options *
     struct tg_agent_session *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
+    made->may_be_late = options->may_be_late;
     struct tg_error *error = prepare(made, options);
     if (error != NULL) {
         tg_agent_session_destroy(made);
@@ -75,6 +77,7 @@ struct tg_error *tg_agent_session_start(struct tg_agent_session *session, const 
         .sink = *sink,
         .file = file,
         .gates_called = gates_called,
+        .growth_bytes = session->may_be_late ? tg_agent_directory_growth_bytes(session->directory) : 0,
     };
     return tg_agent_drain_create(&drain, &session->drain);
 }

@@ -20,6 +20,7 @@ struct tg_agent_session_options {
     uint64_t ring_bytes; /* as tg_agent_directory_options */
     const char *trace;   /* as there */
     bool is_redacted;    /* no name may be in any file */
+    bool may_be_late;    /* nobody waits for its events: tg_agent_drain_options.growth_bytes */
 };
 
 /* Makes the directory; from now on agents may start. Errors say why there can be no agent. */

@@ -2,6 +2,7 @@
 
 #include "format/trace/meta.h"
 #include "format/trace/reader.h"
+#include "recorder/rings/spare_memory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +26,8 @@
 enum {
     DEFAULT_RING_BYTES = 1 << 20,
     RINGS_PER_CPU = 16, /* the default leaves room for as many in half of the file system */
-    LOCK_TRIES = 20,    /* a process that removes a directory holds the lock for an instant */
+    MAX_GROWTH_BYTES = 192 << 20,
+    LOCK_TRIES = 20, /* a process that removes a directory holds the lock for an instant */
     LOOK_TRIES =
         2000, /* and others look whether somebody lives there, for as long as they have no processor */
     LOCK_PAUSE_NS = 5000000,
@@ -89,6 +91,16 @@ static uint64_t choose_ring_bytes(int directory)
     while (bytes > share && bytes > TG_AGENT_RING_MIN_BYTES)
         bytes /= 2;
     return bytes;
+}
+
+uint64_t tg_agent_directory_growth_bytes(const struct tg_agent_directory *directory)
+{
+    struct statfs status;
+    if (fstatfs(directory->fd, &status) != 0 || status.f_type != TMPFS_MAGIC)
+        return 0;
+    uint64_t most = tg_spare_memory() / 8, quarter = (uint64_t)status.f_bavail * (uint64_t)status.f_bsize / 4;
+    most = most < quarter ? most : quarter;
+    return most < MAX_GROWTH_BYTES ? most : MAX_GROWTH_BYTES;
 }
 
 /* ---- removal */

@@ -1,6 +1,7 @@
 #include "recorder/rings/drain.h"
 
 #include "recorder/engine/event_queue.h"
+#include "recorder/rings/idle_time.h"
 #include "recorder/rings/mapping_guard.h"
 
 #include <errno.h>
@@ -20,6 +21,10 @@ enum {
     SCAN_NS = 1000000000,     /* between looks for rings that nothing told of */
     ROUND_RECORDS = 20000,    /* told before rings are looked at again: some milliseconds */
     MAX_HOLD_NS = 1000000000, /* longer than this nothing waits for what may still come */
+    FEW_BYTES = 4096,         /* what rings have is told at once up to this */
+    TURN_RECORDS = 4000,      /* told where a processor was idle, before that is asked again */
+    PRESSING = 192,           /* 1/256 of a ring: what is in it cannot wait any longer, until ... */
+    PRESSED = 64,             /* ... it is emptied down to this */
 };
 const uint64_t tg_agent_drain_hold_ns = 20000000;
 
@@ -37,6 +42,7 @@ struct tg_agent_drain {
     pthread_mutex_t settle_lock;
     pthread_cond_t settled;              /* SETTLE_NS became 0, or FORESIGHT NULL */
     struct tg_ring_foresight *foresight; /* __atomic; somebody waits for it, NULL nobody */
+    struct tg_idle_time *idle;           /* NULL: what comes is told at once */
 
     /* the thread's own */
     int clock_fd;
@@ -45,6 +51,9 @@ struct tg_agent_drain {
     uint64_t next_reap_ns, next_scan_ns;
     uint32_t rings_made, gate_calls;
     bool scanned;
+    bool pressed;            /* rings were filling, and are being emptied */
+    uint64_t order_ns;       /* up to which time the order is known, while rings have more, ... */
+    uint64_t order_since_ns; /* ... and since when it has been that time */
 };
 
 /* ---- one round */
@@ -78,16 +87,20 @@ static void tell_lost(struct tg_agent_drain *drain)
  * has had its time. */
 static uint64_t settled_ns(struct tg_agent_drain *drain, uint64_t now_ns, uint64_t order_ns)
 {
+    if (order_ns != drain->order_ns) {
+        drain->order_ns = order_ns;
+        drain->order_since_ns = now_ns;
+    }
     uint64_t held_ns = __atomic_load_n(&drain->held_from, __ATOMIC_ACQUIRE);
     uint64_t last_ns = tg_tick_clock_last(drain->options.clock).time_ns;
     uint64_t least_ns = now_ns > MAX_HOLD_NS ? now_ns - MAX_HOLD_NS : 0;
     uint64_t until_ns = now_ns > tg_agent_drain_hold_ns ? now_ns - tg_agent_drain_hold_ns : 0;
     if (held_ns > 0 && held_ns - 1 < until_ns)
         until_ns = held_ns - 1;
-    if (order_ns < until_ns)
-        until_ns = order_ns;
-    if (until_ns < least_ns) /* a stop without an end, or a ring that lies about its times */
+    if (until_ns < least_ns) /* a stop without an end */
         until_ns = least_ns;
+    if (order_ns < until_ns) /* or a ring lies about its times */
+        until_ns = now_ns - drain->order_since_ns < MAX_HOLD_NS ? order_ns : least_ns;
     return until_ns < last_ns ? until_ns : last_ns;
 }
 
@@ -150,6 +163,28 @@ static void foresee(struct tg_agent_drain *drain, struct tg_ring_foresight *want
     pthread_mutex_unlock(&drain->settle_lock);
 }
 
+static void reap(struct tg_agent_drain *drain, uint64_t now_ns)
+{
+    if (now_ns < drain->next_reap_ns)
+        return;
+    drain->next_reap_ns = now_ns + REAP_NS;
+    tg_ring_set_reap(drain->rings);
+}
+
+enum pace { AT_ONCE, A_TURN, LATER };
+
+/* Whether somebody waits, or cannot wait, for what is in the rings. */
+static enum pace choose_pace(struct tg_agent_drain *drain, bool settles)
+{
+    if (drain->idle == NULL)
+        return AT_ONCE;
+    const struct tg_ring_set_fill fill = tg_ring_set_look(drain->rings);
+    drain->pressed = fill.fullest >= (drain->pressed ? PRESSED : PRESSING);
+    if (settles || drain->pressed || fill.bytes < FEW_BYTES || tg_event_queue_is_filling(drain->queue))
+        return AT_ONCE;
+    return tg_idle_time_take(drain->idle) ? A_TURN : LATER;
+}
+
 /* Returns how long to wait before the next round. */
 static uint64_t do_round(struct tg_agent_drain *drain)
 {
@@ -168,24 +203,31 @@ static uint64_t do_round(struct tg_agent_drain *drain)
         tg_ring_set_scan(drain->rings);
     }
     tell_lost(drain);
+    bool settles = foresight != NULL || __atomic_load_n(&drain->settle_ns, __ATOMIC_ACQUIRE) != 0;
     if (options->file != NULL) {
         options->file->flush(options->file->context, false);
         /* The thread that settles may be waited for by the one that is behind: only the file holds that up. */
-        bool settles = foresight != NULL || __atomic_load_n(&drain->settle_ns, __ATOMIC_ACQUIRE) != 0;
         if (options->file->has_backlog(options->file->context) ||
             (!settles && options->file->is_behind(options->file->context)))
             return BUSY_NS;
     }
-    struct tg_ring_round round = tg_ring_set_take(drain->rings);
+    enum pace pace = choose_pace(drain, settles);
+    if (pace == LATER) {
+        reap(drain, now_ns);
+        return CALM_NS;
+    }
+    struct tg_ring_round round =
+        pace == A_TURN ? tg_ring_set_take_little(drain->rings) : tg_ring_set_take(drain->rings);
     foresee(drain, foresight);
     uint64_t until_ns = settled_ns(drain, now_ns, round.order_ns);
-    bool all = tg_ring_set_tell(drain->rings, until_ns, ROUND_RECORDS);
+    uint64_t told = tg_ring_set_stats(drain->rings).records;
+    bool all = tg_ring_set_tell(drain->rings, until_ns, pace == A_TURN ? TURN_RECORDS : ROUND_RECORDS);
+    told = tg_ring_set_stats(drain->rings).records - told;
     if (all)
         tell_settled(drain, until_ns, now_ns);
-    if (now_ns >= drain->next_reap_ns) {
-        drain->next_reap_ns = now_ns + REAP_NS;
-        tg_ring_set_reap(drain->rings);
-    }
+    reap(drain, now_ns);
+    if (pace == A_TURN)
+        return told > 0 ? 0 : CALM_NS; /* what there is, is too young */
     choose_interval(drain, &round);
     if (!all || round.order_ns != UINT64_MAX)
         return 0;
@@ -255,6 +297,11 @@ static struct tg_error *start_thread(struct tg_agent_drain *drain)
     return NULL;
 }
 
+static void call_directory(void *directory)
+{
+    tg_agent_directory_call(directory);
+}
+
 struct tg_error *tg_agent_drain_create(const struct tg_agent_drain_options *options,
                                        struct tg_agent_drain **drain)
 {
@@ -282,9 +329,12 @@ struct tg_error *tg_agent_drain_create(const struct tg_agent_drain_options *opti
                                               .clock = options->clock,
                                               .queue = made->queue,
                                               .sink = options->sink,
-                                              .file = options->file};
+                                              .file = options->file,
+                                              .growth_bytes = options->growth_bytes};
     if (error == NULL)
         error = tg_ring_set_create(&rings, &made->rings);
+    if (error == NULL && options->growth_bytes > 0)
+        error = tg_idle_time_create(call_directory, options->directory, &made->idle);
     if (error == NULL)
         error = start_thread(made);
     if (error != NULL) {
@@ -381,6 +431,7 @@ void tg_agent_drain_destroy(struct tg_agent_drain *drain)
         return;
     __atomic_store_n(&drain->dropped, true, __ATOMIC_RELEASE);
     stop_thread(drain);
+    tg_idle_time_destroy(drain->idle);
     tg_ring_set_destroy(drain->rings);
     tg_event_queue_destroy(drain->queue);
     if (drain->clock_fd >= 0)

@@ -106,6 +106,13 @@ static struct tg_error *map_file(struct tg_ring_reader *reader, int directory)
     return error;
 }
 
+static bool is_possible_size(const struct tg_ring_reader *reader, uint64_t data_bytes)
+{
+    return data_bytes >= TG_AGENT_RING_MIN_BYTES &&
+           data_bytes <= reader->mapped_bytes - TG_AGENT_RING_DATA_OFFSET &&
+           (data_bytes & (data_bytes - 1)) == 0;
+}
+
 static struct tg_error *check_header(struct tg_ring_reader *reader, int32_t named_pid)
 {
     struct tg_agent_ring_header header;
@@ -123,8 +130,7 @@ static struct tg_error *check_header(struct tg_ring_reader *reader, int32_t name
         return refuse(reader->name, "different protocol version");
     if (header.kind > TG_AGENT_RING_LOADER)
         return refuse(reader->name, "unknown kind");
-    if (header.data_bytes != reader->mapped_bytes - TG_AGENT_RING_DATA_OFFSET ||
-        (header.data_bytes & (header.data_bytes - 1)) != 0)
+    if (!is_possible_size(reader, header.data_bytes))
         return refuse(reader->name, "unexpected size in the header");
     if (header.pid != named_pid)
         return refuse(reader->name, "the header names a different process");
@@ -185,8 +191,9 @@ static bool is_boundary(const struct tg_ring_reader *reader, const struct tg_age
 {
     const struct tg_agent_passed *passed = &header->passed[i];
     return passed->position % RECORD_UNIT == 0 && passed->position <= header->head &&
-           header->head - passed->position <= reader->facts.data_bytes && passed->tid > 0 &&
-           passed->tid <= INT32_MAX && passed->before.records <= passed->position / RECORD_UNIT &&
+           header->head - passed->position <= reader->facts.data_bytes &&
+           passed->position >= header->whole_from && passed->tid > 0 && passed->tid <= INT32_MAX &&
+           passed->before.records <= passed->position / RECORD_UNIT &&
            passed->before.events <= passed->before.records;
 }
 
@@ -283,6 +290,15 @@ static void note_boundary(struct tg_ring_reader *reader)
     pass(&header->passed[1], &here);
 }
 
+/* Under the guard. */
+static void wake(struct tg_agent_ring_header *header)
+{
+    if (__atomic_load_n(&header->waiting, __ATOMIC_SEQ_CST) == 0)
+        return;
+    __atomic_store_n(&header->waiting, 0, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &header->waiting, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 /* Under the guard. The order of the two makes sure that no sleeper is missed: see the agent's side. */
 static void tell_tail(struct tg_ring_reader *reader)
 {
@@ -290,10 +306,7 @@ static void tell_tail(struct tg_ring_reader *reader)
     if (reader->keep)
         return;
     __atomic_store_n(&header->tail, reader->tail, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&header->waiting, __ATOMIC_SEQ_CST) == 0)
-        return;
-    __atomic_store_n(&header->waiting, 0, __ATOMIC_SEQ_CST);
-    syscall(SYS_futex, &header->tail, FUTEX_WAKE, 1, NULL, NULL, 0);
+    wake(header);
 }
 
 static void clamp_ticks(struct tg_ring_reader *reader, uint64_t *ticks, uint64_t first, uint64_t last)
@@ -309,10 +322,9 @@ static void clamp_ticks(struct tg_ring_reader *reader, uint64_t *ticks, uint64_t
 struct piece {
     uint64_t *words;
     size_t bytes;
-    uint64_t to_end; /* bytes from its beginning to the end of the ring's data */
-    bool cut;        /* may end within a record, for lack of room */
-    size_t used;     /* bytes consumed, ... */
-    size_t taken;    /* ... of which as many, from the beginning on, are records */
+    bool cut;     /* may end within a record, for lack of room */
+    size_t used;  /* bytes consumed, ... */
+    size_t taken; /* ... of which as many, from the beginning on, are records */
 };
 
 /* RECORD is of the kind AGAIN. Returns what is wrong with it, NULL: nothing. */
@@ -353,7 +365,8 @@ static const char *check_records(struct tg_ring_reader *reader, struct piece *pi
         at += n_words * WORD_BYTES;
         if ((record[1] & 0xff) == TG_RECORD_PAD) {
             piece->used = at;
-            return at == piece->to_end ? NULL : "filler short of the end";
+            /* of the data, or of what they were before the ring grew */
+            return (reader->tail + at) % TG_AGENT_RING_MIN_BYTES == 0 ? NULL : "filler short of the end";
         }
         if ((record[1] & 0xff) == TG_RECORD_AGAIN) {
             const char *reason = take_repeat(reader, record);
@@ -374,8 +387,13 @@ static const char *look(struct tg_ring_reader *reader)
 {
     uint32_t state = __atomic_load_n(&reader->header->state, __ATOMIC_ACQUIRE);
     reader->head = __atomic_load_n(&reader->header->head, __ATOMIC_ACQUIRE);
+    uint64_t data_bytes = __atomic_load_n(&reader->header->data_bytes, __ATOMIC_ACQUIRE); /* after the head */
     reader->closed = state == TG_AGENT_RING_CLOSED;
     uint64_t held = reader->head - reader->tail;
+    if (data_bytes != reader->facts.data_bytes &&
+        (data_bytes < reader->facts.data_bytes || !is_possible_size(reader, data_bytes)))
+        return "size that it was not given";
+    reader->facts.data_bytes = data_bytes;
     if (reader->tail % RECORD_UNIT != 0 || held % RECORD_UNIT != 0)
         return "positions between records";
     if (held > reader->facts.data_bytes)
@@ -402,8 +420,8 @@ static void copy_out(struct tg_ring_reader *reader, size_t room, struct piece *p
 {
     uint64_t place = reader->tail & (reader->facts.data_bytes - 1);
     uint64_t held = reader->head - reader->tail;
-    piece->to_end = reader->facts.data_bytes - place;
-    uint64_t n = held < piece->to_end ? held : piece->to_end;
+    uint64_t to_end = reader->facts.data_bytes - place;
+    uint64_t n = held < to_end ? held : to_end;
     piece->cut = n > room;
     piece->bytes = piece->cut ? room & ~(size_t)(RECORD_UNIT - 1) : (size_t)n;
     memcpy(piece->words, reader->data + place, piece->bytes);
@@ -445,6 +463,64 @@ struct tg_error *tg_ring_reader_take(struct tg_ring_reader *reader, void *room, 
     }
     *taken = piece.taken;
     return reason == NULL ? NULL : give_up(reader, reason);
+}
+
+/* By the rule of agents: next_size() in recorder/agent/ring.c. */
+static uint64_t size_at_end(const struct tg_ring_reader *reader)
+{
+    uint64_t data_bytes = reader->facts.data_bytes,
+             granted = reader->mapped_bytes - TG_AGENT_RING_DATA_OFFSET;
+    uint64_t lap = reader->head > 0 ? (reader->head - 1) / data_bytes : 0;
+    if (lap * data_bytes > reader->tail) /* full before its thread is at the end */
+        return data_bytes;
+    while (granted > data_bytes && lap % (granted / data_bytes) != 0)
+        granted /= 2;
+    return granted;
+}
+
+struct tg_ring_fill tg_ring_reader_look(struct tg_ring_reader *reader)
+{
+    const uint64_t before = reader->head, before_bytes = reader->facts.data_bytes;
+    if (reader->given_up)
+        return (struct tg_ring_fill){.of_bytes = before_bytes};
+    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+    const char *reason = look(reader);
+    if (!tg_mapping_guard_end() || reason != NULL) { /* a take says so */
+        reader->head = before;
+        reader->facts.data_bytes = before_bytes;
+        return (struct tg_ring_fill){.bytes = before_bytes, .of_bytes = before_bytes};
+    }
+    return (struct tg_ring_fill){.bytes = reader->head - reader->tail, .of_bytes = size_at_end(reader)};
+}
+
+/* Room that is only promised would kill the program with SIGBUS where the file system is full. */
+static bool reserve(const struct tg_ring_reader *reader, int directory, uint64_t file_bytes)
+{
+    int fd = openat(directory, reader->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool reserved = fd >= 0 && fallocate(fd, 0, 0, (off_t)file_bytes) == 0;
+    if (fd >= 0)
+        close(fd);
+    return reserved;
+}
+
+bool tg_ring_reader_grow(struct tg_ring_reader *reader, int fd, uint64_t data_bytes)
+{
+    uint64_t file_bytes = TG_AGENT_RING_DATA_OFFSET + data_bytes;
+    if (reader->given_up || reader->keep || reader->header == NULL ||
+        reader->facts.kind != TG_AGENT_RING_THREAD || data_bytes > TG_AGENT_RING_MAX_BYTES ||
+        file_bytes <= reader->mapped_bytes || !reserve(reader, fd, file_bytes))
+        return false;
+    void *mapping = mremap(reader->header, reader->mapped_bytes, file_bytes, MREMAP_MAYMOVE);
+    if (mapping == MAP_FAILED)
+        return false;
+    reader->header = mapping;
+    reader->data = (const unsigned char *)mapping + TG_AGENT_RING_DATA_OFFSET;
+    reader->mapped_bytes = file_bytes;
+    tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
+    __atomic_store_n(&reader->header->granted_bytes, data_bytes, __ATOMIC_SEQ_CST);
+    wake(reader->header);
+    tg_mapping_guard_end();
+    return true;
 }
 
 struct tg_ring_repeat *tg_ring_reader_repeat(const struct tg_ring_reader *reader, const uint64_t *record)

@@ -18,7 +18,7 @@ struct tg_ring_facts {
     enum tg_agent_ring_kind kind;
     int32_t pid; /* > 0, as in the file's name */
     uint64_t instance;
-    uint64_t data_bytes;
+    uint64_t data_bytes; /* grows: as of the last look or take */
     int32_t tid; /* the thread that is recorded where reading begins; PID where that is the ring's start */
 };
 
@@ -71,7 +71,20 @@ struct tg_error *tg_ring_reader_take(struct tg_ring_reader *reader, void *room, 
 struct tg_ring_repeat *tg_ring_reader_repeat(const struct tg_ring_reader *reader, const uint64_t *record);
 void tg_ring_reader_repeat_told(struct tg_ring_reader *reader, const uint64_t *record);
 
-/* After a take: bytes that were in the ring then and are not taken yet. */
+/* What a ring has to take, and of how much it will have room when its thread has come to the end of its data. */
+struct tg_ring_fill {
+    uint64_t bytes;
+    uint64_t of_bytes;
+};
+
+/* Takes nothing. */
+struct tg_ring_fill tg_ring_reader_look(struct tg_ring_reader *reader);
+
+/* Makes room for DATA_BYTES, a power of two, and lets the ring's thread have it when it has next come to the end of the ring.
+ * FD as at the open. False: it is not a thread's, is as long or has as much coming to it already, or the memory cannot be had. */
+bool tg_ring_reader_grow(struct tg_ring_reader *reader, int fd, uint64_t data_bytes);
+
+/* After a look or a take: bytes that were in the ring then and are not taken yet. */
 uint64_t tg_ring_reader_left(const struct tg_ring_reader *reader);
 
 /* After a take: its agent had closed it, and it is empty. Never where it was given up. */

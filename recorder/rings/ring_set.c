@@ -21,6 +21,7 @@ enum {
     DEFAULT_MAX_BYTES = 64 << 20,
     MAX_RINGS = 20000, /* two mappings each; the kernel allows 65530 */
     MAX_RETIRED_BYTES = 32 << 20,
+    MAX_GROWN_BYTES = 64 << 20, /* one ring's */
     FINISH_RECORDS = 20000,
     FINISH_WAIT_NS = 1000000,
 };
@@ -36,6 +37,8 @@ struct ring {
     uint64_t over;              /* round after which nothing came any more, 0: still open */
     uint64_t looked;            /* round in which it was looked into last */
     uint64_t last_bytes;        /* taken since the set is finishing */
+    uint64_t made_bytes;        /* how long it was made, ... */
+    uint64_t grown_bytes;       /* ... and by how much it may become, or is, longer */
     struct tg_agent_count told; /* records, ... */
     uint64_t told_lost;         /* ... which told of so many dropped ones */
     uint64_t marked;            /* how many were told when the last mark was made */
@@ -56,6 +59,8 @@ struct tg_ring_set {
     uint64_t round; /* counts takes */
     uint64_t opened;
     uint64_t retired_bytes; /* of all retired rings */
+    uint64_t grown_bytes;   /* of all rings, retired ones included */
+    bool takes_little;
     struct {
         struct ring *ring; /* ring of the record being decoded, NULL: none */
         uint64_t word;     /* second word of the record */
@@ -198,6 +203,7 @@ static struct tg_error *set_up(struct tg_ring_set *set, struct ring *ring)
     if (error == NULL)
         error = tg_event_merge_add_ring(set->merge, ring, &ring->merged);
     ring->pid = facts.pid;
+    ring->made_bytes = facts.data_bytes;
     ring->was_alive = is_alive(facts.pid);
     return error;
 }
@@ -303,7 +309,7 @@ static void hold_order(const struct tg_ring_set *set, const struct ring *ring, s
 
 static bool is_full(const struct tg_ring_set *set)
 {
-    return tg_event_merge_stats(set->merge).held_bytes >= max_bytes(set);
+    return set->takes_little || tg_event_merge_stats(set->merge).held_bytes >= max_bytes(set);
 }
 
 /* A ring of which nothing is held brings something in every round, however much is held of others, so that
@@ -345,6 +351,49 @@ struct tg_ring_round tg_ring_set_take(struct tg_ring_set *set)
         if (ring->reader != NULL)
             take_ring(set, ring, &round);
     return round;
+}
+
+struct tg_ring_round tg_ring_set_take_little(struct tg_ring_set *set)
+{
+    set->takes_little = true;
+    struct tg_ring_round round = tg_ring_set_take(set);
+    set->takes_little = false;
+    return round;
+}
+
+/* Eight times as long as it is, or as much of that as there is: where the ring's thread is in it decides how much of it the ring
+ * can take over at once. */
+static void let_grow(struct tg_ring_set *set, struct ring *ring, uint64_t data_bytes)
+{
+    uint64_t share = set->options.growth_bytes / set->n_rings;
+    for (uint64_t factor = 8; factor > 1; factor /= 2) {
+        uint64_t grown = factor * data_bytes - ring->made_bytes;
+        uint64_t more = grown > ring->grown_bytes ? grown - ring->grown_bytes : 0;
+        if (factor * data_bytes > MAX_GROWN_BYTES || grown > share || more == 0 ||
+            set->grown_bytes + more > set->options.growth_bytes ||
+            !tg_ring_reader_grow(ring->reader, set->options.directory_fd, factor * data_bytes))
+            continue;
+        ring->grown_bytes = grown;
+        set->grown_bytes += more;
+        return;
+    }
+}
+
+struct tg_ring_set_fill tg_ring_set_look(struct tg_ring_set *set)
+{
+    struct tg_ring_set_fill all = {0};
+    for (struct ring *ring = set->rings; ring != NULL; ring = ring->hh.next) {
+        if (ring->reader == NULL)
+            continue;
+        struct tg_ring_fill fill = tg_ring_reader_look(ring->reader);
+        uint64_t data_bytes = tg_ring_reader_facts(ring->reader).data_bytes;
+        if (fill.bytes > data_bytes / 4)
+            let_grow(set, ring, data_bytes);
+        unsigned part = (unsigned)(fill.bytes * 256 / fill.of_bytes);
+        all.fullest = part > all.fullest ? part : all.fullest;
+        all.bytes += fill.bytes;
+    }
+    return all;
 }
 
 /* ---- what is not told yet */
@@ -422,6 +471,7 @@ static void unlink_ring(struct tg_ring_set *set, struct ring *ring)
     unlinkat(set->options.directory_fd, ring->name, 0);
     tg_ring_reader_close(ring->retired);
     set->retired_bytes -= ring->retired_bytes;
+    set->grown_bytes -= ring->grown_bytes;
     HASH_DEL(set->rings, ring);
     free(ring);
 }

@@ -38,7 +38,8 @@ struct tg_ring_set_options {
      * rings for which that does not say where to begin are told from behind AFTER_NS on. */
     uint64_t n_in_file;
     uint64_t after_ns;
-    size_t max_bytes; /* of records held back for the order; 0: 64 MiB */
+    size_t max_bytes;      /* of records held back for the order; 0: 64 MiB */
+    uint64_t growth_bytes; /* by so many at most the rings may grow, all of them together */
 };
 
 struct tg_ring_set_stats {
@@ -66,6 +67,17 @@ void tg_ring_set_scan(struct tg_ring_set *set);
 
 /* Takes what the rings hold, as far as there is memory for it. */
 struct tg_ring_round tg_ring_set_take(struct tg_ring_set *set);
+
+/* Takes a piece of each ring of which nothing is held, so that the order gets on by a little. */
+struct tg_ring_round tg_ring_set_take_little(struct tg_ring_set *set);
+
+struct tg_ring_set_fill {
+    uint64_t bytes;   /* in all rings */
+    unsigned fullest; /* how full the fullest ring is, in 1/256 */
+};
+
+/* Takes nothing. Rings that fill are let grow, as far as they may. */
+struct tg_ring_set_fill tg_ring_set_look(struct tg_ring_set *set);
 
 /* Tells what is not later than UNTIL_NS, at most MAX_RECORDS; returns whether that was all. See
  * tg_event_merge_tell. */

@@ -54,21 +54,42 @@ static void publish(struct ring_producer *producer, size_t n_words)
     __atomic_store_n(&producer->header->head, producer->written, __ATOMIC_RELEASE);
 }
 
+static void grow(struct ring_producer *producer)
+{
+    uint64_t size = producer->data_bytes, granted = producer->header->granted_bytes;
+    if (granted <= size || producer->written == 0 || producer->written % size != 0)
+        return;
+    while (granted > size && (producer->written / size - 1) % (granted / size) != 0)
+        granted /= 2;
+    if (granted == size)
+        return;
+    void *longer = mremap(producer->header, TG_AGENT_RING_DATA_OFFSET + size,
+                          TG_AGENT_RING_DATA_OFFSET + granted, MREMAP_MAYMOVE);
+    expect(longer != MAP_FAILED, "mremap");
+    producer->header = longer;
+    producer->data = (unsigned char *)longer + TG_AGENT_RING_DATA_OFFSET;
+    producer->data_bytes = granted;
+    producer->header->whole_from = producer->written - size;
+    __atomic_store_n(&producer->header->data_bytes, granted, __ATOMIC_RELEASE);
+}
+
 bool ring_producer_put(struct ring_producer *producer, unsigned kind, uint64_t ticks, uint64_t place,
                        const uint64_t *arguments, size_t n_arguments)
 {
     size_t n_words = (n_arguments + 3) & ~(size_t)1;
     uint64_t tail = __atomic_load_n(&producer->header->tail, __ATOMIC_ACQUIRE);
     uint64_t to_end = producer->data_bytes - (producer->written & (producer->data_bytes - 1));
-    uint64_t padding = to_end < n_words * 8 ? to_end : 0;
-    if (producer->written + padding + n_words * 8 - tail > producer->data_bytes)
-        return false;
-    if (padding > 0) {
+    uint64_t room = producer->data_bytes - (producer->written - tail);
+    if (to_end < n_words * 8 && to_end <= room) {
         uint64_t *pad = place_of(producer);
         pad[0] = 0;
-        pad[1] = TG_RECORD_PAD | padding / 8 << TG_AGENT_WORDS_SHIFT;
-        publish(producer, padding / 8);
+        pad[1] = TG_RECORD_PAD | to_end / 8 << TG_AGENT_WORDS_SHIFT;
+        publish(producer, to_end / 8);
+        to_end = producer->data_bytes;
     }
+    grow(producer);
+    if (to_end < n_words * 8 || producer->written + n_words * 8 - tail > producer->data_bytes)
+        return false;
     uint64_t *record = place_of(producer);
     record[0] = ticks;
     record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT | place;

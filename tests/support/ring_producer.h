@@ -23,7 +23,8 @@ void ring_producer_init(struct ring_producer *producer, int directory, int32_t p
 /* The file stays. */
 void ring_producer_deinit(struct ring_producer *producer);
 
-/* Writes a record and publishes it; false (nothing happened) where there is no room. PLACE is the thread
+/* Writes a record and publishes it; false where there is no room. At the end of the data the ring grows by what the recorder
+ * allows, as agents' rings do. PLACE is the thread
  * number and team of the second word. */
 bool ring_producer_put(struct ring_producer *producer, unsigned kind, uint64_t ticks, uint64_t place,
                        const uint64_t *arguments, size_t n_arguments);

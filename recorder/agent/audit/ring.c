@@ -305,7 +305,7 @@ static void wait_for_recorder(uint64_t seen_tail)
     __atomic_store_n(&ring->waiting, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&ring->tail, __ATOMIC_SEQ_CST) != seen_tail)
         return;
-    if (tg_raw_futex_wait(&ring->tail, FUTEX_WAIT, (uint32_t)seen_tail, &timeout) == -ETIMEDOUT)
+    if (tg_raw_futex_wait(&ring->waiting, FUTEX_WAIT, 1, &timeout) == -ETIMEDOUT)
         agent.abandoned = is_abandoned();
 }
 

@@ -96,7 +96,7 @@ class Ring:
         self.tail.value = tail
         if self.waiting.value:
             self.waiting.value = 0
-            _libc.syscall(SYS_FUTEX, ctypes.byref(self.tail), FUTEX_WAKE, 1, None, None, 0)
+            _libc.syscall(SYS_FUTEX, ctypes.byref(self.waiting), FUTEX_WAKE, 1, None, None, 0)
         return records
 
 

@@ -146,7 +146,7 @@ static void give_back(struct ring *ring)
 {
     __atomic_store_n(&ring->header->tail, ring->seen, __ATOMIC_SEQ_CST);
     if (__atomic_exchange_n(&ring->header->waiting, 0, __ATOMIC_SEQ_CST) != 0)
-        syscall(SYS_futex, &ring->header->tail, FUTEX_WAKE, 1, NULL, NULL, 0);
+        syscall(SYS_futex, &ring->header->waiting, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 static unsigned kind_of(const uint64_t *record)
@@ -179,6 +179,24 @@ static void skip_all(void)
             ;
         give_back(&recorder.rings[i]);
     }
+}
+
+/* Allows RING to become DATA_BYTES long, as the recorder does. */
+static void let_grow(struct ring *ring, uint64_t data_bytes)
+{
+    char path[512];
+    size_t size = TG_AGENT_RING_DATA_OFFSET + data_bytes;
+    snprintf(path, sizeof path, "%s/%s", recorder.path, ring->name);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(ftruncate(fd, (off_t)size), 0);
+    void *longer = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(longer != MAP_FAILED);
+    close(fd);
+    munmap(ring->header, TG_AGENT_RING_DATA_OFFSET + ring->header->data_bytes);
+    ring->header = longer;
+    __atomic_store_n(&ring->header->granted_bytes, data_bytes, __ATOMIC_SEQ_CST);
+    if (__atomic_exchange_n(&ring->header->waiting, 0, __ATOMIC_SEQ_CST) != 0)
+        syscall(SYS_futex, &ring->header->waiting, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 /* ---- tests: they share the agent's one state and run in this order */
@@ -378,7 +396,7 @@ static void threads_hand_their_rings_on(void **state)
 {
     (void)state;
     skip_all();
-    size_t before = recorder.n_rings;
+    size_t n_rings = 0;
     pthread_key_create(&late_key, record_late);
     for (int i = 0; i < 20; i++) {
         pthread_t thread;
@@ -393,8 +411,9 @@ static void threads_hand_their_rings_on(void **state)
         assert_int_equal(next(ring)[2], 99); /* by a destructor of somebody else */
         assert_null(next(ring));
         assert_int_equal(ring->header->state, TG_AGENT_RING_IDLE);
+        n_rings = i == 0 ? recorder.n_rings : n_rings;
     }
-    assert_int_equal(recorder.n_rings, before + 1);
+    assert_int_equal(recorder.n_rings, n_rings);
 }
 
 static void in_handler(int signal)
@@ -740,6 +759,116 @@ static void no_gate_of_the_dead_holds(void **state)
     close_gate(gate);
 }
 
+static uint64_t lap_of(const struct ring *ring)
+{
+    return ring->header->head / ring->header->data_bytes;
+}
+
+static void skip_ring(struct ring *ring)
+{
+    while (next(ring) != NULL)
+        continue;
+    give_back(ring);
+}
+
+/* To PLACE in a lap that is number LAP of N. */
+static void go_to(struct ring *ring, uint64_t lap, uint64_t n, uint64_t place)
+{
+    skip_ring(ring);
+    while (lap_of(ring) % n != lap || (ring->header->head & (ring->header->data_bytes - 1)) != place) {
+        tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
+        skip_ring(ring);
+    }
+}
+
+static void record_numbers(uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        tg_agent_record2(TG_RECORD_OMP_TASK_BEGIN, i, ~i);
+}
+
+static void expect_numbers(struct ring *ring, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++) {
+        const uint64_t *record = next(ring);
+        assert_non_null(record);
+        assert_int_equal(kind_of(record), TG_RECORD_OMP_TASK_BEGIN);
+        assert_int_equal(record[2], i);
+        assert_int_equal(record[3], ~i);
+    }
+    assert_null(next(ring));
+}
+
+/* LAP: of four; a lap behind whose end the ring may be FACTOR times as long. Nothing is given back until it is. */
+static void grow_behind(uint64_t lap, uint64_t factor)
+{
+    struct ring *ring = ring_of(gettid());
+    uint64_t size = ring->header->data_bytes, lost = ring->header->lost;
+    go_to(ring, lap, 4, size / 2);
+    record_numbers(0, size / 2 / 32 - 1);
+    let_grow(ring, 4 * size);
+    assert_int_equal(ring->header->data_bytes, size);
+    uint64_t fit = (size / 2 + (factor - 1) * size) / 32;
+    record_numbers(size / 2 / 32 - 1, fit);
+    assert_int_equal(ring->header->data_bytes, factor * size);
+    expect_numbers(ring, 0, fit);
+    give_back(ring);
+    uint64_t more = factor * size / 32 + 100; /* from the end to the beginning */
+    for (uint64_t i = 0; i < more; i += 100) {
+        record_numbers(i, i + 100);
+        expect_numbers(ring, i, i + 100);
+        give_back(ring);
+    }
+    assert_int_equal(ring->header->lost, lost);
+}
+
+static void *grow_twice(void *unused)
+{
+    (void)unused;
+    tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
+    grow_behind(2, 2); /* half of the four times that are allowed would move what is not read */
+    grow_behind(0, 4);
+    return NULL;
+}
+
+static void a_ring_grows_at_the_end_of_a_lap(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, grow_twice, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void *wait_full(void *ring)
+{
+    (void)ring;
+    tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
+    struct ring *own = ring_of(gettid());
+    uint64_t size = own->header->data_bytes;
+    go_to(own, 0, 2, 0);
+    __atomic_store_n((struct ring **)ring, own, __ATOMIC_RELEASE);
+    record_numbers(0, size / 32 + 10);
+    return NULL;
+}
+
+static void a_thread_that_waits_for_room_goes_on_when_its_ring_may_grow(void **state)
+{
+    (void)state;
+    struct ring *ring = NULL;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, wait_full, &ring), 0);
+    while (__atomic_load_n(&ring, __ATOMIC_ACQUIRE) == NULL)
+        usleep(100);
+    while (__atomic_load_n(&ring->header->waiting, __ATOMIC_SEQ_CST) == 0)
+        usleep(100);
+    uint64_t tail = ring->header->tail, size = ring->header->data_bytes;
+    let_grow(ring, 2 * size);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(ring->header->tail, tail);
+    expect_numbers(ring, 0, size / 32 + 10);
+    give_back(ring);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -747,6 +876,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(refuses_what_others_can_write),
         cmocka_unit_test(keeps_records_in_order),
         cmocka_unit_test(waits_for_room),
+        cmocka_unit_test(a_thread_that_waits_for_room_goes_on_when_its_ring_may_grow),
         cmocka_unit_test(counts_what_it_drops),
         cmocka_unit_test(drops_when_the_recorder_is_gone),
         cmocka_unit_test(a_child_has_rings_of_its_own),
@@ -761,6 +891,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(passes_gates_of_others),
         cmocka_unit_test(waits_behind_a_release),
         cmocka_unit_test(no_gate_of_the_dead_holds),
+        cmocka_unit_test(a_ring_grows_at_the_end_of_a_lap),
     };
     if (argc == 2 && strcmp(argv[1], "--observes") == 0)
         return tg_agent_observes(0);

@@ -157,7 +157,7 @@ static void leave_trace(const struct fixture *fixture)
     free(name);
 }
 
-static void start(struct fixture *fixture)
+static void start(struct fixture *fixture, uint64_t growth_bytes)
 {
     char *trace = temporary_path(&fixture->temporary, "job.tgt");
     enum tg_agent_clock source = tg_tick_clock_best();
@@ -178,19 +178,31 @@ static void start(struct fixture *fixture)
                                                  .clock = fixture->clock,
                                                  .sink = {.context = fixture, .add = take_event},
                                                  .file = &fixture->file,
-                                                 .gates_called = take_gate_call};
+                                                 .gates_called = take_gate_call,
+                                                 .growth_bytes = growth_bytes};
     if (tg_agent_drain_create(&drain, &fixture->drain) != NULL)
         abort();
     free(trace);
 }
 
-static int set_up(void **state)
+static int set_up_drain(void **state, uint64_t growth_bytes)
 {
     struct fixture *fixture = calloc(1, sizeof *fixture);
     temporary_init(&fixture->temporary);
-    start(fixture);
+    start(fixture, growth_bytes);
     *state = fixture;
     return 0;
+}
+
+static int set_up(void **state)
+{
+    return set_up_drain(state, 0);
+}
+
+/* Events may be told late. */
+static int set_up_late(void **state)
+{
+    return set_up_drain(state, 8 << 20);
 }
 
 static int tear_down(void **state)
@@ -230,7 +242,7 @@ static void put_task(const struct fixture *fixture, struct ring_producer *produc
         uint64_t tail = __atomic_load_n(&header->tail, __ATOMIC_SEQ_CST);
         __atomic_store_n(&header->waiting, 1, __ATOMIC_SEQ_CST);
         if (__atomic_load_n(&header->tail, __ATOMIC_SEQ_CST) == tail)
-            syscall(SYS_futex, &header->tail, FUTEX_WAIT, (uint32_t)tail, NULL, NULL, 0);
+            syscall(SYS_futex, &header->waiting, FUTEX_WAIT, 1, NULL, NULL, 0);
     }
 }
 
@@ -625,7 +637,7 @@ static void leave_rings(struct fixture *fixture, char *path, size_t size, bool d
         own->temporary = fixture->temporary;
         own->behind = !drained; /* nothing is taken */
         own->seal_at = seal_at;
-        start(own);
+        start(own, 0);
         leave_trace(own);
         struct ring_producer producers[2];
         for (unsigned i = 0; i < 2; i++)
@@ -779,21 +791,34 @@ static void calls_from_gates_are_not_held_back(void **state)
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define TEST_LATE(function)                                                                                  \
+    {                                                                                                        \
+        .name = #function ", late", .test_func = function, .setup_func = set_up_late,                        \
+        .teardown_func = tear_down                                                                           \
+    }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(everything_arrives_in_order),
+        TEST_LATE(everything_arrives_in_order),
         TEST(rings_of_processes_that_have_gone_are_removed),
+        TEST_LATE(rings_of_processes_that_have_gone_are_removed),
         TEST(a_ring_that_was_closed_is_removed_while_its_process_lives),
+        TEST_LATE(a_ring_that_was_closed_is_removed_while_its_process_lives),
         TEST(a_program_that_is_replaced_ends_its_rings),
         TEST(what_cannot_be_read_is_said_once_and_the_rest_goes_on),
+        TEST_LATE(what_cannot_be_read_is_said_once_and_the_rest_goes_on),
         TEST(what_found_no_ring_is_told),
         TEST(a_stop_in_progress_holds_back_what_comes_after_it),
+        TEST_LATE(a_stop_in_progress_holds_back_what_comes_after_it),
         TEST(where_there_are_no_rings_the_drain_rests),
+        TEST_LATE(where_there_are_no_rings_the_drain_rests),
         TEST(what_is_far_too_late_stands_out_of_order_and_is_counted),
         TEST(a_sink_that_is_behind_is_given_nothing),
+        TEST_LATE(a_sink_that_is_behind_is_given_nothing),
         TEST(who_settles_does_not_wait_for_who_reads),
+        TEST_LATE(who_settles_does_not_wait_for_who_reads),
         TEST(what_is_not_told_yet_is_foreseen),
         TEST(a_killed_recorders_rings_are_salvaged),
         TEST(what_was_taken_already_is_there_still),

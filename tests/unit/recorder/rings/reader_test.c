@@ -346,7 +346,7 @@ static void *wait_for_room(void *argument)
     do {
         __atomic_store_n(&header->waiting, 1, __ATOMIC_SEQ_CST);
         if (__atomic_load_n(&header->tail, __ATOMIC_SEQ_CST) == tail) /* without a limit: it must be woken */
-            syscall(SYS_futex, &header->tail, FUTEX_WAIT, (uint32_t)tail, NULL, NULL, 0);
+            syscall(SYS_futex, &header->waiting, FUTEX_WAIT, 1, NULL, NULL, 0);
     } while (__atomic_load_n(&header->tail, __ATOMIC_SEQ_CST) == tail);
     return NULL;
 }
@@ -438,6 +438,135 @@ static void a_ring_that_nobody_else_has_mapped_is_an_orphan(void **state)
     tg_ring_reader_close(reader);
 }
 
+/* ---- growing */
+
+static void sizes_that_were_not_given_are_nonsense(void **state)
+{
+    struct fixture *fixture = *state;
+    open_ring(fixture);
+    assert_true(RING_PUT(&fixture->producer, TG_RECORD_THREAD, 10, 7));
+    fixture->producer.header->data_bytes = 2 * DATA;
+    assert_int_equal(tg_ring_reader_look(fixture->reader).bytes,
+                     DATA); /* as much as it can be: it is taken soon */
+    expect_given_up(fixture, "size that it was not given", 0);
+}
+
+static void loader_rings_and_salvaged_ones_do_not_grow(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->producer.header->kind = TG_AGENT_RING_LOADER;
+    open_ring(fixture);
+    assert_false(tg_ring_reader_grow(fixture->reader, fixture->directory, 2 * DATA));
+    tg_ring_reader_close(fixture->reader);
+    fixture->producer.header->kind = TG_AGENT_RING_THREAD;
+    open_ring(fixture);
+    tg_ring_reader_rewind(fixture->reader, UINT64_MAX);
+    assert_false(tg_ring_reader_grow(fixture->reader, fixture->directory, 2 * DATA));
+    assert_int_equal(fixture->producer.header->granted_bytes, 0);
+}
+
+static void a_ring_is_as_full_as_it_will_be_at_the_end_of_its_data(void **state)
+{
+    struct fixture *fixture = *state;
+    open_ring(fixture);
+    while (RING_PUT(&fixture->producer, TG_RECORD_OMP_TASK_BEGIN, 1, 0, 0))
+        continue;
+    struct tg_ring_fill fill = tg_ring_reader_look(fixture->reader);
+    assert_int_equal(fill.bytes, DATA);
+    assert_int_equal(fill.of_bytes, DATA);
+    assert_true(tg_ring_reader_grow(fixture->reader, fixture->directory, 8 * DATA));
+    assert_int_equal(tg_ring_reader_look(fixture->reader).of_bytes, 8 * DATA);
+    assert_true(RING_PUT(&fixture->producer, TG_RECORD_OMP_TASK_BEGIN, 1, 0, 0));
+    fill = tg_ring_reader_look(fixture->reader);
+    assert_int_equal(fill.bytes, DATA + 32);
+    assert_int_equal(fill.of_bytes, 8 * DATA);
+    assert_true(tg_ring_reader_grow(fixture->reader, fixture->directory, 16 * DATA));
+    assert_int_equal(take(fixture), DATA + 32);
+    while (RING_PUT(&fixture->producer, TG_RECORD_OMP_TASK_BEGIN, 1, 0, 0))
+        continue; /* up to the end, from where on it is as long as it may be, and to the end of that */
+    fill = tg_ring_reader_look(fixture->reader);
+    assert_int_equal(fill.bytes, 16 * DATA);
+    assert_int_equal(fill.of_bytes, 16 * DATA);
+}
+
+static void a_ring_that_is_full_within_a_lap_has_no_more_coming_to_it(void **state)
+{
+    struct fixture *fixture = *state;
+    open_ring(fixture);
+    assert_true(RING_PUT(&fixture->producer, TG_RECORD_OMP_TASK_BEGIN, 1, 0, 0));
+    assert_int_equal(take(fixture), 32);
+    while (RING_PUT(&fixture->producer, TG_RECORD_OMP_TASK_BEGIN, 1, 0, 0))
+        continue;
+    assert_true(tg_ring_reader_grow(fixture->reader, fixture->directory, 2 * DATA));
+    struct tg_ring_fill fill = tg_ring_reader_look(fixture->reader);
+    assert_int_equal(fill.bytes, DATA);
+    assert_int_equal(fill.of_bytes, DATA);
+}
+
+/* Reads READER to its end: records numbered from *NEXT on (UINT64_MAX: any) up to TO. */
+static void read_numbers(struct fixture *fixture, struct tg_ring_reader *reader, uint64_t *next, uint64_t to)
+{
+    size_t taken;
+    do {
+        assert_null(tg_ring_reader_take(reader, fixture->room, ROOM, &taken));
+        for (size_t at = 0; at < taken;) {
+            const uint64_t *record = word(fixture, at / 8);
+            if (*next == UINT64_MAX)
+                *next = record[3];
+            assert_int_equal(record[3], *next);
+            (*next)++;
+            at += (record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8;
+        }
+    } while (taken > 0);
+    assert_int_equal(*next, to);
+}
+
+/* Who salvages finds all that was not overwritten, and the last of it. */
+static void salvage_numbers(struct fixture *fixture, uint64_t to, uint64_t taken)
+{
+    struct tg_ring_reader *reader;
+    uint64_t next = UINT64_MAX;
+    assert_null(tg_ring_reader_open(fixture->directory, fixture->producer.name, fixture->clock, &reader));
+    struct tg_ring_past past = tg_ring_reader_rewind(reader, UINT64_MAX);
+    assert_true(past.whole || past.before.records <= taken);
+    if (past.whole || past.before.records > 0)
+        next = past.before.records;
+    if (to > 0)
+        read_numbers(fixture, reader, &next, to);
+    tg_ring_reader_close(reader);
+}
+
+static bool put_number(struct ring_producer *producer, uint64_t number)
+{
+    const uint64_t arguments[7] = {0, number};
+    return ring_producer_put(producer, TG_RECORD_MPI_COMPLETE, 1, 0, arguments, rand() % 4 != 0 ? 2 : 7);
+}
+
+static void what_is_in_a_ring_outlives_its_growth(void **state)
+{
+    struct fixture *fixture = *state;
+    struct ring_producer *producer = &fixture->producer;
+    unsigned n_growths = 0;
+    uint64_t put = 0, got = 0, size = DATA;
+    open_ring(fixture);
+    srand(7);
+    for (int round = 0; round < 30000; round++) {
+        for (int n = rand() % 200; n > 0 && put_number(producer, put); n--)
+            put++;
+        if (rand() % 40 == 0)
+            read_numbers(fixture, fixture->reader, &got, put);
+        if (rand() % 500 == 0)
+            salvage_numbers(fixture, put, got);
+        if (rand() % 300 == 0 && tg_ring_reader_look(fixture->reader).bytes > 0)
+            tg_ring_reader_grow(fixture->reader, fixture->directory, producer->data_bytes << rand() % 4);
+        n_growths += producer->data_bytes > size;
+        size = producer->data_bytes;
+    }
+    read_numbers(fixture, fixture->reader, &got, put);
+    assert_true(n_growths >= 3); /* with steps of different sizes */
+    assert_true(put > 100000);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -461,6 +590,11 @@ int main(void)
         TEST(ticks_that_cannot_be_are_set_to_what_can),
         TEST(a_closed_ring_is_finished_when_it_is_empty),
         TEST(a_thread_that_waits_for_room_is_woken),
+        TEST(sizes_that_were_not_given_are_nonsense),
+        TEST(loader_rings_and_salvaged_ones_do_not_grow),
+        TEST(a_ring_is_as_full_as_it_will_be_at_the_end_of_its_data),
+        TEST(a_ring_that_is_full_within_a_lap_has_no_more_coming_to_it),
+        TEST(what_is_in_a_ring_outlives_its_growth),
         TEST(only_proper_files_are_opened),
         cmocka_unit_test(names_of_rings_are_told_from_others),
         TEST(a_ring_that_nobody_else_has_mapped_is_an_orphan),
