@@ -74,7 +74,7 @@ static void empty(struct tg_agent_ring_header *header)
     }
     __atomic_store_n(&header->tail, tail, __ATOMIC_SEQ_CST);
     if (__atomic_exchange_n(&header->waiting, 0, __ATOMIC_SEQ_CST) != 0)
-        syscall(SYS_futex, &header->tail, FUTEX_WAKE, 1, NULL, NULL, 0);
+        syscall(SYS_futex, &header->waiting, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 int main(int argc, char **argv)
