@@ -145,6 +145,8 @@ static int compare(const void *a, const void *b)
         return x->process->rank < y->process->rank ? -1 : 1;
     if (x->stack->pid != y->stack->pid)
         return x->stack->pid < y->stack->pid ? -1 : 1;
+    if (x->is_first != y->is_first) /* ids begin anew: later threads may have smaller ones */
+        return y->is_first - x->is_first;
     return (x->stack->tid > y->stack->tid) - (x->stack->tid < y->stack->tid);
 }
 

@@ -687,6 +687,15 @@ static void test_tree(void **state)
     assert_null(tg_where_threads_make(&look, NULL, &threads));
     assert_int_equal(threads.n_ranks, 3);
     assert_int_equal(threads.size, 3);
+    tg_where_threads_deinit(&threads);
+    add_stack(&look, 0, -1, MPI, NULL, 31, 5); /* a thread whose id is smaller than that of its process */
+    assert_null(tg_where_threads_make(&look, NULL, &threads));
+    assert_true(threads.threads[0].is_first && !threads.threads[1].is_first);
+    assert_int_equal(threads.threads[1].stack->tid, -900);
+    tg_where_threads_deinit(&threads);
+    tg_where_look_deinit(&look);
+    make_look(&look, 7, calls);
+    assert_null(tg_where_threads_make(&look, NULL, &threads));
     assert_null(tg_where_tree_make(&threads, true, &root));
     assert_null(tg_where_tree_make(&threads, false, &others));
     assert_int_equal(root->n_threads, 3);
