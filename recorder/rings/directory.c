@@ -26,7 +26,7 @@
 enum {
     DEFAULT_RING_BYTES = 1 << 20,
     RINGS_PER_CPU = 16, /* the default leaves room for as many in half of the file system */
-    MAX_GROWTH_BYTES = 192 << 20,
+    MAX_GROWTH_BYTES = 160 << 20,
     LOCK_TRIES = 20, /* a process that removes a directory holds the lock for an instant */
     LOOK_TRIES =
         2000, /* and others look whether somebody lives there, for as long as they have no processor */

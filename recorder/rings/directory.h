@@ -45,7 +45,7 @@ const char *tg_agent_directory_path(const struct tg_agent_directory *directory);
 /* Open on the directory as long as it lives. */
 int tg_agent_directory_fd(const struct tg_agent_directory *directory);
 
-/* By how much the rings in it may grow, all together: at most 192 MiB, a quarter of what its file system has left, and an
+/* By how much the rings in it may grow, all together: at most 160 MiB, a quarter of what its file system has left, and an
  * eighth of the memory that is; 0 where it is not in memory. */
 uint64_t tg_agent_directory_growth_bytes(const struct tg_agent_directory *directory);
 
