@@ -129,8 +129,7 @@ def breakpoints():
 
 
 def in_process():
-    """What Medium decided in the process does is predicted from a slow recording and from one of stops; its price is not, but
-    where every event is reported."""
+    """What Medium decided in the process does is predicted from a slow recording and from one of stops; its price is not."""
     inner, plain = build_library("inner"), build_library("plain")
     outer = build_library("outer", [inner])
     commands = ["open", plain, "raise", "open", outer, "close", "0", "open", plain, "open", "/not/there.so"]
@@ -147,7 +146,7 @@ def in_process():
             check([said[field] for field in counted] == [happened[field] for field in counted], match, name, said, happened)
             check(said["mode"] == "in-process" and said["cost_ms"] is None and said["cost_low_ms"] is None, said)
     everything = evaluation("slow", "--mode=in-process", "--match", "*")["modes"][0]
-    check(everything["reported"] == 3 and everything["deferred"] == 0 and everything["cost_low_ms"] is not None, everything)
+    check(everything["reported"] == 3 and everything["deferred"] == 0, everything)  # whether its price is claimed, the load decides
 
 
 def unplanted():
