@@ -303,6 +303,7 @@ struct tg_agent_ring_header {
     uint64_t head __attribute__((aligned(64))); /* producer */
     uint64_t lost;                              /* records dropped so far */
     uint32_t waiting;                           /* 1: the producer sleeps on this (FUTEX_WAIT, shared) */
+    uint32_t stays;                             /* 1: the producer cannot take over what is granted */
 
     uint64_t tail __attribute__((aligned(64))); /* recorder: after it moved tail on, or granted more, and
                                                    found waiting set, it clears waiting and wakes one sleeper */

@@ -61,7 +61,6 @@ static struct {
     volatile char idle_lock; /* __atomic */
     struct tg_agent_ring_header *idle;
     bool abandoned; /* the recorder is gone: nobody waits any more */
-    bool stays;     /* __atomic; rings cannot be mapped longer here */
     bool stopped;   /* threads that have no ring cannot read the clock */
 } rings;
 
@@ -188,7 +187,7 @@ static bool may_map(void)
 static bool can_grow(const struct tg_agent_thread *thread)
 {
     return (thread->written & thread->mask) == 0 && thread->written > 0 &&
-           next_size(thread) > thread->mask + 1 && !rings.stays;
+           next_size(thread) > thread->mask + 1 && thread->header->stays == 0;
 }
 
 /* At the end of a lap. The ring is mapped a second time, longer, before it is let go of: a handler finds one of the two. */
@@ -201,7 +200,7 @@ static void grow(struct tg_agent_thread *thread)
         mapped = tg_raw_call(SYS_mremap, (long)former, 0, (long)(TG_AGENT_RING_DATA_OFFSET + size),
                              MREMAP_MAYMOVE, 0, 0);
     if (mapped < 0 && mapped > -4096) {
-        __atomic_store_n(&rings.stays, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&former->stays, 1, __ATOMIC_RELEASE); /* so that the recorder does not count on it */
         return;
     }
     struct tg_agent_ring_header *header = (struct tg_agent_ring_header *)mapped; // NOLINT: an address

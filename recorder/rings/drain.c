@@ -27,6 +27,8 @@ enum {
     PRESSED = 64,             /* ... it is emptied down to this */
 };
 const uint64_t tg_agent_drain_hold_ns = 20000000;
+/* As long the order waits for one time of the rings, while what comes is told at once. */
+static const uint64_t max_order_ns = 20000000000;
 
 struct tg_agent_drain {
     struct tg_agent_drain_options options;
@@ -100,7 +102,7 @@ static uint64_t settled_ns(struct tg_agent_drain *drain, uint64_t now_ns, uint64
     if (until_ns < least_ns) /* a stop without an end */
         until_ns = least_ns;
     if (order_ns < until_ns) /* or a ring lies about its times */
-        until_ns = now_ns - drain->order_since_ns < MAX_HOLD_NS ? order_ns : least_ns;
+        until_ns = now_ns - drain->order_since_ns < max_order_ns ? order_ns : least_ns;
     return until_ns < last_ns ? until_ns : last_ns;
 }
 
@@ -212,6 +214,8 @@ static uint64_t do_round(struct tg_agent_drain *drain)
             return BUSY_NS;
     }
     enum pace pace = choose_pace(drain, settles);
+    if (pace != AT_ONCE)
+        drain->order_since_ns = now_ns;
     if (pace == LATER) {
         reap(drain, now_ns);
         return CALM_NS;

@@ -34,6 +34,7 @@ struct tg_ring_reader {
     int32_t tid;   /* of the thread that is recorded at TAIL */
     uint64_t head; /* as seen by the last take */
     bool closed;   /* was said before head was seen */
+    bool stays;    /* its thread cannot take over more than it has */
     bool given_up;
     uint64_t wrong_ticks;
     struct tg_ring_repeats *repeats;
@@ -389,6 +390,7 @@ static const char *look(struct tg_ring_reader *reader)
     reader->head = __atomic_load_n(&reader->header->head, __ATOMIC_ACQUIRE);
     uint64_t data_bytes = __atomic_load_n(&reader->header->data_bytes, __ATOMIC_ACQUIRE); /* after the head */
     reader->closed = state == TG_AGENT_RING_CLOSED;
+    reader->stays = __atomic_load_n(&reader->header->stays, __ATOMIC_ACQUIRE) != 0;
     uint64_t held = reader->head - reader->tail;
     if (data_bytes != reader->facts.data_bytes &&
         (data_bytes < reader->facts.data_bytes || !is_possible_size(reader, data_bytes)))
@@ -471,7 +473,7 @@ static uint64_t size_at_end(const struct tg_ring_reader *reader)
     uint64_t data_bytes = reader->facts.data_bytes,
              granted = reader->mapped_bytes - TG_AGENT_RING_DATA_OFFSET;
     uint64_t lap = reader->head > 0 ? (reader->head - 1) / data_bytes : 0;
-    if (lap * data_bytes > reader->tail) /* full before its thread is at the end */
+    if (reader->stays || lap * data_bytes > reader->tail) /* full before its thread is at the end */
         return data_bytes;
     while (granted > data_bytes && lap % (granted / data_bytes) != 0)
         granted /= 2;
@@ -506,7 +508,7 @@ static bool reserve(const struct tg_ring_reader *reader, int directory, uint64_t
 bool tg_ring_reader_grow(struct tg_ring_reader *reader, int fd, uint64_t data_bytes)
 {
     uint64_t file_bytes = TG_AGENT_RING_DATA_OFFSET + data_bytes;
-    if (reader->given_up || reader->keep || reader->header == NULL ||
+    if (reader->given_up || reader->keep || reader->stays || reader->header == NULL ||
         reader->facts.kind != TG_AGENT_RING_THREAD || data_bytes > TG_AGENT_RING_MAX_BYTES ||
         file_bytes <= reader->mapped_bytes || !reserve(reader, fd, file_bytes))
         return false;

@@ -382,6 +382,7 @@ static void let_grow(struct tg_ring_set *set, struct ring *ring, uint64_t data_b
 struct tg_ring_set_fill tg_ring_set_look(struct tg_ring_set *set)
 {
     struct tg_ring_set_fill all = {0};
+    uint64_t over_bytes = 0;
     for (struct ring *ring = set->rings; ring != NULL; ring = ring->hh.next) {
         if (ring->reader == NULL)
             continue;
@@ -392,7 +393,10 @@ struct tg_ring_set_fill tg_ring_set_look(struct tg_ring_set *set)
         unsigned part = (unsigned)(fill.bytes * 256 / fill.of_bytes);
         all.fullest = part > all.fullest ? part : all.fullest;
         all.bytes += fill.bytes;
+        over_bytes += ring->over != 0 ? TG_AGENT_RING_DATA_OFFSET + data_bytes : 0;
     }
+    if (over_bytes > MAX_RETIRED_BYTES) /* processes come and go: their rings' files are not let pile up */
+        all.fullest = 256;
     return all;
 }
 

@@ -71,9 +71,10 @@ struct tg_ring_round tg_ring_set_take(struct tg_ring_set *set);
 /* Takes a piece of each ring of which nothing is held, so that the order gets on by a little. */
 struct tg_ring_round tg_ring_set_take_little(struct tg_ring_set *set);
 
+/* FULLEST: how full the fullest ring is, in 1/256; 256 also where too many are left that nobody writes to any more. */
 struct tg_ring_set_fill {
-    uint64_t bytes;   /* in all rings */
-    unsigned fullest; /* how full the fullest ring is, in 1/256 */
+    uint64_t bytes; /* in all rings */
+    unsigned fullest;
 };
 
 /* Takes nothing. Rings that fill are let grow, as far as they may. */

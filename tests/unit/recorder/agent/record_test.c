@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -851,16 +852,46 @@ static void *wait_full(void *ring)
     return NULL;
 }
 
-static void a_thread_that_waits_for_room_goes_on_when_its_ring_may_grow(void **state)
+/* Starts a thread, and returns its ring when it waits for room at the end of a lap. */
+static struct ring *start_full(pthread_t *thread)
 {
-    (void)state;
-    struct ring *ring = NULL;
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, wait_full, &ring), 0);
+    static struct ring *ring;
+    __atomic_store_n(&ring, NULL, __ATOMIC_RELAXED);
+    assert_int_equal(pthread_create(thread, NULL, wait_full, &ring), 0);
     while (__atomic_load_n(&ring, __ATOMIC_ACQUIRE) == NULL)
         usleep(100);
     while (__atomic_load_n(&ring->header->waiting, __ATOMIC_SEQ_CST) == 0)
         usleep(100);
+    return ring;
+}
+
+static void a_ring_stays_as_it_is_where_address_space_is_limited(void **state)
+{
+    (void)state;
+    const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY}, limited = {UINT64_C(1) << 46, RLIM_INFINITY};
+    pthread_t thread;
+    struct ring *ring = start_full(&thread);
+    uint64_t size = ring->header->data_bytes;
+    assert_int_equal(setrlimit(RLIMIT_AS, &limited), 0);
+    let_grow(ring, 2 * size);
+    while (__atomic_load_n(&ring->header->stays, __ATOMIC_ACQUIRE) == 0)
+        usleep(100);
+    assert_int_equal(ring->header->data_bytes, size);
+    expect_numbers(ring, 0, size / 32);
+    give_back(ring);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+    expect_numbers(ring, size / 32, size / 32 + 10);
+    give_back(ring);
+    ring->header->stays = 0; /* for the tests that get it next */
+    ring->header->granted_bytes = 0;
+}
+
+static void a_thread_that_waits_for_room_goes_on_when_its_ring_may_grow(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    struct ring *ring = start_full(&thread);
     uint64_t tail = ring->header->tail, size = ring->header->data_bytes;
     let_grow(ring, 2 * size);
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -877,6 +908,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(keeps_records_in_order),
         cmocka_unit_test(waits_for_room),
         cmocka_unit_test(a_thread_that_waits_for_room_goes_on_when_its_ring_may_grow),
+        cmocka_unit_test(a_ring_stays_as_it_is_where_address_space_is_limited),
         cmocka_unit_test(counts_what_it_drops),
         cmocka_unit_test(drops_when_the_recorder_is_gone),
         cmocka_unit_test(a_child_has_rings_of_its_own),

@@ -503,6 +503,19 @@ static void a_ring_that_is_full_within_a_lap_has_no_more_coming_to_it(void **sta
     assert_int_equal(fill.of_bytes, DATA);
 }
 
+static void a_ring_that_its_thread_cannot_make_longer_has_no_more_coming_to_it(void **state)
+{
+    struct fixture *fixture = *state;
+    open_ring(fixture);
+    while (RING_PUT(&fixture->producer, TG_RECORD_OMP_TASK_BEGIN, 1, 0, 0))
+        continue;
+    assert_true(tg_ring_reader_grow(fixture->reader, fixture->directory, 2 * DATA));
+    assert_int_equal(tg_ring_reader_look(fixture->reader).of_bytes, 2 * DATA);
+    fixture->producer.header->stays = 1;
+    assert_int_equal(tg_ring_reader_look(fixture->reader).of_bytes, DATA);
+    assert_false(tg_ring_reader_grow(fixture->reader, fixture->directory, 4 * DATA));
+}
+
 /* Reads READER to its end: records numbered from *NEXT on (UINT64_MAX: any) up to TO. */
 static void read_numbers(struct fixture *fixture, struct tg_ring_reader *reader, uint64_t *next, uint64_t to)
 {
@@ -594,6 +607,7 @@ int main(void)
         TEST(loader_rings_and_salvaged_ones_do_not_grow),
         TEST(a_ring_is_as_full_as_it_will_be_at_the_end_of_its_data),
         TEST(a_ring_that_is_full_within_a_lap_has_no_more_coming_to_it),
+        TEST(a_ring_that_its_thread_cannot_make_longer_has_no_more_coming_to_it),
         TEST(what_is_in_a_ring_outlives_its_growth),
         TEST(only_proper_files_are_opened),
         cmocka_unit_test(names_of_rings_are_told_from_others),

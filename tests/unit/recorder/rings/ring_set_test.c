@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { DATA = 1 << 20, RINGS = 3 };
@@ -129,6 +130,47 @@ static void the_end_tells_all_of_it(void **state)
     tg_ring_set_finish(fixture->set);
     assert_int_equal(fixture->told, n);
     assert_int_equal(fixture->out_of_order, 0);
+}
+
+static void taking_little_at_a_time_is_as_complete(void **state)
+{
+    struct fixture *fixture = *state;
+    create_set(fixture, 0);
+    uint64_t n = fill(fixture);
+    for (unsigned rounds = 0; fixture->told < n; rounds++) {
+        struct tg_ring_round round = tg_ring_set_take_little(fixture->set);
+        assert_true(round.taken_bytes <= RINGS << 18); /* a piece of each */
+        tg_ring_set_tell(fixture->set, round.order_ns == UINT64_MAX ? n : round.order_ns, 4000);
+        assert_in_range(rounds, 0, 10000);
+    }
+    assert_int_equal(fixture->out_of_order, 0);
+    assert_int_equal(tg_ring_set_look(fixture->set).bytes, 0);
+}
+
+/* What a process that has gone leaves. */
+static void leave_ring(struct fixture *fixture, int32_t pid, unsigned n)
+{
+    struct ring_producer producer;
+    ring_producer_init(&producer, fixture->directory, pid, n, DATA, 2);
+    assert_true(RING_PUT(&producer, TG_RECORD_OMP_TASK_BEGIN, 1, 0, n));
+    ring_producer_deinit(&producer);
+}
+
+static void rings_that_nobody_writes_to_any_more_are_not_let_pile_up(void **state)
+{
+    struct fixture *fixture = *state;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    create_set(fixture, 0);
+    tg_ring_set_take(fixture->set);
+    for (unsigned n = 0; n < 40; n++) {
+        leave_ring(fixture, pid, n);
+        tg_ring_set_scan(fixture->set);
+        tg_ring_set_reap(fixture->set);
+        assert_int_equal(tg_ring_set_look(fixture->set).fullest == 256, n >= 31); /* 32 MiB */
+    }
 }
 
 static void rings_say_how_full_they_were(void **state)
@@ -298,6 +340,8 @@ int main(void)
         TEST(a_record_that_comes_again_is_told_again),
         TEST(what_repeats_nothing_is_a_loss),
         TEST(a_repeat_beyond_the_last_is_a_loss),
+        TEST(taking_little_at_a_time_is_as_complete),
+        TEST(rings_that_nobody_writes_to_any_more_are_not_let_pile_up),
         TEST(rings_say_how_full_they_were),
         TEST(what_a_kill_cut_short_is_told_before_the_end),
         TEST(what_a_kill_of_all_cut_short_is_told_in_order),
