@@ -34,7 +34,7 @@ struct tg_ring_reader {
     int32_t tid;   /* of the thread that is recorded at TAIL */
     uint64_t head; /* as seen by the last take */
     bool closed;   /* was said before head was seen */
-    bool stays;    /* its thread cannot take over more than it has */
+    bool stays;    /* cannot become longer */
     bool given_up;
     uint64_t wrong_ticks;
     struct tg_ring_repeats *repeats;
