@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_PYTHON_FRAMES = 64 };
+enum { MAX_PYTHON_FRAMES = 256 };
 
 /* ---- processes */
 

@@ -8,7 +8,7 @@
 
 #include <sys/user.h>
 
-enum { TG_CALL_STACK_MAX_FRAMES = 96 };
+enum { TG_CALL_STACK_MAX_FRAMES = 512 };
 
 /* One process whose threads are looked at. */
 struct tg_stack_process {

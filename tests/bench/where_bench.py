@@ -3,13 +3,16 @@
 
 usage: where_bench.py BUILD time [RANKS]      16 ranks of 4 threads, 20 calls each, unless RANKS says otherwise
        where_bench.py BUILD merge [RANKS]     made-up stacks of 10,000 ranks of 3 threads, 20 calls each: how long the tree takes
-       where_bench.py BUILD frames [STOPS]    10 real programs, stopped at random, 200 times in all unless STOPS says otherwise
+       where_bench.py BUILD frames [STOPS [NAME]]
+                                              real programs (those with NAME in theirs), stopped at random, 200 times in all
+                                              unless STOPS says otherwise
 
 The pause is what the job itself sees: one thread of each rank notes the longest time for which it did not run. Frames are
 compared by their addresses, of the same stop (SIGSTOP), with inlined calls counted; what gdb deduces of tail calls, which
-have no frame, is left out and counted.
+have no frame, is left out and counted. Left out are the words of the command line that it takes for callers of ld.so's _start.
 """
 import collections
+import contextlib
 import json
 import os
 import random
@@ -21,7 +24,7 @@ import tempfile
 import time
 
 GDB = ["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex", "set backtrace past-main on"]
-MAX_FRAMES = 85  # that are compared: where records 96
+MAX_FRAMES = 500  # that are compared: where records 512
 
 GDB_SCRIPT = '''
 import gdb
@@ -31,7 +34,7 @@ for thread in gdb.selected_inferior().threads():
     print("thread", thread.ptid[1])
     try:
         frame, n = gdb.newest_frame(), 0
-        while frame is not None and n < 120:
+        while frame is not None and n < 520:
             print("frame", kinds.get(frame.type(), "call"), hex(frame.pc()), (frame.name() or "?").replace(" ", ""))
             frame, n = frame.older(), n + 1
     except gdb.error as error:
@@ -123,11 +126,63 @@ program p
  end do
 end program
 """,
+    "halo.f90": """
+module heat
+contains
+subroutine sweep(a, b, change)
+ real(8), intent(in) :: a(0:, 0:)
+ real(8), intent(out) :: b(0:, 0:)
+ real(8), intent(out) :: change
+ integer :: i, j
+ change = 0
+ do j = 1, ubound(a, 2) - 1
+  do i = 1, ubound(a, 1) - 1
+   b(i, j) = 0.25d0 * (a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1))
+   change = max(change, abs(b(i, j) - a(i, j)))
+  end do
+ end do
+end subroutine
+subroutine exchange(a, up, down)
+ use mpi
+ real(8), intent(inout) :: a(0:, 0:)
+ integer, intent(in) :: up, down
+ integer :: n, m, error, status(MPI_STATUS_SIZE)
+ n = size(a, 1)
+ m = ubound(a, 2)
+ call mpi_sendrecv(a(0, m - 1), n, MPI_DOUBLE_PRECISION, up, 1, &
+  a(0, 0), n, MPI_DOUBLE_PRECISION, down, 1, MPI_COMM_WORLD, status, error)
+ call mpi_sendrecv(a(0, 1), n, MPI_DOUBLE_PRECISION, down, 2, &
+  a(0, m), n, MPI_DOUBLE_PRECISION, up, 2, MPI_COMM_WORLD, status, error)
+end subroutine
+end module
+program halo
+ use mpi
+ use heat
+ real(8), allocatable :: a(:, :), b(:, :)
+ real(8) :: change, most
+ integer :: rank, ranks, error, k
+ call mpi_init(error)
+ call mpi_comm_rank(MPI_COMM_WORLD, rank, error)
+ call mpi_comm_size(MPI_COMM_WORLD, ranks, error)
+ allocate(a(0:201, 0:101), b(0:201, 0:101))
+ call random_number(a)
+ b = a
+ do k = 1, 100000000
+  call exchange(a, mod(rank + 1, ranks), mod(rank + ranks - 1, ranks))
+  call sweep(a, b, change)
+  a(1:200, 1:100) = b(1:200, 1:100)
+  call mpi_allreduce(change, most, 1, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, error)
+  if (mod(k, 1000) == 0 .and. rank == 0) print *, k, most
+ end do
+ call mpi_finalize(error)
+end program
+""",
 }
 
 BUILDS = [["gcc", "-O2", "-g", "-fopenmp", "team.c", "-o", "team-gcc", "-lm"],
           ["clang-14", "-O3", "-g", "-fopenmp", "team.c", "-o", "team-clang", "-lm"],
-          ["g++", "-O2", "-g", "-pthread", "maps.cc", "-o", "maps"], ["gfortran", "-O2", "-g", "heavy.f90", "-o", "heavy"]]
+          ["g++", "-O2", "-g", "-pthread", "maps.cc", "-o", "maps"], ["gfortran", "-O2", "-g", "heavy.f90", "-o", "heavy"],
+          *(["mpif90." + flavour, "-O3", "-g", "halo.f90", "-o", "halo." + flavour] for flavour in ("openmpi", "mpich"))]
 
 PROGRAMS = {
     "C, libgomp": "./team-gcc", "C, libomp": "./team-clang", "C++": "./maps", "Fortran": "./heavy",
@@ -140,7 +195,16 @@ PROGRAMS = {
     "python3": "/usr/bin/python3 -c 'import re\nwhile 1: re.sub(\"[0-9]+\", lambda m: m.group()+\"x\", \"a1b2c3\"*500)'",
     "gnuplot": "gnuplot -e 'set term svg; set samples 20000; do for [i=1:100000] {set output \"/dev/null\"; plot sin(x*i)}'",
     "openssl": "openssl speed -seconds 60 rsa4096",
+    "git": "git -C repository repack -a -d -f --depth=250 --window=250 --threads=2",
+    "gdb": """gdb -nx -batch -ex 'python
+while True: gdb.execute("info types a", to_string=True); gdb.execute("maint flush symbol-cache")' ./maps""",
+    "clang": "$(readlink -f $(which clang-14)) -x c++ -O3 -g -c maps.cc -o /dev/null",
+    "numpy": "/usr/bin/python3 -c 'import numpy\na = numpy.random.rand(400, 400)\nwhile 1: b = a @ a; numpy.linalg.svd(a[:120, :120]); numpy.sort(b)'",
+    "node": """node -e 'while (true) { let m = new Map(); for (let i = 0; i < 1e5; i++) m.set("k" + i % 997, [i]); JSON.stringify([...m]); }'""",
+    "Fortran, Open MPI": "mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 ./halo.openmpi",
+    "Fortran, MPICH": "mpiexec.mpich -n 2 ./halo.mpich",
 }
+LAUNCHED = "halo."  # how processes are named that others start, and that are stopped in place of these
 
 
 def run(command, **more):
@@ -157,17 +221,18 @@ def frames_of_gdb(pid):
             frames = threads.setdefault(int(words[1]), [])
         elif words[0] == "frame" and words[1] == "tail":
             tails += 1
-        elif words[0] == "frame":
+        elif words[0] == "frame" and not (frames and frames[-1][2] in ("_start", "_dl_start_user")):
             frames.append((words[1], int(words[2], 16), words[3]))
     return threads, tails
 
 
 def frames_of_where(tollgate, pid):
+    """Of each thread its frames, and why there are no more."""
     told = run([tollgate, "where", "--once", "--json", "--threads", "--all", "-p", str(pid)])
     if told.returncode != 0:
         return {}
-    return {thread["tid"]: [("inlined" if frame["inlined"] else "call", int(frame["pc"], 16), frame["function"])
-                            for frame in thread["frames"] if frame["pc"] != "0x0"]
+    return {thread["tid"]: ([("inlined" if frame["inlined"] else "call", int(frame["pc"], 16), frame["function"])
+                             for frame in thread["frames"] if frame["pc"] != "0x0"], thread["end"])
             for thread in json.loads(told.stdout)["threads"] if thread["pid"] == pid}
 
 
@@ -187,17 +252,46 @@ def compare(name, pid, tollgate, counts):
             counts["threads without a stack"] += 1
             continue
         counts["threads"] += 1
-        if addresses(ours[tid]) != addresses(frames):
+        own, end = ours[tid]
+        if addresses(own) != addresses(frames):
             counts["different"] += 1
-            print(f"{name}, thread {tid}:\n  where {[(hex(pc), what) for _, pc, what in ours[tid]]}\n"
+            print(f"{name}, thread {tid}:\n  where {[(hex(pc), what) for _, pc, what in own]} {end}\n"
                   f"  gdb   {[(hex(pc), what) for _, pc, what in frames]}")
-        elif [kind for kind, *_ in ours[tid]] != [kind for kind, *_ in frames] and len(frames) < MAX_FRAMES:
+        elif [kind for kind, *_ in own] != [kind for kind, *_ in frames] and len(frames) < MAX_FRAMES:
             counts["other inlined calls"] += 1
         else:
             counts["equal"] += 1
 
 
-def frames(tollgate, stops):
+def whom_to_stop(pid):
+    """PID, or the first process below it that it was started for."""
+    children = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+            comm, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+            children.setdefault(int(rest.split()[1]), []).append((int(name), comm))
+    below = [(pid, "")]
+    for one, comm in below:
+        if comm.startswith(LAUNCHED):
+            return one
+        below += sorted(children.get(one, []))
+    return pid
+
+
+def end(process):
+    """Whatever was started in its session ends with it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(2)  # a launcher ends its ranks
+    except subprocess.TimeoutExpired:
+        pass
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def frames(tollgate, stops, wanted):
     with open("frames.py", "w") as file:
         file.write(GDB_SCRIPT)
     for name, text in SOURCES.items():
@@ -207,19 +301,19 @@ def frames(tollgate, stops):
         subprocess.run(command, check=True)
     with open("numbers", "w") as file:
         file.writelines(f"{random.random()}\n" for _ in range(1000000))
-    total = collections.Counter()
-    for name, command in PROGRAMS.items():
+    subprocess.run(["git", "clone", "-q", "--no-local", os.path.dirname(os.path.abspath(__file__)) + "/../..", "repository"], check=True)
+    total, programs = collections.Counter(), {name: command for name, command in PROGRAMS.items() if wanted in name}
+    for name, command in programs.items():
         counts, process = collections.Counter(), None
-        for _ in range(-(-stops // len(PROGRAMS))):
+        for _ in range(-(-stops // len(programs))):
             if process is None or process.poll() is not None:
                 process = subprocess.Popen("exec " + command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                           stderr=subprocess.DEVNULL)
+                                           stderr=subprocess.DEVNULL, start_new_session=True)
                 time.sleep(0.15)
             time.sleep(0.15 * random.random())
             if process.poll() is None:
-                compare(name, process.pid, tollgate, counts)
-        process.kill()
-        process.wait()
+                compare(name, whom_to_stop(process.pid), tollgate, counts)
+        end(process)
         print(f"{name:12} " + ", ".join(f"{what} {n}" for what, n in counts.items()), flush=True)
         total += counts
     print(f"{'all':12} " + ", ".join(f"{what} {n}" for what, n in total.items()))
@@ -333,7 +427,7 @@ def main():
     tollgate = os.path.join(build, "tollgate")
     os.chdir(tempfile.mkdtemp(prefix="where-bench-"))
     if what == "frames":
-        frames(tollgate, int(more[0]) if more else 200)
+        frames(tollgate, int(more[0]) if more else 200, more[1] if len(more) > 1 else "")
     elif what == "merge":
         merging(tollgate, build, int(more[0]) if more else 10000)
     else:

@@ -421,6 +421,24 @@ def awkward(*how):
         process.wait()
 
 
+def imports():
+    """A program that hangs in a module, which others import: all of them are on its stack, six calls of the interpreter each."""
+    for n in range(20):
+        with open(f"module_{n}.py", "w") as file:
+            file.write(f"import module_{n + 1}\n")
+    with open("module_20.py", "w") as file:
+        file.write("import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
+    process = subprocess.Popen(["/usr/bin/python3", "-c", "import module_0"], stdout=subprocess.PIPE, text=True)
+    try:
+        check(process.stdout.readline() == "ready\n")
+        text = where("--once", "-p", str(process.pid))
+        names = ["<string>:1", *(f"module_{n}.py:1" for n in range(20)), "module_20.py:3"]
+        check(re.findall(r"<module> \((.*)\)", text) == names, text)
+    finally:
+        process.kill()
+        process.wait()
+
+
 def bounded():
     """Processes that are hard to look at, or change meanwhile: answers are printable, and nothing is harmed."""
     with awkward("names") as process:
@@ -433,7 +451,7 @@ def bounded():
     with awkward("deep") as process:
         text = where("--once", "-p", str(process.pid))
         told = json.loads(where("--once", "--json", "--threads", "-p", str(process.pid)))["threads"][0]
-        check("go_deep (awkward.c:" in text and len(told["frames"]) == 96 and told["end"], text, told)
+        check("go_deep (awkward.c:" in text and len(told["frames"]) == 512 and told["end"], text, told)
     with awkward("crowd", "600") as process:
         for _ in range(60): # until all of them wait
             told = json.loads(where("--once", "--json", "-p", str(process.pid)))
@@ -445,7 +463,7 @@ def bounded():
         check(tracers(process.pid) == {"0"})
     with awkward("smashed") as process:
         told = json.loads(where("--once", "--json", "--threads", "-p", str(process.pid)))
-        check(len(told["threads"]) == 3 and all(len(thread["frames"]) <= 96 for thread in told["threads"]), told)
+        check(len(told["threads"]) == 3 and all(len(thread["frames"]) <= 512 for thread in told["threads"]), told)
     with awkward("vfork") as process:
         text = where("--once", "--all", "-p", str(process.pid))
         check(f"process {process.pid}: 1 of its 1 threads was not looked at: 1 could not be stopped" in text, text)
@@ -769,7 +787,7 @@ def command_line():
                 json.loads(told.output)
 
 
-CASES = {"attached": attached, "command_line": command_line, "messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
+CASES = {"attached": attached, "command_line": command_line, "imports": imports, "messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
          "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "moves_openmpi": lambda: moves("openmpi"),
          "moves_mpich": lambda: moves("mpich"), "late_openmpi": lambda: late("openmpi"), "late_mpich": lambda: late("mpich"), "repeated": repeated, "slurm": slurm}
 CASES[sys.argv[1]]()
