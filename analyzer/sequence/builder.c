@@ -2,6 +2,7 @@
 
 #include "analyzer/sequence/families.h"
 #include "analyzer/sequence/task_sum.h"
+#include "format/base/array.h"
 #include "format/base/hash.h"
 
 #include <stdlib.h>
@@ -28,8 +29,10 @@ static struct tg_error *add_ranks(struct tg_sequence_builder *builder)
             return error;
         worker->job = builder->jobs[lane.nth_job];
         error = tg_sequence_team_add(worker->job, worker->lane);
+        while (error == NULL && builder->n_ranks <= lane.process)
+            error = TG_ARRAY_APPEND(builder->ranks, builder->n_ranks, builder->rank_capacity, NULL);
         if (error == NULL)
-            error = TG_HASH_ADD(hh, builder->live, process, worker);
+            builder->ranks[lane.process] = worker;
     }
     return error;
 }
@@ -80,6 +83,7 @@ void tg_sequence_builder_destroy(struct tg_sequence_builder *builder)
     for (size_t i = 0; builder->workers != NULL && i < builder->made->n_lanes; i++)
         sequence_worker_destroy(builder->workers[i]);
     free(builder->workers);
+    free(builder->ranks);
     for (size_t i = 0; i < builder->n_jobs; i++)
         tg_sequence_team_destroy(builder->jobs[i]);
     free(builder->jobs);

@@ -2,6 +2,7 @@
 #ifndef TG_ANALYZER_SEQUENCE_LIFELINES_H
 #define TG_ANALYZER_SEQUENCE_LIFELINES_H
 
+#include "analyzer/models/mpi/known_names.h"
 #include "analyzer/models/mpi/model.h"
 #include "analyzer/models/openmp/model.h"
 #include "analyzer/sequence/sequence.h"
@@ -25,6 +26,7 @@ struct sequence_frame {
     struct sequence_region *region; /* NULL: no region, or one that is over already */
     uint64_t id;                    /* region or task */
     int32_t tid;                    /* by rank: the thread */
+    enum tg_mpi_role role;          /* of a call of MPI */
     bool has_waited;                /* for a mutex that is about to be got */
     bool is_join; /* a region whose body is over for this one: tasks are executed at its end */
 };
@@ -48,7 +50,7 @@ struct sequence_worker {
     bool is_in_cycle;   /* of such waits */
     bool is_replaced;   /* the program is no more, another one runs in the process */
     int32_t collective; /* by rank: the thread that is in one of all ranks, 0 none */
-    UT_hash_handle hh;  /* by tid; by rank: by process */
+    UT_hash_handle hh;  /* by tid */
     size_t process;
     struct tg_sequence_team *job; /* by rank: that it is of */
 };
@@ -80,7 +82,7 @@ struct tg_sequence_builder {
     struct tg_sequence *made;
     struct tg_openmp_model *openmp;
     struct tg_mpi_model *mpi;
-    struct sequence_worker *live;     /* by tid or process */
+    struct sequence_worker *live;     /* by tid; none by rank */
     struct sequence_worker **workers; /* by lane */
     size_t worker_capacity, lane_capacity;
     struct sequence_region *regions; /* open ones */
@@ -88,7 +90,10 @@ struct tg_sequence_builder {
     struct sequence_comm *comms;
     struct tg_sequence_team **jobs; /* by rank */
     size_t n_jobs;
-    struct tg_sequence_list found; /* the region that was asked for */
+    struct sequence_worker **ranks; /* by rank: by process, NULL where it is not drawn */
+    size_t n_ranks, rank_capacity;
+    struct tg_mpi_known_names known; /* of the diagram's names */
+    struct tg_sequence_list found;   /* the region that was asked for */
     bool has_found;
     bool has_replaced; /* the process ran another program before */
     uint64_t now_ns;

@@ -8,9 +8,7 @@
 
 static struct sequence_worker *find_rank(const struct tg_sequence_builder *builder, size_t process)
 {
-    struct sequence_worker *worker;
-    HASH_FIND(hh, builder->live, &process, sizeof process, worker);
-    return worker;
+    return process < builder->n_ranks ? builder->ranks[process] : NULL;
 }
 
 /* ---- communicators */
@@ -92,11 +90,9 @@ static bool is_nonblocking(const char *call)
 /* Whether RANK receives what it asked for before: in a call that waits for requests, or that sends as well. */
 static bool is_completion(const struct sequence_worker *rank)
 {
-    const struct tg_sequence_node *node = rank->n_frames == 0 ? NULL : rank->frames[rank->n_frames - 1].node;
-    if (node == NULL || node->kind != TG_SEQUENCE_CALL)
-        return false;
-    enum tg_mpi_role role = tg_mpi_call_role(node->name, NULL, NULL);
-    return role == TG_MPI_COMPLETION || role == TG_MPI_SEND_RECEIVE;
+    const struct sequence_frame *frame = rank->n_frames == 0 ? NULL : &rank->frames[rank->n_frames - 1];
+    return frame != NULL && frame->node != NULL && frame->node->kind == TG_SEQUENCE_CALL &&
+           (frame->role == TG_MPI_COMPLETION || frame->role == TG_MPI_SEND_RECEIVE);
 }
 
 static struct tg_error *received(void *context, const struct tg_mpi_message *message, size_t process,
@@ -174,20 +170,18 @@ struct tg_error *sequence_mpi_mark_lost(struct tg_sequence_builder *builder)
 
 /* ---- calls */
 
-static struct tg_error *get_name(struct tg_sequence_builder *builder, const char *call, const char **name)
-{
-    return tg_string_pool_intern(&builder->made->names, call, name);
-}
-
 static struct tg_error *enter(struct tg_sequence_builder *builder, struct sequence_worker *worker,
                               const struct tg_event *event, size_t process)
 {
     const struct tg_event_mpi_enter *call = &event->mpi_enter;
     struct sequence_frame *frame;
-    const char *name;
-    struct tg_error *error = get_name(builder, call->call, &name);
+    const struct tg_mpi_known_name *known;
+    struct tg_error *error =
+        tg_mpi_known_names_get(&builder->known, &builder->made->names, call->call, &known);
     if (error != NULL)
         return error;
+    const char *name = known->name;
+    enum tg_mpi_role role = known->traits.role;
     worker->last_code = call->code;
     worker->last_call = name;
     if (builder->options.by_rank && call->instance != 0 && worker->collective == 0 &&
@@ -201,7 +195,6 @@ static struct tg_error *enter(struct tg_sequence_builder *builder, struct sequen
                                        tg_sequence_team_phase(worker->job, worker->lane), &barrier,
                                        event->time_ns);
     }
-    enum tg_mpi_role role = tg_mpi_call_role(name, NULL, NULL);
     if (builder->options.by_rank && call->peer >= 0 && (role == TG_MPI_SEND || role == TG_MPI_SEND_RECEIVE))
         error = send(builder, worker, event, process);
     if (error != NULL)
@@ -223,19 +216,20 @@ static struct tg_error *enter(struct tg_sequence_builder *builder, struct sequen
     node->team = call->comm;
     node->is_across = builder->options.by_rank;
     error = sequence_push(builder, worker, node, &frame);
-    if (error == NULL)
-        frame->tid = event->tid;
-    return error;
+    if (error != NULL)
+        return error;
+    frame->tid = event->tid;
+    frame->role = role;
+    return NULL;
 }
 
-/* Whether a finished call is worth a row: by rank, messages are arrows already. */
-static bool is_shown(const struct tg_sequence_builder *builder, const struct tg_sequence_node *node)
+/* Whether the finished call of FRAME is worth a row: by rank, messages are arrows already. */
+static bool is_shown(const struct tg_sequence_builder *builder, const struct sequence_frame *frame)
 {
-    enum tg_mpi_role role = tg_mpi_call_role(node->name, NULL, NULL);
-    if (node->id != 0 || role == TG_MPI_COLLECTIVE)
+    if (frame->node->id != 0 || frame->role == TG_MPI_COLLECTIVE)
         return true;
-    if (role == TG_MPI_OTHER || role == TG_MPI_COMPLETION)
-        return node->children.count > 0;
+    if (frame->role == TG_MPI_OTHER || frame->role == TG_MPI_COMPLETION)
+        return frame->node->children.count > 0;
     return !builder->options.by_rank;
 }
 
@@ -253,7 +247,7 @@ static struct tg_error *leave(struct tg_sequence_builder *builder, struct sequen
             return NULL; /* the region around: the call was entered before */
         if (frame->node->kind != TG_SEQUENCE_CALL || frame->tid != event->tid)
             continue;
-        if (is_shown(builder, frame->node))
+        if (is_shown(builder, frame))
             return sequence_close(builder, worker, i, event->time_ns);
         tg_sequence_node_destroy(frame->node);
         memmove(frame, frame + 1, (--worker->n_frames - i) * sizeof *frame);

@@ -6,6 +6,7 @@
 #include "analyzer/output/trace_pass.h"
 #include "analyzer/sequence/attached.h"
 #include "analyzer/sequence/builder.h"
+#include "format/base/array.h"
 #include "format/base/printable.h"
 #include "format/trace/read_ahead.h"
 #include "format/trace/reader.h"
@@ -15,11 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Results of the first pass over the trace. */
+/* Results of the first pass over the trace. Of MPI it has who called it, and whose ranks there are. */
 struct survey {
     struct tg_process_model *processes;
     struct tg_openmp_model *openmp;
     struct tg_mpi_model *mpi;
+    bool *called_mpi; /* by process */
+    size_t n_called, called_capacity;
     uint64_t start_ns, last_ns;
 };
 
@@ -98,10 +101,21 @@ static struct tg_error *feed_concluded(struct reading *reading, const struct tg_
     return error;
 }
 
-static struct tg_error *survey_concluded(struct reading *reading, const struct tg_event *event,
-                                         size_t process)
+/* The first call of a process says that it calls MPI; what the others do is not looked at before the second pass. */
+static struct tg_error *survey_mpi(struct reading *reading, const struct tg_event *event, size_t process)
 {
-    return tg_mpi_model_feed(reading->survey.mpi, event, process);
+    struct survey *survey = &reading->survey;
+    struct tg_error *error = NULL;
+    if (event->kind == TG_EVENT_MPI_ENTER) {
+        while (error == NULL && survey->n_called <= process)
+            error = TG_ARRAY_APPEND(survey->called_mpi, survey->n_called, survey->called_capacity, false);
+        if (error != NULL || survey->called_mpi[process])
+            return error;
+        survey->called_mpi[process] = true;
+    } else if (event->kind != TG_EVENT_MPI_COMM && event->kind != TG_EVENT_IDENTITY) {
+        return NULL;
+    }
+    return tg_mpi_model_feed(survey->mpi, event, process);
 }
 
 static struct tg_error *build_concluded(struct reading *reading, const struct tg_event *event, size_t process)
@@ -117,11 +131,11 @@ static struct tg_error *survey_event(struct reading *reading, const struct tg_ev
         survey->last_ns = event->time_ns;
     struct tg_error *error = tg_process_model_feed(survey->processes, event, &entry);
     if (error == NULL)
-        error = feed_concluded(reading, event, entry, survey_concluded);
-    if (error == NULL && entry != NULL)
+        error = feed_concluded(reading, event, entry, survey_mpi);
+    if (error == NULL && entry != NULL && tg_openmp_model_needs(event->kind))
         error = tg_openmp_model_feed(survey->openmp, event, entry->index);
     if (error == NULL && entry != NULL)
-        error = tg_mpi_model_feed(survey->mpi, event, entry->index);
+        error = survey_mpi(reading, event, entry->index);
     return error;
 }
 
@@ -430,6 +444,7 @@ struct tg_error *tg_sequence_read(const struct tg_sequence_request *request,
     tg_process_model_destroy(reading.survey.processes);
     tg_openmp_model_destroy(reading.survey.openmp);
     tg_mpi_model_destroy(reading.survey.mpi);
+    free(reading.survey.called_mpi);
     tg_process_model_destroy(reading.processes);
     tg_code_names_destroy(reading.names);
     tg_sequence_builder_destroy(reading.builder);

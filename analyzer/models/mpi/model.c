@@ -440,28 +440,13 @@ static struct tg_error *take_requests(struct tg_mpi_model *model, const struct t
     return starts ? error : tg_mpi_thread_set_requests(thread, &items->request, (size_t)list->count);
 }
 
-/* TEXT, interned: of the few that a program has, most are found where they were last. */
-static struct tg_error *know(struct tg_mpi_model *model, const char *text,
-                             const struct tg_mpi_known_name **known)
-{
-    enum { N_KNOWN = sizeof model->known / sizeof *model->known };
-    struct tg_mpi_known_name *place = &model->known[((uintptr_t)text ^ (uintptr_t)text >> 6) % N_KNOWN];
-    struct tg_error *error = NULL;
-    if (place->told != text || strcmp(place->name, text) != 0) {
-        const char *name;
-        error = tg_string_pool_intern(&model->names, text, &name);
-        if (error == NULL)
-            *place = (struct tg_mpi_known_name){text, name, tg_mpi_call_traits_of(name)};
-    }
-    *known = place;
-    return error;
-}
-
 /* NULL for "", which most calls have. */
 static struct tg_error *intern_known(struct tg_mpi_model *model, const char *text, const char **name)
 {
     const struct tg_mpi_known_name *known = NULL;
-    struct tg_error *error = text == NULL || *text == '\0' ? NULL : know(model, text, &known);
+    struct tg_error *error = text == NULL || *text == '\0'
+                                 ? NULL
+                                 : tg_mpi_known_names_get(&model->known, &model->names, text, &known);
     *name = error != NULL || known == NULL ? NULL : known->name;
     return error;
 }
@@ -565,7 +550,7 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
         model->impossible++;
     const struct tg_mpi_known_name *known;
     const char *name, *type, *from_type, *op;
-    error = know(model, enter->call, &known);
+    error = tg_mpi_known_names_get(&model->known, &model->names, enter->call, &known);
     if (error != NULL)
         return error;
     name = known->name; /* the place may be taken for one of the others */

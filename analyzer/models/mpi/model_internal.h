@@ -6,23 +6,17 @@
 #include "analyzer/models/mpi/collectives.h"
 #include "analyzer/models/mpi/comms.h"
 #include "analyzer/models/mpi/epochs.h"
+#include "analyzer/models/mpi/known_names.h"
 #include "analyzer/models/mpi/messages.h"
 #include "analyzer/models/mpi/model.h"
 #include "analyzer/models/mpi/partitions.h"
 #include "analyzer/models/mpi/started.h"
 #include "format/base/string_pool.h"
 
-/* A string of events that was seen lately, and what it says as the name of a call. */
-struct tg_mpi_known_name {
-    const char *told; /* where the event had it; what is there now may be another one */
-    const char *name; /* interned; NULL: none */
-    struct tg_mpi_call_traits traits;
-};
-
 struct tg_mpi_model {
     struct tg_mpi_model_options options;
     struct tg_string_pool names;
-    struct tg_mpi_known_name known[64]; /* by address */
+    struct tg_mpi_known_names known;
     struct tg_mpi_callers callers;
     struct tg_mpi_comms comms;
     struct tg_mpi_collectives collectives;
