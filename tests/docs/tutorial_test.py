@@ -59,13 +59,15 @@ def normalized(line):
 
 # Where a machine is slow a wait says how far it is.
 PROGRESS = re.compile(r"waiting for [\d.]+ \w+: |rank \d+ runs: ")
+# What a machine cannot do: virtual ones may have no hardware breakpoints.
+LIMITS = re.compile(r"Whether .* is unknown: this machine ")
 
 
 def comparable(lines):
-    """LINES normalized, without those of progress; those of a block that is declared unordered are sorted, without indentation and [...]."""
+    """LINES normalized, without those of progress and of limits; those of a block that is declared unordered are sorted, without indentation and [...]."""
     result, is_unordered, start = [], False, None
     for line in lines:
-        if PROGRESS.match(line):
+        if PROGRESS.match(line) or LIMITS.match(line):
             continue
         result.append(normalized(line))
         if line == "<!-- unordered -->":
