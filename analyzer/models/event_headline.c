@@ -340,17 +340,14 @@ static uint64_t number_at(const struct tg_event *event, size_t offset)
     return number;
 }
 
-/* The name of the value that an OpenMP event has behind its place: what the event is about. NULL: none. */
-static const char *openmp_text(const struct tg_event *event)
+/* The name of VALUE, which an OpenMP event of KIND has behind its place: what the event is about. NULL: none. */
+static const char *openmp_text(unsigned kind, uint64_t value)
 {
-    enum { BEHIND_PLACE = 5 };
-    const struct tg_record_schema *schema = tg_event_schema(event->kind);
+    enum { BEHIND_PLACE = sizeof(struct tg_omp_place) / sizeof(uint64_t) };
+    const struct tg_record_schema *schema = tg_event_schema(kind);
     if (schema->n_fields <= BEHIND_PLACE || schema->fields[BEHIND_PLACE].type != TG_FIELD_ENUM)
         return NULL;
-    const struct tg_field *field = &schema->fields[BEHIND_PLACE];
-    uint64_t value;
-    memcpy(&value, (const char *)TG_EVENT_PAYLOAD(event) + field->offset, sizeof value);
-    return tg_field_value_name(field, value);
+    return tg_field_value_name(&schema->fields[BEHIND_PLACE], value);
 }
 
 static bool is_openmp(unsigned kind)
@@ -383,26 +380,31 @@ static const char *own_text_of(const struct tg_event *event, const struct summar
 /* A text for EVENT that is there for ever, "" none. */
 static const char *constant_text_of(const struct tg_event *event, const struct summary *summary)
 {
-    const char *name = NULL;
-    if (summary->value != NULL) {
-        name = tg_event_value_name(event->kind, summary->value, number_at(event, summary->value_at));
-        return name != NULL ? name : "unknown";
-    }
-    if (is_openmp(event->kind))
-        name = openmp_text(event);
-    return name != NULL ? name : "";
+    if (summary->value == NULL)
+        return "";
+    const char *name = tg_event_value_name(event->kind, summary->value, number_at(event, summary->value_at));
+    return name != NULL ? name : "unknown";
 }
 
-/* What most events are: nothing of them is copied. */
+/* What most events are: nothing of them is copied or looked up. */
 static void keep_openmp(struct tg_event_headline *headline, const struct tg_event *event)
 {
-    const char *text = openmp_text(event);
-    headline->text = text != NULL ? text : "";
+    headline->text = NULL;
+    memcpy(&headline->value, (const char *)TG_EVENT_PAYLOAD(event) + sizeof(struct tg_omp_place),
+           sizeof headline->value);
     headline->time_ns = event->time_ns;
     headline->tid = event->tid;
     headline->kind = event->kind;
     headline->number = 0;
     headline->address = 0;
+}
+
+const char *tg_event_headline_text(const struct tg_event_headline *headline)
+{
+    if (headline->text != NULL)
+        return headline->text;
+    const char *text = is_openmp(headline->kind) ? openmp_text(headline->kind, headline->value) : NULL;
+    return text != NULL ? text : "";
 }
 
 struct tg_error *tg_event_headline_keep(struct tg_event_headline *headline, const struct tg_event *event)
@@ -459,9 +461,9 @@ char *tg_event_headline_print(const struct tg_event_headline *headline, char *bu
         summary->print(headline, summary, buffer, size);
         return buffer;
     }
-    bool has_text = is_openmp(headline->kind) && headline->text != NULL && *headline->text != '\0';
+    const char *text = is_openmp(headline->kind) ? tg_event_headline_text(headline) : "";
     snprintf(buffer, size, "%s%s%s", headline->kind == 0 ? "" : tg_event_kind_name(headline->kind),
-             has_text ? ": " : "", has_text ? headline->text : "");
+             *text != '\0' ? ": " : "", text);
     for (char *c = buffer; *c != '\0'; c++)
         if (*c == '_')
             *c = ' ';

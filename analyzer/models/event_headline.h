@@ -14,13 +14,18 @@ struct tg_event_headline {
     unsigned kind;
     int64_t number;   /* signal, status, or count of what came along */
     uint64_t address; /* of a fault or breakpoint */
-    const char *text; /* path or other text, "" none; raw, not printable; a constant, or OWN */
+    const char
+        *text; /* path or other text, "" none; raw, not printable; a constant, or OWN; NULL: VALUE names it */
+    uint64_t value; /* of OpenMP events, where TEXT is NULL: what is behind their place */
     char *own;
     size_t own_capacity;
 };
 
 /* Keeps the gist of EVENT in place of the former one. NO_MEMORY changes nothing. */
 struct tg_error *tg_event_headline_keep(struct tg_event_headline *headline, const struct tg_event *event);
+
+/* The path or other text of HEADLINE, "" none; raw, not printable. Valid as long as HEADLINE keeps its event. */
+const char *tg_event_headline_text(const struct tg_event_headline *headline);
 
 /* Makes TO, which is zero-initialised, a copy of FROM. NO_MEMORY changes nothing. */
 struct tg_error *tg_event_headline_copy(const struct tg_event_headline *from, struct tg_event_headline *to);

@@ -331,12 +331,15 @@ static bool is_mpi_library(const struct tg_list *list)
     return false;
 }
 
+static bool has_open_claim(const struct tg_process_entry *entry)
+{
+    return entry->claim.is_made && entry->claim.evidence != TG_RANK_CALLS_MPI;
+}
+
 /* Notes what EVENT says for ENTRY's claim to be a rank. */
 static void weigh_claim(struct tg_process_entry *entry, const struct tg_event *event)
 {
     enum tg_rank_evidence evidence = TG_RANK_NO_EVIDENCE;
-    if (!entry->claim.is_made || entry->claim.evidence == TG_RANK_CALLS_MPI)
-        return;
     if (event->kind == TG_EVENT_MPI_ENTER || event->kind == TG_EVENT_MPI_COMM)
         evidence = TG_RANK_CALLS_MPI;
     else if (event->kind == TG_EVENT_LIBRARY_LOAD && entry->claim.evidence == TG_RANK_NO_EVIDENCE &&
@@ -610,7 +613,8 @@ struct tg_error *tg_process_model_feed(struct tg_process_model *model, const str
         const struct pid_slot *slot = *find_recent(model, event->pid);
         if (slot != NULL && slot->pid == event->pid) {
             count_event(slot->entry, event);
-            weigh_claim(slot->entry, event);
+            if (has_open_claim(slot->entry))
+                weigh_claim(slot->entry, event);
             *entry = slot->entry;
             return tg_event_headline_keep(&slot->entry->last, event);
         }
@@ -620,7 +624,8 @@ struct tg_error *tg_process_model_feed(struct tg_process_model *model, const str
     if (error != NULL)
         return error;
     count_event(found, event);
-    weigh_claim(found, event);
+    if (has_open_claim(found))
+        weigh_claim(found, event);
     error = take_event(model, found, event);
     if (error == NULL && !is_bookkeeping(event->kind))
         error = tg_event_headline_keep(&found->last, event);

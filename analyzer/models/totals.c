@@ -230,19 +230,9 @@ static void take_filter(struct tg_filter_totals *totals, const struct tg_event *
         totals->largest_batch = batch->libraries;
 }
 
-static void count_kind(struct tg_totals *model, const struct tg_event *event)
-{
-    struct tg_kind_total *total = &model->kinds[tg_event_kind_place(event->kind)];
-    total->events++;
-    total->stops += event->stop_ns > 0;
-    total->stop_ns += event->stop_ns;
-    if (event->stop_ns > total->longest_ns)
-        total->longest_ns = event->stop_ns;
-}
-
 struct tg_error *tg_totals_feed(struct tg_totals *model, const struct tg_event *event)
 {
-    count_kind(model, event);
+    tg_totals_count(model, event);
     switch ((unsigned)event->kind) {
     case TG_EVENT_BREAKPOINT_SPEC:
     case TG_EVENT_BREAKPOINT_PLANTED:

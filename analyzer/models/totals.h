@@ -80,6 +80,17 @@ void tg_totals_destroy(struct tg_totals *model);
 /* Makes an independent copy. */
 struct tg_error *tg_totals_copy(const struct tg_totals *model, struct tg_totals **copy);
 
+/* Takes one event of a kind of which it has nothing but how many there are: all kinds of OpenMP and MPI. */
+static inline void tg_totals_count(struct tg_totals *model, const struct tg_event *event)
+{
+    struct tg_kind_total *total = &model->kinds[tg_event_kind_place(event->kind)];
+    total->events++;
+    total->stops += event->stop_ns > 0;
+    total->stop_ns += event->stop_ns;
+    if (event->stop_ns > total->longest_ns)
+        total->longest_ns = event->stop_ns;
+}
+
 /* Takes one event. Only error: NO_MEMORY. */
 struct tg_error *tg_totals_feed(struct tg_totals *model, const struct tg_event *event);
 

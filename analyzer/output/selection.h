@@ -56,6 +56,11 @@ struct tg_error *tg_selection_check_end(const struct tg_selection *selection, ui
 struct tg_error *tg_selection_choose(struct tg_selection *selection, const struct tg_process_model *model);
 
 bool tg_selection_limits_processes(const struct tg_selection *selection);
+/* Whether it limits neither processes nor times. */
+static inline bool tg_selection_admits_all(const struct tg_selection *selection)
+{
+    return !selection->has_from && !selection->has_to && selection->n_pids == 0 && selection->n_ranks == 0;
+}
 bool tg_selection_admits_time(const struct tg_selection *selection, uint64_t time_ns);
 bool tg_selection_admits_kind(const struct tg_selection *selection, enum tg_event_kind kind);
 /* ENTRY may be NULL: the recorder itself, which is no process. */

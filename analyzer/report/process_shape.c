@@ -42,7 +42,7 @@ static bool key_add_text(struct key_buffer *key, const char *text)
 static bool key_add_headline(struct key_buffer *key, const struct tg_event_headline *headline)
 {
     return key_add_number(key, headline->kind) && key_add_number(key, (uint64_t)headline->number) &&
-           key_add_text(key, headline->text == NULL ? "" : headline->text);
+           key_add_text(key, tg_event_headline_text(headline));
 }
 
 /* Everything by which ENTRY is like others; the shapes of its children are known. */

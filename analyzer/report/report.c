@@ -61,19 +61,42 @@ static struct tg_error *take_mpi(void *model, const struct tg_event *event, size
 }
 
 /* The models that have the most to do, each by a thread of its own where there is one. */
+static struct tg_error *feed_mpi(struct tg_report *report, const struct tg_event *event, size_t process)
+{
+    return report->mpi_feeder != NULL ? tg_feeder_feed(report->mpi_feeder, event, process)
+                                      : tg_mpi_model_feed(report->mpi, event, process);
+}
+
+static struct tg_error *feed_openmp(struct tg_report *report, const struct tg_event *event, size_t process)
+{
+    return report->openmp_feeder != NULL ? tg_feeder_feed(report->openmp_feeder, event, process)
+                                         : tg_openmp_statistics_feed(report->openmp, event, process);
+}
+
 static struct tg_error *feed_runtimes(struct tg_report *report, const struct tg_event *event,
                                       const struct tg_process_entry *entry)
 {
     struct tg_error *error = NULL;
     if (tg_mpi_model_needs(event->kind))
-        error = report->mpi_feeder != NULL ? tg_feeder_feed(report->mpi_feeder, event, entry->index)
-                                           : tg_mpi_model_feed(report->mpi, event, entry->index);
+        error = feed_mpi(report, event, entry->index);
     if (error == NULL && tg_openmp_model_needs(event->kind) &&
         tg_selection_admits_process(report->selection, entry))
-        error = report->openmp_feeder != NULL
-                    ? tg_feeder_feed(report->openmp_feeder, event, entry->index)
-                    : tg_openmp_statistics_feed(report->openmp, event, entry->index);
+        error = feed_openmp(report, event, entry->index);
     return error;
+}
+
+/* EVENT is of a runtime, and the report is of all: what most events are takes no decisions. */
+static struct tg_error *feed_admitted(struct tg_report *report, const struct tg_event *event,
+                                      struct tg_process_entry **found)
+{
+    struct tg_error *error = tg_process_model_feed(report->processes, event, found);
+    if (event->time_ns > report->end_ns)
+        report->end_ns = event->time_ns;
+    tg_totals_count(report->session, event);
+    if (error != NULL || *found == NULL)
+        return error;
+    return tg_event_has_place(event->kind) ? feed_openmp(report, event, (*found)->index)
+                                           : feed_mpi(report, event, (*found)->index);
 }
 
 /* Whether EVENT concerns the runtimes' models alone, besides the process model and the totals: most events do. */
@@ -112,9 +135,11 @@ struct tg_error *tg_report_feed(struct tg_report *report, const struct tg_event 
                                 struct tg_process_entry **found)
 {
     const struct tg_selection *selection = report->selection;
+    bool of_runtime = is_of_runtime(event);
+    if (of_runtime && tg_selection_admits_all(selection))
+        return feed_admitted(report, event, found);
     struct tg_process_entry *entry = NULL;
-    bool before_end = !selection->has_to || event->time_ns <= selection->to_ns,
-         of_runtime = is_of_runtime(event);
+    bool before_end = !selection->has_to || event->time_ns <= selection->to_ns;
     struct tg_error *error = NULL;
     if (before_end) {
         error = tg_process_model_feed(report->processes, event, &entry);
@@ -153,9 +178,19 @@ static struct tg_error *spread_out(struct tg_report *report)
     return error != NULL ? error : tg_feeder_create(take_openmp, report->openmp, &report->openmp_feeder);
 }
 
+/* Settles where *CHUNK, that of the event before, is over: its strings go with the next one. */
+static struct tg_error *settle_chunk(struct tg_report *report, uint64_t *chunk)
+{
+    uint64_t offset = tg_trace_reader_tell(report->reader).offset;
+    struct tg_error *error = offset == *chunk ? NULL : settle(report);
+    *chunk = offset;
+    return error;
+}
+
 static struct tg_error *read_events(struct tg_report *report, struct tg_selection *selection)
 {
     struct tg_error *error = spread_out(report);
+    bool is_spread = report->mpi_feeder != NULL || report->openmp_feeder != NULL;
     uint64_t chunk = 0;
     for (bool first = true; error == NULL; first = false) {
         const struct tg_event *event = NULL;
@@ -169,10 +204,8 @@ static struct tg_error *read_events(struct tg_report *report, struct tg_selectio
         }
         if (event == NULL)
             break;
-        uint64_t offset = tg_trace_reader_tell(report->reader).offset;
-        if (offset != chunk) /* the strings of the chunk before go with the next one */
-            error = settle(report);
-        chunk = offset;
+        if (is_spread)
+            error = settle_chunk(report, &chunk);
         if (error == NULL)
             error = tg_report_feed(report, event, &entry);
     }

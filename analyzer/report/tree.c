@@ -384,7 +384,7 @@ static const struct headline_row *fill_headline(const struct tg_event_headline *
                                  .address = headline->kind == TG_EVENT_PROCESS_EXIT ? 0 : headline->address,
                                  .tid = headline->tid,
                                  .kind = headline->kind,
-                                 .object = headline->text};
+                                 .object = tg_event_headline_text(headline)};
     tg_event_headline_print(headline, row->what, sizeof row->what);
     return row;
 }

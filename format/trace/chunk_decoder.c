@@ -483,9 +483,10 @@ static struct tg_error *decode_kinds(struct tg_chunk_decoder *decoder, uint32_t 
     return group_by_kind(decoder, n);
 }
 
-/* Everything of the block's N events that is in the order of threads. No row of the chunk has more than
- * ROW_BYTES. */
-static inline void take_in_order(struct tg_chunk_decoder *decoder, uint32_t n, size_t row_bytes)
+/* Everything of the block's N events that is in the order of threads. Rows of most kinds have no more than USUAL_BYTES,
+ * and none of the chunk has more than MOST_BYTES. */
+static inline void take_in_order(struct tg_chunk_decoder *decoder, uint32_t n, size_t usual_bytes,
+                                 size_t most_bytes)
 {
     const struct tg_chunk_thread *threads = decoder->directory.threads;
     const struct tg_thread_order *order = &decoder->order;
@@ -499,13 +500,18 @@ static inline void take_in_order(struct tg_chunk_decoder *decoder, uint32_t n, s
         event->tid = threads[thread].tid;
         event->kind = decoder->rows[kind].kind;
         decoder->block_kinds[i] = (uint16_t)kind;
-        memcpy(TG_EVENT_PAYLOAD(event),
-               decoder->rows[kind].base + TG_SLOT_ROW(slot) * decoder->rows[kind].stride, row_bytes);
+        char *payload = TG_EVENT_PAYLOAD(event);
+        const char *row = decoder->rows[kind].base + TG_SLOT_ROW(slot) * decoder->rows[kind].stride;
+        memcpy(payload, row, usual_bytes);
+        if (most_bytes > usual_bytes && decoder->rows[kind].stride > usual_bytes)
+            memcpy(payload + usual_bytes, row + usual_bytes, most_bytes - usual_bytes);
         if (position + 1 <
             order->n_slots) { /* of the same thread's next event, which another processor may have */
             uint32_t next = order->slots[position + 1], next_kind = TG_SLOT_KIND(next);
-            __builtin_prefetch(decoder->rows[next_kind].base +
-                               TG_SLOT_ROW(next) * decoder->rows[next_kind].stride);
+            const char *next_row =
+                decoder->rows[next_kind].base + TG_SLOT_ROW(next) * decoder->rows[next_kind].stride;
+            __builtin_prefetch(next_row);
+            __builtin_prefetch(next_row + usual_bytes - 1);
         }
     }
     decoder->n_taken += n;
@@ -605,11 +611,11 @@ static struct tg_error *decode_block(struct tg_chunk_decoder *decoder, uint32_t 
     bool by_thread = decoder->directory.by_thread;
     if (by_thread) {
         if (decoder->max_row_bytes <= SMALL_ROW) /* a size that is known makes the copies quick */
-            take_in_order(decoder, n, SMALL_ROW);
+            take_in_order(decoder, n, SMALL_ROW, SMALL_ROW);
         else if (decoder->max_row_bytes <= MEDIUM_ROW)
-            take_in_order(decoder, n, MEDIUM_ROW);
+            take_in_order(decoder, n, MEDIUM_ROW, MEDIUM_ROW);
         else
-            take_in_order(decoder, n, PAYLOAD_BYTES);
+            take_in_order(decoder, n, MEDIUM_ROW, PAYLOAD_BYTES);
         error = decode_times(decoder, n);
         if (error != NULL || !decoder->any_as_recorded)
             return error;

@@ -51,20 +51,6 @@ struct tg_error *tg_openmp_leave_top(struct tg_openmp_model *model, struct tg_op
     return leave_place(model, worker, &worker->places[--worker->public.n_places], time_ns);
 }
 
-size_t tg_openmp_find_place(const struct tg_openmp_worker_entry *worker,
-                            const struct tg_openmp_place *pattern)
-{
-    for (size_t i = worker->public.n_places; i-- > 0;) {
-        const struct tg_openmp_place *place = &worker->places[i];
-        if (place->kind == pattern->kind && place->what == pattern->what &&
-            (pattern->id == 0 || place->id == pattern->id))
-            return i;
-        if (place->kind == TG_OPENMP_IN_REGION)
-            break;
-    }
-    return SIZE_MAX;
-}
-
 struct tg_error *tg_openmp_leave_only(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                       size_t at, uint64_t time_ns)
 {
@@ -95,9 +81,8 @@ struct tg_error *tg_openmp_leave_down_to(struct tg_openmp_model *model, struct t
 }
 
 struct tg_error *tg_openmp_leave(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                 const struct tg_event *event, const struct tg_openmp_place *pattern)
+                                 const struct tg_event *event, size_t at)
 {
-    size_t at = tg_openmp_find_place(worker, pattern);
     if (at == SIZE_MAX) {
         tg_openmp_count_impossible(model, event, "a thread leaves a zone it has not entered");
         return NULL;

@@ -57,10 +57,20 @@ static inline bool tg_openmp_place_is_join(const struct tg_openmp_place *place)
     return place->kind == TG_OPENMP_IN_SYNC && place->what == TG_OMP_SYNC_BARRIER_JOIN;
 }
 
-/* Index of the innermost place that is like PATTERN: kind, what, and id unless 0; SIZE_MAX where there is none
- * within the innermost region. */
-size_t tg_openmp_find_place(const struct tg_openmp_worker_entry *worker,
-                            const struct tg_openmp_place *pattern);
+/* Index of the innermost place of KIND, WHAT and, unless it is 0, ID; SIZE_MAX where there is none within the innermost
+ * region. */
+static inline size_t tg_openmp_find_place(const struct tg_openmp_worker_entry *worker,
+                                          enum tg_openmp_place_kind kind, uint64_t what, uint64_t id)
+{
+    for (size_t i = worker->public.n_places; i-- > 0;) {
+        const struct tg_openmp_place *place = &worker->places[i];
+        if (place->kind == kind && place->what == what && (id == 0 || place->id == id))
+            return i;
+        if (place->kind == TG_OPENMP_IN_REGION)
+            break;
+    }
+    return SIZE_MAX;
+}
 
 /* All of these return NO_MEMORY, and errors of the options' callbacks. */
 
@@ -76,8 +86,9 @@ struct tg_error *tg_openmp_leave_only(struct tg_openmp_model *model, struct tg_o
 /* Leaves what is above the outermost N_PLACES. */
 struct tg_error *tg_openmp_leave_down_to(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                          size_t n_places, uint64_t time_ns);
-/* Leaves the place, and all places inside of it that were not left before: a zone's end may go unseen. */
+/* Leaves the place at index AT, and all places inside of it that were not left before: a zone's end may go unseen.
+ * SIZE_MAX: there is no such place, which EVENT, which says that it is left, as impossible is counted. */
 struct tg_error *tg_openmp_leave(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                 const struct tg_event *event, const struct tg_openmp_place *pattern);
+                                 const struct tg_event *event, size_t at);
 
 #endif

@@ -56,9 +56,7 @@ static struct tg_error *enter_mutex(struct tg_openmp_model *model, struct tg_ope
                                     const struct tg_event *event)
 {
     const struct tg_event_omp_mutex_enter *got = &event->omp_mutex_enter;
-    const struct tg_openmp_place waited = {
-        .kind = TG_OPENMP_IN_MUTEX_WAIT, .what = got->mutex, .id = got->lock};
-    size_t at = tg_openmp_find_place(worker, &waited);
+    size_t at = tg_openmp_find_place(worker, TG_OPENMP_IN_MUTEX_WAIT, got->mutex, got->lock);
     struct tg_error *error = NULL;
     if (worker->public.tests.place.id == got->lock)
         worker->public.tests.count = 0;

@@ -52,7 +52,8 @@ struct team {
 enum {
     MAX_DISTINCT = 1 << 16, /* zones, locks and regions told apart; what comes beyond is of no known place */
     MAX_DEPTH = 8,          /* regions in each other that waiting is told apart for */
-    RECENT = 64,            /* zones, and locks, that are found without their table */
+    RECENT_BITS = 8,
+    RECENT = 1 << RECENT_BITS, /* zones, and locks, that are found without their table */
 };
 
 /* A worker's waiting in one of the regions that it is in. */
@@ -151,7 +152,9 @@ static struct waiting *waiting_of(struct tg_openmp_statistics *s, const struct t
 /* A place among the recent ones for what is told apart by these three. */
 static size_t recent_place(size_t process, uint64_t kind, uint64_t id)
 {
-    return (process * 31 + kind * 7 + id + (id >> 6) + (id >> 12)) % RECENT;
+    const uint64_t golden =
+        UINT64_C(0x9e3779b97f4a7c15); /* spreads numbers that differ little over the upper bits */
+    return (id + (kind << 16) + ((uint64_t)process << 24)) * golden >> (64 - RECENT_BITS);
 }
 
 /* The zone of PLACE, or the one of no known place where there are too many; NULL without memory. */
@@ -173,8 +176,12 @@ static struct zone *get_zone(struct tg_openmp_statistics *s, size_t process,
     HASH_FIND(hh, s->zones, &key, sizeof key, zone);
     if (zone == NULL && HASH_COUNT(s->zones) >= MAX_DISTINCT)
         key.code = 0;
-    if (zone == NULL)
-        zone = GET(zone, s->zones, key);
+    if (zone == NULL && (zone = GET(zone, s->zones, key)) != NULL) {
+        zone->use.process = process;
+        zone->use.kind = place->kind;
+        zone->use.what = place->what;
+        zone->use.code = zone->key.code;
+    }
     *recent = zone;
     return zone;
 }
@@ -185,10 +192,6 @@ static struct tg_error *count_zone(struct tg_openmp_statistics *s, size_t proces
     struct zone *zone = get_zone(s, process, place);
     if (zone == NULL)
         return tg_error_no_memory();
-    zone->use.process = process;
-    zone->use.kind = place->kind;
-    zone->use.what = place->what;
-    zone->use.code = zone->key.code;
     zone->use.is_inferred = place->kind == TG_OPENMP_IN_ZONE && place->seen == TG_OMP_INFERRED;
     zone->use.count += !place->is_suspended;
     zone->use.total_ns += spent_ns;
@@ -457,6 +460,8 @@ struct tg_error *tg_openmp_statistics_feed(struct tg_openmp_statistics *statisti
                                            const struct tg_event *event, size_t process)
 {
     struct tg_error *error = NULL;
+    if (event->kind > TG_EVENT_OMP_PARALLEL_END && tg_event_has_place(event->kind))
+        return tg_openmp_model_feed(statistics->model, event, process); /* what most events are */
     if (event->kind == TG_EVENT_OMP_PARALLEL_BEGIN)
         error = begin_team(statistics, event, process);
     if (error == NULL)

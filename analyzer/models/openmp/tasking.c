@@ -117,14 +117,14 @@ static struct tg_error *end_task(struct tg_openmp_model *model, struct tg_openmp
                                  const struct tg_event *event)
 {
     const struct tg_event_omp_task_end *end = &event->omp_task_end;
-    const struct tg_openmp_place place = tg_openmp_place_of(event, TG_OPENMP_IN_TASK, 0, end->task);
-    size_t at = tg_openmp_find_place(worker, &place);
+    size_t at = tg_openmp_find_place(worker, TG_OPENMP_IN_TASK, 0, end->task);
     count_task(model, event, worker->public.process);
     struct tg_error *error = change_task(model, worker, event, at);
     if (error != NULL || end->how == TG_OMP_TASK_FULFILLED)
         return error; /* by whoever fulfils its event: nobody leaves anything */
     model->is_suspending = end->how == TG_OMP_TASK_SUSPENDED;
-    error = tg_openmp_leave(model, worker, event, &place);
+    error =
+        tg_openmp_leave(model, worker, event, tg_openmp_find_place(worker, TG_OPENMP_IN_TASK, 0, end->task));
     model->is_suspending = false;
     return error;
 }

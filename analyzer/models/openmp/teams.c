@@ -6,15 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where team ID of PROCESS is if it was found lately. */
-static struct tg_openmp_team_entry **find_recent(struct tg_openmp_teams *teams, size_t process, uint64_t id)
-{
-    return &teams->recent[(id + id / 64 + process * 17) % (sizeof teams->recent / sizeof *teams->recent)];
-}
-
 static void drop_team(struct tg_openmp_teams *teams, struct tg_openmp_team_entry *team)
 {
-    struct tg_openmp_team_entry **recent = find_recent(teams, team->key.process, team->key.id);
+    struct tg_openmp_team_entry **recent = tg_openmp_teams_recent(teams, team->key.process, team->key.id);
     if (*recent == team)
         *recent = NULL;
     HASH_DEL(teams->entries, team);
@@ -71,14 +65,12 @@ struct tg_openmp_team_entry *tg_openmp_teams_find(const struct tg_openmp_teams *
     return team;
 }
 
-struct tg_openmp_team_entry *tg_openmp_teams_seek(struct tg_openmp_teams *teams, size_t process, uint64_t id)
+struct tg_openmp_team_entry *tg_openmp_teams_find_anew(struct tg_openmp_teams *teams, size_t process,
+                                                       uint64_t id)
 {
-    struct tg_openmp_team_entry **recent = find_recent(teams, process, id), *team = *recent;
-    if (team != NULL && team->key.id == id && team->key.process == process)
-        return team;
-    team = tg_openmp_teams_find(teams, process, id);
+    struct tg_openmp_team_entry *team = tg_openmp_teams_find(teams, process, id);
     if (team != NULL)
-        *recent = team;
+        *tg_openmp_teams_recent(teams, process, id) = team;
     return team;
 }
 
@@ -120,13 +112,10 @@ void tg_openmp_teams_drop_process(struct tg_openmp_teams *teams, size_t process)
             drop_team(teams, team);
 }
 
-struct tg_openmp_member *tg_openmp_team_find_member(struct tg_openmp_team_entry *team, size_t worker,
-                                                    size_t *nth)
+struct tg_openmp_member *tg_openmp_team_search_member(struct tg_openmp_team_entry *team, size_t worker,
+                                                      size_t *nth)
 {
-    size_t count = team == NULL ? 0 : team->public.n_members;
-    if (*nth < count && team->members[*nth].worker == worker)
-        return &team->members[*nth];
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < team->public.n_members; i++)
         if (team->members[i].worker == worker) {
             *nth = i;
             return &team->members[i];

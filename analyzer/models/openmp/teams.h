@@ -39,8 +39,27 @@ struct tg_error *tg_openmp_teams_copy(const struct tg_openmp_teams *from, struct
 /* Team ID of PROCESS; NULL where it is not known. */
 struct tg_openmp_team_entry *tg_openmp_teams_find(const struct tg_openmp_teams *teams, size_t process,
                                                   uint64_t id);
-/* The same for who feeds the model: finds it sooner the next time. */
-struct tg_openmp_team_entry *tg_openmp_teams_seek(struct tg_openmp_teams *teams, size_t process, uint64_t id);
+/* The same, and it is found sooner the next time. */
+struct tg_openmp_team_entry *tg_openmp_teams_find_anew(struct tg_openmp_teams *teams, size_t process,
+                                                       uint64_t id);
+
+/* Where team ID of PROCESS is if it was found lately. */
+static inline struct tg_openmp_team_entry **tg_openmp_teams_recent(struct tg_openmp_teams *teams,
+                                                                   size_t process, uint64_t id)
+{
+    return &teams->recent[(id + id / 64 + process * 17) % (sizeof teams->recent / sizeof *teams->recent)];
+}
+
+/* Team ID of PROCESS, for who feeds the model; NULL where it is not known. */
+static inline struct tg_openmp_team_entry *tg_openmp_teams_seek(struct tg_openmp_teams *teams, size_t process,
+                                                                uint64_t id)
+{
+    struct tg_openmp_team_entry *team = *tg_openmp_teams_recent(teams, process, id);
+    return team != NULL && team->key.id == id && team->key.process == process
+               ? team
+               : tg_openmp_teams_find_anew(teams, process, id);
+}
+
 /* The same, made where its beginning was not seen: then it begins at BEGIN_NS. Only error: NO_MEMORY. */
 struct tg_error *tg_openmp_teams_get(struct tg_openmp_teams *teams, size_t process, uint64_t id,
                                      uint64_t begin_ns, struct tg_openmp_team_entry **team);
@@ -48,9 +67,19 @@ struct tg_error *tg_openmp_teams_get(struct tg_openmp_teams *teams, size_t proce
 void tg_openmp_teams_end_if_done(struct tg_openmp_teams *teams, struct tg_openmp_team_entry *team);
 void tg_openmp_teams_drop_process(struct tg_openmp_teams *teams, size_t process);
 
-/* The member that is worker WORKER, by its index; NULL where there is none, or TEAM is NULL. *NTH: where it was found last. */
-struct tg_openmp_member *tg_openmp_team_find_member(struct tg_openmp_team_entry *team, size_t worker,
-                                                    size_t *nth);
+/* The member that is worker WORKER, by its index; NULL where there is none. *NTH becomes its place. */
+struct tg_openmp_member *tg_openmp_team_search_member(struct tg_openmp_team_entry *team, size_t worker,
+                                                      size_t *nth);
+/* The same. *NTH: where it was found last. NULL also where TEAM is NULL. */
+static inline struct tg_openmp_member *tg_openmp_team_find_member(struct tg_openmp_team_entry *team,
+                                                                  size_t worker, size_t *nth)
+{
+    if (team == NULL)
+        return NULL;
+    if (*nth < team->public.n_members && team->members[*nth].worker == worker)
+        return &team->members[*nth];
+    return tg_openmp_team_search_member(team, worker, nth);
+}
 struct tg_error *tg_openmp_team_add_member(struct tg_openmp_team_entry *team, size_t worker,
                                            uint64_t thread_num);
 

@@ -14,13 +14,13 @@ struct tg_openmp_worker_key {
 };
 
 struct tg_openmp_worker_entry {
-    struct tg_openmp_worker public;
-    struct tg_openmp_worker_key key;
+    struct tg_openmp_worker_key key; /* beside what each event of the worker touches */
     struct tg_openmp_place *places;
     size_t capacity;
     size_t nth_member;  /* of a team: where it was found last */
     size_t late_leaves; /* locks that another one is inside of already, whose leaving may be told yet */
-    UT_hash_handle hh;  /* among the live ones */
+    struct tg_openmp_worker public;
+    UT_hash_handle hh; /* among the live ones */
 };
 
 struct tg_openmp_numbering;

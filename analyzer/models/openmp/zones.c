@@ -76,11 +76,11 @@ static struct tg_error *end_sync(struct tg_openmp_model *model, struct tg_openmp
         member->left = end->instance;
     if (member != NULL && end->cancelled != 0)
         cancel_team(team, SIZE_MAX, event->time_ns);
-    const struct tg_openmp_place pattern = {
-        .kind = TG_OPENMP_IN_SYNC, .what = end->sync, .id = is_barrier(end->sync) ? end->instance : 0};
-    if (end->sync == TG_OMP_SYNC_BARRIER_JOIN && tg_openmp_find_place(worker, &pattern) == SIZE_MAX)
+    size_t at =
+        tg_openmp_find_place(worker, TG_OPENMP_IN_SYNC, end->sync, is_barrier(end->sync) ? end->instance : 0);
+    if (end->sync == TG_OMP_SYNC_BARRIER_JOIN && at == SIZE_MAX)
         return NULL; /* the region's end came first */
-    return tg_openmp_leave(model, worker, event, &pattern);
+    return tg_openmp_leave(model, worker, event, at);
 }
 
 static bool is_worksharing(uint64_t zone)
@@ -118,20 +118,18 @@ static struct tg_error *begin_zone(struct tg_openmp_model *model, struct tg_open
 static struct tg_error *end_zone(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                  const struct tg_event *event)
 {
-    const struct tg_openmp_place pattern = {.kind = TG_OPENMP_IN_ZONE, .what = event->omp_zone_end.zone};
+    size_t at = tg_openmp_find_place(worker, TG_OPENMP_IN_ZONE, event->omp_zone_end.zone, 0);
     if (is_counted_loop(event->omp_zone_end.zone, event->omp_zone_end.seen))
         tg_openmp_iterations_end_loop(&worker->public.iterations);
     if (event->omp_zone_end.seen != TG_OMP_INFERRED)
-        return tg_openmp_leave(model, worker, event, &pattern);
-    size_t at = tg_openmp_find_place(worker, &pattern);
+        return tg_openmp_leave(model, worker, event, at);
     return at == SIZE_MAX ? NULL : tg_openmp_leave_only(model, worker, at, event->time_ns);
 }
 
 static void begin_section(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                           const struct tg_event *event)
 {
-    const struct tg_openmp_place pattern = {.kind = TG_OPENMP_IN_ZONE, .what = TG_OMP_ZONE_SECTIONS};
-    size_t at = tg_openmp_find_place(worker, &pattern);
+    size_t at = tg_openmp_find_place(worker, TG_OPENMP_IN_ZONE, TG_OMP_ZONE_SECTIONS, 0);
     if (at == SIZE_MAX)
         tg_openmp_count_impossible(model, event, "a section outside a sections construct");
     else
