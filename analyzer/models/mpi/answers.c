@@ -199,12 +199,12 @@ const struct tg_mpi_mistyped *tg_mpi_model_mistyped_at(const struct tg_mpi_model
 
 size_t tg_mpi_model_remarked_count(const struct tg_mpi_model *model)
 {
-    return model->n_remarked;
+    return model->partitions.n_remarked;
 }
 
 const struct tg_mpi_remarked *tg_mpi_model_remarked_at(const struct tg_mpi_model *model, size_t i)
 {
-    return &model->remarked[i];
+    return &model->partitions.remarked[i];
 }
 
 size_t tg_mpi_model_epoch_count(const struct tg_mpi_model *model)

@@ -52,6 +52,19 @@ struct tg_mpi_comm *tg_mpi_comms_find(const struct tg_mpi_comms *comms, const ch
     return found != NULL && found->same != NULL ? found->same : found;
 }
 
+void tg_mpi_comms_note_call(const struct tg_mpi_comms *comms, const char *job, struct tg_mpi_call *call)
+{
+    enum { MOST_HALF_USES = 4096 };
+    struct tg_mpi_comm *comm = tg_mpi_comms_find(comms, job, call->comm);
+    if (comm == NULL)
+        return;
+    call->comm = comm->key.comm;
+    call->comm_name = comm->name;
+    if (++comm->joint.uses > MOST_HALF_USES && !comm->joint.is_linked)
+        comm->joint.is_unlikely =
+            true; /* the other job is not in this trace: what waits for its other half is not kept */
+}
+
 /* The entry, which may be an alias. */
 static struct tg_error *get_comm(struct tg_mpi_comms *comms, const char *job, uint64_t id,
                                  struct tg_mpi_comm **comm)

@@ -76,6 +76,9 @@ struct tg_error *tg_mpi_comms_copy(const struct tg_mpi_comms *from, struct tg_mp
 
 /* NULL where it is not known. Never an alias: its key may be of another job, and another id. */
 struct tg_mpi_comm *tg_mpi_comms_find(const struct tg_mpi_comms *comms, const char *job, uint64_t comm);
+/* CALL, by a process of JOB, uses its communicator: where that is known, CALL gets its name, and the one id that it has in
+ * all jobs. */
+void tg_mpi_comms_note_call(const struct tg_mpi_comms *comms, const char *job, struct tg_mpi_call *call);
 /* Takes an mpi_comm event of PROCESS, made by CALL, which lasted until BORN_NS. Only error: NO_MEMORY. */
 struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, size_t process,
                                    const struct tg_event_mpi_comm *told, const struct tg_mpi_call *call,

@@ -1,5 +1,6 @@
 #include "analyzer/models/mpi/envelope.h"
 #include "analyzer/models/mpi/model_internal.h"
+#include "analyzer/models/mpi/polls.h"
 #include "analyzer/models/mpi/types.h"
 #include "format/base/array.h"
 
@@ -36,7 +37,6 @@ void tg_mpi_model_destroy(struct tg_mpi_model *model)
     tg_mpi_callers_deinit(&model->callers);
     free(model->faults);
     free(model->mistyped);
-    free(model->remarked);
     tg_mpi_messages_destroy(model->messages);
     tg_string_pool_deinit(&model->names);
     free(model);
@@ -304,53 +304,6 @@ static struct tg_error *add_partitioned(struct tg_mpi_model *model,
     return tg_mpi_partitions_add(&model->partitions, &made);
 }
 
-/* REQUEST of process INDEX, if it is a partitioned message, is complete: false, it is none. */
-static bool end_partitioned(struct tg_mpi_model *model, size_t index, uint64_t request)
-{
-    struct tg_mpi_partitioned *of = tg_mpi_partitions_find(&model->partitions, index, request);
-    if (of != NULL)
-        of->is_active = false;
-    return of != NULL;
-}
-
-/* THREAD's call marks PARTITION of OF, which was ready. */
-static struct tg_error *note_remark(struct tg_mpi_model *model, const struct tg_mpi_thread *thread,
-                                    const struct tg_mpi_partitioned *of, uint64_t partition)
-{
-    for (size_t i = 0; i < model->n_remarked; i++) {
-        struct tg_mpi_remarked *known = &model->remarked[i];
-        if (known->of.process == thread->process && known->code == thread->call.code) {
-            known->count += known->time_ns != thread->call.since_ns;
-            return NULL;
-        }
-    }
-    if (model->n_remarked >= TG_MPI_MAX_REMARKED)
-        return NULL;
-    struct tg_mpi_remarked added = {.of = *of,
-                                    .partition = partition,
-                                    .name = thread->call.name,
-                                    .tid = thread->tid,
-                                    .code = thread->call.code,
-                                    .time_ns = thread->call.since_ns,
-                                    .count = 1};
-    added.of.ready = NULL;
-    return TG_ARRAY_APPEND(model->remarked, model->n_remarked, model->remarked_capacity, added);
-}
-
-/* THREAD's call says that partitions FIRST to LAST of its request are ready. */
-static struct tg_error *mark_ready(struct tg_mpi_model *model, const struct tg_mpi_thread_entry *thread,
-                                   uint64_t first, uint64_t last)
-{
-    struct tg_mpi_partitioned *of =
-        tg_mpi_partitions_find(&model->partitions, thread->public.process, thread->public.call.request);
-    if (of == NULL || !of->sends)
-        return NULL;
-    uint64_t again = tg_mpi_partitions_mark(of, first, last);
-    of->ready_code = thread->public.call.code;
-    of->ready_ns = thread->public.call.since_ns;
-    return again == UINT64_MAX || !of->is_active ? NULL : note_remark(model, &thread->public, of, again);
-}
-
 /* Takes the partitions that THREAD's current call is about. */
 static struct tg_error *take_partitions(struct tg_mpi_model *model, const struct tg_event *event,
                                         size_t index)
@@ -367,18 +320,10 @@ static struct tg_error *take_partitions(struct tg_mpi_model *model, const struct
         if (items[i].last >= thread->public.n_partitions && items[i].last < UINT64_MAX)
             thread->public.n_partitions = items[i].last + 1;
         if (thread->public.call.request != 0)
-            error = mark_ready(model, thread, items[i].first, items[i].last);
+            error =
+                tg_mpi_partitions_mark(&model->partitions, &thread->public, items[i].first, items[i].last);
     }
     return error;
-}
-
-/* THREAD's call marked partitions of its request that were too many to be told. */
-static void forget_ready(struct tg_mpi_model *model, const struct tg_mpi_thread_entry *thread)
-{
-    struct tg_mpi_partitioned *of =
-        tg_mpi_partitions_find(&model->partitions, thread->public.process, thread->public.call.request);
-    if (of != NULL && thread->public.n_partitions == 0)
-        of->is_unsure = true;
 }
 
 /* ---- requests that are started again and again */
@@ -433,7 +378,8 @@ static struct tg_error *take_requests(struct tg_mpi_model *model, const struct t
     const struct tg_mpi_request_item *items = list->items;
     const struct tg_mpi_process_entry *process = tg_mpi_callers_find_process(&model->callers, index);
     for (uint64_t i = 0; starts && process != NULL && error == NULL && i < list->count; i++) {
-        end_partitioned(model, index, items[i].request); /* a completion that went unseen */
+        tg_mpi_partitions_complete(&model->partitions, index,
+                                   items[i].request); /* a completion that went unseen */
         error = start_request(model, process, thread, items[i].request, event->time_ns);
     }
     /* an item is nothing but its handle */
@@ -451,59 +397,15 @@ static struct tg_error *intern_known(struct tg_mpi_model *model, const char *tex
     return error;
 }
 
-/* The name of the communicator of CALL, and the one id that it has in all jobs. */
+/* The name of the communicator of CALL by PROCESS (NULL unknown), and the one id that it has in all jobs. */
 static void note_comm(struct tg_mpi_model *model, const struct tg_mpi_process_entry *process,
                       struct tg_mpi_call *call)
 {
-    enum { MOST_HALF_USES = 4096 };
-    struct tg_mpi_comm *comm = tg_mpi_comms_find(&model->comms, process->public.job, call->comm);
-    if (comm == NULL)
-        return;
-    call->comm = comm->key.comm;
-    call->comm_name = comm->name;
-    if (++comm->joint.uses > MOST_HALF_USES && !comm->joint.is_linked)
-        comm->joint.is_unlikely =
-            true; /* the other job is not in this trace: what waits for its other half is not kept */
+    if (process != NULL && (model->has_names || model->has_joint))
+        tg_mpi_comms_note_call(&model->comms, process->public.job, call);
 }
 
-/* THREAD enters a call, which POLLS or not, at CODE. A poll that is repeated is recorded only where it finds something. */
-static void enter_poll(struct tg_mpi_thread *thread, bool polls, uint64_t code, uint64_t time_ns)
-{
-    if (!polls) {
-        thread->polls_since_ns = thread->polled_ns = 0;
-        return;
-    }
-    thread->poll_found = thread->polls_since_ns != 0 && thread->call.code == code;
-    if (thread->polls_since_ns == 0)
-        thread->polls_since_ns = time_ns;
-}
-
-/* THREAD's poll came back: where it found something, that ended a row of polls, which was a wait if it was a long one. */
-static void leave_poll(struct tg_mpi_model *model, struct tg_mpi_thread *thread,
-                       const struct tg_event_mpi_leave *leave, uint64_t time_ns)
-{
-    if (!thread->poll_found && leave->peer == -3 && leave->request == 0) {
-        thread->polls_various |= thread->polled_ns != 0;
-        return;
-    }
-    if (thread->polled_ns != 0)
-        tg_wait_times_add(&model->waits, thread->polls_since_ns, time_ns);
-    thread->polls_since_ns = thread->polled_ns = 0;
-}
-
-/* What THREAD does between its polls, as TOLD says of the time since the event before. */
-static void note_gap(struct tg_mpi_thread *thread, const struct tg_event_mpi_poll *told, uint64_t time_ns)
-{
-    enum { PERMILLE = 1000 };
-    bool is_first = thread->polled_ns == 0 || told->polls <= thread->poll_count;
-    uint64_t since_ns = is_first ? thread->polls_since_ns : thread->polled_ns;
-    uint64_t polls = is_first ? told->polls : told->polls - thread->poll_count;
-    uint64_t outside = told->permille < PERMILLE ? PERMILLE - told->permille : 0;
-    uint64_t passed_ns = time_ns > since_ns ? time_ns - since_ns : 0;
-    thread->poll_gap_ns = polls == 0 ? UINT64_MAX : passed_ns / PERMILLE * outside / polls;
-}
-
-/* THREAD goes on polling, from the place and for what EVENT says. */
+/* A thread goes on polling, from the place and for what EVENT says. */
 static struct tg_error *take_poll(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
 {
     const struct tg_event_mpi_poll *told = &event->mpi_poll;
@@ -512,28 +414,13 @@ static struct tg_error *take_poll(struct tg_mpi_model *model, const struct tg_ev
         model->impossible++;
         return NULL;
     }
-    struct tg_mpi_thread *public = &thread->public;
-    if (public->polls_since_ns == 0)
-    public->polls_since_ns = public->left_ns;
-    public->call = (struct tg_mpi_call){.comm = told->comm,
-                                        .peer = told->peer,
-                                        .tag = told->tag,
-                                        .root = -3,
-                                        .code = told->code,
-                                        .since_ns = public->polls_since_ns,
-                                        .request = told->request};
-    const struct tg_mpi_process_entry *process = tg_mpi_callers_find_process(&model->callers, index);
-    if (process != NULL && (model->has_names || model->has_joint))
-        note_comm(model, process, &public->call);
-    note_gap(public, told, event->time_ns);
-    public->polled_ns = event->time_ns;
-    public->poll_count = told->polls;
-    public->polls_various = told->various != 0;
-    public->n_requests = 0;
-    struct tg_error *error = tg_string_pool_intern(&model->names, told->call, &public->call.name);
-    public->found_nothing = error == NULL && tg_mpi_call_role(public->call.name, NULL, NULL) == TG_MPI_PROBE;
-    return error != NULL || told->request == 0 ? error
-                                               : tg_mpi_thread_set_requests(thread, &told->request, 1);
+    const char *name;
+    struct tg_error *error = tg_string_pool_intern(&model->names, told->call, &name);
+    if (error != NULL)
+        return error;
+    tg_mpi_poll_repeat(&thread->public, told, name, event->time_ns);
+    note_comm(model, tg_mpi_callers_find_process(&model->callers, index), &thread->public.call);
+    return told->request == 0 ? NULL : tg_mpi_thread_set_requests(thread, &told->request, 1);
 }
 
 static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
@@ -562,7 +449,7 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
         error = intern_known(model, enter->op, &op);
     if (error != NULL)
         return error;
-    enter_poll(&thread->public, thread->traits.polls, enter->code, event->time_ns);
+    tg_mpi_poll_enter(&thread->public, thread->traits.polls, enter->code, event->time_ns);
     thread->public.call = (struct tg_mpi_call){
         .name = name,
         .type = type,
@@ -581,8 +468,7 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
         .from = enter->from,
         .from_tag = enter->from_tag,
     };
-    if (model->has_names || model->has_joint)
-        note_comm(model, process, &thread->public.call);
+    note_comm(model, process, &thread->public.call);
     thread->public.in_call = true;
     thread->public.n_requests = 0;
     thread->public.n_partitions = 0;
@@ -592,11 +478,12 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
     if (is_special && strcmp(name, "MPI_Abort") == 0)
         process->public.aborted_ns = event->time_ns;
     if (is_special && enter->request != 0 && strcmp(name, "MPI_Start") == 0) {
-        end_partitioned(model, index, enter->request); /* as for MPI_Startall */
+        tg_mpi_partitions_complete(&model->partitions, index, enter->request); /* as for MPI_Startall */
         return start_request(model, process, thread, enter->request, event->time_ns);
     }
     if (is_special && enter->request != 0 && enter->tag >= 0 && strcmp(name, "MPI_Pready") == 0)
-        error = mark_ready(model, thread, (uint64_t)enter->tag, (uint64_t)enter->tag);
+        error = tg_mpi_partitions_mark(&model->partitions, &thread->public, (uint64_t)enter->tag,
+                                       (uint64_t)enter->tag);
     if (error != NULL)
         return error;
     if (enter->request != 0)
@@ -647,7 +534,7 @@ static struct tg_error *finish_special(struct tg_mpi_model *model, struct tg_mpi
         return NULL;
     }
     if (strcmp(call->name, "MPI_Pready_list") == 0 || strcmp(call->name, "MPI_Pready_range") == 0)
-        forget_ready(model, thread);
+        tg_mpi_partitions_mark_unknown(&model->partitions, &thread->public);
     if (leave->request != 0 && tg_mpi_call_partitions(call->name) != TG_MPI_OTHER)
         return add_partitioned(model, process, thread, leave->request);
     if (strcmp(call->name, "MPI_Start") == 0 || strcmp(call->name, "MPI_Startall") == 0)
@@ -708,7 +595,7 @@ static struct tg_error *take_leave(struct tg_mpi_model *model, const struct tg_e
     if (thread->traits.waits)
         tg_wait_times_add(&model->waits, thread->public.call.since_ns, event->time_ns);
     if (thread->traits.polls)
-        leave_poll(model, &thread->public, &event->mpi_leave, event->time_ns);
+        tg_mpi_poll_leave(&thread->public, &event->mpi_leave, event->time_ns, &model->waits);
     struct tg_error *error = finish(model, process, thread, event);
     if (error == NULL && thread->traits.is_special && event->mpi_leave.result == 0)
         error = tg_mpi_epochs_leave(&model->epochs, process->public.job, index, &thread->public.call,
@@ -744,7 +631,7 @@ static struct tg_error *take_complete(struct tg_mpi_model *model, const struct t
         thread->public.poll_found = true;
     if (process != NULL)
         end_started(model, process, complete->request, event->time_ns);
-    if (process == NULL || end_partitioned(model, index, complete->request) ||
+    if (process == NULL || tg_mpi_partitions_complete(&model->partitions, index, complete->request) ||
         !tg_mpi_messages_complete(model->messages, index, complete->request, &posted))
         return NULL; /* one that was posted before the trace began */
     if (posted.id != 0 && complete->cancelled)
@@ -828,9 +715,6 @@ struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_m
     if (error == NULL)
         error = TG_ARRAY_COPY(made->mistyped, made->n_mistyped, made->mistyped_capacity, model->mistyped,
                               model->n_mistyped);
-    if (error == NULL)
-        error = TG_ARRAY_COPY(made->remarked, made->n_remarked, made->remarked_capacity, model->remarked,
-                              model->n_remarked);
     if (error == NULL)
         error = tg_mpi_messages_copy(model->messages, &made->messages);
     if (error == NULL)

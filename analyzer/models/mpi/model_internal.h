@@ -33,8 +33,6 @@ struct tg_mpi_model {
     uint64_t all_faults;
     struct tg_mpi_mistyped *mistyped;
     size_t n_mistyped, mistyped_capacity;
-    struct tg_mpi_remarked *remarked;
-    size_t n_remarked, remarked_capacity;
 };
 
 #endif

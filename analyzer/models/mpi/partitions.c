@@ -1,6 +1,7 @@
 #include "analyzer/models/mpi/partitions.h"
 
 #include "analyzer/models/mpi/request_key.h"
+#include "format/base/array.h"
 #include "format/base/hash.h"
 
 #include <stdlib.h>
@@ -52,6 +53,7 @@ void tg_mpi_partitions_deinit(struct tg_mpi_partitions *partitions)
         HASH_DEL(partitions->flows, flow);
         free(flow);
     }
+    free(partitions->remarked);
 }
 
 static size_t bytes_of(const struct tg_mpi_partitioned *of)
@@ -97,7 +99,9 @@ struct tg_error *tg_mpi_partitions_copy(const struct tg_mpi_partitions *from, st
         if (error == NULL)
             memcpy(made->n_made, flow->n_made, sizeof made->n_made);
     }
-    return error;
+    return error != NULL ? error
+                         : TG_ARRAY_COPY(to->remarked, to->n_remarked, to->remarked_capacity, from->remarked,
+                                         from->n_remarked);
 }
 
 /* ---- requests */
@@ -175,13 +179,24 @@ void tg_mpi_partitions_start(struct tg_mpi_partitioned *of, int32_t tid, uint64_
         memset(of->ready, 0, bytes_of(of));
 }
 
+bool tg_mpi_partitions_complete(const struct tg_mpi_partitions *partitions, size_t process, uint64_t request)
+{
+    struct tg_mpi_partitioned *of = tg_mpi_partitions_find(partitions, process, request);
+    if (of != NULL)
+        of->is_active = false;
+    return of != NULL;
+}
+
+/* ---- marks */
+
 bool tg_mpi_partition_is_ready(const struct tg_mpi_partitioned *of, uint64_t partition)
 {
     return of->ready != NULL && partition < of->count &&
            (of->ready[partition / BITS] >> partition % BITS & 1) != 0;
 }
 
-uint64_t tg_mpi_partitions_mark(struct tg_mpi_partitioned *of, uint64_t first, uint64_t last)
+/* Partitions FIRST to LAST of OF are ready. The first of them that was so before; UINT64_MAX: none. */
+static uint64_t mark(struct tg_mpi_partitioned *of, uint64_t first, uint64_t last)
 {
     uint64_t again = UINT64_MAX;
     for (uint64_t i = first; of->ready != NULL && i <= last && i < of->count; i++) {
@@ -193,6 +208,53 @@ uint64_t tg_mpi_partitions_mark(struct tg_mpi_partitioned *of, uint64_t first, u
     }
     return again;
 }
+
+/* THREAD's call marks PARTITION of OF, which was ready. */
+static struct tg_error *note_remark(struct tg_mpi_partitions *partitions, const struct tg_mpi_thread *thread,
+                                    const struct tg_mpi_partitioned *of, uint64_t partition)
+{
+    for (size_t i = 0; i < partitions->n_remarked; i++) {
+        struct tg_mpi_remarked *known = &partitions->remarked[i];
+        if (known->of.process == thread->process && known->code == thread->call.code) {
+            known->count += known->time_ns != thread->call.since_ns;
+            return NULL;
+        }
+    }
+    if (partitions->n_remarked >= TG_MPI_MAX_REMARKED)
+        return NULL;
+    struct tg_mpi_remarked added = {.of = *of,
+                                    .partition = partition,
+                                    .name = thread->call.name,
+                                    .tid = thread->tid,
+                                    .code = thread->call.code,
+                                    .time_ns = thread->call.since_ns,
+                                    .count = 1};
+    added.of.ready = NULL;
+    return TG_ARRAY_APPEND(partitions->remarked, partitions->n_remarked, partitions->remarked_capacity,
+                           added);
+}
+
+struct tg_error *tg_mpi_partitions_mark(struct tg_mpi_partitions *partitions,
+                                        const struct tg_mpi_thread *thread, uint64_t first, uint64_t last)
+{
+    struct tg_mpi_partitioned *of = tg_mpi_partitions_find(partitions, thread->process, thread->call.request);
+    if (of == NULL || !of->sends)
+        return NULL;
+    uint64_t again = mark(of, first, last);
+    of->ready_code = thread->call.code;
+    of->ready_ns = thread->call.since_ns;
+    return again == UINT64_MAX || !of->is_active ? NULL : note_remark(partitions, thread, of, again);
+}
+
+void tg_mpi_partitions_mark_unknown(const struct tg_mpi_partitions *partitions,
+                                    const struct tg_mpi_thread *thread)
+{
+    struct tg_mpi_partitioned *of = tg_mpi_partitions_find(partitions, thread->process, thread->call.request);
+    if (of != NULL && thread->n_partitions == 0)
+        of->is_unsure = true;
+}
+
+/* ---- what is known */
 
 const struct tg_mpi_partitioned *tg_mpi_partitions_other(const struct tg_mpi_partitions *partitions,
                                                          const struct tg_mpi_partitioned *of, bool *was_made)

@@ -13,6 +13,8 @@ struct tg_mpi_partitioned_flow;
 struct tg_mpi_partitions {
     struct tg_mpi_partitioned_entry *entries;
     struct tg_mpi_partitioned_flow *flows;
+    struct tg_mpi_remarked *remarked; /* the first TG_MPI_MAX_REMARKED places */
+    size_t n_remarked, remarked_capacity;
 };
 
 void tg_mpi_partitions_deinit(struct tg_mpi_partitions *partitions);
@@ -28,8 +30,15 @@ struct tg_mpi_partitioned *tg_mpi_partitions_find(const struct tg_mpi_partitions
                                                   uint64_t request);
 /* OF begins once more; one that is under way stays as it is. */
 void tg_mpi_partitions_start(struct tg_mpi_partitioned *of, int32_t tid, uint64_t code, uint64_t time_ns);
-/* Partitions FIRST to LAST of OF are ready. The first of them that was so before; UINT64_MAX: none. */
-uint64_t tg_mpi_partitions_mark(struct tg_mpi_partitioned *of, uint64_t first, uint64_t last);
+/* PROCESS's REQUEST, if it is a partitioned message, is complete: false, it is none. */
+bool tg_mpi_partitions_complete(const struct tg_mpi_partitions *partitions, size_t process, uint64_t request);
+/* THREAD's call says that partitions FIRST to LAST of its request are ready. One that was so before is noted in REMARKED. Only
+ * error: NO_MEMORY. */
+struct tg_error *tg_mpi_partitions_mark(struct tg_mpi_partitions *partitions,
+                                        const struct tg_mpi_thread *thread, uint64_t first, uint64_t last);
+/* THREAD's call, if it named no partitions, marked some of its request that were too many to be told. */
+void tg_mpi_partitions_mark_unknown(const struct tg_mpi_partitions *partitions,
+                                    const struct tg_mpi_thread *thread);
 void tg_mpi_partitions_forget(struct tg_mpi_partitions *partitions, size_t process, uint64_t request);
 
 /* The other half of OF; NULL: it was not made, or given up. *WAS_MADE tells which. */
