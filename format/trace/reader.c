@@ -1,6 +1,6 @@
 #include "format/trace/reader.h"
 
-#include "format/trace/index.h"
+#include "format/trace/found_index.h"
 #include "format/trace/loaded_chunk.h"
 #include "format/trace/read_ahead.h"
 #include "format/trace/recording_lock.h"
@@ -40,12 +40,9 @@ struct tg_trace_reader {
     struct tg_byte_buffer compressed, raw;
     struct tg_byte_source source;
     struct tg_trace_meta *meta;
-    bool has_index;  /* and it is whole */
     bool has_jumped; /* not all of the file was read, or not once */
-    uint64_t index_offset;
-    struct tg_trace_index index;
+    struct tg_found_index index;
     struct tg_wanted_kinds wanted;
-    uint64_t index_chunks, index_events, index_first_ns, index_last_ns; /* totals of its entries */
 
     struct tg_loaded_chunk *current, *former; /* NULL: none */
     const struct tg_event *events;            /* of the decoder's block */
@@ -255,7 +252,7 @@ static struct tg_error *count_chunk(const struct tg_trace_reader *reader, struct
 static const struct tg_kind_set *indexed_kinds(const struct tg_trace_reader *reader, uint64_t offset)
 {
     const struct tg_index_entry *entry =
-        reader->has_index ? tg_trace_index_find(&reader->index, offset) : NULL;
+        reader->index.is_whole ? tg_trace_index_find(&reader->index.index, offset) : NULL;
     return entry == NULL ? NULL : &entry->kinds;
 }
 
@@ -265,7 +262,7 @@ static bool may_pass_over(const struct tg_trace_reader *reader, const struct tg_
 {
     const struct tg_kind_set *indexed = indexed_kinds(reader, offset);
     return header->kind == TG_SECTION_EVENTS && indexed != NULL &&
-           reader->read.position + header->compressed_bytes <= reader->index_offset &&
+           reader->read.position + header->compressed_bytes <= reader->index.offset &&
            !tg_kind_set_is_wanted(indexed, &reader->wanted);
 }
 
@@ -414,10 +411,10 @@ static struct tg_error *check_chunk(const struct tg_trace_reader *reader, struct
 static struct tg_error *check_totals(const struct tg_trace_reader *reader)
 {
     const struct tg_trace_summary *found = &reader->told.summary;
-    bool is_known = reader->has_index && !reader->has_jumped && found->complete;
-    if (!is_known || (found->chunks == reader->index_chunks && found->events == reader->index_events))
+    bool is_known = reader->index.is_whole && !reader->has_jumped && found->complete;
+    if (!is_known || (found->chunks == reader->index.chunks && found->events == reader->index.events))
         return NULL;
-    return input_error(reader, reader->index_offset, "the index is not that of the events in this file");
+    return input_error(reader, reader->index.offset, "the index is not that of the events in this file");
 }
 
 /* Goes on to the next chunk; at_end where there is none. */
@@ -496,81 +493,6 @@ static struct tg_error *read_meta(struct tg_trace_reader *reader)
     return tg_error_prefix(tg_meta_payload_decode(reader->meta, &cursor), "%s", reader->path);
 }
 
-static void sum_index(struct tg_trace_reader *reader)
-{
-    const struct tg_trace_index *index = &reader->index;
-    reader->index_chunks = tg_trace_index_chunks(index);
-    reader->index_events = tg_trace_index_events(index);
-    for (size_t i = 0; i < index->count; i++) {
-        const struct tg_index_entry *entry = &index->entries[i];
-        if (i == 0 || entry->first_time_ns < reader->index_first_ns)
-            reader->index_first_ns = entry->first_time_ns;
-        if (entry->last_time_ns > reader->index_last_ns)
-            reader->index_last_ns = entry->last_time_ns;
-    }
-}
-
-/* Reads the KINDS section, which is the last one before INDEX, for the index with the payload of HASH. START: where the
- * second section begins. Where there is none, or it is damaged, the index says nothing of kinds. */
-static struct tg_error *read_kinds(struct tg_trace_reader *reader, uint64_t start, uint64_t hash)
-{
-    const struct tg_trace_index *index = &reader->index;
-    uint64_t offset = index->count == 0 ? start : index->entries[index->count - 1].offset;
-    while (offset >= start && offset < reader->index_offset) {
-        uint8_t bytes[TG_SECTION_HEADER_BYTES];
-        struct tg_section_header header;
-        if (pread(reader->fd, bytes, sizeof bytes, (off_t)offset) != sizeof bytes ||
-            tg_section_header_decode(bytes, &header) != TG_SECTION_FINE)
-            return NULL;
-        uint64_t payload = offset + sizeof bytes, end = payload + header.compressed_bytes;
-        if (header.kind != TG_SECTION_KINDS || end != reader->index_offset) {
-            offset = end;
-            continue;
-        }
-        reader->read.position = payload;
-        struct tg_error *error = read_payload(reader, &header, offset);
-        struct tg_byte_cursor cursor = payload_cursor(reader);
-        if (error == NULL && !reader->read.at_end)
-            error = tg_trace_index_decode_kinds(&reader->index, hash, &cursor);
-        return error;
-    }
-    return NULL;
-}
-
-/* Looks for the index from the file's end. A file without one, or with a damaged one, is read without. */
-static void read_index(struct tg_trace_reader *reader)
-{
-    uint8_t trailer[TG_TRAILER_BYTES];
-    uint64_t size = reader->read.summary.size_bytes, start = reader->read.position, index_offset = 0;
-    if (size < start + TG_SECTION_HEADER_BYTES + TG_TRAILER_BYTES ||
-        pread(reader->fd, trailer, sizeof trailer, (off_t)(size - sizeof trailer)) != sizeof trailer ||
-        !tg_trailer_decode(trailer, &index_offset) || index_offset < start ||
-        index_offset > size - TG_TRAILER_BYTES - TG_SECTION_HEADER_BYTES)
-        return;
-    struct tg_section_header header;
-    reader->read.position = index_offset;
-    struct tg_error *error = read_header(reader, &header);
-    if (error == NULL && header.kind == TG_SECTION_INDEX &&
-        index_offset + TG_SECTION_HEADER_BYTES + header.compressed_bytes + TG_TRAILER_BYTES == size) {
-        error = read_payload(reader, &header, index_offset);
-        struct tg_byte_cursor cursor = payload_cursor(reader);
-        if (error == NULL && !reader->read.at_end)
-            error = tg_trace_index_decode(&reader->index, &cursor);
-        reader->has_index =
-            error == NULL && !reader->read.at_end && header.sequence == (uint32_t)reader->index.sections;
-        reader->index_offset = index_offset;
-        if (reader->has_index) {
-            sum_index(reader);
-            error = read_kinds(reader, start, tg_section_hash(reader->raw.data, reader->raw.size));
-        }
-    }
-    reader->read.at_end = false;
-    reader->read.summary.truncated = false;
-    reader->read.summary.complete = reader->has_index;
-    tg_error_destroy(error);
-    reader->read.position = start;
-}
-
 static struct tg_error *open_file(struct tg_trace_reader *reader, const char *path)
 {
     bool standard_input = strcmp(path, "-") == 0;
@@ -604,8 +526,11 @@ struct tg_error *tg_trace_reader_open(const char *path, struct tg_trace_reader *
         error = tg_trace_meta_create(&created->meta);
     if (error == NULL)
         error = read_meta(created);
-    if (error == NULL && created->seekable && !created->read.at_end)
-        read_index(created);
+    if (error == NULL && created->seekable && !created->read.at_end) {
+        tg_found_index_look(&created->index, created->fd, created->read.summary.size_bytes,
+                            created->read.position, created->codec);
+        created->read.summary.complete = created->index.is_whole;
+    }
     if (error != NULL) {
         tg_trace_reader_close(created);
         return error;
@@ -641,7 +566,7 @@ void tg_trace_reader_close(struct tg_trace_reader *reader)
     tg_byte_buffer_deinit(&reader->compressed);
     tg_byte_buffer_deinit(&reader->raw);
     tg_trace_meta_destroy(reader->meta);
-    tg_trace_index_deinit(&reader->index);
+    tg_found_index_deinit(&reader->index);
     free(reader->path);
     free(reader);
 }
@@ -737,12 +662,12 @@ struct tg_error *tg_trace_reader_seek(struct tg_trace_reader *reader, uint64_t t
                                reader->path);
     forget_place(reader);
     reader->read.position = 0;
-    if (reader->has_index) {
+    if (reader->index.is_whole) {
         size_t i = 0;
-        while (i < reader->index.count && reader->index.entries[i].last_time_ns < time_ns)
+        while (i < reader->index.index.count && reader->index.index.entries[i].last_time_ns < time_ns)
             i++;
         reader->read.position =
-            i < reader->index.count ? reader->index.entries[i].offset : reader->index_offset;
+            i < reader->index.index.count ? reader->index.index.entries[i].offset : reader->index.offset;
     }
     scan_to(reader, time_ns);
     reader->told = reader->read;
@@ -790,14 +715,14 @@ struct tg_trace_summary tg_trace_reader_summary(const struct tg_trace_reader *re
         summary.size_bytes = reader->told.position;
     summary.unknown_events = reader->unknown_events;
     summary.is_recording = summary.recorder != 0 && !summary.complete;
-    if (!reader->has_index)
+    if (!reader->index.is_whole)
         return summary;
-    summary.chunks = reader->index_chunks;
-    summary.events = reader->index_events;
-    summary.lost_events = reader->index.lost_events;
-    if (reader->index.count > 0) {
-        summary.first_time_ns = reader->index_first_ns;
-        summary.last_time_ns = reader->index_last_ns;
+    summary.chunks = reader->index.chunks;
+    summary.events = reader->index.events;
+    summary.lost_events = reader->index.index.lost_events;
+    if (reader->index.index.count > 0) {
+        summary.first_time_ns = reader->index.first_time_ns;
+        summary.last_time_ns = reader->index.last_time_ns;
     }
     return summary;
 }
