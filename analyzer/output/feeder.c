@@ -1,8 +1,9 @@
 #include "analyzer/output/feeder.h"
 
+#include "format/base/thread.h"
+
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,12 +163,10 @@ static bool need_thread(struct tg_feeder *feeder)
 {
     if (feeder->is_threaded || feeder->cannot_thread)
         return feeder->is_threaded;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the thread that reads the trace */
-    feeder->is_threaded = pthread_create(&feeder->thread, NULL, run, feeder) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    struct tg_error *error = tg_thread_start(run, feeder, "a feeder's thread", &feeder->thread);
+    feeder->is_threaded = error == NULL;
     feeder->cannot_thread = !feeder->is_threaded;
+    tg_error_destroy(error);
     return feeder->is_threaded;
 }
 

@@ -1,10 +1,10 @@
 #include "format/trace/read_ahead.h"
 
+#include "format/base/thread.h"
 #include "format/trace/loaded_chunk.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -85,19 +85,18 @@ struct tg_error *tg_read_ahead_create(size_t n_threads, struct tg_read_ahead **a
     pthread_mutex_init(&created->mutex, NULL);
     pthread_cond_init(&created->posted, NULL);
     pthread_cond_init(&created->opened, NULL);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the reader's thread */
-    int failure = 0;
-    while (failure == 0 && created->n_threads < n_threads && created->n_threads < TG_READ_AHEAD_MAX_THREADS) {
-        failure = pthread_create(&created->threads[created->n_threads], NULL, run, created);
-        created->n_threads += failure == 0;
+    struct tg_error *error = NULL;
+    while (error == NULL && created->n_threads < n_threads &&
+           created->n_threads < TG_READ_AHEAD_MAX_THREADS) {
+        error =
+            tg_thread_start(run, created, "a thread that reads ahead", &created->threads[created->n_threads]);
+        created->n_threads += error == NULL;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (created->n_threads == 0) {
         tg_read_ahead_destroy(created);
-        return tg_error_create_errno(failure, "cannot start a thread");
+        return error;
     }
+    tg_error_destroy(error); /* done with fewer */
     *ahead = created;
     return NULL;
 }

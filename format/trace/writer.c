@@ -1,12 +1,11 @@
 #include "format/trace/writer.h"
 
+#include "format/base/thread.h"
 #include "format/trace/chunk_encoder.h"
 #include "format/trace/chunk_serializer.h"
 #include "format/trace/file.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -307,15 +306,10 @@ static void *run_thread(void *argument)
 
 static struct tg_error *start_thread(struct tg_trace_writer *writer)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int result = pthread_create(&writer->thread, NULL, run_thread, writer);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (result != 0)
-        return tg_error_create_errno(result, "cannot start the trace writer's thread");
-    writer->thread_started = true;
-    return NULL;
+    struct tg_error *error =
+        tg_thread_start(run_thread, writer, "the trace writer's thread", &writer->thread);
+    writer->thread_started = error == NULL;
+    return error;
 }
 
 struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_writer_options *options,

@@ -1,5 +1,7 @@
 #include "live/control/end_signals.h"
 
+#include "format/base/thread.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -74,15 +76,12 @@ struct tg_error *tg_end_signals_catch(void)
 
 struct tg_error *tg_end_signals_begin(struct tg_traced_job *job, enum tg_job_end how)
 {
-    sigset_t all, before;
     ending.job = job;
     ending.how = how;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int why = pthread_create(&ending.thread, NULL, await_signal, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    ending.has_thread = why == 0;
-    return why == 0 ? NULL : tg_error_create_errno(why, "cannot create the thread that waits for signals");
+    struct tg_error *error =
+        tg_thread_start(await_signal, NULL, "the thread that waits for signals", &ending.thread);
+    ending.has_thread = error == NULL;
+    return error;
 }
 
 void tg_end_signals_take(int signal)

@@ -1,6 +1,7 @@
 #include "live/web/session.h"
 
 #include "format/base/json_writer.h"
+#include "format/base/thread.h"
 #include "live/web/line.h"
 #include "live/web/server.h"
 
@@ -472,13 +473,9 @@ static struct tg_error *start_server(struct tg_web_session *session, int listene
 
 static struct tg_error *start_thread(struct tg_web_session *session)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int why = pthread_create(&session->thread, NULL, run_line, session);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    session->has_thread = why == 0;
-    return why == 0 ? NULL : tg_error_create_errno(why, "cannot create the page's thread");
+    struct tg_error *error = tg_thread_start(run_line, session, "the page's thread", &session->thread);
+    session->has_thread = error == NULL;
+    return error;
 }
 
 struct tg_error *tg_web_session_start(const struct tg_web_session_options *options,

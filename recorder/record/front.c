@@ -1,5 +1,6 @@
 #include "recorder/record/front.h"
 
+#include "format/base/thread.h"
 #include "recorder/process/wait_status.h"
 
 #include <errno.h>
@@ -177,15 +178,12 @@ struct tg_error *tg_front_create(struct tg_front **front)
 
 struct tg_error *tg_front_watch(struct tg_front *front, void (*gone)(void *context), void *context)
 {
-    sigset_t all, before;
     front->gone = gone;
     front->context = context;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int why = pthread_create(&front->thread, NULL, await_end, front);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (why != 0)
-        return tg_error_create_errno(why, "cannot create the thread that watches the front process");
+    struct tg_error *error =
+        tg_thread_start(await_end, front, "the thread that watches the front process", &front->thread);
+    if (error != NULL)
+        return error;
     front->has_thread = true;
     ssize_t sent = send(front->line, "", 1, MSG_NOSIGNAL); /* fails where it has gone: the thread sees that */
     (void)sent;

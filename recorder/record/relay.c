@@ -1,5 +1,6 @@
 #include "recorder/record/relay.h"
 
+#include "format/base/thread.h"
 #include "recorder/process/guard_process.h"
 
 #include <errno.h>
@@ -186,11 +187,9 @@ struct tg_error *tg_relay_create(void (*passed)(void *context, const struct tg_r
     *made = (struct tg_relay){
         .passed = passed, .context = context, .line = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
     sem_init(&made->is_ready, 0, 0);
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    made->has_thread = pthread_create(&made->thread, NULL, await_answers, made) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    struct tg_error *error = tg_thread_start(await_answers, made, "the relay's thread", &made->thread);
+    made->has_thread = error == NULL;
+    tg_error_destroy(error);
     while (made->has_thread && sem_wait(&made->is_ready) != 0)
         ;
     *relay = made;

@@ -1,10 +1,10 @@
 #include "recorder/record/stuck_launcher.h"
 
+#include "format/base/thread.h"
 #include "recorder/process/proc_status.h"
 
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -59,11 +59,10 @@ static void *wake_now_and_then(void *context)
 /* The thread is there for jobs alone. Without it, for want of memory, nobody looks. */
 static void start_thread(struct tg_stuck_launcher *watch)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    watch->has_thread = pthread_create(&watch->thread, NULL, wake_now_and_then, watch) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    struct tg_error *error = tg_thread_start(wake_now_and_then, watch,
+                                             "the thread that looks for stuck launchers", &watch->thread);
+    watch->has_thread = error == NULL;
+    tg_error_destroy(error);
 }
 
 static void look_from_now_on(struct tg_stuck_launcher *watch)

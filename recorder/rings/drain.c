@@ -1,10 +1,10 @@
 #include "recorder/rings/drain.h"
 
+#include "format/base/thread.h"
 #include "recorder/engine/event_queue.h"
 #include "recorder/rings/idle_time.h"
 #include "recorder/rings/mapping_guard.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -261,9 +261,22 @@ static void tell_end(struct tg_agent_drain *drain)
     drain->options.sink.add(drain->options.sink.context, &event);
 }
 
+/* Faults of this thread must not become the end of the process without a word from a handler. */
+static void let_faults_come(void)
+{
+    sigset_t faults;
+    sigemptyset(&faults);
+    sigaddset(&faults, SIGBUS);
+    sigaddset(&faults, SIGSEGV);
+    sigaddset(&faults, SIGFPE);
+    sigaddset(&faults, SIGILL);
+    pthread_sigmask(SIG_UNBLOCK, &faults, NULL);
+}
+
 static void *run(void *argument)
 {
     struct tg_agent_drain *drain = argument;
+    let_faults_come();
     while (!__atomic_load_n(&drain->over, __ATOMIC_ACQUIRE)) {
         uint32_t attention = tg_agent_directory_control(drain->options.directory).attention;
         uint64_t wait_ns = do_round(drain);
@@ -283,22 +296,12 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* Faults of this thread must not become the end of the process without a word from a handler. */
 static struct tg_error *start_thread(struct tg_agent_drain *drain)
 {
-    sigset_t blocked, before;
-    sigfillset(&blocked);
-    sigdelset(&blocked, SIGBUS);
-    sigdelset(&blocked, SIGSEGV);
-    sigdelset(&blocked, SIGFPE);
-    sigdelset(&blocked, SIGILL);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    int result = pthread_create(&drain->thread, NULL, run, drain);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (result != 0)
-        return tg_error_create_errno(result, "cannot start the thread that reads the agents' rings");
-    drain->thread_started = true;
-    return NULL;
+    struct tg_error *error =
+        tg_thread_start(run, drain, "the thread that reads the agents' rings", &drain->thread);
+    drain->thread_started = error == NULL;
+    return error;
 }
 
 static void call_directory(void *directory)

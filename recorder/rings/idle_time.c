@@ -1,9 +1,10 @@
 #include "recorder/rings/idle_time.h"
 
+#include "format/base/thread.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdlib.h>
 
 enum turn { NOT_ASKED, ASKED, GIVEN };
@@ -57,15 +58,11 @@ struct tg_error *tg_idle_time_create(void (*call)(void *context), void *context,
     made->context = context;
     sem_init(&made->asked, 0, 0);
     pthread_mutex_init(&made->lock, NULL);
-    sigset_t blocked, before;
-    sigfillset(&blocked);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     pthread_t thread;
-    int result = pthread_create(&thread, NULL, run, made);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (result != 0) {
+    struct tg_error *error = tg_thread_start(run, made, "the thread that finds idle processors", &thread);
+    if (error != NULL) {
         release(made);
-        return tg_error_create_errno(result, "cannot start the thread that finds idle processors");
+        return error;
     }
     pthread_detach(thread);
     *idle = made;

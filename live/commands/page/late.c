@@ -1,13 +1,13 @@
 #include "live/commands/page/late.h"
 
 #include "analyzer/page/answer.h"
+#include "format/base/thread.h"
 #include "live/commands/page/look.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -157,7 +157,6 @@ struct tg_error *tg_page_late_begin(const struct tg_command_services *services, 
     struct tg_page_late *made = calloc(1, sizeof *made);
     pthread_condattr_t by_monotonic;
     pthread_t thread;
-    sigset_t all, others;
     if (made == NULL || (made->name = strdup(name)) == NULL) {
         free(made);
         return tg_error_no_memory();
@@ -171,15 +170,13 @@ struct tg_error *tg_page_late_begin(const struct tg_command_services *services, 
     made->services = services;
     made->ready = ready;
     made->context = context;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &others);
-    int failure = pthread_create(&thread, NULL, work, made);
-    pthread_sigmask(SIG_SETMASK, &others, NULL);
-    if (failure != 0) {
+    struct tg_error *error =
+        tg_thread_start(work, made, "the thread that makes documents of the page", &thread);
+    if (error != NULL) {
         made->holders = 1;
         pthread_mutex_lock(&made->lock);
         let_go(made);
-        return tg_error_create_errno(failure, "cannot create a thread");
+        return error;
     }
     pthread_detach(thread);
     *late = made;
