@@ -1,0 +1,326 @@
+/* The agent's core, linked into this program: it is observed by a recorder that the test plays. The tests share the agent's one state
+ * and run in their order. */
+#include "recorder/agent/record.h"
+#include "tests/support/agent_recorder.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+/* clang-format on */
+
+struct consumer {
+    struct agent_ring *ring;
+    uint64_t expected;
+    uint64_t last;
+};
+
+/* Reads slowly enough for the ring to be full most of the time. */
+static void *consume(void *argument)
+{
+    struct consumer *consumer = argument;
+    while (consumer->expected < consumer->last) {
+        const uint64_t *record = agent_ring_next(consumer->ring);
+        if (record == NULL) {
+            sched_yield();
+            continue;
+        }
+        if (agent_record_kind(record) != TG_RECORD_OMP_SECTION || record[2] != consumer->expected)
+            return consumer;
+        consumer->expected++;
+        if (consumer->expected % 64 == 0 || consumer->expected == consumer->last)
+            agent_ring_give_back(consumer->ring);
+    }
+    return NULL;
+}
+
+static void waits_for_room(void **state)
+{
+    (void)state;
+    agent_recorder_skip_all();
+    struct consumer consumer = {.ring = agent_recorder_ring_of(gettid()), .last = 100000};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, consume, &consumer), 0);
+    for (uint64_t i = 0; i < consumer.last; i++) {
+        uint64_t *arguments = tg_agent_begin(TG_RECORD_OMP_SECTION, 1 + i % 37); /* sizes that need PADs */
+        assert_non_null(arguments);
+        arguments[0] = i;
+        tg_agent_commit();
+    }
+    void *result;
+    pthread_join(thread, &result);
+    assert_null(result);
+    assert_int_equal(consumer.ring->header->lost, 0);
+}
+
+static void counts_what_it_drops(void **state)
+{
+    (void)state;
+    agent_recorder_skip_all();
+    struct agent_ring *ring = agent_recorder_ring_of(gettid());
+    tg_agent.flags |= TG_AGENT_LOSSY;
+    uint64_t tried = 3 * TG_AGENT_RING_MIN_BYTES / 32, kept = 0, told = 0;
+    for (uint64_t i = 0; i < tried; i++)
+        tg_agent_record2(TG_RECORD_OMP_SECTION, i, i);
+    uint64_t lost = ring->header->lost;
+    assert_true(lost > 0);
+    while (agent_ring_next(ring) != NULL)
+        kept++;
+    assert_int_equal(kept + lost, tried);
+    agent_ring_give_back(ring);
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 1, 1);
+    const uint64_t *record = agent_ring_next(ring);
+    assert_int_equal(agent_record_kind(record), TG_RECORD_LOST);
+    told = record[2];
+    assert_int_equal(told, lost);
+    assert_int_equal(agent_record_kind(agent_ring_next(ring)), TG_RECORD_OMP_SECTION);
+    tg_agent.flags &= ~(uint32_t)TG_AGENT_LOSSY;
+}
+
+static void drops_when_the_recorder_is_gone(void **state)
+{
+    (void)state;
+    agent_recorder_skip_all();
+    struct agent_ring *ring = agent_recorder_ring_of(gettid());
+    uint64_t before = ring->header->lost;
+    assert_int_equal(flock(agent_recorder.control_fd, LOCK_UN), 0);
+    for (uint64_t i = 0; i < 2 * TG_AGENT_RING_MIN_BYTES / 32; i++)
+        tg_agent_record2(TG_RECORD_OMP_SECTION, i, i); /* a hang here is the failure */
+    assert_true(ring->header->lost > before);
+    assert_int_equal(flock(agent_recorder.control_fd, LOCK_EX), 0);
+}
+
+static void a_child_has_rings_of_its_own(void **state)
+{
+    (void)state;
+    agent_recorder_skip_all();
+    struct agent_ring *ours = agent_recorder_ring_of(gettid());
+    uint64_t head = ours->header->head, instance = ours->header->instance;
+    /* not fork(): nobody runs handlers for this one */
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+    assert_true(child >= 0);
+    if (child == 0) {
+        tg_agent_record2(TG_RECORD_OMP_SECTION, 77, 77);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(ours->header->head, head);
+    struct agent_ring *theirs = agent_recorder_ring_of(child);
+    assert_int_equal(theirs->header->pid, child);
+    assert_true(theirs->header->instance != instance);
+    assert_int_equal(agent_record_kind(agent_ring_next(theirs)), TG_RECORD_THREAD);
+    assert_int_equal(agent_ring_next(theirs)[2], 77);
+}
+
+static pthread_key_t late_key;
+
+static void record_late(void *value)
+{
+    (void)value;
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 99, 99);
+}
+
+static void *record_and_end(void *argument)
+{
+    *(int *)argument = gettid();
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 1, 1);
+    pthread_setspecific(late_key, argument);
+    return NULL;
+}
+
+static void threads_hand_their_rings_on(void **state)
+{
+    (void)state;
+    agent_recorder_skip_all();
+    size_t n_rings = 0;
+    pthread_key_create(&late_key, record_late);
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        int tid = 0;
+        assert_int_equal(pthread_create(&thread, NULL, record_and_end, &tid), 0);
+        pthread_join(thread, NULL);
+        struct agent_ring *ring = agent_recorder_ring_of(tid);
+        const uint64_t *record = agent_ring_next(ring);
+        assert_int_equal(agent_record_kind(record), TG_RECORD_THREAD);
+        assert_int_equal(record[2], tid);
+        assert_int_equal(agent_ring_next(ring)[2], 1);
+        assert_int_equal(agent_ring_next(ring)[2], 99); /* by a destructor of somebody else */
+        assert_null(agent_ring_next(ring));
+        assert_int_equal(ring->header->state, TG_AGENT_RING_IDLE);
+        n_rings = i == 0 ? agent_recorder.n_rings : n_rings;
+    }
+    assert_int_equal(agent_recorder.n_rings, n_rings);
+}
+
+static uint64_t lap_of(const struct agent_ring *ring)
+{
+    return ring->header->head / ring->header->data_bytes;
+}
+
+/* To PLACE in a lap that is number LAP of N. */
+static void go_to(struct agent_ring *ring, uint64_t lap, uint64_t n, uint64_t place)
+{
+    agent_ring_skip(ring);
+    while (lap_of(ring) % n != lap || (ring->header->head & (ring->header->data_bytes - 1)) != place) {
+        tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
+        agent_ring_skip(ring);
+    }
+}
+
+static void record_numbers(uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        tg_agent_record2(TG_RECORD_OMP_TASK_BEGIN, i, ~i);
+}
+
+static void expect_numbers(struct agent_ring *ring, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++) {
+        const uint64_t *record = agent_ring_next(ring);
+        assert_non_null(record);
+        assert_int_equal(agent_record_kind(record), TG_RECORD_OMP_TASK_BEGIN);
+        assert_int_equal(record[2], i);
+        assert_int_equal(record[3], ~i);
+    }
+    assert_null(agent_ring_next(ring));
+}
+
+/* LAP: of four; a lap behind whose end the ring may be FACTOR times as long. Nothing is given back until it is. */
+static void grow_behind(uint64_t lap, uint64_t factor)
+{
+    struct agent_ring *ring = agent_recorder_ring_of(gettid());
+    uint64_t size = ring->header->data_bytes, lost = ring->header->lost;
+    go_to(ring, lap, 4, size / 2);
+    record_numbers(0, size / 2 / 32 - 1);
+    agent_ring_let_grow(ring, 4 * size);
+    assert_int_equal(ring->header->data_bytes, size);
+    uint64_t fit = (size / 2 + (factor - 1) * size) / 32;
+    record_numbers(size / 2 / 32 - 1, fit);
+    assert_int_equal(ring->header->data_bytes, factor * size);
+    expect_numbers(ring, 0, fit);
+    agent_ring_give_back(ring);
+    uint64_t more = factor * size / 32 + 100; /* from the end to the beginning */
+    for (uint64_t i = 0; i < more; i += 100) {
+        record_numbers(i, i + 100);
+        expect_numbers(ring, i, i + 100);
+        agent_ring_give_back(ring);
+    }
+    assert_int_equal(ring->header->lost, lost);
+}
+
+static void *grow_twice(void *unused)
+{
+    (void)unused;
+    tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
+    grow_behind(2, 2); /* half of the four times that are allowed would move what is not read */
+    grow_behind(0, 4);
+    return NULL;
+}
+
+static void a_ring_grows_at_the_end_of_a_lap(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, grow_twice, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void *wait_full(void *ring)
+{
+    (void)ring;
+    tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
+    struct agent_ring *own = agent_recorder_ring_of(gettid());
+    uint64_t size = own->header->data_bytes;
+    go_to(own, 0, 2, 0);
+    __atomic_store_n((struct agent_ring **)ring, own, __ATOMIC_RELEASE);
+    record_numbers(0, size / 32 + 10);
+    return NULL;
+}
+
+/* Starts a thread, and returns its ring when it waits for room at the end of a lap. */
+static struct agent_ring *start_full(pthread_t *thread)
+{
+    static struct agent_ring *ring;
+    __atomic_store_n(&ring, NULL, __ATOMIC_RELAXED);
+    assert_int_equal(pthread_create(thread, NULL, wait_full, &ring), 0);
+    while (__atomic_load_n(&ring, __ATOMIC_ACQUIRE) == NULL)
+        usleep(100);
+    while (__atomic_load_n(&ring->header->waiting, __ATOMIC_SEQ_CST) == 0)
+        usleep(100);
+    return ring;
+}
+
+static void a_ring_stays_as_it_is_where_address_space_is_limited(void **state)
+{
+    (void)state;
+    const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY}, limited = {UINT64_C(1) << 46, RLIM_INFINITY};
+    pthread_t thread;
+    struct agent_ring *ring = start_full(&thread);
+    uint64_t size = ring->header->data_bytes;
+    assert_int_equal(setrlimit(RLIMIT_AS, &limited), 0);
+    agent_ring_let_grow(ring, 2 * size);
+    while (__atomic_load_n(&ring->header->stays, __ATOMIC_ACQUIRE) == 0)
+        usleep(100);
+    assert_int_equal(ring->header->data_bytes, size);
+    expect_numbers(ring, 0, size / 32);
+    agent_ring_give_back(ring);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+    expect_numbers(ring, size / 32, size / 32 + 10);
+    agent_ring_give_back(ring);
+    ring->header->stays = 0; /* for the tests that get it next */
+    ring->header->granted_bytes = 0;
+}
+
+static void a_thread_that_waits_for_room_goes_on_when_its_ring_may_grow(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    struct agent_ring *ring = start_full(&thread);
+    uint64_t tail = ring->header->tail, size = ring->header->data_bytes;
+    agent_ring_let_grow(ring, 2 * size);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(ring->header->tail, tail);
+    expect_numbers(ring, 0, size / 32 + 10);
+    agent_ring_give_back(ring);
+}
+
+/* This thread has its ring before the first test. */
+static int open_with_ring(void **state)
+{
+    int result = agent_recorder_open(state);
+    tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
+    return result;
+}
+
+static int run(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits_for_room),
+        cmocka_unit_test(a_thread_that_waits_for_room_goes_on_when_its_ring_may_grow),
+        cmocka_unit_test(a_ring_stays_as_it_is_where_address_space_is_limited),
+        cmocka_unit_test(counts_what_it_drops),
+        cmocka_unit_test(drops_when_the_recorder_is_gone),
+        cmocka_unit_test(a_child_has_rings_of_its_own),
+        cmocka_unit_test(threads_hand_their_rings_on),
+        cmocka_unit_test(a_ring_grows_at_the_end_of_a_lap),
+    };
+    return cmocka_run_group_tests(tests, open_with_ring, agent_recorder_remove);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    return agent_recorder_run(argv, run);
+}
