@@ -25,13 +25,19 @@ struct seen {
 
 static struct tg_stack_model *stacks;
 
-static void begin(int level)
+/* N_RANKS that got LEVEL. */
+static void begin_ranks(int n_ranks, int level)
 {
-    begin_job(2);
-    for (int rank = 0; rank < 2; rank++) {
+    begin_job(n_ranks);
+    for (int rank = 0; rank < n_ranks; rank++) {
         TOGETHER(rank, "MPI_Init_thread", 0, 0x50);
         FEED(FIRST_PID + rank, MPI_LEAVE, mpi_leave, .call = "MPI_Init_thread", .peer = -3, .tag = level);
     }
+}
+
+static void begin(int level)
+{
+    begin_ranks(2, level);
     assert_null(tg_stack_model_create(&stacks));
 }
 
@@ -99,6 +105,15 @@ static const struct seen at_work = {.module = PROGRAM, .function = "solve"},
                                     .end = TG_STACK_NO_RULE},
                          seen_before = {.module = PROGRAM, .function = "solve", .before_ms = 2500};
 
+/* Ranks 0 and 1 wait for each other; or nobody is said to. */
+static void check_deadlock(bool is_one)
+{
+    if (is_one)
+        check_first(TG_FINDING_DEADLOCK, "0 1", "");
+    else
+        check_no_deadlock();
+}
+
 static void the_level_tells_who_may_call(void **state)
 {
     (void)state;
@@ -110,10 +125,7 @@ static void the_level_tells_who_may_call(void **state)
         begin(levels[i].level);
         wait_for_each_other();
         interrupt(3000, &at_work);
-        if (levels[i].may)
-            check_no_deadlock();
-        else
-            check_first(TG_FINDING_DEADLOCK, "0 1", "");
+        check_deadlock(!levels[i].may);
         if (i + 1 < sizeof levels / sizeof *levels)
             tear_down(state);
     }
@@ -130,11 +142,24 @@ static void its_stack_tells_whether_it_waits(void **state)
         begin(MULTIPLE);
         wait_for_each_other();
         interrupt(3000, ways[i].seen);
-        if (ways[i].may)
-            check_no_deadlock();
-        else
-            check_first(TG_FINDING_DEADLOCK, "0 1", "");
+        check_deadlock(!ways[i].may);
         if (i + 1 < sizeof ways / sizeof *ways)
+            tear_down(state);
+    }
+}
+
+/* Shortly after both ranks began to WAIT, and THREAD was SEEN: their deadlock is one only at the level that lets nobody else call. */
+static void check_soon(void **state, void (*wait)(void), const struct seen *seen)
+{
+    for (int level = FUNNELED; level <= MULTIPLE; level++) {
+        begin(level);
+        wait();
+        interrupt(100, seen);
+        if (level <= FUNNELED)
+            check_first(TG_FINDING_DEADLOCK, "0 1", "");
+        else
+            check_nobody_blamed();
+        if (level < MULTIPLE)
             tear_down(state);
     }
 }
@@ -142,34 +167,19 @@ static void its_stack_tells_whether_it_waits(void **state)
 /* A message may be about to be sent by a thread that waits for something else: time has to tell, where it is no proof alone. */
 static void a_wait_counts_after_a_time_where_others_may_call(void **state)
 {
-    for (int level = FUNNELED; level <= MULTIPLE; level++) {
-        begin(level);
-        wait_for_each_other();
-        interrupt(100, &waits);
-        if (level <= FUNNELED)
-            check_first(TG_FINDING_DEADLOCK, "0 1", "");
-        else
-            check_nobody_blamed();
-        if (level < MULTIPLE)
-            tear_down(state);
-    }
+    check_soon(state, wait_for_each_other, &waits);
+}
+
+static void wait_in_a_collective(void)
+{
+    TOGETHER(0, "MPI_Barrier", 1, 0x40);
+    POINT(1, "MPI_Recv", 0, 8);
 }
 
 /* What rank 0 does beside its wait in a collective may be what rank 1 waits for. */
 static void a_collective_is_no_proof_either(void **state)
 {
-    for (int level = FUNNELED; level <= MULTIPLE; level++) {
-        begin(level);
-        TOGETHER(0, "MPI_Barrier", 1, 0x40);
-        POINT(1, "MPI_Recv", 0, 8);
-        interrupt(100, &at_work);
-        if (level <= FUNNELED)
-            check_first(TG_FINDING_DEADLOCK, "0 1", "");
-        else
-            check_nobody_blamed();
-        if (level < MULTIPLE)
-            tear_down(state);
-    }
+    check_soon(state, wait_in_a_collective, &at_work);
 }
 
 /* By OpenMP's events alone: no stacks were taken. */
@@ -186,10 +196,7 @@ static void a_worker_in_a_region_is_at_work(void **state)
                                               .omp_mutex_wait = {.mutex = TG_OMP_MUTEX_LOCK, .lock = 9}});
         wait_for_each_other();
         interrupt(3000, NULL);
-        if (waits_there)
-            check_first(TG_FINDING_DEADLOCK, "0 1", "");
-        else
-            check_no_deadlock();
+        check_deadlock(waits_there);
         if (!waits_there)
             tear_down(state);
     }
@@ -200,13 +207,8 @@ static void a_worker_in_a_region_is_at_work(void **state)
 static void every_thread_of_a_process_has_to_be_stuck(void **state)
 {
     for (int is_stuck = 0; is_stuck < 2; is_stuck++) {
-        begin_job(3);
+        begin_ranks(3, MULTIPLE);
         stacks = NULL;
-        for (int rank = 0; rank < 3; rank++) {
-            TOGETHER(rank, "MPI_Init_thread", 0, 0x50);
-            FEED(FIRST_PID + rank, MPI_LEAVE, mpi_leave, .call = "MPI_Init_thread", .peer = -3,
-                 .tag = MULTIPLE);
-        }
         wait_for_each_other();
         feed(FIRST_PID,
              (struct tg_event){
