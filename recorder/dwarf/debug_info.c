@@ -238,6 +238,25 @@ bool tg_debug_info_symbol_at(struct tg_debug_info *info, uint64_t address, const
                   : tg_data_names_variable(info->data_names, info->image, address, name, offset);
 }
 
+struct wanted_variable {
+    const char *name;
+    uint64_t address;
+};
+
+static void take_symbol(void *context, const struct tg_image_symbol *symbol)
+{
+    struct wanted_variable *wanted = context;
+    if (strcmp(symbol->name, wanted->name) == 0)
+        wanted->address = symbol->address;
+}
+
+uint64_t tg_debug_info_variable(const struct tg_debug_info *info, const char *name)
+{
+    struct wanted_variable wanted = {.name = name};
+    tg_image_each_symbol(info->image, name, false, take_symbol, &wanted);
+    return wanted.address;
+}
+
 static size_t find_marks(const struct tg_debug_info *info, struct marks *marks, const char *const *names,
                          uint64_t *addresses, size_t max)
 {

@@ -53,6 +53,9 @@ bool tg_debug_info_is_plt(struct tg_debug_info *info, uint64_t address);
 bool tg_debug_info_symbol_at(struct tg_debug_info *info, uint64_t address, const char **name,
                              uint64_t *offset);
 
+/* Address of the variable NAME by the symbols of the file itself; 0: it has none. Reads whole symbol tables. */
+uint64_t tg_debug_info_variable(const struct tg_debug_info *info, const char *name);
+
 /* Addresses of longjmp and its like, at most MAX; returns how many. */
 size_t tg_debug_info_longjmps(struct tg_debug_info *info, uint64_t *addresses, size_t max);
 /* The same of what handlers of C++ exceptions call first, the ABI's __cxa_begin_catch. */

@@ -16,29 +16,15 @@ struct entry {
     int32_t pid, unused;
 };
 
-struct wanted {
-    const char *name;
-    uint64_t address;
-};
-
-static void take_symbol(void *context, const struct tg_image_symbol *symbol)
-{
-    struct wanted *wanted = context;
-    if (strcmp(symbol->name, wanted->name) == 0)
-        wanted->address = symbol->address;
-}
-
 /* The first object that defines it counts, as for the dynamic loader. */
 static uint64_t find_variable(struct tg_modules *modules, const char *name)
 {
     for (size_t i = 0; i < tg_modules_count(modules); i++) {
-        struct wanted wanted = {.name = name};
         uint64_t bias;
         struct tg_debug_info *info = tg_modules_debug_info(modules, tg_modules_at(modules, i), &bias);
-        if (info != NULL)
-            tg_image_each_symbol(tg_debug_info_image(info), name, false, take_symbol, &wanted);
-        if (wanted.address != 0)
-            return wanted.address + bias;
+        uint64_t address = info == NULL ? 0 : tg_debug_info_variable(info, name);
+        if (address != 0)
+            return address + bias;
     }
     return 0;
 }

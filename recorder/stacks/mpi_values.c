@@ -213,31 +213,17 @@ static void add_comm(struct finding *finding, int index)
         add(finding, "comm", (int64_t)value, name);
 }
 
-struct wanted {
-    const char *name;
-    uint64_t address;
-};
-
-static void take_symbol(void *context, const struct tg_image_symbol *symbol)
-{
-    struct wanted *wanted = context;
-    if (strcmp(symbol->name, wanted->name) == 0)
-        wanted->address = symbol->address;
-}
-
 /* The variable where the process has it: a program that is not position-independent has a copy of its own. */
 static uint64_t find_variable(struct tg_modules *modules, const char *name)
 {
     for (size_t i = 0; i < tg_modules_count(modules); i++) {
         const struct tg_module *module = tg_modules_at(modules, i);
-        struct wanted wanted = {.name = name};
         uint64_t bias;
         struct tg_debug_info *info =
             i == 0 || is_mpi(module->path) ? tg_modules_debug_info(modules, module, &bias) : NULL;
-        if (info != NULL)
-            tg_image_each_symbol(tg_debug_info_image(info), name, false, take_symbol, &wanted);
-        if (wanted.address != 0)
-            return wanted.address + bias;
+        uint64_t address = info == NULL ? 0 : tg_debug_info_variable(info, name);
+        if (address != 0)
+            return address + bias;
     }
     return 0;
 }

@@ -54,23 +54,10 @@ enum {
 
 /* ---- the interpreter */
 
-struct wanted {
-    const char *name;
-    uint64_t address;
-};
-
-static void take_symbol(void *context, const struct tg_image_symbol *symbol)
-{
-    struct wanted *wanted = context;
-    if (strcmp(symbol->name, wanted->name) == 0)
-        wanted->address = symbol->address;
-}
-
 static uint64_t find_variable(struct tg_debug_info *info, const char *name, uint64_t bias)
 {
-    struct wanted wanted = {.name = name};
-    tg_image_each_symbol(tg_debug_info_image(info), name, false, take_symbol, &wanted);
-    return wanted.address == 0 ? 0 : wanted.address + bias;
+    uint64_t address = tg_debug_info_variable(info, name);
+    return address == 0 ? 0 : address + bias;
 }
 
 /* A 't' or 'd' behind the number is another build. */
