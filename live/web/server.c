@@ -1,7 +1,7 @@
 #include "live/web/server.h"
 
 #include "analyzer/html/asset.h"
-#include "format/base/json_writer.h"
+#include "live/web/failure.h"
 #include "live/web/gate.h"
 #include "live/web/line.h"
 #include "live/web/streams.h"
@@ -113,18 +113,10 @@ static char *error_text(const char *code, const char *message)
 {
     char *text = NULL;
     size_t size;
-    struct tg_json json;
     FILE *stream = open_memstream(&text, &size);
     if (stream == NULL)
         return NULL;
-    tg_json_init(&json, stream, false);
-    tg_json_begin_object(&json);
-    tg_json_key(&json, "error");
-    tg_json_begin_object(&json);
-    tg_json_member_string(&json, "code", code);
-    tg_json_member_string(&json, "message", message);
-    tg_json_end_object(&json);
-    tg_json_end_object(&json);
+    tg_web_failure_write(stream, code, message);
     fclose(stream);
     return text;
 }

@@ -2,6 +2,7 @@
 
 #include "format/base/json_writer.h"
 #include "format/base/thread.h"
+#include "live/web/failure.h"
 #include "live/web/line.h"
 #include "live/web/server.h"
 
@@ -132,19 +133,6 @@ static unsigned status_of(const struct tg_error *error)
     return 500;
 }
 
-static void write_error(FILE *stream, const char *code, const char *message)
-{
-    struct tg_json json;
-    tg_json_init(&json, stream, false);
-    tg_json_begin_object(&json);
-    tg_json_key(&json, "error");
-    tg_json_begin_object(&json);
-    tg_json_member_string(&json, "code", code);
-    tg_json_member_string(&json, "message", message);
-    tg_json_end_object(&json);
-    tg_json_end_object(&json);
-}
-
 /* ITEM becomes its answer: what WRITE of CONTEXT writes for the document that it asks for, or its error. */
 static void write_document(struct item *item,
                            struct tg_error *(*write)(void *context, const char *name, const char *query,
@@ -169,7 +157,7 @@ static void write_document(struct item *item,
         stream = open_memstream(&text, &size);
     }
     if (stream != NULL && error != NULL)
-        write_error(stream, tg_error_code_name(tg_error_code(error)), tg_error_message(error));
+        tg_web_failure_write(stream, tg_error_code_name(tg_error_code(error)), tg_error_message(error));
     if (stream != NULL)
         fclose(stream);
     free(item->text);
@@ -229,7 +217,7 @@ static void reply_error(struct tg_web_session *session, uint64_t id, unsigned st
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     if (stream != NULL) {
-        write_error(stream, code, message);
+        tg_web_failure_write(stream, code, message);
         fclose(stream);
     }
     reply(session, id, text == NULL ? 500 : status, text, text == NULL ? 0 : size);
@@ -615,7 +603,7 @@ static void run_line_of(struct item *item, const struct tg_web_calls *calls)
     } else {
         FILE *stream = open_memstream(&text, &size);
         if (stream != NULL) {
-            write_error(stream, "INPUT", "the body must be {\"line\": \"...\"}");
+            tg_web_failure_write(stream, "INPUT", "the body must be {\"line\": \"...\"}");
             fclose(stream);
         }
     }
