@@ -1,5 +1,6 @@
 #include "analyzer/heap/call_tree.h"
 
+#include "analyzer/heap/path_names.h"
 #include "analyzer/output/stack_words.h"
 #include "format/base/array.h"
 
@@ -99,11 +100,12 @@ static struct tg_error *sort(struct tg_heap_node *node)
     return error;
 }
 
-struct tg_error *tg_heap_call_tree_make(const struct tg_heap_profile *profile,
-                                        const struct tg_heap_call_paths *paths,
-                                        const struct tg_heap_path_names *names, bool inverted,
+struct tg_error *tg_heap_call_tree_make(const struct tg_heap_drawing *drawing, bool inverted,
                                         struct tg_heap_call_tree *result)
 {
+    const struct tg_heap_profile *profile = drawing->profile;
+    const struct tg_heap_call_paths *paths = tg_heap_model_paths(drawing->reading->heap);
+    const struct tg_heap_path_names names = {drawing->reading->stacks, drawing->reading->names};
     struct tg_heap_call_tree tree = {.root = calloc(1, sizeof *tree.root)};
     if (tree.root == NULL)
         return tg_error_no_memory();
@@ -119,7 +121,7 @@ struct tg_error *tg_heap_call_tree_make(const struct tg_heap_profile *profile,
         if (path->count == 0)
             take_call(&labels, &unknown);
         else
-            error = tg_heap_path_each_call(names, path, take_call, &labels);
+            error = tg_heap_path_each_call(&names, path, take_call, &labels);
         if (error == NULL)
             error = labels.error;
         if (error == NULL)

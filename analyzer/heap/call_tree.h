@@ -2,8 +2,7 @@
 #ifndef TG_ANALYZER_HEAP_CALL_TREE_H
 #define TG_ANALYZER_HEAP_CALL_TREE_H
 
-#include "analyzer/heap/path_names.h"
-#include "analyzer/heap/profile.h"
+#include "analyzer/heap/format.h"
 #include "format/base/string_pool.h"
 
 struct tg_heap_node {
@@ -21,11 +20,9 @@ struct tg_heap_call_tree {
     size_t depth; /* of nodes below the root */
 };
 
-/* PROFILE is by stack; nodes have its cost. INVERTED: the calls of the heap are outermost, as massif has it. Only
- * error: NO_MEMORY. */
-struct tg_error *tg_heap_call_tree_make(const struct tg_heap_profile *profile,
-                                        const struct tg_heap_call_paths *paths,
-                                        const struct tg_heap_path_names *names, bool inverted,
+/* The tree of DRAWING, whose profile is by stack; nodes have its cost. INVERTED: the calls of the heap are outermost, as massif has
+ * it. Only error: NO_MEMORY. */
+struct tg_error *tg_heap_call_tree_make(const struct tg_heap_drawing *drawing, bool inverted,
                                         struct tg_heap_call_tree *tree);
 void tg_heap_call_tree_deinit(struct tg_heap_call_tree *tree);
 

@@ -33,9 +33,7 @@ static void write_node(FILE *stream, const struct tg_heap_node **path, size_t de
 struct tg_error *tg_heap_write_collapsed(const struct tg_heap_drawing *drawing, FILE *stream)
 {
     struct tg_heap_call_tree tree;
-    const struct tg_heap_path_names names = {drawing->reading->stacks, drawing->reading->names};
-    struct tg_error *error = tg_heap_call_tree_make(
-        drawing->profile, tg_heap_model_paths(drawing->reading->heap), &names, false, &tree);
+    struct tg_error *error = tg_heap_call_tree_make(drawing, false, &tree);
     if (error != NULL)
         return error;
     const struct tg_heap_node **path = calloc(tree.depth + 2, sizeof(*path));

@@ -98,9 +98,7 @@ static void write_title(const struct flame *flame)
 struct tg_error *tg_heap_write_svg(const struct tg_heap_drawing *drawing, FILE *stream)
 {
     struct tg_heap_call_tree tree;
-    const struct tg_heap_path_names names = {drawing->reading->stacks, drawing->reading->names};
-    struct tg_error *error = tg_heap_call_tree_make(
-        drawing->profile, tg_heap_model_paths(drawing->reading->heap), &names, false, &tree);
+    struct tg_error *error = tg_heap_call_tree_make(drawing, false, &tree);
     if (error != NULL)
         return error;
     size_t rows = tree.depth + 1 < MAX_DEPTH ? tree.depth + 1 : MAX_DEPTH;

@@ -112,9 +112,7 @@ static void write_growth(const struct tg_heap_drawing *drawing, const struct tg_
 struct tg_error *tg_heap_write_massif(const struct tg_heap_drawing *drawing, FILE *stream)
 {
     struct tg_heap_call_tree tree;
-    const struct tg_heap_path_names names = {drawing->reading->stacks, drawing->reading->names};
-    struct tg_error *error = tg_heap_call_tree_make(
-        drawing->profile, tg_heap_model_paths(drawing->reading->heap), &names, true, &tree);
+    struct tg_error *error = tg_heap_call_tree_make(drawing, true, &tree);
     if (error != NULL)
         return error;
     fputs("desc: tollgate heap ", stream);

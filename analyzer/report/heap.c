@@ -15,6 +15,20 @@ static struct tg_heap_reading reading_of(const struct tg_report *report)
                                     .end_ns = report->end_ns};
 }
 
+/* PROFILE of READING as PAGE has it. */
+static struct tg_heap_drawing drawing_of(const struct tg_report_page *page,
+                                         const struct tg_heap_reading *reading,
+                                         const struct tg_heap_profile *profile)
+{
+    return (struct tg_heap_drawing){.reading = reading,
+                                    .selection = page->report->selection,
+                                    .profile = profile,
+                                    .path = page->report->path,
+                                    .all = page->options->all,
+                                    .colour = page->options->colour,
+                                    .columns = page->options->columns};
+}
+
 /* The table of one profile under a title. */
 static struct tg_error *write_table(const struct tg_report_page *page, const struct tg_heap_reading *reading,
                                     const char *title, enum tg_heap_by by, enum tg_heap_cost cost,
@@ -26,14 +40,8 @@ static struct tg_error *write_table(const struct tg_report_page *page, const str
         tg_heap_profile_make(report->heap, report->processes, report->selection, by, cost, &profile);
     if (error != NULL)
         return error;
-    const struct tg_heap_drawing drawing = {.reading = reading,
-                                            .selection = report->selection,
-                                            .profile = &profile,
-                                            .path = report->path,
-                                            .all = page->options->all,
-                                            .colour = page->options->colour,
-                                            .rows = rows,
-                                            .columns = page->options->columns};
+    struct tg_heap_drawing drawing = drawing_of(page, reading, &profile);
+    drawing.rows = rows;
     if (profile.count > 0 && tg_heap_cost_of(&profile.rows[0].use, cost) > 0) {
         fprintf(page->stream, "%s\n", title);
         error = tg_heap_write_table(&drawing, page->stream);
@@ -51,12 +59,7 @@ static struct tg_error *write_overview(const struct tg_report_page *page,
                                                   TG_HEAP_BY_STACK, TG_HEAP_COST_PEAK, &profile);
     if (error != NULL)
         return error;
-    const struct tg_heap_drawing drawing = {.reading = reading,
-                                            .selection = report->selection,
-                                            .profile = &profile,
-                                            .path = report->path,
-                                            .all = page->options->all,
-                                            .columns = page->options->columns};
+    const struct tg_heap_drawing drawing = drawing_of(page, reading, &profile);
     error = tg_heap_write_overview(&drawing, page->stream);
     if (error == NULL)
         error = tg_heap_write_troubles(&drawing, page->stream);
