@@ -4,10 +4,8 @@
 #include "format/base/json_writer.h"
 #include "format/base/printable.h"
 #include "format/settings/dlopen_filter.h"
-#include "format/settings/settings.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 static const char *const floor_names[] = {"none", "recorded", "calibrated"};
 
@@ -137,19 +135,16 @@ static void write_column(struct tg_json *json, const struct tg_filter_evaluation
 static struct tg_error *write_suggestion(struct tg_json *json, const struct tg_filter_evaluation *evaluation)
 {
     const struct tg_filter_suggestion *suggestion = &evaluation->suggestion;
-    char *settings = tg_settings_format(suggestion->mode == TG_FILTER_SLOW, suggestion->match);
-    char *command_line = tg_suggestion_command_line(suggestion->mode, suggestion->match);
-    if (settings == NULL || command_line == NULL) {
-        free(settings);
-        free(command_line);
-        return tg_error_no_memory();
-    }
+    struct tg_suggestion_texts texts;
+    struct tg_error *error = tg_suggestion_texts_make(suggestion->mode, suggestion->match, &texts);
+    if (error != NULL)
+        return error;
     tg_json_key(json, "suggestion");
     tg_json_begin_object(json);
     tg_json_member_string(json, "mode", tg_dlopen_filter_mode_name(suggestion->mode));
     tg_json_member_string(json, "match", suggestion->match);
-    tg_json_member_string(json, "settings", settings);
-    tg_json_member_string(json, "command_line", command_line);
+    tg_json_member_string(json, "settings", texts.settings);
+    tg_json_member_string(json, "command_line", texts.command_line);
     tg_json_member_bool(json, "unknown_breakpoints", suggestion->unknown_goals);
     tg_filter_table_outcome_json(json, evaluation, suggestion->outcome);
     if (suggestion->has_simulation) {
@@ -159,8 +154,7 @@ static struct tg_error *write_suggestion(struct tg_json *json, const struct tg_f
         tg_json_end_object(json);
     }
     tg_json_end_object(json);
-    free(settings);
-    free(command_line);
+    tg_suggestion_texts_deinit(&texts);
     return NULL;
 }
 

@@ -1,6 +1,7 @@
 #include "analyzer/filter/suggestion.h"
 
 #include "format/base/shell_quote.h"
+#include "format/settings/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -360,4 +361,21 @@ char *tg_suggestion_command_line(enum tg_filter_mode mode, const char *match)
         tg_shell_quote_write(text.stream, mode == TG_FILTER_FAST ? "" : match);
     }
     return text_close(&text);
+}
+
+struct tg_error *tg_suggestion_texts_make(enum tg_filter_mode mode, const char *match,
+                                          struct tg_suggestion_texts *texts)
+{
+    texts->settings = tg_settings_format(mode == TG_FILTER_SLOW, match);
+    texts->command_line = tg_suggestion_command_line(mode, match);
+    if (texts->settings != NULL && texts->command_line != NULL)
+        return NULL;
+    tg_suggestion_texts_deinit(texts);
+    return tg_error_no_memory();
+}
+
+void tg_suggestion_texts_deinit(struct tg_suggestion_texts *texts)
+{
+    free(texts->settings);
+    free(texts->command_line);
 }

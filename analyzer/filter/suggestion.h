@@ -43,4 +43,15 @@ size_t tg_suggestion_choose(const struct tg_suggestion_trial *trials, size_t n, 
 /* The command-line form, quoted for a shell. Owned by the caller; NULL: no memory. */
 char *tg_suggestion_command_line(enum tg_filter_mode mode, const char *match);
 
+/* A setting in the forms that are there to be copied; owned. */
+struct tg_suggestion_texts {
+    char *settings; /* lines of a settings file */
+    char *command_line;
+};
+
+/* Only error: NO_MEMORY, and TEXTS need no deinit. */
+struct tg_error *tg_suggestion_texts_make(enum tg_filter_mode mode, const char *match,
+                                          struct tg_suggestion_texts *texts);
+void tg_suggestion_texts_deinit(struct tg_suggestion_texts *texts);
+
 #endif

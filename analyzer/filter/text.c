@@ -4,10 +4,8 @@
 #include "analyzer/output/quantity.h"
 #include "format/base/printable.h"
 #include "format/settings/dlopen_filter.h"
-#include "format/settings/settings.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SHORT_LIST = 72 };
@@ -258,19 +256,16 @@ static struct tg_error *write_suggestion(const struct tg_filter_evaluation *eval
     static const char *const names[] = {"Slow", "Medium", "Fast"};
     if (!evaluation->has_suggestion)
         return NULL;
-    char *settings = tg_settings_format(suggestion->mode == TG_FILTER_SLOW, suggestion->match);
-    char *command_line = tg_suggestion_command_line(suggestion->mode, suggestion->match);
-    if (settings == NULL || command_line == NULL) {
-        free(settings);
-        free(command_line);
-        return tg_error_no_memory();
-    }
+    struct tg_suggestion_texts texts;
+    struct tg_error *error = tg_suggestion_texts_make(suggestion->mode, suggestion->match, &texts);
+    if (error != NULL)
+        return error;
     fprintf(stream, "\nSuggested: %s. ", names[suggestion->mode]);
     write_reason(evaluation, stream);
     write_gain(evaluation, stream);
-    fprintf(stream, "\nIn a settings file:\n%s\nOn a command line:\n%s\n", settings, command_line);
-    free(settings);
-    free(command_line);
+    fprintf(stream, "\nIn a settings file:\n%s\nOn a command line:\n%s\n", texts.settings,
+            texts.command_line);
+    tg_suggestion_texts_deinit(&texts);
     return NULL;
 }
 
