@@ -158,33 +158,61 @@ static void put_dynamic(struct output *output, const struct layout *layout, cons
     put_entry(output, DT_NULL, 0);
 }
 
-static void put_section(struct output *output, enum section section, uint32_t type, uint64_t flags,
-                        uint64_t address, uint64_t offset, uint64_t size, uint32_t link, uint32_t info,
-                        uint64_t alignment, uint64_t item)
+static void put_section(struct output *output, const Elf64_Shdr *section)
 {
-    put_number(output, name_of[section], 4);
-    put_number(output, type, 4);
-    const uint64_t where[] = {flags, address, offset, size};
+    put_number(output, section->sh_name, 4);
+    put_number(output, section->sh_type, 4);
+    const uint64_t where[] = {section->sh_flags, section->sh_addr, section->sh_offset, section->sh_size};
     put_numbers(output, where, sizeof where / sizeof where[0]);
-    put_number(output, link, 4);
-    put_number(output, info, 4);
-    put_number(output, alignment, 8);
-    put_number(output, item, 8);
+    put_number(output, section->sh_link, 4);
+    put_number(output, section->sh_info, 4);
+    put_number(output, section->sh_addralign, 8);
+    put_number(output, section->sh_entsize, 8);
 }
 
 static void put_sections(struct output *output, const struct layout *layout)
 {
-    static const Elf64_Shdr none;
-    put(output, &none, sizeof none);
-    put_section(output, HASH, SHT_GNU_HASH, SHF_ALLOC, layout->hash, layout->hash, 4 * (N_HASH_WORDS + 1),
-                SYMBOLS, 0, 8, 0);
-    put_section(output, SYMBOLS, SHT_DYNSYM, SHF_ALLOC, layout->symbols, layout->symbols, sizeof(Elf64_Sym),
-                STRINGS, 1, 8, sizeof(Elf64_Sym));
-    put_section(output, STRINGS, SHT_STRTAB, SHF_ALLOC, layout->strings, layout->strings,
-                layout->strings_size, 0, 0, 1, 0);
-    put_section(output, DYNAMIC, SHT_DYNAMIC, SHF_ALLOC | SHF_WRITE, dynamic_address(layout), layout->dynamic,
-                layout->dynamic_size, STRINGS, 0, 8, sizeof(Elf64_Dyn));
-    put_section(output, SECTION_NAMES, SHT_STRTAB, 0, 0, layout->names, sizeof section_names, 0, 0, 1, 0);
+    const Elf64_Shdr sections[N_SECTIONS] = {
+        [HASH] = {.sh_type = SHT_GNU_HASH,
+                  .sh_flags = SHF_ALLOC,
+                  .sh_addr = layout->hash,
+                  .sh_offset = layout->hash,
+                  .sh_size = 4 * (N_HASH_WORDS + 1),
+                  .sh_link = SYMBOLS,
+                  .sh_addralign = 8},
+        [SYMBOLS] = {.sh_type = SHT_DYNSYM,
+                     .sh_flags = SHF_ALLOC,
+                     .sh_addr = layout->symbols,
+                     .sh_offset = layout->symbols,
+                     .sh_size = sizeof(Elf64_Sym),
+                     .sh_link = STRINGS,
+                     .sh_info = 1,
+                     .sh_addralign = 8,
+                     .sh_entsize = sizeof(Elf64_Sym)},
+        [STRINGS] = {.sh_type = SHT_STRTAB,
+                     .sh_flags = SHF_ALLOC,
+                     .sh_addr = layout->strings,
+                     .sh_offset = layout->strings,
+                     .sh_size = layout->strings_size,
+                     .sh_addralign = 1},
+        [DYNAMIC] = {.sh_type = SHT_DYNAMIC,
+                     .sh_flags = SHF_ALLOC | SHF_WRITE,
+                     .sh_addr = dynamic_address(layout),
+                     .sh_offset = layout->dynamic,
+                     .sh_size = layout->dynamic_size,
+                     .sh_link = STRINGS,
+                     .sh_addralign = 8,
+                     .sh_entsize = sizeof(Elf64_Dyn)},
+        [SECTION_NAMES] = {.sh_type = SHT_STRTAB,
+                           .sh_offset = layout->names,
+                           .sh_size = sizeof section_names,
+                           .sh_addralign = 1},
+    };
+    for (size_t i = 0; i < N_SECTIONS; i++) {
+        Elf64_Shdr section = sections[i];
+        section.sh_name = name_of[i];
+        put_section(output, &section);
+    }
 }
 
 /* ---- the whole */
