@@ -44,7 +44,8 @@ static uint64_t take_unsigned(struct cursor *cursor, unsigned size)
     }
 }
 
-static uint64_t take_uleb(struct cursor *cursor)
+/* A LEB128 number; IS_SIGNED: its last bit is the sign. */
+static uint64_t take_leb(struct cursor *cursor, bool is_signed)
 {
     uint64_t value = 0;
     for (unsigned shift = 0;; shift += 7) {
@@ -53,26 +54,21 @@ static uint64_t take_uleb(struct cursor *cursor)
             return 0;
         if (shift < 64)
             value |= (uint64_t)(*byte & 0x7f) << shift;
-        if ((*byte & 0x80) == 0)
-            return value;
+        if ((*byte & 0x80) != 0)
+            continue;
+        bool is_negative = is_signed && (*byte & 0x40) != 0 && shift + 7 < 64;
+        return is_negative ? value | UINT64_MAX << (shift + 7) : value;
     }
+}
+
+static uint64_t take_uleb(struct cursor *cursor)
+{
+    return take_leb(cursor, false);
 }
 
 static int64_t take_sleb(struct cursor *cursor)
 {
-    uint64_t value = 0;
-    for (unsigned shift = 0;; shift += 7) {
-        const uint8_t *byte = take(cursor, 1);
-        if (byte == NULL)
-            return 0;
-        if (shift < 64)
-            value |= (uint64_t)(*byte & 0x7f) << shift;
-        if ((*byte & 0x80) == 0) {
-            if ((*byte & 0x40) != 0 && shift + 7 < 64)
-                value |= UINT64_MAX << (shift + 7);
-            return (int64_t)value;
-        }
-    }
+    return (int64_t)take_leb(cursor, true);
 }
 
 static const char *take_string(struct cursor *cursor)

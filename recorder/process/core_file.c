@@ -3,6 +3,7 @@
 #include "format/base/array.h"
 #include "format/base/search.h"
 #include "format/image/elf_decode.h"
+#include "recorder/process/memory.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -28,20 +29,6 @@ struct tg_core_segment {
 
 /* ---- the file */
 
-static size_t read_at(int fd, uint64_t offset, void *buffer, size_t size)
-{
-    size_t done = 0;
-    while (done < size && offset <= INT64_MAX - done) {
-        ssize_t n = pread(fd, (char *)buffer + done, size - done, (off_t)(offset + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        done += (size_t)n;
-    }
-    return done;
-}
-
 static bool decode_core(const uint8_t *bytes, size_t size, struct tg_elf_header *header)
 {
     return tg_elf_header_decode(bytes, size, header) && header->type == ET_CORE;
@@ -53,7 +40,9 @@ static size_t count_segments(const struct tg_core_file *core, const struct tg_el
     Elf64_Shdr first;
     if (header->n_segments != PN_XNUM)
         return header->n_segments;
-    return read_at(core->fd, header->sections_at, &first, sizeof first) == sizeof first ? first.sh_info : 0;
+    return tg_memory_file_read(core->fd, header->sections_at, &first, sizeof first) == sizeof first
+               ? first.sh_info
+               : 0;
 }
 
 /* ---- notes */
@@ -184,7 +173,7 @@ static struct tg_error *read_notes(struct tg_core_file *core, const struct tg_el
     core->notes = calloc(size + 1, 1);
     if (core->notes == NULL)
         return tg_error_no_memory();
-    return take_notes(core, core->notes, read_at(core->fd, segment->offset, core->notes, size));
+    return take_notes(core, core->notes, tg_memory_file_read(core->fd, segment->offset, core->notes, size));
 }
 
 /* ---- segments */
@@ -220,7 +209,7 @@ static struct tg_error *read_segments(struct tg_core_file *core, const struct tg
     core->segments = calloc(count + 1, sizeof *core->segments);
     struct tg_error *error = bytes == NULL || core->segments == NULL ? tg_error_no_memory() : NULL;
     if (error == NULL)
-        count = read_at(core->fd, header->segments_at, bytes, count * size) / size;
+        count = tg_memory_file_read(core->fd, header->segments_at, bytes, count * size) / size;
     for (size_t i = 0; error == NULL && i < count; i++) {
         const struct tg_elf_segment segment = tg_elf_segment_decode(64, bytes + i * size);
         if (segment.type == PT_NOTE)
@@ -244,7 +233,8 @@ static struct tg_error *read_core(struct tg_core_file *core)
     if (fstat(core->fd, &status) != 0)
         return tg_error_create_errno(errno, "cannot get its status (stat)");
     core->size = status.st_size > 0 ? (uint64_t)status.st_size : 0;
-    if (!S_ISREG(status.st_mode) || !decode_core(bytes, read_at(core->fd, 0, bytes, sizeof bytes), &header))
+    if (!S_ISREG(status.st_mode) ||
+        !decode_core(bytes, tg_memory_file_read(core->fd, 0, bytes, sizeof bytes), &header))
         return tg_error_create(TG_ERROR_INPUT, "is not a core file");
     if (header.bits != 64 || header.machine != EM_X86_64)
         return tg_error_create(TG_ERROR_INPUT,
@@ -300,7 +290,7 @@ bool tg_core_file_is_one(const char *path)
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     bool is_core = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                   decode_core(bytes, read_at(fd, 0, bytes, sizeof bytes), &header);
+                   decode_core(bytes, tg_memory_file_read(fd, 0, bytes, sizeof bytes), &header);
     if (fd >= 0)
         close(fd);
     return is_core;
@@ -319,7 +309,8 @@ size_t tg_core_file_memory(const struct tg_core_file *core, uint64_t address, vo
             break;
         uint64_t inside = at - segment->start, part = segment->size - inside;
         part = part < size - done ? part : size - done;
-        size_t n = read_at(core->fd, segment->offset + inside, (char *)buffer + done, (size_t)part);
+        size_t n =
+            tg_memory_file_read(core->fd, segment->offset + inside, (char *)buffer + done, (size_t)part);
         done += n;
         if (n < part)
             break;

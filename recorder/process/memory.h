@@ -39,7 +39,8 @@ bool tg_memory_write(pid_t pid, uint64_t address, const void *buffer, size_t siz
  * has executed another program since, it is this memory and no other, and nothing can be read or written
  * there any more. */
 int tg_memory_open(pid_t pid);
-size_t tg_memory_file_read(int fd, uint64_t address, void *buffer, size_t size); /* as tg_memory_read_some */
+/* As tg_memory_read_some; of any other file, the bytes at that offset. */
+size_t tg_memory_file_read(int fd, uint64_t address, void *buffer, size_t size);
 bool tg_memory_file_write(int fd, uint64_t address, const void *buffer, size_t size);
 
 #endif
