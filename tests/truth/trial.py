@@ -15,6 +15,8 @@ from case import CORRECT, Case
 from toolchain import ENVIRONMENT
 
 TOLLGATE = os.environ.get("TG_TOLLGATE", "tollgate")
+if "/" in TOLLGATE:  # trials run in folders of their own
+    TOLLGATE = os.path.abspath(TOLLGATE)
 # Ways to interrupt: Ctrl-C in the terminal, a batch system's SIGTERM to the launcher, `timeout` around the recorder, a
 # SIGINT to the launcher alone, SIGTERM to the recorder.
 WAYS = ("ctrl-c", "sigterm-launcher", "timeout", "sigint-launcher", "sigterm-recorder")
