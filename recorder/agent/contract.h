@@ -29,7 +29,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      11
+#define TG_AGENT_PROTOCOL      12
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -55,7 +55,8 @@ enum {
     TG_AGENT_REPEATS = 128,              /* struct tg_agent_repeat, behind the header page */
     TG_AGENT_REPEAT_WORDS = 13,
     TG_AGENT_RING_DATA_OFFSET = 4096 + 128 * 128,
-    TG_AGENT_RING_MARKS = 16,          /* more than chunks are under way to a trace's file at any time */
+    TG_AGENT_RING_MARKS = 16, /* more than chunks are under way to a trace's file at any time */
+    TG_AGENT_RING_GROWTHS = 8,
     TG_AGENT_RING_MIN_BYTES = 1 << 16, /* smallest data part, which is a power of two */
     TG_AGENT_RING_MAX_BYTES = 1 << 28,
 };
@@ -286,19 +287,26 @@ struct tg_agent_count {
  * consumed since the ring was made; position modulo DATA_BYTES is the place in the data. The producer
  * publishes with a release store to head, the recorder gives room back with one to tail.
  *
- * Rings of threads grow: the recorder makes the file longer and says so in GRANTED_BYTES; the producer, at the end of a lap
- * through its data, takes over as much of it as leaves the places of that lap what they are (so DATA_BYTES changes before
- * head goes on, and what is not read yet has one place by the old size and the new). */
+ * Rings of threads grow: the recorder makes the file longer and says so in GRANTED_BYTES; the producer takes that over wherever
+ * it is, and goes on behind what the data were (struct tg_agent_growth). Nothing is moved, what is not read yet keeps its
+ * place by the size of its time, and positions tell which that is. */
+
+/* Positions up to UNTIL are of the size before; from FROM on, which is later than any of those, DATA_BYTES is the size. FROM modulo
+ * DATA_BYTES is the size before: only when everything before FROM is read may the producer come round to the beginning. */
+struct tg_agent_growth {
+    uint64_t until, from;
+    uint64_t data_bytes;
+};
+
 struct tg_agent_ring_header {
     uint64_t magic; /* stored last, when the ring is ready */
     uint32_t protocol;
-    uint32_t kind; /* enum tg_agent_ring_kind */
-    uint64_t data_bytes;
+    uint32_t kind;       /* enum tg_agent_ring_kind */
+    uint64_t data_bytes; /* when the ring was made */
     int32_t pid;
     uint32_t state;    /* enum tg_agent_ring_state */
     uint64_t instance; /* the same in all rings of one program in one process: changes with fork and exec */
-    uint64_t granted_bytes; /* recorder: DATA_BYTES may become so many; 0: stays */
-    uint64_t whole_from;    /* producer: where the lap began at whose end the ring grew last; 0: it did not */
+    uint64_t granted_bytes; /* recorder: the data may become so many; 0: they stay as they are */
 
     uint64_t head __attribute__((aligned(64))); /* producer */
     uint64_t lost;                              /* records dropped so far */
@@ -322,6 +330,11 @@ struct tg_agent_ring_header {
         uint64_t lost; /* records that were dropped, as records of the kind LOST among these say */
         struct tg_agent_count before;
     } marks[TG_AGENT_RING_MARKS];
+
+    /* Producer: how the ring has grown; N_GROWTHS counts one when it is filled in, before head goes on from its FROM. */
+    uint32_t n_growths;
+    uint32_t unused;
+    struct tg_agent_growth growths[TG_AGENT_RING_GROWTHS];
 };
 _Static_assert(sizeof(struct tg_agent_ring_header) <= TG_AGENT_RING_PRIVATE_OFFSET,
                "the agent's own begins there");

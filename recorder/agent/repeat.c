@@ -2,10 +2,13 @@
 
 #include <string.h>
 
-/* Whether no record in the ring names REPEAT. */
+/* Whether no record in the ring names REPEAT. What was there before the ring grew last is there until it has come round. */
 static bool is_free(const struct tg_agent_thread *thread, const struct tg_agent_repeat *repeat)
 {
-    return repeat->name == 0 || thread->written - repeat->used > thread->mask + 1;
+    const struct tg_agent_ring_header *header = thread->header;
+    uint64_t grown = header->n_growths > 0 ? header->growths[header->n_growths - 1].from : 0;
+    uint64_t used = repeat->used > grown ? repeat->used : grown;
+    return repeat->name == 0 || thread->written - used > thread->mask + 1;
 }
 
 /* Whether the record of HASH came not long before: most of those that come once never come again. REPEAT is the first place

@@ -24,12 +24,19 @@ enum {
     MAX_SPINS = 1 << 26, /* pauses: some tenths of a second to some seconds */
     LOCK_TRIES = 1000,   /* the list of idle rings is never worth waiting for */
     DESTRUCTOR_ROUNDS = _POSIX_THREAD_DESTRUCTOR_ITERATIONS,
+    PAGE_BYTES = 4096,
+    MIN_TOUCHED =
+        4 * PAGE_BYTES, /* of a ring's places that are asked for at once: as much as was written, ... */
+    MAX_TOUCHED = 32 * PAGE_BYTES, /* ... within these */
+    POPULATE_WRITE = 23,           /* MADV_POPULATE_WRITE, since Linux 5.14 */
 };
 
 /* In the header page of a ring, where only this process looks. */
 struct private_part {
     struct tg_agent_ring_header *next;
     uint64_t unused;
+    /* The mapping's places are memory of this process up to position TOUCHED, and all of them from TOUCH_END on. */
+    uint64_t touched, touch_end;
     /* Records by handlers of the ring's thread while the thread was writing a record, and a header that takes
      * the stores which go to a ring's: here and not in thread-local storage, of which programs have little.
      * */
@@ -135,18 +142,38 @@ static struct tg_agent_ring_header *make_ring(void)
     header->data_bytes = data_bytes;
     header->pid = pid;
     header->instance = tg_agent_instance(random == NULL ? none : random, pid);
+    private_part(header)->touch_end = data_bytes;
     __atomic_store_n(&header->magic, TG_AGENT_RING_MAGIC, __ATOMIC_RELEASE);
     __atomic_fetch_add(&tg_agent.control->rings_made, 1, __ATOMIC_RELEASE);
     tg_agent_ask_for_attention();
     return header;
 }
 
+/* The positions of a ring from where it grew last. */
+struct lap {
+    uint64_t from, data_bytes;
+    uint64_t
+        before; /* the position that would have been FROM's place 0: so far back is what is not read yet, at most */
+};
+
+static struct lap last_lap(const struct tg_agent_ring_header *header)
+{
+    uint32_t n = header->n_growths;
+    if (n == 0)
+        return (struct lap){.data_bytes = header->data_bytes};
+    const struct tg_agent_growth *growth = &header->growths[n - 1];
+    uint64_t place = growth->from & (growth->data_bytes - 1);
+    return (struct lap){
+        .from = growth->from, .data_bytes = growth->data_bytes, .before = growth->from - place};
+}
+
 static void adopt(struct tg_agent_thread *thread, struct tg_agent_ring_header *header)
 {
+    const struct lap lap = last_lap(header);
     thread->header = header;
     thread->data = (unsigned char *)header + TG_AGENT_RING_DATA_OFFSET;
-    thread->mask = header->data_bytes - 1;
-    thread->written = header->head;
+    thread->mask = lap.data_bytes - 1;
+    thread->written = header->head > lap.from ? header->head : lap.from;
     thread->limit = 0;
     __atomic_store_n(&header->state, TG_AGENT_RING_OPEN, __ATOMIC_RELEASE);
 }
@@ -164,17 +191,19 @@ static void spin_for_recorder(const struct tg_agent_ring_header *header, uint64_
     __atomic_store_n(&rings.abandoned, true, __ATOMIC_RELAXED);
 }
 
-/* How long the ring can be from here on, at the end of a lap: of what the recorder allows as much as leaves the places of that
- * lap, which may not be read yet, what they are. */
-static uint64_t next_size(const struct tg_agent_thread *thread)
+/* How long the ring may be; as long as it is where it cannot grow. */
+static uint64_t granted_bytes(const struct tg_agent_thread *thread)
 {
-    uint64_t size = thread->mask + 1, n_laps = thread->written / size;
-    uint64_t granted = __atomic_load_n(&thread->header->granted_bytes, __ATOMIC_ACQUIRE);
-    if (granted <= size || granted > TG_AGENT_RING_MAX_BYTES || (granted & (granted - 1)) != 0)
-        return size;
-    while (granted > size && (n_laps - 1) % (granted / size) != 0)
-        granted /= 2;
-    return granted;
+    const struct tg_agent_ring_header *header = thread->header;
+    uint64_t size = thread->mask + 1, granted = __atomic_load_n(&header->granted_bytes, __ATOMIC_ACQUIRE);
+    bool can_be = granted > size && granted <= TG_AGENT_RING_MAX_BYTES && (granted & (granted - 1)) == 0 &&
+                  header->stays == 0 && header->n_growths < TG_AGENT_RING_GROWTHS;
+    return can_be ? granted : size;
+}
+
+static bool can_grow(const struct tg_agent_thread *thread)
+{
+    return granted_bytes(thread) > thread->mask + 1;
 }
 
 /* Address space that the program limits is the program's. */
@@ -184,17 +213,11 @@ static bool may_map(void)
     return !tg_agent.no_calls && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
-static bool can_grow(const struct tg_agent_thread *thread)
-{
-    return (thread->written & thread->mask) == 0 && thread->written > 0 &&
-           next_size(thread) > thread->mask + 1 && thread->header->stays == 0;
-}
-
-/* At the end of a lap. The ring is mapped a second time, longer, before it is let go of: a handler finds one of the two. */
+/* The ring is mapped a second time, longer, before the first mapping is let go of: a handler finds one of the two. */
 static void grow(struct tg_agent_thread *thread)
 {
     struct tg_agent_ring_header *former = thread->header;
-    uint64_t former_size = thread->mask + 1, size = next_size(thread);
+    uint64_t former_size = thread->mask + 1, size = granted_bytes(thread);
     long mapped = -1;
     if (may_map())
         mapped = tg_raw_call(SYS_mremap, (long)former, 0, (long)(TG_AGENT_RING_DATA_OFFSET + size),
@@ -204,11 +227,14 @@ static void grow(struct tg_agent_thread *thread)
         return;
     }
     struct tg_agent_ring_header *header = (struct tg_agent_ring_header *)mapped; // NOLINT: an address
-    header->whole_from = thread->written - former_size;
-    __atomic_store_n(&header->data_bytes, size, __ATOMIC_RELEASE);
-    thread->data = (unsigned char *)header + TG_AGENT_RING_DATA_OFFSET;
-    thread->mask = size - 1;
-    thread->header = header;
+    uint64_t from = (thread->written / size + 1) * size + former_size;
+    header->growths[header->n_growths] =
+        (struct tg_agent_growth){.until = thread->written, .from = from, .data_bytes = size};
+    private_part(header)->touched = from;
+    private_part(header)->touch_end = from + size;
+    __atomic_store_n(&header->n_growths, header->n_growths + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&header->head, from, __ATOMIC_RELEASE);
+    adopt(thread, header);
     tg_agent_signal_fence();
     (void)tg_raw_call(SYS_munmap, (long)former, (long)(TG_AGENT_RING_DATA_OFFSET + former_size), 0, 0, 0, 0);
 }
@@ -231,24 +257,58 @@ static void wait_for_recorder(struct tg_agent_thread *thread, uint64_t seen_tail
         __atomic_store_n(&rings.abandoned, true, __ATOMIC_RELAXED);
 }
 
+/* A page fault for each page of a ring costs more than the records that fit into it: of a mapping that is new, so many pages are
+ * asked for at once that `limit` shows. Older kernels fault. */
+static void touch(struct tg_agent_thread *thread, uint64_t n_bytes)
+{
+    struct private_part *part = private_part(thread->header);
+    if (thread->limit <= part->touched || part->touched >= part->touch_end || tg_agent.no_calls)
+        return;
+    uint64_t bytes = thread->written - (part->touch_end - (thread->mask + 1));
+    bytes = bytes < MIN_TOUCHED ? MIN_TOUCHED : bytes > MAX_TOUCHED ? MAX_TOUCHED : bytes;
+    bytes = bytes < n_bytes ? n_bytes : bytes;
+    if (thread->limit - thread->written > bytes)
+        thread->limit = thread->written + bytes;
+    uintptr_t from = (uintptr_t)thread->data + (thread->written & thread->mask),
+              to = from + (thread->limit - thread->written);
+    from &= ~(uintptr_t)(PAGE_BYTES - 1);
+    to = (to + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
+    (void)tg_raw_call(SYS_madvise, (long)from, (long)(to - from), POPULATE_WRITE, 0, 0, 0);
+    part->touched = thread->limit;
+}
+
+/* Whether the recorder should look soon. In its first lap a ring is told of early: at that lap's end it can grow without
+ * anything having been taken. */
+static bool wants_attention(const struct tg_agent_thread *thread, uint64_t used)
+{
+    uint64_t size = thread->mask + 1;
+    return used > size / 2 || (thread->written < size && used > size / 8 &&
+                               __atomic_load_n(&thread->header->granted_bytes, __ATOMIC_RELAXED) == 0);
+}
+
 /* Makes N_BYTES at `written` free in one piece up to the end of the data; false: they are to be dropped. */
 static bool find_room(struct tg_agent_thread *thread, uint64_t n_bytes)
 {
     for (;;) {
-        if (can_grow(thread))
-            grow(thread);
-        uint64_t size = thread->mask + 1;
+        const struct lap lap = last_lap(thread->header);
+        uint64_t size = lap.data_bytes;
         uint64_t tail = __atomic_load_n(&thread->header->tail, __ATOMIC_ACQUIRE);
-        uint64_t used = thread->written - tail;
+        uint64_t read = tail < lap.from ? lap.before : tail;
+        uint64_t used = thread->written - read;
         if (used > size) /* the recorder's word is nonsense */
             return false;
+        if (used + n_bytes > size / 2 && can_grow(thread)) {
+            grow(thread);
+            continue;
+        }
         if (size - used >= n_bytes) {
             uint64_t end = (thread->written | thread->mask) + 1;
             uint64_t half = thread->written + size / 2; /* look again then, to ask in time */
-            thread->limit = tail + size < end ? tail + size : end;
+            thread->limit = read + size < end ? read + size : end;
             if (half < thread->limit && half - thread->written >= n_bytes)
                 thread->limit = half;
-            if (used > size / 2)
+            touch(thread, n_bytes);
+            if (wants_attention(thread, used))
                 tg_agent_ask_for_attention();
             return true;
         }
@@ -259,25 +319,33 @@ static bool find_room(struct tg_agent_thread *thread, uint64_t n_bytes)
     }
 }
 
-/* The rest up to the end of the data, where a record does not fit. */
-static bool pad(struct tg_agent_thread *thread)
+/* REST bytes up to the end of the data, where a record does not fit. */
+static void pad(struct tg_agent_thread *thread, uint64_t rest)
 {
-    uint64_t rest = thread->mask + 1 - (thread->written & thread->mask);
-    if (!find_room(thread, rest))
-        return false;
     uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
     record[0] = 0;
     record[1] = TG_RECORD_PAD | rest / 8 << TG_AGENT_WORDS_SHIFT;
     thread->written += rest;
     __atomic_store_n(&thread->header->head, thread->written, __ATOMIC_RELEASE);
-    return true;
+}
+
+static uint64_t left_in_lap(const struct tg_agent_thread *thread)
+{
+    return thread->mask + 1 - (thread->written & thread->mask);
 }
 
 static bool make_room(struct tg_agent_thread *thread, uint64_t n_bytes)
 {
-    if (thread->mask + 1 - (thread->written & thread->mask) < n_bytes && !pad(thread))
-        return false;
-    return find_room(thread, n_bytes);
+    for (;;) {
+        uint64_t rest = left_in_lap(thread);
+        bool fits = rest >= n_bytes;
+        if (!find_room(thread, fits ? n_bytes : rest))
+            return false;
+        if (fits)
+            return true;
+        if (left_in_lap(thread) == rest) /* it did not grow instead */
+            pad(thread, rest);
+    }
 }
 
 static void write_core_record(struct tg_agent_thread *thread, unsigned kind, uint64_t argument)
@@ -514,6 +582,9 @@ uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame
         if (slow.nested)
             *thread = slow.outer;
         slow.nested = false;
+        if (thread->header != NULL &&
+            thread->generation == *tg_agent.generation) /* the ring may have been growing */
+            adopt(thread, thread->header);
         thread->busy = frame;
         return tg_agent_begin_slowly(kind, n_words);
     }

@@ -23,8 +23,9 @@ enum {
     MAX_HOLD_NS = 1000000000, /* longer than this nothing waits for what may still come */
     FEW_BYTES = 4096,         /* what rings have is told at once up to this */
     TURN_RECORDS = 4000,      /* told where a processor was idle, before that is asked again */
-    PRESSING = 192,           /* 1/256 of a ring: what is in it cannot wait any longer, until ... */
-    PRESSED = 64,             /* ... it is emptied down to this */
+    LATE_BYTES = 1 << 20, /* taken and not told where the rings are the backlog: memory that is used again */
+    PRESSING = 192,       /* 1/256 of a ring: what is in it cannot wait any longer, until ... */
+    PRESSED = 160,        /* ... it is emptied down to this */
 };
 const uint64_t tg_agent_drain_hold_ns = 20000000;
 /* As long the order waits for one time of the rings, while what comes is told at once. */
@@ -337,6 +338,7 @@ struct tg_error *tg_agent_drain_create(const struct tg_agent_drain_options *opti
                                               .queue = made->queue,
                                               .sink = options->sink,
                                               .file = options->file,
+                                              .max_bytes = options->growth_bytes > 0 ? LATE_BYTES : 0,
                                               .growth_bytes = options->growth_bytes};
     if (error == NULL)
         error = tg_ring_set_create(&rings, &made->rings);

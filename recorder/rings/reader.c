@@ -25,6 +25,10 @@ struct tg_ring_reader {
     const unsigned char *data;
     size_t mapped_bytes;
     struct tg_ring_facts facts;
+    uint64_t made_bytes;
+    struct tg_agent_growth growths[TG_AGENT_RING_GROWTHS]; /* checked ones */
+    unsigned n_growths;
+    unsigned n_passed; /* of them TAIL is behind so many */
     const struct tg_tick_clock *clock;
     uint64_t tail;                /* the authoritative one; the header has a copy */
     uint64_t noted;               /* the last boundary */
@@ -114,6 +118,91 @@ static bool is_possible_size(const struct tg_ring_reader *reader, uint64_t data_
            (data_bytes & (data_bytes - 1)) == 0;
 }
 
+/* ---- sizes, of their times */
+
+static uint64_t size_after(const struct tg_ring_reader *reader, unsigned n_growths)
+{
+    return n_growths == 0 ? reader->made_bytes : reader->growths[n_growths - 1].data_bytes;
+}
+
+static uint64_t first_after(const struct tg_ring_reader *reader, unsigned n_growths)
+{
+    return n_growths == 0 ? 0 : reader->growths[n_growths - 1].from;
+}
+
+/* How many growths there were when POSITION was written; READER knows those up to its head. */
+static unsigned growths_before(const struct tg_ring_reader *reader, uint64_t position)
+{
+    unsigned n = reader->n_growths;
+    while (n > 0 && position < reader->growths[n - 1].from)
+        n--;
+    return n;
+}
+
+static uint64_t size_at_tail(const struct tg_ring_reader *reader)
+{
+    return size_after(reader, reader->n_passed);
+}
+
+/* Where what is of the size at TAIL ends. */
+static uint64_t end_at_tail(const struct tg_ring_reader *reader)
+{
+    return reader->n_passed < reader->n_growths ? reader->growths[reader->n_passed].until : reader->head;
+}
+
+/* What begins at a later size is read by that. */
+static void pass_growths(struct tg_ring_reader *reader)
+{
+    while (reader->n_passed < reader->n_growths && reader->tail == end_at_tail(reader))
+        reader->tail = reader->growths[reader->n_passed++].from;
+}
+
+/* Bytes between TAIL and the head. */
+static uint64_t held_bytes(const struct tg_ring_reader *reader)
+{
+    uint64_t held = 0, at = reader->tail;
+    for (unsigned i = reader->n_passed; i < reader->n_growths; i++) {
+        held += reader->growths[i].until - at;
+        at = reader->growths[i].from;
+    }
+    return held + reader->head - at;
+}
+
+/* The first position whose place nothing later was written to. */
+static uint64_t whole_from(const struct tg_ring_reader *reader)
+{
+    uint64_t end = reader->head;
+    for (unsigned n = reader->n_growths;; n--) {
+        uint64_t size = size_after(reader, n), first = first_after(reader, n);
+        uint64_t former = n == 0 ? 0 : size_after(reader, n - 1);
+        if (end - first > size - former) /* it came round to what was before */
+            return end - first > size ? end - size : first;
+        if (n == 0)
+            return 0;
+        end = reader->growths[n - 1].until;
+    }
+}
+
+/* Takes over how the ring has grown up to HEAD. Returns why that cannot be, NULL where it can. */
+static const char *follow_growths(struct tg_ring_reader *reader, const struct tg_agent_ring_header *header,
+                                  uint64_t head)
+{
+    uint32_t n = __atomic_load_n(&header->n_growths, __ATOMIC_ACQUIRE);
+    if (n > TG_AGENT_RING_GROWTHS)
+        return "grown more often than it can";
+    while (reader->n_growths < n && header->growths[reader->n_growths].from <= head) {
+        const struct tg_agent_growth growth = header->growths[reader->n_growths];
+        uint64_t size = size_after(reader, reader->n_growths), first = first_after(reader, reader->n_growths);
+        if (growth.data_bytes <= size || !is_possible_size(reader, growth.data_bytes) ||
+            growth.until < first || growth.until % RECORD_UNIT != 0 || growth.from <= growth.until ||
+            growth.from % growth.data_bytes != size)
+            return "size that it was not given";
+        reader->growths[reader->n_growths++] = growth;
+    }
+    reader->facts.data_bytes = size_after(reader, reader->n_growths);
+    return NULL;
+}
+
 static struct tg_error *check_header(struct tg_ring_reader *reader, int32_t named_pid)
 {
     struct tg_agent_ring_header header;
@@ -141,7 +230,12 @@ static struct tg_error *check_header(struct tg_ring_reader *reader, int32_t name
                                            .data_bytes = header.data_bytes,
                                            .tid = header.pid};
     reader->tid = header.pid;
+    reader->made_bytes = header.data_bytes;
+    const char *reason = follow_growths(reader, &header, header.head);
+    if (reason != NULL)
+        return refuse(reader->name, reason);
     reader->tail = reader->head = header.tail;
+    reader->n_passed = growths_before(reader, reader->tail);
     return NULL;
 }
 
@@ -187,13 +281,12 @@ struct tg_ring_facts tg_ring_reader_facts(const struct tg_ring_reader *reader)
     return reader->facts;
 }
 
-static bool is_boundary(const struct tg_ring_reader *reader, const struct tg_agent_ring_header *header,
-                        unsigned i)
+static bool is_boundary(const struct tg_ring_reader *reader, const struct tg_agent_passed *passed)
 {
-    const struct tg_agent_passed *passed = &header->passed[i];
-    return passed->position % RECORD_UNIT == 0 && passed->position <= header->head &&
-           header->head - passed->position <= reader->facts.data_bytes &&
-           passed->position >= header->whole_from && passed->tid > 0 && passed->tid <= INT32_MAX &&
+    unsigned n = growths_before(reader, passed->position);
+    uint64_t end = n < reader->n_growths ? reader->growths[n].until : reader->head;
+    return passed->position % RECORD_UNIT == 0 && passed->position <= end &&
+           passed->position >= whole_from(reader) && passed->tid > 0 && passed->tid <= INT32_MAX &&
            passed->before.records <= passed->position / RECORD_UNIT &&
            passed->before.events <= passed->before.records;
 }
@@ -220,11 +313,13 @@ struct tg_ring_past tg_ring_reader_rewind(struct tg_ring_reader *reader, uint64_
     reader->keep = true;
     tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
     memcpy(&header, reader->header, sizeof header);
-    if (header.head <= reader->facts.data_bytes) { /* never overwritten */
+    reader->head = header.head;
+    if (follow_growths(reader, &header, header.head) == NULL &&
+        whole_from(reader) == 0) { /* never overwritten */
         reader->tail = 0;
     } else {
         for (unsigned i = 0; i < sizeof header.passed / sizeof header.passed[0]; i++) {
-            if (!is_boundary(reader, &header, i))
+            if (!is_boundary(reader, &header.passed[i]))
                 continue;
             reader->tail = header.passed[i].position;
             reader->tid = reader->facts.tid = (int32_t)header.passed[i].tid;
@@ -233,9 +328,11 @@ struct tg_ring_past tg_ring_reader_rewind(struct tg_ring_reader *reader, uint64_
         }
         past.whole = reader->tail == 0;
     }
+    reader->n_passed = growths_before(reader, reader->tail);
+    pass_growths(reader);
     if (reader->tail % RECORD_UNIT ==
         0) /* else no record begins there: the header is not what an agent wrote */
-        memcpy(&ticks, reader->data + (reader->tail & (reader->facts.data_bytes - 1)), sizeof ticks);
+        memcpy(&ticks, reader->data + (reader->tail & (size_at_tail(reader) - 1)), sizeof ticks);
     tg_mapping_guard_end();
     past.first_ns = tg_tick_clock_time(reader->clock, ticks);
     const struct tg_agent_mark *mark = find_mark(&header, n_events);
@@ -283,7 +380,7 @@ static void note_boundary(struct tg_ring_reader *reader)
     const struct tg_agent_passed here = {
         .position = reader->tail, .tid = reader->tid, .before = reader->before};
     pass(&header->passed[2], &here);
-    if (reader->tail - reader->noted < reader->facts.data_bytes / 4)
+    if (reader->tail - reader->noted < size_at_tail(reader) / 4)
         return;
     const struct tg_agent_passed older = header->passed[1];
     reader->noted = reader->tail;
@@ -388,17 +485,16 @@ static const char *look(struct tg_ring_reader *reader)
 {
     uint32_t state = __atomic_load_n(&reader->header->state, __ATOMIC_ACQUIRE);
     reader->head = __atomic_load_n(&reader->header->head, __ATOMIC_ACQUIRE);
-    uint64_t data_bytes = __atomic_load_n(&reader->header->data_bytes, __ATOMIC_ACQUIRE); /* after the head */
     reader->closed = state == TG_AGENT_RING_CLOSED;
     reader->stays = __atomic_load_n(&reader->header->stays, __ATOMIC_ACQUIRE) != 0;
-    uint64_t held = reader->head - reader->tail;
-    if (data_bytes != reader->facts.data_bytes &&
-        (data_bytes < reader->facts.data_bytes || !is_possible_size(reader, data_bytes)))
-        return "size that it was not given";
-    reader->facts.data_bytes = data_bytes;
-    if (reader->tail % RECORD_UNIT != 0 || held % RECORD_UNIT != 0)
+    const char *reason = follow_growths(reader, reader->header, reader->head);
+    if (reason != NULL)
+        return reason;
+    pass_growths(reader);
+    uint64_t held = end_at_tail(reader) - reader->tail;
+    if (reader->tail % RECORD_UNIT != 0 || held % RECORD_UNIT != 0 || reader->head % RECORD_UNIT != 0)
         return "positions between records";
-    if (held > reader->facts.data_bytes)
+    if (held > size_at_tail(reader) || reader->head - first_after(reader, reader->n_growths) > INT64_MAX)
         return "positions further apart than the ring's size";
     return NULL;
 }
@@ -414,16 +510,17 @@ static void empty(struct tg_ring_reader *reader)
 {
     tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
     reader->tail = reader->head = __atomic_load_n(&reader->header->head, __ATOMIC_ACQUIRE);
+    reader->n_passed = reader->n_growths;
     tell_tail(reader);
     tg_mapping_guard_end();
 }
 
 static void copy_out(struct tg_ring_reader *reader, size_t room, struct piece *piece)
 {
-    uint64_t place = reader->tail & (reader->facts.data_bytes - 1);
-    uint64_t held = reader->head - reader->tail;
-    uint64_t to_end = reader->facts.data_bytes - place;
-    uint64_t n = held < to_end ? held : to_end;
+    uint64_t size = size_at_tail(reader);
+    uint64_t place = reader->tail & (size - 1);
+    uint64_t held = end_at_tail(reader) - reader->tail;
+    uint64_t n = held < size - place ? held : size - place;
     piece->cut = n > room;
     piece->bytes = piece->cut ? room & ~(size_t)(RECORD_UNIT - 1) : (size_t)n;
     memcpy(piece->words, reader->data + place, piece->bytes);
@@ -442,6 +539,7 @@ static const char *take_piece(struct tg_ring_reader *reader, size_t room, struct
         return reason;
     reason = check_records(reader, piece);
     reader->tail += piece->used;
+    pass_growths(reader);
     tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
     note_boundary(reader);
     tell_tail(reader);
@@ -467,32 +565,24 @@ struct tg_error *tg_ring_reader_take(struct tg_ring_reader *reader, void *room, 
     return reason == NULL ? NULL : give_up(reader, reason);
 }
 
-/* By the rule of agents: next_size() in recorder/agent/ring.c. */
-static uint64_t size_at_end(const struct tg_ring_reader *reader)
-{
-    uint64_t data_bytes = reader->facts.data_bytes,
-             granted = reader->mapped_bytes - TG_AGENT_RING_DATA_OFFSET;
-    uint64_t lap = reader->head > 0 ? (reader->head - 1) / data_bytes : 0;
-    if (reader->stays || lap * data_bytes > reader->tail) /* full before its thread is at the end */
-        return data_bytes;
-    while (granted > data_bytes && lap % (granted / data_bytes) != 0)
-        granted /= 2;
-    return granted;
-}
-
 struct tg_ring_fill tg_ring_reader_look(struct tg_ring_reader *reader)
 {
-    const uint64_t before = reader->head, before_bytes = reader->facts.data_bytes;
+    const struct tg_ring_reader before = *reader;
+    const uint64_t size = reader->facts.data_bytes;
     if (reader->given_up)
-        return (struct tg_ring_fill){.of_bytes = before_bytes};
+        return (struct tg_ring_fill){.of_bytes = size};
     tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
     const char *reason = look(reader);
     if (!tg_mapping_guard_end() || reason != NULL) { /* a take says so */
-        reader->head = before;
-        reader->facts.data_bytes = before_bytes;
-        return (struct tg_ring_fill){.bytes = before_bytes, .of_bytes = before_bytes};
+        *reader = before;
+        return (struct tg_ring_fill){.bytes = size, .of_bytes = size};
     }
-    return (struct tg_ring_fill){.bytes = reader->head - reader->tail, .of_bytes = size_at_end(reader)};
+    /* until what was before it grew is read, none of that is free */
+    uint64_t last = first_after(reader, reader->n_growths), last_size = reader->facts.data_bytes;
+    uint64_t from = reader->n_passed == reader->n_growths ? reader->tail : last - last % last_size;
+    uint64_t granted = reader->mapped_bytes - TG_AGENT_RING_DATA_OFFSET;
+    return (struct tg_ring_fill){.bytes = reader->head - from,
+                                 .of_bytes = reader->stays ? last_size : granted};
 }
 
 /* Room that is only promised would kill the program with SIGBUS where the file system is full. */
@@ -537,12 +627,12 @@ void tg_ring_reader_repeat_told(struct tg_ring_reader *reader, const uint64_t *r
 
 uint64_t tg_ring_reader_left(const struct tg_ring_reader *reader)
 {
-    return reader->given_up ? 0 : reader->head - reader->tail;
+    return reader->given_up ? 0 : held_bytes(reader);
 }
 
 bool tg_ring_reader_is_finished(const struct tg_ring_reader *reader)
 {
-    return !reader->given_up && reader->closed && reader->head == reader->tail;
+    return !reader->given_up && reader->closed && held_bytes(reader) == 0;
 }
 
 /* A read lease is granted where nobody has the file open for writing, and a writable mapping counts. */

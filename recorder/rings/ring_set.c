@@ -39,6 +39,7 @@ struct ring {
     uint64_t last_bytes;        /* taken since the set is finishing */
     uint64_t made_bytes;        /* how long it was made, ... */
     uint64_t grown_bytes;       /* ... and by how much it may become, or is, longer */
+    bool has_filled;            /* it was behind once, and may grow */
     struct tg_agent_count told; /* records, ... */
     uint64_t told_lost;         /* ... which told of so many dropped ones */
     uint64_t marked;            /* how many were told when the last mark was made */
@@ -60,6 +61,7 @@ struct tg_ring_set {
     uint64_t opened;
     uint64_t retired_bytes; /* of all retired rings */
     uint64_t grown_bytes;   /* of all rings, retired ones included */
+    size_t n_filled;        /* rings that have filled */
     bool takes_little;
     struct {
         struct ring *ring; /* ring of the record being decoded, NULL: none */
@@ -361,12 +363,13 @@ struct tg_ring_round tg_ring_set_take_little(struct tg_ring_set *set)
     return round;
 }
 
-/* Eight times as long as it is, or as much of that as there is: where the ring's thread is in it decides how much of it the ring
- * can take over at once. */
+/* Four times as long as it is, or as much of that as there is: its share with the other rings that have filled. */
 static void let_grow(struct tg_ring_set *set, struct ring *ring, uint64_t data_bytes)
 {
-    uint64_t share = set->options.growth_bytes / set->n_rings;
-    for (uint64_t factor = 8; factor > 1; factor /= 2) {
+    set->n_filled += !ring->has_filled;
+    ring->has_filled = true;
+    uint64_t share = set->options.growth_bytes / set->n_filled;
+    for (uint64_t factor = 4; factor > 1; factor /= 2) {
         uint64_t grown = factor * data_bytes - ring->made_bytes;
         uint64_t more = grown > ring->grown_bytes ? grown - ring->grown_bytes : 0;
         if (factor * data_bytes > MAX_GROWN_BYTES || grown > share || more == 0 ||
@@ -381,14 +384,14 @@ static void let_grow(struct tg_ring_set *set, struct ring *ring, uint64_t data_b
 
 struct tg_ring_set_fill tg_ring_set_look(struct tg_ring_set *set)
 {
-    struct tg_ring_set_fill all = {0};
+    struct tg_ring_set_fill all = {.bytes = tg_event_merge_stats(set->merge).held_bytes};
     uint64_t over_bytes = 0;
     for (struct ring *ring = set->rings; ring != NULL; ring = ring->hh.next) {
         if (ring->reader == NULL)
             continue;
         struct tg_ring_fill fill = tg_ring_reader_look(ring->reader);
         uint64_t data_bytes = tg_ring_reader_facts(ring->reader).data_bytes;
-        if (fill.bytes > data_bytes / 4)
+        if (fill.bytes > data_bytes / 8)
             let_grow(set, ring, data_bytes);
         unsigned part = (unsigned)(fill.bytes * 256 / fill.of_bytes);
         all.fullest = part > all.fullest ? part : all.fullest;
@@ -503,6 +506,7 @@ static void remove_ring(struct tg_ring_set *set, struct ring *ring)
     ring->retired_bytes = TG_AGENT_RING_DATA_OFFSET + tg_ring_reader_facts(ring->reader).data_bytes;
     set->retired_bytes += ring->retired_bytes;
     set->n_rings--;
+    set->n_filled -= ring->has_filled;
     ring->retired = ring->reader;
     ring->reader = NULL;
     forget_ring(set, ring);

@@ -73,7 +73,7 @@ struct tg_ring_round tg_ring_set_take_little(struct tg_ring_set *set);
 
 /* FULLEST: how full the fullest ring is, in 1/256; 256 also where too many are left that nobody writes to any more. */
 struct tg_ring_set_fill {
-    uint64_t bytes; /* in all rings */
+    uint64_t bytes; /* in all rings, and taken and not told */
     unsigned fullest;
 };
 

@@ -103,14 +103,32 @@ static const uint64_t *read_repeat(struct agent_ring *ring, const uint64_t *reco
     return ring->again;
 }
 
+/* How long the data are where POSITION is. */
+static uint64_t size_at(const struct tg_agent_ring_header *header, uint64_t position)
+{
+    uint32_t n = header->n_growths;
+    while (n > 0 && position < header->growths[n - 1].from)
+        n--;
+    return n == 0 ? header->data_bytes : header->growths[n - 1].data_bytes;
+}
+
+uint64_t agent_ring_size(const struct agent_ring *ring)
+{
+    return size_at(ring->header, ring->header->head);
+}
+
 const uint64_t *agent_ring_next(struct agent_ring *ring)
 {
     for (;;) {
         uint64_t head = __atomic_load_n(&ring->header->head, __ATOMIC_ACQUIRE);
-        if (ring->seen == head)
+        for (uint32_t i = 0; i < ring->header->n_growths; i++)
+            if (ring->seen == ring->header->growths[i].until)
+                ring->seen = ring->header->growths[i].from;
+        if (ring->seen >= head) /* or it has grown since */
             return NULL;
-        const uint64_t *record = (const uint64_t *)(void *)((char *)ring->header + TG_AGENT_RING_DATA_OFFSET +
-                                                            (ring->seen & (ring->header->data_bytes - 1)));
+        uint64_t place = ring->seen & (size_at(ring->header, ring->seen) - 1);
+        const uint64_t *record =
+            (const uint64_t *)(void *)((char *)ring->header + TG_AGENT_RING_DATA_OFFSET + place);
         size_t n_words = record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff;
         assert_true(n_words >= 2 && n_words % 2 == 0);
         ring->seen += n_words * 8;
@@ -181,7 +199,7 @@ void agent_ring_let_grow(struct agent_ring *ring, uint64_t data_bytes)
     void *longer = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     assert_true(longer != MAP_FAILED);
     close(fd);
-    munmap(ring->header, TG_AGENT_RING_DATA_OFFSET + ring->header->data_bytes);
+    munmap(ring->header, TG_AGENT_RING_DATA_OFFSET + agent_ring_size(ring));
     ring->header = longer;
     __atomic_store_n(&ring->header->granted_bytes, data_bytes, __ATOMIC_SEQ_CST);
     wake(ring);

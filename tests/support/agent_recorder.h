@@ -43,6 +43,8 @@ void agent_ring_skip(struct agent_ring *ring);
 /* The next record that RING holds, PADs left out; NULL where there is none. Valid until it is given back, or the next call. */
 const uint64_t *agent_ring_next(struct agent_ring *ring);
 unsigned agent_record_kind(const uint64_t *record);
+/* How long RING's data are at its head. */
+uint64_t agent_ring_size(const struct agent_ring *ring);
 /* What was read of RING is room again, also for a thread that waits for it. */
 void agent_ring_give_back(struct agent_ring *ring);
 /* Allows RING to become DATA_BYTES long, as the recorder does. */

@@ -19,7 +19,7 @@ static void expect(bool condition, const char *what)
 void ring_producer_init(struct ring_producer *producer, int directory, int32_t pid, unsigned n,
                         uint64_t data_bytes, uint64_t instance)
 {
-    *producer = (struct ring_producer){.data_bytes = data_bytes};
+    *producer = (struct ring_producer){.data_bytes = data_bytes, .grows_at = 2};
     snprintf(producer->name, sizeof producer->name, "ring.%d.%u", pid, n);
     int fd = openat(directory, producer->name, O_RDWR | O_CREAT | O_EXCL, 0600);
     expect(fd >= 0 && fchmod(fd, 0600) == 0, producer->name);
@@ -54,14 +54,21 @@ static void publish(struct ring_producer *producer, size_t n_words)
     __atomic_store_n(&producer->header->head, producer->written, __ATOMIC_RELEASE);
 }
 
+/* Up to where the recorder has read, by positions that have the ring's size. */
+static uint64_t read_until(const struct ring_producer *producer)
+{
+    uint64_t tail = __atomic_load_n(&producer->header->tail, __ATOMIC_ACQUIRE);
+    uint32_t n = producer->header->n_growths;
+    uint64_t from = n == 0 ? 0 : producer->header->growths[n - 1].from;
+    return tail < from ? from - from % producer->data_bytes : tail;
+}
+
 static void grow(struct ring_producer *producer)
 {
     uint64_t size = producer->data_bytes, granted = producer->header->granted_bytes;
-    if (granted <= size || producer->written == 0 || producer->written % size != 0)
-        return;
-    while (granted > size && (producer->written / size - 1) % (granted / size) != 0)
-        granted /= 2;
-    if (granted == size)
+    uint32_t n = producer->header->n_growths;
+    if (granted <= size || n == TG_AGENT_RING_GROWTHS ||
+        producer->written - read_until(producer) < size / producer->grows_at)
         return;
     void *longer = mremap(producer->header, TG_AGENT_RING_DATA_OFFSET + size,
                           TG_AGENT_RING_DATA_OFFSET + granted, MREMAP_MAYMOVE);
@@ -69,26 +76,29 @@ static void grow(struct ring_producer *producer)
     producer->header = longer;
     producer->data = (unsigned char *)longer + TG_AGENT_RING_DATA_OFFSET;
     producer->data_bytes = granted;
-    producer->header->whole_from = producer->written - size;
-    __atomic_store_n(&producer->header->data_bytes, granted, __ATOMIC_RELEASE);
+    uint64_t from = (producer->written / granted + 1) * granted + size;
+    producer->header->growths[n] =
+        (struct tg_agent_growth){.until = producer->written, .from = from, .data_bytes = granted};
+    __atomic_store_n(&producer->header->n_growths, n + 1, __ATOMIC_RELEASE);
+    producer->written = from;
+    __atomic_store_n(&producer->header->head, from, __ATOMIC_RELEASE);
 }
 
 bool ring_producer_put(struct ring_producer *producer, unsigned kind, uint64_t ticks, uint64_t place,
                        const uint64_t *arguments, size_t n_arguments)
 {
     size_t n_words = (n_arguments + 3) & ~(size_t)1;
-    uint64_t tail = __atomic_load_n(&producer->header->tail, __ATOMIC_ACQUIRE);
+    grow(producer);
+    uint64_t end = read_until(producer) + producer->data_bytes;
     uint64_t to_end = producer->data_bytes - (producer->written & (producer->data_bytes - 1));
-    uint64_t room = producer->data_bytes - (producer->written - tail);
-    if (to_end < n_words * 8 && to_end <= room) {
+    if (to_end < n_words * 8 && to_end <= end - producer->written) {
         uint64_t *pad = place_of(producer);
         pad[0] = 0;
         pad[1] = TG_RECORD_PAD | to_end / 8 << TG_AGENT_WORDS_SHIFT;
         publish(producer, to_end / 8);
         to_end = producer->data_bytes;
     }
-    grow(producer);
-    if (to_end < n_words * 8 || producer->written + n_words * 8 - tail > producer->data_bytes)
+    if (to_end < n_words * 8 || producer->written + n_words * 8 > end)
         return false;
     uint64_t *record = place_of(producer);
     record[0] = ticks;

@@ -14,6 +14,7 @@ struct ring_producer {
     unsigned char *data;
     uint64_t data_bytes;
     uint64_t written;
+    unsigned grows_at; /* the ring grows, if it may, when the GROWS_AT-th part of it is used; 2 at first */
     char name[64];
 };
 
@@ -23,9 +24,8 @@ void ring_producer_init(struct ring_producer *producer, int directory, int32_t p
 /* The file stays. */
 void ring_producer_deinit(struct ring_producer *producer);
 
-/* Writes a record and publishes it; false where there is no room. At the end of the data the ring grows by what the recorder
- * allows, as agents' rings do. PLACE is the thread
- * number and team of the second word. */
+/* Writes a record and publishes it; false where there is no room. The ring grows by what the recorder allows, as agents' rings
+ * do. PLACE is the thread number and team of the second word. */
 bool ring_producer_put(struct ring_producer *producer, unsigned kind, uint64_t ticks, uint64_t place,
                        const uint64_t *arguments, size_t n_arguments);
 

@@ -193,7 +193,7 @@ static void a_handler_may_jump_away(void **state)
 /* So that no PAD comes in the next records. */
 static void go_to_the_first_half(struct agent_ring *ring)
 {
-    while ((ring->header->head & (ring->header->data_bytes - 1)) > ring->header->data_bytes / 2) {
+    while ((ring->header->head & (agent_ring_size(ring) - 1)) > agent_ring_size(ring) / 2) {
         tg_agent_record2(TG_RECORD_OMP_CANCEL, 0, 0);
         agent_recorder_skip_all();
     }

@@ -163,16 +163,11 @@ static void threads_hand_their_rings_on(void **state)
     assert_int_equal(agent_recorder.n_rings, n_rings);
 }
 
-static uint64_t lap_of(const struct agent_ring *ring)
-{
-    return ring->header->head / ring->header->data_bytes;
-}
-
-/* To PLACE in a lap that is number LAP of N. */
-static void go_to(struct agent_ring *ring, uint64_t lap, uint64_t n, uint64_t place)
+/* To PLACE of the data, with nothing in them. */
+static void go_to(struct agent_ring *ring, uint64_t place)
 {
     agent_ring_skip(ring);
-    while (lap_of(ring) % n != lap || (ring->header->head & (ring->header->data_bytes - 1)) != place) {
+    while ((ring->header->head & (agent_ring_size(ring) - 1)) != place) {
         tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
         agent_ring_skip(ring);
     }
@@ -196,18 +191,18 @@ static void expect_numbers(struct agent_ring *ring, uint64_t from, uint64_t to)
     assert_null(agent_ring_next(ring));
 }
 
-/* LAP: of four; a lap behind whose end the ring may be FACTOR times as long. Nothing is given back until it is. */
-static void grow_behind(uint64_t lap, uint64_t factor)
+/* Allowed to be FACTOR times as long, with UNREAD bytes that were recorded from PLACE on: nothing is given back until it is. */
+static void grow_at(uint64_t place, uint64_t unread, uint64_t factor)
 {
     struct agent_ring *ring = agent_recorder_ring_of(gettid());
-    uint64_t size = ring->header->data_bytes, lost = ring->header->lost;
-    go_to(ring, lap, 4, size / 2);
-    record_numbers(0, size / 2 / 32 - 1);
-    agent_ring_let_grow(ring, 4 * size);
-    assert_int_equal(ring->header->data_bytes, size);
-    uint64_t fit = (size / 2 + (factor - 1) * size) / 32;
-    record_numbers(size / 2 / 32 - 1, fit);
-    assert_int_equal(ring->header->data_bytes, factor * size);
+    uint64_t size = agent_ring_size(ring), lost = ring->header->lost;
+    go_to(ring, place);
+    record_numbers(0, unread / 32);
+    agent_ring_let_grow(ring, factor * size);
+    assert_int_equal(agent_ring_size(ring), size);
+    uint64_t fit = (unread + (factor - 1) * size) / 32;
+    record_numbers(unread / 32, fit);
+    assert_int_equal(agent_ring_size(ring), factor * size);
     expect_numbers(ring, 0, fit);
     agent_ring_give_back(ring);
     uint64_t more = factor * size / 32 + 100; /* from the end to the beginning */
@@ -219,20 +214,55 @@ static void grow_behind(uint64_t lap, uint64_t factor)
     assert_int_equal(ring->header->lost, lost);
 }
 
-static void *grow_twice(void *unused)
+static void *grow_often(void *unused)
 {
     (void)unused;
     tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
-    grow_behind(2, 2); /* half of the four times that are allowed would move what is not read */
-    grow_behind(0, 4);
+    uint64_t size = agent_ring_size(agent_recorder_ring_of(gettid()));
+    grow_at(size / 2, size / 4, 2);     /* within the data */
+    grow_at(3 * size / 2, size, 2);     /* what is not read goes from their end to their beginning */
+    grow_at(0, 4 * size - 32, 4);       /* they are full but for a record */
+    grow_at(16 * size - 2048, 4096, 2); /* hardly anything */
     return NULL;
 }
 
-static void a_ring_grows_at_the_end_of_a_lap(void **state)
+static void a_ring_grows_wherever_its_thread_is(void **state)
 {
     (void)state;
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, grow_twice, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, grow_often, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* A record that names a repeat is read while it is in the ring: its repeat stays what it is, however much longer that gets. */
+static void *repeat_and_grow(void *unused)
+{
+    (void)unused;
+    tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
+    struct agent_ring *ring = agent_recorder_ring_of(gettid());
+    uint64_t size = agent_ring_size(ring), n = 2 * size / 16;
+    go_to(ring, size / 2);
+    for (uint64_t i = 0; i < n; i++) { /* as many different ones as there are places for repeats, and more */
+        if (i == size / 4 / 16)
+            agent_ring_let_grow(ring, 8 * size);
+        tg_agent_record2(TG_RECORD_MPI_COMPLETE, i / 8 % 300, i / 8 % 300);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t *record = agent_ring_next(ring);
+        assert_non_null(record);
+        assert_int_equal(agent_record_kind(record), TG_RECORD_MPI_COMPLETE);
+        assert_int_equal(record[2], i / 8 % 300);
+    }
+    assert_null(agent_ring_next(ring));
+    agent_ring_give_back(ring);
+    return NULL;
+}
+
+static void repeats_outlive_the_growth_of_their_ring(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, repeat_and_grow, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
@@ -241,8 +271,8 @@ static void *wait_full(void *ring)
     (void)ring;
     tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
     struct agent_ring *own = agent_recorder_ring_of(gettid());
-    uint64_t size = own->header->data_bytes;
-    go_to(own, 0, 2, 0);
+    uint64_t size = agent_ring_size(own);
+    go_to(own, 0);
     __atomic_store_n((struct agent_ring **)ring, own, __ATOMIC_RELEASE);
     record_numbers(0, size / 32 + 10);
     return NULL;
@@ -267,12 +297,12 @@ static void a_ring_stays_as_it_is_where_address_space_is_limited(void **state)
     const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY}, limited = {UINT64_C(1) << 46, RLIM_INFINITY};
     pthread_t thread;
     struct agent_ring *ring = start_full(&thread);
-    uint64_t size = ring->header->data_bytes;
+    uint64_t size = agent_ring_size(ring);
     assert_int_equal(setrlimit(RLIMIT_AS, &limited), 0);
     agent_ring_let_grow(ring, 2 * size);
     while (__atomic_load_n(&ring->header->stays, __ATOMIC_ACQUIRE) == 0)
         usleep(100);
-    assert_int_equal(ring->header->data_bytes, size);
+    assert_int_equal(agent_ring_size(ring), size);
     expect_numbers(ring, 0, size / 32);
     agent_ring_give_back(ring);
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -288,7 +318,7 @@ static void a_thread_that_waits_for_room_goes_on_when_its_ring_may_grow(void **s
     (void)state;
     pthread_t thread;
     struct agent_ring *ring = start_full(&thread);
-    uint64_t tail = ring->header->tail, size = ring->header->data_bytes;
+    uint64_t tail = ring->header->tail, size = agent_ring_size(ring);
     agent_ring_let_grow(ring, 2 * size);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(ring->header->tail, tail);
@@ -314,7 +344,8 @@ static int run(void)
         cmocka_unit_test(drops_when_the_recorder_is_gone),
         cmocka_unit_test(a_child_has_rings_of_its_own),
         cmocka_unit_test(threads_hand_their_rings_on),
-        cmocka_unit_test(a_ring_grows_at_the_end_of_a_lap),
+        cmocka_unit_test(a_ring_grows_wherever_its_thread_is),
+        cmocka_unit_test(repeats_outlive_the_growth_of_their_ring),
     };
     return cmocka_run_group_tests(tests, open_with_ring, agent_recorder_remove);
 }

@@ -443,12 +443,33 @@ static void a_ring_that_nobody_else_has_mapped_is_an_orphan(void **state)
 static void sizes_that_were_not_given_are_nonsense(void **state)
 {
     struct fixture *fixture = *state;
+    static const struct tg_agent_growth wrong[] = {
+        {.until = 32, .from = 2 * DATA + DATA, .data_bytes = 2 * DATA},   /* longer than the file */
+        {.until = 32, .from = DATA, .data_bytes = DATA},                  /* not longer than it was */
+        {.until = 32, .from = 3 * DATA / 2, .data_bytes = DATA / 2},      /* shorter */
+        {.until = 40, .from = 5 * DATA, .data_bytes = 4 * DATA},          /* within a record unit */
+        {.until = 9 * DATA, .from = 5 * DATA, .data_bytes = 4 * DATA},    /* backwards */
+        {.until = 32, .from = 5 * DATA + 64, .data_bytes = 4 * DATA},     /* not behind what it was */
+        {.until = 32, .from = 4 * DATA, .data_bytes = UINT64_MAX - 8191}, /* no size */
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct ring_producer *producer = &fixture->producer;
+        open_ring(fixture);
+        if (i == 1) /* from here on */
+            assert_true(tg_ring_reader_grow(fixture->reader, fixture->directory, 4 * DATA));
+        producer->header->growths[0] = wrong[i];
+        producer->header->n_growths = 1;
+        __atomic_store_n(&producer->header->head, wrong[i].from, __ATOMIC_RELEASE);
+        assert_int_equal(tg_ring_reader_look(fixture->reader).bytes,
+                         DATA); /* as much as it can be: it is taken soon */
+        expect_given_up(fixture, "size that it was not given", 0);
+        producer->header->head = producer->header->tail = producer->header->n_growths = 0;
+        producer->header->granted_bytes = 0;
+        tg_ring_reader_close(fixture->reader);
+    }
     open_ring(fixture);
-    assert_true(RING_PUT(&fixture->producer, TG_RECORD_THREAD, 10, 7));
-    fixture->producer.header->data_bytes = 2 * DATA;
-    assert_int_equal(tg_ring_reader_look(fixture->reader).bytes,
-                     DATA); /* as much as it can be: it is taken soon */
-    expect_given_up(fixture, "size that it was not given", 0);
+    fixture->producer.header->n_growths = TG_AGENT_RING_GROWTHS + 1;
+    expect_given_up(fixture, "grown more often than it can", 0);
 }
 
 static void loader_rings_and_salvaged_ones_do_not_grow(void **state)
@@ -465,7 +486,7 @@ static void loader_rings_and_salvaged_ones_do_not_grow(void **state)
     assert_int_equal(fixture->producer.header->granted_bytes, 0);
 }
 
-static void a_ring_is_as_full_as_it_will_be_at_the_end_of_its_data(void **state)
+static void a_ring_is_as_full_as_it_will_be_when_it_has_grown(void **state)
 {
     struct fixture *fixture = *state;
     open_ring(fixture);
@@ -480,16 +501,18 @@ static void a_ring_is_as_full_as_it_will_be_at_the_end_of_its_data(void **state)
     fill = tg_ring_reader_look(fixture->reader);
     assert_int_equal(fill.bytes, DATA + 32);
     assert_int_equal(fill.of_bytes, 8 * DATA);
+    assert_int_equal(tg_ring_reader_left(fixture->reader), DATA + 32);
     assert_true(tg_ring_reader_grow(fixture->reader, fixture->directory, 16 * DATA));
-    assert_int_equal(take(fixture), DATA + 32);
+    assert_int_equal(take(fixture), DATA);
+    assert_int_equal(take(fixture), 32);
     while (RING_PUT(&fixture->producer, TG_RECORD_OMP_TASK_BEGIN, 1, 0, 0))
-        continue; /* up to the end, from where on it is as long as it may be, and to the end of that */
+        continue; /* half of it, from where on it is as long as it may be, and to the end of that */
     fill = tg_ring_reader_look(fixture->reader);
     assert_int_equal(fill.bytes, 16 * DATA);
     assert_int_equal(fill.of_bytes, 16 * DATA);
 }
 
-static void a_ring_that_is_full_within_a_lap_has_no_more_coming_to_it(void **state)
+static void a_ring_that_is_full_within_a_lap_grows_there(void **state)
 {
     struct fixture *fixture = *state;
     open_ring(fixture);
@@ -500,7 +523,15 @@ static void a_ring_that_is_full_within_a_lap_has_no_more_coming_to_it(void **sta
     assert_true(tg_ring_reader_grow(fixture->reader, fixture->directory, 2 * DATA));
     struct tg_ring_fill fill = tg_ring_reader_look(fixture->reader);
     assert_int_equal(fill.bytes, DATA);
-    assert_int_equal(fill.of_bytes, DATA);
+    assert_int_equal(fill.of_bytes, 2 * DATA);
+    uint64_t n = 0;
+    while (RING_PUT(&fixture->producer, TG_RECORD_OMP_TASK_BEGIN, 1, 0, 0))
+        n++;
+    assert_int_equal(n, DATA / 32);
+    assert_int_equal(take(fixture), DATA - 32); /* up to the end of the data, ... */
+    assert_int_equal(take(fixture), 32);        /* ... from their beginning, ... */
+    assert_int_equal(take(fixture), DATA);      /* ... and behind what they were */
+    assert_int_equal(take(fixture), 0);
 }
 
 static void a_ring_that_its_thread_cannot_make_longer_has_no_more_coming_to_it(void **state)
@@ -562,6 +593,7 @@ static void what_is_in_a_ring_outlives_its_growth(void **state)
     unsigned n_growths = 0;
     uint64_t put = 0, got = 0, size = DATA;
     open_ring(fixture);
+    producer->grows_at = 64;
     srand(7);
     for (int round = 0; round < 30000; round++) {
         for (int n = rand() % 200; n > 0 && put_number(producer, put); n--)
@@ -576,7 +608,7 @@ static void what_is_in_a_ring_outlives_its_growth(void **state)
         size = producer->data_bytes;
     }
     read_numbers(fixture, fixture->reader, &got, put);
-    assert_true(n_growths >= 3); /* with steps of different sizes */
+    assert_true(n_growths >= 4); /* with steps of different sizes */
     assert_true(put > 100000);
 }
 
@@ -605,8 +637,8 @@ int main(void)
         TEST(a_thread_that_waits_for_room_is_woken),
         TEST(sizes_that_were_not_given_are_nonsense),
         TEST(loader_rings_and_salvaged_ones_do_not_grow),
-        TEST(a_ring_is_as_full_as_it_will_be_at_the_end_of_its_data),
-        TEST(a_ring_that_is_full_within_a_lap_has_no_more_coming_to_it),
+        TEST(a_ring_is_as_full_as_it_will_be_when_it_has_grown),
+        TEST(a_ring_that_is_full_within_a_lap_grows_there),
         TEST(a_ring_that_its_thread_cannot_make_longer_has_no_more_coming_to_it),
         TEST(what_is_in_a_ring_outlives_its_growth),
         TEST(only_proper_files_are_opened),
