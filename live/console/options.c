@@ -36,14 +36,33 @@ static bool is_for_place(const struct tg_console_option *option, const char *wor
     return !is_dashed && (*option->name != '/' || *word == '/');
 }
 
+/* Whether WORD is OPTION's name, with one dash or two; a single letter has one. */
+static bool is_name(const struct tg_console_option *option, const char *word)
+{
+    const char *name = option->name;
+    name += strncmp(name, "--", 2) == 0;
+    word += strncmp(word, "--", 2) == 0 && word[2] != '\0' && word[3] != '\0';
+    return strcmp(name, word) == 0;
+}
+
+static bool takes_expression(const struct tg_console_option *options)
+{
+    for (; options->name != NULL; options++)
+        if (options->kind == TG_OPTION_EXPRESSION)
+            return true;
+    return false;
+}
+
 /* The option called WORD, if its value follows, else the place that takes WORD; NULL none. TAKEN: a bit for
  * each option that was given already. */
 static const struct tg_console_option *find(const struct tg_console_option *options, const char *word,
                                             bool is_last, uint64_t taken)
 {
+    bool is_exact = takes_expression(options); /* --count is one less than count */
     for (const struct tg_console_option *option = options; option->name != NULL; option++) {
         bool is_taken = taken >> (option - options) & 1;
-        if (*option->name == '-' ? strcmp(option->name, word) == 0 && !(is_last && needs_value(option))
+        bool is_it = is_exact ? strcmp(option->name, word) == 0 : is_name(option, word);
+        if (*option->name == '-' ? is_it && !(is_last && needs_value(option))
                                  : is_for_place(option, word, is_taken))
             return option;
     }
@@ -86,7 +105,7 @@ static struct tg_error *refuse(const struct tg_console_command *command, const c
     struct tg_near_name near;
     tg_near_name_init(&near, word);
     for (const struct tg_console_option *option = command->options; option->name != NULL; option++) {
-        if (strcmp(option->name, word) == 0)
+        if (is_name(option, word))
             return refuse_value(command, option, NULL);
         if (*option->name == '-')
             tg_near_name_offer(&near, option->name);

@@ -45,7 +45,8 @@ struct tg_console_option {
     }
 
 /* Reads the arguments of COMMAND by its table into VALUES, its struct, which has the defaults already; of an
- * option that is given twice the last one holds. --NAME=VALUE is --NAME VALUE. USAGE errors name the command and the option, say what it
+ * option that is given twice the last one holds. An option of more than one letter may have one dash or two, but where an
+ * expression is taken; --NAME=VALUE is --NAME VALUE. USAGE errors name the command and the option, say what it
  * takes, or which option was meant. *USED, where it is not NULL: the number of words before the rest. */
 struct tg_error *tg_console_take_options(const struct tg_console_command *command, int argc,
                                          Tcl_Obj *const *argv, void *values, int *used);

@@ -10,6 +10,7 @@
 /* ---- gates up, and away */
 
 struct going {
+    const struct tg_console *console;
     struct tg_gate_run *run;
     const char *name;
 };
@@ -45,10 +46,24 @@ static bool goes_along(const struct tg_gate_run *run, const struct tg_job_proces
     return !run->alone && (!run->of_process || find_gate(run, process->info.tag) != SIZE_MAX);
 }
 
+/* Adds the launchers of RANK to SET, whether they are in focus or not: nobody leaves MPI_Init, for one, without them. */
+static void add_launchers(const struct tg_request *request, const struct going *going,
+                          const struct tg_job_process *rank, struct tg_job_set *set)
+{
+    const struct tg_process_entry *entry =
+        tg_process_model_at(going->console->source->moment->processes, rank->info.dpid - 1);
+    while (entry != NULL && (entry = entry->parent) != NULL) {
+        const struct tg_job_process *above = tg_job_view_process(request->view, (uint32_t)entry->index + 1);
+        for (size_t i = 0; above != NULL && above->info.rank < 0 && i < above->n_threads; i++)
+            tg_job_set_add(set, above, i);
+    }
+}
+
 /* Resumes the threads in focus, but for workers that are where they are to be, and for all others in a run of the
  * workers alone. */
-static struct tg_error *resume(const struct tg_request *request, const struct tg_gate_run *run)
+static struct tg_error *resume(const struct tg_request *request, const struct going *going)
 {
+    const struct tg_gate_run *run = going->run;
     TG_AUTO_JOB_SET struct tg_job_set set = {0};
     struct tg_error *error = tg_job_set_init(&set, request->view);
     for (size_t p = 0; error == NULL && p < tg_job_view_count(request->view); p++) {
@@ -61,6 +76,8 @@ static struct tg_error *resume(const struct tg_request *request, const struct tg
             if (runs && tg_job_set_has(request->set, process, i))
                 tg_job_set_add(&set, process, i);
         }
+        if (process->info.rank >= 0 && tg_job_set_has_any(&set, process))
+            add_launchers(request, going, process, &set);
     }
     return error != NULL ? error : tg_controller_go(request->controller, request->view, &set, NULL);
 }
@@ -123,7 +140,7 @@ static struct tg_error *open_and_go(const struct tg_request *request)
         error = tg_worker_gates_open(request->engine, &run->gates[i], &run->numbers[i]);
     }
     if (error == NULL && !run->of_job)
-        error = resume(request, run);
+        error = resume(request, going);
     if (error != NULL)
         close_all(run, request->engine);
     return error;
@@ -224,8 +241,7 @@ static struct tg_error *note_end(const struct tg_request *request)
 
 static struct tg_error *go_on(const struct tg_request *request)
 {
-    struct going *going = request->context;
-    return resume(request, going->run);
+    return resume(request, request->context);
 }
 
 /* All are stopped; what of the run is true now. AGAIN: only such have come as were not meant. */
@@ -265,7 +281,7 @@ static uint64_t last_event_ns(const struct tg_openmp_model *model)
 struct tg_error *tg_gate_course_run(struct tg_console *console, struct tg_gate_run *run, const char *name,
                                     FILE *out)
 {
-    struct going going = {.run = run, .name = name};
+    struct going going = {.console = console, .run = run, .name = name};
     run->begun_ns = last_event_ns(console->source->moment->openmp);
     struct tg_error *error = tg_focus_call_run(console, &tg_focus_call_defaults, open_and_go, &going, out);
     if (error != NULL)

@@ -7,7 +7,6 @@
 #include "live/source/zone_counter.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 struct sought {
     const struct tg_focus *focus;
@@ -51,29 +50,38 @@ static struct tg_error *refuse_each(void)
     return tg_error_create(TG_ERROR_UNSUPPORTED, "-each is for live jobs; see tollgate live");
 }
 
+struct advance {
+    const char *name; /* of the zone; NULL any */
+    bool each;
+};
+
+static const struct tg_console_option next_options[] = {
+    TG_OPTION_FLAG("-each", struct advance, each),
+    {"TARGET", TG_OPTION_WORD, TG_OPTION_IN(struct advance, name)},
+    {0}};
+
 static struct tg_error *run_next(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    bool each = argc > 0 && strcmp(Tcl_GetString(argv[0]), "-each") == 0;
-    argc -= each;
-    argv += each;
-    if (argc > 1)
-        return tg_console_usage(&tg_console_opm_next);
-    if (each && console->options.live == NULL)
+    struct advance advance = {0};
+    struct tg_error *error = tg_console_take_options(&tg_console_opm_next, argc, argv, &advance, NULL);
+    if (error != NULL)
+        return error;
+    if (advance.each && console->options.live == NULL)
         return refuse_each();
-    const char *name = argc == 1 ? Tcl_GetString(argv[0]) : "";
-    enum tg_zone_target target = argc == 1 ? tg_zone_target_by_name(name) : TG_TARGET_NONE;
-    if (argc == 1 && target == TG_TARGET_NONE)
+    const char *name = advance.name == NULL ? "" : advance.name;
+    enum tg_zone_target target = advance.name == NULL ? TG_TARGET_NONE : tg_zone_target_by_name(name);
+    if (advance.name != NULL && target == TG_TARGET_NONE)
         return tg_error_create(
             TG_ERROR_USAGE,
             "unknown zone '%s'; use parallel, single, critical, task, sections, barrier, master "
             "or loop",
             name);
-    return console->options.live != NULL ? go_live(console, each, target, name, out)
+    return console->options.live != NULL ? go_live(console, advance.each, target, name, out)
                                          : go_to_zone(console, target, name, out);
 }
 
-static const char *const next_words[] = {"-each",    "parallel", "single", "critical", "task",
-                                         "sections", "barrier",  "master", "loop",     NULL};
+static const char *const next_words[] = {"parallel", "single", "critical", "task", "sections",
+                                         "barrier",  "master", "loop",     NULL};
 
 const struct tg_console_command tg_console_opm_next = {
     .name = "opm next",
@@ -88,6 +96,7 @@ const struct tg_console_command tg_console_opm_next = {
         "one\n"
         "of each process in focus is; workers that have come wait there for the other processes.",
     .words = next_words,
+    .options = next_options,
     .run = run_next,
 };
 

@@ -57,6 +57,26 @@ int main(int argc, char **argv)
     return 0;
 }
 """
+# rank 1 begins MPI_Init, which the others wait in, when there is a file "go"
+LATE_PROGRAM = r"""
+#include <mpi.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int provided;
+    const char *rank = getenv("PMI_RANK") != NULL ? getenv("PMI_RANK") : getenv("OMPI_COMM_WORLD_RANK");
+    while (atoi(rank) == 1 && access("go", F_OK) != 0)
+        usleep(1000);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+#pragma omp parallel num_threads(4)
+    {
+#pragma omp barrier
+    }
+    MPI_Finalize();
+    return 0;
+}
+"""
 ALL = r"^4 of 4 workers are out and stopped behind it$"
 # a command, and what its answer has to match; then the counters that are known
 SESSION = [
@@ -177,15 +197,41 @@ def ranks(flavour):
     if said.count("is through") != 4:
         fail(f"{flavour.name}: the job did not end well: {said}")
     late_rank(flavour)
+    stopped_launcher(flavour)
+
+
+def begun_ranks(console, n):
+    """Goes on until N ranks stop at their first instruction."""
+    console.do("dfocus a dgo")
+    await_true(lambda: len([thread for thread in console.command("dfocus a dstatus").get("data") or []
+                            if thread.get("rank") is not None and thread["state"] == "stopped"]) == n, f"no {n} ranks stop")
+
+
+def stopped_launcher(flavour):
+    """While the ranks are in MPI_Init the launcher is stopped, without which nobody leaves it: it is resumed with them."""
+    with open("late.c", "w", encoding="utf-8") as file:
+        file.write(LATE_PROGRAM)
+    subprocess.run([flavour.c, "-g", "-O1", "-fopenmp", "-o", "late", "late.c"], check=True)
+    console = LiveConsole("-o", "trace.tgt", "--force", "--", *job(flavour, os.path.abspath("late"), ranks=2),
+                          stderr=subprocess.DEVNULL)
+    begun_ranks(console, 2)
+    console.do("dfocus ranks dgo")
+    await_true(lambda: "MPI_Init" in console.do("info mpi"), "rank 0 does not come to MPI_Init")
+    console.do("dfocus a dhalt")
+    console.do("dfocus a {dwait -timeout 20}")
+    with open("go", "w", encoding="utf-8"):
+        pass
+    # both spellings of the option, as elsewhere
+    play(console, flavour.name, [("dfocus ranks {opm start --each}", r"^2 of 2 processes are there$", {}),
+                                 ("opm next --each barrier", r"^2 of 2 processes are there$", {})])
+    console.end("quit")
 
 
 def late_rank(flavour):
     """A rank that is held at its first instruction: the others are not waited for in MPI_Init, which nobody leaves."""
     console = LiveConsole("-o", "trace.tgt", "--force", "--", *job(flavour, os.path.abspath("ranks"), ranks=2),
                           stderr=subprocess.DEVNULL)
-    console.do("dfocus a dgo")
-    await_true(lambda: len([thread for thread in console.command("dfocus a dstatus").get("data") or []
-                            if thread.get("rank") is not None and thread["state"] == "stopped"]) == 2, "no two ranks stop")
+    begun_ranks(console, 2)
     console.do("dfocus r1 dhold")
     answer = console.command("dfocus ranks {opm start -each}")
     if answer["ok"] or "rank 1 is held before its program begins, and cannot arrive" not in answer["error"]["message"]:

@@ -126,6 +126,28 @@ static void test_joined(void **state)
     }
 }
 
+static void test_dashes(void **state)
+{
+    struct values values = {.count = 5};
+    (void)state;
+    assert_fine(take(with_dashes, "-port 3 -any", &values));
+    assert_int_equal(values.count, 3);
+    assert_true(values.any);
+    assert_fine(take(with_place, "--timeout 2 --colour green here", &values));
+    assert_true(values.seconds == 2);
+    assert_int_equal(values.colour, GREEN);
+    values.count = 5;
+    assert_fine(take(with_expression, "--count 3", &values)); /* an expression */
+    assert_int_equal(values.n_options, 0);
+    assert_int_equal(values.count, 5);
+    static const char *const bad[] = {"---any", "-", "--", "--a"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct tg_error *error = take(with_dashes, bad[i], &values);
+        assert_non_null(error);
+        tg_error_destroy(error);
+    }
+}
+
 static void test_alone(void **state)
 {
     struct values values = {0};
@@ -182,8 +204,8 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_places),  cmocka_unit_test(test_joined),
-        cmocka_unit_test(test_alone),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_places), cmocka_unit_test(test_joined),
+        cmocka_unit_test(test_dashes), cmocka_unit_test(test_alone),  cmocka_unit_test(test_refused),
     };
     Tcl_FindExecutable(NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
