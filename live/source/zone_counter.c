@@ -102,6 +102,8 @@ enum tg_zone_target tg_zone_target_of(const struct tg_event *event)
         return is_critical(event->omp_mutex_wait.mutex) ? TG_TARGET_CRITICAL : TG_TARGET_NONE;
     case TG_EVENT_OMP_SYNC_BEGIN:
         return event->omp_sync_begin.sync <= TG_OMP_SYNC_BARRIER_JOIN ? TG_TARGET_BARRIER : TG_TARGET_NONE;
+    case TG_EVENT_OMP_IMPLICIT_END: /* libgomp's arrival at the join; under OMPT it has an event of its own */
+        return event->omp_implicit_end.seen == TG_OMP_OMPT ? TG_TARGET_NONE : TG_TARGET_BARRIER;
     default:
         return TG_TARGET_NONE;
     }
@@ -349,6 +351,10 @@ struct tg_error *tg_zone_counter_feed(struct tg_zone_counter *counter, const str
     enum tg_zone_target target = tg_zone_target_of(event);
     if (target == TG_TARGET_NONE)
         return NULL;
+    if (event->kind == TG_EVENT_OMP_IMPLICIT_END) {
+        const struct tg_event_omp_implicit_end *end = &event->omp_implicit_end;
+        return come(counter, process, target, end->team, end->thread_num, true);
+    }
     if (target == TG_TARGET_BARRIER) { /* all barriers of a team are one sequence, joins one more */
         const struct tg_event_omp_sync_begin *sync = &event->omp_sync_begin;
         return come(counter, process, target, sync->team, sync->thread_num,

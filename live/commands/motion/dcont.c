@@ -78,7 +78,11 @@ static struct tg_error *continue_live(struct tg_console *console, const struct t
         return tg_section_steps_go(console, &catches->steps, out);
     if (!catches->sections)
         return tg_run_continue(console, limits, out);
-    struct tg_error *error = tg_live_zone_go(console, TG_TARGET_SECTIONS, "sections", out);
+    if (limits->any)
+        return tg_error_create(TG_ERROR_UNSUPPORTED,
+                               "dcont: -any cannot be combined with `opm sections new`");
+    struct tg_error *error = tg_live_zone_go_within(console, TG_TARGET_SECTIONS, "sections",
+                                                    limits->seconds > 0 ? limits->seconds : 0, out);
     if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND)
         return error;
     tg_error_destroy(error); /* the threads stopped for other reasons, or have ended */
@@ -106,7 +110,8 @@ const struct tg_console_command tg_console_dcont = {
     .example = "dcont",
     .more =
         "In a live job, -any ends the wait once one of the resumed threads has stopped. Ctrl-C stops the\n"
-        "threads in focus; the timeout ends the wait with an error, and what runs keeps running.",
+        "threads in focus; the timeout ends the wait with an error, and what runs keeps running.\n"
+        "-any does not go with `opm sections new`.",
     .options = options,
     .run = run_dcont,
 };

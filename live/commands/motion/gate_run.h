@@ -45,6 +45,8 @@ struct tg_gate_run {
     /* of one who has come and is not meant: whether it stays until one who is has come, which is about to */
     bool (*is_kept)(void *context, const struct tg_openmp_worker *worker);
     void *context;
+    double
+        seconds; /* of a run without workers: it ends after so long with an error, and the threads go on; 0: never */
 
     /* afterwards */
     size_t n_here;                        /* threads at its gates */

@@ -233,20 +233,32 @@ static struct tg_error *look_for_blockade(struct tg_console *console, const stru
     return NULL;
 }
 
+/* How long to wait until the next look, and whether there is one. */
+static double until_look(const struct tg_gate_run *run, double waited, bool *is_last)
+{
+    *is_last = run->seconds > 0 && run->seconds - waited <= look_s;
+    return !*is_last ? look_s : run->seconds > waited ? run->seconds - waited : 0;
+}
+
 struct tg_error *tg_gate_wait_first(struct tg_console *console, struct tg_gate_run *run,
                                     struct tg_error **blocked, FILE *out)
 {
     struct waiting waiting = {.run = run};
     struct tg_focus_patience patience = {0};
     struct quiet quiet = {0};
-    for (bool is_over = false;;) {
+    double waited = 0;
+    for (bool is_over = false, is_last;;) {
         int status;
+        const double seconds = until_look(run, waited, &is_last);
         struct tg_error *error = tg_focus_call_await_with(console, &tg_focus_call_defaults, look,
-                                                          &waiting.done, look_s, &patience, out);
+                                                          &waiting.done, seconds, &patience, out);
+        waited += seconds;
         if (error == NULL || tg_error_code(error) != TG_ERROR_TARGET ||
             tg_traced_job_has_ended(console->options.live, &status))
             return error;
         tg_error_destroy(error);
+        if (is_last)
+            return tg_error_create(TG_ERROR_TARGET, "still running after %g seconds", run->seconds);
         error = look_for_blockade(console, run, &quiet, blocked, &is_over);
         if (error != NULL || *blocked != NULL || is_over)
             return error;
@@ -324,7 +336,8 @@ static bool has_begun(const struct tg_request *request, void *context)
 struct tg_error *tg_gate_wait_job(struct tg_console *console, struct tg_gate_run *run, FILE *out)
 {
     struct beginning beginning = {.run = run};
-    const struct tg_run_limits limits = {.seconds = -1, .is_over = has_begun, .context = &beginning};
+    const struct tg_run_limits limits = {
+        .seconds = run->seconds > 0 ? run->seconds : -1, .is_over = has_begun, .context = &beginning};
     struct tg_error *error = tg_run_continue(console, &limits, out);
     run->has_begun = error == NULL && beginning.dpid != 0;
     if (!run->has_begun)

@@ -74,16 +74,26 @@ struct aim {
     enum tg_zone_target target;
     const char *name; /* of TARGET, as it is typed */
     bool of_each;     /* in each process */
+    double seconds;   /* as of a gate run */
 };
 
 /* ---- without an agent: breakpoints on the runtime's functions */
+
+/* Whether WORKER, if it is known, is at the end of a region. */
+static bool is_at_join(const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_place *place =
+        worker == NULL || worker->n_places == 0 ? NULL : &worker->places[worker->n_places - 1];
+    return place != NULL && place->kind == TG_OPENMP_IN_SYNC && place->what == TG_OMP_SYNC_BARRIER_JOIN;
+}
 
 /* WORKER, where it is known, is inside of what it has come to: says where that is. */
 static struct tg_error *tell_reached(struct tg_console *console, struct tg_thread_id found,
                                      enum tg_zone_target target, const struct tg_openmp_worker *worker,
                                      FILE *out)
 {
-    fprintf(out, "thread %" PRIu32 ".%" PRIu32 " reaches a %s", found.dpid, found.dtid, words_for[target]);
+    fprintf(out, "thread %" PRIu32 ".%" PRIu32 " reaches a %s%s", found.dpid, found.dtid, words_for[target],
+            target == TG_TARGET_BARRIER && is_at_join(worker) ? ", the end of the region" : "");
     if (worker != NULL && worker->n_places > 0 && target != TG_TARGET_PARALLEL && target != TG_TARGET_TASK) {
         const struct tg_verdict_input input = tg_console_words(console);
         tg_words_code(out, &input, worker->process, worker->places[worker->n_places - 1].code);
@@ -183,11 +193,21 @@ static struct tg_error *add_gates(const struct tg_console *console, const struct
 }
 
 /* One gate for whatever process comes. */
-static struct tg_error *add_job_gate(const struct tg_gate_rule *rule, struct tg_gate_run *run)
+static struct tg_error *add_job_gate(const struct tg_gate_rule *rules, size_t n_rules,
+                                     struct tg_gate_run *run)
 {
+    struct tg_worker_gate gate = {.in_tasks = true, .n_rules = n_rules};
+    for (size_t k = 0; k < n_rules; k++)
+        gate.rules[k] = rules[k];
     run->of_job = true;
-    return tg_gate_run_add_gate(run,
-                                &(struct tg_worker_gate){.in_tasks = true, .n_rules = 1, .rules = {*rule}});
+    return tg_gate_run_add_gate(run, &gate);
+}
+
+/* Whether WORKER has ended its body, and its arrival at the join follows as an event of its own. */
+static bool is_before_join(const struct tg_openmp_worker *worker)
+{
+    return worker->last_kind == TG_EVENT_OMP_IMPLICIT_END && worker->n_places > 0 &&
+           worker->places[worker->n_places - 1].seen == TG_OMP_OMPT;
 }
 
 /* The zone of kind TARGET that WORKER has come to; false: it is at none. */
@@ -206,7 +226,7 @@ static bool find_visit(const struct tg_openmp_worker *worker, enum tg_zone_targe
         return target == TG_TARGET_CRITICAL;
     case TG_OPENMP_IN_SYNC:
         visit->code = place->what == TG_OMP_SYNC_BARRIER_JOIN;
-        return target == TG_TARGET_BARRIER;
+        return target == TG_TARGET_BARRIER && !is_before_join(worker);
     default:
         return false;
     }
@@ -243,6 +263,8 @@ static bool is_new(void *context, const struct tg_openmp_worker *worker)
     struct tg_zone_visit visit;
     if (find_visit(worker, sought->target, &visit))
         return was_first(sought, worker, &visit);
+    if (sought->target == TG_TARGET_BARRIER)
+        return false;
     return sought->unseen == NULL || tg_unseen_team(sought->unseen, sought->console, worker) != NULL;
 }
 
@@ -377,15 +399,16 @@ static struct tg_error *tell_run(struct tg_console *console, enum tg_zone_target
     return error != NULL ? error : tell_reached(console, found, target, run->first, out);
 }
 
-/* Gates for AIM: of a job that is still to come, or in each process in focus; where zones may be passed unseen, at the end of
- * bodies, too. */
+/* Gates for AIM: of a job that is still to come, or in each process in focus; at the end of bodies, too, where zones may be
+ * passed unseen, and for barriers, of which the end of a region is one. */
 static struct tg_error *add_next_gates(struct tg_console *console, const struct aim *aim,
                                        const struct tg_unseen *unseen, struct tg_gate_run *run)
 {
     const struct tg_gate_rule rules[] = {rule_for(aim->target),
                                          {.kinds = tg_gate_kind(TG_EVENT_OMP_IMPLICIT_END), .which = any}};
-    return tg_beginning_is_to_come(console) ? add_job_gate(&rules[0], run)
-                                            : add_gates(console, rules, unseen == NULL ? 1 : 2, run);
+    const size_t n_rules = unseen == NULL && aim->target != TG_TARGET_BARRIER ? 1 : 2;
+    return tg_beginning_is_to_come(console) ? add_job_gate(rules, n_rules, run)
+                                            : add_gates(console, rules, n_rules, run);
 }
 
 /* *RANKS: no zone was reached, but there are ranks now, which are the focus. */
@@ -397,7 +420,8 @@ static struct tg_error *go_by_gates(struct tg_console *console, const struct aim
                               .is_arriving = is_first_there,
                               .is_kept = waits_for_executor,
                               .context = &sought,
-                              .of_each = aim->of_each};
+                              .of_each = aim->of_each,
+                              .seconds = aim->seconds};
     char command[64];
     snprintf(command, sizeof command, "opm next %s", aim->name);
     struct tg_error *error = tg_gate_run_settle(console, out);
@@ -448,13 +472,19 @@ static struct tg_error *go(struct tg_console *console, const struct aim *aim, FI
 struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target target, const char *name,
                                  FILE *out)
 {
-    return go(console, &(struct aim){target, name, false}, out);
+    return go(console, &(struct aim){.target = target, .name = name}, out);
+}
+
+struct tg_error *tg_live_zone_go_within(struct tg_console *console, enum tg_zone_target target,
+                                        const char *name, double seconds, FILE *out)
+{
+    return go(console, &(struct aim){.target = target, .name = name, .seconds = seconds}, out);
 }
 
 struct tg_error *tg_live_zone_go_each(struct tg_console *console, enum tg_zone_target target,
                                       const char *name, FILE *out)
 {
-    return go(console, &(struct aim){target, name, true}, out);
+    return go(console, &(struct aim){.target = target, .name = name, .of_each = true}, out);
 }
 
 /* ---- into zones */
@@ -483,7 +513,7 @@ static struct tg_error *step_anybody(struct tg_console *console, const struct tg
     struct tg_gate_run run = {0};
     if (!tg_beginning_is_to_come(console))
         return go_to_first(console, add_gates(console, rule, 1, &run), &run, "opm step", none, out);
-    struct tg_error *error = go_to_first(console, add_job_gate(rule, &run), &run, "opm step", none, out);
+    struct tg_error *error = go_to_first(console, add_job_gate(rule, 1, &run), &run, "opm step", none, out);
     if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND || !console->focus.is_of_ranks)
         return error;
     tg_error_destroy(error); /* there are ranks now, at their beginning */

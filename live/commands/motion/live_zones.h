@@ -13,6 +13,11 @@
 struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target target, const char *name,
                                  FILE *out);
 
+/* The same, and where nobody has come after SECONDS, 0 without end, it is a TARGET error: the gates are away then, and the
+ * threads go on. */
+struct tg_error *tg_live_zone_go_within(struct tg_console *console, enum tg_zone_target target,
+                                        const char *name, double seconds, FILE *out);
+
 /* The same for each process in focus: to where the first worker of every one has come. Those that have wait there. */
 struct tg_error *tg_live_zone_go_each(struct tg_console *console, enum tg_zone_target target,
                                       const char *name, FILE *out);

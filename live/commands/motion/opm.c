@@ -90,11 +90,11 @@ const struct tg_console_command tg_console_opm_next = {
     .example = "opm next barrier",
     .more =
         "TARGET is parallel, single, critical, task, sections, barrier, master or loop; without it, any of\n"
-        "these. The worker that reaches the zone becomes the current one. Workers that reach the same zone\n"
-        "later do not count: each encounter of a team with a construct is one zone.\n"
-        "A live job runs until a worker in focus is about to enter one: TARGET is required. -each: until "
-        "one\n"
-        "of each process in focus is; workers that have come wait there for the other processes.",
+        "these. The end of a region is a barrier, too. The worker that reaches the zone becomes the current\n"
+        "one. Workers that reach the same zone later do not count: each encounter of a team with a\n"
+        "construct is one zone.\n"
+        "A live job runs until a worker in focus is about to enter one: TARGET is required. -each: until\n"
+        "one of each process in focus is; workers that have come wait there for the other processes.",
     .words = next_words,
     .options = next_options,
     .run = run_next,

@@ -77,6 +77,33 @@ int main(int argc, char **argv)
     return 0;
 }
 """
+# two regions with no barrier but their ends; the second one goes on when there is a file "go"
+ENDS_PROGRAM = r"""
+#include <unistd.h>
+static volatile int counted[1];
+int main(void)
+{
+#pragma omp parallel num_threads(4)
+#pragma omp critical
+    counted[0]++;
+#pragma omp parallel num_threads(4)
+#pragma omp critical
+    counted[0]++;
+#pragma omp parallel num_threads(4)
+    {
+        while (access("go", F_OK) != 0)
+            usleep(1000);
+#pragma omp sections
+        {
+#pragma omp section
+            __atomic_fetch_add(&counted[0], 1, __ATOMIC_RELAXED);
+#pragma omp section
+            __atomic_fetch_add(&counted[0], 1, __ATOMIC_RELAXED);
+        }
+    }
+    return counted[0] == 10 ? 7 : 1;
+}
+"""
 ALL = r"^4 of 4 workers are out and stopped behind it$"
 # a command, and what its answer has to match; then the counters that are known
 SESSION = [
@@ -163,6 +190,39 @@ def process(compiler):
         fail(f"{compiler}: {answer}")
     console.do("dcont")
     console.end("quit")
+
+
+def ends(compiler):
+    """The end of a region is a barrier, also where the runtime does not call it one. And `dcont` to a gate that nobody comes to in
+    time: the threads go on, and nobody waits at the gate that is away."""
+    with open("ends.c", "w", encoding="utf-8") as file:
+        file.write(ENDS_PROGRAM)
+    subprocess.run([compiler, "-g", "-O1", "-fopenmp", "-o", "ends", "ends.c"], check=True)
+    console = LiveConsole("-o", "ends.tgt", "--force", "--", "./ends", stderr=subprocess.DEVNULL)
+    at_end = r"^thread 1\.\d reaches a barrier, the end of the region in main "
+    second = r"parallel region 2 .*\n  the end of the region in main .*: implicit, closed"
+    play(console, compiler, [("opm start", r"reaches a parallel region$", {}),
+                             ("opm next barrier", at_end, {}),
+                             ("opm next barrier", at_end, {}),
+                             ("info barrier", second, {}),
+                             ("opm barrier pass", r"out and stopped behind it$", {0: 8}),
+                             ("opm start", r"reaches a parallel region$", {}),
+                             ("opm sections new", r"^`dcont` will stop", {})])
+    for command, message in (("dcont -timeout 1", "still running after 1 seconds"), ("dcont -any", "-any cannot be combined with")):
+        answer = console.command(command)
+        if answer["ok"] or message not in answer["error"]["message"]:
+            fail(f"{compiler}: {command}: {answer}")
+    with open("go", "w", encoding="utf-8"):
+        pass
+    console.command("dwait -timeout 30")
+    console.end("quit")
+    if not any(event.get("event") == "exited" and event.get("status") == 7 for event in console.events):
+        fail(f"{compiler}: the program did not end well: {console.events[-8:]}")
+    os.unlink("go")
+    told = subprocess.run([os.environ["TG_TOLLGATE"], "replay", "-e", "opm next barrier", "-e", "opm next barrier", "-e", "info barrier",
+                           "ends.tgt"], capture_output=True, text=True, check=True).stdout
+    if not re.search(second, told):
+        fail(f"{compiler}: replay:\n{told}")
 
 
 def shell():
@@ -259,6 +319,8 @@ def main():
         file.write(PROGRAM)
     process("gcc")
     process("clang")
+    ends("gcc")
+    ends("clang")
     shell()
 
 
