@@ -113,7 +113,8 @@ class Case:
         bytes_ = pick((1 << 20, 4 << 20)) if is_large else bytes_
         return {
             "N": bytes_, "SMALL": pick((8, 1000, 4000)), "COUNT": pick((2, 100, 5000)), "ROOT": pick(range(self.size)),
-            "TAG": f"(1000 * {index + 1} + {pick(('7', 'step % 500'))})", "COMM": "MPI_COMM_WORLD",
+            "TAG": f"(1000 * {index + 1} + {pick(('7', 'step % 500'))})", "STEP_TAG": f"(1000 * {index + 1} + step % 500)",
+            "COMM": "MPI_COMM_WORLD",
             "WORK": pick((100, 1000, 4000)) if is_faulty else pick((100, 1000, 5000, 20000)),
             "T": self.threads, "M": pick((4, 9, 16)), "FIB": pick((4, 6, 8)),
             "SCHEDULE": pick(("static", "static, 1", "dynamic", "dynamic, 2", "guided")),

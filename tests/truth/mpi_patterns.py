@@ -1,5 +1,7 @@
 """Communication patterns of correct MPI programs. $N: bytes of a message, $TAG, $COMM, $WORK: most microseconds of work,
-$I: the part's number."""
+$I: the part's number. $STEP_TAG differs from step to step: where rank 0 takes messages of any rank, it may not take one
+of the next step.
+"""
 from program import Pattern
 
 RING = Pattern("ring", """
@@ -269,15 +271,15 @@ PROBE = Pattern("probe", """
     if (rank == 0) {
         for (int i = 1; i < size; i++) {
             if (i % 2 == 0)
-                MPI_Probe(MPI_ANY_SOURCE, $TAG, $COMM, &status);
+                MPI_Probe(MPI_ANY_SOURCE, $STEP_TAG, $COMM, &status);
             else
                 for (there = 0; !there; work(200))
-                    MPI_Iprobe(MPI_ANY_SOURCE, $TAG, $COMM, &there, &status);
+                    MPI_Iprobe(MPI_ANY_SOURCE, $STEP_TAG, $COMM, &there, &status);
             MPI_Get_count(&status, MPI_CHAR, &n);
-            MPI_Recv(data, n, MPI_CHAR, status.MPI_SOURCE, $TAG, $COMM, &status);
+            MPI_Recv(data, n, MPI_CHAR, status.MPI_SOURCE, $STEP_TAG, $COMM, &status);
         }
     } else {
-        MPI_Send(data, $N - rank, MPI_CHAR, 0, $TAG, $COMM);
+        MPI_Send(data, $N - rank, MPI_CHAR, 0, $STEP_TAG, $COMM);
     }
 """)
 
@@ -287,10 +289,10 @@ MATCHED_PROBE = Pattern("matched_probe", """
     MPI_Status status;
     work($WORK);
     if (rank > 0)
-        MPI_Send(data, $N, MPI_CHAR, 0, $TAG, $COMM);
+        MPI_Send(data, $N, MPI_CHAR, 0, $STEP_TAG, $COMM);
     else
         for (int i = 1; i < size; i++) {
-            MPI_Mprobe(MPI_ANY_SOURCE, $TAG, $COMM, &message, &status);
+            MPI_Mprobe(MPI_ANY_SOURCE, $STEP_TAG, $COMM, &message, &status);
             work($WORK / 10);
             MPI_Mrecv(data, $N, MPI_CHAR, &message, &status);
         }

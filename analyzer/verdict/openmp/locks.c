@@ -193,11 +193,12 @@ static bool is_told(const struct tg_openmp_waits *waits, const struct tg_openmp_
 
 enum { ENDS_TOGETHER_NS = 50000000 }; /* threads of a process that ends do so within this time */
 
-/* Whether HOLDER ended while its process went on: before WAITER began to wait, or long before it ended. */
-static bool has_ended(const struct tg_openmp_worker *holder, const struct tg_openmp_worker *waiter,
-                      const struct tg_openmp_place *wait)
+/* Whether HOLDER ended while its process went on: before WAITER began to wait, or long before it ended. A thread
+ * that does so by itself ends with 0; who ended after the verdict's moment was inside until then. */
+static bool has_ended(const struct tg_verdict_draft *draft, const struct tg_openmp_worker *holder,
+                      const struct tg_openmp_worker *waiter, const struct tg_openmp_place *wait)
 {
-    if (holder->alive)
+    if (holder->alive || holder->exit_status > 0 || holder->ended_ns > draft->stillness.at_ns)
         return false;
     return waiter->alive || holder->ended_ns < wait->since_ns ||
            holder->ended_ns + ENDS_TOGETHER_NS < waiter->ended_ns;
@@ -314,7 +315,7 @@ static struct tg_error *find_lock(struct tg_verdict_draft *draft, const struct t
                                  .waiting = waiters,
                                  .missing = holder == NULL ? 0 : 1,
                                  .is_consequence = holder != NULL && waits->is_in_ring[holder->index]};
-    bool is_orphaned = holder != NULL && has_ended(holder, worker, place);
+    bool is_orphaned = holder != NULL && has_ended(draft, holder, worker, place);
     uint64_t since_ns = is_orphaned ? place->since_ns : busy_until(waits, worker->process, place->since_ns);
     uint64_t lasted_ns = tg_stillness_lasted(&draft->stillness, worker->process, since_ns);
     if (draft->input->is_of_moment && !tg_openmp_waits_is_tested(worker, place))

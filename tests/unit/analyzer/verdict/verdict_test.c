@@ -499,6 +499,11 @@ enum { TEAM = 4, HERE = 0x10, ELSEWHERE = 0x20 };
                            .tid = FIRST_PID + (thread),                                                      \
                            .member = {.team = TEAM, .thread_num = (uint64_t)(thread), __VA_ARGS__}})
 
+#define OF_THREAD_ENDS(thread, status_)                                                                      \
+    feed(FIRST_PID, (struct tg_event){.kind = TG_EVENT_THREAD_EXIT,                                          \
+                                      .tid = FIRST_PID + (thread),                                           \
+                                      .thread_exit = {.status = (status_)}})
+
 /* A team of THREADS comes to a barrier, thread ODD of it at ELSEWHERE; then thread 0 crashes. */
 static void crash_of_a_team(int threads, int odd)
 {
@@ -575,6 +580,52 @@ static void a_taskloop_waits_for_whoever_executes_its_tasks(void **state)
     assert_int_equal(finding->culprits[0].tid, FIRST_PID + 1);
 }
 
+/* Thread 0 waits for a lock that thread 1 holds, who ends with STATUS, AFTER_MS behind the interruption (less than 0: before it); the
+ * process ends with SIGINT, so much later that threads which end together would not. */
+static void holder_ends(int64_t status, int after_ms)
+{
+    begin_job(1);
+    FEED(FIRST_PID, OMP_PARALLEL_BEGIN, omp_parallel_begin, .new_team = TEAM);
+    for (int thread = 0; thread < 2; thread++)
+        OF_THREAD(thread, OMP_IMPLICIT_BEGIN, omp_implicit_begin, .team_size = 2);
+    OF_THREAD(1, OMP_MUTEX_ENTER, omp_mutex_enter, .mutex = TG_OMP_MUTEX_LOCK, .lock = 9, .code = HERE);
+    OF_THREAD(0, OMP_MUTEX_WAIT, omp_mutex_wait, .mutex = TG_OMP_MUTEX_LOCK, .lock = 9, .code = ELSEWHERE);
+    if (after_ms < 0)
+        OF_THREAD_ENDS(1, status);
+    interrupt_after(3000);
+    tg_verdict_deinit(&verdict);
+    job.now_ns += after_ms < 0 ? 0 : (uint64_t)after_ms * MS;
+    if (after_ms >= 0)
+        OF_THREAD_ENDS(1, status);
+    job.now_ns += 200 * (uint64_t)MS;
+    FEED(FIRST_PID, PROCESS_EXIT, process_exit, .how = TG_EXIT_SIGNAL, .status = SIGINT);
+    judge();
+    assert_true(verdict.count > 0);
+    const struct tg_finding *finding = &verdict.findings[0];
+    assert_int_equal(finding->kind, TG_FINDING_LOCK);
+    assert_int_equal(finding->n_culprits, 1);
+    assert_int_equal(finding->culprits[0].tid, FIRST_PID + 1);
+}
+
+static void who_is_ended_with_its_process_held_the_lock_until_then(void **state)
+{
+    static const struct {
+        int64_t status;
+        int after_ms;
+        bool ended_alone;
+    } ways[] = {{0, -1, true}, {SIGINT, 60, false}, {0, 60, false}, {3 << 8, -1, false}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        holder_ends(ways[i].status, ways[i].after_ms);
+        const char *text = verdict.findings[0].text;
+        const char *words =
+            ways[i].ended_alone ? "(thread 101) ended" : "It is held by worker 2 (thread 101)";
+        if (strstr(text, words) == NULL)
+            fail_msg("%zu: %s", i, text);
+        if (i + 1 < sizeof ways / sizeof *ways)
+            tear_down(state);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -605,6 +656,7 @@ int main(void)
         cmocka_unit_test_teardown(a_crash_says_who_was_at_another_barrier_before, tear_down),
         cmocka_unit_test_teardown(of_two_at_different_barriers_either_may_be_wrong, tear_down),
         cmocka_unit_test_teardown(a_taskloop_waits_for_whoever_executes_its_tasks, tear_down),
+        cmocka_unit_test_teardown(who_is_ended_with_its_process_held_the_lock_until_then, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
