@@ -9,6 +9,11 @@ static int compare(const struct tg_openmp_indices *a, const struct tg_openmp_ind
     return 0;
 }
 
+static bool is_same(const struct tg_openmp_indices *a, const struct tg_openmp_indices *b)
+{
+    return a->count > 0 && a->count == b->count && compare(a, b) == 0;
+}
+
 /* The thread is through with its chunk. */
 static void end_chunk(struct tg_openmp_iterations *iterations)
 {
@@ -28,6 +33,7 @@ void tg_openmp_iterations_begin_loop(struct tg_openmp_iterations *iterations, ui
     iterations->is_given = iterations->is_over = false;
     iterations->chunk = (struct tg_openmp_chunk){0};
     iterations->n_posts = iterations->source_code = 0;
+    iterations->sink_is_posted = false;
     iterations->sink.count = iterations->source.count = iterations->n_unposted =
         0; /* of lists that stay as they are */
 }
@@ -63,11 +69,20 @@ void tg_openmp_iterations_take(struct tg_openmp_iterations *iterations,
         indices.at[i] = given[i].index;
     if (event->what == TG_OMP_ITERATION_SINK) {
         iterations->sink = indices;
+        iterations->sink_is_posted = false;
         return;
     }
     iterations->source = indices;
     iterations->source_code = event->code;
     iterations->n_posts++;
+}
+
+void tg_openmp_iterations_hear(struct tg_openmp_iterations *iterations,
+                               const struct tg_openmp_iterations *poster)
+{
+    if (iterations->team == poster->team && iterations->loop == poster->loop &&
+        is_same(&iterations->sink, &poster->source))
+        iterations->sink_is_posted = true;
 }
 
 /* Whether iteration AT of the outermost loop is one of CHUNK, or of those behind it. */
@@ -93,6 +108,10 @@ enum tg_openmp_iteration_state tg_openmp_iterations_state(const struct tg_openmp
             return TG_OPENMP_ITERATION_SKIPPED;
     if (!iterations->is_given || !holds(&iterations->chunk, at))
         return TG_OPENMP_ITERATION_OTHERS;
+    /* of one loop, a chunk that is not among the unposted ones has as many depend(source) as iterations */
+    bool is_complete = iterations->is_over && iterations->chunk.stride == 0 && wanted->count == 1;
+    if (is_complete || is_same(&iterations->source, wanted))
+        return TG_OPENMP_ITERATION_POSTED;
     /* a thread executes its iterations in their order, and waits for earlier ones */
     bool is_behind = (iterations->source.count > 0 && compare(&iterations->source, wanted) > 0) ||
                      (is_waiting && iterations->sink.count > 0 && compare(&iterations->sink, wanted) >= 0);

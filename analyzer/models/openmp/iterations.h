@@ -12,12 +12,16 @@ void tg_openmp_iterations_give(struct tg_openmp_iterations *iterations,
                                const struct tg_event_omp_chunk *event);
 void tg_openmp_iterations_take(struct tg_openmp_iterations *iterations,
                                const struct tg_event_omp_iteration *event);
+/* POSTER, of the same team, is done with an iteration: the thread that waits for it may go on. */
+void tg_openmp_iterations_hear(struct tg_openmp_iterations *iterations,
+                               const struct tg_openmp_iterations *poster);
 
 /* What became of an iteration that a thread was given. */
 enum tg_openmp_iteration_state {
     TG_OPENMP_ITERATION_OTHERS,  /* not given to the thread, as far as is known */
     TG_OPENMP_ITERATION_OPEN,    /* the thread is in it, or comes to it */
     TG_OPENMP_ITERATION_SKIPPED, /* the thread went on without its depend(source) */
+    TG_OPENMP_ITERATION_POSTED,  /* the thread is done with it, and has said so */
 };
 
 /* Of the thread whose ITERATIONS these are; IS_WAITING: at depend(sink) now. */

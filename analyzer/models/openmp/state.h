@@ -66,6 +66,7 @@ struct tg_openmp_iterations {
     struct tg_openmp_chunk chunk;
     uint64_t n_posts;                /* depend(source) since it was given that */
     struct tg_openmp_indices sink;   /* iteration that it waits, or waited last, for */
+    bool sink_is_posted;             /* somebody has been done with that since */
     struct tg_openmp_indices source; /* of its last depend(source) */
     uint64_t source_code;
     struct tg_openmp_chunk

@@ -136,6 +136,19 @@ static void begin_section(struct tg_openmp_model *model, struct tg_openmp_worker
         worker->places[at].section = event->omp_section.section;
 }
 
+static void take_iteration(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                           const struct tg_event_omp_iteration *event)
+{
+    tg_openmp_iterations_take(&worker->public.iterations, event);
+    if (event->what != TG_OMP_ITERATION_SOURCE)
+        return;
+    const struct tg_openmp_team_entry *team =
+        tg_openmp_teams_seek(&model->teams, worker->public.process, event->team);
+    for (size_t i = 0; team != NULL && i < team->public.n_members; i++)
+        tg_openmp_iterations_hear(&model->workers.items[team->members[i].worker]->public.iterations,
+                                  &worker->public.iterations);
+}
+
 struct tg_error *tg_openmp_zones_take(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                       const struct tg_event *event)
 {
@@ -151,7 +164,7 @@ struct tg_error *tg_openmp_zones_take(struct tg_openmp_model *model, struct tg_o
         tg_openmp_iterations_give(&worker->public.iterations, &event->omp_chunk);
         return NULL;
     case TG_EVENT_OMP_ITERATION:
-        tg_openmp_iterations_take(&worker->public.iterations, &event->omp_iteration);
+        take_iteration(model, worker, &event->omp_iteration);
         return NULL;
     case TG_EVENT_OMP_SYNC_BEGIN:
         return begin_sync(model, worker, event);

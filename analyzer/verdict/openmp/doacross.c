@@ -28,12 +28,16 @@ static struct sinks find_executors(const struct tg_verdict_draft *draft, const s
         sinks.all_wait &= place != NULL || member->ended;
         if (!tg_openmp_waits_in(worker, team->id, TG_OMP_SYNC_DOACROSS))
             continue;
+        const struct tg_openmp_executor executor = tg_openmp_executor_of_sink(draft->input->openmp, worker);
+        if (executor.has_posted) {
+            sinks.all_wait = false;
+            continue;
+        }
         sinks.finding.waiting++;
         if (place->since_ns < sinks.finding.since_ns) {
             sinks.finding.since_ns = place->since_ns;
             sinks.finding.code = place->code;
         }
-        const struct tg_openmp_executor executor = tg_openmp_executor_of_sink(draft->input->openmp, worker);
         bool is_root =
             executor.worker != NULL &&
             (executor.has_skipped || !tg_openmp_waits_in(executor.worker, team->id, TG_OMP_SYNC_DOACROSS));

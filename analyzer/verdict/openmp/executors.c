@@ -36,14 +36,19 @@ struct tg_openmp_executor tg_openmp_executor_of_sink(const struct tg_openmp_mode
     struct tg_openmp_executor found = {0};
     const struct tg_openmp_team *team =
         waits_for_sink(worker) ? tg_openmp_model_team(model, worker->process, worker->iterations.team) : NULL;
+    if (team != NULL && worker->iterations.sink_is_posted)
+        return (struct tg_openmp_executor){.has_posted = true};
     for (size_t i = 0; team != NULL && i < team->n_members; i++) {
         const struct tg_openmp_worker *fellow = fellow_at(model, team, i, worker);
         if (fellow == NULL)
             continue;
         enum tg_openmp_iteration_state state =
             tg_openmp_iterations_state(&fellow->iterations, waits_for_sink(fellow), &worker->iterations.sink);
+        if (state == TG_OPENMP_ITERATION_POSTED)
+            return (struct tg_openmp_executor){.has_posted = true};
         if (state != TG_OPENMP_ITERATION_OTHERS)
-            found = (struct tg_openmp_executor){fellow, state == TG_OPENMP_ITERATION_SKIPPED};
+            found = (struct tg_openmp_executor){.worker = fellow,
+                                                .has_skipped = state == TG_OPENMP_ITERATION_SKIPPED};
         if (found.has_skipped)
             break;
     }

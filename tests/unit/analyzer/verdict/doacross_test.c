@@ -1,0 +1,136 @@
+/* Threads that wait at depend(sink): for an iteration that its thread left out, or that was done, and the wait is over but for a turn
+ * on a processor. */
+#include "analyzer/verdict/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+/* clang-format off */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "tests/unit/analyzer/verdict/judged.h"
+
+enum { TEAM = 4, LOOP_AT = 0x10, SINK_AT = 0x20, SOURCE_AT = 0x30 };
+
+#define OF_THREAD(thread, symbol, member, ...)                                                               \
+    feed(FIRST_PID,                                                                                          \
+         (struct tg_event){.kind = TG_EVENT_##symbol,                                                        \
+                           .tid = FIRST_PID + (thread),                                                      \
+                           .member = {.team = TEAM, .thread_num = (uint64_t)(thread), __VA_ARGS__}})
+
+static void say(int thread, uint64_t what, struct tg_omp_index *indices, size_t count)
+{
+    OF_THREAD(thread, OMP_ITERATION, omp_iteration, .what = what,
+              .code = what == TG_OMP_ITERATION_SINK ? SINK_AT : SOURCE_AT, .indices = {indices, count});
+}
+
+/* THREAD is done with iteration AT. */
+static void post(int thread, int64_t at)
+{
+    say(thread, TG_OMP_ITERATION_SOURCE, &(struct tg_omp_index){.index = at}, 1);
+}
+
+static void wait_for(int thread, int64_t at)
+{
+    say(thread, TG_OMP_ITERATION_SINK, &(struct tg_omp_index){.index = at}, 1);
+    OF_THREAD(thread, OMP_SYNC_BEGIN, omp_sync_begin, .sync = TG_OMP_SYNC_DOACROSS, .code = SINK_AT);
+}
+
+/* Two threads with the iterations 0 to MIDDLE - 1, and from there to 9. */
+static void begin_loop(uint64_t middle, uint64_t stride)
+{
+    begin_job(1);
+    FEED(FIRST_PID, OMP_PARALLEL_BEGIN, omp_parallel_begin, .new_team = TEAM);
+    for (int thread = 0; thread < 2; thread++) {
+        OF_THREAD(thread, OMP_IMPLICIT_BEGIN, omp_implicit_begin, .team_size = 2);
+        OF_THREAD(thread, OMP_ZONE_BEGIN, omp_zone_begin, .zone = TG_OMP_ZONE_DOACROSS_LOOP, .code = LOOP_AT);
+        OF_THREAD(thread, OMP_CHUNK, omp_chunk, .first = thread == 0 ? 0 : middle,
+                  .last = thread == 0 ? middle - 1 : 9, .stride = stride);
+    }
+}
+
+static void leave_loop(int thread)
+{
+    OF_THREAD(thread, OMP_ZONE_END, omp_zone_end, .zone = TG_OMP_ZONE_DOACROSS_LOOP);
+    OF_THREAD(thread, OMP_IMPLICIT_END, omp_implicit_end, .code = 0);
+}
+
+/* Thread 1 has waited for iteration 2 of thread 0 for long when that is done, and gets no turn. */
+static void who_lacks_a_turn_waits_for_nobody(void **state)
+{
+    for (int leaves = 0; leaves < 2; leaves++) {
+        begin_loop(4, 0);
+        wait_for(1, 2);
+        for (int64_t i = 0; i < 3 + leaves; i++)
+            post(0, i);
+        if (leaves)
+            leave_loop(0);
+        interrupt_after(1000);
+        check_nobody_blamed();
+        if (!leaves)
+            tear_down(state);
+    }
+}
+
+/* The iteration was done before thread 1 came. */
+static void who_came_late_waits_for_nobody(void **state)
+{
+    for (int leaves = 0; leaves < 2; leaves++) {
+        begin_loop(4, 0);
+        for (int64_t i = 0; i < 4; i++)
+            post(0, i);
+        if (leaves)
+            leave_loop(0);
+        wait_for(1, 3);
+        interrupt_after(1000);
+        check_nobody_blamed();
+        if (!leaves)
+            tear_down(state);
+    }
+}
+
+static void who_left_an_iteration_out_is_named(void **state)
+{
+    for (int leaves = 0; leaves < 2; leaves++) {
+        begin_loop(4, 0);
+        wait_for(1, 2);
+        for (int64_t i = 0; i < 4; i++)
+            if (i != 2)
+                post(0, i);
+        if (leaves)
+            leave_loop(0);
+        interrupt_after(1000);
+        check_first(TG_FINDING_BARRIER, "0",
+                    "worker 1 (thread 100) skipped the depend(source) at 0x30 of iteration 2");
+        if (!leaves)
+            tear_down(state);
+    }
+}
+
+/* Of strides only the first chunk is told: a thread that is through has left out whatever another one still waits for. */
+static void who_left_an_iteration_of_a_stride_out_is_named(void **state)
+{
+    (void)state;
+    begin_loop(1, 2);
+    post(0, 0);
+    wait_for(1, 2);
+    post(0, 4);
+    leave_loop(0);
+    interrupt_after(1000);
+    check_first(TG_FINDING_BARRIER, "0", "skipped the depend(source) at 0x30 of iteration 2");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(who_lacks_a_turn_waits_for_nobody, tear_down),
+        cmocka_unit_test_teardown(who_came_late_waits_for_nobody, tear_down),
+        cmocka_unit_test_teardown(who_left_an_iteration_out_is_named, tear_down),
+        cmocka_unit_test_teardown(who_left_an_iteration_of_a_stride_out_is_named, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
