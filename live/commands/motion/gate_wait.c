@@ -131,7 +131,8 @@ struct blockade {
     bool has_others;  /* ranks that are not in focus run */
     uint64_t n_calls; /* of MPI that they made */
     struct tg_thread_id
-        stopped; /* one of those who do not run, a held one if there is any; all 0: everybody runs */
+        stopped;     /* one of those who do not run, a held one if there is any; all 0: everybody runs */
+    const char *why; /* words about it */
     bool is_held;
 };
 
@@ -162,15 +163,33 @@ static void note_progress(struct blockade *blockade, const struct tg_job_process
         blockade->last_ns = worker->last_ns;
 }
 
+static const char *why_stopped(const struct tg_job_thread *thread, bool is_held, bool is_in_focus)
+{
+    if (is_held)
+        return "held; `dunhold` releases it";
+    if (thread->state == TG_JOB_BREAKPOINT || thread->state == TG_JOB_WATCHPOINT)
+        return "stopped at an action point";
+    if (thread->state == TG_JOB_ERROR)
+        return "stopped by a signal";
+    return is_in_focus ? "stopped" : "stopped, and not in focus";
+}
+
+static void note_stopped(struct blockade *blockade, const struct tg_job_process *process,
+                         const struct tg_job_thread *thread, bool is_in_focus)
+{
+    bool is_held = thread->held || process->info.held;
+    if (blockade->stopped.dpid != 0 && (!is_held || blockade->is_held))
+        return;
+    blockade->stopped = (struct tg_thread_id){process->info.dpid, thread->dtid};
+    blockade->is_held = is_held;
+    blockade->why = why_stopped(thread, is_held, is_in_focus);
+}
+
 static void note_thread(struct blockade *blockade, const struct tg_job_process *process,
-                        const struct tg_job_thread *thread)
+                        const struct tg_job_thread *thread, bool is_in_focus)
 {
     if (tg_job_state_is_stopped(thread->state)) {
-        bool is_held = thread->held || process->info.held;
-        if (blockade->stopped.dpid == 0 || (is_held && !blockade->is_held)) {
-            blockade->stopped = (struct tg_thread_id){process->info.dpid, thread->dtid};
-            blockade->is_held = is_held;
-        }
+        note_stopped(blockade, process, thread, is_in_focus);
         return;
     }
     const struct tg_openmp_worker *worker = tg_openmp_model_worker(
@@ -196,7 +215,7 @@ static struct tg_error *note_blockade(const struct tg_request *request)
             if (thread->is_manager || thread->state == TG_JOB_NONEXISTENT)
                 continue;
             if (is_in_focus)
-                note_thread(blockade, process, thread);
+                note_thread(blockade, process, thread, tg_job_set_has(request->set, process, i));
             else
                 blockade->has_others |= process->info.rank >= 0 && !tg_job_state_is_stopped(thread->state);
         }
@@ -223,13 +242,12 @@ static struct tg_error *look_for_blockade(struct tg_console *console, const stru
     bool is_blocked = blockade.stopped.dpid != 0 && (blockade.n_waiting == blockade.n_running || all_in_mpi);
     *is_over = run->of_each && blockade.n_here > 0 && blockade.n_busy == 0;
     if (is_blocked && !*is_over)
-        *blocked =
-            tg_error_create(TG_ERROR_USAGE,
-                            "no thread can arrive: %zu thread%s and wait%s for others, but thread %" PRIu32
-                            ".%" PRIu32 " is %s",
-                            blockade.n_running, blockade.n_running == 1 ? " runs" : "s run",
-                            blockade.n_running == 1 ? "s" : "", blockade.stopped.dpid, blockade.stopped.dtid,
-                            blockade.is_held ? "held; `dunhold` releases it" : "stopped, and not in focus");
+        *blocked = tg_error_create(
+            TG_ERROR_USAGE,
+            "no thread can arrive: %zu thread%s and wait%s for others, but thread %" PRIu32 ".%" PRIu32
+            " is %s",
+            blockade.n_running, blockade.n_running == 1 ? " runs" : "s run",
+            blockade.n_running == 1 ? "s" : "", blockade.stopped.dpid, blockade.stopped.dtid, blockade.why);
     return NULL;
 }
 
