@@ -128,13 +128,29 @@ static const struct tg_job_process *process_at(const struct telling *telling, si
     return NULL;
 }
 
+/* "rank 1 of job 7", where there are several jobs; "process 3", by its number in the session. */
+static void name_process(const struct telling *telling, const struct tg_job_process *process, char *name,
+                         size_t size)
+{
+    size_t index = tg_moment_find_pid(telling->console->source->moment, (int64_t)process->info.tag);
+    FILE *out = process->info.rank < 0 || index == SIZE_MAX ? NULL : fmemopen(name, size, "w");
+    if (out == NULL) {
+        snprintf(name, size, "process %" PRIu32, process->info.dpid);
+        return;
+    }
+    tg_words_process(out, &telling->input, index);
+    fputc('\0', out);
+    fclose(out);
+    name[size - 1] = '\0';
+}
+
 /* ---- ranks that wait inside of MPI */
 
 /* A rank that runs, and whom it waits for who is stopped. */
 struct rank_wait {
     const struct telling *telling;
     size_t process;  /* in the models */
-    char found[128]; /* "" nobody */
+    char found[192]; /* "" nobody */
 };
 
 static bool is_stopped(const struct tg_job_view *view, const struct tg_job_process *process)
@@ -155,11 +171,13 @@ static struct tg_error *look_for_stopped(void *context, const struct tg_mpi_coll
         waits = waits || (arrivals[i].process == wait->process && arrivals[i].standing == TG_MPI_WAITING);
     for (size_t i = 0; waits && *wait->found == '\0' && i < n_arrivals; i++) {
         const struct tg_job_process *process = process_at(wait->telling, arrivals[i].process);
-        if (arrivals[i].standing == TG_MPI_MISSING && process != NULL &&
-            is_stopped(wait->telling->states.view, process))
-            snprintf(wait->found, sizeof wait->found,
-                     "; rank %" PRId64 ", which is stopped, has not reached that %.40s", process->info.rank,
-                     collective->name);
+        char name[80];
+        if (arrivals[i].standing != TG_MPI_MISSING || process == NULL ||
+            !is_stopped(wait->telling->states.view, process))
+            continue;
+        name_process(wait->telling, process, name, sizeof name);
+        snprintf(wait->found, sizeof wait->found, "; %s, which is stopped, has not reached that %.40s", name,
+                 collective->name);
     }
     return NULL;
 }
@@ -167,10 +185,15 @@ static struct tg_error *look_for_stopped(void *context, const struct tg_mpi_coll
 /* MPI_Init is over where all ranks have come to it, which no communicator tells of yet. */
 static void look_for_uninitialised(struct rank_wait *wait)
 {
-    const struct tg_job_view *view = wait->telling->states.view;
+    const struct telling *telling = wait->telling;
+    const struct tg_job_view *view = telling->states.view;
+    const char *job = tg_process_model_at(telling->input.processes, wait->process)->job;
     for (size_t p = 0; p < tg_job_view_count(view) && *wait->found == '\0'; p++) {
         const struct tg_job_process *process = tg_job_view_at(view, p);
-        if (process->info.rank >= 0 && is_stopped(view, process))
+        size_t index = tg_moment_find_pid(telling->console->source->moment, (int64_t)process->info.tag);
+        bool is_of_job =
+            index != SIZE_MAX && strcmp(tg_process_model_at(telling->input.processes, index)->job, job) == 0;
+        if (process->info.rank >= 0 && is_of_job && is_stopped(view, process))
             snprintf(wait->found, sizeof wait->found,
                      "; it waits there for the other ranks, and rank %" PRId64 " is stopped",
                      process->info.rank);
@@ -197,7 +220,9 @@ static bool tell_rank(const struct telling *telling, const struct tg_job_process
     tg_error_destroy(tg_mpi_model_visit_collectives(telling->input.mpi, look_for_stopped, &wait));
     if (*wait.found == '\0' && strncmp(state, "in MPI_Init", 11) == 0)
         look_for_uninitialised(&wait);
-    if (asprintf(&text, "rank %" PRId64 " runs: %s%s", process->info.rank, state, wait.found) >= 0)
+    char name[80];
+    name_process(telling, process, name, sizeof name);
+    if (asprintf(&text, "%s runs: %s%s", name, state, wait.found) >= 0)
         tell(telling, text);
     free(text);
     free(state);
@@ -246,18 +271,8 @@ struct search {
     uint32_t barrier;
     size_t process; /* of the member, in the models */
     int32_t tid;
-    char found[160]; /* "" nobody */
+    char found[192]; /* "" nobody */
 };
-
-static void name_process(const struct search *search, const struct tg_job_process *process, char *name,
-                         size_t size)
-{
-    (void)search;
-    if (process->info.rank >= 0)
-        snprintf(name, size, "rank %" PRId64, process->info.rank);
-    else
-        snprintf(name, size, "process %" PRIu32, process->info.dpid);
-}
 
 static struct tg_error *look_at_collective(void *context, const struct tg_mpi_collective *collective,
                                            const struct tg_mpi_arrival *arrivals, size_t n_arrivals)
@@ -268,11 +283,11 @@ static struct tg_error *look_at_collective(void *context, const struct tg_mpi_co
         waits = waits || (arrivals[i].process == search->process && arrivals[i].standing == TG_MPI_WAITING);
     for (size_t i = 0; waits && *search->found == '\0' && i < n_arrivals; i++) {
         const struct tg_job_process *process = process_at(search->telling, arrivals[i].process);
-        char name[40];
+        char name[80];
         if (arrivals[i].standing != TG_MPI_MISSING ||
             !is_held_at(search->telling, search->barrier, process, 0))
             continue;
-        name_process(search, process, name, sizeof name);
+        name_process(search->telling, process, name, sizeof name);
         snprintf(search->found, sizeof search->found, "%s, held at this barrier, has not reached that %.40s",
                  name, collective->name);
     }
@@ -283,7 +298,7 @@ static struct tg_error *look_at_receive(void *context, const struct tg_mpi_messa
 {
     struct search *search = context;
     const struct tg_mpi_model *mpi = search->telling->input.mpi;
-    char name[40];
+    char name[80];
     if (message->process != search->process || message->source < 0 || *search->found != '\0' ||
         tg_mpi_model_has_send(mpi, message))
         return NULL;
@@ -292,7 +307,7 @@ static struct tg_error *look_at_receive(void *context, const struct tg_mpi_messa
     const struct tg_job_process *process = process_at(search->telling, sender);
     if (!is_held_at(search->telling, search->barrier, process, 0))
         return NULL;
-    name_process(search, process, name, sizeof name);
+    name_process(search->telling, process, name, sizeof name);
     snprintf(search->found, sizeof search->found, "%s, held at this barrier, has not sent that message",
              name);
     return NULL;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`where` of a live job that hangs: what everybody waits for, of a running and of a stopped job, as the report says it;
-of an attached one, where everybody is by its stacks. What tollgate itself kills is not blamed on others."""
+of an attached one, where everybody is by its stacks. What tollgate itself kills is not blamed on others. Ranks of a job that
+another one has spawned are told with their job."""
 import os
 import re
 import shutil
@@ -29,6 +30,27 @@ int main(int argc, char **argv)
 }
 """
 LINE = SOURCE[: SOURCE.index("/* HANGS */")].count("\n") + 1
+SPAWNS = r"""
+#include <mpi.h>
+void child_work(void)
+{
+}
+int main(int argc, char **argv)
+{
+    MPI_Comm parent, other;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_get_parent(&parent);
+    if (parent == MPI_COMM_NULL) {
+        MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other, MPI_ERRCODES_IGNORE);
+        MPI_Barrier(other);
+    } else {
+        child_work();
+        MPI_Barrier(parent);
+    }
+    MPI_Finalize();
+    return 0;
+}
+"""
 LAUNCH = ["mpirun.openmpi", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-n", "2", "./hangs"]
 TOLLGATE = os.environ["TG_TOLLGATE"]
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -50,6 +72,15 @@ dcont -any
 while {![string match "*Rank 1 is missing*" [set quiet [where]]]} {catch {dwait -timeout 0.1}}
 puts "QUIET: $quiet"
 dhalt; dwait
+quit -kill
+"""
+# a wait of two jobs: ranks by the same number are told apart
+SPAWNED = """
+dbreak child_work -pending
+dcont
+for {set i 0} {$i < 20 && ![regexp {breakpoint: [12]:} [dfocus a {dstatus -group_by thread_state}]]} {incr i} {catch {dcont -any}}
+for {set i 0} {$i < 100 && [regexp -all -line {^ +[01] .*MPI_Barrier} [info mpi]] < 2} {incr i} {catch {dwait -timeout 0.1}}
+catch {dwait -timeout 4}
 quit -kill
 """
 ATTACHED = """
@@ -107,6 +138,15 @@ def quiet():
     check(said is not None, "rank 0 waits for rank 1", output)
 
 
+def spawned():
+    subprocess.run(["mpicc.openmpi", "-g", "-O0", "-x", "c", "-", "-o", "spawns"], input=SPAWNS.encode(), check=True)
+    output = live(SPAWNED, "--", *LAUNCH[:-1], os.path.abspath("spawns"))
+    job = r"rank [01] of job \d+"
+    told = set(re.findall(rf"^({job}) runs: in MPI_Barrier .*; ({job}), which is stopped, has not reached that MPI_Barrier", output, re.M))
+    jobs = {tuple(name.split()[-1] for name in pair) for pair in told}
+    check(len(told) == 2 and len(jobs) == 1 and len(set(jobs.pop())) == 2, "ranks of two jobs", output)
+
+
 def attached():
     with subprocess.Popen(LAUNCH, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, start_new_session=True) as job:
         try:
@@ -131,6 +171,7 @@ def main():
     subprocess.run(["mpicc.openmpi", "-g", "-O0", "-x", "c", "-", "-o", "hangs"], input=SOURCE.encode(), check=True)
     launched()
     quiet()
+    spawned()
     attached()
 
 
