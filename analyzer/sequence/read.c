@@ -358,6 +358,9 @@ static struct tg_error *survey(struct reading *reading)
         error = tg_sequence_attached_create(&reading->attached);
     if (error == NULL)
         error = pass(reading, survey_event, &damage);
+    if (error == NULL && damage == NULL && reading->result->summary.events > 0)
+        error = tg_selection_check_end(reading->request->selection, reading->survey.start_ns,
+                                       reading->result->summary.last_time_ns);
     if (error == NULL && tg_selection_limits_processes(reading->request->selection))
         error = tg_selection_choose(reading->request->selection, reading->survey.processes);
     return error;
