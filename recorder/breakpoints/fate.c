@@ -89,9 +89,20 @@ static void write_missed(FILE *out, const struct tg_break_missed *missed, bool c
             slash != NULL ? slash + 1 : path);
 }
 
+/* Whether something that SPEC may be in was loaded, be it that it was found only when its program ended. */
+static bool was_loaded(const struct tg_break_fate *fate, const struct tg_break_spec *spec)
+{
+    if (fate->searched > 0)
+        return true;
+    for (const struct tg_break_missed *missed = fate->missed; missed != NULL; missed = missed->hh.next)
+        if (tg_break_spec_admits(spec, missed->path))
+            return true;
+    return false;
+}
+
 static void write_absence(FILE *out, const struct tg_break_fate *fate, const struct tg_break_spec *spec)
 {
-    if (fate->searched == 0)
+    if (!was_loaded(fate, spec))
         fprintf(out, "nothing that was loaded matches %s", spec->library != NULL ? spec->library : "it");
     else if (spec->kind == TG_BREAK_ADDRESS)
         fputs("nothing is loaded at that address", out);

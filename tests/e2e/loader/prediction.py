@@ -163,6 +163,8 @@ def unplanted():
              (["--match=*/libnone*"], closed, "plug_value", "libraries that are closed before the process stops are not seen"),
              (["--match=*/libnone*", "--dlopen=stops"], closed, "plug_value", f"{plug} has it, but was closed before it was handled"),
              (["--match=*/libnone*"], kept, "plug_value", f"{plug} has it, but its program ended before it was handled"),
+             (["--mode=fast"], kept, "libplug.so`nofunc", "libplug.so has no such function"),
+             (["--mode=fast"], kept, "libother.so`nofunc", "nothing that was loaded matches libother.so"),
              (["--mode=fast"], last_of_many, "plug_value", f"{plug} has it, but its program ended before it was handled")]
     for options, commands, spec, reason in cases:
         traced = record("trace", [LOADS, *commands], "--force", *options, "-b", spec)
