@@ -152,6 +152,7 @@ static struct tg_error *take_answer(struct tg_break_goals *goals, struct tg_cata
     bool is_library = library->dlopens > 0 || library->startups > 0;
     if (found == TG_BREAK_ABSENT)
         return NULL;
+    goal->is_beyond = true;
     goal->by_name += by_name;
     goal->perhaps += found == TG_BREAK_UNKNOWN && !by_name;
     if (found == TG_BREAK_UNKNOWN && !by_name && !is_library)

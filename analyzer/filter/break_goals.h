@@ -20,6 +20,8 @@ struct tg_break_goal {
     char *text;
     struct tg_break_spec *spec; /* NULL where a recorded text is none */
     bool recorded;
+    bool
+        is_beyond; /* a library may have it in which the recording did not plant it: nobody knows the hits there */
     /* from tg_break_goals_resolve on */
     uint64_t places;  /* distinct libraries and programs that contain it, those by name included */
     uint64_t by_name; /* of these: only because its text names them */

@@ -108,21 +108,29 @@ static uint64_t count_of(const struct figure *figure, const struct tg_filter_out
     return figure->kind == FIGURE_HITS ? count - outcome->missed_hits : count;
 }
 
+/* Whether the recording may have missed hits of breakpoints itself. */
+static bool has_missed_hits(const struct tg_filter_survey *survey)
+{
+    for (size_t i = 0; i < survey->goals.count; i++)
+        if (survey->goals.items[i].is_beyond)
+            return true;
+    return survey->planted_late > 0 || survey->unseen;
+}
+
 /* Whether a count is "at least": the recording has not seen all that there was to count. */
 static bool is_bound(enum figure_kind kind, const struct tg_filter_evaluation *evaluation,
                      const struct tg_filter_column *column)
 {
     const struct tg_filter_survey *made = &evaluation->survey;
-    bool was_late = made->planted_late > 0 || made->unseen; /* the recording may have missed hits itself */
     switch ((int)kind) {
     case FIGURE_BOUND:
         return made->unseen && column->mode != TG_FILTER_FAST;
     case FIGURE_UNSEEN:
         return made->unseen;
     case FIGURE_HITS:
-        return was_late && !column->as_recorded;
+        return !column->as_recorded && has_missed_hits(made);
     case FIGURE_MISSED:
-        return was_late;
+        return has_missed_hits(made);
     default:
         return false;
     }
