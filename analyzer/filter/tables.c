@@ -117,20 +117,29 @@ static bool has_missed_hits(const struct tg_filter_survey *survey)
     return survey->planted_late > 0 || survey->unseen;
 }
 
+static bool has_unrecorded_goals(const struct tg_filter_survey *survey)
+{
+    for (size_t i = 0; i < survey->goals.count; i++)
+        if (!survey->goals.items[i].recorded)
+            return true;
+    return false;
+}
+
 /* Whether a count is "at least": the recording has not seen all that there was to count. */
 static bool is_bound(enum figure_kind kind, const struct tg_filter_evaluation *evaluation,
                      const struct tg_filter_column *column)
 {
     const struct tg_filter_survey *made = &evaluation->survey;
+    const struct tg_planting *planting = &column->outcome->planting;
     switch ((int)kind) {
     case FIGURE_BOUND:
         return made->unseen && column->mode != TG_FILTER_FAST;
     case FIGURE_UNSEEN:
         return made->unseen;
     case FIGURE_HITS:
-        return !column->as_recorded && has_missed_hits(made);
-    case FIGURE_MISSED:
-        return has_missed_hits(made);
+        return has_missed_hits(made) && (!column->as_recorded || has_unrecorded_goals(made));
+    case FIGURE_MISSED: /* who plants all breakpoints in time misses none */
+        return has_missed_hits(made) && planting->late + planting->never + planting->unknown > 0;
     default:
         return false;
     }

@@ -20,6 +20,7 @@ tg_golden_test(filter-check-astray filter-astray filter --check --mode medium fi
 tg_golden_test(filter-break filter-cuda filter --suggest --break "libviz*`draw" --break "libnone*`f" filter-cuda.tgt)
 tg_golden_test(filter-break-unknown filter-cuda filter --suggest --break draw --break viz.c:12 filter-cuda.tgt)
 tg_golden_test(filter-break-recorded filter-slow filter --break physics_step --mode fast filter-slow.tgt)
+tg_golden_test(filter-break-hits filter-slow filter --break "libphysics*`other" --mode slow filter-slow.tgt)
 tg_golden_test(filter-option-fast filter-slow filter -no_dlopen_always_recalculate --dlopen_recalculate_on_match= filter-slow.tgt)
 tg_golden_test(filter-option-medium filter-slow filter -no_dlopen_always_recalculate -dlopen_recalculate_on_match */libviz* filter-slow.tgt)
 tg_golden_test(filter-option-slow filter-slow filter -dlopen_always_recalculate filter-slow.tgt)
