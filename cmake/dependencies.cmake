@@ -67,13 +67,14 @@ find_package(Threads)
 find_package(PkgConfig)
 if(NOT PkgConfig_FOUND)
   tg_problem("pkg-config is missing, which finds the libraries")
-  list(APPEND TG_PACKAGES pkg-config libzstd-dev libxxhash-dev libelf-dev libdw-dev tcl-dev libedit-dev libcapstone-dev
+  list(APPEND TG_PACKAGES pkg-config libzstd-dev libxxhash-dev libelf-dev libdw-dev zlib1g-dev tcl-dev libedit-dev libcapstone-dev
        libjansson-dev libmicrohttpd-dev)
 else()
   tg_library(ZSTD libzstd libzstd-dev ">=1.4.0") # ZSTD_compressStream2
   tg_library(XXHASH libxxhash libxxhash-dev ">=0.8.0") # XXH3
   tg_library(ELF libelf libelf-dev ">=0.171")
   tg_library(DW libdw libdw-dev ">=0.171") # dwarf_get_units
+  tg_library(Z zlib zlib1g-dev ">=1.2.3")
   tg_library(TCL tcl tcl-dev ">=8.6" "<9")
   tg_library(EDIT libedit libedit-dev ">=3.0") # el_wset
   tg_library(CAPSTONE capstone libcapstone-dev ">=4.0" "<6")

@@ -78,7 +78,7 @@ function(tg_on_demand_witness)
   target_link_options(tg_on_demand_needs PRIVATE -nostdlib -Wl,-z,defs -Wl,--as-needed)
 endfunction()
 
-foreach(library elf dw tcl edit capstone jansson microhttpd)
+foreach(library elf dw z tcl edit capstone jansson microhttpd)
   string(TOUPPER ${library} variable)
   tg_on_demand(${library} ${variable})
 endforeach()

@@ -3,6 +3,7 @@
 #include "format/image/debug_blocks.h"
 #include "format/image/elf_object.h"
 #include "recorder/dwarf/data_names.h"
+#include "recorder/dwarf/inflated_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct tg_debug_info {
     Dwarf_CFI *eh_frame;
     /* the file that has the DWARF */
     bool dwarf_tried;
+    struct tg_inflated_file *inflated; /* NULL: DWARF_ELF is the file's */
     Elf *dwarf_elf;
     Dwarf *dwarf;
     uint64_t delta;
@@ -68,7 +70,9 @@ void tg_debug_info_unref(struct tg_debug_info *info)
     free(info->stub);
     tg_debug_units_destroy(info->units);
     dwarf_end(info->dwarf);
-    elf_end(info->dwarf_elf);
+    if (info->inflated == NULL)
+        elf_end(info->dwarf_elf);
+    tg_inflated_file_destroy(info->inflated);
     dwarf_cfi_end(info->eh_frame);
     elf_end(info->elf);
     free(info->copy);
@@ -158,7 +162,10 @@ Dwarf *tg_debug_info_dwarf(struct tg_debug_info *info)
         return NULL;
     info->delta = tg_image_object(info->image)->start - object->start;
     (void)elf_version(EV_CURRENT);
-    info->dwarf_elf = elf_begin(object->fd, ELF_C_READ, NULL); /* pread: format/image/elf_object.h */
+    info->inflated = tg_inflated_file_create(object->fd);
+    info->dwarf_elf = info->inflated != NULL
+                          ? tg_inflated_file_elf(info->inflated)
+                          : elf_begin(object->fd, ELF_C_READ, NULL); /* pread: format/image/elf_object.h */
     if (info->dwarf_elf != NULL)
         info->dwarf = dwarf_begin_elf(info->dwarf_elf, DWARF_C_READ, NULL);
     return info->dwarf;

@@ -21,7 +21,7 @@ fi
 message=$(sed -n '/cannot be built here/,/Call Stack/p' "$work/output" | tr -s ' \n' ' ')
 for text in "the processor is aarch64: only 64-bit x86-64 is supported" "capstone is version 3.0.5, needed is a version >=4.0, <6" \
     "tcl is version 9.0.1, needed is a version >=8.6, <9" "libdw (version >=0.171) is missing" \
-    "apt-get install libxxhash-dev libelf-dev libdw-dev tcl-dev libedit-dev libcapstone-dev libjansson-dev libmicrohttpd-dev libcmocka-dev"; do
+    "apt-get install libxxhash-dev libelf-dev libdw-dev zlib1g-dev tcl-dev libedit-dev libcapstone-dev libjansson-dev libmicrohttpd-dev libcmocka-dev"; do
     if [[ $message != *"$text"* ]]; then
         printf 'needs: "%s" is not in:\n' "$text" >&2
         cat "$work/output" >&2
