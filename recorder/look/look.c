@@ -87,12 +87,7 @@ struct ready {
 static struct ready prepare(const struct look *look, pid_t tid, unsigned bits)
 {
     struct ready ready = {.process = tg_stack_process_open(tid, bits, look->images, look->debug)};
-    struct tg_modules *modules = ready.process.modules;
-    size_t count = modules != NULL ? tg_modules_count(modules) : 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t bias;
-        tg_modules_debug_info(modules, tg_modules_at(modules, i), &bias);
-    }
+    tg_stack_process_prepare(&ready.process);
     if (look->with_values)
         ready.variables = tg_mpi_variables_find(&ready.process);
     return ready;

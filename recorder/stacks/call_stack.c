@@ -27,6 +27,18 @@ struct tg_stack_process tg_stack_process_open(pid_t tid, unsigned bits, struct t
     return opened;
 }
 
+void tg_stack_process_prepare(const struct tg_stack_process *process)
+{
+    size_t count = process->modules != NULL ? tg_modules_count(process->modules) : 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bias;
+        struct tg_debug_info *info =
+            tg_modules_debug_info(process->modules, tg_modules_at(process->modules, i), &bias);
+        if (info != NULL)
+            (void)tg_debug_info_eh_frame(info);
+    }
+}
+
 void tg_stack_process_close(struct tg_stack_process *process)
 {
     tg_modules_destroy(process->modules);

@@ -20,6 +20,8 @@ struct tg_stack_process {
  * cannot be read is not in it. */
 struct tg_stack_process tg_stack_process_open(pid_t tid, unsigned bits, struct tg_image_cache *images,
                                               struct tg_debug_cache *debug);
+/* Has read of PROCESS's files what unwinding needs: who is stopped behind it does not wait for that. */
+void tg_stack_process_prepare(const struct tg_stack_process *process);
 void tg_stack_process_close(struct tg_stack_process *process);
 
 /* A stack. Strings are those of its process and of PYTHON. */

@@ -552,12 +552,8 @@ void tg_last_stacks_prepare(struct tg_last_stacks *stacks, pid_t pid, unsigned b
     if (stacks == NULL)
         return;
     struct tg_stack_process process = tg_stack_process_open(pid, bits, stacks->images, stacks->debug);
-    size_t count = process.modules != NULL ? tg_modules_count(process.modules) : 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t bias;
-        tg_modules_debug_info(process.modules, tg_modules_at(process.modules, i), &bias);
-    }
-    if (count > 0)
+    tg_stack_process_prepare(&process);
+    if (process.modules != NULL)
         (void)tg_mpi_variables_find(&process);
     tg_stack_process_close(&process);
 }

@@ -421,6 +421,20 @@ def awkward(*how):
         process.wait()
 
 
+def prepared():
+    """What stacks need of files, and the libraries that read them, is opened before the process is stopped."""
+    if shutil.which("strace") is None:
+        skip("strace is not installed")
+    with sleeping() as process:
+        told = run(["env", "ASAN_OPTIONS=detect_leaks=0", "strace", "-o", "calls", "-e", "trace=ptrace,openat,pread64", TOLLGATE, "where", "--once", "-p",
+                    str(process.pid)])
+        check(told.status == 0, told)
+    with open("calls", encoding="utf-8") as file:
+        calls = file.read()
+    halted = calls[calls.index("PTRACE_INTERRUPT"):calls.rindex("PTRACE_DETACH")]
+    check(not re.search(r"^openat\(.*\.so|^pread64", halted, re.M), halted)
+
+
 def imports():
     """A program that hangs in a module, which others import: all of them are on its stack, six calls of the interpreter each."""
     for n in range(20):
@@ -787,7 +801,7 @@ def command_line():
                 json.loads(told.output)
 
 
-CASES = {"attached": attached, "command_line": command_line, "imports": imports, "messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
+CASES = {"attached": attached, "command_line": command_line, "imports": imports, "prepared": prepared, "messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
          "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "moves_openmpi": lambda: moves("openmpi"),
          "moves_mpich": lambda: moves("mpich"), "late_openmpi": lambda: late("openmpi"), "late_mpich": lambda: late("mpich"), "repeated": repeated, "slurm": slurm}
 CASES[sys.argv[1]]()
