@@ -128,14 +128,16 @@ static bool may_match(const struct tg_where_thread *a, const struct tg_where_thr
            tag_a == tag_b;
 }
 
-/* Whether INDEX is in a collective call of all ranks that the one at OTHER is not in. */
+/* Whether INDEX is in a collective call of all ranks that the one at OTHER is not in: in MPI_Finalize, in which it sends nothing
+ * any more, or in a barrier. Other calls some ranks may leave early. */
 static bool waits_in_collective(const struct tg_where_threads *threads, size_t index, size_t other)
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     char call[80], of_other[80];
-    if (!tg_where_is_in_world(thread) || !tg_mpi_name(thread->path.place.inside, call, sizeof call) ||
-        strcmp(call, "MPI_Barrier") != 0)
-        return false; /* of the others some ranks may leave early */
+    if (!tg_mpi_name(thread->path.place.inside, call, sizeof call) ||
+        (strcmp(call, "MPI_Finalize") != 0 &&
+         (strcmp(call, "MPI_Barrier") != 0 || !tg_where_is_in_world(thread))))
+        return false;
     tg_mpi_name(threads->threads[other].path.place.inside, of_other, sizeof of_other);
     return strcmp(call, of_other) != 0;
 }

@@ -28,18 +28,17 @@ static void write_node(FILE *stream, const struct tg_where_threads *threads, con
         indent(stream, depth);
         fprintf(stream, "%s\n", node->text);
     }
-    size_t inside = 0;
     for (size_t i = 0; i < node->n_children; i++) {
         const struct tg_where_node *child = node->children[i];
-        inside += child->n_threads;
         indent(stream, depth);
         tg_where_write_members(stream, threads, child->threads, child->n_threads);
         fprintf(stream, ": %s\n", child->text);
         write_node(stream, threads, child, depth + 1);
     }
-    if (inside > 0 && inside < node->n_threads) {
+    if (node->n_children > 0 && node->n_ending > 0) {
         indent(stream, depth);
-        fprintf(stream, "%zu more: no further\n", node->n_threads - inside);
+        tg_where_write_members(stream, threads, node->ending, node->n_ending);
+        fputs(": no further\n", stream);
     }
 }
 

@@ -33,6 +33,8 @@ static struct tg_error *add(struct tg_where_node *root, const struct tg_call_pat
         if (error == NULL)
             error = TG_ARRAY_APPEND(node->threads, node->n_threads, node->threads_capacity, thread);
     }
+    if (error == NULL)
+        error = TG_ARRAY_APPEND(node->ending, node->n_ending, node->ending_capacity, thread);
     return error;
 }
 
@@ -121,5 +123,6 @@ void tg_where_tree_destroy(struct tg_where_node *root)
     free(root->own_text);
     free(root->children);
     free(root->threads);
+    free(root->ending);
     free(root);
 }

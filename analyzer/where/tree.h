@@ -13,6 +13,8 @@ struct tg_where_node {
     size_t n_children, children_capacity;
     size_t *threads; /* indices, ascending */
     size_t n_threads, threads_capacity;
+    size_t *ending; /* indices that are in none of the children, ascending */
+    size_t n_ending, ending_capacity;
 };
 
 /* Of the threads of THREADS that run code of the program; those of ranks where OF_RANKS, else the others. THREADS must

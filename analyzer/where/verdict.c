@@ -315,6 +315,17 @@ static void write_groups(FILE *stream, const struct tg_where_threads *threads,
         fprintf(stream, "  ... and %zu more groups of ranks\n", n - SHOWN);
 }
 
+/* Where THREAD is: of a region that left no frame, the function that this called. */
+static void write_thread_place(FILE *stream, const struct tg_where_thread *thread)
+{
+    const struct tg_call_path *path = &thread->path;
+    const char *last = path->count > 0 ? path->steps[path->count - 1] : "(";
+    if (path->place.is_known || *last == '(')
+        tg_stack_words_place(stream, &path->place);
+    else
+        fprintf(stream, "in %s, called from an OpenMP region that has no frame of its own", last);
+}
+
 /* Where the first thread of a rank waits for its team: the threads of the team that do not. */
 static void write_team(FILE *stream, const struct tg_where_threads *threads,
                        const struct tg_where_group *group)
@@ -328,7 +339,7 @@ static void write_team(FILE *stream, const struct tg_where_threads *threads,
             tg_where_waits_in_openmp(thread) || n++ >= SHOWN)
             continue;
         fprintf(stream, "There, thread %" PRId32 " is ", thread->stack->tid);
-        tg_stack_words_place(stream, &thread->path.place);
+        write_thread_place(stream, thread);
         fputs(".\n", stream);
     }
     if (n > SHOWN)

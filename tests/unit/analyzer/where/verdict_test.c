@@ -79,7 +79,8 @@ struct frame {
 };
 
 /* COUNT frames, the innermost first. */
-static void add_frames(struct tg_where_look *look, int rank, const struct frame *of, size_t count)
+static void add_thread_frames(struct tg_where_look *look, int rank, int thread, const struct frame *of,
+                              size_t count)
 {
     struct tg_stack_frame frames[8];
     for (size_t i = 0; i < count; i++) {
@@ -97,10 +98,15 @@ static void add_frames(struct tg_where_look *look, int rank, const struct frame 
     }
     feed(look, (struct tg_event){.kind = TG_EVENT_STACK,
                                  .pid = 100 + rank,
-                                 .tid = 100 + rank,
+                                 .tid = 100 + rank + 1000 * thread,
                                  .stack = {.reason = TG_STACK_LOOK,
                                            .end = TG_STACK_WHOLE,
                                            .frames = {.items = frames, .count = count}}});
+}
+
+static void add_frames(struct tg_where_look *look, int rank, const struct frame *of, size_t count)
+{
+    add_thread_frames(look, rank, 0, of, count);
 }
 
 /* What is said of the job, with BEFORE as an earlier look where it is not NULL; to be freed. */
@@ -435,6 +441,29 @@ static void test_team(void **state)
         "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
 }
 
+/* A worker whose region has no frame of its own is in what that called, not at an address of the runtime. */
+static void test_team_without_frame(void **state)
+{
+    (void)state;
+    static const struct frame frames[] = {
+        {GOMP, "", 0}, {GOMP, "omp_set_nest_lock", 0}, {GOMP, "", 0}, {LIBC, "start_thread", 0}};
+    struct tg_where_look look;
+    assert_null(tg_where_look_create(&look));
+    for (int rank = 0; rank < 2; rank++)
+        add_rank(&look, rank, 2);
+    add_world(&look, 0);
+    add_stack(&look, 0, 0, MPI, "MPI_Barrier", 10, 5);
+    add_stack(&look, 1, 0, GOMP, "GOMP_parallel", 30, 5);
+    add_thread_frames(&look, 1, 1, frames, 4);
+    expect(
+        &look, NULL, TG_WHERE_MISSING,
+        "The others wait for rank 1, which is outside MPI: in GOMP_parallel, called from solve (a.c:30).\n"
+        "There, thread 1101 is in omp_set_nest_lock, called from an OpenMP region that has no frame of its "
+        "own.\n"
+        "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
+    tg_where_look_deinit(&look);
+}
+
 static void add_wait(struct tg_where_look *look, enum tg_wait_what what, int32_t tid, int32_t owner)
 {
     static struct tg_where_wait waits[8];
@@ -541,7 +570,7 @@ static void test_messages(void **state)
         {"MPI_Recv", "source", 0, 7, TG_WHERE_CYCLE},    {"MPI_Send", "dest", 0, 8, TG_WHERE_CYCLE},
         {"MPI_Send", "dest", 0, 7, TG_WHERE_UNKNOWN},    {"MPI_Recv", "source", 1, 7, TG_WHERE_UNKNOWN},
         {"MPI_Recv", "source", -1, 7, TG_WHERE_UNKNOWN}, {"MPI_Isend", "dest", 0, 8, TG_WHERE_UNKNOWN},
-        {"MPI_Allreduce", NULL, 0, 0, TG_WHERE_UNKNOWN},
+        {"MPI_Allreduce", NULL, 0, 0, TG_WHERE_UNKNOWN}, {"MPI_Finalize", NULL, 0, 0, TG_WHERE_CYCLE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tg_where_look_deinit(&before);
@@ -705,6 +734,10 @@ static void test_tree(void **state)
     assert_int_equal(root->children[0]->n_threads, 2);
     assert_string_equal(root->children[0]->children[0]->text, "MPI_Barrier");
     assert_string_equal(root->children[1]->text, "solve (a.c:20)");
+    assert_int_equal(root->n_ending, 0);
+    assert_int_equal(root->children[1]->n_ending, 1);
+    assert_int_equal(root->children[1]->ending[0], 2);
+    assert_int_equal(root->children[0]->n_ending, 0);
     tg_where_tree_destroy(root);
     tg_where_tree_destroy(others);
     tg_where_threads_deinit(&threads);
@@ -764,11 +797,14 @@ static void test_jumps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jumps),      cmocka_unit_test(test_missing), cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_team),       cmocka_unit_test(test_owners),  cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_counted),    cmocka_unit_test(test_rounds),  cmocka_unit_test(test_large),
-        cmocka_unit_test(test_mpi_names),  cmocka_unit_test(test_tree),    cmocka_unit_test(test_moves),
-        cmocka_unit_test(test_worked_for), cmocka_unit_test(test_polls),   cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_jumps),      cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_unknown),    cmocka_unit_test(test_team),
+        cmocka_unit_test(test_owners),     cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_counted),    cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_large),      cmocka_unit_test(test_mpi_names),
+        cmocka_unit_test(test_tree),       cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_worked_for), cmocka_unit_test(test_polls),
+        cmocka_unit_test(test_callbacks),  cmocka_unit_test(test_team_without_frame),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
