@@ -138,7 +138,7 @@ static bool is_bound(enum figure_kind kind, const struct tg_filter_evaluation *e
         return made->unseen;
     case FIGURE_HITS:
         return has_missed_hits(made) && (!column->as_recorded || has_unrecorded_goals(made));
-    case FIGURE_MISSED: /* who plants all breakpoints in time misses none */
+    case FIGURE_MISSED: /* a debugger that plants all breakpoints in time misses none */
         return has_missed_hits(made) && planting->late + planting->never + planting->unknown > 0;
     default:
         return false;

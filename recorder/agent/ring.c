@@ -343,7 +343,7 @@ static bool make_room(struct tg_agent_thread *thread, uint64_t n_bytes)
             return false;
         if (fits)
             return true;
-        if (left_in_lap(thread) == rest) /* it did not grow instead */
+        if (left_in_lap(thread) == rest) /* the ring did not grow instead */
             pad(thread, rest);
     }
 }

@@ -175,7 +175,7 @@ static uint64_t whole_from(const struct tg_ring_reader *reader)
     for (unsigned n = reader->n_growths;; n--) {
         uint64_t size = size_after(reader, n), first = first_after(reader, n);
         uint64_t former = n == 0 ? 0 : size_after(reader, n - 1);
-        if (end - first > size - former) /* it came round to what was before */
+        if (end - first > size - former) /* what was before is overwritten */
             return end - first > size ? end - size : first;
         if (n == 0)
             return 0;

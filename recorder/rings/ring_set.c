@@ -39,7 +39,7 @@ struct ring {
     uint64_t last_bytes;        /* taken since the set is finishing */
     uint64_t made_bytes;        /* how long it was made, ... */
     uint64_t grown_bytes;       /* ... and by how much it may become, or is, longer */
-    bool has_filled;            /* it was behind once, and may grow */
+    bool has_filled;            /* more than an eighth, once: has a share of the growth */
     struct tg_agent_count told; /* records, ... */
     uint64_t told_lost;         /* ... which told of so many dropped ones */
     uint64_t marked;            /* how many were told when the last mark was made */
