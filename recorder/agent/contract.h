@@ -447,8 +447,9 @@ enum {
       8) /* address of its first page, behind its last, load bias, build-id's length in bytes,  \
                             the build-id in 3 words, STRING path: code for the stacks that follow */             \
     X(HEAP_STACK,                                                                                             \
-      3) /* id, tg_stack_end, LIST of code address: 0 separates a signal handler's frame from    \
-                            what it interrupted */            \
+      3) /* id, tg_stack_end + id of the stack whose frames follow these << 32: one that was told \
+            before, 0 none; LIST of code address: 0 separates a signal handler's frame from       \
+                            what it interrupted */           \
     X(HEAP_ALLOC, 2)       /* address + tg_heap_call << 48, size + stack's id << 32 */                        \
     X(HEAP_ALLOC_LARGE, 4) /* address + tg_heap_call << 48, stack's id, size */                               \
     X(HEAP_FREE, 2)        /* address + tg_heap_release << 48, stack's id */                                  \

@@ -12,6 +12,7 @@ enum {
     BUILD_ID_BYTES = 24,
     ADDRESS_SHIFT = 48,
     STACK_SHIFT = 32,
+    OUTER_SHIFT = 32,
     PREVENTED_SHIFT = 63,
     MAX_FRAMES = TG_AGENT_HEAP_MAX_DEPTH,
 };
@@ -45,6 +46,7 @@ struct tg_heap_program {
     size_t n_objects, max_objects;
     uint32_t *numbers; /* by the agent's id - 1; 0: not told */
     size_t n_numbers, max_numbers;
+    size_t n_stacks; /* of them told */
 };
 
 /* One record on its way to events. */
@@ -84,6 +86,11 @@ void tg_heap_program_destroy(struct tg_heap_program *program)
     free(program);
 }
 
+size_t tg_heap_program_stacks(const struct tg_heap_program *program)
+{
+    return program == NULL ? 0 : program->n_stacks;
+}
+
 static bool reserve_numbers(struct tg_heap_program *program, size_t count)
 {
     if (count <= program->n_numbers)
@@ -106,6 +113,7 @@ struct tg_heap_program *tg_heap_program_copy(const struct tg_heap_program *progr
         tg_heap_program_destroy(copy);
         return NULL;
     }
+    copy->n_stacks = program->n_stacks;
     if (program->n_numbers > 0)
         memcpy(copy->numbers, program->numbers, program->n_numbers * sizeof copy->numbers[0]);
     for (; copy->n_objects < program->n_objects; copy->n_objects++) {
@@ -215,11 +223,13 @@ static size_t read_frames(const struct given *given, struct tg_stack_frame frame
     return count;
 }
 
+/* OUTER: the number of the stack whose frames follow, 0 none. */
 static struct content content_of(const struct tg_stack_frame *frames, const uint64_t *objects, size_t count,
-                                 uint64_t end)
+                                 uint64_t outer, uint64_t end)
 {
-    uint64_t words[2 + MAX_FRAMES * 3];
+    uint64_t words[3 + MAX_FRAMES * 3];
     size_t n = 0;
+    words[n++] = outer;
     words[n++] = end;
     words[n++] = count;
     for (size_t i = 0; i < count; i++) {
@@ -281,18 +291,20 @@ static void add_stack(const struct given *given)
 {
     struct tg_stack_frame frames[MAX_FRAMES];
     uint64_t objects[MAX_FRAMES];
-    uint64_t id = given->arguments[0], end = given->arguments[1];
+    uint64_t id = given->arguments[0], outer_id = given->arguments[1] >> OUTER_SHIFT;
+    uint64_t end = given->arguments[1] & UINT32_MAX, outer = number_of(given, outer_id);
     if (id == 0 || id > MAX_STACKS || !reserve_numbers(given->program, id) ||
-        given->program->numbers[id - 1] != 0)
+        given->program->numbers[id - 1] != 0 || (outer == 0 && outer_id != 0))
         return;
     size_t count = read_frames(given, frames, objects);
-    const struct content content = content_of(frames, objects, count, end);
+    const struct content content = content_of(frames, objects, count, outer, end);
     uint64_t number = number_content(given->stacks, &content);
     if (number == 0 || number > UINT32_MAX)
         return;
     given->program->numbers[id - 1] = (uint32_t)number;
+    given->program->n_stacks++;
     given->event->heap_stack = (struct tg_event_heap_stack){
-        .stack = number, .end = end, .frames = {.items = frames, .count = count}};
+        .stack = number, .end = end, .frames = {.items = frames, .count = count}, .outer = outer};
     emit(given, TG_EVENT_HEAP_STACK);
 }
 

@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Numbers of stacks: the same calls in the same files have the same number in all processes of a recording. */
+/* Numbers of stacks: the same calls in the same files, told in the same way, have the same number in all processes of a
+ * recording. */
 struct tg_heap_stacks;
 
 /* Multiples of it are left for stacks that do not come from an agent. */
@@ -30,6 +31,9 @@ void tg_heap_program_destroy(struct tg_heap_program *program);
 /* A copy that goes its own way from now on; NULL without memory, or where PROGRAM is NULL. */
 struct tg_heap_program *tg_heap_program_copy(const struct tg_heap_program *program);
 
+/* How many stacks PROGRAM, NULL where it has told nothing, has told. */
+size_t tg_heap_program_stacks(const struct tg_heap_program *program);
+
 /* Whether KIND is one of these records. */
 static inline bool tg_heap_records_have(enum tg_agent_record kind)
 {
@@ -39,7 +43,7 @@ static inline bool tg_heap_records_have(enum tg_agent_record kind)
 /* One record as the ring had it: well-formed in its size (N_ARGUMENTS, padding included, is at least what
  * TG_AGENT_RECORDS says), and otherwise as untrusted as the program; strings without an end get one. Events go to
  * SINK, which copies what it is given; EVENT has their time, process and thread, its payload need not be set. *PROGRAM, NULL at first, is
- * created. Stacks are told to each program that names them, before the events that do. Without memory events have
+ * created. Stacks are told to each program that names them, before the events that do; one whose outer frames are another's that is not known is left out. Without memory events have
  * no stacks, nothing else. */
 void tg_heap_records_add(struct tg_heap_stacks *stacks, struct tg_heap_program **program,
                          enum tg_agent_record kind, uint64_t *arguments, size_t n_arguments,

@@ -446,7 +446,11 @@ bool tg_ring_set_foresee(struct tg_ring_set *set, struct tg_ring_foresight *fore
     visit_rings(&visit, foresight);
     visit.of_objects = false;
     visit.of_stacks = true;
-    visit_rings(&visit, foresight);
+    size_t n_stacks;
+    do { /* the outer frames of a stack are one that perhaps another thread told */
+        n_stacks = tg_heap_program_stacks(visit.program);
+        visit_rings(&visit, foresight);
+    } while (tg_heap_program_stacks(visit.program) > n_stacks);
     visit.of_stacks = false;
     visit_rings(&visit, foresight);
     tg_heap_program_destroy(visit.program);

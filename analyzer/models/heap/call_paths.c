@@ -58,7 +58,7 @@ struct tg_error *tg_heap_call_paths_create(struct tg_heap_call_paths **paths)
     if (made == NULL)
         return tg_error_no_memory();
     uint32_t none;
-    struct tg_error *error = tg_heap_call_paths_intern(made, NULL, 0, TG_STACK_WHOLE, &none);
+    struct tg_error *error = tg_heap_call_paths_intern(made, NULL, 0, 0, TG_STACK_WHOLE, &none);
     if (error != NULL) {
         tg_heap_call_paths_destroy(made);
         return error;
@@ -115,10 +115,11 @@ static struct tg_error *intern_frame(struct tg_heap_call_paths *paths, const str
 }
 
 struct tg_error *tg_heap_call_paths_intern(struct tg_heap_call_paths *paths,
-                                           const struct tg_stack_frame *frames, size_t count, uint64_t end,
-                                           uint32_t *path)
+                                           const struct tg_stack_frame *frames, size_t count, uint32_t outer,
+                                           uint64_t end, uint32_t *path)
 {
     const struct tg_heap_frame *key[MAX_FRAMES + 1];
+    const struct tg_heap_path none = {0}, *further = paths->count > 0 ? &paths->entries[outer]->is : &none;
     if (count > MAX_FRAMES) {
         count = MAX_FRAMES;
         end = TG_STACK_CUT;
@@ -127,6 +128,13 @@ struct tg_error *tg_heap_call_paths_intern(struct tg_heap_call_paths *paths,
         struct tg_error *error = intern_frame(paths, &frames[i], &key[i]);
         if (error != NULL)
             return error;
+    }
+    for (size_t i = 0; i < further->count; i++) {
+        if (count == MAX_FRAMES) {
+            end = TG_STACK_CUT;
+            break;
+        }
+        key[count++] = further->frames[i];
     }
     uintptr_t last = (uintptr_t)end;
     memcpy(&key[count], &last, sizeof last);

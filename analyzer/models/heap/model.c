@@ -206,8 +206,10 @@ static struct tg_error *take_stack(struct tg_heap_model *model, struct tg_heap_s
         return tg_error_no_memory();
     for (size_t i = 0; i < count; i++)
         located[i] = locate(&frames[i], event->pid, objects);
-    uint32_t path;
-    struct tg_error *error = tg_heap_call_paths_intern(model->paths, located, count, stack->end, &path);
+    uint32_t path, outer = tg_heap_state_path_of_stack(process, stack->outer);
+    uint64_t end =
+        outer == 0 && stack->outer != 0 ? TG_STACK_CUT : stack->end; /* nobody told of the others */
+    struct tg_error *error = tg_heap_call_paths_intern(model->paths, located, count, outer, end, &path);
     free(located);
     return error != NULL ? error : tg_heap_state_tell_stack(process, stack->stack, path);
 }

@@ -1,20 +1,25 @@
 #include "recorder/agent/heap/stacks.h"
 
-#include "recorder/agent/heap/hash_set.h"
 #include "recorder/agent/heap/heap.h"
 #include "recorder/agent/heap/memory.h"
 #include "recorder/agent/heap/objects.h"
+#include "recorder/agent/heap/stack_ids.h"
 #include "recorder/agent/heap/walk.h"
+#include "recorder/agent/heap/walk_memory.h"
 #include "recorder/agent/record.h"
 
-enum { SLOTS = 1 << 20, LIMITED_SLOTS = 1 << 16 };
+enum {
+    SLOTS = 1 << 20,
+    LIMITED_SLOTS = 1 << 16,
+    SHARED_FRAMES = 8, /* the outermost ones, by so many, are stacks of their own, which others refer to */
+};
 
-static struct tg_heap_hash_set stacks;
+static struct tg_heap_stack_ids stacks;
 
 bool tg_heap_stacks_prepare(void)
 {
     stacks.size = tg_heap_memory_is_limited() ? LIMITED_SLOTS : SLOTS;
-    stacks.slots = tg_heap_memory_map(stacks.size * sizeof stacks.slots[0], false);
+    stacks.slots = tg_heap_memory_map(tg_heap_stack_ids_bytes(stacks.size), false);
     tg_heap_walk_prepare();
     return stacks.slots != NULL;
 }
@@ -28,31 +33,98 @@ static __attribute__((noinline)) void say_full(void)
             "heap: there are more different stacks than are kept: allocations with further ones have none");
 }
 
-/* Whether it is in the ring. */
-static bool tell(uint32_t id, enum tg_stack_end end, const uint64_t *addresses, size_t count)
+/* A record of COUNT frames, the innermost first; returns where they go. NULL: it is not recorded. */
+static uint64_t *begin(uint32_t id, enum tg_stack_end end, uint32_t outer, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        tg_heap_object_tell(addresses[i]);
     uint64_t *arguments = tg_agent_begin(TG_RECORD_HEAP_STACK, 3 + count);
     if (arguments == NULL)
-        return false;
+        return NULL;
     arguments[0] = id;
-    arguments[1] = end;
+    arguments[1] = end | (uint64_t)outer << 32;
     arguments[2] = count;
-    for (size_t i = 0; i < count; i++)
-        arguments[3 + i] = addresses[i];
+    return arguments + 3;
+}
+
+/* Tells the frames [FROM, TO) of MEMORY, which are followed by those of the stack OUTER, as the stack ID. */
+static bool tell_part(const struct tg_heap_walk_memory *memory, uint32_t from, uint32_t to, uint32_t outer,
+                      const struct tg_heap_stack_id *id)
+{
+    for (uint32_t i = from; i < to; i++)
+        tg_heap_object_tell(memory->frames[i].address);
+    uint64_t *frames = begin(id->id, memory->end, outer, to - from);
+    if (frames == NULL)
+        return false;
+    for (uint32_t i = to; i-- > from;)
+        *frames++ = memory->frames[i].address;
     tg_agent_commit();
+    tg_heap_stack_ids_told(id);
     return true;
 }
 
-/* As tg_heap_walk_hash says of it. */
-static __attribute__((noinline)) void tell_anew(uint32_t id, const void *frame, uint64_t unloads)
+/* Tells MEMORY's stack: what it shares with stacks before it only if nobody told that. */
+static __attribute__((noinline)) bool tell_remembered(const struct tg_heap_walk_memory *memory,
+                                                      const struct tg_heap_stack_id *id)
+{
+    struct tg_heap_stack_id shared = {0};
+    uint32_t told = (memory->count - 1) / SHARED_FRAMES * SHARED_FRAMES;
+    while (told > 0 && tg_heap_stack_ids_add(&stacks, tg_heap_walk_memory_hash(memory, told), &shared) !=
+                           TG_HEAP_STACK_TOLD)
+        told -= SHARED_FRAMES;
+    uint32_t outer = told > 0 ? shared.id : 0;
+    for (uint32_t next = told + SHARED_FRAMES; next < memory->count; next += SHARED_FRAMES) {
+        if (tg_heap_stack_ids_add(&stacks, tg_heap_walk_memory_hash(memory, next), &shared) ==
+                TG_HEAP_STACK_FULL ||
+            !tell_part(memory, told, next, outer, &shared))
+            return false;
+        outer = shared.id;
+        told = next;
+    }
+    return tell_part(memory, told, memory->count, outer, id);
+}
+
+static uint32_t find_remembered(const struct tg_heap_walk_memory *memory, uint64_t hash,
+                                struct tg_heap_known_stack *known)
+{
+    struct tg_heap_stack_id id;
+    enum tg_heap_stack_found found = tg_heap_stack_ids_add(&stacks, hash, &id);
+    if (TG_AGENT_UNLIKELY(found == TG_HEAP_STACK_FULL)) {
+        say_full();
+        return 0;
+    }
+    if (found == TG_HEAP_STACK_TOLD || tell_remembered(memory, &id))
+        *known = (struct tg_heap_known_stack){hash, id.id};
+    return id.id;
+}
+
+/* The stack from FRAME on, as tg_heap_walk_hash says of it. */
+static bool tell_anew(const struct tg_heap_stack_id *id, const void *frame, uint64_t unloads)
 {
     uint64_t addresses[TG_AGENT_HEAP_MAX_DEPTH];
     enum tg_stack_end end;
     size_t count = tg_heap_walk(frame, unloads, addresses, tg_heap.settings.depth, &end);
-    if (tell(id, end, addresses, count))
-        tg_heap_hash_set_told(&stacks, id - 1);
+    for (size_t i = 0; i < count; i++)
+        tg_heap_object_tell(addresses[i]);
+    uint64_t *frames = begin(id->id, end, 0, count);
+    if (frames == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        frames[i] = addresses[i];
+    tg_agent_commit();
+    tg_heap_stack_ids_told(id);
+    return true;
+}
+
+static __attribute__((noinline)) uint32_t find_anew(uint64_t hash, const void *frame, uint64_t unloads)
+{
+    struct tg_heap_stack_id id;
+    enum tg_heap_stack_found found = tg_heap_stack_ids_add(&stacks, hash, &id);
+    if (found == TG_HEAP_STACK_FULL) {
+        say_full();
+        return 0;
+    }
+    if (found == TG_HEAP_STACK_UNTOLD)
+        (void)tell_anew(&id, frame, unloads);
+    return id.id;
 }
 
 uint32_t tg_heap_stack(const void *frame)
@@ -60,14 +132,12 @@ uint32_t tg_heap_stack(const void *frame)
     if (tg_heap.settings.depth == 0 || frame == NULL || stacks.slots == NULL)
         return 0;
     uint64_t unloads = tg_agent_unloads();
-    uint64_t hash = tg_heap_walk_hash(frame, unloads, tg_heap.settings.depth);
-    uint32_t slot;
-    enum tg_heap_hash_found found = tg_heap_hash_set_add(&stacks, hash, &slot);
-    if (TG_AGENT_UNLIKELY(found == TG_HEAP_HASH_FULL)) {
-        say_full();
-        return 0;
-    }
-    if (TG_AGENT_UNLIKELY(found == TG_HEAP_HASH_UNTOLD))
-        tell_anew(slot + 1, frame, unloads);
-    return slot + 1;
+    struct tg_heap_walk_memory *memory;
+    uint64_t hash = tg_heap_walk_hash(frame, unloads, tg_heap.settings.depth, &memory);
+    if (memory == NULL)
+        return find_anew(hash, frame, unloads);
+    struct tg_heap_known_stack *known = &memory->known[hash >> 32 & (TG_HEAP_KNOWN_STACKS - 1)];
+    uint32_t id = TG_AGENT_LIKELY(known->hash == hash) ? known->id : find_remembered(memory, hash, known);
+    tg_heap_walk_release(memory);
+    return id;
 }

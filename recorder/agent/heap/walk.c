@@ -1,9 +1,9 @@
 #include "recorder/agent/heap/walk.h"
 
-#include "recorder/agent/heap/hash_set.h"
 #include "recorder/agent/heap/memory.h"
 #include "recorder/agent/heap/region.h"
 #include "recorder/agent/heap/rows.h"
+#include "recorder/agent/heap/walk_memory.h"
 
 #include <stdbool.h>
 
@@ -116,31 +116,9 @@ size_t tg_heap_walk(const void *frame, uint64_t unloads, uint64_t *addresses, si
     return count;
 }
 
-/* ---- the last stack
- *
- * A step depends on the frame's state (its code, rsp and rbp), and on the words of the stack that it reads. Where a walk
- * comes to a state of the last one, and the words that the last one read from there on are what they were, it would go
- * the same way: each word is compared instead, in the order in which it was read. */
+/* ---- the last stack */
 
-struct frame {
-    uint64_t address, rsp, rbp;
-    uint64_t cfa_at, rbp_at; /* of the step to its caller */
-    uint64_t hash;           /* of it and its callers */
-};
-
-struct memory {
-    uint64_t
-        owner; /* __atomic; thread pointer, 0: nobody's. Whoever gets it after that thread's end goes on */
-    volatile bool is_busy; /* in what a signal handler interrupted */
-    uint32_t count;
-    uint64_t unloads, no_caller_at; /* the word that was 0 in place of a return address; 0: none */
-    struct tg_heap_region region;   /* of the thread's stack */
-    struct frame frames[TG_AGENT_HEAP_MAX_DEPTH]; /* the outermost first */
-    struct frame fresh
-        [TG_AGENT_HEAP_MAX_DEPTH]; /* while walking, the innermost first: the thread's stack may be small */
-};
-
-static struct memory *memories;
+static struct tg_heap_walk_memory *memories;
 static uint32_t n_memories; /* a power of two */
 
 void tg_heap_walk_prepare(void)
@@ -151,9 +129,9 @@ void tg_heap_walk_prepare(void)
 
 /* Whether the callers of frame *I are those of the last stack; if not, *I is the last one that is. (A child that was forked
  * in the midst of a walk, by a signal handler, finds zeros.) */
-static bool is_same(const struct memory *memory, uint32_t *i)
+static bool is_same(const struct tg_heap_walk_memory *memory, uint32_t *i)
 {
-    const struct frame *frame = &memory->frames[*i];
+    const struct tg_heap_walk_frame *frame = &memory->frames[*i];
     for (; *i > 0; frame--, --*i) {
         if (frame[-1].rsp <= frame->rsp || (frame->cfa_at != 0 && load(frame->cfa_at) != frame[-1].rsp))
             return false;
@@ -182,19 +160,19 @@ static __attribute__((noinline)) uint64_t walk_anew(const void *frame, uint64_t 
 }
 
 /* The COUNT fresh frames are in front of the first KEPT of the last stack. */
-static uint64_t keep(struct memory *memory, uint32_t kept, uint32_t count, uint64_t hash)
+static uint64_t keep(struct tg_heap_walk_memory *memory, uint32_t kept, uint32_t count, uint64_t hash)
 {
-    struct frame *to = &memory->frames[kept];
+    struct tg_heap_walk_frame *to = &memory->frames[kept];
     for (uint32_t i = count; i-- > 0; to++) {
         *to = memory->fresh[i];
         to->hash = hash = tg_heap_hash_mix(hash, to->address);
     }
     memory->count = kept + count;
-    return tg_heap_hash_mix(hash, memory->count);
+    return tg_heap_walk_memory_hash(memory, memory->count);
 }
 
 /* Walks until MEMORY knows the rest. False: that is none to be remembered; MEMORY's is none any more. */
-static bool walk_to_known(struct memory *memory, struct walk *walk, size_t max, uint64_t *hash)
+static bool walk_to_known(struct tg_heap_walk_memory *memory, struct walk *walk, size_t max, uint64_t *hash)
 {
     uint32_t count = 0, known = memory->count;
     enum tg_stack_end end = TG_STACK_WHOLE;
@@ -202,7 +180,7 @@ static bool walk_to_known(struct memory *memory, struct walk *walk, size_t max, 
     while (end == TG_STACK_WHOLE && walk->address != 0) {
         while (known > 0 && memory->frames[known - 1].rsp < walk->rsp)
             known--;
-        const struct frame *last = &memory->frames[known - (known > 0)];
+        const struct tg_heap_walk_frame *last = &memory->frames[known - (known > 0)];
         if (known > 0 && last->rsp == walk->rsp && last->address == walk->address && last->rbp == walk->rbp) {
             uint32_t i = known - 1;
             if (is_same(memory, &i)) {
@@ -215,8 +193,8 @@ static bool walk_to_known(struct memory *memory, struct walk *walk, size_t max, 
         }
         if (count >= max)
             break;
-        struct frame *frame = &memory->fresh[count++];
-        *frame = (struct frame){.address = walk->address, .rsp = walk->rsp, .rbp = walk->rbp};
+        struct tg_heap_walk_frame *frame = &memory->fresh[count++];
+        *frame = (struct tg_heap_walk_frame){.address = walk->address, .rsp = walk->rsp, .rbp = walk->rbp};
         end = step(walk, memory->unloads);
         frame->cfa_at = walk->cfa_at;
         frame->rbp_at = walk->rbp_at;
@@ -225,22 +203,23 @@ static bool walk_to_known(struct memory *memory, struct walk *walk, size_t max, 
         no_caller_at = end == TG_STACK_WHOLE && walk->rsp != frame->rsp ? walk->rsp - 8 : 0;
     }
     bool is_over = walk->address == 0 || end == TG_STACK_NO_RULE;
-    if (!is_over || walk->was_interrupted) {
+    if (!is_over || walk->was_interrupted || count == 0) {
         memory->count = 0;
         return false;
     }
     memory->no_caller_at = end == TG_STACK_WHOLE ? no_caller_at : 0;
+    memory->end = end;
     *hash = keep(memory, 0, count, tg_heap_hash_mix(memory->unloads, end));
     return true;
 }
 
 /* The calling thread's; NULL: all that it could have are others'. */
-static inline struct memory *own_memory(void)
+static inline struct tg_heap_walk_memory *own_memory(void)
 {
     uint64_t own = (uintptr_t)__builtin_thread_pointer();
     uint64_t place = tg_heap_hash_mix(0, own >> 6) >> 32;
     for (unsigned i = 0; memories != NULL && i < OWN_TRIES; i++) {
-        struct memory *memory = &memories[(place + i) & (n_memories - 1)];
+        struct tg_heap_walk_memory *memory = &memories[(place + i) & (n_memories - 1)];
         uint64_t owner = __atomic_load_n(&memory->owner, __ATOMIC_RELAXED);
         if (owner == own)
             return memory;
@@ -251,11 +230,13 @@ static inline struct memory *own_memory(void)
     return NULL;
 }
 
-uint64_t tg_heap_walk_hash(const void *frame, uint64_t unloads, size_t max)
+uint64_t tg_heap_walk_hash(const void *frame, uint64_t unloads, size_t max,
+                           struct tg_heap_walk_memory **remembered)
 {
     const uint64_t *words = frame;
     struct walk walk = {.address = words[1], .rsp = (uintptr_t)(words + 2), .rbp = words[0]};
-    struct memory *memory = own_memory();
+    struct tg_heap_walk_memory *memory = own_memory();
+    *remembered = NULL;
     if (memory == NULL || memory->is_busy)
         return walk_anew(frame, unloads, max);
     memory->is_busy = true;
@@ -267,8 +248,16 @@ uint64_t tg_heap_walk_hash(const void *frame, uint64_t unloads, size_t max)
         memory->region = tg_heap_region_of(walk.rsp);
     walk.end = memory->region.end;
     uint64_t hash;
-    bool is_known = walk_to_known(memory, &walk, max, &hash);
+    if (walk_to_known(memory, &walk, max, &hash)) {
+        *remembered = memory;
+        return hash;
+    }
+    tg_heap_walk_release(memory);
+    return walk_anew(frame, unloads, max);
+}
+
+void tg_heap_walk_release(struct tg_heap_walk_memory *memory)
+{
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memory->is_busy = false;
-    return is_known ? hash : walk_anew(frame, unloads, max);
 }

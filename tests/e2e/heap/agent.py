@@ -74,7 +74,13 @@ def named(stack, path, table):
 
 
 def stacks_of(trace_events):
-    return {(event["pid"], event["stack"]): event for event in trace_events if event["kind"] == "heap_stack"}
+    """{(pid, number): heap_stack}, with the frames that other stacks tell for it."""
+    stacks = {}
+    for event in trace_events:
+        if event["kind"] == "heap_stack":
+            outer = stacks[event["pid"], event["outer"]]["frames"] if event["outer"] else []
+            stacks[event["pid"], event["stack"]] = {**event, "frames": event["frames"] + outer}
+    return stacks
 
 
 def check_no_loss(trace_events):
@@ -103,6 +109,36 @@ def test_calls():
             stack = known[event["pid"], event["stack"]]
             check(named(stack, program, table)[:5] == ["innermost", "middle", "outermost", "do_calls", "main"], stack)
             check(stack["end"] == "whole" and named(stack, program, table)[-1] == "_start", stack)
+
+
+FIFTY_BELOW = """
+#include <stdlib.h>
+static void *volatile kept;
+#define ONE free(kept); kept = malloc(1);
+#define TEN ONE ONE ONE ONE ONE ONE ONE ONE ONE ONE
+static __attribute__((noinline)) void leaf(void) { TEN TEN TEN TEN TEN }
+static __attribute__((noinline)) void down(int n) { if (n > 0) down(n - 1); else leaf(); __asm__ volatile(""); }
+int main(void) { down(20); return 0; }
+"""
+
+
+def test_shared():
+    """50 calls of malloc below the same 21: their outer frames are told once."""
+    with open("deep.c", "w") as file:
+        file.write(FIFTY_BELOW)
+    made = subprocess.run(["cc", "-g", "-O1", "-fomit-frame-pointer", "-no-pie", "deep.c", "-o", "deep"], capture_output=True, text=True)
+    if made.returncode != 0:
+        skip("cannot build a program here: " + made.stderr)
+    program = os.path.abspath("deep")
+    trace = recorded([program])
+    check_no_loss(trace)
+    known, table = stacks_of(trace), symbols(program)
+    below = [stack for stack in known.values() if named(stack, program, table)[:1] == ["leaf"]]
+    check(len(below) == 50, len(below), "stacks")
+    for stack in below:
+        check(named(stack, program, table) == ["leaf"] + ["down"] * 21 + ["main", "_start"] and stack["end"] == "whole", stack)
+    told = sum(len(event["frames"]) for event in trace if event["kind"] == "heap_stack")
+    check(told < 50 * 9, told, "frames for 50 stacks of 26")
 
 
 def test_depth():

@@ -31,6 +31,10 @@ static void log_stack(struct fixture *fixture, const struct tg_event_heap_stack 
     char text[512];
     snprintf(text, sizeof text, "stack %" PRIu64 " end %" PRIu64 ":", stack->stack, stack->end);
     append(fixture, text);
+    if (stack->outer != 0) {
+        snprintf(text, sizeof text, " in %" PRIu64, stack->outer);
+        append(fixture, text);
+    }
     for (uint64_t i = 0; i < stack->frames.count; i++) {
         snprintf(text, sizeof text, " %s%s+%" PRIx64 "%s", frames[i].module, frames[i].build_id,
                  frames[i].address, frames[i].kind == TG_FRAME_SIGNAL ? "!" : "");
@@ -141,6 +145,32 @@ static void test_stacks(void **state)
     expect(fixture, "stack 3 end 0: /lib/a3412+10 /lib/a3412+20! /lib/a3412+40\n");
 }
 
+static uint64_t inside(uint64_t outer, enum tg_stack_end end)
+{
+    return end | outer << 32;
+}
+
+/* Frames that follow are those of a stack that was told; where they are not known, the stack is not. */
+static void test_outer_frames(void **state)
+{
+    struct fixture *fixture = *state;
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t base = 0x10000 * (i + 1);
+        ADD(fixture, i, TG_RECORD_HEAP_OBJECT, base, base + 0x1000, base, 0, 0, 0, 0, text("/lib/a"));
+        ADD(fixture, i, TG_RECORD_HEAP_STACK, 5, inside(6, TG_STACK_WHOLE), 1, base + 0x33);
+        ADD(fixture, i, TG_RECORD_HEAP_STACK, 6, TG_STACK_WHOLE, 2, base + 0x11, base + 0x22);
+        ADD(fixture, i, TG_RECORD_HEAP_STACK, 7, inside(6, TG_STACK_WHOLE), 1, base + 0x33);
+        ADD(fixture, i, TG_RECORD_HEAP_STACK, 8, inside(7, TG_STACK_NO_RULE), 1, base + 0x33);
+        assert_int_equal(tg_heap_program_stacks(fixture->programs[i]), 3);
+        expect(fixture, "stack 1 end 0: /lib/a+10 /lib/a+21\nstack 2 end 0: in 1 /lib/a+32\n"
+                        "stack 3 end 2: in 2 /lib/a+32\n");
+    }
+    ADD(fixture, 0, TG_RECORD_HEAP_STACK, 9, TG_STACK_WHOLE, 1, 0x10033); /* alone it is another one */
+    ADD(fixture, 0, TG_RECORD_HEAP_FREE, 0x5000, 5);
+    ADD(fixture, 0, TG_RECORD_HEAP_STACK, 5, inside(6, TG_STACK_WHOLE), 1, 0x10033); /* now it is known */
+    expect(fixture, "stack 4 end 0: /lib/a+32\nfree 5000 stack 0 release 0\nstack 2 end 0: in 1 /lib/a+32\n");
+}
+
 /* The recorder's own stacks have numbers that no agent's has. */
 static void test_numbers(void **state)
 {
@@ -197,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_stacks, begin, end),
+        cmocka_unit_test_setup_teardown(test_outer_frames, begin, end),
         cmocka_unit_test_setup_teardown(test_numbers, begin, end),
         cmocka_unit_test_setup_teardown(test_objects, begin, end),
         cmocka_unit_test_setup_teardown(test_events, begin, end),

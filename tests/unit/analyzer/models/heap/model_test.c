@@ -55,14 +55,20 @@ static struct tg_event resize(uint64_t address, uint64_t size, uint64_t stack)
                              .heap_resize = {.address = address, .size_bytes = size, .stack = stack}};
 }
 
-/* A stack of one frame at CODE of the program. */
-static void tell_stack(struct heap *heap, size_t process, uint64_t stack, uint64_t code)
+/* A stack of one frame at CODE of the program, and behind it the frames of the stack OUTER, 0 none. */
+static void tell_stack_in(struct heap *heap, size_t process, uint64_t stack, uint64_t code, uint64_t outer)
 {
     struct tg_stack_frame frame = {
         .module = "/bin/app", .build_id = "", .address = code, .function = "", .file = ""};
-    struct tg_event event = {.kind = TG_EVENT_HEAP_STACK,
-                             .heap_stack = {.stack = stack, .frames = {.items = &frame, .count = 1}}};
+    struct tg_event event = {
+        .kind = TG_EVENT_HEAP_STACK,
+        .heap_stack = {.stack = stack, .frames = {.items = &frame, .count = 1}, .outer = outer}};
     feed_of(heap, process, SIZE_MAX, event);
+}
+
+static void tell_stack(struct heap *heap, size_t process, uint64_t stack, uint64_t code)
+{
+    tell_stack_in(heap, process, stack, code, 0);
 }
 
 static const struct tg_heap_process *only(const struct heap *heap)
@@ -375,6 +381,42 @@ static void processes_share_numbers_of_stacks(void **state)
     tg_heap_model_destroy(heap.model);
 }
 
+static const struct tg_heap_path *path_at(const struct heap *heap, const struct tg_heap_process *process,
+                                          uint64_t code)
+{
+    for (size_t i = 0; i < process->n_sites; i++) {
+        const struct tg_heap_path *path =
+            tg_heap_call_paths_at(tg_heap_model_paths(heap->model), process->sites[i].path);
+        if (path->count > 0 && path->frames[0]->address == code)
+            return path;
+    }
+    fail_msg("no site at %" PRIx64, code);
+    return NULL;
+}
+
+/* 3 in 2 in 1, which is nobody's own; 5 in 4, of which nothing is known. */
+static void stacks_go_on_in_others(void **state)
+{
+    (void)state;
+    struct heap heap = begin();
+    tell_stack(&heap, 0, 1, 0x1000);
+    tell_stack_in(&heap, 0, 2, 0x2000, 1);
+    tell_stack_in(&heap, 0, 3, 0x3000, 2);
+    tell_stack_in(&heap, 0, 5, 0x5000, 4);
+    feed(&heap, alloc(0x100, 10, 3));
+    feed(&heap, alloc(0x200, 10, 5));
+    const struct tg_heap_path *path = path_at(&heap, only(&heap), 0x3000);
+    assert_int_equal(path->count, 3);
+    assert_int_equal(path->frames[1]->address, 0x2000);
+    assert_int_equal(path->frames[2]->address, 0x1000);
+    assert_int_equal(path->end, TG_STACK_WHOLE);
+    expect_amount(use_at(&heap, only(&heap), 0x3000).live, 1, 10);
+    path = path_at(&heap, only(&heap), 0x5000);
+    assert_int_equal(path->count, 1);
+    assert_int_equal(path->end, TG_STACK_CUT);
+    tg_heap_model_destroy(heap.model);
+}
+
 /* Blocks of 4,096 bytes, of which each is recorded with probability 1 - exp(-1/16), stand for all of them. */
 static void samples_stand_for_all(void **state)
 {
@@ -593,6 +635,7 @@ int main(void)
         cmocka_unit_test(a_fork_has_its_parents_blocks),
         cmocka_unit_test(deep_bound_libraries_that_are_not_seen),
         cmocka_unit_test(processes_share_numbers_of_stacks),
+        cmocka_unit_test(stacks_go_on_in_others),
         cmocka_unit_test(samples_stand_for_all),
         cmocka_unit_test(errors_gaps_and_leaks_are_kept),
         cmocka_unit_test(peaks_are_those_of_counting_anew),
