@@ -2,8 +2,8 @@
 
 #include "format/base/thread.h"
 #include "recorder/engine/event_queue.h"
-#include "recorder/rings/idle_time.h"
 #include "recorder/rings/mapping_guard.h"
+#include "recorder/rings/spare_processor.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -45,7 +45,6 @@ struct tg_agent_drain {
     pthread_mutex_t settle_lock;
     pthread_cond_t settled;              /* SETTLE_NS became 0, or FORESIGHT NULL */
     struct tg_ring_foresight *foresight; /* __atomic; somebody waits for it, NULL nobody */
-    struct tg_idle_time *idle;           /* NULL: what comes is told at once */
 
     /* the thread's own */
     int clock_fd;
@@ -179,13 +178,13 @@ enum pace { AT_ONCE, A_TURN, LATER };
 /* Whether somebody waits, or cannot wait, for what is in the rings. */
 static enum pace choose_pace(struct tg_agent_drain *drain, bool settles)
 {
-    if (drain->idle == NULL)
+    if (drain->options.growth_bytes == 0)
         return AT_ONCE;
     const struct tg_ring_set_fill fill = tg_ring_set_look(drain->rings);
     drain->pressed = fill.fullest >= (drain->pressed ? PRESSED : PRESSING);
     if (settles || drain->pressed || fill.bytes < FEW_BYTES || tg_event_queue_is_filling(drain->queue))
         return AT_ONCE;
-    return tg_idle_time_take(drain->idle) ? A_TURN : LATER;
+    return tg_spare_processor() ? A_TURN : LATER;
 }
 
 /* Returns how long to wait before the next round. */
@@ -305,11 +304,6 @@ static struct tg_error *start_thread(struct tg_agent_drain *drain)
     return error;
 }
 
-static void call_directory(void *directory)
-{
-    tg_agent_directory_call(directory);
-}
-
 struct tg_error *tg_agent_drain_create(const struct tg_agent_drain_options *options,
                                        struct tg_agent_drain **drain)
 {
@@ -342,8 +336,6 @@ struct tg_error *tg_agent_drain_create(const struct tg_agent_drain_options *opti
                                               .growth_bytes = options->growth_bytes};
     if (error == NULL)
         error = tg_ring_set_create(&rings, &made->rings);
-    if (error == NULL && options->growth_bytes > 0)
-        error = tg_idle_time_create(call_directory, options->directory, &made->idle);
     if (error == NULL)
         error = start_thread(made);
     if (error != NULL) {
@@ -440,7 +432,6 @@ void tg_agent_drain_destroy(struct tg_agent_drain *drain)
         return;
     __atomic_store_n(&drain->dropped, true, __ATOMIC_RELEASE);
     stop_thread(drain);
-    tg_idle_time_destroy(drain->idle);
     tg_ring_set_destroy(drain->rings);
     tg_event_queue_destroy(drain->queue);
     if (drain->clock_fd >= 0)
