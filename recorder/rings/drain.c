@@ -23,6 +23,7 @@ enum {
     MAX_HOLD_NS = 1000000000, /* longer than this nothing waits for what may still come */
     FEW_BYTES = 4096,         /* what rings have is told at once up to this */
     TURN_RECORDS = 4000,      /* told where a processor was idle, before that is asked again */
+    PATIENCE_NS = 100000000,  /* between turns where no processor is idle */
     LATE_BYTES = 1 << 20, /* taken and not told where the rings are the backlog: memory that is used again */
     PRESSING = 192,       /* 1/256 of a ring: what is in it cannot wait any longer, until ... */
     PRESSED = 160,        /* ... it is emptied down to this */
@@ -53,6 +54,7 @@ struct tg_agent_drain {
     uint64_t next_reap_ns, next_scan_ns;
     uint32_t rings_made, gate_calls;
     bool scanned;
+    uint64_t next_turn_ns;
     bool pressed;            /* rings were filling, and are being emptied */
     uint64_t order_ns;       /* up to which time the order is known, while rings have more, ... */
     uint64_t order_since_ns; /* ... and since when it has been that time */
@@ -176,15 +178,19 @@ static void reap(struct tg_agent_drain *drain, uint64_t now_ns)
 enum pace { AT_ONCE, A_TURN, LATER };
 
 /* Whether somebody waits, or cannot wait, for what is in the rings. */
-static enum pace choose_pace(struct tg_agent_drain *drain, bool settles)
+static enum pace choose_pace(struct tg_agent_drain *drain, bool settles, uint64_t now_ns)
 {
     if (drain->options.growth_bytes == 0)
         return AT_ONCE;
     const struct tg_ring_set_fill fill = tg_ring_set_look(drain->rings);
     drain->pressed = fill.fullest >= (drain->pressed ? PRESSED : PRESSING);
-    if (settles || drain->pressed || fill.bytes < FEW_BYTES || tg_event_queue_is_filling(drain->queue))
+    if (settles || drain->pressed || fill.is_new || fill.bytes < FEW_BYTES ||
+        tg_event_queue_is_filling(drain->queue))
         return AT_ONCE;
-    return tg_spare_processor() ? A_TURN : LATER;
+    if (now_ns < drain->next_turn_ns && !tg_spare_processor())
+        return LATER;
+    drain->next_turn_ns = now_ns + PATIENCE_NS;
+    return A_TURN;
 }
 
 /* Returns how long to wait before the next round. */
@@ -213,7 +219,7 @@ static uint64_t do_round(struct tg_agent_drain *drain)
             (!settles && options->file->is_behind(options->file->context)))
             return BUSY_NS;
     }
-    enum pace pace = choose_pace(drain, settles);
+    enum pace pace = choose_pace(drain, settles, now_ns);
     if (pace != AT_ONCE)
         drain->order_since_ns = now_ns;
     if (pace == LATER) {

@@ -396,6 +396,7 @@ struct tg_ring_set_fill tg_ring_set_look(struct tg_ring_set *set)
         unsigned part = (unsigned)(fill.bytes * 256 / fill.of_bytes);
         all.fullest = part > all.fullest ? part : all.fullest;
         all.bytes += fill.bytes;
+        all.is_new |= ring->told.records == 0 && (fill.bytes > 0 || !tg_merge_ring_is_empty(ring->merged));
         over_bytes += ring->over != 0 ? TG_AGENT_RING_DATA_OFFSET + data_bytes : 0;
     }
     if (over_bytes > MAX_RETIRED_BYTES) /* processes come and go: their rings' files are not let pile up */

@@ -75,6 +75,8 @@ struct tg_ring_round tg_ring_set_take_little(struct tg_ring_set *set);
 struct tg_ring_set_fill {
     uint64_t bytes; /* in all rings, and taken and not told */
     unsigned fullest;
+    /* Of a ring that has something nothing is told yet. Its process may be looked at only then, and should be alive. */
+    bool is_new;
 };
 
 /* Takes nothing. Rings that fill are let grow, as far as they may. */
