@@ -62,9 +62,11 @@ static inline enum tg_heap_stack_found tg_heap_stack_ids_add(const struct tg_hea
                                                              uint64_t hash, struct tg_heap_stack_id *id)
 {
     enum { TRIES = 8, LAST_TRIES = 128 };
+    if (ids->slots == NULL)
+        return TG_HEAP_STACK_FULL;
     uint64_t *table = ids->slots + 1;
     hash |= UINT64_C(1) << 63; /* no slot looks free */
-    for (int order = TG_HEAP_STACK_SMALLEST; ids->slots != NULL && order >= 0; order -= TG_HEAP_STACK_STEP) {
+    for (int order = TG_HEAP_STACK_SMALLEST; order >= 0; order -= TG_HEAP_STACK_STEP) {
         uint32_t size = ids->size >> order, tries = order > 0 ? TRIES : LAST_TRIES;
         for (uint32_t i = 0; i < tries && i < size; i++) {
             uint64_t *slot = &table[((uint32_t)hash + i) & (size - 1)];
