@@ -410,14 +410,20 @@ static void test_unknown(void **state)
     tg_where_look_deinit(&look);
 }
 
+/* Rank 0 is in a barrier of two ranks; where rank 1 is, is to be added. */
+static void make_team(struct tg_where_look *look)
+{
+    assert_null(tg_where_look_create(look));
+    for (int rank = 0; rank < 2; rank++)
+        add_rank(look, rank, 2);
+    add_world(look, 0);
+    add_stack(look, 0, 0, MPI, "MPI_Barrier", 10, 5);
+}
+
 static void expect_of_team(const char *library, const char *call, const char *wanted)
 {
     struct tg_where_look look;
-    assert_null(tg_where_look_create(&look));
-    for (int rank = 0; rank < 2; rank++)
-        add_rank(&look, rank, 2);
-    add_world(&look, 0);
-    add_stack(&look, 0, 0, MPI, "MPI_Barrier", 10, 5);
+    make_team(&look);
     add_stack(&look, 1, 0, library, call, 30, 5);
     add_stack(&look, 1, 1, library, NULL, 31, 5);
     add_stack(&look, 1, 2, library, call, 30, 5);
@@ -448,11 +454,7 @@ static void test_team_without_frame(void **state)
     static const struct frame frames[] = {
         {GOMP, "", 0}, {GOMP, "omp_set_nest_lock", 0}, {GOMP, "", 0}, {LIBC, "start_thread", 0}};
     struct tg_where_look look;
-    assert_null(tg_where_look_create(&look));
-    for (int rank = 0; rank < 2; rank++)
-        add_rank(&look, rank, 2);
-    add_world(&look, 0);
-    add_stack(&look, 0, 0, MPI, "MPI_Barrier", 10, 5);
+    make_team(&look);
     add_stack(&look, 1, 0, GOMP, "GOMP_parallel", 30, 5);
     add_thread_frames(&look, 1, 1, frames, 4);
     expect(
