@@ -13,7 +13,7 @@ struct tg_where_node {
     size_t n_children, children_capacity;
     size_t *threads; /* indices, ascending */
     size_t n_threads, threads_capacity;
-    size_t *ending; /* indices that are in none of the children, ascending */
+    size_t *ending; /* of the threads whose stacks end here, in none of the children; ascending */
     size_t n_ending, ending_capacity;
 };
 

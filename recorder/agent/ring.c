@@ -26,8 +26,8 @@ enum {
     DESTRUCTOR_ROUNDS = _POSIX_THREAD_DESTRUCTOR_ITERATIONS,
     PAGE_BYTES = 4096,
     MIN_TOUCHED =
-        4 * PAGE_BYTES, /* of a ring's places that are asked for at once: as much as was written, ... */
-    MAX_TOUCHED = 32 * PAGE_BYTES, /* ... within these */
+        4 * PAGE_BYTES, /* A mapping's pages are asked for by as many bytes as it was used for, ... */
+    MAX_TOUCHED = 32 * PAGE_BYTES, /* ... but no fewer and no more than these. */
     POPULATE_WRITE = 23,           /* MADV_POPULATE_WRITE, since Linux 5.14 */
 };
 
@@ -152,8 +152,7 @@ static struct tg_agent_ring_header *make_ring(void)
 /* The positions of a ring from where it grew last. */
 struct lap {
     uint64_t from, data_bytes;
-    uint64_t
-        before; /* the position that would have been FROM's place 0: so far back is what is not read yet, at most */
+    uint64_t before; /* position of place 0 before FROM: what is not read yet counts from here at most */
 };
 
 static struct lap last_lap(const struct tg_agent_ring_header *header)
@@ -277,8 +276,7 @@ static void touch(struct tg_agent_thread *thread, uint64_t n_bytes)
     part->touched = thread->limit;
 }
 
-/* Whether the recorder should look soon. In its first lap a ring is told of early: at that lap's end it can grow without
- * anything having been taken. */
+/* Whether the recorder should look soon: half of the ring is used, or an eighth of one that nobody has let grow yet. */
 static bool wants_attention(const struct tg_agent_thread *thread, uint64_t used)
 {
     uint64_t size = thread->mask + 1;

@@ -87,7 +87,7 @@ struct tg_error *tg_openmp_leave_only(struct tg_openmp_model *model, struct tg_o
 struct tg_error *tg_openmp_leave_down_to(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                          size_t n_places, uint64_t time_ns);
 /* Leaves the place at index AT, and all places inside of it that were not left before: a zone's end may go unseen.
- * SIZE_MAX: there is no such place, which EVENT, which says that it is left, as impossible is counted. */
+ * AT is SIZE_MAX where there is no such place; EVENT, which says that it was left, is then counted as impossible. */
 struct tg_error *tg_openmp_leave(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                  const struct tg_event *event, size_t at);
 

@@ -105,7 +105,7 @@ static void a_child_has_rings_of_its_own(void **state)
     agent_recorder_skip_all();
     struct agent_ring *ours = agent_recorder_ring_of(gettid());
     uint64_t head = ours->header->head, instance = ours->header->instance;
-    /* not fork(): nobody runs handlers for this one */
+    /* a clone() of its own: fork() would run the agent's handlers */
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
     assert_true(child >= 0);
     if (child == 0) {
