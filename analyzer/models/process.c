@@ -3,6 +3,8 @@
 #include "format/base/array.h"
 #include "format/base/hash.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -322,6 +324,27 @@ static struct tg_error *take_identity(struct tg_process_model *model, struct tg_
     return error;
 }
 
+/* The MPI library's own word for a process whose environment says nothing: one that was started without a launcher. Each
+ * such process is a job of its own. */
+static struct tg_error *take_world(struct tg_process_model *model, struct tg_process_entry *entry,
+                                   const struct tg_event_mpi_comm *world)
+{
+    char job[32];
+    snprintf(job, sizeof job, "singleton %" PRId32, entry->pid);
+    struct tg_error *error = tg_string_pool_intern(&model->strings, world->size == 1 ? job : "", &entry->job);
+    if (error == NULL)
+        error = tg_string_pool_intern(&model->strings, "MPI_COMM_WORLD", &entry->rank_source);
+    entry->size = world->size;
+    entry->claim = (struct tg_rank_claim){.parent = entry->claim.parent,
+                                          .is_made = true,
+                                          .number = world->rank,
+                                          .job = entry->job,
+                                          .source = entry->rank_source,
+                                          .evidence = TG_RANK_CALLS_MPI};
+    decide_rank(entry);
+    return error;
+}
+
 static bool is_mpi_library(const struct tg_list *list)
 {
     const struct tg_library *libraries = list->items;
@@ -559,6 +582,9 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
         return take_thread_name(model, entry, event);
     if (event->kind == TG_EVENT_IDENTITY)
         return take_identity(model, entry, &event->identity);
+    if (event->kind == TG_EVENT_MPI_COMM && event->mpi_comm.origin == TG_MPI_COMM_WORLD &&
+        !entry->claim.is_made && event->mpi_comm.rank >= 0)
+        return take_world(model, entry, &event->mpi_comm);
     if (event->kind == TG_EVENT_THREAD_START || event->kind == TG_EVENT_THREAD_EXIT) {
         take_threads(entry, event);
         if (event->kind == TG_EVENT_THREAD_EXIT)

@@ -460,6 +460,18 @@ static bool is_daemon(pid_t pid)
     return false;
 }
 
+/* Why a daemon has no launcher in this trace: a process that calls MPI without one starts a daemon for itself. */
+static const char *daemon_reason(const struct tg_mpir_session *session, pid_t daemon)
+{
+    struct tg_proc_status status;
+    const struct tg_process *parent =
+        tg_proc_status_read(daemon, &status) ? tg_engine_find_process(session->engine, status.parent) : NULL;
+    const struct tg_mpir_process *known = parent == NULL ? NULL : known_of(session, parent);
+    return known != NULL && known->variables.found[TG_MPIR_DEBUG_GATE]
+               ? "the daemon that an MPI process without a job launcher has started for itself"
+               : "a daemon of a job launcher that is not in this trace";
+}
+
 /* The process has, or has got, symbols of MPIR. */
 static void meet(struct tg_mpir_session *session, struct tg_thread *thread)
 {
@@ -475,8 +487,7 @@ static void meet(struct tg_mpir_session *session, struct tg_thread *thread)
             return;
         known->is_daemon = true;
         session->starters++;
-        tell_job(session, thread, TG_MPIR_BY_FOLLOWING, "",
-                 "a daemon of a job launcher that is not in this trace");
+        tell_job(session, thread, TG_MPIR_BY_FOLLOWING, "", daemon_reason(session, pid));
         return;
     }
     plant(session, thread);
@@ -609,6 +620,8 @@ static void leave_starter(struct tg_mpir_session *session, struct tg_thread *thr
     struct tg_mpir_saying saying;
     bool detaches = trigger == TG_TRIGGER_DETACH;
     tg_mpir_starter_read(&known->variables, thread->process->bits, thread->tid, &saying);
+    if (known->is_daemon) /* what is in its table is not a job's */
+        return;
     bool is_late = known->is_quiet && !known->has_spawned && saying.state == TG_MPIR_STATE_SPAWNED &&
                    saying.table_size != 0;
     if (!known->is_starter && (saying.table_size == 0 || known->has_spawned))

@@ -239,6 +239,23 @@ def daemon():
     check((group["rank_numbers"], group["found_by"]) == ([0, 1], "following forks"), group)
 
 
+def alone(flavour):
+    """Two processes of a shell that call MPI without a launcher: each is rank 0 of a job of its own."""
+    ranks = program(flavour)
+    native = run(["sh", "-c", f"{ranks}; {ranks}"], ENVIRONMENT)
+    traced = record("trace", ["sh", "-c", f"{ranks}; {ranks}"])
+    check_same_job(native, traced)
+    told = report("trace")
+    found = [process for process in told["processes"] if process["rank"] is not None]
+    said = re.findall(r"^rank 0 of 1: pid (\d+) on", traced.output, re.M)
+    check(len(said) == 2 and sorted(process["pid"] for process in found) == sorted(int(pid) for pid in said), found, traced)
+    check([(process["rank"], process["rank_source"]) for process in found] == [(0, "MPI_COMM_WORLD")] * 2, found)
+    check(len({process["job"] for process in found}) == 2, found)
+    daemons = [starter for starter in told["mpir"]["starters"] if starter["launcher"] == "Open MPI"]
+    check([(starter["acquisition"], len(starter["ranks"])) for starter in daemons] ==
+          [("fork_following", 0)] * (2 if flavour == "openmpi" else 0), daemons)
+
+
 # ---- MPICH: no MPIR
 
 
@@ -615,7 +632,7 @@ def killed_attached(places="3"):
             check_let_go([job.pid, *(pid for pid, _ in said.values())])
 
 
-CASES = {case.__name__: case for case in (openmpi, openmpi_untold, openmpi_not_mpi, spawned, hosts, daemon, mpich, slurm, slurm_hosts, attach_openmpi, attach_mpich,
+CASES = {case.__name__: case for case in (openmpi, openmpi_untold, openmpi_not_mpi, spawned, hosts, daemon, alone, mpich, slurm, slurm_hosts, attach_openmpi, attach_mpich,
                                           attach_slurm, killed, killed_slurm, killed_attached)}
 
 if __name__ == "__main__":
