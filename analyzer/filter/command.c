@@ -323,7 +323,10 @@ static struct tg_error *write_evaluation(const struct filter_arguments *argument
         return NULL;
     if (arguments->json)
         return tg_filter_write_json(evaluation, arguments->request.trace, tg_output_stream(output));
-    return tg_filter_write_text(evaluation, tg_output_colour(output), tg_output_stream(output));
+    const struct tg_filter_text_options text = {
+        .colour = tg_output_colour(output),
+        .columns = tg_output_is_terminal(output) ? tg_output_columns(output) : 0};
+    return tg_filter_write_text(evaluation, &text, tg_output_stream(output));
 }
 
 /* Whether TRACE lacks the price of a stop, and was recorded on this machine, so that it can be measured now. */

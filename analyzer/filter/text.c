@@ -1,11 +1,13 @@
 #include "analyzer/filter/report.h"
 
 #include "analyzer/filter/tables.h"
+#include "analyzer/output/paragraph.h"
 #include "analyzer/output/quantity.h"
 #include "format/base/printable.h"
 #include "format/settings/dlopen_filter.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SHORT_LIST = 72 };
@@ -13,6 +15,27 @@ enum { SHORT_LIST = 72 };
 static const char *plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
+}
+
+/* The text on its way: tables go to STREAM as they are, sentences by way of PROSE, which settles their width. */
+struct page {
+    FILE *stream;
+    size_t columns; /* 0 no limit */
+    bool colour;
+    char *text; /* of PROSE */
+    size_t size;
+    FILE *prose;
+};
+
+/* What was written to PROSE goes to STREAM. */
+static void settle(struct page *page)
+{
+    fflush(page->prose);
+    if (page->size > 0) {
+        page->text[page->size] = '\0'; /* what was settled before may have been longer */
+        tg_paragraph_write_all(page->stream, page->columns, page->text);
+    }
+    rewind(page->prose);
 }
 
 static void write_head(const struct tg_filter_evaluation *evaluation, FILE *stream)
@@ -129,22 +152,23 @@ static void write_cuda(const struct tg_filter_evaluation *evaluation, FILE *stre
               stream);
 }
 
-static struct tg_error *write_simulation(const struct tg_filter_evaluation *evaluation, bool colour,
-                                         FILE *stream)
+static struct tg_error *write_simulation(const struct tg_filter_evaluation *evaluation, struct page *page)
 {
     const struct tg_simulation_options *options = &evaluation->simulation;
     if (!evaluation->has_simulation)
         return NULL;
     if (evaluation->simulated_from == 0) {
-        fputs("\nNothing to simulate: no process in the trace has a dlopen event.\n", stream);
+        fputs("\nNothing to simulate: no process in the trace has a dlopen event.\n", page->prose);
+        settle(page);
         return NULL;
     }
-    fprintf(stream,
+    fprintf(page->prose,
             "\nSimulation: %" PRIu64 " process%s, started together, behaving like the %zu observed; %" PRIu64
             " client%s, one event at a time each, round trip %.1f us.\n",
             options->processes, options->processes == 1 ? "" : "es", evaluation->simulated_from,
             options->clients, plural(options->clients), (double)options->round_trip_ns / 1e3);
-    return tg_filter_table_simulation(evaluation, colour, stream);
+    settle(page);
+    return tg_filter_table_simulation(evaluation, page->colour, page->stream);
 }
 
 /* ---- suggestion ---- */
@@ -250,7 +274,7 @@ static void write_gain(const struct tg_filter_evaluation *evaluation, FILE *stre
               stream);
 }
 
-static struct tg_error *write_suggestion(const struct tg_filter_evaluation *evaluation, FILE *stream)
+static struct tg_error *write_suggestion(const struct tg_filter_evaluation *evaluation, struct page *page)
 {
     const struct tg_filter_suggestion *suggestion = &evaluation->suggestion;
     static const char *const names[] = {"Slow", "Medium", "Fast"};
@@ -260,32 +284,48 @@ static struct tg_error *write_suggestion(const struct tg_filter_evaluation *eval
     struct tg_error *error = tg_suggestion_texts_make(suggestion->mode, suggestion->match, &texts);
     if (error != NULL)
         return error;
-    fprintf(stream, "\nSuggested: %s. ", names[suggestion->mode]);
-    write_reason(evaluation, stream);
-    write_gain(evaluation, stream);
-    fprintf(stream, "\nIn a settings file:\n%s\nOn a command line:\n%s\n", texts.settings,
+    fprintf(page->prose, "\nSuggested: %s. ", names[suggestion->mode]);
+    write_reason(evaluation, page->prose);
+    write_gain(evaluation, page->prose);
+    settle(page);
+    fprintf(page->stream, "\nIn a settings file:\n%s\nOn a command line:\n%s\n", texts.settings,
             texts.command_line);
     tg_suggestion_texts_deinit(&texts);
     return NULL;
 }
 
-struct tg_error *tg_filter_write_text(const struct tg_filter_evaluation *evaluation, bool colour,
-                                      FILE *stream)
+static struct tg_error *write_all(const struct tg_filter_evaluation *evaluation, struct page *page)
 {
-    write_head(evaluation, stream);
-    putc('\n', stream);
-    struct tg_error *error = tg_filter_table_outcomes(evaluation, colour, stream);
+    write_head(evaluation, page->prose);
+    putc('\n', page->prose);
+    settle(page);
+    struct tg_error *error = tg_filter_table_outcomes(evaluation, page->colour, page->stream);
     if (error != NULL)
         return error;
-    putc('\n', stream);
-    write_legend(evaluation, stream);
-    write_cost(evaluation, stream);
-    write_check(evaluation, stream);
-    write_cuda(evaluation, stream);
-    error = tg_filter_table_goals(evaluation, colour, stream);
+    putc('\n', page->prose);
+    write_legend(evaluation, page->prose);
+    write_cost(evaluation, page->prose);
+    write_check(evaluation, page->prose);
+    write_cuda(evaluation, page->prose);
+    settle(page);
+    error = tg_filter_table_goals(evaluation, page->colour, page->stream);
     if (error == NULL)
-        error = write_simulation(evaluation, colour, stream);
+        error = write_simulation(evaluation, page);
     if (error == NULL)
-        error = write_suggestion(evaluation, stream);
+        error = write_suggestion(evaluation, page);
+    return error;
+}
+
+struct tg_error *tg_filter_write_text(const struct tg_filter_evaluation *evaluation,
+                                      const struct tg_filter_text_options *options, FILE *stream)
+{
+    struct page page = {.stream = stream, .columns = options->columns, .colour = options->colour};
+    page.prose = open_memstream(&page.text, &page.size);
+    if (page.prose == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = write_all(evaluation, &page);
+    if (fclose(page.prose) != 0 && error == NULL)
+        error = tg_error_no_memory();
+    free(page.text);
     return error;
 }

@@ -108,9 +108,9 @@ char *tg_code_symbol_print(const struct tg_symbol *symbol, const struct tg_mappe
                            uint64_t address, char *buffer, size_t size)
 {
     char function[160], file[160];
-    if (symbol->function == NULL && symbol->file == NULL && holds(object, address)) {
+    if (symbol->function == NULL && symbol->file == NULL && holds(object, address - 1)) {
         tg_printable(tg_event_headline_base_name(object->path), file, sizeof file);
-        snprintf(buffer, size, "%s+0x%" PRIx64, file, address - object->base);
+        snprintf(buffer, size, "%s+0x%" PRIx64, file, address - 1 - object->base);
         return buffer;
     }
     if (symbol->function == NULL && symbol->file == NULL) {

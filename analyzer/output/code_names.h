@@ -43,8 +43,9 @@ bool tg_code_names_find_return(struct tg_code_names *names, int32_t pid, uint64_
 bool tg_code_names_in_module(struct tg_code_names *names, const char *path, const char *build_id,
                              uint64_t address, struct tg_symbol *symbol);
 
-/* "solve (solver.c:120)", "solve+0x1c": what SYMBOL says of ADDRESS; where it says nothing "libsolver.so+0x1c40",
- * the place in OBJECT, which may be NULL; where that is not known either its number. Printable; SIZE at least 64.
+/* "solve (solver.c:120)", "solve+0x1c": what SYMBOL says of the return address ADDRESS; where it says nothing
+ * "libsolver.so+0x1c40", the place of the call in OBJECT, as in stacks; OBJECT may be NULL; where that is not known either
+ * its number. Printable; SIZE at least 64.
  * Returns BUFFER. */
 char *tg_code_symbol_print(const struct tg_symbol *symbol, const struct tg_mapped_object *object,
                            uint64_t address, char *buffer, size_t size);

@@ -140,6 +140,12 @@ static bool is_all(const struct tg_request *control, struct wait *wait)
 static struct tg_error *check_rank_can_come(const struct tg_request *control, struct wait *wait, int64_t rank)
 {
     static const double settled_s = 1; /* longer than a process takes from its start to its first stop */
+    int64_t n_expected = tg_engine_adapter_expected_ranks(control->engine);
+    if (n_expected > 0 && rank >= n_expected)
+        return tg_error_create(TG_ERROR_TARGET,
+                               "rank %" PRId64 " will not arrive: the job was started with %" PRId64
+                               " rank%s on this host; wait with `dwait -ranks %" PRId64 "`",
+                               rank, n_expected, n_expected == 1 ? "" : "s", n_expected);
     size_t n_running = 0, n_living = 0, count = tg_job_view_count(control->view);
     for (size_t p = 0; p < count; p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);

@@ -146,6 +146,7 @@ if {![catch {dwait -timeout 0.1}]} dcont
 PROGRAMS = """
 dgo
 dwait -ranks 2
+has {catch {dwait -ranks 3} message; set message} {^rank 2 will not arrive: the job was started with 2 ranks on this host}
 dbreak special
 dbreak other
 has dactions {(?n)^  1 [[][^ ]*first[.]c#SPECIAL, [^ ]*second[.]c#2[]] Enabled$}
