@@ -121,18 +121,27 @@ static void tell(const struct entry *entry, void (*emit)(void *context, const st
     free(qualified);
 }
 
+/* Whether MODULE is a file of the system's packages, whose debug information may be large and is not what people look for
+ * first. */
+static bool is_of_system(const char *module)
+{
+    return (strncmp(module, "/usr/", 5) == 0 && strncmp(module, "/usr/local/", 11) != 0) ||
+           strncmp(module, "/lib/", 5) == 0 || strncmp(module, "/lib64/", 7) == 0 || module[0] == '[';
+}
+
 size_t tg_code_table_tell(struct tg_code_table *table, uint64_t until_ns,
                           void (*emit)(void *context, const struct tg_event *event), void *context)
 {
     size_t left = 0;
-    for (struct entry *entry = table->entries; entry != NULL; entry = entry->hh.next) {
-        if (entry->is_told)
-            continue;
-        entry->is_told = now_ns() < until_ns;
-        if (entry->is_told)
-            tell(entry, emit, context);
-        else
-            left++;
-    }
+    for (int of_system = 0; of_system < 2; of_system++)
+        for (struct entry *entry = table->entries; entry != NULL; entry = entry->hh.next) {
+            if (entry->is_told || is_of_system(entry->module) != of_system)
+                continue;
+            entry->is_told = now_ns() < until_ns;
+            if (entry->is_told)
+                tell(entry, emit, context);
+            else
+                left++;
+        }
     return left;
 }

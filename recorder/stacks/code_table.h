@@ -19,7 +19,8 @@ void tg_code_table_add(struct tg_code_table *table, const struct tg_module *modu
                        struct tg_debug_info *info, uint64_t address);
 
 /* Emits a code_name event for each address of which something is known and that was not asked about before, in the
- * order in which they were noted, until UNTIL_NS (CLOCK_MONOTONIC). Returns how many addresses were not asked about. */
+ * order in which they were noted, those in files of the system's packages last, until UNTIL_NS (CLOCK_MONOTONIC). Returns
+ * how many addresses were not asked about. */
 size_t tg_code_table_tell(struct tg_code_table *table, uint64_t until_ns,
                           void (*emit)(void *context, const struct tg_event *event), void *context);
 
