@@ -21,15 +21,20 @@ struct telling {
     struct tg_verdict_input input;
 };
 
-static void tell(const struct telling *telling, const char *text)
+void tg_wait_words_note(struct tg_console *console, const char *text)
 {
     const struct tg_news news = {.kind = TG_NEWS_NOTE, .text = text, .is_printable = true};
-    if (telling->console->options.news != NULL) {
-        tg_news_tell(telling->console->options.news, &news);
+    if (console->options.news != NULL) {
+        tg_news_tell(console->options.news, &news);
         return;
     }
-    tg_news_words(&news, telling->console->options.out);
-    fputc('\n', telling->console->options.out);
+    tg_news_words(&news, console->options.out);
+    fputc('\n', console->options.out);
+}
+
+static void tell(const struct telling *telling, const char *text)
+{
+    tg_wait_words_note(telling->console, text);
 }
 
 /* ---- threads that run */

@@ -8,4 +8,7 @@
  * a line each. See struct tg_console_table. */
 void tg_wait_words_tell(struct tg_console *console, const struct tg_ptset_defaults *defaults, double seconds);
 
+/* A note while a command waits; TEXT is printable. */
+void tg_wait_words_note(struct tg_console *console, const char *text);
+
 #endif

@@ -1,6 +1,7 @@
 #include "live/commands/motion/gate_course.h"
 
 #include "live/commands/focus/focus_call.h"
+#include "live/commands/motion/blockade.h"
 #include "live/commands/motion/gate_wait.h"
 #include "live/source/moment.h"
 
@@ -278,6 +279,17 @@ static uint64_t last_event_ns(const struct tg_openmp_model *model)
     return last_ns;
 }
 
+/* Of a run that nobody can come to, by what was known at LAST_NS: records that were still on their way may say
+ * otherwise, *AGAIN. A deadlock is one whatever others did. */
+static struct tg_error *check_blocked(struct tg_console *console, const struct tg_gate_run *run,
+                                      uint64_t last_ns, bool *again)
+{
+    bool holds = true;
+    struct tg_error *error = run->n_stuck == 0 ? NULL : tg_blockade_holds(console, run, &holds);
+    *again |= run->n_stuck == 0 ? last_event_ns(console->source->moment->openmp) != last_ns : !holds;
+    return error;
+}
+
 struct tg_error *tg_gate_course_run(struct tg_console *console, struct tg_gate_run *run, const char *name,
                                     FILE *out)
 {
@@ -299,11 +311,10 @@ struct tg_error *tg_gate_course_run(struct tg_console *console, struct tg_gate_r
                                                    : tg_gate_run_settle(console, out);
         if (error == NULL)
             error = take_result(console, &going, &again);
-        if (error == NULL && blocked != NULL && run->first == NULL) {
-            /* records that were still on their way may say otherwise */
-            again |= last_event_ns(console->source->moment->openmp) != last_ns;
-            error = again ? NULL : blocked;
-        }
+        if (error == NULL && blocked != NULL && run->first == NULL)
+            error = check_blocked(console, run, last_ns, &again);
+        if (error == NULL && blocked != NULL && run->first == NULL && !again)
+            error = blocked;
         /* the focus was there when the gates were opened: its threads have ended, and nobody has come */
         if (error != NULL && error != blocked && tg_error_code(error) == TG_ERROR_NOT_FOUND &&
             run->n_workers == 0 && run->first == NULL) {

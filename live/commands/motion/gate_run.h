@@ -57,6 +57,7 @@ struct tg_gate_run {
     bool *have_come;                      /* the run's own: for each gate, whether its first has come */
     size_t n_keeping;                     /* the run's own: how often such as are kept have been waited for */
     uint64_t begun_ns;                    /* the run's own: of the last event before it */
+    size_t n_stuck;                       /* the run's own: threads in the deadlock that it ended for */
 };
 
 /* All zero is an empty one. */

@@ -2,6 +2,8 @@
 
 #include "live/commands/control/run.h"
 #include "live/commands/focus/focus_call.h"
+#include "live/commands/motion/blockade.h"
+#include "live/commands/motion/deadlock.h"
 #include "live/control/traced_job.h"
 #include "live/source/moment.h"
 
@@ -52,14 +54,6 @@ static struct tg_error *look(const struct tg_request *request)
     return are_here ? tg_controller_halt(request->controller, request->view, request->set) : NULL;
 }
 
-static bool waits_for_others(const struct tg_openmp_worker *worker)
-{
-    if (!worker->alive || worker->n_places == 0)
-        return false;
-    enum tg_openmp_place_kind kind = worker->places[worker->n_places - 1].kind;
-    return kind == TG_OPENMP_IN_MUTEX_WAIT || kind == TG_OPENMP_IN_SYNC;
-}
-
 struct tg_error *tg_gate_wait_note(const struct tg_request *request)
 {
     struct tg_gate_run *run = request->context;
@@ -80,7 +74,7 @@ static bool has_waited_on(const struct tg_gate_worker *worker, const struct tg_o
                           struct tg_gate_chance chance)
 {
     bool has_run = chance.run_ns == 0 || chance.run_ns != worker->before.run_ns;
-    return waits_for_others(known) && worker->is_stuck && worker->before_ns == known->last_ns &&
+    return tg_deadlock_waits_for_others(known) && worker->is_stuck && worker->before_ns == known->last_ns &&
            (!chance.is_ready || has_run);
 }
 
@@ -109,148 +103,6 @@ static struct tg_error *look_for_stuck(struct tg_console *console, struct tg_gat
     return error;
 }
 
-/* What a look leaves for the next one. */
-struct quiet {
-    uint64_t last_ns, n_calls;
-    size_t n_looks; /* one after another at which nothing had happened since the one before */
-};
-
-/* Are enough: who has been released has run by then; on a busy machine one that waits for a processor may not have. */
-enum { QUIET_LOOKS = 3, QUIET_LOOKS_OF_READY = 12 };
-
-/* Where nobody comes: who runs, and whether all of them wait for somebody who does not. */
-struct blockade {
-    const struct tg_console *console;
-    const struct tg_gate_run *run;
-    struct tg_engine_adapter *engine;
-    size_t n_running, n_waiting;
-    bool any_ready;   /* of those who wait in OpenMP one could run */
-    uint64_t last_ns; /* of their last events */
-    size_t n_here;    /* of them: at a gate */
-    size_t n_busy;    /* neither at a gate, nor waiting in OpenMP, nor inside of MPI */
-    bool has_others;  /* ranks that are not in focus run */
-    uint64_t n_calls; /* of MPI that they made */
-    struct tg_thread_id
-        stopped;     /* one of those who do not run, a held one if there is any; all 0: everybody runs */
-    const char *why; /* words about it */
-    bool is_held;
-};
-
-static const struct tg_mpi_thread *find_mpi_thread(const struct blockade *blockade, size_t process,
-                                                   int32_t tid)
-{
-    const struct tg_mpi_model *mpi = blockade->console->source->moment->mpi;
-    for (size_t i = 0; i < tg_mpi_model_thread_count(mpi); i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(mpi, i);
-        if (thread->process == process && thread->tid == tid)
-            return thread;
-    }
-    return NULL;
-}
-
-/* Of one who runs. A worker that is in no region has nothing to do, but for the first thread. */
-static void note_progress(struct blockade *blockade, const struct tg_job_process *process,
-                          const struct tg_job_thread *thread, const struct tg_openmp_worker *worker)
-{
-    int32_t pid = (int32_t)process->info.tag, tid = (int32_t)thread->tag;
-    const struct tg_mpi_thread *mpi = find_mpi_thread(blockade, process->info.dpid - 1, tid);
-    bool is_here = tg_gate_run_has(blockade->run, tg_worker_gates_waits(blockade->engine, pid, tid));
-    bool is_idle = worker != NULL && ((worker->n_places == 0 && tid != pid) || waits_for_others(worker));
-    blockade->n_calls += mpi == NULL ? 0 : mpi->calls;
-    blockade->n_here += is_here;
-    blockade->n_busy += !is_here && !(mpi != NULL && mpi->in_call) && !is_idle;
-    if (worker != NULL && worker->last_ns > blockade->last_ns)
-        blockade->last_ns = worker->last_ns;
-}
-
-static const char *why_stopped(const struct tg_job_thread *thread, bool is_held, bool is_in_focus)
-{
-    if (is_held)
-        return "held; `dunhold` releases it";
-    if (thread->state == TG_JOB_BREAKPOINT || thread->state == TG_JOB_WATCHPOINT)
-        return "stopped at an action point";
-    if (thread->state == TG_JOB_ERROR)
-        return "stopped by a signal";
-    return is_in_focus ? "stopped" : "stopped, and not in focus";
-}
-
-static void note_stopped(struct blockade *blockade, const struct tg_job_process *process,
-                         const struct tg_job_thread *thread, bool is_in_focus)
-{
-    bool is_held = thread->held || process->info.held;
-    if (blockade->stopped.dpid != 0 && (!is_held || blockade->is_held))
-        return;
-    blockade->stopped = (struct tg_thread_id){process->info.dpid, thread->dtid};
-    blockade->is_held = is_held;
-    blockade->why = why_stopped(thread, is_held, is_in_focus);
-}
-
-static void note_thread(struct blockade *blockade, const struct tg_job_process *process,
-                        const struct tg_job_thread *thread, bool is_in_focus)
-{
-    if (tg_job_state_is_stopped(thread->state)) {
-        note_stopped(blockade, process, thread, is_in_focus);
-        return;
-    }
-    const struct tg_openmp_worker *worker = tg_openmp_model_worker(
-        blockade->console->source->moment->openmp, process->info.dpid - 1, (int32_t)thread->tag);
-    note_progress(blockade, process, thread, worker);
-    blockade->n_running++;
-    if (worker == NULL || !waits_for_others(worker))
-        return;
-    blockade->n_waiting++;
-    blockade->any_ready = blockade->any_ready || tg_worker_gates_chance((int32_t)thread->tag).is_ready;
-}
-
-/* Of the processes in focus, whose workers wait for each other alone. */
-static struct tg_error *note_blockade(const struct tg_request *request)
-{
-    struct blockade *blockade = request->context;
-    blockade->engine = request->engine;
-    for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
-        const struct tg_job_process *process = tg_job_view_at(request->view, p);
-        bool is_in_focus = tg_job_set_has_any(request->set, process);
-        for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
-            const struct tg_job_thread *thread = tg_job_view_thread(request->view, process, i);
-            if (thread->is_manager || thread->state == TG_JOB_NONEXISTENT)
-                continue;
-            if (is_in_focus)
-                note_thread(blockade, process, thread, tg_job_set_has(request->set, process, i));
-            else
-                blockade->has_others |= process->info.rank >= 0 && !tg_job_state_is_stopped(thread->state);
-        }
-    }
-    return NULL;
-}
-
-/* An error of a run to which nobody can come: *BLOCKED; the run is over then. So it is where it is for each process, and
- * those that nobody of has come wait: *IS_OVER. */
-static struct tg_error *look_for_blockade(struct tg_console *console, const struct tg_gate_run *run,
-                                          struct quiet *quiet, struct tg_error **blocked, bool *is_over)
-{
-    struct blockade blockade = {.console = console, .run = run};
-    struct tg_error *error =
-        tg_focus_call_run(console, &tg_focus_call_defaults, note_blockade, &blockade, NULL);
-    if (error != NULL)
-        return error;
-    bool is_quiet = blockade.last_ns == quiet->last_ns && blockade.n_calls == quiet->n_calls;
-    *quiet = (struct quiet){blockade.last_ns, blockade.n_calls, is_quiet ? quiet->n_looks + 1 : 0};
-    if (quiet->n_looks < (blockade.any_ready ? QUIET_LOOKS_OF_READY : QUIET_LOOKS) || blockade.n_running == 0)
-        return NULL;
-    /* nor does anybody leave MPI_Init, for one, with a rank that is held */
-    bool all_in_mpi = blockade.n_here == 0 && blockade.n_busy == 0 && !blockade.has_others;
-    bool is_blocked = blockade.stopped.dpid != 0 && (blockade.n_waiting == blockade.n_running || all_in_mpi);
-    *is_over = run->of_each && blockade.n_here > 0 && blockade.n_busy == 0;
-    if (is_blocked && !*is_over)
-        *blocked = tg_error_create(
-            TG_ERROR_USAGE,
-            "no thread can arrive: %zu thread%s and wait%s for others, but thread %" PRIu32 ".%" PRIu32
-            " is %s",
-            blockade.n_running, blockade.n_running == 1 ? " runs" : "s run",
-            blockade.n_running == 1 ? "s" : "", blockade.stopped.dpid, blockade.stopped.dtid, blockade.why);
-    return NULL;
-}
-
 /* How long to wait until the next look, and whether there is one. */
 static double until_look(const struct tg_gate_run *run, double waited, bool *is_last)
 {
@@ -263,7 +115,7 @@ struct tg_error *tg_gate_wait_first(struct tg_console *console, struct tg_gate_r
 {
     struct waiting waiting = {.run = run};
     struct tg_focus_patience patience = {0};
-    struct quiet quiet = {0};
+    struct tg_blockade_watch watch = {0};
     double waited = 0;
     for (bool is_over = false, is_last;;) {
         int status;
@@ -277,7 +129,7 @@ struct tg_error *tg_gate_wait_first(struct tg_console *console, struct tg_gate_r
         tg_error_destroy(error);
         if (is_last)
             return tg_error_create(TG_ERROR_TARGET, "still running after %g seconds", run->seconds);
-        error = look_for_blockade(console, run, &quiet, blocked, &is_over);
+        error = tg_blockade_look(console, run, &watch, blocked, &is_over);
         if (error != NULL || *blocked != NULL || is_over)
             return error;
     }

@@ -2,6 +2,7 @@
 #include "live/commands/motion/live_zones.h"
 
 #include "analyzer/models/openmp/barrier.h"
+#include "live/commands/motion/deadlock.h"
 #include "live/commands/motion/gate_course.h"
 
 #include <inttypes.h>
@@ -195,13 +196,43 @@ static struct tg_error *add_place(struct tg_console *console, const struct tg_op
                                               : add_members(console, team, worker, place, run);
 }
 
-/* "4 workers are behind it", and who is not, and why. */
-static void tell_result(const struct tg_console *console, const struct tg_gate_run *run, FILE *out)
+/* "worker 3 cannot arrive: ...": those who have not come, and why. */
+static struct tg_error *tell_missing(const struct tg_console *console, const struct tg_gate_run *run,
+                                     FILE *out)
 {
-    const struct tg_openmp_model *model = console->source->moment->openmp;
-    size_t n_out = 0, n_all = run->n_workers + run->n_unknown;
-    for (size_t i = 0; i < run->n_workers; i++)
+    TG_AUTO_DEADLOCK struct tg_deadlock deadlock = {0};
+    struct tg_error *error = tg_deadlock_find(console, &deadlock);
+    const char *text = NULL;
+    for (size_t i = 0; error == NULL && i < run->n_workers; i++) {
+        const struct tg_gate_worker *worker = &run->workers[i];
+        const struct tg_openmp_worker *known =
+            tg_openmp_model_worker_at(console->source->moment->openmp, worker->index);
+        if (worker->is_out || worker->waits)
+            continue;
+        bool is_stuck = worker->cannot && tg_deadlock_has(&deadlock, known->process, known->tid);
+        fprintf(out, "worker %" PRIu64 " %s\n", known->number,
+                !known->alive ? "has ended"
+                : is_stuck    ? "cannot arrive: it is in a deadlock, or waits for one who is"
+                : worker->cannot
+                    ? "cannot arrive: it waits for others that are stopped (`where` says for what)"
+                    : "was stopped before it left the zone");
+        if (is_stuck && text == NULL)
+            text = tg_deadlock_text(&deadlock, known->process);
+    }
+    if (text != NULL)
+        fprintf(out, "%s\n", text);
+    return error;
+}
+
+/* "4 workers are behind it", and who is not, and why. */
+static struct tg_error *tell_result(const struct tg_console *console, const struct tg_gate_run *run,
+                                    FILE *out)
+{
+    size_t n_out = 0, n_missing = 0, n_all = run->n_workers + run->n_unknown;
+    for (size_t i = 0; i < run->n_workers; i++) {
         n_out += run->workers[i].is_out;
+        n_missing += !run->workers[i].is_out && !run->workers[i].waits;
+    }
     size_t n_there = run->n_here + n_out;
     fprintf(out, "%zu of %zu worker%s %s out and stopped behind it\n", n_there, n_all, n_all == 1 ? "" : "s",
             n_all == 1 ? "is" : "are");
@@ -209,17 +240,7 @@ static void tell_result(const struct tg_console *console, const struct tg_gate_r
         fprintf(out, "%zu of them had left it before, and may have gone on\n", n_out);
     if (run->n_unplaced > 0)
         fprintf(out, "%zu could not be made to wait and may have run further\n", run->n_unplaced);
-    for (size_t i = 0; i < run->n_workers; i++) {
-        const struct tg_gate_worker *worker = &run->workers[i];
-        const struct tg_openmp_worker *known = tg_openmp_model_worker_at(model, worker->index);
-        if (worker->is_out || worker->waits)
-            continue;
-        fprintf(out, "worker %" PRIu64 " %s\n", known->number,
-                !known->alive ? "has ended"
-                : worker->cannot
-                    ? "cannot arrive: it waits for others that are stopped (`where` says for what)"
-                    : "was stopped before it left the zone");
-    }
+    return n_missing == 0 ? NULL : tell_missing(console, run, out);
 }
 
 /* Of a zone at whose end GCC's code calls nothing: those who left it are where they were next seen. */
@@ -267,10 +288,10 @@ static struct tg_error *run_out(struct tg_console *console, struct tg_gate_run *
                                 FILE *out)
 {
     struct tg_error *error = tg_gate_course_run(console, run, name, out);
-    if (error == NULL) {
-        tell_result(console, run, out);
+    if (error == NULL)
+        error = tell_result(console, run, out);
+    if (error == NULL)
         tell_absent(console, run, out);
-    }
     return error;
 }
 

@@ -141,7 +141,10 @@ class Session:
         if way == "end":
             console.command("opm sections new off")
             for _ in range(10):
-                if not (answer := console.command("dfocus g1 dcont", interrupt_s=END_S))["ok"] or "data" not in answer:
+                answer = console.command("dfocus g1 dcont", interrupt_s=END_S)
+                if not answer["ok"] and "stepping through it is over" in str(answer["error"]):
+                    continue
+                if not answer["ok"] or "data" not in answer:
                     break
         else:
             pids = {thread["pid"] for thread in self.threads()}

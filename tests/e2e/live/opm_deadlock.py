@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""`opm` commands whose zone nobody can come to any more, as threads or ranks wait for each other: each ends by itself and says who
+waits for whom, also where another thread of the program sleeps, or others compute. opm_deadlock.py gcc|clang|openmpi|mpich"""
+import os
+import subprocess
+import sys
+
+from live_console import LiveConsole, fail
+from mpi_job import ENVIRONMENT, flavour_named, job
+
+PROGRAM = r"""
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static omp_lock_t locks[4];
+static volatile double sum;
+static void *sleeper(void *none) { pause(); return none; }
+int main(int argc, char **argv)
+{
+    int way = argc > 1 ? atoi(argv[1]) : 0;
+    pthread_t thread;
+    pthread_create(&thread, NULL, sleeper, NULL);
+    for (int i = 0; i < 4; i++)
+        omp_init_lock(&locks[i]);
+#pragma omp parallel num_threads(6) /* two of them are in the runtime's pool afterwards */
+    sum = 0;
+#pragma omp parallel num_threads(4)
+    {
+        int me = omp_get_thread_num();
+        if (way == 0) { /* all in a ring */
+            omp_set_lock(&locks[me]);
+#pragma omp barrier
+            omp_set_lock(&locks[(me + 1) % 4]);
+        } else if (way == 1) { /* a lock over a barrier */
+            if (me == 0)
+                omp_set_lock(&locks[0]);
+#pragma omp barrier
+            if (me == 1)
+                omp_set_lock(&locks[0]);
+#pragma omp barrier
+        } else if (way == 2) { /* a task that waits for who waits for it */
+#pragma omp single
+            {
+                omp_set_lock(&locks[0]);
+#pragma omp task
+                omp_set_lock(&locks[0]);
+#pragma omp taskwait
+            }
+        } else { /* a ring of two, and the others compute */
+            if (me < 2)
+                omp_set_lock(&locks[me]);
+#pragma omp barrier
+            if (me < 2)
+                omp_set_lock(&locks[1 - me]);
+            else
+                for (;;)
+                    sum += 1;
+        }
+#pragma omp critical
+        sum += 1;
+    }
+    return 0;
+}
+"""
+MPI_PROGRAM = r"""
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank, size, provided, value = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp master
+        {
+            if (atoi(argv[1]) == 0) /* a ring */
+                MPI_Recv(&value, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            else if (rank == 0) /* one in another collective */
+                MPI_Bcast(&value, 1, MPI_INT, 1, MPI_COMM_WORLD);
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+#pragma omp barrier
+#pragma omp critical
+        value++;
+    }
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def refused(console, command, *words):
+    """COMMAND ends by itself, with an error that has WORDS."""
+    answer = console.command(command, interrupt_s=60)
+    message = answer["text"] if answer["ok"] else answer["error"]["message"]
+    if answer["ok"] or "interrupted" in message or any(word not in message for word in words):
+        fail(f"{command}: {answer}")
+
+
+def in_team(way):
+    """A console whose second team is stopped at its first barrier, or at its single."""
+    console = LiveConsole("-o", "trace.tgt", "--force", "--", "./program", str(way), stderr=subprocess.DEVNULL)
+    console.do("opm start")
+    console.do("opm start --force")
+    return console
+
+
+def one_team(compiler):
+    with open("program.c", "w", encoding="utf-8") as file:
+        file.write(PROGRAM)
+    subprocess.run([compiler, "-g", "-O1", "-fopenmp", "-pthread", "-o", "program", "program.c"], check=True)
+    nobody = "no thread can arrive. Deadlock in process"
+    ring = in_team(0)
+    refused(ring, "opm next single", nobody, "waiting for the lock locks")
+    refused(ring, "opm next critical", nobody)  # and once more, where all stand in it
+    answer = ring.do("opm all_out")
+    if "cannot arrive: it is in a deadlock, or waits for one who is\n" not in answer or "Deadlock in process" not in answer:
+        fail(f"all_out: {answer}")
+    ring.end("quit")
+    over_barrier = in_team(1)
+    refused(over_barrier, "opm next task", nobody, "waiting at the barrier", "2 more are waiting for them")
+    answer = over_barrier.do("opm barrier pass")
+    if answer.count("cannot arrive: it is in a deadlock, or waits for one who is") != 4:
+        fail(f"barrier pass: {answer}")
+    over_barrier.end("quit")
+    task = in_team(2)
+    refused(task, "opm next sections", nobody, "which it already holds")
+    task.end("quit")
+    two = in_team(3)
+    two.do("opm next barrier")
+    two.do("opm barrier pass")
+    two.do("dfocus d1.1")
+    refused(two, "opm step", nobody)
+    # the others may still come, for all that is known: that is said once, and the wait is the user's
+    told = two.command("dfocus g1 {opm next critical}", interrupt_s=6)
+    if "2 threads cannot arrive, and others may. Deadlock in process" not in str(two.events) + str(told):
+        fail(f"what cannot come is not told: {told} {two.events}")
+    two.end("quit")
+
+
+def ranks(flavour):
+    os.environ.update(ENVIRONMENT)
+    with open("ranks.c", "w", encoding="utf-8") as file:
+        file.write(MPI_PROGRAM)
+    subprocess.run([flavour.c, "-g", "-O1", "-fopenmp", "-o", "ranks", "ranks.c"], check=True)
+    for way, words in (("0", "Deadlock in a cycle of rank"), ("1", "Mismatched collective calls")):
+        console = LiveConsole("-o", "trace.tgt", "--force", "--", *job(flavour, os.path.abspath("ranks"), way, ranks=3),
+                              stderr=subprocess.DEVNULL)
+        console.do("opm start -each")
+        refused(console, "opm next critical", "no thread can arrive. " + words)
+        console.end("quit")
+
+
+def main():
+    os.environ.update(OMP_WAIT_POLICY="passive", KMP_BLOCKTIME="0")
+    if sys.argv[1] in ("gcc", "clang"):
+        one_team(sys.argv[1])
+    else:
+        ranks(flavour_named(sys.argv[1]))
+
+
+main()
