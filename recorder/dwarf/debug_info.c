@@ -154,21 +154,30 @@ static struct tg_elf_object *object_with_dwarf(struct tg_image *image)
 
 Dwarf *tg_debug_info_dwarf(struct tg_debug_info *info)
 {
+    tg_debug_info_open_until(info, UINT64_MAX);
+    return info->dwarf;
+}
+
+void tg_debug_info_open_until(struct tg_debug_info *info, uint64_t until_ns)
+{
+    bool is_late = false;
     if (info->dwarf_tried)
-        return info->dwarf;
+        return;
     info->dwarf_tried = true;
     struct tg_elf_object *object = object_with_dwarf(info->image);
     if (object->fd < 0 || !tg_debug_blocks_is_moderate(object))
-        return NULL;
+        return;
     info->delta = tg_image_object(info->image)->start - object->start;
     (void)elf_version(EV_CURRENT);
-    info->inflated = tg_inflated_file_create(object->fd);
+    info->inflated = until_ns == UINT64_MAX ? tg_inflated_file_create(object->fd)
+                                            : tg_inflated_file_create_until(object->fd, until_ns, &is_late);
+    if (is_late)
+        return;
     info->dwarf_elf = info->inflated != NULL
                           ? tg_inflated_file_elf(info->inflated)
                           : elf_begin(object->fd, ELF_C_READ, NULL); /* pread: format/image/elf_object.h */
     if (info->dwarf_elf != NULL)
         info->dwarf = dwarf_begin_elf(info->dwarf_elf, DWARF_C_READ, NULL);
-    return info->dwarf;
 }
 
 uint64_t tg_debug_info_delta(const struct tg_debug_info *info)

@@ -29,6 +29,10 @@ struct tg_image *tg_debug_info_image(const struct tg_debug_info *info);
  * 512 MiB of it. Valid as long as INFO. */
 Dwarf *tg_debug_info_dwarf(struct tg_debug_info *info);
 
+/* Opens the DWARF, if it is not open; what is compressed is inflated until UNTIL_NS (CLOCK_MONOTONIC) at most. Where that is not
+ * enough, INFO has none from then on: its symbols remain. */
+void tg_debug_info_open_until(struct tg_debug_info *info, uint64_t until_ns);
+
 /* Difference between addresses of that DWARF and of the image: seldom other than 0 (prelink). */
 uint64_t tg_debug_info_delta(const struct tg_debug_info *info);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -32,8 +33,9 @@ struct tg_inflated_file {
     int fd;
     Elf *elf; /* of IMAGE; first of the file */
     char *image;
-    size_t size;      /* of IMAGE: the file as it is, and the inflated sections behind it */
-    size_t file_size; /* of the file */
+    size_t size;       /* of IMAGE: the file as it is, and the inflated sections behind it */
+    size_t file_size;  /* of the file */
+    uint64_t until_ns; /* of CLOCK_MONOTONIC; UINT64_MAX: no limit */
     struct part parts[MAX_INFLATED];
     size_t n_parts;
 };
@@ -43,7 +45,7 @@ struct share {
     const struct tg_inflated_file *file;
     const struct part *parts[MAX_INFLATED];
     size_t count, bytes;
-    bool failed;
+    bool failed, is_late;
 };
 
 static size_t aligned(size_t size)
@@ -102,7 +104,7 @@ static bool plan(struct tg_inflated_file *file)
         file->size += aligned(compressed.ch_size);
         total += compressed.ch_size;
     }
-    return file->n_parts > 1 && total >= WORTH_BYTES;
+    return file->until_ns != UINT64_MAX ? file->n_parts > 0 : file->n_parts > 1 && total >= WORTH_BYTES;
 }
 
 /* ---- the image */
@@ -135,9 +137,19 @@ static bool copy_rest(struct tg_inflated_file *file)
     return true;
 }
 
-/* Part by part: what is compressed is nowhere as a whole. */
-static bool inflate_part(const struct tg_inflated_file *file, const struct part *part)
+static bool is_late(const struct tg_inflated_file *file)
 {
+    struct timespec now;
+    if (file->until_ns == UINT64_MAX)
+        return false;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec > file->until_ns;
+}
+
+/* Part by part: what is compressed is nowhere as a whole. */
+static bool inflate_part(struct share *share, const struct part *part)
+{
+    const struct tg_inflated_file *file = share->file;
     enum { READ_BYTES = 1 << 16 };
     uint8_t bytes[READ_BYTES];
     z_stream stream = {.next_out = (Bytef *)file->image + part->offset, .avail_out = (uInt)part->size};
@@ -146,6 +158,9 @@ static bool inflate_part(const struct tg_inflated_file *file, const struct part 
     if (result != Z_OK)
         return false;
     while (result == Z_OK && left > 0) {
+        share->is_late = is_late(file);
+        if (share->is_late)
+            break;
         ssize_t n = pread(file->fd, bytes, left < sizeof bytes ? left : sizeof bytes, (off_t)at);
         if (n <= 0)
             break;
@@ -163,7 +178,7 @@ static void *inflate_share(void *argument)
 {
     struct share *share = argument;
     for (size_t i = 0; !share->failed && i < share->count; i++)
-        share->failed = !inflate_part(share->file, share->parts[i]);
+        share->failed = !inflate_part(share, share->parts[i]);
     return NULL;
 }
 
@@ -183,7 +198,13 @@ static void divide(const struct tg_inflated_file *file, struct share shares[2])
     }
 }
 
-static bool inflate_all(const struct tg_inflated_file *file)
+static bool has_second_processor(void)
+{
+    cpu_set_t allowed;
+    return sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) > 1;
+}
+
+static bool inflate_all(const struct tg_inflated_file *file, bool *is_late)
 {
     struct share shares[2] = {{.file = file}, {.file = file}};
     pthread_t helper;
@@ -196,10 +217,11 @@ static bool inflate_all(const struct tg_inflated_file *file)
     inflate_share(&shares[0]);
     if (has_helper)
         pthread_join(helper, NULL);
+    *is_late = shares[0].is_late || shares[1].is_late;
     return has_helper && !shares[0].failed && !shares[1].failed;
 }
 
-static bool make(struct tg_inflated_file *file)
+static bool make(struct tg_inflated_file *file, bool *is_late)
 {
     struct stat status;
     if (fstat(file->fd, &status) != 0 || status.st_size < (off_t)sizeof(Elf64_Ehdr))
@@ -215,25 +237,27 @@ static bool make(struct tg_inflated_file *file)
         return false;
     (void)madvise(image, file->size, MADV_HUGEPAGE); /* thousands of page faults less */
     file->image = image;
-    if (!copy_rest(file) || !inflate_all(file))
+    if (!copy_rest(file) || !inflate_all(file, is_late))
         return false;
     file->elf = elf_memory(file->image, file->size);
     return file->elf != NULL;
 }
 
-static bool has_second_processor(void)
-{
-    cpu_set_t allowed;
-    return sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) > 1;
-}
-
 struct tg_inflated_file *tg_inflated_file_create(int fd)
 {
-    struct tg_inflated_file *file = has_second_processor() ? calloc(1, sizeof *file) : NULL;
+    bool is_late;
+    return has_second_processor() ? tg_inflated_file_create_until(fd, UINT64_MAX, &is_late) : NULL;
+}
+
+struct tg_inflated_file *tg_inflated_file_create_until(int fd, uint64_t until_ns, bool *is_late)
+{
+    struct tg_inflated_file *file = calloc(1, sizeof *file);
+    *is_late = false;
     if (file == NULL)
         return NULL;
     file->fd = fd;
-    if (make(file))
+    file->until_ns = until_ns;
+    if (make(file, is_late))
         return file;
     tg_inflated_file_destroy(file);
     return NULL;

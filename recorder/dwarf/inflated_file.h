@@ -4,6 +4,8 @@
 #define TG_RECORDER_DWARF_INFLATED_FILE_H
 
 #include <libelf.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 struct tg_inflated_file;
 
@@ -11,6 +13,9 @@ struct tg_inflated_file;
  * gains nothing (one processor, little to inflate), where the file is not one that this is sure of, or without memory:
  * the file itself is to be used then. */
 struct tg_inflated_file *tg_inflated_file_create(int fd);
+/* The same of a file of any size and with any number of processors, until UNTIL_NS (CLOCK_MONOTONIC) at most; *IS_LATE: it
+ * took longer, and there is none for that reason. */
+struct tg_inflated_file *tg_inflated_file_create_until(int fd, uint64_t until_ns, bool *is_late);
 void tg_inflated_file_destroy(struct tg_inflated_file *file); /* NULL is accepted */
 
 /* Belongs to FILE. */

@@ -316,7 +316,7 @@ struct tg_error *tg_core_look(const struct tg_core_request *request, const struc
     if (error == NULL)
         tg_look_tell_waits(sink, look.waits, look.n_waits, look.pids, look.n_pids);
     if (error == NULL)
-        tg_code_table_tell(look.table, tg_engine_now_ns() + NAMES_NS, take_name, (void *)sink);
+        tg_code_table_tell(look.table, tg_engine_now_ns() + NAMES_NS, false, take_name, (void *)sink);
     free(look.waits);
     free(look.pids);
     tg_kept_arguments_destroy(look.kept);

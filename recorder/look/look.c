@@ -553,7 +553,7 @@ struct tg_error *tg_look(const struct tg_look_request *request, const struct tg_
     if (error == NULL)
         tg_look_tell_waits(sink, look.waits, look.n_waits, look.pids, look.n_pids);
     if (error == NULL)
-        tg_code_table_tell(look.table, tg_engine_now_ns() + NAMES_NS, take_name, (void *)sink);
+        tg_code_table_tell(look.table, tg_engine_now_ns() + NAMES_NS, false, take_name, (void *)sink);
     free(look.waits);
     free(look.pids);
     tg_process_tree_deinit(&tree);

@@ -72,17 +72,28 @@ pid_t tg_proc_status_own_pid(pid_t pid)
     return last != NULL && sscanf(last, "%d", &own) == 1 ? own : pid;
 }
 
-uint64_t tg_proc_status_run_time(pid_t tid)
+/* Runs and waits of thread TID; false where the kernel does not say. */
+static bool read_schedule(pid_t tid, uint64_t *run_ns, uint64_t *wait_ns)
 {
     char path[40];
-    uint64_t run_ns = 0;
     snprintf(path, sizeof path, "/proc/%d/schedstat", (int)tid);
     FILE *file = fopen(path, "re");
-    if (file == NULL || fscanf(file, "%" SCNu64, &run_ns) != 1)
-        run_ns = 0;
+    bool known = file != NULL && fscanf(file, "%" SCNu64 " %" SCNu64, run_ns, wait_ns) == 2;
     if (file != NULL)
         fclose(file);
-    return run_ns;
+    return known;
+}
+
+uint64_t tg_proc_status_run_time(pid_t tid)
+{
+    uint64_t run_ns, wait_ns;
+    return read_schedule(tid, &run_ns, &wait_ns) ? run_ns : 0;
+}
+
+uint64_t tg_proc_status_wait_time(pid_t tid)
+{
+    uint64_t run_ns, wait_ns;
+    return read_schedule(tid, &run_ns, &wait_ns) ? wait_ns : 0;
 }
 
 bool tg_proc_status_signals(pid_t tid, uint64_t *ignored, uint64_t *caught)

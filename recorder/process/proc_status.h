@@ -33,6 +33,8 @@ bool tg_proc_status_signals(pid_t tid, uint64_t *ignored, uint64_t *caught);
 
 /* The time for which thread TID has had a processor, in nanoseconds; 0 where the kernel does not say. */
 uint64_t tg_proc_status_run_time(pid_t tid);
+/* The same of its waits for a processor, while it could have run. */
+uint64_t tg_proc_status_wait_time(pid_t tid);
 
 /* Whether PID has the capability CAP_SYS_PTRACE. */
 bool tg_proc_status_may_trace(pid_t pid);

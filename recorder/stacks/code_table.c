@@ -129,15 +129,18 @@ static bool is_of_system(const char *module)
            strncmp(module, "/lib/", 5) == 0 || strncmp(module, "/lib64/", 7) == 0 || module[0] == '[';
 }
 
-size_t tg_code_table_tell(struct tg_code_table *table, uint64_t until_ns,
+size_t tg_code_table_tell(struct tg_code_table *table, uint64_t until_ns, bool is_strict,
                           void (*emit)(void *context, const struct tg_event *event), void *context)
 {
     size_t left = 0;
+    uint64_t start_ns = now_ns(), half_ns = start_ns + (until_ns - start_ns) / 2;
     for (int of_system = 0; of_system < 2; of_system++)
         for (struct entry *entry = table->entries; entry != NULL; entry = entry->hh.next) {
             if (entry->is_told || is_of_system(entry->module) != of_system)
                 continue;
             entry->is_told = now_ns() < until_ns;
+            if (entry->is_told && is_strict)
+                tg_debug_info_open_until(entry->info, of_system ? half_ns : until_ns);
             if (entry->is_told)
                 tell(entry, emit, context);
             else

@@ -136,7 +136,7 @@ size_t tg_heap_names_tell(struct tg_heap_names *names, uint64_t until_ns,
         if (info != NULL)
             tg_code_table_add(table, &module, info, place->key.address);
     }
-    size_t left = error == NULL ? tg_code_table_tell(table, until_ns, emit, context) : 0;
+    size_t left = error == NULL ? tg_code_table_tell(table, until_ns, true, emit, context) : 0;
     tg_code_table_destroy(table);
     tg_error_destroy(error);
     return left;

@@ -1,6 +1,7 @@
 #include "recorder/stacks/last_stacks.h"
 
 #include "format/base/array.h"
+#include "recorder/process/proc_status.h"
 #include "recorder/stacks/signal_action.h"
 #include "recorder/stacks/thread_stack.h"
 #include "recorder/stacks/waits.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum {
     MAX_THREADS = 1 << 13,   /* of one snapshot */
@@ -23,7 +25,7 @@ enum {
 };
 static const uint64_t TOTAL_NS = 1000000000, HANDLED_NS = 500000000, EXITS_NS = 200000000,
                       NAMES_NS = 2000000000, ATTACHED_NS = 500000000, SOME_NAMES_NS = 50000000,
-                      INTERVAL_NS = 500000000, REQUEST_NS = 3000000000,
+                      INTERVAL_NS = 500000000, REQUEST_NS = 3000000000, BUSY_NS = 2000000000,
                       GRACE_NS = 10000000000; /* time between a launcher's request and the kill */
 
 /* What is known of a process, in its slot. */
@@ -71,6 +73,9 @@ struct look {
     size_t count, capacity;
     struct tg_event_stack like;
     uint64_t until_ns;
+    bool makes_up; /* the end is moved by what the machine let the recorder wait for a processor */
+    uint64_t start_ns, limit_ns; /* of MAKES_UP: its beginning, and its end without that */
+    uint64_t waited_ns;          /* of MAKES_UP: how long this thread had waited before */
     size_t taken, stopped;
     struct tg_wait *waits;
     size_t n_waits, waits_capacity;
@@ -79,6 +84,18 @@ struct look {
 static size_t read_some(void *context, uint64_t address, void *buffer, size_t size)
 {
     return tg_memory_read_some(*(const pid_t *)context, address, buffer, size);
+}
+
+/* Whether there is time left for LOOK, DIVISOR-th of it. What this thread has waited for a processor meanwhile does not count, up to
+ * BUSY_NS: on a machine that does other things a second may be over before a single stack is read. */
+static bool has_time(struct look *look, unsigned divisor)
+{
+    uint64_t now_ns = tg_engine_now_ns();
+    if (now_ns >= look->start_ns + (look->until_ns - look->start_ns) / divisor && look->makes_up) {
+        uint64_t waited_ns = tg_proc_status_wait_time(gettid()) - look->waited_ns;
+        look->until_ns = look->limit_ns + (waited_ns < BUSY_NS ? waited_ns : BUSY_NS);
+    }
+    return now_ns < look->start_ns + (look->until_ns - look->start_ns) / divisor;
 }
 
 /* What threads FIRST to END of LOOK, all of one process, wait for in the kernel. What there is no memory for is not
@@ -98,7 +115,7 @@ static void find_waits(struct look *look, size_t first, size_t end)
     }
     if (threads != NULL)
         tg_error_destroy(tg_halted_threads_init(threads, end - first, &halted));
-    for (size_t i = 0; i < halted.count && tg_engine_now_ns() < look->until_ns; i++)
+    for (size_t i = 0; i < halted.count && has_time(look, 1); i++)
         if (tg_wait_find(process->pid, &memory, true, &halted, i, &wait))
             tg_error_destroy(TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait));
     tg_halted_threads_deinit(&halted);
@@ -115,22 +132,23 @@ static void take_process(struct tg_last_stacks *stacks, struct look *look, size_
     struct tg_thread_stack_reading reading = {
         .process = &opened,
         .table = stacks->table,
-        .until_ns = look->until_ns,
         .kept = process->attached ? stacks->kept : NULL,
     };
     if (reading.kept != NULL)
         reading.variables = tg_mpi_variables_find(&opened);
     if (known != NULL && look->like.reason != TG_STACK_LOOK) /* an end after a look is told */
         known->covered_ns = tg_engine_now_ns();
-    for (size_t i = first; i < end && tg_engine_now_ns() < look->until_ns; i++)
+    for (size_t i = first; i < end && has_time(look, 1); i++) {
+        reading.until_ns = look->until_ns;
         look->taken += tg_thread_is_stopped(look->threads[i]) &&
                        tg_thread_stack_emit(&reading, look->threads[i], &look->like);
+    }
     tg_stack_process_close(&opened);
 }
 
 static void take(struct tg_last_stacks *stacks, struct look *look)
 {
-    for (size_t i = 0, end; i < look->count && tg_engine_now_ns() < look->until_ns; i = end) {
+    for (size_t i = 0, end; i < look->count && has_time(look, 1); i = end) {
         bool is_stopped = false;
         for (end = i; end < look->count && look->threads[end]->process == look->threads[i]->process; end++)
             is_stopped |= tg_thread_is_stopped(look->threads[end]);
@@ -239,13 +257,28 @@ static void emit_snapshot(struct tg_last_stacks *stacks, struct tg_thread *threa
                                                          .took_ns = took_ns}});
 }
 
+/* Brings the threads of LOOK to a stop, for half of its time at most. */
+static void pause_threads(struct tg_last_stacks *stacks, struct look *look)
+{
+    do
+        look->stopped = tg_threads_pause(stacks->engine, look->threads, look->count,
+                                         look->start_ns + (look->until_ns - look->start_ns) / 2);
+    while (look->stopped < look->count && has_time(look, 2));
+}
+
 /* Of all threads of the job, or of those of THREAD's process alone. THREAD, NULL none, is stopped. Returns how
  * long it took. */
 static uint64_t take_snapshot(struct tg_last_stacks *stacks, struct tg_thread *thread, bool of_job,
                               const struct tg_event_stack *like, uint64_t until_ns)
 {
     uint64_t start_ns = tg_engine_now_ns();
-    struct look look = {.like = *like, .until_ns = until_ns};
+    struct look look = {.like = *like,
+                        .until_ns = until_ns,
+                        .makes_up =
+                            like->reason == TG_STACK_JOB_SIGNAL || like->reason == TG_STACK_FATAL_SIGNAL,
+                        .start_ns = start_ns,
+                        .limit_ns = until_ns,
+                        .waited_ns = tg_proc_status_wait_time(gettid())};
     if (until_ns == 0) {
         say_over(stacks, thread);
         return 0;
@@ -255,14 +288,13 @@ static uint64_t take_snapshot(struct tg_last_stacks *stacks, struct tg_thread *t
         add_job(stacks, &look, thread != NULL ? thread->process : NULL);
     else
         add_threads(&look, thread->process);
-    look.stopped =
-        tg_threads_pause(stacks->engine, look.threads, look.count, start_ns + (until_ns - start_ns) / 2);
+    pause_threads(stacks, &look);
     take(stacks, &look);
     tell_waits(stacks, &look);
     uint64_t took_ns = tg_engine_now_ns() - start_ns;
     emit_snapshot(stacks, thread, &look, took_ns);
     free(look.waits);
-    stacks->spent_ns += took_ns;
+    stacks->spent_ns += took_ns - (took_ns < look.until_ns - until_ns ? took_ns : look.until_ns - until_ns);
     if (of_job) {
         stacks->job_snapshot_ns = start_ns + took_ns;
         stacks->job_snapshot_took_ns = took_ns;
@@ -525,7 +557,7 @@ void tg_last_stacks_tell_names(struct tg_last_stacks *stacks)
     if (stacks == NULL)
         return;
     struct telling telling = {stacks->engine, tg_engine_now_ns()};
-    size_t left = tg_code_table_tell(stacks->table, telling.time_ns + NAMES_NS, emit_name, &telling);
+    size_t left = tg_code_table_tell(stacks->table, telling.time_ns + NAMES_NS, true, emit_name, &telling);
     char text[120];
     if (left == 0)
         return;
@@ -539,7 +571,8 @@ void tg_last_stacks_serve(struct tg_last_stacks *stacks)
     if (stacks == NULL || !stacks->has_untold_names)
         return;
     struct telling telling = {stacks->engine, tg_engine_now_ns()};
-    size_t left = tg_code_table_tell(stacks->table, telling.time_ns + SOME_NAMES_NS, emit_name, &telling);
+    size_t left =
+        tg_code_table_tell(stacks->table, telling.time_ns + SOME_NAMES_NS, false, emit_name, &telling);
     stacks->has_untold_names = left > 0;
     if (left > 0) /* after what else there is to do meanwhile */
         tg_engine_wake(stacks->engine);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PLAIN, COMPRESSED, N_COPIES, SECTION_BYTES = 1 << 20 };
@@ -125,6 +126,28 @@ static void a_file_without_compressed_sections_is_left_alone(void **state)
     close(plain);
 }
 
+/* On a busy machine what libc's debug information takes may be half a minute: who has a limit goes without it. */
+static void what_takes_too_long_is_given_up(void **state)
+{
+    (void)state;
+    bool is_late = false;
+    int fd = open_copy(COMPRESSED);
+    assert_null(tg_inflated_file_create_until(fd, 1, &is_late));
+    assert_true(is_late);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    struct tg_inflated_file *file =
+        tg_inflated_file_create_until(fd, ((uint64_t)now.tv_sec + 600) * 1000000000, &is_late);
+    assert_non_null(file); /* on one processor, too */
+    assert_false(is_late);
+    tg_inflated_file_destroy(file);
+    close(fd);
+    fd = open_copy(PLAIN); /* nothing is to be inflated */
+    assert_null(tg_inflated_file_create_until(fd, 1, &is_late));
+    assert_false(is_late);
+    close(fd);
+}
+
 static void a_damaged_or_cut_section_is_not_inflated(void **state)
 {
     (void)state;
@@ -154,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sections_are_as_before_they_were_compressed),
         cmocka_unit_test(a_file_without_compressed_sections_is_left_alone),
+        cmocka_unit_test(what_takes_too_long_is_given_up),
         cmocka_unit_test(what_is_no_object_file_is_left_alone),
         cmocka_unit_test(a_damaged_or_cut_section_is_not_inflated), /* last: changes the file */
     };

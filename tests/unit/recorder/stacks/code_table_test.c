@@ -47,9 +47,9 @@ static void the_programs_own_code_is_named_first(void **state)
         tg_code_table_add(table, &module, info, (uintptr_t)take - bias + i); /* each once */
     }
     struct told told = {""};
-    assert_int_equal(tg_code_table_tell(table, 0, take, &told), 6);
+    assert_int_equal(tg_code_table_tell(table, 0, true, take, &told), 6);
     assert_string_equal(told.modules, "");
-    assert_int_equal(tg_code_table_tell(table, UINT64_MAX, take, &told), 0);
+    assert_int_equal(tg_code_table_tell(table, UINT64_MAX, true, take, &told), 0);
     assert_string_equal(told.modules, "/usr/local/lib/own.so /home/ann/solve /library/x "
                                       "/usr/bin/orterun /lib/x86_64-linux-gnu/libc.so.6 [vdso] ");
     tg_code_table_destroy(table);
