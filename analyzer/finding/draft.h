@@ -17,6 +17,7 @@ struct tg_verdict_wait {
     uint64_t bytes;                     /* bytes that the call sends, 0 none */
     bool is_sure;             /* nothing but what TO has not done ends it; otherwise it may end by itself */
     bool is_choice;           /* one of several, of which any will do */
+    bool is_for_all;          /* FROM waits for all that have not begun a collective */
     bool is_firm;             /* sure, or has lasted long enough; known from tg_verdict_find_rings on */
     bool sends;               /* to TO, which is to receive */
     bool to_is_in_collective; /* likewise: TO waits for others in a collective */

@@ -445,6 +445,7 @@ static struct tg_error *collect_collective(void *context, const struct tg_mpi_co
                                                  .to = arrivals[j].process,
                                                  .thread = thread,
                                                  .to_do = is_in_it ? NULL : " to begin it",
+                                                 .is_for_all = true,
                                                  .is_sure = !collective->differs && arrivals[i].side == 0 &&
                                                             needs(collective,
                                                                   arrivals[i].comm_rank == collective->root,

@@ -1,4 +1,5 @@
 /* Deadlocks between processes: rings of ranks in which each waits for the next. */
+#include "analyzer/finding/arrivals.h"
 #include "analyzer/finding/polling.h"
 #include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
@@ -37,7 +38,8 @@ static void note_collectives(struct tg_verdict_draft *draft)
 {
     bool *is_in = calloc(draft->n_processes + 1, sizeof *is_in);
     for (size_t i = 0; is_in != NULL && i < draft->n_waits; i++)
-        is_in[draft->waits[i].from] |= draft->waits[i].thread->call.instance != 0;
+        is_in[draft->waits[i].from] |=
+            draft->waits[i].is_for_all || draft->waits[i].thread->call.instance != 0;
     for (size_t i = 0; is_in != NULL && i < draft->n_waits; i++)
         draft->waits[i].to_is_in_collective = is_in[draft->waits[i].to];
     free(is_in);
@@ -56,6 +58,28 @@ static const struct tg_verdict_wait *next_of(const struct tg_verdict_draft *draf
     return wait < draft->waits + draft->n_waits && wait->from == process ? wait : NULL;
 }
 
+/* Prints all that would do for WAIT, where these are several ranks. Whether it did. */
+static bool print_choice(struct tg_verdict_draft *draft, const struct tg_verdict_wait *wait)
+{
+    int64_t *ranks = calloc(draft->n_waits + 1, sizeof *ranks);
+    size_t n = 0;
+    bool are_ranks = ranks != NULL;
+    for (const struct tg_verdict_wait *other = next_of(draft, wait->from, NULL); are_ranks && other != NULL;
+         other = next_of(draft, wait->from, other)) {
+        if (!other->is_choice || other->thread != wait->thread)
+            continue;
+        ranks[n] = tg_process_model_at(draft->input->processes, other->to)->rank;
+        are_ranks = ranks[n++] >= 0;
+    }
+    are_ranks &= n > 1;
+    if (are_ranks) {
+        fputs("any of ", draft->stream);
+        tg_arrivals_print(draft->stream, ranks, n, false);
+    }
+    free(ranks);
+    return are_ranks;
+}
+
 static void print_wait(struct tg_verdict_draft *draft, const struct tg_verdict_wait *wait)
 {
     FILE *stream = draft->stream;
@@ -63,9 +87,10 @@ static void print_wait(struct tg_verdict_draft *draft, const struct tg_verdict_w
     fputs(" has been ", stream);
     tg_words_mpi_thread(stream, draft->input, wait->thread);
     fputs(", waiting for ", stream);
-    tg_words_process(stream, draft->input, wait->to);
-    if (wait->is_choice)
-        fputs(" or others, which are all waiting,", stream);
+    if (wait->is_choice && print_choice(draft, wait))
+        fputs(", which are all waiting,", stream);
+    else
+        tg_words_process(stream, draft->input, wait->to);
     fputs(wait->to_do != NULL                ? wait->to_do
           : wait->thread->call.instance != 0 ? " to enter it"
           : wait->sends                      ? " to receive"

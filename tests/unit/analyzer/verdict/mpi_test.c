@@ -280,7 +280,20 @@ static void a_cycle_is_told_by_its_messages(void **state)
     POINT(2, "MPI_Recv", 0, 2);
     POINT(0, "MPI_Recv", -1, 1);
     interrupt_and_judge();
-    check_first(TG_FINDING_DEADLOCK, "0 2", "waiting for rank 2 or others, which are all waiting");
+    check_first(TG_FINDING_DEADLOCK, "0 2", "waiting for any of ranks 1-2, which are all waiting, to send");
+}
+
+/* The same where the one that waits for all began that before, and waits for its completion. */
+static void a_cycle_is_told_by_its_messages_beside_a_collective_that_was_begun(void **state)
+{
+    (void)state;
+    begin_job(3);
+    call(1, "MPI_Iallreduce", 1, 0x40, 7);
+    enter_with(1, "MPI_Wait", 7);
+    POINT(2, "MPI_Recv", 0, 2);
+    POINT(0, "MPI_Recv", -1, 1);
+    interrupt_and_judge();
+    check_first(TG_FINDING_DEADLOCK, "0 2", "rank 2 has been in MPI_Recv from rank 0 (tag 2)");
 }
 
 /* ---- windows */
@@ -497,6 +510,8 @@ int main(void)
         cmocka_unit_test_teardown(a_wrong_tag_that_was_sent_comes_first, tear_down),
         cmocka_unit_test_teardown(a_wait_for_one_who_is_at_work_is_told_with_him, tear_down),
         cmocka_unit_test_teardown(a_cycle_is_told_by_its_messages, tear_down),
+        cmocka_unit_test_teardown(a_cycle_is_told_by_its_messages_beside_a_collective_that_was_begun,
+                                  tear_down),
         cmocka_unit_test_teardown(a_lock_of_all_waits_for_whoever_has_locked_one, tear_down),
         cmocka_unit_test_teardown(a_lock_waits_for_whoever_has_locked_all, tear_down),
         cmocka_unit_test_teardown(all_who_want_one_lock_are_one_finding, tear_down),
