@@ -29,7 +29,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      12
+#define TG_AGENT_PROTOCOL      13
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -340,7 +340,7 @@ _Static_assert(sizeof(struct tg_agent_ring_header) <= TG_AGENT_RING_PRIVATE_OFFS
                "the agent's own begins there");
 
 /* Records that a thread writes again and again, with other times, are AGAIN records: two words, which name one of the
- * ring's repeats, where the others are. The agent fills a repeat before the first record that names it, and fills it anew
+ * ring's repeats, where the others are. One of the others may be larger by a number that they say, too. The agent fills a repeat before the first record that names it, and fills it anew
  * (with another serial) when all that name it are overwritten. */
 struct tg_agent_repeat {
     uint64_t name;                         /* word 1 of records that name it; 0: empty */
@@ -370,12 +370,14 @@ static inline uint64_t tg_agent_instance(const unsigned char *random, int32_t pi
  *     word 0    ticks
  *     word 1    bits 0-7 kind, 8-19 words (all, the two first included), 20-35 thread_num, 36-63 low bits of
  *               the team: where OpenMP says the thread is
- * In AGAIN records bits 20-31 of word 1 are the place of a repeat, 32-63 its serial, which counts fillings.
+ * In AGAIN records bits 20-26 of word 1 are the place of a repeat, 27-42 its serial, which counts fillings, and 43-63 a
+ * number, by which the word that tg_agent_counted_word has of the kind is larger than in the repeat.
  * Strings are arguments too: the words that they fill, NUL-terminated, cut at TG_AGENT_MAX_STRING_BYTES. */
 enum {
     TG_AGENT_WORDS_SHIFT = 8,
     TG_AGENT_REPEAT_SHIFT = 20,
-    TG_AGENT_SERIAL_SHIFT = 32,
+    TG_AGENT_SERIAL_SHIFT = 27,
+    TG_AGENT_NUMBER_SHIFT = 43,
     TG_AGENT_THREAD_NUM_SHIFT = 20,
     TG_AGENT_TEAM_SHIFT = 36,
     TG_AGENT_MAX_WORDS = 4094,
@@ -387,6 +389,7 @@ enum {
     TG_AGENT_MAX_PARTITION_RANGES = 256,
 };
 #define TG_AGENT_TEAM_MASK ((UINT64_C(1) << 28) - 1)
+#define TG_AGENT_NAME_MASK ((UINT64_C(1) << TG_AGENT_NUMBER_SHIFT) - 1)
 #define TG_AGENT_CODE_MASK ((UINT64_C(1) << 48) - 1)
 enum {
     TG_AGENT_SEEN_SHIFT = 48,
@@ -492,15 +495,27 @@ enum tg_agent_record {
 static inline int tg_agent_is_repeatable(unsigned kind)
 {
 #define TG_AGENT_KIND_BIT(symbol) (UINT64_C(1) << TG_RECORD_##symbol)
-    const uint64_t repeatable = TG_AGENT_KIND_BIT(OMP_ZONE_BEGIN) | TG_AGENT_KIND_BIT(OMP_ZONE_END) |
-                                TG_AGENT_KIND_BIT(OMP_SECTION) | TG_AGENT_KIND_BIT(OMP_CHUNK) |
-                                TG_AGENT_KIND_BIT(OMP_MUTEX_WAIT) | TG_AGENT_KIND_BIT(OMP_MUTEX_ENTER) |
-                                TG_AGENT_KIND_BIT(OMP_MUTEX_LEAVE) | TG_AGENT_KIND_BIT(MPI_ENTER) |
-                                TG_AGENT_KIND_BIT(MPI_ENTER_BOTH) | TG_AGENT_KIND_BIT(MPI_LEAVE);
+    const uint64_t repeatable =
+        TG_AGENT_KIND_BIT(OMP_ZONE_BEGIN) | TG_AGENT_KIND_BIT(OMP_ZONE_END) | TG_AGENT_KIND_BIT(OMP_SECTION) |
+        TG_AGENT_KIND_BIT(OMP_CHUNK) | TG_AGENT_KIND_BIT(OMP_MUTEX_WAIT) |
+        TG_AGENT_KIND_BIT(OMP_MUTEX_ENTER) | TG_AGENT_KIND_BIT(OMP_MUTEX_LEAVE) |
+        TG_AGENT_KIND_BIT(OMP_SYNC_BEGIN) | TG_AGENT_KIND_BIT(OMP_SYNC_END) | TG_AGENT_KIND_BIT(MPI_ENTER) |
+        TG_AGENT_KIND_BIT(MPI_ENTER_REQUEST) | TG_AGENT_KIND_BIT(MPI_ENTER_BOTH) |
+        TG_AGENT_KIND_BIT(MPI_REQUESTS) | TG_AGENT_KIND_BIT(MPI_LEAVE) | TG_AGENT_KIND_BIT(MPI_COMPLETE);
 #undef TG_AGENT_KIND_BIT
     return kind < TG_RECORD_COUNT && (repeatable >> kind & 1) != 0;
 }
 _Static_assert(TG_RECORD_COUNT <= 64, "a bit each");
+
+/* The word of a record of KIND that is larger each time, and may be so in its repeats: the number of a collective call or of
+ * a barrier; 0: none is. */
+static inline uint64_t tg_agent_counted_word(unsigned kind)
+{
+    enum { INSTANCE_OF_CALL = 4, INSTANCE_OF_BARRIER = 3 };
+    return kind == TG_RECORD_MPI_ENTER                                          ? INSTANCE_OF_CALL
+           : kind == TG_RECORD_OMP_SYNC_BEGIN || kind == TG_RECORD_OMP_SYNC_END ? INSTANCE_OF_BARRIER
+                                                                                : 0;
+}
 
 /* Counts a record other than PAD whose second word is WORD. */
 static inline void tg_agent_count_record(struct tg_agent_count *count, uint64_t word)

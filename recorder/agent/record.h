@@ -50,13 +50,13 @@ static inline __attribute__((always_inline)) void tg_agent_commit(void)
         tg_agent_commit_slowly();
 }
 
-/* The same for a kind that may be a repeat. */
-static inline void tg_agent_commit_repeatable(void)
+/* The same for KIND, which may be a repeat: what fills it up to an even number of words must be 0. */
+static inline void tg_agent_commit_repeatable(unsigned kind)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;
     uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
     if (TG_AGENT_LIKELY(thread->mask != UINT64_MAX)) /* else it is a handler's */
-        tg_agent_shrink(record, record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff);
+        tg_agent_shrink(record, record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff, tg_agent_counted_word(kind));
     tg_agent_commit();
 }
 
@@ -129,7 +129,7 @@ tg_agent_record2_at(tg_agent_moment moment, unsigned kind, uint64_t a, uint64_t 
         return 0;
     }
     if (tg_agent_is_repeatable(kind))
-        return tg_agent_commit_at_once(tg_agent_shrink2(record, record[1], a, b));
+        return tg_agent_commit_at_once(tg_agent_shrink2(record, kind, record[1], a, b));
     record[2] = a;
     record[3] = b;
     return tg_agent_commit_at_once(WORDS);
@@ -159,7 +159,7 @@ tg_agent_record4(unsigned kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
     record[3] = b;
     record[4] = c;
     record[5] = d;
-    return tg_agent_commit_at_once(tg_agent_is_repeatable(kind) ? tg_agent_shrink(record, WORDS) : WORDS);
+    return tg_agent_commit_at_once(tg_agent_is_repeatable(kind) ? tg_agent_shrink(record, WORDS, 0) : WORDS);
 }
 
 static inline __attribute__((always_inline)) tg_agent_moment

@@ -22,29 +22,40 @@ static bool came_before(struct tg_agent_repeat *repeat, uint64_t hash)
     return false;
 }
 
+/* Whether RECORD is what REPEAT has, and larger by NUMBER. */
+static bool is_same(const uint64_t *record, uint64_t n_words, const struct tg_agent_repeat *repeat,
+                    uint64_t *number)
+{
+    uint64_t counted = tg_agent_counted_word(record[1] & 0xff);
+    *number = counted == 0 ? 0 : record[counted] - repeat->words[counted - 1];
+    for (uint64_t i = 1; i < n_words; i++)
+        if (i != counted && record[i] != repeat->words[i - 1])
+            return false;
+    return *number >> TG_AGENT_NUMBER_BITS == 0;
+}
+
 uint64_t tg_agent_fill_repeat(uint64_t *record, uint64_t n_words, uint64_t hash)
 {
     const struct tg_agent_thread *thread = &tg_agent_thread;
     struct tg_agent_repeat *repeats = tg_agent_repeats(thread);
     uint64_t first = hash >> TG_AGENT_HASH_SHIFT;
     uint64_t second = hash >> (2 * TG_AGENT_HASH_SHIFT - 64) & (TG_AGENT_REPEATS - 1);
-    size_t n_bytes = (n_words - 1) * sizeof *record;
-    if (n_words - 1 > TG_AGENT_REPEAT_WORDS)
-        return n_words;
-    if (memcmp(repeats[second].words, record + 1, n_bytes) == 0)
-        return tg_agent_name_repeat(record, &repeats[second]);
+    uint64_t number;
+    if (is_same(record, n_words, &repeats[second], &number))
+        return tg_agent_name_repeat(record, &repeats[second], number);
     uint64_t place = is_free(thread, &repeats[first]) ? first : second;
     if (!is_free(thread, &repeats[place]) || !came_before(&repeats[first], hash))
         return n_words;
     struct tg_agent_repeat *repeat = &repeats[place];
-    uint64_t serial = (repeat->name >> TG_AGENT_SERIAL_SHIFT) + 1;
+    uint64_t serial = ((repeat->name >> TG_AGENT_SERIAL_SHIFT) + 1) %
+                      (1 << (TG_AGENT_NUMBER_SHIFT - TG_AGENT_SERIAL_SHIFT));
     /* first: a handler may jump away from here, and what is half filled must not pass for the old one */
     repeat->name = TG_RECORD_AGAIN | (uint64_t)TG_AGENT_AGAIN_WORDS << TG_AGENT_WORDS_SHIFT |
                    place << TG_AGENT_REPEAT_SHIFT | serial << TG_AGENT_SERIAL_SHIFT;
     tg_agent_signal_fence();
     memset(repeat->words, 0, sizeof repeat->words);
-    memcpy(repeat->words, record + 1, n_bytes);
-    return tg_agent_name_repeat(record, repeat);
+    memcpy(repeat->words, record + 1, (n_words - 1) * sizeof *record);
+    return tg_agent_name_repeat(record, repeat, 0);
 }
 
 TG_AGENT_SHARE(tg_agent_fill_repeat);

@@ -283,11 +283,19 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
         decode(&record, kind);
 }
 
-/* The event of REPEAT, which was added just now by SOURCE, if it can be told again as it is. */
-static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_source *source,
-                       struct tg_ring_repeat *repeat)
+/* The member of EVENT that grows with the number of records that stand for a repeat; NULL where none does. */
+static uint64_t *counted_member(struct tg_event *event)
 {
-    const uint64_t *words = repeat->words;
+    return event->kind == TG_EVENT_MPI_ENTER        ? &event->mpi_enter.instance
+           : event->kind == TG_EVENT_OMP_SYNC_BEGIN ? &event->omp_sync_begin.instance
+           : event->kind == TG_EVENT_OMP_SYNC_END   ? &event->omp_sync_end.instance
+                                                    : NULL;
+}
+
+/* The event of REPEAT, whose WORDS with NUMBER were added just now by SOURCE, if it can be told again as it is. */
+static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_source *source,
+                       const uint64_t *words, uint64_t number, struct tg_ring_repeat *repeat)
+{
     struct tg_known_record *room;
     if (source->process == NULL || !decoder->forms[words[1] & 0xff].is_plain)
         return;
@@ -295,8 +303,11 @@ static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_sou
                                                              : (struct tg_team){0};
     const struct tg_event *event = tg_known_records_find(
         decoder->known, words, words[1] >> TG_AGENT_WORDS_SHIFT & 0xfff, repeat->team, &room);
-    if (event != NULL)
-        repeat->event = *event;
+    if (event == NULL)
+        return;
+    repeat->event = *event;
+    if (number != 0)
+        *counted_member(&repeat->event) -= number;
 }
 
 static bool is_in_team(const struct tg_ring_source *source, const struct tg_ring_repeat *repeat,
@@ -308,21 +319,38 @@ static bool is_in_team(const struct tg_ring_source *source, const struct tg_ring
     return team.id == repeat->team.id && team.level == repeat->team.level;
 }
 
-void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
-                               uint64_t time_ns, struct tg_ring_repeat *repeat)
+static void tell_again(struct tg_ring_decoder *decoder, struct tg_event *event, uint64_t number)
 {
+    uint64_t id = event->payload_id;
+    if (number == 0) {
+        decoder->sink.add(decoder->sink.context, event);
+        return;
+    }
+    event->payload_id = 0;
+    *counted_member(event) += number;
+    decoder->sink.add(decoder->sink.context, event);
+    *counted_member(event) -= number;
+    event->payload_id = id;
+}
+
+void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
+                               uint64_t time_ns, struct tg_ring_repeat *repeat, uint64_t number)
+{
+    uint64_t counted = tg_agent_counted_word(repeat->words[1] & 0xff);
     if (repeat->event.payload_id != 0 && source->process != NULL &&
         source->process->instance == source->facts.instance && source->process->announced &&
         is_in_team(source, repeat, decoder->forms[repeat->words[1] & 0xff].has_place)) {
         repeat->event.time_ns = time_ns;
         repeat->event.pid = source->facts.pid;
         repeat->event.tid = source->tid;
-        decoder->sink.add(decoder->sink.context, &repeat->event);
+        tell_again(decoder, &repeat->event, counted == 0 ? 0 : number);
         return;
     }
     struct tg_ring_repeat copy = *repeat;
+    if (counted != 0)
+        copy.words[counted] += number;
     tg_ring_decoder_add(decoder, source, time_ns, copy.words);
-    keep_event(decoder, source, repeat);
+    keep_event(decoder, source, copy.words, counted == 0 ? 0 : number, repeat);
 }
 
 /* ---- life */

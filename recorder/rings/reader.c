@@ -434,8 +434,7 @@ static const char *take_repeat(struct tg_ring_reader *reader, uint64_t *record)
             (const void *)((const unsigned char *)reader->header + TG_AGENT_RING_HEADER_BYTES);
         struct tg_agent_repeat copy = {0};
         tg_mapping_guard_begin(reader->header, reader->mapped_bytes);
-        if (place < TG_AGENT_REPEATS)
-            memcpy(&copy, &repeats[place], sizeof copy);
+        memcpy(&copy, &repeats[place], sizeof copy);
         if (!tg_mapping_guard_end())
             return "truncated";
         const char *reason = tg_ring_repeats_read(reader->repeats, record, place, &copy);

@@ -20,7 +20,12 @@ struct tg_ring_repeats {
     uint32_t current[TG_AGENT_REPEATS]; /* by the place in the ring: entry + 1; 0: none */
 };
 
-enum { PLACE_MASK = 0xfff };
+enum {
+    PLACE_MASK = TG_AGENT_REPEATS - 1,
+    MAX_ENTRIES = 1 << (TG_AGENT_NUMBER_SHIFT - TG_AGENT_REPEAT_SHIFT),
+};
+_Static_assert(TG_AGENT_REPEATS == 1 << (TG_AGENT_SERIAL_SHIFT - TG_AGENT_REPEAT_SHIFT),
+               "a record can name each of them");
 
 struct tg_ring_repeats *tg_ring_repeats_create(void)
 {
@@ -45,15 +50,15 @@ static size_t place_of(const uint64_t *record)
 /* The number of its entry, after the record was taken. */
 static uint32_t number_of(const uint64_t *record)
 {
-    return (uint32_t)(record[1] >> TG_AGENT_SERIAL_SHIFT);
+    return (uint32_t)(record[1] >> TG_AGENT_REPEAT_SHIFT) % MAX_ENTRIES;
 }
 
 bool tg_ring_repeats_needs(const struct tg_ring_repeats *repeats, const uint64_t *record, size_t *place)
 {
     *place = place_of(record);
-    if (*place >= TG_AGENT_REPEATS || repeats->current[*place] == 0)
+    if (repeats->current[*place] == 0)
         return true;
-    return repeats->entries[repeats->current[*place] - 1]->name != record[1];
+    return repeats->entries[repeats->current[*place] - 1]->name != (record[1] & TG_AGENT_NAME_MASK);
 }
 
 /* A free one; its number + 1, 0 without memory. */
@@ -65,6 +70,8 @@ static uint32_t add_entry(struct tg_ring_repeats *repeats)
         memset(repeats->entries[number - 1], 0, sizeof *repeats->entries[number - 1]);
         return number;
     }
+    if (repeats->n_entries == MAX_ENTRIES - 1)
+        return 0;
     if (TG_ARRAY_RESERVE(repeats->entries, repeats->max_entries, repeats->n_entries + 1) != NULL)
         return 0;
     struct entry *entry = calloc(1, sizeof *entry);
@@ -87,9 +94,8 @@ const char *tg_ring_repeats_read(struct tg_ring_repeats *repeats, const uint64_t
                                  const struct tg_agent_repeat *given)
 {
     uint64_t n_words = given->words[0] >> TG_AGENT_WORDS_SHIFT & 0xfff;
-    if (place >= TG_AGENT_REPEATS || given->name != record[1] ||
-        !tg_agent_is_repeatable(given->words[0] & 0xff) || n_words < 2 || n_words % 2 != 0 ||
-        n_words - 1 > TG_AGENT_REPEAT_WORDS)
+    if (given->name != (record[1] & TG_AGENT_NAME_MASK) || !tg_agent_is_repeatable(given->words[0] & 0xff) ||
+        n_words < 2 || n_words % 2 != 0 || n_words - 1 > TG_AGENT_REPEAT_WORDS)
         return "record that repeats nothing";
     uint32_t number = add_entry(repeats);
     if (number == 0)
@@ -111,8 +117,9 @@ void tg_ring_repeats_take(struct tg_ring_repeats *repeats, uint64_t *record)
 {
     uint32_t number = repeats->current[place_of(record)];
     repeats->entries[number - 1]->pending++;
-    record[1] = (record[1] & ((UINT64_C(1) << TG_AGENT_REPEAT_SHIFT) - 1)) | (uint64_t)number
-                                                                                 << TG_AGENT_SERIAL_SHIFT;
+    uint64_t others =
+        ~(uint64_t)(MAX_ENTRIES - 1) << TG_AGENT_REPEAT_SHIFT | ((UINT64_C(1) << TG_AGENT_REPEAT_SHIFT) - 1);
+    record[1] = (record[1] & others) | (uint64_t)number << TG_AGENT_REPEAT_SHIFT;
 }
 
 struct tg_ring_repeat *tg_ring_repeats_find(const struct tg_ring_repeats *repeats, const uint64_t *record)

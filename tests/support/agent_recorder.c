@@ -95,11 +95,15 @@ static const uint64_t *read_repeat(struct agent_ring *ring, const uint64_t *reco
 {
     const struct tg_agent_repeat *repeats =
         (const void *)((const char *)ring->header + TG_AGENT_RING_HEADER_BYTES);
-    size_t place = record[1] >> TG_AGENT_REPEAT_SHIFT & 0xfff;
-    assert_true(place < TG_AGENT_REPEATS);
-    assert_int_equal(repeats[place].name, record[1]);
+    size_t place = record[1] >> TG_AGENT_REPEAT_SHIFT & (TG_AGENT_REPEATS - 1);
+    assert_int_equal(repeats[place].name, record[1] & TG_AGENT_NAME_MASK);
     ring->again[0] = record[0];
     memcpy(ring->again + 1, repeats[place].words, sizeof repeats[place].words);
+    size_t counted = tg_agent_counted_word(ring->again[1] & 0xff);
+    if (counted != 0)
+        ring->again[counted] += record[1] >> TG_AGENT_NUMBER_SHIFT;
+    else
+        assert_int_equal(record[1] >> TG_AGENT_NUMBER_SHIFT, 0);
     return ring->again;
 }
 

@@ -128,10 +128,13 @@ void ring_producer_fill(struct ring_producer *producer, size_t place, uint64_t s
     memcpy(repeats[place].words + 1, arguments, n_arguments * sizeof *arguments);
 }
 
-bool ring_producer_again(struct ring_producer *producer, size_t place, uint64_t serial, uint64_t ticks)
+bool ring_producer_again(struct ring_producer *producer, size_t place, uint64_t serial, uint64_t number,
+                         uint64_t ticks)
 {
     return ring_producer_put(producer, TG_RECORD_AGAIN, ticks,
-                             place << TG_AGENT_REPEAT_SHIFT | serial << TG_AGENT_SERIAL_SHIFT, NULL, 0);
+                             place << TG_AGENT_REPEAT_SHIFT | serial << TG_AGENT_SERIAL_SHIFT |
+                                 number << TG_AGENT_NUMBER_SHIFT,
+                             NULL, 0);
 }
 
 uint64_t ring_place(uint64_t team, uint64_t thread_num)

@@ -37,8 +37,9 @@ bool ring_producer_put(struct ring_producer *producer, unsigned kind, uint64_t t
 /* Fills repeat PLACE with a record of KIND, outside of all teams. */
 void ring_producer_fill(struct ring_producer *producer, size_t place, uint64_t serial, unsigned kind,
                         const uint64_t *arguments, size_t n_arguments);
-/* As ring_producer_put, of a record that names repeat PLACE. */
-bool ring_producer_again(struct ring_producer *producer, size_t place, uint64_t serial, uint64_t ticks);
+/* As ring_producer_put, of a record that names repeat PLACE and NUMBER. */
+bool ring_producer_again(struct ring_producer *producer, size_t place, uint64_t serial, uint64_t number,
+                         uint64_t ticks);
 
 /* The bits that say where OpenMP says the thread is. */
 uint64_t ring_place(uint64_t team, uint64_t thread_num);

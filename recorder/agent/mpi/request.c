@@ -143,7 +143,8 @@ void tg_mpi_pending_complete(const struct tg_mpi_pending *pending, const void *s
         arguments[2] = (uint64_t)(has_peer ? tg_mpi_tag(read.tag) : TG_MPI_NOTHING);
         arguments[3] = has_peer || is_file ? read.bytes : 0;
         arguments[4] = is_cancelled;
-        tg_agent_commit();
+        arguments[5] = 0;
+        tg_agent_commit_repeatable(TG_RECORD_MPI_COMPLETE);
     }
     if (kind == TG_MPI_REQUEST_BIRTH)
         give_birth(pending->request);

@@ -43,6 +43,14 @@ static void batch_open(struct batch *batch, int count, const void *requests, voi
     tg_mpi_failure.waiting = &batch->waiting;
 }
 
+/* The record of N requests, the list at ARGUMENTS, is complete. */
+static void commit_list(uint64_t *arguments, size_t n)
+{
+    if (n % 2 == 0)
+        arguments[1 + n] = 0; /* fills the record up */
+    tg_agent_commit_repeatable(TG_RECORD_MPI_REQUESTS);
+}
+
 /* Records which of COUNT requests are active, unless those are too many. */
 static void batch_tell(const struct batch *batch, int count)
 {
@@ -58,7 +66,7 @@ static void batch_tell(const struct batch *batch, int count)
     for (int i = 0; i < count && n < n_active; i++)
         if (batch->pending[i].request != 0)
             arguments[++n] = batch->pending[i].request;
-    tg_agent_commit();
+    commit_list(arguments, n_active);
 }
 
 /* Records the entry of a call that waits for the active ones of COUNT requests, and which they are. */
@@ -299,7 +307,7 @@ static void tell_starting(int count, const void *requests)
     arguments[0] = (uint64_t)count;
     for (int i = 0; i < count; i++)
         arguments[1 + i] = tg_mpi_handle_in(requests, (size_t)i);
-    tg_agent_commit();
+    commit_list(arguments, (size_t)count);
 }
 
 /* An entry and an end for each request; the first ones surround the call. */

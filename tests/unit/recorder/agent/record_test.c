@@ -224,6 +224,44 @@ static void what_comes_again_takes_two_words(void **state)
     assert_int_equal(ring->header->head - before, 3 * 32);
 }
 
+static void what_is_counted_comes_again(void **state)
+{
+    (void)state;
+    enum { TIMES = 50 };
+    const uint64_t far = UINT64_C(1) << 21;
+    agent_recorder_skip_all();
+    struct agent_ring *ring = agent_recorder_ring_of(gettid());
+    go_to_the_first_half(ring);
+    uint64_t before = ring->header->head;
+    for (uint64_t i = 0; i < TIMES; i++) {
+        tg_agent_record2(TG_RECORD_OMP_SYNC_BEGIN, 4444, 100 + i);
+        uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_ENTER, 8);
+        assert_non_null(arguments);
+        memcpy(arguments, (const uint64_t[8]){1, 2, 1000 + i, 4, 5, 6, 7, 8}, 64);
+        tg_agent_commit_repeatable(TG_RECORD_MPI_ENTER);
+    }
+    assert_int_equal(ring->header->head - before, 32 + 80 + (TIMES - 1) * 32);
+    for (uint64_t i = 0; i < TIMES; i++) {
+        const uint64_t *record = agent_ring_next(ring);
+        assert_int_equal(agent_record_kind(record), TG_RECORD_OMP_SYNC_BEGIN);
+        assert_int_equal(record[3], 100 + i);
+        record = agent_ring_next(ring);
+        assert_int_equal(agent_record_kind(record), TG_RECORD_MPI_ENTER);
+        assert_int_equal(record[3], 2);
+        assert_int_equal(record[4], 1000 + i);
+        assert_int_equal(record[9], 8);
+    }
+    /* further away than the number can say: in the second place; smaller than both: whole */
+    const uint64_t instances[] = {101 + far - 1, 101 + far, 100, UINT64_MAX, 102};
+    const uint64_t sizes[] = {16, 16, 32, 32, 16};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        before = ring->header->head;
+        tg_agent_record2(TG_RECORD_OMP_SYNC_BEGIN, 4444, instances[i]);
+        assert_int_equal(ring->header->head - before, sizes[i]);
+        assert_int_equal(agent_ring_next(ring)[3], instances[i]);
+    }
+}
+
 /* Many more records come again than there is room for what they repeat: it is theirs that came lately, and none is taken for
  * another one (next looks at serials). */
 static void repeats_are_filled_anew(void **state)
@@ -265,8 +303,8 @@ static int run(void)
         cmocka_unit_test(observes_for_a_recorder_alone),    cmocka_unit_test(refuses_what_others_can_write),
         cmocka_unit_test(keeps_records_in_order),           cmocka_unit_test(a_handler_may_interrupt),
         cmocka_unit_test(a_handler_may_record_too_much),    cmocka_unit_test(a_handler_may_jump_away),
-        cmocka_unit_test(what_comes_again_takes_two_words), cmocka_unit_test(repeats_are_filled_anew),
-        cmocka_unit_test(finds_the_next_definition),
+        cmocka_unit_test(what_comes_again_takes_two_words), cmocka_unit_test(what_is_counted_comes_again),
+        cmocka_unit_test(repeats_are_filled_anew),          cmocka_unit_test(finds_the_next_definition),
     };
     return cmocka_run_group_tests(tests, agent_recorder_open, agent_recorder_remove);
 }
