@@ -35,7 +35,7 @@ uint64_t tg_agent_fill_repeat(uint64_t *record, uint64_t n_words, uint64_t hash)
 static inline __attribute__((always_inline)) uint64_t tg_agent_shrink2(uint64_t *record, unsigned kind,
                                                                        uint64_t word, uint64_t a, uint64_t b)
 {
-    bool is_counted = tg_agent_counted_word(kind) != 0; /* it is B then */
+    bool is_counted = tg_agent_counted_word(kind) != 0; /* and B is that word */
     uint64_t mixed = word ^ a ^ (is_counted ? 0 : b << 32 | b >> 32),
              hash = mixed * UINT64_C(0x9e3779b97f4a7c15);
     struct tg_agent_repeat *repeat = &tg_agent_repeats(&tg_agent_thread)[hash >> TG_AGENT_HASH_SHIFT];

@@ -22,6 +22,7 @@ enum {
     MAX_RINGS = 20000, /* two mappings each; the kernel allows 65530 */
     MAX_RETIRED_BYTES = 32 << 20,
     MAX_GROWN_BYTES = 64 << 20, /* one ring's */
+    SMALL_BYTES = 1 << 20,
     FINISH_RECORDS = 20000,
     FINISH_WAIT_NS = 1000000,
 };
@@ -364,13 +365,15 @@ struct tg_ring_round tg_ring_set_take_little(struct tg_ring_set *set)
     return round;
 }
 
-/* Four times as long as it is, or as much of that as there is: its share with the other rings that have filled. */
+/* Four times as long as it is where it is small, otherwise twice, for all of it is memory at once; or as much of that as there
+ * is: its share with the other rings that have filled. */
 static void let_grow(struct tg_ring_set *set, struct ring *ring, uint64_t data_bytes)
 {
     set->n_filled += !ring->has_filled;
     ring->has_filled = true;
     uint64_t share = set->options.growth_bytes / set->n_filled;
-    for (uint64_t factor = 4; factor > 1; factor /= 2) {
+    uint64_t first = data_bytes < SMALL_BYTES ? 4 : 2;
+    for (uint64_t factor = first; factor > 1; factor /= 2) {
         uint64_t grown = factor * data_bytes - ring->made_bytes;
         uint64_t more = grown > ring->grown_bytes ? grown - ring->grown_bytes : 0;
         if (factor * data_bytes > MAX_GROWN_BYTES || grown > share || more == 0 ||

@@ -29,7 +29,8 @@ static void *lock_both(void *argument)
     long own = (long)argument;
     pthread_mutex_lock(&locks[own]);
     pthread_barrier_wait(&both);
-    usleep((useconds_t)own * 100000); /* of two that come at once the kernel refuses both where priority is inherited */
+    usleep((useconds_t)own *
+           100000); /* of two that come at once the kernel refuses both where priority is inherited */
     pthread_mutex_lock(&locks[!own]); /* culprit of crosswise */
     return NULL;
 }
