@@ -340,8 +340,9 @@ _Static_assert(sizeof(struct tg_agent_ring_header) <= TG_AGENT_RING_PRIVATE_OFFS
                "the agent's own begins there");
 
 /* Records that a thread writes again and again, with other times, are AGAIN records: two words, which name one of the
- * ring's repeats, where the others are. One of the others may be larger by a number that they say, too. The agent fills a repeat before the first record that names it, and fills it anew
- * (with another serial) when all that name it are overwritten. */
+ * ring's repeats, where the others are. One of the others may be larger by a number that they say, too; where another one is
+ * never the same it is their third word, and the fourth is 0. The agent fills a repeat before the first record that names it,
+ * and fills it anew (with another serial) when all that name it are overwritten. */
 struct tg_agent_repeat {
     uint64_t name;                         /* word 1 of records that name it; 0: empty */
     uint64_t words[TG_AGENT_REPEAT_WORDS]; /* of the record, from its second one on */
@@ -495,26 +496,44 @@ enum tg_agent_record {
 static inline int tg_agent_is_repeatable(unsigned kind)
 {
 #define TG_AGENT_KIND_BIT(symbol) (UINT64_C(1) << TG_RECORD_##symbol)
-    const uint64_t repeatable =
-        TG_AGENT_KIND_BIT(OMP_ZONE_BEGIN) | TG_AGENT_KIND_BIT(OMP_ZONE_END) | TG_AGENT_KIND_BIT(OMP_SECTION) |
-        TG_AGENT_KIND_BIT(OMP_CHUNK) | TG_AGENT_KIND_BIT(OMP_MUTEX_WAIT) |
-        TG_AGENT_KIND_BIT(OMP_MUTEX_ENTER) | TG_AGENT_KIND_BIT(OMP_MUTEX_LEAVE) |
-        TG_AGENT_KIND_BIT(OMP_SYNC_BEGIN) | TG_AGENT_KIND_BIT(OMP_SYNC_END) | TG_AGENT_KIND_BIT(MPI_ENTER) |
-        TG_AGENT_KIND_BIT(MPI_ENTER_REQUEST) | TG_AGENT_KIND_BIT(MPI_ENTER_BOTH) |
-        TG_AGENT_KIND_BIT(MPI_REQUESTS) | TG_AGENT_KIND_BIT(MPI_LEAVE) | TG_AGENT_KIND_BIT(MPI_COMPLETE);
+    const uint64_t repeatable = TG_AGENT_KIND_BIT(OMP_ZONE_BEGIN) | TG_AGENT_KIND_BIT(OMP_ZONE_END) |
+                                TG_AGENT_KIND_BIT(OMP_SECTION) | TG_AGENT_KIND_BIT(OMP_CHUNK) |
+                                TG_AGENT_KIND_BIT(OMP_MUTEX_WAIT) | TG_AGENT_KIND_BIT(OMP_MUTEX_ENTER) |
+                                TG_AGENT_KIND_BIT(OMP_MUTEX_LEAVE) | TG_AGENT_KIND_BIT(OMP_SYNC_BEGIN) |
+                                TG_AGENT_KIND_BIT(OMP_SYNC_END) | TG_AGENT_KIND_BIT(OMP_TASK_CREATE) |
+                                TG_AGENT_KIND_BIT(OMP_TASK_BEGIN) | TG_AGENT_KIND_BIT(OMP_TASK_END) |
+                                TG_AGENT_KIND_BIT(MPI_ENTER) | TG_AGENT_KIND_BIT(MPI_ENTER_REQUEST) |
+                                TG_AGENT_KIND_BIT(MPI_ENTER_BOTH) | TG_AGENT_KIND_BIT(MPI_REQUESTS) |
+                                TG_AGENT_KIND_BIT(MPI_LEAVE) | TG_AGENT_KIND_BIT(MPI_COMPLETE);
 #undef TG_AGENT_KIND_BIT
     return kind < TG_RECORD_COUNT && (repeatable >> kind & 1) != 0;
 }
 _Static_assert(TG_RECORD_COUNT <= 64, "a bit each");
 
-/* The word of a record of KIND that is larger each time, and may be so in its repeats: the number of a collective call or of
- * a barrier; 0: none is. */
+/* The word of a record of KIND that is another one each time, and not far from the one before: the number of a collective call,
+ * a barrier or a task; 0: none is. */
 static inline uint64_t tg_agent_counted_word(unsigned kind)
 {
-    enum { INSTANCE_OF_CALL = 4, INSTANCE_OF_BARRIER = 3 };
-    return kind == TG_RECORD_MPI_ENTER                                          ? INSTANCE_OF_CALL
-           : kind == TG_RECORD_OMP_SYNC_BEGIN || kind == TG_RECORD_OMP_SYNC_END ? INSTANCE_OF_BARRIER
-                                                                                : 0;
+    enum { INSTANCE_OF_CALL = 4, NUMBER_BEHIND_PLACE = 3 };
+    switch (kind) {
+    case TG_RECORD_MPI_ENTER:
+        return INSTANCE_OF_CALL;
+    case TG_RECORD_OMP_SYNC_BEGIN:
+    case TG_RECORD_OMP_SYNC_END:
+    case TG_RECORD_OMP_TASK_CREATE:
+    case TG_RECORD_OMP_TASK_BEGIN:
+    case TG_RECORD_OMP_TASK_END:
+        return NUMBER_BEHIND_PLACE;
+    default:
+        return 0;
+    }
+}
+
+/* The word of a record of KIND that is anything each time: the parent of a task; 0: none is. */
+static inline uint64_t tg_agent_own_word(unsigned kind)
+{
+    enum { PARENT = 4 };
+    return kind == TG_RECORD_OMP_TASK_CREATE ? PARENT : 0;
 }
 
 /* Counts a record other than PAD whose second word is WORD. */

@@ -56,7 +56,7 @@ static inline void tg_agent_commit_repeatable(unsigned kind)
     struct tg_agent_thread *thread = &tg_agent_thread;
     uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
     if (TG_AGENT_LIKELY(thread->mask != UINT64_MAX)) /* else it is a handler's */
-        tg_agent_shrink(record, record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff, tg_agent_counted_word(kind));
+        tg_agent_shrink(record, kind, record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff);
     tg_agent_commit();
 }
 
@@ -159,7 +159,8 @@ tg_agent_record4(unsigned kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
     record[3] = b;
     record[4] = c;
     record[5] = d;
-    return tg_agent_commit_at_once(tg_agent_is_repeatable(kind) ? tg_agent_shrink(record, WORDS, 0) : WORDS);
+    return tg_agent_commit_at_once(tg_agent_is_repeatable(kind) ? tg_agent_shrink(record, kind, WORDS)
+                                                                : WORDS);
 }
 
 static inline __attribute__((always_inline)) tg_agent_moment

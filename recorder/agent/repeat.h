@@ -1,5 +1,5 @@
-/* Records that are the same again but for their time, and a number in one of their words: two words take their place
- * (recorder/agent/contract.h). */
+/* Records that are the same again but for their time, and a number in one of their words: two words take their place,
+ * or four (recorder/agent/contract.h). */
 #ifndef TG_RECORDER_AGENT_REPEAT_H
 #define TG_RECORDER_AGENT_REPEAT_H
 
@@ -9,7 +9,8 @@
 enum {
     TG_AGENT_HASH_SHIFT = 57,
     TG_AGENT_AGAIN_WORDS = 2,
-    TG_AGENT_NUMBER_BITS = 64 - TG_AGENT_NUMBER_SHIFT
+    TG_AGENT_AGAIN_OWN_WORDS = 4, /* with a word of its own */
+    TG_AGENT_NUMBER_BITS = 64 - TG_AGENT_NUMBER_SHIFT,
 };
 _Static_assert(TG_AGENT_REPEATS == 1 << (64 - TG_AGENT_HASH_SHIFT), "a place for each hash");
 
@@ -18,13 +19,20 @@ static inline struct tg_agent_repeat *tg_agent_repeats(const struct tg_agent_thr
     return (struct tg_agent_repeat *)(void *)thread->data - TG_AGENT_REPEATS;
 }
 
-/* RECORD, at the calling thread's position and not published yet, becomes one that names REPEAT and NUMBER; returns its
+/* RECORD of KIND, at the calling thread's position and not published yet, becomes one that names REPEAT and NUMBER; returns its
  * words. */
-static inline uint64_t tg_agent_name_repeat(uint64_t *record, struct tg_agent_repeat *repeat, uint64_t number)
+static inline __attribute__((always_inline)) uint64_t
+tg_agent_name_repeat(uint64_t *record, unsigned kind, struct tg_agent_repeat *repeat, uint64_t number)
 {
+    uint64_t own = tg_agent_own_word(kind),
+             n_words = own == 0 ? TG_AGENT_AGAIN_WORDS : TG_AGENT_AGAIN_OWN_WORDS;
     record[1] = repeat->name | number << TG_AGENT_NUMBER_SHIFT;
-    repeat->used = tg_agent_thread.written + (uint64_t)TG_AGENT_AGAIN_WORDS * 8;
-    return TG_AGENT_AGAIN_WORDS;
+    if (own != 0) {
+        record[2] = record[own];
+        record[3] = 0;
+    }
+    repeat->used = tg_agent_thread.written + n_words * 8;
+    return n_words;
 }
 
 /* The slow half of what follows: the first place of HASH has another record than RECORD, which is complete, or none. */
@@ -42,32 +50,33 @@ static inline __attribute__((always_inline)) uint64_t tg_agent_shrink2(uint64_t 
     uint64_t number = b - repeat->words[2];
     if (TG_AGENT_LIKELY(repeat->words[0] == word && repeat->words[1] == a &&
                         (is_counted ? number >> TG_AGENT_NUMBER_BITS : number) == 0))
-        return tg_agent_name_repeat(record, repeat, number);
+        return tg_agent_name_repeat(record, kind, repeat, number);
     record[2] = a;
     record[3] = b;
     return tg_agent_fill_repeat(record, 4, hash);
 }
 
-/* A record of N_WORDS, all of which are there, of a kind whose counted word is COUNTED. */
-static inline __attribute__((always_inline)) uint64_t tg_agent_shrink(uint64_t *record, uint64_t n_words,
-                                                                      uint64_t counted)
+/* A record of KIND with N_WORDS, all of which are there. */
+static inline __attribute__((always_inline)) uint64_t tg_agent_shrink(uint64_t *record, unsigned kind,
+                                                                      uint64_t n_words)
 {
+    uint64_t counted = tg_agent_counted_word(kind), own = tg_agent_own_word(kind);
     uint64_t factor = UINT64_C(0x9e3779b97f4a7c15), hash = 0, differs = 0, number = 0;
     if (n_words - 1 > TG_AGENT_REPEAT_WORDS)
         return n_words;
     for (uint64_t i = 1; i < n_words; i++) { /* the products do not wait for each other */
         factor += UINT64_C(0x3c6ef372fe94f82a);
-        if (i != counted)
+        if (i != counted && (own == 0 || i != own))
             hash += (record[i] ^ record[i] >> 32) * factor;
     }
     struct tg_agent_repeat *repeat = &tg_agent_repeats(&tg_agent_thread)[hash >> TG_AGENT_HASH_SHIFT];
     for (uint64_t i = 1; i < n_words; i++)
-        differs |= i == counted ? 0 : repeat->words[i - 1] ^ record[i];
+        differs |= i == counted || (own != 0 && i == own) ? 0 : repeat->words[i - 1] ^ record[i];
     if (counted != 0) {
         number = record[counted] - repeat->words[counted - 1];
         differs |= number >> TG_AGENT_NUMBER_BITS;
     }
-    return TG_AGENT_LIKELY(differs == 0) ? tg_agent_name_repeat(record, repeat, number)
+    return TG_AGENT_LIKELY(differs == 0) ? tg_agent_name_repeat(record, kind, repeat, number)
                                          : tg_agent_fill_repeat(record, n_words, hash);
 }
 

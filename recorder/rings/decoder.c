@@ -289,6 +289,8 @@ static uint64_t *counted_member(struct tg_event *event)
     return event->kind == TG_EVENT_MPI_ENTER        ? &event->mpi_enter.instance
            : event->kind == TG_EVENT_OMP_SYNC_BEGIN ? &event->omp_sync_begin.instance
            : event->kind == TG_EVENT_OMP_SYNC_END   ? &event->omp_sync_end.instance
+           : event->kind == TG_EVENT_OMP_TASK_BEGIN ? &event->omp_task_begin.task
+           : event->kind == TG_EVENT_OMP_TASK_END   ? &event->omp_task_end.task
                                                     : NULL;
 }
 
@@ -334,23 +336,26 @@ static void tell_again(struct tg_ring_decoder *decoder, struct tg_event *event, 
 }
 
 void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
-                               uint64_t time_ns, struct tg_ring_repeat *repeat, uint64_t number)
+                               uint64_t time_ns, struct tg_ring_repeat *repeat, const uint64_t *again)
 {
     uint64_t counted = tg_agent_counted_word(repeat->words[1] & 0xff);
+    uint64_t own = tg_agent_own_word(repeat->words[1] & 0xff);
+    uint64_t number = counted == 0 ? 0 : again[1] >> TG_AGENT_NUMBER_SHIFT;
     if (repeat->event.payload_id != 0 && source->process != NULL &&
         source->process->instance == source->facts.instance && source->process->announced &&
         is_in_team(source, repeat, decoder->forms[repeat->words[1] & 0xff].has_place)) {
         repeat->event.time_ns = time_ns;
         repeat->event.pid = source->facts.pid;
         repeat->event.tid = source->tid;
-        tell_again(decoder, &repeat->event, counted == 0 ? 0 : number);
+        tell_again(decoder, &repeat->event, number);
         return;
     }
     struct tg_ring_repeat copy = *repeat;
-    if (counted != 0)
-        copy.words[counted] += number;
+    copy.words[counted] += number; /* or the time, which is not looked at */
+    if (own != 0)
+        copy.words[own] = again[2];
     tg_ring_decoder_add(decoder, source, time_ns, copy.words);
-    keep_event(decoder, source, copy.words, counted == 0 ? 0 : number, repeat);
+    keep_event(decoder, source, copy.words, number, repeat);
 }
 
 /* ---- life */

@@ -38,9 +38,9 @@ void tg_ring_decoder_remove_source(struct tg_ring_decoder *decoder, struct tg_ri
 void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source *source, uint64_t time_ns,
                          uint64_t *record);
 
-/* The same of a record that stands for REPEAT, with NUMBER. */
+/* The same of AGAIN, a record of that kind, which stands for REPEAT. */
 void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
-                               uint64_t time_ns, struct tg_ring_repeat *repeat, uint64_t number);
+                               uint64_t time_ns, struct tg_ring_repeat *repeat, const uint64_t *again);
 
 /* The heap's events, and losses, that RECORD, a copy of one that is still to be added, will become go to SINK. Nothing is
  * noted, but for *PROGRAM, which is to be NULL at first, and destroyed. */

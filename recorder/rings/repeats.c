@@ -94,8 +94,10 @@ const char *tg_ring_repeats_read(struct tg_ring_repeats *repeats, const uint64_t
                                  const struct tg_agent_repeat *given)
 {
     uint64_t n_words = given->words[0] >> TG_AGENT_WORDS_SHIFT & 0xfff;
+    uint64_t n_own = record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff; /* of the record itself */
     if (given->name != (record[1] & TG_AGENT_NAME_MASK) || !tg_agent_is_repeatable(given->words[0] & 0xff) ||
-        n_words < 2 || n_words % 2 != 0 || n_words - 1 > TG_AGENT_REPEAT_WORDS)
+        n_own != (tg_agent_own_word(given->words[0] & 0xff) == 0 ? 2 : 4) || n_words < 2 ||
+        n_words % 2 != 0 || n_words - 1 > TG_AGENT_REPEAT_WORDS)
         return "record that repeats nothing";
     uint32_t number = add_entry(repeats);
     if (number == 0)

@@ -33,12 +33,6 @@ const char *tg_ring_repeats_read(struct tg_ring_repeats *repeats, const uint64_t
 /* RECORD is taken: from now on it names a repeat of REPEATS. */
 void tg_ring_repeats_take(struct tg_ring_repeats *repeats, uint64_t *record);
 
-/* The number of RECORD, by which its counted word is larger than the repeat's. */
-static inline uint64_t tg_ring_repeats_number(const uint64_t *record)
-{
-    return record[1] >> TG_AGENT_NUMBER_SHIFT;
-}
-
 /* The repeat of a RECORD that was taken; valid until it is told. */
 struct tg_ring_repeat *tg_ring_repeats_find(const struct tg_ring_repeats *repeats, const uint64_t *record);
 void tg_ring_repeats_told(struct tg_ring_repeats *repeats, const uint64_t *record);

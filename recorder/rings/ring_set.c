@@ -122,8 +122,7 @@ static void tell_record(void *context, void *source, uint64_t time_ns, uint64_t 
     set->telling.again = ring->past.known && ring->told.records < ring->past.in_file.records;
     if ((record[1] & 0xff) == TG_RECORD_AGAIN) {
         tg_ring_decoder_add_again(set->decoder, ring->source, time_ns,
-                                  tg_ring_reader_repeat(ring->reader, record),
-                                  tg_ring_repeats_number(record));
+                                  tg_ring_reader_repeat(ring->reader, record), record);
         tg_ring_reader_repeat_told(ring->reader, record);
     } else {
         tg_ring_decoder_add(set->decoder, ring->source, time_ns, record);

@@ -104,6 +104,10 @@ static const uint64_t *read_repeat(struct agent_ring *ring, const uint64_t *reco
         ring->again[counted] += record[1] >> TG_AGENT_NUMBER_SHIFT;
     else
         assert_int_equal(record[1] >> TG_AGENT_NUMBER_SHIFT, 0);
+    size_t own = tg_agent_own_word(ring->again[1] & 0xff);
+    assert_int_equal(record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff, own == 0 ? 2 : 4);
+    if (own != 0)
+        ring->again[own] = record[2];
     return ring->again;
 }
 

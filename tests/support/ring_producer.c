@@ -111,9 +111,10 @@ bool ring_producer_put(struct ring_producer *producer, unsigned kind, uint64_t t
     return true;
 }
 
-static uint64_t name_of(size_t place, uint64_t serial)
+static uint64_t name_of(size_t place, uint64_t serial, unsigned kind)
 {
-    return TG_RECORD_AGAIN | UINT64_C(2) << TG_AGENT_WORDS_SHIFT | place << TG_AGENT_REPEAT_SHIFT |
+    uint64_t n_words = tg_agent_own_word(kind) == 0 ? 2 : 4;
+    return TG_RECORD_AGAIN | n_words << TG_AGENT_WORDS_SHIFT | place << TG_AGENT_REPEAT_SHIFT |
            serial << TG_AGENT_SERIAL_SHIFT;
 }
 
@@ -123,7 +124,7 @@ void ring_producer_fill(struct ring_producer *producer, size_t place, uint64_t s
     struct tg_agent_repeat *repeats =
         (void *)((unsigned char *)producer->header + TG_AGENT_RING_HEADER_BYTES);
     size_t n_words = (n_arguments + 3) & ~(size_t)1;
-    repeats[place] = (struct tg_agent_repeat){.name = name_of(place, serial),
+    repeats[place] = (struct tg_agent_repeat){.name = name_of(place, serial, kind),
                                               .words = {kind | n_words << TG_AGENT_WORDS_SHIFT}};
     memcpy(repeats[place].words + 1, arguments, n_arguments * sizeof *arguments);
 }

@@ -40,7 +40,9 @@ def record_kinds():
 
 PROTOCOL = int(re.search(r"#define TG_AGENT_PROTOCOL +(\d+)", contract()).group(1))
 KINDS = record_kinds()
-COUNTED = {"MPI_ENTER": 2, "OMP_SYNC_BEGIN": 1, "OMP_SYNC_END": 1}  # the argument that a record that comes again may have larger
+# the argument that a record which comes again may have larger, and the one that it has of its own
+COUNTED = {"MPI_ENTER": 2, "OMP_SYNC_BEGIN": 1, "OMP_SYNC_END": 1, "OMP_TASK_CREATE": 1, "OMP_TASK_BEGIN": 1, "OMP_TASK_END": 1}
+OWN = {"OMP_TASK_CREATE": 2}
 
 
 def string(words):
@@ -81,19 +83,24 @@ class Ring:
         while tail < head:
             at = DATA_OFFSET + tail % self.data_bytes
             ticks, word = struct.unpack_from("<QQ", self.memory, at)
-            kind, n_words, number = word & 0xff, word >> 8 & 0xfff, 0
+            kind, n_words, number = word & 0xff, word >> 8 & 0xfff, None
             assert 2 <= n_words and n_words % 2 == 0 and tail % self.data_bytes + n_words * 8 <= self.data_bytes
             tail += n_words * 8
             if KINDS[kind] == "AGAIN":  # the other words are elsewhere
                 named, number = word & (1 << 43) - 1, word >> 43
+                own = struct.unpack_from("<Q", self.memory, at + 16)[0] if n_words == 4 else None
                 at = HEADER_BYTES + (word >> 20 & 0x7f) * REPEAT_BYTES
                 name, word = struct.unpack_from("<QQ", self.memory, at)
                 assert name == named
                 kind, n_words = word & 0xff, word >> 8 & 0xfff
             arguments = struct.unpack_from(f"<{n_words - 2}Q", self.memory, at + 16)
-            if number != 0:
-                grows = COUNTED[KINDS[kind]]
-                arguments = (*arguments[:grows], arguments[grows] + number, *arguments[grows + 1:])
+            if number is not None:
+                arguments = list(arguments)
+                if KINDS[kind] in COUNTED:
+                    arguments[COUNTED[KINDS[kind]]] = (arguments[COUNTED[KINDS[kind]]] + number) % (1 << 64)
+                if KINDS[kind] in OWN:
+                    arguments[OWN[KINDS[kind]]] = own
+                arguments = tuple(arguments)
             if KINDS[kind] == "THREAD":
                 self.tid = arguments[0]
             if KINDS[kind] != "PAD":

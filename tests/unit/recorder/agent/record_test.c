@@ -1,6 +1,7 @@
 /* The agent's core, linked into this program: it is observed by a recorder that the test plays. The tests share the agent's one state
  * and run in their order. */
 #include "recorder/agent/next.h"
+#include "recorder/agent/openmp.h"
 #include "recorder/agent/record.h"
 #include "tests/support/agent_recorder.h"
 
@@ -220,7 +221,7 @@ static void what_comes_again_takes_two_words(void **state)
     }
     before = ring->header->head;
     for (int i = 0; i < 3; i++)
-        tg_agent_record2(TG_RECORD_OMP_TASK_BEGIN, 7777, 8888); /* tasks never come again */
+        tg_agent_record2(TG_RECORD_OMP_CANCEL, 7777, 8888); /* which is rare */
     assert_int_equal(ring->header->head - before, 3 * 32);
 }
 
@@ -251,14 +252,33 @@ static void what_is_counted_comes_again(void **state)
         assert_int_equal(record[4], 1000 + i);
         assert_int_equal(record[9], 8);
     }
-    /* further away than the number can say: in the second place; smaller than both: whole */
-    const uint64_t instances[] = {101 + far - 1, 101 + far, 100, UINT64_MAX, 102};
-    const uint64_t sizes[] = {16, 16, 32, 32, 16};
+    /* further away than the number can say: in the second place; out of the reach of both: whole */
+    const uint64_t instances[] = {100 + far / 2, 101 + far / 2, 100, UINT64_MAX, 101 - far};
+    const uint64_t sizes[] = {16, 16, 16, 16, 32};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         before = ring->header->head;
         tg_agent_record2(TG_RECORD_OMP_SYNC_BEGIN, 4444, instances[i]);
         assert_int_equal(ring->header->head - before, sizes[i]);
         assert_int_equal(agent_ring_next(ring)[3], instances[i]);
+    }
+}
+
+static void a_task_has_its_parent(void **state)
+{
+    (void)state;
+    enum { TIMES = 20 };
+    agent_recorder_skip_all();
+    struct agent_ring *ring = agent_recorder_ring_of(gettid());
+    go_to_the_first_half(ring);
+    uint64_t before = ring->header->head;
+    for (uint64_t i = 0; i < TIMES; i++)
+        tg_openmp_task_create((void *)0x1234, 1, 500 - i, i * i, (void *)0x5678, 2, NULL, 0);
+    assert_int_equal(ring->header->head - before, 64 + (TIMES - 1) * 32);
+    for (uint64_t i = 0; i < TIMES; i++) {
+        const uint64_t *record = agent_ring_next(ring);
+        assert_int_equal(agent_record_kind(record), TG_RECORD_OMP_TASK_CREATE);
+        const uint64_t expected[] = {tg_agent_place((void *)0x1234, 1, 0), 500 - i, i * i, 0x5678, 2, 0};
+        assert_memory_equal(record + 2, expected, sizeof expected);
     }
 }
 
@@ -300,11 +320,17 @@ static void finds_the_next_definition(void **state)
 static int run(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(observes_for_a_recorder_alone),    cmocka_unit_test(refuses_what_others_can_write),
-        cmocka_unit_test(keeps_records_in_order),           cmocka_unit_test(a_handler_may_interrupt),
-        cmocka_unit_test(a_handler_may_record_too_much),    cmocka_unit_test(a_handler_may_jump_away),
-        cmocka_unit_test(what_comes_again_takes_two_words), cmocka_unit_test(what_is_counted_comes_again),
-        cmocka_unit_test(repeats_are_filled_anew),          cmocka_unit_test(finds_the_next_definition),
+        cmocka_unit_test(observes_for_a_recorder_alone),
+        cmocka_unit_test(refuses_what_others_can_write),
+        cmocka_unit_test(keeps_records_in_order),
+        cmocka_unit_test(a_handler_may_interrupt),
+        cmocka_unit_test(a_handler_may_record_too_much),
+        cmocka_unit_test(a_handler_may_jump_away),
+        cmocka_unit_test(what_comes_again_takes_two_words),
+        cmocka_unit_test(what_is_counted_comes_again),
+        cmocka_unit_test(a_task_has_its_parent),
+        cmocka_unit_test(repeats_are_filled_anew),
+        cmocka_unit_test(finds_the_next_definition),
     };
     return cmocka_run_group_tests(tests, agent_recorder_open, agent_recorder_remove);
 }

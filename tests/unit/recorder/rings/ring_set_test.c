@@ -321,6 +321,33 @@ static void a_record_that_comes_again_says_its_number(void **state)
     assert_string_equal(seen.reason, "");
 }
 
+static void a_record_that_comes_again_has_a_word_of_its_own(void **state)
+{
+    struct fixture *fixture = *state;
+    struct ring_producer *ring = &fixture->producers[0];
+    struct seen seen = {0};
+    const uint64_t create[] = {0x401000, 100, 0, 0x402000, 0, 0};
+    begin_to_see(fixture, &seen);
+    ring_producer_fill(ring, 9, 1, TG_RECORD_OMP_TASK_CREATE, create, 6);
+    for (uint64_t i = 0; i < 3; i++)
+        assert_true(ring_producer_put(ring, TG_RECORD_AGAIN, 10 + i,
+                                      9 << TG_AGENT_REPEAT_SHIFT | 1 << TG_AGENT_SERIAL_SHIFT |
+                                          i << TG_AGENT_NUMBER_SHIFT,
+                                      (const uint64_t[]){70 + i, 0}, 2));
+    take_and_tell(fixture);
+    assert_int_equal(seen.n_events, 3);
+    for (uint64_t i = 0; i < 3; i++) {
+        assert_int_equal(seen.events[i].kind, TG_EVENT_OMP_TASK_CREATE);
+        assert_int_equal(seen.events[i].omp_task_create.task, 100 + i);
+        assert_int_equal(seen.events[i].omp_task_create.parent_task, 70 + i);
+        assert_int_equal(seen.events[i].omp_task_create.body, 0x402000);
+    }
+    /* without it, as an agent never leaves it */
+    ring_producer_again(ring, 9, 1, 0, 20);
+    take_and_tell(fixture);
+    assert_non_null(strstr(seen.reason, "repeats nothing"));
+}
+
 /* A ring whose records repeat what is not there is given up, with a loss. */
 static void what_repeats_nothing_is_a_loss(void **state)
 {
@@ -359,6 +386,7 @@ int main(void)
         TEST(a_record_that_comes_again_is_told_again),
         TEST(what_repeats_nothing_is_a_loss),
         TEST(a_record_that_comes_again_says_its_number),
+        TEST(a_record_that_comes_again_has_a_word_of_its_own),
         TEST(taking_little_at_a_time_is_as_complete),
         TEST(rings_that_nobody_writes_to_any_more_are_not_let_pile_up),
         TEST(rings_say_how_full_they_were),
