@@ -114,10 +114,12 @@ static void place_row(const struct tg_sequence_layout *layout, const struct tg_s
     case TG_ROW_SELF:
         include(place, layout->x[row->to] - LANE_ROOM, layout->x[row->to] + SELF_ROOM);
         place_label(place, row->label, layout->x[row->to] + SELF_ROOM);
+        place->height += tg_sequence_wait_height(row->longest_ns);
         break;
     case TG_ROW_ARROW:
     case TG_ROW_LOST:
         place_arrow(layout, row, place);
+        place->height += tg_sequence_wait_height(row->longest_ns);
         break;
     case TG_ROW_HERE:
         include_lanes(layout, row->lanes, row->n_lanes, layout->mark + LANE_ROOM / 2, place);
@@ -230,7 +232,7 @@ static void add_keys(struct tg_sequence_layout *layout, const struct tg_sequence
         has_here |= (row->kind == TG_ROW_HERE && row->to == TG_SEQUENCE_NO_LANE) || row->n_waiting > 0;
         is_missing |= row->n_missing > 0;
         is_open |= row->kind == TG_ROW_OPEN && row->is_open;
-        waits |= row->kind == TG_ROW_BARRIER && tg_sequence_wait_height(row->longest_ns) > 0;
+        waits |= tg_sequence_wait_height(row->longest_ns) > 0;
         is_cancelled |= row->is_cancelled;
         awaits |= row->kind == TG_ROW_HERE && row->to != TG_SEQUENCE_NO_LANE;
         has_cycle |= row->style == TG_STYLE_CYCLE;
@@ -242,7 +244,9 @@ static void add_keys(struct tg_sequence_layout *layout, const struct tg_sequence
         awaits ? "- -\u2715- -> waits for the one that the arrow points to" : NULL,
         has_cycle ? "red arrows: a cycle of waits, none of which can end" : NULL,
         is_missing ? "barrier: \u25cf has passed, \u25cb is missing" : NULL,
-        waits ? "bars above a barrier: how long each waited there; a step higher is ten times as long" : NULL,
+        waits ? "bars above a barrier or message: how long each waited; a step higher is ten times as "
+                "long"
+              : NULL,
         is_open ? "dashed box: unfinished at the end" : NULL,
         is_cancelled ? "dash-dotted: cancelled" : NULL,
     };

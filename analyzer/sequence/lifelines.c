@@ -101,6 +101,12 @@ static struct tg_sequence_list *list_at(struct tg_sequence_builder *builder, str
     return frame->region == NULL ? NULL : tg_sequence_team_list(frame->region->team, worker->lane);
 }
 
+const struct tg_sequence_list *sequence_list_of(struct tg_sequence_builder *builder,
+                                                struct sequence_worker *worker)
+{
+    return list_at(builder, worker, 0);
+}
+
 struct tg_error *sequence_put_received(struct tg_sequence_builder *builder, struct sequence_worker *worker)
 {
     struct tg_sequence_list *list = worker->received.count == 0 ? NULL : list_at(builder, worker, 0);

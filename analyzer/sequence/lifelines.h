@@ -28,6 +28,7 @@ struct sequence_frame {
     int32_t tid;                    /* by rank: the thread */
     enum tg_mpi_role role;          /* of a call of MPI */
     bool has_waited;                /* for a mutex that is about to be got */
+    bool has_received;              /* a call: a message that was waited for in it */
     bool is_join; /* a region whose body is over for this one: tasks are executed at its end */
 };
 
@@ -118,6 +119,9 @@ struct tg_error *sequence_push(struct tg_sequence_builder *builder, struct seque
 struct tg_error *sequence_close(struct tg_sequence_builder *builder, struct sequence_worker *worker,
                                 size_t index, uint64_t end_ns);
 /* Puts the messages that WORKER received last where they belong: before anything else that it does. */
+/* The list that WORKER's messages are in; NULL: they are dropped. */
+const struct tg_sequence_list *sequence_list_of(struct tg_sequence_builder *builder,
+                                                struct sequence_worker *worker);
 struct tg_error *sequence_put_received(struct tg_sequence_builder *builder, struct sequence_worker *worker);
 /* Puts WORKER's wait for copyprivate where it belongs, if there is one. */
 struct tg_error *sequence_put_copied(struct tg_sequence_builder *builder, struct sequence_worker *worker);

@@ -58,7 +58,7 @@ static bool is_of_all(const struct tg_sequence_builder *builder, const struct se
 
 static struct tg_error *put_message(struct tg_sequence_builder *builder, struct sequence_worker *worker,
                                     const struct tg_sequence_node *pattern, enum tg_sequence_role role,
-                                    uint64_t time_ns)
+                                    uint64_t waited_ns, uint64_t time_ns)
 {
     struct tg_sequence_node *node = tg_sequence_node_create(TG_SEQUENCE_MESSAGE, worker->lane, time_ns);
     if (node == NULL)
@@ -73,6 +73,7 @@ static struct tg_error *put_message(struct tg_sequence_builder *builder, struct 
     node->is_across = true;
     node->code = pattern->code;
     node->parts[0].role = role;
+    node->parts[0].waited_ns = waited_ns;
     node->floats = pattern->floats;
     tg_sequence_node_finish(node, time_ns);
     /* not inside of the call that it came by */
@@ -95,6 +96,16 @@ static bool is_completion(const struct sequence_worker *rank)
            (frame->role == TG_MPI_COMPLETION || frame->role == TG_MPI_SEND_RECEIVE);
 }
 
+/* How long RANK had been in the call that receives at TIME_NS; of several messages the first has all of it. */
+static uint64_t take_wait(struct sequence_worker *rank, uint64_t time_ns)
+{
+    struct sequence_frame *frame = rank->n_frames == 0 ? NULL : &rank->frames[rank->n_frames - 1];
+    if (frame == NULL || frame->node == NULL || frame->node->kind != TG_SEQUENCE_CALL || frame->has_received)
+        return 0;
+    frame->has_received = true;
+    return time_ns > frame->node->begin_ns ? time_ns - frame->node->begin_ns : 0;
+}
+
 static struct tg_error *received(void *context, const struct tg_mpi_message *message, size_t process,
                                  uint64_t time_ns)
 {
@@ -111,7 +122,7 @@ static struct tg_error *received(void *context, const struct tg_mpi_message *mes
                                              .bytes = message->bytes,
                                              .code = message->code,
                                              .floats = is_completion(to)};
-    return put_message(builder, to, &pattern, TG_SEQUENCE_RECEIVES, time_ns);
+    return put_message(builder, to, &pattern, TG_SEQUENCE_RECEIVES, take_wait(to, time_ns), time_ns);
 }
 
 uint32_t sequence_lane_of_rank(const struct tg_sequence_builder *builder,
@@ -138,7 +149,21 @@ static struct tg_error *send(struct tg_sequence_builder *builder, struct sequenc
         .code = enter->code,
         .is_inter = comm != NULL && comm->is_inter,
         .floats = is_nonblocking(enter->call)};
-    return put_message(builder, worker, &pattern, TG_SEQUENCE_SENDS, event->time_ns);
+    return put_message(builder, worker, &pattern, TG_SEQUENCE_SENDS, 0, event->time_ns);
+}
+
+/* WORKER was in the call that sent its last message for WAITED_NS. */
+static void note_send_wait(struct tg_sequence_builder *builder, struct sequence_worker *worker,
+                           uint64_t waited_ns)
+{
+    const struct tg_sequence_list *list = sequence_list_of(builder, worker);
+    struct tg_sequence_node *node = list == NULL || list->count == 0 ? NULL : list->items[list->count - 1];
+    while (node != NULL && node->kind == TG_SEQUENCE_GROUP)
+        node = node->children.items[node->children.count - 1];
+    if (node != NULL && node->kind == TG_SEQUENCE_MESSAGE && node->n_parts == 1 &&
+        node->parts[0].role == TG_SEQUENCE_SENDS && node->parts[0].lane == worker->lane &&
+        node->parts[0].waited_ns < waited_ns)
+        node->parts[0].waited_ns = waited_ns;
 }
 
 static void mark(struct tg_sequence_list *list, const struct tg_mpi_message *message, uint32_t lane)
@@ -249,6 +274,8 @@ static struct tg_error *leave(struct tg_sequence_builder *builder, struct sequen
             continue;
         if (is_shown(builder, frame))
             return sequence_close(builder, worker, i, event->time_ns);
+        if (frame->role == TG_MPI_SEND && event->time_ns > frame->node->begin_ns)
+            note_send_wait(builder, worker, event->time_ns - frame->node->begin_ns);
         tg_sequence_node_destroy(frame->node);
         memmove(frame, frame + 1, (--worker->n_frames - i) * sizeof *frame);
         return NULL;

@@ -241,10 +241,21 @@ static void add_times(struct tg_sequence_node *into, const struct tg_sequence_no
     }
 }
 
+/* The parts of messages of one shape are the same, in either order. */
+static void add_waits(struct tg_sequence_node *into, const struct tg_sequence_node *node)
+{
+    for (size_t i = 0; node->kind == TG_SEQUENCE_MESSAGE && i < into->n_parts; i++)
+        for (size_t k = 0; k < node->n_parts; k++)
+            if (into->parts[i].role == node->parts[k].role &&
+                into->parts[i].waited_ns < node->parts[k].waited_ns)
+                into->parts[i].waited_ns = node->parts[k].waited_ns;
+}
+
 /* NODE, of the same shape, was in its place another time. */
 static void combine(struct tg_sequence_node *into, const struct tg_sequence_node *node)
 {
     add_times(into, node);
+    add_waits(into, node);
     if (node->least < into->least)
         into->least = node->least;
     if (node->most > into->most)

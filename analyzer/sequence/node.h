@@ -60,11 +60,12 @@ enum {
 struct tg_sequence_part {
     uint32_t lane; /* index of the lifeline */
     enum tg_sequence_role role;
-    uint64_t begin_ns; /* a mutex: when it was got, 0 not yet */
-    uint64_t end_ns;   /* 0: not over */
-    uint64_t asked_ns; /* a mutex: when it was asked for; a task: when it was created */
-    uint32_t from;     /* a task: who created it, NO_LANE unknown or the one that NODE has */
-    uint64_t times;    /* a task: how many, 0 not counted */
+    uint64_t begin_ns;  /* a mutex: when it was got, 0 not yet */
+    uint64_t end_ns;    /* 0: not over */
+    uint64_t asked_ns;  /* a mutex: when it was asked for; a task: when it was created */
+    uint32_t from;      /* a task: who created it, NO_LANE unknown or the one that NODE has */
+    uint64_t times;     /* a task: how many, 0 not counted */
+    uint64_t waited_ns; /* a message: the longest that it waited in the call that sent or received it */
 };
 
 struct tg_sequence_node;

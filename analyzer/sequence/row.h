@@ -47,7 +47,7 @@ struct tg_sequence_row {
     size_t n_passed;
     uint32_t *missing;
     size_t n_missing;
-    uint64_t longest_ns; /* TG_ROW_BARRIER: wait at it */
+    uint64_t longest_ns; /* wait at a barrier, or for a message */
     bool is_open;        /* a fragment or barrier that is not over */
     bool is_cancelled;
     bool is_repeated;

@@ -289,15 +289,28 @@ static struct tg_error *write_call(struct writer *writer, const struct tg_sequen
     return write_step(writer, node);
 }
 
+/* The row that was added last is message NODE: how long it was waited for. */
+static void note_wait(struct writer *writer, const struct tg_sequence_node *node)
+{
+    struct tg_sequence_row *row = &writer->rows->items[writer->rows->count - 1];
+    for (size_t i = 0; i < node->n_parts; i++)
+        if (node->parts[i].waited_ns > row->longest_ns)
+            row->longest_ns = node->parts[i].waited_ns;
+}
+
 static struct tg_error *write_message(struct writer *writer, const struct tg_sequence_node *node)
 {
     char text[TG_SEQUENCE_LABEL_SIZE], label[2 * TG_SEQUENCE_LABEL_SIZE];
     tg_sequence_words_message(node, text);
     bool is_sent = node->n_parts == 1 && node->parts[0].role == TG_SEQUENCE_SENDS;
+    struct tg_error *error = NULL;
     if (!is_sent) {
         snprintf(label, sizeof label, "%s%s", text,
                  node->n_parts == 1 && node->is_linked ? ", sent above" : "");
-        return add_arrow(writer, node, node->from, node->to, TG_STYLE_MESSAGE, label);
+        error = add_arrow(writer, node, node->from, node->to, TG_STYLE_MESSAGE, label);
+        if (error == NULL)
+            note_wait(writer, node);
+        return error;
     }
     if (node->is_lost) {
         snprintf(label, sizeof label, "to %" PRId64 "%s, not received: %s", node->peer,
@@ -312,7 +325,10 @@ static struct tg_error *write_message(struct writer *writer, const struct tg_seq
     }
     snprintf(label, sizeof label, "sends to %" PRId64 "%s: %s", node->peer,
              node->is_inter ? " of the other group" : "", text);
-    return add_arrow(writer, node, node->from, node->from, TG_STYLE_LATE, label);
+    error = add_arrow(writer, node, node->from, node->from, TG_STYLE_LATE, label);
+    if (error == NULL)
+        note_wait(writer, node);
+    return error;
 }
 
 /* Whether that is the end of a rank that did what MPI asks for. */

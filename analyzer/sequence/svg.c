@@ -44,10 +44,17 @@ struct colour {
     const char *light, *dark;
 };
 
-static const struct colour colours[] = {
-    {"parallel", "#5a6472", "#9aa7b8"}, {"work", "#0072b2", "#56b4e9"}, {"single", "#007a5a", "#2fc79b"},
-    {"mutex", "#c04a00", "#ff8a3d"},    {"task", "#9c6500", "#e69f00"}, {"wait", "#a3527f", "#e09abf"},
-    {"repeat", "#77808c", "#8b95a3"},   {"mpi", "#0072b2", "#56b4e9"},
+static const struct colour
+    colours[] =
+        {
+            {"parallel", "#5a6472", "#9aa7b8"},
+            {"work", "#0072b2", "#56b4e9"},
+            {"single", "#007a5a", "#2fc79b"},
+            {"mutex", "#c04a00", "#ff8a3d"},
+            {"task", "#9c6500", "#e69f00"},
+            {"repeat", "#77808c", "#8b95a3"},
+            {"mpi", "#0072b2", "#56b4e9"},
+            {"wait", "#a3527f", "#e09abf"}, /* also within rows of other classes */
 };
 
 static void write_colours(FILE *stream, bool dark)
@@ -145,13 +152,27 @@ static void write_cross(const struct svg *svg, int x, int y)
     fprintf(svg->stream, "<path class=\"line\" d=\"M%d %dl8 8m0 -8l-8 8\"/>", x - 4, y - 4);
 }
 
+/* How long each end of a message waited, above Y. */
+static void write_message_waits(const struct svg *svg, const struct tg_sequence_row *row, int y)
+{
+    bool is_message = row->node != NULL && row->node->kind == TG_SEQUENCE_MESSAGE;
+    for (size_t i = 0; is_message && i < row->node->n_parts; i++) {
+        int height = tg_sequence_wait_height(row->node->parts[i].waited_ns);
+        if (height > 0)
+            fprintf(svg->stream,
+                    "<g class=\"wait\"><rect class=\"bar\" x=\"%d\" y=\"%d\" width=\"6\" height=\"%d\"/></g>",
+                    svg->layout.x[svg->rows->group[row->node->parts[i].lane]] - 3, y - height, height);
+    }
+}
+
 static void write_arrow(const struct svg *svg, const struct tg_sequence_row *row,
                         const struct tg_sequence_place *place)
 {
-    int y = TG_LAYOUT_LINE - 7;
+    int y = TG_LAYOUT_LINE - 7 + tg_sequence_wait_height(row->longest_ns);
     int from = svg->layout.x[row->from];
     int to = row->to == TG_SEQUENCE_NO_LANE ? from + svg->layout.spacing / 2 : svg->layout.x[row->to];
     int direction = to >= from ? 1 : -1;
+    write_message_waits(svg, row, row->link != TG_ROW_NO_LINK ? SLOPE_END + y - (TG_LAYOUT_LINE - 7) : y);
     if (row->link != TG_ROW_NO_LINK)
         return; /* a slope */
     write_line(svg, row->style == TG_STYLE_BACK ? "back" : "", from, y, to - 5 * direction, y);
@@ -166,16 +187,17 @@ static void write_arrow(const struct svg *svg, const struct tg_sequence_row *row
 static void write_self(const struct svg *svg, const struct tg_sequence_row *row,
                        const struct tg_sequence_place *place)
 {
-    int x = svg->layout.x[row->to];
+    int x = svg->layout.x[row->to], above = tg_sequence_wait_height(row->longest_ns);
+    write_message_waits(svg, row, SLOPE_BEGIN + above);
     if (row->style == TG_STYLE_LATE) {
         if (row->link == TG_ROW_NO_LINK)
-            write_line(svg, "back", x, SLOPE_BEGIN, x + 20, SLOPE_BEGIN);
+            write_line(svg, "back", x, SLOPE_BEGIN + above, x + 20, SLOPE_BEGIN + above);
     } else {
         fprintf(svg->stream, "<path class=\"line%s\" d=\"M%d 6h18v9h-12\"/>",
                 row->style == TG_STYLE_BACK ? " back" : "", x);
         write_tip(svg, x, 15, -1);
     }
-    write_label(svg, "", place->label_x, 15, false, row->label);
+    write_label(svg, "", place->label_x, 15 + above, false, row->label);
 }
 
 static void write_marks(const struct svg *svg, const uint32_t *lanes, size_t count, int y)
@@ -283,7 +305,7 @@ static void write_time(const struct svg *svg, const struct tg_sequence_row *row,
     if (*row->time == '\0')
         return;
     fprintf(svg->stream, "<text class=\"faint t\" x=\"%d\" y=\"%d\">", svg->layout.time_x,
-            row->kind == TG_ROW_BARRIER ? place->height - 5 : 15);
+            row->kind == TG_ROW_BARRIER ? place->height - 5 : 15 + tg_sequence_wait_height(row->longest_ns));
     tg_xml_text_write(svg->stream, row->time, SIZE_MAX);
     fputs("</text>", svg->stream);
 }
@@ -367,8 +389,10 @@ static void write_slopes(const struct svg *svg)
         fprintf(svg->stream,
                 "<path class=\"line slope\" data-from=\"%zu\" data-to=\"%zu\" marker-end=\"url(#tip)\" "
                 "d=\"M%d %dL%d %d\"/>\n",
-                row->link, i, from, svg->layout.places[row->link].y + SLOPE_BEGIN, to,
-                svg->layout.places[i].y + SLOPE_END);
+                row->link, i, from,
+                svg->layout.places[row->link].y + SLOPE_BEGIN +
+                    tg_sequence_wait_height(svg->rows->items[row->link].longest_ns),
+                to, svg->layout.places[i].y + SLOPE_END + tg_sequence_wait_height(row->longest_ns));
     }
 }
 

@@ -281,6 +281,8 @@ void tg_sequence_words_barrier(const struct tg_sequence_words *words, const stru
              node->is_cancelled ? ", cancelled" : "", absent);
 }
 
+enum { LONG_WAIT_NS = 10000000 }; /* is said in words */
+
 void tg_sequence_words_message(const struct tg_sequence_node *node, char *buffer)
 {
     char times[2 * TG_QUANTITY_SIZE + 8], bytes[TG_QUANTITY_SIZE], tag[40] = "";
@@ -288,8 +290,14 @@ void tg_sequence_words_message(const struct tg_sequence_node *node, char *buffer
         snprintf(tag, sizeof tag, "several tags, ");
     else if (node->tag >= 0)
         snprintf(tag, sizeof tag, "tag %" PRId64 ", ", node->tag);
-    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s B%s", tag, tg_quantity_count(node->bytes, bytes),
-             times_text(node, times, sizeof times));
+    int used = snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s B%s", tag,
+                        tg_quantity_count(node->bytes, bytes), times_text(node, times, sizeof times));
+    for (size_t i = 0; i < node->n_parts && used >= 0 && used < TG_SEQUENCE_LABEL_SIZE; i++)
+        if (node->parts[i].waited_ns >= LONG_WAIT_NS)
+            used += snprintf(buffer + used, (size_t)(TG_SEQUENCE_LABEL_SIZE - used), ", %s %s%s",
+                             node->parts[i].role == TG_SEQUENCE_SENDS ? "sent in" : "waited",
+                             node->executions > node->n_parts ? "up to " : "",
+                             tg_quantity_duration(node->parts[i].waited_ns, times));
 }
 
 /* ---- details, shown for what the mouse points at */

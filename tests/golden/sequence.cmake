@@ -5,6 +5,9 @@ foreach(situation critical barrier passing nested tasks constructs repeat many r
                    sequence-${situation}.tgt)
   endforeach()
 endforeach()
+# long waits for messages, of who receives, who sends, and in MPI_Wait; of many alike the longest
+tg_golden_test(sequence-late-text sequence-late sequence --print --all sequence-late.tgt)
+tg_golden_test(sequence-late-svg sequence-late sequence --all -o - sequence-late.tgt)
 # tasks at the end of a region, below what created them; what is cancelled
 tg_golden_test(sequence-causes-all sequence-causes sequence --print --all sequence-causes.tgt)
 tg_golden_test(sequence-causes-svg sequence-causes sequence --all -o - sequence-causes.tgt)

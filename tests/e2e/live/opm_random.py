@@ -23,8 +23,9 @@ ROUNDS, THREADS = "40", "4"
 BUILD = {"gcc": ["gcc", "-DCANCEL_PARALLEL"], "clang": ["clang"],  # LLVM's cancel parallel hangs by itself
          "g++": ["g++", "-x", "c++", "-DCANCEL_PARALLEL"], "clang++": ["clang++", "-x", "c++"]}
 ZONES = ["parallel", "single", "critical", "task", "sections", "barrier", "master", "loop"]
-COMMAND_S = 20  # no command takes longer
-END_S = 90  # nor the program once it is let go, on a busy machine
+SLOWNESS = float(os.environ.get("TG_SLOWNESS", "1"))  # of a campaign at nice 19
+COMMAND_S = 20 * SLOWNESS  # no command takes longer
+END_S = 90 * SLOWNESS  # nor the program once it is let go, on a busy machine
 REFUSALS = r"""no\ team\ is\ at\ a\ barrier|is\ not\ inside|already\ in\ parallel|without\ (reaching|entering)|no\ other\ worker\ enters
 |does\ not\ tell\ where\ a\ section|is\ held\ and\ cannot\ arrive|no\ current\ worker|not\ (running|stopped)|has\ ended|have\ ended
 |up\ to\ the\ end\ of\ the\ region|there\ is\ no\ thread|all\ workers\ in\ focus\ are|there\ is\ no\ agent|stopped\ or\ ended|no\ thread\ can\ arrive|has\ no\ thread|still\ running\ after|interrupted"""
@@ -164,7 +165,7 @@ class Session:
 def replayed(numbers):
     """Workers and barriers at each of the events."""
     commands = [command for number in numbers for command in (f"goto {number}", "info workers -list", "info barrier -list")]
-    done = subprocess.run([TOLLGATE, "replay", "--json", "random.tgt"], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([TOLLGATE, "replay", "--json", "random.tgt"], capture_output=True, text=True, timeout=60 * SLOWNESS,
                           input="".join(json.dumps({"id": i, "command": command}) + "\n" for i, command in enumerate(commands)))
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     answers = {answer["id"]: answer for answer in answers if answer["type"] == "result"}
@@ -184,7 +185,7 @@ def main():
     compiler, seed, n = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     os.environ["OMP_CANCELLATION"] = "true"
     subprocess.run([*BUILD[compiler], "-g", "-O1", "-fopenmp", "-o", "all", SOURCE], check=True)
-    wanted = subprocess.run(["./all", ROUNDS, THREADS], capture_output=True, text=True, check=True, timeout=60).stdout
+    wanted = subprocess.run(["./all", ROUNDS, THREADS], capture_output=True, text=True, check=True, timeout=60 * SLOWNESS).stdout
     rng = random.Random(seed)
     left, sessions, moments = n, 0, 0
     while left > 0:
