@@ -338,16 +338,17 @@ static struct tg_error *create_entered(struct tg_console *console, void **state)
 const struct tg_console_state_kind tg_live_entered_kind = {
     .is_live = true, .create = create_entered, .destroy = free};
 
-/* WORKER is at the beginning of a zone: `opm step` says that it is inside. A critical section, and a section of sections,
- * begins later. */
-static void note_entered(const struct tg_console *console, const struct tg_openmp_worker *worker)
+/* WORKER is at the beginning of a zone of kind TARGET: `opm step` says that it is inside. A critical section, a section of
+ * sections, a region's body and a task begin later. */
+static void note_entered(const struct tg_console *console, enum tg_zone_target target,
+                         const struct tg_openmp_worker *worker)
 {
     struct entered *entered = tg_console_state(console, &tg_live_entered_kind);
     const struct tg_openmp_place *place =
         worker->n_places == 0 ? NULL : &worker->places[worker->n_places - 1];
-    bool is_inside =
-        place != NULL && ((place->kind == TG_OPENMP_IN_ZONE && place->what != TG_OMP_ZONE_SECTIONS) ||
-                          place->kind == TG_OPENMP_IN_SYNC);
+    bool is_inside = place != NULL && target != TG_TARGET_PARALLEL && target != TG_TARGET_TASK &&
+                     ((place->kind == TG_OPENMP_IN_ZONE && place->what != TG_OMP_ZONE_SECTIONS) ||
+                      place->kind == TG_OPENMP_IN_SYNC);
     *entered = (struct entered){is_inside, worker->index, worker->last_ns};
 }
 
@@ -392,7 +393,7 @@ static struct tg_error *tell_run(struct tg_console *console, enum tg_zone_target
     struct tg_thread_id found = {0};
     if (run->first == NULL)
         return tell_none(target);
-    note_entered(console, run->first);
+    note_entered(console, target, run->first);
     struct tg_error *error = id_of(console, run->first, &found);
     if (error == NULL && run->of_each)
         tell_processes(console, run, out);

@@ -111,6 +111,22 @@ int main(void)
     return 0;
 }
 """
+# what begins later than where `opm next` stops, inside of a zone
+WITHIN = r"""
+static volatile int done;
+int main(void)
+{
+#pragma omp parallel num_threads(1)
+#pragma omp single
+    {
+#pragma omp task if (done != 0)
+        done++;
+#pragma omp parallel num_threads(1)
+        done++;
+    }
+    return 0;
+}
+"""
 ZONES = ["parallel", "barrier", "single", "loop", "sections", "critical", "master", "task"]
 WORDS = {"critical": "critical section", "sections": "sections zone", "parallel": "parallel region", "task": "task construct"}
 DONE = 1 + 1 + 8 + 2 + 2 + 2
@@ -163,6 +179,19 @@ def hoisted():
     console.end("quit")
 
 
+def within(compiler):
+    """`opm step` goes into the task, or the nested region, that `opm next` has come to: the single around was entered before."""
+    build("table.c", WITHIN, compiler)
+    console = LiveConsole("-o", "trace.tgt", "--force", "--", "./table", stderr=subprocess.DEVNULL)
+    console.do("opm start")
+    for zone, words in (("task", r"worker 1: in task 1"), ("parallel", r"worker 1: in the body of a parallel region")):
+        console.do(f"opm next {zone}")
+        answer = console.do("opm step")
+        if not re.search(words, answer):
+            fail(f"{compiler}: step into a {zone} within a single: {answer}")
+    console.end("quit")
+
+
 def killed():
     """SIGKILL comes while a worker waits at a gate, for another one that is stopped."""
     build("table.c", C, "gcc")
@@ -188,6 +217,8 @@ def main():
         for compiler in compilers:
             table(source, text, compiler)
     hoisted()
+    within("gcc")
+    within("clang")
     killed()
 
 
