@@ -6,7 +6,8 @@ enum { MS = 1000000 };
 
 /* A process that is asked to end takes some time for it, and so does a launcher with its ranks. */
 static const uint64_t ending_ns = UINT64_C(30000) * MS;
-/* From the first thread of a process to its last, when it exits. */
+/* From the first thread of a process to its last, when it exits; on a busy machine it may be seconds, in which the process does
+ * nothing else. */
 static const uint64_t exit_ns = UINT64_C(100) * MS;
 /* A wait for somebody who may be computing: at least so long, and so many times the longest that ended. */
 static const uint64_t long_ns = UINT64_C(2000) * MS, long_times = 3;
@@ -37,8 +38,9 @@ uint64_t tg_stillness_earliest_end(const struct tg_verdict_input *input, const s
 {
     const struct tg_mpi_process *mpi = tg_mpi_model_process(input->mpi, entry->index);
     bool is_early = entry->end == TG_PROCESS_EXITED && mpi != NULL && !mpi->finalized;
-    bool has_threads = entry->ending_ns != 0 && entry->ending_ns < entry->ended_ns &&
-                       entry->ended_ns - entry->ending_ns < exit_ns;
+    bool has_threads =
+        entry->ending_ns != 0 && entry->ending_ns < entry->ended_ns &&
+        (entry->ended_ns - entry->ending_ns < exit_ns || entry->last.time_ns <= entry->ending_ns);
     return is_early && has_threads ? entry->ending_ns : entry->ended_ns;
 }
 

@@ -157,6 +157,30 @@ static void a_rank_that_exits_begins_to_with_its_first_thread(void **state)
     assert_int_equal(stillness.at_ns, began_ns);
 }
 
+/* A busy machine gave its last thread no processor for four seconds; its launcher had killed the others meanwhile. What it does after
+ * a thread has ended says that it was not ending then. */
+static void a_rank_that_exits_slowly_begins_to_with_its_first_thread(void **state)
+{
+    (void)state;
+    for (int goes_on = 0; goes_on < 2; goes_on++) {
+        begin_job(2);
+        TOGETHER(0, "MPI_Init", 0, 0);
+        LEAVE(0, "MPI_Init");
+        feed(FIRST_PID, (struct tg_event){.kind = TG_EVENT_THREAD_EXIT, .tid = 1000});
+        uint64_t began_ns = job.now_ns;
+        job.now_ns += second_ns;
+        if (goes_on)
+            TOGETHER(0, "MPI_Barrier", 1, 0);
+        job.now_ns += 3 * second_ns;
+        FEED(FIRST_PID, PROCESS_EXIT, process_exit, .how = TG_EXIT_STATUS);
+        measure();
+        assert_int_equal(tg_stillness_earliest_end(&input, tg_process_model_at(job.processes, 1)),
+                         goes_on ? job.now_ns : began_ns);
+        if (!goes_on)
+            tear_down(state);
+    }
+}
+
 /* The whole machine was frozen for 35 s, and a healthy job was then ended. */
 static void the_waits_of_a_starved_job_are_not_long(void **state)
 {
@@ -194,6 +218,7 @@ int main(void)
         cmocka_unit_test_teardown(time_in_which_a_process_is_stopped_does_not_count, tear_down),
         cmocka_unit_test_teardown(time_in_which_a_debugger_stops_a_process_does_not_count, tear_down),
         cmocka_unit_test_teardown(a_rank_that_exits_begins_to_with_its_first_thread, tear_down),
+        cmocka_unit_test_teardown(a_rank_that_exits_slowly_begins_to_with_its_first_thread, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
