@@ -49,6 +49,63 @@ static uint64_t print_skippers(struct tg_verdict_draft *draft, const struct tg_o
     return count;
 }
 
+/* How many are through with the region without having come to BARRIER; *LEAST and *MOST: barriers that they came to. */
+static uint64_t count_skippers(const struct tg_openmp_team *team, const struct tg_openmp_barrier *barrier,
+                               uint64_t *least, uint64_t *most)
+{
+    uint64_t count = 0;
+    *least = UINT64_MAX;
+    *most = 0;
+    for (size_t i = 0; i < team->n_members; i++) {
+        const struct tg_openmp_member *member = &team->members[i];
+        if (!tg_openmp_barrier_is_skipped(member, barrier))
+            continue;
+        count++;
+        *least = member->arrived < *least ? member->arrived : *least;
+        *most = member->arrived > *most ? member->arrived : *most;
+    }
+    return count;
+}
+
+/* Whether those who wait at BARRIER are the odd ones: most of the team went to the end of the region without it. */
+static bool is_odd(const struct tg_openmp_team *team, const struct tg_openmp_barrier *barrier,
+                   uint64_t skippers)
+{
+    return skippers == barrier->missing && barrier->passed == 0 &&
+           barrier->waiting < tg_openmp_search_size(team) - barrier->waiting;
+}
+
+/* The members that wait at BARRIER, to which most of their team does not come. */
+static void print_odd(struct tg_verdict_draft *draft, const struct tg_openmp_team *team,
+                      const struct tg_openmp_barrier *barrier)
+{
+    uint64_t least, most, told = 0, skippers = count_skippers(team, barrier, &least, &most);
+    FILE *stream = draft->stream;
+    for (size_t i = 0; i < team->n_members; i++) {
+        if (tg_openmp_barrier_standing(&team->members[i], barrier) != TG_OPENMP_WAITING)
+            continue;
+        tg_openmp_search_blame(draft, tg_openmp_search_worker(draft, &team->members[i]), barrier->code);
+        if (++told > TG_VERDICT_DETAILED)
+            continue;
+        fputs(told == 1 ? ": w" : "; w", stream);
+        tg_openmp_search_print_member(draft, &team->members[i]);
+    }
+    if (told > TG_VERDICT_DETAILED)
+        fprintf(stream, "; %" PRIu64 " more", told - TG_VERDICT_DETAILED);
+    fprintf(stream, " %s been waiting at the %s", told == 1 ? "has" : "have",
+            tg_openmp_words_sync(barrier->sync)->phrase);
+    tg_words_code(stream, draft->input, team->process, barrier->code);
+    tg_words_since(stream, draft->input, barrier->since_ns);
+    fprintf(stream,
+            "%s, and nobody else comes to it: the %" PRIu64
+            " others of the team have reached the end of the parallel region "
+            "after %" PRIu64,
+            barrier->waiting == 1 ? "" : " (first arrival)", skippers, least);
+    if (most > least)
+        fprintf(stream, " to %" PRIu64, most);
+    fprintf(stream, " barrier%s.", most == 1 ? "" : "s");
+}
+
 /* The members that have not come yet; the first SKIPPERS have been named. */
 static void print_missing(struct tg_verdict_draft *draft, const struct tg_openmp_team *team,
                           const struct tg_openmp_barrier *barrier, uint64_t skippers)
@@ -137,6 +194,11 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
                                  .missing = barrier.missing,
                                  .is_consequence = is_held_up(search, team, &barrier)};
     tg_words_process(stream, draft->input, team->process);
+    uint64_t least, most;
+    if (is_odd(team, &barrier, count_skippers(team, &barrier, &least, &most))) {
+        print_odd(draft, team, &barrier);
+        return tg_openmp_search_add(draft, &finding);
+    }
     uint64_t skippers = print_skippers(draft, team, &barrier);
     fprintf(stream, "%s %" PRIu64 " of %" PRIu64 " threads of a team %s been waiting at the %s",
             skippers > 0 ? "." : ":", barrier.waiting, tg_openmp_search_size(team),
