@@ -1,5 +1,6 @@
 #include "analyzer/finding/polling.h"
 
+#include "analyzer/models/mpi_name.h"
 #include "analyzer/models/stack_places.h"
 
 #include <inttypes.h>
@@ -70,8 +71,11 @@ static enum sight see(const struct tg_verdict_input *input, const struct tg_mpi_
     if (stack == NULL || stack->count == 0 || stack->time_ns < thread->left_ns)
         return ELSEWHERE;
     const struct tg_stack_place place = tg_stack_place_find(input->stacks, stack);
-    if (strcmp(place.inside, thread->call.name) == 0)
+    if (strcmp(place.inside, thread->call.name) == 0 ||
+        (tg_mpi_name(place.inside, name, sizeof name) &&
+         strcmp(name, thread->call.name) == 0)) /* Fortran's */
         return IN_POLL;
+    *name = '\0';
     if (input->namer.name == NULL || !place.is_known || place.at.is_python || place.at.line == 0)
         return ELSEWHERE;
     const char *slash = strrchr(place.at.file, '/');

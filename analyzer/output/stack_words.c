@@ -1,6 +1,7 @@
 #include "analyzer/output/stack_words.h"
 
 #include "analyzer/models/event_headline.h"
+#include "analyzer/models/mpi_name.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>
@@ -48,10 +49,11 @@ void tg_stack_words_callback(FILE *stream, const struct tg_stack_place *place)
 
 void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place)
 {
-    char text[400], inside[160];
+    char text[400], inside[160], call[160];
     bool has_inside = *place->inside != '\0' && place->is_known;
+    bool is_mpi = tg_mpi_name(place->inside, call, sizeof call);
     if (has_inside)
-        fprintf(stream, "in %s, called ", tg_printable(place->inside, inside, sizeof inside));
+        fprintf(stream, "in %s, called ", tg_printable(is_mpi ? call : place->inside, inside, sizeof inside));
     fprintf(stream, "%s %s", has_inside ? "from" : "in", tg_stack_words_call(&place->at, text, sizeof text));
     if (place->has_caller)
         fprintf(stream, ", called from %s", tg_stack_words_call(&place->caller, text, sizeof text));

@@ -1,6 +1,6 @@
 #include "analyzer/sequence/attached.h"
 
-#include "analyzer/where/mpi_names.h"
+#include "analyzer/models/mpi_name.h"
 #include "format/base/array.h"
 
 #include <stdlib.h>

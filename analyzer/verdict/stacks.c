@@ -1,5 +1,6 @@
 /* Places of threads by their stacks: where a crash was, and where everybody was when the job was interrupted. */
 #include "analyzer/finding/words.h"
+#include "analyzer/models/mpi_name.h"
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/output/stack_words.h"
 #include "analyzer/verdict/finders.h"
@@ -67,11 +68,12 @@ static bool take_caller(void *context, const struct tg_stack_call *call)
 void tg_verdict_print_stack(FILE *stream, const struct tg_verdict_input *input,
                             const struct tg_last_stack *stack)
 {
-    char text[400];
+    char text[400], call[160];
     const struct tg_stack_place place = tg_stack_place_find(input->stacks, stack);
+    bool is_mpi = tg_mpi_name(place.inside, call, sizeof call);
     fprintf(stream, " in %s", tg_stack_words_call(&place.at, text, sizeof text));
     if (place.is_known && *place.inside != '\0')
-        fprintf(stream, ", calling %s", tg_printable(place.inside, text, sizeof text));
+        fprintf(stream, ", calling %s", tg_printable(is_mpi ? call : place.inside, text, sizeof text));
     struct callers callers = {.stream = stream, .at = place.at};
     if (place.is_known)
         tg_stack_each_call(input->stacks, stack, take_caller, &callers);

@@ -1,7 +1,7 @@
 #include "analyzer/where/call_path.h"
 
+#include "analyzer/models/mpi_name.h"
 #include "analyzer/output/stack_words.h"
-#include "analyzer/where/mpi_names.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
 

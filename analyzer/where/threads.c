@@ -1,6 +1,7 @@
 #include "analyzer/where/threads.h"
 
 #include "analyzer/models/mpi/call.h"
+#include "analyzer/models/mpi_name.h"
 #include "analyzer/models/stack_places.h"
 #include "analyzer/where/mpi_names.h"
 #include "format/base/array.h"

@@ -1,11 +1,11 @@
 #include "live/commands/info/attached_lines.h"
 
 #include "analyzer/finding/attachment.h"
+#include "analyzer/models/mpi_name.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/stack_words.h"
 #include "analyzer/where/members.h"
 #include "analyzer/where/messages.h"
-#include "analyzer/where/mpi_names.h"
 #include "format/base/array.h"
 
 #include <stdlib.h>

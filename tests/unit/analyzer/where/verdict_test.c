@@ -1,4 +1,4 @@
-#include "analyzer/where/mpi_names.h"
+#include "analyzer/models/mpi_name.h"
 #include "analyzer/where/tree.h"
 #include "analyzer/where/verdict.h"
 
