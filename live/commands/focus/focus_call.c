@@ -44,14 +44,74 @@ struct tg_error *tg_focus_call_point(const struct tg_console *console, struct tg
     return error;
 }
 
+static bool is_not_found(const struct tg_error *error)
+{
+    return error != NULL && tg_error_code(error) == TG_ERROR_NOT_FOUND;
+}
+
+/* Whether the one thread that the focus names was there once, and has ended, and its process has not. */
+static bool names_ended_thread(const struct tg_console *console)
+{
+    const struct tg_process_model *processes = console->source->moment->processes;
+    const struct tg_ptset_arena *arena = console->focus.set == NULL || tg_ptset_count(console->focus.set) != 1
+                                             ? NULL
+                                             : tg_ptset_arena(console->focus.set, 0);
+    for (size_t i = 0; arena != NULL && arena->thread > 1 && i < tg_process_model_count(processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(processes, i);
+        bool is_it = arena->by_rank ? entry->rank == (int64_t)arena->process : i + 1 == arena->process;
+        if (is_it && entry->end == TG_PROCESS_RUNNING && arena->thread <= entry->threads_started)
+            return true;
+    }
+    return false;
+}
+
+/* The focus becomes that without its thread, which has ended; *IS_LEFT: it was about more than that. */
+static struct tg_error *leave_ended_thread(struct tg_console *console, bool *is_left)
+{
+    struct tg_ptset *rest = NULL;
+    struct tg_focus focus;
+    size_t position;
+    struct tg_error *error =
+        names_ended_thread(console) ? tg_ptset_without_thread(console->focus.set, &rest) : NULL;
+    char *text = error == NULL && rest != NULL ? tg_ptset_string(rest) : NULL, *note = NULL;
+    tg_ptset_destroy(rest);
+    if (error != NULL || text == NULL)
+        return error;
+    error = tg_focus_parse(&console->focus, console->source, text, &focus, &position);
+    if (error == NULL && asprintf(&note, "the current thread has ended: the focus is %s", text) >= 0) {
+        const struct tg_news news = {.kind = TG_NEWS_NOTE, .text = note, .is_printable = true};
+        tg_console_set_focus(console, &focus);
+        *is_left = true;
+        if (console->options.news != NULL)
+            tg_news_tell(console->options.news, &news);
+        else
+            fprintf(console->options.out, "%s\n", note);
+        free(note);
+    }
+    free(text);
+    return error;
+}
+
 struct tg_error *tg_focus_call_run(struct tg_console *console, const struct tg_ptset_defaults *defaults,
                                    tg_request_work *work, void *context, FILE *out)
 {
+    bool is_left = false;
     struct tg_request request = {.focus = console->focus.set,
                                  .defaults = defaults_in(console, defaults),
                                  .work = work,
                                  .context = context,
                                  .out = out};
+    struct tg_error *error = run(console, &request);
+    if (!is_not_found(error))
+        return error;
+    struct tg_error *leaving = leave_ended_thread(console, &is_left);
+    if (leaving != NULL || !is_left) {
+        tg_error_destroy(leaving);
+        return error;
+    }
+    tg_error_destroy(error);
+    request.focus = console->focus.set;
+    request.defaults = defaults_in(console, defaults);
     return run(console, &request);
 }
 
@@ -241,11 +301,6 @@ static struct tg_error *run_without_thread(struct tg_console *console,
         error = tg_traced_job_ask(console->options.live, &request);
     tg_ptset_destroy(of_process);
     return error;
-}
-
-static bool is_not_found(const struct tg_error *error)
-{
-    return error != NULL && tg_error_code(error) == TG_ERROR_NOT_FOUND;
 }
 
 struct tg_error *tg_focus_call_await(struct tg_console *console, const struct tg_ptset_defaults *defaults,

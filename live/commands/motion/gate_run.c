@@ -27,9 +27,21 @@ struct tg_error *tg_gate_run_add_gate(struct tg_gate_run *run, const struct tg_w
     return TG_ARRAY_APPEND(run->gates, run->n_gates, run->max_gates, *gate);
 }
 
+size_t tg_gate_run_find_worker(const struct tg_gate_run *run, uint64_t pid, uint64_t tid)
+{
+    for (size_t i = 0; i < run->n_workers; i++)
+        if ((uint64_t)run->workers[i].pid == pid && (uint64_t)run->workers[i].tid == tid)
+            return i;
+    return SIZE_MAX;
+}
+
 struct tg_error *tg_gate_run_add_worker(struct tg_gate_run *run, const struct tg_gate_worker *worker)
 {
-    return TG_ARRAY_APPEND(run->workers, run->n_workers, run->max_workers, *worker);
+    size_t known = tg_gate_run_find_worker(run, (uint64_t)worker->pid, (uint64_t)worker->tid);
+    if (known == SIZE_MAX)
+        return TG_ARRAY_APPEND(run->workers, run->n_workers, run->max_workers, *worker);
+    run->workers[known].is_out &= worker->is_out;
+    return NULL;
 }
 
 bool tg_gate_run_has(const struct tg_gate_run *run, uint32_t number)
@@ -38,14 +50,6 @@ bool tg_gate_run_has(const struct tg_gate_run *run, uint32_t number)
         if (number != 0 && run->numbers[i] == number)
             return true;
     return false;
-}
-
-size_t tg_gate_run_find_worker(const struct tg_gate_run *run, uint64_t pid, uint64_t tid)
-{
-    for (size_t i = 0; i < run->n_workers; i++)
-        if ((uint64_t)run->workers[i].pid == pid && (uint64_t)run->workers[i].tid == tid)
-            return i;
-    return SIZE_MAX;
 }
 
 size_t tg_gate_run_count_come(const struct tg_gate_run *run)

@@ -63,7 +63,7 @@ struct tg_gate_run {
 /* All zero is an empty one. */
 void tg_gate_run_deinit(struct tg_gate_run *run);
 
-/* Only error: NO_MEMORY. */
+/* Only error: NO_MEMORY. A worker that is in several of the run's teams is one, and out where it is out in all. */
 struct tg_error *tg_gate_run_add_gate(struct tg_gate_run *run, const struct tg_worker_gate *gate);
 struct tg_error *tg_gate_run_add_worker(struct tg_gate_run *run, const struct tg_gate_worker *worker);
 

@@ -25,6 +25,26 @@ static bool is_alive(const struct tg_job_view *view, int32_t pid)
     return false;
 }
 
+static bool has_thread(const struct tg_job_view *view, const struct tg_worker_gate *gate)
+{
+    for (size_t p = 0; p < tg_job_view_count(view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(view, p);
+        for (size_t i = 0; process->info.tag == (uint64_t)gate->pid && i < process->n_threads; i++)
+            if (tg_job_view_thread(view, process, i)->tag == (uint64_t)gate->tid)
+                return process->info.exists;
+    }
+    return false;
+}
+
+/* Whether all gates of RUN are of threads, which have ended. */
+static bool are_gone(const struct tg_job_view *view, const struct tg_gate_run *run)
+{
+    for (size_t i = 0; i < run->n_gates; i++)
+        if (run->gates[i].tid == 0 || has_thread(view, &run->gates[i]))
+            return false;
+    return true;
+}
+
 /* Whether all threads that are expected have come, or, where none is named, the first one. Stopped threads cannot come. */
 static struct tg_error *look(const struct tg_request *request)
 {
@@ -50,8 +70,9 @@ static struct tg_error *look(const struct tg_request *request)
     for (size_t i = 0; i < run->n_workers; i++)
         n_to_come += !run->workers[i].is_out;
     bool are_here = n_here > 0 && (run->of_each ? n_to_come == 0 : n_here >= n_to_come);
-    going->done = n_running == 0 || n_lost > 0 || are_here;
-    return are_here ? tg_controller_halt(request->controller, request->view, request->set) : NULL;
+    bool is_gone = run->n_workers == 0 && are_gone(request->view, run);
+    going->done = n_running == 0 || n_lost > 0 || are_here || is_gone;
+    return are_here || is_gone ? tg_controller_halt(request->controller, request->view, request->set) : NULL;
 }
 
 struct tg_error *tg_gate_wait_note(const struct tg_request *request)

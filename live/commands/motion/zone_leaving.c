@@ -233,13 +233,16 @@ static struct tg_error *tell_result(const struct tg_console *console, const stru
         n_out += run->workers[i].is_out;
         n_missing += !run->workers[i].is_out && !run->workers[i].waits;
     }
-    size_t n_there = run->n_here + n_out;
+    size_t n_there = run->n_here + n_out, n_told = n_there + n_missing;
     fprintf(out, "%zu of %zu worker%s %s out and stopped behind it\n", n_there, n_all, n_all == 1 ? "" : "s",
             n_all == 1 ? "is" : "are");
     if (n_out > 0)
         fprintf(out, "%zu of them had left it before, and may have gone on\n", n_out);
     if (run->n_unplaced > 0)
         fprintf(out, "%zu could not be made to wait and may have run further\n", run->n_unplaced);
+    if (n_told < n_all)
+        fprintf(out, "%zu had not begun with %s team, and %s not come\n", n_all - n_told,
+                n_all - n_told == 1 ? "its" : "their", n_all - n_told == 1 ? "has" : "have");
     return n_missing == 0 ? NULL : tell_missing(console, run, out);
 }
 
@@ -351,6 +354,7 @@ struct passing {
     /* a barrier that somebody is at: other processes' teams on the same level are to come as far */
     bool is_found;
     uint64_t level, instance;
+    size_t n_left_out; /* teams that wait for workers of inner teams, which are at a barrier themselves */
 };
 
 static bool is_member(const struct tg_openmp_team *team, const struct tg_openmp_worker *worker)
@@ -374,11 +378,54 @@ static bool to_pass(const struct passing *passing, const struct tg_openmp_team *
     return tg_openmp_barrier_to_pass(team, passing->worker == NULL ? SIZE_MAX : passing->worker->index, at);
 }
 
+/* A team whose barrier AT lacks a worker that is inside of another team, which is at a barrier, too. */
+struct outer {
+    const struct passing *passing;
+    const struct tg_openmp_team *team;
+    const struct tg_openmp_barrier *at;
+    bool lacks_inner;
+};
+
+/* The team with which TEAM is, in the end, inside of OUTER: one that was met there; NULL: it is not. */
+static const struct tg_openmp_team *team_within(const struct tg_openmp_model *model,
+                                                const struct tg_openmp_team *team,
+                                                const struct tg_openmp_team *outer)
+{
+    while (team != NULL && team->process == outer->process && team->parent != outer->id)
+        team = team->parent == 0 ? NULL : tg_openmp_model_team(model, team->process, team->parent);
+    return team;
+}
+
+static struct tg_error *look_at_inner(void *context, const struct tg_openmp_team *team)
+{
+    struct outer *outer = context;
+    const struct tg_openmp_model *model = outer->passing->console->source->moment->openmp;
+    struct tg_openmp_barrier at;
+    if (team == outer->team || team->process != outer->team->process || !to_pass(outer->passing, team, &at))
+        return NULL;
+    const struct tg_openmp_team *within = team_within(model, team, outer->team);
+    for (size_t i = 0; within != NULL && i < outer->team->n_members; i++)
+        if (outer->team->members[i].worker == within->owner &&
+            tg_openmp_barrier_standing(&outer->team->members[i], outer->at) == TG_OPENMP_MISSING)
+            outer->lacks_inner = true;
+    return NULL;
+}
+
+/* Whether TEAM's barrier AT can be passed only when an inner team has gone past its own. */
+static bool lacks_inner(const struct passing *passing, const struct tg_openmp_team *team,
+                        const struct tg_openmp_barrier *at)
+{
+    struct outer outer = {.passing = passing, .team = team, .at = at};
+    (void)tg_openmp_model_visit_teams(passing->console->source->moment->openmp, look_at_inner, &outer);
+    return outer.lacks_inner;
+}
+
 static struct tg_error *find_barrier(void *context, const struct tg_openmp_team *team)
 {
     struct passing *passing = context;
     struct tg_openmp_barrier at;
-    if (!is_meant(passing, team) || passing->is_found || !to_pass(passing, team, &at))
+    if (!is_meant(passing, team) || passing->is_found || !to_pass(passing, team, &at) ||
+        lacks_inner(passing, team, &at))
         return NULL;
     passing->is_found = true;
     passing->level = team->level;
@@ -388,12 +435,16 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
 
 static struct tg_error *add_barrier(void *context, const struct tg_openmp_team *team)
 {
-    const struct passing *passing = context;
+    struct passing *passing = context;
     const struct tg_openmp_model *model = passing->console->source->moment->openmp;
     struct tg_openmp_barrier at;
     bool is_at = to_pass(passing, team, &at);
     if (!is_meant(passing, team) || (!is_at && team->level != passing->level))
         return NULL;
+    if (is_at && lacks_inner(passing, team, &at)) {
+        passing->n_left_out++;
+        return NULL;
+    }
     const struct tg_openmp_place place = {.kind = TG_OPENMP_IN_SYNC,
                                           .what = is_at ? at.sync : TG_OMP_SYNC_BARRIER,
                                           .team = team->id,
@@ -428,6 +479,10 @@ struct tg_error *tg_live_zone_pass_barrier(struct tg_console *console, FILE *out
         error = tg_openmp_model_visit_teams(model, add_barrier, &passing);
     if (error == NULL)
         error = run_out(console, &run, "opm barrier pass", out);
+    if (error == NULL && passing.n_left_out > 0)
+        fprintf(out, "%zu outer team%s, which wait%s for workers of these, %s left at the barrier\n",
+                passing.n_left_out, passing.n_left_out == 1 ? "" : "s", passing.n_left_out == 1 ? "s" : "",
+                passing.n_left_out == 1 ? "was" : "were");
     tg_gate_run_deinit(&run);
     return error;
 }

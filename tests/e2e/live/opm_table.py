@@ -127,6 +127,32 @@ int main(void)
     return 0;
 }
 """
+# one thread is in an inner team, whose other threads end with the outer one
+NESTED = r"""
+#include <omp.h>
+#include <unistd.h>
+static volatile int done;
+int main(void)
+{
+    omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 1) {
+#pragma omp parallel num_threads(2)
+            {
+#pragma omp barrier
+                __atomic_fetch_add(&done, 1, __ATOMIC_RELAXED);
+            }
+        }
+#pragma omp barrier
+    }
+    usleep(1500000);
+#pragma omp parallel num_threads(2)
+#pragma omp critical
+    done++;
+    return 0;
+}
+"""
 ZONES = ["parallel", "barrier", "single", "loop", "sections", "critical", "master", "task"]
 WORDS = {"critical": "critical section", "sections": "sections zone", "parallel": "parallel region", "task": "task construct"}
 DONE = 1 + 1 + 8 + 2 + 2 + 2
@@ -192,6 +218,24 @@ def within(compiler):
     console.end("quit")
 
 
+def nested(compiler):
+    """`barrier pass` of everybody goes past the inner team's barrier, and leaves the outer one's, which waits for it. A run whose
+    current thread ends, as an inner team's do, goes on to where somebody comes."""
+    build("table.c", NESTED, compiler)
+    console = LiveConsole("-o", "trace.tgt", "--force", "--", "./table", stderr=subprocess.DEVNULL)
+    console.do("opm start")
+    console.do("dfocus g1 {opm next barrier}")
+    console.do("dfocus g1 {opm next barrier}")  # the outer team's, and the inner one's, whichever came first
+    answer = console.do("dfocus g1 {opm barrier pass}")
+    if "2 of 2 workers are out" not in answer or "1 outer team, which waits for workers of these, was left at the barrier" not in answer:
+        fail(f"{compiler}: barrier pass of nested teams: {answer}")
+    console.do("dfocus g1.3")
+    answer = console.do("opm next critical")
+    if "reaches a critical section" not in answer:
+        fail(f"{compiler}: the current thread has ended: {answer}")
+    console.end("quit")
+
+
 def killed():
     """SIGKILL comes while a worker waits at a gate, for another one that is stopped."""
     build("table.c", C, "gcc")
@@ -219,6 +263,8 @@ def main():
     hoisted()
     within("gcc")
     within("clang")
+    nested("gcc")
+    nested("clang")
     killed()
 
 
