@@ -10,7 +10,7 @@ static const struct tg_ptset_defaults defaults = {TG_WIDTH_PROCESS, TG_GROUP_CON
 
 void tg_focus_init(struct tg_focus *focus)
 {
-    *focus = (struct tg_focus){.process = SIZE_MAX, .worker = SIZE_MAX};
+    *focus = (struct tg_focus){.process = SIZE_MAX, .worker = SIZE_MAX, .former_worker = SIZE_MAX};
 }
 
 struct tg_error *tg_focus_begin(struct tg_focus *focus)
@@ -206,6 +206,16 @@ const struct tg_openmp_worker *tg_focus_worker(const struct tg_focus *focus, con
             return worker;
     }
     return NULL;
+}
+
+const struct tg_openmp_worker *tg_focus_active_worker(const struct tg_focus *focus,
+                                                      const struct tg_source *source)
+{
+    const struct tg_openmp_worker *worker = tg_focus_worker(focus, source);
+    if (worker != NULL || focus->former_worker >= tg_openmp_model_worker_count(source->moment->openmp))
+        return worker;
+    worker = tg_openmp_model_worker_at(source->moment->openmp, focus->former_worker);
+    return worker->alive && tg_focus_has_worker(focus, worker) ? worker : NULL;
 }
 
 struct tg_error *tg_focus_find_pid(const struct tg_source *source, int64_t pid, size_t *process)
@@ -453,6 +463,7 @@ struct tg_error *tg_focus_parse(const struct tg_focus *now, struct tg_source *so
     struct tg_focus found;
     struct tg_ptset *parsed = NULL;
     tg_focus_init(&found);
+    found.former_worker = now->worker != SIZE_MAX ? now->worker : now->former_worker;
     *position = SIZE_MAX;
     if (strcmp(text, "all") == 0) {
         *focus = found;

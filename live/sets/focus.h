@@ -25,6 +25,7 @@ struct tg_focus_members {
 struct tg_focus {
     size_t process;       /* the process of interest of a single arena, SIZE_MAX: none or several */
     size_t worker;        /* index in the OpenMP model, SIZE_MAX: the one whose event was taken last */
+    size_t former_worker; /* the one chosen in the focus before; SIZE_MAX none */
     struct tg_ptset *set; /* complete; NULL: everything */
     struct tg_focus_members members;
     bool has_thread; /* a thread was asked for */
@@ -69,6 +70,10 @@ bool tg_focus_has_event(const struct tg_focus *focus, const struct tg_source *so
 
 /* The current worker; NULL where there is none (yet). */
 const struct tg_openmp_worker *tg_focus_worker(const struct tg_focus *focus, const struct tg_source *source);
+
+/* The same; where there is none, the one that was current in the focus before, if it is in this one too. */
+const struct tg_openmp_worker *tg_focus_active_worker(const struct tg_focus *focus,
+                                                      const struct tg_source *source);
 
 /* Reads a set, "all", or "ranks", the open focus of a job that has some; what it leaves out is taken from NOW. USAGE and NOT_FOUND errors; *POSITION is then
  * the byte of TEXT that is meant, SIZE_MAX: none. */

@@ -76,7 +76,9 @@ static struct tg_error *step_live(struct tg_console *console, bool goes_out, FIL
     struct tg_error *error = tg_unrecorded_refuse(console);
     if (error == NULL)
         error = tg_gate_run_settle(console, out);
-    const struct tg_openmp_worker *worker = tg_focus_worker(&console->focus, console->source);
+    const struct tg_openmp_worker *worker = goes_out
+                                                ? tg_focus_active_worker(&console->focus, console->source)
+                                                : tg_focus_worker(&console->focus, console->source);
     if (error != NULL || !goes_out)
         return error != NULL ? error : tg_live_zone_step(console, worker, out);
     if (worker == NULL)

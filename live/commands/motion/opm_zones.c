@@ -32,7 +32,7 @@ static bool is_critical(const struct tg_openmp_place *place)
 
 static struct tg_error *need_worker(const struct tg_console *console, const struct tg_openmp_worker **worker)
 {
-    *worker = tg_focus_worker(&console->focus, console->source);
+    *worker = tg_focus_active_worker(&console->focus, console->source);
     return *worker != NULL ? NULL
                            : tg_error_create(TG_ERROR_NOT_FOUND, "no current worker; choose one with dfocus");
 }

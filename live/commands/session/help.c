@@ -75,6 +75,11 @@ static struct tg_error *help_on(const struct tg_console *console, const char *na
         fprintf(out, "%s is a command of Tcl, see https://www.tcl-lang.org/man/tcl8.6/TclCmd/\n", name);
         return NULL;
     }
+    const char *last = strrchr(second, ' ');
+    if (last != NULL && last > second) { /* "opm barrier pass": a word of the command's own */
+        snprintf(shown, sizeof shown, "%.*s", (int)(last - name), name);
+        return help_on(console, shown, out);
+    }
     bool is_sub = *second != '\0' && (strncmp(name, "info ", 5) == 0 || strncmp(name, "opm ", 4) == 0);
     snprintf(shown, sizeof shown, "%.*s", (int)first, name);
     tg_console_near_name(console, is_sub ? shown : NULL, is_sub ? second : name, hint);

@@ -49,6 +49,7 @@ def examples(console):
         example = re.search(r"^Example: (.*)$", console.ask(f"help {name}")["text"], re.M)
         check(example, f"help {name} has no example")
         found[name] = example.group(1)
+    check(console.ask("help opm barrier pass")["text"] == console.ask("help opm barrier")["text"], "help with a command's own word")
     return found
 
 

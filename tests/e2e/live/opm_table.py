@@ -233,6 +233,10 @@ def nested(compiler):
     answer = console.do("opm next critical")
     if "reaches a critical section" not in answer:
         fail(f"{compiler}: the current thread has ended: {answer}")
+    # a focus that is a set has the current worker of before, where that is in it
+    answer = console.do("dfocus a {opm all_out}")
+    if "2 of 2 workers are out" not in answer:
+        fail(f"{compiler}: all_out of everybody: {answer}")
     console.end("quit")
 
 
