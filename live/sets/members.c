@@ -46,6 +46,9 @@ struct tg_error *tg_ptset_interest(const struct tg_ptset_arena *arena, const str
         return not_found(arena->process_at, position, "no process %" PRIu32, arena->process);
     size_t at = arena->thread == 0 ? tg_job_view_lowest_worker(view, found)
                                    : tg_job_view_find_thread(view, found, arena->thread);
+    if (arena->thread != 0 && at == SIZE_MAX && !found->info.exists)
+        return not_found(arena->process_at, position, "process %" PRIu32 " has ended, or has not begun",
+                         found->info.dpid);
     if (arena->thread != 0 && at == SIZE_MAX)
         return not_found(arena->thread_at, position, "process %" PRIu32 " has no thread %" PRIu32,
                          found->info.dpid, arena->thread);
