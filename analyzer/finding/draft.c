@@ -198,6 +198,20 @@ uint64_t tg_verdict_last_step(const struct tg_verdict_draft *draft, size_t proce
     return last_ns;
 }
 
+uint64_t tg_verdict_way(const struct tg_mpi_thread *thread)
+{
+    bool is_known = thread->in_call && thread->left_ns != 0 && thread->left_ns < thread->call.since_ns;
+    return is_known ? thread->call.since_ns - thread->left_ns : 0;
+}
+
+bool tg_verdict_may_be_on_its_way(const struct tg_verdict_draft *draft, size_t process, uint64_t way_ns)
+{
+    enum { TIMES = 2 };
+    uint64_t last_ns = tg_verdict_last_step(draft, process);
+    return last_ns != 0 && last_ns < draft->stillness.at_ns && !tg_verdict_is_in_mpi(draft, process) &&
+           (draft->stillness.at_ns - last_ns) / TIMES < way_ns;
+}
+
 bool tg_verdict_waits(const struct tg_verdict_draft *draft, size_t process)
 {
     return process < draft->n_processes && draft->is_waiting[process];

@@ -160,7 +160,7 @@ uint64_t tg_stillness_lasted(const struct tg_stillness *stillness, size_t proces
     return until_ns > since_ns ? until_ns - since_ns : 0;
 }
 
-static bool pass_over(struct tg_stillness *stillness, enum tg_wait_family family, uint64_t lasted_ns)
+bool tg_stillness_pass_over(struct tg_stillness *stillness, enum tg_wait_family family, uint64_t lasted_ns)
 {
     stillness->passed_over[family] += lasted_ns > 0; /* others began later */
     if (lasted_ns > stillness->longest_ns[family])
@@ -173,7 +173,7 @@ bool tg_stillness_is_long(struct tg_stillness *stillness, enum tg_wait_family fa
     const struct tg_wait_times *usual = &stillness->usual[family];
     if (!stillness->was_starved && lasted_ns >= long_ns && lasted_ns / long_times >= usual->longest_ns)
         return true;
-    return pass_over(stillness, family, lasted_ns);
+    return tg_stillness_pass_over(stillness, family, lasted_ns);
 }
 
 bool tg_stillness_is_closed(struct tg_stillness *stillness, enum tg_wait_family family, uint64_t lasted_ns,
@@ -181,7 +181,7 @@ bool tg_stillness_is_closed(struct tg_stillness *stillness, enum tg_wait_family 
 {
     if (!stillness->was_starved && lasted_ns >= closed_ns && (lasted_ns - closed_ns) / ns_per_byte >= bytes)
         return true;
-    return pass_over(stillness, family, lasted_ns);
+    return tg_stillness_pass_over(stillness, family, lasted_ns);
 }
 
 void tg_stillness_print(FILE *stream, const struct tg_stillness *stillness, enum tg_wait_family family,

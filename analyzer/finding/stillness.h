@@ -41,6 +41,9 @@ struct tg_stillness {
 /* INPUT is kept. */
 void tg_stillness_measure(const struct tg_verdict_input *input, struct tg_stillness *stillness);
 
+/* False. Remembers that a wait of FAMILY, which lasted LASTED_NS, is not told. */
+bool tg_stillness_pass_over(struct tg_stillness *stillness, enum tg_wait_family family, uint64_t lasted_ns);
+
 /* When ENTRY, which has ended, may have begun to. A rank that goes without MPI_Finalize closes its sockets first: its
  * launcher sees that, and kills the others, before the rank is gone. */
 uint64_t tg_stillness_earliest_end(const struct tg_verdict_input *input,

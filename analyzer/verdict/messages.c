@@ -371,6 +371,8 @@ static bool is_worth_telling(struct tg_verdict_draft *draft, const struct tg_ver
                                                      half->message.id != 0 ? half->message.bytes : 0);
     if (other != SIZE_MAX && tg_verdict_is_explained(draft, other) && !tg_verdict_is_gone(draft, other))
         return tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI, lasted_ns, half->message.bytes);
+    if (other != SIZE_MAX && tg_verdict_may_be_on_its_way(draft, other, tg_verdict_way(half->thread)))
+        return tg_stillness_pass_over(&draft->stillness, TG_WAIT_MPI, lasted_ns);
     return tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted_ns);
 }
 

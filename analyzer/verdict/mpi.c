@@ -25,6 +25,41 @@ static bool is_of_interest(const struct tg_mpi_arrival *arrivals, size_t n)
            tg_arrivals_standing(arrivals, n, TG_MPI_MISSING) > 0;
 }
 
+/* The longest time for which one of those who wait in COLLECTIVE was outside MPI before it came. */
+static uint64_t longest_way(const struct tg_verdict_draft *draft, const struct tg_mpi_collective *collective,
+                            const struct tg_mpi_arrival *arrivals, size_t n)
+{
+    uint64_t longest_ns = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t n_threads = 0;
+        const struct tg_mpi_thread *const *threads =
+            arrivals[i].standing == TG_MPI_WAITING && arrivals[i].process < draft->n_processes
+                ? tg_verdict_threads(draft, arrivals[i].process, &n_threads)
+                : NULL;
+        for (size_t j = 0; j < n_threads; j++) {
+            uint64_t way_ns =
+                threads[j]->call.instance == collective->instance ? tg_verdict_way(threads[j]) : 0;
+            longest_ns = way_ns > longest_ns ? way_ns : longest_ns;
+        }
+    }
+    return longest_ns;
+}
+
+/* Whether all who are missing and not stuck may still be computing what those who wait have computed. */
+static bool may_be_on_their_way(const struct tg_verdict_draft *draft,
+                                const struct tg_mpi_collective *collective,
+                                const struct tg_mpi_arrival *arrivals, size_t n)
+{
+    uint64_t way_ns = longest_way(draft, collective, arrivals, n);
+    for (size_t i = 0; i < n; i++)
+        if (arrivals[i].standing == TG_MPI_MISSING &&
+            (arrivals[i].process >= draft->n_processes ||
+             (!draft->is_stuck[arrivals[i].process] &&
+              !tg_verdict_may_be_on_its_way(draft, arrivals[i].process, way_ns))))
+            return false;
+    return true;
+}
+
 /* Whether those who are missing are so for good, or for so long that it is worth telling. */
 static bool is_at_rest(struct tg_verdict_draft *draft, const struct tg_mpi_collective *collective,
                        const struct tg_mpi_arrival *arrivals, size_t n)
@@ -55,6 +90,8 @@ static bool is_at_rest(struct tg_verdict_draft *draft, const struct tg_mpi_colle
     /* A missing process has done something meanwhile. */
     if (first != SIZE_MAX)
         lasted = tg_stillness_lasted(&draft->stillness, first, busy_ns > first_ns ? busy_ns : first_ns);
+    if (!all_wait && may_be_on_their_way(draft, collective, arrivals, n))
+        return tg_stillness_pass_over(&draft->stillness, TG_WAIT_MPI, lasted);
     return all_wait ? tg_stillness_is_closed(&draft->stillness, TG_WAIT_MPI, lasted, 0)
                     : tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI, lasted);
 }

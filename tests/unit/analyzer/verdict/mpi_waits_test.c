@@ -239,6 +239,36 @@ static void rows_of_polls_are_waits(void **state)
     check_nobody_blamed();
 }
 
+/* One came after 4.5 s of work, another one is still at it: nobody is to blame before twice that has passed, in a collective or
+ * by a message. */
+static void who_may_be_at_what_others_have_done_is_not_blamed(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        bool is_message = way % 2 != 0, is_late = way >= 2;
+        begin_job(3);
+        for (int rank = 0; rank < 3; rank++) {
+            TOGETHER(rank, "MPI_Init", 0, 0x50);
+            LEAVE(rank, "MPI_Init");
+        }
+        job.now_ns += UINT64_C(4500) * MS;
+        if (is_message)
+            POINT(0, "MPI_Recv", 2, 7);
+        else
+            TOGETHER(0, "MPI_Barrier", 1, 0x40);
+        interrupt_after(is_late ? 5500 : 3500);
+        if (!is_late)
+            check_nobody_blamed();
+        else if (is_message)
+            check_first(TG_FINDING_RECEIVE, "2",
+                        "Rank 0 has been waiting for a message that nobody has sent");
+        else
+            check_first(TG_FINDING_COLLECTIVE, "1 2", "Rank 0 has been waiting in MPI_Barrier");
+        if (way < 3)
+            tear_down(state);
+    }
+}
+
 static void a_collective_is_polled_for(void **state)
 {
     (void)state;
@@ -507,6 +537,7 @@ int main(void)
         cmocka_unit_test_teardown(who_does_other_things_does_not_wait, tear_down),
         cmocka_unit_test_teardown(who_serves_all_blames_nobody, tear_down),
         cmocka_unit_test_teardown(rows_of_polls_are_waits, tear_down),
+        cmocka_unit_test_teardown(who_may_be_at_what_others_have_done_is_not_blamed, tear_down),
         cmocka_unit_test_teardown(a_collective_is_polled_for, tear_down),
         cmocka_unit_test_teardown(of_several_requests_all_have_to_come, tear_down),
         cmocka_unit_test_teardown(access_waits_for_its_group, tear_down),
