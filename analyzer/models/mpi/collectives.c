@@ -390,9 +390,11 @@ static struct tg_mpi_arrival arrival_of(const struct tg_mpi_comm *comm, const st
 static size_t count_ranks(const struct tg_mpi_comm *comm, size_t n_comers, size_t *n_first)
 {
     enum { MAX_RANKS = 1 << 20 };
-    bool has_sides = comm != NULL && comm->is_inter && comm->joint.is_linked;
-    int64_t first = has_sides ? comm->size : known_size(comm),
-            second = has_sides ? comm->joint.remote_size : 0;
+    int64_t first, second;
+    if (!tg_mpi_comm_has_groups(comm, &first, &second)) {
+        first = known_size(comm);
+        second = 0;
+    }
     *n_first = 0;
     if (first <= 0 || second < 0 || first > MAX_RANKS || second > MAX_RANKS ||
         (uint64_t)(first + second) < n_comers)
@@ -408,6 +410,16 @@ static size_t index_of(int64_t rank, unsigned side, size_t n_first, size_t n)
     return rank < 0 || (uint64_t)rank >= end - begin ? SIZE_MAX : begin + (size_t)rank;
 }
 
+/* The rank in MPI_COMM_WORLD of number I of COMM, or of its second group; -1 unknown. */
+static int64_t world_rank_of(const struct tg_mpi_comm *comm, size_t i, bool of_second)
+{
+    if (comm->joint.is_joint && comm->is_inter)
+        return -1;
+    if (of_second)
+        return i < comm->n_other_ranks ? comm->other_ranks[i] : -1;
+    return i < comm->n_world_ranks ? comm->world_ranks[i] : -1;
+}
+
 /* As if nobody were known to have come but those who are beyond it. */
 static void fill_missing(const struct tg_mpi_comm *comm, uint64_t instance, struct tg_mpi_arrival *arrivals,
                          size_t n_first, size_t count)
@@ -417,17 +429,17 @@ static void fill_missing(const struct tg_mpi_comm *comm, uint64_t instance, stru
         arrivals[i] = (struct tg_mpi_arrival){
             .standing = TG_MPI_MISSING,
             .comm_rank = (int64_t)(i < n_first ? i : i - n_first),
-            .world_rank = !has_sides && i < comm->n_world_ranks ? comm->world_ranks[i] : -1,
+            .world_rank = world_rank_of(comm, i < n_first ? i : i - n_first, has_sides && i >= n_first),
             .process = SIZE_MAX,
             .side = !has_sides    ? 0
                     : i < n_first ? 1
                                   : 2};
     for (const struct tg_mpi_comm_rank *rank = comm->ranks; rank != NULL; rank = rank->hh.next) {
-        size_t at = index_of(rank->rank, has_sides ? rank->side : 0, n_first, count);
+        unsigned side = has_sides ? tg_mpi_comm_group_of(comm, rank->process, -1) : 0;
+        size_t at = has_sides && side == 0 ? SIZE_MAX : index_of(rank->rank, side, n_first, count);
         if (at == SIZE_MAX || arrivals[at].process != SIZE_MAX)
             continue;
         arrivals[at].process = rank->process;
-        arrivals[at].side = rank->side;
         if (rank->last_instance >= instance) /* and it is not among those that are still there */
             arrivals[at].standing = TG_MPI_PASSED;
     }
@@ -462,8 +474,10 @@ struct tg_mpi_arrival *tg_mpi_collective_arrivals(const struct tg_mpi_collective
     bool has_sides = n_ranks > 0 && comm->is_inter;
     for (size_t i = 0; i < n_comers; i++) {
         struct tg_mpi_arrival arrival = arrival_of(comm, &entry->comers[i]);
-        if (n_ranks > 0 && comm->joint.is_linked)
+        if (has_sides)
             arrival.side = tg_mpi_comm_group_of(comm, arrival.process, -1);
+        if (has_sides && arrival.side != 0 && arrival.world_rank < 0 && arrival.comm_rank >= 0)
+            arrival.world_rank = world_rank_of(comm, (size_t)arrival.comm_rank, arrival.side == 2);
         size_t at = n_ranks == 0 ? i : index_of(arrival.comm_rank, has_sides ? arrival.side : 0, n_first, n);
         if (at != SIZE_MAX)
             arrivals[at] = arrival;

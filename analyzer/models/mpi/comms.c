@@ -107,7 +107,7 @@ static struct tg_error *get_rank(struct tg_mpi_comm *comm, size_t process, struc
         if (found == NULL)
             return tg_error_no_memory();
         found->process = process;
-        found->rank = -1;
+        found->rank = found->world_rank = -1;
         HASH_ADD(hh, comm->ranks, process, sizeof process, found);
         if (find_rank(comm, process) != found) {
             free(found);
@@ -119,13 +119,15 @@ static struct tg_error *get_rank(struct tg_mpi_comm *comm, size_t process, struc
     return NULL;
 }
 
-static struct tg_error *set_rank(struct tg_mpi_comm *comm, size_t process, int64_t rank, unsigned side)
+static struct tg_error *set_rank(struct tg_mpi_comm *comm, size_t process, int64_t rank, int64_t world_rank,
+                                 unsigned side)
 {
     struct tg_mpi_comm_rank *found;
     struct tg_error *error = get_rank(comm, process, &found);
     if (error != NULL)
         return error;
     found->rank = rank;
+    found->world_rank = world_rank;
     found->side = side;
     return NULL;
 }
@@ -177,12 +179,23 @@ unsigned tg_mpi_comm_group_of(const struct tg_mpi_comm *comm, size_t process, in
         comm->other_ranks == NULL && !comm->joint.is_joint ? NULL : find_rank(comm, process);
     if (own != NULL && comm->joint.is_joint)
         return own->side;
+    if (own != NULL && world_rank < 0)
+        world_rank = own->world_rank;
     if (own == NULL || own->rank < 0 || world_rank < 0)
         return 0;
     size_t rank = (size_t)own->rank;
     if (rank < comm->n_world_ranks && comm->world_ranks[rank] == world_rank)
         return 1;
     return rank < comm->n_other_ranks && comm->other_ranks[rank] == world_rank ? 2 : 0;
+}
+
+bool tg_mpi_comm_has_groups(const struct tg_mpi_comm *comm, int64_t *first, int64_t *second)
+{
+    if (comm == NULL || !comm->is_inter)
+        return false;
+    *first = comm->joint.is_joint ? comm->size : (int64_t)comm->n_world_ranks;
+    *second = comm->joint.is_joint ? comm->joint.remote_size : (int64_t)comm->n_other_ranks;
+    return comm->joint.is_joint ? comm->joint.is_linked : *first > 0 && *second > 0;
 }
 
 bool tg_mpi_comm_is_half(const struct tg_mpi_comm *comm)
@@ -306,6 +319,7 @@ static struct tg_error *link_sides(struct tg_mpi_comms *comms, struct tg_mpi_com
         if (error != NULL)
             return error;
         made->rank = rank->rank;
+        made->world_rank = rank->world_rank;
         made->side = 2;
         memset(added->recent, 0, sizeof added->recent);
         HASH_DEL(added->ranks, rank);
@@ -370,8 +384,8 @@ static struct tg_error *join_sides(struct tg_mpi_comms *comms, struct tg_mpi_com
 }
 
 struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, size_t process,
-                                   const struct tg_event_mpi_comm *told, const struct tg_mpi_call *call,
-                                   uint64_t born_ns)
+                                   int64_t world_rank, const struct tg_event_mpi_comm *told,
+                                   const struct tg_mpi_call *call, uint64_t born_ns)
 {
     struct tg_mpi_comm *entry;
     struct tg_error *error = get_comm(comms, job, told->comm, &entry);
@@ -395,7 +409,10 @@ struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, 
             note_birth(comm, told, call, born_ns);
     }
     if (told->rank >= 0)
-        error = set_rank(comm, process, told->rank, !comm->joint.is_joint ? 0 : comm == entry ? 1 : 2);
+        error = set_rank(comm, process, told->rank, world_rank,
+                         !comm->joint.is_joint ? 0
+                         : comm == entry       ? 1
+                                               : 2);
     if (error == NULL && comm == entry)
         error = take_members(comm, &told->members);
     return error != NULL || comm != entry || !comm->joint.is_joint ? error : join_sides(comms, comm);

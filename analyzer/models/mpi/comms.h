@@ -24,6 +24,7 @@ struct tg_mpi_comm_key {
 struct tg_mpi_comm_rank {
     size_t process;
     int64_t rank;           /* -1 unknown */
+    int64_t world_rank;     /* in its job, likewise */
     uint64_t last_instance; /* of the collectives that it came to, 0 none: it is through with those before */
     struct tg_mpi_sites sites;
     unsigned side;     /* of a joint communicator: of which of the two jobs, 1 or 2; else 0 */
@@ -79,10 +80,10 @@ struct tg_mpi_comm *tg_mpi_comms_find(const struct tg_mpi_comms *comms, const ch
 /* CALL, by a process of JOB, uses its communicator: where that is known, CALL gets its name, and the one id that it has in
  * all jobs. */
 void tg_mpi_comms_note_call(const struct tg_mpi_comms *comms, const char *job, struct tg_mpi_call *call);
-/* Takes an mpi_comm event of PROCESS, made by CALL, which lasted until BORN_NS. Only error: NO_MEMORY. */
+/* Takes an mpi_comm event of PROCESS, WORLD_RANK of its job, made by CALL, which lasted until BORN_NS. Only error: NO_MEMORY. */
 struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, size_t process,
-                                   const struct tg_event_mpi_comm *told, const struct tg_mpi_call *call,
-                                   uint64_t born_ns);
+                                   int64_t world_rank, const struct tg_event_mpi_comm *told,
+                                   const struct tg_mpi_call *call, uint64_t born_ns);
 /* Whether COMM (NULL is accepted) has members of another job that are not known. */
 bool tg_mpi_comm_is_half(const struct tg_mpi_comm *comm);
 /* PROCESS frees it; the communicator goes with the last that is known to be in it. */
@@ -99,9 +100,11 @@ bool tg_mpi_comm_all_came(const struct tg_mpi_comm *comm, uint64_t instance);
 
 /* The process that is RANK of COMM (NULL is accepted), SIZE_MAX: not known. */
 size_t tg_mpi_comm_process_of(const struct tg_mpi_comm *comm, int64_t rank);
-/* The group, 1 or 2, of intercommunicator COMM that PROCESS is in, which is WORLD_RANK of its job; 0: not known, as of one
+/* The group, 1 or 2, of intercommunicator COMM that PROCESS is in, which is WORLD_RANK of its job (-1: what it told); 0: not known, as of one
  * that connects jobs, which each know it by an id of its own. */
 unsigned tg_mpi_comm_group_of(const struct tg_mpi_comm *comm, size_t process, int64_t world_rank);
+/* Whether COMM is an intercommunicator of which both groups are known, and their sizes. */
+bool tg_mpi_comm_has_groups(const struct tg_mpi_comm *comm, int64_t *first, int64_t *second);
 /* The process that is RANK of SIDE of a joint intercommunicator, SIZE_MAX: not known. */
 size_t tg_mpi_comm_process_of_side(const struct tg_mpi_comm *comm, unsigned side, int64_t rank);
 /* The rank in MPI_COMM_WORLD of the one that members of GROUP address as RANK, -1 not known. */

@@ -62,7 +62,7 @@ static struct tg_error *take_comm(struct tg_mpi_model *model, const struct tg_ev
     const struct tg_mpi_thread_entry *thread = tg_mpi_callers_find_thread(&model->callers, index, event->tid);
     bool was_made = thread != NULL && thread->public.calls > 0;
     model->has_joint |= told->link != 0;
-    return tg_mpi_comms_take(&model->comms, process->public.job, index, told,
+    return tg_mpi_comms_take(&model->comms, process->public.job, index, process->public.rank, told,
                              was_made ? &thread->public.call : NULL, event->time_ns);
 }
 

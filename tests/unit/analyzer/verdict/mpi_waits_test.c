@@ -365,6 +365,26 @@ static void exposure_waits_for_who_has_not_ended_its_access(void **state)
     check_first(TG_FINDING_WINDOW, "2", "It needs rank 2");
 }
 
+/* Ranks 0 and 2 are one group, 1 and 3 the other, and 3 does not come. */
+static void who_is_missing_in_an_intercommunicator_is_told(void **state)
+{
+    (void)state;
+    static const struct tg_mpi_member groups[2][2] = {{{.world_rank = 0}, {.world_rank = 2}},
+                                                      {{.world_rank = 1}, {.world_rank = 3}}};
+    begin_job(4);
+    for (int rank = 0; rank < 4; rank++) {
+        TOGETHER(rank, "MPI_Intercomm_create", 0, 0x50);
+        FEED(FIRST_PID + rank, MPI_COMM, mpi_comm, .comm = 0x77, .origin = TG_MPI_COMM_INTERCOMM,
+             .rank = rank / 2, .size = 2, .remote_size = 2, .members = {groups[rank % 2], rank < 2 ? 2 : 0});
+        LEAVE(rank, "MPI_Intercomm_create");
+    }
+    for (int rank = 0; rank < 3; rank++)
+        FEED(FIRST_PID + rank, MPI_ENTER, mpi_enter, .call = "MPI_Barrier", .comm = 0x77, .instance = 1,
+             .peer = -3, .tag = -3, .root = -3, .code = 0x40);
+    interrupt_after(3000);
+    check_first(TG_FINDING_COLLECTIVE, "3", "Rank 0, rank 2 and rank 1 have been waiting in MPI_Barrier");
+}
+
 /* ---- communicators between jobs */
 
 enum { PARENTS_INTER = 0x1000, CHILDRENS_INTER = 0x2000, FIRST_CHILD = 200 };
@@ -542,6 +562,7 @@ int main(void)
         cmocka_unit_test_teardown(of_several_requests_all_have_to_come, tear_down),
         cmocka_unit_test_teardown(access_waits_for_its_group, tear_down),
         cmocka_unit_test_teardown(exposure_waits_for_who_has_not_ended_its_access, tear_down),
+        cmocka_unit_test_teardown(who_is_missing_in_an_intercommunicator_is_told, tear_down),
         cmocka_unit_test_teardown(a_deadlock_between_jobs_is_one, tear_down),
         cmocka_unit_test_teardown(messages_between_jobs_meet, tear_down),
         cmocka_unit_test_teardown(strangers_are_not_linked, tear_down),
