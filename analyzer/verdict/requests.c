@@ -98,6 +98,24 @@ static const struct tg_verdict_wait *wait_of(const struct tg_verdict_draft *draf
     return NULL;
 }
 
+/* Prints who had not come to the collective that THREAD waits in: they may have been on their way. */
+static void print_absent(struct tg_verdict_draft *draft, const struct tg_mpi_thread *thread)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < draft->n_waits; i++) {
+        const struct tg_verdict_wait *wait = &draft->waits[i];
+        if (wait->thread != thread || wait->to >= draft->n_processes || n++ > 0)
+            continue;
+        fputs(" Still to come was ", draft->stream);
+        tg_words_process(draft->stream, draft->input, wait->to);
+        fputs(": ", draft->stream);
+        tg_words_process_state(draft->stream, draft->input, wait->to);
+        fputc('.', draft->stream);
+    }
+    if (n > 1)
+        fprintf(draft->stream, " %zu more were.", n - 1);
+}
+
 /* Prints who had been in a call of MPI for long, although it is not known whom it waited for. *HAS_ONE: somebody had. */
 static struct tg_error *print_longest_call(struct tg_verdict_draft *draft, bool *has_one)
 {
@@ -119,7 +137,7 @@ static struct tg_error *print_longest_call(struct tg_verdict_draft *draft, bool 
     *has_one = true;
     const struct tg_verdict_wait *wait = wait_of(draft, longest);
     bool is_message = wait != NULL && longest->call.instance == 0;
-    fputs(is_message ? " At that time " : " It is not known who was waited for then: ", draft->stream);
+    fputs(wait != NULL ? " At that time " : " It is not known who was waited for then: ", draft->stream);
     tg_words_process(draft->stream, draft->input, longest->process);
     fputs(" had been ", draft->stream);
     tg_words_mpi_thread(draft->stream, draft->input, longest);
@@ -127,6 +145,8 @@ static struct tg_error *print_longest_call(struct tg_verdict_draft *draft, bool 
     fputc('.', draft->stream);
     if (is_message)
         print_partner(draft, wait->to, !wait->sends);
+    else if (wait != NULL)
+        print_absent(draft, longest);
     return print_partners(draft, longest->call.name);
 }
 

@@ -259,6 +259,10 @@ static void who_may_be_at_what_others_have_done_is_not_blamed(void **state)
         interrupt_after(is_late ? 5500 : 3500);
         if (!is_late)
             check_nobody_blamed();
+        if (!is_late)
+            check_first(TG_FINDING_ASKED, "-1",
+                        is_message ? " The sender is rank 2: outside MPI"
+                                   : " Still to come was rank 1: outside MPI");
         else if (is_message)
             check_first(TG_FINDING_RECEIVE, "2",
                         "Rank 0 has been waiting for a message that nobody has sent");
