@@ -154,13 +154,15 @@ struct tg_error *tg_frames_read(struct tg_modules *modules, const struct tg_insp
 struct tg_frame tg_frames_innermost(struct tg_modules *modules, const struct tg_inspect_memory *memory,
                                     const struct tg_registers *registers)
 {
+    struct pages pages = {.memory = memory};
+    const struct tg_inspect_memory cached = {.context = &pages, .read = read_through};
     const struct tg_frame innermost = tg_frame_innermost(registers);
     struct tg_frame frame = innermost, caller;
     struct tg_unwind_note note;
     for (unsigned i = 0; i < MAX_HIDDEN; i++) {
         if (!tg_module_is_agent(tg_modules_find(modules, tg_frame_place(&frame))))
             return frame;
-        if (tg_unwind_caller(modules, memory, &frame, &caller, &note) != TG_UNWIND_CALLER)
+        if (tg_unwind_caller(modules, &cached, &frame, &caller, &note) != TG_UNWIND_CALLER)
             break;
         frame = caller;
     }
