@@ -138,6 +138,7 @@ int main(void)
 #pragma omp parallel num_threads(2)
     {
         if (omp_get_thread_num() == 1) {
+            usleep(700000); /* the other one comes to the outer barrier first */
 #pragma omp parallel num_threads(2)
             {
 #pragma omp barrier
@@ -225,7 +226,7 @@ def nested(compiler):
     console = LiveConsole("-o", "trace.tgt", "--force", "--", "./table", stderr=subprocess.DEVNULL)
     console.do("opm start")
     console.do("dfocus g1 {opm next barrier}")
-    console.do("dfocus g1 {opm next barrier}")  # the outer team's, and the inner one's, whichever came first
+    console.do("dfocus g1 {opm next barrier}")  # the outer team's, and then the inner one's
     answer = console.do("dfocus g1 {opm barrier pass}")
     if "2 of 2 workers are out" not in answer or "1 outer team, which waits for workers of these, was left at the barrier" not in answer:
         fail(f"{compiler}: barrier pass of nested teams: {answer}")
