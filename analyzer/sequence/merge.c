@@ -284,6 +284,7 @@ static struct tg_error *join(struct tg_sequence_node **nodes, size_t count)
         into->executions += node->executions;
         into->tasks += node->tasks;
         into->is_inner |= node->is_inner;
+        into->begun_above |= node->begun_above;
         into->size = into->size == node->size ? into->size : 0;
         into->code = into->code != 0 ? into->code : node->code;
         into->from = into->from != TG_SEQUENCE_NO_LANE ? into->from : node->from;

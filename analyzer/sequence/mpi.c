@@ -56,6 +56,14 @@ static bool is_of_all(const struct tg_sequence_builder *builder, const struct se
 
 /* ---- messages */
 
+/* RANK does something in MPI, which is drawn before the regions are that it is in: those are drawn when they end. */
+static void note_regions(struct sequence_worker *rank)
+{
+    for (size_t i = 0; i < rank->n_frames; i++)
+        if (rank->frames[i].node != NULL && rank->frames[i].node->kind == TG_SEQUENCE_REGION)
+            rank->frames[i].node->begun_above = true;
+}
+
 static struct tg_error *put_message(struct tg_sequence_builder *builder, struct sequence_worker *worker,
                                     const struct tg_sequence_node *pattern, enum tg_sequence_role role,
                                     uint64_t waited_ns, uint64_t time_ns)
@@ -72,6 +80,7 @@ static struct tg_error *put_message(struct tg_sequence_builder *builder, struct 
     node->bytes = pattern->bytes;
     node->is_across = true;
     node->code = pattern->code;
+    note_regions(worker);
     node->parts[0].role = role;
     node->parts[0].waited_ns = waited_ns;
     node->floats = pattern->floats;
@@ -213,6 +222,7 @@ static struct tg_error *enter(struct tg_sequence_builder *builder, struct sequen
         is_of_all(builder, worker, call->comm)) {
         const struct tg_sequence_barrier barrier = {.name = name, .id = call->comm, .code = call->code};
         worker->collective = event->tid;
+        note_regions(worker);
         error = sequence_put_received(builder, worker);
         if (error != NULL)
             return error;

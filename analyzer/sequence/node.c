@@ -235,6 +235,7 @@ static void add_times(struct tg_sequence_node *into, const struct tg_sequence_no
     into->executions += node->executions;
     into->tasks += node->tasks;
     into->is_inner |= node->is_inner;
+    into->begun_above |= node->begun_above;
     if (into->kind == TG_SEQUENCE_MESSAGE && into->tag != node->tag) {
         into->tag = TG_SEQUENCE_VARIES;
         into->key = key_of(into);

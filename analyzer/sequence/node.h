@@ -103,6 +103,7 @@ struct tg_sequence_node {
     bool is_cycle;    /* HERE: a cycle of waits */
     bool is_across;   /* spans processes: CODE is an address in one of them and distinguishes nothing */
     bool is_cancelled; /* by `cancel`, before its end; a phase: its barrier */
+    bool begun_above;  /* a region of a rank: what it did in MPI meanwhile is drawn above it */
     bool is_inferred;  /* concluded from other events: the runtime is not called there */
     uint64_t tasks;    /* TASK: how many began; what goes on after a pause is an execution of its own */
     bool is_inner;     /* TASK: a task created it */

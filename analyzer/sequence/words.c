@@ -158,9 +158,10 @@ void tg_sequence_words_title(const struct tg_sequence_words *words, const struct
     if (node->kind == TG_SEQUENCE_REGION && node->size > 0)
         snprintf(size, sizeof size, ", %" PRIu64 " worker%s", node->size, node->size == 1 ? "" : "s");
     bool has_place = node->kind != TG_SEQUENCE_PHASE && node->kind != TG_SEQUENCE_GROUP;
-    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s%s%s%s", name,
-             has_place ? place_text(words, node, place) : "", size, node->is_inferred ? " (inferred)" : "",
-             node->is_cancelled && has_place ? ", cancelled" : "", times_text(node, times, sizeof times));
+    snprintf(buffer, TG_SEQUENCE_LABEL_SIZE, "%s%s%s%s%s%s%s", name,
+             has_place ? place_text(words, node, place) : "", size, node->begun_above ? ", begun above" : "",
+             node->is_inferred ? " (inferred)" : "", node->is_cancelled && has_place ? ", cancelled" : "",
+             times_text(node, times, sizeof times));
 }
 
 /* " to 7 and from 5, tag 1": the halves of a call like MPI_Sendrecv, as far as they are known, and are with a rank. */

@@ -8,6 +8,8 @@ endforeach()
 # long waits for messages, of who receives, who sends, and in MPI_Wait; of many alike the longest
 tg_golden_test(sequence-late-text sequence-late sequence --print --all sequence-late.tgt)
 tg_golden_test(sequence-late-svg sequence-late sequence --all -o - sequence-late.tgt)
+# a collective within a region, which is drawn above it
+tg_golden_test(sequence-within-text sequence-within sequence --print --all --by rank sequence-within.tgt)
 # tasks at the end of a region, below what created them; what is cancelled
 tg_golden_test(sequence-causes-all sequence-causes sequence --print --all sequence-causes.tgt)
 tg_golden_test(sequence-causes-svg sequence-causes sequence --all -o - sequence-causes.tgt)
