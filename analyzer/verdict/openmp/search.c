@@ -87,6 +87,22 @@ uint64_t tg_openmp_search_busy_until(const struct tg_openmp_search *search, size
     return since_ns;
 }
 
+/* Whether another process has waited for PROCESS in MPI for so long that this is told: what PROCESS waits for is the cause. */
+static bool is_waited_for(struct tg_verdict_draft *draft, size_t process)
+{
+    for (size_t i = 0; i < draft->n_waits; i++) {
+        const struct tg_verdict_wait *wait = &draft->waits[i];
+        if (wait->to != process || wait->is_choice || !wait->thread->in_call ||
+            tg_verdict_may_be_on_its_way(draft, process, tg_verdict_way(wait->thread)))
+            continue;
+        uint64_t since_ns = later(tg_verdict_last_step(draft, process), wait->thread->call.since_ns);
+        if (tg_stillness_is_long(&draft->stillness, TG_WAIT_MPI,
+                                 tg_verdict_lasted(draft, wait->from, process, since_ns)))
+            return true;
+    }
+    return false;
+}
+
 bool tg_openmp_search_is_stuck(struct tg_verdict_draft *draft, size_t process, uint64_t since_ns,
                                uint64_t closed_ns)
 {
@@ -95,5 +111,7 @@ bool tg_openmp_search_is_stuck(struct tg_verdict_draft *draft, size_t process, u
     if (draft->input->is_of_moment)
         return true;
     return closed_ns != 0 ? tg_stillness_is_closed(&draft->stillness, TG_WAIT_OPENMP, lasted_ns, 0)
-                          : tg_stillness_is_long(&draft->stillness, TG_WAIT_OPENMP, lasted_ns);
+                          : tg_stillness_is_long(&draft->stillness, TG_WAIT_OPENMP, lasted_ns) ||
+                                (is_waited_for(draft, process) &&
+                                 tg_stillness_is_closed(&draft->stillness, TG_WAIT_OPENMP, lasted_ns, 0));
 }

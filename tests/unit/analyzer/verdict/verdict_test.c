@@ -626,6 +626,31 @@ static void who_is_ended_with_its_process_held_the_lock_until_then(void **state)
     }
 }
 
+/* A rank has waited in MPI for long for one whose master has waited at the end of a region, for less long: that is the cause, and its
+ * missing thread is named. Alone it is no hang yet. */
+static void what_a_rank_is_waited_for_is_told_first(void **state)
+{
+    for (int is_waited_for = 0; is_waited_for < 2; is_waited_for++) {
+        begin_job(2);
+        FEED(FIRST_PID, OMP_PARALLEL_BEGIN, omp_parallel_begin, .new_team = TEAM);
+        for (int thread = 0; thread < 2; thread++)
+            OF_THREAD(thread, OMP_IMPLICIT_BEGIN, omp_implicit_begin, .team_size = 2);
+        TOGETHER(0, "MPI_Initialized", 0, 0x50);
+        LEAVE(0, "MPI_Initialized");
+        if (is_waited_for)
+            TOGETHER(1, "MPI_Barrier", 1, 0x40);
+        job.now_ns += UINT64_C(1500) * 1000000;
+        OF_THREAD(0, OMP_IMPLICIT_END, omp_implicit_end, .code = 0);
+        interrupt_after(1000);
+        judge();
+        assert_int_equal(verdict.findings[0].kind, is_waited_for ? TG_FINDING_BARRIER : TG_FINDING_ASKED);
+        if (is_waited_for)
+            assert_non_null(strstr(verdict.findings[0].text, "number 1 of its team) is missing"));
+        else
+            tear_down(state);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -657,6 +682,7 @@ int main(void)
         cmocka_unit_test_teardown(of_two_at_different_barriers_either_may_be_wrong, tear_down),
         cmocka_unit_test_teardown(a_taskloop_waits_for_whoever_executes_its_tasks, tear_down),
         cmocka_unit_test_teardown(who_is_ended_with_its_process_held_the_lock_until_then, tear_down),
+        cmocka_unit_test_teardown(what_a_rank_is_waited_for_is_told_first, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
