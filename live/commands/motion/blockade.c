@@ -10,7 +10,8 @@
 
 /* Are enough: who has been released has run by then; on a busy machine one that waits for a processor may not have. */
 enum { QUIET_LOOKS = 3, QUIET_LOOKS_OF_READY = 12 };
-enum { LOOKS_FOR_RING = 9 }; /* from one search for a deadlock to the next */
+enum { QUIET_LOOKS_IN_MPI = 20 }; /* what was sent before its rank was stopped is there by then */
+enum { LOOKS_FOR_RING = 9 };      /* from one search for a deadlock to the next */
 
 /* Where nobody comes: who runs, and whether all of them wait, for somebody who does not or for each other. */
 struct blockade {
@@ -34,6 +35,7 @@ struct blockade {
     struct tg_thread_id
         stopped;     /* one of those who do not run, a held one if there is any; all 0: everybody runs */
     const char *why; /* words about it */
+    struct tg_thread_id outside; /* one of a rank that is not in focus and is stopped; all 0: there is none */
     bool is_held;
 };
 
@@ -143,8 +145,10 @@ static struct tg_error *note_blockade(const struct tg_request *request)
                 continue;
             if (is_in_focus)
                 note_thread(blockade, process, thread, tg_job_set_has(request->set, process, i));
-            else
-                blockade->has_others |= process->info.rank >= 0 && !tg_job_state_is_stopped(thread->state);
+            else if (process->info.rank >= 0 && !tg_job_state_is_stopped(thread->state))
+                blockade->has_others = true;
+            else if (process->info.rank >= 0 && blockade->outside.dpid == 0)
+                blockade->outside = (struct tg_thread_id){process->info.dpid, thread->dtid};
         }
     }
     return NULL;
@@ -169,6 +173,13 @@ static void count_looks(struct tg_blockade_watch *watch, const struct blockade *
                                         .n_awaited_looks = do_wait ? watch->n_awaited_looks + 1 : 0};
 }
 
+/* Whether all who have not come wait in MPI, or for one who does, and a rank is stopped that is not in focus. */
+static bool is_outside(const struct blockade *blockade, const struct tg_blockade_watch *watch)
+{
+    return blockade->stopped.dpid == 0 && blockade->outside.dpid != 0 && !blockade->has_others &&
+           blockade->n_busy == 0 && blockade->n_in_mpi > 0 && watch->n_looks >= QUIET_LOOKS_IN_MPI;
+}
+
 static struct tg_error *note_detached(void *context, const struct tg_openmp_team *team)
 {
     *(bool *)context |= team->tasks_detached > 0;
@@ -190,6 +201,15 @@ static struct tg_error *say_stopped(const struct blockade *blockade)
         "no thread can arrive: %zu thread%s and wait%s for others, but thread %" PRIu32 ".%" PRIu32 " is %s",
         blockade->n_running, blockade->n_running == 1 ? " runs" : "s run",
         blockade->n_running == 1 ? "s" : "", blockade->stopped.dpid, blockade->stopped.dtid, blockade->why);
+}
+
+static struct tg_error *say_outside(const struct blockade *blockade)
+{
+    return tg_error_create(
+        TG_ERROR_USAGE,
+        "no thread can arrive: who runs waits in MPI, but process %" PRIu32
+        ", which is a rank as well, is stopped, and not in focus (`dfocus ranks` is about all)",
+        blockade->outside.dpid);
 }
 
 /* The error where all wait for each other; TEXT says how, if that is known. */
@@ -265,8 +285,22 @@ struct tg_error *tg_blockade_look(struct tg_console *console, struct tg_gate_run
     if (error != NULL || *blocked != NULL || *is_over)
         return error;
     *is_over = is_quiet && run->of_each && blockade.n_here > 0 && blockade.n_busy == 0;
-    if (is_blocked && !*is_over)
+    if (blockade.n_here == 0 && is_outside(&blockade, watch))
+        *blocked = say_outside(&blockade);
+    else if (is_blocked && !*is_over)
         *blocked = say_stopped(&blockade);
+    return NULL;
+}
+
+struct tg_error *tg_blockade_is_outside(struct tg_console *console, const struct tg_gate_run *run,
+                                        struct tg_blockade_watch *watch, bool *is_so)
+{
+    struct blockade blockade = {.console = console, .run = run, .waiting = SIZE_MAX, .in_ring = SIZE_MAX};
+    struct tg_error *error = look_at_all(console, &blockade);
+    if (error != NULL)
+        return error;
+    count_looks(watch, &blockade);
+    *is_so = is_outside(&blockade, watch);
     return NULL;
 }
 

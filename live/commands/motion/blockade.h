@@ -20,6 +20,11 @@ struct tg_blockade_watch {
 struct tg_error *tg_blockade_look(struct tg_console *console, struct tg_gate_run *run,
                                   struct tg_blockade_watch *watch, struct tg_error **blocked, bool *is_over);
 
+/* The same of a run that all its workers are waited for: whether those who have not come wait in MPI, directly or for one who
+ * does, while other ranks are stopped: *IS_SO. */
+struct tg_error *tg_blockade_is_outside(struct tg_console *console, const struct tg_gate_run *run,
+                                        struct tg_blockade_watch *watch, bool *is_so);
+
 /* Whether the deadlock is still there that RUN ended for, now that all are stopped and all records have been taken. */
 struct tg_error *tg_blockade_holds(struct tg_console *console, const struct tg_gate_run *run, bool *holds);
 

@@ -160,8 +160,9 @@ struct tg_error *tg_gate_wait_all(struct tg_console *console, struct tg_gate_run
 {
     struct waiting waiting = {.run = run};
     struct tg_focus_patience patience = {0};
+    struct tg_blockade_watch watch = {0};
     size_t n_looks = 0;
-    for (bool stuck = false;;) {
+    for (bool stuck = false, is_outside = false;;) {
         int status;
         struct tg_error *error = tg_focus_call_await_with(console, &tg_focus_call_defaults, look,
                                                           &waiting.done, look_s, &patience, out);
@@ -171,7 +172,11 @@ struct tg_error *tg_gate_wait_all(struct tg_console *console, struct tg_gate_run
             return error;
         tg_error_destroy(error);
         error = look_for_stuck(console, run, &n_looks, &stuck);
-        if (error != NULL || stuck)
+        if (error == NULL && !stuck)
+            error = tg_blockade_is_outside(console, run, &watch, &is_outside);
+        for (size_t i = 0; error == NULL && is_outside && i < run->n_workers; i++)
+            run->workers[i].cannot = !run->workers[i].is_out && !run->workers[i].waits;
+        if (error != NULL || stuck || is_outside)
             return error;
     }
 }

@@ -249,6 +249,10 @@ def ranks(flavour):
     answer = console.command("dfocus pr1 {opm next single}", interrupt_when=lambda: told(console))
     if answer["ok"] or "interrupted" not in answer["error"]["message"]:
         fail(f"{flavour.name}: {answer}")
+    # and where nobody presses it, the command ends by itself
+    answer = console.command("dfocus pr1 {opm next single}", interrupt_s=60)
+    if answer["ok"] or "who runs waits in MPI, but process" not in answer["error"]["message"]:
+        fail(f"{flavour.name}: {answer}")
     console.command("dfocus a dgo")
     console.command("dfocus a dwait")
     console.end("quit")
