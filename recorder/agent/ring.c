@@ -196,7 +196,7 @@ static uint64_t granted_bytes(const struct tg_agent_thread *thread)
     const struct tg_agent_ring_header *header = thread->header;
     uint64_t size = thread->mask + 1, granted = __atomic_load_n(&header->granted_bytes, __ATOMIC_ACQUIRE);
     bool can_be = granted > size && granted <= TG_AGENT_RING_MAX_BYTES && (granted & (granted - 1)) == 0 &&
-                  header->stays == 0 && header->n_growths < TG_AGENT_RING_GROWTHS;
+                  header->stays == 0 && header->n_growths < TG_AGENT_RING_GROWTHS - 1;
     return can_be ? granted : size;
 }
 
@@ -238,6 +238,19 @@ static void grow(struct tg_agent_thread *thread)
     (void)tg_raw_call(SYS_munmap, (long)former, (long)(TG_AGENT_RING_DATA_OFFSET + former_size), 0, 0, 0, 0);
 }
 
+/* The ring, which is empty, becomes as long as it was made: so much of it is memory for certain. */
+static void shrink(struct tg_agent_thread *thread)
+{
+    struct tg_agent_ring_header *header = thread->header;
+    uint64_t from = (thread->written | thread->mask) + 1;
+    header->growths[header->n_growths] =
+        (struct tg_agent_growth){.until = thread->written, .from = from, .data_bytes = header->data_bytes};
+    private_part(header)->touched = private_part(header)->touch_end = from;
+    __atomic_store_n(&header->n_growths, header->n_growths + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&header->head, from, __ATOMIC_RELEASE);
+    adopt(thread, header);
+}
+
 static void wait_for_recorder(struct tg_agent_thread *thread, uint64_t seen_tail)
 {
     struct tg_agent_ring_header *header = thread->header;
@@ -256,13 +269,18 @@ static void wait_for_recorder(struct tg_agent_thread *thread, uint64_t seen_tail
         __atomic_store_n(&rings.abandoned, true, __ATOMIC_RELAXED);
 }
 
-/* A page fault for each page of a ring costs more than the records that fit into it: of a mapping that is new, so many pages are
- * asked for at once that `limit` shows. Older kernels fault. */
-static void touch(struct tg_agent_thread *thread, uint64_t n_bytes)
+/* What a ring has grown by is memory only when it is asked for, by so many pages at once that `limit` shows: a page fault for
+ * each would cost more than the records that fit into it, and end the program where the file system is full. False: there is no
+ * memory. (The recorder of an older kernel, which cannot be asked, has made it memory.) */
+static bool touch(struct tg_agent_thread *thread, uint64_t n_bytes)
 {
+    enum { TRIES = 3 };
     struct private_part *part = private_part(thread->header);
-    if (thread->limit <= part->touched || part->touched >= part->touch_end || tg_agent.no_calls)
-        return;
+    long result = -EAGAIN;
+    if (thread->limit <= part->touched || part->touched >= part->touch_end)
+        return true;
+    if (tg_agent.no_calls)
+        return false;
     uint64_t bytes = thread->written - (part->touch_end - (thread->mask + 1));
     bytes = bytes < MIN_TOUCHED ? MIN_TOUCHED : bytes > MAX_TOUCHED ? MAX_TOUCHED : bytes;
     bytes = bytes < n_bytes ? n_bytes : bytes;
@@ -272,8 +290,12 @@ static void touch(struct tg_agent_thread *thread, uint64_t n_bytes)
               to = from + (thread->limit - thread->written);
     from &= ~(uintptr_t)(PAGE_BYTES - 1);
     to = (to + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
-    (void)tg_raw_call(SYS_madvise, (long)from, (long)(to - from), POPULATE_WRITE, 0, 0, 0);
+    for (int i = 0; i < TRIES && (result == -EAGAIN || result == -EINTR); i++)
+        result = tg_raw_call(SYS_madvise, (long)from, (long)(to - from), POPULATE_WRITE, 0, 0, 0);
+    if (result != 0 && result != -EINVAL)
+        return false;
     part->touched = thread->limit;
+    return true;
 }
 
 /* Whether the recorder should look soon: half of the ring is used, or an eighth of one that nobody has let grow yet. */
@@ -305,10 +327,17 @@ static bool find_room(struct tg_agent_thread *thread, uint64_t n_bytes)
             thread->limit = read + size < end ? read + size : end;
             if (half < thread->limit && half - thread->written >= n_bytes)
                 thread->limit = half;
-            touch(thread, n_bytes);
-            if (wants_attention(thread, used))
-                tg_agent_ask_for_attention();
-            return true;
+            if (touch(thread, n_bytes)) {
+                if (wants_attention(thread, used))
+                    tg_agent_ask_for_attention();
+                return true;
+            }
+            thread->limit = 0;
+            __atomic_store_n(&thread->header->stays, 1, __ATOMIC_RELEASE);
+            if (tail == thread->written) {
+                shrink(thread);
+                continue;
+            }
         }
         if ((tg_agent.flags & TG_AGENT_LOSSY) != 0 || __atomic_load_n(&rings.abandoned, __ATOMIC_RELAXED) ||
             __atomic_load_n(&tg_agent.control->over, __ATOMIC_RELAXED) != 0)

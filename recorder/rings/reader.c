@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -39,6 +40,7 @@ struct tg_ring_reader {
     uint64_t head; /* as seen by the last take */
     bool closed;   /* was said before head was seen */
     bool stays;    /* cannot become longer */
+    bool waits;    /* its thread does, for room */
     bool given_up;
     uint64_t wrong_ticks;
     struct tg_ring_repeats *repeats;
@@ -175,7 +177,7 @@ static uint64_t whole_from(const struct tg_ring_reader *reader)
     for (unsigned n = reader->n_growths;; n--) {
         uint64_t size = size_after(reader, n), first = first_after(reader, n);
         uint64_t former = n == 0 ? 0 : size_after(reader, n - 1);
-        if (end - first > size - former) /* what was before is overwritten */
+        if (former > size || end - first > size - former) /* what was before is overwritten, or read */
             return end - first > size ? end - size : first;
         if (n == 0)
             return 0;
@@ -193,9 +195,11 @@ static const char *follow_growths(struct tg_ring_reader *reader, const struct tg
     while (reader->n_growths < n && header->growths[reader->n_growths].from <= head) {
         const struct tg_agent_growth growth = header->growths[reader->n_growths];
         uint64_t size = size_after(reader, reader->n_growths), first = first_after(reader, reader->n_growths);
-        if (growth.data_bytes <= size || !is_possible_size(reader, growth.data_bytes) ||
+        bool is_smaller =
+            growth.data_bytes == reader->made_bytes && growth.data_bytes < size; /* for want of memory */
+        if ((growth.data_bytes <= size && !is_smaller) || !is_possible_size(reader, growth.data_bytes) ||
             growth.until < first || growth.until % RECORD_UNIT != 0 || growth.from <= growth.until ||
-            growth.from % growth.data_bytes != size)
+            growth.from % growth.data_bytes != (is_smaller ? 0 : size))
             return "size that it was not given";
         reader->growths[reader->n_growths++] = growth;
     }
@@ -486,6 +490,7 @@ static const char *look(struct tg_ring_reader *reader)
     reader->head = __atomic_load_n(&reader->header->head, __ATOMIC_ACQUIRE);
     reader->closed = state == TG_AGENT_RING_CLOSED;
     reader->stays = __atomic_load_n(&reader->header->stays, __ATOMIC_ACQUIRE) != 0;
+    reader->waits = __atomic_load_n(&reader->header->waiting, __ATOMIC_ACQUIRE) != 0;
     const char *reason = follow_growths(reader, reader->header, reader->head);
     if (reason != NULL)
         return reason;
@@ -576,6 +581,8 @@ struct tg_ring_fill tg_ring_reader_look(struct tg_ring_reader *reader)
         *reader = before;
         return (struct tg_ring_fill){.bytes = size, .of_bytes = size};
     }
+    if (reader->waits)
+        return (struct tg_ring_fill){.bytes = size, .of_bytes = size};
     /* until what was before it grew is read, none of that is free */
     uint64_t last = first_after(reader, reader->n_growths), last_size = reader->facts.data_bytes;
     uint64_t from = reader->n_passed == reader->n_growths ? reader->tail : last - last % last_size;
@@ -584,11 +591,31 @@ struct tg_ring_fill tg_ring_reader_look(struct tg_ring_reader *reader)
                                  .of_bytes = reader->stays ? last_size : granted};
 }
 
-/* Room that is only promised would kill the program with SIGBUS where the file system is full. */
+/* Whether a thread can ask the kernel for memory where it may have none to give (MADV_POPULATE_WRITE, since Linux 5.14). */
+static bool can_populate(void)
+{
+    enum { POPULATE_WRITE = 23, BYTES = 4096 };
+    void *page = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool can = page != MAP_FAILED && madvise(page, BYTES, POPULATE_WRITE) == 0;
+    if (page != MAP_FAILED)
+        munmap(page, BYTES);
+    return can;
+}
+
+static bool has_room(int fd, uint64_t n_bytes)
+{
+    struct statvfs system;
+    return fstatvfs(fd, &system) == 0 && system.f_bavail > n_bytes / system.f_frsize;
+}
+
+/* Room that is only promised would kill the program with SIGBUS where the file system is full; the agent asks for it before it
+ * writes there, where it can. */
 static bool reserve(const struct tg_ring_reader *reader, int directory, uint64_t file_bytes)
 {
     int fd = openat(directory, reader->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    bool reserved = fd >= 0 && fallocate(fd, 0, 0, (off_t)file_bytes) == 0;
+    bool reserved =
+        fd >= 0 && (can_populate() ? has_room(fd, file_bytes) && ftruncate(fd, (off_t)file_bytes) == 0
+                                   : fallocate(fd, 0, 0, (off_t)file_bytes) == 0);
     if (fd >= 0)
         close(fd);
     return reserved;

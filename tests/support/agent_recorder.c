@@ -199,11 +199,16 @@ void agent_recorder_skip_all(void)
 
 void agent_ring_let_grow(struct agent_ring *ring, uint64_t data_bytes)
 {
+    agent_ring_promise(ring, data_bytes, data_bytes);
+}
+
+void agent_ring_promise(struct agent_ring *ring, uint64_t data_bytes, uint64_t real_bytes)
+{
     char path[512];
     size_t size = TG_AGENT_RING_DATA_OFFSET + data_bytes;
     snprintf(path, sizeof path, "%s/%s", agent_recorder.path, ring->name);
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    assert_int_equal(ftruncate(fd, (off_t)size), 0);
+    assert_int_equal(ftruncate(fd, (off_t)(TG_AGENT_RING_DATA_OFFSET + real_bytes)), 0);
     void *longer = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     assert_true(longer != MAP_FAILED);
     close(fd);

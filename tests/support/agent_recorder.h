@@ -49,5 +49,7 @@ uint64_t agent_ring_size(const struct agent_ring *ring);
 void agent_ring_give_back(struct agent_ring *ring);
 /* Allows RING to become DATA_BYTES long, as the recorder does. */
 void agent_ring_let_grow(struct agent_ring *ring, uint64_t data_bytes);
+/* The same; only the first REAL_BYTES of them can be memory. */
+void agent_ring_promise(struct agent_ring *ring, uint64_t data_bytes, uint64_t real_bytes);
 
 #endif

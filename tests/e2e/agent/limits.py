@@ -254,6 +254,53 @@ def shared_memory():
     check(not os.path.exists("none") and not os.path.exists("none.incomplete"), os.listdir())
 
 
+# Locks so much that rings grow, and fills the rest of the file system that they are in meanwhile; prints how often.
+MUCH = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+static long sum;
+static void lock(int times)
+{
+#pragma omp parallel for num_threads(4)
+    for (int i = 0; i < times; i++) {
+#pragma omp critical
+        sum++;
+    }
+}
+int main(void)
+{
+    static char data[4096];
+    int fd = open("/dev/shm", O_TMPFILE | O_WRONLY, 0600);
+    lock(50000);
+    while (write(fd, data, sizeof data) > 0)
+        continue;
+    lock(350000);
+    printf("%ld\n", sum);
+    return 0;
+}
+"""
+
+
+def full_memory():
+    """Rings grow until the file system is full: threads wait then, as with rings that do not grow, and nothing is lost."""
+    with open("much.c", "w") as file:
+        file.write(MUCH)
+    made = run(["cc", "-O1", "-fopenmp", "-D_GNU_SOURCE", "much.c", "-o", "much"])
+    if made.status != 0:
+        skip("cannot build a program with OpenMP here: " + made.errors)
+    mounted = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size="$0" tmpfs /dev/shm && exec "$@"']
+    if run([*mounted, "3m", "true"]).status != 0:
+        skip("no file systems can be mounted here")
+    for size in ("1500k", "3m", "30m"):
+        got = run([*mounted, size, TOLLGATE, "record", "--quiet", "--force", "-o", "trace", "--", os.path.abspath("much")])
+        check((got.status, got.output) == (0, "400000\n"), size, got)
+        for kind, count in (("omp_mutex_enter", 400000), ("omp_mutex_leave", 400000), ("loss", 0)):
+            told = run([TOLLGATE, "dump", "--kind", kind, "trace"])
+            found = sum(f" {kind} " in line for line in told.output.splitlines())
+            check(told.status == 0 and found == count, size, kind, found, told.output[:500])
+
+
 def other_libc():
     """A program with a dynamic loader that is not the agent's."""
     loader = shutil.copy(os.path.realpath("/lib64/ld-linux-x86-64.so.2"), "loader")

@@ -326,6 +326,49 @@ static void a_thread_that_waits_for_room_goes_on_when_its_ring_may_grow(void **s
     agent_ring_give_back(ring);
 }
 
+static void *record_long(void *ring)
+{
+    tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
+    struct agent_ring *own = agent_recorder_ring_of(gettid());
+    uint64_t size = agent_ring_size(own);
+    go_to(own, 0);
+    agent_ring_promise(own, 4 * size, 2 * size);
+    __atomic_store_n((struct agent_ring **)ring, own, __ATOMIC_RELEASE);
+    record_numbers(0, 10 * size / 32);
+    return NULL;
+}
+
+static void a_ring_that_gets_no_memory_is_as_short_as_it_was_made(void **state)
+{
+    (void)state;
+    static struct agent_ring *ring;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, record_long, &ring), 0);
+    while (__atomic_load_n(&ring, __ATOMIC_ACQUIRE) == NULL)
+        usleep(100);
+    while (__atomic_load_n(&ring->header->waiting, __ATOMIC_SEQ_CST) == 0)
+        usleep(100);
+    uint64_t size = agent_ring_size(ring) / 4, n = 10 * size / 32, seen = 0, lost = ring->header->lost;
+    assert_int_equal(ring->header->stays, 1);
+    while (seen < n) {
+        const uint64_t *record = agent_ring_next(ring);
+        if (record == NULL) {
+            agent_ring_give_back(ring);
+            usleep(100);
+            continue;
+        }
+        assert_int_equal(agent_record_kind(record), TG_RECORD_OMP_TASK_BEGIN);
+        assert_int_equal(record[2], seen);
+        seen++;
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    agent_ring_give_back(ring);
+    assert_int_equal(agent_ring_size(ring), ring->header->data_bytes);
+    assert_int_equal(ring->header->lost, lost);
+    ring->header->stays = 0; /* for the tests that get it next */
+    ring->header->granted_bytes = 0;
+}
+
 /* This thread has its ring before the first test. */
 static int open_with_ring(void **state)
 {
@@ -340,6 +383,7 @@ static int run(void)
         cmocka_unit_test(waits_for_room),
         cmocka_unit_test(a_thread_that_waits_for_room_goes_on_when_its_ring_may_grow),
         cmocka_unit_test(a_ring_stays_as_it_is_where_address_space_is_limited),
+        cmocka_unit_test(a_ring_that_gets_no_memory_is_as_short_as_it_was_made),
         cmocka_unit_test(counts_what_it_drops),
         cmocka_unit_test(drops_when_the_recorder_is_gone),
         cmocka_unit_test(a_child_has_rings_of_its_own),
