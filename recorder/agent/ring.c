@@ -180,8 +180,9 @@ static void adopt(struct tg_agent_thread *thread, struct tg_agent_ring_header *h
 /* ---- room */
 
 /* Without system calls. Who has waited longer than a living recorder would let it does not wait again. */
-static void spin_for_recorder(const struct tg_agent_ring_header *header, uint64_t seen_tail)
+static void spin_for_recorder(struct tg_agent_ring_header *header, uint64_t seen_tail)
 {
+    __atomic_store_n(&header->waiting, 1, __ATOMIC_SEQ_CST);
     for (uint64_t i = 0; i < MAX_SPINS; i++) {
         if (__atomic_load_n(&header->tail, __ATOMIC_ACQUIRE) != seen_tail)
             return;
@@ -276,11 +277,12 @@ static bool touch(struct tg_agent_thread *thread, uint64_t n_bytes)
 {
     enum { TRIES = 3 };
     struct private_part *part = private_part(thread->header);
+    bool is_real = thread->header->n_growths == 0; /* what it was made with */
     long result = -EAGAIN;
     if (thread->limit <= part->touched || part->touched >= part->touch_end)
         return true;
     if (tg_agent.no_calls)
-        return false;
+        return is_real;
     uint64_t bytes = thread->written - (part->touch_end - (thread->mask + 1));
     bytes = bytes < MIN_TOUCHED ? MIN_TOUCHED : bytes > MAX_TOUCHED ? MAX_TOUCHED : bytes;
     bytes = bytes < n_bytes ? n_bytes : bytes;
@@ -292,7 +294,7 @@ static bool touch(struct tg_agent_thread *thread, uint64_t n_bytes)
     to = (to + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
     for (int i = 0; i < TRIES && (result == -EAGAIN || result == -EINTR); i++)
         result = tg_raw_call(SYS_madvise, (long)from, (long)(to - from), POPULATE_WRITE, 0, 0, 0);
-    if (result != 0 && result != -EINVAL)
+    if (result != 0 && result != -EINVAL && !is_real)
         return false;
     part->touched = thread->limit;
     return true;

@@ -316,8 +316,13 @@ static bool has_ended(struct tg_untraced *untraced, const struct watch *watch, i
             tell_end(untraced, watch->pid, TG_EXIT_LOST, 0, false);
         return ended;
     }
-    if (waitpid(untraced->command, status, WNOHANG) != untraced->command)
+    int ended;
+    pid_t pid = waitpid(untraced->command, &ended, WNOHANG);
+    if (pid < 0 && errno == ECHILD) /* told before: its first record was late, and had it watched once more */
+        return true;
+    if (pid != untraced->command)
         return false;
+    *status = ended;
     if (WIFSIGNALED(*status))
         tell_end(untraced, watch->pid, TG_EXIT_SIGNAL, WTERMSIG(*status), WCOREDUMP(*status));
     else

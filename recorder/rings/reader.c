@@ -40,7 +40,7 @@ struct tg_ring_reader {
     uint64_t head; /* as seen by the last take */
     bool closed;   /* was said before head was seen */
     bool stays;    /* cannot become longer */
-    bool waits;    /* its thread does, for room */
+    bool waits;    /* the thread does, for room */
     bool given_up;
     uint64_t wrong_ticks;
     struct tg_ring_repeats *repeats;
@@ -581,7 +581,7 @@ struct tg_ring_fill tg_ring_reader_look(struct tg_ring_reader *reader)
         *reader = before;
         return (struct tg_ring_fill){.bytes = size, .of_bytes = size};
     }
-    if (reader->waits)
+    if (reader->waits && held_bytes(reader) > 0)
         return (struct tg_ring_fill){.bytes = size, .of_bytes = size};
     /* until what was before it grew is read, none of that is free */
     uint64_t last = first_after(reader, reader->n_growths), last_size = reader->facts.data_bytes;
