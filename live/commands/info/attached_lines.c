@@ -164,3 +164,24 @@ struct tg_error *tg_attached_lines_print(const struct tg_console *console, enum 
     tg_where_look_deinit(&look);
     return error;
 }
+
+bool tg_attached_lines_print_none(const struct tg_console *console, FILE *out)
+{
+    const struct tg_moment *moment = console->source->moment;
+    const struct tg_verdict_input input = {.processes = moment->processes, .mpi = moment->mpi};
+    uint64_t attached_ns = UINT64_MAX;
+    char attached[TG_QUANTITY_SIZE];
+    for (size_t i = 0; i < tg_process_model_count(moment->processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(moment->processes, i);
+        if (tg_focus_has(&console->focus, i) && tg_attachment_is_late(&input, i) &&
+            entry->start_ns < attached_ns)
+            attached_ns = entry->start_ns;
+    }
+    if (attached_ns == UINT64_MAX)
+        return false;
+    fprintf(out,
+            "unknown: attached at %s s; teams, zones and locks of before were not recorded, and no stack of "
+            "then has OpenMP in it\n",
+            tg_quantity_moment(attached_ns, console->source->start_ns, 6, attached));
+    return true;
+}

@@ -15,4 +15,7 @@ enum tg_attached_lines {
 struct tg_error *tg_attached_lines_print(const struct tg_console *console, enum tg_attached_lines which,
                                          FILE *out, size_t *count);
 
+/* Where it wrote none of OpenMP: says of attached processes in focus that there may be some. False: none was attached. */
+bool tg_attached_lines_print_none(const struct tg_console *console, FILE *out);
+
 #endif

@@ -211,7 +211,8 @@ static struct tg_error *write_all(struct tg_console *console, const struct quest
         error = tg_attached_lines_print(console, TG_ATTACHED_OPENMP, out, &n_attached);
     if (error == NULL && question->points)
         error = tg_barrier_words_write(states, out, &n_points);
-    if (error == NULL && w.shown + n_points + n_attached == 0)
+    bool is_none = error == NULL && w.shown + n_points + n_attached == 0;
+    if (is_none && !(question->teams && tg_attached_lines_print_none(console, out)))
         fputs(question->teams ? "no team is at a barrier\n" : "no barriers (dbarrier makes one)\n", out);
     return error;
 }

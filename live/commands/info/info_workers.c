@@ -113,7 +113,7 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
         error = tg_worker_lines_print(console, shape.is_each, out, &n_workers);
     if (error == NULL)
         error = tg_attached_lines_print(console, TG_ATTACHED_OPENMP, out, &n_attached);
-    if (error == NULL && n_workers + n_attached == 0)
+    if (error == NULL && n_workers + n_attached == 0 && !tg_attached_lines_print_none(console, out))
         fputs("no OpenMP workers yet\n", out);
     if (error == NULL && console->data.wanted) {
         error = list_workers(console);

@@ -125,6 +125,12 @@ def main():
         check_left(process.pid)
     finally:
         process.kill()
+    with subprocess.Popen(["sleep", "60"]) as other:
+        told = subprocess.run([TOLLGATE, "live", "-q", "--force", "-o", "trace", "-p", str(other.pid), "-e", "puts [info workers]", "-e", "quit -detach"],
+                              capture_output=True, text=True, timeout=60)
+        other.kill()
+        if not re.search(r"^unknown: attached at [0-9.]+ s; .*no stack of then has OpenMP in it$", told.stdout, re.M):
+            sys.exit(f"a process without OpenMP: {told}")
     launched = int(re.search(r"^pid (\d+)$", run(LAUNCHED, "--", "./program"), re.M)[1])
     try:
         check_left(launched)
