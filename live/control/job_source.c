@@ -479,9 +479,14 @@ static void mark(struct tg_source *source, struct tg_event_mark *latest)
 
 static bool is_at(struct tg_source *source, const struct tg_event_mark *latest)
 {
-    const struct tg_event_mark *taken = &live_of(source)->taken;
-    return taken->time_ns > latest->time_ns ||
-           (taken->time_ns == latest->time_ns && taken->count >= latest->count);
+    const struct live_source *live = live_of(source);
+    const struct tg_event_mark *taken = &live->taken;
+    int status;
+    bool is_there = taken->time_ns > latest->time_ns ||
+                    (taken->time_ns == latest->time_ns && taken->count >= latest->count);
+    /* of a job that has ended nothing more comes, whatever the latest mark was */
+    return is_there || (tg_traced_job_has_ended(live->job, &status) && !live->is_taken &&
+                        tg_traced_job_first_event(live->job) == NULL);
 }
 
 /* The events that were taken were handed out before. */
