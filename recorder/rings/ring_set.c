@@ -364,8 +364,8 @@ struct tg_ring_round tg_ring_set_take_little(struct tg_ring_set *set)
     return round;
 }
 
-/* Four times as long as it is where it is small, otherwise twice, for all of it is memory at once; or as much of that as there
- * is: its share with the other rings that have filled. */
+/* Four times as long as it is where it is small, otherwise twice, for an older kernel makes all of it memory at once; or as
+ * much of that as there is: its share with the other rings that have filled. */
 static void let_grow(struct tg_ring_set *set, struct ring *ring, uint64_t data_bytes)
 {
     set->n_filled += !ring->has_filled;
