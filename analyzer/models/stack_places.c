@@ -15,8 +15,8 @@ static const char *const runtime_files[] = {
     "libtcmalloc", "libmimalloc", "libxpmem",  "libgdrapi",
 };
 /* The same of those that lie between a library's function and the program that called it. */
-static const char *const between_files[] = {"python3", "libpython3", "MPI.cpython-",   "MPI.abi3",
-                                            "MPI.so",  "libffi.",    "tollgate-agent", "tollgate-heap"};
+static const char *const between_files[] = {"MPI.cpython-", "MPI.abi3",       "MPI.so",
+                                            "libffi.",      "tollgate-agent", "tollgate-heap"};
 /* Beginnings of functions that are linked into programs. */
 static const char *const runtime_functions[] = {
     "MPI_",  "PMPI_", "MPIR_", "MPID_",      "MPIDI_",        "ompi_",  "opal_",
@@ -42,12 +42,19 @@ static const char *base_name(const char *path)
 /* Interpreters, with the extension modules that come with them. */
 static bool is_between_file(const char *module)
 {
-    return BEGINS(base_name(module), between_files) || strstr(module, "/lib-dynload/") != NULL;
+    return BEGINS(base_name(module), between_files) || tg_stack_is_interpreter(module) ||
+           strstr(module, "/lib-dynload/") != NULL;
 }
 
 static bool is_between(const struct tg_stack_call *call)
 {
     return !call->is_python && is_between_file(call->module);
+}
+
+bool tg_stack_is_interpreter(const char *module)
+{
+    static const char *const interpreters[] = {"python3", "libpython3"};
+    return BEGINS(base_name(module), interpreters) || strcmp(base_name(module), "python") == 0;
 }
 
 bool tg_stack_is_of_runtime(const char *module, const char *function)

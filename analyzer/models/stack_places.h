@@ -32,6 +32,9 @@ const char *tg_stack_public_name(const char *function);
 /* Whether FUNCTION of MODULE, its path, is of what programs run on: is_runtime of a call. */
 bool tg_stack_is_of_runtime(const char *module, const char *function);
 
+/* Whether MODULE, a path, is an interpreter, whose frames stand for functions that are not known where they are shown. */
+bool tg_stack_is_interpreter(const char *module);
+
 struct tg_stack_place {
     bool is_known;           /* there is a frame of the program's own */
     struct tg_stack_call at; /* the innermost frame of the program's own; without one the innermost of all */

@@ -12,7 +12,7 @@
 struct making {
     struct tg_call_path *path;
     struct tg_error *error;
-    bool has_openmp;
+    bool has_openmp, has_interpreter;
     char mpi[80];       /* the function of MPI that called what was taken last of the program, "" none */
     const char *before; /* the function called by the one that is taken, "" not known */
     const char *entry;  /* the function that an OpenMP region's code called, NULL: no sign of such code */
@@ -85,6 +85,7 @@ static bool take_call(void *context, const struct tg_stack_call *call)
     struct making *making = context;
     char text[400];
     making->has_openmp |= is_openmp(call->module);
+    making->has_interpreter |= tg_stack_is_interpreter(call->module);
     find_entry(making, call);
     pass_mpi(making, call);
     if (making->error != NULL)
@@ -94,6 +95,22 @@ static bool take_call(void *context, const struct tg_stack_call *call)
     else if (!call->is_runtime)
         making->error = add(making->path, tg_stack_words_call(call, text, sizeof text));
     return making->error == NULL;
+}
+
+static bool take_every_call(void *context, const struct tg_stack_call *call)
+{
+    struct making *making = context;
+    char text[400];
+    making->error = add(making->path,
+                        call->is_signal ? "(signal handler)" : tg_stack_words_call(call, text, sizeof text));
+    return making->error == NULL;
+}
+
+/* Whether a thread without any code of the program, or sign of it, on its stack may be the program's all the same. */
+static bool may_be_of_program(const struct making *making, const struct tg_last_stack *stack)
+{
+    bool is_cut = stack->end != TG_STACK_WHOLE && (stack->end != TG_STACK_NO_RULE || stack->count == 1);
+    return stack->tid == stack->pid || making->has_interpreter || is_cut;
 }
 
 static void reverse(struct tg_call_path *path)
@@ -110,17 +127,24 @@ struct tg_error *tg_call_path_make(const struct tg_stack_model *model, const str
 {
     struct making making = {.path = path, .before = ""};
     char name[80], inside[200];
+    const struct tg_stack_place place = tg_stack_place_find(model, stack);
     *path = (struct tg_call_path){0};
     tg_stack_each_call(model, stack, take_call, &making);
+    bool is_without_own = !place.is_known && !making.has_openmp && may_be_of_program(&making, stack);
+    if (making.error == NULL && is_without_own) {
+        tg_call_path_deinit(path);
+        tg_stack_each_call(model, stack, take_every_call, &making);
+    }
     if (making.error == NULL && stack->end != TG_STACK_WHOLE && stack->end != TG_STACK_NO_RULE)
         making.error = add(path, "...");
     reverse(path);
-    path->place = tg_stack_place_find(model, stack);
+    path->place = place;
     path->has_openmp = making.has_openmp;
     bool is_in_region = !path->place.is_known && making.has_openmp && making.entry != NULL;
-    path->task = path->place.is_known || is_in_region ? TG_THREAD_OF_PROGRAM
-                 : making.has_openmp                  ? TG_THREAD_OF_OPENMP
-                                                      : TG_THREAD_OF_LIBRARY;
+    bool is_of_program = path->place.is_known || is_in_region || is_without_own;
+    path->task = is_of_program       ? TG_THREAD_OF_PROGRAM
+                 : making.has_openmp ? TG_THREAD_OF_OPENMP
+                                     : TG_THREAD_OF_LIBRARY;
     if (making.error == NULL && is_in_region)
         making.error = add(path, "(an OpenMP region, without a frame of its own)");
     if (making.error == NULL && is_in_region && *making.entry != '\0')

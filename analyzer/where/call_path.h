@@ -6,14 +6,14 @@
 #include "format/base/error.h"
 
 enum tg_thread_task {
-    TG_THREAD_OF_PROGRAM, /* program code is on its stack, or has left a call there */
+    TG_THREAD_OF_PROGRAM, /* program code is on its stack, has left a call there, or may be there unseen */
     TG_THREAD_OF_OPENMP,  /* a worker that waits for work */
     TG_THREAD_OF_LIBRARY, /* made by a library for itself */
 };
 
 /* Calls of the program, outermost first, without those of the libraries in between but for a function of MPI that called
  * the program, recursive ones of one line once, "..." where calls are missing; then what the innermost one
- * called of a library. Strings are printable. */
+ * called of a library. All calls where none is the program's, but the thread is. Strings are printable. */
 struct tg_call_path {
     char **steps;
     size_t count, capacity;

@@ -8,10 +8,11 @@
 #include <string.h>
 
 /* tests/golden/where_page_test.py compares the hash with the style. */
-#define STYLE_HASH "sha256-Xom/ptiJ7jlEFtFU87FDXNrhEExjYla6dP8KXndXtjA="
+#define STYLE_HASH "sha256-4aeKM4DNgOCpmLCHqNtht07NpMbjeS6MDlJMvCjp6ig="
 
 static const char style[] =
     "body{font:14px system-ui,sans-serif;margin:1.5em;max-width:110ch;background:#fff;color:#1b1f24}\n"
+    "pre,details,.leaf{overflow-wrap:anywhere}\n"
     "pre{white-space:pre-wrap;font:13px ui-monospace,monospace;border-left:3px solid "
     "#0072b2;padding-left:1em}\n"
     "details,.leaf{margin-left:1.4em;font:13px ui-monospace,monospace}\n"
@@ -23,10 +24,10 @@ static void write_text(FILE *stream, const char *text)
     tg_xml_text_write(stream, text, strlen(text));
 }
 
-static void write_members(FILE *stream, const struct tg_where_threads *threads,
-                          const struct tg_where_node *node)
+static void write_members(FILE *stream, const struct tg_where_threads *looked, const size_t *threads,
+                          size_t count)
 {
-    char *text = tg_where_members_text(threads, node->threads, node->n_threads);
+    char *text = tg_where_members_text(looked, threads, count);
     if (text == NULL)
         return;
     fputs("<span class=\"who\">", stream);
@@ -42,28 +43,37 @@ static void write_node(FILE *stream, const struct tg_where_threads *threads, con
     const char *end = node->n_children > 0 ? "</summary>\n" : "</div>\n";
     fputs(node->n_children > 0 ? "<details open><summary>" : "<div class=\"leaf\">", stream);
     if (names_members)
-        write_members(stream, threads, node);
+        write_members(stream, threads, node->threads, node->n_threads);
     if (node->text != NULL)
         write_text(stream, node->text);
     fputs(end, stream);
     for (size_t i = 0; i < node->n_children; i++)
         write_node(stream, threads, node->children[i], node->children[i]->n_threads != node->n_threads);
+    if (node->n_children > 0 && node->n_ending > 0) {
+        fputs("<div class=\"leaf\">", stream);
+        write_members(stream, threads, node->ending, node->n_ending);
+        fputs("no further</div>\n", stream);
+    }
     if (node->n_children > 0)
         fputs("</details>\n", stream);
 }
 
-static void write_said(FILE *stream, const struct tg_where_page *page)
+/* The part of the text that WRITE writes. */
+static void write_part(FILE *stream, const struct tg_where_page *page,
+                       void (*write)(FILE *stream, const struct tg_where_page *page))
 {
     char *text = NULL;
     size_t size;
     FILE *memory = open_memstream(&text, &size);
     if (memory == NULL)
         return;
-    tg_where_write_head(memory, page);
+    write(memory, page);
     fclose(memory);
-    fputs("<pre>", stream);
-    write_text(stream, text);
-    fputs("</pre>\n", stream);
+    if (size > 0) {
+        fputs("<pre>", stream);
+        write_text(stream, text + strspn(text, "\n"));
+        fputs("</pre>\n", stream);
+    }
     free(text);
 }
 
@@ -75,10 +85,13 @@ void tg_where_write_html(FILE *stream, const struct tg_where_page *page)
           stream);
     fputs(style, stream);
     fputs("</style></head><body>\n<h1>Where the job is</h1>\n", stream);
-    write_said(stream, page);
+    struct tg_where_page shown = *page;
+    shown.with_others |= page->ranks->n_threads == 0;
+    write_part(stream, page, tg_where_write_head);
     if (page->ranks->n_threads > 0)
         write_node(stream, page->threads, page->ranks, true);
-    if (page->others->n_threads > 0 && (page->with_others || page->ranks->n_threads == 0))
+    if (page->others->n_threads > 0 && shown.with_others)
         write_node(stream, page->threads, page->others, true);
+    write_part(stream, &shown, tg_where_write_rest);
     fputs("</body></html>\n", stream);
 }

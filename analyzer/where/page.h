@@ -18,6 +18,8 @@ struct tg_where_page {
 void tg_where_write_text(FILE *stream, const struct tg_where_page *page);
 /* The answer, and what was looked at: what the text begins with. */
 void tg_where_write_head(FILE *stream, const struct tg_where_page *page);
+/* What is not in the trees, and what one should know of the look: what the text ends with. */
+void tg_where_write_rest(FILE *stream, const struct tg_where_page *page);
 void tg_where_write_html(FILE *stream, const struct tg_where_page *page);
 void tg_where_write_dot(FILE *stream, const struct tg_where_page *page);
 void tg_where_write_json(FILE *stream, const struct tg_where_page *page);

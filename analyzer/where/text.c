@@ -52,7 +52,7 @@ static void write_tree(FILE *stream, const struct tg_where_threads *threads, con
     write_node(stream, threads, root, 1);
 }
 
-static void write_rest(FILE *stream, const struct tg_where_page *page)
+static void write_left_out(FILE *stream, const struct tg_where_page *page)
 {
     size_t workers = 0, helpers = 0;
     for (size_t i = 0; i < page->threads->count; i++) {
@@ -80,6 +80,12 @@ static void write_refusals(FILE *stream, const struct tg_where_look *look)
     for (size_t i = 0; i < look->n_refusals; i++)
         fprintf(stream, "process %" PRId32 " was not looked at: %s\n", look->refusals[i].pid,
                 tg_printable(look->refusals[i].reason, reason, sizeof reason));
+}
+
+void tg_where_write_rest(FILE *stream, const struct tg_where_page *page)
+{
+    write_left_out(stream, page);
+    write_refusals(stream, page->look);
 }
 
 /* "rank 3", "mpirun (process 4711)". */
@@ -190,9 +196,9 @@ void tg_where_write_text(FILE *stream, const struct tg_where_page *page)
     write_tree(stream, page->threads, page->ranks);
     if (with_others)
         write_tree(stream, page->threads, page->others);
-    const struct tg_where_page shown = {
-        .threads = page->threads, .others = page->others, .with_others = with_others};
-    write_rest(stream, &shown);
+    struct tg_where_page shown = *page;
+    shown.with_others = with_others;
+    write_left_out(stream, &shown);
     if (page->with_threads)
         write_threads(stream, page);
     write_refusals(stream, page->look);

@@ -176,6 +176,13 @@ static void tell_cut(struct subject *subject)
         remark(subject, "%s does not say which files were mapped: nothing has a name", subject->path);
 }
 
+static void tell_python(struct subject *subject)
+{
+    char why[300];
+    if (tg_python_remark(&subject->process.stacks.python, why, sizeof why))
+        remark(subject, "%s: %s", subject->path, why);
+}
+
 /* ---- threads of a core file */
 
 /* To be freed; NULL without memory. */
@@ -288,6 +295,7 @@ static struct tg_error *look_at(struct look *look, const char *path)
         error = choose_offset(&subject);
         tell_process(&subject);
         tell_cut(&subject);
+        tell_python(&subject);
         if (error == NULL)
             error = tell_threads(&subject);
         tg_core_process_close(&subject.process);

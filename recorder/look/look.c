@@ -386,6 +386,15 @@ static void remark_on_missing(const struct look *look, pid_t pid, const struct t
     look->sink->remark(look->sink->context, text);
 }
 
+static void remark_on_python(const struct look *look, pid_t pid, const struct tg_python *python)
+{
+    char why[300], text[340];
+    if (look->sink->remark == NULL || !tg_python_remark(python, why, sizeof why))
+        return;
+    snprintf(text, sizeof text, "process %d: %s", (int)pid, why);
+    look->sink->remark(look->sink->context, text);
+}
+
 static void remark_on_bits(const struct look *look, pid_t pid)
 {
     char text[120];
@@ -420,6 +429,7 @@ static struct tg_error *look_at(struct look *look, pid_t pid)
             if (bits == 32)
                 remark_on_bits(look, pid);
             remark_on_missing(look, pid, &taken);
+            remark_on_python(look, pid, &taken.ready.process.python);
             tell_taken(&subject, &taken, i == 0);
         } else if (error != NULL && tg_error_code(error) != TG_ERROR_NO_MEMORY) {
             look->sink->refuse(look->sink->context, pid,

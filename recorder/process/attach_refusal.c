@@ -43,9 +43,8 @@ static bool is_in_other_user_namespace(pid_t pid)
 {
     char number[16], theirs[256], own[256];
     snprintf(number, sizeof number, "%d", (int)pid);
-    size_t size = read_file("self", "uid_map", own, sizeof own);
-    return size > 0 &&
-           (read_file(number, "uid_map", theirs, sizeof theirs) != size || memcmp(theirs, own, size) != 0);
+    size_t size = read_file("self", "uid_map", own, sizeof own); /* 0: a new namespace without a map */
+    return read_file(number, "uid_map", theirs, sizeof theirs) != size || memcmp(theirs, own, size) != 0;
 }
 
 /* The kernel gives the files below /proc of a process that nobody may look into to root. */

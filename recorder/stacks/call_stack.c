@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-enum { MAX_PYTHON_FRAMES = 256 };
-
 /* ---- processes */
 
 struct tg_stack_process tg_stack_process_open(pid_t tid, unsigned bits, struct tg_image_cache *images,
@@ -54,6 +52,7 @@ struct reading {
     uint64_t until_ns;
     struct tg_call_stack *stack;
     size_t n_python, next_python;
+    bool lacks_python; /* the outermost functions of Python are not among them */
     bool is_cut, no_time;
 };
 
@@ -82,9 +81,10 @@ static bool add_python(struct reading *reading)
         if (!add(reading, &frame))
             return false;
         if (python->is_entry)
-            break;
+            return true;
     }
-    return true;
+    reading->is_cut = reading->lacks_python;
+    return !reading->is_cut;
 }
 
 static bool has_time(struct reading *reading)
@@ -141,10 +141,17 @@ static void read_python(struct reading *reading, const struct tg_inspect_memory 
     struct tg_call_stack *stack = reading->stack;
     if (reading->process->python.module == NULL)
         return;
-    stack->python = calloc(MAX_PYTHON_FRAMES, sizeof *stack->python);
+    bool is_whole = false;
+    stack->python = calloc(TG_CALL_STACK_MAX_FRAMES, sizeof *stack->python);
     if (stack->python != NULL)
-        reading->n_python = tg_python_frames_read(&reading->process->python, memory, fs_base,
-                                                  reading->until_ns, stack->python, MAX_PYTHON_FRAMES);
+        reading->n_python =
+            tg_python_frames_read(&reading->process->python, memory, fs_base, reading->until_ns,
+                                  stack->python, TG_CALL_STACK_MAX_FRAMES, &is_whole);
+    reading->lacks_python = !is_whole;
+    struct tg_python_frame *fitting =
+        reading->n_python > 0 ? realloc(stack->python, reading->n_python * sizeof *fitting) : NULL;
+    if (fitting != NULL)
+        stack->python = fitting;
 }
 
 void tg_call_stack_read(const struct tg_stack_process *process, const struct user_regs_struct *user,

@@ -3,6 +3,7 @@
 #include "recorder/engine/engine.h"
 #include "recorder/stacks/python_lines.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,31 +61,76 @@ static uint64_t find_variable(struct tg_debug_info *info, const char *name, uint
     return address == 0 ? 0 : address + bias;
 }
 
-/* A 't' or 'd' behind the number is another build. */
-const struct tg_python_layout *tg_python_layout_of(const char *path)
+static const struct tg_python_layout *layout_of_minor(unsigned long minor)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
-    if (strncmp(name, "lib", 3) == 0)
-        name += 3;
-    if (strncmp(name, "python3.", 8) != 0)
-        return NULL;
-    char *end;
-    unsigned long minor = strtoul(name + 8, &end, 10);
-    if (*end != '\0' && *end != '.' && *end != ' ')
-        return NULL;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
         if (layouts[i].minor == minor)
             return &layouts[i];
     return NULL;
 }
 
+/* The name of an interpreter's file behind "lib" and "python"; NULL: it is none. */
+static const char *name_behind_python(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    if (strncmp(name, "lib", 3) == 0)
+        name += 3;
+    return strncmp(name, "python", 6) == 0 ? name + 6 : NULL;
+}
+
+/* A 't' or 'd' behind the number is another build. */
+const struct tg_python_layout *tg_python_layout_of(const char *path)
+{
+    const char *name = name_behind_python(path);
+    if (name == NULL || strncmp(name, "3.", 2) != 0)
+        return NULL;
+    char *end;
+    unsigned long minor = strtoul(name + 2, &end, 10);
+    return *end == '\0' || *end == '.' || *end == ' ' ? layout_of_minor(minor) : NULL;
+}
+
+const struct tg_python_layout *tg_python_layout_of_extension(const char *path)
+{
+    static const char mark[] = ".cpython-3";
+    const char *slash = strrchr(path, '/');
+    const char *at = strstr(slash != NULL ? slash : path, mark);
+    if (at == NULL)
+        return NULL;
+    char *end;
+    unsigned long minor = strtoul(at + sizeof mark - 1, &end, 10);
+    return *end == '-' ? layout_of_minor(minor) : NULL;
+}
+
+bool tg_python_is_interpreter(const char *path)
+{
+    const char *name = name_behind_python(path);
+    return name != NULL && (*name == '\0' || *name == ' ' || (*name >= '2' && *name <= '9')) &&
+           strncmp(name, "3.so", 4) != 0; /* which holds nothing */
+}
+
+/* A copy of the interpreter may be called "python": then the modules that it has loaded tell. */
+static const struct tg_python_layout *find_layout(struct tg_modules *modules, const struct tg_module *module)
+{
+    const struct tg_python_layout *layout = tg_python_layout_of(module->path);
+    const char *name = name_behind_python(module->path);
+    if (layout != NULL || name == NULL || strcspn(name, ".") != strlen(name))
+        return layout;
+    for (size_t i = 0; i < tg_modules_count(modules) && layout == NULL; i++)
+        layout = tg_python_layout_of_extension(tg_modules_at(modules, i)->path);
+    return layout;
+}
+
 struct tg_python tg_python_find(struct tg_modules *modules)
 {
+    const struct tg_module *unknown = NULL;
     for (size_t i = 0; i < tg_modules_count(modules); i++) {
         struct tg_python python = {.module = tg_modules_at(modules, i)};
         uint64_t bias;
-        python.layout = tg_python_layout_of(python.module->path);
+        if (!tg_python_is_interpreter(python.module->path))
+            continue;
+        unknown = python.module;
+        python.layout = find_layout(modules, python.module);
         struct tg_debug_info *info =
             python.layout != NULL ? tg_modules_debug_info(modules, python.module, &bias) : NULL;
         if (info == NULL)
@@ -95,7 +141,18 @@ struct tg_python tg_python_find(struct tg_modules *modules)
         if (python.runtime != 0 && python.code_type != 0 && python.text_type != 0)
             return python;
     }
-    return (struct tg_python){0};
+    return (struct tg_python){.unknown = unknown};
+}
+
+bool tg_python_remark(const struct tg_python *python, char *text, size_t size)
+{
+    if (python->module != NULL || python->unknown == NULL)
+        return false;
+    const char *path = python->unknown->path, *slash = strrchr(path, '/');
+    bool is_known = tg_python_layout_of(path) != NULL;
+    snprintf(text, size, "its Python functions are unknown: %s %s", slash != NULL ? slash + 1 : path,
+             is_known ? "has no symbols" : "is not known to be a release from 3.9 to 3.13");
+    return true;
 }
 
 bool tg_python_is_evaluation(const struct tg_python *python, struct tg_modules *modules, uint64_t address)
@@ -138,9 +195,9 @@ static size_t put_utf8(uint32_t code, char *out)
     return n;
 }
 
-/* The end of a text matters most in a file's name: what is too long loses its beginning. */
+/* Of what is too long, END keeps the end, which matters most in a file's name, and else "..." stands for it. */
 static bool read_text(const struct tg_python *python, const struct tg_inspect_memory *memory, uint64_t text,
-                      char *out, size_t size)
+                      bool end, char *out, size_t size)
 {
     enum { MAX_CHARACTERS = 512, ASCII = 1 << 6, COMPACT = 1 << 5 };
     uint64_t length;
@@ -153,11 +210,12 @@ static bool read_text(const struct tg_python *python, const struct tg_inspect_me
     bool is_ascii = (state & ASCII) != 0;
     if ((width != 1 && width != 2 && width != 4) || (is_ascii && width != 1) || length > INT32_MAX)
         return false;
-    uint64_t max = is_ascii ? size - 1 : (size - 1) / 4;
+    static const char dots[] = "...";
+    uint64_t max = (size - sizeof dots) / (is_ascii ? 1 : 4);
     uint64_t left_out = length > max ? length - max : 0, count = length - left_out;
     uint64_t at = text + (is_ascii ? python->layout->ascii_data : python->layout->compact_data);
     if (count > MAX_CHARACTERS || count * width > sizeof bytes ||
-        !memory->read(memory->context, at + left_out * width, bytes, count * width))
+        !memory->read(memory->context, at + (end ? left_out * width : 0), bytes, count * width))
         return false;
     size_t used = 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -166,7 +224,7 @@ static bool read_text(const struct tg_python *python, const struct tg_inspect_me
         bool is_wrong = code == 0 || code > 0x10ffff || (is_ascii && code > 0x7f);
         used += put_utf8(is_wrong ? '?' : code, out + used);
     }
-    out[used] = '\0';
+    memcpy(out + used, left_out > 0 && !end ? dots : "", left_out > 0 && !end ? sizeof dots : 1);
     return used > 0;
 }
 
@@ -254,17 +312,19 @@ static bool read_frame(const struct tg_python *python, const struct tg_inspect_m
     uint64_t code, text;
     if (!read_word(memory, frame + layout->frame_code, &code) || !has_type(memory, code, python->code_type) ||
         !read_word(memory, code + layout->code_name, &text) ||
-        !read_text(python, memory, text, result->function, sizeof result->function) ||
+        !read_text(python, memory, text, false, result->function, sizeof result->function) ||
         !read_word(memory, code + layout->code_file, &text) ||
-        !read_text(python, memory, text, result->file, sizeof result->file))
+        !read_text(python, memory, text, true, result->file, sizeof result->file))
         return false;
     result->line = read_line(python, memory, frame, code);
     return true;
 }
 
 size_t tg_python_frames_read(const struct tg_python *python, const struct tg_inspect_memory *memory,
-                             uint64_t fs_base, uint64_t until_ns, struct tg_python_frame *frames, size_t max)
+                             uint64_t fs_base, uint64_t until_ns, struct tg_python_frame *frames, size_t max,
+                             bool *is_whole)
 {
+    *is_whole = false;
     if (python->module == NULL || fs_base == 0)
         return 0;
     const struct tg_python_layout *layout = python->layout;
@@ -286,6 +346,7 @@ size_t tg_python_frames_read(const struct tg_python *python, const struct tg_ins
         }
         if (!read_word(memory, frame + layout->frame_previous, &frame))
             break;
+        *is_whole = frame == 0;
     }
     return count;
 }

@@ -45,7 +45,8 @@ static void read_frames(const uint8_t *data, size_t size, unsigned minor)
     uint64_t fs_base;
     memcpy(&fs_base, data + 16, 8);
     struct tg_python_frame frames[MAX_FRAMES];
-    size_t n = tg_python_frames_read(&python, &inspected, fs_base, UINT64_MAX, frames, MAX_FRAMES);
+    bool is_whole;
+    size_t n = tg_python_frames_read(&python, &inspected, fs_base, UINT64_MAX, frames, MAX_FRAMES, &is_whole);
     assert(n <= MAX_FRAMES);
     for (size_t i = 0; i < n; i++) {
         check(frames[i].function, sizeof frames[i].function);

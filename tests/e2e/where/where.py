@@ -336,6 +336,8 @@ def refused_by_rights():
         while outside is None:
             outside = next((pid for pid in os.listdir("/proc") if pid.isdigit() and id_inside(pid) == inside), None)
         says(f"no such process; process {outside} (sleep) has that id inside its container: give {outside}", *here, str(inside))
+    with sleeping(*nobody) as process: # tollgate is in one that gives it no rights
+        says("it is in another user namespace (a container)", *nobody, "unshare", "-U", *here, str(process.pid))
     with sleeping(*nobody, "unshare", "-U") as process:
         while os.readlink(f"/proc/{process.pid}/ns/user") == os.readlink("/proc/self/ns/user"):
             time.sleep(0.01)
@@ -451,6 +453,43 @@ def imports():
     finally:
         process.kill()
         process.wait()
+
+
+@contextlib.contextmanager
+def interpreting(name, lines):
+    """A Python program, of LINES that end with a wait, whose interpreter's file is called NAME."""
+    with open("program.py", "w", encoding="utf-8") as file:
+        file.write("import time\n" + lines.replace("wait()", "print('ready', flush=True); time.sleep(60)"))
+    shutil.copy(os.path.realpath("/usr/bin/python3"), name)
+    process = subprocess.Popen([f"./{name}", "program.py"], stdout=subprocess.PIPE, text=True)
+    try:
+        check(process.stdout.readline() == "ready\n")
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def python():
+    """Where functions of Python are unknown, or more than are read, that is said; the interpreter may have any name."""
+    release = os.path.basename(os.path.realpath("/usr/bin/python3"))
+    if not re.fullmatch(r"python3\.(9|1[0-3])", release):
+        skip(f"{release} is not one of those that are understood")
+    in_turn = "def a(n):\n if n == 0: wait()\n b(n - 1)\ndef b(n):\n a(n)\ndef outermost():\n a(450)\noutermost()\n"
+    with interpreting(release, "import sys; sys.setrecursionlimit(2000)\n" + in_turn) as process:
+        told = json.loads(where("--once", "--json", "--threads", "-p", str(process.pid)))["threads"][0]
+        check(told["path"][0] == "..." and told["end"] == "cut" and len(told["path"]) > 400, told["path"][:3], told["end"])
+    name = "f" * 300
+    with interpreting(release, f"def {name}():\n wait()\n{name}()\n") as process:
+        text = where("--once", "-p", str(process.pid))
+        check(re.search(r"^  f{100,}\.\.\. \(program\.py:3\)$", text, re.M), text)
+    with interpreting("python", "import _json\nwait()\n") as process:
+        text = where("--once", "-p", str(process.pid))
+        check(text.endswith("\npython (process %d)\n  <module> (program.py:3)\n  clock_nanosleep\n" % process.pid), text)
+    with interpreting("python3.99", "import threading\nthreading.Thread(target=time.sleep, args=[60]).start()\nwait()\n") as process:
+        text = where("--once", "-p", str(process.pid))
+        said = f"process {process.pid}: its Python functions are unknown: python3.99 is not known to be a release from 3.9 to 3.13\n"
+        check(said in text and text.count("_PyEval_EvalFrameDefault") >= 2 and "helper thread" not in text, text)
 
 
 def bounded():
@@ -801,7 +840,7 @@ def command_line():
                 json.loads(told.output)
 
 
-CASES = {"attached": attached, "command_line": command_line, "imports": imports, "prepared": prepared, "messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
+CASES = {"attached": attached, "command_line": command_line, "imports": imports, "python": python, "prepared": prepared, "messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
          "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "moves_openmpi": lambda: moves("openmpi"),
          "moves_mpich": lambda: moves("mpich"), "late_openmpi": lambda: late("openmpi"), "late_mpich": lambda: late("mpich"), "repeated": repeated, "slurm": slurm}
 CASES[sys.argv[1]]()
