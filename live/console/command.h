@@ -28,6 +28,7 @@ struct tg_console_command {
     const char *instead;   /* the command that does this where NEEDS is not met, NULL none */
     bool runs_instead;     /* INSTEAD is run there with the same arguments; else the error names it */
     bool is_of_now;        /* of a live job: about everything that has happened up to this moment */
+    bool begins_job;       /* of a live job: may be what it begins with, and is then not about everybody */
     bool takes_expression; /* of the program's language, in which brackets are indexes */
     bool passes_on;        /* the answer is that of the command that the arguments are */
     /* ARGC arguments behind the command's name. What is written to OUT becomes the command's result

@@ -57,7 +57,10 @@ static struct tg_error *run_for_text(struct tg_console *console, const struct tg
     FILE *out = open_memstream(text, size);
     if (out == NULL)
         return tg_error_no_memory();
-    bool is_widened = command->is_of_now && console->options.live != NULL && console->focus_changes == 0;
+    bool is_beginning =
+        command->begins_job && tg_openmp_model_worker_count(console->source->moment->openmp) == 0;
+    bool is_widened =
+        command->is_of_now && console->options.live != NULL && console->focus_changes == 0 && !is_beginning;
     struct tg_error *error =
         console->options.live == NULL ? NULL : tg_focus_go_to_ranks(&console->focus, console->source);
     if (error == NULL)
@@ -67,9 +70,11 @@ static struct tg_error *run_for_text(struct tg_console *console, const struct tg
         tg_focus_init(&console->focus);
     if (error == NULL)
         error = command->run(console, argc, argv, out);
-    if (is_widened) {
+    if (is_widened && console->focus_changes == 0) {
         tg_focus_deinit(&console->focus);
         console->focus = focus;
+    } else if (is_widened) { /* the command has set one */
+        tg_focus_deinit(&focus);
     }
     if (fclose(out) != 0 && error == NULL)
         error = tg_error_no_memory();

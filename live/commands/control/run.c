@@ -3,6 +3,7 @@
 #include "live/commands/control/commands.h"
 #include "live/commands/focus/focus_call.h"
 #include "live/console/options.h"
+#include "live/control/traced_job.h"
 
 #include "analyzer/job/list.h"
 
@@ -257,16 +258,41 @@ static struct tg_error *go_silently(const struct tg_request *control)
     return resume(control, control->context);
 }
 
+/* Until WAIT is over, with the looks of LIMITS in between. */
+static struct tg_error *await_all(struct tg_console *console, const struct tg_run_limits *limits,
+                                  struct wait *wait, FILE *out)
+{
+    /* The threads run from here on: one that the first look does not find has ended. */
+    struct tg_focus_patience patience = {.were_there = true};
+    const double begun = now_seconds();
+    for (bool is_over = false;;) {
+        int status;
+        double left = limits->seconds < 0 ? -1 : limits->seconds - (now_seconds() - begun);
+        bool is_last = limits->look == NULL || (limits->seconds >= 0 && left <= limits->look_s);
+        double seconds = !is_last ? limits->look_s : limits->seconds >= 0 && left < 0 ? 0 : left;
+        struct tg_error *error = tg_focus_call_await_with(console, &tg_focus_call_defaults, look, &wait->done,
+                                                          seconds, &patience, out);
+        if (error == NULL || tg_error_code(error) != TG_ERROR_TARGET ||
+            tg_traced_job_has_ended(console->options.live, &status))
+            return error;
+        if (is_last && limits->look == NULL)
+            return error;
+        tg_error_destroy(error);
+        if (is_last)
+            return tg_error_create(TG_ERROR_TARGET, "still running after %g seconds", limits->seconds);
+        error = limits->look(console, limits->context, &is_over);
+        if (error != NULL || is_over)
+            return error;
+    }
+}
+
 struct tg_error *tg_run_continue(struct tg_console *console, const struct tg_run_limits *limits, FILE *out)
 {
     struct wait wait = {.any = limits->any, .is_open = console->focus.is_open, .limits = limits};
-    /* The threads run from here on: one that the first look does not find has ended. */
-    struct tg_focus_patience patience = {.were_there = true};
     struct tg_error *error =
         tg_focus_call_run(console, &tg_focus_call_whole_job, go_silently, &wait.n_stopped_before, out);
     if (error == NULL)
-        error = tg_focus_call_await_with(console, &tg_focus_call_defaults, look, &wait.done, limits->seconds,
-                                         &patience, out);
+        error = await_all(console, limits, &wait, out);
     if (error == NULL)
         error = tg_focus_call_run(console, &tg_focus_call_defaults, tell_held, NULL, out);
     if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND)

@@ -14,6 +14,9 @@ struct tg_run_limits {
     double seconds; /* negative: without end */
     bool (*is_over)(const struct tg_request *request,
                     void *context); /* also where this says so; NULL: nothing does */
+    /* once every LOOK_S seconds, between two requests: whether nobody can come any more; NULL: never */
+    struct tg_error *(*look)(struct tg_console *console, void *context, bool *is_over);
+    double look_s;
     void *context;
 };
 

@@ -18,17 +18,21 @@ static struct tg_error *begin_program(struct tg_console *console, FILE *out)
     return tg_step_to(console, beginning, &found, out);
 }
 
+/* Whether nobody has set a focus, and there are no workers. */
+static bool is_open(const struct tg_console *console)
+{
+    return console->focus.is_open && tg_openmp_model_worker_count(console->source->moment->openmp) == 0;
+}
+
 bool tg_beginning_is_to_come(const struct tg_console *console)
 {
-    return console->focus.is_open && !console->focus.is_of_ranks &&
-           tg_openmp_model_worker_count(console->source->moment->openmp) == 0;
+    return is_open(console) && !console->focus.is_of_ranks;
 }
 
 struct tg_error *tg_beginning_of_job(struct tg_console *console, bool *is_launcher, FILE *out)
 {
     struct tg_error *error = begin_program(console, out);
-    *is_launcher =
-        error != NULL && tg_error_code(error) == TG_ERROR_UNSUPPORTED && tg_beginning_is_to_come(console);
+    *is_launcher = error != NULL && tg_error_code(error) == TG_ERROR_UNSUPPORTED && is_open(console);
     if (!*is_launcher)
         return error;
     tg_error_destroy(error);
@@ -46,13 +50,14 @@ static bool is_new(struct tg_console *console, FILE *out)
     return is_it;
 }
 
-struct tg_error *tg_beginning_of_new(struct tg_console *console, FILE *out)
+struct tg_error *tg_beginning_of_new(struct tg_console *console, bool *is_launcher, FILE *out)
 {
-    bool has_agents = false, is_launcher;
+    bool has_agents = false;
+    *is_launcher = false;
     struct tg_error *error = tg_gate_run_has_agents(console, &has_agents);
     if (error != NULL || has_agents || !is_new(console, out))
         return error;
-    return tg_beginning_of_job(console, &is_launcher, out);
+    return tg_beginning_of_job(console, is_launcher, out);
 }
 
 /* ---- some have begun, and some have not */

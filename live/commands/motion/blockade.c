@@ -61,8 +61,51 @@ static bool is_awaited(const struct tg_gate_run *run, int32_t pid, int32_t tid)
     return false;
 }
 
+/* Whether nothing of what PROCESS does is known: it has called neither OpenMP nor MPI. */
+static bool is_unknown(const struct blockade *blockade, size_t process)
+{
+    const struct tg_moment *moment = blockade->console->source->moment;
+    for (size_t i = 0; i < tg_mpi_model_thread_count(moment->mpi); i++)
+        if (tg_mpi_model_thread_at(moment->mpi, i)->process == process)
+            return false;
+    for (size_t i = 0; i < tg_openmp_model_worker_count(moment->openmp); i++)
+        if (tg_openmp_model_worker_at(moment->openmp, i)->process == process)
+            return false;
+    return true;
+}
+
+/* Whether PROCESS is known as one that starts ranks, such as the daemon that Open MPI has for a process without a launcher. */
+static bool is_starter(const struct blockade *blockade, size_t process)
+{
+    const struct tg_mpir_model *mpir = blockade->console->source->moment->mpir;
+    for (size_t i = 0; i < tg_mpir_model_count(mpir); i++) {
+        const struct tg_mpir_starter *starter = tg_mpir_model_at(mpir, i);
+        if (starter->process == process && (starter->is_starter || starter->is_recognised))
+            return true;
+    }
+    return false;
+}
+
+/* Whether PROCESS, which is no rank, is there for others, as launchers and shells are that have started some. */
+static bool is_launcher(const struct blockade *blockade, const struct tg_job_view *view,
+                        const struct tg_job_process *process)
+{
+    const struct tg_process_model *processes = blockade->console->source->moment->processes;
+    const size_t index = process->info.dpid - 1;
+    if (process->info.rank >= 0 || !is_unknown(blockade, index))
+        return false;
+    bool is_it = is_starter(blockade, index);
+    for (size_t p = 0; !is_it && p < tg_job_view_count(view); p++) {
+        const struct tg_job_process *other = tg_job_view_at(view, p);
+        const struct tg_process_entry *entry = tg_process_model_at(processes, other->info.dpid - 1);
+        is_it = other->info.exists && entry != NULL && entry->parent != NULL && entry->parent->index == index;
+    }
+    return is_it;
+}
+
 /* Of one who runs. A worker that is in no region has nothing to do, but for the first thread. Beside a deadlock a thread
- * without OpenMP, which may be there for anything, is none to wait for. */
+ * without OpenMP, which may be there for anything, is none to wait for; but a rank outside MPI, and a process that has not
+ * called anything yet, may come. */
 static void note_progress(struct blockade *blockade, const struct tg_job_process *process,
                           const struct tg_job_thread *thread, const struct tg_openmp_worker *worker)
 {
@@ -87,7 +130,8 @@ static void note_progress(struct blockade *blockade, const struct tg_job_process
     blockade->n_awaited_calls += n_calls;
     blockade->awaited_ns = last_ns > blockade->awaited_ns ? last_ns : blockade->awaited_ns;
     blockade->n_stuck += is_stuck;
-    blockade->n_hopeful += !is_here && !is_stuck && !is_idle && (worker != NULL || is_in_mpi);
+    blockade->n_hopeful += !is_here && !is_stuck && !is_idle &&
+                           (worker != NULL || mpi != NULL || (tid == pid && is_unknown(blockade, index)));
     if (is_stuck)
         blockade->in_ring = index;
 }
@@ -139,9 +183,11 @@ static struct tg_error *note_blockade(const struct tg_request *request)
     for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(request->view, p);
         bool is_in_focus = tg_job_set_has_any(request->set, process);
+        bool is_above = is_launcher(blockade, request->view, process);
         for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
             const struct tg_job_thread *thread = tg_job_view_thread(request->view, process, i);
-            if (thread->is_manager || thread->state == TG_JOB_NONEXISTENT)
+            if (thread->is_manager || thread->state == TG_JOB_NONEXISTENT ||
+                (is_above && !tg_job_state_is_stopped(thread->state)))
                 continue;
             if (is_in_focus)
                 note_thread(blockade, process, thread, tg_job_set_has(request->set, process, i));
@@ -156,7 +202,9 @@ static struct tg_error *note_blockade(const struct tg_request *request)
 
 static struct tg_error *look_at_all(struct tg_console *console, struct blockade *blockade)
 {
-    return tg_focus_call_run(console, &tg_focus_call_defaults, note_blockade, blockade, NULL);
+    return blockade->run->of_job
+               ? tg_focus_call_run_all(console, note_blockade, blockade, NULL)
+               : tg_focus_call_run(console, &tg_focus_call_defaults, note_blockade, blockade, NULL);
 }
 
 static void count_looks(struct tg_blockade_watch *watch, const struct blockade *blockade)
@@ -164,13 +212,15 @@ static void count_looks(struct tg_blockade_watch *watch, const struct blockade *
     bool is_quiet = blockade->last_ns == watch->last_ns && blockade->n_calls == watch->n_calls;
     bool do_wait =
         blockade->awaited_ns == watch->awaited_ns && blockade->n_awaited_calls == watch->n_awaiting;
-    *watch = (struct tg_blockade_watch){.last_ns = blockade->last_ns,
-                                        .n_calls = blockade->n_calls,
-                                        .awaited_ns = blockade->awaited_ns,
-                                        .n_awaiting = blockade->n_awaited_calls,
-                                        .has_told = watch->has_told,
-                                        .n_looks = is_quiet ? watch->n_looks + 1 : 0,
-                                        .n_awaited_looks = do_wait ? watch->n_awaited_looks + 1 : 0};
+    *watch = (struct tg_blockade_watch){
+        .last_ns = blockade->last_ns,
+        .n_calls = blockade->n_calls,
+        .awaited_ns = blockade->awaited_ns,
+        .n_awaiting = blockade->n_awaited_calls,
+        .has_told = watch->has_told,
+        .dpid = blockade->waiting == SIZE_MAX ? 0 : (uint32_t)blockade->waiting + 1,
+        .n_looks = is_quiet ? watch->n_looks + 1 : 0,
+        .n_awaited_looks = do_wait ? watch->n_awaited_looks + 1 : 0};
 }
 
 /* Whether all who have not come wait in MPI, or for one who does, and a rank is stopped that is not in focus. */
@@ -257,6 +307,7 @@ static struct tg_error *look_for_ring(struct tg_console *console, struct tg_gate
     watch->has_told |= blockade.n_stuck > 0;
     run->n_stuck = is_ring ? tg_deadlock_count(&deadlock) : 0;
     *is_over = is_ring && blockade.n_here > 0 && run->of_each;
+    watch->dpid = blockade.in_ring == SIZE_MAX ? watch->dpid : (uint32_t)blockade.in_ring + 1;
     if (is_ring && blockade.n_here == 0)
         *blocked = say_closed(tg_deadlock_text(&deadlock, blockade.in_ring));
     else if (mismatch != NULL)

@@ -12,6 +12,7 @@ struct tg_blockade_watch {
     size_t n_looks;         /* one after another at which nothing had happened since the one before */
     size_t n_awaited_looks; /* the same of those that may come */
     bool has_told;          /* some of them cannot: that was noted */
+    uint32_t dpid;          /* a process that waits for itself, or for others; 0 none */
 };
 
 /* Looks, some quarter of a second after the last time, whether anybody can come to RUN, of which the first is waited for.

@@ -301,7 +301,7 @@ struct tg_error *tg_gate_course_run(struct tg_console *console, struct tg_gate_r
     for (bool again = true; error == NULL && again;) {
         struct tg_error *blocked = NULL;
         again = false;
-        error = run->of_job           ? tg_gate_wait_job(console, run, out)
+        error = run->of_job           ? tg_gate_wait_job(console, run, &blocked, out)
                 : run->n_workers == 0 ? tg_gate_wait_first(console, run, &blocked, out)
                                       : tg_gate_wait_all(console, run, out);
         uint64_t last_ns = last_event_ns(console->source->moment->openmp);

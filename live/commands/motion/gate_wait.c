@@ -186,6 +186,8 @@ struct tg_error *tg_gate_wait_all(struct tg_console *console, struct tg_gate_run
 struct beginning {
     struct tg_gate_run *run;
     uint32_t dpid; /* of who has come; 0 nobody */
+    struct tg_blockade_watch watch;
+    struct tg_error *blocked;
 };
 
 static bool is_at_gate(const struct tg_request *request, const struct tg_gate_run *run,
@@ -229,18 +231,35 @@ static bool has_begun(const struct tg_request *request, void *context)
     return beginning->dpid != 0;
 }
 
-struct tg_error *tg_gate_wait_job(struct tg_console *console, struct tg_gate_run *run, FILE *out)
+static struct tg_error *look_at_job(struct tg_console *console, void *context, bool *is_over)
+{
+    struct beginning *beginning = context;
+    struct tg_error *error =
+        tg_blockade_look(console, beginning->run, &beginning->watch, &beginning->blocked, is_over);
+    *is_over = *is_over || beginning->blocked != NULL;
+    return error;
+}
+
+struct tg_error *tg_gate_wait_job(struct tg_console *console, struct tg_gate_run *run,
+                                  struct tg_error **blocked, FILE *out)
 {
     struct beginning beginning = {.run = run};
-    const struct tg_run_limits limits = {
-        .seconds = run->seconds > 0 ? run->seconds : -1, .is_over = has_begun, .context = &beginning};
+    const struct tg_run_limits limits = {.seconds = run->seconds > 0 ? run->seconds : -1,
+                                         .is_over = has_begun,
+                                         .look = look_at_job,
+                                         .look_s = look_s,
+                                         .context = &beginning};
     struct tg_error *error = tg_run_continue(console, &limits, out);
-    run->has_begun = error == NULL && beginning.dpid != 0;
-    if (!run->has_begun)
+    *blocked = beginning.blocked;
+    if (error != NULL)
         return error;
+    run->has_begun = beginning.dpid != 0;
+    uint32_t dpid = run->has_begun ? beginning.dpid : *blocked != NULL ? beginning.watch.dpid : 0;
+    if (dpid == 0)
+        return NULL;
     tg_console_catch_up(console);
     error = tg_focus_go_to_ranks(&console->focus, console->source);
     return error != NULL || console->focus.is_of_ranks
                ? error
-               : tg_gate_run_look_at(console, (struct tg_thread_id){beginning.dpid, 1});
+               : tg_gate_run_look_at(console, (struct tg_thread_id){dpid, 1});
 }

@@ -15,8 +15,9 @@ struct tg_error *tg_gate_wait_all(struct tg_console *console, struct tg_gate_run
 
 /* Resumes the job until somebody has come to the gate of RUN, of whatever process; then that process, or all ranks, are
  * told to stop, and are the focus. Ends without that where ranks have come, which are stopped at their beginning and are
- * the focus, and where the job has ended. */
-struct tg_error *tg_gate_wait_job(struct tg_console *console, struct tg_gate_run *run, FILE *out);
+ * the focus, where the job has ended, and where nobody can come, as above. */
+struct tg_error *tg_gate_wait_job(struct tg_console *console, struct tg_gate_run *run,
+                                  struct tg_error **blocked, FILE *out);
 
 /* A request's work, of a run: who waits at its gates now. */
 struct tg_error *tg_gate_wait_note(const struct tg_request *request);

@@ -115,19 +115,18 @@ static struct tg_error *tell_none(enum tg_zone_target target)
                            words_for[target]);
 }
 
-/* *HAS_AGENTS: at the beginning of the program, which has some. */
+/* *HAS_AGENTS: at the beginning of the program, which has some; *IS_LAUNCHER: before what the program starts or becomes. */
 static struct tg_error *go_by_breakpoints(struct tg_console *console, const struct aim *aim, bool *has_agents,
-                                          FILE *out)
+                                          bool *is_launcher, FILE *out)
 {
     enum tg_zone_target target = aim->target;
     struct tg_thread_id found = {0};
     struct tg_error *error = tg_step_to(console, functions[target], &found, out);
     if (error != NULL && tg_error_code(error) == TG_ERROR_UNSUPPORTED) {
         tg_error_destroy(error);
-        bool is_launcher = false;
-        error = tg_beginning_of_job(console, &is_launcher, out);
-        *has_agents = is_launcher;
-        if (error == NULL && !is_launcher)
+        error = tg_beginning_of_job(console, is_launcher, out);
+        *has_agents = *is_launcher;
+        if (error == NULL && !*is_launcher)
             error = tg_beginning_of_rest(console, aim->of_each, has_agents, out);
         if (error != NULL || *has_agents)
             return error;
@@ -403,17 +402,20 @@ static struct tg_error *tell_run(struct tg_console *console, enum tg_zone_target
 /* Gates for AIM: of a job that is still to come, or in each process in focus; at the end of bodies, too, where zones may be
  * passed unseen, and for barriers, of which the end of a region is one. */
 static struct tg_error *add_next_gates(struct tg_console *console, const struct aim *aim,
-                                       const struct tg_unseen *unseen, struct tg_gate_run *run)
+                                       const struct tg_unseen *unseen, bool is_launcher,
+                                       struct tg_gate_run *run)
 {
     const struct tg_gate_rule rules[] = {rule_for(aim->target),
                                          {.kinds = tg_gate_kind(TG_EVENT_OMP_IMPLICIT_END), .which = any}};
     const size_t n_rules = unseen == NULL && aim->target != TG_TARGET_BARRIER ? 1 : 2;
-    return tg_beginning_is_to_come(console) ? add_job_gate(rules, n_rules, run)
-                                            : add_gates(console, rules, n_rules, run);
+    return is_launcher || tg_beginning_is_to_come(console) ? add_job_gate(rules, n_rules, run)
+                                                           : add_gates(console, rules, n_rules, run);
 }
 
-/* *RANKS: no zone was reached, but there are ranks now, which are the focus. */
-static struct tg_error *go_by_gates(struct tg_console *console, const struct aim *aim, bool *ranks, FILE *out)
+/* IS_LAUNCHER: of whatever the programs in focus start or become. *RANKS: no zone was reached, but there are ranks now, which
+ * are the focus. */
+static struct tg_error *go_by_gates(struct tg_console *console, const struct aim *aim, bool is_launcher,
+                                    bool *ranks, FILE *out)
 {
     struct tg_unseen *unseen = NULL;
     struct sought sought = {.source = console->source, .target = aim->target, .console = console};
@@ -425,14 +427,15 @@ static struct tg_error *go_by_gates(struct tg_console *console, const struct aim
                               .seconds = aim->seconds};
     char command[64];
     snprintf(command, sizeof command, "opm next %s", aim->name);
-    struct tg_error *error = tg_gate_run_settle(console, out);
+    /* what programs become that have not begun stays in the focus */
+    struct tg_error *error = is_launcher ? tg_gate_run_halt(console, out) : tg_gate_run_settle(console, out);
     if (error == NULL && aim->target == TG_TARGET_BARRIER)
         error = tell_barrier_before(console, out);
     if (error == NULL)
         error = tg_unseen_find(console, aim->target, &unseen);
     sought.unseen = unseen;
     if (error == NULL)
-        error = add_next_gates(console, aim, unseen, &run);
+        error = add_next_gates(console, aim, unseen, is_launcher, &run);
     if (error == NULL)
         error = tg_gate_course_run(console, &run, command, out);
     *ranks = run.of_job && run.first == NULL && console->focus.is_of_ranks;
@@ -454,19 +457,19 @@ static struct tg_error *go_by_gates(struct tg_console *console, const struct aim
 
 static struct tg_error *go(struct tg_console *console, const struct aim *aim, FILE *out)
 {
-    bool has_agents = false, ranks = false;
+    bool has_agents = false, is_launcher = false, ranks = false;
     enum tg_zone_target target = aim->target;
     if (target == TG_TARGET_NONE)
         return tg_error_create(TG_ERROR_USAGE, "which zone? Give parallel, single, critical, task, sections, "
                                                "barrier, master or loop");
     struct tg_error *error = tg_beginning_of_rest(console, aim->of_each, &has_agents, out);
     if (error == NULL && !has_agents) {
-        error = go_by_breakpoints(console, aim, &has_agents, out);
+        error = go_by_breakpoints(console, aim, &has_agents, &is_launcher, out);
         if (error != NULL || !has_agents)
             return error;
     }
     if (error == NULL)
-        error = go_by_gates(console, aim, &ranks, out);
+        error = go_by_gates(console, aim, is_launcher, &ranks, out);
     return error == NULL && ranks ? go(console, aim, out) : error;
 }
 
@@ -507,18 +510,23 @@ static struct tg_error *go_to_first(struct tg_console *console, struct tg_error 
     return error;
 }
 
-/* To where anybody in focus enters a zone; RULE. */
-static struct tg_error *step_anybody(struct tg_console *console, const struct tg_gate_rule *rule, FILE *out)
+/* To where anybody in focus enters a zone; RULE. IS_LAUNCHER: or anybody that the programs in focus start or become. */
+static struct tg_error *step_anybody(struct tg_console *console, const struct tg_gate_rule *rule,
+                                     bool is_launcher, FILE *out)
 {
     static const char none[] = "the threads in focus stopped or ended without entering a zone";
     struct tg_gate_run run = {0};
-    if (!tg_beginning_is_to_come(console))
-        return go_to_first(console, add_gates(console, rule, 1, &run), &run, "opm step", none, out);
+    if (!is_launcher && !tg_beginning_is_to_come(console)) {
+        struct tg_error *naming = tg_gate_run_settle(console, out); /* all ranks, not the first one */
+        if (naming == NULL)
+            naming = add_gates(console, rule, 1, &run);
+        return go_to_first(console, naming, &run, "opm step", none, out);
+    }
     struct tg_error *error = go_to_first(console, add_job_gate(rule, 1, &run), &run, "opm step", none, out);
     if (error == NULL || tg_error_code(error) != TG_ERROR_NOT_FOUND || !console->focus.is_of_ranks)
         return error;
     tg_error_destroy(error); /* there are ranks now, at their beginning */
-    return step_anybody(console, rule, out);
+    return tg_live_zone_step(console, NULL, out);
 }
 
 struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_openmp_worker *worker,
@@ -534,11 +542,12 @@ struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_o
         tg_gate_run_tell_worker(console, worker, out);
         return NULL;
     }
-    struct tg_error *error = tg_beginning_of_new(console, out);
+    bool is_launcher = false;
+    struct tg_error *error = tg_beginning_of_new(console, &is_launcher, out);
     if (error != NULL)
         return error;
     if (worker == NULL)
-        return step_anybody(console, &rule, out);
+        return step_anybody(console, &rule, is_launcher, out);
     const struct tg_worker_gate gate = {.pid = tg_gate_run_pid(console, worker->process),
                                         .tid = worker->tid,
                                         .in_tasks = true,

@@ -74,8 +74,9 @@ static struct tg_error *step_out(struct tg_console *console)
 static struct tg_error *step_live(struct tg_console *console, bool goes_out, FILE *out)
 {
     struct tg_error *error = tg_unrecorded_refuse(console);
+    bool may_begin = tg_openmp_model_worker_count(console->source->moment->openmp) == 0;
     if (error == NULL)
-        error = tg_gate_run_settle(console, out);
+        error = may_begin ? tg_gate_run_halt(console, out) : tg_gate_run_settle(console, out);
     const struct tg_openmp_worker *worker = goes_out
                                                 ? tg_focus_active_worker(&console->focus, console->source)
                                                 : tg_focus_worker(&console->focus, console->source);
@@ -114,5 +115,6 @@ const struct tg_console_command tg_console_opm_step = {
         "for the others, and are stopped there.",
     .words = words,
     .is_of_now = true,
+    .begins_job = true,
     .run = run,
 };

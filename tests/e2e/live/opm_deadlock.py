@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`opm` commands whose zone nobody can come to any more, as threads or ranks wait for each other: each ends by itself and says who
-waits for whom, also where another thread of the program sleeps, or others compute. opm_deadlock.py gcc|clang|openmpi|mpich"""
+waits for whom, also where another thread of the program sleeps, or others compute; also as the first command, at a program, a shell or a
+launcher that has not begun. opm_deadlock.py gcc|clang|openmpi|mpich"""
 import os
 import subprocess
 import sys
@@ -63,6 +64,39 @@ int main(int argc, char **argv)
     return 0;
 }
 """
+SELF_PROGRAM = r"""
+#include <omp.h>
+int main(void)
+{
+    omp_lock_t lock;
+    omp_init_lock(&lock);
+    omp_set_lock(&lock);
+    omp_set_lock(&lock);
+#pragma omp parallel num_threads(2)
+    omp_destroy_lock(&lock);
+    return 0;
+}
+"""
+EARLY_PROGRAM = r"""
+#include <mpi.h>
+#include <stdlib.h>
+#include <time.h>
+int main(int argc, char **argv)
+{
+    int rank, size, value = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (rank < size - atoi(argv[1]))
+        MPI_Recv(&value, 1, MPI_INT, size == 1 ? 0 : rank ^ 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (time_t end = time(NULL) + 5; time(NULL) < end;)
+        ;
+#pragma omp parallel num_threads(2)
+    value++;
+    MPI_Finalize();
+    return 0;
+}
+"""
 MPI_PROGRAM = r"""
 #include <mpi.h>
 #include <stdlib.h>
@@ -100,6 +134,13 @@ def refused(console, command, *words):
         fail(f"{command}: {answer}")
 
 
+def refused_first(command, job_command, *words, stderr=subprocess.DEVNULL):
+    """COMMAND, as the first of a session, ends by itself: the job deadlocks before any region."""
+    console = LiveConsole("-o", "trace.tgt", "--force", "--", *job_command, stderr=stderr)
+    refused(console, command, *words)
+    console.end("quit")
+
+
 def in_team(way):
     """A console whose second team is stopped at its first barrier, or at its single."""
     console = LiveConsole("-o", "trace.tgt", "--force", "--", "./program", str(way), stderr=subprocess.DEVNULL)
@@ -113,6 +154,11 @@ def one_team(compiler):
         file.write(PROGRAM)
     subprocess.run([compiler, "-g", "-O1", "-fopenmp", "-pthread", "-o", "program", "program.c"], check=True)
     nobody = "no thread can arrive. Deadlock in process"
+    with open("self.c", "w", encoding="utf-8") as file:
+        file.write(SELF_PROGRAM)
+    subprocess.run([compiler, "-g", "-O1", "-fopenmp", "-o", "self", "self.c"], check=True)
+    refused_first("opm start", ["./self"], nobody, "which it already holds")
+    refused_first("opm next barrier", ["sh", "-c", "./self; true"], nobody, "which it already holds")
     ring = in_team(0)
     refused(ring, "opm next single", nobody, "waiting for the lock locks")
     refused(ring, "opm next critical", nobody)  # and once more, where all stand in it
@@ -154,12 +200,33 @@ def ranks(flavour):
         console.end("quit")
 
 
+def before_regions(flavour):
+    """Ranks of which all, or all but one, wait for each other before any of them comes to a region."""
+    with open("early.c", "w", encoding="utf-8") as file:
+        file.write(EARLY_PROGRAM)
+    subprocess.run([flavour.c, "-g", "-O1", "-fopenmp", "-o", "early", "early.c"], check=True)
+    early = os.path.abspath("early")
+    two = "no thread can arrive. Deadlock between rank 0 and rank 1"
+    refused_first("opm start", job(flavour, early, "0", ranks=2), two)
+    refused_first("opm start", job(flavour, "env", early, "0", ranks=2), two)
+    refused_first("opm step", job(flavour, early, "0", ranks=2), two)
+    refused_first("opm start", [early, "0"], "no thread can arrive. Deadlock of one with itself")
+    for command, words in (("opm start", "reaches a parallel region"), ("opm step", "in the body of a parallel region")):
+        # the third one is outside MPI, and comes
+        console = LiveConsole("-o", "trace.tgt", "--force", "--", *job(flavour, early, "1", ranks=3), stderr=subprocess.DEVNULL)
+        answer = console.command(command, interrupt_s=60)
+        if not answer["ok"] or words not in answer["text"]:
+            fail(f"{command}: {answer}")
+        console.end("quit")
+
+
 def main():
     os.environ.update(OMP_WAIT_POLICY="passive", KMP_BLOCKTIME="0")
     if sys.argv[1] in ("gcc", "clang"):
         one_team(sys.argv[1])
     else:
         ranks(flavour_named(sys.argv[1]))
+        before_regions(flavour_named(sys.argv[1]))
 
 
 main()
