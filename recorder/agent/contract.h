@@ -29,7 +29,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      13
+#define TG_AGENT_PROTOCOL      14
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -340,9 +340,9 @@ _Static_assert(sizeof(struct tg_agent_ring_header) <= TG_AGENT_RING_PRIVATE_OFFS
                "the agent's own begins there");
 
 /* Records that a thread writes again and again, with other times, are AGAIN records: two words, which name one of the
- * ring's repeats, where the others are. One of the others may be larger by a number that they say, too; where another one is
- * never the same it is their third word, and the fourth is 0. The agent fills a repeat before the first record that names it,
- * and fills it anew (with another serial) when all that name it are overwritten. */
+ * ring's repeats, where the others are. One of the others may be another one by a number that they say, too, or the team may
+ * (enum tg_agent_moves); where another one is never the same it is their third word, and the fourth is 0. The agent fills a
+ * repeat before the first record that names it, and fills it anew (with another serial) when all that name it are overwritten. */
 struct tg_agent_repeat {
     uint64_t name;                         /* word 1 of records that name it; 0: empty */
     uint64_t words[TG_AGENT_REPEAT_WORDS]; /* of the record, from its second one on */
@@ -371,14 +371,15 @@ static inline uint64_t tg_agent_instance(const unsigned char *random, int32_t pi
  *     word 0    ticks
  *     word 1    bits 0-7 kind, 8-19 words (all, the two first included), 20-35 thread_num, 36-63 low bits of
  *               the team: where OpenMP says the thread is
- * In AGAIN records bits 20-26 of word 1 are the place of a repeat, 27-42 its serial, which counts fillings, and 43-63 a
- * number, by which the word that tg_agent_counted_word has of the kind is larger than in the repeat.
+ * In AGAIN records bits 20-26 of word 1 are the place of a repeat, 27-42 its serial, which counts fillings, and 43-63 the
+ * number by which the record is another one than the repeat (tg_agent_move).
  * Strings are arguments too: the words that they fill, NUL-terminated, cut at TG_AGENT_MAX_STRING_BYTES. */
 enum {
     TG_AGENT_WORDS_SHIFT = 8,
     TG_AGENT_REPEAT_SHIFT = 20,
     TG_AGENT_SERIAL_SHIFT = 27,
     TG_AGENT_NUMBER_SHIFT = 43,
+    TG_AGENT_NUMBER_BITS = 64 - 43,
     TG_AGENT_THREAD_NUM_SHIFT = 20,
     TG_AGENT_TEAM_SHIFT = 36,
     TG_AGENT_MAX_WORDS = 4094,
@@ -504,20 +505,25 @@ static inline int tg_agent_is_repeatable(unsigned kind)
                                 TG_AGENT_KIND_BIT(OMP_TASK_BEGIN) | TG_AGENT_KIND_BIT(OMP_TASK_END) |
                                 TG_AGENT_KIND_BIT(MPI_ENTER) | TG_AGENT_KIND_BIT(MPI_ENTER_REQUEST) |
                                 TG_AGENT_KIND_BIT(MPI_ENTER_BOTH) | TG_AGENT_KIND_BIT(MPI_REQUESTS) |
-                                TG_AGENT_KIND_BIT(MPI_LEAVE) | TG_AGENT_KIND_BIT(MPI_COMPLETE);
+                                TG_AGENT_KIND_BIT(MPI_LEAVE) | TG_AGENT_KIND_BIT(MPI_COMPLETE) |
+                                TG_AGENT_KIND_BIT(OMP_PARALLEL_BEGIN) | TG_AGENT_KIND_BIT(OMP_PARALLEL_END) |
+                                TG_AGENT_KIND_BIT(OMP_IMPLICIT_BEGIN) | TG_AGENT_KIND_BIT(OMP_IMPLICIT_END);
 #undef TG_AGENT_KIND_BIT
     return kind < TG_RECORD_COUNT && (repeatable >> kind & 1) != 0;
 }
 _Static_assert(TG_RECORD_COUNT <= 64, "a bit each");
 
 /* The word of a record of KIND that is another one each time, and not far from the one before: the number of a collective call,
- * a barrier or a task; 0: none is. */
+ * a barrier, a task or a region; 0: none is. */
 static inline uint64_t tg_agent_counted_word(unsigned kind)
 {
     enum { INSTANCE_OF_CALL = 4, NUMBER_BEHIND_PLACE = 3 };
     switch (kind) {
     case TG_RECORD_MPI_ENTER:
         return INSTANCE_OF_CALL;
+    case TG_RECORD_OMP_PARALLEL_BEGIN:
+    case TG_RECORD_OMP_PARALLEL_END:
+    case TG_RECORD_OMP_IMPLICIT_BEGIN:
     case TG_RECORD_OMP_SYNC_BEGIN:
     case TG_RECORD_OMP_SYNC_END:
     case TG_RECORD_OMP_TASK_CREATE:
@@ -527,6 +533,70 @@ static inline uint64_t tg_agent_counted_word(unsigned kind)
     default:
         return 0;
     }
+}
+
+/* What of a record of a kind the number of its AGAIN record moves. */
+enum tg_agent_moves {
+    TG_AGENT_MOVES_NOTHING, /* it is 0 */
+    TG_AGENT_MOVES_COUNT,   /* the counted word, which is larger by it */
+    /* the team of word 1, by a number with sign, and with it the counted word, where there is one: what a thread does in
+     * each region again */
+    TG_AGENT_MOVES_TEAM,
+    /* where its highest bit is set the team alone, by the others, with sign; otherwise the counted word: what a thread does
+     * once in each region, or often in one */
+    TG_AGENT_MOVES_EITHER,
+};
+
+static inline enum tg_agent_moves tg_agent_moves(unsigned kind)
+{
+    switch (kind) {
+    case TG_RECORD_OMP_IMPLICIT_BEGIN:
+    case TG_RECORD_OMP_IMPLICIT_END:
+    case TG_RECORD_OMP_ZONE_BEGIN:
+    case TG_RECORD_OMP_ZONE_END:
+    case TG_RECORD_OMP_SECTION:
+    case TG_RECORD_OMP_CHUNK:
+    case TG_RECORD_OMP_MUTEX_WAIT:
+    case TG_RECORD_OMP_MUTEX_ENTER:
+    case TG_RECORD_OMP_MUTEX_LEAVE:
+        return TG_AGENT_MOVES_TEAM;
+    case TG_RECORD_OMP_SYNC_BEGIN:
+    case TG_RECORD_OMP_SYNC_END:
+        return TG_AGENT_MOVES_EITHER;
+    default:
+        return tg_agent_counted_word(kind) != 0 ? TG_AGENT_MOVES_COUNT : TG_AGENT_MOVES_NOTHING;
+    }
+}
+
+/* Whether NUMBER moves the team of a record of KIND. */
+static inline int tg_agent_moves_team(unsigned kind, uint64_t number)
+{
+    enum tg_agent_moves moves = tg_agent_moves(kind);
+    return number != 0 && (moves == TG_AGENT_MOVES_TEAM ||
+                           (moves == TG_AGENT_MOVES_EITHER && number >> (TG_AGENT_NUMBER_BITS - 1) != 0));
+}
+
+/* By how much: what its sign's bits above are is not looked at. */
+static inline uint64_t tg_agent_team_move(unsigned kind, uint64_t number)
+{
+    unsigned above = tg_agent_moves(kind) == TG_AGENT_MOVES_EITHER ? 64 - TG_AGENT_NUMBER_BITS + 1
+                                                                   : 64 - TG_AGENT_NUMBER_BITS;
+    return (uint64_t)((int64_t)(number << above) >> above);
+}
+
+/* RECORD, whose words but the first are a repeat's, becomes what an AGAIN record with NUMBER stands for. */
+static inline void tg_agent_move(uint64_t *record, uint64_t number)
+{
+    unsigned kind = record[1] & 0xff;
+    uint64_t counted = tg_agent_counted_word(kind);
+    if (!tg_agent_moves_team(kind, number)) {
+        record[counted] += counted != 0 ? number : 0;
+        return;
+    }
+    uint64_t teams = tg_agent_team_move(kind, number);
+    record[1] += teams << TG_AGENT_TEAM_SHIFT;
+    if (tg_agent_moves(kind) == TG_AGENT_MOVES_TEAM)
+        record[counted] += counted != 0 ? teams : 0;
 }
 
 /* The word of a record of KIND that is anything each time: the parent of a task; 0: none is. */

@@ -177,7 +177,9 @@ tg_agent_record5(unsigned kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d, 
     record[4] = c;
     record[5] = d;
     record[6] = e;
-    return tg_agent_commit_at_once(WORDS);
+    record[7] = 0;
+    return tg_agent_commit_at_once(tg_agent_is_repeatable(kind) ? tg_agent_shrink(record, kind, WORDS)
+                                                                : WORDS);
 }
 
 /* The first word of OpenMP records: "place(WHICH)" of the contract. SEEN is enum tg_omp_seen. */

@@ -22,19 +22,34 @@ static bool came_before(struct tg_agent_repeat *repeat, uint64_t hash)
     return false;
 }
 
-/* Whether RECORD is what REPEAT has, and larger by NUMBER. */
-static bool is_same(const uint64_t *record, uint64_t n_words, const struct tg_agent_repeat *repeat,
-                    uint64_t *number)
+/* The number with which REPEAT is RECORD; TG_AGENT_NO_NUMBER: it is not. */
+static uint64_t number_of(const uint64_t *record, uint64_t n_words, const struct tg_agent_repeat *repeat)
 {
-    uint64_t counted = tg_agent_counted_word(record[1] & 0xff), own = tg_agent_own_word(record[1] & 0xff);
-    *number = counted == 0 ? 0 : record[counted] - repeat->words[counted - 1];
-    for (uint64_t i = 1; i < n_words; i++)
+    unsigned kind = record[1] & 0xff;
+    uint64_t counted = tg_agent_counted_word(kind), own = tg_agent_own_word(kind);
+    for (uint64_t i = 2; i < n_words; i++)
         if (i != counted && (own == 0 || i != own) && record[i] != repeat->words[i - 1])
-            return false;
-    return *number >> TG_AGENT_NUMBER_BITS == 0;
+            return TG_AGENT_NO_NUMBER;
+    return tg_agent_number(kind, record[1], record[counted], repeat);
 }
 
-/* REPEAT, at PLACE, is of RECORD from now on. Returns the number by which that is larger: those that follow may be smaller. */
+enum { PLACES = 3 }; /* of a record */
+
+/* The places of HASH that only the slow half looks at are PLACES[1] and the rest. Of the first few barriers of a region each has
+ * its own: one of them comes again with the region. */
+static void find_places(const uint64_t *record, uint64_t hash, uint64_t places[PLACES])
+{
+    enum { FEW = 16 };
+    unsigned kind = record[1] & 0xff;
+    uint64_t number = record[tg_agent_counted_word(kind)];
+    places[0] = hash >> TG_AGENT_HASH_SHIFT;
+    if (tg_agent_moves(kind) == TG_AGENT_MOVES_EITHER && number < FEW)
+        hash += number * UINT64_C(0x9e3779b97f4a7c15);
+    places[1] = hash >> (2 * TG_AGENT_HASH_SHIFT - 64) & (TG_AGENT_REPEATS - 1);
+    places[2] = hash >> (3 * TG_AGENT_HASH_SHIFT - 128) & (TG_AGENT_REPEATS - 1);
+}
+
+/* REPEAT, at PLACE, is of RECORD from now on. Returns the record's number: those that follow may have smaller ones. */
 static uint64_t fill(struct tg_agent_repeat *repeat, uint64_t place, const uint64_t *record, uint64_t n_words)
 {
     enum { SERIALS = 1 << (TG_AGENT_NUMBER_SHIFT - TG_AGENT_SERIAL_SHIFT) };
@@ -48,7 +63,7 @@ static uint64_t fill(struct tg_agent_repeat *repeat, uint64_t place, const uint6
     tg_agent_signal_fence();
     memset(repeat->words, 0, sizeof repeat->words);
     memcpy(repeat->words, record + 1, (n_words - 1) * sizeof *record);
-    if (counted != 0) {
+    if (tg_agent_moves(record[1] & 0xff) == TG_AGENT_MOVES_COUNT) {
         number = UINT64_C(1) << (TG_AGENT_NUMBER_BITS - 1);
         repeat->words[counted - 1] -= number;
     }
@@ -60,15 +75,20 @@ uint64_t tg_agent_fill_repeat(uint64_t *record, uint64_t n_words, uint64_t hash)
     const struct tg_agent_thread *thread = &tg_agent_thread;
     struct tg_agent_repeat *repeats = tg_agent_repeats(thread);
     unsigned kind = record[1] & 0xff;
-    uint64_t first = hash >> TG_AGENT_HASH_SHIFT;
-    uint64_t second = hash >> (2 * TG_AGENT_HASH_SHIFT - 64) & (TG_AGENT_REPEATS - 1);
-    uint64_t number;
-    if (is_same(record, n_words, &repeats[second], &number))
-        return tg_agent_name_repeat(record, kind, &repeats[second], number);
-    uint64_t place = is_free(thread, &repeats[first]) ? first : second;
-    if (!is_free(thread, &repeats[place]) || !came_before(&repeats[first], hash))
+    uint64_t places[PLACES];
+    find_places(record, hash, places);
+    for (int i = 1; i < PLACES; i++) {
+        uint64_t number = number_of(record, n_words, &repeats[places[i]]);
+        if (number != TG_AGENT_NO_NUMBER)
+            return tg_agent_name_repeat(record, kind, &repeats[places[i]], number);
+    }
+    int i = 0;
+    while (i < PLACES && !is_free(thread, &repeats[places[i]]))
+        i++;
+    if (i == PLACES || !came_before(&repeats[places[0]], hash))
         return n_words;
-    return tg_agent_name_repeat(record, kind, &repeats[place], fill(&repeats[place], place, record, n_words));
+    struct tg_agent_repeat *repeat = &repeats[places[i]];
+    return tg_agent_name_repeat(record, kind, repeat, fill(repeat, places[i], record, n_words));
 }
 
 TG_AGENT_SHARE(tg_agent_fill_repeat);

@@ -283,15 +283,22 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
         decode(&record, kind);
 }
 
-/* The member of EVENT that grows with the number of records that stand for a repeat; NULL where none does. */
+/* The member of EVENT that comes from the counted word of its record; NULL where none does. */
 static uint64_t *counted_member(struct tg_event *event)
 {
-    return event->kind == TG_EVENT_MPI_ENTER        ? &event->mpi_enter.instance
-           : event->kind == TG_EVENT_OMP_SYNC_BEGIN ? &event->omp_sync_begin.instance
-           : event->kind == TG_EVENT_OMP_SYNC_END   ? &event->omp_sync_end.instance
-           : event->kind == TG_EVENT_OMP_TASK_BEGIN ? &event->omp_task_begin.task
-           : event->kind == TG_EVENT_OMP_TASK_END   ? &event->omp_task_end.task
-                                                    : NULL;
+    return event->kind == TG_EVENT_MPI_ENTER            ? &event->mpi_enter.instance
+           : event->kind == TG_EVENT_OMP_PARALLEL_BEGIN ? &event->omp_parallel_begin.new_team
+           : event->kind == TG_EVENT_OMP_PARALLEL_END   ? &event->omp_parallel_end.ended_team
+           : event->kind == TG_EVENT_OMP_SYNC_BEGIN     ? &event->omp_sync_begin.instance
+           : event->kind == TG_EVENT_OMP_SYNC_END       ? &event->omp_sync_end.instance
+           : event->kind == TG_EVENT_OMP_TASK_BEGIN     ? &event->omp_task_begin.task
+           : event->kind == TG_EVENT_OMP_TASK_END       ? &event->omp_task_end.task
+                                                        : NULL;
+}
+
+static bool is_same_team(struct tg_team a, struct tg_team b)
+{
+    return a.id == b.id && a.level == b.level;
 }
 
 /* The event of REPEAT, whose WORDS with NUMBER were added just now by SOURCE, if it can be told again as it is. */
@@ -299,29 +306,48 @@ static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_sou
                        const uint64_t *words, uint64_t number, struct tg_ring_repeat *repeat)
 {
     struct tg_known_record *room;
-    if (source->process == NULL || !decoder->forms[words[1] & 0xff].is_plain)
+    unsigned kind = words[1] & 0xff;
+    if (source->process == NULL || !decoder->forms[kind].is_plain)
         return;
-    repeat->team = decoder->forms[words[1] & 0xff].has_place ? find_team(source->process, source, words)
-                                                             : (struct tg_team){0};
+    repeat->team =
+        decoder->forms[kind].has_place ? find_team(source->process, source, words) : (struct tg_team){0};
     const struct tg_event *event = tg_known_records_find(
         decoder->known, words, words[1] >> TG_AGENT_WORDS_SHIFT & 0xfff, repeat->team, &room);
     if (event == NULL)
         return;
     repeat->event = *event;
-    if (number != 0)
+    repeat->is_known = true;
+    repeat->n_unnumbered = 0;
+    if (number != 0 && !tg_agent_moves_team(kind, number))
         *counted_member(&repeat->event) -= number;
 }
 
-static bool is_in_team(const struct tg_ring_source *source, const struct tg_ring_repeat *repeat,
-                       bool has_place)
+/* Where the thread of an AGAIN record with NUMBER is: in another team than that of REPEAT, its event is the other one's from now
+ * on. False: such a one is better decoded anew, as it may be told by number then. */
+static bool follow_team(struct tg_ring_decoder *decoder, const struct tg_ring_source *source, uint64_t number,
+                        struct tg_ring_repeat *repeat)
 {
-    if (!has_place)
+    enum { FEW = 3 };
+    unsigned kind = repeat->words[1] & 0xff;
+    uint64_t words[2] = {0, repeat->words[1]};
+    if (!decoder->forms[kind].has_place)
         return true;
-    struct tg_team team = find_team(source->process, source, repeat->words);
-    return team.id == repeat->team.id && team.level == repeat->team.level;
+    if (tg_agent_moves_team(kind, number))
+        words[1] += tg_agent_team_move(kind, number) << TG_AGENT_TEAM_SHIFT;
+    struct tg_team team = find_team(source->process, source, words);
+    if (is_same_team(team, repeat->team))
+        return repeat->event.payload_id != 0 || ++repeat->n_unnumbered < FEW;
+    struct tg_omp_place *place = TG_EVENT_PAYLOAD(&repeat->event);
+    place->team = team.id;
+    place->level = team.level;
+    repeat->team = team;
+    repeat->event.payload_id = 0;
+    repeat->n_unnumbered = 1;
+    return true;
 }
 
-static void tell_again(struct tg_ring_decoder *decoder, struct tg_event *event, uint64_t number)
+/* EVENT is told, its counted member larger by NUMBER. */
+static void tell_counted(struct tg_ring_decoder *decoder, struct tg_event *event, uint64_t number)
 {
     uint64_t id = event->payload_id;
     if (number == 0) {
@@ -338,20 +364,19 @@ static void tell_again(struct tg_ring_decoder *decoder, struct tg_event *event, 
 void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
                                uint64_t time_ns, struct tg_ring_repeat *repeat, const uint64_t *again)
 {
-    uint64_t counted = tg_agent_counted_word(repeat->words[1] & 0xff);
-    uint64_t own = tg_agent_own_word(repeat->words[1] & 0xff);
-    uint64_t number = counted == 0 ? 0 : again[1] >> TG_AGENT_NUMBER_SHIFT;
-    if (repeat->event.payload_id != 0 && source->process != NULL &&
-        source->process->instance == source->facts.instance && source->process->announced &&
-        is_in_team(source, repeat, decoder->forms[repeat->words[1] & 0xff].has_place)) {
+    unsigned kind = repeat->words[1] & 0xff;
+    uint64_t own = tg_agent_own_word(kind);
+    uint64_t number = tg_agent_moves(kind) == TG_AGENT_MOVES_NOTHING ? 0 : again[1] >> TG_AGENT_NUMBER_SHIFT;
+    if (repeat->is_known && source->process != NULL && source->process->instance == source->facts.instance &&
+        source->process->announced && follow_team(decoder, source, number, repeat)) {
         repeat->event.time_ns = time_ns;
         repeat->event.pid = source->facts.pid;
         repeat->event.tid = source->tid;
-        tell_again(decoder, &repeat->event, number);
+        tell_counted(decoder, &repeat->event, tg_agent_moves_team(kind, number) ? 0 : number);
         return;
     }
     struct tg_ring_repeat copy = *repeat;
-    copy.words[counted] += number; /* or the time, which is not looked at */
+    tg_agent_move(copy.words, number);
     if (own != 0)
         copy.words[own] = again[2];
     tg_ring_decoder_add(decoder, source, time_ns, copy.words);

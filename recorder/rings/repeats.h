@@ -13,9 +13,11 @@ struct tg_ring_repeats;
 
 struct tg_ring_repeat {
     uint64_t words[1 + TG_AGENT_REPEAT_WORDS]; /* a record; its first word, the time, is 0 */
-    /* the decoder's: what it became where its thread was in TEAM, with number 0; payload_id 0: not known yet */
+    /* the decoder's: what it became with number 0, where its thread was in TEAM, with that one's payload_id, 0: not known */
     struct tg_event event;
     struct tg_team team;
+    bool is_known;
+    uint32_t n_unnumbered; /* events in TEAM that were told without a payload_id */
 };
 
 /* NULL without memory. */

@@ -99,11 +99,9 @@ static const uint64_t *read_repeat(struct agent_ring *ring, const uint64_t *reco
     assert_int_equal(repeats[place].name, record[1] & TG_AGENT_NAME_MASK);
     ring->again[0] = record[0];
     memcpy(ring->again + 1, repeats[place].words, sizeof repeats[place].words);
-    size_t counted = tg_agent_counted_word(ring->again[1] & 0xff);
-    if (counted != 0)
-        ring->again[counted] += record[1] >> TG_AGENT_NUMBER_SHIFT;
-    else
+    if (tg_agent_moves(ring->again[1] & 0xff) == TG_AGENT_MOVES_NOTHING)
         assert_int_equal(record[1] >> TG_AGENT_NUMBER_SHIFT, 0);
+    tg_agent_move(ring->again, record[1] >> TG_AGENT_NUMBER_SHIFT);
     size_t own = tg_agent_own_word(ring->again[1] & 0xff);
     assert_int_equal(record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff, own == 0 ? 2 : 4);
     if (own != 0)

@@ -121,11 +121,17 @@ static uint64_t name_of(size_t place, uint64_t serial, unsigned kind)
 void ring_producer_fill(struct ring_producer *producer, size_t place, uint64_t serial, unsigned kind,
                         const uint64_t *arguments, size_t n_arguments)
 {
+    ring_producer_fill_at(producer, place, serial, kind, 0, arguments, n_arguments);
+}
+
+void ring_producer_fill_at(struct ring_producer *producer, size_t place, uint64_t serial, unsigned kind,
+                           uint64_t where, const uint64_t *arguments, size_t n_arguments)
+{
     struct tg_agent_repeat *repeats =
         (void *)((unsigned char *)producer->header + TG_AGENT_RING_HEADER_BYTES);
     size_t n_words = (n_arguments + 3) & ~(size_t)1;
     repeats[place] = (struct tg_agent_repeat){.name = name_of(place, serial, kind),
-                                              .words = {kind | n_words << TG_AGENT_WORDS_SHIFT}};
+                                              .words = {kind | n_words << TG_AGENT_WORDS_SHIFT | where}};
     memcpy(repeats[place].words + 1, arguments, n_arguments * sizeof *arguments);
 }
 

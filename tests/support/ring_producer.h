@@ -37,6 +37,9 @@ bool ring_producer_put(struct ring_producer *producer, unsigned kind, uint64_t t
 /* Fills repeat PLACE with a record of KIND, outside of all teams. */
 void ring_producer_fill(struct ring_producer *producer, size_t place, uint64_t serial, unsigned kind,
                         const uint64_t *arguments, size_t n_arguments);
+/* The same where its thread is at ring_place() WHERE. */
+void ring_producer_fill_at(struct ring_producer *producer, size_t place, uint64_t serial, unsigned kind,
+                           uint64_t where, const uint64_t *arguments, size_t n_arguments);
 /* As ring_producer_put, of a record that names repeat PLACE and NUMBER. */
 bool ring_producer_again(struct ring_producer *producer, size_t place, uint64_t serial, uint64_t number,
                          uint64_t ticks);

@@ -40,9 +40,28 @@ def record_kinds():
 
 PROTOCOL = int(re.search(r"#define TG_AGENT_PROTOCOL +(\d+)", contract()).group(1))
 KINDS = record_kinds()
-# the argument that a record which comes again may have larger, and the one that it has of its own
-COUNTED = {"MPI_ENTER": 2, "OMP_SYNC_BEGIN": 1, "OMP_SYNC_END": 1, "OMP_TASK_CREATE": 1, "OMP_TASK_BEGIN": 1, "OMP_TASK_END": 1}
+# the argument that is moved by the number of a record which comes again, the kinds whose team is, the kinds where the number's
+# highest bit says which of the two, and the argument that such a record has of its own
+COUNTED = {"MPI_ENTER": 2, **{f"OMP_{name}": 1 for name in (
+    "PARALLEL_BEGIN", "PARALLEL_END", "IMPLICIT_BEGIN", "SYNC_BEGIN", "SYNC_END", "TASK_CREATE", "TASK_BEGIN", "TASK_END")}}
+TEAMS = {f"OMP_{name}" for name in (
+    "IMPLICIT_BEGIN", "IMPLICIT_END", "ZONE_BEGIN", "ZONE_END", "SECTION", "CHUNK", "MUTEX_WAIT", "MUTEX_ENTER", "MUTEX_LEAVE")}
+EITHER = {"OMP_SYNC_BEGIN", "OMP_SYNC_END"}
 OWN = {"OMP_TASK_CREATE": 2}
+
+
+def move(kind, word, arguments, number):
+    """The second word and the arguments of what an AGAIN record with NUMBER stands for."""
+    bits, moves_team = 21, kind in TEAMS
+    if kind in EITHER:
+        bits, moves_team, number = 20, number >> 20 != 0, number & (1 << 20) - 1
+    arguments = list(arguments)
+    if moves_team:
+        number -= (number >> (bits - 1)) << bits  # it has a sign
+        word = (word + (number << 36)) % (1 << 64)
+    if kind in COUNTED and not (kind in EITHER and moves_team):
+        arguments[COUNTED[kind]] = (arguments[COUNTED[kind]] + number) % (1 << 64)
+    return word, arguments
 
 
 def string(words):
@@ -95,9 +114,7 @@ class Ring:
                 kind, n_words = word & 0xff, word >> 8 & 0xfff
             arguments = struct.unpack_from(f"<{n_words - 2}Q", self.memory, at + 16)
             if number is not None:
-                arguments = list(arguments)
-                if KINDS[kind] in COUNTED:
-                    arguments[COUNTED[KINDS[kind]]] = (arguments[COUNTED[KINDS[kind]]] + number) % (1 << 64)
+                word, arguments = move(KINDS[kind], word, arguments, number)
                 if KINDS[kind] in OWN:
                     arguments[OWN[KINDS[kind]]] = own
                 arguments = tuple(arguments)

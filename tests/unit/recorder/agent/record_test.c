@@ -235,7 +235,7 @@ static void what_is_counted_comes_again(void **state)
     go_to_the_first_half(ring);
     uint64_t before = ring->header->head;
     for (uint64_t i = 0; i < TIMES; i++) {
-        tg_agent_record2(TG_RECORD_OMP_SYNC_BEGIN, 4444, 100 + i);
+        tg_agent_record2(TG_RECORD_OMP_TASK_END, 4444, 100 + i);
         uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_ENTER, 8);
         assert_non_null(arguments);
         memcpy(arguments, (const uint64_t[8]){1, 2, 1000 + i, 4, 5, 6, 7, 8}, 64);
@@ -244,7 +244,7 @@ static void what_is_counted_comes_again(void **state)
     assert_int_equal(ring->header->head - before, 32 + 80 + (TIMES - 1) * 32);
     for (uint64_t i = 0; i < TIMES; i++) {
         const uint64_t *record = agent_ring_next(ring);
-        assert_int_equal(agent_record_kind(record), TG_RECORD_OMP_SYNC_BEGIN);
+        assert_int_equal(agent_record_kind(record), TG_RECORD_OMP_TASK_END);
         assert_int_equal(record[3], 100 + i);
         record = agent_ring_next(ring);
         assert_int_equal(agent_record_kind(record), TG_RECORD_MPI_ENTER);
@@ -252,14 +252,81 @@ static void what_is_counted_comes_again(void **state)
         assert_int_equal(record[4], 1000 + i);
         assert_int_equal(record[9], 8);
     }
-    /* further away than the number can say: in the second place; out of the reach of both: whole */
-    const uint64_t instances[] = {100 + far / 2, 101 + far / 2, 100, UINT64_MAX, 101 - far};
-    const uint64_t sizes[] = {16, 16, 16, 16, 32};
+    /* further away than the number can say: in the other places; out of the reach of all: whole */
+    const uint64_t instances[] = {100 + far / 2, 101 + far / 2, 100, UINT64_MAX, 101 - far, 3 * far};
+    const uint64_t sizes[] = {16, 16, 16, 16, 16, 32};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         before = ring->header->head;
-        tg_agent_record2(TG_RECORD_OMP_SYNC_BEGIN, 4444, instances[i]);
+        tg_agent_record2(TG_RECORD_OMP_TASK_END, 4444, instances[i]);
         assert_int_equal(ring->header->head - before, sizes[i]);
         assert_int_equal(agent_ring_next(ring)[3], instances[i]);
+    }
+}
+
+/* Team TEAM of two threads with a worksharing loop and two barriers, as its master records it. */
+static void record_region(uint64_t team)
+{
+    tg_openmp_parallel_begin((void *)0x1234, 1, team, 2, (void *)0x5678);
+    const struct tg_openmp_frame around = tg_openmp_frame;
+    tg_openmp_enter((void *)0x1234, 1, team, 0, 0, 2, 1);
+    tg_openmp_zone_begin(0, (void *)0x2222, 1, TG_OMP_ZONE_LOOP, TG_OMP_SCHEDULE_NONE, 0);
+    tg_openmp_zone_end(0, (void *)0x2222, 1, TG_OMP_ZONE_LOOP);
+    for (int i = 0; i < 2; i++) /* of one place */
+        tg_openmp_sync_end((void *)0x3333, 1, TG_OMP_SYNC_BARRIER,
+                           tg_openmp_sync_begin(0, (void *)0x3333, 1, TG_OMP_SYNC_BARRIER), false);
+    tg_openmp_implicit_end(0, (void *)0x1234, 1);
+    tg_openmp_return(&around);
+    tg_openmp_parallel_end((void *)0x1234, 1, team);
+}
+
+static void expect_record(struct agent_ring *ring, unsigned kind, uint64_t low_team, uint64_t argument)
+{
+    const uint64_t *record = agent_ring_next(ring);
+    assert_non_null(record);
+    assert_int_equal(agent_record_kind(record), kind);
+    assert_int_equal(record[1] >> TG_AGENT_TEAM_SHIFT, low_team);
+    assert_int_equal(record[3], argument);
+}
+
+static void expect_region(struct agent_ring *ring, uint64_t team)
+{
+    uint64_t low = team & TG_AGENT_TEAM_MASK;
+    expect_record(ring, TG_RECORD_OMP_PARALLEL_BEGIN, 0, team);
+    expect_record(ring, TG_RECORD_OMP_IMPLICIT_BEGIN, low, team);
+    expect_record(ring, TG_RECORD_OMP_ZONE_BEGIN, low, TG_OMP_SCHEDULE_NONE);
+    expect_record(ring, TG_RECORD_OMP_ZONE_END, low, 0);
+    for (uint64_t instance = 1; instance <= 2; instance++) {
+        expect_record(ring, TG_RECORD_OMP_SYNC_BEGIN, low, instance);
+        expect_record(ring, TG_RECORD_OMP_SYNC_END, low, instance);
+    }
+    expect_record(ring, TG_RECORD_OMP_IMPLICIT_END, low, 0);
+    expect_record(ring, TG_RECORD_OMP_PARALLEL_END, 0, team);
+}
+
+static void what_a_region_has_comes_again_with_the_next(void **state)
+{
+    (void)state;
+    enum { TIMES = 40, RECORDS = 10 };
+    const uint64_t first = (UINT64_C(1) << 28) - 20; /* so that the low bits begin anew on the way */
+    agent_recorder_skip_all();
+    struct agent_ring *ring = agent_recorder_ring_of(gettid());
+    go_to_the_first_half(ring);
+    tg_openmp_return(&(struct tg_openmp_frame){0}); /* outside of all, whatever was recorded before */
+    for (uint64_t i = 0; i < 3; i++)
+        record_region(first + i);
+    uint64_t before = ring->header->head;
+    for (uint64_t i = 3; i < TIMES; i++)
+        record_region(first + i * 7 - 2);
+    assert_int_equal(ring->header->head - before, (TIMES - 3) * RECORDS * 16);
+    for (uint64_t i = 0; i < 3; i++)
+        expect_region(ring, first + i);
+    for (uint64_t i = 3; i < TIMES; i++)
+        expect_region(ring, first + i * 7 - 2);
+    /* earlier teams come again, too; those that are further away than a number can say are whole */
+    const uint64_t teams[] = {first - 1000, first + (UINT64_C(1) << 22), first - 3};
+    for (size_t i = 0; i < sizeof teams / sizeof *teams; i++) {
+        record_region(teams[i]);
+        expect_region(ring, teams[i]);
     }
 }
 
@@ -328,6 +395,7 @@ static int run(void)
         cmocka_unit_test(a_handler_may_jump_away),
         cmocka_unit_test(what_comes_again_takes_two_words),
         cmocka_unit_test(what_is_counted_comes_again),
+        cmocka_unit_test(what_a_region_has_comes_again_with_the_next),
         cmocka_unit_test(a_task_has_its_parent),
         cmocka_unit_test(repeats_are_filled_anew),
         cmocka_unit_test(finds_the_next_definition),

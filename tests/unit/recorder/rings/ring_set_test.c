@@ -298,7 +298,7 @@ static void a_record_that_comes_again_says_its_number(void **state)
     struct seen seen = {0};
     const uint64_t enter[] = {0, 0x77, 1000, 0, 0, 0, 64, 0x401000};
     const uint64_t end[] = {0x401000, UINT64_C(1) << 63 | 7}; /* a cancelled barrier */
-    const uint64_t numbers[] = {5, 0, 6, (1 << 21) - 1, 0};
+    const uint64_t numbers[] = {5, 0, 6, (1 << 20) - 1, 0};
     begin_to_see(fixture, &seen);
     ring_producer_fill(ring, 127, 0xffff, TG_RECORD_MPI_ENTER, enter, 8);
     ring_producer_fill(ring, 2, 1, TG_RECORD_OMP_SYNC_END, end, 2);
@@ -317,6 +317,50 @@ static void a_record_that_comes_again_says_its_number(void **state)
         assert_int_equal(ended->kind, TG_EVENT_OMP_SYNC_END);
         assert_int_equal(ended->omp_sync_end.instance, 7 + numbers[i]);
         assert_int_equal(ended->omp_sync_end.cancelled, 1);
+    }
+    assert_string_equal(seen.reason, "");
+}
+
+/* Twice what one thread records in a region, in teams that NUMBER moves; the level of each is that of its own. */
+static void a_record_that_comes_again_says_its_team(void **state)
+{
+    enum { REGIONS = 3 };
+    struct fixture *fixture = *state;
+    struct ring_producer *ring = &fixture->producers[0];
+    struct seen seen = {0};
+    const uint64_t team = 500, back = (1 << 21) - 100, back_of_sync = (1 << 20) - 100;
+    const uint64_t place = ring_place(team, 3);
+    const uint64_t enter[] = {0x401000, team, 0, 4, 1}, lock[] = {0x402000, 0x5000}, sync[] = {0x403000, 9};
+    const uint64_t moves[REGIONS] = {0, 7, back}, sync_moves[REGIONS] = {0, 7, back_of_sync};
+    const uint64_t teams[REGIONS] = {500, 507, 400};
+    begin_to_see(fixture, &seen);
+    ring_producer_fill_at(ring, 1, 1, TG_RECORD_OMP_IMPLICIT_BEGIN, place, enter, 5);
+    ring_producer_fill_at(ring, 2, 1, TG_RECORD_OMP_MUTEX_ENTER, place, lock, 2);
+    ring_producer_fill_at(ring, 3, 1, TG_RECORD_OMP_SYNC_BEGIN, place, sync, 2);
+    for (uint64_t i = 0; i < REGIONS; i++) {
+        assert_true(ring_producer_again(ring, 1, 1, moves[i], 10 + 5 * i));
+        assert_true(ring_producer_again(ring, 2, 1, moves[i], 11 + 5 * i));
+        assert_true(ring_producer_again(ring, 3, 1, sync_moves[i] | UINT64_C(1) << 20, 12 + 5 * i));
+        assert_true(ring_producer_again(ring, 2, 1, moves[i], 13 + 5 * i));
+        assert_true(ring_producer_again(ring, 2, 1, moves[i], 14 + 5 * i));
+    }
+    take_and_tell(fixture);
+    assert_int_equal(seen.n_events, 5 * REGIONS);
+    const enum tg_event_kind kinds[] = {TG_EVENT_OMP_IMPLICIT_BEGIN, TG_EVENT_OMP_MUTEX_ENTER,
+                                        TG_EVENT_OMP_SYNC_BEGIN, TG_EVENT_OMP_MUTEX_ENTER,
+                                        TG_EVENT_OMP_MUTEX_ENTER};
+    for (uint64_t i = 0; i < seen.n_events; i++) {
+        const struct tg_event *event = &seen.events[i];
+        assert_int_equal(event->kind, kinds[i % 5]);
+        assert_int_equal(event->time_ns, 10 + i);
+        const struct tg_omp_place *at = (const void *)TG_EVENT_PAYLOAD(event);
+        assert_int_equal(at->team, teams[i / 5]);
+        assert_int_equal(at->level, 1);
+        assert_int_equal(at->thread_num, 3);
+        if (event->kind == TG_EVENT_OMP_MUTEX_ENTER)
+            assert_int_equal(event->omp_mutex_enter.lock, 0x5000);
+        if (event->kind == TG_EVENT_OMP_SYNC_BEGIN)
+            assert_int_equal(event->omp_sync_begin.instance, 9);
     }
     assert_string_equal(seen.reason, "");
 }
@@ -386,6 +430,7 @@ int main(void)
         TEST(a_record_that_comes_again_is_told_again),
         TEST(what_repeats_nothing_is_a_loss),
         TEST(a_record_that_comes_again_says_its_number),
+        TEST(a_record_that_comes_again_says_its_team),
         TEST(a_record_that_comes_again_has_a_word_of_its_own),
         TEST(taking_little_at_a_time_is_as_complete),
         TEST(rings_that_nobody_writes_to_any_more_are_not_let_pile_up),
