@@ -537,7 +537,7 @@ static inline uint64_t tg_agent_counted_word(unsigned kind)
 
 /* What of a record of a kind the number of its AGAIN record moves. */
 enum tg_agent_moves {
-    TG_AGENT_MOVES_NOTHING, /* it is 0 */
+    TG_AGENT_MOVES_NOTHING, /* always 0 */
     TG_AGENT_MOVES_COUNT,   /* the counted word, which is larger by it */
     /* the team of word 1, by a number with sign, and with it the counted word, where there is one: what a thread does in
      * each region again */
