@@ -68,6 +68,7 @@ struct tg_error *tg_engine_create(const struct tg_engine_options *options, struc
     struct tg_engine *created = calloc(1, sizeof *created);
     if (created == NULL)
         return tg_error_no_memory();
+    created->stop_wait.wanted = &created->has_requests;
     created->sink = options->sink;
     created->hold = options->hold;
     created->emitted = options->emitted;

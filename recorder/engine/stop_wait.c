@@ -27,6 +27,20 @@ static uint64_t now_ns(void)
 /* Only what this thread traces or forked: helper processes of other threads are not ours to reap. */
 static const int wait_options = __WALL | __WNOTHREAD;
 
+static bool is_wanted(const struct tg_stop_wait *wait)
+{
+    return wait->wanted != NULL && atomic_load(wait->wanted);
+}
+
+/* waitpid that does not begin to sleep where the wait is wanted. */
+static pid_t sleep_for(const struct tg_stop_wait *wait, pid_t pid, int *status)
+{
+    if (!is_wanted(wait))
+        return waitpid(pid, status, wait_options);
+    errno = EINTR;
+    return -1;
+}
+
 /* Looks for a stop for a short time from START_NS on; 0 where none came. */
 static pid_t look(struct tg_stop_wait *wait, pid_t pid, uint64_t start_ns, int *status)
 {
@@ -36,6 +50,8 @@ static pid_t look(struct tg_stop_wait *wait, pid_t pid, uint64_t start_ns, int *
         pid_t tid = waitpid(pid, status, wait_options | WNOHANG);
         if (tid != 0)
             return tid;
+        if (is_wanted(wait))
+            return 0;
         uint64_t ns = now_ns();
         if (ns - last_ns > WANTED_NS) {
             wait->sleeps_due = SLEEPS_AFTER_WANTED;
@@ -60,7 +76,7 @@ static bool is_alone(struct tg_stop_wait *wait)
 pid_t tg_stop_wait(struct tg_stop_wait *wait, pid_t pid, size_t n_threads, int *status)
 {
     if (is_alone(wait))
-        return waitpid(pid, status, wait_options);
+        return sleep_for(wait, pid, status);
     uint64_t start_ns = now_ns();
     pid_t tid = 0;
     if (wait->sleeps_due > 0)
@@ -68,7 +84,7 @@ pid_t tg_stop_wait(struct tg_stop_wait *wait, pid_t pid, size_t n_threads, int *
     else if (wait->short_waits >= ENOUGH_SHORT_WAITS && n_threads <= MAX_THREADS_LOOKED_AT)
         tid = look(wait, pid, start_ns, status);
     if (tid == 0)
-        tid = waitpid(pid, status, wait_options);
+        tid = sleep_for(wait, pid, status);
     int waited_errno = errno;
     if (now_ns() - start_ns > SHORT_WAIT_NS)
         wait->short_waits /= 2;

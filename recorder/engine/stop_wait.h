@@ -2,6 +2,8 @@
 #ifndef TG_RECORDER_ENGINE_STOP_WAIT_H
 #define TG_RECORDER_ENGINE_STOP_WAIT_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -14,10 +16,13 @@ struct tg_stop_wait {
     enum { TG_PROCESSORS_UNKNOWN, TG_PROCESSORS_ONE, TG_PROCESSORS_MANY } processors; /* the tracer's */
     unsigned short_waits; /* how many of the last waits were short, saturating */
     unsigned sleeps_due;  /* waits to sleep in, because the processor is wanted by others */
+    const atomic_bool
+        *wanted; /* by other threads: no wait begins, nor goes on looking, where it is true; NULL: never */
 };
 
 /* waitpid for PID (-1: any) among the N_THREADS threads that the calling thread traces, and its children.
- * Returns what waitpid returns, with errno; -1 and EINTR where a signal came while it slept. */
+ * Returns what waitpid returns, with errno; -1 and EINTR where a signal came while it slept, and
+ * where the wait is WANTED elsewhere: its signal may have come while nobody slept. */
 pid_t tg_stop_wait(struct tg_stop_wait *wait, pid_t pid, size_t n_threads, int *status);
 
 #endif

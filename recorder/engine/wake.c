@@ -121,9 +121,8 @@ void tg_wake_set_ticking(struct tg_engine *engine, bool ticking)
     timer_settime(engine->wake_timer, 0, &timer, NULL);
 }
 
-/* A wake-up at once, and again until the loop has seen the request: the first may come before the waitpid. */
-static const struct itimerspec waking = {.it_interval = {.tv_nsec = 2 * 1000 * 1000},
-                                         .it_value = {.tv_nsec = 1}};
+/* A wake-up at once, and again until the loop has seen the request: the first may come right before the waitpid. */
+static const struct itimerspec waking = {.it_interval = {.tv_nsec = 500 * 1000}, .it_value = {.tv_nsec = 1}};
 static const struct itimerspec quiet;
 
 static void set_requested(struct tg_engine *engine, bool requested)
