@@ -102,7 +102,8 @@ struct tg_error *tg_focus_call_run(struct tg_console *console, const struct tg_p
                                  .context = context,
                                  .out = out};
     struct tg_error *error = run(console, &request);
-    if (!is_not_found(error))
+    if (!is_not_found(error) ||
+        request.position == SIZE_MAX) /* what WORK has not found is no thread of the focus */
         return error;
     struct tg_error *leaving = leave_ended_thread(console, &is_left);
     if (leaving != NULL || !is_left) {

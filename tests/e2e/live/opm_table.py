@@ -241,6 +241,20 @@ def nested(compiler):
     console.end("quit")
 
 
+def kept():
+    """What is not found for another reason does not end the thread that is the focus."""
+    build("table.c", C, "gcc")
+    console = LiveConsole("-o", "trace.tgt", "--force", "--", "./table", stderr=subprocess.DEVNULL)
+    console.do("opm next barrier")
+    console.do("dfocus d1.2")
+    answer = console.command("dprint nosuch")
+    if answer["ok"] or "nosuch" not in answer["error"]["message"]:
+        fail(f"a variable that there is not: {answer}")
+    if (focus := console.do("dfocus")) != "d1.2":
+        fail(f"the focus is {focus} because a variable was not found")
+    console.end("quit")
+
+
 def killed():
     """SIGKILL comes while a worker waits at a gate, for another one that is stopped."""
     build("table.c", C, "gcc")
@@ -270,6 +284,7 @@ def main():
     within("clang")
     nested("gcc")
     nested("clang")
+    kept()
     killed()
 
 
