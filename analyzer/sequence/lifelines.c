@@ -101,6 +101,18 @@ static struct tg_sequence_list *list_at(struct tg_sequence_builder *builder, str
     return frame->region == NULL ? NULL : tg_sequence_team_list(frame->region->team, worker->lane);
 }
 
+/* The same for NODE. */
+static struct tg_sequence_list *list_for(struct tg_sequence_builder *builder, struct sequence_worker *worker,
+                                         size_t count, const struct tg_sequence_node *node)
+{
+    const struct sequence_region *region = count == 0 ? NULL : worker->frames[count - 1].region;
+    bool is_of_team = region != NULL && worker->frames[count - 1].node == NULL;
+    return is_of_team && node->kind == TG_SEQUENCE_TASK && node->from != TG_SEQUENCE_NO_LANE
+               ? tg_sequence_team_list_for_task(region->team, worker->lane, node->from,
+                                                node->parts[0].asked_ns)
+               : list_at(builder, worker, count);
+}
+
 const struct tg_sequence_list *sequence_list_of(struct tg_sequence_builder *builder,
                                                 struct sequence_worker *worker)
 {
@@ -124,7 +136,7 @@ struct tg_error *sequence_put_at(struct tg_sequence_builder *builder, struct seq
         tg_sequence_node_destroy(node);
         return error;
     }
-    struct tg_sequence_list *list = list_at(builder, worker, count);
+    struct tg_sequence_list *list = list_for(builder, worker, count, node);
     bool is_before = node->end_ns != 0 && node->end_ns < builder->options.from_ns;
     if (list == NULL || is_before) {
         tg_sequence_node_destroy(node);

@@ -141,19 +141,45 @@ static struct phase *get_phase(struct tg_sequence_team *team, uint64_t number, s
     return phase;
 }
 
-struct tg_sequence_list *tg_sequence_team_list(struct tg_sequence_team *team, uint32_t lane)
+static struct tg_sequence_list *list_in(struct tg_sequence_team *team, const struct member *member,
+                                        uint64_t number)
 {
-    const struct member *member = find_member(team, lane);
-    if (member == NULL)
-        return NULL;
     struct tg_error *error = NULL;
-    struct phase *phase = get_phase(team, member->phase, member->index, &error);
+    struct phase *phase = get_phase(team, number, member->index, &error);
     tg_error_destroy(error);
     if (phase == NULL) {
         team->left_out++;
         return NULL;
     }
     return &phase->lists[member->index];
+}
+
+struct tg_sequence_list *tg_sequence_team_list(struct tg_sequence_team *team, uint32_t lane)
+{
+    const struct member *member = find_member(team, lane);
+    return member == NULL ? NULL : list_in(team, member, member->phase);
+}
+
+/* Whether MEMBER had left the barrier behind phase NUMBER at TIME_NS. */
+static bool had_left(const struct tg_sequence_team *team, const struct member *member, uint64_t number,
+                     uint64_t time_ns)
+{
+    if (number < team->first || number - team->first >= team->n_phases)
+        return false;
+    const struct phase *phase = &team->phases[number - team->first];
+    const struct tg_sequence_part *part =
+        member->index < phase->n_parts ? &phase->parts[member->index] : NULL;
+    return part != NULL && part->begin_ns != 0 && part->end_ns != 0 && part->end_ns <= time_ns;
+}
+
+struct tg_sequence_list *tg_sequence_team_list_for_task(struct tg_sequence_team *team, uint32_t lane,
+                                                        uint32_t maker, uint64_t created_ns)
+{
+    const struct member *member = find_member(team, lane), *creator = find_member(team, maker);
+    if (member == NULL)
+        return NULL;
+    bool is_behind = member->waits && creator != NULL && had_left(team, creator, member->phase, created_ns);
+    return list_in(team, member, member->phase + is_behind);
 }
 
 uint64_t tg_sequence_team_phase(const struct tg_sequence_team *team, uint32_t lane)

@@ -40,6 +40,11 @@ struct tg_error *tg_sequence_team_add(struct tg_sequence_team *team, uint32_t la
  * (counted), or no member. */
 struct tg_sequence_list *tg_sequence_team_list(struct tg_sequence_team *team, uint32_t lane);
 
+/* The same for a task that lane MAKER created at CREATED_NS: where LANE executes it at a barrier that MAKER had left by then,
+ * it is behind that barrier, as its creation is. */
+struct tg_sequence_list *tg_sequence_team_list_for_task(struct tg_sequence_team *team, uint32_t lane,
+                                                        uint32_t maker, uint64_t created_ns);
+
 /* How many phases LANE has behind it. */
 uint64_t tg_sequence_team_phase(const struct tg_sequence_team *team, uint32_t lane);
 

@@ -13,6 +13,7 @@ tg_golden_test(sequence-within-text sequence-within sequence --print --all --by 
 # tasks at the end of a region, below what created them; what is cancelled
 tg_golden_test(sequence-causes-all sequence-causes sequence --print --all sequence-causes.tgt)
 tg_golden_test(sequence-causes-svg sequence-causes sequence --all -o - sequence-causes.tgt)
+tg_golden_test(sequence-laggard sequence-laggard sequence --print --all sequence-laggard.tgt)
 # cycles of waits: of workers for locks, of ranks for messages; one waits for a member and is none
 # loops of messages that come in any order, or with a tag of their own, are one iteration
 tg_golden_test(sequence-loop-text sequence-loop sequence --print --all sequence-loop.tgt)
