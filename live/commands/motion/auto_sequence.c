@@ -10,7 +10,6 @@ struct auto_sequence {
     Tcl_ObjCmdProc *procedure; /* of Tcl's own `set` */
     ClientData data;           /* for PROCEDURE */
     bool is_on;
-    bool is_ours;           /* the file was written by this console, and may be replaced */
     uint64_t number;        /* of the event that the diagram shows */
     uint64_t focus_changes; /* of the console, at that time */
     char message[200];      /* what was wrong with the variable */
@@ -84,14 +83,14 @@ static struct tg_error *create(struct tg_console *console, void **state)
     return NULL;
 }
 
-static struct tg_error *draw(struct tg_console *console, bool replace)
+static struct tg_error *draw(struct tg_console *console)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         return tg_error_no_memory();
-    struct tg_error *error = tg_opm_sequence_draw(console, replace, out);
+    struct tg_error *error = tg_opm_sequence_draw(console, out);
     if (fclose(out) != 0 && error == NULL)
         error = tg_error_no_memory();
     free(text);
@@ -106,7 +105,7 @@ static struct tg_error *settle(struct tg_console *console, void *state)
     if (!automatic->is_on || console->source->number == 0 ||
         (console->source->number == automatic->number && console->focus_changes == automatic->focus_changes))
         return NULL;
-    struct tg_error *error = draw(console, automatic->is_ours);
+    struct tg_error *error = draw(console);
     if (error != NULL &&
         tg_error_code(error) == TG_ERROR_NOT_FOUND) { /* before the first region there is nothing to draw */
         tg_error_destroy(error);
@@ -121,7 +120,6 @@ static struct tg_error *settle(struct tg_console *console, void *state)
         tg_error_destroy(error);
         return told;
     }
-    automatic->is_ours = true;
     automatic->number = console->source->number;
     automatic->focus_changes = console->focus_changes;
     return NULL;

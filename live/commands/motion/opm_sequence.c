@@ -4,6 +4,7 @@
 #include "analyzer/sequence/command.h"
 #include "analyzer/sequence/format.h"
 #include "analyzer/sequence/read.h"
+#include "format/base/array.h"
 #include "format/base/printable.h"
 #include "live/commands/motion/commands.h"
 #include "live/commands/motion/unrecorded.h"
@@ -13,6 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct arguments {
     const struct tg_sequence_format *format; /* NULL: not said */
@@ -142,9 +144,83 @@ static struct tg_error *open_file(const char *path, FILE *out)
     return NULL;
 }
 
+/* ---- files that this console has drawn into */
+
+struct drawn_file {
+    char *path; /* as it was given */
+    dev_t device;
+    ino_t number;
+};
+
+struct drawn_files {
+    struct drawn_file *items;
+    size_t count, capacity;
+};
+
+static struct tg_error *create_files(struct tg_console *console, void **state)
+{
+    (void)console;
+    *state = calloc(1, sizeof(struct drawn_files));
+    return *state == NULL ? tg_error_no_memory() : NULL;
+}
+
+static void destroy_files(void *state)
+{
+    struct drawn_files *files = state;
+    for (size_t i = 0; files != NULL && i < files->count; i++)
+        free(files->items[i].path);
+    if (files != NULL)
+        free(files->items);
+    free(files);
+}
+
+const struct tg_console_state_kind tg_opm_sequence_kind = {.create = create_files, .destroy = destroy_files};
+
+static struct drawn_file *find_file(const struct drawn_files *files, const char *path)
+{
+    for (size_t i = 0; i < files->count; i++)
+        if (strcmp(files->items[i].path, path) == 0)
+            return &files->items[i];
+    return NULL;
+}
+
+/* Whether what is at PATH is what was drawn there. */
+static bool is_ours(const struct drawn_files *files, const char *path)
+{
+    const struct drawn_file *file = find_file(files, path);
+    struct stat status;
+    return file != NULL && lstat(path, &status) == 0 && status.st_dev == file->device &&
+           status.st_ino == file->number;
+}
+
+static struct tg_error *note_ours(struct drawn_files *files, const char *path)
+{
+    struct drawn_file *file = find_file(files, path);
+    struct stat status;
+    if (lstat(path, &status) != 0)
+        return NULL;
+    if (file == NULL) {
+        struct drawn_file made = {.path = strdup(path)};
+        struct tg_error *error = made.path == NULL
+                                     ? tg_error_no_memory()
+                                     : TG_ARRAY_APPEND(files->items, files->count, files->capacity, made);
+        if (error != NULL) {
+            free(made.path);
+            return error;
+        }
+        file = &files->items[files->count - 1];
+    }
+    file->device = status.st_dev;
+    file->number = status.st_ino;
+    return NULL;
+}
+
+/* ---- drawing */
+
 static struct tg_error *write_file(const struct tg_console *console, const struct arguments *arguments,
                                    const struct tg_sequence_drawing *drawing, FILE *out)
 {
+    struct drawn_files *files = tg_console_state(console, &tg_opm_sequence_kind);
     struct tg_output *output = NULL;
     char *path = arguments->output != NULL ? strdup(arguments->output)
                                            : name_output(console->source, arguments->format);
@@ -152,12 +228,14 @@ static struct tg_error *write_file(const struct tg_console *console, const struc
         return tg_error_no_memory();
     struct tg_error *error = refuse_trace(console->source, path);
     if (error == NULL)
-        error = tg_output_open(path, arguments->force, &output);
+        error = tg_output_open(path, arguments->force || is_ours(files, path), &output);
     if (error == NULL)
         error = arguments->format->write(drawing, tg_output_stream(output));
     if (error == NULL)
         error = tg_output_commit(output);
     tg_output_destroy(output);
+    if (error == NULL)
+        error = note_ours(files, path);
     if (error == NULL) {
         tg_printable_write(out, path);
         fprintf(out, "\n%s%s", drawing->note, *drawing->note == '\0' ? "" : "\n");
@@ -207,10 +285,10 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
     return error != NULL ? error : draw(console, &arguments, out);
 }
 
-struct tg_error *tg_opm_sequence_draw(struct tg_console *console, bool replace, FILE *out)
+struct tg_error *tg_opm_sequence_draw(struct tg_console *console, FILE *out)
 {
-    const struct arguments arguments = {
-        .by = TG_SEQUENCE_BY_WHAT_MATTERS, .format = tg_sequence_format_at(0), .force = replace};
+    const struct arguments arguments = {.by = TG_SEQUENCE_BY_WHAT_MATTERS,
+                                        .format = tg_sequence_format_at(0)};
     return draw(console, &arguments, out);
 }
 
@@ -223,8 +301,9 @@ const struct tg_console_command tg_console_opm_sequence = {
     .summary = "draws a sequence diagram of the current moment into a file, or prints it",
     .example = "opm sequence --print",
     .more =
-        "Draws the process in focus, or the most relevant one. The file is named after the trace and is not\n"
-        "replaced without --force; its name is the result. The options are those of `tollgate sequence`;\n"
+        "Draws the process in focus, or the most relevant one. The file is named after the trace; one that\n"
+        "this console has not drawn is not replaced without --force. Its name is the result. The options are "
+        "those of `tollgate sequence`;\n"
         "--print (or --show) prints the text for seqdiag, or the format of --format; --open shows the file\n"
         "by xdg-open, --gui the same and replaces it. --sync and --async have no effect: the command "
         "returns\n"

@@ -4,8 +4,11 @@
 
 #include "live/console/base.h"
 
-/* Draws it into a file named after the trace, whose name is written to OUT. REPLACE: an existing one is
- * overwritten. */
-struct tg_error *tg_opm_sequence_draw(struct tg_console *console, bool replace, FILE *out);
+/* The files that a console has drawn into, and may replace. */
+extern const struct tg_console_state_kind tg_opm_sequence_kind;
+
+/* Draws it into a file named after the trace, whose name is written to OUT. An existing one that this console has not
+ * drawn is not replaced. */
+struct tg_error *tg_opm_sequence_draw(struct tg_console *console, FILE *out);
 
 #endif

@@ -73,6 +73,11 @@ def main():
         check(answer.startswith("job.svg\nnot opened: there is no display"), answer)
     job.ask("opm sequence --no-gen --async")
     check("critical section tally" in pathlib.Path("job.diag").read_text(encoding="utf-8"), "the description")
+    # once more into what this console has drawn; another's file stays
+    job.ask("opm sequence --sync")
+    pathlib.Path("other.svg").write_text("another's", encoding="utf-8")
+    job.fails("opm sequence --output other.svg", "EXISTS")
+    check(pathlib.Path("other.svg").read_text(encoding="utf-8") == "another's", "another's file")
     job.fails("opm sequence --force --output job.tgt.incomplete", "USAGE")
     job.ask("dcont")
     job.end(1)  # commands have failed
