@@ -135,6 +135,10 @@ static void print_rings(FILE *stream, const struct rings *rings)
     if (rings->salvaged && rings->stats.lost_events > 0)
         fprintf(stream, "  %s events were lost in the rings\n",
                 tg_quantity_count(rings->stats.lost_events, events));
+    if (rings->salvaged && rings->stats.is_exact)
+        fprintf(stream, "  %s that agents recorded%s is missing\n",
+                rings->stats.lost_events > 0 ? "nothing else" : "nothing",
+                rings->stats.goes_on ? " until now" : "");
     if (rings->problem != NULL) {
         fputs("  ", stream);
         tg_printable_write(stream, rings->problem);
@@ -154,7 +158,7 @@ static void print_text(FILE *stream, const struct recover_arguments *arguments,
         fputs(", ", stream);
         print_moment(stream, recovery, recovery->first_time_ns);
         fputs(" to ", stream);
-        print_moment(stream, recovery, recovery->last_time_ns);
+        print_moment(stream, recovery, recovery->file_last_ns);
     }
     fputc('\n', stream);
     if (recovery->meta_lost)
@@ -173,7 +177,8 @@ static void print_text(FILE *stream, const struct recover_arguments *arguments,
             fputs(recovery->recorder != 0 ? "no events yet\n" : "it has no events\n", stream);
         } else {
             fputs("no events after ", stream);
-            print_moment(stream, recovery, recovery->last_time_ns);
+            print_moment(stream, recovery, recovery->file_last_ns);
+            fputs(recovery->rest_events > 0 ? " in the file" : "", stream);
             fputc('\n', stream);
         }
     }
@@ -232,6 +237,7 @@ static void print_json(FILE *stream, const struct recover_arguments *arguments,
     tg_json_member_unsigned(&json, "rings", rings->stats.rings);
     tg_json_member_unsigned(&json, "ring_events", rings->stats.events);
     tg_json_member_unsigned(&json, "ring_lost_events", rings->stats.lost_events);
+    tg_json_member_bool(&json, "ring_exact", rings->salvaged && rings->stats.is_exact);
     tg_json_key(&json, "ring_directory");
     if (rings->directory != NULL)
         tg_json_string(&json, rings->directory);
@@ -309,7 +315,7 @@ static struct tg_error *salvage(struct rings *rings, const char *directory, bool
 static struct tg_error *tell_rings(void *context, const struct tg_trace_meta *meta,
                                    struct tg_recovery_place place,
                                    void (*add)(void *add_context, const struct tg_event *event),
-                                   void *add_context)
+                                   void *add_context, enum tg_recovery_extent *extent)
 {
     struct rings *rings = context;
     char text[MAX_PROBLEM];
@@ -325,6 +331,8 @@ static struct tg_error *tell_rings(void *context, const struct tg_trace_meta *me
         return tg_error_no_memory();
     TG_AUTO_ERROR struct tg_error *error = salvage(rings, directory, is_redacted, place, add, add_context);
     rings->salvaged = error == NULL;
+    if (error == NULL && rings->stats.is_exact)
+        *extent = rings->stats.goes_on ? TG_RECOVERY_SO_FAR : TG_RECOVERY_ALL;
     if (error == NULL)
         return NULL;
     if (tg_error_code(error) == TG_ERROR_EXISTS && !rings->only_look)

@@ -2,6 +2,7 @@
 #ifndef TG_ANALYZER_FINDING_ARRIVALS_H
 #define TG_ANALYZER_FINDING_ARRIVALS_H
 
+#include "analyzer/finding/finding.h"
 #include "analyzer/models/mpi/state.h"
 #include "format/base/error.h"
 
@@ -16,8 +17,10 @@ int64_t tg_arrivals_rank(const struct tg_mpi_arrival *arrival);
  * sentence. */
 void tg_arrivals_print(FILE *stream, int64_t *ranks, size_t count, bool is_first);
 
-/* Prints the ranks of the arrivals that are wanted. Only error: NO_MEMORY. */
-struct tg_error *tg_arrivals_print_ranks(FILE *stream, const struct tg_mpi_arrival *arrivals, size_t n,
+/* Prints the ranks of the arrivals that are wanted, where several jobs have ranks with their jobs: "ranks 0-2 of job 7 and
+ * rank 0 of job 8". Only error: NO_MEMORY. */
+struct tg_error *tg_arrivals_print_ranks(FILE *stream, const struct tg_verdict_input *input,
+                                         const struct tg_mpi_arrival *arrivals, size_t n,
                                          bool (*is_wanted)(const struct tg_mpi_arrival *arrival,
                                                            const void *like),
                                          const void *like, bool is_first);

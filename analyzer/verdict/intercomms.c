@@ -35,7 +35,8 @@ static struct tg_error *tell(struct tg_verdict_draft *draft, const struct tg_mpi
                                        .since_ns = culprit->entered_ns,
                                        .process = culprit->process,
                                        .code = culprit->code};
-    struct tg_error *error = tg_arrivals_print_ranks(stream, arrivals, n, waits_for, culprit, true);
+    struct tg_error *error =
+        tg_arrivals_print_ranks(stream, draft->input, arrivals, n, waits_for, culprit, true);
     if (error != NULL)
         return error;
     fputs(" called ", stream);

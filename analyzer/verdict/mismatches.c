@@ -331,7 +331,7 @@ static struct tg_error *print_group(struct telling *telling, const struct tg_mpi
     struct tg_verdict_draft *draft = telling->draft;
     FILE *stream = draft->stream;
     struct tg_error *error =
-        tg_arrivals_print_ranks(stream, telling->arrivals, telling->n, is_alike, &like, false);
+        tg_arrivals_print_ranks(stream, draft->input, telling->arrivals, telling->n, is_alike, &like, false);
     fputs(" called ", stream);
     tg_printable_write(stream, first->name);
     if (first->root >= 0)

@@ -222,19 +222,6 @@ static bool is_begun_only(const char *name)
            (nonblocking || persistent);
 }
 
-/* "rank 0 of job 7 and rank 1 of job 8": the COUNT that wait, of two jobs. */
-static void print_waiting(struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrivals, size_t n,
-                          size_t count)
-{
-    for (size_t i = 0, told = 0; i < n && told < TG_VERDICT_NAMED; i++) {
-        if (arrivals[i].standing != TG_MPI_WAITING)
-            continue;
-        tg_verdict_separate(draft->stream, told++, count);
-        tg_words_process(draft->stream, draft->input, arrivals[i].process);
-    }
-    tg_verdict_more(draft->stream, count);
-}
-
 static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
                                         const struct tg_mpi_collective *collective,
                                         const struct tg_mpi_arrival *arrivals, size_t n)
@@ -263,11 +250,8 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     size_t mismatch = SIZE_MAX;
     finding.is_consequence |= tg_verdict_is_out_of_step(draft, collective->job, collective->comm, &mismatch);
     finding.code = draft->n_culprits > 0 ? draft->culprits[0].code : 0; /* of the first that is missing */
-    struct tg_error *error = NULL;
-    if (first->side == 0)
-        error = tg_arrivals_print_ranks(stream, arrivals, n, has_standing, &is_waiting, true);
-    else
-        print_waiting(draft, arrivals, n, finding.waiting);
+    struct tg_error *error =
+        tg_arrivals_print_ranks(stream, draft->input, arrivals, n, has_standing, &is_waiting, true);
     if (error != NULL)
         return error;
     fputs(finding.waiting == 1 ? " has been waiting" : " have been waiting", stream);
@@ -286,7 +270,7 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     size_t told = told_of_all(draft, arrivals, n);
     if (finding.missing > TG_VERDICT_DETAILED) {
         fputc(' ', stream);
-        error = tg_arrivals_print_ranks(stream, arrivals, n, has_standing, &is_missing, true);
+        error = tg_arrivals_print_ranks(stream, draft->input, arrivals, n, has_standing, &is_missing, true);
         fputs(" are missing", stream);
         if (told != SIZE_MAX)
             tg_verdict_refer(draft, " (see ", told, ")");

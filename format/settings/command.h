@@ -59,6 +59,8 @@ struct tg_salvage_stats {
     uint64_t events; /* handed on */
     uint64_t rings;
     uint64_t lost_events; /* as far as they were counted */
+    bool is_exact; /* what is not in the file was handed on, or is counted in LOST_EVENTS, to the last */
+    bool goes_on;  /* programs run on: later events of theirs are not there */
 };
 
 /* Counts between two looks what threads do; nothing stays behind. */

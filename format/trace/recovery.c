@@ -109,7 +109,7 @@ static struct tg_error *write_loss(struct pass *pass, uint64_t count, const char
     if (error != NULL || pass->file == NULL)
         return error;
     struct tg_event event = {.time_ns = pass->recovery->last_time_ns, .kind = TG_EVENT_LOSS};
-    if (pass->recovery->events == 0)
+    if (pass->recovery->events + pass->recovery->rest_events == 0)
         event.time_ns = tg_trace_meta_get_number(pass->meta, "start.monotonic_ns", pass->gap.before_ns);
     event.loss = (struct tg_event_loss){.source = TG_LOSS_WRITER_FILE, .count = count, .reason = reason};
     struct tg_event_appender *appender;
@@ -122,14 +122,34 @@ static struct tg_error *write_loss(struct pass *pass, uint64_t count, const char
     return error;
 }
 
+/* What an interrupted recording lacks, after GAP at the end of its file (or NULL): behind the rest, which says what is
+ * known. */
+static struct tg_error *write_interruption(struct pass *pass, const struct tg_recovery_gap *gap)
+{
+    const struct tg_recovery *recovery = pass->recovery;
+    char reason[400], incomplete[80] = "";
+    uint64_t in_file_ns = recovery->events == 0 ? recovery->start_ns : recovery->file_last_ns;
+    if (gap != NULL)
+        snprintf(incomplete, sizeof incomplete, "%" PRIu64 " bytes at its end were incomplete",
+                 gap->size_bytes);
+    if (recovery->extent == TG_RECOVERY_UNKNOWN)
+        snprintf(reason, sizeof reason, "the recording was interrupted: %s",
+                 gap != NULL ? incomplete : "later events are unknown");
+    else
+        snprintf(reason, sizeof reason,
+                 "the recording was interrupted%s%s: what the recorder itself saw after %.6f s (ends, "
+                 "signals, stops) is "
+                 "unknown; what the agents in the programs recorded%s is here, or counted as lost",
+                 gap != NULL ? ", " : "", incomplete,
+                 in_file_ns < recovery->start_ns ? 0 : (double)(in_file_ns - recovery->start_ns) / 1e9,
+                 recovery->extent == TG_RECOVERY_SO_FAR ? " until this trace was recovered" : "");
+    return write_loss(pass, gap != NULL && recovery->extent == TG_RECOVERY_UNKNOWN ? gap->events : 0, reason);
+}
+
 static struct tg_error *write_gap(struct pass *pass, const struct tg_recovery_gap *gap)
 {
     char reason[160];
-    if (gap->at_end && !pass->recovery->has_index)
-        snprintf(reason, sizeof reason,
-                 "the recording was interrupted: %" PRIu64 " bytes at its end were incomplete",
-                 gap->size_bytes);
-    else if (gap->size_bytes > 0)
+    if (gap->size_bytes > 0)
         snprintf(reason, sizeof reason, "%" PRIu64 " bytes of the trace were damaged at offset %" PRIu64,
                  gap->size_bytes, gap->offset);
     else
@@ -406,13 +426,16 @@ static struct tg_error *write_rest(struct pass *pass)
     if (error == NULL)
         error = tg_event_appender_create(pass->file, units, &appender);
     if (error == NULL)
-        error = pass->rest->tell(pass->rest->context, pass->meta, place, add_rest, appender);
+        error =
+            pass->rest->tell(pass->rest->context, pass->meta, place, add_rest, appender, &recovery->extent);
     if (error == NULL)
         error = tg_event_appender_flush(appender);
     if (error == NULL) {
         struct tg_event_appender_stats stats = tg_event_appender_stats(appender);
         recovery->rest_events = stats.events;
         recovery->lost_events += stats.left_out;
+        if (stats.left_out > 0)
+            recovery->extent = TG_RECOVERY_UNKNOWN;
         if (stats.events > 0 && (recovery->events == 0 || stats.first_time_ns < recovery->first_time_ns))
             recovery->first_time_ns = stats.first_time_ns;
         if (stats.last_time_ns > recovery->last_time_ns)
@@ -435,12 +458,13 @@ static struct tg_error *finish_pass(struct pass *pass)
         recovery->lost_events = pass->loss_events_sum;
     recovery->start_ns = tg_trace_meta_get_number(pass->meta, "start.monotonic_ns", recovery->first_time_ns);
     recovery->was_whole = recovery->has_index && recovery->n_gaps == 0 && pass->has_lost_total;
-    if (error == NULL && in_gap)
+    recovery->file_last_ns = recovery->last_time_ns;
+    if (error == NULL && in_gap && recovery->has_index)
         error = write_gap(pass, &pass->gap);
-    else if (error == NULL && !recovery->has_index)
-        error = write_loss(pass, 0, "the recording was interrupted: later events are unknown");
     if (error == NULL)
         error = write_rest(pass);
+    if (error == NULL && !recovery->has_index)
+        error = write_interruption(pass, in_gap ? &pass->gap : NULL);
     if (error == NULL)
         error = begin_file(pass);
     if (error == NULL && pass->file != NULL)

@@ -24,6 +24,13 @@ struct tg_recovery_gap {
 
 enum { TG_RECOVERY_MAX_GAPS = 1000 };
 
+/* What is known after a rest was told. */
+enum tg_recovery_extent {
+    TG_RECOVERY_UNKNOWN, /* nothing, or not all that there was */
+    TG_RECOVERY_SO_FAR, /* all that agents recorded until now, or how much of that is lost; their programs run on */
+    TG_RECOVERY_ALL, /* all that agents recorded, or how much of that is lost */
+};
+
 /* Free with tg_recovery_deinit. */
 struct tg_recovery {
     bool was_whole; /* closed cleanly and nothing damaged: recovery was not needed */
@@ -38,6 +45,8 @@ struct tg_recovery {
     uint64_t lost_events;                 /* lost as the writer counted, by the index or the loss events */
     uint64_t start_ns;                    /* when the recording began, or the first event */
     uint64_t first_time_ns, last_time_ns; /* of the events kept */
+    uint64_t file_last_ns;                /* of those that were in the file */
+    enum tg_recovery_extent extent;       /* of the rest */
     size_t n_gaps;                        /* all of them */
     struct tg_recovery_gap *gaps;         /* in file order, the first TG_RECOVERY_MAX_GAPS */
 };
@@ -55,9 +64,10 @@ struct tg_recovery_rest {
     void *context;
     /* Hands the events behind PLACE, which the file does not have, to ADD in the order of time. Called once,
      * at the end of a file that was not closed. An error ends the recovery; what is no reason for that (there
-     * is nothing more) is none. */
+     * is nothing more) is none. *EXTENT is UNKNOWN before. */
     struct tg_error *(*tell)(void *context, const struct tg_trace_meta *meta, struct tg_recovery_place place,
-                             void (*add)(void *add_context, const struct tg_event *event), void *add_context);
+                             void (*add)(void *add_context, const struct tg_event *event), void *add_context,
+                             enum tg_recovery_extent *extent);
 };
 
 /* Reads PATH (a file) and writes every whole chunk, with a new index, to OUT_PATH; a loss event stands for

@@ -57,6 +57,7 @@ struct tg_ring_set {
     struct tg_event_merge *merge;
     struct tg_ring_decoder *decoder;
     struct ring *rings;
+    uint64_t unknown, living; /* see struct tg_ring_set_stats */
     size_t n_rings;
     uint64_t round; /* counts takes */
     uint64_t opened;
@@ -166,6 +167,7 @@ void tg_ring_set_tell_loss(struct tg_ring_set *set, int32_t pid, int32_t tid, ui
                            const char *reason)
 {
     uint64_t told_ns = tg_event_merge_told_ns(set->merge); /* time that the trace has reached */
+    set->unknown += count == 0;
     if (told_ns == 0 && set->options.salvage) /* now would be a time that the job has not reached */
         told_ns = set->options.after_ns != 0 ? set->options.after_ns
                                              : tg_tick_clock_first(set->options.clock).time_ns;
@@ -230,6 +232,9 @@ static void begin_behind(struct tg_ring_set *set, struct ring *ring)
         "the recorder was killed: records taken from a ring but not written were overwritten";
     const struct tg_ring_past *past = &ring->past;
     ring->told = past->before;
+    set->unknown += !past->known; /* what it holds is told by its times */
+    set->living += !tg_ring_reader_is_finished(ring->reader) &&
+                   !tg_ring_reader_is_orphan(ring->reader, set->options.directory_fd);
     if (past->known && past->before.events > past->in_file.events)
         tg_ring_set_tell_loss(set, ring->pid, ring->pid, past->before.events - past->in_file.events, text);
     else if (!past->known && !past->whole && past->first_ns > set->options.after_ns)
@@ -652,5 +657,7 @@ struct tg_ring_set_stats tg_ring_set_stats(const struct tg_ring_set *set)
         .out_of_order = merged.out_of_order,
         .programs = tg_ring_decoder_stats(set->decoder).programs,
         .rings = set->opened,
+        .unknown = set->unknown,
+        .living = set->living,
     };
 }

@@ -47,6 +47,8 @@ struct tg_ring_set_stats {
     uint64_t out_of_order; /* records and events told after something of a later time */
     uint64_t programs;     /* in which an agent recorded something */
     uint64_t rings;        /* read from so far */
+    uint64_t unknown;      /* times that something is missing, and not known how much */
+    uint64_t living;       /* salvage: rings of processes that go on, and may write to them */
 };
 
 /* Result of one round of taking. */

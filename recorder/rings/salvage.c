@@ -76,7 +76,10 @@ struct tg_error *tg_agent_salvage(const char *path, struct tg_recovery_place pla
         error = tg_ring_set_create(&options, &rings);
     if (error == NULL) {
         tg_ring_set_finish(rings);
-        passage.stats.rings = tg_ring_set_stats(rings).rings;
+        const struct tg_ring_set_stats found = tg_ring_set_stats(rings);
+        passage.stats.rings = found.rings;
+        passage.stats.is_exact = found.unknown == 0;
+        passage.stats.goes_on = found.living > 0;
         if (stats != NULL)
             *stats = passage.stats;
     }

@@ -589,6 +589,10 @@ int main(int argc, char **argv)
         kept, lost = count_events(trace)
         check(kept + lost == made, i, ring_size, f"{kept} kept, {lost} lost, {made} made", said)
         check(lost == 0 or ring_size != "16M", i, f"{lost} lost of rings that are large enough")
+        check(said["ring_exact"], "file and rings have all", said)
+        end = [event for event in events(trace, "loss") if event["source"] == "writer_file"]
+        check(len(end) == 1 and end[0]["count"] == 0 and "what the agents in the programs recorded is here" in end[0]["reason"],
+              "what is known is said", end)
         late = [event for event in events(trace) if event["t_ns"] > ended_ns]
         check(late == [], "nothing happened after the end, and no wait is longer:", late[:3])
 

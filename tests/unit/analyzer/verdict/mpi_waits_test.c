@@ -528,6 +528,7 @@ static void a_merged_communicator_has_the_ranks_of_both_jobs(void **state)
     job.now_ns += UINT64_C(3000) * MS;
     interrupt_after(0);
     check_first(TG_FINDING_COLLECTIVE, "1", "Rank 1 of job k is missing");
+    check_first(TG_FINDING_COLLECTIVE, "1", "Rank 0 of job j and rank 0 of job k have been waiting");
     assert_int_equal(verdict.findings[0].waiting, 2);
 }
 
