@@ -329,33 +329,31 @@ static bool is_idle(const struct tg_verdict_draft *draft, const struct tg_mpi_ar
            !may_poll(draft, arrival->process) && !tg_stillness_had_ended(&draft->stillness, arrival->process);
 }
 
-/* A member of ARRIVALS that waits for COLLECTIVE alone; NULL none. */
-static const struct tg_mpi_thread *find_waiting(const struct tg_verdict_draft *draft,
-                                                const struct tg_mpi_collective *collective,
-                                                const struct tg_mpi_arrival *arrivals, size_t n,
-                                                const struct tg_mpi_arrival **who)
+/* The thread of ARRIVAL that waits for COLLECTIVE alone; NULL none. */
+static const struct tg_mpi_thread *waits_alone(const struct tg_verdict_draft *draft,
+                                               const struct tg_mpi_collective *collective,
+                                               const struct tg_mpi_arrival *arrival)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct tg_mpi_thread *thread =
-            arrivals[i].standing != TG_MPI_WAITING
-                ? NULL
-                : thread_in(draft->input, arrivals[i].process, collective, arrivals[i].name);
-        if (thread == NULL || thread->n_requests == 0 || (thread->n_requests > 1 && !needs_all(thread)))
-            continue;
-        *who = &arrivals[i];
-        return thread;
-    }
-    return NULL;
+    const struct tg_mpi_thread *thread =
+        arrival->standing != TG_MPI_WAITING
+            ? NULL
+            : thread_in(draft->input, arrival->process, collective, arrival->name);
+    bool is_choice = thread != NULL && thread->n_requests > 1 && !needs_all(thread);
+    return thread == NULL || thread->n_requests == 0 || is_choice ? NULL : thread;
 }
 
 /* All have begun COLLECTIVE, which is moved on in calls of MPI: says who waits for it, and who is in none. */
-static struct tg_error *find_neglected(struct tg_verdict_draft *draft,
-                                       const struct tg_mpi_collective *collective,
+static struct tg_error *find_neglected(void *context, const struct tg_mpi_collective *collective,
                                        const struct tg_mpi_arrival *arrivals, size_t n)
 {
+    struct tg_verdict_draft *draft = context;
     FILE *stream = draft->stream;
     const struct tg_mpi_arrival *who = NULL, *idle = NULL;
-    const struct tg_mpi_thread *thread = find_waiting(draft, collective, arrivals, n, &who);
+    const struct tg_mpi_thread *thread = NULL;
+    for (size_t i = 0; thread == NULL && i < n; i++) {
+        who = &arrivals[i];
+        thread = waits_alone(draft, collective, who);
+    }
     if (thread == NULL || tg_arrivals_standing(arrivals, n, TG_MPI_MISSING) > 0)
         return NULL;
     for (size_t i = 0; i < n; i++)
@@ -393,7 +391,11 @@ static struct tg_error *find_neglected(struct tg_verdict_draft *draft,
     tg_words_process_state(stream, draft->input, idle->process);
     fputc('.', stream);
     tg_verdict_blame_last_call(draft, idle->process);
-    return tg_verdict_add(draft, &finding);
+    struct tg_error *error = tg_verdict_add(draft, &finding);
+    for (size_t i = 0; error == NULL && i < n; i++)
+        if (arrivals[i].process < draft->n_processes && waits_alone(draft, collective, &arrivals[i]) != NULL)
+            tg_verdict_explain(draft, arrivals[i].process); /* who waits for it does so because of that */
+    return error;
 }
 
 /* A rank that has only begun a collective, and computes or waits for something else, does not wait in it. */
@@ -412,8 +414,6 @@ static struct tg_error *find_collective(void *context, const struct tg_mpi_colle
     struct tg_error *error = NULL;
     if (is_of_interest(waiting, n_arrivals) && is_at_rest(draft, collective, waiting, n_arrivals))
         error = tell_collective(draft, collective, waiting, n_arrivals);
-    if (error == NULL)
-        error = find_neglected(draft, collective, arrivals, n_arrivals);
     free(waiting);
     return error;
 }
@@ -490,6 +490,8 @@ struct tg_error *tg_verdict_collect_waits(struct tg_verdict_draft *draft)
 struct tg_error *tg_verdict_find_mpi(struct tg_verdict_draft *draft)
 {
     struct tg_error *error = tg_verdict_find_partitions(draft);
+    if (error == NULL)
+        error = tg_mpi_model_visit_collectives(draft->input->mpi, find_neglected, draft);
     if (error == NULL)
         error = tg_mpi_model_visit_collectives(draft->input->mpi, find_collective, draft);
     if (error == NULL)

@@ -83,6 +83,21 @@ static void a_collective_that_one_neglects_has_a_culprit(void **state)
     }
 }
 
+/* Rank 2 is through with it, and waits for rank 1, which is not, because of rank 0. */
+static void who_waits_for_a_neglected_collective_is_no_culprit(void **state)
+{
+    (void)state;
+    begin_job(3);
+    for (int rank = 0; rank < 3; rank++)
+        call(rank, "MPI_Iallreduce", 1, 0x40, 7);
+    enter_with(2, "MPI_Wait", 7);
+    LEAVE(2, "MPI_Wait");
+    POINT(2, "MPI_Recv", 1, 5);
+    enter_with(1, "MPI_Wait", 7);
+    interrupt_and_judge();
+    check_first(TG_FINDING_COLLECTIVE, "0", "All ranks have begun it; rank 0 did");
+}
+
 static void a_wait_for_a_collective_closes_a_cycle(void **state)
 {
     (void)state;
@@ -499,6 +514,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_collective_that_one_neglects_has_a_culprit, tear_down),
+        cmocka_unit_test_teardown(who_waits_for_a_neglected_collective_is_no_culprit, tear_down),
         cmocka_unit_test_teardown(a_wait_for_a_collective_closes_a_cycle, tear_down),
         cmocka_unit_test_teardown(a_wait_for_something_else_is_none_in_a_collective, tear_down),
         cmocka_unit_test_teardown(a_start_of_a_persistent_collective_that_is_missing, tear_down),
