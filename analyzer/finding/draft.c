@@ -212,6 +212,18 @@ bool tg_verdict_may_be_on_its_way(const struct tg_verdict_draft *draft, size_t p
            (draft->stillness.at_ns - last_ns) / TIMES < way_ns;
 }
 
+bool tg_verdict_may_poll(const struct tg_verdict_draft *draft, size_t process)
+{
+    uint64_t last_ns = tg_verdict_last_step(draft, process);
+    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
+        if (thread->process == process && !thread->in_call && thread->calls > 0 &&
+            thread->left_ns == last_ns && tg_mpi_call_polls(thread->call.name))
+            return true;
+    }
+    return false;
+}
+
 bool tg_verdict_waits(const struct tg_verdict_draft *draft, size_t process)
 {
     return process < draft->n_processes && draft->is_waiting[process];

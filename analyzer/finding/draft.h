@@ -124,6 +124,8 @@ bool tg_verdict_is_explained(const struct tg_verdict_draft *draft, size_t proces
 bool tg_verdict_is_gone(const struct tg_verdict_draft *draft, size_t process);
 /* Whether a thread of PROCESS is in a call of MPI, or polls: it makes progress for others. */
 bool tg_verdict_is_in_mpi(const struct tg_verdict_draft *draft, size_t process);
+/* Whether what PROCESS did last in MPI was to ask whether something is complete: it may be doing so again and again. */
+bool tg_verdict_may_poll(const struct tg_verdict_draft *draft, size_t process);
 /* When a thread of PROCESS last entered or left a call of MPI; 0 none did. */
 uint64_t tg_verdict_last_step(const struct tg_verdict_draft *draft, size_t process);
 /* How long THREAD, which is in a call of MPI, was outside MPI before it; 0 not known. */

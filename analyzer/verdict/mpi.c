@@ -175,25 +175,12 @@ static bool is_in_wait(const struct tg_verdict_draft *draft, size_t process)
     return false;
 }
 
-/* Whether what PROCESS did last in MPI was to ask whether something is complete: it may be doing so again and again. */
-static bool may_poll(const struct tg_verdict_draft *draft, size_t process)
-{
-    uint64_t last_ns = tg_verdict_last_step(draft, process);
-    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
-        if (thread->process == process && !thread->in_call && thread->calls > 0 &&
-            thread->left_ns == last_ns && tg_mpi_call_polls(thread->call.name))
-            return true;
-    }
-    return false;
-}
-
 /* Whether ARRIVAL is missing because of something else than a wait, as far as is known. */
 static bool is_away(const struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrival)
 {
     return arrival->standing == TG_MPI_MISSING && arrival->process < draft->n_processes &&
            !is_in_wait(draft, arrival->process) &&
-           (tg_verdict_is_gone(draft, arrival->process) || !may_poll(draft, arrival->process));
+           (tg_verdict_is_gone(draft, arrival->process) || !tg_verdict_may_poll(draft, arrival->process));
 }
 
 /* Blames those who are missing: of some that wait in MPI themselves, or may be polling, and some that do not, the latter. */
@@ -326,7 +313,8 @@ static bool is_idle(const struct tg_verdict_draft *draft, const struct tg_mpi_ar
 {
     return arrival->standing == TG_MPI_WAITING && arrival->process < draft->n_processes &&
            is_begun_only(arrival->name) && !tg_verdict_is_in_mpi(draft, arrival->process) &&
-           !may_poll(draft, arrival->process) && !tg_stillness_had_ended(&draft->stillness, arrival->process);
+           !tg_verdict_may_poll(draft, arrival->process) &&
+           !tg_stillness_had_ended(&draft->stillness, arrival->process);
 }
 
 /* The thread of ARRIVAL that waits for COLLECTIVE alone; NULL none. */

@@ -63,7 +63,7 @@ static struct lack lack_of_request(const struct tg_verdict_draft *draft, size_t 
     const struct tg_mpi_partitioned *send = lack.own->sends ? lack.own : other;
     if (lack.what == LACKS_NOTHING && other != NULL && other->is_active && !send->is_unsure &&
         lack.to < draft->n_processes && lack.to != process && !tg_verdict_is_in_mpi(draft, lack.to) &&
-        !tg_verdict_is_gone(draft, lack.to))
+        !tg_verdict_may_poll(draft, lack.to) && !tg_verdict_is_gone(draft, lack.to))
         lack.what = NOT_MOVED;
     return lack;
 }

@@ -181,6 +181,29 @@ static void who_leaves_mpi_before_the_message_has_gone_is_named(void **state)
     assert_true(verdict.findings[1].is_consequence);
 }
 
+/* The receiver asks for a partition again and again, and does other things in between: it calls MPI all the same. */
+static void who_asks_now_and_then_is_not_said_to_do_nothing(void **state)
+{
+    (void)state;
+    begin_transfer(2);
+    FEED(FIRST_PID + 1, MPI_COMPLETE, mpi_complete, .request = RECEIVE, .peer = -3, .tag = -3);
+    LEAVE(1, "MPI_Wait");
+    start(1, RECEIVE);
+    start(0, SEND);
+    for (int i = 0; i < PARTITIONS; i++)
+        mark(i);
+    enter(0, "MPI_Wait", -3, SEND);
+    enter(1, "MPI_Parrived", 2, RECEIVE);
+    LEAVE(1, "MPI_Parrived");
+    for (int i = 0; i < 8; i++) {
+        job.now_ns += 500 * MS;
+        FEED(FIRST_PID + 1, MPI_POLL, mpi_poll, .call = "MPI_Parrived", .peer = -3, .tag = 2,
+             .code = MARK_CODE, .request = RECEIVE, .polls = ((uint64_t)i + 1) * 100000, .permille = 9);
+    }
+    interrupt_after(0);
+    check_nobody_blamed();
+}
+
 /* In a job that hangs, as another partition was meant, and in one that ends well. A message that was started again has no marks. */
 static void a_partition_that_is_marked_twice_is_named(void **state)
 {
@@ -323,6 +346,7 @@ int main(void)
         cmocka_unit_test_teardown(a_half_that_was_not_started_or_not_made_is_missing, tear_down),
         cmocka_unit_test_teardown(a_poll_in_vain_is_a_wait, tear_down),
         cmocka_unit_test_teardown(who_leaves_mpi_before_the_message_has_gone_is_named, tear_down),
+        cmocka_unit_test_teardown(who_asks_now_and_then_is_not_said_to_do_nothing, tear_down),
         cmocka_unit_test_teardown(a_partition_that_is_marked_twice_is_named, tear_down),
         cmocka_unit_test_teardown(nobody_is_blamed_where_it_may_be_complete, tear_down),
         cmocka_unit_test_teardown(a_copy_goes_on_by_itself, tear_down),
