@@ -2,7 +2,10 @@
 #include "live/control/adapter_state.h"
 #include "live/control/thread_scene.h"
 
-enum { MAX_COMPARED_PLACES = 1024 }; /* of an action point in a process */
+enum {
+    MAX_COMPARED_PLACES = 1024, /* of an action point in a process */
+    MAX_COMPARED_PROCESSES = 64,
+};
 
 struct tg_thread *tg_adapter_find_thread(const struct tg_engine_adapter *live, int32_t pid, int32_t tid)
 {
@@ -84,6 +87,34 @@ static bool order_is_planted(void *engine, int32_t pid, uint32_t id, uint64_t ad
     return false;
 }
 
+static struct tg_error *order_check_condition(void *engine, uint32_t id, const char *condition)
+{
+    struct tg_engine_adapter *live = engine;
+    struct tg_error *first = NULL;
+    bool is_good = false;
+    size_t looked = 0;
+    for (const struct tg_process *process = tg_engine_first_process(live->parts.engine);
+         process != NULL && !is_good && looked < MAX_COMPARED_PROCESSES; process = process->hh.next) {
+        uint64_t addresses[MAX_COMPARED_PLACES];
+        size_t count = tg_job_points_addresses(live->points, process, id, addresses, MAX_COMPARED_PLACES);
+        looked += count > 0;
+        for (size_t i = 0; i < count && i < MAX_COMPARED_PLACES && !is_good; i++) {
+            bool is_known;
+            struct tg_error *error =
+                tg_point_conditions_check(live->conditions, process, addresses[i], condition, &is_known);
+            is_good = error == NULL; /* also where nothing is known: it may be right there */
+            if (first == NULL)
+                first = error;
+            else
+                tg_error_destroy(error);
+        }
+    }
+    if (!is_good)
+        return first;
+    tg_error_destroy(first);
+    return NULL;
+}
+
 static bool order_has(void *engine, int32_t pid, const char *location)
 {
     struct tg_engine_adapter *live = engine;
@@ -122,6 +153,7 @@ const struct tg_controller_orders tg_adapter_orders = {
     .define_watch = order_define_watch,
     .last_line = order_last_line,
     .is_planted = order_is_planted,
+    .check_condition = order_check_condition,
     .has = order_has,
     .unplant = order_unplant,
     .ask_manager = order_ask_manager,

@@ -106,3 +106,30 @@ bool tg_point_conditions_hold(struct tg_point_conditions *conditions, struct tg_
         *error = decide(conditions, thread, entry, &holds);
     return *error != NULL || holds;
 }
+
+struct tg_error *tg_point_conditions_check(struct tg_point_conditions *conditions,
+                                           const struct tg_process *process, uint64_t address,
+                                           const char *text, bool *is_known)
+{
+    struct tg_condition *condition;
+    const struct tg_scene_object *object;
+    Dwarf_Die scopes[TG_SCENE_MAX_SCOPES];
+    struct tg_module_scene *objects = tg_job_modules_scene(conditions->modules, process);
+    *is_known = false;
+    if (objects == NULL)
+        return NULL;
+    struct tg_registers registers = {.known = UINT64_C(1) << TG_RIP};
+    registers.value[TG_RIP] = address;
+    const struct tg_frame frame = tg_frame_innermost(&registers);
+    const struct tg_inspect_memory memory = {0};
+    const struct tg_scene *scene = tg_module_scene_of(objects, &memory, NULL, &frame, NULL, 0);
+    if (tg_scene_scopes(scene, &frame, &object, scopes) == 0)
+        return NULL;
+    struct tg_error *error = tg_condition_create(text, &condition, NULL);
+    if (error != NULL)
+        return error;
+    *is_known = true;
+    error = tg_condition_check_names(condition, scene);
+    tg_condition_destroy(condition);
+    return error;
+}

@@ -16,4 +16,10 @@ void tg_point_conditions_destroy(struct tg_point_conditions *conditions); /* NUL
 bool tg_point_conditions_hold(struct tg_point_conditions *conditions, struct tg_thread *thread, uint32_t id,
                               const char *text, struct tg_error **error);
 
+/* Whether the names in TEXT are known in PROCESS at ADDRESS. *IS_KNOWN: that could be told, for there is debug information.
+ * NOT_FOUND errors. */
+struct tg_error *tg_point_conditions_check(struct tg_point_conditions *conditions,
+                                           const struct tg_process *process, uint64_t address,
+                                           const char *text, bool *is_known);
+
 #endif

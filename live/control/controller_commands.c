@@ -211,6 +211,10 @@ static struct tg_error *add_point(struct tg_controller *controller, const struct
     bool suppressed = tg_action_points_are_suppressed(controller->points);
     tg_action_points_suppress(controller->points, false); /* so that its places are found */
     error = tg_planting_plant_everywhere(controller, *id, true);
+    if (error == NULL && point->condition != NULL && *point->condition != '\0' &&
+        controller->orders->check_condition != NULL)
+        error = controller->orders->check_condition(controller->engine, *id, point->condition);
+    bool is_unknown = error != NULL && tg_error_code(error) == TG_ERROR_NOT_FOUND;
     tg_action_points_suppress(controller->points, suppressed);
     if (suppressed)
         tg_planting_unplant_everywhere(controller, *id);
@@ -223,7 +227,7 @@ static struct tg_error *add_point(struct tg_controller *controller, const struct
     tg_planting_unplant_everywhere(controller, *id);
     if (watch != NULL)
         (void)controller->orders->define_watch(controller->engine, *id, NULL); /* cannot fail */
-    if (is_missing || point->kind == TG_ACTION_WATCH ||
+    if (is_missing || is_unknown || point->kind == TG_ACTION_WATCH ||
         tg_error_code(error) == TG_ERROR_INPUT) /* nobody has seen its number */
         tg_action_points_take_back(controller->points, *id);
     else

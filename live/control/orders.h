@@ -30,6 +30,9 @@ struct tg_controller_orders {
     struct tg_error *(*define_watch)(void *engine, uint32_t id, const void *watch);
     /* Whether action point ID is planted at ADDRESS in process PID. NULL: nowhere. */
     bool (*is_planted)(void *engine, int32_t pid, uint32_t id, uint64_t address);
+    /* Whether the names in CONDITION are known where action point ID is planted, in one of the programs at least, as far as
+     * that can be told: NOT_FOUND errors. NULL: not supported. */
+    struct tg_error *(*check_condition)(void *engine, uint32_t id, const char *condition);
     /* Whether LOCATION is in process PID. NULL: not supported. */
     bool (*has)(void *engine, int32_t pid, const char *location);
     /* Takes action point ID out of process PID, which may never have had it. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <tcl.h>
 
 enum {
@@ -201,7 +202,7 @@ static bool is_word_byte(char byte)
 
 static bool is_tcls(const char *word, size_t length)
 {
-    static const char *const words[] = {"eq", "ne", "in", "ni", "true", "false", "yes", "no", "on", "off"};
+    static const char *const words[] = {"eq", "ne", "in", "ni"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strlen(words[i]) == length && strncmp(words[i], word, length) == 0)
             return true;
@@ -266,6 +267,11 @@ static size_t tcls_length(const char *text)
     return strlen(text);
 }
 
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && strncmp(text, word, length) == 0;
+}
+
 /* TEXT with its plain words as variables, as C has them: "n == 3 && p->next" is "${n} == 3 && ${p->next}". For
  * the caller to free; NULL: no memory. */
 static char *translate_c(const char *text)
@@ -284,7 +290,10 @@ static char *translate_c(const char *text)
         const char *behind = text + length + strspn(text + length, " \t");
         bool is_variable = length > 0 && *behind != '(' && !is_tcls(text, length);
         size_t taken = own > 0 ? own : length > 0 ? length : 1;
-        fprintf(out, is_variable && own == 0 ? "${%.*s}" : "%.*s", (int)taken, text);
+        if (is_word(text, length, "true") || is_word(text, length, "false"))
+            fputc(*text == 't' ? '1' : '0', out);
+        else
+            fprintf(out, is_variable && own == 0 ? "${%.*s}" : "%.*s", (int)taken, text);
         if (strchr(" \t\n", *text) == NULL)
             is_operand = own == 0 && (!is_variable || is_tcls(text, length)) && *text != ')';
         text += taken;
@@ -336,6 +345,15 @@ static struct tg_error *take_operator(struct tg_condition *condition, const Tcl_
     return NULL;
 }
 
+/* Whether TOKEN is a plain word that Tcl takes as a truth value: "n" as well as "no". In C it is a variable. */
+static bool is_truth_word(const Tcl_Token *token)
+{
+    return token->type == TCL_TOKEN_SUB_EXPR && token->numComponents == 1 &&
+           token[1].type == TCL_TOKEN_TEXT && token->size == token[1].size && is_word_start(*token->start) &&
+           strchr("tfynoTFYNO", *token->start) != NULL &&
+           !(token->size == 3 && strncasecmp(token->start, "nan", 3) == 0);
+}
+
 static struct tg_error *take_tokens(struct tg_condition *condition, const Tcl_Token *tokens, int n,
                                     unsigned depth, size_t *position)
 {
@@ -350,6 +368,9 @@ static struct tg_error *take_tokens(struct tg_condition *condition, const Tcl_To
             error = take_script(condition, token->start + 1, token->size - 2, depth + 1, position);
         } else if (token->type == TCL_TOKEN_OPERATOR) {
             error = take_operator(condition, token);
+        } else if (is_truth_word(token)) {
+            error = tg_error_create(TG_ERROR_USAGE, "write ${%.*s} for a variable, 1 or 0 for a truth value",
+                                    (int)token->size, token->start);
         }
     }
     return error;
@@ -537,6 +558,14 @@ void tg_condition_destroy(struct tg_condition *condition)
     tg_error_destroy(condition->error);
     free(condition->text);
     free(condition);
+}
+
+struct tg_error *tg_condition_check_names(const struct tg_condition *condition, const struct tg_scene *scene)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < condition->n_variables; i++)
+        error = tg_expression_check_names(condition->variables[i].expression, scene, NULL);
+    return error == NULL ? NULL : tg_error_prefix(error, "condition {%s}", condition->text);
 }
 
 bool tg_condition_needs_frame(const struct tg_condition *condition)

@@ -24,6 +24,9 @@ struct tg_error *tg_condition_create(const char *text, struct tg_condition **con
 /* NULL is accepted. */
 void tg_condition_destroy(struct tg_condition *condition);
 
+/* Whether its names are known in SCENE, of whose frame only the pc has to be known. NOT_FOUND errors say which is not. */
+struct tg_error *tg_condition_check_names(const struct tg_condition *condition, const struct tg_scene *scene);
+
 /* Whether it asks for more than registers: then the scene's frame is to have its CFA. */
 bool tg_condition_needs_frame(const struct tg_condition *condition);
 

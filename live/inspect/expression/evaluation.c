@@ -637,3 +637,39 @@ struct tg_error *tg_expression_evaluate(struct tg_expression *expression, const 
         *position = evaluation.position;
     return error;
 }
+
+/* Names that a value is asked of, in the tree below NUMBER; one in parentheses may be a type. */
+static struct tg_error *check_names(struct evaluation *evaluation, int number)
+{
+    if (number == TG_NO_NODE)
+        return NULL;
+    const struct tg_node *node = part(evaluation, number);
+    struct tg_found found;
+    struct tg_error *error = NULL;
+    if (node->kind == TG_NODE_NAME &&
+        !(node->is_parenthesized && tg_lookup_has_type(evaluation->scene, node->name)))
+        return at(evaluation, node->position, look_up(evaluation->scene, node, &found));
+    if (node->kind == TG_NODE_NAME || node->kind == TG_NODE_NUMBER || node->kind == TG_NODE_REGISTER)
+        return NULL;
+    error = check_names(evaluation, node->a);
+    if (error == NULL && node->kind != TG_NODE_UNARY && node->kind != TG_NODE_MEMBER &&
+        node->kind != TG_NODE_ARROW && node->kind != TG_NODE_CAST && node->kind != TG_NODE_SIZE)
+        error = check_names(evaluation, node->b);
+    if (error == NULL &&
+        (node->kind == TG_NODE_CHOICE || node->kind == TG_NODE_SLICE || node->kind == TG_NODE_ARGUMENT))
+        error = check_names(evaluation, node->c);
+    return error;
+}
+
+struct tg_error *tg_expression_check_names(struct tg_expression *expression, const struct tg_scene *scene,
+                                           size_t *position)
+{
+    struct evaluation evaluation = {.expression = expression, .scene = scene};
+    if (expression->root == TG_NO_NODE ||
+        tg_lookup_is_fortran(scene)) /* '%' and '()' have several meanings there */
+        return NULL;
+    struct tg_error *error = check_names(&evaluation, expression->root);
+    if (error != NULL && position != NULL)
+        *position = evaluation.position;
+    return error;
+}

@@ -27,6 +27,11 @@ void tg_expression_destroy(struct tg_expression *expression);
 struct tg_error *tg_expression_evaluate(struct tg_expression *expression, const struct tg_scene *scene,
                                         struct tg_value *value, size_t *position);
 
+/* Whether all names of EXPRESSION are known in SCENE, of whose frame only the pc has to be known: no value is asked for, and
+ * members are not looked at. NOT_FOUND errors, with *POSITION as above. */
+struct tg_error *tg_expression_check_names(struct tg_expression *expression, const struct tg_scene *scene,
+                                           size_t *position);
+
 /* Whether $NAME is a register. */
 bool tg_expression_is_register(const char *name);
 

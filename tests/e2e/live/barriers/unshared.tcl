@@ -1,6 +1,6 @@
 # What is unshared, in process 1, stops none of its children, which have its memory, and asks no condition there.
 set id [dfocus p1 {dbreak after -t}]
-dfocus p1 {dbreak work -t -if {$no_such_variable}}
+dfocus p1 {dbreak work -t -if {*(int *)8 == 1}}
 dfocus p1 dcont
 check {members breakpoint(g)} 1.1
 ddelete 2
