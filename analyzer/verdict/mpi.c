@@ -382,7 +382,7 @@ static struct tg_error *find_neglected(void *context, const struct tg_mpi_collec
     struct tg_error *error = tg_verdict_add(draft, &finding);
     for (size_t i = 0; error == NULL && i < n; i++)
         if (arrivals[i].process < draft->n_processes && waits_alone(draft, collective, &arrivals[i]) != NULL)
-            tg_verdict_explain(draft, arrivals[i].process); /* who waits for it does so because of that */
+            tg_verdict_explain(draft, arrivals[i].process); /* others wait for it because of that */
     return error;
 }
 
