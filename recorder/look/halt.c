@@ -8,7 +8,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    SPINS = 64,
-    SLEEP_NS = 50 * 1000,
-    MAX_SCANS = 64,
-    LOOKS_AT_ALL = 256,
-    MAX_MISSING = 16,
-    TICK_US = 20 * 1000
-};
+enum { MAX_SCANS = 64, LOOKS_AT_ALL = 256, MAX_MISSING = 16, TICK_US = 20 * 1000 };
 
 static uint64_t now_ns(void)
 {
@@ -79,21 +71,6 @@ static bool look(struct tg_halt *halt, bool with_stopped, size_t max_missing)
         missing += !thread->is_stopped && !thread->is_gone;
     }
     return missing > 0;
-}
-
-static void wait_all(struct tg_halt *halt, uint64_t until_ns)
-{
-    static const struct timespec pause = {.tv_nsec = SLEEP_NS};
-    for (unsigned n = 1; now_ns() < until_ns; n++) {
-        /* a thread that executes a program stops when those that it killed were waited for */
-        bool is_of_all = n % LOOKS_AT_ALL == 0;
-        if (!look(halt, is_of_all, is_of_all ? SIZE_MAX : MAX_MISSING))
-            return;
-        if (n <= SPINS)
-            sched_yield();
-        else
-            nanosleep(&pause, NULL);
-    }
 }
 
 /* ---- letting go */
@@ -241,20 +218,22 @@ static void note_refused(struct tg_halt *halt, pid_t tid)
 }
 
 /* Takes the threads that are not taken yet; returns whether there were any. WHY: errno of the last refusal. */
-static bool scan(pid_t pid, size_t max_threads, struct tg_halt *halt, int *why)
+static bool scan(struct tg_halt *halt, int *why)
 {
+    struct sigaction before;
     char path[40];
     const size_t n_known = halt->count;
     halt->n_refused = 0;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/task", (int)halt->pid);
     DIR *directory = opendir(path);
     if (directory == NULL) {
         *why = ESRCH;
         return false;
     }
+    start_timer(&before);
     if (n_known > 0)
         qsort(halt->threads, n_known, sizeof *halt->threads, by_tid);
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL && halt->count < max_threads;) {
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL && halt->count < halt->max_threads;) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (tid <= 0 || has_thread(halt, n_known, tid))
             continue;
@@ -270,12 +249,13 @@ static bool scan(pid_t pid, size_t max_threads, struct tg_halt *halt, int *why)
         halt->start_ns = now_ns();
     for (size_t i = n_known; i < halt->count; i++)
         ptrace(PTRACE_INTERRUPT, halt->threads[i].tid, NULL, NULL);
+    stop_timer(&before);
     return halt->count > n_known;
 }
 
-/* Whether HALT, whose threads can make none any more, has all threads of PID: so the kernel's count tells, and its list, which
+/* Whether HALT, whose threads can make none any more, has all threads of its process: so the kernel's count tells, and its list, which
  * takes long for thousands, need not be read once more. */
-static bool is_complete(pid_t pid, const struct tg_halt *halt)
+static bool is_complete(const struct tg_halt *halt)
 {
     enum { OTHER_LINKS = 2 };
     char path[40];
@@ -286,30 +266,32 @@ static bool is_complete(pid_t pid, const struct tg_halt *halt)
             return false;
         count += halt->threads[i].is_stopped;
     }
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/task", (int)halt->pid);
     return stat(path, &attributes) == 0 && attributes.st_nlink == count + OTHER_LINKS;
 }
 
-struct tg_error *tg_halt_begin(pid_t pid, uint64_t until_ns, size_t max_threads, struct tg_halt *halt)
+struct tg_error *tg_halt_begin(pid_t pid, size_t max_threads, struct tg_halt *halt)
 {
     int why = 0;
-    struct sigaction before;
-    *halt = (struct tg_halt){.start_ns = now_ns()};
-    start_timer(&before);
-    /* threads that those make which run yet are found by the next look */
-    for (int i = 0; i < MAX_SCANS && scan(pid, max_threads, halt, &why); i++) {
-        wait_all(halt, until_ns);
-        if (is_complete(pid, halt))
-            break;
-    }
-    stop_timer(&before);
-    if (halt->count > 0)
+    *halt = (struct tg_halt){.pid = pid, .max_threads = max_threads, .start_ns = now_ns()};
+    if (scan(halt, &why))
         return NULL;
     free(halt->threads);
     *halt = (struct tg_halt){0};
     char reason[300];
     tg_attach_refusal_reason(pid, why == 0 ? ESRCH : why, reason, sizeof reason);
     return tg_error_create(TG_ERROR_TARGET, "%s", reason);
+}
+
+bool tg_halt_poll(struct tg_halt *halt)
+{
+    /* a thread that executes a program stops when those that it killed were waited for */
+    bool is_of_all = ++halt->n_polls % LOOKS_AT_ALL == 0;
+    int why;
+    if (look(halt, is_of_all, is_of_all ? SIZE_MAX : MAX_MISSING))
+        return false;
+    /* threads that those made which ran yet are found by the next look */
+    return is_complete(halt) || ++halt->n_scans >= MAX_SCANS || !scan(halt, &why);
 }
 
 /* ---- both */

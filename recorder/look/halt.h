@@ -11,17 +11,24 @@
 #include <sys/types.h>
 
 struct tg_halt {
+    pid_t pid;
+    size_t max_threads;
     struct tg_halted_thread *threads;
     size_t count, capacity;
-    size_t next;       /* thread that is asked next whether it has stopped */
+    size_t next; /* thread that is asked next whether it has stopped */
+    unsigned n_scans, n_polls;
     uint64_t start_ns; /* CLOCK_MONOTONIC */
     size_t n_refused;  /* threads that nobody may stop, as somebody else traces them */
     pid_t refused;     /* the first of them */
 };
 
-/* Stops the threads of process PID that can be stopped until UNTIL_NS; at most MAX_THREADS of them are looked at, and
- * the others run on. TARGET error: why nobody may, and what to do, without a name; HALT is empty then. */
-struct tg_error *tg_halt_begin(pid_t pid, uint64_t until_ns, size_t max_threads, struct tg_halt *halt);
+/* Asks the threads of process PID to stop, which they do when they next have a processor; at most MAX_THREADS of them, and
+ * the others run on. Several processes may be asked at once. TARGET error: why nobody may, and what to do, without a name; HALT is
+ * empty then. */
+struct tg_error *tg_halt_begin(pid_t pid, size_t max_threads, struct tg_halt *halt);
+
+/* Whether all of them have stopped, those too that they made meanwhile. */
+bool tg_halt_poll(struct tg_halt *halt);
 
 /* Lets all of them go on as if nothing had been. Returns how long the process stood still. A thread that could not be
  * stopped is let go as soon as it stops, by a handler of SIGCHLD, at the latest when tollgate ends. */

@@ -26,11 +26,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 8192, MAX_DEBUG_INFOS = 256 };
-static const uint64_t PROCESS_NS = 1000000000, NAMES_NS = 20000000000;
+enum { MAX_THREADS = 8192, MAX_DEBUG_INFOS = 256, MAX_AHEAD = 64, SPINS = 64, SLEEP_NS = 50 * 1000 };
+static const uint64_t PROCESS_NS = 1000000000, NAMES_NS = 20000000000, PATIENCE_NS = 5000000;
 
 struct look {
     const struct tg_look_sink *sink;
@@ -51,6 +52,7 @@ struct look {
 struct subject {
     struct look *look;
     pid_t pid;
+    uint64_t snapshot;
 };
 
 static void tell(const struct subject *subject, pid_t tid, struct tg_event event)
@@ -235,7 +237,7 @@ static void tell_thread(const struct subject *subject, pid_t tid, const char *pr
     if (stack->count > 0)
         tell(subject, tid,
              (struct tg_event){.kind = TG_EVENT_STACK,
-                               .stack = {.snapshot = subject->look->n_processes,
+                               .stack = {.snapshot = subject->snapshot,
                                          .reason = TG_STACK_LOOK,
                                          .end = stack->end,
                                          .frames = {.items = stack->frames, .count = stack->count}}});
@@ -263,6 +265,7 @@ struct taken {
     struct tg_event_stack_snapshot snapshot;
     size_t n_refused; /* as struct tg_halt says */
     pid_t refused;
+    uint64_t io_bytes; /* as activities have them */
 };
 
 static void deinit_taken(struct taken *taken)
@@ -273,14 +276,16 @@ static void deinit_taken(struct taken *taken)
 }
 
 /* False without memory. */
-static bool read_halted(struct look *look, pid_t pid, const struct tg_halt *halt, struct taken *taken)
+static bool read_halted(struct look *look, const struct subject *subject, const struct tg_halt *halt,
+                        struct taken *taken)
 {
+    pid_t pid = subject->pid;
     taken->count = halt->count;
     taken->n_refused = halt->n_refused;
     taken->refused = halt->refused;
     taken->tids = calloc(halt->count, sizeof *taken->tids);
     taken->snapshot = (struct tg_event_stack_snapshot){
-        .snapshot = look->n_processes, .reason = TG_STACK_LOOK, .threads = halt->count};
+        .snapshot = subject->snapshot, .reason = TG_STACK_LOOK, .threads = halt->count};
     bool ok = read_stacks(look, &taken->ready, halt, tg_engine_now_ns() + PROCESS_NS / 2, &taken->calls) &&
               taken->tids != NULL;
     note_waits(look, pid, halt);
@@ -293,20 +298,6 @@ static bool read_halted(struct look *look, pid_t pid, const struct tg_halt *halt
         taken->snapshot.threads -= halt->threads[i].is_gone;
     }
     return ok;
-}
-
-/* Stops the process PID and reads it. What is mapped was read before, in TAKEN; IS_LATE: it is read now. */
-static struct tg_error *take(struct look *look, pid_t pid, unsigned bits, bool is_late, struct taken *taken)
-{
-    struct tg_halt halt;
-    struct tg_error *error = tg_halt_begin(pid, tg_engine_now_ns() + PROCESS_NS / 2, MAX_THREADS, &halt);
-    if (error != NULL)
-        return error;
-    if (is_late)
-        taken->ready = prepare(look, first_stopped(&halt), bits);
-    bool ok = read_halted(look, pid, &halt, taken);
-    taken->snapshot.took_ns = tg_halt_end(&halt);
-    return ok ? NULL : tg_error_no_memory();
 }
 
 /* Bytes that process PID has read and written since it began, 0 unknown. */
@@ -328,7 +319,6 @@ static void tell_taken(struct subject *subject, const struct taken *taken, bool 
     const struct tg_look_sink *sink = subject->look->sink;
     struct tg_proc_status status = {0};
     char program[32];
-    uint64_t bytes = subject->look->watch != NULL ? io_bytes(subject->pid) : 0;
     tell_process(subject);
     tg_proc_status_read(subject->pid, &status);
     snprintf(program, sizeof program, "%.31s", status.name);
@@ -337,7 +327,7 @@ static void tell_taken(struct subject *subject, const struct taken *taken, bool 
         tg_look_tell_values(sink, subject->pid, taken->tids[i], &taken->calls.values[i]);
         taken->calls.activities[i].is_counted &=
             is_first; /* else what was counted is of less than the whole time */
-        taken->calls.activities[i].io_bytes = bytes;
+        taken->calls.activities[i].io_bytes = taken->io_bytes;
         if (sink->add_activity != NULL)
             sink->add_activity(sink->context, &taken->calls.activities[i]);
     }
@@ -406,43 +396,183 @@ static void remark_on_bits(const struct look *look, pid_t pid)
         look->sink->remark(look->sink->context, text);
 }
 
-/* What is mapped is read before the process is stopped. Where it is something else afterwards, the stacks may have been read
- * by the wrong objects: once more then, at last with the process waiting for all of it. */
-static struct tg_error *look_at(struct look *look, pid_t pid)
+/* ---- one process after the other */
+
+/* A process whose turn has come. What is mapped is read before it is stopped. Where that is something else afterwards, the
+ * stacks may have been read by the wrong objects: once more then, at last with the process waiting for all of it. */
+struct visit {
+    struct subject subject;
+    unsigned bits, tries;
+    bool is_late; /* what is mapped is read when it is stopped */
+    uint64_t asked_ns;
+    struct tg_halt halt;
+    struct taken taken;
+    bool is_over, is_taken;
+};
+
+/* Asks the process to stop; where it may not be, the visit is over. Only error: NO_MEMORY. */
+static struct tg_error *ask(struct visit *visit)
 {
     enum { TRIES = 3 };
-    struct subject subject = {look, pid};
-    size_t n_waits = look->n_waits;
-    unsigned bits = tg_process_facts_look(pid).bits;
-    look->n_processes++;
-    for (int i = 0;; i++) {
-        struct taken taken = {.count = 0};
-        bool is_late = i + 1 == TRIES || bits == 32;
-        if (!is_late)
-            taken.ready = prepare(look, pid, bits);
-        is_late |= taken.ready.process.modules == NULL || tg_modules_count(taken.ready.process.modules) == 0;
-        if (is_late)
-            tg_stack_process_close(&taken.ready.process);
-        struct tg_error *error = take(look, pid, bits, is_late, &taken);
-        bool is_done = error != NULL || is_late || tg_modules_is_current(taken.ready.process.modules);
-        if (error == NULL && is_done) {
-            if (bits == 32)
-                remark_on_bits(look, pid);
-            remark_on_missing(look, pid, &taken);
-            remark_on_python(look, pid, &taken.ready.process.python);
-            tell_taken(&subject, &taken, i == 0);
-        } else if (error != NULL && tg_error_code(error) != TG_ERROR_NO_MEMORY) {
-            look->sink->refuse(look->sink->context, pid,
-                               kill(pid, 0) != 0 && errno == ESRCH ? "it ended before its turn came"
-                                                                   : tg_error_message(error));
-            tg_error_destroy(error);
-            error = NULL;
-        }
-        deinit_taken(&taken);
-        if (is_done)
-            return error;
-        look->n_waits = n_waits;
+    const struct subject *subject = &visit->subject;
+    struct taken *taken = &visit->taken;
+    *taken = (struct taken){.count = 0};
+    visit->is_late = ++visit->tries == TRIES || visit->bits == 32;
+    if (!visit->is_late)
+        taken->ready = prepare(subject->look, subject->pid, visit->bits);
+    visit->is_late |=
+        taken->ready.process.modules == NULL || tg_modules_count(taken->ready.process.modules) == 0;
+    if (visit->is_late)
+        tg_stack_process_close(&taken->ready.process);
+    visit->asked_ns = tg_engine_now_ns();
+    struct tg_error *error = tg_halt_begin(subject->pid, MAX_THREADS, &visit->halt);
+    if (error == NULL)
+        return NULL;
+    visit->is_over = true;
+    if (tg_error_code(error) == TG_ERROR_NO_MEMORY)
+        return error;
+    const struct tg_look_sink *sink = subject->look->sink;
+    sink->refuse(sink->context, subject->pid,
+                 kill(subject->pid, 0) != 0 && errno == ESRCH ? "it ended before its turn came"
+                                                              : tg_error_message(error));
+    tg_error_destroy(error);
+    return NULL;
+}
+
+static void drop_waits(struct look *look, pid_t pid)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < look->n_waits; i++)
+        if (look->waits[i].pid != pid)
+            look->waits[n++] = look->waits[i];
+    look->n_waits = n;
+}
+
+/* Reads the process, which stands still, and lets it go on. */
+static struct tg_error *take(struct visit *visit)
+{
+    struct look *look = visit->subject.look;
+    struct taken *taken = &visit->taken;
+    if (visit->is_late)
+        taken->ready = prepare(look, first_stopped(&visit->halt), visit->bits);
+    bool ok = read_halted(look, &visit->subject, &visit->halt, taken);
+    taken->snapshot.took_ns = tg_halt_end(&visit->halt);
+    if (!ok) {
+        visit->is_over = true;
+        return tg_error_no_memory();
     }
+    if (!visit->is_late && !tg_modules_is_current(taken->ready.process.modules)) {
+        deinit_taken(taken);
+        drop_waits(look, visit->subject.pid);
+        return ask(visit);
+    }
+    taken->io_bytes = look->watch != NULL ? io_bytes(visit->subject.pid) : 0;
+    visit->is_over = visit->is_taken = true;
+    return NULL;
+}
+
+/* Takes those of VISITS that stand still, or do not come to it. */
+static struct tg_error *take_stopped(struct visit *visits, size_t count, bool *is_any)
+{
+    struct tg_error *error = NULL;
+    *is_any = false;
+    for (size_t i = 0; error == NULL && i < count; i++) {
+        struct visit *visit = &visits[i];
+        if (visit->is_over ||
+            !(tg_halt_poll(&visit->halt) || tg_engine_now_ns() > visit->asked_ns + PROCESS_NS / 2))
+            continue;
+        *is_any = true;
+        error = take(visit);
+    }
+    return error;
+}
+
+static void tell_visit(struct visit *visit)
+{
+    struct subject *subject = &visit->subject;
+    if (visit->is_taken) {
+        if (visit->bits == 32)
+            remark_on_bits(subject->look, subject->pid);
+        remark_on_missing(subject->look, subject->pid, &visit->taken);
+        remark_on_python(subject->look, subject->pid, &visit->taken.ready.process.python);
+        tell_taken(subject, &visit->taken, visit->tries == 1);
+    }
+}
+
+static bool is_over(const struct visit *visits, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!visits[i].is_over)
+            return false;
+    return true;
+}
+
+/* Without yielding: the kernel takes a yield for a whole turn, of which each other thread that runs has one first. */
+static void wait_a_little(unsigned n)
+{
+    static const struct timespec pause = {.tv_nsec = SLEEP_NS};
+    if (n > SPINS)
+        nanosleep(&pause, NULL);
+}
+
+/* For how long this thread has run, or waited for a processor. False: the kernel does not tell. */
+static bool read_busy(uint64_t *busy_ns)
+{
+    uint64_t ran_ns, waited_ns;
+    FILE *file = fopen("/proc/thread-self/schedstat", "re");
+    bool is_known = file != NULL && fscanf(file, "%" SCNu64 " %" SCNu64, &ran_ns, &waited_ns) == 2;
+    if (file != NULL)
+        fclose(file);
+    *busy_ns = is_known ? ran_ns + waited_ns : 0;
+    return is_known;
+}
+
+/* How many are asked at once when WIDTH were. Processes are stopped one after the other. But one that has no processor
+ * stops when it gets one: where many wait for processors, as ranks do that poll, that takes all the time, and the more are asked at
+ * once. Where tollgate itself waits for processors they would stand still for longer, and are not. */
+static size_t choose_width(size_t width, bool is_known, uint64_t idle_ns)
+{
+    width = is_known && idle_ns > width * PATIENCE_NS ? 4 * width : width / 2;
+    return width < 1 ? 1 : width > MAX_AHEAD ? MAX_AHEAD : width;
+}
+
+/* Asks COUNT of VISITS and takes them in the order in which they stop. */
+static struct tg_error *visit_some(struct visit *visits, size_t count)
+{
+    struct tg_error *error = NULL;
+    size_t n_asked = 0;
+    for (; error == NULL && n_asked < count; n_asked++)
+        error = ask(&visits[n_asked]);
+    for (unsigned n = 0; error == NULL && !is_over(visits, count); n++) {
+        bool is_any;
+        error = take_stopped(visits, count, &is_any);
+        if (is_any)
+            n = 0;
+        else
+            wait_a_little(n);
+    }
+    for (size_t i = 0; i < n_asked; i++) {
+        if (error == NULL)
+            tell_visit(&visits[i]);
+        tg_halt_end(&visits[i].halt); /* without memory */
+        deinit_taken(&visits[i].taken);
+    }
+    return error;
+}
+
+static struct tg_error *visit_all(struct visit *visits, size_t count)
+{
+    struct tg_error *error = NULL;
+    size_t width = 1;
+    for (size_t i = 0, n; error == NULL && i < count; i += n) {
+        uint64_t before_ns, after_ns, start_ns = tg_engine_now_ns();
+        bool is_known = read_busy(&before_ns);
+        n = count - i < width ? count - i : width;
+        error = visit_some(visits + i, n);
+        is_known &= read_busy(&after_ns);
+        width = choose_width(width, is_known, tg_engine_now_ns() - start_ns - (after_ns - before_ns));
+    }
+    return error;
 }
 
 /* ---- all of them */
@@ -524,18 +654,25 @@ static struct tg_error *look_at_all(struct look *look, const struct tg_look_requ
                                     const struct tg_process_tree *tree)
 {
     struct roots roots = {0};
+    struct visit *visits = calloc(tree->count + 1, sizeof *visits);
+    size_t n_visits = 0;
     refuse_missing(look, request, tree);
-    struct tg_error *error = find_roots(look, request, tree, &roots);
+    struct tg_error *error = visits == NULL ? tg_error_no_memory() : find_roots(look, request, tree, &roots);
     for (size_t i = 0; error == NULL && i < tree->count; i++) {
         pid_t pid = tree->processes[i].pid;
         if (pid == getpid() || !is_wanted(request, &roots, tree, pid))
             continue;
-        if (traces_tollgate(pid))
+        if (traces_tollgate(pid)) {
             look->sink->refuse(look->sink->context, pid,
                                "it traces tollgate itself; run tollgate without it");
-        else
-            error = look_at(look, pid);
+            continue;
+        }
+        visits[n_visits++] = (struct visit){.subject = {look, pid, ++look->n_processes},
+                                            .bits = tg_process_facts_look(pid).bits};
     }
+    if (error == NULL)
+        error = visit_all(visits, n_visits);
+    free(visits);
     free(roots.pids);
     return error;
 }
@@ -546,7 +683,7 @@ static void take_name(void *context, const struct tg_event *event)
     sink->add(sink->context, event);
 }
 
-struct tg_error *tg_look(const struct tg_look_request *request, const struct tg_look_sink *sink)
+static struct tg_error *look_now(const struct tg_look_request *request, const struct tg_look_sink *sink)
 {
     struct look look = {.sink = sink, .with_values = request->with_values, .watch = request->watch};
     struct tg_process_tree tree = {0};
@@ -571,5 +708,16 @@ struct tg_error *tg_look(const struct tg_look_request *request, const struct tg_
     tg_code_table_destroy(look.table);
     tg_debug_cache_destroy(look.debug);
     tg_image_cache_destroy(look.images);
+    return error;
+}
+
+/* Processes that are stopped wait for tollgate, and tollgate for a processor beside ranks that poll: where it may it goes first. */
+struct tg_error *tg_look(const struct tg_look_request *request, const struct tg_look_sink *sink)
+{
+    int before = getpriority(PRIO_PROCESS, 0);
+    bool is_first = setpriority(PRIO_PROCESS, 0, -20) == 0;
+    struct tg_error *error = look_now(request, sink);
+    if (is_first)
+        setpriority(PRIO_PROCESS, 0, before);
     return error;
 }

@@ -536,6 +536,19 @@ def bounded():
     check(storm.returncode == 7 and looks > 0, storm.returncode, looks)
 
 
+def at_once():
+    """Processes that take long to stop are waited for together: twenty that cannot be stopped, for half a second each."""
+    with contextlib.ExitStack() as stack:
+        parents = [stack.enter_context(awkward("vfork")).pid for _ in range(20)]
+        children = run(["pgrep", "-P", ",".join(map(str, parents))]).output.split()
+        start = time.monotonic()
+        text = where("--once", "--all", *(f"-p{pid}" for pid in parents))
+        took = time.monotonic() - start
+        for child in children:
+            os.kill(int(child), signal.SIGKILL)
+        check(text.count("1 of its 1 threads was not looked at: 1 could not be stopped") == 20 and took < 7, took, text)
+
+
 def killed():
     """Whenever tollgate is killed in the middle of a look, the process goes on, untraced and not stopped."""
     process = subprocess.Popen([os.path.join(PROGRAMS, "waits"), "60"], stdout=subprocess.PIPE, text=True)
@@ -841,6 +854,6 @@ def command_line():
 
 
 CASES = {"attached": attached, "command_line": command_line, "imports": imports, "python": python, "prepared": prepared, "messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
-         "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "moves_openmpi": lambda: moves("openmpi"),
+         "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "at_once": at_once, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "moves_openmpi": lambda: moves("openmpi"),
          "moves_mpich": lambda: moves("mpich"), "late_openmpi": lambda: late("openmpi"), "late_mpich": lambda: late("mpich"), "repeated": repeated, "slurm": slurm}
 CASES[sys.argv[1]]()
