@@ -65,7 +65,9 @@ static const char *object_words(const struct tg_where_thread *thread)
 {
     switch (thread->wait->is.what) {
     case TG_WAIT_MUTEX:
-        return strstr(thread->path.place.inside, "rwlock") != NULL ? "a read-write lock" : "a mutex";
+        return strstr(thread->path.place.inside, "rwlock") != NULL      ? "a read-write lock"
+               : strstr(thread->path.place.inside, "nest_lock") != NULL ? "a nest lock"
+                                                                        : "a mutex";
     case TG_WAIT_STREAM:
         return "the lock of a stream";
     case TG_WAIT_FUTEX:

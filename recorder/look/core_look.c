@@ -260,6 +260,7 @@ static struct tg_error *tell_threads(struct subject *subject)
     struct tg_error *error = stack == NULL || frames == NULL || threads == NULL ? tg_error_no_memory() : NULL;
     if (error == NULL)
         error = tg_halted_threads_init(threads, subject->core->n_threads, &halted);
+    tg_halted_threads_find_settings(&halted, &subject->process.stacks.nest_locks, &subject->process.bytes);
     struct tg_event_stack_snapshot snapshot = {.snapshot = subject->look->n_processes,
                                                .reason = TG_STACK_FATAL_SIGNAL,
                                                .threads = subject->core->n_threads};

@@ -86,21 +86,24 @@ struct ready {
     struct tg_mpi_variables variables;
 };
 
+static bool read_memory(void *context, uint64_t address, void *buffer, size_t size)
+{
+    return tg_memory_read(*(const pid_t *)context, address, buffer, size);
+}
+
 static struct ready prepare(const struct look *look, pid_t tid, unsigned bits)
 {
     struct ready ready = {.process = tg_stack_process_open(tid, bits, look->images, look->debug)};
+    const struct tg_inspect_memory memory = {&tid, read_memory};
     tg_stack_process_prepare(&ready.process);
+    if (ready.process.modules != NULL)
+        ready.process.nest_locks = tg_nest_locks_find(ready.process.modules, &memory);
     if (look->with_values)
         ready.variables = tg_mpi_variables_find(&ready.process);
     return ready;
 }
 
 /* ---- while it stands still */
-
-static bool read_memory(void *context, uint64_t address, void *buffer, size_t size)
-{
-    return tg_memory_read(*(const pid_t *)context, address, buffer, size);
-}
 
 static pid_t first_stopped(const struct tg_halt *halt)
 {
@@ -204,7 +207,8 @@ static void count_returns(const struct look *look, pid_t pid, const struct tg_ha
 }
 
 /* What is not noted for want of memory is not told. */
-static void note_waits(struct look *look, pid_t pid, const struct tg_halt *halt)
+static void note_waits(struct look *look, pid_t pid, const struct tg_halt *halt,
+                       const struct tg_nest_locks *nest_locks)
 {
     struct tg_wait wait;
     struct tg_halted_threads threads;
@@ -212,6 +216,8 @@ static void note_waits(struct look *look, pid_t pid, const struct tg_halt *halt)
     const struct tg_elf_memory memory = tg_still_memory_reader(still);
     tg_error_destroy(TG_ARRAY_APPEND(look->pids, look->n_pids, look->pids_capacity, pid));
     tg_error_destroy(tg_halted_threads_init(halt->threads, halt->count, &threads));
+    if (still != NULL)
+        tg_halted_threads_find_settings(&threads, nest_locks, &memory);
     for (size_t i = 0; i < threads.count && still != NULL; i++)
         if (tg_wait_find(pid, &memory, true, &threads, i, &wait))
             tg_error_destroy(TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait));
@@ -288,7 +294,7 @@ static bool read_halted(struct look *look, const struct subject *subject, const 
         .snapshot = subject->snapshot, .reason = TG_STACK_LOOK, .threads = halt->count};
     bool ok = read_stacks(look, &taken->ready, halt, tg_engine_now_ns() + PROCESS_NS / 2, &taken->calls) &&
               taken->tids != NULL;
-    note_waits(look, pid, halt);
+    note_waits(look, pid, halt, &taken->ready.process.nest_locks);
     if (ok)
         count_returns(look, pid, halt, &taken->calls);
     for (size_t i = 0; i < halt->count && ok; i++) {

@@ -4,6 +4,7 @@
 
 #include "format/event/event.h"
 #include "recorder/stacks/code_table.h"
+#include "recorder/stacks/nest_locks.h"
 #include "recorder/stacks/python_frames.h"
 
 #include <sys/user.h>
@@ -14,6 +15,7 @@ enum { TG_CALL_STACK_MAX_FRAMES = 512 };
 struct tg_stack_process {
     struct tg_modules *modules; /* NULL: nothing is known of its objects */
     struct tg_python python;
+    struct tg_nest_locks nest_locks;
 };
 
 /* The process of the stopped thread TID, whose memory is there (0: none is). The caches must outlive the result. What

@@ -47,7 +47,8 @@ struct tg_error *tg_halted_threads_init(const struct tg_halted_thread *items, si
         free(by_control_block);
         return tg_error_no_memory();
     }
-    *threads = (struct tg_halted_threads){items, count, by_tid, by_control_block, 0};
+    *threads = (struct tg_halted_threads){
+        .items = items, .count = count, .by_tid = by_tid, .by_control_block = by_control_block};
     for (size_t i = 0; i < count; i++) {
         by_tid[i] = (struct tg_halted_key){(uint64_t)items[i].tid, i};
         if (items[i].is_stopped)
@@ -62,7 +63,32 @@ void tg_halted_threads_deinit(struct tg_halted_threads *threads)
 {
     free(threads->by_tid);
     free(threads->by_control_block);
+    free(threads->by_settings);
     *threads = (struct tg_halted_threads){0};
+}
+
+static bool read_memory(const struct tg_elf_memory *memory, uint64_t address, void *buffer, size_t size)
+{
+    return memory->read(memory->context, address, buffer, size) == size;
+}
+
+void tg_halted_threads_find_settings(struct tg_halted_threads *threads, const struct tg_nest_locks *locks,
+                                     const struct tg_elf_memory *memory)
+{
+    uint64_t task;
+    if (!locks->is_known)
+        return;
+    threads->by_settings = calloc(threads->count + 1, sizeof *threads->by_settings);
+    for (size_t i = 0; i < threads->count && threads->by_settings != NULL; i++) {
+        const struct tg_halted_thread *thread = &threads->items[i];
+        if (thread->is_stopped &&
+            read_memory(memory, thread->registers.fs_base + locks->task_offset, &task, sizeof task) &&
+            task != 0)
+            threads->by_settings[threads->n_settings++] =
+                (struct tg_halted_key){task + locks->settings_offset, i};
+    }
+    if (threads->n_settings > 0)
+        qsort(threads->by_settings, threads->n_settings, sizeof *threads->by_settings, by_key);
 }
 
 /* ---- futexes */
@@ -80,11 +106,6 @@ static bool has_thread(const struct tg_halted_threads *threads, pid_t tid)
 {
     const struct tg_halted_thread *thread = find_thread(threads, tid);
     return thread != NULL && !thread->is_gone;
-}
-
-static bool read_memory(const struct tg_elf_memory *memory, uint64_t address, void *buffer, size_t size)
-{
-    return memory->read(memory->context, address, buffer, size) == size;
 }
 
 /* The thread of THREADS whose thread control block is at POINTER, 0 none. */
@@ -123,6 +144,24 @@ static pid_t find_stream_owner(const struct tg_halted_threads *threads, const st
         stream.count == 0 || stream.owner == 0)
         return 0;
     return thread_at(threads, stream.owner);
+}
+
+/* The thread that has libgomp's nest lock at whose word ADDRESS a thread waits; 0: it is none, or its owner runs another task now. */
+static pid_t find_nest_owner(const struct tg_halted_threads *threads, const struct tg_elf_memory *memory,
+                             uint64_t address)
+{
+    struct {
+        int32_t lock, count;
+        uint64_t owner;
+    } nest;
+    const struct tg_halted_key *keys = threads->by_settings;
+    if (threads->n_settings == 0 || !read_memory(memory, address, &nest, sizeof nest) || nest.lock == 0 ||
+        nest.count <= 0 || nest.owner == 0)
+        return 0;
+    size_t at = TG_LOWER_BOUND(keys, threads->n_settings, key, nest.owner);
+    bool is_one = at < threads->n_settings && keys[at].key == nest.owner &&
+                  (at + 1 == threads->n_settings || keys[at + 1].key != nest.owner);
+    return is_one ? threads->items[keys[at].index].tid : 0;
 }
 
 /* Whether process OTHER has mapped the shared memory that process PID has at ADDRESS. */
@@ -197,6 +236,8 @@ static void judge_futex(const struct tg_elf_memory *memory, bool is_there,
     }
     if (owner == 0)
         owner = find_writer(threads, memory, registers->rdi);
+    if (owner == 0)
+        owner = find_nest_owner(threads, memory, registers->rdi);
     if (owner == 0) {
         owner = find_joined(threads, memory, registers->rdi);
         what = TG_WAIT_THREAD;

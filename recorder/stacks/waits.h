@@ -5,6 +5,7 @@
 #include "format/base/error.h"
 #include "format/event/event.h"
 #include "format/image/elf_object.h"
+#include "recorder/stacks/nest_locks.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,12 +34,19 @@ struct tg_halted_threads {
     size_t count;
     struct tg_halted_key *by_tid, *by_control_block; /* sorted; of the latter those that are stopped */
     size_t n_stopped;
+    struct tg_halted_key
+        *by_settings; /* sorted; of OpenMP, by which they are owners of nest locks; NULL not known */
+    size_t n_settings;
 };
 
 /* ITEMS stay the caller's and must outlive the result. Only error: NO_MEMORY; THREADS is empty then. */
 struct tg_error *tg_halted_threads_init(const struct tg_halted_thread *items, size_t count,
                                         struct tg_halted_threads *threads);
 void tg_halted_threads_deinit(struct tg_halted_threads *threads);
+
+/* Finds out by LOCKS, in the MEMORY of their process, by which numbers THREADS own nest locks. */
+void tg_halted_threads_find_settings(struct tg_halted_threads *threads, const struct tg_nest_locks *locks,
+                                     const struct tg_elf_memory *memory);
 
 /* One thread's. */
 struct tg_wait {

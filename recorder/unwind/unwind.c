@@ -183,17 +183,18 @@ static enum tg_unwind_result by_frame_pointer(struct tg_modules *modules,
                                               struct tg_frame *caller)
 {
     const struct tg_registers *registers = &frame->registers;
-    uint64_t saved;
+    uint64_t saved, rbp = registers->value[TG_RBP];
     int distance = distance_to_return(modules, memory, frame);
     if (distance >= 0 && tg_registers_has(registers, TG_RSP)) {
         uint64_t slot = registers->value[TG_RSP] + (unsigned)distance;
         enum tg_unwind_result result = caller_at(modules, memory, frame, slot, caller);
         if (result == TG_UNWIND_CALLER && distance == 8 && read_word(memory, slot - 8, &saved))
             set(&caller->registers, TG_RBP, saved);
-        if (result == TG_UNWIND_CALLER || result == TG_UNWIND_END)
+        /* code made at run time that has not just begun may have a 0 there */
+        bool may_end = rbp == 0 || tg_modules_find(modules, registers->value[TG_RIP]) != NULL;
+        if (result == TG_UNWIND_CALLER || (result == TG_UNWIND_END && may_end))
             return result;
     }
-    uint64_t rbp = registers->value[TG_RBP];
     /* assembly that pushes nothing, as glibc's clone3 around its system call: its return address is the first word */
     if (frame->is_activation && distance < 0 && tg_registers_has(registers, TG_RSP) && rbp == 0 &&
         caller_at(modules, memory, frame, registers->value[TG_RSP], caller) == TG_UNWIND_CALLER)

@@ -10,12 +10,15 @@ usage: where_bench.py BUILD time [RANKS]      16 ranks of 4 threads, 20 calls ea
 The pause is what the job itself sees: one thread of each rank notes the longest time for which it did not run. Frames are
 compared by their addresses, of the same stop (SIGSTOP), with inlined calls counted; what gdb deduces of tail calls, which
 have no frame, is left out and counted. Left out are the words of the command line that it takes for callers of ld.so's _start.
+Where gdb names callers at addresses without code, which it does behind code that a program makes as it runs (node), and the other
+stack is whole and has none, that is counted as gdb's mistake. Programs that are not installed are named.
 """
 import collections
 import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import struct
 import subprocess
@@ -204,6 +207,8 @@ while True: gdb.execute("info types a", to_string=True); gdb.execute("maint flus
     "Fortran, Open MPI": "mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 ./halo.openmpi",
     "Fortran, MPICH": "mpiexec.mpich -n 2 ./halo.mpich",
 }
+NEEDS = {"C, libgomp": "gcc", "C, libomp": "clang-14", "C++": "g++", "Fortran": "gfortran", "cc1plus": "g++", "clang": "clang-14", "python3": "/usr/bin/python3",
+         "numpy": "/usr/bin/python3", "Fortran, Open MPI": "mpirun.openmpi", "Fortran, MPICH": "mpiexec.mpich"}
 LAUNCHED = "halo."  # how processes are named that others start, and that are stopped in place of these
 
 
@@ -240,9 +245,21 @@ def addresses(frames):
     return [pc for kind, pc, _ in frames if kind == "call"][:MAX_FRAMES]
 
 
+def code_of(pid):
+    """Where process PID has code."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
+        return [tuple(int(end, 16) for end in line.split()[0].split("-")) for line in maps if "x" in line.split()[1]]
+
+
+def is_in(code, frames):
+    """Whether all of FRAMES are in CODE; a caller may end with its call."""
+    return all(any(start <= pc <= end for start, end in code) for pc in addresses(frames))
+
+
 def compare(name, pid, tollgate, counts):
     os.kill(pid, signal.SIGSTOP)
     time.sleep(0.02)
+    code = code_of(pid)
     ours, (theirs, tails) = frames_of_where(tollgate, pid), frames_of_gdb(pid)
     os.kill(pid, signal.SIGCONT)
     counts["stops"] += 1
@@ -253,7 +270,9 @@ def compare(name, pid, tollgate, counts):
             continue
         counts["threads"] += 1
         own, end = ours[tid]
-        if addresses(own) != addresses(frames):
+        if addresses(own) != addresses(frames) and end == "whole" and is_in(code, own) and not is_in(code, frames):
+            counts["gdb names callers where there is no code"] += 1
+        elif addresses(own) != addresses(frames):
             counts["different"] += 1
             print(f"{name}, thread {tid}:\n  where {[(hex(pc), what) for _, pc, what in own]} {end}\n"
                   f"  gdb   {[(hex(pc), what) for _, pc, what in frames]}")
@@ -298,11 +317,16 @@ def frames(tollgate, stops, wanted):
         with open(name, "w") as file:
             file.write(text)
     for command in BUILDS:
-        subprocess.run(command, check=True)
+        if shutil.which(command[0]) is not None:
+            subprocess.run(command, check=True)
     with open("numbers", "w") as file:
         file.writelines(f"{random.random()}\n" for _ in range(1000000))
     subprocess.run(["git", "clone", "-q", "--no-local", os.path.dirname(os.path.abspath(__file__)) + "/../..", "repository"], check=True)
     total, programs = collections.Counter(), {name: command for name, command in PROGRAMS.items() if wanted in name}
+    missing = [name for name, command in programs.items() if shutil.which(NEEDS.get(name, command.split()[0])) is None]
+    for name in missing:
+        print(f"{name:12} not installed", flush=True)
+        del programs[name]
     for name, command in programs.items():
         counts, process = collections.Counter(), None
         for _ in range(-(-stops // len(programs))):
@@ -316,7 +340,8 @@ def frames(tollgate, stops, wanted):
         end(process)
         print(f"{name:12} " + ", ".join(f"{what} {n}" for what, n in counts.items()), flush=True)
         total += counts
-    print(f"{'all':12} " + ", ".join(f"{what} {n}" for what, n in total.items()))
+    print(f"{'all':12} " + ", ".join(f"{what} {n}" for what, n in total.items()) + f"; {len(programs)} programs"
+          + (f", not installed: {', '.join(missing)}" if missing else ""))
 
 
 # ---- time
@@ -354,12 +379,16 @@ def timing(tollgate, build, count):
             "tollgate where": lambda: run([tollgate, "where", "--once", *[word for pid in pids for word in ("-p", pid)]]),
             "eu-stack": lambda: [run(["eu-stack", "-p", pid]) for pid in pids],
             "gdb": lambda: [run([*GDB, "-p", pid, "-ex", "thread apply all bt"]) for pid in pids]}
+    for name in ("eu-stack", "gdb"):
+        if shutil.which(name) is None:
+            print(f"{name:16} not installed")
+            del ways[name]
     try:
         results = {}
         for name, look in ways.items():
             results[name] = measure(ranks, look)
             print("{:16} {:8.2f} s   pause {:9.2f} ms (median of the ranks) {:9.2f} ms (longest)".format(name, *results[name]))
-        for name in ("eu-stack", "gdb"):
+        for name in (name for name in ("eu-stack", "gdb") if name in results):
             print(f"where beside {name}: " + ", ".join(
                 f"{what} 1/{theirs / ours:.0f}" for what, ours, theirs in
                 zip(("time", "pause", "longest pause"), results["tollgate where"], results[name])))

@@ -244,8 +244,8 @@ def judge(tollgate, case, looks):
         pattern = case.words.replace("LINE", str(line_of(case)))
         for _ in range(looks):
             text = subprocess.run([tollgate, "where", "-p", str(job.pid)], capture_output=True, text=True).stdout
-            verdict = json.loads(subprocess.run([tollgate, "where", "--json", "-p", str(job.pid)], capture_output=True,
-                                                text=True).stdout)["verdict"]
+            told = subprocess.run([tollgate, "where", "--json", "-p", str(job.pid)], capture_output=True, text=True)
+            verdict = json.loads(told.stdout)["verdict"] if told.stdout else told.stderr
             if verdict not in case.verdicts or not re.search(pattern, text):
                 wrong += 1
                 print(f"  {verdict}, wanted {case.verdicts} and {pattern}:\n    " + text.replace("\n", "\n    "))

@@ -1,6 +1,6 @@
 /* A process that is hard to look at. usage: awkward HOW
  * names: threads whose names are control characters; leader: its first thread has ended; smashed: stack pointers into noise, frame
- * pointers in a circle; deep: 100,000 calls; crowd N: N threads that wait, a third
+ * pointers in a circle; deep: 100,000 calls; made: code that was made as it ran, with a 0 on top of its stack; crowd N: N threads that wait, a third
  * each in a condition variable, for the end of the thread before, and in pause; storm N: threads that make threads and end, in a program that executes itself N times, and exits with 7 */
 #include <pthread.h>
 #include <stdio.h>
@@ -107,6 +107,19 @@ static void *join_in_crowd(void *thread)
     return NULL;
 }
 
+/* push %rbp; mov %rsp, %rbp; push 0; 1: pause; jmp 1b */
+static void run_made_code(void)
+{
+    static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0x6a, 0x00, 0xf3, 0x90, 0xeb, 0xfc};
+    void *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void (*run)(void);
+    memcpy(made, code, sizeof code);
+    memcpy(&run, &made, sizeof run);
+    say_there();
+    run();
+    say_there();
+}
+
 /* False: so many threads are not to be had. */
 static int crowd(int count)
 {
@@ -141,6 +154,8 @@ int main(int argc, char **argv)
         start(run_in_noise);
         say_there();
     }
+    if (strcmp(how, "made") == 0)
+        run_made_code();
     if (strcmp(how, "deep") == 0)
         return go_deep(100000);
     if (strcmp(how, "vfork") == 0 && vfork() == 0) { /* nothing reaches its parent meanwhile */

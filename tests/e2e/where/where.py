@@ -412,6 +412,37 @@ def owners():
             process.wait()
 
 
+# the same of nest locks of libgomp, which a task has
+NEST_LOCKS = {
+    "crosswise": "Deadlock in nest_locks \\(process N\\):\n  thread N waits for a nest lock that thread (M) holds; it is in omp_set_nest_lock, "
+                 "called from lock_both \\(nest_locks.c:AT\\)\n  thread \\1 waits for a nest lock that thread N holds; it is in",
+    "held": "In nest_locks \\(process N\\), thread N waits for a nest lock that thread M holds, which is in pause, called from "
+            "sleep_with_lock \\(nest_locks.c:AT\\)",
+    "task": "\n    omp_set_nest_lock\n",
+}
+
+
+def nest_locks():
+    """The owner of a nest lock is named, where it runs the task that locked it."""
+    program = build("gcc", ["nest_locks.c"], "nest_locks", "-fopenmp")
+    for way, said in NEST_LOCKS.items():
+        process = subprocess.Popen([program, way], stdout=subprocess.PIPE, text=True)
+        try:
+            check(process.stdout.readline() == "ready\n")
+            with open(os.path.join(SOURCE, "nest_locks.c"), encoding="utf-8") as file:
+                lines = [n for n, text in enumerate(file, 1) if f"culprit of {way}" in text]
+            pattern = said.replace("AT", str((lines or [0])[0])).replace("N", str(process.pid)).replace("M", r"\d+")
+            for _ in range(40): # until all of them wait
+                text = where("--once", "-p", str(process.pid))
+                if re.search(pattern, text):
+                    break
+                time.sleep(0.2)
+            check(re.search(pattern, text) and (way != "task" or "holds" not in text), way, pattern, text)
+        finally:
+            process.kill()
+            process.wait()
+
+
 @contextlib.contextmanager
 def awkward(*how):
     process = subprocess.Popen([os.path.join(PROGRAMS, "awkward"), *how], stdout=subprocess.PIPE, text=True)
@@ -517,6 +548,9 @@ def bounded():
     with awkward("smashed") as process:
         told = json.loads(where("--once", "--json", "--threads", "-p", str(process.pid)))
         check(len(told["threads"]) == 3 and all(len(thread["frames"]) <= 512 for thread in told["threads"]), told)
+    with awkward("made") as process:
+        text = where("--once", "-p", str(process.pid))
+        check(re.search(r"main \(awkward\.c:\d+\)\n  run_made_code \(awkward\.c:\d+\)\n", text), text)
     with awkward("vfork") as process:
         text = where("--once", "--all", "-p", str(process.pid))
         check(f"process {process.pid}: 1 of its 1 threads was not looked at: 1 could not be stopped" in text, text)
@@ -854,6 +888,6 @@ def command_line():
 
 
 CASES = {"attached": attached, "command_line": command_line, "imports": imports, "python": python, "prepared": prepared, "messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
-         "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "at_once": at_once, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "moves_openmpi": lambda: moves("openmpi"),
+         "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "nest_locks": nest_locks, "at_once": at_once, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "moves_openmpi": lambda: moves("openmpi"),
          "moves_mpich": lambda: moves("mpich"), "late_openmpi": lambda: late("openmpi"), "late_mpich": lambda: late("mpich"), "repeated": repeated, "slurm": slurm}
 CASES[sys.argv[1]]()
