@@ -112,33 +112,63 @@ static size_t told_of_all(const struct tg_verdict_draft *draft, const struct tg_
     return told;
 }
 
-/* Describes the first ranks that are missing; ARE_NAMED: says of each that it is missing, which was not
- * said yet. */
+/* Ranks that have not come as far as the trace shows, of processes that are in it or of others. */
+static size_t count_missing(const struct tg_mpi_arrival *arrivals, size_t n, bool in_trace)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += arrivals[i].standing == TG_MPI_MISSING && (arrivals[i].process != SIZE_MAX) == in_trace;
+    return count;
+}
+
+/* Of ranks that are not in the trace only that one is known to be missing, where all others have come. */
+static void print_absent(FILE *stream, const struct tg_mpi_arrival *arrival, bool is_the_one, bool is_named)
+{
+    int64_t rank = tg_arrivals_rank(arrival);
+    if (!is_named)
+        fprintf(stream, " Rank %" PRId64 " is not in the trace.", rank);
+    else if (is_the_one)
+        fprintf(stream, " Rank %" PRId64 " is missing and not in the trace.", rank);
+    else
+        fprintf(stream, " Whether rank %" PRId64 " has come is not known: it is not in the trace.", rank);
+}
+
+static void print_present(struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrival, bool is_named)
+{
+    FILE *stream = draft->stream;
+    fprintf(stream, " Rank %" PRId64, tg_arrivals_rank(arrival));
+    if (arrival->process < draft->n_processes)
+        tg_words_job(stream, draft->input,
+                     tg_process_model_at(draft->input->processes, arrival->process)->job);
+    fputs(is_named ? " is missing" : "", stream);
+    size_t above = tg_verdict_told_in(draft, arrival->process);
+    if (above != SIZE_MAX) {
+        tg_verdict_refer(draft, is_named ? " (see " : ": see ", above, is_named ? ")" : "");
+    } else {
+        fputs(": ", stream);
+        tg_words_process_state(stream, draft->input, arrival->process);
+    }
+    fputc('.', stream);
+}
+
+/* Describes the first ranks that are missing, those in the trace before others; ARE_NAMED: says of each that it is missing,
+ * which was not said yet. */
 static void print_missing(struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrivals, size_t n,
                           bool are_named)
 {
-    FILE *stream = draft->stream;
-    for (size_t i = 0, told = 0; i < n && told < TG_VERDICT_DETAILED; i++) {
-        if (arrivals[i].standing != TG_MPI_MISSING)
+    size_t told = 0;
+    bool is_the_one = count_missing(arrivals, n, true) == 0 && count_missing(arrivals, n, false) == 1;
+    for (size_t i = 0; i < n && told < TG_VERDICT_DETAILED; i++) {
+        if (arrivals[i].standing != TG_MPI_MISSING || arrivals[i].process == SIZE_MAX)
             continue;
         told++;
-        fprintf(stream, " Rank %" PRId64, tg_arrivals_rank(&arrivals[i]));
-        if (arrivals[i].process < draft->n_processes)
-            tg_words_job(stream, draft->input,
-                         tg_process_model_at(draft->input->processes, arrivals[i].process)->job);
-        fputs(are_named ? " is missing" : "", stream);
-        if (arrivals[i].process == SIZE_MAX) {
-            fputs(are_named ? " and not in the trace." : " is not in the trace.", stream);
+        print_present(draft, &arrivals[i], are_named);
+    }
+    for (size_t i = 0; i < n && told < TG_VERDICT_DETAILED; i++) {
+        if (arrivals[i].standing != TG_MPI_MISSING || arrivals[i].process != SIZE_MAX)
             continue;
-        }
-        size_t above = tg_verdict_told_in(draft, arrivals[i].process);
-        if (above != SIZE_MAX) {
-            tg_verdict_refer(draft, are_named ? " (see " : ": see ", above, are_named ? ")" : "");
-        } else {
-            fputs(": ", stream);
-            tg_words_process_state(stream, draft->input, arrivals[i].process);
-        }
-        fputc('.', stream);
+        told++;
+        print_absent(draft->stream, &arrivals[i], is_the_one, are_named);
     }
 }
 
@@ -186,7 +216,7 @@ static bool is_away(const struct tg_verdict_draft *draft, const struct tg_mpi_ar
 /* Blames those who are missing: of some that wait in MPI themselves, or may be polling, and some that do not, the latter. */
 static void blame_all_missing(struct tg_verdict_draft *draft, const struct tg_mpi_arrival *arrivals, size_t n)
 {
-    bool has_away = false, has_outside = false;
+    bool has_away = false, has_outside = false, has_present = count_missing(arrivals, n, true) > 0;
     for (size_t i = 0; i < n; i++) {
         has_away |= is_away(draft, &arrivals[i]);
         has_outside |= arrivals[i].standing == TG_MPI_MISSING && arrivals[i].process != SIZE_MAX &&
@@ -194,7 +224,7 @@ static void blame_all_missing(struct tg_verdict_draft *draft, const struct tg_mp
     }
     for (size_t i = 0; i < n; i++) {
         bool is_in_trace = arrivals[i].process != SIZE_MAX;
-        if (arrivals[i].standing == TG_MPI_MISSING &&
+        if (arrivals[i].standing == TG_MPI_MISSING && !(has_present && !is_in_trace) &&
             !(has_away && is_in_trace && !is_away(draft, &arrivals[i])) &&
             !(has_outside && is_in_trace && is_in_wait(draft, arrivals[i].process)))
             blame_missing(draft, &arrivals[i]);
@@ -258,7 +288,8 @@ static struct tg_error *tell_collective(struct tg_verdict_draft *draft,
     if (finding.missing > TG_VERDICT_DETAILED) {
         fputc(' ', stream);
         error = tg_arrivals_print_ranks(stream, draft->input, arrivals, n, has_standing, &is_missing, true);
-        fputs(" are missing", stream);
+        fputs(count_missing(arrivals, n, false) > 0 ? " are missing, or not in the trace" : " are missing",
+              stream);
         if (told != SIZE_MAX)
             tg_verdict_refer(draft, " (see ", told, ")");
         fputc('.', stream);

@@ -43,7 +43,8 @@ static void feed(int32_t pid, struct tg_event event)
          .tag = -3)
 #define LEAVE(rank, name) LEAVE_WITH(rank, name, 0)
 
-static void begin_job(int ranks)
+/* The first RANKS of SIZE are in the trace. */
+static void begin_part_of_job(int ranks, int size)
 {
     job = (struct job){0};
     assert_null(tg_process_model_create(&job.processes));
@@ -54,10 +55,15 @@ static void begin_job(int ranks)
         FEED(FIRST_PID + rank, PROCESS_START, process_start, .origin = TG_ORIGIN_FORK,
              .parent_pid = LAUNCHER);
         FEED(FIRST_PID + rank, IDENTITY, identity, .host = "h", .job = "j", .source = "R", .rank = rank,
-             .size = ranks);
+             .size = size);
         FEED(FIRST_PID + rank, MPI_COMM, mpi_comm, .comm = WORLD, .origin = TG_MPI_COMM_WORLD, .rank = rank,
-             .size = ranks);
+             .size = size);
     }
+}
+
+static inline void begin_job(int ranks)
+{
+    begin_part_of_job(ranks, ranks);
 }
 
 static void end_job(void)

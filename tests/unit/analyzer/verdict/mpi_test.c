@@ -83,6 +83,27 @@ static void a_collective_that_one_neglects_has_a_culprit(void **state)
     }
 }
 
+/* Rank 1 loops; of rank 2, which another trace has, nobody knows whether it has come. Where rank 1 has come, too, rank 2 has not. */
+static void of_who_is_not_in_the_trace_little_is_known(void **state)
+{
+    for (int all_come = 0; all_come < 2; all_come++) {
+        begin_part_of_job(2, 3);
+        TOGETHER(1, "MPI_Init", 0, 0x50);
+        LEAVE(1, "MPI_Init");
+        TOGETHER(0, "MPI_Barrier", 1, 0x40);
+        if (all_come)
+            TOGETHER(1, "MPI_Barrier", 1, 0x40);
+        interrupt_and_judge();
+        if (all_come)
+            check_first(TG_FINDING_COLLECTIVE, "2", "Rank 2 is missing and not in the trace.");
+        else
+            check_first(TG_FINDING_COLLECTIVE, "1",
+                        "Whether rank 2 has come is not known: it is not in the trace.");
+        if (!all_come)
+            tear_down(state);
+    }
+}
+
 /* Rank 2 is through with it, and waits for rank 1, which is not, because of rank 0. */
 static void who_waits_for_a_neglected_collective_is_no_culprit(void **state)
 {
@@ -514,6 +535,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_collective_that_one_neglects_has_a_culprit, tear_down),
+        cmocka_unit_test_teardown(of_who_is_not_in_the_trace_little_is_known, tear_down),
         cmocka_unit_test_teardown(who_waits_for_a_neglected_collective_is_no_culprit, tear_down),
         cmocka_unit_test_teardown(a_wait_for_a_collective_closes_a_cycle, tear_down),
         cmocka_unit_test_teardown(a_wait_for_something_else_is_none_in_a_collective, tear_down),
