@@ -128,6 +128,15 @@ static void check(struct where_arguments *arguments, struct argp_state *state)
     check_files(arguments, state);
 }
 
+static void take_step(struct where_arguments *arguments, struct argp_state *state, const char *word)
+{
+    char shown[64];
+    arguments->step = word;
+    if (strchr(word, '.') == NULL)
+        tg_command_line_error(state, "--slurm-step takes a job and its step, like 4711.0, not '%s'",
+                              tg_printable(word, shown, sizeof shown));
+}
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct where_arguments *arguments = state->input;
@@ -163,7 +172,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         arguments->no_args = key == KEY_NO_ARGS;
         return 0;
     case KEY_STEP:
-        arguments->step = argument;
+        take_step(arguments, state, argument);
         return 0;
     case KEY_INTERVAL:
         arguments->error =
@@ -229,18 +238,35 @@ static struct tg_error *list_jobs(const struct tg_running_job *jobs, size_t coun
     return tg_error_create(TG_ERROR_USAGE, "several jobs run here: choose one of those above with -p PID");
 }
 
+/* "; ranks of 2.0, 3.0 do", "" where nobody's do. */
+static void list_steps(const struct tg_running_job *jobs, size_t count, char *text, size_t size)
+{
+    char shown[64];
+    size_t length = 0;
+    *text = '\0';
+    for (size_t i = 0; i < count && length < size; i++)
+        if (strncmp(jobs[i].launcher_name, "srun", 4) == 0 ||
+            strncmp(jobs[i].launcher_name, "slurmstepd", 10) == 0)
+            length +=
+                (size_t)snprintf(text + length, size - length, "%s%s", length == 0 ? "; ranks of " : ", ",
+                                 tg_printable(jobs[i].job, shown, sizeof shown));
+    if (length > 0 && length < size)
+        snprintf(text + length, size - length, " do");
+}
+
 /* A step may have several launchers here: the daemon of Slurm for each of its nodes. */
 static struct tg_error *choose_step(struct where_arguments *arguments, const struct tg_running_job *jobs,
                                     size_t count)
 {
-    char shown[64];
+    char shown[64], others[200];
     struct tg_error *error = NULL;
+    list_steps(jobs, count, others, sizeof others);
     for (size_t i = 0; error == NULL && i < count; i++)
         if (strcmp(jobs[i].job, arguments->step) == 0)
             error = TG_ARRAY_APPEND_EXACT(arguments->pids, arguments->n_pids, jobs[i].launcher);
     if (error == NULL && arguments->n_pids == 0)
-        error = tg_error_create(TG_ERROR_NOT_FOUND, "no rank of step %s that you may look at runs here",
-                                tg_printable(arguments->step, shown, sizeof shown));
+        error = tg_error_create(TG_ERROR_NOT_FOUND, "no rank of step %s that you may look at runs here%s",
+                                tg_printable(arguments->step, shown, sizeof shown), others);
     return error;
 }
 

@@ -824,7 +824,7 @@ def slurm():
     """The ranks of one step of Slurm, among several."""
     try:
         with Slurm() as slurm:
-            steps = [subprocess.Popen(slurm.srun("-n", str(n), "sleep", "60"), env={**os.environ, **slurm.environment})
+            steps = [subprocess.Popen(slurm.srun("-n", str(n), "sleep", "300"), env={**os.environ, **slurm.environment})
                      for n in (2, 3)]
             for _ in range(50):
                 told = [run([TOLLGATE, "where", "--once", "--json", "--all", "--slurm-step", f"1.{n}"]) for n in (1, 2, 0)]
@@ -839,7 +839,9 @@ def slurm():
             check([one["ranks"] for one in told] == [2, 3], told)
             hangs_under(slurm)
             none = run([TOLLGATE, "where", "--slurm-step", "77.0"])
-            check(none.status == 2 and "no rank of step 77.0" in none.errors, none)
+            check(none.status == 2 and re.search(r"no rank of step 77\.0 that you may look at runs here; ranks of \d\.\d, \d\.\d do\n", none.errors), none)
+            none = run([TOLLGATE, "where", "--slurm-step", "77"])
+            check(none.status == 2 and "takes a job and its step, like 4711.0, not '77'" in none.errors, none)
             for step in steps:
                 step.terminate()
                 step.wait()
