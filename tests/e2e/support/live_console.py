@@ -30,7 +30,8 @@ class LiveConsole:
         self.hello = self.read_line()
 
     def read_line(self, limit_s=TIME_LIMIT_S):
-        until = time.monotonic() + limit_s
+        # where the interrupt key is to be pressed later than that, the limit is for what comes behind it
+        until = limit_s + (time.monotonic() if self.interrupt_at == math.inf else max(time.monotonic(), self.interrupt_at))
         while b"\n" not in self.pending:
             left = min(until, self.interrupt_at) - time.monotonic()
             if self.interrupt_when is not None:
