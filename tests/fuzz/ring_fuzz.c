@@ -107,6 +107,15 @@ static int make_ring(int directory, const char *name, uint8_t mode, uint64_t ins
     write_at(fd, repeats, sizeof repeats, TG_AGENT_RING_HEADER_BYTES);
     write_at(fd, data, size < sizeof repeats[0] ? size : sizeof repeats[0],
              TG_AGENT_RING_HEADER_BYTES + sizeof repeats);
+    const uint64_t in_team = UINT64_C(5) << TG_AGENT_TEAM_SHIFT;
+    const struct tg_agent_repeat of_regions[] = {
+        {.name = again + (3 << TG_AGENT_REPEAT_SHIFT),
+         .words = {TG_RECORD_OMP_IMPLICIT_BEGIN | 8 << TG_AGENT_WORDS_SHIFT | in_team, 0x401000, 5, 0, 2, 1}},
+        {.name = again + (4 << TG_AGENT_REPEAT_SHIFT),
+         .words = {TG_RECORD_OMP_SYNC_END | 4 << TG_AGENT_WORDS_SHIFT | in_team, 0x401000, 1}},
+    };
+    write_at(fd, of_regions, sizeof of_regions,
+             TG_AGENT_RING_HEADER_BYTES + sizeof repeats + sizeof repeats[0]);
     size_t first = mode & AT_END && size > FROM_END ? FROM_END : size;
     uint64_t at = mode & AT_END ? DATA - FROM_END : 0;
     write_at(fd, data, first, TG_AGENT_RING_DATA_OFFSET + at);
