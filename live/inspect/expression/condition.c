@@ -327,9 +327,22 @@ static struct tg_error *take_variable(struct tg_condition *condition, const Tcl_
     return add_variable(condition, start, length, position);
 }
 
+/* A word that is an operator is a function, but for Tcl's four. Functions of the program are not called. */
+static struct tg_error *take_function(struct tg_condition *condition, const char *name, size_t length)
+{
+    char command[MAX_TEXT + 32];
+    Tcl_CmdInfo info;
+    snprintf(command, sizeof command, "::tcl::mathfunc::%.*s", (int)length, name);
+    if (Tcl_GetCommandInfo(condition->interp, command, &info) != 0)
+        return NULL;
+    return tg_error_create(TG_ERROR_USAGE, "Tcl has no function '%.*s'", (int)length, name);
+}
+
 /* The operator TOKEN, whose operands follow it. */
 static struct tg_error *take_operator(struct tg_condition *condition, const Tcl_Token *token)
 {
+    if (is_word_start(*token->start) && !is_tcls(token->start, (size_t)token->size))
+        return take_function(condition, token->start, (size_t)token->size);
     if (token->size != 2)
         return NULL;
     if (memcmp(token->start, "**", 2) == 0)
@@ -511,7 +524,7 @@ static struct tg_error *create_whole(const char *text, struct tg_condition **res
 {
     struct tg_expression *expression;
     char *whole;
-    if (strpbrk(text, "${}[\\") != NULL)
+    if (strpbrk(text, "${}\\") != NULL)
         return tg_error_create(TG_ERROR_USAGE, "it has Tcl's words");
     struct tg_error *error = tg_expression_parse(text, &expression, NULL);
     if (error != NULL)

@@ -30,7 +30,9 @@ HERE = next(number for number, line in enumerate(PROGRAM.splitlines(), 1) if "HE
 # what Tcl would take for a truth value, too, and the first n for which it holds; None: it is refused
 CONDITIONS = [("n == 3", 3), ("no == 3", 2), ("done == true", 5), ("$done == true", 5), ("done", 5), ("!done && n > 5", 6), ("true", 0),
               ("done == false && p->left == 4", 4), ("[string length abc] == 3 && $n == 2", 2), ("n eq {7}", 7),
-              ("nosuch == 3", None), ("n == 3 && totl > 1", None), ("yes == 1", None), ("((struct pair *)p)->left == 8", 8)]
+              ("nosuch == 3", None), ("n == 3 && totl > 1", None), ("yes == 1", None), ("((struct pair *)p)->left == 8", 8),
+              ("sizeof(int) == 4 && n == 3", 3), ("n * sizeof(int) == 12", 3), ("sizeof(struct pair) == 8 && n == 2", 2),
+              ("sizeof(n) == 4 && n == 2", 2), ("((int *)p)[0] == 3", 3), ("nosuch(n) == 3", None)]
 
 
 def session(program, condition):
