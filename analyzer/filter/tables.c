@@ -481,6 +481,24 @@ static bool is_shown(const struct tg_filter_evaluation *evaluation)
     return false;
 }
 
+/* Of a column whose events are a lower bound: more of them add no less time; how long they wait depends on when they come. */
+static void fill_result(const struct result *result, const struct tg_simulation_result *simulated,
+                        bool is_bound, char cell[CELL_SIZE])
+{
+    char count[TG_QUANTITY_SIZE];
+    bool has_bound =
+        result->kind == RESULT_ADDED_MS ||
+        (result->kind == RESULT_COUNT && result->offset == offsetof(struct tg_simulation_result, requests));
+    if (is_bound && !has_bound)
+        snprintf(cell, CELL_SIZE, "not known");
+    else if (result->kind == RESULT_COUNT)
+        snprintf(cell, CELL_SIZE, "%s%s", is_bound ? ">= " : "",
+                 tg_quantity_count(result_count(result, simulated), count));
+    else
+        snprintf(cell, CELL_SIZE, "%s%.*f", is_bound ? ">= " : "", result->decimals,
+                 result_number(result, simulated));
+}
+
 struct tg_error *tg_filter_table_simulation(const struct tg_filter_evaluation *evaluation, bool colour,
                                             FILE *stream)
 {
@@ -489,20 +507,17 @@ struct tg_error *tg_filter_table_simulation(const struct tg_filter_evaluation *e
     struct tg_error *error =
         create_table(evaluation, (const char *[]){""}, 1, further ? ">Suggested" : NULL, colour, &table);
     for (size_t r = 0; error == NULL && r < sizeof results / sizeof *results; r++) {
-        char texts[TG_FILTER_MAX_LANES][CELL_SIZE], count[TG_QUANTITY_SIZE];
+        char texts[TG_FILTER_MAX_LANES][CELL_SIZE];
         const char *cells[TG_TEXT_TABLE_MAX_COLUMNS] = {results[r].heading};
         if (results[r].heading == NULL)
             continue;
         for (size_t i = 0; i < evaluation->n_columns + further; i++) {
-            const struct tg_simulation_result *simulated = i < evaluation->n_columns
-                                                               ? &evaluation->columns[i].simulation
-                                                               : &evaluation->suggestion.simulation;
-            if (results[r].kind == RESULT_COUNT)
-                snprintf(texts[i], CELL_SIZE, "%s",
-                         tg_quantity_count(result_count(&results[r], simulated), count));
-            else
-                snprintf(texts[i], CELL_SIZE, "%.*f", results[r].decimals,
-                         result_number(&results[r], simulated));
+            bool is_column = i < evaluation->n_columns;
+            const struct tg_simulation_result *simulated =
+                is_column ? &evaluation->columns[i].simulation : &evaluation->suggestion.simulation;
+            enum tg_filter_mode mode = is_column ? evaluation->columns[i].mode : evaluation->suggestion.mode;
+            fill_result(&results[r], simulated, evaluation->survey.unseen && mode != TG_FILTER_FAST,
+                        texts[i]);
             cells[i + 1] = texts[i];
         }
         error = tg_text_table_add(table, cells);

@@ -238,11 +238,13 @@ static void write_simulated_gain(const struct tg_filter_evaluation *evaluation, 
     const struct tg_simulation_result *slow = &evaluation->suggestion.slow_simulation;
     uint64_t ours_ns = ours->completion_ns - ours->native_ns, slow_ns = slow->completion_ns - slow->native_ns;
     char added[TG_QUANTITY_SIZE], of_slow[TG_QUANTITY_SIZE], saved[TG_QUANTITY_SIZE];
-    fprintf(stream, "Simulated with %" PRIu64 " process%s: %s added to the job's time (Slow: %s)",
-            evaluation->simulation.processes, evaluation->simulation.processes == 1 ? "" : "es",
-            tg_quantity_duration(ours_ns, added), tg_quantity_duration(slow_ns, of_slow));
-    if (ours_ns < slow_ns)
-        fprintf(stream, ", %s saved", tg_quantity_duration(slow_ns - ours_ns, saved));
+    const char *slow_bound = evaluation->survey.unseen ? ">= " : "";
+    const char *bound = evaluation->suggestion.mode == TG_FILTER_FAST ? "" : slow_bound;
+    fprintf(stream, "Simulated with %" PRIu64 " process%s: %s%s added to the job's time (Slow: %s%s)",
+            evaluation->simulation.processes, evaluation->simulation.processes == 1 ? "" : "es", bound,
+            tg_quantity_duration(ours_ns, added), slow_bound, tg_quantity_duration(slow_ns, of_slow));
+    if (ours_ns < slow_ns && *bound == '\0')
+        fprintf(stream, ", %s%s saved", slow_bound, tg_quantity_duration(slow_ns - ours_ns, saved));
     fputs(".\n", stream);
 }
 

@@ -12,6 +12,7 @@ tg_golden_test(filter-simulated filter-slow filter --processes 1024 --clients 2 
 tg_golden_test(filter-simulated-floor filter-slow filter --processes 3 --json --mode slow --mode fast filter-slow.tgt)
 tg_golden_test(filter-simulated-suggestion filter-slow filter --suggest --processes 512 --round-trip-us 1000 filter-slow.tgt)
 tg_golden_test(filter-simulated-suggestion-json filter-slow filter --suggest --processes 512 --round-trip-us 1000 --json filter-slow.tgt)
+tg_golden_test(filter-simulated-bound filter-fast filter --suggest --processes 64 --round-trip-us 1000 filter-fast.tgt)
 tg_golden_test(filter-decisions filter-slow filter --decisions --match */libphysics* filter-slow.tgt)
 tg_golden_test(filter-decisions-json filter-slow filter --decisions --json --mode fast filter-slow.tgt)
 tg_golden_test(filter-decisions-medium filter-medium filter --decisions --mode medium filter-medium.tgt)
