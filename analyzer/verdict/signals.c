@@ -53,6 +53,12 @@ static void print_killer(FILE *stream, const struct tg_process_entry *entry)
         fputs(", by the kernel, because memory ran out: its log says so.", stream);
     else if (!is_counted)
         fprintf(stream, ", sender unknown: %s, another process, or the kernel when memory runs out.", others);
+    else if (kills->others && kills->machine > 0)
+        fprintf(stream,
+                ", sender unknown: %s, or another process. The kernel killed %" PRId64
+                " process%s for lack of memory since the recording began, and not this one: its log names "
+                "others.",
+                others, kills->machine, kills->machine == 1 ? "" : "es");
     else if (kills->group > 0)
         fprintf(stream,
                 ", probably by the kernel, because memory ran out: it killed %" PRId64

@@ -120,22 +120,32 @@ static bool has_same_numbers(void)
     return strcmp(name, first) == 0;
 }
 
+static bool is_victim(const struct tg_memory_kills *kills, pid_t pid)
+{
+    for (unsigned i = 0; i < kills->n_victims && i < TG_MEMORY_KILLS_VICTIMS; i++)
+        if (kills->victims[i] == pid)
+            return true;
+    return false;
+}
+
 static void read_log(struct tg_memory_kills *kills)
 {
     enum { MOST_RECORDS = 1 << 16 };
     char record[8193];
     for (int i = 0; i < MOST_RECORDS; i++) {
         ssize_t length = read(kills->log, record, sizeof record - 1);
-        if (length < 0 &&
-            (errno == EPIPE || errno == EINTR)) /* records were overwritten before they were read */
+        if (length < 0 && errno == EPIPE) /* records were overwritten before they were read */
+            kills->log_has_gaps = true;
+        if (length < 0 && (errno == EPIPE || errno == EINTR))
             continue;
         if (length <= 0)
             return;
         record[length] = '\0';
         pid_t victim = tg_memory_kills_victim(record);
-        if (victim != 0)
+        if (victim != 0 && !is_victim(kills, victim)) /* two lines tell of each */
             kills->victims[kills->n_victims++ % TG_MEMORY_KILLS_VICTIMS] = victim;
     }
+    kills->log_has_gaps = true;
 }
 
 bool tg_memory_kills_names(struct tg_memory_kills *kills, pid_t pid)
@@ -143,10 +153,13 @@ bool tg_memory_kills_names(struct tg_memory_kills *kills, pid_t pid)
     if (!kills->has_log)
         return false;
     read_log(kills);
-    for (unsigned i = 0; i < kills->n_victims && i < TG_MEMORY_KILLS_VICTIMS; i++)
-        if (kills->victims[i] == pid)
-            return true;
-    return false;
+    return is_victim(kills, pid);
+}
+
+bool tg_memory_kills_are_named(const struct tg_memory_kills *kills, struct tg_memory_kill_counts counts)
+{
+    return kills->has_log && !kills->log_has_gaps && counts.machine >= 0 &&
+           kills->n_victims <= TG_MEMORY_KILLS_VICTIMS && (int64_t)kills->n_victims >= counts.machine;
 }
 
 /* ---- life */

@@ -11,12 +11,12 @@ enum { TG_MEMORY_KILLS_VICTIMS = 64 }; /* kept, the latest ones */
 
 /* Since tg_memory_kills_begin; all zero has not begun. */
 struct tg_memory_kills {
-    bool has_log;
+    bool has_log, log_has_gaps;
     int log; /* where has_log: /dev/kmsg, which can be read and has our process numbers */
     char group_file[512];
     int64_t machine_before, group_before; /* -1 unknown */
     pid_t victims[TG_MEMORY_KILLS_VICTIMS];
-    unsigned n_victims;
+    unsigned n_victims; /* each once */
 };
 
 struct tg_memory_kill_counts {
@@ -29,6 +29,10 @@ void tg_memory_kills_end(struct tg_memory_kills *kills);
 struct tg_memory_kill_counts tg_memory_kills_count(const struct tg_memory_kills *kills);
 /* Whether the log says that PID was killed; false also where it cannot be read. */
 bool tg_memory_kills_names(struct tg_memory_kills *kills, pid_t pid);
+
+/* Whether the log names all processes of COUNTS, so that one that it does not name was not killed for memory; false also where
+ * that is not known. Asks what tg_memory_kills_names has read. */
+bool tg_memory_kills_are_named(const struct tg_memory_kills *kills, struct tg_memory_kill_counts counts);
 
 /* The number behind "NAME " at the beginning of a line of TEXT, -1 none. */
 int64_t tg_memory_kills_number(const char *text, const char *name);

@@ -86,14 +86,16 @@ static void add_event(void *context, const struct tg_event *event)
 static struct tg_event memory_kills_of(struct tg_recording *recording, const struct tg_event *event)
 {
     const struct tg_memory_kill_counts counts = tg_memory_kills_count(&recording->memory_kills);
+    bool is_named = tg_memory_kills_names(&recording->memory_kills, event->pid);
     return (struct tg_event){
         .time_ns = event->time_ns,
         .pid = event->pid,
         .tid = event->tid,
         .kind = TG_EVENT_MEMORY_KILLS,
-        .memory_kills = {.named = tg_memory_kills_names(&recording->memory_kills, event->pid),
+        .memory_kills = {.named = is_named,
                          .machine = counts.machine,
-                         .group = counts.group}};
+                         .group = counts.group,
+                         .others = !is_named && tg_memory_kills_are_named(&recording->memory_kills, counts)}};
 }
 
 static void take_engine_event(void *context, const struct tg_event *event)

@@ -410,26 +410,31 @@ static void a_kill_for_memory_needs_evidence(void **state)
         bool is_told;
         uint64_t named;
         int64_t machine, group;
+        uint64_t others;
         const char *words;
     } cases[] = {
-        {false, 0, 0, 0,
+        {false, 0, 0, 0, 0,
          ", sender unknown: a user, a batch system that enforces a limit, another process, or the kernel "
          "when memory runs out."},
-        {true, 0, -1, -1,
+        {true, 0, -1, -1, 0,
          ", sender unknown: a user, a batch system that enforces a limit, another process, or the kernel "
          "when memory runs out."},
-        {true, 0, 0, 0, "The kernel has killed nothing for lack of memory since the recording began."},
-        {true, 0, 2, 0, "or the kernel, which killed 2 processes of this machine for lack of memory since"},
-        {true, 0, 1, 1,
+        {true, 0, 0, 0, 0, "The kernel has killed nothing for lack of memory since the recording began."},
+        {true, 0, 2, 0, 0,
+         "or the kernel, which killed 2 processes of this machine for lack of memory since"},
+        {true, 0, 1, 1, 0,
          ", probably by the kernel, because memory ran out: it killed 1 process of this control group"},
-        {true, 1, 1, 0, " by the kernel, because memory ran out: its log says so."},
+        {true, 1, 1, 0, 0, " by the kernel, because memory ran out: its log says so."},
+        {true, 0, 1, 1, 1,
+         "or another process. The kernel killed 1 process for lack of memory since the recording began, and "
+         "not this one: its log names others."},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         begin_job(2);
         barrier_of(2, 1);
         if (cases[i].is_told)
             FEED(FIRST_PID + 1, MEMORY_KILLS, memory_kills, .named = cases[i].named,
-                 .machine = cases[i].machine, .group = cases[i].group);
+                 .machine = cases[i].machine, .group = cases[i].group, .others = cases[i].others);
         FEED(FIRST_PID + 1, PROCESS_EXIT, process_exit, .how = TG_EXIT_SIGNAL, .status = SIGKILL);
         judge();
         check_finding(0, TG_FINDING_KILL, 1, cases[i].words);

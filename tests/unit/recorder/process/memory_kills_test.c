@@ -47,6 +47,24 @@ static void the_log_names_its_victims(void **state)
         assert_int_equal(tg_memory_kills_victim(others[i]), 0);
 }
 
+static void a_log_that_names_all_victims_rules_others_out(void **state)
+{
+    (void)state;
+    const struct tg_memory_kill_counts two = {.machine = 2, .group = 1},
+                                       unknown = {.machine = -1, .group = 1};
+    struct tg_memory_kills kills = {.has_log = true, .n_victims = 2};
+    assert_true(tg_memory_kills_are_named(&kills, two));
+    assert_false(tg_memory_kills_are_named(&kills, unknown));
+    kills.n_victims = 1;
+    assert_false(tg_memory_kills_are_named(&kills, two));
+    kills.n_victims = TG_MEMORY_KILLS_VICTIMS + 1; /* not all are kept */
+    assert_false(tg_memory_kills_are_named(&kills, two));
+    kills = (struct tg_memory_kills){.has_log = true, .log_has_gaps = true, .n_victims = 2};
+    assert_false(tg_memory_kills_are_named(&kills, two));
+    kills = (struct tg_memory_kills){.n_victims = 2};
+    assert_false(tg_memory_kills_are_named(&kills, two));
+}
+
 static void nothing_was_killed_for_memory_here(void **state)
 {
     (void)state;
@@ -65,6 +83,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_counter_is_the_number_of_its_line),
         cmocka_unit_test(the_log_names_its_victims),
+        cmocka_unit_test(a_log_that_names_all_victims_rules_others_out),
         cmocka_unit_test(nothing_was_killed_for_memory_here),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
