@@ -19,12 +19,16 @@ struct dump_run {
     struct tg_feeder *writer; /* writes on a thread of its own: touches DUMP and OUTPUT; NULL: none does */
 };
 
-/* A trace of some kilobytes that unpacks to gigabytes is no recording. */
-static struct tg_error *check_amount(const struct dump_run *run)
+bool tg_dump_may_write(uint64_t bytes, uint64_t trace_bytes)
 {
     const uint64_t at_once = UINT64_C(1) << 30, per_byte = 1 << 14;
+    return bytes <= at_once || trace_bytes == 0 || (bytes - at_once) / per_byte <= trace_bytes;
+}
+
+static struct tg_error *check_amount(const struct dump_run *run)
+{
     uint64_t bytes = tg_output_bytes(run->output), size = run->trace_bytes;
-    if (bytes <= at_once || run->request->unlimited || size == 0 || (bytes - at_once) / per_byte <= size)
+    if (run->request->unlimited || tg_dump_may_write(bytes, size))
         return NULL;
     return tg_error_create(TG_ERROR_LIMIT,
                            "%s: stopped after %" PRIu64 " bytes of output from %" PRIu64

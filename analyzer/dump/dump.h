@@ -66,4 +66,8 @@ struct tg_error *tg_dump_write(const struct tg_dump_request *request, struct tg_
                                struct tg_error **damage, struct tg_trace_summary *summary,
                                uint64_t *start_ns);
 
+/* A trace of some kilobytes that unpacks to gigabytes is no recording: whether BYTES of output can come from TRACE_BYTES, 0 not
+ * known. */
+bool tg_dump_may_write(uint64_t bytes, uint64_t trace_bytes);
+
 #endif

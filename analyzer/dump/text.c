@@ -282,6 +282,13 @@ static void write_name(const struct tg_dump *dump, struct tg_dump_line *line, co
     write_symbol(dump->stream, &name.symbol);
 }
 
+/* Whether FIELD is a number of losses that nobody could count. */
+static bool is_unknown(const struct tg_event *event, const struct tg_field *field)
+{
+    return event->kind == TG_EVENT_LOSS && strcmp(field->name, "count") == 0 &&
+           tg_loss_count(event->loss.count) == 0;
+}
+
 static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event *event,
                                     const struct tg_process_entry *entry)
 {
@@ -293,7 +300,9 @@ static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event 
     put_kind(line, schema->name, dump->colour);
     for (size_t i = 0; i < schema->n_fields; i++) {
         const struct tg_field *field = &schema->fields[i];
-        if (field->type != TG_FIELD_LIST || holds_strings(field))
+        if (is_unknown(event, field))
+            PUT(line, " count=unknown");
+        else if (field->type != TG_FIELD_LIST || holds_strings(field))
             put_field(line, field, TG_EVENT_PAYLOAD(event));
         if (dump->names != NULL)
             write_name(dump, line, event, field);

@@ -1,0 +1,26 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyzer/dump/dump.h"
+
+static void a_small_trace_is_not_gigabytes_of_output(void **state)
+{
+    (void)state;
+    const uint64_t gib = UINT64_C(1) << 30;
+    assert_true(tg_dump_may_write(gib, 635));
+    assert_false(tg_dump_may_write(gib + 640 * 16384, 635));
+    assert_false(tg_dump_may_write(2 * gib, 13320));
+    assert_true(tg_dump_may_write(100 * gib, 100000000));
+    assert_false(tg_dump_may_write(UINT64_MAX, 100000000));
+    assert_true(tg_dump_may_write(2 * gib, 0)); /* a pipe that does not say how much it has had */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_small_trace_is_not_gigabytes_of_output)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
