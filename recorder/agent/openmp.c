@@ -42,7 +42,10 @@ void tg_openmp_task_create(const void *code, unsigned seen, uint64_t task, uint6
         arguments[6 + 2 * i] = (uintptr_t)dependences[i].address;
         arguments[7 + 2 * i] = dependences[i].kind;
     }
-    tg_agent_commit_repeatable(TG_RECORD_OMP_TASK_CREATE);
+    if (n == 0)
+        tg_agent_commit_repeatable(TG_RECORD_OMP_TASK_CREATE, 8);
+    else
+        tg_agent_commit_repeatable(TG_RECORD_OMP_TASK_CREATE, 8 + 2 * n);
     tg_openmp_come(0, TG_RECORD_OMP_TASK_CREATE, 0, task);
 }
 

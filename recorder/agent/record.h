@@ -50,13 +50,14 @@ static inline __attribute__((always_inline)) void tg_agent_commit(void)
         tg_agent_commit_slowly();
 }
 
-/* The same for KIND, which may be a repeat: what fills it up to an even number of words must be 0. */
-static inline void tg_agent_commit_repeatable(unsigned kind)
+/* The same for KIND of N_WORDS, which may be a repeat: what fills it up to an even number of words must be 0. Where both are
+ * constant the comparison of the words is straight code. */
+static inline __attribute__((always_inline)) void tg_agent_commit_repeatable(unsigned kind, uint64_t n_words)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;
     uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
     if (TG_AGENT_LIKELY(thread->mask != UINT64_MAX)) /* else it is a handler's */
-        tg_agent_shrink(record, kind, record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff);
+        tg_agent_shrink(record, kind, n_words);
     tg_agent_commit();
 }
 

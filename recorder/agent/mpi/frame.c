@@ -60,13 +60,13 @@ static void write_enter(const struct tg_mpi_frame *frame, const struct tg_mpi_en
         arguments[9] = (uint64_t)enter->from;
         arguments[10] = (uint64_t)enter->from_tag;
         arguments[11] = 0; /* fills the record up */
-        tg_agent_commit_repeatable(TG_RECORD_MPI_ENTER_BOTH);
+        tg_agent_commit_repeatable(TG_RECORD_MPI_ENTER_BOTH, 14);
     } else if (one) {
         arguments[8] = enter->request;
         arguments[9] = 0;
-        tg_agent_commit_repeatable(TG_RECORD_MPI_ENTER_REQUEST);
+        tg_agent_commit_repeatable(TG_RECORD_MPI_ENTER_REQUEST, 12);
     } else {
-        tg_agent_commit_repeatable(TG_RECORD_MPI_ENTER);
+        tg_agent_commit_repeatable(TG_RECORD_MPI_ENTER, 10);
     }
 }
 
@@ -127,7 +127,7 @@ void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_l
     arguments[3] = (uint64_t)leave->tag;
     arguments[4] = leave->bytes;
     arguments[5] = (uint64_t)(int64_t)result;
-    tg_agent_commit_repeatable(TG_RECORD_MPI_LEAVE);
+    tg_agent_commit_repeatable(TG_RECORD_MPI_LEAVE, 8);
 }
 
 void tg_mpi_record_return(const struct tg_mpi_frame *frame, int result)
