@@ -21,7 +21,7 @@ struct dump_run {
 
 bool tg_dump_may_write(uint64_t bytes, uint64_t trace_bytes)
 {
-    const uint64_t at_once = UINT64_C(1) << 30, per_byte = 1 << 14;
+    const uint64_t at_once = UINT64_C(1) << 26, per_byte = 1 << 14;
     return bytes <= at_once || trace_bytes == 0 || (bytes - at_once) / per_byte <= trace_bytes;
 }
 

@@ -562,7 +562,7 @@ int main(int argc, char **argv)
     built = run(["cc", "-O1", "-fopenmp", "many.c", "-o", "many"])
     if built.status != 0:
         skip("cannot build with OpenMP: " + built.errors)
-    n_criticals = 100000
+    n_criticals = 60000
     few, many = ([os.path.abspath("many"), str(n)] for n in (100, n_criticals))
     check(record("few", few, "--no-ptrace").status == 0)
     made = count_events("few")[0] + 2 * 3 * (n_criticals - 100)
@@ -593,8 +593,9 @@ int main(int argc, char **argv)
         end = [event for event in events(trace, "loss") if event["source"] == "writer_file"]
         check(len(end) == 1 and end[0]["count"] == 0 and "what the agents in the programs recorded is here" in end[0]["reason"],
               "what is known is said", end)
-        late = [event for event in events(trace) if event["t_ns"] > ended_ns]
-        check(late == [], "nothing happened after the end, and no wait is longer:", late[:3])
+        times = map(int, re.findall(r'"t_ns": ?(\d+)', run([TOLLGATE, "dump", "--json", trace]).output))  # of 360,000 events
+        last_ns = max(times)
+        check(0 < last_ns <= ended_ns, "nothing happened after the end, and no wait is longer:", last_ns, ended_ns)
 
 
 if __name__ == "__main__":
