@@ -444,14 +444,19 @@ def nest_locks():
 
 
 @contextlib.contextmanager
-def awkward(*how):
-    process = subprocess.Popen([os.path.join(PROGRAMS, "awkward"), *how], stdout=subprocess.PIPE, text=True)
+def ready(*command):
+    """A process that runs COMMAND, and has said that it is ready."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         check(process.stdout.readline() == "ready\n")
         yield process
     finally:
         process.kill()
         process.wait()
+
+
+def awkward(*how):
+    return ready(os.path.join(PROGRAMS, "awkward"), *how)
 
 
 def prepared():
@@ -475,15 +480,10 @@ def imports():
             file.write(f"import module_{n + 1}\n")
     with open("module_20.py", "w") as file:
         file.write("import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
-    process = subprocess.Popen(["/usr/bin/python3", "-c", "import module_0"], stdout=subprocess.PIPE, text=True)
-    try:
-        check(process.stdout.readline() == "ready\n")
+    with ready("/usr/bin/python3", "-c", "import module_0") as process:
         text = where("--once", "-p", str(process.pid))
         names = ["<string>:1", *(f"module_{n}.py:1" for n in range(20)), "module_20.py:3"]
         check(re.findall(r"<module> \((.*)\)", text) == names, text)
-    finally:
-        process.kill()
-        process.wait()
 
 
 @contextlib.contextmanager
@@ -492,13 +492,8 @@ def interpreting(name, lines):
     with open("program.py", "w", encoding="utf-8") as file:
         file.write("import time\n" + lines.replace("wait()", "print('ready', flush=True); time.sleep(60)"))
     shutil.copy(os.path.realpath("/usr/bin/python3"), name)
-    process = subprocess.Popen([f"./{name}", "program.py"], stdout=subprocess.PIPE, text=True)
-    try:
-        check(process.stdout.readline() == "ready\n")
+    with ready(f"./{name}", "program.py") as process:
         yield process
-    finally:
-        process.kill()
-        process.wait()
 
 
 def python():
