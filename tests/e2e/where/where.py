@@ -455,6 +455,15 @@ def ready(*command):
         process.wait()
 
 
+def await_sleep(process):
+    """It may still be in the call by which it says that it is ready."""
+    while True:
+        with open(f"/proc/{process.pid}/stat", encoding="ascii") as file:
+            if file.read().rpartition(")")[2].split()[0] == "S":
+                return
+        time.sleep(0.01)
+
+
 def awkward(*how):
     return ready(os.path.join(PROGRAMS, "awkward"), *how)
 
@@ -481,6 +490,7 @@ def imports():
     with open("module_20.py", "w") as file:
         file.write("import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
     with ready("/usr/bin/python3", "-c", "import module_0") as process:
+        await_sleep(process)
         text = where("--once", "-p", str(process.pid))
         names = ["<string>:1", *(f"module_{n}.py:1" for n in range(20)), "module_20.py:3"]
         check(re.findall(r"<module> \((.*)\)", text) == names, text)
@@ -493,6 +503,7 @@ def interpreting(name, lines):
         file.write("import time\n" + lines.replace("wait()", "print('ready', flush=True); time.sleep(60)"))
     shutil.copy(os.path.realpath("/usr/bin/python3"), name)
     with ready(f"./{name}", "program.py") as process:
+        await_sleep(process)
         yield process
 
 
