@@ -51,6 +51,7 @@ static void mismatch()
     std::free(hide(operator new(20)));
     operator delete(hide(operator new[](30)));
     operator delete[](hide(operator new(40)));
+    std::free(hide(std::realloc(hide(operator new(50)), 60)));
     std::puts("released");
 }
 

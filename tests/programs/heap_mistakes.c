@@ -74,6 +74,18 @@ int main(int argc, char **argv)
         change(of_stack, 10);
     else if (strcmp(mistake, "freed") == 0)
         write_to_freed(block);
+    else if (strcmp(mistake, "freed_at_end") == 0)
+        drop(block), block[5 + zero] = 1;
+    else if (strcmp(mistake, "in_front") == 0)
+        drop(block - 16);
+    else if (strcmp(mistake, "at_end") == 0)
+        drop(make(64) + 64);
+    else if (strcmp(mistake, "realloc_in_front") == 0)
+        change(block - 16, 10);
+    else if (strcmp(mistake, "realloc_freed") == 0)
+        drop(block), change(block, 100);
+    else if (strcmp(mistake, "no_memory") == 0)
+        drop((void *)(zero + 0x10000L));
     else
         do_right(block);
     puts("end");

@@ -78,6 +78,12 @@ static inline void *tg_raw_map_private(size_t size)
     return result < 0 && result > -4096 ? NULL : (void *)result;
 }
 
+/* -ENOMEM: some of it is not mapped. */
+static inline int tg_raw_is_resident(uintptr_t start, size_t size, unsigned char *pages)
+{
+    return (int)tg_raw_call(SYS_mincore, (long)start, (long)size, (long)pages, 0, 0, 0);
+}
+
 static inline int tg_raw_advise(void *address, size_t size, int advice)
 {
     return (int)tg_raw_call(SYS_madvise, (long)address, (long)size, advice, 0, 0, 0);

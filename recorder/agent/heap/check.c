@@ -1,6 +1,7 @@
 #include "recorder/agent/heap/check.h"
 
 #include "recorder/agent/audit/object.h"
+#include "recorder/agent/audit/raw_system.h"
 #include "recorder/agent/heap/block_table.h"
 #include "recorder/agent/heap/guards.h"
 #include "recorder/agent/heap/hoard.h"
@@ -16,7 +17,8 @@
 #include <link.h>
 
 enum {
-    FRONT_BYTES = 16,            /* before a block: its guard, and what keeps it aligned */
+    FRONT_BYTES = 16, /* before a block: its guard, and what keeps it aligned; libc's own alignment */
+    PAGE_BYTES = 4096,
     MAX_HOARDED_BYTES = 1 << 20, /* of one block */
 };
 
@@ -354,18 +356,19 @@ struct around {
     struct tg_heap_block_entry found;
 };
 
+/* What is before and behind a block with guards is nobody else's, either. */
 static bool is_around(const struct tg_heap_block_entry *entry, void *context)
 {
     struct around *around = context;
+    uintptr_t end = entry->block + entry->size + tg_heap_guard_behind(entry);
     if ((entry->state != TG_HEAP_BLOCK_LIVE && entry->state != TG_HEAP_BLOCK_HOARDED) ||
-        around->address <= entry->block ||
-        around->address >= entry->block + (entry->size > 0 ? entry->size : 1))
+        around->address == entry->block || around->address < entry->base || around->address >= end)
         return false;
     around->found = *entry;
     return true;
 }
 
-/* The live block that ADDRESS is inside of, as a copy; false: none. */
+/* The block, live or kept, that ADDRESS is inside of or right beside, as a copy; false: none. */
 static bool find_around(uintptr_t address, struct tg_heap_block_entry *around)
 {
     struct around wanted = {.address = address};
@@ -386,28 +389,40 @@ static bool is_of_program(uintptr_t address)
             !__atomic_load_n(&has_foreign_blocks, __ATOMIC_RELAXED));
 }
 
-/* Whether ADDRESS is no block of any allocator: in a program or library, on this thread's stack, or misaligned. */
+/* Whether nothing is mapped there; false as well where that cannot be known. */
+static bool is_no_memory(uintptr_t address)
+{
+    unsigned char resident;
+    return !tg_agent.no_calls &&
+           tg_raw_is_resident(address & ~(uintptr_t)(PAGE_BYTES - 1), 1, &resident) == -ENOMEM;
+}
+
+/* Whether ADDRESS is no block of any allocator: in a program or library, on this thread's stack, misaligned, or no memory. */
 static bool is_surely_none(uintptr_t address, bool all_are_known)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    return address % 8 != 0 ||
+    return address % (is_libcs ? FRONT_BYTES : 8) != 0 || is_no_memory(address) ||
            (all_are_known && address > here && address < tg_heap_region_end(here)) || /* or its heap's */
            is_of_program(address);
 }
 
-/* An address that is in no table, or is gone. Whether somebody may have got it as a block: with those that had no place in the
- * table it is too late to look through all others each time. */
-static bool judge_stranger(uintptr_t address, enum tg_heap_release how, const void *frame)
+/* *ADDRESS is in no table, or is gone. Whether somebody may have got it as a block: with those that had no place in the
+ * table it is too late to look through all others each time. False: *ADDRESS is what the allocator is to get instead, to which what
+ * is before a block with guards is the block that it gave. */
+static bool judge_stranger(uintptr_t *address, enum tg_heap_release how, const void *frame)
 {
     struct tg_heap_block_entry around;
     bool all_are_known = !__atomic_load_n(&has_plain_blocks, __ATOMIC_RELAXED);
     enum tg_heap_error error = is_realloc(how) ? TG_HEAP_REALLOC_NOT_ALLOCATED : TG_HEAP_FREE_NOT_ALLOCATED;
-    if (all_are_known && find_around(address, &around))
-        tell(TG_HEAP_ADDR_NOT_AT_START, address, &around, name_of_release(how), frame);
-    else if (is_surely_none(address, all_are_known))
-        tell(error, address, NULL, name_of_release(how), frame);
-    else
+    if (all_are_known && find_around(*address, &around)) {
+        tell(TG_HEAP_ADDR_NOT_AT_START, *address, &around, name_of_release(how), frame);
+        if (*address < around.block)
+            *address -= around.block - around.base;
+        return false;
+    }
+    if (!is_surely_none(*address, all_are_known))
         return true;
+    tell(error, *address, NULL, name_of_release(how), frame);
     return false;
 }
 
@@ -488,9 +503,9 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, const void *frame
             tell(TG_HEAP_DOUBLE_DEALLOC, address, &entry, name_of_release(how), frame);
             free_twice(&entry);
         } else {
-            if (judge_stranger(address, how, frame))
+            if (judge_stranger(&address, how, frame))
                 tg_heap_note_free_at(block, how, stack);
-            tg_heap_real_get()->free(block);
+            tg_heap_real_get()->free((void *)address); // NOLINT: an address
         }
         return;
     }
@@ -499,7 +514,7 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, const void *frame
         return;
     }
     tg_heap_guards_check(&entry, name_of_release(how), frame);
-    if (!is_realloc(how) && is_mismatched(&entry, how))
+    if (is_mismatched(&entry, how))
         tell(TG_HEAP_MISMATCHED_DEALLOC, address, &entry, name_of_release(how), frame);
     tg_heap_note_free_at(block, how, stack);
     if (keeps && !entry.has_red_zones) {
@@ -540,24 +555,34 @@ static APART void *realloc_stranger(void *old, size_t size, enum tg_heap_call ca
 static APART void *realloc_unknown(void *old, size_t size, enum tg_heap_call call, enum tg_heap_release how,
                                    const void *frame)
 {
+    const struct tg_heap_real *real = tg_heap_real_get();
     struct tg_heap_block_entry entry;
     struct tg_heap_lock *lock = tg_heap_block_table_lock((uintptr_t)old);
+    uintptr_t address = (uintptr_t)old;
     entry.block = 0;
     if (tg_heap_lock_take(lock)) {
-        const struct tg_heap_block_entry *found = tg_heap_block_table_find((uintptr_t)old);
-        if (found != NULL && found->state == TG_HEAP_BLOCK_HOARDED)
+        struct tg_heap_block_entry *found = tg_heap_block_table_find(address);
+        if (found != NULL && found->state == TG_HEAP_BLOCK_HOARDED) {
             entry = *found;
+            if (!entry.has_red_zones)
+                tg_heap_block_table_drop(found);
+        }
         tg_heap_lock_release(lock);
     }
-    if (entry.block != 0)
-        tell(TG_HEAP_DOUBLE_DEALLOC, (uintptr_t)old, &entry, name_of_release(how), frame);
-    else if (judge_stranger((uintptr_t)old, how, frame))
-        return realloc_stranger(old, size, call, frame);
-    if (entry.block != 0 && entry.has_red_zones) {
+    if (entry.block == 0)
+        return judge_stranger(&address, how, frame) ? realloc_stranger(old, size, call, frame)
+                                                    : real->realloc((void *)address, size); // NOLINT
+    tell(TG_HEAP_DOUBLE_DEALLOC, address, &entry, name_of_release(how), frame);
+    if (entry.has_red_zones) {
         free_twice(&entry);
         return NULL;
     }
-    return tg_heap_real_get()->realloc(entry.block != 0 ? (void *)entry.base : old, size); // NOLINT
+    void *base = (void *)entry.base; // NOLINT: an address
+    real->free(base);
+    void *block = real->realloc(base, size); // NOLINT: the program's mistake
+    if (block != NULL)
+        tg_heap_check_unguarded(block, size, call, frame);
+    return block;
 }
 
 /* Takes the block at ADDRESS out of the table; false: there is none in use. */
@@ -590,6 +615,9 @@ static APART void *resize_in_place(void *old, size_t size, enum tg_heap_call cal
     size_t behind = entry.state == TG_HEAP_BLOCK_LIVE ? TG_AGENT_HEAP_GUARD_BYTES : 0;
     if (entry.state == TG_HEAP_BLOCK_LIVE)
         tg_heap_guards_check(&entry, name_of_release(TG_HEAP_FREED_BY_REALLOC), frame);
+    if (is_mismatched(&entry, TG_HEAP_FREED_BY_REALLOC))
+        tell(TG_HEAP_MISMATCHED_DEALLOC, entry.block, &entry, name_of_release(TG_HEAP_FREED_BY_REALLOC),
+             frame);
     const struct tg_heap_realloc begun = tg_heap_note_realloc_begin(old);
     void *base = NULL;
     if (!entry.has_red_zones && !__builtin_add_overflow(size, front + behind, &bytes))
@@ -674,5 +702,6 @@ static __attribute__((noinline)) void wipe_stack(void)
 void tg_heap_check_sweep(void)
 {
     (void)tg_heap_block_table_each(sweep, NULL);
+    tg_heap_hoard_check();
     wipe_stack();
 }

@@ -18,6 +18,14 @@ static struct {
     size_t bytes; /* of all */
 } hoard;
 
+/* GONE is a copy of what was kept. */
+static void check_paint(const struct tg_heap_block_entry *gone)
+{
+    if (gone->is_painted)
+        tg_heap_guards_check_bytes(gone, gone->block, gone->size, TG_HEAP_PAINT_FREED,
+                                   TG_HEAP_PAINT_CORRUPTION, "", NULL);
+}
+
 /* Gives the oldest block back to the allocator. With the hoard's lock held. */
 static void give_back_one(void)
 {
@@ -37,9 +45,7 @@ static void give_back_one(void)
     }
     if (gone.block == 0)
         return;
-    if (gone.is_painted)
-        tg_heap_guards_check_bytes(&gone, gone.block, gone.size, TG_HEAP_PAINT_FREED,
-                                   TG_HEAP_PAINT_CORRUPTION, "", NULL);
+    check_paint(&gone);
     tg_heap_real_get()->free((void *)gone.base); // NOLINT: an address
 }
 
@@ -66,4 +72,23 @@ bool tg_heap_hoard_shrink(void)
         give_back_one();
     tg_heap_lock_release(&hoard.lock);
     return any;
+}
+
+void tg_heap_hoard_check(void)
+{
+    if (!tg_heap_lock_take(&hoard.lock))
+        return;
+    for (uint32_t i = 0; i < hoard.count; i++) {
+        uintptr_t block = hoard.blocks[(hoard.first + i) % HOARD_BLOCKS].block;
+        struct tg_heap_block_entry kept = {0};
+        struct tg_heap_lock *lock = tg_heap_block_table_lock(block);
+        if (!tg_heap_lock_take(lock))
+            continue;
+        const struct tg_heap_block_entry *entry = tg_heap_block_table_find(block);
+        if (entry != NULL && entry->state == TG_HEAP_BLOCK_HOARDED)
+            kept = *entry;
+        tg_heap_lock_release(lock);
+        check_paint(&kept);
+    }
+    tg_heap_lock_release(&hoard.lock);
 }

@@ -13,4 +13,7 @@ void tg_heap_hoard_keep(uintptr_t block, size_t size);
 /* There is no memory: whether some of the hoard's went back. */
 bool tg_heap_hoard_shrink(void);
 
+/* Records as mistakes what was written to blocks that are kept, since they were painted. */
+void tg_heap_hoard_check(void);
+
 #endif

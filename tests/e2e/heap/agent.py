@@ -365,7 +365,10 @@ MISTAKES = {  # what is recorded, of which function, at which offset, and the st
     "never_freed": ("guard_corruption", "", 101, 4), "twice": ("double_dealloc", "free", 0, -6),
     "inside": ("addr_not_at_start", "free", 16, -6), "stack": ("free_not_allocated", "free", 0, -6),
     "program": ("free_not_allocated", "free", 0, -6), "realloc": ("realloc_not_allocated", "realloc", 0, -6),
-    "freed": ("paint_corruption", "", 5, 4), "right": (None, "", 0, 4),
+    "freed": ("paint_corruption", "", 5, 4), "freed_at_end": ("paint_corruption", "", 5, 4),
+    "in_front": ("addr_not_at_start", "free", -16, -6), "at_end": ("addr_not_at_start", "free", 64, -6),
+    "realloc_in_front": ("addr_not_at_start", "realloc", -16, -6), "realloc_freed": ("double_dealloc", "realloc", 0, 4),
+    "no_memory": ("free_not_allocated", "free", 0, -11), "right": (None, "", 0, 4),
 }
 
 
@@ -579,7 +582,7 @@ def test_leaks():
 
 
 CORNERS = {  # errors that are recorded with --heap=check, and how often
-    "align": {"bad_alignment_argument": 8}, "mismatch": {"mismatched_dealloc": 4}, "hoard": {"hoard_low_memory_threshold": 1},
+    "align": {"bad_alignment_argument": 8}, "mismatch": {"mismatched_dealloc": 5}, "hoard": {"hoard_low_memory_threshold": 1},
     "grow": {"alloc_null": 1}, "jump": {"alloc_null": 1},
 }
 TRICKS = """

@@ -113,6 +113,18 @@ static void less_is_kept_where_somebody_wishes(void **state)
     is_painting = true;
 }
 
+/* At the end of the program, say. Who was freed twice is the allocator's. */
+static void what_is_kept_is_looked_at(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        keep(i);
+    tg_heap_block_table_drop(tg_heap_block_table_find(address_of(1)));
+    tg_heap_hoard_check();
+    assert_int_equal(n_looked_at, 2);
+    assert_int_equal(n_freed, 0);
+}
+
 static void all_go_where_there_is_no_memory(void **state)
 {
     (void)state;
@@ -145,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_oldest_goes_first, set_up),
         cmocka_unit_test_setup(less_is_kept_where_somebody_wishes, set_up),
+        cmocka_unit_test_setup(what_is_kept_is_looked_at, set_up),
         cmocka_unit_test_setup(all_go_where_there_is_no_memory, set_up),
         cmocka_unit_test_setup(who_was_freed_twice_takes_no_room, set_up),
     };
