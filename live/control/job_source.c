@@ -5,6 +5,7 @@
 #include "analyzer/models/event_headline.h"
 #include "format/base/hash.h"
 #include "live/source/filter_news.h"
+#include "live/source/heap_news.h"
 #include "live/source/interrupt.h"
 #include "live/source/news_queue.h"
 #include "recorder/engine/engine.h"
@@ -36,6 +37,7 @@ struct live_source {
     uint64_t version;            /* the controller's, when it was told last who stopped and who runs again */
     bool end_told;
     struct tg_heap_wishes wishes;
+    uint64_t n_shown_faults; /* of guards, whose events are still to come: who asked has seen them */
 };
 
 static struct live_source *live_of(struct tg_source *source)
@@ -198,6 +200,25 @@ static void tell_libraries(const struct live_source *live, const struct tg_event
         tg_news_tell(sink, &news);
 }
 
+/* Whether who asked for a look at guards was shown EVENT. */
+static bool was_shown(struct live_source *live, const struct tg_event_heap_error *error)
+{
+    bool is_shown = live->n_shown_faults > 0 && error->error == TG_HEAP_GUARD_CORRUPTION && error->stack == 0;
+    live->n_shown_faults -= is_shown;
+    return is_shown;
+}
+
+/* Mistakes, and what was asked for: where the thread stops. */
+static void tell_heap_error(struct live_source *live, const struct tg_event *event,
+                            const struct tg_news_sink *sink)
+{
+    const struct tg_event_heap_error *error = &event->heap_error;
+    bool stops = tg_traced_job_heap(live->job)->mode == TG_AGENT_HEAP_CHECK ||
+                 error->error >= TG_HEAP_DEALLOC_NOTIFICATION;
+    if (stops && (live->wishes.silent_errors >> error->error & 1) == 0 && !was_shown(live, error))
+        tg_heap_news(live->moment, event, sink);
+}
+
 /* Takes events for a limited time: a job may produce them faster than they can be taken, and the prompt
  * waits. */
 static struct tg_error *take_some(struct live_source *live, const struct tg_news_sink *sink)
@@ -215,6 +236,8 @@ static struct tg_error *take_some(struct live_source *live, const struct tg_news
         const struct tg_event *event = live->public.event;
         if (event->kind == TG_EVENT_LIBRARY_LOAD || event->kind == TG_EVENT_LIBRARY_UNLOAD)
             tell_libraries(live, event, sink);
+        if (event->kind == TG_EVENT_HEAP_ERROR)
+            tell_heap_error(live, event, sink);
         tg_filter_news(live->moment, event, sink);
     }
     return error;
@@ -525,6 +548,7 @@ static struct tg_error *check_guards(struct tg_source *source, int64_t pid, stru
     _Static_assert((int)TG_SOURCE_GUARD_FAULTS == (int)TG_GUARD_CHECK_FAULTS, "all are passed on");
     for (; guards->n_faults < check->n_faults; guards->n_faults++)
         guards->faults[guards->n_faults] = check->faults[guards->n_faults];
+    live_of(source)->n_shown_faults += check->n_faults;
     free(check);
     return error;
 }

@@ -92,8 +92,14 @@ struct call {
     struct tg_heap_profile profile;
     struct tg_heap_path_names names;
     struct tg_heap_guards *guards; /* NULL: they were not checked */
+    bool is_over;                  /* a live job has no process any more that a focus could have */
     FILE *out;
 };
+
+static bool in_focus(const struct call *call, size_t process)
+{
+    return call->is_over || tg_focus_has(&call->console->focus, process);
+}
 
 /* ---- the history of an address */
 
@@ -155,7 +161,7 @@ static void write_history(const struct call *call, const struct tg_address_histo
 {
     size_t shown = 0;
     for (size_t i = 0; i < history->count; i++)
-        if (tg_focus_has(&call->console->focus, history->uses[i].process)) {
+        if (in_focus(call, history->uses[i].process)) {
             write_use(call, history, &history->uses[i]);
             shown++;
         }
@@ -181,6 +187,16 @@ static struct tg_error *parse_address(struct tg_console *console, const char *op
     if (is_live(console))
         return tg_error_prefix(tg_pointer_value_read(console, word, address), "%s", option);
     return tg_error_create(TG_ERROR_USAGE, "%s: invalid address '%s'", option, word);
+}
+
+/* No process is left: those that were are all that can be meant. */
+static bool is_over(const struct tg_console *console)
+{
+    const struct tg_process_model *processes = console->source->moment->processes;
+    for (size_t i = 0; i < tg_process_model_count(processes); i++)
+        if (tg_process_model_at(processes, i)->end == TG_PROCESS_RUNNING)
+            return false;
+    return is_live(console);
 }
 
 /* ---- what it says */
@@ -249,7 +265,8 @@ static void write_setting(const struct call *call, const struct tg_heap_process 
     else if (arguments->hoard)
         fputs("freed blocks are not kept\n", call->out);
     else if (arguments->paint)
-        fputs(process->paints ? "blocks are painted\n" : "blocks are not painted\n", call->out);
+        fprintf(call->out, "%sblocks are %s\n", tg_heap_wish_painted(call->console),
+                process->paints ? "painted" : "not painted");
     else
         fputs(process->red_zones ? "red zones\n" : "no red zones\n", call->out);
 }
@@ -261,7 +278,7 @@ static void each_process(const struct call *call,
     size_t shown = 0;
     for (size_t i = 0; i < tg_heap_model_count(call->reading.heap); i++) {
         const struct tg_heap_process *process = tg_heap_model_at(call->reading.heap, i);
-        if (!tg_focus_has(&call->console->focus, process->process))
+        if (!in_focus(call, process->process))
             continue;
         write(call, process);
         shown++;
@@ -272,18 +289,21 @@ static void each_process(const struct call *call,
               call->out);
 }
 
-/* The kinds of errors with how often each came. */
+/* The kinds of errors, or the one that was asked for, with how often each came. */
 static void write_events(const struct call *call)
 {
+    const char *wanted = call->arguments->address;
     const struct tg_heap_model *heap = call->reading.heap;
     char count[TG_QUANTITY_SIZE];
     const char *name;
     for (uint64_t kind = 0; (name = tg_event_value_name(TG_EVENT_HEAP_ERROR, "error", kind)) != NULL;
          kind++) {
         uint64_t times = 0;
+        if (wanted != NULL && strcmp(name, wanted) != 0)
+            continue;
         for (size_t i = 0; i < tg_heap_model_fault_count(heap); i++) {
             const struct tg_heap_fault *fault = tg_heap_model_fault_at(heap, i);
-            if (fault->is.error == kind && tg_focus_has(&call->console->focus, fault->process))
+            if (fault->is.error == kind && in_focus(call, fault->process))
                 times += fault->count;
         }
         fprintf(call->out, "%-30s %s%s\n", name, times == 0 ? "-" : tg_quantity_count(times, count),
@@ -295,7 +315,7 @@ static bool is_searched(const struct call *call)
 {
     for (size_t i = 0; i < tg_heap_model_count(call->reading.heap); i++) {
         const struct tg_heap_process *process = tg_heap_model_at(call->reading.heap, i);
-        if (tg_focus_has(&call->console->focus, process->process) && process->scan.time_ns != 0)
+        if (in_focus(call, process->process) && process->scan.time_ns != 0)
             return true;
     }
     return false;
@@ -418,7 +438,7 @@ static struct tg_error *select_focus(struct call *call)
     size_t left_out = 0;
     for (size_t i = 0; i < tg_process_model_count(processes); i++) {
         int64_t pid = tg_process_model_at(processes, i)->pid;
-        if (!tg_focus_has(&call->console->focus, i))
+        if (!in_focus(call, i))
             left_out++;
         else if (TG_ARRAY_APPEND_EXACT(selection->pids, selection->n_pids,
                                        (struct tg_number_range){pid, pid}) != NULL)
@@ -494,10 +514,13 @@ static struct tg_error *check_wish(const struct arguments *arguments)
 
 static struct tg_error *check(const struct tg_console *console, const struct arguments *arguments)
 {
+    uint64_t kind;
     if (console->source->trace_path == NULL)
         return tg_error_create(TG_ERROR_UNSUPPORTED, "%s has no trace to read the heap from",
                                console->source->name);
     struct tg_error *error = check_wish(arguments);
+    if (error == NULL && arguments->event_filter && arguments->address != NULL)
+        error = tg_heap_wish_find_event(arguments->address, &kind);
     if (error != NULL)
         return error;
     bool takes_address = arguments->info || arguments->event_filter || arguments->tag_alloc;
@@ -593,7 +616,11 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
         .keeps_blocks = true,
         .take = arguments.address != NULL ? tg_address_history_take : NULL,
         .context = &history};
-    struct call call = {.console = console, .arguments = &arguments, .guards = guards, .out = out};
+    struct call call = {.console = console,
+                        .arguments = &arguments,
+                        .guards = guards,
+                        .is_over = is_over(console),
+                        .out = out};
     if (error == NULL && console->source->number == 0)
         error = tg_error_create(TG_ERROR_NOT_FOUND, "there is no heap before the first event");
     if (error == NULL)

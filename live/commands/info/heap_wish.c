@@ -30,6 +30,14 @@ bool tg_heap_wish_is_silent(const struct tg_console *console, uint64_t error)
     return wishes != NULL && (wishes->silent_errors >> error & 1) != 0;
 }
 
+const char *tg_heap_wish_painted(const struct tg_console *console)
+{
+    const struct tg_heap_wishes *wishes = wishes_of(console);
+    if (wishes == NULL || wishes->no_paint_allocated == wishes->no_paint_freed)
+        return "";
+    return wishes->no_paint_allocated ? "freed " : "allocated ";
+}
+
 uint64_t tg_heap_wish_hoard_bytes(const struct tg_console *console)
 {
     const struct tg_heap_wishes *wishes = wishes_of(console);
@@ -51,7 +59,7 @@ static void turn(enum tg_heap_switch to, bool *off)
 
 /* ---- errors that stop a job */
 
-static struct tg_error *find_event(const char *word, uint64_t *kind)
+struct tg_error *tg_heap_wish_find_event(const char *word, uint64_t *kind)
 {
     const char *name;
     char shown[64];
@@ -66,7 +74,7 @@ static struct tg_error *find_event(const char *word, uint64_t *kind)
 static struct tg_error *filter(struct tg_heap_wishes *wishes, const struct tg_heap_wish *wish)
 {
     uint64_t kind = 0;
-    struct tg_error *error = wish->event == NULL ? NULL : find_event(wish->event, &kind);
+    struct tg_error *error = wish->event == NULL ? NULL : tg_heap_wish_find_event(wish->event, &kind);
     if (error != NULL)
         return error;
     uint32_t bits = wish->event == NULL ? UINT32_MAX : UINT32_C(1) << kind;

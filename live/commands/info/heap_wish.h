@@ -39,6 +39,10 @@ struct tg_error *tg_heap_wish_list_tags(const struct tg_console *console, FILE *
 bool tg_heap_wish_is_off(const struct tg_console *console, enum tg_heap_part part);
 /* Whether a live job does not stop at errors of kind ERROR. */
 bool tg_heap_wish_is_silent(const struct tg_console *console, uint64_t error);
+/* "", or which blocks of a live job alone are painted: "freed ", "allocated ". */
+const char *tg_heap_wish_painted(const struct tg_console *console);
+/* The number of the kind of errors WORD; USAGE: there is none. */
+struct tg_error *tg_heap_wish_find_event(const char *word, uint64_t *kind);
 /* Bytes of freed blocks that are kept; 0: as the trace has it. */
 uint64_t tg_heap_wish_hoard_bytes(const struct tg_console *console);
 

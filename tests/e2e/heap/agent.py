@@ -399,10 +399,17 @@ def test_live():
     got = run([TOLLGATE, "live", "--heap=check", "--quiet", "--no-rc", "-o", "trace", "-e", "dcont -timeout 60", "-e", "dwhere",
                "-e", "dheap", "-e", "dheap -info block", "-e", "dup", "-e", "dheap -info {block + 4}", "-e", "dheap -stats",
                "-e", "dheap -event_filter", "-e", "dheap -paint", "-e", "catch {dheap -guard on} why; puts $why", "-e", "catch {dheap -red_zones -set off} why; puts $why", "-e", "dheap -export out.massif", "-e",
-               "catch {dheap -info nobody} why; puts $why", "-e", "quit", "--", program, "twice"])
+               "catch {dheap -info nobody} why; puts $why", "-e", "dheap -event_filter double_dealloc", "-e",
+               "catch {dheap -event_filter nobody} why; puts $why", "-e", "dheap -paint -set_alloc off", "-e", "dheap -paint", "-e",
+               "dcont -timeout 60", "-e", "dcont -timeout 60", "-e", "dheap", "-e", "quit", "--", program, "twice"])
     check(re.search(r"stopped at action point 1: drop", got.output), got)
     check(re.search(r"^  0 .* drop .*\n  1 .* main ", got.output, re.M), got)
-    check(re.search(r": check, allocator .*\n  live 0 B in 0 blocks\n  peak 100 B in 1 block", got.output), got)
+    why = r"^process 1: a block was freed twice: (0x\w+), 100 bytes \(`dheap -info \1` shows where it was allocated\)$"
+    check(len(re.findall(why, got.output, re.M)) == 1, "why it stopped", got)
+    status = re.findall(r": check, allocator .*\n  live 0 B in 0 blocks\n  peak 100 B in 1 block", got.output)
+    check(len(status) == 2, "stopped, and when the job has ended", got)
+    check(len(re.findall(r"^double_dealloc ", got.output, re.M)) == 2 and "unknown event 'nobody'" in got.output, got)
+    check(re.search(r": freed blocks are painted$", got.output, re.M), got)
     info = re.findall(r"is dangling: it was in the block 0x\w+ of 100 bytes(.*)\n  allocated at .* in make .*\n  freed at .* in drop ",
                       got.output)
     check(info == ["", ", at offset 4"], info, got)

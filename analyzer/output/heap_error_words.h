@@ -1,0 +1,13 @@
+/* Words for an event of a mistake in the use of the heap. */
+#ifndef TG_ANALYZER_OUTPUT_HEAP_ERROR_WORDS_H
+#define TG_ANALYZER_OUTPUT_HEAP_ERROR_WORDS_H
+
+#include "format/event/event.h"
+
+#include <stdio.h>
+
+/* "an address inside a block, not its start, was freed: 0x1238, of block 0x1234, 40 bytes, at offset 4". Without the
+ * stacks; printable. */
+void tg_heap_error_words(const struct tg_event_heap_error *error, FILE *stream);
+
+#endif
