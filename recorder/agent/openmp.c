@@ -4,6 +4,7 @@
 
 __thread struct tg_openmp_frame tg_openmp_frame __attribute__((tls_model("initial-exec")));
 __thread struct tg_openmp_tests tg_openmp_tests __attribute__((tls_model("initial-exec")));
+__thread struct tg_openmp_task_ids tg_openmp_task_ids __attribute__((tls_model("initial-exec")));
 
 enum {
     AGAIN_TICKS = 1 << 28, /* some 0.1 s: between records of one lock that is tested in a loop */
@@ -43,9 +44,9 @@ void tg_openmp_task_create(const void *code, unsigned seen, uint64_t task, uint6
         arguments[7 + 2 * i] = dependences[i].kind;
     }
     if (n == 0)
-        tg_agent_commit_repeatable(TG_RECORD_OMP_TASK_CREATE, 8);
+        tg_agent_commit_repeatable(arguments, TG_RECORD_OMP_TASK_CREATE, 8);
     else
-        tg_agent_commit_repeatable(TG_RECORD_OMP_TASK_CREATE, 8 + 2 * n);
+        tg_agent_commit_repeatable(arguments, TG_RECORD_OMP_TASK_CREATE, 8 + 2 * n);
     tg_openmp_come(0, TG_RECORD_OMP_TASK_CREATE, 0, task);
 }
 

@@ -247,10 +247,23 @@ struct tg_openmp_dependence {
     enum tg_omp_dependence_kind kind;
 };
 
+/* Ids of tasks that the thread may give: it takes so many at once, as threads that create tasks would wait for each other's cache
+ * line. */
+struct tg_openmp_task_ids {
+    uint64_t next, end;
+};
+extern __thread struct tg_openmp_task_ids tg_openmp_task_ids __attribute__((tls_model("initial-exec")));
+
 /* The id of a task that is created, unique in the process, from 1. */
 static inline uint64_t tg_openmp_new_task(void)
 {
-    return __atomic_fetch_add(&tg_agent.next_task, 1, __ATOMIC_RELAXED);
+    enum { AT_ONCE = 64 };
+    struct tg_openmp_task_ids *ids = &tg_openmp_task_ids;
+    if (TG_AGENT_UNLIKELY(ids->next == ids->end)) {
+        ids->next = __atomic_fetch_add(&tg_agent.next_task, AT_ONCE, __ATOMIC_RELAXED);
+        ids->end = ids->next + AT_ONCE;
+    }
+    return ids->next++;
 }
 
 /* Task TASK comes to be; its parent is PARENT, 0: an implicit task. FLAGS are of enum tg_omp_task_flag. Of

@@ -16,6 +16,10 @@
 
 #include "recorder/agent/repeat.h"
 
+/* So far ahead of a record its cache lines are asked for: the recorder read them last, and the lock that the
+ * program takes next would wait until they are there. */
+enum { TG_AGENT_AHEAD_BYTES = 1024 };
+
 /* Begins a record of KIND with N_ARGUMENTS words of arguments, at most TG_AGENT_MAX_WORDS - 2: returns where
  * to write all of them, before tg_agent_commit; NULL where it is not recorded (then no commit). Between the
  * two nothing else may be called. */
@@ -31,17 +35,17 @@ static inline __attribute__((always_inline)) uint64_t *tg_agent_begin(unsigned k
                           thread->generation != *tg_agent.generation))
         return tg_agent_begin_slowly(kind, n_words);
     uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
+    __builtin_prefetch((const char *)record + TG_AGENT_AHEAD_BYTES, 1);
     record[0] = tg_agent_ticks();
     record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT | thread->place;
     return record + 2;
 }
 
-/* The record begun last is complete. */
-static inline __attribute__((always_inline)) void tg_agent_commit(void)
+/* The record begun last is complete, and has N_WORDS. */
+static inline __attribute__((always_inline)) void tg_agent_commit_words(uint64_t n_words)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;
-    const uint64_t *record = (const uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
-    thread->written += (record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8;
+    thread->written += n_words * 8;
     __atomic_store_n(&thread->header->head, thread->written, __ATOMIC_RELEASE);
     tg_agent_signal_fence();
     thread->busy = NULL;
@@ -50,20 +54,23 @@ static inline __attribute__((always_inline)) void tg_agent_commit(void)
         tg_agent_commit_slowly();
 }
 
-/* The same for KIND of N_WORDS, which may be a repeat: what fills it up to an even number of words must be 0. Where both are
- * constant the comparison of the words is straight code. */
-static inline __attribute__((always_inline)) void tg_agent_commit_repeatable(unsigned kind, uint64_t n_words)
+/* The record begun last is complete. */
+static inline __attribute__((always_inline)) void tg_agent_commit(void)
 {
-    struct tg_agent_thread *thread = &tg_agent_thread;
-    uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
-    if (TG_AGENT_LIKELY(thread->mask != UINT64_MAX)) /* else it is a handler's */
-        tg_agent_shrink(record, kind, n_words);
-    tg_agent_commit();
+    const struct tg_agent_thread *thread = &tg_agent_thread;
+    const uint64_t *record = (const uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
+    tg_agent_commit_words(record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff);
 }
 
-/* So far ahead of a record its cache lines are asked for: the recorder read them last, and the lock that the
- * program takes next would wait until they are there. */
-enum { TG_AGENT_AHEAD_BYTES = 1024 };
+/* The same for the record of KIND that has ARGUMENTS, and N_WORDS in all, which may be a repeat: what fills it up to an even number of
+ * words must be 0. Where both are constant the comparison of the words is straight code. */
+static inline __attribute__((always_inline)) void tg_agent_commit_repeatable(uint64_t *arguments,
+                                                                             unsigned kind, uint64_t n_words)
+{
+    bool is_handlers = tg_agent_thread.mask == UINT64_MAX;
+    tg_agent_commit_words(TG_AGENT_UNLIKELY(is_handlers) ? n_words
+                                                         : tg_agent_shrink(arguments - 2, kind, n_words));
+}
 
 /* The records below where they cannot be written at once; SHAPE is the kind, and how many arguments it has <<
  * TG_AGENT_WORDS_SHIFT. (Six parameters: none on the stack, where tg_agent_begin would take its frame for
@@ -107,15 +114,8 @@ static inline __attribute__((always_inline)) uint64_t *tg_agent_begin_at_once(un
 
 static inline __attribute__((always_inline)) tg_agent_moment tg_agent_commit_at_once(uint64_t n_words)
 {
-    struct tg_agent_thread *thread = &tg_agent_thread;
-    uint64_t written = thread->written + n_words * 8;
-    thread->written = written;
-    __atomic_store_n(&thread->header->head, written, __ATOMIC_RELEASE);
-    tg_agent_signal_fence();
-    thread->busy = NULL;
-    tg_agent_signal_fence();
-    if (TG_AGENT_UNLIKELY(thread->limit == 0))
-        tg_agent_commit_slowly();
+    uint64_t written = tg_agent_thread.written + n_words * 8;
+    tg_agent_commit_words(n_words);
     return written | n_words / 2;
 }
 

@@ -92,6 +92,13 @@ static inline __attribute__((always_inline)) uint64_t tg_agent_shrink2(uint64_t 
     return tg_agent_fill_repeat(record, 4, hash);
 }
 
+/* Straight code for the loop that follows, where the compiler knows how many words there are. */
+#ifdef __clang__ /* which sees to that */
+#define TG_AGENT_UNROLL
+#else
+#define TG_AGENT_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 /* A record of KIND with N_WORDS, all of which are there. */
 static inline __attribute__((always_inline)) uint64_t tg_agent_shrink(uint64_t *record, unsigned kind,
                                                                       uint64_t n_words)
@@ -100,6 +107,7 @@ static inline __attribute__((always_inline)) uint64_t tg_agent_shrink(uint64_t *
     uint64_t factor = UINT64_C(0x9e3779b97f4a7c15), hash = 0, differs = 0;
     if (n_words - 1 > TG_AGENT_REPEAT_WORDS)
         return n_words;
+    TG_AGENT_UNROLL
     for (uint64_t i = 1; i < n_words; i++) { /* the products do not wait for each other */
         uint64_t word = i == 1 ? tg_agent_hashed(kind, record[1]) : record[i];
         factor += UINT64_C(0x3c6ef372fe94f82a);
@@ -107,6 +115,7 @@ static inline __attribute__((always_inline)) uint64_t tg_agent_shrink(uint64_t *
             hash += (word ^ word >> 32) * factor;
     }
     struct tg_agent_repeat *repeat = &tg_agent_repeats(&tg_agent_thread)[hash >> TG_AGENT_HASH_SHIFT];
+    TG_AGENT_UNROLL
     for (uint64_t i = 2; i < n_words; i++)
         differs |= i == counted || (own != 0 && i == own) ? 0 : repeat->words[i - 1] ^ record[i];
     uint64_t number = tg_agent_number(kind, record[1], record[counted], repeat);

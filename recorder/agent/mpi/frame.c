@@ -34,17 +34,10 @@ bool tg_mpi_frame_begin_slowly(struct tg_mpi_frame *frame, enum tg_mpi_call call
 
 /* ---- records */
 
-static void write_enter(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
+/* The first words of all kinds of MPI_ENTER. */
+static inline __attribute__((always_inline)) void
+put_enter(uint64_t *arguments, const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
 {
-    bool both = enter->receives, one = enter->request != 0;
-    uint64_t *arguments = tg_agent_begin(both  ? TG_RECORD_MPI_ENTER_BOTH
-                                         : one ? TG_RECORD_MPI_ENTER_REQUEST
-                                               : TG_RECORD_MPI_ENTER,
-                                         both  ? 11
-                                         : one ? 9
-                                               : 8);
-    if (arguments == NULL)
-        return;
     arguments[0] = frame->call | tg_mpi_amount_op(enter->amount) << TG_MPI_CALL_OP_SHIFT |
                    tg_mpi_amount_type(enter->amount) << TG_MPI_CALL_TYPE_SHIFT |
                    tg_mpi_amount_type(enter->from_amount) << TG_MPI_CALL_FROM_TYPE_SHIFT;
@@ -55,26 +48,59 @@ static void write_enter(const struct tg_mpi_frame *frame, const struct tg_mpi_en
     arguments[5] = (uint64_t)enter->root;
     arguments[6] = tg_mpi_amount_bytes(enter->amount);
     arguments[7] = (uintptr_t)frame->code;
-    if (both) {
-        arguments[8] = 1;
-        arguments[9] = (uint64_t)enter->from;
-        arguments[10] = (uint64_t)enter->from_tag;
-        arguments[11] = 0; /* fills the record up */
-        tg_agent_commit_repeatable(TG_RECORD_MPI_ENTER_BOTH, 14);
-    } else if (one) {
-        arguments[8] = enter->request;
-        arguments[9] = 0;
-        tg_agent_commit_repeatable(TG_RECORD_MPI_ENTER_REQUEST, 12);
-    } else {
-        tg_agent_commit_repeatable(TG_RECORD_MPI_ENTER, 10);
-    }
+}
+
+/* Of one without a request. (ENTER is in no memory where it is the caller's own.) */
+static inline __attribute__((always_inline)) void write_plain(const struct tg_mpi_frame *frame,
+                                                              const struct tg_mpi_enter *enter)
+{
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_ENTER, 8);
+    if (arguments == NULL)
+        return;
+    put_enter(arguments, frame, enter);
+    tg_agent_commit_repeatable(arguments, TG_RECORD_MPI_ENTER, 10);
+}
+
+static inline __attribute__((always_inline)) void write_request(const struct tg_mpi_frame *frame,
+                                                                const struct tg_mpi_enter *enter)
+{
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_ENTER_REQUEST, 9);
+    if (arguments == NULL)
+        return;
+    put_enter(arguments, frame, enter);
+    arguments[8] = enter->request;
+    arguments[9] = 0; /* fills the record up */
+    tg_agent_commit_repeatable(arguments, TG_RECORD_MPI_ENTER_REQUEST, 12);
+}
+
+static void write_both(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
+{
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_ENTER_BOTH, 11);
+    if (arguments == NULL)
+        return;
+    put_enter(arguments, frame, enter);
+    arguments[8] = 1;
+    arguments[9] = (uint64_t)enter->from;
+    arguments[10] = (uint64_t)enter->from_tag;
+    arguments[11] = 0; /* fills the record up */
+    tg_agent_commit_repeatable(arguments, TG_RECORD_MPI_ENTER_BOTH, 14);
+}
+
+static void write_enter(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
+{
+    if (enter->receives)
+        write_both(frame, enter);
+    else if (enter->request != 0)
+        write_request(frame, enter);
+    else
+        write_plain(frame, enter);
 }
 
 void tg_mpi_enter_collective(const struct tg_mpi_frame *frame, uint64_t comm, uint64_t instance, int64_t root,
                              tg_mpi_amount_t amount)
 {
     tg_mpi_thread.n_polls = 0;
-    write_enter(frame, &(const struct tg_mpi_enter){.comm = comm,
+    write_plain(frame, &(const struct tg_mpi_enter){.comm = comm,
                                                     .instance = instance,
                                                     .peer = TG_MPI_NOTHING,
                                                     .tag = TG_MPI_NOTHING,
@@ -86,7 +112,7 @@ void tg_mpi_enter_point(const struct tg_mpi_frame *frame, uint64_t comm, int64_t
                         tg_mpi_amount_t amount)
 {
     tg_mpi_thread.n_polls = 0;
-    write_enter(frame, &(const struct tg_mpi_enter){
+    write_plain(frame, &(const struct tg_mpi_enter){
                            .comm = comm, .peer = peer, .tag = tag, .root = TG_MPI_NOTHING, .amount = amount});
 }
 
@@ -108,10 +134,13 @@ void tg_mpi_enter_request(const struct tg_mpi_frame *frame, uint64_t request)
 
 void tg_mpi_enter_partition(const struct tg_mpi_frame *frame, uint64_t request, int64_t partition)
 {
+    const struct tg_mpi_enter enter = {
+        .peer = TG_MPI_NOTHING, .tag = partition, .root = TG_MPI_NOTHING, .request = request};
     tg_mpi_thread.n_polls = 0;
-    write_enter(frame,
-                &(const struct tg_mpi_enter){
-                    .peer = TG_MPI_NOTHING, .tag = partition, .root = TG_MPI_NOTHING, .request = request});
+    if (request != 0)
+        write_request(frame, &enter);
+    else
+        write_plain(frame, &enter);
 }
 
 void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_leave *leave, int result)
@@ -127,7 +156,7 @@ void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_l
     arguments[3] = (uint64_t)leave->tag;
     arguments[4] = leave->bytes;
     arguments[5] = (uint64_t)(int64_t)result;
-    tg_agent_commit_repeatable(TG_RECORD_MPI_LEAVE, 8);
+    tg_agent_commit_repeatable(arguments, TG_RECORD_MPI_LEAVE, 8);
 }
 
 void tg_mpi_record_return(const struct tg_mpi_frame *frame, int result)

@@ -144,7 +144,7 @@ void tg_mpi_pending_complete(const struct tg_mpi_pending *pending, const void *s
         arguments[3] = has_peer || is_file ? read.bytes : 0;
         arguments[4] = is_cancelled;
         arguments[5] = 0;
-        tg_agent_commit_repeatable(TG_RECORD_MPI_COMPLETE, 8);
+        tg_agent_commit_repeatable(arguments, TG_RECORD_MPI_COMPLETE, 8);
     }
     if (kind == TG_MPI_REQUEST_BIRTH)
         give_birth(pending->request);

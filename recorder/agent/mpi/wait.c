@@ -48,7 +48,7 @@ static void commit_list(uint64_t *arguments, size_t n)
 {
     if (n % 2 == 0)
         arguments[1 + n] = 0; /* fills the record up */
-    tg_agent_commit_repeatable(TG_RECORD_MPI_REQUESTS, (n + 4) & ~(size_t)1);
+    tg_agent_commit_repeatable(arguments, TG_RECORD_MPI_REQUESTS, (n + 4) & ~(size_t)1);
 }
 
 /* Records which of COUNT requests are active, unless those are too many. */

@@ -239,7 +239,7 @@ static void what_is_counted_comes_again(void **state)
         uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_ENTER, 8);
         assert_non_null(arguments);
         memcpy(arguments, (const uint64_t[8]){1, 2, 1000 + i, 4, 5, 6, 7, 8}, 64);
-        tg_agent_commit_repeatable(TG_RECORD_MPI_ENTER, 10);
+        tg_agent_commit_repeatable(arguments, TG_RECORD_MPI_ENTER, 10);
     }
     assert_int_equal(ring->header->head - before, 32 + 80 + (TIMES - 1) * 32);
     for (uint64_t i = 0; i < TIMES; i++) {
