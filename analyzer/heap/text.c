@@ -21,6 +21,10 @@ static void write_sums(const struct tg_heap_drawing *drawing, FILE *stream)
     fprintf(stream, "Heap at %s s", tg_quantity_moment(reading->end_ns, reading->start_ns, 6, moment));
     if (profile->n_processes != 1)
         fprintf(stream, ", %zu processes", profile->n_processes);
+    if (profile->recorded == 0 && tg_heap_model_gap_count(reading->heap) > 0) {
+        fputs("\n  no allocation was seen\n", stream);
+        return;
+    }
     fputs("\n  peak       ", stream);
     tg_heap_words_amount(stream, &profile->all.at_peak);
     if (profile->peak_ns != 0)
@@ -44,11 +48,14 @@ static void write_sums(const struct tg_heap_drawing *drawing, FILE *stream)
                 tg_heap_amount_blocks(&profile->inherited) == 1 ? "it was" : "they were");
     }
     if (profile->unknown_frees > 0)
-        fprintf(stream, "  %s blocks that were freed had been allocated before the recording\n",
-                tg_quantity_count(profile->unknown_frees, blocks));
+        fprintf(stream, "  %s block%s freed had been allocated before the recording\n",
+                tg_quantity_count(profile->unknown_frees, blocks),
+                profile->unknown_frees == 1 ? " that was" : "s that were");
     if (profile->missed_frees > 0)
-        fprintf(stream, "  %s blocks were freed unseen: their addresses were allocated again\n",
-                tg_quantity_count(profile->missed_frees, bytes));
+        fprintf(stream, "  %s block%s freed unseen: %s allocated again\n",
+                tg_quantity_count(profile->missed_frees, bytes),
+                profile->missed_frees == 1 ? " was" : "s were",
+                profile->missed_frees == 1 ? "its address was" : "their addresses were");
 }
 
 static struct tg_error *write_groups(const struct tg_heap_drawing *drawing,

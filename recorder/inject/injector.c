@@ -313,6 +313,10 @@ static void tell_aside(struct tg_agent_injector *injector, struct tg_thread *thr
 {
     struct tg_event event = {.kind = TG_EVENT_AGENT, .agent = {.state = TG_AGENT_ASIDE, .reason = reason}};
     tg_engine_emit(injector->engine, thread, &event);
+    if (!injector->options.heap)
+        return;
+    event = (struct tg_event){.kind = TG_EVENT_HEAP_UNSEEN, .heap_unseen = {.module = "", .reason = reason}};
+    tg_engine_emit(injector->engine, thread, &event);
 }
 
 void tg_agent_injector_set_audit(struct tg_agent_injector *injector, bool audit)

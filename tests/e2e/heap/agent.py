@@ -250,6 +250,11 @@ def test_own():
     start = [event["allocator"] for event in trace if event["kind"] == "heap_start"]
     check(start == [library], "allocator", start)
     check(counted(trace, "heap_alloc", "call", 777) == {"malloc": 1}, "seen on the way to the library's")
+    # a static program has no place for a library: that there is nothing of it is not that there was nothing
+    check(run(["cc", "-static", "main.c", "own.c", "-o", "static"]).status == 0, "build")
+    recorded([os.path.abspath("static")])
+    said = run([TOLLGATE, "heap", "trace"])
+    check(re.search(r"^  no allocation was seen\nNot seen\n  process \d+: all allocations: a static program$", said.output, re.M), said)
 
 
 def test_absent():
