@@ -172,12 +172,29 @@ void tg_stack_each_call(const struct tg_stack_model *model, const struct tg_last
 
 struct search {
     struct tg_stack_place place;
+    const char *
+        openmp; /* innermost function of OpenMP that programs call, before code of the program's own; NULL none */
     bool has_first;
     bool wants_caller;   /* AT has no line, or was inlined */
     bool wants_callback; /* there may be one */
     const char *mpi;     /* function of MPI that was passed behind AT, NULL none */
     size_t signals_due;  /* trampolines to be passed before anything counts */
 };
+
+/* Where a region's code ends with a call, compilers jump instead, and no frame of it is left: what it called is, right within the function
+ * that began the region. */
+static void pass_inside(struct search *search, const struct tg_stack_call *call)
+{
+    static const char *const openmp[] = {"GOMP_", "omp_", "__kmpc_"};
+    static const char *const regions[] = {"GOMP_parallel", "GOMP_teams", "__kmpc_fork_"};
+    if (is_between(call) || (is_standard(call) && is_parallel(search->place.inside)))
+        return;
+    if (search->openmp == NULL && BEGINS(call->function, openmp))
+        search->openmp = call->function;
+    search->place.inside = search->openmp != NULL && BEGINS(call->function, regions) ? search->openmp
+                           : *call->function != '\0'                                 ? call->function
+                                                     : base_name(call->module);
+}
 
 /* Functions of Fortran call those of C, whose names people know. */
 static void pass_runtime(struct search *search, const struct tg_stack_call *call)
@@ -232,8 +249,7 @@ static bool take_call(void *context, const struct tg_stack_call *call)
         search->wants_caller = call->line == 0 || call->is_inlined;
         return search->wants_caller || search->wants_callback;
     }
-    if (!is_between(call) && !(is_standard(call) && is_parallel(place->inside)))
-        place->inside = *call->function != '\0' ? call->function : base_name(call->module);
+    pass_inside(search, call);
     return true;
 }
 
@@ -279,6 +295,9 @@ const char *tg_stack_public_name(const char *function)
         const char *inner, *name;
     } aliases[] = {{"__pthread_mutex_lock_full", "pthread_mutex_lock"},
                    {"__pthread_clockjoin_ex", "pthread_join"},
+                   {"__kmpc_set_lock", "omp_set_lock"}, /* to which LLVM's omp_set_lock jumps */
+                   {"__kmpc_set_nest_lock", "omp_set_nest_lock"},
+                   {"__kmpc_critical_with_hint", "kmpc_critical"},
                    {"ompi_mpi_finalize", "MPI_Finalize"}}; /* to which Open MPI's MPI_Finalize jumps */
     static const char *const variants[] = {"strlen",     "strnlen", "strcpy",  "strncpy",   "strcat",
                                            "strncat",    "strcmp",  "strncmp", "strchr",    "strrchr",
@@ -332,7 +351,9 @@ struct tg_stack_place tg_stack_place_find(const struct tg_stack_model *model,
     tg_stack_each_call(model, stack, take_call, &search);
     if (search.mpi != NULL && search.wants_callback) /* the stack ends there, or with the caller */
         search.place.callback_of = search.mpi;
-    search.place.inside = tg_stack_public_name(search.place.inside);
+    search.place.is_in_region = !search.place.is_known && search.openmp != NULL;
+    search.place.inside =
+        tg_stack_public_name(search.place.is_in_region ? search.openmp : search.place.inside);
     search.place.callback_of = tg_stack_public_name(search.place.callback_of);
     return search.place;
 }

@@ -37,6 +37,7 @@ bool tg_stack_is_interpreter(const char *module);
 
 struct tg_stack_place {
     bool is_known;           /* there is a frame of the program's own */
+    bool is_in_region;       /* there is none, but INSIDE was called from an OpenMP region's code */
     struct tg_stack_call at; /* the innermost frame of the program's own; without one the innermost of all */
     struct tg_stack_call
         caller; /* the nearest one outward that has a line, where AT has none; else no module and

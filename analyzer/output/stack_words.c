@@ -52,6 +52,11 @@ void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place)
     char text[400], inside[160], call[160];
     bool has_inside = *place->inside != '\0' && place->is_known;
     bool is_mpi = tg_mpi_name(place->inside, call, sizeof call);
+    if (place->is_in_region) {
+        fprintf(stream, "in %s, called from an OpenMP region (its code has no frame)",
+                tg_printable(place->inside, inside, sizeof inside));
+        return;
+    }
     if (has_inside)
         fprintf(stream, "in %s, called ", tg_printable(is_mpi ? call : place->inside, inside, sizeof inside));
     fprintf(stream, "%s %s", has_inside ? "from" : "in", tg_stack_words_call(&place->at, text, sizeof text));

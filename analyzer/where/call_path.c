@@ -148,8 +148,7 @@ struct tg_error *tg_call_path_make(const struct tg_stack_model *model, const str
     if (making.error == NULL && is_in_region)
         making.error = add(path, "(an OpenMP region, without a frame of its own)");
     if (making.error == NULL && is_in_region && *making.entry != '\0')
-        making.error =
-            add(path, tg_printable(making.entry + strspn(making.entry, "_"), inside, sizeof inside));
+        making.error = add(path, tg_printable(tg_stack_public_name(making.entry), inside, sizeof inside));
     if (making.error == NULL && path->place.is_known && *path->place.inside != '\0') {
         bool is_mpi = tg_mpi_name(path->place.inside, name, sizeof name);
         making.error = add(path, tg_printable(is_mpi ? name : path->place.inside, inside, sizeof inside));

@@ -63,11 +63,14 @@ static void write_process(FILE *stream, const struct tg_where_thread *thread)
 
 static const char *object_words(const struct tg_where_thread *thread)
 {
+    const char *inside = thread->path.place.inside;
     switch (thread->wait->is.what) {
     case TG_WAIT_MUTEX:
-        return strstr(thread->path.place.inside, "rwlock") != NULL      ? "a read-write lock"
-               : strstr(thread->path.place.inside, "nest_lock") != NULL ? "a nest lock"
-                                                                        : "a mutex";
+        return strstr(inside, "rwlock") != NULL           ? "a read-write lock"
+               : strstr(inside, "nest_lock") != NULL      ? "a nest lock"
+               : strncmp(inside, "omp_set_lock", 12) == 0 ? "a lock"
+               : strstr(inside, "critical") != NULL       ? "a critical section"
+                                                          : "a mutex";
     case TG_WAIT_STREAM:
         return "the lock of a stream";
     case TG_WAIT_FUTEX:

@@ -195,13 +195,17 @@ static struct tg_halted_thread *halted_threads_of(const struct tg_core_file *cor
     return threads;
 }
 
-static struct tg_error *note_waits(struct subject *subject, const struct tg_halted_threads *threads)
+/* LOCKS: of each thread the one that it waits for. */
+static struct tg_error *note_waits(struct subject *subject, const struct tg_halted_threads *threads,
+                                   const struct tg_kmp_wait *locks)
 {
     struct look *look = subject->look;
     struct tg_error *error = NULL;
     struct tg_wait wait;
     for (size_t i = 0; error == NULL && i < threads->count; i++) {
-        if (!tg_wait_find(subject->core->pid, &subject->process.bytes, false, threads, i, &wait))
+        pid_t pid = subject->core->pid;
+        if (!(locks[i].owner >= 0 && tg_wait_find_kmp(pid, threads, i, &locks[i], &wait)) &&
+            !tg_wait_find(pid, &subject->process.bytes, false, threads, i, &wait))
             continue;
         wait.pid += subject->offset;
         wait.tid += subject->offset;
@@ -221,7 +225,7 @@ static int ending_signal(const struct tg_core_file *core)
 }
 
 static bool tell_thread(struct subject *subject, size_t index, struct tg_call_stack *stack,
-                        struct tg_frame *frames, uint64_t until_ns)
+                        struct tg_frame *frames, struct tg_kmp_wait *lock, uint64_t until_ns)
 {
     const struct tg_core_thread *thread = &subject->core->threads[index];
     struct tg_mpi_values values = {.count = 0};
@@ -232,6 +236,9 @@ static bool tell_thread(struct subject *subject, size_t index, struct tg_call_st
                        subject->look->table, until_ns, stack);
     if (subject->look->with_values)
         tg_mpi_values_find(&asking, &subject->process.memory, stack, &values);
+    if (!tg_kmp_wait_find(&subject->process.stacks, subject->look->kept, &subject->process.memory, stack,
+                          lock))
+        lock->owner = -1;
     int signal = index == 0 ? ending_signal(subject->core) : 0;
     if (thread->tid != subject->core->pid)
         tell(subject, thread->tid, (struct tg_event){.kind = TG_EVENT_THREAD_START});
@@ -256,23 +263,27 @@ static struct tg_error *tell_threads(struct subject *subject)
     struct tg_call_stack *stack = malloc(sizeof *stack);
     struct tg_frame *frames = calloc(TG_CALL_STACK_MAX_FRAMES, sizeof *frames);
     struct tg_halted_thread *threads = halted_threads_of(subject->core);
+    struct tg_kmp_wait *locks = calloc(subject->core->n_threads + 1, sizeof *locks);
     struct tg_halted_threads halted = {0};
-    struct tg_error *error = stack == NULL || frames == NULL || threads == NULL ? tg_error_no_memory() : NULL;
+    bool has_memory = stack != NULL && frames != NULL && threads != NULL && locks != NULL;
+    struct tg_error *error = has_memory ? NULL : tg_error_no_memory();
     if (error == NULL)
         error = tg_halted_threads_init(threads, subject->core->n_threads, &halted);
     tg_halted_threads_find_settings(&halted, &subject->process.stacks.nest_locks, &subject->process.bytes);
+    tg_halted_threads_find_numbers(&halted, &subject->process.stacks.kmp_numbers, &subject->process.bytes);
     struct tg_event_stack_snapshot snapshot = {.snapshot = subject->look->n_processes,
                                                .reason = TG_STACK_FATAL_SIGNAL,
                                                .threads = subject->core->n_threads};
     uint64_t until_ns = tg_engine_now_ns() + PROCESS_NS;
     for (size_t i = 0; error == NULL && i < subject->core->n_threads; i++)
-        snapshot.taken += tell_thread(subject, i, stack, frames, until_ns);
+        snapshot.taken += tell_thread(subject, i, stack, frames, &locks[i], until_ns);
     if (error == NULL)
-        error = note_waits(subject, &halted);
+        error = note_waits(subject, &halted, locks);
     if (error == NULL)
         tell(subject, subject->core->pid,
              (struct tg_event){.kind = TG_EVENT_STACK_SNAPSHOT, .stack_snapshot = snapshot});
     tg_halted_threads_deinit(&halted);
+    free(locks);
     free(threads);
     free(frames);
     free(stack);

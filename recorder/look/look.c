@@ -91,13 +91,19 @@ static bool read_memory(void *context, uint64_t address, void *buffer, size_t si
     return tg_memory_read(*(const pid_t *)context, address, buffer, size);
 }
 
+static void find_owners(struct tg_stack_process *process, const struct tg_inspect_memory *memory)
+{
+    process->nest_locks = tg_nest_locks_find(process->modules, memory);
+    process->kmp_numbers = tg_kmp_numbers_find(process->modules, memory);
+}
+
 static struct ready prepare(const struct look *look, pid_t tid, unsigned bits)
 {
     struct ready ready = {.process = tg_stack_process_open(tid, bits, look->images, look->debug)};
     const struct tg_inspect_memory memory = {&tid, read_memory};
     tg_stack_process_prepare(&ready.process);
     if (ready.process.modules != NULL)
-        ready.process.nest_locks = tg_nest_locks_find(ready.process.modules, &memory);
+        find_owners(&ready.process, &memory);
     if (look->with_values)
         ready.variables = tg_mpi_variables_find(&ready.process);
     return ready;
@@ -118,6 +124,7 @@ struct calls {
     struct tg_call_stack *stacks; /* in the order of the halted threads */
     struct tg_mpi_values *values; /* likewise */
     struct tg_look_activity *activities;
+    struct tg_kmp_wait *locks; /* owner -1: waits for none */
 };
 
 static void deinit_calls(struct calls *calls, size_t count)
@@ -127,6 +134,7 @@ static void deinit_calls(struct calls *calls, size_t count)
     free(calls->stacks);
     free(calls->values);
     free(calls->activities);
+    free(calls->locks);
 }
 
 /* False without memory. */
@@ -136,18 +144,23 @@ static bool read_stacks(const struct look *look, const struct ready *ready, cons
     struct tg_frame *unwound = calloc(TG_CALL_STACK_MAX_FRAMES, sizeof *unwound);
     struct tg_call_stack *stacks = calloc(halt->count, sizeof *stacks);
     *calls = (struct calls){stacks, calloc(halt->count, sizeof *calls->values),
-                            calloc(halt->count, sizeof *calls->activities)};
+                            calloc(halt->count, sizeof *calls->activities),
+                            calloc(halt->count, sizeof *calls->locks)};
     const struct tg_mpi_asking asking = {&ready->process, &ready->variables, look->kept};
-    bool ok = unwound != NULL && stacks != NULL && calls->values != NULL && calls->activities != NULL;
+    bool ok = unwound != NULL && stacks != NULL && calls->values != NULL && calls->activities != NULL &&
+              calls->locks != NULL;
     for (size_t i = 0; ok && i < halt->count; i++) {
         struct tg_halted_thread *thread = &halt->threads[i];
         const struct tg_inspect_memory memory = {&thread->tid, read_memory};
+        calls->locks[i].owner = -1;
         if (!thread->is_stopped || tg_engine_now_ns() >= until_ns)
             continue;
         stacks[i].unwound = unwound;
         tg_call_stack_read(&ready->process, &thread->registers, &memory, look->table, until_ns, &stacks[i]);
         if (look->with_values)
             tg_mpi_values_find(&asking, &memory, &stacks[i], &calls->values[i]);
+        if (!tg_kmp_wait_find(&ready->process, look->kept, &memory, &stacks[i], &calls->locks[i]))
+            calls->locks[i].owner = -1;
         stacks[i].unwound = NULL;
     }
     free(unwound);
@@ -208,7 +221,7 @@ static void count_returns(const struct look *look, pid_t pid, const struct tg_ha
 
 /* What is not noted for want of memory is not told. */
 static void note_waits(struct look *look, pid_t pid, const struct tg_halt *halt,
-                       const struct tg_nest_locks *nest_locks)
+                       const struct tg_stack_process *process, const struct tg_kmp_wait *locks)
 {
     struct tg_wait wait;
     struct tg_halted_threads threads;
@@ -216,10 +229,13 @@ static void note_waits(struct look *look, pid_t pid, const struct tg_halt *halt,
     const struct tg_elf_memory memory = tg_still_memory_reader(still);
     tg_error_destroy(TG_ARRAY_APPEND(look->pids, look->n_pids, look->pids_capacity, pid));
     tg_error_destroy(tg_halted_threads_init(halt->threads, halt->count, &threads));
-    if (still != NULL)
-        tg_halted_threads_find_settings(&threads, nest_locks, &memory);
+    if (still != NULL) {
+        tg_halted_threads_find_settings(&threads, &process->nest_locks, &memory);
+        tg_halted_threads_find_numbers(&threads, &process->kmp_numbers, &memory);
+    }
     for (size_t i = 0; i < threads.count && still != NULL; i++)
-        if (tg_wait_find(pid, &memory, true, &threads, i, &wait))
+        if ((locks != NULL && locks[i].owner >= 0 && tg_wait_find_kmp(pid, &threads, i, &locks[i], &wait)) ||
+            tg_wait_find(pid, &memory, true, &threads, i, &wait))
             tg_error_destroy(TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait));
     tg_halted_threads_deinit(&threads);
     tg_still_memory_destroy(still);
@@ -294,7 +310,7 @@ static bool read_halted(struct look *look, const struct subject *subject, const 
         .snapshot = subject->snapshot, .reason = TG_STACK_LOOK, .threads = halt->count};
     bool ok = read_stacks(look, &taken->ready, halt, tg_engine_now_ns() + PROCESS_NS / 2, &taken->calls) &&
               taken->tids != NULL;
-    note_waits(look, pid, halt, &taken->ready.process.nest_locks);
+    note_waits(look, pid, halt, &taken->ready.process, ok ? taken->calls.locks : NULL);
     if (ok)
         count_returns(look, pid, halt, &taken->calls);
     for (size_t i = 0; i < halt->count && ok; i++) {

@@ -2,12 +2,13 @@
 
 #include "format/base/array.h"
 #include "format/base/hash.h"
+#include "recorder/stacks/general_register.h"
 
 #include <capstone/capstone.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SLOTS = 32, MAX_BLOCKS = 4096, MAX_STEPS = 60000, GENERAL_REGISTERS = 16 };
+enum { MAX_SLOTS = 32, MAX_BLOCKS = 4096, MAX_STEPS = 60000 };
 
 /* ---- what is where */
 
@@ -29,7 +30,7 @@ struct slot {
 };
 
 struct state {
-    struct value registers[GENERAL_REGISTERS]; /* enum tg_register */
+    struct value registers[TG_GENERAL_REGISTERS]; /* enum tg_register */
     struct slot slots[MAX_SLOTS];
     size_t n_slots;
 };
@@ -70,7 +71,7 @@ static void drop_slot(struct state *state, struct slot *slot)
 static bool join(struct state *a, struct state *b)
 {
     bool has_changed = false;
-    for (size_t i = 0; i < GENERAL_REGISTERS; i++)
+    for (size_t i = 0; i < TG_GENERAL_REGISTERS; i++)
         has_changed |= join_values(&a->registers[i], &b->registers[i]);
     for (size_t i = 0; i < a->n_slots;) {
         struct slot *mine = &a->slots[i], *other = find_slot(b, mine->offset);
@@ -149,33 +150,6 @@ struct walk {
     size_t page_size;
 };
 
-static int number_of(unsigned reg)
-{
-    static const uint16_t names[GENERAL_REGISTERS][5] = {
-        [TG_RAX] = {X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL, X86_REG_AH},
-        [TG_RDX] = {X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL, X86_REG_DH},
-        [TG_RCX] = {X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL, X86_REG_CH},
-        [TG_RBX] = {X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL, X86_REG_BH},
-        [TG_RSI] = {X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL},
-        [TG_RDI] = {X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL},
-        [TG_RBP] = {X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL},
-        [TG_RSP] = {X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL},
-        [TG_R8] = {X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B},
-        [TG_R9] = {X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B},
-        [TG_R10] = {X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B},
-        [TG_R11] = {X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B},
-        [TG_R12] = {X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B},
-        [TG_R13] = {X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B},
-        [TG_R14] = {X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B},
-        [TG_R15] = {X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B},
-    };
-    for (int i = 0; reg != X86_REG_INVALID && i < GENERAL_REGISTERS; i++)
-        for (int k = 0; k < 5; k++)
-            if (reg == names[i][k])
-                return i;
-    return -1;
-}
-
 static void escape(struct walk *walk, const struct value *value)
 {
     if (value->what == STACK && value->offset < walk->escaped)
@@ -185,7 +159,7 @@ static void escape(struct walk *walk, const struct value *value)
 /* Whether OPERAND is at a known place of the frame. */
 static bool is_in_frame(const struct state *state, const cs_x86_op *operand, int64_t *offset)
 {
-    int base = operand->type == X86_OP_MEM ? number_of(operand->mem.base) : -1;
+    int base = operand->type == X86_OP_MEM ? tg_general_register(operand->mem.base) : -1;
     if (base < 0 || operand->mem.index != X86_REG_INVALID || operand->mem.segment != X86_REG_INVALID ||
         state->registers[base].what != STACK)
         return false;
@@ -197,7 +171,7 @@ static struct value value_of(struct state *state, const cs_x86_op *operand)
 {
     int64_t offset;
     if (operand->type == X86_OP_REG) {
-        int number = number_of(operand->reg);
+        int number = tg_general_register(operand->reg);
         struct value value = number >= 0 ? state->registers[number] : (struct value){.what = NOTHING};
         if (value.what == STACK && operand->size == 8)
             return value;
@@ -248,7 +222,7 @@ static void move(struct walk *walk, struct state *state, const cs_x86_op *to, co
 {
     struct value value = value_of(state, from);
     int64_t offset;
-    int number = to->type == X86_OP_REG ? number_of(to->reg) : -1;
+    int number = to->type == X86_OP_REG ? tg_general_register(to->reg) : -1;
     if (number >= 0) {
         set(walk, state, number, to->size >= 4 ? value : (struct value){.what = NOTHING});
         return;
@@ -262,7 +236,8 @@ static void take_address(struct walk *walk, struct state *state, const cs_x86_op
 {
     struct value value = {.what = NOTHING};
     int64_t offset;
-    int base = number_of(from->mem.base), index = number_of(from->mem.index), number = number_of(to->reg);
+    int base = tg_general_register(from->mem.base), index = tg_general_register(from->mem.index),
+        number = tg_general_register(to->reg);
     if (is_in_frame(state, from, &offset) && to->size == 8)
         value = (struct value){.what = STACK, .offset = offset};
     else if ((base >= 0 && state->registers[base].what == STACK) ||
@@ -289,14 +264,14 @@ static bool forget_written(struct walk *walk, struct state *state)
             overwrite(state, offset, operand->size > 0 ? operand->size : 64);
         else if (is_in_frame(state, operand, &offset) && !compares)
             overwrite(state, offset, operand->access & CS_AC_WRITE ? operand->size : 0);
-        if (operand->type == X86_OP_REG && !compares && !aligns && number_of(operand->reg) >= 0)
-            escape(walk, &state->registers[number_of(operand->reg)]);
+        if (operand->type == X86_OP_REG && !compares && !aligns && tg_general_register(operand->reg) >= 0)
+            escape(walk, &state->registers[tg_general_register(operand->reg)]);
     }
     if (cs_regs_access(walk->capstone, insn, read, &n_read, written, &n_written) != 0)
         return false;
     for (int i = 0; i < n_written; i++)
-        if (number_of(written[i]) >= 0)
-            state->registers[number_of(written[i])] = (struct value){.what = NOTHING};
+        if (tg_general_register(written[i]) >= 0)
+            state->registers[tg_general_register(written[i])] = (struct value){.what = NOTHING};
     if (insn->id == X86_INS_SYSCALL)
         state->registers[TG_RAX].what = state->registers[TG_RCX].what = state->registers[TG_R11].what =
             NOTHING;
@@ -313,8 +288,8 @@ static bool step(struct walk *walk, struct state *state)
     if (insn->id == X86_INS_PUSH && count == 1) {
         push(walk, state, &operands[0]);
     } else if (insn->id == X86_INS_POP && count == 1 && operands[0].type == X86_OP_REG &&
-               operands[0].size == 8 && number_of(operands[0].reg) >= 0) {
-        set(walk, state, number_of(operands[0].reg), pop(state));
+               operands[0].size == 8 && tg_general_register(operands[0].reg) >= 0) {
+        set(walk, state, tg_general_register(operands[0].reg), pop(state));
     } else if (insn->id == X86_INS_LEAVE) {
         state->registers[TG_RSP] = state->registers[TG_RBP];
         state->registers[TG_RBP] = pop(state);
@@ -373,7 +348,7 @@ static bool goes_on(const struct walk *walk, const struct state *state, uint64_t
         info != NULL ? tg_debug_info_unwind_rules(info, address - bias) : NULL;
     if (rules == NULL)
         return false;
-    if (rules->cfa_register >= GENERAL_REGISTERS)
+    if (rules->cfa_register >= TG_GENERAL_REGISTERS)
         return true;
     const struct value *value = &state->registers[rules->cfa_register];
     return value->what != STACK || value->offset + rules->cfa.offset == 8;

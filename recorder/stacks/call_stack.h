@@ -4,6 +4,7 @@
 
 #include "format/event/event.h"
 #include "recorder/stacks/code_table.h"
+#include "recorder/stacks/kmp_numbers.h"
 #include "recorder/stacks/nest_locks.h"
 #include "recorder/stacks/python_frames.h"
 
@@ -16,6 +17,7 @@ struct tg_stack_process {
     struct tg_modules *modules; /* NULL: nothing is known of its objects */
     struct tg_python python;
     struct tg_nest_locks nest_locks;
+    struct tg_kmp_numbers kmp_numbers;
 };
 
 /* The process of the stopped thread TID, whose memory is there (0: none is). The caches must outlive the result. What

@@ -163,9 +163,10 @@ static bool is_certain(const struct tg_call_stack *stack, size_t index)
     return true;
 }
 
-void tg_kept_arguments_find(struct tg_kept_arguments *kept, struct tg_modules *modules,
-                            const struct tg_inspect_memory *memory, const struct tg_call_stack *stack,
-                            size_t index, uint8_t wanted, uint8_t wide, struct tg_call_arguments *arguments)
+void tg_kept_arguments_find_at(struct tg_kept_arguments *kept, struct tg_modules *modules,
+                               const struct tg_inspect_memory *memory, const struct tg_call_stack *stack,
+                               size_t index, uint64_t entry, uint8_t wanted, uint8_t wide,
+                               struct tg_call_arguments *arguments)
 {
     struct way ways[TG_CALL_ARGUMENT_COUNT];
     struct tg_argument_flow flow = {.target = 0};
@@ -176,9 +177,19 @@ void tg_kept_arguments_find(struct tg_kept_arguments *kept, struct tg_modules *m
     for (size_t at = index, n = 0; at > 0 && n < MAX_LEVELS && (wanted & ~arguments->known) != 0; at--, n++) {
         const struct tg_frame *frame = &stack->unwound[at];
         uint64_t pc = frame->registers.value[TG_RIP];
-        uint64_t entry = frame->is_activation ? 0 : entry_of(modules, memory, pc, flow.target);
+        if (frame->is_activation)
+            return;
+        if (at != index || entry == 0)
+            entry = entry_of(modules, memory, pc, flow.target);
         if (entry == 0 || !find_flow(kept, modules, memory, entry, pc, &flow))
             return;
         take_homes(&flow, frame, ways, wanted, wide, memory, arguments);
     }
+}
+
+void tg_kept_arguments_find(struct tg_kept_arguments *kept, struct tg_modules *modules,
+                            const struct tg_inspect_memory *memory, const struct tg_call_stack *stack,
+                            size_t index, uint8_t wanted, uint8_t wide, struct tg_call_arguments *arguments)
+{
+    tg_kept_arguments_find_at(kept, modules, memory, stack, index, 0, wanted, wide, arguments);
 }

@@ -64,6 +64,7 @@ void tg_halted_threads_deinit(struct tg_halted_threads *threads)
     free(threads->by_tid);
     free(threads->by_control_block);
     free(threads->by_settings);
+    free(threads->by_number);
     *threads = (struct tg_halted_threads){0};
 }
 
@@ -89,6 +90,30 @@ void tg_halted_threads_find_settings(struct tg_halted_threads *threads, const st
     }
     if (threads->n_settings > 0)
         qsort(threads->by_settings, threads->n_settings, sizeof *threads->by_settings, by_key);
+}
+
+void tg_halted_threads_find_numbers(struct tg_halted_threads *threads, const struct tg_kmp_numbers *numbers,
+                                    const struct tg_elf_memory *memory)
+{
+    int32_t number;
+    if (!numbers->is_known)
+        return;
+    threads->by_number = calloc(threads->count + 1, sizeof *threads->by_number);
+    for (size_t i = 0; i < threads->count && threads->by_number != NULL; i++) {
+        const struct tg_halted_thread *thread = &threads->items[i];
+        if (thread->is_stopped && tg_kmp_number_of(numbers, memory, thread->registers.fs_base, &number))
+            threads->by_number[threads->n_numbers++] = (struct tg_halted_key){(uint64_t)number, i};
+    }
+    if (threads->n_numbers > 0)
+        qsort(threads->by_number, threads->n_numbers, sizeof *threads->by_number, by_key);
+}
+
+/* The one thread that has KEY among COUNT KEYS, SIZE_MAX none or several. */
+static size_t find_only(const struct tg_halted_key *keys, size_t count, uint64_t key)
+{
+    size_t at = count > 0 ? TG_LOWER_BOUND(keys, count, key, key) : 0;
+    bool is_one = at < count && keys[at].key == key && (at + 1 == count || keys[at + 1].key != key);
+    return is_one ? keys[at].index : SIZE_MAX;
 }
 
 /* ---- futexes */
@@ -154,14 +179,11 @@ static pid_t find_nest_owner(const struct tg_halted_threads *threads, const stru
         int32_t lock, count;
         uint64_t owner;
     } nest;
-    const struct tg_halted_key *keys = threads->by_settings;
     if (threads->n_settings == 0 || !read_memory(memory, address, &nest, sizeof nest) || nest.lock == 0 ||
         nest.count <= 0 || nest.owner == 0)
         return 0;
-    size_t at = TG_LOWER_BOUND(keys, threads->n_settings, key, nest.owner);
-    bool is_one = at < threads->n_settings && keys[at].key == nest.owner &&
-                  (at + 1 == threads->n_settings || keys[at + 1].key != nest.owner);
-    return is_one ? threads->items[keys[at].index].tid : 0;
+    size_t at = find_only(threads->by_settings, threads->n_settings, nest.owner);
+    return at != SIZE_MAX ? threads->items[at].tid : 0;
 }
 
 /* Whether process OTHER has mapped the shared memory that process PID has at ADDRESS. */
@@ -355,6 +377,22 @@ bool tg_wait_find(pid_t pid, const struct tg_elf_memory *memory, bool is_there,
         return true;
     }
     return is_there && judge_file(pid, memory, registers, wait);
+}
+
+/* The number of the thread itself is asked for twice, by its stack and by its storage: where they differ, one of them was misread. */
+bool tg_wait_find_kmp(pid_t pid, const struct tg_halted_threads *threads, size_t index,
+                      const struct tg_kmp_wait *lock, struct tg_wait *wait)
+{
+    size_t owner = find_only(threads->by_number, threads->n_numbers, (uint64_t)lock->owner);
+    bool is_own = lock->waiter < 0 ||
+                  find_only(threads->by_number, threads->n_numbers, (uint64_t)lock->waiter) == index;
+    if (owner == SIZE_MAX || !is_own)
+        return false;
+    *wait = (struct tg_wait){.pid = pid, .tid = threads->items[index].tid};
+    wait->is.what = TG_WAIT_MUTEX;
+    wait->is.address = lock->address;
+    wait->is.owner = threads->items[owner].tid;
+    return true;
 }
 
 /* ---- the other end */

@@ -5,6 +5,7 @@
 #include "format/base/error.h"
 #include "format/event/event.h"
 #include "format/image/elf_object.h"
+#include "recorder/stacks/kmp_locks.h"
 #include "recorder/stacks/nest_locks.h"
 
 #include <stdbool.h>
@@ -37,6 +38,8 @@ struct tg_halted_threads {
     struct tg_halted_key
         *by_settings; /* sorted; of OpenMP, by which they are owners of nest locks; NULL not known */
     size_t n_settings;
+    struct tg_halted_key *by_number; /* sorted; of LLVM's runtime; NULL not known */
+    size_t n_numbers;
 };
 
 /* ITEMS stay the caller's and must outlive the result. Only error: NO_MEMORY; THREADS is empty then. */
@@ -47,6 +50,10 @@ void tg_halted_threads_deinit(struct tg_halted_threads *threads);
 /* Finds out by LOCKS, in the MEMORY of their process, by which numbers THREADS own nest locks. */
 void tg_halted_threads_find_settings(struct tg_halted_threads *threads, const struct tg_nest_locks *locks,
                                      const struct tg_elf_memory *memory);
+
+/* Finds out the numbers by which THREADS own locks of LLVM's runtime, in the MEMORY of their process. */
+void tg_halted_threads_find_numbers(struct tg_halted_threads *threads, const struct tg_kmp_numbers *numbers,
+                                    const struct tg_elf_memory *memory);
 
 /* One thread's. */
 struct tg_wait {
@@ -72,6 +79,10 @@ bool tg_wait_is_copying(const struct tg_halted_thread *thread);
  * IS_THERE: it still runs, and its open files can be asked about. */
 bool tg_wait_find(pid_t pid, const struct tg_elf_memory *memory, bool is_there,
                   const struct tg_halted_threads *threads, size_t index, struct tg_wait *wait);
+
+/* The same of thread INDEX, which waits for LOCK of LLVM's runtime by its stack: so far as its owner is one of THREADS. */
+bool tg_wait_find_kmp(pid_t pid, const struct tg_halted_threads *threads, size_t index,
+                      const struct tg_kmp_wait *lock, struct tg_wait *wait);
 
 /* Emits a thread_wait event of WAIT, with those of COUNT processes that have the other end of what it is for. To be asked
  * while the job runs. */

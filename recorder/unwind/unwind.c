@@ -178,6 +178,33 @@ static int distance_to_return(struct tg_modules *modules, const struct tg_inspec
     return at + 1 == offset && code[at] == PUSH_RBP ? 8 : -1;
 }
 
+/* Assembly without unwind information around a system call, as glibc's clone3, keeps nothing on the stack, and returns soon. */
+static bool is_near_system_call(const struct tg_inspect_memory *memory, const struct tg_frame *frame)
+{
+    enum { BEFORE = 9, CALL_BYTES = 2 };
+    static const uint8_t system_call[CALL_BYTES] = {0x0f, 0x05};
+    uint8_t code[BEFORE + CALL_BYTES];
+    uint64_t pc = frame->registers.value[TG_RIP];
+    if (!frame->is_activation || pc < BEFORE ||
+        !memory->read(memory->context, pc - BEFORE, code, sizeof code))
+        return false;
+    for (size_t i = 0; i <= BEFORE; i++)
+        if (memcmp(&code[i], system_call, CALL_BYTES) == 0)
+            return true;
+    return false;
+}
+
+/* The return address is the first word on the stack; a thread that the system call has just made, for which it returned 0, has none. */
+static enum tg_unwind_result by_system_call(struct tg_modules *modules,
+                                            const struct tg_inspect_memory *memory, struct tg_frame *frame,
+                                            struct tg_frame *caller)
+{
+    const struct tg_registers *registers = &frame->registers;
+    enum tg_unwind_result result = caller_at(modules, memory, frame, registers->value[TG_RSP], caller);
+    bool is_new = tg_registers_has(registers, TG_RAX) && registers->value[TG_RAX] == 0;
+    return result == TG_UNWIND_OUT_OF_CODE && is_new ? TG_UNWIND_END : result;
+}
+
 static enum tg_unwind_result by_frame_pointer(struct tg_modules *modules,
                                               const struct tg_inspect_memory *memory, struct tg_frame *frame,
                                               struct tg_frame *caller)
@@ -195,8 +222,13 @@ static enum tg_unwind_result by_frame_pointer(struct tg_modules *modules,
         if (result == TG_UNWIND_CALLER || (result == TG_UNWIND_END && may_end))
             return result;
     }
-    /* assembly that pushes nothing, as glibc's clone3 around its system call: its return address is the first word */
-    if (frame->is_activation && distance < 0 && tg_registers_has(registers, TG_RSP) && rbp == 0 &&
+    bool is_bare = distance < 0 && tg_registers_has(registers, TG_RSP);
+    if (is_bare && is_near_system_call(memory, frame)) {
+        enum tg_unwind_result result = by_system_call(modules, memory, frame, caller);
+        if (result == TG_UNWIND_CALLER || result == TG_UNWIND_END)
+            return result;
+    }
+    if (is_bare && frame->is_activation && rbp == 0 &&
         caller_at(modules, memory, frame, registers->value[TG_RSP], caller) == TG_UNWIND_CALLER)
         return TG_UNWIND_CALLER;
     if (!tg_registers_has(registers, TG_RBP) || (rbp & 7) != 0 || rbp == 0)

@@ -1,6 +1,6 @@
 /* A process that is hard to look at. usage: awkward HOW
  * names: threads whose names are control characters; leader: its first thread has ended; smashed: stack pointers into noise, frame
- * pointers in a circle; deep: 100,000 calls; made: code that was made as it ran, with a 0 on top of its stack; crowd N: N threads that wait, a third
+ * pointers in a circle; deep: 100,000 calls; made: code that was made as it ran, with a 0 on top of its stack; bare: a system call in assembly without unwind information; crowd N: N threads that wait, a third
  * each in a condition variable, for the end of the thread before, and in pause; storm N: threads that make threads and end, in a program that executes itself N times, and exits with 7 */
 #include <pthread.h>
 #include <stdio.h>
@@ -107,6 +107,19 @@ static void *join_in_crowd(void *thread)
     return NULL;
 }
 
+/* As glibc's clone3, with the frame pointer of its caller. */
+void wait_bare(void);
+__asm__(".type wait_bare, @function\n"
+        "wait_bare: xor %eax, %eax\n mov $34, %al\n syscall\n test %rax, %rax\n ret\n" /* pause */
+        ".size wait_bare, . - wait_bare");
+
+static void run_bare(void)
+{
+    say_there();
+    wait_bare();
+    say_there();
+}
+
 /* push %rbp; mov %rsp, %rbp; push 0; 1: pause; jmp 1b */
 static void run_made_code(void)
 {
@@ -143,6 +156,8 @@ int main(int argc, char **argv)
         storm(argv[0], atoi(argv[2]));
     if (strcmp(how, "crowd") == 0 && argc == 3)
         return !crowd(atoi(argv[2]));
+    if (strcmp(how, "bare") == 0)
+        run_bare();
     if (strcmp(how, "names") == 0)
         start(rename_and_wait);
     if (strcmp(how, "leader") == 0) {

@@ -412,35 +412,45 @@ def owners():
             process.wait()
 
 
-# the same of nest locks of libgomp, which a task has
+# the same of locks of OpenMP, which a task has in libgomp, and a thread in LLVM's runtime: there "task" is another thread's all the same
 NEST_LOCKS = {
-    "crosswise": "Deadlock in nest_locks \\(process N\\):\n  thread N waits for a nest lock that thread (M) holds; it is in omp_set_nest_lock, "
-                 "called from lock_both \\(nest_locks.c:AT\\)\n  thread \\1 waits for a nest lock that thread N holds; it is in",
-    "held": "In nest_locks \\(process N\\), thread N waits for a nest lock that thread M holds, which is in pause, called from "
+    "crosswise": "Deadlock in nest_locks\\S* \\(process N\\):\n  thread N waits for a nest lock that thread (M) holds; it is in omp_set_nest_lock, "
+                 "called from lock_both \\(nest_locks.c:AT\\).*\n  thread \\1 waits for a nest lock that thread N holds; it is in omp_set_nest_lock",
+    "held": "In nest_locks\\S* \\(process N\\), thread N waits for a nest lock that thread M holds, which is in pause, called from "
             "sleep_with_lock \\(nest_locks.c:AT\\)",
-    "task": "\n    omp_set_nest_lock\n",
+    "task": "\n *omp_set_nest_lock\n",
+    "plain": "Deadlock in nest_locks\\S* \\(process N\\):\n  thread N waits for a lock that thread (M) holds; it is in omp_set_lock, "
+             "called from lock_plain \\(nest_locks.c:AT\\).*\n  thread \\1 waits for a lock that thread N holds; it is in omp_set_lock",
+    "critical": "In nest_locks\\S* \\(process N\\), thread N waits for a critical section that thread M holds, which is in pause, called from "
+                "sleep_in_critical \\(nest_locks.c:AT\\)",
 }
+# the runtime, its kind of lock, and where its locks have owners
+LOCK_KINDS = (("gcc", "", "crosswise held task"), ("clang", "queuing", "crosswise held"), ("clang", "tas", "crosswise plain critical"),
+              ("clang", "futex", "crosswise plain critical"), ("clang", "drdpa", "crosswise"), ("clang", "ticket", "held"))
 
 
 def nest_locks():
-    """The owner of a nest lock is named, where it runs the task that locked it."""
-    program = build("gcc", ["nest_locks.c"], "nest_locks", "-fopenmp")
-    for way, said in NEST_LOCKS.items():
-        process = subprocess.Popen([program, way], stdout=subprocess.PIPE, text=True)
-        try:
-            check(process.stdout.readline() == "ready\n")
-            with open(os.path.join(SOURCE, "nest_locks.c"), encoding="utf-8") as file:
-                lines = [n for n, text in enumerate(file, 1) if f"culprit of {way}" in text]
-            pattern = said.replace("AT", str((lines or [0])[0])).replace("N", str(process.pid)).replace("M", r"\d+")
-            for _ in range(40): # until all of them wait
-                text = where("--once", "-p", str(process.pid))
-                if re.search(pattern, text):
-                    break
-                time.sleep(0.2)
-            check(re.search(pattern, text) and (way != "task" or "holds" not in text), way, pattern, text)
-        finally:
-            process.kill()
-            process.wait()
+    """The owner of a lock of OpenMP is named, where the runtime keeps it: in libgomp, where it runs the task that locked it."""
+    with open(os.path.join(SOURCE, "nest_locks.c"), encoding="utf-8") as file:
+        text_lines = list(enumerate(file, 1))
+    programs = {compiler: build(compiler, ["nest_locks.c"], "nest_locks." + compiler, "-fopenmp")
+                for compiler in ("gcc", "clang") if shutil.which(compiler)}
+    for compiler, kind, ways in LOCK_KINDS:
+        for way in ways.split() if compiler in programs else []:
+            process = subprocess.Popen([programs[compiler], way], stdout=subprocess.PIPE, text=True, env={**os.environ, "KMP_LOCK_KIND": kind or "tas"})
+            try:
+                check(process.stdout.readline() == "ready\n")
+                lines = [n for n, text in text_lines if f"culprit of {way} " in text]
+                pattern = NEST_LOCKS[way].replace("AT", str((lines or [0])[0])).replace("N", str(process.pid)).replace("M", r"\d+")
+                for _ in range(40): # until all of them wait
+                    text = where("--once", "-p", str(process.pid))
+                    if re.search(pattern, text):
+                        break
+                    time.sleep(0.2)
+                check(re.search(pattern, text) and (way != "task" or "holds" not in text), compiler, kind, way, pattern, text)
+            finally:
+                process.kill()
+                process.wait()
 
 
 @contextlib.contextmanager
@@ -557,6 +567,10 @@ def bounded():
     with awkward("made") as process:
         text = where("--once", "-p", str(process.pid))
         check(re.search(r"main \(awkward\.c:\d+\)\n  run_made_code \(awkward\.c:\d+\)\n", text), text)
+    with awkward("bare") as process:
+        await_sleep(process)
+        text = where("--once", "-p", str(process.pid))
+        check(re.search(r"main \(awkward\.c:\d+\)\n  run_bare \(awkward\.c:\d+\)\n  wait_bare", text), text)
     with awkward("vfork") as process:
         text = where("--once", "--all", "-p", str(process.pid))
         check(f"process {process.pid}: 1 of its 1 threads was not looked at: 1 could not be stopped" in text, text)

@@ -791,7 +791,7 @@ static void test_jumps(void **state)
     char step[100];
     assert_int_equal(task_of_worker(idle, 3, step, sizeof step), TG_THREAD_OF_OPENMP);
     assert_int_equal(task_of_worker(locks, 4, step, sizeof step), TG_THREAD_OF_PROGRAM);
-    assert_string_equal(step, "kmpc_set_lock");
+    assert_string_equal(step, "omp_set_lock");
     assert_int_equal(task_of_worker(sleeps, 3, step, sizeof step), TG_THREAD_OF_PROGRAM);
     assert_string_equal(step, "pause");
 }
