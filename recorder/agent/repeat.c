@@ -8,7 +8,8 @@ static bool is_free(const struct tg_agent_thread *thread, const struct tg_agent_
     const struct tg_agent_ring_header *header = thread->header;
     uint64_t grown = header->n_growths > 0 ? header->growths[header->n_growths - 1].from : 0;
     uint64_t used = repeat->used > grown ? repeat->used : grown;
-    return repeat->name == 0 || thread->written - used > thread->mask + 1;
+    /* `used` is further than `written` where a handler jumped away from the record that named REPEAT */
+    return repeat->name == 0 || thread->written > used + thread->mask + 1;
 }
 
 /* Whether the record of HASH came not long before: most of those that come once never come again. REPEAT is the first place

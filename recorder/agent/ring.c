@@ -213,7 +213,8 @@ static bool may_map(void)
     return !tg_agent.no_calls && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
-/* The ring is mapped a second time, longer, before the first mapping is let go of: a handler finds one of the two. */
+/* The ring is mapped a second time, longer, before the first mapping is let go of: a handler finds one of the two, and one that
+ * jumps away leaves no positions of the longer ring with the shorter mapping. */
 static void grow(struct tg_agent_thread *thread)
 {
     struct tg_agent_ring_header *former = thread->header;
@@ -228,6 +229,8 @@ static void grow(struct tg_agent_thread *thread)
     }
     struct tg_agent_ring_header *header = (struct tg_agent_ring_header *)mapped; // NOLINT: an address
     uint64_t from = (thread->written / size + 1) * size + former_size;
+    thread->header = header;
+    tg_agent_signal_fence();
     header->growths[header->n_growths] =
         (struct tg_agent_growth){.until = thread->written, .from = from, .data_bytes = size};
     private_part(header)->touched = from;
@@ -479,14 +482,18 @@ static bool enter_thread(struct tg_agent_thread *thread)
     return true;
 }
 
+static const uint64_t *nested_at(const struct tg_agent_thread *thread, uint64_t at)
+{
+    return (const uint64_t *)(const void *)(private_part(thread->header)->nested + at);
+}
+
 /* Puts the records that handlers left behind into the ring, with their times. */
 static void flush_nested(struct tg_agent_thread *thread)
 {
     for (uint64_t at = 0; at < slow.nested_used;) {
-        const uint64_t *from = (const uint64_t *)(const void *)(private_part(thread->header)->nested + at);
-        uint64_t bytes = (from[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8;
-        if (make_room(thread, bytes)) {
-            memcpy(thread->data + (thread->written & thread->mask), from, bytes);
+        uint64_t bytes = (nested_at(thread, at)[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8;
+        if (make_room(thread, bytes)) { /* the ring may be mapped elsewhere now */
+            memcpy(thread->data + (thread->written & thread->mask), nested_at(thread, at), bytes);
             thread->written += bytes;
             __atomic_store_n(&thread->header->head, thread->written, __ATOMIC_RELEASE);
         } else {
@@ -506,12 +513,16 @@ static void end_thread(void *unused)
     /* destructors of others may still record: be the last one */
     if (++slow.destructor_rounds < DESTRUCTOR_ROUNDS && pthread_setspecific(rings.key, thread->header) == 0)
         return;
-    struct tg_agent_ring_header *header = thread->header;
+    thread->busy = __builtin_frame_address(0);
+    tg_agent_signal_fence();
     if (slow.nested_used > 0)
         flush_nested(thread);
+    struct tg_agent_ring_header *header = thread->header;
     slow.ended = true;
     thread->limit = 0;
     thread->header = NULL;
+    tg_agent_signal_fence();
+    thread->busy = NULL;
     tg_agent_signal_fence();
     put_idle(header);
 }

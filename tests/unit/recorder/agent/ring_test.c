@@ -6,10 +6,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 /* clang-format off */
 #include <setjmp.h>
@@ -369,6 +372,152 @@ static void a_ring_that_gets_no_memory_is_as_short_as_it_was_made(void **state)
     ring->header->granted_bytes = 0;
 }
 
+struct interruption {
+    int signal;
+    struct agent_ring *ring;
+    uint64_t n; /* records before the handler's */
+};
+
+static void record_in_handler(int signal)
+{
+    record_numbers(1000, 1002);
+    if (signal == SIGUSR2)
+        pthread_exit(NULL);
+}
+
+/* What the handler leaves behind is put into the ring where that grows. */
+static void *grow_behind_a_handler(void *argument)
+{
+    struct interruption *interruption = argument;
+    tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
+    struct agent_ring *ring = interruption->ring = agent_recorder_ring_of(gettid());
+    uint64_t n = interruption->n = agent_ring_size(ring) / 2 / 32 - 1;
+    go_to(ring, 0);
+    agent_ring_let_grow(ring, 2 * agent_ring_size(ring));
+    record_numbers(0, n);
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_OMP_TASK_BEGIN, 2);
+    assert_non_null(arguments);
+    arguments[0] = n;
+    arguments[1] = ~n;
+    raise(interruption->signal);
+    interruption->n++;
+    tg_agent_commit();
+    return NULL;
+}
+
+/* In a process of its own TEST has a ring that has not grown yet. Returns what it returned. */
+static int run_in_child(int (*test)(uint64_t argument), uint64_t argument)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        setenv("CMOCKA_TEST_ABORT", "1", 1);
+        int result = test(argument);
+        char path[512];
+        agent_recorder_find_rings();
+        for (size_t i = 0; i < agent_recorder.n_rings; i++) {
+            snprintf(path, sizeof path, "%s/%s", agent_recorder.path, agent_recorder.rings[i].name);
+            if (agent_recorder.rings[i].header->pid == getpid())
+                unlink(path);
+        }
+        _exit(result);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int interrupt(uint64_t number)
+{
+    struct interruption interruption = {.signal = (int)number};
+    pthread_t thread;
+    signal(interruption.signal, record_in_handler);
+    assert_int_equal(pthread_create(&thread, NULL, grow_behind_a_handler, &interruption), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    for (uint64_t i = 0; i < interruption.n + 2; i++) {
+        const uint64_t *record = agent_ring_next(interruption.ring);
+        assert_non_null(record);
+        assert_int_equal(record[2], i < interruption.n ? i : 1000 + i - interruption.n);
+    }
+    assert_null(agent_ring_next(interruption.ring));
+    assert_int_equal(interruption.ring->header->n_growths, 1);
+    assert_int_equal(interruption.ring->header->state, TG_AGENT_RING_IDLE);
+    return 0;
+}
+
+static void a_ring_grows_for_what_a_handler_left(void **state)
+{
+    (void)state;
+    assert_int_equal(run_in_child(interrupt, SIGUSR1), 0); /* the record is completed */
+    assert_int_equal(run_in_child(interrupt, SIGUSR2), 0); /* its thread ends instead */
+}
+
+static sigjmp_buf away;
+static volatile bool steps;
+static volatile uint64_t steps_left;
+
+/* After a SIGTRAP with `steps` each instruction is one, until one of them jumps away. */
+static void count_step(int number, siginfo_t *information, void *context)
+{
+    const greg_t trap_flag = 0x100;
+    greg_t *flags = &((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL];
+    (void)number;
+    (void)information;
+    *flags = steps ? *flags | trap_flag : *flags & ~trap_flag;
+    if (steps && steps_left-- == 0)
+        siglongjmp(away, 1);
+}
+
+/* With a frame that is below all that record after it was left. */
+static __attribute__((noinline)) void record_stepped(uint64_t number)
+{
+    char room[4096];
+    __asm__ volatile("" : : "r"(room) : "memory");
+    steps = true;
+    raise(SIGTRAP);
+    record_numbers(number, number + 1);
+    steps = false;
+}
+
+/* Lets the ring grow, and jumps away N_STEPS instructions later. Whether the record that it grew for had not ended by then. */
+static int grow_and_jump(uint64_t n_steps)
+{
+    const struct sigaction action = {.sa_sigaction = count_step, .sa_flags = SA_SIGINFO};
+    tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
+    struct agent_ring *ring = agent_recorder_ring_of(gettid());
+    uint64_t size = agent_ring_size(ring), n = size / 2 / 32, more = n + size / 32;
+    go_to(ring, 0);
+    agent_ring_let_grow(ring, 2 * size);
+    record_numbers(0, n);
+    sigaction(SIGTRAP, &action, NULL);
+    steps_left = n_steps;
+    if (sigsetjmp(away, 1) == 0)
+        record_stepped(n);
+    bool has_jumped = steps;
+    steps = false;
+    record_numbers(n + 1, more);
+    for (uint64_t i = 0; i < more; i++) {
+        const uint64_t *record = agent_ring_next(ring);
+        assert_non_null(record);
+        if (i == n && record[2] == n + 1) /* it was left before it was complete */
+            i++;
+        assert_int_equal(record[2], i);
+    }
+    assert_null(agent_ring_next(ring));
+    return has_jumped;
+}
+
+static void a_handler_may_jump_away_while_the_ring_grows(void **state)
+{
+    (void)state;
+    uint64_t n_steps = 0;
+    agent_recorder_skip_all();
+    while (run_in_child(grow_and_jump, n_steps) != 0)
+        n_steps += 3; /* all of them would take long */
+    assert_true(n_steps > 100);
+}
+
 /* This thread has its ring before the first test. */
 static int open_with_ring(void **state)
 {
@@ -389,6 +538,8 @@ static int run(void)
         cmocka_unit_test(a_child_has_rings_of_its_own),
         cmocka_unit_test(threads_hand_their_rings_on),
         cmocka_unit_test(a_ring_grows_wherever_its_thread_is),
+        cmocka_unit_test(a_ring_grows_for_what_a_handler_left),
+        cmocka_unit_test(a_handler_may_jump_away_while_the_ring_grows),
         cmocka_unit_test(repeats_outlive_the_growth_of_their_ring),
     };
     return cmocka_run_group_tests(tests, open_with_ring, agent_recorder_remove);
