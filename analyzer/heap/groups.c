@@ -8,9 +8,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+enum {
+    ERRORS_APART = 3
+}; /* of the difference of two samples: as far as those of a hundred equal ranks are */
+
 struct member {
     const struct tg_heap_process *process;
     uint64_t peak;
+    double variance; /* of PEAK, 0: exact */
 };
 
 static int compare_members(const void *a, const void *b)
@@ -32,7 +37,10 @@ static struct member *find_members(const struct tg_heap_model *heap, const struc
         const struct tg_heap_process *process = tg_heap_model_at(heap, i);
         const struct tg_process_entry *entry = tg_process_model_at(processes, process->process);
         if (process->peak_ns != 0 && (selection == NULL || tg_selection_admits_process(selection, entry)))
-            members[(*count)++] = (struct member){process, process->use.at_peak.bytes};
+            members[(*count)++] =
+                (struct member){.process = process,
+                                .peak = process->use.at_peak.bytes,
+                                .variance = tg_heap_model_use(heap, process, &process->use).at_peak.variance};
     }
     if (members != NULL)
         qsort(members, *count, sizeof *members, compare_members);
@@ -76,6 +84,15 @@ static struct tg_error *fill(const struct tg_heap_model *heap, const struct tg_p
     return NULL;
 }
 
+/* Whether MEMBER's peak, which is no larger, is about FIRST's, or may be for all that samples know. */
+static bool is_alike(const struct member *first, const struct member *member)
+{
+    double difference = (double)(first->peak - member->peak);
+    double variance = first->variance + member->variance;
+    return member->peak >= first->peak - first->peak / 4 ||
+           difference * difference <= ERRORS_APART * ERRORS_APART * variance;
+}
+
 struct tg_error *tg_heap_groups_make(const struct tg_heap_model *heap,
                                      const struct tg_process_model *processes,
                                      const struct tg_selection *selection, struct tg_heap_group **groups,
@@ -87,7 +104,7 @@ struct tg_error *tg_heap_groups_make(const struct tg_heap_model *heap,
     struct tg_error *error = members == NULL ? tg_error_no_memory() : NULL;
     for (size_t i = 0, end; error == NULL && i < n; i = end) {
         bool is_rank = tg_process_model_at(processes, members[i].process->process)->rank >= 0;
-        for (end = i + 1; end < n && members[end].peak >= members[i].peak - members[i].peak / 4; end++)
+        for (end = i + 1; end < n && is_alike(&members[i], &members[end]); end++)
             if ((tg_process_model_at(processes, members[end].process->process)->rank >= 0) != is_rank)
                 break;
         error = TG_ARRAY_APPEND(list, made, capacity, (struct tg_heap_group){0});

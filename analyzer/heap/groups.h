@@ -21,8 +21,8 @@ struct tg_heap_group {
     uint64_t path_bytes;  /* of it */
 };
 
-/* The groups, largest first; peaks of one group are within a quarter of each other. To be freed with destroy. Only
- * error: NO_MEMORY. */
+/* The groups, largest first; peaks of one group are within a quarter of the largest, or, of samples, within what chance may do.
+ * To be freed with destroy. Only error: NO_MEMORY. */
 struct tg_error *tg_heap_groups_make(const struct tg_heap_model *heap,
                                      const struct tg_process_model *processes,
                                      const struct tg_selection *selection, struct tg_heap_group **groups,

@@ -197,7 +197,10 @@ struct tg_error *tg_heap_write_overview(const struct tg_heap_drawing *drawing, F
 struct tg_error *tg_heap_write_text(const struct tg_heap_drawing *drawing, FILE *stream)
 {
     if (drawing->profile->n_processes == 0) {
-        fputs("The trace has no heap events; `tollgate record --heap` records them.\n", stream);
+        fputs(drawing->selection != NULL && drawing->selection->has_to
+                  ? "The trace has no heap events up to this moment.\n"
+                  : "The trace has no heap events; `tollgate record --heap` records them.\n",
+              stream);
         return NULL;
     }
     struct tg_error *error = tg_heap_write_overview(drawing, stream);

@@ -262,11 +262,8 @@ void *valloc(size_t size)
 
 void *pvalloc(size_t size)
 {
-    if (checks()) {
-        size_t bytes =
-            size > SIZE_MAX - PAGE_BYTES ? SIZE_MAX : (size + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
-        return tg_heap_check_alloc(PAGE_BYTES, bytes, false, TG_HEAP_PVALLOC, __builtin_frame_address(0));
-    }
+    if (checks())
+        return tg_heap_check_whole_pages(size, __builtin_frame_address(0));
     return allocated(tg_heap_real_get()->pvalloc(size), size, TG_HEAP_PVALLOC);
 }
 

@@ -328,6 +328,17 @@ void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_he
     return block;
 }
 
+void *tg_heap_check_whole_pages(size_t size, const void *frame)
+{
+    const struct tg_heap_noted noted = tg_heap_note_prepare(size, TG_HEAP_PVALLOC, frame);
+    size_t bytes =
+        size > SIZE_MAX - PAGE_BYTES ? SIZE_MAX : (size + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+    void *block = make(PAGE_BYTES, bytes, false, &noted, frame);
+    if (block == NULL)
+        tg_heap_note_prepared(NULL, &noted);
+    return block;
+}
+
 void tg_heap_check_odd_alignment(size_t alignment, size_t size, const char *call, const void *frame)
 {
     const struct tg_heap_mistake mistake = {

@@ -24,6 +24,9 @@ void tg_heap_check_adopt(const void *block, size_t size, enum tg_heap_call call)
 void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_heap_call call,
                           const void *frame);
 
+/* pvalloc's: SIZE was asked for, and the block has whole pages. */
+void *tg_heap_check_whole_pages(size_t size, const void *frame);
+
 /* CALL was asked for an ALIGNMENT that no block can have. */
 void tg_heap_check_odd_alignment(size_t alignment, size_t size, const char *call, const void *frame);
 

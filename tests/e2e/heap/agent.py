@@ -573,6 +573,7 @@ def test_check_silent():
         blocks_left(trace)
         wrong = [event for event in trace if event["kind"] == "heap_error" and event["error"] != "alloc_null"]
         check(not wrong, command, wrong)
+        check("calls" not in command or counted(trace, "heap_alloc", "call", 1090) == {"pvalloc": 100}, "as asked for, not whole pages")
 
 
 def test_leaks():
