@@ -12,6 +12,7 @@ struct tg_code_names {
     const struct tg_command_services *services;
     struct tg_addresses *addresses;
     struct tg_symbolizer *symbolizer;
+    struct tg_stack_model *recorded; /* names that the trace has; no stacks are fed */
 };
 
 struct tg_error *tg_code_names_create(const struct tg_command_services *services,
@@ -22,6 +23,8 @@ struct tg_error *tg_code_names_create(const struct tg_command_services *services
         return tg_error_no_memory();
     made->services = services;
     struct tg_error *error = tg_addresses_create(&made->addresses);
+    if (error == NULL)
+        error = tg_stack_model_create(&made->recorded);
     if (error == NULL)
         error = services->symbolizer_create(&made->symbolizer);
     if (error != NULL) {
@@ -37,18 +40,20 @@ void tg_code_names_destroy(struct tg_code_names *names)
     if (names == NULL)
         return;
     names->services->symbolizer_destroy(names->symbolizer);
+    tg_stack_model_destroy(names->recorded);
     tg_addresses_destroy(names->addresses);
     free(names);
 }
 
 struct tg_error *tg_code_names_feed(struct tg_code_names *names, const struct tg_event *event)
 {
-    return tg_addresses_feed(names->addresses, event);
+    return event->kind == TG_EVENT_CODE_NAME ? tg_stack_model_feed(names->recorded, event, SIZE_MAX)
+                                             : tg_addresses_feed(names->addresses, event);
 }
 
 bool tg_code_names_needs(unsigned kind)
 {
-    return tg_addresses_needs(kind);
+    return kind == TG_EVENT_CODE_NAME || tg_addresses_needs(kind);
 }
 
 /* How far before the address in FIELD lies the instruction that it is about; -1: it is no code address. */
@@ -61,6 +66,25 @@ static int distance_of(const struct tg_field *field)
     return strcmp(field->name, "body") == 0 ? 0 : -1;
 }
 
+static const char *known(const char *text)
+{
+    return *text == '\0' ? NULL : text;
+}
+
+bool tg_code_recorded_symbol(const struct tg_stack_model *recorded, const struct tg_mapped_object *object,
+                             uint64_t address, struct tg_symbol *symbol)
+{
+    const struct tg_stack_frame frame = {
+        .module = object->path, .build_id = object->build_id, .address = address - object->base};
+    struct tg_stack_names names = tg_stack_model_names(recorded, &frame);
+    if (names.count == 0)
+        return false;
+    const struct tg_named_call *innermost = &names.calls[0];
+    *symbol = (struct tg_symbol){known(innermost->function), innermost->offset, known(innermost->file),
+                                 innermost->line};
+    return symbol->function != NULL || symbol->file != NULL;
+}
+
 static bool find(struct tg_code_names *names, int32_t pid, uint64_t value, unsigned distance,
                  struct tg_code_name *name)
 {
@@ -69,7 +93,9 @@ static bool find(struct tg_code_names *names, int32_t pid, uint64_t value, unsig
     uint64_t address = value - distance;
     const struct tg_mapped_object *object = tg_addresses_find(names->addresses, pid, address);
     struct tg_symbol symbol;
-    if (object == NULL ||
+    if (object == NULL)
+        return false;
+    if (!tg_code_recorded_symbol(names->recorded, object, address, &symbol) &&
         !names->services->symbolizer_resolve(names->symbolizer, object->path, object->build_id,
                                              address - object->base, &symbol))
         return false;

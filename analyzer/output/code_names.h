@@ -3,6 +3,7 @@
 #define TG_ANALYZER_OUTPUT_CODE_NAMES_H
 
 #include "analyzer/models/addresses.h"
+#include "analyzer/models/stacks.h"
 #include "format/base/error.h"
 #include "format/event/event.h"
 #include "format/settings/command.h"
@@ -19,7 +20,8 @@ struct tg_error *tg_code_names_create(const struct tg_command_services *services
 /* NULL is accepted. */
 void tg_code_names_destroy(struct tg_code_names *names);
 
-/* Takes one event of the trace, in order: all of those that tg_code_names_needs. Only error: NO_MEMORY. */
+/* Takes one event of the trace, in order: all of those that tg_code_names_needs. Names that the trace has itself come before those
+ * of the files of this machine. Only error: NO_MEMORY. */
 struct tg_error *tg_code_names_feed(struct tg_code_names *names, const struct tg_event *event);
 bool tg_code_names_needs(unsigned kind);
 
@@ -41,6 +43,11 @@ bool tg_code_names_find_return(struct tg_code_names *names, int32_t pid, uint64_
 
 /* The name of ADDRESS, without load bias, of the object PATH is. False where nothing is known. */
 bool tg_code_names_in_module(struct tg_code_names *names, const char *path, const char *build_id,
+                             uint64_t address, struct tg_symbol *symbol);
+
+/* What the trace of RECORDED says of the code at ADDRESS in OBJECT. The recorder read the files that ran, which need not be here, or
+ * may be others by now. Strings are RECORDED's. False where it says nothing. */
+bool tg_code_recorded_symbol(const struct tg_stack_model *recorded, const struct tg_mapped_object *object,
                              uint64_t address, struct tg_symbol *symbol);
 
 /* "solve (solver.c:120)", "solve+0x1c": what SYMBOL says of the return address ADDRESS; where it says nothing

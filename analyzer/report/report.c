@@ -112,7 +112,8 @@ static struct tg_error *feed_others(struct tg_report *report, const struct tg_ev
 {
     struct tg_error *error = NULL;
     /* code addresses of a process are named after its end, so its objects are kept */
-    if (before_end && report->names != NULL && event->kind != TG_EVENT_PROCESS_EXIT)
+    if ((before_end || event->kind == TG_EVENT_CODE_NAME) && report->names != NULL &&
+        event->kind != TG_EVENT_PROCESS_EXIT)
         error = tg_code_names_feed(report->names, event);
     if (error == NULL && admitted && entry != NULL)
         error = tg_library_model_feed(report->libraries, event, entry->index);

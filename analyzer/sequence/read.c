@@ -413,7 +413,9 @@ static struct tg_error *choose_and_build(struct reading *reading)
         return error;
     options.process = choose_process(reading, worth);
     size_t n_ranks = count_ranks(reading);
-    bool openmp_matters = options.process != SIZE_MAX && worth[options.process] >= WORTH_OPEN;
+    /* also of ranks that were killed: mpirun kills those that wait for each other */
+    bool openmp_matters =
+        options.process != SIZE_MAX && (worth[options.process] & (WORTH_OPEN | WORTH_MISSING)) != 0;
     reading->by_rank =
         request->by == TG_SEQUENCE_BY_RANK ||
         (request->by == TG_SEQUENCE_BY_WHAT_MATTERS && n_ranks > 1 && !openmp_matters && request->team == 0);

@@ -34,6 +34,11 @@ tg_golden_test(sequence-rank sequence-ranks sequence --print --by worker --rank 
 # an attached rank, of which no call is in the trace, beside one that was launched
 tg_golden_test(sequence-attached sequence-attached sequence --print sequence-attached.tgt)
 tg_golden_test(sequence-attached-alone sequence-attached sequence --print --rank 1 --by worker sequence-attached.tgt)
+# two that wait for each other outside of regions, and were killed then: ranks, not the workers of one; names that the trace has
+# of code that is not here, as in a redacted one
+tg_golden_test(sequence-killed sequence-killed sequence --print sequence-killed.tgt)
+tg_golden_test(sequence-killed-report sequence-killed report sequence-killed.tgt)
+tg_golden_test(sequence-killed-replay sequence-killed replay -e "goto end" -e "info mpi" sequence-killed.tgt)
 tg_golden_test(sequence-team sequence-nested sequence --print --team 3 sequence-nested.tgt)
 tg_golden_test(sequence-around sequence-critical sequence --print --around 20us sequence-critical.tgt)
 tg_golden_test(sequence-window sequence-constructs sequence --print --from 60us --to 80us sequence-constructs.tgt)

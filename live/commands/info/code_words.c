@@ -24,8 +24,9 @@ bool tg_code_symbol(const struct tg_console *console, size_t process, uint64_t a
         *object =
             tg_addresses_find(moment->addresses, tg_process_model_at(moment->processes, process)->pid, call);
     if (*object != NULL &&
-        console->options.services->symbolizer_resolve(console->symbolizer, (*object)->path,
-                                                      (*object)->build_id, call - (*object)->base, symbol)) {
+        (tg_code_recorded_symbol(console->source->moment->stacks, *object, call, symbol) ||
+         console->options.services->symbolizer_resolve(
+             console->symbolizer, (*object)->path, (*object)->build_id, call - (*object)->base, symbol))) {
         symbol->offset++;
         return true;
     }
