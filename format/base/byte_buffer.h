@@ -49,7 +49,8 @@ static inline void tg_byte_buffer_put_varint(struct tg_byte_buffer *buffer, uint
 /* How many bytes that takes. */
 static inline unsigned tg_varint_bytes(uint64_t value)
 {
-    return (70 - (unsigned)__builtin_clzll(value | 1)) / 7;
+    return ((unsigned)(63 ^ __builtin_clzll(value | 1)) * 9 + 73) /
+           64; /* bits / 7, rounded up, without the division */
 }
 
 static inline void tg_byte_buffer_put(struct tg_byte_buffer *buffer, const void *bytes, size_t size)

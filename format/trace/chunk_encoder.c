@@ -39,7 +39,7 @@ enum {
     RECENT_THREADS = 16,
     FIRST_EVENTS = 256,
     KNOWN_PAYLOADS = 1024,
-    KNOWN_TEXTS = 64,
+    KNOWN_TEXTS = 256,
     KNOWN_TEXT_BYTES = 64, /* longer ones are looked up */
 };
 
@@ -440,6 +440,15 @@ static bool has_room(const struct tg_chunk_encoder *encoder, const struct tg_chu
            encoder->columns.strings.count + demand->n_strings <= TG_CHUNK_MAX_STRINGS;
 }
 
+/* The payload of EVENT is ROW; it has no items of lists, which come with each event. */
+static inline void know(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind,
+                        const struct tg_event *event, uint32_t row)
+{
+    if (event->payload_id != 0)
+        encoder->payloads[event->payload_id % KNOWN_PAYLOADS] =
+            (struct known_payload){event->payload_id, kind, row};
+}
+
 /* With new strings or items of lists. */
 static enum tg_chunk_add add_slowly(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind,
                                     const struct tg_event *event, const void *payload)
@@ -460,7 +469,10 @@ static enum tg_chunk_add add_slowly(struct tg_chunk_encoder *encoder, struct tg_
         return TG_CHUNK_NO_MEMORY;
     put_row(encoder, kind, payload, numbers);
     put_lists(encoder, kind, payload);
-    put_event(encoder, kind, event, tg_chunk_rows_put(&kind->rows, numbers, kind->n_events));
+    uint32_t row = tg_chunk_rows_put(&kind->rows, numbers, kind->n_events);
+    if (demand.n_items == 0)
+        know(encoder, kind, event, row);
+    put_event(encoder, kind, event, row);
     return TG_CHUNK_ADDED;
 }
 
@@ -478,7 +490,7 @@ static enum tg_chunk_add add_again(struct tg_chunk_encoder *encoder, const struc
 
 enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const struct tg_event *event)
 {
-    struct known_payload *known = &encoder->payloads[event->payload_id % KNOWN_PAYLOADS];
+    const struct known_payload *known = &encoder->payloads[event->payload_id % KNOWN_PAYLOADS];
     if (event->payload_id != 0 && known->id == event->payload_id)
         return add_again(encoder, known, event);
     struct tg_chunk_kind *kind = find_kind(encoder, event->kind);
@@ -493,8 +505,7 @@ enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const s
     if (!reserve_common(encoder, event->stop_ns) || !tg_chunk_rows_reserve(&kind->rows))
         return TG_CHUNK_NO_MEMORY;
     uint32_t row = tg_chunk_rows_put(&kind->rows, numbers, kind->n_events);
-    if (event->payload_id != 0)
-        *known = (struct known_payload){event->payload_id, kind, row};
+    know(encoder, kind, event, row);
     put_event(encoder, kind, event, row);
     return TG_CHUNK_ADDED;
 }

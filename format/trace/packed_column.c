@@ -122,9 +122,35 @@ static enum tg_column_form choose_form(const uint64_t *values, size_t n, enum tg
     return form;
 }
 
+/* N times VALUE, as differences: the first one is an exception. */
+static bool write_constant(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries, uint64_t value)
+{
+    uint64_t first = tg_zigzag(value);
+    if (!tg_byte_buffer_reserve(bytes, 4 * TG_VARINT_MAX_BYTES) ||
+        !tg_byte_buffer_reserve(boundaries, sizeof(size_t)))
+        return false;
+    tg_byte_buffer_put_varint(bytes, 2 + tg_varint_bytes(first));
+    bytes->data[bytes->size++] = (uint8_t)(TG_COLUMN_DIFFERENCES << FORM_SHIFT);
+    tg_byte_buffer_put_varint(bytes, 0);
+    tg_byte_buffer_put_varint(bytes, first);
+    tg_byte_buffer_put(boundaries, &bytes->size, sizeof bytes->size);
+    return true;
+}
+
+static bool is_constant(const uint64_t *values, size_t n)
+{
+    size_t i = 1;
+    while (i < n && values[i] == values[0])
+        i++;
+    return i == n;
+}
+
 bool tg_packed_column_write_smallest(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
                                      uint64_t *values, size_t n, enum tg_column_form last)
 {
+    enum { MANY = 64 }; /* what follows makes the same of them */
+    if (n >= MANY && last == TG_COLUMN_DIFFERENCES && values[0] != 0 && is_constant(values, n))
+        return write_constant(bytes, boundaries, values[0]);
     enum tg_column_form form = choose_form(values, n, last);
     uint64_t previous = 0;
     for (size_t i = 0; form != TG_COLUMN_PLAIN && i < n; i++) {

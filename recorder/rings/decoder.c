@@ -316,10 +316,10 @@ static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_sou
     if (event == NULL)
         return;
     repeat->event = *event;
+    repeat->payload_id = event->payload_id;
+    repeat->counted = repeat->payload_counted = tg_agent_moves_team(kind, number) ? 0 : number;
     repeat->is_known = true;
     repeat->n_unnumbered = 0;
-    if (number != 0 && !tg_agent_moves_team(kind, number))
-        *counted_member(&repeat->event) -= number;
 }
 
 /* Where the thread of an AGAIN record with NUMBER is: in another team than that of REPEAT, its event is the other one's from now
@@ -336,29 +336,24 @@ static bool follow_team(struct tg_ring_decoder *decoder, const struct tg_ring_so
         words[1] += tg_agent_team_move(kind, number) << TG_AGENT_TEAM_SHIFT;
     struct tg_team team = find_team(source->process, source, words);
     if (is_same_team(team, repeat->team))
-        return repeat->event.payload_id != 0 || ++repeat->n_unnumbered < FEW;
+        return repeat->payload_id != 0 || ++repeat->n_unnumbered < FEW;
     struct tg_omp_place *place = TG_EVENT_PAYLOAD(&repeat->event);
     place->team = team.id;
     place->level = team.level;
     repeat->team = team;
-    repeat->event.payload_id = 0;
+    repeat->payload_id = 0;
     repeat->n_unnumbered = 1;
     return true;
 }
 
-/* EVENT is told, its counted member larger by NUMBER. */
-static void tell_counted(struct tg_ring_decoder *decoder, struct tg_event *event, uint64_t number)
+/* The event of REPEAT is told, its counted member larger by COUNTED. */
+static void tell_counted(struct tg_ring_decoder *decoder, struct tg_ring_repeat *repeat, uint64_t counted)
 {
-    uint64_t id = event->payload_id;
-    if (number == 0) {
-        decoder->sink.add(decoder->sink.context, event);
-        return;
-    }
-    event->payload_id = 0;
-    *counted_member(event) += number;
-    decoder->sink.add(decoder->sink.context, event);
-    *counted_member(event) -= number;
-    event->payload_id = id;
+    if (counted != repeat->counted)
+        *counted_member(&repeat->event) += counted - repeat->counted;
+    repeat->counted = counted;
+    repeat->event.payload_id = counted == repeat->payload_counted ? repeat->payload_id : 0;
+    decoder->sink.add(decoder->sink.context, &repeat->event);
 }
 
 void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
@@ -372,7 +367,7 @@ void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_s
         repeat->event.time_ns = time_ns;
         repeat->event.pid = source->facts.pid;
         repeat->event.tid = source->tid;
-        tell_counted(decoder, &repeat->event, tg_agent_moves_team(kind, number) ? 0 : number);
+        tell_counted(decoder, repeat, tg_agent_moves_team(kind, number) ? 0 : number);
         return;
     }
     struct tg_ring_repeat copy = *repeat;

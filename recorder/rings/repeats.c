@@ -6,11 +6,11 @@
 #include <string.h>
 
 struct entry {
-    struct tg_ring_repeat repeat;
     uint64_t pending;   /* records that were taken and not told yet */
     uint64_t name;      /* the agent's */
     bool is_current;    /* further records may name it */
     uint32_t next_free; /* where it is free: the next one + 1, 0: none */
+    struct tg_ring_repeat repeat;
 };
 
 struct tg_ring_repeats {

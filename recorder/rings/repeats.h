@@ -13,11 +13,14 @@ struct tg_ring_repeats;
 
 struct tg_ring_repeat {
     uint64_t words[1 + TG_AGENT_REPEAT_WORDS]; /* a record; its first word, the time, is 0 */
-    /* the decoder's: what it became with number 0, where its thread was in TEAM, with that one's payload_id, 0: not known */
-    struct tg_event event;
-    struct tg_team team;
-    bool is_known;
+    /* the decoder's */
+    bool is_known;         /* all else is set */
     uint32_t n_unnumbered; /* events in TEAM that were told without a payload_id */
+    struct tg_team team;   /* where the thread was, ... */
+    uint64_t
+        counted; /* ... and by how much the event's counted member is larger, that of the repeat being 0 */
+    uint64_t payload_id, payload_counted; /* the event's where COUNTED is the latter; 0: not known */
+    struct tg_event event;                /* what it became */
 };
 
 /* NULL without memory. */

@@ -113,6 +113,25 @@ static void the_form_with_the_smallest_numbers_is_taken(void **state)
     assert_int_equal(smallest_form(values, 0, TG_COLUMN_DIFFERENCES, &size), TG_COLUMN_PLAIN);
 }
 
+/* Whatever N is, and where that is written another way than others. */
+static void a_column_of_one_value_is_that_value(void **state)
+{
+    (void)state;
+    enum { N = 200 };
+    uint64_t values[N];
+    size_t size;
+    for (unsigned bits = 0; bits < 64; bits++)
+        for (size_t n = 1; n <= N; n++) {
+            values[n - 1] = UINT64_C(1) << bits;
+            for (size_t i = 0; i < n; i++)
+                values[i] = values[n - 1];
+            enum tg_column_form form = smallest_form(values, n, TG_COLUMN_DIFFERENCES, &size);
+            assert_true(n < 64 || (form == TG_COLUMN_DIFFERENCES && size <= 22));
+            values[n - 1]++;
+            smallest_form(values, n, TG_COLUMN_DIFFERENCES, &size);
+        }
+}
+
 static void forms_are_refused_where_they_may_not_be(void **state)
 {
     (void)state;
@@ -182,6 +201,7 @@ int main(void)
         cmocka_unit_test(values_of_every_width_come_back),
         cmocka_unit_test(few_great_values_cost_no_plane),
         cmocka_unit_test(the_form_with_the_smallest_numbers_is_taken),
+        cmocka_unit_test(a_column_of_one_value_is_that_value),
         cmocka_unit_test(forms_are_refused_where_they_may_not_be),
         cmocka_unit_test(malformed_columns_are_refused),
         cmocka_unit_test(varints_of_every_length_come_back),

@@ -321,6 +321,31 @@ static void a_record_that_comes_again_says_its_number(void **state)
     assert_string_equal(seen.reason, "");
 }
 
+/* A payload has an id where it is the same: a message's number stays, a collective call's does not. */
+static void a_number_that_stays_is_a_payload_that_stays(void **state)
+{
+    enum { N = 12 };
+    struct fixture *fixture = *state;
+    struct ring_producer *ring = &fixture->producers[0];
+    struct seen seen = {0};
+    const uint64_t enter[] = {0, 0x77, 1000, 0, 0, 0, 64, 0x401000};
+    const uint64_t numbers[N] = {9, 9, 9, 9, 9, 4, 9, 5, 6, 7, 9, 9};
+    begin_to_see(fixture, &seen);
+    ring_producer_fill(ring, 5, 1, TG_RECORD_MPI_ENTER, enter, 8);
+    for (uint64_t i = 0; i < N; i++)
+        assert_true(ring_producer_again(ring, 5, 1, numbers[i], 10 + i));
+    take_and_tell(fixture);
+    assert_int_equal(seen.n_events, N);
+    const struct tg_event *known = &seen.events[4];
+    assert_int_not_equal(known->payload_id, 0);
+    for (uint64_t i = 0; i < N; i++) {
+        const struct tg_event *event = &seen.events[i];
+        assert_int_equal(event->mpi_enter.instance, 1000 + numbers[i]);
+        assert_int_equal(event->payload_id == known->payload_id && event->payload_id != 0,
+                         i > 0 && numbers[i] == numbers[4]);
+    }
+}
+
 /* Twice what one thread records in a region, in teams that NUMBER moves; the level of each is that of its own. */
 static void a_record_that_comes_again_says_its_team(void **state)
 {
@@ -430,6 +455,7 @@ int main(void)
         TEST(a_record_that_comes_again_is_told_again),
         TEST(what_repeats_nothing_is_a_loss),
         TEST(a_record_that_comes_again_says_its_number),
+        TEST(a_number_that_stays_is_a_payload_that_stays),
         TEST(a_record_that_comes_again_says_its_team),
         TEST(a_record_that_comes_again_has_a_word_of_its_own),
         TEST(taking_little_at_a_time_is_as_complete),
