@@ -313,6 +313,16 @@ def other_user():
     same(drop, base(), ["another user"])
 
 
+def other_ids():
+    """In a pid namespace of its own: what the agent says would be said of another process."""
+    if os.geteuid() != 0:
+        skip("only root can make a pid namespace")
+    command = ["unshare", "--pid", "--fork", INITIAL, "sum"]
+    if go(command, base())[1] == 1:
+        skip("unshare does not work here")
+    same(command, base(), ["in a pid namespace of its own"])
+
+
 def other_root():
     """Where the agent is not to be found: another file system root."""
     if os.geteuid() != 0:
