@@ -114,6 +114,7 @@ static void begin_parallel(const struct tg_openmp_stop *stop, const struct tg_go
     const struct tg_openmp_work region = {
         .id = ++stop->process->last_team,
         .body = stop->registers->rdi,
+        .code = stop->return_address,
         .data = stop->registers->rsi,
         .owner = stop->registers->fs_base,
         .parent = frame->team,
@@ -135,8 +136,10 @@ static void create_task(const struct tg_openmp_stop *stop, const struct tg_gomp_
     enum { UNTIED = 1, FINAL = 2, MERGEABLE = 4, DETACH = 1 << 13 };
     uint32_t flags = 0;
     tg_memory_read(stop->thread->tid, stop->registers->rsp + 8, &flags, sizeof flags);
-    const struct tg_openmp_work task = {
-        .id = ++stop->process->last_task, .body = stop->registers->rdi, .entry = entry};
+    const struct tg_openmp_work task = {.id = ++stop->process->last_task,
+                                        .body = stop->registers->rdi,
+                                        .code = stop->return_address,
+                                        .entry = entry};
     if (!tg_openmp_works_add(&stop->process->tasks, &task))
         return;
     EMIT(stop, OMP_TASK_CREATE, omp_task_create, stop->return_address, .task = task.id, .body = task.body,
@@ -364,11 +367,25 @@ static bool begin_region_body(const struct tg_openmp_stop *stop, uint64_t body)
     const struct tg_openmp_work copy = *region;
     state->frames[state->n_frames++] =
         (struct tg_openmp_frame){.team = copy.id, .thread_num = read_thread_num(stop), .level = copy.level};
-    EMIT(stop, OMP_IMPLICIT_BEGIN, omp_implicit_begin, body, .parent_team = copy.parent);
+    EMIT(stop, OMP_IMPLICIT_BEGIN, omp_implicit_begin, copy.code, .parent_team = copy.parent);
     push_call(stop, &(struct tg_openmp_call){.id = copy.id, .body = body});
+    struct tg_openmp_stop at_call = *stop;
+    at_call.return_address = copy.code;
     if (copy.entry->combined)
-        begin_zone(stop, copy.entry->zone, copy.entry, copy.count);
+        begin_zone(&at_call, copy.entry->zone, copy.entry, copy.count);
     return true;
+}
+
+/* The address behind a call that waits for a taskloop's tasks, which run BODY; 0: there is none. */
+static uint64_t find_taskloop(const struct tg_openmp_stop *stop, uint64_t body)
+{
+    const struct tg_openmp_thread *thread = stop->process->threads;
+    for (; thread != NULL; thread = thread->hh.next)
+        for (size_t i = thread->n_calls; i-- > 0;)
+            if (thread->calls[i].entry != NULL && thread->calls[i].entry->call == TG_GOMP_TASKLOOP &&
+                thread->calls[i].body == body)
+                return thread->calls[i].return_address;
+    return 0;
 }
 
 /* The task that BODY is begun for: the one that the thread is just creating, else the oldest one. */
@@ -385,11 +402,12 @@ static void begin_task_body(const struct tg_openmp_stop *stop, uint64_t body)
 {
     struct tg_openmp_work task;
     if (!find_task(stop, body, &task)) { /* of a taskloop: nobody said how many there would be */
-        task = (struct tg_openmp_work){.id = ++stop->process->last_task, .body = body};
-        EMIT(stop, OMP_TASK_CREATE, omp_task_create, 0, .task = task.id, .body = body,
+        task = (struct tg_openmp_work){
+            .id = ++stop->process->last_task, .body = body, .code = find_taskloop(stop, body)};
+        EMIT(stop, OMP_TASK_CREATE, omp_task_create, task.code, .task = task.id, .body = body,
              .flags = TG_OMP_TASK_TASKLOOP);
     }
-    struct tg_event *event = EMIT(stop, OMP_TASK_BEGIN, omp_task_begin, body, .task = task.id);
+    struct tg_event *event = EMIT(stop, OMP_TASK_BEGIN, omp_task_begin, task.code, .task = task.id);
     if (event != NULL)
         event->omp_task_begin.seen = TG_OMP_INFERRED;
     push_call(stop, &(struct tg_openmp_call){.id = task.id, .body = body, .is_task = true});
@@ -409,8 +427,10 @@ static void leave_body(const struct tg_openmp_stop *stop, const struct tg_openmp
         EMIT(stop, OMP_TASK_END, omp_task_end, 0, .task = call->id, .how = TG_OMP_TASK_COMPLETED);
         return;
     }
+    struct tg_openmp_stop in_runtime = *stop; /* whose code is not the program's */
+    in_runtime.return_address = 0;
     while (frame_of(stop->state)->n_zones > 0)
-        end_zone(stop);
+        end_zone(&in_runtime);
     EMIT(stop, OMP_IMPLICIT_END, omp_implicit_end, 0);
     if (stop->state->n_frames > 1)
         stop->state->n_frames--;

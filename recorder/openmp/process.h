@@ -20,6 +20,7 @@ enum {
 struct tg_openmp_work {
     uint64_t id; /* team or task */
     uint64_t body;
+    uint64_t code;  /* address behind the call that it comes from */
     uint64_t data;  /* a region's; the bodies get the same */
     uint64_t owner; /* a region's: the thread pointer of who met it */
     uint64_t parent;

@@ -99,6 +99,30 @@ def check_tasks(trace, lines):
     check(len(lines["task"]) == 2 and len(lines["taskloop"]) == 3, lines)
 
 
+def check_codes(trace):
+    """Code is behind the call in the program: that of a region's body and a task is behind the call that made them."""
+    regions = {event["new_team"]: event["code"] for event in trace if event["kind"] == "omp_parallel_begin"}
+    tasks = {event["task"]: event["code"] for event in trace if event["kind"] == "omp_task_create"}
+    for event in trace:
+        if event["kind"] == "omp_implicit_begin":
+            check(event["code"] == regions[event["team"]], event, regions)
+        elif event["kind"] == "omp_task_begin":
+            check(event["code"] == tasks[event["task"]] and int(event["code"], 16) != 0, event, tasks)
+
+
+def check_combined(flags):
+    """A loop that begins with its region is where that is."""
+    source = ("int main(void)\n{ int sum = 0;\n#pragma omp parallel for num_threads(2) schedule(runtime)\n"
+              "for (int i = 0; i < 8; i++)\n{\n#pragma omp atomic\nsum += i;\n}\nreturn sum != 28; }\n")
+    made = subprocess.run(["gcc", "-fopenmp", *flags, "-x", "c", "-", "-o", "combined"], input=source, text=True,
+                          capture_output=True)
+    check(made.returncode == 0, made.stderr)
+    traced = record("combined_trace", [os.path.abspath("combined")])
+    check(traced.status == 0, traced)
+    trace = events("combined_trace", "omp_parallel_begin", "omp_implicit_begin", "omp_zone_begin")
+    check(len(trace) == 5 and len({event["code"] for event in trace}) == 1, trace)
+
+
 def check_locks(flags):
     traced = record("locks_trace", [build("locks", flags)])
     check(traced.status == 0, traced)
@@ -130,7 +154,9 @@ def main():
     check_nesting(trace, lines)
     check_worksharing(trace, lines)
     check_tasks(trace, lines)
+    check_codes(trace)
     check_locks(sys.argv[1:])
+    check_combined(sys.argv[1:])
 
 
 main()
