@@ -16,7 +16,21 @@ enum { MAX_TRIES = 1000 }; /* names of rings that exist already: pids come round
 /* Path of the directory; set once, before there is a second thread that could ask. A path and no descriptor:
  * descriptors of the agent would be seen by the program, and closed by it. */
 static char directory_path[PATH_MAX];
-static uint32_t next_ring; /* __atomic */
+static ino_t pid_namespace; /* of that time; 0: not known */
+static uint32_t next_ring;  /* __atomic */
+
+static ino_t current_pid_namespace(void)
+{
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+/* Whether this process was forked into another pid namespace: its ids are not those by which the recorder knows it. */
+static bool has_other_ids(void)
+{
+    ino_t here = pid_namespace == 0 ? 0 : current_pid_namespace();
+    return here != 0 && here != pid_namespace;
+}
 
 static bool is_ours(const struct stat *status, mode_t type, mode_t mode)
 {
@@ -65,6 +79,7 @@ struct tg_agent_control *tg_agent_directory_open(const char *path)
     struct tg_agent_control *control = NULL;
     if (path[0] == '/' && strlen(path) < sizeof directory_path) {
         strcpy(directory_path, path);
+        pid_namespace = current_pid_namespace();
         int fd = open_control(O_RDWR);
         void *page = fd < 0 ? MAP_FAILED
                             : mmap(NULL, TG_AGENT_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -117,7 +132,7 @@ static struct tg_agent_ring_header *map_ring(int directory, const char *name, ui
 struct tg_agent_ring_header *tg_agent_directory_make_ring(int pid, uint64_t data_bytes)
 {
     int saved = errno;
-    int directory = open_directory();
+    int directory = has_other_ids() ? -1 : open_directory();
     struct tg_agent_ring_header *header = NULL;
     for (int i = 0; directory >= 0 && header == NULL && i < MAX_TRIES; i++) {
         char name[64];

@@ -254,7 +254,8 @@ static void tell_end(struct tg_agent_drain *drain)
     struct tg_agent_control control = tg_agent_directory_control(drain->options.directory);
     if (control.unkept > 0)
         tg_ring_set_tell_loss(drain->rings, 0, 0, control.unkept,
-                              "no ring could be created for them, or their thread had ended");
+                              "no ring could be created for them, their thread had ended, or their process "
+                              "was forked into a pid namespace of its own");
     uint64_t out_of_order = tg_ring_set_stats(drain->rings).out_of_order;
     if (out_of_order == 0)
         return;

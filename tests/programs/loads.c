@@ -6,6 +6,7 @@
  *   thread PATH      dlopen in a thread of its own, which is then joined
  *   threads N PATH   dlopen and dlclose of PATH+"0".so ... in N threads at the same time
  *   fork PATH        dlopen in a forked child, which is then waited for
+ *   elsewhere        children are in another pid namespace from now on
  *   call N NAME      calls the function NAME of handle N
  *   raise            a handled signal: a stop for another reason
  *   iconv CHARSET    a conversion from CHARSET, whose module libc loads by itself
@@ -21,6 +22,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <pwd.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -181,6 +183,8 @@ static char **run(char **arg)
         return run_threads(atoi(arg[1]), arg[2]), arg + 3;
     if (strcmp(*arg, "fork") == 0 && arg[1] != NULL)
         return run_fork(arg[1]), arg + 2;
+    if (strcmp(*arg, "elsewhere") == 0)
+        return puts(unshare(CLONE_NEWPID) == 0 ? "elsewhere" : "still here"), arg + 1;
     if (strcmp(*arg, "call") == 0 && arg[1] != NULL && arg[2] != NULL)
         return call(atoi(arg[1]), arg[2]), arg + 3;
     if (strcmp(*arg, "raise") == 0)

@@ -20,6 +20,7 @@ static struct {
     char directory[PATH_MAX];
     unsigned char random[16];
     const char *initial_stack_end;    /* the kernel puts the random bytes right behind the initial stack */
+    ino_t pid_namespace;              /* of that time; 0: not known */
     struct tg_agent_control *control; /* NULL: no recorder */
     struct tg_agent_ring_header *ring;
     unsigned char *data;
@@ -133,6 +134,23 @@ static int open_directory(void)
     return fd;
 }
 
+static ino_t current_pid_namespace(void)
+{
+    struct stat status;
+    int fd = tg_raw_open_at(AT_FDCWD, "/proc/self/ns/pid", O_RDONLY | O_CLOEXEC, 0);
+    bool is_known = fd >= 0 && tg_raw_stat(fd, &status) == 0;
+    if (fd >= 0)
+        tg_raw_close(fd);
+    return is_known ? status.st_ino : 0;
+}
+
+/* Whether this process was forked into another pid namespace: its ids are not those by which the recorder knows it. */
+static bool has_other_ids(void)
+{
+    ino_t here = agent.pid_namespace == 0 ? 0 : current_pid_namespace();
+    return here != 0 && here != agent.pid_namespace;
+}
+
 static int open_control(int flags)
 {
     int directory = open_directory();
@@ -166,6 +184,7 @@ bool tg_audit_ring_find_recorder(void)
     tg_raw_close(fd);
     if (control == NULL)
         return false;
+    agent.pid_namespace = current_pid_namespace();
     if (is_usable(control))
         agent.control = control;
     else
@@ -267,7 +286,8 @@ bool tg_audit_ring_make(int32_t pid)
     uint64_t data_bytes =
         agent.control->ring_bytes < MAX_DATA_BYTES ? agent.control->ring_bytes : MAX_DATA_BYTES;
     uint64_t size = TG_AGENT_RING_DATA_OFFSET + data_bytes;
-    int directory = agent.control->over == 0 && is_allowed(size) ? open_directory() : -1;
+    bool may_be = agent.control->over == 0 && is_allowed(size) && !has_other_ids();
+    int directory = may_be ? open_directory() : -1;
     struct tg_agent_ring_header *header = NULL;
     bool exists = directory >= 0;
     for (int i = 0; header == NULL && exists && i < MAX_NAMES; i++) {

@@ -18,7 +18,7 @@ from recording import (LOADS, TIME_LIMIT_S, build_library, check, run, skip,
                        witness_environment, witnessed)
 
 AUDIT = os.path.join(os.environ["TG_AGENT_LIBRARIES"], "tollgate-audit.so")
-RINGS_MADE, ATTENTION = 32, 40  # where in the control file
+RINGS_MADE, UNKEPT, ATTENTION = 32, 36, 40  # where in the control file
 
 
 def is_loader(name):
@@ -223,6 +223,11 @@ def processes():
     check(len(instances) == 3 and all(ring.kind == KIND_LOADER for ring in directory.rings.values()), instances)
     parent = told(records, next(pid for pid in pids if pid != child))
     check(parent.count("preinit") == 2, parent)
+    directory.remove()
+    command = [LOADS, "elsewhere", "fork", second]
+    result, records, directory = audited(command)
+    if "elsewhere" in result[0]:  # root may: there the child does not know its id
+        check(len(directory.ring_files()) == 1 and directory.control_field(UNKEPT) > 0, directory.ring_files())
     directory.remove()
 
 

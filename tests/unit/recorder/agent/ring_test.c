@@ -126,6 +126,25 @@ static void a_child_has_rings_of_its_own(void **state)
     assert_int_equal(agent_ring_next(theirs)[2], 77);
 }
 
+/* In another pid namespace its ids are not those by which the recorder knows it. */
+static void a_child_with_other_ids_has_none(void **state)
+{
+    (void)state;
+    uint32_t before = agent_recorder.control->rings_made, unkept = agent_recorder.control->unkept;
+    pid_t child = (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, 0);
+    if (child < 0) /* only root may */
+        skip();
+    if (child == 0) {
+        tg_agent_record2(TG_RECORD_OMP_SECTION, 78, 78);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(agent_recorder.control->rings_made, before);
+    assert_int_equal(agent_recorder.control->unkept, unkept + 1);
+}
+
 static pthread_key_t late_key;
 
 static void record_late(void *value)
@@ -536,6 +555,7 @@ static int run(void)
         cmocka_unit_test(counts_what_it_drops),
         cmocka_unit_test(drops_when_the_recorder_is_gone),
         cmocka_unit_test(a_child_has_rings_of_its_own),
+        cmocka_unit_test(a_child_with_other_ids_has_none),
         cmocka_unit_test(threads_hand_their_rings_on),
         cmocka_unit_test(a_ring_grows_wherever_its_thread_is),
         cmocka_unit_test(a_ring_grows_for_what_a_handler_left),
