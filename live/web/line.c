@@ -70,6 +70,12 @@ void tg_web_line_send(struct tg_web_line *line, uint64_t id, const char *word, c
     send_some(line);
 }
 
+bool tg_web_line_has_room(const struct tg_web_line *line)
+{
+    enum { SMALL_FRAMES = 1 << 20 }; /* also fit */
+    return line->out_size - line->out_sent <= MAX_WAITING - TG_WEB_MAX_BODY - SMALL_FRAMES;
+}
+
 short tg_web_line_events(const struct tg_web_line *line)
 {
     return line->out_sent < line->out_size ? POLLIN | POLLOUT : POLLIN;

@@ -33,6 +33,9 @@ void tg_web_line_deinit(struct tg_web_line *line);
 /* Puts a frame behind what is on its way, and sends what goes now. */
 void tg_web_line_send(struct tg_web_line *line, uint64_t id, const char *word, const char *body, size_t size);
 
+/* Whether the largest frame can be sent: so little is on its way. */
+bool tg_web_line_has_room(const struct tg_web_line *line);
+
 /* Events to poll for, and what to do when there are some. */
 short tg_web_line_events(const struct tg_web_line *line);
 void tg_web_line_attend(struct tg_web_line *line);

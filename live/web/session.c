@@ -203,7 +203,8 @@ static char *state_text(struct tg_web_session *session, bool is_whole, size_t *s
 
 /* ---- the thread */
 
-static void reply(struct tg_web_session *session, uint64_t id, unsigned status, const char *text, size_t size)
+static void put_reply(struct tg_web_session *session, uint64_t id, unsigned status, const char *text,
+                      size_t size)
 {
     char word[TG_WEB_WORD_SIZE];
     snprintf(word, sizeof word, "%u", status);
@@ -220,8 +221,17 @@ static void reply_error(struct tg_web_session *session, uint64_t id, unsigned st
         tg_web_failure_write(stream, code, message);
         fclose(stream);
     }
-    reply(session, id, text == NULL ? 500 : status, text, text == NULL ? 0 : size);
+    put_reply(session, id, text == NULL ? 500 : status, text, text == NULL ? 0 : size);
     free(text);
+}
+
+/* An answer that is too large for the line ends the request alone. */
+static void reply(struct tg_web_session *session, uint64_t id, unsigned status, const char *text, size_t size)
+{
+    if (size > TG_WEB_MAX_BODY)
+        reply_error(session, id, 400, "LIMIT", "the answer has more than 64 MiB");
+    else
+        put_reply(session, id, status, text, size);
 }
 
 /* The command that runs is interrupted as by the interrupt key; where none runs nothing happens. */
@@ -297,9 +307,10 @@ static void take_frame(struct tg_web_session *session, struct tg_web_frame *fram
     free_item(item);
 }
 
+/* What the server has not read yet is waited for: there is room for two large answers at a time. */
 static void send_answers(struct tg_web_session *session)
 {
-    for (;;) {
+    while (tg_web_line_has_room(&session->line)) {
         pthread_mutex_lock(&session->lock);
         struct item *item = pop(&session->answers);
         pthread_mutex_unlock(&session->lock);
@@ -369,7 +380,7 @@ static void *run_line(void *context)
         if (fds[0].revents != 0)
             tg_web_line_attend(&session->line);
         send_answers(session);
-        while (tg_web_line_take(&session->line, &frame))
+        while (tg_web_line_has_room(&session->line) && tg_web_line_take(&session->line, &frame))
             take_frame(session, &frame);
         if (session->has_work) {
             session->has_work = session->options.documents.work(session->options.documents.context);

@@ -39,6 +39,9 @@ def main():
     check(events.wait(lambda news: news["focus"].startswith("p1")), "the page is not told of the focus")
     check("workers" in page.post("complete", "info w")[1]["data"]["words"], "no completion")
 
+    status, answer = page.post("command", "string repeat x 70000000")
+    check(status == 400 and answer["error"]["code"] == "LIMIT" and page.run("dfocus")["ok"], f"too large: {status}")
+
     # the console waits: the page asks, and halts
     pid = console.command("info processes")["data"][0]["pid"]
     console.do("dgo")

@@ -100,6 +100,20 @@ static void what_nobody_reads_is_bounded(void **context)
     free(much);
 }
 
+static void there_is_room_while_little_waits(void **context)
+{
+    (void)context;
+    enum { LARGE = TG_WEB_MAX_BODY };
+    char *large = calloc(1, LARGE);
+    assert_non_null(large);
+    tg_web_line_send(&line, 1, "200", large, LARGE / 2);
+    assert_true(tg_web_line_has_room(&line));
+    tg_web_line_send(&line, 2, "200", large, LARGE);
+    assert_false(line.is_broken);
+    assert_false(tg_web_line_has_room(&line));
+    free(large);
+}
+
 static void end_of_the_other_one_is_seen(void **context)
 {
     (void)context;
@@ -116,6 +130,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(frames_come_in_any_pieces, begin, end),
         cmocka_unit_test_setup_teardown(nonsense_ends_it, begin, end),
         cmocka_unit_test_setup_teardown(what_nobody_reads_is_bounded, begin, end),
+        cmocka_unit_test_setup_teardown(there_is_room_while_little_waits, begin, end),
         cmocka_unit_test_setup_teardown(end_of_the_other_one_is_seen, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
