@@ -110,8 +110,9 @@ static struct tg_error *check_process(const struct tg_agent_injector *injector, 
         return aside(
             "the process has a seccomp filter of its own, which may forbid system calls of the agent");
     if (tg_proc_status_own_pid(pid) != pid)
-        return aside("the process is in a pid namespace of its own (container), where it and its threads have "
-                     "other ids");
+        return aside(
+            "the process is in a pid namespace of its own (container), where it and its threads have "
+            "other ids");
     return NULL;
 }
 
