@@ -1,5 +1,6 @@
 #include "format/image/mangled_name.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,14 +59,23 @@ static const char *skip_extended(const char *at)
     return next;
 }
 
-/* Behind the template arguments at AT, an I up to its E. What is nested is counted, not understood: of types
- * only names and references need care, because their letters could be taken for something else. */
-static const char *skip_template_arguments(const char *at)
+/* Behind the number of a lambda, at AT: _, 0_, 17_. */
+static const char *skip_lambda_number(const char *at)
 {
-    size_t depth = 0, length;
+    at += strspn(at, "0123456789");
+    return *at == '_' ? at + 1 : NULL;
+}
+
+/* Behind the E that ends DEPTH lists which have begun before AT; with DEPTH 0 behind the list that begins there. What is nested is
+ * counted, not understood: of types only names and references need care, because their letters could be taken for something else. */
+static const char *skip_nested(const char *at, size_t depth)
+{
+    size_t length;
+    bool is_lambda[MAX_DEPTH + 1]; /* what has begun at each depth */
+    is_lambda[depth] = false;
     do {
         char c = *at;
-        if (c == '\0' || depth > MAX_DEPTH)
+        if (c == '\0' || depth >= MAX_DEPTH)
             return NULL;
         if (is_digit(c)) {
             if (take_identifier(&at, &length) == NULL)
@@ -78,15 +88,27 @@ static const char *skip_template_arguments(const char *at)
             at += 1 + strspn(at + 1, "0123456789");
         } else if (c == 'D' && at[1] != 't' && at[1] != 'T') {
             at = skip_extended(at);
+        } else if (c == 'E') {
+            if (depth == 0)
+                return NULL;
+            at = is_lambda[depth--] ? skip_lambda_number(at + 1) : at + 1;
         } else {
-            depth += c == 'I' || c == 'J' || c == 'N' || c == 'F' || c == 'X' || c == 'D';
-            depth -= c == 'E';
-            at += c == 'D' ? 2 : 1;
+            bool is_list = c == 'I' || c == 'J' || c == 'N' || c == 'F' || c == 'X' || c == 'D' || c == 'Z';
+            bool begins_lambda = c == 'U' && at[1] == 'l';
+            if (is_list || begins_lambda)
+                is_lambda[++depth] = begins_lambda;
+            at += c == 'D' || begins_lambda ? 2 : 1;
         }
         if (at == NULL)
             return NULL;
     } while (depth > 0);
     return at;
+}
+
+/* Behind the template arguments at AT, an I up to its E. */
+static const char *skip_template_arguments(const char *at)
+{
+    return skip_nested(at, 0);
 }
 
 static bool add_part(struct tg_mangled_name *name, struct tg_mangled_part part)
@@ -97,8 +119,67 @@ static bool add_part(struct tg_mangled_name *name, struct tg_mangled_part part)
     return true;
 }
 
-/* One part of a name: an identifier, or what constructs or destroys the part before it. */
-static const char *take_part(const char *at, struct tg_mangled_name *name)
+/* ---- names that only people read */
+
+/* "operator[]" at AT, an operator's name; NULL: it is none. */
+static const char *take_operator(const char **at, size_t *length)
+{
+    static const char *const names[] = {
+        "nw operator new", "na operator new[]", "dl operator delete", "da operator delete[]",
+        "pl operator+",    "mi operator-",      "ml operator*",       "dv operator/",
+        "rm operator%",    "an operator&",      "or operator|",       "eo operator^",
+        "aS operator=",    "pL operator+=",     "mI operator-=",      "mL operator*=",
+        "dV operator/=",   "rM operator%=",     "aN operator&=",      "oR operator|=",
+        "eO operator^=",   "ls operator<<",     "rs operator>>",      "lS operator<<=",
+        "rS operator>>=",  "eq operator==",     "ne operator!=",      "lt operator<",
+        "gt operator>",    "le operator<=",     "ge operator>=",      "ss operator<=>",
+        "nt operator!",    "aa operator&&",     "oo operator||",      "pp operator++",
+        "mm operator--",   "cm operator,",      "pm operator->*",     "pt operator->",
+        "cl operator()",   "ix operator[]",     "co operator~",       "ng operator-",
+        "ps operator+",    "ad operator&",      "de operator*"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(*at, names[i], 2) == 0) {
+            *at += 2;
+            *length = strlen(names[i]) - 3;
+            return names[i] + 3;
+        }
+    return NULL;
+}
+
+/* A lambda without its parameters: the first of them in its function, the second, ... */
+static const char *take_lambda(const char **at, size_t *length)
+{
+    static const char *const names[] = {"{lambda#1}", "{lambda#2}", "{lambda#3}", "{lambda#4}",
+                                        "{lambda#5}", "{lambda#6}", "{lambda#7}", "{lambda#8}",
+                                        "{lambda#9}", "{lambda#10}"};
+    if (strncmp(*at, "UlvE", 4) != 0)
+        return NULL;
+    const char *number = *at + 4;
+    size_t i = *number == '_' ? 0 : is_digit(*number) ? (size_t)(*number - '0') + 1 : SIZE_MAX;
+    const char *end = skip_lambda_number(number);
+    if (end == NULL || end - number > 2 || i >= sizeof names / sizeof *names)
+        return NULL;
+    *at = end;
+    *length = strlen(names[i]);
+    return names[i];
+}
+
+/* A lambda with parameters, as it is in the symbol, so that two of them are never one; and any other. */
+static const char *take_local_part(const char **at, size_t *length)
+{
+    const char *text = *at, *end = strncmp(text, "Ul", 2) == 0 ? skip_nested(text + 2, 1) : NULL;
+    const char *lambda = take_lambda(at, length);
+    if (lambda != NULL || end == NULL || (end = skip_lambda_number(end)) == NULL)
+        return lambda;
+    *at = end;
+    *length = (size_t)(end - text);
+    return text;
+}
+
+/* ---- parts */
+
+/* One part of a name: an identifier, or what constructs or destroys the part before it; FOR_PEOPLE, also an operator or a lambda. */
+static const char *take_part(const char *at, bool for_people, struct tg_mangled_name *name)
 {
     struct tg_mangled_part part = {0};
     if ((*at == 'C' || *at == 'D') && is_digit(at[1]) && name->count > 0) {
@@ -107,6 +188,10 @@ static const char *take_part(const char *at, struct tg_mangled_name *name)
         part.arguments_length = 0;
         part.is_destructor = *at == 'D';
         at += 2;
+    } else if (for_people && *at == 'U') {
+        part.text = take_local_part(&at, &part.length);
+    } else if (for_people && *at >= 'a' && *at <= 'z') {
+        part.text = take_operator(&at, &part.length);
     } else {
         at += *at == 'L'; /* internal linkage */
         part.text = take_identifier(&at, &part.length);
@@ -148,17 +233,10 @@ static bool parse_fortran(const char *symbol, struct tg_mangled_name *name)
            add_part(name, (struct tg_mangled_part){.text = own, .length = length});
 }
 
-bool tg_mangled_name_parse(const char *symbol, struct tg_mangled_name *name)
+/* The name at AT, nested or not; NULL: it is none. */
+static const char *take_name(const char *at, bool for_people, struct tg_mangled_name *name)
 {
     static const char std[] = "std";
-    name->count = 0;
-    if (symbol[0] != '_' || is_jumped_into(symbol))
-        return false;
-    if (symbol[1] == '_')
-        return parse_fortran(symbol, name);
-    if (symbol[1] != 'Z')
-        return false;
-    const char *at = symbol + 2;
     bool nested = *at == 'N';
     if (nested)
         at += 1 + strspn(at + 1, "rVKRO"); /* of a member: qualifiers */
@@ -167,9 +245,33 @@ bool tg_mangled_name_parse(const char *symbol, struct tg_mangled_name *name)
         at += 2;
     }
     do {
-        at = take_part(at, name);
+        at = take_part(at, for_people, name);
     } while (nested && at != NULL && *at != 'E');
-    return at != NULL;
+    return at != NULL && nested ? at + 1 : at;
+}
+
+/* FOR_PEOPLE: also names of operators, of lambdas, and of what is local to a function. */
+static bool parse(const char *symbol, bool for_people, struct tg_mangled_name *name)
+{
+    name->count = 0;
+    if (symbol[0] != '_' || is_jumped_into(symbol))
+        return false;
+    if (symbol[1] == '_')
+        return parse_fortran(symbol, name);
+    if (symbol[1] != 'Z')
+        return false;
+    const char *at = symbol + 2;
+    size_t n_functions = for_people ? strspn(at, "Z") : 0; /* one in another, around the name */
+    for (at += n_functions; n_functions > 0 && at != NULL; n_functions--) {
+        at = take_name(at, true, name);
+        at = at == NULL ? NULL : skip_nested(at, 1); /* behind the parameters */
+    }
+    return at != NULL && take_name(at, for_people, name) != NULL;
+}
+
+bool tg_mangled_name_parse(const char *symbol, struct tg_mangled_name *name)
+{
+    return parse(symbol, false, name);
 }
 
 /* Source spelling of a part, without a destructor's ~. */
@@ -420,7 +522,7 @@ const char *tg_mangled_name_last(const char *text)
 char *tg_mangled_name_words(const char *symbol)
 {
     struct tg_mangled_name name;
-    if (!tg_mangled_name_parse(symbol, &name))
+    if (!parse(symbol, true, &name))
         return strdup(symbol);
     char *words = NULL;
     size_t size;

@@ -154,8 +154,33 @@ static void words_are_for_people(void **state)
     check_words("_ZNSt6vectorIiSaIiEE9push_backERKi@@V_3.4",
                 "std::vector<int, std::allocator<int>>::push_back@@V_3.4");
     check_words("main._omp_fn.0", "main._omp_fn.0");
-    check_words("_ZZ4mainENKUlvE_clEv", "_ZZ4mainENKUlvE_clEv");
     check_words("", "");
+}
+
+static void operators_and_lambdas_have_names(void **state)
+{
+    (void)state;
+    check_words("_ZNSt3mapIiN7Library14ArgumentChecksESt4lessIiESaISt4pairIKiS1_EEEixERS5_",
+                "std::map<int, Library::ArgumentChecks, std::less<int>>::operator[]");
+    check_words("_ZN4meshplERKS_", "mesh::operator+");
+    check_words("_ZplRK4meshS1_", "operator+");
+    check_words("_Znwm", "operator new");
+    check_words("_ZNK4meshclIiEEvT_", "mesh::operator()<int>");
+    check_words("_ZNK4meshcviEv", "_ZNK4meshcviEv"); /* a conversion: its name is a type */
+    check_words("_ZZ4mainENKUlvE_clEv", "main::{lambda#1}::operator()");
+    check_words("_ZZ4mainENKUlvE8_clEv", "main::{lambda#10}::operator()");
+    check_words("_ZZ4mainENKUlvE9_clEv", "main::UlvE9_::operator()");
+    check_words("_ZZN4mesh5solveEiRK4cellENKUliE0_clEi._omp_fn.0",
+                "mesh::solve::UliE0_::operator()._omp_fn.0");
+    check_words("_ZZZ4mainENKUlvE_clEvENKUlvE0_clEv", "main::{lambda#1}::operator()::{lambda#2}::operator()");
+    check_words("_ZZ4mainE1x", "main::x");
+    check_words("_ZZ4mainENK4task3runEv", "main::task::run");
+    check_words("_ZNSt8functionIFvvEEclEv", "std::function<FvvE>::operator()");
+    check_words("_ZN6holderIZ4mainEUlvE_E3getEv", "holder<Z4mainEUlvE_>::get");
+    check_words("_ZN6holderIZN1a1bEvEUliE12_E9_M_invokeEv", "holder<ZN1a1bEvEUliE12_>::_M_invoke");
+    check_words("_ZZ4mainENKUl", "_ZZ4mainENKUl");
+    check_words("_ZZ4main", "_ZZ4main");
+    check_words("_ZZZZZZ", "_ZZZZZZ");
 }
 
 static void instances_are_told_apart(void **state)
@@ -186,6 +211,7 @@ int main(void)
         cmocka_unit_test(others_are_none),
         cmocka_unit_test(a_name_may_leave_out_what_is_around),
         cmocka_unit_test(words_are_for_people),
+        cmocka_unit_test(operators_and_lambdas_have_names),
         cmocka_unit_test(instances_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
