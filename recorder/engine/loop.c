@@ -8,6 +8,7 @@
 #include "recorder/engine/removal.h"
 #include "recorder/engine/stop.h"
 #include "recorder/engine/wake.h"
+#include "recorder/process/proc_status.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -77,7 +78,9 @@ struct tg_error *tg_engine_create(const struct tg_engine_options *options, struc
     created->own_group = options->own_group;
     created->standard_input = options->standard_input;
     pthread_mutex_init(&created->request_lock, NULL);
-    struct tg_error *error = tg_insn_decoder_create(&created->decoder);
+    struct tg_error *error = tg_proc_status_check();
+    if (error == NULL)
+        error = tg_insn_decoder_create(&created->decoder);
     if (error == NULL)
         error = tg_wake_init(created);
     if (error != NULL) {

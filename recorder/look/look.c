@@ -736,9 +736,12 @@ static struct tg_error *look_now(const struct tg_look_request *request, const st
 /* Processes that are stopped wait for tollgate, and tollgate for a processor beside ranks that poll: where it may it goes first. */
 struct tg_error *tg_look(const struct tg_look_request *request, const struct tg_look_sink *sink)
 {
+    struct tg_error *error = tg_proc_status_check();
+    if (error != NULL)
+        return error;
     int before = getpriority(PRIO_PROCESS, 0);
     bool is_first = setpriority(PRIO_PROCESS, 0, -20) == 0;
-    struct tg_error *error = look_now(request, sink);
+    error = look_now(request, sink);
     if (is_first)
         setpriority(PRIO_PROCESS, 0, before);
     return error;

@@ -3,7 +3,25 @@
 #include <inttypes.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+struct tg_error *tg_proc_status_check(void)
+{
+    char own[32];
+    ssize_t length = readlink("/proc/self", own, sizeof own - 1);
+    own[length > 0 ? length : 0] = '\0';
+    if (length <= 0)
+        return tg_error_create(TG_ERROR_UNSUPPORTED,
+                               "there is no /proc, from which processes are known: mount it");
+    if (atoi(own) == getpid())
+        return NULL;
+    return tg_error_create(
+        TG_ERROR_UNSUPPORTED,
+        "/proc is that of another pid namespace, where processes have other ids: mount the one of "
+        "this namespace (unshare --mount-proc)");
+}
 
 static void take_line(const char *line, struct tg_proc_status *status)
 {

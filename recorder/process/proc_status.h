@@ -2,6 +2,8 @@
 #ifndef TG_RECORDER_PROCESS_PROC_STATUS_H
 #define TG_RECORDER_PROCESS_PROC_STATUS_H
 
+#include "format/base/error.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,6 +18,9 @@ struct tg_proc_status {
     uid_t file_uid;  /* opens files as this user */
     bool has_memory; /* kernel threads and processes that ended have none */
 };
+
+/* Why nothing can be known of processes: there is no /proc, or it is that of another pid namespace; NULL: it is this one's. */
+struct tg_error *tg_proc_status_check(void);
 
 /* Reads the status of thread or process TID; false where there is no such thing. */
 bool tg_proc_status_read(pid_t tid, struct tg_proc_status *status);

@@ -55,6 +55,12 @@ def usage():
         file.write("dset TV::dlopen_always_recalculate perhaps\n")
     refused = run([TOLLGATE, "record", "--settings", "bad.rc", "true"])
     check(refused.status == 2 and "bad.rc:1" in refused.errors, refused)
+    # facts under the ids of another pid namespace would be those of other processes
+    for words in ("record", "-o", "other", "true"), ("where", "-p", "1"):
+        elsewhere = run(["unshare", "--pid", "--fork", TOLLGATE, *words]) if os.geteuid() == 0 else None
+        if elsewhere is not None and "Operation not permitted" not in elsewhere.errors:
+            check(elsewhere.status == 2 and "another pid namespace" in elsewhere.errors, elsewhere)
+            check(not os.path.exists("other"), "a trace of nobody knows whom")
 
 
 def names():
