@@ -301,59 +301,68 @@ static bool is_same_team(struct tg_team a, struct tg_team b)
     return a.id == b.id && a.level == b.level;
 }
 
-/* The event of REPEAT, whose WORDS with NUMBER were added just now by SOURCE, if it can be told again as it is. */
-static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_source *source,
-                       const uint64_t *words, uint64_t number, struct tg_ring_repeat *repeat)
+/* The event of REPEAT, whose WORDS with NUMBER were added just now by SOURCE, if it can be told again without them. */
+static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_source *source, uint64_t *words,
+                       uint64_t number, struct tg_ring_repeat *repeat)
 {
     struct tg_known_record *room;
     unsigned kind = words[1] & 0xff;
-    if (source->process == NULL || !decoder->forms[kind].is_plain)
+    const struct tg_record_form *form = &decoder->forms[kind];
+    struct tg_record_words given = {.words = words, .n_words = words[1] >> TG_AGENT_WORDS_SHIFT & 0xfff};
+    if (source->process == NULL || !form->is_plain ||
+        given.n_words < TG_RECORD_ARGUMENT + (size_t)form->least_arguments)
         return;
-    repeat->team =
-        decoder->forms[kind].has_place ? find_team(source->process, source, words) : (struct tg_team){0};
-    const struct tg_event *event = tg_known_records_find(
-        decoder->known, words, words[1] >> TG_AGENT_WORDS_SHIFT & 0xfff, repeat->team, &room);
-    if (event == NULL)
-        return;
-    repeat->event = *event;
-    repeat->payload_id = event->payload_id;
+    given.team = form->has_place ? find_team(source->process, source, words) : (struct tg_team){0};
+    const struct tg_event *event =
+        tg_known_records_find(decoder->known, words, given.n_words, given.team, &room);
+    if (event != NULL) {
+        repeat->event = *event;
+    } else {
+        repeat->event = (struct tg_event){.kind = form->kind};
+        tg_record_put(&given, kind, &repeat->event);
+    }
+    repeat->team = given.team;
+    repeat->payload_id = repeat->event.payload_id;
     repeat->counted = repeat->payload_counted = tg_agent_moves_team(kind, number) ? 0 : number;
     repeat->is_known = true;
-    repeat->n_unnumbered = 0;
 }
 
 /* Where the thread of an AGAIN record with NUMBER is: in another team than that of REPEAT, its event is the other one's from now
- * on. False: such a one is better decoded anew, as it may be told by number then. */
-static bool follow_team(struct tg_ring_decoder *decoder, const struct tg_ring_source *source, uint64_t number,
-                        struct tg_ring_repeat *repeat)
+ * on. */
+static void follow_team(const struct tg_ring_decoder *decoder, const struct tg_ring_source *source,
+                        uint64_t number, struct tg_ring_repeat *repeat)
 {
-    enum { FEW = 3 };
     unsigned kind = repeat->words[1] & 0xff;
     uint64_t words[2] = {0, repeat->words[1]};
     if (!decoder->forms[kind].has_place)
-        return true;
+        return;
     if (tg_agent_moves_team(kind, number))
         words[1] += tg_agent_team_move(kind, number) << TG_AGENT_TEAM_SHIFT;
     struct tg_team team = find_team(source->process, source, words);
     if (is_same_team(team, repeat->team))
-        return repeat->payload_id != 0 || ++repeat->n_unnumbered < FEW;
+        return;
     struct tg_omp_place *place = TG_EVENT_PAYLOAD(&repeat->event);
     place->team = team.id;
     place->level = team.level;
     repeat->team = team;
     repeat->payload_id = 0;
-    repeat->n_unnumbered = 1;
-    return true;
+    repeat->n_unnumbered = 0;
 }
 
-/* The event of REPEAT is told, its counted member larger by COUNTED. */
-static void tell_counted(struct tg_ring_decoder *decoder, struct tg_ring_repeat *repeat, uint64_t counted)
+/* The event of REPEAT is told, its counted member larger by COUNTED. False: it is not; it is the last one again, without a payload_id,
+ * as it was some times before, and better decoded anew, which may find one. */
+static bool tell_repeat(struct tg_ring_decoder *decoder, struct tg_ring_repeat *repeat, uint64_t counted)
 {
+    uint64_t id = counted == repeat->payload_counted ? repeat->payload_id : 0;
     if (counted != repeat->counted)
         *counted_member(&repeat->event) += counted - repeat->counted;
+    else if (id == 0 && ++repeat->n_unnumbered > 1 &&
+             (repeat->n_unnumbered & (repeat->n_unnumbered - 1)) == 0)
+        return false;
     repeat->counted = counted;
-    repeat->event.payload_id = counted == repeat->payload_counted ? repeat->payload_id : 0;
+    repeat->event.payload_id = id;
     decoder->sink.add(decoder->sink.context, &repeat->event);
+    return true;
 }
 
 void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
@@ -363,19 +372,22 @@ void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_s
     uint64_t own = tg_agent_own_word(kind);
     uint64_t number = tg_agent_moves(kind) == TG_AGENT_MOVES_NOTHING ? 0 : again[1] >> TG_AGENT_NUMBER_SHIFT;
     if (repeat->is_known && source->process != NULL && source->process->instance == source->facts.instance &&
-        source->process->announced && follow_team(decoder, source, number, repeat)) {
+        source->process->announced) {
+        follow_team(decoder, source, number, repeat);
         repeat->event.time_ns = time_ns;
         repeat->event.pid = source->facts.pid;
         repeat->event.tid = source->tid;
-        tell_counted(decoder, repeat, tg_agent_moves_team(kind, number) ? 0 : number);
-        return;
+        if (tell_repeat(decoder, repeat, tg_agent_moves_team(kind, number) ? 0 : number))
+            return;
     }
-    struct tg_ring_repeat copy = *repeat;
-    tg_agent_move(copy.words, number);
+    uint64_t words[sizeof repeat->words / sizeof *repeat->words];
+    memcpy(words, repeat->words, sizeof words);
+    tg_agent_move(words, number);
     if (own != 0)
-        copy.words[own] = again[2];
-    tg_ring_decoder_add(decoder, source, time_ns, copy.words);
-    keep_event(decoder, source, copy.words, number, repeat);
+        words[own] = again[2];
+    tg_ring_decoder_add(decoder, source, time_ns, words);
+    if (own == 0)
+        keep_event(decoder, source, words, number, repeat);
 }
 
 /* ---- life */
