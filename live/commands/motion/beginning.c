@@ -39,8 +39,7 @@ struct tg_error *tg_beginning_of_job(struct tg_console *console, bool *is_launch
     return NULL;
 }
 
-/* Whether the programs in focus have not begun: their libraries are still to come. */
-static bool is_new(struct tg_console *console, FILE *out)
+bool tg_beginning_is_new(struct tg_console *console, FILE *out)
 {
     static const char *const nowhere[] = {NULL};
     struct tg_thread_id found;
@@ -55,7 +54,7 @@ struct tg_error *tg_beginning_of_new(struct tg_console *console, bool *is_launch
     bool has_agents = false;
     *is_launcher = false;
     struct tg_error *error = tg_gate_run_has_agents(console, &has_agents);
-    if (error != NULL || has_agents || !is_new(console, out))
+    if (error != NULL || has_agents || !tg_beginning_is_new(console, out))
         return error;
     return tg_beginning_of_job(console, is_launcher, out);
 }
@@ -131,7 +130,7 @@ static struct tg_error *begin_alone(struct tg_console *console, uint32_t dpid, F
         return error;
     kept = console->focus;
     console->focus = focus;
-    if (is_new(console, out))
+    if (tg_beginning_is_new(console, out))
         error = begin_program(console, out);
     tg_focus_deinit(&console->focus);
     console->focus = kept;

@@ -22,4 +22,7 @@ struct tg_error *tg_beginning_of_new(struct tg_console *console, bool *is_launch
 struct tg_error *tg_beginning_of_rest(struct tg_console *console, bool of_each, bool *all_have_agents,
                                       FILE *out);
 
+/* Whether the programs in focus have not begun: their libraries are still to come. */
+bool tg_beginning_is_new(struct tg_console *console, FILE *out);
+
 #endif

@@ -74,6 +74,7 @@ struct aim {
     enum tg_zone_target target;
     const char *name; /* of TARGET, as it is typed */
     bool of_each;     /* in each process */
+    bool is_forced;   /* to the next that is seen, though others may come first */
     double seconds;   /* as of a gate run */
 };
 
@@ -115,13 +116,26 @@ static struct tg_error *tell_none(enum tg_zone_target target)
                            words_for[target]);
 }
 
+/* Where GCC's code calls nothing there is no breakpoint. */
+static struct tg_error *refuse_unseen_by_breakpoints(struct tg_console *console, const struct aim *aim)
+{
+    struct tg_unseen *unseen = NULL;
+    struct tg_error *error =
+        tg_unseen_find(console, aim->target, words_for[aim->target], aim->is_forced, false, &unseen);
+    tg_unseen_destroy(unseen);
+    return error;
+}
+
 /* *HAS_AGENTS: at the beginning of the program, which has some; *IS_LAUNCHER: before what the program starts or becomes. */
 static struct tg_error *go_by_breakpoints(struct tg_console *console, const struct aim *aim, bool *has_agents,
                                           bool *is_launcher, FILE *out)
 {
     enum tg_zone_target target = aim->target;
     struct tg_thread_id found = {0};
-    struct tg_error *error = tg_step_to(console, functions[target], &found, out);
+    struct tg_error *error =
+        tg_beginning_is_new(console, out) ? NULL : refuse_unseen_by_breakpoints(console, aim);
+    if (error == NULL)
+        error = tg_step_to(console, functions[target], &found, out);
     if (error != NULL && tg_error_code(error) == TG_ERROR_UNSUPPORTED) {
         tg_error_destroy(error);
         error = tg_beginning_of_job(console, is_launcher, out);
@@ -130,7 +144,9 @@ static struct tg_error *go_by_breakpoints(struct tg_console *console, const stru
             error = tg_beginning_of_rest(console, aim->of_each, has_agents, out);
         if (error != NULL || *has_agents)
             return error;
-        error = tg_step_to(console, functions[target], &found, out);
+        error = refuse_unseen_by_breakpoints(console, aim);
+        if (error == NULL)
+            error = tg_step_to(console, functions[target], &found, out);
     }
     if (error != NULL)
         return error;
@@ -432,13 +448,16 @@ static struct tg_error *go_by_gates(struct tg_console *console, const struct aim
     if (error == NULL && aim->target == TG_TARGET_BARRIER)
         error = tell_barrier_before(console, out);
     if (error == NULL)
-        error = tg_unseen_find(console, aim->target, &unseen);
+        error = tg_unseen_find(console, aim->target, words_for[aim->target], aim->is_forced, true, &unseen);
     sought.unseen = unseen;
     if (error == NULL)
         error = add_next_gates(console, aim, unseen, is_launcher, &run);
     if (error == NULL)
         error = tg_gate_course_run(console, &run, command, out);
     *ranks = run.of_job && run.first == NULL && console->focus.is_of_ranks;
+    if (error == NULL && is_launcher && run.first != NULL &&
+        unseen == NULL) /* the program is known only now */
+        error = tg_unseen_find(console, aim->target, words_for[aim->target], true, true, &unseen);
     const struct tg_openmp_team *passed =
         error == NULL && run.first != NULL ? tg_unseen_team(unseen, console, run.first) : NULL;
     if (passed != NULL) {
@@ -474,9 +493,9 @@ static struct tg_error *go(struct tg_console *console, const struct aim *aim, FI
 }
 
 struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target target, const char *name,
-                                 FILE *out)
+                                 bool force, FILE *out)
 {
-    return go(console, &(struct aim){.target = target, .name = name}, out);
+    return go(console, &(struct aim){.target = target, .name = name, .is_forced = force}, out);
 }
 
 struct tg_error *tg_live_zone_go_within(struct tg_console *console, enum tg_zone_target target,
@@ -486,9 +505,10 @@ struct tg_error *tg_live_zone_go_within(struct tg_console *console, enum tg_zone
 }
 
 struct tg_error *tg_live_zone_go_each(struct tg_console *console, enum tg_zone_target target,
-                                      const char *name, FILE *out)
+                                      const char *name, bool force, FILE *out)
 {
-    return go(console, &(struct aim){.target = target, .name = name, .of_each = true}, out);
+    return go(console, &(struct aim){.target = target, .name = name, .of_each = true, .is_forced = force},
+              out);
 }
 
 /* ---- into zones */

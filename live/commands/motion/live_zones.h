@@ -8,10 +8,10 @@
 #include "live/source/zone_counter.h"
 
 /* Lets the processes in focus run to where the first worker comes to a zone of kind TARGET, before it is in
- * it; that worker becomes the thread in focus. USAGE error without a TARGET; NOT_FOUND where none came, or
- * where the runtime is not called for such zones. */
+ * it; that worker becomes the thread in focus. USAGE error without a TARGET; NOT_FOUND where none came, or, before anything runs
+ * and without FORCE, where one may come first that cannot be seen (unseen.h). */
 struct tg_error *tg_live_zone_go(struct tg_console *console, enum tg_zone_target target, const char *name,
-                                 FILE *out);
+                                 bool force, FILE *out);
 
 /* The same, and where nobody has come after SECONDS, 0 without end, it is a TARGET error: the gates are away then, and the
  * threads go on. */
@@ -20,7 +20,7 @@ struct tg_error *tg_live_zone_go_within(struct tg_console *console, enum tg_zone
 
 /* The same for each process in focus: to where the first worker of every one has come. Those that have wait there. */
 struct tg_error *tg_live_zone_go_each(struct tg_console *console, enum tg_zone_target target,
-                                      const char *name, FILE *out);
+                                      const char *name, bool force, FILE *out);
 
 /* Where `opm next` has brought a worker: state of a live job's console. */
 extern const struct tg_console_state_kind tg_live_entered_kind;

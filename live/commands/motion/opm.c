@@ -38,25 +38,26 @@ static struct tg_error *go_to_zone(struct tg_console *console, enum tg_zone_targ
 /* ---- opm next */
 
 /* In a live job; EACH: in each process. */
-static struct tg_error *go_live(struct tg_console *console, bool each, enum tg_zone_target target,
+static struct tg_error *go_live(struct tg_console *console, bool each, bool force, enum tg_zone_target target,
                                 const char *name, FILE *out)
 {
-    return each ? tg_live_zone_go_each(console, target, name, out)
-                : tg_live_zone_go(console, target, name, out);
+    return each ? tg_live_zone_go_each(console, target, name, force, out)
+                : tg_live_zone_go(console, target, name, force, out);
 }
 
-static struct tg_error *refuse_each(void)
+static struct tg_error *refuse_option(const char *option)
 {
-    return tg_error_create(TG_ERROR_UNSUPPORTED, "-each is for live jobs; see tollgate live");
+    return tg_error_create(TG_ERROR_UNSUPPORTED, "%s is for live jobs; see tollgate live", option);
 }
 
 struct advance {
     const char *name; /* of the zone; NULL any */
-    bool each;
+    bool each, force;
 };
 
 static const struct tg_console_option next_options[] = {
     TG_OPTION_FLAG("-each", struct advance, each),
+    TG_OPTION_FLAG("--force", struct advance, force),
     {"TARGET", TG_OPTION_WORD, TG_OPTION_IN(struct advance, name)},
     {0}};
 
@@ -66,8 +67,8 @@ static struct tg_error *run_next(struct tg_console *console, int argc, Tcl_Obj *
     struct tg_error *error = tg_console_take_options(&tg_console_opm_next, argc, argv, &advance, NULL);
     if (error != NULL)
         return error;
-    if (advance.each && console->options.live == NULL)
-        return refuse_each();
+    if ((advance.each || advance.force) && console->options.live == NULL)
+        return refuse_option(advance.each ? "-each" : "--force");
     const char *name = advance.name == NULL ? "" : advance.name;
     enum tg_zone_target target = advance.name == NULL ? TG_TARGET_NONE : tg_zone_target_by_name(name);
     if (advance.name != NULL && target == TG_TARGET_NONE)
@@ -76,7 +77,7 @@ static struct tg_error *run_next(struct tg_console *console, int argc, Tcl_Obj *
             "unknown zone '%s'; use parallel, single, critical, task, sections, barrier, master "
             "or loop",
             name);
-    return console->options.live != NULL ? go_live(console, advance.each, target, name, out)
+    return console->options.live != NULL ? go_live(console, advance.each, advance.force, target, name, out)
                                          : go_to_zone(console, target, name, out);
 }
 
@@ -85,7 +86,7 @@ static const char *const next_words[] = {"parallel", "single", "critical", "task
 
 const struct tg_console_command tg_console_opm_next = {
     .name = "opm next",
-    .arguments = "?-each? ?TARGET?",
+    .arguments = "?--force? ?-each? ?TARGET?",
     .summary = "goes to the next zone that any worker reaches: parallel, single, critical, ...",
     .example = "opm next barrier",
     .more =
@@ -94,7 +95,10 @@ const struct tg_console_command tg_console_opm_next = {
         "one. Workers that reach the same zone later do not count: each encounter of a team with a\n"
         "construct is one zone.\n"
         "A live job runs until a worker in focus is about to enter one: TARGET is required. -each: until\n"
-        "one of each process in focus is; workers that have come wait there for the other processes.",
+        "one of each process in focus is; workers that have come wait there for the other processes. GCC's "
+        "code\n"
+        "calls nothing for some loops and masters: where one of those may come first, nothing runs, and\n"
+        "--force goes to the next one that is seen.",
     .words = next_words,
     .options = next_options,
     .run = run_next,
@@ -130,7 +134,7 @@ static struct tg_error *run_start(struct tg_console *console, int argc, Tcl_Obj 
     if (error != NULL)
         return error;
     if (starting.each && console->options.live == NULL)
-        return refuse_each();
+        return refuse_option("-each");
     const struct tg_openmp_worker *first = first_worker(console);
     for (size_t i = 0; !starting.force && first != NULL && first->alive && i < first->n_places; i++)
         if (first->places[i].kind == TG_OPENMP_IN_REGION)
@@ -139,7 +143,7 @@ static struct tg_error *run_start(struct tg_console *console, int argc, Tcl_Obj 
                                    "; `opm start --force` goes to the next one anyway",
                                    first->places[i].team);
     return console->options.live != NULL
-               ? go_live(console, starting.each, TG_TARGET_PARALLEL, "parallel", out)
+               ? go_live(console, starting.each, false, TG_TARGET_PARALLEL, "parallel", out)
                : go_to_zone(console, TG_TARGET_PARALLEL, "parallel", out);
 }
 

@@ -1,5 +1,6 @@
-/* Zones of GCC's optimised code that its code calls nothing for, so that nobody who runs to the next one is sure to be
- * stopped there: such a run ends with the region at the latest. */
+/* Zones of GCC's optimised code that its code calls nothing for, so that nobody who runs to the next one would be stopped there.
+ * Where a thread may come to such a zone before it comes to one that is seen, the run is refused before anything runs; who goes
+ * there nevertheless is stopped at the end of the region at the latest. */
 #ifndef TG_LIVE_COMMANDS_MOTION_UNSEEN_H
 #define TG_LIVE_COMMANDS_MOTION_UNSEEN_H
 
@@ -8,10 +9,12 @@
 
 struct tg_unseen;
 
-/* Constructs of kind TARGET in the programs of the processes in focus that have stopped threads; *UNSEEN NULL: there are
- * none. The caller's to destroy. Only error: NO_MEMORY. */
-struct tg_error *tg_unseen_find(struct tg_console *console, enum tg_zone_target target,
-                                struct tg_unseen **unseen);
+/* Constructs of kind TARGET in the programs of the processes in focus that have stopped threads; *UNSEEN NULL: all that may come
+ * next are seen, or there are none. FORCE: NULL only where there are none. The caller's to destroy. Errors: NO_MEMORY, and without
+ * FORCE NOT_FOUND, with their lines, where one that is not seen may come next, or nothing is known of that. NAME is what TARGET is
+ * called; without AGENTS none of GCC's is seen. */
+struct tg_error *tg_unseen_find(struct tg_console *console, enum tg_zone_target target, const char *name,
+                                bool force, bool has_agents, struct tg_unseen **unseen);
 void tg_unseen_destroy(struct tg_unseen *unseen); /* NULL is accepted */
 
 /* The team that WORKER is through with the body of, if there may be such zones in that; NULL. */

@@ -1,109 +1,21 @@
 #include "live/inspect/dwarf/openmp_lines.h"
 
 #include "format/base/array.h"
+#include "format/image/elf_object.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum {
-    MAX_DIRECTIVE = 512, /* bytes that are looked at */
-    LINES_BEHIND = 3,    /* of the construct's statement, behind its directive */
+    LINES_BEHIND = 3,       /* of a statement that cannot be made out, behind its directive */
+    MAX_STRINGS = 64 << 20, /* bytes of names for the dynamic loader */
 };
-
-/* ---- directives */
-
-/* TEXT behind PREFIX and blanks; NULL where it begins otherwise. */
-static const char *behind(const char *text, const char *prefix)
-{
-    text += strspn(text, " \t");
-    size_t length = strlen(prefix);
-    if (strncasecmp(text, prefix, length) != 0)
-        return NULL;
-    return text + length + strspn(text + length, " \t");
-}
-
-/* Whether TEXT has the word NAME outside of parentheses. */
-static bool has_word(const char *text, const char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    int depth = 0;
-    for (size_t length; *text != '\0'; text += length) {
-        length = strspn(text, letters);
-        if (length > 0 && depth == 0 && length == strlen(name) && strncasecmp(text, name, length) == 0)
-            return true;
-        if (length > 0)
-            continue;
-        depth += (*text == '(') - (*text == ')');
-        length = 1;
-    }
-    return false;
-}
-
-/* Whether the schedule is one that calls the runtime for iterations. */
-static bool calls_runtime(const char *text)
-{
-    const char *schedule = strcasestr(text, "schedule");
-    const char *kind = schedule == NULL ? NULL : strchr(schedule, '(');
-    if (has_word(text, "ordered"))
-        return true;
-    return kind != NULL && (strcasestr(kind, "dynamic") != NULL || strcasestr(kind, "guided") != NULL ||
-                            strcasestr(kind, "runtime") != NULL);
-}
-
-static enum tg_openmp_construct construct_of(const char *text, bool is_fortran)
-{
-    if (has_word(text, "parallel") || has_word(text, "end") || has_word(text, "declare") ||
-        has_word(text, "cancel") || has_word(text, "cancellation"))
-        return TG_OPENMP_CONSTRUCT_NONE;
-    if (has_word(text, "master") || has_word(text, "masked"))
-        return TG_OPENMP_CONSTRUCT_MASTER;
-    if (!has_word(text, is_fortran ? "do" : "for") || has_word(text, "distribute") || calls_runtime(text))
-        return TG_OPENMP_CONSTRUCT_NONE;
-    return TG_OPENMP_CONSTRUCT_STATIC_LOOP;
-}
-
-/* Line NUMBER as a string, cut, without its mark of continuation: *GOES_ON. */
-static void take_line(const struct tg_source_text *text, uint64_t number, char *line, size_t size,
-                      bool *goes_on)
-{
-    size_t length = 0;
-    const char *bytes = tg_source_text_line(text, number, &length);
-    length = length < size - 1 ? length : size - 1;
-    memcpy(line, bytes, length);
-    while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t' || line[length - 1] == '\r'))
-        length--;
-    *goes_on = length > 0 && (line[length - 1] == '\\' || line[length - 1] == '&');
-    line[length - *goes_on] = '\0';
-}
-
-enum tg_openmp_construct tg_openmp_directive(const struct tg_source_text *text, uint64_t number,
-                                             uint64_t *last)
-{
-    char line[MAX_DIRECTIVE], whole[2 * MAX_DIRECTIVE];
-    bool goes_on;
-    *last = number;
-    take_line(text, number, line, sizeof line, &goes_on);
-    const char *fortran = behind(line, "!$omp"), *words = fortran;
-    if (words == NULL && (words = behind(line, "#")) != NULL && (words = behind(words, "pragma")) != NULL)
-        words = behind(words, "omp");
-    if (words == NULL || (fortran != NULL && *fortran == '&'))
-        return TG_OPENMP_CONSTRUCT_NONE;
-    snprintf(whole, sizeof whole, "%s", words);
-    while (goes_on && *last < text->n_lines) {
-        take_line(text, ++*last, line, sizeof line, &goes_on);
-        const char *more = fortran == NULL ? line : behind(line, "!$omp");
-        size_t length = strlen(whole);
-        snprintf(whole + length, sizeof whole - length, " %s", more == NULL ? "" : more);
-    }
-    return construct_of(whole, fortran != NULL);
-}
 
 /* ---- units */
 
 /* GCC says among its options how it compiled. */
-static bool is_meant(Dwarf_Die *unit)
+static bool is_meant(Dwarf_Die *unit, bool all)
 {
     Dwarf_Attribute attribute;
     const char *producer =
@@ -113,7 +25,7 @@ static bool is_meant(Dwarf_Die *unit)
     const char *level = NULL;
     for (const char *option = producer; (option = strstr(option, " -O")) != NULL; option += 3)
         level = option;
-    return level != NULL && level[3] != '0';
+    return all || (level != NULL && level[3] != '0');
 }
 
 struct finding {
@@ -123,23 +35,35 @@ struct finding {
     struct tg_openmp_lines *lines;
 };
 
-static struct tg_error *add(const struct finding *finding, enum tg_openmp_construct construct,
-                            const char *file, uint64_t line, uint64_t address)
+/* The symbol without what GCC adds to that of a part that it puts elsewhere. */
+static char *name_of(const char *symbol)
+{
+    const char *cold = strstr(symbol, ".cold");
+    return strndup(symbol, cold == NULL ? strlen(symbol) : (size_t)(cold - symbol));
+}
+
+/* The construct AS is in the function that has ADDRESS. */
+static struct tg_error *add(const struct finding *finding, const struct tg_openmp_line *as, uint64_t address)
 {
     const char *name;
     uint64_t offset;
     struct tg_openmp_lines *lines = finding->lines;
-    if (!tg_debug_info_symbol_at(finding->info, address, &name, &offset))
+    struct tg_debug_units *units = tg_debug_info_units(finding->info);
+    Dwarf_Die function;
+    if (units == NULL || !tg_debug_units_function_at(units, address, &function) ||
+        !tg_debug_info_symbol_at(finding->info, address, &name, &offset))
         return NULL;
-    for (size_t i = 0; i < lines->count; i++)
-        if (lines->lines[i].line == line && strcmp(lines->lines[i].function, name) == 0 &&
-            strcmp(lines->lines[i].file, file) == 0)
+    uint64_t function_at = dwarf_dieoffset(&function);
+    for (size_t i = lines->count; i-- > 0;)
+        if (lines->lines[i].line == as->line && lines->lines[i].function_at == function_at &&
+            lines->lines[i].info == finding->info && strcmp(lines->lines[i].file, as->file) == 0)
             return NULL;
-    const struct tg_openmp_line found = {.construct = construct,
-                                         .file = strdup(file),
-                                         .line = line,
-                                         .function = strdup(name),
-                                         .is_body = strstr(name, "._omp_fn.") != NULL};
+    struct tg_openmp_line found = *as;
+    found.file = strdup(as->file);
+    found.function = name_of(name);
+    found.function_at = function_at;
+    found.info = finding->info;
+    found.is_body = strstr(name, "._omp_fn.") != NULL;
     struct tg_error *error = found.file == NULL || found.function == NULL
                                  ? tg_error_no_memory()
                                  : TG_ARRAY_APPEND(lines->lines, lines->count, lines->max, found);
@@ -150,9 +74,8 @@ static struct tg_error *add(const struct finding *finding, enum tg_openmp_constr
     return error;
 }
 
-/* The functions with code of FILE's lines [FIRST, LAST]. */
-static struct tg_error *add_functions(const struct finding *finding, enum tg_openmp_construct construct,
-                                      const char *file, uint64_t first, uint64_t last)
+/* The functions with code of the construct AS. */
+static struct tg_error *add_functions(const struct finding *finding, const struct tg_openmp_line *as)
 {
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < finding->n_rows; i++) {
@@ -160,12 +83,31 @@ static struct tg_error *add_functions(const struct finding *finding, enum tg_ope
         const char *of = dwarf_linesrc(row, NULL, NULL);
         Dwarf_Addr address;
         int line;
-        if (of == NULL || dwarf_lineno(row, &line) != 0 || (uint64_t)line < first || (uint64_t)line > last ||
-            strcmp(of, file) != 0 || dwarf_lineaddr(row, &address) != 0)
+        if (of == NULL || dwarf_lineno(row, &line) != 0 || (uint64_t)line < as->line ||
+            (uint64_t)line > as->statement.end.line || strcmp(of, as->file) != 0 ||
+            dwarf_lineaddr(row, &address) != 0)
             continue;
-        error = add(finding, construct, file, first, address - tg_debug_info_delta(finding->info));
+        error = add(finding, as, address + tg_debug_info_delta(finding->info));
     }
     return error;
+}
+
+/* The construct of DIRECTIVE, in FILE; PARTS NULL: of a text that cannot be taken apart. */
+static struct tg_error *add_construct(const struct finding *finding,
+                                      const struct tg_openmp_directive *directive,
+                                      const struct tg_openmp_text *parts, const char *file)
+{
+    struct tg_openmp_line line = {.construct = directive->construct,
+                                  .file = (char *)file,
+                                  .line = directive->first,
+                                  .directive = *directive,
+                                  .rounds = tg_openmp_text_rounds(parts, directive->first)};
+    if (!tg_openmp_text_statement(parts, directive, &line.statement)) {
+        line.statement.end =
+            (struct tg_source_position){directive->last + LINES_BEHIND, TG_SOURCE_LAST_COLUMN};
+        line.rounds = TG_OPENMP_AGAIN;
+    }
+    return add_functions(finding, &line);
 }
 
 static struct tg_error *look_into_file(const struct finding *finding, struct tg_source_lines *sources,
@@ -177,13 +119,77 @@ static struct tg_error *look_into_file(const struct finding *finding, struct tg_
         tg_error_destroy(error);
         return NULL;
     }
-    uint64_t last = 0;
-    for (uint64_t number = 1; error == NULL && number <= text->n_lines; number = last + 1) {
-        enum tg_openmp_construct construct = tg_openmp_directive(text, number, &last);
-        if (construct != TG_OPENMP_CONSTRUCT_NONE)
-            error = add_functions(finding, construct, file, number, last + LINES_BEHIND);
+    struct tg_openmp_text *parts = NULL;
+    struct tg_openmp_directive directive;
+    for (uint64_t number = 1; error == NULL && number <= text->n_lines; number = directive.last + 1) {
+        if (!tg_openmp_directive_read(text, number, &directive) ||
+            directive.construct == TG_OPENMP_CONSTRUCT_NONE)
+            continue;
+        if (parts == NULL)
+            error = tg_openmp_text_create(text, directive.is_fortran, &parts);
+        if (error == NULL)
+            error = add_construct(finding, &directive, parts, file);
     }
+    tg_openmp_text_destroy(parts);
     return error;
+}
+
+/* ---- what is not known */
+
+static const char *name_of_path(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+static struct tg_error *note_unknown(struct tg_openmp_lines *lines, const char *before, const char *path,
+                                     const char *behind)
+{
+    if (lines->unknown != NULL)
+        return NULL;
+    if (asprintf(&lines->unknown, "%s%s%s", before, name_of_path(path), behind) >= 0)
+        return NULL;
+    lines->unknown = NULL;
+    return tg_error_no_memory();
+}
+
+/* Whether the object of INFO calls GCC's runtime, and asks for the thread's number. */
+static bool calls_gomp(const struct tg_debug_info *info)
+{
+    static const char asks[] = "\0omp_get_thread_num", calls[] = "\0GOMP_";
+    struct tg_image *image = tg_debug_info_image(info);
+    struct tg_elf_object *object = tg_image_object(image);
+    const struct tg_elf_section *section = tg_elf_object_section(object, ".dynstr");
+    uint8_t *strings =
+        section == NULL ? NULL : tg_elf_object_read_new(object, section->offset, section->size, MAX_STRINGS);
+    bool is_it = strings != NULL && memmem(strings, section->size, asks, sizeof asks) != NULL &&
+                 memmem(strings, section->size, calls, sizeof calls - 1) != NULL;
+    uint64_t address;
+    free(strings);
+    return is_it && tg_image_find_function(image, "omp_get_thread_num", &address, 1) == 0;
+}
+
+/* The unit's own source file is not here. */
+static struct tg_error *check_source(struct tg_openmp_lines *lines, struct tg_source_lines *sources,
+                                     const char *program, Dwarf_Die *unit)
+{
+    const struct tg_source_text *text;
+    Dwarf_Files *files;
+    size_t n_files;
+    const char *name = dwarf_diename(unit), *path = name;
+    if (name == NULL || dwarf_getsrcfiles(unit, &files, &n_files) != 0)
+        return NULL;
+    for (size_t i = 0; i < n_files && path == name; i++) {
+        const char *file = dwarf_filesrc(files, i, NULL, NULL);
+        size_t length = file == NULL ? 0 : strlen(file), size = strlen(name);
+        if (length > size && file[length - size - 1] == '/' && strcmp(file + length - size, name) == 0)
+            path = file;
+    }
+    struct tg_error *error = tg_source_lines_find(sources, path, program, &text);
+    if (error == NULL)
+        return NULL;
+    tg_error_destroy(error);
+    return note_unknown(lines, "the source file ", name, " is not here");
 }
 
 /* Each file that the rows name, once. */
@@ -208,22 +214,38 @@ static struct tg_error *look_into_files(const struct finding *finding, struct tg
     return error;
 }
 
-struct tg_error *tg_openmp_lines_find(struct tg_modules *modules, struct tg_source_lines *sources,
+static bool was_looked_into(const struct tg_openmp_lines *lines, const struct tg_debug_info *info)
+{
+    for (size_t i = 0; i < lines->n_infos; i++)
+        if (lines->infos[i] == info)
+            return true;
+    return false;
+}
+
+struct tg_error *tg_openmp_lines_find(struct tg_modules *modules, struct tg_source_lines *sources, bool all,
                                       struct tg_openmp_lines *lines)
 {
     struct tg_error *error = NULL;
     for (size_t i = 0; error == NULL && i < tg_modules_count(modules); i++) {
         const struct tg_module *module = tg_modules_at(modules, i);
-        struct finding finding = {.lines = lines};
         uint64_t bias;
-        finding.info = tg_modules_debug_info(modules, module, &bias);
-        Dwarf *dwarf = finding.info == NULL ? NULL : tg_debug_info_dwarf(finding.info);
+        struct finding finding = {.lines = lines, .info = tg_modules_debug_info(modules, module, &bias)};
+        if (finding.info == NULL || was_looked_into(lines, finding.info))
+            continue;
+        error = TG_ARRAY_APPEND(lines->infos, lines->n_infos, lines->max_infos, finding.info);
+        Dwarf *dwarf = tg_debug_info_dwarf(finding.info);
         Dwarf_CU *unit = NULL;
         Dwarf_Die die;
+        if (error == NULL && dwarf == NULL && i == 0 && calls_gomp(finding.info))
+            error = note_unknown(lines, "", module->path, " has no debug information");
         while (error == NULL && dwarf != NULL &&
-               dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0)
-            if (is_meant(&die) && dwarf_getsrclines(&die, &finding.rows, &finding.n_rows) == 0)
-                error = look_into_files(&finding, sources, module->path);
+               dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+            if (!is_meant(&die, all) || dwarf_getsrclines(&die, &finding.rows, &finding.n_rows) != 0)
+                continue;
+            error = look_into_files(&finding, sources, module->path);
+            if (error == NULL)
+                error = check_source(lines, sources, module->path, &die);
+        }
     }
     return error;
 }
@@ -235,5 +257,18 @@ void tg_openmp_lines_deinit(struct tg_openmp_lines *lines)
         free(lines->lines[i].function);
     }
     free(lines->lines);
+    free(lines->infos);
+    free(lines->unknown);
     *lines = (struct tg_openmp_lines){0};
+}
+
+bool tg_openmp_lines_is_llvm(const struct tg_modules *modules)
+{
+    bool is_llvm = false, is_gcc = false;
+    for (size_t i = 0; i < tg_modules_count(modules); i++) {
+        const char *name = name_of_path(tg_modules_at(modules, i)->path);
+        is_llvm |= strncmp(name, "libomp", 6) == 0 || strncmp(name, "libiomp5", 8) == 0;
+        is_gcc |= strncmp(name, "libgomp", 7) == 0;
+    }
+    return is_llvm && !is_gcc;
 }

@@ -16,6 +16,8 @@ static void ask(const void *caller, const void *stack)
     struct tg_gomp_inferred *inferred = &tg_gomp_inferred;
     if (TG_AGENT_UNLIKELY(inferred->zone != 0) && !tg_gomp_inferred_holds(caller, stack))
         tg_gomp_inferred_end();
+    if (TG_AGENT_UNLIKELY(tg_openmp_frame.single == TG_GOMP_SINGLE_EXECUTES))
+        tg_gomp_inferred_pass_single(caller, stack);
 }
 
 /* The thread is behind the call of SITE that returns to CALLER, at MOMENT. */
@@ -25,8 +27,10 @@ static void enter(tg_agent_moment moment, const struct tg_gomp_site *site, const
     struct tg_openmp_frame *frame = &tg_openmp_frame;
     struct tg_gomp_inferred *inferred = &tg_gomp_inferred;
     bool is_loop = site->construct == TG_GOMP_STATIC_LOOP;
-    if (inferred->zone != 0 && (caller == inferred->site || (is_loop && stack == inferred->stack) ||
-                                !tg_gomp_inferred_holds(caller, stack)))
+    /* there is no construct of this kind in a loop; of one whose end is not known this is the end */
+    bool is_behind = stack == inferred->stack && (is_loop || inferred->start == inferred->end);
+    if (inferred->zone != 0 &&
+        (caller == inferred->site || is_behind || !tg_gomp_inferred_holds(caller, stack)))
         tg_gomp_inferred_end();
     /* neither is allowed in a task or a worksharing construct; one in another is a program's own
      * arithmetic */
@@ -36,7 +40,7 @@ static void enter(tg_agent_moment moment, const struct tg_gomp_site *site, const
     if (!is_loop && (frame->single == TG_GOMP_SINGLE_EXECUTES || site->filter != (int)frame->thread_num))
         return;
     unsigned repeats = caller == inferred->site ? inferred->repeats : 0;
-    if (!is_loop && repeats >= MAX_REPEATS)
+    if (!is_loop && repeats >= MAX_REPEATS && !tg_gate_is_any())
         return;
     if (is_loop)
         tg_gomp_close_unseen();
@@ -54,15 +58,27 @@ static void enter(tg_agent_moment moment, const struct tg_gomp_site *site, const
 
 void tg_gomp_numbers_after_barrier(tg_agent_moment moment, const void *caller, const void *stack)
 {
-    const struct tg_gomp_inferred *inferred = &tg_gomp_inferred;
     const struct tg_gomp_situation situation = {
         .asked = TG_GOMP_ASKED_NOTHING,
-        .numbers = inferred->numbers_stack == stack ? inferred->numbers : 0,
+        .numbers = tg_gomp_inferred_kept(stack),
     };
     struct tg_gomp_site buffer;
     const struct tg_gomp_site *site = tg_gomp_site_find(caller, &situation, &buffer);
     if (site != NULL && site->construct != TG_GOMP_NO_CONSTRUCT)
         enter(moment, site, caller, stack);
+}
+
+void tg_gomp_numbers_in_single(const void *caller, const void *stack)
+{
+    struct tg_gomp_inferred *inferred = &tg_gomp_inferred;
+    const struct tg_gomp_situation situation = {.asked = TG_GOMP_ASKED_SINGLE};
+    struct tg_gomp_site buffer;
+    const struct tg_gomp_site *site = tg_gomp_site_find(caller, &situation, &buffer);
+    bool is_known = site != NULL && site->construct == TG_GOMP_SINGLE && site->end != TG_GOMP_SITE_OPEN;
+    uintptr_t address = (uintptr_t)caller;
+    inferred->single_stack = stack;
+    inferred->single_start = is_known ? address + (uintptr_t)(intptr_t)site->start : 0;
+    inferred->single_end = is_known ? address + (uintptr_t)(intptr_t)site->end : 0;
 }
 
 /* ---- what the program asks for */
@@ -78,10 +94,8 @@ static void asked_for_thread_num(const void *caller, const void *stack)
     const struct tg_gomp_site *site = tg_gomp_site_find(caller, &situation, &buffer);
     if (site == NULL)
         return;
-    if (site->numbers != 0) {
-        inferred->numbers = site->numbers;
-        inferred->numbers_stack = stack;
-    }
+    if (site->numbers != 0)
+        tg_gomp_inferred_keep(stack, site->numbers);
     if (site->construct != TG_GOMP_NO_CONSTRUCT)
         enter(0, site, caller, stack);
 }

@@ -10,4 +10,7 @@
  * call, at MOMENT: a loop may begin there. */
 void tg_gomp_numbers_after_barrier(tg_agent_moment moment, const void *caller, const void *stack);
 
+/* The thread executes the single that it asked for from CALLER, with STACK: the code says where its end is. */
+void tg_gomp_numbers_in_single(const void *caller, const void *stack);
+
 #endif

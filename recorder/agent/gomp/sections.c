@@ -85,6 +85,7 @@ bool GOMP_single_start(void)
     if (executes) {
         tg_openmp_zone_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE, TG_OMP_SCHEDULE_NONE, 0);
         tg_openmp_frame.single = TG_GOMP_SINGLE_EXECUTES;
+        tg_gomp_numbers_in_single(TG_GOMP_CALLER(), TG_GOMP_STACK());
     } else {
         moment = tg_openmp_zone_begin(moment, code, TG_OMP_WRAPPED, TG_OMP_ZONE_SINGLE_OTHER,
                                       TG_OMP_SCHEDULE_NONE, 0);

@@ -143,6 +143,15 @@ static bool is_check(const struct tg_x86_code *instruction, uint32_t set, int64_
            is_comparison_with_constant(instruction);
 }
 
+/* test of al, or cmp with 1: *VALUE, 1 where what it is equal to means that the thread executes the single */
+static bool is_check_of_single(const struct tg_x86_code *instruction, int64_t *value)
+{
+    *value = is_plain(instruction, 0x3c);
+    return (is_plain(instruction, 0x3c) && instruction->operand == 1) ||
+           (is_plain(instruction, 0x84) && instruction->mod == 3 && instruction->reg == RAX &&
+            instruction->rm == RAX);
+}
+
 /* ---- walking */
 
 struct walk {
@@ -231,11 +240,12 @@ static int32_t end_of_body(const struct walk *walk, int64_t start, int64_t resum
 static void find_masked(struct walk *walk, unsigned condition, int64_t target)
 {
     struct tg_gomp_site *site = &walk->site;
+    bool is_single = walk->situation->asked == TG_GOMP_ASKED_SINGLE;
     if (!fits(target) || !fits(walk->filter) || walk->filter < 0)
         return;
-    site->construct = TG_GOMP_MASKED;
-    site->filter = (int32_t)walk->filter;
-    if (condition == EQUAL) {
+    site->construct = is_single ? TG_GOMP_SINGLE : TG_GOMP_MASKED;
+    site->filter = is_single ? 0 : (int32_t)walk->filter;
+    if ((condition == EQUAL) != (is_single && walk->filter == 0)) {
         site->start = (int32_t)target;
         site->end = end_of_body(walk, target, walk->at);
     } else {
@@ -312,7 +322,10 @@ static void meet_plain(struct walk *walk, const struct tg_x86_code *instruction)
     } else if (is_comparison_with_constant(instruction)) {
         walk->compared = WITH_CONSTANT;
     }
-    if (is_check(instruction, walk->numbers, &walk->filter))
+    bool is_one = walk->situation->asked == TG_GOMP_ASKED_SINGLE
+                      ? is_check_of_single(instruction, &walk->filter)
+                      : is_check(instruction, walk->numbers, &walk->filter);
+    if (is_one)
         walk->is_checked = true;
     else if (!keeps_flags(instruction))
         walk->is_checked = false;
@@ -362,15 +375,25 @@ struct tg_gomp_site tg_gomp_site_read(const struct tg_gomp_situation *situation,
         walk.site.construct = TG_GOMP_STATIC_LOOP;
     if (situation->asked == TG_GOMP_ASKED_THREAD_NUM)
         walk.site.numbers = walk.numbers & kept_over_calls;
+    walk.site.decided = (int32_t)walk.at;
     return walk.site;
 }
 
 /* ---- the table of call sites: filled, never emptied */
 
+/* What the code behind CALLER is read for: the registers with the thread number make a difference behind a barrier. They are
+ * rbx, rbp and r12 to r15; addresses of code are not so high. */
+static uintptr_t key_of(const void *caller, const struct tg_gomp_situation *situation)
+{
+    uintptr_t registers =
+        (situation->numbers >> 3 & 1) | (situation->numbers >> 4 & 2) | (situation->numbers >> 10 & 0x3c);
+    return (uintptr_t)caller | (situation->asked == TG_GOMP_ASKED_NOTHING ? registers << 58 : 0);
+}
+
 enum { SLOTS = 2048, PROBES = 8 };
 
 static struct slot {
-    uintptr_t caller; /* __atomic; 0: free */
+    uintptr_t caller; /* __atomic: key_of it; 0: free */
     bool is_read;     /* __atomic; the rest is constant from then on */
     struct tg_gomp_site site;
 } slots[SLOTS];
@@ -394,7 +417,7 @@ static size_t read_own(void *context, int64_t at, uint8_t *buffer, size_t size)
 const struct tg_gomp_site *tg_gomp_site_find(const void *caller, const struct tg_gomp_situation *situation,
                                              struct tg_gomp_site *buffer)
 {
-    uintptr_t key = (uintptr_t)caller;
+    uintptr_t key = key_of(caller, situation);
     size_t first = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 53);
     for (size_t i = 0; i < PROBES; i++) {
         struct slot *slot = &slots[(first + i) % SLOTS];
@@ -403,12 +426,12 @@ const struct tg_gomp_site *tg_gomp_site_find(const void *caller, const struct tg
             return &slot->site;
         if (owner == 0 && __atomic_compare_exchange_n(&slot->caller, &owner, key, false, __ATOMIC_RELAXED,
                                                       __ATOMIC_RELAXED)) {
-            slot->site = tg_gomp_site_read(situation, read_own, (void *)key); // NOLINT: an address
+            slot->site = tg_gomp_site_read(situation, read_own, (void *)caller);
             __atomic_store_n(&slot->is_read, true, __ATOMIC_RELEASE);
             return &slot->site;
         }
         if (owner == key) { /* another thread is just reading it */
-            *buffer = tg_gomp_site_read(situation, read_own, (void *)key); // NOLINT: an address
+            *buffer = tg_gomp_site_read(situation, read_own, (void *)caller);
             return buffer;
         }
     }

@@ -14,6 +14,7 @@ enum tg_gomp_construct {
     TG_GOMP_NO_CONSTRUCT,
     TG_GOMP_STATIC_LOOP, /* iterations are divided among the threads */
     TG_GOMP_MASKED,      /* something is left out unless the thread number is FILTER */
+    TG_GOMP_SINGLE,      /* something is left out unless this thread executes it */
 };
 
 /* The call behind which the code lies. */
@@ -21,6 +22,7 @@ enum tg_gomp_asked {
     TG_GOMP_ASKED_THREAD_NUM,
     TG_GOMP_ASKED_NUM_THREADS,
     TG_GOMP_ASKED_NOTHING, /* a barrier: numbers asked for before may be used again */
+    TG_GOMP_ASKED_SINGLE,  /* GOMP_single_start: whether this thread executes it */
 };
 
 /* A call site. Distances are in bytes from the address that the call returns to. */
@@ -31,6 +33,7 @@ struct tg_gomp_site {
     int32_t start, end;
     int32_t next_call; /* return address of the next call; 0: something else comes first */
     uint32_t numbers;  /* registers that keep the thread number over calls: bit N is number N */
+    int32_t decided;   /* behind the last instruction that was looked at for that */
 };
 
 enum { TG_GOMP_SITE_OPEN = INT32_MAX }; /* END: not known */

@@ -28,7 +28,7 @@ COMMAND_S = 20 * SLOWNESS  # no command takes longer
 END_S = 90 * SLOWNESS  # nor the program once it is let go, on a busy machine
 REFUSALS = r"""no\ team\ is\ at\ a\ barrier|is\ not\ inside|already\ in\ parallel|without\ (reaching|entering)|no\ other\ worker\ enters
 |does\ not\ tell\ where\ a\ section|is\ held\ and\ cannot\ arrive|no\ current\ worker|not\ (running|stopped)|has\ ended|have\ ended
-|up\ to\ the\ end\ of\ the\ region|there\ is\ no\ thread|all\ workers\ in\ focus\ are|there\ is\ no\ agent|stopped\ or\ ended|no\ thread\ can\ arrive|has\ no\ thread|still\ running\ after|interrupted"""
+|up\ to\ the\ end\ of\ the\ region|nothing\ was\ run|there\ is\ no\ thread|all\ workers\ in\ focus\ are|there\ is\ no\ agent|stopped\ or\ ended|no\ thread\ can\ arrive|has\ no\ thread|still\ running\ after|interrupted"""
 
 
 class Session:
@@ -47,7 +47,7 @@ class Session:
     def choose(self):
         what = self.random.random()
         if what < 0.30:
-            return f"opm next {self.one(*ZONES)}"
+            return f"opm next {self.one('', '--force ')}{self.one(*ZONES)}"
         if what < 0.42:
             return "opm all_out"
         if what < 0.54:

@@ -111,6 +111,38 @@ int main(void)
     return 0;
 }
 """
+# thread 0 executes the single; marked lines are where the masters are
+MASTERS = r"""
+#include <omp.h>
+static volatile int done, single, behind;
+static __thread int me;
+int main(void)
+{
+#pragma omp parallel num_threads(2)
+    me = omp_get_thread_num();
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp master /* 1 */
+        done++;
+        while (me == 1 && !single) { }
+#pragma omp master /* 2 */
+        done++;
+#pragma omp single nowait
+        single = 1;
+#pragma omp master /* 3 */
+        done++;
+#pragma omp master /* 4 */
+        done++;
+#pragma omp barrier
+        for (int round = 0; round < 600 && me == 0; round++) {
+            behind = round;
+#pragma omp master /* 5 */
+            done++;
+        }
+    }
+    return 0;
+}
+"""
 # what begins later than where `opm next` stops, inside of a zone
 WITHIN = r"""
 static volatile int done;
@@ -189,20 +221,61 @@ def table(source, text, compiler):
 
 
 def hoisted():
-    """Who goes to a loop that is not seen ends with the region at the latest, which is said."""
+    """Where a loop that is not seen may come first, nothing runs; who goes on nevertheless ends with the region at the latest."""
     with open("hoisted.c", "w", encoding="utf-8") as file:
         file.write(HOISTED)
     subprocess.run(["gcc", "-g", "-O2", "-fopenmp", "-o", "hoisted", "hoisted.c"], check=True)
     console = LiveConsole("-o", "trace.tgt", "--force", "--", "./hoisted", stderr=subprocess.DEVNULL)
     first = console.do("opm next loop")
-    if not re.search(r"reaches a loop.*\nsome loops are not seen .* may have been passed: of hoisted\.c:9, hoisted\.c:12", first):
+    if not re.search(r"reaches a loop in main\._omp_fn\.0 \(hoisted\.c:\d+\)", first) or "passed" in first:
         fail(f"the first loop: {first}")
+    before = console.command("dfocus g1 {dwhere}")["text"]
     answer = console.command("opm next loop")
+    if answer["ok"] or not re.search(r"nothing was run: a loop that cannot be seen may come first, .*: hoisted\.c:9\b.*; "
+                                     r"`dbreak hoisted\.c#10` stops there, and --force", answer["error"]["message"]):
+        fail(f"loops that GCC hoists: {answer}")
+    if (after := console.command("dfocus g1 {dwhere}")["text"]) != before:
+        fail(f"something ran: {before}, {after}")
+    answer = console.command("opm next --force loop")
     if answer["ok"] or not re.search(r"no loop was seen up to the end of the region in main\._omp_fn\.0 .*as in hoisted\.c:9, "
                                      r"hoisted\.c:12; `dbreak hoisted\.c#10` stops at one", answer["error"]["message"]):
         fail(f"loops that GCC hoists: {answer}")
     if "behind = 0" not in console.do("dprint behind"):
         fail("past the region")
+    console.end("quit")
+
+
+def masters():
+    """GCC's optimised code: each master is stopped at before its work, or nothing runs. And one behind a single without a barrier,
+    which thread 0 has executed; one that is met again and again."""
+    with open("masters.c", "w", encoding="utf-8") as file:
+        file.write(MASTERS)
+    lines = {int(mark[1]): i for i, line in enumerate(MASTERS.splitlines(), 1) if (mark := re.search(r"/\* (\d) \*/", line))}
+    for level, n_stops in (("-O0", 5), ("-O1", 1)):
+        subprocess.run(["gcc", "-g", level, "-fopenmp", "-o", "masters", "masters.c"], check=True)
+        console = LiveConsole("-o", "trace.tgt", "--force", "--", "./masters", stderr=subprocess.DEVNULL)
+        for number in range(1, n_stops + 1):
+            answer, done = console.do("opm next master"), console.do("dprint done")
+            if f"(masters.c:{lines[number]})" not in answer or done != f"done = {number - 1}":
+                fail(f"{level}: master {number}: {answer}, {done}")
+        if level == "-O0":
+            console.do(f"dbreak masters.c#{lines[5] - 1} -if {{round == 400}}")
+            console.do("dcont")
+            answer, done = console.do("opm next master"), console.do("dprint done")
+            if f"(masters.c:{lines[5]})" not in answer or done != "done = 404":
+                fail(f"a master that was met often: {answer}, {done}")
+        else:
+            answer = console.command("opm next master")
+            if answer["ok"] or f"masters.c:{lines[2]}" not in answer["error"]["message"]:
+                fail(f"{level}: not refused: {answer}")
+        console.end("quit")
+    # nothing is known of it
+    subprocess.run(["gcc", "-O1", "-fopenmp", "-o", "masters", "masters.c"], check=True)
+    console = LiveConsole("-o", "trace.tgt", "--force", "--", "./masters", stderr=subprocess.DEVNULL)
+    answer = console.command("opm next master")
+    if answer["ok"] or "nothing was run: masters has no debug information" not in answer["error"]["message"]:
+        fail(f"without debug information: {answer}")
+    console.do("opm next --force master")
     console.end("quit")
 
 
@@ -280,6 +353,7 @@ def main():
         for compiler in compilers:
             table(source, text, compiler)
     hoisted()
+    masters()
     within("gcc")
     within("clang")
     nested("gcc")

@@ -1,18 +1,17 @@
 /* Directives of OpenMP in source text: which of them are static loops and master constructs. */
-#include "live/inspect/dwarf/openmp_lines.h"
+#include "live/inspect/dwarf/openmp_directive.h"
 
 #include "tests/support/temporary.h"
 #include "tests/support/trace_fixture.h"
 
 #include <string.h>
 
-static void check(void **state, const char *source, enum tg_openmp_construct expected, uint64_t last)
+static void check_read(void **state, const char *source, struct tg_openmp_directive *directive)
 {
     const struct temporary *temporary = *state;
     char path[512];
     struct tg_source_lines *lines;
     const struct tg_source_text *text;
-    uint64_t found_last = 0;
     snprintf(path, sizeof path, "%s/source", temporary->directory);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
@@ -20,11 +19,17 @@ static void check(void **state, const char *source, enum tg_openmp_construct exp
     assert_int_equal(fclose(file), 0);
     assert_fine(tg_source_lines_create(&lines));
     assert_fine(tg_source_lines_find(lines, path, NULL, &text));
-    enum tg_openmp_construct found = tg_openmp_directive(text, 1, &found_last);
-    if (found != expected || found_last != last)
-        fail_msg("%s: %d and line %u, not %d and %u", source, found, (unsigned)found_last, expected,
-                 (unsigned)last);
+    (void)tg_openmp_directive_read(text, 1, directive);
     tg_source_lines_destroy(lines);
+}
+
+static void check(void **state, const char *source, enum tg_openmp_construct expected, uint64_t last)
+{
+    struct tg_openmp_directive directive;
+    check_read(state, source, &directive);
+    if (directive.construct != expected || directive.last != last)
+        fail_msg("%s: %d and line %u, not %d and %u", source, directive.construct, (unsigned)directive.last,
+                 expected, (unsigned)last);
 }
 
 static void test_static_loops(void **state)
@@ -71,13 +76,42 @@ static void test_master(void **state)
     check(state, "#pragma omp master taskloop\n", TG_OPENMP_CONSTRUCT_MASTER, 1);
 }
 
+static void what_else_counts_is_read(void **state)
+{
+    static const struct {
+        const char *source;
+        unsigned n_loops;
+        int filter;
+        bool has_barrier;
+    } cases[] = {
+        {"#pragma omp for collapse(3)", 3, 0, true},
+        {"#pragma omp for collapse(N) nowait", 1, 0, false},
+        {"#pragma omp masked filter( 2 )", 1, 2, false},
+        {"#pragma omp masked filter(n)", 1, -1, false},
+        {"#pragma omp barrier", 1, 0, true},
+        {"#pragma omp single copyprivate(a)", 1, 0, true},
+        {"#pragma omp cancel for", 1, 0, false},
+        {"#pragma omp parallel for", 1, 0, false},
+        {"!$omp do", 1, 0, false},
+        {"!$omp end do", 1, 0, true},
+        {"!$omp end do nowait", 1, 0, false},
+        {"!$omp barrier", 1, 0, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tg_openmp_directive found;
+        check_read(state, cases[i].source, &found);
+        if (found.n_loops != cases[i].n_loops || found.filter != cases[i].filter ||
+            found.has_barrier != cases[i].has_barrier)
+            fail_msg("%s: %u loops, filter %d, barrier %d", cases[i].source, found.n_loops, found.filter,
+                     found.has_barrier);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        trace_test(test_static_loops),
-        trace_test(test_loops_that_call),
-        trace_test(test_others),
-        trace_test(test_master),
+        trace_test(test_static_loops), trace_test(test_loops_that_call),     trace_test(test_others),
+        trace_test(test_master),       trace_test(what_else_counts_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
