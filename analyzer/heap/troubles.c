@@ -55,7 +55,7 @@ static void write_faults(const struct tg_heap_drawing *drawing, const struct tg_
                 " at %s s: ", tg_quantity_moment(fault->time_ns, drawing->reading->start_ns, 6, moment));
         tg_heap_words_fault(stream, names, heap, fault);
         if (fault->count > 1)
-            fprintf(stream, " (%" PRIu64 " times)", fault->count);
+            fprintf(stream, " (%s times)", tg_quantity_count(fault->count, moment));
         putc('\n', stream);
     }
     write_more(stream, left_out + tg_heap_model_more_faults(heap));

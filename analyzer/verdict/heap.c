@@ -2,9 +2,9 @@
 #include "analyzer/finding/arrivals.h"
 #include "analyzer/finding/words.h"
 #include "analyzer/heap/fault_words.h"
+#include "analyzer/output/quantity.h"
 #include "analyzer/verdict/finders.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 /* The same mistake, in another process perhaps. */
@@ -62,6 +62,7 @@ static struct tg_error *tell(struct tg_verdict_draft *draft, size_t i, bool *don
                                        .since_ns = fault->time_ns,
                                        .process = fault->process,
                                        .is_warning = draft->is_good_end};
+    char times[TG_QUANTITY_SIZE];
     uint64_t count = 0;
     struct tg_error *error = print_who(draft, i, done, &count);
     if (error != NULL)
@@ -70,7 +71,7 @@ static struct tg_error *tell(struct tg_verdict_draft *draft, size_t i, bool *don
     tg_heap_words_fault(draft->stream, &names, draft->input->heap, fault);
     tg_words_moment(draft->stream, draft->input, fault->time_ns);
     if (count > 1)
-        fprintf(draft->stream, ", first of %" PRIu64 " times", count);
+        fprintf(draft->stream, ", first of %s times", tg_quantity_count(count, times));
     fputc('.', draft->stream);
     return tg_verdict_add(draft, &finding);
 }

@@ -84,6 +84,8 @@ int main(int argc, char **argv)
         change(block - 16, 10);
     else if (strcmp(mistake, "realloc_freed") == 0)
         drop(block), change(block, 100);
+    else if (strcmp(mistake, "large_twice") == 0)
+        drop(block = make(4 << 20)), drop(block);
     else if (strcmp(mistake, "no_memory") == 0)
         drop((void *)(zero + 0x10000L));
     else

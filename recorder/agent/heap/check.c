@@ -5,6 +5,7 @@
 #include "recorder/agent/heap/block_table.h"
 #include "recorder/agent/heap/guards.h"
 #include "recorder/agent/heap/hoard.h"
+#include "recorder/agent/heap/large_frees.h"
 #include "recorder/agent/heap/notes.h"
 #include "recorder/agent/heap/real.h"
 #include "recorder/agent/heap/red_zones.h"
@@ -431,9 +432,12 @@ static bool judge_stranger(uintptr_t *address, enum tg_heap_release how, const v
             *address -= around.block - around.base;
         return false;
     }
-    if (!is_surely_none(*address, all_are_known))
+    if (is_no_memory(*address) && tg_heap_large_frees_find(*address, &around))
+        tell(TG_HEAP_DOUBLE_DEALLOC, *address, &around, name_of_release(how), frame);
+    else if (is_surely_none(*address, all_are_known))
+        tell(error, *address, NULL, name_of_release(how), frame);
+    else
         return true;
-    tell(error, *address, NULL, name_of_release(how), frame);
     return false;
 }
 
@@ -443,6 +447,15 @@ static bool is_mismatched(const struct tg_heap_block_entry *entry, enum tg_heap_
     if (allows_mismatch || entry->state == TG_HEAP_BLOCK_UNGUARDED)
         return false;
     return is_new != (how == TG_HEAP_DELETE) || is_array != (how == TG_HEAP_DELETE_ARRAY);
+}
+
+/* ENTRY's block is freed at STACK, and will not be kept. */
+static APART void remember_large(const struct tg_heap_block_entry *entry, uint32_t stack)
+{
+    struct tg_heap_block_entry freed = *entry;
+    freed.freed_stack = stack;
+    freed.freed_tid = tg_raw_thread_id();
+    tg_heap_large_frees_add(&freed);
 }
 
 /* Takes the block at ADDRESS out of use; *ENTRY is a copy of what it was. KEEPS: it is to be hoarded. False: there is
@@ -532,9 +545,11 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, const void *frame
         if (entry.is_painted)
             tg_heap_guards_fill(entry.block, entry.size, TG_HEAP_PAINT_FREED);
         tg_heap_hoard_keep(entry.block, entry.size);
-    } else {
-        return_block(&entry);
+        return;
     }
+    if (entry.size > MAX_HOARDED_BYTES)
+        remember_large(&entry, stack);
+    return_block(&entry);
 }
 
 /* The size of the block in use at ADDRESS; SIZE_MAX: there is none. */
