@@ -2,6 +2,7 @@
 #include "recorder/engine/dispatch.h"
 #include "recorder/engine/process_table.h"
 #include "recorder/engine/removal.h"
+#include "recorder/process/attach_refusal.h"
 #include "recorder/process/spawn.h"
 
 #include <errno.h>
@@ -11,6 +12,9 @@
 
 static struct tg_error *seize_error(int why)
 {
+    char reason[300];
+    if (why == EPERM && tg_attach_refusal_of_own(reason, sizeof reason))
+        return tg_error_create(TG_ERROR_TARGET, "cannot trace a program: %s", reason);
     if (why == EPERM)
         return tg_error_create(TG_ERROR_TARGET,
                                "cannot trace a program: ptrace is not permitted here (a container needs "

@@ -283,12 +283,43 @@ struct tg_error *tg_halt_begin(pid_t pid, size_t max_threads, struct tg_halt *ha
     return tg_error_create(TG_ERROR_TARGET, "%s", reason);
 }
 
+struct tg_error *tg_halt_begin_thread(pid_t pid, pid_t tid, struct tg_halt *halt)
+{
+    struct sigaction before;
+    char reason[300];
+    *halt = (struct tg_halt){.pid = pid, .max_threads = 1};
+    start_timer(&before);
+    int why = seize(halt, tid);
+    halt->start_ns = now_ns();
+    if (why == 0)
+        ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+    stop_timer(&before);
+    if (why == 0)
+        return NULL;
+    free(halt->threads);
+    *halt = (struct tg_halt){0};
+    tg_attach_refusal_reason(tid, why, reason, sizeof reason);
+    return tg_error_create(TG_ERROR_TARGET, "%s", reason);
+}
+
+static bool has_stopped(const struct tg_halt *halt)
+{
+    for (size_t i = 0; i < halt->count; i++)
+        if (halt->threads[i].is_stopped || halt->threads[i].is_gone)
+            return true;
+    return false;
+}
+
 bool tg_halt_poll(struct tg_halt *halt)
 {
     /* a thread that executes a program stops when those that it killed were waited for */
     bool is_of_all = ++halt->n_polls % LOOKS_AT_ALL == 0;
+    uint64_t before_ns = now_ns();
     int why;
-    if (look(halt, is_of_all, is_of_all ? SIZE_MAX : MAX_MISSING))
+    bool goes_on = look(halt, is_of_all, is_of_all ? SIZE_MAX : MAX_MISSING);
+    if (goes_on && (is_of_all || halt->count <= MAX_MISSING) && !has_stopped(halt))
+        halt->start_ns = before_ns;
+    if (goes_on)
         return false;
     /* threads that those made which ran yet are found by the next look */
     return is_complete(halt) || ++halt->n_scans >= MAX_SCANS || !scan(halt, &why);

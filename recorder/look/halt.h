@@ -17,7 +17,7 @@ struct tg_halt {
     size_t count, capacity;
     size_t next; /* thread that is asked next whether it has stopped */
     unsigned n_scans, n_polls;
-    uint64_t start_ns; /* CLOCK_MONOTONIC */
+    uint64_t start_ns; /* CLOCK_MONOTONIC; the last moment of which is known that none of them had stopped */
     size_t n_refused;  /* threads that nobody may stop, as somebody else traces them */
     pid_t refused;     /* the first of them */
 };
@@ -27,10 +27,14 @@ struct tg_halt {
  * empty then. */
 struct tg_error *tg_halt_begin(pid_t pid, size_t max_threads, struct tg_halt *halt);
 
+/* The same of the one thread TID of process PID; the others run on. */
+struct tg_error *tg_halt_begin_thread(pid_t pid, pid_t tid, struct tg_halt *halt);
+
 /* Whether all of them have stopped, those too that they made meanwhile. */
 bool tg_halt_poll(struct tg_halt *halt);
 
-/* Lets all of them go on as if nothing had been. Returns how long the process stood still. A thread that could not be
+/* Lets all of them go on as if nothing had been. Returns for how long the process stood still at most: threads that are asked run, or
+ * wait for a processor as they would have anyway, until they stop. A thread that could not be
  * stopped is let go as soon as it stops, by a handler of SIGCHLD, at the latest when tollgate ends. */
 uint64_t tg_halt_end(struct tg_halt *halt);
 

@@ -1,6 +1,7 @@
 #include "recorder/look/look.h"
 
 #include "format/base/array.h"
+#include "format/base/hash.h"
 #include "format/event/event.h"
 #include "recorder/dwarf/debug_cache.h"
 #include "recorder/engine/engine.h"
@@ -30,8 +31,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 8192, MAX_DEBUG_INFOS = 256, MAX_AHEAD = 64, SPINS = 64, SLEEP_NS = 50 * 1000 };
-static const uint64_t PROCESS_NS = 1000000000, NAMES_NS = 20000000000, PATIENCE_NS = 5000000;
+enum {
+    MAX_THREADS = 8192,
+    MAX_DEBUG_INFOS = 256,
+    MAX_BATCH = 64,
+    AHEAD_OF_ALL = 16,
+    AHEAD = 2,
+    SPINS = 64,
+    SLEEP_NS = 50 * 1000
+};
+static const uint64_t PROCESS_NS = 1000000000, NAMES_NS = 20000000000, REHEARSAL_NS = 300000000,
+                      PATIENCE_NS = 100000000;
 
 struct look {
     const struct tg_look_sink *sink;
@@ -40,7 +50,10 @@ struct look {
     struct tg_code_table *table;
     struct tg_kept_arguments *kept;
     uint64_t n_processes;
+    uint64_t *rehearsed; /* programs whose code was followed once, as hashes */
+    size_t n_rehearsed, rehearsed_capacity;
     bool with_values;
+    bool is_first;                 /* has a processor whenever it wants one */
     struct tg_return_watch *watch; /* NULL none */
     struct tg_wait *waits;
     size_t n_waits, waits_capacity;
@@ -426,14 +439,14 @@ struct visit {
     struct subject subject;
     unsigned bits, tries;
     bool is_late; /* what is mapped is read when it is stopped */
-    uint64_t asked_ns;
+    uint64_t asked_ns, rehearsed_ns;
     struct tg_halt halt;
     struct taken taken;
-    bool is_over, is_taken;
+    bool is_asked, is_over, is_taken;
 };
 
-/* Asks the process to stop; where it may not be, the visit is over. Only error: NO_MEMORY. */
-static struct tg_error *ask(struct visit *visit)
+/* Reads what is mapped, if it can be read of a process that runs. */
+static void ready_visit(struct visit *visit)
 {
     enum { TRIES = 3 };
     const struct subject *subject = &visit->subject;
@@ -446,6 +459,13 @@ static struct tg_error *ask(struct visit *visit)
         taken->ready.process.modules == NULL || tg_modules_count(taken->ready.process.modules) == 0;
     if (visit->is_late)
         tg_stack_process_close(&taken->ready.process);
+}
+
+/* Asks the process to stop; where it may not be, the visit is over. Only error: NO_MEMORY. */
+static struct tg_error *ask(struct visit *visit)
+{
+    const struct subject *subject = &visit->subject;
+    visit->is_asked = true;
     visit->asked_ns = tg_engine_now_ns();
     struct tg_error *error = tg_halt_begin(subject->pid, MAX_THREADS, &visit->halt);
     if (error == NULL)
@@ -478,20 +498,120 @@ static struct tg_error *take(struct visit *visit)
     if (visit->is_late)
         taken->ready = prepare(look, first_stopped(&visit->halt), visit->bits);
     bool ok = read_halted(look, &visit->subject, &visit->halt, taken);
-    taken->snapshot.took_ns = tg_halt_end(&visit->halt);
+    taken->snapshot.took_ns = tg_halt_end(&visit->halt) + visit->rehearsed_ns;
     if (!ok) {
         visit->is_over = true;
         return tg_error_no_memory();
-    }
-    if (!visit->is_late && !tg_modules_is_current(taken->ready.process.modules)) {
-        deinit_taken(taken);
-        drop_waits(look, visit->subject.pid);
-        return ask(visit);
     }
     taken->io_bytes = look->watch != NULL ? io_bytes(visit->subject.pid) : 0;
     visit->is_over = visit->is_taken = true;
     return NULL;
 }
+
+/* Whether what was mapped is what it was when that was read; asked when nobody stands still. Where it is not, the process is to be
+ * visited once more. */
+static bool is_settled(struct visit *visit)
+{
+    struct taken *taken = &visit->taken;
+    if (!visit->is_taken || visit->is_late || tg_modules_is_current(taken->ready.process.modules))
+        return true;
+    deinit_taken(taken);
+    drop_waits(visit->subject.look, visit->subject.pid);
+    ready_visit(visit);
+    visit->is_asked = visit->is_over = visit->is_taken = false;
+    return false;
+}
+
+/* ---- rehearsal */
+
+/* Without yielding: the kernel takes a yield for a whole turn, of which each other thread that runs has one first. */
+static void wait_a_little(unsigned n)
+{
+    static const struct timespec pause = {.tv_nsec = SLEEP_NS};
+    if (n > SPINS)
+        nanosleep(&pause, NULL);
+}
+
+/* The first thread of the process that runs, or waits for a processor; 0 none. */
+static pid_t find_running(pid_t pid)
+{
+    enum { MAX_ASKED = 64 };
+    char path[40];
+    struct tg_proc_status status;
+    pid_t found = 0;
+    int n = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *directory = opendir(path);
+    for (struct dirent *entry;
+         directory != NULL && found == 0 && n < MAX_ASKED && (entry = readdir(directory)) != NULL; n++) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        found = tid > 0 && tg_proc_status_read(tid, &status) && status.state == 'R' ? tid : 0;
+    }
+    if (directory != NULL)
+        closedir(directory);
+    return found;
+}
+
+/* Whether the program of VISIT is met for the first time in this look. */
+static bool is_new_program(const struct visit *visit)
+{
+    struct look *look = visit->subject.look;
+    const struct tg_module *program = tg_modules_at(visit->taken.ready.process.modules, 0);
+    const uint64_t hash = tg_hash_bytes(program->path, strlen(program->path)) ^
+                          tg_hash_bytes(program->build_id, strlen(program->build_id));
+    for (size_t i = 0; i < look->n_rehearsed; i++)
+        if (look->rehearsed[i] == hash)
+            return false;
+    tg_error_destroy(TG_ARRAY_APPEND(look->rehearsed, look->n_rehearsed, look->rehearsed_capacity, hash));
+    return true;
+}
+
+/* The thread of HALT, once it has stopped; false where it does not in time. */
+static bool await_stop(struct tg_halt *halt)
+{
+    uint64_t until_ns = tg_engine_now_ns() + REHEARSAL_NS;
+    for (unsigned n = 0; !tg_halt_poll(halt); n++) {
+        if (tg_engine_now_ns() > until_ns)
+            return false;
+        wait_a_little(n);
+    }
+    return halt->count == 1 && halt->threads[0].is_stopped;
+}
+
+/* Reading code for the first time takes longer than all else: rules of frames, symbols, where arguments are. So of the first process of a program
+ * that runs, a thread says where it is, and goes on at once; from there its calls are followed as if it still stood there, which need not be
+ * so, and nobody is told what comes out of it. */
+static void rehearse(struct visit *visit)
+{
+    struct look look = *visit->subject.look;
+    struct tg_halt halt;
+    struct calls calls;
+    pid_t tid = visit->is_late || !is_new_program(visit) ? 0 : find_running(visit->subject.pid);
+    if (tid == 0)
+        return;
+    struct tg_error *error = tg_halt_begin_thread(visit->subject.pid, tid, &halt);
+    if (error != NULL) {
+        tg_error_destroy(error);
+        return;
+    }
+    bool is_stopped = await_stop(&halt);
+    struct tg_halted_thread thread = {0};
+    if (is_stopped)
+        thread = halt.threads[0];
+    visit->rehearsed_ns = tg_halt_end(&halt);
+    if (!is_stopped)
+        return;
+    error = tg_code_table_create(&look.table);
+    const struct tg_halt alone = {.pid = visit->subject.pid, .threads = &thread, .count = 1};
+    if (error == NULL) {
+        read_stacks(&look, &visit->taken.ready, &alone, tg_engine_now_ns() + PROCESS_NS / 2, &calls);
+        deinit_calls(&calls, alone.count);
+        tg_code_table_destroy(look.table);
+    }
+    tg_error_destroy(error);
+}
+
+/* ---- some at once */
 
 /* Takes those of VISITS that stand still, or do not come to it. */
 static struct tg_error *take_stopped(struct visit *visits, size_t count, bool *is_any)
@@ -500,7 +620,7 @@ static struct tg_error *take_stopped(struct visit *visits, size_t count, bool *i
     *is_any = false;
     for (size_t i = 0; error == NULL && i < count; i++) {
         struct visit *visit = &visits[i];
-        if (visit->is_over ||
+        if (!visit->is_asked || visit->is_over ||
             !(tg_halt_poll(&visit->halt) || tg_engine_now_ns() > visit->asked_ns + PROCESS_NS / 2))
             continue;
         *is_any = true;
@@ -529,51 +649,82 @@ static bool is_over(const struct visit *visits, size_t count)
     return true;
 }
 
-/* Without yielding: the kernel takes a yield for a whole turn, of which each other thread that runs has one first. */
-static void wait_a_little(unsigned n)
+/* How many threads of this machine run or wait for a processor; 0 unknown. */
+static unsigned count_running(void)
 {
-    static const struct timespec pause = {.tv_nsec = SLEEP_NS};
-    if (n > SPINS)
-        nanosleep(&pause, NULL);
-}
-
-/* For how long this thread has run, or waited for a processor. False: the kernel does not tell. */
-static bool read_busy(uint64_t *busy_ns)
-{
-    uint64_t ran_ns, waited_ns;
-    FILE *file = fopen("/proc/thread-self/schedstat", "re");
-    bool is_known = file != NULL && fscanf(file, "%" SCNu64 " %" SCNu64, &ran_ns, &waited_ns) == 2;
+    unsigned running;
+    FILE *file = fopen("/proc/loadavg", "re");
+    bool is_known = file != NULL && fscanf(file, "%*s %*s %*s %u", &running) == 1;
     if (file != NULL)
         fclose(file);
-    *busy_ns = is_known ? ran_ns + waited_ns : 0;
-    return is_known;
+    return is_known ? running : 0;
 }
 
-/* How many are asked at once when WIDTH were. Processes are stopped one after the other. But one that has no processor
- * stops when it gets one: where many wait for processors, as ranks do that poll, that takes all the time, and the more are asked at
- * once. Where tollgate itself waits for processors they would stand still for longer, and are not. */
-static size_t choose_width(size_t width, bool is_known, uint64_t idle_ns)
+/* How many may be asked before they have stopped. Processes are stopped one after the other. But one that has no processor stops when it gets
+ * one: where many wait for processors, as ranks do that poll, that would take all the time, and the next ones are asked meanwhile, which costs them nothing. Where tollgate
+ * itself waits for a processor, those that have stopped stand still meanwhile: so only few are asked unless it comes first. */
+static size_t choose_width(const struct look *look)
 {
-    width = is_known && idle_ns > width * PATIENCE_NS ? 4 * width : width / 2;
-    return width < 1 ? 1 : width > MAX_AHEAD ? MAX_AHEAD : width;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    bool is_crowded = processors > 0 && count_running() > (unsigned long)processors;
+    return !is_crowded ? 1 : look->is_first ? AHEAD_OF_ALL : AHEAD;
 }
 
-/* Asks COUNT of VISITS and takes them in the order in which they stop. */
-static struct tg_error *visit_some(struct visit *visits, size_t count)
+/* Those that do not come to it, as they sleep in the kernel, are not counted after a while. */
+static size_t count_asked(const struct visit *visits, size_t count)
+{
+    uint64_t now_ns = tg_engine_now_ns();
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        n += visits[i].is_asked && !visits[i].is_over && now_ns < visits[i].asked_ns + PATIENCE_NS;
+    return n;
+}
+
+static struct tg_error *ask_next(struct visit *visits, size_t count, size_t width)
 {
     struct tg_error *error = NULL;
-    size_t n_asked = 0;
-    for (; error == NULL && n_asked < count; n_asked++)
-        error = ask(&visits[n_asked]);
+    size_t n = count_asked(visits, count);
+    for (size_t i = 0; error == NULL && i < count && n < width; i++)
+        if (!visits[i].is_asked && !visits[i].is_over) {
+            error = ask(&visits[i]);
+            n += !visits[i].is_over;
+        }
+    return error;
+}
+
+/* Asks those of VISITS that are not over, and takes them in the order in which they stop. */
+static struct tg_error *visit_once(struct visit *visits, size_t count, size_t width)
+{
+    struct tg_error *error = NULL;
     for (unsigned n = 0; error == NULL && !is_over(visits, count); n++) {
-        bool is_any;
-        error = take_stopped(visits, count, &is_any);
+        bool is_any = false;
+        error = ask_next(visits, count, width);
+        if (error == NULL)
+            error = take_stopped(visits, count, &is_any);
         if (is_any)
             n = 0;
         else
             wait_a_little(n);
     }
-    for (size_t i = 0; i < n_asked; i++) {
+    return error;
+}
+
+/* All that can be read before is read before the first of VISITS is asked. */
+static struct tg_error *visit_some(struct visit *visits, size_t count)
+{
+    struct tg_error *error = NULL;
+    bool are_settled = false;
+    for (size_t i = 0; i < count; i++)
+        ready_visit(&visits[i]);
+    for (size_t i = 0; i < count; i++)
+        rehearse(&visits[i]);
+    while (error == NULL && !are_settled) {
+        error = visit_once(visits, count, choose_width(visits->subject.look));
+        are_settled = true;
+        for (size_t i = 0; error == NULL && i < count; i++)
+            are_settled &= is_settled(&visits[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
         if (error == NULL)
             tell_visit(&visits[i]);
         tg_halt_end(&visits[i].halt); /* without memory */
@@ -585,14 +736,9 @@ static struct tg_error *visit_some(struct visit *visits, size_t count)
 static struct tg_error *visit_all(struct visit *visits, size_t count)
 {
     struct tg_error *error = NULL;
-    size_t width = 1;
     for (size_t i = 0, n; error == NULL && i < count; i += n) {
-        uint64_t before_ns, after_ns, start_ns = tg_engine_now_ns();
-        bool is_known = read_busy(&before_ns);
-        n = count - i < width ? count - i : width;
+        n = count - i < MAX_BATCH ? count - i : MAX_BATCH;
         error = visit_some(visits + i, n);
-        is_known &= read_busy(&after_ns);
-        width = choose_width(width, is_known, tg_engine_now_ns() - start_ns - (after_ns - before_ns));
     }
     return error;
 }
@@ -705,9 +851,11 @@ static void take_name(void *context, const struct tg_event *event)
     sink->add(sink->context, event);
 }
 
-static struct tg_error *look_now(const struct tg_look_request *request, const struct tg_look_sink *sink)
+static struct tg_error *look_now(const struct tg_look_request *request, const struct tg_look_sink *sink,
+                                 bool is_first)
 {
-    struct look look = {.sink = sink, .with_values = request->with_values, .watch = request->watch};
+    struct look look = {
+        .sink = sink, .with_values = request->with_values, .is_first = is_first, .watch = request->watch};
     struct tg_process_tree tree = {0};
     struct tg_error *error = tg_image_cache_create(0, &look.images);
     if (error == NULL)
@@ -725,6 +873,7 @@ static struct tg_error *look_now(const struct tg_look_request *request, const st
         tg_code_table_tell(look.table, tg_engine_now_ns() + NAMES_NS, false, take_name, (void *)sink);
     free(look.waits);
     free(look.pids);
+    free(look.rehearsed);
     tg_process_tree_deinit(&tree);
     tg_kept_arguments_destroy(look.kept);
     tg_code_table_destroy(look.table);
@@ -741,7 +890,7 @@ struct tg_error *tg_look(const struct tg_look_request *request, const struct tg_
         return error;
     int before = getpriority(PRIO_PROCESS, 0);
     bool is_first = setpriority(PRIO_PROCESS, 0, -20) == 0;
-    error = look_now(request, sink);
+    error = look_now(request, sink, is_first);
     if (is_first)
         setpriority(PRIO_PROCESS, 0, before);
     return error;

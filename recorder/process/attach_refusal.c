@@ -131,23 +131,44 @@ static bool name_state(pid_t pid, const struct tg_proc_status *status, char *tex
     return true;
 }
 
+static const char yama_path[] = "/proc/sys/kernel/yama/ptrace_scope";
+
+static void name_yama_of_all(int scope, char *text, size_t size)
+{
+    snprintf(text, size,
+             "%s is %d: nobody may trace until the machine is booted anew; start the job with "
+             "`tollgate record --no-ptrace'",
+             yama_path, scope);
+}
+
 /* False: Yama allows it. */
 static bool name_yama(char *text, size_t size)
 {
-    static const char path[] = "/proc/sys/kernel/yama/ptrace_scope";
     int scope = read_yama_scope();
     if (scope >= 3)
-        snprintf(text, size,
-                 "%s is %d: nobody may trace until the machine is booted anew; start the job with "
-                 "`tollgate record --no-ptrace'",
-                 path, scope);
+        name_yama_of_all(scope, text, size);
     else if (scope == 2 && !tg_proc_status_may_trace(getpid()))
-        snprintf(text, size, "%s is 2: only root may trace; run tollgate as root", path);
+        snprintf(text, size, "%s is 2: only root may trace; run tollgate as root", yama_path);
     else if (scope == 1 && !tg_proc_status_may_trace(getpid()))
         snprintf(text, size,
                  "%s is 1: only root may trace what it did not start; run tollgate as root, or write 0 there "
                  "as root",
-                 path);
+                 yama_path);
+    else
+        return false;
+    return true;
+}
+
+bool tg_attach_refusal_of_own(char *text, size_t size)
+{
+    int scope = read_yama_scope();
+    if (scope >= 3)
+        name_yama_of_all(scope, text, size);
+    else if (scope == 2 && !tg_proc_status_may_trace(getpid()))
+        snprintf(text, size,
+                 "%s is 2: only root may trace, also what it started itself; run tollgate as root, or start "
+                 "the job with `tollgate record --no-ptrace'",
+                 yama_path);
     else
         return false;
     return true;
