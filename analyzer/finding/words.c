@@ -1,5 +1,6 @@
 #include "analyzer/finding/words.h"
 
+#include "analyzer/finding/attachment.h"
 #include "analyzer/finding/polling.h"
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/output/quantity.h"
@@ -317,6 +318,16 @@ void tg_words_half(FILE *stream, const struct tg_mpi_message *message)
     tg_words_call(stream, &call);
 }
 
+/* What was attached has not told its rank in MPI_COMM_WORLD, but has the one of the job. */
+static int64_t destination_of(const struct tg_verdict_input *input, const struct tg_mpi_message *message)
+{
+    enum { WORLD = 1 };
+    const struct tg_process_entry *entry = entry_of(input, message->process);
+    return message->destination < 0 && message->id == 0 && message->comm == WORLD && entry != NULL
+               ? entry->rank
+               : message->destination;
+}
+
 void tg_words_message(FILE *stream, const struct tg_verdict_input *input,
                       const struct tg_mpi_message *message)
 {
@@ -325,7 +336,9 @@ void tg_words_message(FILE *stream, const struct tg_verdict_input *input,
         fputs("any rank", stream);
     else
         fprintf(stream, "rank %" PRId64, message->source);
-    fprintf(stream, " to rank %" PRId64, message->destination);
+    int64_t destination = destination_of(input, message);
+    if (destination >= 0)
+        fprintf(stream, " to rank %" PRId64, destination);
     if (message->tag >= 0)
         fprintf(stream, ", tag %" PRId64, message->tag);
     else
@@ -333,7 +346,9 @@ void tg_words_message(FILE *stream, const struct tg_verdict_input *input,
     fputs(" on ", stream);
     tg_words_comm(stream, input->mpi, message->job, message->comm);
     tg_words_job(stream, input, message->job);
-    fprintf(stream, ", %" PRIu64 " bytes: ", message->bytes);
+    if (message->bytes > 0 || !tg_attachment_is_late(input, message->process)) /* unknown of those */
+        fprintf(stream, ", %" PRIu64 " bytes", message->bytes);
+    fputs(": ", stream);
     tg_printable_write(stream, message->name);
     tg_words_code(stream, input, message->process, message->code);
     fputc(',', stream);

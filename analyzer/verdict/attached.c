@@ -14,6 +14,7 @@ struct looks {
     struct tg_stack_model *first; /* stacks of the attach, where there are later ones */
     struct tg_where_threads threads;
     struct tg_where_verdict verdict;
+    bool is_outdated; /* the first look is of no use */
 };
 
 static void deinit(struct looks *looks)
@@ -23,6 +24,16 @@ static void deinit(struct looks *looks)
     tg_where_look_deinit(&looks->now);
     tg_where_look_deinit(&looks->before);
     tg_stack_model_destroy(looks->first);
+}
+
+/* Whether ranks came back from calls since the first of two looks, which is long ago: that says nothing of now. */
+static bool is_outdated(const struct tg_where_threads *threads)
+{
+    static const uint64_t long_ns = 3000000000;
+    bool has_returned = false;
+    for (size_t i = 0; i < threads->count; i++)
+        has_returned |= threads->threads[i].is_rank && threads->threads[i].has_returned;
+    return has_returned && threads->apart_ns > long_ns;
 }
 
 static struct tg_error *judge(const struct tg_verdict_input *input, struct looks *looks)
@@ -35,6 +46,11 @@ static struct tg_error *judge(const struct tg_verdict_input *input, struct looks
         error = tg_where_look_of_models(&looks->before, input->processes, looks->first);
     if (error == NULL)
         error = tg_where_threads_make(&looks->now, has_two ? &looks->before : NULL, &looks->threads);
+    if (error == NULL && is_outdated(&looks->threads)) {
+        looks->is_outdated = true;
+        tg_where_threads_deinit(&looks->threads);
+        error = tg_where_threads_make(&looks->now, NULL, &looks->threads);
+    }
     if (error == NULL)
         error = tg_where_verdict_make(&looks->threads, &looks->verdict);
     return error;
@@ -93,6 +109,40 @@ static struct tg_error *write_answer(FILE *stream, const struct looks *looks)
         fputs(" no thread waits for another one that is known.", stream);
     free(text);
     return NULL;
+}
+
+/* The moment since which no call of MPI has begun or ended, where those of all ranks were observed; 0: not known, or a rank is outside MPI. */
+static uint64_t quiet_since(const struct tg_verdict_input *input, const struct looks *looks)
+{
+    uint64_t since_ns = 0;
+    size_t n_ranks = 0;
+    for (size_t i = 0; i < tg_mpi_model_thread_count(input->mpi); i++) {
+        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(input->mpi, i);
+        const struct tg_process_entry *entry = tg_process_model_at(input->processes, thread->process);
+        if (!thread->alive || entry->rank < 0)
+            continue;
+        if (!thread->in_call)
+            return 0;
+        n_ranks += thread->tid == entry->pid;
+        since_ns = thread->call.since_ns > since_ns ? thread->call.since_ns : since_ns;
+    }
+    return n_ranks > 0 && n_ranks == looks->threads.n_ranks ? since_ns : 0;
+}
+
+/* How old what the stacks say is. */
+static void write_age(FILE *stream, const struct tg_verdict_input *input, const struct looks *looks)
+{
+    uint64_t since_ns = quiet_since(input, looks);
+    if (since_ns != 0) {
+        fputs(" No call of MPI has begun or ended", stream);
+        tg_words_since(stream, input, since_ns);
+        fputc('.', stream);
+    } else if (looks->is_outdated) {
+        fputs(
+            " Ranks have come back from calls of MPI since they were attached; whether the job still goes on "
+            "is unknown.",
+            stream);
+    }
 }
 
 /* ---- the finding */
@@ -176,6 +226,8 @@ struct tg_error *tg_verdict_find_attached(struct tg_verdict_draft *draft)
         fputc(':', draft->stream);
         error = write_answer(draft->stream, &looks);
     }
+    if (error == NULL)
+        write_age(draft->stream, input, &looks);
     if (error == NULL) {
         fputs(" What was called before is unknown: attached", draft->stream);
         tg_words_moment(draft->stream, input, attached_ns(input));

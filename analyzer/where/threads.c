@@ -281,6 +281,21 @@ static void add_activities(const struct tg_where_look *look, struct tg_where_thr
     }
 }
 
+static uint64_t time_of(const struct tg_where_look *look)
+{
+    uint64_t latest_ns = 0;
+    for (size_t i = 0; i < tg_stack_model_count(look->stacks); i++)
+        if (tg_stack_model_at(look->stacks, i)->time_ns > latest_ns)
+            latest_ns = tg_stack_model_at(look->stacks, i)->time_ns;
+    return latest_ns;
+}
+
+static uint64_t time_between(const struct tg_where_look *before, const struct tg_where_look *look)
+{
+    uint64_t then_ns = before != NULL ? time_of(before) : 0, now_ns = time_of(look);
+    return then_ns != 0 && now_ns > then_ns ? now_ns - then_ns : 0;
+}
+
 struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const struct tg_where_look *before,
                                        struct tg_where_threads *threads)
 {
@@ -288,6 +303,7 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
     size_t hint = 0;
     *threads = (struct tg_where_threads){.stacks = look->stacks,
                                          .has_two_looks = before != NULL,
+                                         .apart_ns = time_between(before, look),
                                          .is_recorded = look->is_recorded,
                                          .n_looks = before != NULL ? 2 : 1,
                                          .uncounted = look->uncounted};

@@ -36,6 +36,7 @@ struct tg_where_threads {
     int64_t size;   /* ranks of the job, 0 unknown */
     size_t n_looks; /* looks that were compared */
     bool has_two_looks;
+    uint64_t apart_ns;     /* from the first of them to the last, 0 unknown */
     bool is_recorded;      /* a trace has more than these stacks */
     const char *uncounted; /* why threads could not be counted; "": they could */
 };

@@ -670,7 +670,7 @@ static size_t choose_width(const struct look *look)
     return !is_crowded ? 1 : look->is_first ? AHEAD_OF_ALL : AHEAD;
 }
 
-/* Those that do not come to it, as they sleep in the kernel, are not counted after a while. */
+/* Processes that do not come to it, as they sleep in the kernel, are not counted after a while. */
 static size_t count_asked(const struct visit *visits, size_t count)
 {
     uint64_t now_ns = tg_engine_now_ns();
