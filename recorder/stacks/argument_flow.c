@@ -3,8 +3,8 @@
 #include "format/base/array.h"
 #include "format/base/hash.h"
 #include "recorder/stacks/general_register.h"
+#include "recorder/stacks/insn_reader.h"
 
-#include <capstone/capstone.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -544,27 +544,22 @@ bool tg_argument_flow_find(struct tg_modules *modules, const struct tg_inspect_m
     struct walk *walk = calloc(1, sizeof *walk);
     struct state state = state_at_entry();
     bool is_known = false;
-    if (walk == NULL || cs_open(CS_ARCH_X86, CS_MODE_64, &walk->capstone) != CS_ERR_OK) {
+    if (walk == NULL || !tg_insn_reader_begin(&walk->capstone, &walk->insn)) {
         free(walk);
         return false;
     }
-    cs_option(walk->capstone, CS_OPT_DETAIL, CS_OPT_ON);
-    walk->insn = cs_malloc(walk->capstone);
     walk->modules = modules;
     walk->memory = memory;
     walk->pc = pc;
     walk->escaped = INT64_MAX;
-    walk->is_clear = walk->insn != NULL;
-    if (walk->is_clear)
-        add_way(walk, entry, &state);
+    walk->is_clear = true;
+    add_way(walk, entry, &state);
     follow_all(walk);
     is_known = walk->is_clear && walk->is_reached;
     for (int i = 0; is_known && i < TG_CALL_ARGUMENT_COUNT; i++)
         flow->homes[i] = home_of(walk, i);
     flow->target = walk->target;
-    if (walk->insn != NULL)
-        cs_free(walk->insn, 1);
-    cs_close(&walk->capstone);
+    tg_insn_reader_end(&walk->capstone, walk->insn);
     free(walk->blocks);
     free(walk);
     return is_known;

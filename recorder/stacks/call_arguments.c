@@ -1,8 +1,8 @@
 #include "recorder/stacks/call_arguments.h"
 
+#include "recorder/stacks/insn_reader.h"
 #include "recorder/unwind/unwind_expression.h"
 
-#include <capstone/capstone.h>
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,26 +238,23 @@ static void run_line(const struct tg_inspect_memory *memory, const struct tg_fra
                      uint64_t end, struct tg_call_arguments *arguments)
 {
     uint8_t bytes[MAX_LINE_BYTES];
+    cs_insn *insn;
     struct running running = {.memory = memory, .frame_pointer = caller->registers.value[TG_RBP]};
     if (end <= start || end - start > sizeof bytes || !tg_registers_has(&caller->registers, TG_RBP) ||
         !memory->read(memory->context, start, bytes, end - start) ||
-        cs_open(CS_ARCH_X86, CS_MODE_64, &running.capstone) != CS_ERR_OK)
+        !tg_insn_reader_begin(&running.capstone, &insn))
         return;
-    cs_option(running.capstone, CS_OPT_DETAIL, CS_OPT_ON);
-    cs_insn *insn = cs_malloc(running.capstone);
     const uint8_t *code = bytes;
     size_t left = end - start;
     uint64_t address = start;
-    bool goes_on = insn != NULL, is_there = false;
+    bool goes_on = true, is_there = false;
     while (goes_on && left > 0 && cs_disasm_iter(running.capstone, &code, &left, &address, insn)) {
         is_there = left == 0 && cs_insn_group(running.capstone, insn, X86_GRP_CALL);
         goes_on = is_there || step(&running, insn);
     }
     if (is_there && goes_on)
         take_running(&running, arguments);
-    if (insn != NULL)
-        cs_free(insn, 1);
-    cs_close(&running.capstone);
+    tg_insn_reader_end(&running.capstone, insn);
 }
 
 /* ---- both */

@@ -1,8 +1,8 @@
 #include "recorder/stacks/call_constants.h"
 
 #include "format/base/array.h"
+#include "recorder/stacks/insn_reader.h"
 
-#include <capstone/capstone.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,13 +179,10 @@ void tg_call_constants_read(const struct tg_code_range *code, size_t count, stru
     size_t at = 0;
     while (at < count && !(pc > code[at].start && pc <= code[at].end))
         at++;
-    if (at == count || cs_open(CS_ARCH_X86, CS_MODE_64, &looking.capstone) != CS_ERR_OK)
+    if (at == count || !tg_insn_reader_begin(&looking.capstone, &looking.insn))
         return;
-    cs_option(looking.capstone, CS_OPT_DETAIL, CS_OPT_ON);
-    looking.insn = cs_malloc(looking.capstone);
     for (size_t i = 0; i < count && looking.is_clear; i++)
-        looking.is_clear =
-            looking.insn != NULL && each_insn(&looking, code[i].start, code[i].end, take_target);
+        looking.is_clear = each_insn(&looking, code[i].start, code[i].end, take_target);
     if (looking.n_targets > 0)
         qsort(looking.targets, looking.n_targets, sizeof *looking.targets, compare);
     if (looking.is_clear)
@@ -196,9 +193,7 @@ void tg_call_constants_read(const struct tg_code_range *code, size_t count, stru
             arguments->known |= (uint8_t)(1u << i);
         }
     free(looking.targets);
-    if (looking.insn != NULL)
-        cs_free(looking.insn, 1);
-    cs_close(&looking.capstone);
+    tg_insn_reader_end(&looking.capstone, looking.insn);
 }
 
 void tg_call_constants_find(Dwarf_Die *function, uint64_t bias, const struct tg_inspect_memory *memory,

@@ -2,8 +2,8 @@
 
 #include "recorder/dwarf/function_range.h"
 #include "recorder/stacks/general_register.h"
+#include "recorder/stacks/insn_reader.h"
 
-#include <capstone/capstone.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,24 +15,6 @@ enum {
     LOCK_OF_INNER = 0, /* of what they call: lock, number */
     NUMBER = 1,
 };
-
-static bool begin(csh *capstone, cs_insn **insn)
-{
-    *insn = NULL;
-    if (cs_open(CS_ARCH_X86, CS_MODE_64, capstone) != CS_ERR_OK)
-        return false;
-    cs_option(*capstone, CS_OPT_DETAIL, CS_OPT_ON);
-    *insn = cs_malloc(*capstone);
-    if (*insn == NULL)
-        cs_close(capstone);
-    return *insn != NULL;
-}
-
-static void end(csh *capstone, cs_insn *insn)
-{
-    cs_free(insn, 1);
-    cs_close(capstone);
-}
 
 /* What a register holds, as far as the code has come. */
 struct held {
@@ -355,7 +337,7 @@ struct tg_kmp_form tg_kmp_form_read(const uint8_t *code, size_t size, uint64_t a
     static const uint16_t arguments[] = {X86_REG_RDI, X86_REG_RSI, X86_REG_RDX};
     struct reading reading = {.is_open = true, .ahead = calloc(MAX_STATES, sizeof *reading.ahead)};
     cs_insn *insn;
-    if (reading.ahead == NULL || !begin(&reading.capstone, &insn)) {
+    if (reading.ahead == NULL || !tg_insn_reader_begin(&reading.capstone, &insn)) {
         free(reading.ahead);
         return reading.found;
     }
@@ -363,7 +345,7 @@ struct tg_kmp_form tg_kmp_form_read(const uint8_t *code, size_t size, uint64_t a
     reading.now.held[tg_general_register(arguments[NUMBER])] = (struct held){.what = OWN};
     while (cs_disasm_iter(reading.capstone, &code, &size, &address, insn) && pass(&reading, insn))
         ;
-    end(&reading.capstone, insn);
+    tg_insn_reader_end(&reading.capstone, insn);
     free(reading.ahead);
     return reading.found;
 }

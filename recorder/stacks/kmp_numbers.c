@@ -1,30 +1,13 @@
 #include "recorder/stacks/kmp_numbers.h"
 
-#include <capstone/capstone.h>
+#include "recorder/stacks/insn_reader.h"
+
 #include <string.h>
 
 enum {
     NO_NUMBER = -2, /* KMP_GTID_DNE: what a thread has that the runtime does not know */
     MAX_BYTES = 160,
 };
-
-static bool begin(csh *capstone, cs_insn **insn)
-{
-    *insn = NULL;
-    if (cs_open(CS_ARCH_X86, CS_MODE_64, capstone) != CS_ERR_OK)
-        return false;
-    cs_option(*capstone, CS_OPT_DETAIL, CS_OPT_ON);
-    *insn = cs_malloc(*capstone);
-    if (*insn == NULL)
-        cs_close(capstone);
-    return *insn != NULL;
-}
-
-static void end(csh *capstone, cs_insn *insn)
-{
-    cs_free(insn, 1);
-    cs_close(capstone);
-}
 
 struct asking {
     const struct tg_inspect_memory *memory;
@@ -90,11 +73,11 @@ struct tg_kmp_numbers tg_kmp_numbers_read(const uint8_t *code, size_t size, uint
     csh capstone;
     cs_insn *insn;
     bool is_known = false;
-    if (!begin(&capstone, &insn))
+    if (!tg_insn_reader_begin(&capstone, &insn))
         return asking.found;
     while (!is_known && cs_disasm_iter(capstone, &code, &size, &address, insn))
         is_known = ask(&asking, insn, cs_insn_group(capstone, insn, X86_GRP_CALL));
-    end(&capstone, insn);
+    tg_insn_reader_end(&capstone, insn);
     asking.found.is_known = is_known;
     return asking.found;
 }
@@ -109,14 +92,15 @@ static uint64_t first_call(uint64_t address, const struct tg_inspect_memory *mem
     csh capstone;
     cs_insn *insn;
     uint64_t target = 0;
-    if (!memory->read(memory->context, address, bytes, sizeof bytes) || !begin(&capstone, &insn))
+    if (!memory->read(memory->context, address, bytes, sizeof bytes) ||
+        !tg_insn_reader_begin(&capstone, &insn))
         return 0;
     while (target == 0 && size > LONGEST && cs_disasm_iter(capstone, &code, &size, &address, insn) &&
            !cs_insn_group(capstone, insn, X86_GRP_RET))
         if ((cs_insn_group(capstone, insn, X86_GRP_CALL) || insn->id == X86_INS_JMP) &&
             insn->detail->x86.operands[0].type == X86_OP_IMM)
             target = (uint64_t)insn->detail->x86.operands[0].imm;
-    end(&capstone, insn);
+    tg_insn_reader_end(&capstone, insn);
     return target;
 }
 

@@ -1,6 +1,7 @@
 #include "recorder/stacks/nest_locks.h"
 
-#include <capstone/capstone.h>
+#include "recorder/stacks/insn_reader.h"
+
 #include <string.h>
 
 enum { MAX_CODE_BYTES = 128, OWNER_OFFSET = 8 };
@@ -94,17 +95,14 @@ struct tg_nest_locks tg_nest_locks_read(const uint8_t *code, size_t size, uint64
 {
     struct reading reading = {.memory = memory};
     csh capstone;
-    if (cs_open(CS_ARCH_X86, CS_MODE_64, &capstone) != CS_ERR_OK)
+    cs_insn *insn;
+    if (!tg_insn_reader_begin(&capstone, &insn))
         return reading.found;
-    cs_option(capstone, CS_OPT_DETAIL, CS_OPT_ON);
-    cs_insn *insn = cs_malloc(capstone);
-    while (insn != NULL && cs_disasm_iter(capstone, &code, &size, &address, insn) &&
+    while (cs_disasm_iter(capstone, &code, &size, &address, insn) &&
            !cs_insn_group(capstone, insn, X86_GRP_RET) && !cs_insn_group(capstone, insn, X86_GRP_CALL) &&
            !is_comparison(&reading, insn))
         take(&reading, insn);
-    if (insn != NULL)
-        cs_free(insn, 1);
-    cs_close(&capstone);
+    tg_insn_reader_end(&capstone, insn);
     return reading.found;
 }
 
