@@ -80,8 +80,6 @@ struct tg_job_model *tg_controller_change_job(struct tg_controller *controller)
     return controller->job;
 }
 
-/* ---- records of processes and threads */
-
 /* ---- processes and threads come and go */
 
 /* Plants all action points in PROCESS that are meant for it. */

@@ -412,17 +412,12 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         error = tg_user_breakpoints_add(recording->breakpoints, options->breaks[i]);
     if (error == NULL && recording->agent != NULL)
         error = create_injector(recording);
-    if (error == NULL) {
-        const struct tg_openmp_breakpoints_options openmp = {
-            .images = recording->images, .wanted = wants_openmp_breakpoints, .context = recording};
-        error = tg_openmp_breakpoints_create(recording->engine, &openmp, &recording->openmp);
-    }
-    if (error != NULL)
-        return error;
-    if (error == NULL && options->late)
-        error = tg_late_mpi_create(recording->engine, recording->images, &recording->late);
-    if (error != NULL)
-        return error;
+    return error;
+}
+
+static struct tg_error *create_loader(struct tg_recording *recording)
+{
+    const struct tg_record_options *options = recording->options;
     const struct tg_loader_options loader = {
         .launched = recording->launched,
         .attached = options->attached,
@@ -435,9 +430,14 @@ static struct tg_error *create_engine(struct tg_recording *recording)
     };
     recording->auditors = (struct tg_loader_auditors){
         .context = recording, .end_old = end_old_filter, .begin_new = begin_new_filter};
-    error = tg_loader_create(recording->engine, &loader, &recording->loader);
-    if (error != NULL || options->mpir == TG_MPIR_OFF)
-        return error;
+    return tg_loader_create(recording->engine, &loader, &recording->loader);
+}
+
+static struct tg_error *create_mpir(struct tg_recording *recording)
+{
+    const struct tg_record_options *options = recording->options;
+    if (options->mpir == TG_MPIR_OFF)
+        return NULL;
     const struct tg_mpir_session_options mpir = {
         .images = recording->images,
         .agent = recording->injector,
@@ -447,8 +447,24 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         .is_foreign = options->sattach[0] != NULL,
         .announces = announces_itself(recording),
     };
-    error = tg_mpir_session_create(recording->engine, &mpir, &recording->mpir);
+    struct tg_error *error = tg_mpir_session_create(recording->engine, &mpir, &recording->mpir);
     return error != NULL || recording->watch != NULL ? error : watch_launcher(recording);
+}
+
+/* The engine with its observers, in the order in which these are told of a stop. */
+static struct tg_error *create_tracer(struct tg_recording *recording)
+{
+    const struct tg_record_options *options = recording->options;
+    const struct tg_openmp_breakpoints_options openmp = {
+        .images = recording->images, .wanted = wants_openmp_breakpoints, .context = recording};
+    struct tg_error *error = create_engine(recording);
+    if (error == NULL)
+        error = tg_openmp_breakpoints_create(recording->engine, &openmp, &recording->openmp);
+    if (error == NULL && options->late)
+        error = tg_late_mpi_create(recording->engine, recording->images, &recording->late);
+    if (error == NULL)
+        error = create_loader(recording);
+    return error != NULL ? error : create_mpir(recording);
 }
 
 static struct tg_error *create_untraced(struct tg_recording *recording)
@@ -490,7 +506,7 @@ struct tg_error *tg_recording_create(const struct tg_record_options *options, co
     if (error == NULL && options->heap.mode != TG_AGENT_HEAP_OFF)
         error = tg_heap_names_create(&made->heap_names);
     if (error == NULL)
-        error = options->no_ptrace ? create_untraced(made) : create_engine(made);
+        error = options->no_ptrace ? create_untraced(made) : create_tracer(made);
     if (error == NULL)
         error = create_file(made, cost);
     if (error == NULL && made->agent != NULL)
