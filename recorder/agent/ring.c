@@ -404,7 +404,10 @@ static bool drop(const struct tg_agent_thread *thread)
 static void drop_nested(struct tg_agent_thread *thread)
 {
     const struct tg_agent_thread *owner = slow.nested ? &slow.outer : thread;
-    if (owner->header == NULL)
+    if (slow.ended && tg_agent.control != NULL)
+        __atomic_fetch_add(&tg_agent.control->unkept, 1,
+                           __ATOMIC_RELAXED); /* nothing comes any more that could tell */
+    else if (owner->header == NULL)
         slow.dropped++; /* the ring is being made: its first record tells */
     else if (owner->generation != *tg_agent.generation)
         __atomic_fetch_add(&tg_agent.control->unkept, 1,
@@ -487,21 +490,25 @@ static const uint64_t *nested_at(const struct tg_agent_thread *thread, uint64_t 
     return (const uint64_t *)(const void *)(private_part(thread->header)->nested + at);
 }
 
-/* Puts the records that handlers left behind into the ring, with their times. */
+/* Puts the records that handlers left behind into the ring, with their times. A handler may add one at any time. */
 static void flush_nested(struct tg_agent_thread *thread)
 {
-    for (uint64_t at = 0; at < slow.nested_used;) {
-        uint64_t bytes = (nested_at(thread, at)[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8;
-        if (make_room(thread, bytes)) { /* the ring may be mapped elsewhere now */
-            memcpy(thread->data + (thread->written & thread->mask), nested_at(thread, at), bytes);
-            thread->written += bytes;
-            __atomic_store_n(&thread->header->head, thread->written, __ATOMIC_RELEASE);
-        } else {
-            drop(thread);
+    uint64_t at = 0, all;
+    do {
+        while (at < __atomic_load_n(&slow.nested_used, __ATOMIC_RELAXED)) {
+            uint64_t bytes = (nested_at(thread, at)[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8;
+            if (make_room(thread, bytes)) { /* the ring may be mapped elsewhere now */
+                memcpy(thread->data + (thread->written & thread->mask), nested_at(thread, at), bytes);
+                thread->written += bytes;
+                __atomic_store_n(&thread->header->head, thread->written, __ATOMIC_RELEASE);
+            } else {
+                drop(thread);
+            }
+            at += bytes;
         }
-        at += bytes;
-    }
-    slow.nested_used = 0;
+        all = at;
+    } while (
+        !__atomic_compare_exchange_n(&slow.nested_used, &all, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
 static void end_thread(void *unused)
@@ -515,10 +522,11 @@ static void end_thread(void *unused)
         return;
     thread->busy = __builtin_frame_address(0);
     tg_agent_signal_fence();
+    slow.ended = true; /* handlers add nothing from here on */
+    tg_agent_signal_fence();
     if (slow.nested_used > 0)
         flush_nested(thread);
     struct tg_agent_ring_header *header = thread->header;
-    slow.ended = true;
     thread->limit = 0;
     thread->header = NULL;
     tg_agent_signal_fence();
@@ -628,7 +636,7 @@ uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame
         thread->busy = frame;
         return tg_agent_begin_slowly(kind, n_words);
     }
-    if (slow.nested || thread->header == NULL || thread->generation != *tg_agent.generation ||
+    if (slow.nested || slow.ended || thread->header == NULL || thread->generation != *tg_agent.generation ||
         slow.nested_used + n_words * 8 > NESTED_BYTES) { /* or it is a handler within a handler */
         drop_nested(thread);
         return NULL;

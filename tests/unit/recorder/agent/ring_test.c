@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -397,6 +398,12 @@ struct interruption {
     uint64_t n; /* records before the handler's */
 };
 
+static void record_one(int signal)
+{
+    (void)signal;
+    record_numbers(1000, 1001);
+}
+
 static void record_in_handler(int signal)
 {
     record_numbers(1000, 1002);
@@ -499,7 +506,7 @@ static __attribute__((noinline)) void record_stepped(uint64_t number)
     steps = false;
 }
 
-/* Lets the ring grow, and jumps away N_STEPS instructions later. Whether the record that it grew for had not ended by then. */
+/* Lets the ring grow, and jumps away N_STEPS instructions later. Returns whether it had grown by then, as others see it. */
 static int grow_and_jump(uint64_t n_steps)
 {
     const struct sigaction action = {.sa_sigaction = count_step, .sa_flags = SA_SIGINFO};
@@ -513,7 +520,7 @@ static int grow_and_jump(uint64_t n_steps)
     steps_left = n_steps;
     if (sigsetjmp(away, 1) == 0)
         record_stepped(n);
-    bool has_jumped = steps;
+    bool has_jumped = steps, had_grown = ring->header->n_growths > 0;
     steps = false;
     record_numbers(n + 1, more);
     for (uint64_t i = 0; i < more; i++) {
@@ -524,17 +531,106 @@ static int grow_and_jump(uint64_t n_steps)
         assert_int_equal(record[2], i);
     }
     assert_null(agent_ring_next(ring));
-    return has_jumped;
+    assert_true(has_jumped);
+    return had_grown;
 }
 
 static void a_handler_may_jump_away_while_the_ring_grows(void **state)
 {
     (void)state;
+    enum { STRIDE = 3, BEHIND = 8 }; /* all instructions would take long */
     uint64_t n_steps = 0;
     agent_recorder_skip_all();
-    while (run_in_child(grow_and_jump, n_steps) != 0)
-        n_steps += 3; /* all of them would take long */
-    assert_true(n_steps > 100);
+    for (int n_behind = 0; n_behind < BEHIND; n_steps += STRIDE)
+        n_behind += run_in_child(grow_and_jump, n_steps);
+    assert_true(n_steps > 2 * STRIDE * BEHIND);
+}
+
+static volatile bool has_recorded;
+
+/* As count_step, but the last step's handler records, and the steps end. */
+static void record_at_step(int number, siginfo_t *information, void *context)
+{
+    const greg_t trap_flag = 0x100;
+    greg_t *flags = &((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL];
+    (void)number;
+    (void)information;
+    if (steps && steps_left-- == 0) {
+        steps = false;
+        has_recorded = true;
+        record_numbers(7000, 7001);
+    }
+    *flags = steps ? *flags | trap_flag : *flags & ~trap_flag;
+}
+
+/* A record that a handler interrupted before, whose records are put into the ring behind it. */
+static void record_after_steps(void)
+{
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_OMP_TASK_BEGIN, 2);
+    assert_non_null(arguments);
+    arguments[0] = 1;
+    arguments[1] = ~(uint64_t)1;
+    raise(SIGUSR1);
+    steps = true;
+    raise(SIGTRAP);
+    tg_agent_commit();
+    steps = false;
+}
+
+static void a_handler_may_record_at_any_instruction(void **state)
+{
+    (void)state;
+    const struct sigaction action = {.sa_sigaction = record_at_step, .sa_flags = SA_SIGINFO};
+    agent_recorder_skip_all();
+    struct agent_ring *ring = agent_recorder_ring_of(gettid());
+    sigaction(SIGTRAP, &action, NULL);
+    signal(SIGUSR1, record_one);
+    uint64_t n_steps = 0;
+    do {
+        uint64_t lost = ring->header->lost, kept = 0;
+        steps_left = n_steps;
+        has_recorded = false;
+        record_after_steps();
+        record_numbers(3, 4);
+        for (const uint64_t *record; (record = agent_ring_next(ring)) != NULL;)
+            kept += agent_record_kind(record) == TG_RECORD_OMP_TASK_BEGIN;
+        agent_ring_give_back(ring);
+        assert_int_equal(kept + ring->header->lost - lost, 3U + has_recorded);
+        n_steps += 2; /* all of them would take long */
+    } while (has_recorded);
+    assert_true(n_steps > 50);
+}
+
+/* The thread that it interrupts cannot read the clock any more. */
+static void take_clock_away(int signal)
+{
+    (void)signal;
+    tg_agent_stop_thread(false);
+    prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+    record_numbers(8000, 8002);
+}
+
+static void *record_without_clock(void *unused)
+{
+    (void)unused;
+    tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
+    uint32_t unkept = agent_recorder.control->unkept;
+    uint64_t *arguments = tg_agent_begin(TG_RECORD_OMP_TASK_BEGIN, 2);
+    assert_non_null(arguments);
+    arguments[0] = arguments[1] = 0;
+    raise(SIGUSR1);
+    tg_agent_commit();
+    assert_int_equal(agent_recorder.control->unkept, unkept + 2);
+    return NULL;
+}
+
+static void a_handler_may_take_the_clock_away(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    signal(SIGUSR1, take_clock_away);
+    assert_int_equal(pthread_create(&thread, NULL, record_without_clock, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
 /* This thread has its ring before the first test. */
@@ -560,6 +656,8 @@ static int run(void)
         cmocka_unit_test(a_ring_grows_wherever_its_thread_is),
         cmocka_unit_test(a_ring_grows_for_what_a_handler_left),
         cmocka_unit_test(a_handler_may_jump_away_while_the_ring_grows),
+        cmocka_unit_test(a_handler_may_record_at_any_instruction),
+        cmocka_unit_test(a_handler_may_take_the_clock_away),
         cmocka_unit_test(repeats_outlive_the_growth_of_their_ring),
     };
     return cmocka_run_group_tests(tests, open_with_ring, agent_recorder_remove);
