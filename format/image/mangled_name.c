@@ -534,8 +534,10 @@ char *tg_mangled_name_words(const char *symbol)
         const char *part = words_of(&name.parts[i], &length);
         fprintf(stream, "%s%s%.*s", i > 0 ? "::" : "", name.parts[i].is_destructor ? "~" : "", (int)length,
                 part);
-        if (name.parts[i].arguments != NULL)
-            print_arguments(stream, &name.parts[i]);
+        if (name.parts[i].arguments == NULL)
+            continue;
+        fputs(part[length - 1] == '<' ? " " : "", stream); /* operator<< <int> */
+        print_arguments(stream, &name.parts[i]);
     }
     fputs(symbol + strcspn(symbol, ".@"), stream);
     bool failed = ferror(stream) != 0;

@@ -165,6 +165,7 @@ static void operators_and_lambdas_have_names(void **state)
     check_words("_ZN4meshplERKS_", "mesh::operator+");
     check_words("_ZplRK4meshS1_", "operator+");
     check_words("_Znwm", "operator new");
+    check_words("_ZN4meshlsIiEEvT_", "mesh::operator<< <int>");
     check_words("_ZNK4meshclIiEEvT_", "mesh::operator()<int>");
     check_words("_ZNK4meshcviEv", "_ZNK4meshcviEv"); /* a conversion: its name is a type */
     check_words("_ZZ4mainENKUlvE_clEv", "main::{lambda#1}::operator()");
