@@ -5,14 +5,14 @@
 
 /* Beginnings of the names of files. */
 static const char *const runtime_files[] = {
-    "libc.so",     "libc-",       "ld-linux",  "ld-2",      "libpthread", "libm.so",     "libm-",
-    "libdl.",      "librt.",      "libgcc_s",  "libstdc++", "libc++",     "libmpi",      "libmpich",
-    "libpmpi",     "libopen-",    "libpmix",   "libprrte",  "libevent",   "libhwloc",    "libucp.",
-    "libucs.",     "libuct",      "libucm",    "libfabric", "libpsm",     "libibverbs",  "libmlx",
-    "librdmacm",   "mca_",        "libgomp.",  "libomp.",   "libiomp",    "libgfortran", "libquadmath",
-    "libflang",    "libifcore",   "libifport", "libnuma.",  "[vdso]",     "linux-vdso",  "libpmi",
-    "libslurm",    "libmunge",    "libnl-",    "libasan",   "libtsan",    "libubsan",    "libjemalloc",
-    "libtcmalloc", "libmimalloc", "libxpmem",  "libgdrapi",
+    "libc.so",     "libc-",       "ld-linux",    "ld-2",      "libpthread", "libm.so",    "libm-",
+    "libdl.",      "librt.",      "libgcc_s",    "libstdc++", "libc++",     "libmpi",     "libmpich",
+    "libpmpi",     "libopen-",    "libpmix",     "libprrte",  "libevent",   "libhwloc",   "libucp.",
+    "libucs.",     "libuct",      "libucm",      "libfabric", "libpsm",     "libibverbs", "libmlx",
+    "librdmacm",   "mca_",        "libmca_",     "libgomp.",  "libomp.",    "libiomp",    "libgfortran",
+    "libquadmath", "libflang",    "libifcore",   "libifport", "libnuma.",   "[vdso]",     "linux-vdso",
+    "libpmi",      "libslurm",    "libmunge",    "libnl-",    "libasan",    "libtsan",    "libubsan",
+    "libjemalloc", "libtcmalloc", "libmimalloc", "libxpmem",  "libgdrapi",
 };
 /* The same of those that lie between a library's function and the program that called it. */
 static const char *const between_files[] = {"MPI.cpython-", "MPI.abi3",       "MPI.so",

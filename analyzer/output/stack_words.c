@@ -53,7 +53,7 @@ void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place)
     bool has_inside = *place->inside != '\0' && place->is_known;
     bool is_mpi = tg_mpi_name(place->inside, call, sizeof call);
     if (place->is_in_region) {
-        fprintf(stream, "in %s, called from an OpenMP region (its code has no frame)",
+        fprintf(stream, "in %s, called from an OpenMP region that has no frame of its own",
                 tg_printable(place->inside, inside, sizeof inside));
         return;
     }

@@ -128,15 +128,23 @@ static bool may_match(const struct tg_where_thread *a, const struct tg_where_thr
            tag_a == tag_b;
 }
 
-/* Whether INDEX is in a collective call of all ranks that the one at OTHER is not in: in MPI_Finalize, in which it sends nothing
- * any more, or in a barrier. Other calls some ranks may leave early. */
+/* Whether no rank can come back from CALL, of THREAD, before all have made it: what others have been told some may leave early. */
+static bool needs_all(const struct tg_where_thread *thread, const char *call)
+{
+    static const char *const names[] = {"MPI_Barrier", "MPI_Comm_split", "MPI_Comm_dup"};
+    int64_t count;
+    if (strcmp(call, "MPI_Finalize") == 0) /* in which it sends nothing any more */
+        return true;
+    bool has_data = strcmp(call, "MPI_Allreduce") == 0 && find_value(thread, "count", &count) && count > 0;
+    return (has_data || is_one_of(call, names, sizeof names / sizeof *names)) && tg_where_is_in_world(thread);
+}
+
+/* Whether INDEX is in a collective call of all ranks that the one at OTHER is not in. */
 static bool waits_in_collective(const struct tg_where_threads *threads, size_t index, size_t other)
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     char call[80], of_other[80];
-    if (!tg_mpi_name(thread->path.place.inside, call, sizeof call) ||
-        (strcmp(call, "MPI_Finalize") != 0 &&
-         (strcmp(call, "MPI_Barrier") != 0 || !tg_where_is_in_world(thread))))
+    if (!tg_mpi_name(thread->path.place.inside, call, sizeof call) || !needs_all(thread, call))
         return false;
     tg_mpi_name(threads->threads[other].path.place.inside, of_other, sizeof of_other);
     return strcmp(call, of_other) != 0;

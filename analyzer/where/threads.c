@@ -41,11 +41,12 @@ char *tg_where_call_of(const struct tg_where_thread *thread, char *buffer, size_
 
 bool tg_where_waits_in_openmp(const struct tg_where_thread *thread)
 {
-    static const char *const calls[] = {"GOMP_barrier",  "GOMP_parallel",     "gomp_team_",
-                                        "kmpc_barrier",  "kmpc_fork_",        "kmp_",
-                                        "GOMP_loop_",    "GOMP_single_",      "GOMP_sections_end",
-                                        "GOMP_taskwait", "kmpc_omp_taskwait", "libgomp.",
-                                        "libomp.",       "libiomp5."};
+    static const char *const calls[] = {"GOMP_barrier",  "GOMP_parallel",      "gomp_team_",
+                                        "kmpc_barrier",  "kmpc_fork_",         "kmp_",
+                                        "GOMP_loop_",    "GOMP_single_",       "GOMP_sections_end",
+                                        "GOMP_taskwait", "kmpc_omp_taskwait",  "libgomp.",
+                                        "libomp.",       "libiomp5.",          "GOMP_ordered_start",
+                                        "kmpc_ordered",  "GOMP_taskgroup_end", "kmpc_end_taskgroup"};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (strncmp(thread->path.place.inside, calls[i], strlen(calls[i])) == 0)
             return true;

@@ -434,6 +434,85 @@ static bool have_stayed(const struct tg_where_threads *threads, const struct tg_
     return true;
 }
 
+/* Whether a thread of a rank is in MPI, of those that are not the first. */
+static bool has_other_in_mpi(const struct tg_where_threads *threads)
+{
+    char call[64];
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct tg_where_thread *thread = &threads->threads[i];
+        if (thread->is_rank && !thread->is_first && thread->path.task == TG_THREAD_OF_PROGRAM &&
+            *tg_where_call_of(thread, call, sizeof call) != '\0')
+            return true;
+    }
+    return false;
+}
+
+/* "The others wait in MPI_Barrier for rank 2; whom that one waits for is not known.": where all but some ranks are in one collective call of all
+ * ranks, and these in calls whose partners are not known. */
+static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
+                          const struct tg_where_verdict *verdict)
+{
+    const struct tg_where_group *collective = NULL;
+    size_t *members = calloc(threads->count + 1, sizeof *members), n = 0;
+    bool is_one = members != NULL && have_stayed(threads, verdict);
+    char name[80];
+    for (size_t i = 0; is_one && i < verdict->count; i++) {
+        const struct tg_where_group *group = &verdict->groups[i];
+        is_one = !group->is_away && !(group->is_collective && collective != NULL);
+        collective = group->is_collective ? group : collective;
+        for (size_t k = 0; !group->is_collective && k < group->count; k++)
+            members[n++] = group->threads[k];
+    }
+    is_one = is_one && collective != NULL && n > 0 && is_of_all(threads, collective);
+    if (is_one) {
+        fprintf(stream, "The others wait in %s for ", tg_printable(collective->call, name, sizeof name));
+        tg_where_write_members(stream, threads, members, n);
+        fputs(n == 1 ? "; whom that one waits for is not known.\n"
+                     : "; whom these wait for is not known of all.\n",
+              stream);
+    }
+    free(members);
+    return is_one;
+}
+
+/* "In app (process 12), threads of OpenMP wait: thread 13 is in GOMP_barrier, ...; thread 14 is in ...": of programs without MPI. */
+static bool write_openmp(FILE *stream, const struct tg_where_threads *threads)
+{
+    enum { SHOWN = 4 };
+    const struct tg_process_entry *told = NULL;
+    char name[64];
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct tg_where_thread *waiting = &threads->threads[i];
+        size_t n_waiting = 0, n_away = 0;
+        if (waiting->process == told || !tg_where_waits_in_openmp(waiting) ||
+            waiting->path.task != TG_THREAD_OF_PROGRAM)
+            continue;
+        for (size_t k = 0; k < threads->count; k++) {
+            const struct tg_where_thread *thread = &threads->threads[k];
+            bool is_one = thread->process == waiting->process && thread->path.task == TG_THREAD_OF_PROGRAM;
+            n_waiting += is_one && tg_where_waits_in_openmp(thread);
+            n_away += is_one && !tg_where_waits_in_openmp(thread) && thread->path.has_openmp;
+        }
+        if (n_away == 0 || n_away > SHOWN)
+            continue;
+        told = waiting->process;
+        fprintf(stream, "In %s (process %" PRId32 "), %zu thread%s wait%s ",
+                tg_printable(tg_process_entry_name(told), name, sizeof name), waiting->stack->pid, n_waiting,
+                n_waiting == 1 ? "" : "s", n_waiting == 1 ? "s" : "");
+        write_thread_place(stream, waiting);
+        for (size_t k = 0; k < threads->count; k++) {
+            const struct tg_where_thread *thread = &threads->threads[k];
+            if (thread->process != told || thread->path.task != TG_THREAD_OF_PROGRAM ||
+                tg_where_waits_in_openmp(thread) || !thread->path.has_openmp)
+                continue;
+            fprintf(stream, "; thread %" PRId32 " is ", thread->stack->tid);
+            write_thread_place(stream, thread);
+        }
+        fputs(".\n", stream);
+    }
+    return told != NULL;
+}
+
 static bool has_callback(const struct tg_where_verdict *verdict)
 {
     for (size_t i = 0; i < verdict->count; i++)
@@ -473,7 +552,8 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
                 have_stayed(threads, verdict) ? "" : " and nobody comes back from them");
         break;
     case TG_WHERE_BUSY:
-        fprintf(stream, "No rank %s MPI.\n", has_callback(verdict) ? "waits in" : "is in");
+        fprintf(stream, "No rank%s %s MPI.\n", has_other_in_mpi(threads) ? "'s first thread" : "",
+                has_callback(verdict) ? "waits in" : "is in");
         break;
     case TG_WHERE_DEADLOCK:
     case TG_WHERE_CYCLE:
@@ -485,7 +565,7 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
         break;
     case TG_WHERE_UNKNOWN:
     default:
-        if (verdict->count > 0)
+        if (verdict->count > 0 && !write_pending(stream, threads, verdict))
             fprintf(stream, "Who waits for whom is unknown: %snot all partners of these calls are known.%s\n",
                     threads->has_two_looks ? "" : "one look does not show what moves, or ",
                     threads->is_recorded ? " `tollgate report` judges by the calls that were recorded." : "");
@@ -495,5 +575,7 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
         write_groups(stream, threads, verdict);
     if (verdict->kind != TG_WHERE_DEADLOCK)
         has_waits = tg_where_waits_write(stream, threads);
+    if (threads->n_ranks == 0 && !has_waits)
+        has_waits = write_openmp(stream, threads);
     return verdict->count > 0 || has_waits || has_crashes;
 }

@@ -447,6 +447,43 @@ static void test_team(void **state)
         "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
 }
 
+/* Without MPI: threads that wait in OpenMP, and those of the same process that do not. */
+static void test_team_without_ranks(void **state)
+{
+    (void)state;
+    static const struct frame waits[] = {
+        {GOMP, "", 0}, {GOMP, "GOMP_ordered_start", 0}, {PROGRAM, "solve", 30}, {GOMP, "", 0}};
+    static const struct frame stays[] = {{LIBC, "sleep", 0}, {PROGRAM, "solve", 31}, {GOMP, "", 0}};
+    struct tg_where_look look;
+    assert_null(tg_where_look_create(&look));
+    feed(&look, (struct tg_event){.kind = TG_EVENT_PROCESS_START, .pid = 100, .tid = 100});
+    add_thread_frames(&look, 0, 0, waits, 4);
+    add_thread_frames(&look, 0, 1, stays, 3);
+    add_thread_frames(&look, 0, 2, waits, 4);
+    expect(&look, NULL, TG_WHERE_UNKNOWN,
+           "In ? (process 100), 2 threads wait in GOMP_ordered_start, called from solve (a.c:30); thread "
+           "1100 is in sleep, called from solve (a.c:31).\n");
+    tg_where_look_deinit(&look);
+}
+
+/* What MPI's own components call to each other is no callback of the program's. */
+static void test_components(void **state)
+{
+    (void)state;
+    static const struct frame frames[] = {
+        {MPI, "ompi_coll_base_barrier_intra_basic_linear", 0},
+        {"/usr/lib/libmca_common_ompio.so.41", "mca_common_ompio_file_close", 0},
+        {MPI, "PMPI_File_close", 0},
+        {PROGRAM, "solve", 20}};
+    struct tg_where_look look;
+    make_team(&look);
+    add_thread_frames(&look, 1, 0, frames, 4);
+    char *text = said(&look, NULL, TG_WHERE_DIFFERENT);
+    assert_non_null(strstr(text, "rank 1 is in MPI_File_close, called from solve (a.c:20)"));
+    free(text);
+    tg_where_look_deinit(&look);
+}
+
 /* A worker whose region has no frame of its own is in what that called, not at an address of the runtime. */
 static void test_team_without_frame(void **state)
 {
@@ -593,6 +630,33 @@ static void set_activities(struct tg_where_look *look, struct tg_look_activity o
         (struct tg_look_activity){.pid = 101, .tid = 101, .is_counted = of_0.is_counted, .sleeps = true};
     look->activities = both;
     look->n_activities = 2;
+}
+
+/* Where all others are in one call of all ranks, for whom they wait is known, if not for whom that one does. */
+static void test_pending(void **state)
+{
+    (void)state;
+    struct tg_where_look look, before, *looks[] = {&look, &before};
+    for (size_t i = 0; i < 2; i++) {
+        assert_null(tg_where_look_create(looks[i]));
+        for (int rank = 0; rank < 2; rank++)
+            add_rank(looks[i], rank, 2);
+        add_stack(looks[i], 0, 0, MPI, "MPI_Barrier", 10, 5);
+        add_stack(looks[i], 1, 0, MPI, "MPI_Win_lock", 20, 5);
+        add_values(looks[i], 0, NULL, 0, 0);
+    }
+    set_activities(&look, (struct tg_look_activity){.is_counted = true, .sleeps = true});
+    expect(&look, &before, TG_WHERE_UNKNOWN,
+           "The others wait in MPI_Barrier for rank 1; whom that one waits for is not known.\n"
+           "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n"
+           "  rank 1 is in MPI_Win_lock, called from solve (a.c:20)\n");
+    set_activities(&look, (struct tg_look_activity){.is_counted = true, .ran_ns = 1000});
+    char *text = said(&look, &before, TG_WHERE_UNKNOWN);
+    assert_ptr_equal(strstr(text, "Who waits for whom is unknown"), text);
+    free(text);
+    look.activities = NULL;
+    tg_where_look_deinit(&look);
+    tg_where_look_deinit(&before);
 }
 
 /* A thread that stayed in its call all the time, and had a processor or slept, hangs; one that came back from it does
@@ -807,6 +871,8 @@ int main(void)
         cmocka_unit_test(test_tree),       cmocka_unit_test(test_moves),
         cmocka_unit_test(test_worked_for), cmocka_unit_test(test_polls),
         cmocka_unit_test(test_callbacks),  cmocka_unit_test(test_team_without_frame),
+        cmocka_unit_test(test_pending),    cmocka_unit_test(test_team_without_ranks),
+        cmocka_unit_test(test_components),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
