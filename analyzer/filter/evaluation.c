@@ -476,6 +476,30 @@ static struct tg_error *suggest(const struct tg_filter_request *request,
     return evaluation->has_simulation ? simulate_suggestion(evaluation, best) : NULL;
 }
 
+/* Where no glob-list was given or recorded, the suggested one is the Medium that people compare with, before Fast. */
+static void show_suggestion(const struct tg_filter_request *request, struct tg_filter_evaluation *evaluation)
+{
+    const struct tg_filter_suggestion *suggestion = &evaluation->suggestion;
+    size_t at = evaluation->n_columns;
+    if (suggestion->mode != TG_FILTER_MEDIUM || !is_wanted(request, TG_FILTER_MEDIUM) ||
+        at == TG_FILTER_MAX_COLUMNS)
+        return;
+    for (size_t i = 0; i < evaluation->n_columns; i++)
+        if (evaluation->columns[i].mode == TG_FILTER_MEDIUM)
+            return;
+    for (; at > 0 && evaluation->columns[at - 1].mode == TG_FILTER_FAST; at--)
+        evaluation->columns[at] = evaluation->columns[at - 1];
+    evaluation->n_columns++;
+    evaluation->columns[at] = (struct tg_filter_column){
+        .mode = suggestion->mode,
+        .match = suggestion->match,
+        .outcome = suggestion->outcome,
+        .has_simulation = suggestion->has_simulation,
+        .simulation = suggestion->simulation,
+    };
+    label_columns(evaluation);
+}
+
 struct tg_error *tg_filter_evaluate(const struct tg_filter_request *request,
                                     struct tg_filter_evaluation *evaluation)
 {
@@ -490,5 +514,7 @@ struct tg_error *tg_filter_evaluate(const struct tg_filter_request *request,
         error = simulate(request, evaluation);
     if (error == NULL && request->suggest)
         error = suggest(request, evaluation);
+    if (error == NULL && evaluation->has_suggestion)
+        show_suggestion(request, evaluation);
     return error;
 }

@@ -101,7 +101,7 @@ static void write_legend(const struct tg_filter_evaluation *evaluation, FILE *st
         write_list(stream, column->match);
         putc('\n', stream);
     }
-    if (!medium)
+    if (!medium && !evaluation->has_suggestion)
         fputs("Medium needs a glob-list: give one with --match GLOBLIST, or find one with --suggest.\n",
               stream);
 }

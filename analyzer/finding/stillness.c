@@ -57,8 +57,24 @@ static uint64_t bad_end_of(const struct tg_verdict_input *input, const struct tg
     return 0;
 }
 
-bool tg_stillness_was_asked_by_ancestor(const struct tg_process_entry *entry)
+/* Of an attached rank it is not recorded who started it: a process of the job that is no rank. */
+static bool was_asked_by_launcher(const struct tg_verdict_input *input, const struct tg_process_entry *entry)
 {
+    if (entry->origin != TG_ORIGIN_ATTACHED || entry->parent != NULL || entry->rank < 0)
+        return false;
+    for (size_t i = 0; i < tg_process_model_count(input->processes); i++) {
+        const struct tg_process_entry *sender = tg_process_model_at(input->processes, i);
+        if (sender->pid == entry->asked.sender_pid)
+            return sender->rank < 0;
+    }
+    return false;
+}
+
+bool tg_stillness_was_asked_by_ancestor(const struct tg_verdict_input *input,
+                                        const struct tg_process_entry *entry)
+{
+    if (was_asked_by_launcher(input, entry))
+        return true;
     for (const struct tg_process_entry *at = entry->parent; at != NULL; at = at->parent)
         if (entry->asked.sender_pid == at->pid)
             return true;
@@ -113,8 +129,8 @@ void tg_stillness_measure(const struct tg_verdict_input *input, struct tg_stilln
         const struct tg_process_entry *entry = tg_process_model_at(input->processes, i);
         if (!is_of_job(entry))
             continue;
-        take_earlier(tg_stillness_was_asked_by_ancestor(entry) ? &ended_ns : &asked_ns, entry->asked.time_ns,
-                     last_ns);
+        take_earlier(tg_stillness_was_asked_by_ancestor(input, entry) ? &ended_ns : &asked_ns,
+                     entry->asked.time_ns, last_ns);
         take_earlier(&ended_ns, bad_end_of(input, entry), last_ns);
     }
     *stillness = (struct tg_stillness){.input = input,

@@ -50,7 +50,8 @@ uint64_t tg_stillness_earliest_end(const struct tg_verdict_input *input,
                                    const struct tg_process_entry *entry);
 
 /* Whether the process that asked ENTRY to end is one that started it: a launcher that ends its ranks. */
-bool tg_stillness_was_asked_by_ancestor(const struct tg_process_entry *entry);
+bool tg_stillness_was_asked_by_ancestor(const struct tg_verdict_input *input,
+                                        const struct tg_process_entry *entry);
 
 /* Whether PROCESS had ended by then: nobody need wait for it any more. */
 bool tg_stillness_had_ended(const struct tg_stillness *stillness, size_t process);

@@ -625,9 +625,12 @@ void tg_words_process_state(FILE *stream, const struct tg_verdict_input *input, 
             worker = other;
     }
     if (!tg_words_thread_state(stream, input, process, entry->pid, worker)) {
-        fputs("not known to be in MPI or OpenMP; its last event was \"", stream);
-        fprintf(stream, "%s\"", tg_event_headline_print(&entry->last, last, sizeof last));
-        tg_words_moment(stream, input, entry->last.time_ns);
+        fputs("not known to be in MPI or OpenMP", stream);
+        if (entry->last.time_ns != 0) {
+            fprintf(stream, "; its last event was \"%s\"",
+                    tg_event_headline_print(&entry->last, last, sizeof last));
+            tg_words_moment(stream, input, entry->last.time_ns);
+        }
     }
     print_end(stream, input, entry);
 }

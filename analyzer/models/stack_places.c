@@ -340,6 +340,45 @@ static bool may_call_back(const struct tg_last_stack *stack)
     return false;
 }
 
+/* What is behind the first trampoline of a stack. */
+struct interruption {
+    bool is_seen, has_own,
+        has_runtime; /* the trampoline; own code before it; a library's behind it, before own code */
+    struct tg_stack_call *at;
+    bool is_known;
+};
+
+static bool take_interruption(void *context, const struct tg_stack_call *call)
+{
+    struct interruption *interruption = context;
+    interruption->is_seen |= call->is_signal;
+    if (call->is_signal)
+        return true;
+    if (!interruption->is_seen)
+        interruption->has_own |= !call->is_runtime;
+    else if (call->is_runtime)
+        interruption->has_runtime = true;
+    else
+        *interruption->at = *call;
+    interruption->is_known = interruption->is_seen && !call->is_runtime;
+    return !interruption->is_known;
+}
+
+/* A handler of a library's own that interrupted another library's code is not told from what that has called. */
+static void find_interrupted(const struct tg_stack_model *model, const struct tg_last_stack *stack,
+                             struct tg_stack_place *place)
+{
+    struct interruption found = {.at = &place->interrupted};
+    bool has_trampoline = false;
+    for (size_t i = 0; i < stack->count; i++)
+        has_trampoline |= stack->frames[i].kind == TG_FRAME_SIGNAL;
+    if (!has_trampoline || !place->is_known || *place->callback_of != '\0')
+        return;
+    tg_stack_each_call(model, stack, take_interruption, &found);
+    place->is_interrupted = found.is_known && !found.has_own && !found.has_runtime;
+    place->has_interrupted = found.is_known && (found.has_own || place->is_interrupted);
+}
+
 struct tg_stack_place tg_stack_place_find(const struct tg_stack_model *model,
                                           const struct tg_last_stack *stack)
 {
@@ -355,6 +394,8 @@ struct tg_stack_place tg_stack_place_find(const struct tg_stack_model *model,
     search.place.inside =
         tg_stack_public_name(search.place.is_in_region ? search.openmp : search.place.inside);
     search.place.callback_of = tg_stack_public_name(search.place.callback_of);
+    if (count_signals(model, stack) == 0)
+        find_interrupted(model, stack, &search.place);
     return search.place;
 }
 

@@ -50,6 +50,10 @@ struct tg_stack_place {
     const char *callback_of;
     struct tg_stack_call callback; /* AT itself, or what led to it; only with CALLBACK_OF */
     bool is_handler;               /* CALLBACK is a handler of a signal */
+    /* The innermost code of the program's own that a signal's handler interrupted, in which the thread is; without CALLBACK_OF. */
+    struct tg_stack_call interrupted;
+    bool has_interrupted;
+    bool is_interrupted; /* AT is that code: the handler is a library's */
 };
 
 /* The place in STACK; of a crash, that of the code that the signal interrupted. */

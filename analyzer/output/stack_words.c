@@ -57,12 +57,21 @@ void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place)
                 tg_printable(place->inside, inside, sizeof inside));
         return;
     }
+    if (has_inside && place->is_interrupted) {
+        fprintf(stream, "in %s, in a signal handler that interrupted %s",
+                tg_printable(place->inside, inside, sizeof inside),
+                tg_stack_words_call(&place->at, text, sizeof text));
+        return;
+    }
     if (has_inside)
         fprintf(stream, "in %s, called ", tg_printable(is_mpi ? call : place->inside, inside, sizeof inside));
     fprintf(stream, "%s %s", has_inside ? "from" : "in", tg_stack_words_call(&place->at, text, sizeof text));
     if (place->has_caller)
         fprintf(stream, ", called from %s", tg_stack_words_call(&place->caller, text, sizeof text));
     tg_stack_words_callback(stream, place);
+    if (place->has_interrupted && !place->is_interrupted)
+        fprintf(stream, ", in a signal handler that interrupted %s",
+                tg_stack_words_call(&place->interrupted, text, sizeof text));
 }
 
 const char *tg_stack_words_end(uint64_t end)

@@ -12,7 +12,8 @@
 char *tg_stack_words_call(const struct tg_stack_call *call, char *buffer, size_t size);
 
 /* "in solve (solver.c:120)", "in MPI_Barrier, called from main (solver.c:40)", "in dgemm (libblas.so), called from solve
- * (solver.c:120)", "in add (solver.c:9), a callback of MPI_Reduce". */
+ * (solver.c:120)", "in add (solver.c:9), a callback of MPI_Reduce", "in pause, called from on_fault (solver.c:5), in a signal
+ * handler that interrupted step (solver.c:80)". */
 void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place);
 
 /* ", a callback of MPI_Reduce", ", in the callback add of MPI_Reduce", what tg_stack_words_place() ends with; nothing where MPI has

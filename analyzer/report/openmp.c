@@ -45,7 +45,7 @@ static const struct tg_report_field region_fields[] = {
     FIELD(NULL, "where", WHERE, where),
     FIELD(">TIMES", "count", COUNT, count),
     FIELD(">THREADS", "threads", COUNT, threads),
-    FIELD(">TOTAL", "total_ns", DURATION, total_ns),
+    FIELD(">ELAPSED", "total_ns", DURATION, total_ns),
     FIELD(NULL, "mean_busy_ns", DURATION, busy_ns),
     FIELD(NULL, "most_busy_ns", DURATION, max_busy_ns),
     FIELD(">IMBALANCE", NULL, CHARS, imbalance),

@@ -56,8 +56,8 @@ static void write_openmp(const struct tg_report_page *page)
     begin_fact(page, "OpenMP");
     fprintf(page->stream, "%s worker%s", tg_quantity_count(workers, count), tg_report_plural(workers));
     if (inside > 0) /* the times do not have theirs yet */
-        fprintf(page->stream, ", %s in regions", tg_quantity_count(inside, count));
-    fprintf(page->stream, "; time: regions %s, barriers %s, locks %s",
+        fprintf(page->stream, " (%s inside)", tg_quantity_count(inside, count));
+    fprintf(page->stream, "; in regions %s, at barriers %s, for locks %s", /* as in the table of workers */
             tg_quantity_duration(region_ns, regions), tg_quantity_duration(barrier_ns, barriers),
             tg_quantity_duration(lock_ns, locks));
     fputc('\n', page->stream);

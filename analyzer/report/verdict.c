@@ -120,11 +120,11 @@ static void write_next(const struct tg_report_page *page)
         before = after;
     }
     if (is_wrong && is_parallel) {
-        write_command(page, before, "sequence", "(draw who is waiting for whom)");
+        write_command(page, before, "sequence", "(draw who waits for whom)");
         before = after;
     }
     if (is_wrong)
-        write_command(page, before, "replay", "(inspect it: goto end, where, info workers)");
+        write_command(page, before, "replay", "(inspect it: goto end, where)");
 }
 
 struct tg_error *tg_report_verdict(const struct tg_report_page *page, size_t lines)

@@ -67,11 +67,12 @@ static struct tg_error *tell(struct tg_verdict_draft *draft, size_t i, bool *don
     struct tg_error *error = print_who(draft, i, done, &count);
     if (error != NULL)
         return error;
-    fputs(": ", draft->stream);
-    tg_heap_words_fault(draft->stream, &names, draft->input->heap, fault);
-    tg_words_moment(draft->stream, draft->input, fault->time_ns);
+    tg_words_moment(draft->stream, draft->input,
+                    fault->time_ns); /* found then; it may have been done before */
     if (count > 1)
         fprintf(draft->stream, ", first of %s times", tg_quantity_count(count, times));
+    fputs(": ", draft->stream);
+    tg_heap_words_fault(draft->stream, &names, draft->input->heap, fault);
     fputc('.', draft->stream);
     return tg_verdict_add(draft, &finding);
 }

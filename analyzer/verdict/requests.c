@@ -33,7 +33,10 @@ static void print_request(struct tg_verdict_draft *draft, const struct tg_proces
     else
         fputs(" from its terminal", stream);
     fputs(" to ", stream);
-    tg_words_process(stream, draft->input, entry->index);
+    if (entry->asked.sender_pid == entry->pid) /* as timeout(1) does, which is of the group that it ends */
+        fputs("itself", stream);
+    else
+        tg_words_process(stream, draft->input, entry->index);
     fputc('.', stream);
 }
 
@@ -236,7 +239,7 @@ static struct tg_error *print_what_was(struct tg_verdict_draft *draft)
     if (error != NULL || has_one)
         return error;
     if (!is_idle) {
-        fprintf(draft->stream, " At that time it was busy:%s", draft->result->busy);
+        fprintf(draft->stream, " At that time it was busy.%s", draft->result->busy);
         return NULL;
     }
     print_poller(draft, &has_one);

@@ -117,12 +117,13 @@ static bool knows_signal(const struct tg_process_entry *entry)
 bool tg_signals_has_single_target(const struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
 {
     if (entry->rank < 0 || !knows_signal(entry) || !is_end_request(entry->status) ||
-        entry->last_signal_sender_pid == 0 || is_ancestor(entry, entry->last_signal_sender_pid))
+        entry->last_signal_sender_pid == 0 || is_ancestor(entry, entry->last_signal_sender_pid) ||
+        tg_stillness_was_asked_by_ancestor(draft->input, entry))
         return false;
     for (size_t i = 0; i < draft->n_processes; i++) {
         const struct tg_process_entry *other = tg_process_model_at(draft->input->processes, i);
-        if (other != entry && other->asked.time_ns != 0 && !is_ancestor(other, other->asked.sender_pid) &&
-            other->asked.sender_pid != entry->pid)
+        if (other != entry && other->asked.time_ns != 0 &&
+            !tg_stillness_was_asked_by_ancestor(draft->input, other) && other->asked.sender_pid != entry->pid)
             return false;
     }
     return true;

@@ -272,7 +272,8 @@ static bool is_by_launcher(const struct tg_verdict_draft *draft, const struct sp
 {
     const struct tg_last_stack *stack = spots->items[0].stacks[0];
     return spots->signal != 0 && !draft->stillness.was_asked && stack->process < draft->n_processes &&
-           tg_stillness_was_asked_by_ancestor(tg_process_model_at(draft->input->processes, stack->process));
+           tg_stillness_was_asked_by_ancestor(draft->input,
+                                              tg_process_model_at(draft->input->processes, stack->process));
 }
 
 static struct tg_error *tell_spots(struct tg_verdict_draft *draft, const struct spots *spots)

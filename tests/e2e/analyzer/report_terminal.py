@@ -50,7 +50,7 @@ def summary():
             check(len(lines) < rows, name, "does not fit", rows, "lines:", "\n".join(lines))
             check(max(map(len, lines)) <= columns, name, "is too wide for", columns, "\n".join(lines))
     _, lines = on_terminal("--no-pager", "hung.tgt", rows=40, columns=100)
-    check(any(line.startswith("OpenMP     3 workers, 3 in regions; time: ") for line in lines), "who is still inside is not said:", lines)
+    check(any(line.startswith("OpenMP     3 workers (3 inside); in regions ") for line in lines), "who is still inside is not said:", lines)
     _, wide = on_terminal("--no-pager", "hung.tgt", columns=80, COLUMNS="200")
     check(max(map(len, wide)) > 100, "COLUMNS does not count", wide)
     _, wide = on_terminal("--no-pager", "hung.tgt", columns=0, rows=0)
