@@ -152,13 +152,13 @@ static struct tg_error *write_table(const struct tg_heap_drawing *drawing, FILE 
     struct tg_error *error = tg_text_table_create(headings[profile->by], drawing->colour, &table);
     if (error != NULL)
         return error;
-    if (drawing->columns > 0)
-        tg_text_table_limit(table, drawing->columns);
     for (; error == NULL && shown < profile->count && shown < most; shown++) {
         if (drawing->rows > 0 && tg_heap_cost_of(&profile->rows[shown].use, profile->cost) == 0)
             break;
         error = add_row(drawing, &names, &profile->rows[shown], table);
     }
+    if (drawing->columns > 0)
+        tg_text_table_limit(table, drawing->columns);
     if (error == NULL)
         error = tg_text_table_print(table, stream);
     if (error == NULL && shown < profile->count)

@@ -3,11 +3,13 @@
 #include "analyzer/heap/format.h"
 #include "analyzer/heap/leaks.h"
 #include "analyzer/heap/path_owner.h"
+#include "analyzer/output/paragraph.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/rank_ranges.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 enum { SHOWN = 10 };
 
@@ -169,12 +171,30 @@ static void write_gaps(const struct tg_heap_drawing *drawing, FILE *stream)
     write_more(stream, left_out);
 }
 
-struct tg_error *tg_heap_write_troubles(const struct tg_heap_drawing *drawing, FILE *stream)
+static struct tg_error *write_lines(const struct tg_heap_drawing *drawing, FILE *stream)
 {
     const struct tg_heap_path_names names = {drawing->reading->stacks, drawing->reading->names};
     write_faults(drawing, &names, stream);
     struct tg_error *error = write_leaks(drawing, &names, stream);
     write_problems(drawing, stream);
     write_gaps(drawing, stream);
+    return error;
+}
+
+struct tg_error *tg_heap_write_troubles(const struct tg_heap_drawing *drawing, FILE *stream)
+{
+    char *text = NULL;
+    size_t size;
+    if (drawing->columns == 0)
+        return write_lines(drawing, stream);
+    FILE *lines = open_memstream(&text, &size);
+    if (lines == NULL)
+        return tg_error_no_memory();
+    struct tg_error *error = write_lines(drawing, lines);
+    if (fclose(lines) != 0 && error == NULL)
+        error = tg_error_no_memory();
+    if (error == NULL)
+        tg_paragraph_write_all(stream, drawing->columns, text);
+    free(text);
     return error;
 }

@@ -12,11 +12,10 @@ static size_t count_characters(const char *text, size_t size)
     return count;
 }
 
-void tg_paragraph_write(FILE *stream, size_t columns, const char *label, const char *text)
+/* Writes TEXT from column AT on; further lines begin at INDENT. */
+static void write_words(FILE *stream, size_t columns, size_t at, size_t indent, const char *text)
 {
     enum { LEAST = 20 };
-    size_t indent = label == NULL ? 0 : strlen(label), at = indent;
-    fputs(label == NULL ? "" : label, stream);
     if (columns != 0 && columns < indent + LEAST)
         columns = indent + LEAST;
     for (bool is_first = true; *text != '\0'; is_first = false) {
@@ -36,13 +35,22 @@ void tg_paragraph_write(FILE *stream, size_t columns, const char *label, const c
     fputc('\n', stream);
 }
 
+void tg_paragraph_write(FILE *stream, size_t columns, const char *label, const char *text)
+{
+    size_t indent = label == NULL ? 0 : strlen(label);
+    fputs(label == NULL ? "" : label, stream);
+    write_words(stream, columns, indent, indent, text);
+}
+
 void tg_paragraph_write_all(FILE *stream, size_t columns, char *text)
 {
     while (*text != '\0') {
         char *end = strchrnul(text, '\n');
         bool is_last = *end == '\0';
         *end = '\0';
-        tg_paragraph_write(stream, columns, NULL, text);
+        size_t blanks = strspn(text, " ");
+        fprintf(stream, "%*s", (int)blanks, "");
+        write_words(stream, columns, blanks, blanks == 0 ? 0 : blanks + 2, text + blanks);
         text = is_last ? end : end + 1;
     }
 }

@@ -126,6 +126,20 @@ struct tg_error *tg_verdict_find_rank_exits(struct tg_verdict_draft *draft)
     return error;
 }
 
+/* Whether ENTRY is a job launcher that ended before it had started anything: too few slots, no such program. */
+static bool started_nothing(const struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
+{
+    const struct tg_mpir_model *mpir = draft->input->mpir;
+    for (size_t i = 0; mpir != NULL && i < tg_mpir_model_count(mpir); i++) {
+        const struct tg_mpir_starter *starter = tg_mpir_model_at(mpir, i);
+        size_t n_ranks;
+        tg_mpir_model_ranks(mpir, i, &n_ranks);
+        if (starter->process == entry->index && starter->is_starter && n_ranks == 0)
+            return entry->first_child == NULL;
+    }
+    return false;
+}
+
 /* The program that was recorded, where it started no ranks and nothing else is known of its end. */
 struct tg_error *tg_verdict_find_program_exit(struct tg_verdict_draft *draft)
 {
@@ -141,6 +155,10 @@ struct tg_error *tg_verdict_find_program_exit(struct tg_verdict_draft *draft)
     tg_words_process(draft->stream, draft->input, entry->index);
     fprintf(draft->stream, " exited with status %" PRId64, entry->status);
     tg_words_moment(draft->stream, draft->input, entry->ended_ns);
+    if (started_nothing(draft, entry)) {
+        fputs(", before it had started any process of the job; what it printed says why.", draft->stream);
+        return tg_verdict_add(draft, &finding);
+    }
     print_place(draft, entry);
     return tg_verdict_add(draft, &finding);
 }

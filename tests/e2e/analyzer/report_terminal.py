@@ -18,15 +18,15 @@ def check(condition, *what):
         sys.exit(" ".join(map(str, what)))
 
 
-def on_terminal(*arguments, rows=24, columns=80, typed=b"", **environment):
-    """What `tollgate report ARGUMENTS` shows on a terminal of that size, as (exit status, lines)."""
+def on_terminal(*arguments, command="report", rows=24, columns=80, typed=b"", **environment):
+    """What `tollgate COMMAND ARGUMENTS` shows on a terminal of that size, as (exit status, lines)."""
     pid, master = pty.fork()
     if pid == 0:
         fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         variables = {key: value for key, value in os.environ.items()
                      if key not in ("COLUMNS", "LINES", "PAGER", "TOLLGATE_PAGER", "LESS", "NO_COLOR")}
         variables.update({"TERM": "xterm", "NO_COLOR": "1"}, **environment)
-        os.execve(TOLLGATE, ["tollgate", "report", *arguments], variables)
+        os.execve(TOLLGATE, ["tollgate", command, *arguments], variables)
     output = b""
     os.write(master, typed)
     while True:
@@ -39,6 +39,13 @@ def on_terminal(*arguments, rows=24, columns=80, typed=b"", **environment):
         output += piece
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     return status, output.decode().replace("\r", "").splitlines()
+
+
+def heap():
+    for columns in (80, 100):
+        status, lines = on_terminal("heap.tgt", command="heap", columns=columns)
+        check(status == 0 and lines[0].startswith("Heap at"), lines)
+        check(max(map(len, lines)) <= columns, "the heap is too wide for", columns, "\n".join(lines))
 
 
 def summary():
@@ -87,7 +94,8 @@ def pager():
 
 if __name__ == "__main__":
     signal.alarm(250)
-    for fixture in ("hung", "hybrid", "ranks", "mpir-aborted", "losses", "empty", "hostile"):
+    for fixture in ("hung", "hybrid", "ranks", "mpir-aborted", "losses", "empty", "hostile", "heap"):
         subprocess.run([os.environ["TG_TRACE_FROM_JSON"], f"{FIXTURES}/{fixture}.jsonl", f"{fixture}.tgt"], check=True)
     summary()
+    heap()
     pager()
