@@ -610,14 +610,16 @@ uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words)
 }
 
 /* Whether who was interrupted will ever go on. A handler that left by siglongjmp never does; its frame is
- * then among those that were unwound, while a handler that interrupts has its frame below. */
+ * then among those that were unwound, while a handler that interrupts has its frame below what the kernel has put there: the
+ * registers, those of floating point, and a gap. */
 static bool is_interrupted_alive(const void *frame)
 {
+    enum { KERNEL_BYTES = 512 }; /* twice as many at least */
     stack_t stack;
     if (!tg_agent.no_calls && syscall(SYS_sigaltstack, NULL, &stack) == 0 &&
         (stack.ss_flags & SS_ONSTACK) != 0)
         return true;
-    return (uintptr_t)frame < (uintptr_t)tg_agent_thread.busy;
+    return (uintptr_t)frame + KERNEL_BYTES < (uintptr_t)tg_agent_thread.busy;
 }
 
 uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame)

@@ -495,11 +495,8 @@ static void count_step(int number, siginfo_t *information, void *context)
         siglongjmp(away, 1);
 }
 
-/* With a frame that is below all that record after it was left. */
 static __attribute__((noinline)) void record_stepped(uint64_t number)
 {
-    char room[4096];
-    __asm__ volatile("" : : "r"(room) : "memory");
     steps = true;
     raise(SIGTRAP);
     record_numbers(number, number + 1);
