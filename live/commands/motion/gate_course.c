@@ -169,13 +169,14 @@ static const struct tg_openmp_worker *worker_of(const struct arrivals *arrivals,
                                   (int32_t)tid);
 }
 
-/* Whether the thread ends the run: it is at a gate and meant, or was stopped on its way there. */
+/* Whether the thread ends the run: it is at a gate and meant, or was stopped on its way there. One that was stopped on its way
+ * before the run began was told then, and comes to the gate with nothing new. */
 static bool is_the_one(const struct tg_gate_run *run, const struct tg_openmp_worker *worker, bool has_come)
 {
+    bool is_new = worker->last_ns > run->begun_ns;
     if (has_come)
-        return run->is_meant == NULL || run->is_meant(run->context, worker);
-    return run->is_arriving != NULL && worker->last_ns > run->begun_ns &&
-           run->is_arriving(run->context, worker);
+        return run->is_meant == NULL || (is_new && run->is_meant(run->context, worker));
+    return run->is_arriving != NULL && is_new && run->is_arriving(run->context, worker);
 }
 
 /* Of those who have come to a run without workers the first that is meant. Models say what threads are at. */

@@ -62,10 +62,12 @@ static bool is_alone(const char *text)
 
 static enum tg_openmp_construct construct_of(const char *text, bool is_fortran)
 {
-    if (has_word(text, "parallel") || is_alone(text))
+    if (is_alone(text))
         return TG_OPENMP_CONSTRUCT_NONE;
     if (has_word(text, "master") || has_word(text, "masked"))
         return TG_OPENMP_CONSTRUCT_MASTER;
+    if (is_fortran && has_word(text, "workshare"))
+        return TG_OPENMP_CONSTRUCT_STATIC_LOOP;
     if (!has_word(text, is_fortran ? "do" : "for") || has_word(text, "distribute") || calls_runtime(text))
         return TG_OPENMP_CONSTRUCT_NONE;
     return TG_OPENMP_CONSTRUCT_STATIC_LOOP;
@@ -141,5 +143,7 @@ bool tg_openmp_directive_read(const struct tg_source_text *text, uint64_t number
     directive->filter = number_of(whole, "filter", 0);
     int n_loops = number_of(whole, "collapse", 1);
     directive->n_loops = n_loops < 1 || n_loops > MAX_LOOPS ? 1 : (unsigned)n_loops;
+    if (directive->is_fortran && has_word(whole, "workshare"))
+        directive->n_loops = 0;
     return true;
 }

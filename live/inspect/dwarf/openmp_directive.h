@@ -7,7 +7,7 @@
 
 enum tg_openmp_construct {
     TG_OPENMP_CONSTRUCT_NONE,
-    TG_OPENMP_CONSTRUCT_STATIC_LOOP, /* of its own, not joined with parallel */
+    TG_OPENMP_CONSTRUCT_STATIC_LOOP, /* or workshare; also joined with parallel */
     TG_OPENMP_CONSTRUCT_MASTER,      /* or masked */
 };
 
@@ -15,7 +15,7 @@ struct tg_openmp_directive {
     enum tg_openmp_construct construct;
     uint64_t first, last; /* lines, with continuations */
     bool is_fortran;
-    unsigned n_loops; /* made one by the construct: collapse, [1, ...] */
+    unsigned n_loops; /* made one by the construct: collapse, [1, ...]; 0: workshare, a block */
     int filter;       /* thread number that a masked construct is for; -1: no constant */
     bool has_barrier; /* all wait for each other in it, or at its end */
 };

@@ -309,7 +309,8 @@ static enum tg_openmp_rounds rounds_of_c(const struct tg_openmp_text *parts, uin
     return TG_OPENMP_AGAIN;
 }
 
-/* ---- Fortran: signs are 'd' do, 'e' end do, 's' the end of a subprogram, 'g' goto, 'm' the end of master or masked */
+/* ---- Fortran: signs are 'd' do, 'e' end do, 's' the end of a subprogram, 'g' goto, 'm' the end of master or masked, 'w' of
+ * workshare */
 
 /* The words of LINE, without blanks and in small letters, as far as WORDS has room: what a statement is shows at its beginning. */
 static void take_words(const char *bytes, size_t size, char words[MAX_WORD])
@@ -351,6 +352,12 @@ static char sign_of(const char *words)
     return begins(words, "goto") || strstr(words, ")goto") != NULL ? 'g' : '.';
 }
 
+/* "$omp end workshare", and with parallel. */
+static bool is_end_of_workshare(const char *words)
+{
+    return begins(words, "$ompendworkshare") || begins(words, "$ompendparallelworkshare");
+}
+
 static struct tg_error *take_fortran(struct tg_openmp_text *parts, const struct tg_source_text *text)
 {
     struct tg_error *error = NULL;
@@ -364,8 +371,12 @@ static struct tg_error *take_fortran(struct tg_openmp_text *parts, const struct 
         const char *bytes = tg_source_text_line(text, first, &size);
         size_t sentinel = is_one ? (size_t)((const char *)memchr(bytes, '!', size) - bytes) + 1 : 0;
         take_words(bytes + sentinel, size - sentinel, words);
-        if (error == NULL && is_one && (begins(words, "$ompendmaster") || begins(words, "$ompendmasked")))
+        if (error == NULL && is_one &&
+            (begins(words, "$ompendmaster") || begins(words, "$ompendmasked") ||
+             begins(words, "$ompendparallelmas")))
             error = add(parts, 'm', first, 1, number);
+        else if (error == NULL && is_one && is_end_of_workshare(words))
+            error = add(parts, 'w', first, 1, number);
         if (error != NULL || is_one || words[0] == '\0')
             continue;
         if (goes_on && parts->count > 0)
@@ -394,9 +405,10 @@ static size_t end_of_do(const struct tg_openmp_text *parts, size_t at)
 static bool find_fortran(const struct tg_openmp_text *parts, const struct tg_openmp_directive *directive,
                          struct tg_openmp_statement *statement)
 {
-    bool is_loop = directive->construct == TG_OPENMP_CONSTRUCT_STATIC_LOOP;
+    bool is_loop = directive->construct == TG_OPENMP_CONSTRUCT_STATIC_LOOP && directive->n_loops > 0;
+    const char end = is_loop ? 'd' : directive->n_loops == 0 ? 'w' : 'm';
     size_t at = first_behind(parts, directive->last);
-    while (at < parts->count && parts->marks[at].sign != (is_loop ? 'd' : 'm'))
+    while (at < parts->count && parts->marks[at].sign != end)
         at++;
     size_t last = is_loop ? end_of_do(parts, at) : at;
     if (at >= parts->count || last >= parts->count)

@@ -39,6 +39,8 @@ static void test_static_loops(void **state)
     check(state, "\t#pragma   omp   for simd schedule(static, 4) nowait\n", TG_OPENMP_CONSTRUCT_STATIC_LOOP,
           1);
     check(state, "#pragma omp for \\\n  private(x) \\\n nowait\nfor", TG_OPENMP_CONSTRUCT_STATIC_LOOP, 3);
+    check(state, "#pragma omp parallel for num_threads(2)\n", TG_OPENMP_CONSTRUCT_STATIC_LOOP, 1);
+    check(state, "!$omp workshare\n", TG_OPENMP_CONSTRUCT_STATIC_LOOP, 1);
     check(state, "!$omp do private(ordered_list)\n", TG_OPENMP_CONSTRUCT_STATIC_LOOP, 1);
     check(state, "  !$OMP DO &\n  !$OMP SCHEDULE(STATIC)\n", TG_OPENMP_CONSTRUCT_STATIC_LOOP, 2);
 }
@@ -57,7 +59,9 @@ static void test_others(void **state)
     check(state, "for (;;)\n", TG_OPENMP_CONSTRUCT_NONE, 1);
     check(state, "#pragma omp\n", TG_OPENMP_CONSTRUCT_NONE, 1);
     check(state, "#pragma once\n", TG_OPENMP_CONSTRUCT_NONE, 1);
-    check(state, "#pragma omp parallel for\n", TG_OPENMP_CONSTRUCT_NONE, 1);
+    check(state, "#pragma omp parallel\n", TG_OPENMP_CONSTRUCT_NONE, 1);
+    check(state, "#pragma omp parallel for schedule(guided)\n", TG_OPENMP_CONSTRUCT_NONE, 1);
+    check(state, "#pragma omp parallel sections\n", TG_OPENMP_CONSTRUCT_NONE, 1);
     check(state, "#pragma omp cancel for\n", TG_OPENMP_CONSTRUCT_NONE, 1);
     check(state, "#pragma omp cancellation point for\n", TG_OPENMP_CONSTRUCT_NONE, 1);
     check(state, "#pragma omp single private(for)\n", TG_OPENMP_CONSTRUCT_NONE, 1);

@@ -89,6 +89,7 @@ static void fortran_is_read(void **state)
           "4:-1 6:-1", TG_OPENMP_ONCE);
     check(state, "10 x = 1\nif (x) goto 10\n!$omp master\n!$omp end master\n", 3, "3:-1 4:-1",
           TG_OPENMP_WITH_BARRIER);
+    check(state, "!$omp workshare\na = b\n!$omp end workshare nowait\n", 1, "1:-1 3:-1", TG_OPENMP_ONCE);
     check(state, "!$omp master\nx = 1\n", 1, "none", TG_OPENMP_ONCE);
 }
 
