@@ -455,9 +455,9 @@ static struct tg_error *create_mpir(struct tg_recording *recording)
 static struct tg_error *create_tracer(struct tg_recording *recording)
 {
     const struct tg_record_options *options = recording->options;
+    struct tg_error *error = create_engine(recording);
     const struct tg_openmp_breakpoints_options openmp = {
         .images = recording->images, .wanted = wants_openmp_breakpoints, .context = recording};
-    struct tg_error *error = create_engine(recording);
     if (error == NULL)
         error = tg_openmp_breakpoints_create(recording->engine, &openmp, &recording->openmp);
     if (error == NULL && options->late)
