@@ -27,7 +27,10 @@ struct tg_heap_block_entry {
     bool has_red_zones;  /* BASE is the block: none of the allocator's */
     bool has_guards;
     bool is_painted; /* since it was freed */
-    unsigned char unused[19];
+    unsigned char unused[3];
+    /* which fork of the program had these stacks: another one has other numbers */
+    uint32_t allocated_generation, freed_generation;
+    unsigned char unused_too[8];
 };
 _Static_assert(sizeof(struct tg_heap_block_entry) == 64, "slots do not straddle cache lines");
 

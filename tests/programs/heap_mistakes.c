@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void *volatile kept; /* the compiler must not know what becomes of a block */
 static volatile int zero;
@@ -33,6 +35,19 @@ static void write_to_freed(char *block)
     block[5 + zero] = 1;
     for (int i = 0; i < 20000; i++)
         drop(make(1000));
+}
+
+/* A child whose stacks have numbers of their own frees its parent's block twice. */
+static void fork_and_drop(char *block)
+{
+    if (fork() == 0) {
+        for (size_t i = 0; i < 10; i++)
+            drop(change(make(i), 50));
+        drop(block);
+        drop(block);
+        _exit(0);
+    }
+    wait(NULL);
 }
 
 /* Everything that is right. */
@@ -84,6 +99,8 @@ int main(int argc, char **argv)
         change(block - 16, 10);
     else if (strcmp(mistake, "realloc_freed") == 0)
         drop(block), change(block, 100);
+    else if (strcmp(mistake, "forked") == 0)
+        fork_and_drop(block);
     else if (strcmp(mistake, "large_twice") == 0)
         drop(block = make(4 << 20)), drop(block);
     else if (strcmp(mistake, "no_memory") == 0)

@@ -416,19 +416,29 @@ static struct tg_error *take_fork(struct tg_heap_model *model, size_t index, con
 
 /* ---- errors, gaps, leaks */
 
+/* Where the block of ERROR was allocated; a forked process's agent knows no stacks of its parent. */
+static uint32_t allocated_path(const struct tg_heap_state *process, const struct tg_event_heap_error *error)
+{
+    const struct tg_heap_block *block = error->allocated_stack != 0 || error->block == 0
+                                            ? NULL
+                                            : tg_heap_blocks_find(&process->is.blocks, error->block);
+    return block != NULL ? process->is.sites[block->site].path
+                         : tg_heap_state_path_of_stack(process, error->allocated_stack);
+}
+
 static struct tg_error *take_error(struct tg_heap_model *model, const struct tg_heap_state *process,
                                    const struct tg_event *event)
 {
-    struct tg_heap_fault fault = {
-        .process = process->is.process,
-        .pid = event->pid,
-        .tid = event->tid,
-        .time_ns = event->time_ns,
-        .is = event->heap_error,
-        .path = tg_heap_state_path_of_stack(process, event->heap_error.stack),
-        .allocated_path = tg_heap_state_path_of_stack(process, event->heap_error.allocated_stack),
-        .freed_path = tg_heap_state_path_of_stack(process, event->heap_error.freed_stack),
-        .count = 1};
+    struct tg_heap_fault fault = {.process = process->is.process,
+                                  .pid = event->pid,
+                                  .tid = event->tid,
+                                  .time_ns = event->time_ns,
+                                  .is = event->heap_error,
+                                  .path = tg_heap_state_path_of_stack(process, event->heap_error.stack),
+                                  .allocated_path = allocated_path(process, &event->heap_error),
+                                  .freed_path =
+                                      tg_heap_state_path_of_stack(process, event->heap_error.freed_stack),
+                                  .count = 1};
     return tg_heap_faults_add(&model->faults, &model->strings, fault);
 }
 

@@ -9,6 +9,30 @@
 
 #include <stddef.h>
 
+/* ENTRY's block was allocated, or freed, at STACK, by this process. */
+static inline void tg_heap_block_allocated_at(struct tg_heap_block_entry *entry, uint32_t stack)
+{
+    entry->allocated_stack = stack;
+    entry->allocated_generation = (uint32_t)*tg_agent.generation;
+}
+
+static inline void tg_heap_block_freed_at(struct tg_heap_block_entry *entry, uint32_t stack)
+{
+    entry->freed_stack = stack;
+    entry->freed_generation = (uint32_t)*tg_agent.generation;
+}
+
+/* These stacks' numbers as this process has them; 0: they are a parent's, which has told them as its own. */
+static inline uint32_t tg_heap_block_allocated_stack(const struct tg_heap_block_entry *entry)
+{
+    return entry->allocated_generation == (uint32_t)*tg_agent.generation ? entry->allocated_stack : 0;
+}
+
+static inline uint32_t tg_heap_block_freed_stack(const struct tg_heap_block_entry *entry)
+{
+    return entry->freed_generation == (uint32_t)*tg_agent.generation ? entry->freed_stack : 0;
+}
+
 /* Once, before the others. False: there is no memory for it. */
 bool tg_heap_block_table_prepare(void);
 

@@ -75,8 +75,8 @@ static void tell(enum tg_heap_error error, uintptr_t address, const struct tg_he
     if (entry != NULL) {
         mistake.block = entry->block;
         mistake.size = entry->size;
-        mistake.allocated_stack = entry->allocated_stack;
-        mistake.freed_stack = entry->freed_stack;
+        mistake.allocated_stack = tg_heap_block_allocated_stack(entry);
+        mistake.freed_stack = tg_heap_block_freed_stack(entry);
         mistake.allocated_tid = entry->allocated_tid;
         mistake.freed_tid = entry->freed_tid;
         mistake.offset = (int64_t)(address - entry->block);
@@ -304,10 +304,10 @@ static inline __attribute__((always_inline)) void *make(size_t alignment, size_t
                                                         const struct tg_heap_noted *noted, const void *frame)
 {
     struct tg_heap_block_entry entry = {.size = size,
-                                        .allocated_stack = noted->stack,
                                         .allocated_tid = tg_raw_thread_id(),
                                         .state = TG_HEAP_BLOCK_LIVE,
                                         .call = (unsigned char)noted->call};
+    tg_heap_block_allocated_at(&entry, noted->stack);
     bool made =
         get_with_red_zones(alignment, size, &entry) || get_guarded(alignment, size, zeroed, &entry, frame);
     if (made && entry.state == TG_HEAP_BLOCK_LIVE)
@@ -350,13 +350,13 @@ void tg_heap_check_odd_alignment(size_t alignment, size_t size, const char *call
 void tg_heap_check_unguarded(void *block, size_t size, enum tg_heap_call call, const void *frame)
 {
     const struct tg_heap_noted noted = tg_heap_note_alloc(block, size, call, frame);
-    const struct tg_heap_block_entry entry = {.block = (uintptr_t)block,
-                                              .base = (uintptr_t)block,
-                                              .size = size,
-                                              .allocated_stack = noted.stack,
-                                              .allocated_tid = tg_raw_thread_id(),
-                                              .state = TG_HEAP_BLOCK_UNGUARDED,
-                                              .call = (unsigned char)noted.call};
+    struct tg_heap_block_entry entry = {.block = (uintptr_t)block,
+                                        .base = (uintptr_t)block,
+                                        .size = size,
+                                        .allocated_tid = tg_raw_thread_id(),
+                                        .state = TG_HEAP_BLOCK_UNGUARDED,
+                                        .call = (unsigned char)noted.call};
+    tg_heap_block_allocated_at(&entry, noted.stack);
     if (block != NULL)
         (void)enter(&entry, frame);
 }
@@ -453,7 +453,7 @@ static bool is_mismatched(const struct tg_heap_block_entry *entry, enum tg_heap_
 static APART void remember_large(const struct tg_heap_block_entry *entry, uint32_t stack)
 {
     struct tg_heap_block_entry freed = *entry;
-    freed.freed_stack = stack;
+    tg_heap_block_freed_at(&freed, stack);
     freed.freed_tid = tg_raw_thread_id();
     tg_heap_large_frees_add(&freed);
 }
@@ -479,7 +479,7 @@ static bool retire(uintptr_t address, uint32_t stack, bool *keeps, struct tg_hea
         found->is_painted =
             *keeps && !found->has_red_zones && !tg_heap_wishes_off(TG_AGENT_HEAP_NO_PAINT_FREED);
         entry->is_painted = found->is_painted;
-        found->freed_stack = stack;
+        tg_heap_block_freed_at(found, stack);
         found->freed_tid = tg_raw_thread_id();
         found->state = TG_HEAP_BLOCK_HOARDED;
         if (!*keeps)
@@ -657,7 +657,7 @@ static APART void *resize_in_place(void *old, size_t size, enum tg_heap_call cal
     entry.base = (uintptr_t)base;
     entry.block = entry.base + front;
     entry.size = size;
-    entry.allocated_stack = tg_heap_note_stack(frame);
+    tg_heap_block_allocated_at(&entry, tg_heap_note_stack(frame));
     entry.allocated_tid = tg_raw_thread_id();
     entry.call = (unsigned char)call;
     if (entry.has_guards)

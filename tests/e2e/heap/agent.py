@@ -373,7 +373,8 @@ MISTAKES = {  # what is recorded, of which function, at which offset, and the st
     "freed": ("paint_corruption", "", 5, 4), "freed_at_end": ("paint_corruption", "", 5, 4),
     "in_front": ("addr_not_at_start", "free", -16, -6), "at_end": ("addr_not_at_start", "free", 64, -6),
     "realloc_in_front": ("addr_not_at_start", "realloc", -16, -6), "realloc_freed": ("double_dealloc", "realloc", 0, 4),
-    "no_memory": ("free_not_allocated", "free", 0, -11), "large_twice": ("double_dealloc", "free", 0, -11), "right": (None, "", 0, 4),
+    "no_memory": ("free_not_allocated", "free", 0, -11), "large_twice": ("double_dealloc", "free", 0, -11),
+    "forked": ("double_dealloc", "free", 0, 4), "right": (None, "", 0, 4),
 }
 
 
@@ -389,6 +390,9 @@ def test_check():
         check_no_loss(trace)
         found = [(event["error"], event["call"], event["offset"]) for event in trace if event["kind"] == "heap_error"]
         check(found == ([(error, call, offset)] if error is not None else []), mistake, "found", found)
+        if mistake == "forked":  # its parent's numbers of stacks are not its own
+            known, event = stacks_of(trace), [event for event in trace if event["kind"] == "heap_error"][0]
+            check(event["allocated_stack"] == 0 and named(known[event["pid"], event["freed_stack"]], program, table)[0] == "drop", event)
         if mistake in ("twice", "freed", "large_twice"):
             known, event = stacks_of(trace), [event for event in trace if event["kind"] == "heap_error"][0]
             for which, name in (("allocated", "make"), ("freed", "drop")):

@@ -300,6 +300,10 @@ static void a_fork_has_its_parents_blocks(void **state)
     const struct tg_heap_process *child = tg_heap_model_find(heap.model, 1);
     expect_amount(child->inherited, 3, 30);
     expect_amount(child->inherited_live, 3, 30);
+    feed_of(&heap, 1, 0,
+            (struct tg_event){.kind = TG_EVENT_HEAP_ERROR,
+                              .heap_error = {.error = TG_HEAP_GUARD_CORRUPTION, .block = B, .call = ""}});
+    assert_int_not_equal(tg_heap_model_fault_at(heap.model, 0)->allocated_path, 0);
     feed_of(&heap, 1, 0, release(B));
     feed_of(&heap, 1, 0, resize(B + 0x100, 25, 1));
     feed_of(&heap, 1, 0, alloc(B + 0x300, 7, 1));
