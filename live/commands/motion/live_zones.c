@@ -97,7 +97,10 @@ static struct tg_error *tell_reached(struct tg_console *console, struct tg_threa
             target == TG_TARGET_BARRIER && is_at_join(worker) ? ", the end of the region" : "");
     if (worker != NULL && worker->n_places > 0 && target != TG_TARGET_PARALLEL && target != TG_TARGET_TASK) {
         const struct tg_verdict_input input = tg_console_words(console);
-        tg_words_code(out, &input, worker->process, worker->places[worker->n_places - 1].code);
+        const struct tg_openmp_place *place = &worker->places[worker->n_places - 1];
+        /* what another thread than 0 alone executes is no place of its own (analyzer/models/openmp/zones.c) */
+        bool is_apart = target == TG_TARGET_MASTER && place->kind != TG_OPENMP_IN_ZONE;
+        tg_words_code(out, &input, worker->process, is_apart ? worker->last_code : place->code);
     }
     fputc('\n', out);
     struct tg_json *json = tg_console_data_begin(&console->data);

@@ -269,6 +269,15 @@ def masters():
             if answer["ok"] or f"masters.c:{lines[2]}" not in answer["error"]["message"]:
                 fail(f"{level}: not refused: {answer}")
         console.end("quit")
+    # one for another thread
+    with open("masked.c", "w", encoding="utf-8") as file:
+        file.write("int main(void)\n{\n#pragma omp parallel num_threads(2)\n#pragma omp masked filter(1)\n    __asm__ volatile(\"\");\n}\n")
+    subprocess.run(["gcc", "-g", "-O0", "-fopenmp", "-o", "masked", "masked.c"], check=True)
+    console = LiveConsole("-o", "trace.tgt", "--force", "--", "./masked", stderr=subprocess.DEVNULL)
+    answer = console.do("opm next master")
+    if not re.search(r"thread 1\.2 reaches a master in main\._omp_fn\.0 \(masked\.c:[45]\)", answer):
+        fail(f"masked for another thread: {answer}")
+    console.end("quit")
     # nothing is known of it
     subprocess.run(["gcc", "-O1", "-fopenmp", "-o", "masters", "masters.c"], check=True)
     console = LiveConsole("-o", "trace.tgt", "--force", "--", "./masters", stderr=subprocess.DEVNULL)
