@@ -22,6 +22,12 @@ struct tg_mpi_object tg_mpi_object(enum tg_mpi_object_kind kind, tg_mpi_handle h
     return entry == NULL ? (struct tg_mpi_object){0} : tg_mpi_objects_read(entry);
 }
 
+uint64_t tg_mpi_object_id(enum tg_mpi_object_kind kind, tg_mpi_handle handle)
+{
+    const struct tg_mpi_entry *entry = find(kind, handle);
+    return entry == NULL ? 0 : __atomic_load_n(&entry->words[TG_MPI_OBJECT_ID], __ATOMIC_RELAXED);
+}
+
 struct tg_mpi_object tg_mpi_object_of_collective(enum tg_mpi_object_kind kind, tg_mpi_handle handle)
 {
     struct tg_mpi_entry *entry = find(kind, handle);

@@ -14,6 +14,8 @@
 #include "recorder/agent/mpi/objects.h"
 
 struct tg_mpi_object tg_mpi_object(enum tg_mpi_object_kind kind, tg_mpi_handle handle);
+/* The id of such a one alone. */
+uint64_t tg_mpi_object_id(enum tg_mpi_object_kind kind, tg_mpi_handle handle);
 
 /* As above for a collective call, which is counted. */
 struct tg_mpi_object tg_mpi_object_of_collective(enum tg_mpi_object_kind kind, tg_mpi_handle handle);

@@ -97,7 +97,7 @@ STARTS_MAKING(Comm_idup_with_info, (H comm, H info, void *made, void *request), 
 /* Not all of COMM's processes call this: it counts as nothing on it. */
 TG_MPI_WRAP(Comm_create_group, (H comm, H group, int tag, void *made), (comm, group, tag, made))
 {
-    uint64_t parent = tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id;
+    uint64_t parent = tg_mpi_object_id(TG_MPI_OBJECT_COMM, comm);
     tg_mpi_enter_point(frame, parent, TG_MPI_NOTHING, tag, 0);
     int result = next(comm, group, tag, made);
     tg_mpi_record_return(frame, result);
@@ -110,7 +110,7 @@ TG_MPI_WRAP(Intercomm_create, (H comm, int leader, H peer_comm, int remote_leade
             (comm, leader, peer_comm, remote_leader, tag, made))
 {
     enter(frame, comm, leader);
-    uint64_t parent = tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id;
+    uint64_t parent = tg_mpi_object_id(TG_MPI_OBJECT_COMM, comm);
     int result = next(comm, leader, peer_comm, remote_leader, tag, made);
     tg_mpi_record_return(frame, result);
     if (result == 0)
@@ -166,7 +166,7 @@ TG_MPI_WRAP(Comm_set_name, (H comm, const char *name), (comm, name))
 {
     (void)frame;
     int result = next(comm, name);
-    uint64_t id = result == 0 ? tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id : 0;
+    uint64_t id = result == 0 ? tg_mpi_object_id(TG_MPI_OBJECT_COMM, comm) : 0;
     size_t n_words = tg_agent_string_words(name);
     uint64_t *arguments = id == 0 ? NULL : tg_agent_begin(TG_RECORD_MPI_COMM_NAME, 1 + n_words);
     if (arguments != NULL) {

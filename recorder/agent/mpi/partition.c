@@ -72,7 +72,7 @@ static void tell_list(int count, const int *partitions)
         int64_t all = 0;                                                                                     \
         if (__builtin_mul_overflow((int64_t)partitions, (int64_t)count, &all))                               \
             all = 0;                                                                                         \
-        tg_mpi_enter_point(frame, tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id, tg_mpi_peer(peer),             \
+        tg_mpi_enter_point(frame, tg_mpi_object_id(TG_MPI_OBJECT_COMM, comm), tg_mpi_peer(peer),             \
                            tg_mpi_tag(tag), tg_mpi_amount(all, type));                                       \
         tell_range(0, partitions - 1);                                                                       \
         return tg_mpi_request_started(                                                                       \

@@ -17,7 +17,7 @@ static void *not_ignored(void *status, struct own_status *own)
 }
 
 #define ENTER(peer_, tag_, amount_)                                                                          \
-    tg_mpi_enter_point(frame, tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id, tg_mpi_peer(peer_),                \
+    tg_mpi_enter_point(frame, tg_mpi_object_id(TG_MPI_OBJECT_COMM, comm), tg_mpi_peer(peer_),                \
                        tg_mpi_tag(tag_), (amount_))
 
 /* ---- sends: N is the type of counts, c the end of the names */
@@ -90,7 +90,7 @@ static void *not_ignored(void *status, struct own_status *own)
 
 #define ENTER_BOTH(to_, sent_tag_, amount_, from_, tag_, from_amount_)                                       \
     tg_mpi_enter_both(frame,                                                                                 \
-                      &(const struct tg_mpi_enter){.comm = tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id,       \
+                      &(const struct tg_mpi_enter){.comm = tg_mpi_object_id(TG_MPI_OBJECT_COMM, comm),       \
                                                    .peer = tg_mpi_peer(to_),                                 \
                                                    .tag = tg_mpi_tag(sent_tag_),                             \
                                                    .root = TG_MPI_NOTHING,                                   \
@@ -187,13 +187,13 @@ TG_MPI_WRAP(Mprobe, (int from, int tag, tg_mpi_handle comm, void *message, void 
     struct tg_mpi_leave leave = tg_mpi_leave_of_status(status, result);
     tg_mpi_record_leave(frame, &leave, result);
     if (result == 0)
-        tg_mpi_message_matched(tg_mpi_handle_in(message, 0), tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id);
+        tg_mpi_message_matched(tg_mpi_handle_in(message, 0), tg_mpi_object_id(TG_MPI_OBJECT_COMM, comm));
     return result;
 }
 
 static const struct tg_mpi_enter *poll_of(struct tg_mpi_enter *enter, int from, int tag, tg_mpi_handle comm)
 {
-    *enter = (struct tg_mpi_enter){.comm = tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id,
+    *enter = (struct tg_mpi_enter){.comm = tg_mpi_object_id(TG_MPI_OBJECT_COMM, comm),
                                    .peer = tg_mpi_peer(from),
                                    .tag = tg_mpi_tag(tag),
                                    .root = TG_MPI_NOTHING};

@@ -89,7 +89,7 @@ TG_MPI_WRAP(Session_finalize, (void *session), (session))
 
 TG_MPI_WRAP(Abort, (tg_mpi_handle comm, int code), (comm, code))
 {
-    tg_mpi_enter_point(frame, tg_mpi_object(TG_MPI_OBJECT_COMM, comm).id, TG_MPI_NOTHING, code, 0);
+    tg_mpi_enter_point(frame, tg_mpi_object_id(TG_MPI_OBJECT_COMM, comm), TG_MPI_NOTHING, code, 0);
     int result = next(comm, code);
     tg_mpi_record_return(frame, result);
     return result;

@@ -8,7 +8,7 @@
 
 static uint64_t id_of(tg_mpi_handle window)
 {
-    return tg_mpi_object(TG_MPI_OBJECT_WINDOW, window).id;
+    return tg_mpi_object_id(TG_MPI_OBJECT_WINDOW, window);
 }
 
 /* ---- windows come and go */
