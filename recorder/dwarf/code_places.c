@@ -96,6 +96,8 @@ static size_t read_place(struct tg_debug_units *units, struct tg_image *image, u
     if (units != NULL && tg_debug_units_row_at(units, address, &row)) {
         calls[0].file = row.file;
         calls[0].line = row.line;
+        if (address != row.start) /* as a caller's is, which is within its call */
+            (void)tg_debug_units_line_at(units, address, &calls[0].file, &calls[0].line);
     }
     struct tg_code_call *outermost = &calls[count - 1];
     const char *name;

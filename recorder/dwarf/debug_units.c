@@ -347,16 +347,37 @@ static size_t row_behind(const struct unit *unit, uint64_t address)
     return TG_UPPER_BOUND(unit->rows, unit->n_rows, address, address);
 }
 
-bool tg_debug_units_row_at(struct tg_debug_units *units, uint64_t address, struct tg_debug_row *result)
+/* The last row that starts at or before ADDRESS, of the unit that becomes *OF; NULL: none. */
+static const struct row *find_row(struct tg_debug_units *units, uint64_t address, const struct unit **of)
 {
     struct unit *unit = unit_at(units, address);
     if (unit == NULL)
-        return false;
+        return NULL;
     read_rows(units, unit);
     size_t behind = row_behind(unit, address);
     if (behind == 0 || behind == unit->n_rows || unit->rows[behind - 1].file == NULL)
+        return NULL;
+    *of = unit;
+    return &unit->rows[behind - 1];
+}
+
+bool tg_debug_units_line_at(struct tg_debug_units *units, uint64_t address, const char **file, int *line)
+{
+    const struct unit *unit;
+    const struct row *row = find_row(units, address, &unit);
+    if (row == NULL)
         return false;
-    const struct row *found = &unit->rows[behind - 1];
+    *file = row->file;
+    *line = row->line;
+    return true;
+}
+
+bool tg_debug_units_row_at(struct tg_debug_units *units, uint64_t address, struct tg_debug_row *result)
+{
+    const struct unit *unit;
+    const struct row *found = find_row(units, address, &unit), *last = found;
+    if (found == NULL)
+        return false;
     for (const struct row *row = found; !found->is_stmt && row > unit->rows; row--) {
         if (row[-1].address != found->address)
             break;
@@ -367,7 +388,7 @@ bool tg_debug_units_row_at(struct tg_debug_units *units, uint64_t address, struc
     }
     *result = (struct tg_debug_row){
         .start = found->address,
-        .end = unit->rows[behind].address,
+        .end = last[1].address,
         .file = found->file,
         .line = found->line,
         .is_stmt = found->is_stmt,

@@ -52,4 +52,8 @@ struct tg_debug_row {
  * others. */
 bool tg_debug_units_row_at(struct tg_debug_units *units, uint64_t address, struct tg_debug_row *row);
 
+/* The line that the code at ADDRESS, which may be within an instruction, comes from: of several rows that start at one place the
+ * last one has the code, the others have none. */
+bool tg_debug_units_line_at(struct tg_debug_units *units, uint64_t address, const char **file, int *line);
+
 #endif
