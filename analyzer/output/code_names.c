@@ -117,6 +117,12 @@ bool tg_code_names_find_return(struct tg_code_names *names, int32_t pid, uint64_
     return find(names, pid, address, 1, name);
 }
 
+const struct tg_mapped_object *tg_code_names_object(const struct tg_code_names *names, int32_t pid,
+                                                    uint64_t address)
+{
+    return address == 0 ? NULL : tg_addresses_find(names->addresses, pid, address - 1);
+}
+
 bool tg_code_names_in_module(struct tg_code_names *names, const char *path, const char *build_id,
                              uint64_t address, struct tg_symbol *symbol)
 {
@@ -162,8 +168,7 @@ char *tg_code_names_print(struct tg_code_names *names, int32_t pid, uint64_t add
 {
     struct tg_code_name name = {0};
     tg_code_names_find_return(names, pid, address, &name);
-    const struct tg_mapped_object *object =
-        address == 0 ? NULL : tg_addresses_find(names->addresses, pid, address - 1);
+    const struct tg_mapped_object *object = tg_code_names_object(names, pid, address);
     return tg_code_symbol_print(&name.symbol, object, address, buffer, size);
 }
 

@@ -41,6 +41,10 @@ bool tg_code_names_find(struct tg_code_names *names, int32_t pid, const struct t
 bool tg_code_names_find_return(struct tg_code_names *names, int32_t pid, uint64_t address,
                                struct tg_code_name *name);
 
+/* The object that the call before the return address ADDRESS of process PID is in; NULL: not known. Valid until the next feed. */
+const struct tg_mapped_object *tg_code_names_object(const struct tg_code_names *names, int32_t pid,
+                                                    uint64_t address);
+
 /* The name of ADDRESS, without load bias, of the object PATH is. False where nothing is known. */
 bool tg_code_names_in_module(struct tg_code_names *names, const char *path, const char *build_id,
                              uint64_t address, struct tg_symbol *symbol);

@@ -400,7 +400,9 @@ struct tg_error *tg_report_mpi_json(const struct tg_report *report, struct tg_js
     tg_json_key(json, "mpi");
     tg_json_begin_object(json);
     tg_report_array(json, report, "threads", &threads);
-    error = write_messages_json(json, report, "unreceived", tg_mpi_model_visit_sends);
+    error = tg_report_mpi_places_json(report, json);
+    if (error == NULL)
+        error = write_messages_json(json, report, "unreceived", tg_mpi_model_visit_sends);
     if (error == NULL)
         error = write_messages_json(json, report, "unsatisfied", tg_mpi_model_visit_receives);
     tg_json_member_unsigned(json, "unmatched_beyond_limit", tg_mpi_model_unkept(report->mpi));

@@ -8,6 +8,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+static struct tg_error *count_place(void *context, const struct tg_mpi_thread *thread,
+                                    const struct tg_mpi_call *call, const struct tg_event_mpi_leave *leave,
+                                    uint64_t time_ns)
+{
+    (void)leave;
+    return tg_mpi_places_add(context, thread->process, call->name, call->code,
+                             time_ns > call->since_ns ? time_ns - call->since_ns : 0);
+}
+
 static struct tg_error *create_models(struct tg_report *report)
 {
     struct tg_error *error = tg_process_model_create(&report->processes);
@@ -22,7 +31,10 @@ static struct tg_error *create_models(struct tg_report *report)
     if (error == NULL)
         error = tg_openmp_statistics_create(&report->openmp);
     if (error == NULL)
-        error = tg_mpi_model_create(NULL, &report->mpi);
+        error = tg_mpi_places_create(&report->mpi_places);
+    const struct tg_mpi_model_options mpi = {.left = count_place, .context = report->mpi_places};
+    if (error == NULL)
+        error = tg_mpi_model_create(&mpi, &report->mpi);
     if (error == NULL)
         error = tg_mpir_model_create(&report->mpir);
     if (error == NULL)
@@ -318,6 +330,7 @@ void tg_report_destroy(struct tg_report *report)
     tg_totals_destroy(report->session);
     tg_openmp_statistics_destroy(report->openmp);
     tg_mpi_model_destroy(report->mpi);
+    tg_mpi_places_destroy(report->mpi_places);
     tg_mpir_model_destroy(report->mpir);
     tg_stack_model_destroy(report->stacks);
     tg_heap_model_destroy(report->heap);

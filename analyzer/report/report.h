@@ -8,6 +8,7 @@
 #include "analyzer/models/library.h"
 #include "analyzer/models/load_calls.h"
 #include "analyzer/models/mpi/model.h"
+#include "analyzer/models/mpi/places.h"
 #include "analyzer/models/mpir.h"
 #include "analyzer/models/openmp/statistics.h"
 #include "analyzer/models/process.h"
@@ -40,6 +41,7 @@ struct tg_report {
     struct tg_totals *session;
     struct tg_openmp_statistics *openmp;
     struct tg_mpi_model *mpi;
+    struct tg_mpi_places *mpi_places; /* with strings of the model */
     struct tg_mpir_model *mpir;
     struct tg_stack_model *stacks;
     struct tg_heap_model *heap;

@@ -9,19 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FACT_WIDTH = 10 };
+
 static void begin_fact(const struct tg_report_page *page, const char *name)
 {
-    fprintf(page->stream, "%-10s ", name);
+    fprintf(page->stream, "%-*s ", FACT_WIDTH, name);
 }
 
-static void write_mpi(const struct tg_report_page *page)
+static struct tg_error *write_mpi(const struct tg_report_page *page)
 {
     const struct tg_mpi_model *mpi = page->report->mpi;
     size_t threads = tg_mpi_model_thread_count(mpi), inside = 0;
     uint64_t calls = 0, call_ns = 0;
     char count[TG_QUANTITY_SIZE], more[TG_QUANTITY_SIZE], duration[TG_QUANTITY_SIZE];
     if (threads == 0)
-        return;
+        return NULL;
     for (size_t i = 0; i < threads; i++) {
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(mpi, i);
         calls += thread->calls;
@@ -35,6 +37,7 @@ static void write_mpi(const struct tg_report_page *page)
     if (inside > 0)
         fprintf(page->stream, "; %s still in a call", tg_quantity_count(inside, count));
     fputc('\n', page->stream);
+    return tg_report_mpi_costliest(page, FACT_WIDTH + 1);
 }
 
 static void write_openmp(const struct tg_report_page *page)
@@ -157,15 +160,16 @@ static size_t print_cut(const struct tg_report_page *page, const char *text)
     return lines;
 }
 
-static void write_facts(const struct tg_report_page *page)
+static struct tg_error *write_facts(const struct tg_report_page *page)
 {
     tg_report_header(page);
-    write_mpi(page);
+    struct tg_error *error = write_mpi(page);
     write_openmp(page);
     write_libraries(page);
     write_stops(page);
     write_barriers(page);
     write_losses(page);
+    return error;
 }
 
 typedef struct tg_error *part_fn(const struct tg_report_page *page, size_t lines);
@@ -173,7 +177,7 @@ typedef struct tg_error *part_fn(const struct tg_report_page *page, size_t lines
 static struct tg_error *verdict_part(const struct tg_report_page *page, size_t lines)
 {
     enum {
-        FACTS = 14,
+        FACTS = 15,
         AROUND = 4,
         LEAST = 4
     }; /* lines: of the facts; the title and what to do next; for findings */
@@ -184,8 +188,7 @@ static struct tg_error *facts_part(const struct tg_report_page *page, size_t lin
 {
     (void)lines;
     tg_report_title(page, "Job");
-    write_facts(page);
-    return NULL;
+    return write_facts(page);
 }
 
 /* Writes PART, lines cut to the width, and takes their number off *LINES. */
