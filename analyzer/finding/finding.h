@@ -17,6 +17,10 @@ struct tg_code_namer {
     char *(*name)(void *context, size_t process, uint64_t address, char *buffer, size_t size);
     /* The same of a variable: "queue_lock", "locks+8"; NULL where none is known. NULL: none is. */
     char *(*variable)(void *context, size_t process, uint64_t address, char *buffer, size_t size);
+    /* The program's own line, of a script too, that led to the call which PROCESS has been in since SINCE_NS, where the code that
+     * calls, at CODE, has none: that of a library. NULL where none is known. NULL: none is. */
+    char *(*line_behind)(void *context, size_t process, uint64_t code, uint64_t since_ns, char *buffer,
+                         size_t size);
 };
 
 enum tg_finding_kind {

@@ -429,6 +429,26 @@ bool tg_stack_find_line_behind(const struct tg_stack_model *model, const struct 
     return search.has_line;
 }
 
+bool tg_stack_find_line_of_call(const struct tg_stack_model *model, size_t process, uint64_t code,
+                                uint64_t since_ns, struct tg_stack_call *call)
+{
+    struct tg_stack_call found, first;
+    bool has_one = false;
+    for (size_t i = 0; i < tg_stack_model_count(model); i++) {
+        const struct tg_last_stack *stack = tg_stack_model_at(model, i);
+        if (stack->process != process || stack->time_ns < since_ns ||
+            !tg_stack_find_line_behind(model, stack, code, &found))
+            continue;
+        if (has_one && (found.line != first.line || strcmp(found.file, first.file) != 0))
+            return false;
+        first = has_one ? first : found;
+        has_one = true;
+    }
+    if (has_one)
+        *call = first;
+    return has_one;
+}
+
 static bool is_same_call(const struct tg_stack_call *a, const struct tg_stack_call *b)
 {
     if (a->line != 0 && b->line != 0)

@@ -65,6 +65,11 @@ struct tg_stack_place tg_stack_place_find(const struct tg_stack_model *model,
 bool tg_stack_find_line_behind(const struct tg_stack_model *model, const struct tg_last_stack *stack,
                                uint64_t code, struct tg_stack_call *call);
 
+/* The same of a call that PROCESS has been in since SINCE_NS, by the last stacks of its threads that are of that time or later.
+ * False also where several threads are in calls from CODE, and their lines differ. */
+bool tg_stack_find_line_of_call(const struct tg_stack_model *model, size_t process, uint64_t code,
+                                uint64_t since_ns, struct tg_stack_call *call);
+
 /* Whether both are at the same place of the program: the same line of the same function in the same call. */
 bool tg_stack_place_is_same(const struct tg_stack_place *a, const struct tg_stack_place *b);
 

@@ -3,6 +3,7 @@
 #include "analyzer/finding/words.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/rank_ranges.h"
+#include "analyzer/output/stack_words.h"
 #include "analyzer/report/fields.h"
 #include "analyzer/report/sections.h"
 #include "format/base/array.h"
@@ -97,7 +98,13 @@ static struct row row_of(const struct tg_report *report, const struct tg_mpi_thr
                       .since_ns = thread->in_call ? thread->call.since_ns : thread->left_ns,
                       .code = thread->call.code,
                       .n = 1};
-    tg_report_name_code(report, thread->process, thread->call.code, row.where, sizeof row.where);
+    const struct tg_last_stack *stack = tg_stack_model_find(report->stacks, thread->process, thread->tid);
+    struct tg_stack_call behind;
+    if (thread->in_call && stack != NULL && stack->time_ns >= thread->call.since_ns &&
+        tg_stack_find_line_behind(report->stacks, stack, thread->call.code, &behind))
+        tg_stack_words_call(&behind, row.where, sizeof row.where); /* a library calls that has no lines */
+    else
+        tg_report_name_code(report, thread->process, thread->call.code, row.where, sizeof row.where);
     return row;
 }
 

@@ -272,20 +272,23 @@ static struct tg_error *collect(const struct tg_report *report, struct row **row
 
 /* ---- text */
 
-/* "solve (solver.c:211)" as "solver.c:211" where there is no room for more, and a longer file name without its beginning. */
+/* Where there is no room for more, "solve (solver.c:211)" as "solver.c:211", or without the beginning of that, and
+ * "libsolver.so+0x1c40" as "libso...+0x1c40". */
 static void shorten(struct row *row, size_t room)
 {
+    const char *line = strrchr(row->where, '('), *offset = strrchr(row->where, '+');
     size_t length = strlen(row->where);
-    const char *begin = strrchr(row->where, '('), *dots = "";
-    if (length <= room || begin == NULL || begin == row->where || row->where[length - 1] != ')')
+    if (length <= room)
         return;
-    length -= (size_t)(++begin - row->where) + 1;
-    if (length > room) {
-        dots = "...";
-        begin += length - room + strlen(dots);
-        length = room - strlen(dots);
+    if (line != NULL && line != row->where && row->where[length - 1] == ')') {
+        length -= (size_t)(++line - row->where) + 1;
+        size_t cut = length > room ? length - room + strlen("...") : 0;
+        snprintf(row->shown, sizeof row->shown, "%s%.*s", cut > 0 ? "..." : "", (int)(length - cut),
+                 line + cut);
+    } else if (offset != NULL && strlen(offset) + strlen("...") < room) {
+        snprintf(row->shown, sizeof row->shown, "%.*s...%s", (int)(room - strlen("...") - strlen(offset)),
+                 row->where, offset);
     }
-    snprintf(row->shown, sizeof row->shown, "%s%.*s", dots, (int)length, begin);
 }
 
 static void fit(struct row *rows, size_t count)

@@ -1,8 +1,10 @@
 #include "analyzer/sequence/read.h"
 
 #include "analyzer/models/openmp/barrier.h"
+#include "analyzer/models/stack_places.h"
 #include "analyzer/output/code_names.h"
 #include "analyzer/output/quantity.h"
+#include "analyzer/output/stack_words.h"
 #include "analyzer/output/trace_pass.h"
 #include "analyzer/sequence/attached.h"
 #include "analyzer/sequence/builder.h"
@@ -32,6 +34,7 @@ struct reading {
     struct tg_sequence_attached *attached; /* of the pass */
     struct tg_process_model *processes;    /* second pass */
     struct tg_code_names *names;
+    struct tg_stack_model *stacks; /* where ranks are at the end */
     struct tg_sequence_builder *builder;
     struct tg_sequence_reading *result;
     bool by_rank;
@@ -77,7 +80,9 @@ static struct tg_error *pass(struct reading *reading,
         if (event == NULL)
             break;
         error = look(reading->request, n_read++);
-        if (error == NULL && (!selection->has_to || event->time_ns <= selection->to_ns))
+        /* names of code come when the job has ended */
+        if (error == NULL &&
+            (!selection->has_to || event->time_ns <= selection->to_ns || event->kind == TG_EVENT_CODE_NAME))
             error = feed(reading, event);
     }
     reading->result->start_ns = reading->survey.start_ns;
@@ -125,6 +130,8 @@ static struct tg_error *build_concluded(struct reading *reading, const struct tg
 
 static struct tg_error *survey_event(struct reading *reading, const struct tg_event *event)
 {
+    if (event->kind == TG_EVENT_CODE_NAME)
+        return NULL;
     struct survey *survey = &reading->survey;
     struct tg_process_entry *entry = NULL;
     if (event->time_ns > survey->last_ns)
@@ -146,6 +153,10 @@ static struct tg_error *build_event(struct reading *reading, const struct tg_eve
     /* The objects of a process are kept beyond its end. */
     if (error == NULL && reading->names != NULL && event->kind != TG_EVENT_PROCESS_EXIT)
         error = tg_code_names_feed(reading->names, event);
+    if (error == NULL)
+        error = tg_stack_model_feed(reading->stacks, event, entry != NULL ? entry->index : SIZE_MAX);
+    if (error != NULL || event->kind == TG_EVENT_CODE_NAME)
+        return error;
     if (error == NULL)
         error = feed_concluded(reading, event, entry, build_concluded);
     if (error == NULL && entry != NULL)
@@ -296,6 +307,16 @@ static char *name_variable(void *context, size_t process, uint64_t address, char
     return tg_code_names_variable(reading->names, entry->pid, address, buffer, size);
 }
 
+static char *name_line_behind(void *context, size_t process, uint64_t code, uint64_t since_ns, char *buffer,
+                              size_t size)
+{
+    const struct reading *reading = context;
+    struct tg_stack_call call;
+    if (!tg_stack_find_line_of_call(reading->stacks, process, code, since_ns, &call))
+        return NULL;
+    return tg_stack_words_call(&call, buffer, size);
+}
+
 static struct tg_error *make_title(const struct reading *reading, size_t process, char **title)
 {
     char moment[TG_QUANTITY_SIZE], path[160], program[96], text[512];
@@ -373,6 +394,8 @@ static struct tg_error *build(struct reading *reading, const struct tg_sequence_
         error = tg_process_model_create(&reading->processes);
     if (error == NULL && reading->request->services != NULL)
         error = tg_code_names_create(reading->request->services, &reading->names);
+    if (error == NULL)
+        error = tg_stack_model_create(&reading->stacks);
     tg_sequence_attached_destroy(reading->attached); /* of the first pass */
     reading->attached = NULL;
     if (error == NULL)
@@ -383,7 +406,8 @@ static struct tg_error *build(struct reading *reading, const struct tg_sequence_
         error = tg_sequence_builder_finish(reading->builder, &reading->result->sequence);
     if (error != NULL)
         return error;
-    const struct tg_code_namer namer = {.context = reading, .name = name_code, .variable = name_variable};
+    const struct tg_code_namer namer = {
+        .context = reading, .name = name_code, .variable = name_variable, .line_behind = name_line_behind};
     error = tg_sequence_rows_create(reading->result->sequence, reading->names == NULL ? NULL : &namer,
                                     reading->survey.start_ns, &reading->result->rows);
     if (error == NULL)
@@ -452,6 +476,7 @@ struct tg_error *tg_sequence_read(const struct tg_sequence_request *request,
     free(reading.survey.called_mpi);
     tg_process_model_destroy(reading.processes);
     tg_code_names_destroy(reading.names);
+    tg_stack_model_destroy(reading.stacks);
     tg_sequence_builder_destroy(reading.builder);
     tg_sequence_attached_destroy(reading.attached);
     if (error != NULL)

@@ -21,6 +21,18 @@ static uint32_t lane_of(const struct tg_sequence_node *node)
     return node->n_parts > 0 ? node->parts[0].lane : 0;
 }
 
+/* " main (par.py:16)" in BUFFER: where NODE is a call that has not come back, and a library without lines made it. */
+static bool print_line_behind(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
+                              char *buffer)
+{
+    const struct tg_code_namer *namer = words->namer;
+    uint32_t lane = lane_of(node);
+    bool is_call = node->is_open || (node->kind == TG_SEQUENCE_HERE && node->what == TG_SEQUENCE_IN_CALL);
+    return is_call && namer != NULL && namer->line_behind != NULL && lane < words->sequence->n_lanes &&
+           namer->line_behind(namer->context, words->sequence->lanes[lane].process, node->code,
+                              node->begin_ns, buffer + 1, PLACE_SIZE - 1) != NULL;
+}
+
 /* " solve (solver.c:120)" or " 0x401234"; "" where nothing is known. */
 static const char *full_place(const struct tg_sequence_words *words, const struct tg_sequence_node *node,
                               char *buffer)
@@ -31,6 +43,8 @@ static const char *full_place(const struct tg_sequence_words *words, const struc
     /* Names are of what precedes a return address; a task's body is where it begins. */
     bool is_begin = node->kind == TG_SEQUENCE_TASK && node->code == node->body;
     buffer[0] = ' ';
+    if (print_line_behind(words, node, buffer))
+        return buffer;
     if (words->namer != NULL && lane < words->sequence->n_lanes)
         words->namer->name(words->namer->context, words->sequence->lanes[lane].process, node->code + is_begin,
                            buffer + 1, PLACE_SIZE - 1);

@@ -95,3 +95,6 @@ if(Python3_FOUND)
            $<TARGET_FILE:trace_from_json> ${sequence_fixtures})
   set_tests_properties(golden/svg PROPERTIES LABELS golden)
 endif()
+# script: two Python ranks that wait for each other; the call is in a library without lines, the last stacks have those of the script
+tg_golden_test(sequence-script sequence-script sequence --print sequence-script.tgt)
+tg_golden_test(report-script-json sequence-script report --json sequence-script.tgt)
