@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct dump_run {
     const struct tg_dump_request *request;
@@ -162,6 +163,37 @@ static struct tg_error *start_writer(struct dump_run *run)
     return tg_feeder_create(take_packed, run, &run->writer);
 }
 
+static bool is_code_name(const void *context, unsigned kind)
+{
+    (void)context;
+    return kind == TG_EVENT_CODE_NAME;
+}
+
+/* Names that the trace has of code come behind the events that are to be shown with them. */
+static struct tg_error *read_names(struct dump_run *run)
+{
+    struct stat file;
+    struct tg_trace_reader *reader = NULL;
+    if (run->dump.names == NULL || stat(run->request->path, &file) != 0 || !S_ISREG(file.st_mode))
+        return NULL;
+    struct tg_error *error = tg_trace_reader_open(run->request->path, &reader);
+    if (error != NULL)
+        return error;
+    tg_trace_reader_want(reader, (struct tg_wanted_kinds){is_code_name, NULL});
+    const struct tg_event *event;
+    do {
+        event = NULL;
+        TG_AUTO_ERROR struct tg_error *damage =
+            tg_trace_reader_next(reader, &event); /* told when it is read again */
+        if (damage != NULL)
+            event = NULL;
+        if (event != NULL && event->kind == TG_EVENT_CODE_NAME)
+            error = tg_code_names_feed(run->dump.names, event);
+    } while (error == NULL && event != NULL);
+    tg_trace_reader_close(reader);
+    return error;
+}
+
 static struct tg_error *run_dump(struct dump_run *run)
 {
     const struct tg_dump_format *format = run->request->format;
@@ -205,6 +237,8 @@ struct tg_error *tg_dump_write(const struct tg_dump_request *request, struct tg_
     run.dump.processes = run.processes;
     if (error == NULL && request->symbols != NULL)
         error = tg_code_names_create(request->symbols, &run.dump.names);
+    if (error == NULL)
+        error = read_names(&run);
     if (error == NULL)
         error = run_dump(&run);
     tg_progress_end(request->progress);

@@ -1,5 +1,7 @@
 /* `tollgate redact` */
 #include "analyzer/dump/redact_command.h"
+
+#include "analyzer/dump/code_sites.h"
 #include "analyzer/output/trace_choice.h"
 #include "format/base/printable.h"
 #include "format/settings/command_line.h"
@@ -77,15 +79,19 @@ struct copy {
     struct tg_trace_meta *meta;
     struct tg_trace_file *file;
     struct tg_event_appender *appender;
-    uint64_t events;
+    struct tg_code_sites *sites;
+    uint64_t events, last_ns;
 };
 
-static struct tg_error *begin(struct copy *copy, const struct redact_arguments *arguments, const char *output)
+static struct tg_error *begin(struct copy *copy, const struct redact_arguments *arguments,
+                              const struct tg_command_services *services, const char *output)
 {
     struct tg_trace_units units = {0};
     struct tg_error *error = tg_trace_reader_open(arguments->path, &copy->reader);
     if (error == NULL)
         error = tg_redactor_create(0, &copy->redactor);
+    if (error == NULL)
+        error = tg_code_sites_create(services, &copy->sites);
     if (error == NULL)
         error = tg_trace_meta_create(&copy->meta);
     if (error == NULL)
@@ -97,8 +103,21 @@ static struct tg_error *begin(struct copy *copy, const struct redact_arguments *
     return error != NULL ? error : tg_event_appender_create(copy->file, units, &copy->appender);
 }
 
+static struct tg_error *add(void *context, const struct tg_event *event)
+{
+    struct copy *copy = context;
+    struct tg_event redacted;
+    struct tg_error *error = tg_redactor_event(copy->redactor, event, &redacted);
+    if (error != NULL)
+        return error;
+    tg_event_appender_add(copy->appender, &redacted);
+    copy->events++;
+    return NULL;
+}
+
 /* Reads all events; those of the second time are written. The first time makes known which hosts and users there
- * are, so that each has one replacement from the first event on. */
+ * are, so that each has one replacement from the first event on, and what code is called, whose files nobody finds by the
+ * copy. */
 static struct tg_error *pass(struct copy *copy, bool is_second)
 {
     for (;;) {
@@ -107,14 +126,19 @@ static struct tg_error *pass(struct copy *copy, bool is_second)
         struct tg_error *error = tg_trace_reader_next(copy->reader, &event);
         if (error == NULL && event == NULL)
             return NULL;
-        if (error == NULL)
-            error = tg_redactor_event(copy->redactor, event, &redacted);
         if (error != NULL)
             return error;
-        if (!is_second)
-            continue;
-        tg_event_appender_add(copy->appender, &redacted);
-        copy->events++;
+        if (event->time_ns > copy->last_ns)
+            copy->last_ns = event->time_ns;
+        if (is_second) {
+            error = add(copy, event);
+        } else {
+            error = tg_redactor_event(copy->redactor, event, &redacted);
+            if (error == NULL)
+                error = tg_code_sites_feed(copy->sites, event);
+        }
+        if (error != NULL)
+            return error;
     }
 }
 
@@ -125,7 +149,9 @@ static struct tg_error *copy_events(struct copy *copy, const char *path)
     copy->reader = NULL;
     if (error == NULL)
         error = tg_trace_reader_open(path, &copy->reader);
-    return error != NULL ? error : pass(copy, true);
+    if (error == NULL)
+        error = pass(copy, true);
+    return error != NULL ? error : tg_code_sites_tell(copy->sites, copy->last_ns, add, copy);
 }
 
 /* What is not there, or not understood, would be missing from the copy without a word. */
@@ -153,14 +179,15 @@ static struct tg_error *finish(struct copy *copy)
     return tg_trace_file_finish(copy->file, tg_trace_reader_summary(copy->reader).lost_events + left_out);
 }
 
-static struct tg_error *redact(const struct redact_arguments *arguments)
+static struct tg_error *redact(const struct redact_arguments *arguments,
+                               const struct tg_command_services *services)
 {
     struct copy copy = {0};
     struct tg_error *error = tg_trace_choice_check(arguments->path);
     if (error != NULL)
         return error;
     char *output = arguments->output != NULL ? strdup(arguments->output) : default_output(arguments->path);
-    error = output == NULL ? tg_error_no_memory() : begin(&copy, arguments, output);
+    error = output == NULL ? tg_error_no_memory() : begin(&copy, arguments, services, output);
     if (error == NULL)
         error = copy_events(&copy, arguments->path);
     if (error == NULL)
@@ -174,6 +201,7 @@ static struct tg_error *redact(const struct redact_arguments *arguments)
         tg_printable_write(stderr, output);
         fprintf(stderr, ": %" PRIu64 " events, redacted\n", copy.events);
     }
+    tg_code_sites_destroy(copy.sites);
     tg_event_appender_destroy(copy.appender);
     tg_trace_file_destroy(copy.file);
     tg_trace_meta_destroy(copy.meta);
@@ -187,11 +215,10 @@ static int run(int argc, char **argv, const struct tg_command_services *services
 {
     struct redact_arguments arguments = {0};
     TG_AUTO_ERROR struct tg_error *error = NULL;
-    (void)services;
     if (tg_command_line_parse(&argp, TG_COMMAND_LINE_OPERANDS, argc, argv, &arguments) != 0)
         error = tg_error_no_memory();
     else
-        error = redact(&arguments);
+        error = redact(&arguments, services);
     if (error != NULL)
         tg_printable_error(error);
     return tg_error_exit_status(error);

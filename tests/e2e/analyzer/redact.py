@@ -114,6 +114,17 @@ def recorded():
     check(made.status == 7, made)
     for trace in ("copy.tgt", "at-once.tgt"):
         nothing_is_left(trace)
+    lines_are_there(arguments.split(" -- ")[1].split(), environment)
+
+
+def lines_are_there(command, environment):
+    """The copy has the lines of calls that the trace has by their addresses alone."""
+    made = run([TOLLGATE, "record", "-o", "calls.tgt", "--", *command], environment)
+    check(made.status == 7, made)
+    redact("calls.tgt", "copy.tgt")
+    calls = run([TOLLGATE, "dump", "--kind", "library_call", "copy.tgt"]).output
+    check(re.search(r"innersolver\+0x[0-9a-f]+, name\d+\.c:3>", calls), "the line of the call is not in the copy", calls)
+    nothing_is_left("copy.tgt")
 
 
 def nothing_is_left(trace):
