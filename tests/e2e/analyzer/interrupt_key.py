@@ -15,8 +15,8 @@ COMMANDS = (("dump",), ("dump", "--json"), ("dump", "--chrome"), ("report",), ("
             ("sequence", "--format", "html"), ("heap",), ("heap", "--format", "pprof"), ("redact",), ("recover",))
 
 
-def events():
-    """Two ranks that call a collective again and again: something for every command."""
+def events(rounds):
+    """Two ranks that call a collective ROUNDS times: something for every command."""
     start = 10**12
     yield {"meta": {"tool.version": "test", "command.0": "test", "start.monotonic_ns": str(start)}}
     for rank in range(2):
@@ -24,16 +24,17 @@ def events():
         yield {**common, "kind": "process_start", "origin": "fork", "parent_pid": 99}
         yield {**common, "kind": "identity", "host": "node", "job": "1", "source": "PMI_RANK", "rank": rank, "size": 2}
         yield {**common, "kind": "mpi_comm", "comm": 1, "origin": "world", "rank": rank, "size": 2}
-    for i in range(ROUNDS):
+    for i in range(rounds):
         for rank in range(2):
             common = {"pid": 100 + rank, "tid": 100 + rank, "t_ns": start + 1000 * (i + 1) + rank}
             yield {**common, "kind": "mpi_enter", "call": "MPI_Barrier", "comm": 1, "instance": i + 1}
             yield {**common, "t_ns": common["t_ns"] + 500, "kind": "mpi_leave", "call": "MPI_Barrier"}
 
 
-def make():
+def make(rounds=ROUNDS):
+    """many.tgt, of four events a round."""
     with open("events.jsonl", "w", encoding="ascii") as lines:
-        for event in sorted(events(), key=lambda event: event.get("t_ns", 0)):
+        for event in sorted(events(rounds), key=lambda event: event.get("t_ns", 0)):
             lines.write(json.dumps(event) + "\n")
     subprocess.run([os.environ["TG_TRACE_FROM_JSON"], "events.jsonl", "many.tgt"], check=True)
     os.unlink("events.jsonl")

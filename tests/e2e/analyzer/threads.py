@@ -61,7 +61,7 @@ def main():
         print("there is but one processor")
         return 77
     random.seed(7)
-    make()
+    make(15000)
     work = [(*words, "many.tgt") for words in COMMANDS]
     work += [(*words, path) for path in golden() for words in COMMANDS]
     work += [(*words, path) for path in (*sorted(glob.glob(f"{SOURCE}/tests/fuzz/corpus/trace_reader/*")), *damaged(12))
