@@ -59,11 +59,16 @@ static size_t pack(bool is_admitted, int64_t rank)
     return (size_t)(rank + 1) << 1 | is_admitted;
 }
 
-/* Takes EVENT on the writer's thread. */
-static struct tg_error *take_packed(void *context, const struct tg_event *event, size_t packed)
+/* Takes EVENTS on the writer's thread. */
+static struct tg_error *take_packed(void *context, const struct tg_event *events, const size_t *packed,
+                                    size_t count)
 {
-    const struct tg_process_entry entry = {.pid = event->pid, .rank = (int64_t)(packed >> 1) - 1};
-    return write_event(context, event, &entry, (packed & 1) != 0);
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < count; i++) {
+        const struct tg_process_entry entry = {.pid = events[i].pid, .rank = (int64_t)(packed[i] >> 1) - 1};
+        error = write_event(context, &events[i], &entry, (packed[i] & 1) != 0);
+    }
+    return error;
 }
 
 static struct tg_error *handle_event(struct dump_run *run, const struct tg_event *event)
@@ -80,10 +85,12 @@ static struct tg_error *handle_event(struct dump_run *run, const struct tg_event
                        tg_selection_admits_kind(selection, event->kind) &&
                        tg_selection_admits_process(selection, entry);
     int64_t rank = entry == NULL ? -1 : entry->rank;
-    if (run->writer != NULL && rank < INT32_MAX) /* a trace may name any */
+    if (run->writer != NULL && rank < INT32_MAX) { /* a trace may name any */
+        size_t packed = pack(is_admitted, rank);
         return is_admitted || (run->dump.names != NULL && tg_code_names_needs(event->kind))
-                   ? tg_feeder_feed(run->writer, event, pack(is_admitted, rank))
+                   ? tg_feeder_feed(run->writer, event, &packed, 1)
                    : NULL;
+    }
     struct tg_error *error = run->writer == NULL ? NULL : tg_feeder_settle(run->writer);
     return error != NULL ? error : write_event(run, event, entry, is_admitted);
 }

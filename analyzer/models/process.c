@@ -13,6 +13,7 @@
 struct pid_slot {
     int32_t pid;
     struct tg_process_entry *entry;
+    const struct tg_event *latest; /* of a run that is being taken, NULL: none */
     UT_hash_handle hh;
 };
 
@@ -556,7 +557,7 @@ static void take_threads(struct tg_process_entry *entry, const struct tg_event *
     }
 }
 
-static void count_event(struct tg_process_entry *entry, const struct tg_event *event)
+static inline void count_event(struct tg_process_entry *entry, const struct tg_event *event)
 {
     uint64_t end_ns = event->time_ns + event->stop_ns;
     if (end_ns < event->time_ns) /* a stop_ns that cannot be */
@@ -657,6 +658,35 @@ struct tg_error *tg_process_model_feed(struct tg_process_model *model, const str
         error = tg_event_headline_keep(&found->last, event);
     if (error == NULL)
         *entry = found;
+    return error;
+}
+
+struct tg_error *tg_process_model_feed_run(struct tg_process_model *model, const struct tg_event *events,
+                                           size_t count, size_t *processes, size_t *taken)
+{
+    struct pid_slot *slots[TG_PROCESS_MAX_RUN]; /* slots with an event of the run */
+    size_t n_slots = 0, n = 0;
+    for (; n < count && n < TG_PROCESS_MAX_RUN && is_plain(events[n].kind); n++) {
+        const struct tg_event *event = &events[n];
+        struct pid_slot *slot = *find_recent(model, event->pid);
+        if (slot == NULL || slot->pid != event->pid)
+            break;
+        struct tg_process_entry *entry = slot->entry;
+        count_event(entry, event);
+        if (event->kind == TG_EVENT_MPI_ENTER && has_open_claim(entry))
+            weigh_claim(entry, event);
+        if (slot->latest == NULL)
+            slots[n_slots++] = slot;
+        slot->latest = event;
+        processes[n] = entry->index;
+    }
+    struct tg_error *error = NULL;
+    for (size_t i = 0; i < n_slots; i++) {
+        if (error == NULL)
+            error = tg_event_headline_keep(&slots[i]->entry->last, slots[i]->latest);
+        slots[i]->latest = NULL;
+    }
+    *taken = n;
     return error;
 }
 

@@ -121,6 +121,13 @@ struct tg_error *tg_process_model_copy(const struct tg_process_model *model, str
 struct tg_error *tg_process_model_feed(struct tg_process_model *model, const struct tg_event *event,
                                        struct tg_process_entry **entry);
 
+/* Takes events from the first of COUNT on as long as all that a process has of them is that it did something last, and calls MPI: those of
+ * OpenMP, and calls of MPI, which are most events of most traces. *TAKEN is how many these are, 0 for an event of another kind, or of a process that
+ * was not found lately. PROCESSES, which has room for as many, becomes the index of each one's process. Only error: NO_MEMORY. */
+enum { TG_PROCESS_MAX_RUN = 128 };
+struct tg_error *tg_process_model_feed_run(struct tg_process_model *model, const struct tg_event *events,
+                                           size_t count, size_t *processes, size_t *taken);
+
 /* For I in [0, count), in order of first appearance. */
 size_t tg_process_model_count(const struct tg_process_model *model);
 struct tg_process_entry *tg_process_model_at(const struct tg_process_model *model, size_t i);

@@ -85,7 +85,9 @@ static inline void tg_totals_count(struct tg_totals *model, const struct tg_even
 {
     struct tg_kind_total *total = &model->kinds[tg_event_kind_place(event->kind)];
     total->events++;
-    total->stops += event->stop_ns > 0;
+    if (event->stop_ns == 0)
+        return;
+    total->stops++;
     total->stop_ns += event->stop_ns;
     if (event->stop_ns > total->longest_ns)
         total->longest_ns = event->stop_ns;

@@ -9,29 +9,19 @@
 #include <string.h>
 
 /* Waking a thread costs as much as feeding dozens of events: who waits is woken for several batches at a time. */
-enum { BATCH = 512, N_BATCHES = 8, WORTH_WAKING = N_BATCHES / 2, LIST_BYTES = 32 << 10, POLLS = 64 };
-
-struct item {
-    size_t process;
-    struct tg_event event; /* payload of its kind, and no more, is copied */
-};
+enum { BATCH = 256, N_BATCHES = 8, WORTH_WAKING = N_BATCHES / 2, LIST_BYTES = 32 << 10, POLLS = 64 };
 
 struct batch {
     size_t n_items, list_bytes;
-    struct item items[BATCH];
+    struct tg_event events[BATCH];
+    size_t processes[BATCH];
     char lists[LIST_BYTES];
-};
-
-/* What is copied of the events of a kind. */
-struct shape {
-    const struct tg_record_schema *schema;
-    bool has_lists;
 };
 
 struct tg_feeder {
     tg_feeder_take *take;
     void *model;
-    struct shape *shapes;         /* by place of the kind */
+    bool *has_lists;              /* by place of the kind */
     struct batch *batches;        /* a ring */
     uint64_t n_filled, n_emptied; /* of batches; __atomic, changed under the mutex */
     struct tg_error *error;       /* of the model; the thread's own while batches are not emptied */
@@ -57,17 +47,16 @@ struct tg_error *tg_feeder_create(tg_feeder_take *take, void *model, struct tg_f
     pthread_mutex_init(&created->mutex, NULL);
     pthread_cond_init(&created->filled, NULL);
     pthread_cond_init(&created->emptied, NULL);
-    created->shapes = calloc(tg_event_kind_count(), sizeof *created->shapes);
+    created->has_lists = calloc(tg_event_kind_count(), sizeof *created->has_lists);
     created->batches = calloc(N_BATCHES, sizeof *created->batches);
-    if (created->shapes == NULL || created->batches == NULL) {
+    if (created->has_lists == NULL || created->batches == NULL) {
         tg_feeder_destroy(created);
         return tg_error_no_memory();
     }
     for (size_t i = 0; i < tg_event_kind_count(); i++) {
-        struct shape *shape = &created->shapes[i];
-        shape->schema = tg_event_schema(tg_event_kind_at(i));
-        for (size_t f = 0; f < shape->schema->n_fields; f++)
-            shape->has_lists |= shape->schema->fields[f].type == TG_FIELD_LIST;
+        const struct tg_record_schema *schema = tg_event_schema(tg_event_kind_at(i));
+        for (size_t f = 0; f < schema->n_fields; f++)
+            created->has_lists[i] |= schema->fields[f].type == TG_FIELD_LIST;
     }
     *feeder = created;
     return NULL;
@@ -89,14 +78,14 @@ void tg_feeder_destroy(struct tg_feeder *feeder)
     pthread_mutex_destroy(&feeder->mutex);
     tg_error_destroy(feeder->error);
     free(feeder->batches);
-    free(feeder->shapes);
+    free(feeder->has_lists);
     free(feeder);
 }
 
 static void empty(struct tg_feeder *feeder, struct batch *batch)
 {
-    for (size_t i = 0; !feeder->has_failed && i < batch->n_items; i++) {
-        feeder->error = feeder->take(feeder->model, &batch->items[i].event, batch->items[i].process);
+    if (!feeder->has_failed) {
+        feeder->error = feeder->take(feeder->model, batch->events, batch->processes, batch->n_items);
         feeder->has_failed = feeder->error != NULL;
     }
     batch->n_items = batch->list_bytes = 0;
@@ -204,14 +193,15 @@ struct tg_error *tg_feeder_settle(struct tg_feeder *feeder)
     return error;
 }
 
-/* Gives the lists of the copy in ITEM items in BATCH; false where there is no room for them. */
-static bool copy_lists(struct batch *batch, struct item *item, const struct tg_record_schema *schema)
+/* Gives the lists of EVENT, a copy in BATCH, items in there; false where there is no room for them. */
+static bool copy_lists(struct batch *batch, struct tg_event *event)
 {
+    const struct tg_record_schema *schema = tg_event_schema(event->kind);
     for (size_t f = 0; f < schema->n_fields; f++) {
         const struct tg_field *field = &schema->fields[f];
         if (field->type != TG_FIELD_LIST)
             continue;
-        struct tg_list *list = (struct tg_list *)((char *)TG_EVENT_PAYLOAD(&item->event) + field->offset);
+        struct tg_list *list = (struct tg_list *)((char *)TG_EVENT_PAYLOAD(event) + field->offset);
         size_t size = field->element->size_bytes;
         if (list->count > (LIST_BYTES - batch->list_bytes) / size)
             return false;
@@ -223,28 +213,37 @@ static bool copy_lists(struct batch *batch, struct item *item, const struct tg_r
     return true;
 }
 
-/* False where the lists of EVENT need more room than the batch has left. */
-static bool add(struct tg_feeder *feeder, const struct tg_event *event, size_t process)
+/* Adds the first of COUNT events to the batch, as many as it has room for; returns how many these are. */
+static size_t add(struct tg_feeder *feeder, const struct tg_event *events, const size_t *processes,
+                  size_t count)
 {
-    const struct shape *shape = &feeder->shapes[tg_event_kind_place(event->kind)];
     struct batch *batch = batch_at(feeder, feeder->n_filled);
-    struct item *item = &batch->items[batch->n_items];
-    item->process = process;
-    memcpy(&item->event, event, offsetof(struct tg_event, process_start) + shape->schema->size_bytes);
-    if (shape->has_lists && !copy_lists(batch, item, shape->schema))
-        return false;
-    if (++batch->n_items == BATCH)
-        hand_over(feeder);
-    return true;
+    size_t n = count < BATCH - batch->n_items ? count : BATCH - batch->n_items, added = 0;
+    struct tg_event *copies = &batch->events[batch->n_items];
+    memcpy(copies, events, n * sizeof *events);
+    memcpy(&batch->processes[batch->n_items], processes, n * sizeof *processes);
+    while (added < n &&
+           (!feeder->has_lists[tg_event_kind_place(copies[added].kind)] || copy_lists(batch, &copies[added])))
+        added++;
+    batch->n_items += added;
+    return added;
 }
 
-struct tg_error *tg_feeder_feed(struct tg_feeder *feeder, const struct tg_event *event, size_t process)
+struct tg_error *tg_feeder_feed(struct tg_feeder *feeder, const struct tg_event *events,
+                                const size_t *processes, size_t count)
 {
-    if (add(feeder, event, process))
-        return NULL;
-    hand_over(feeder);
-    if (add(feeder, event, process))
-        return NULL;
-    struct tg_error *error = tg_feeder_settle(feeder); /* beyond any batch */
-    return error != NULL || feeder->has_failed ? error : feeder->take(feeder->model, event, process);
+    struct tg_error *error = NULL;
+    for (size_t i = 0, added; error == NULL && i < count; i += added) {
+        added = add(feeder, events + i, processes + i, count - i);
+        struct batch *batch = batch_at(feeder, feeder->n_filled);
+        if (batch->n_items > 0 && (added == 0 || batch->n_items == BATCH)) {
+            hand_over(feeder);
+        } else if (added == 0) { /* beyond any batch */
+            added = 1;
+            error = tg_feeder_settle(feeder);
+            if (error == NULL && !feeder->has_failed)
+                error = feeder->take(feeder->model, events + i, processes + i, 1);
+        }
+    }
+    return error;
 }

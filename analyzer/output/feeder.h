@@ -7,16 +7,19 @@
 
 struct tg_feeder;
 
-typedef struct tg_error *tg_feeder_take(void *model, const struct tg_event *event, size_t process);
+/* Takes COUNT events, each of its process of PROCESSES. */
+typedef struct tg_error *tg_feeder_take(void *model, const struct tg_event *events, const size_t *processes,
+                                        size_t count);
 
 /* TAKE feeds MODEL, which nobody else may touch until the feeder has settled. */
 struct tg_error *tg_feeder_create(tg_feeder_take *take, void *model, struct tg_feeder **feeder);
 void tg_feeder_destroy(struct tg_feeder *feeder); /* NULL is accepted */
 
-/* Has the model take EVENT of PROCESS after those before it, now or later. Lists are copied; strings must stay until
- * the feeder has settled. The thread starts when there is enough to do for it; where none can be started, everything is done
+/* Has the model take COUNT events, each of its process of PROCESSES, after those before them, now or later. Lists are copied; strings
+ * must stay until the feeder has settled. The thread starts when there is enough to do for it; where none can be started, everything is done
  * at once. Errors of the model may come only when the feeder settles; it takes no other events then. */
-struct tg_error *tg_feeder_feed(struct tg_feeder *feeder, const struct tg_event *event, size_t process);
+struct tg_error *tg_feeder_feed(struct tg_feeder *feeder, const struct tg_event *events,
+                                const size_t *processes, size_t count);
 
 /* Returns when the model has taken all events. The error is the model's, once. */
 struct tg_error *tg_feeder_settle(struct tg_feeder *feeder);

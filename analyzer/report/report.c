@@ -62,27 +62,34 @@ static const char *caller_of(const struct tg_report *report, const struct tg_eve
     return object != NULL ? object->path : "";
 }
 
-static struct tg_error *take_openmp(void *model, const struct tg_event *event, size_t process)
+static struct tg_error *take_openmp(void *model, const struct tg_event *events, const size_t *processes,
+                                    size_t count)
 {
-    return tg_openmp_statistics_feed(model, event, process);
+    return tg_openmp_statistics_feed_run(model, events, processes, count);
 }
 
-static struct tg_error *take_mpi(void *model, const struct tg_event *event, size_t process)
+static struct tg_error *take_mpi(void *model, const struct tg_event *events, const size_t *processes,
+                                 size_t count)
 {
-    return tg_mpi_model_feed(model, event, process);
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < count; i++)
+        error = tg_mpi_model_feed(model, &events[i], processes[i]);
+    return error;
 }
 
 /* The models that have the most to do, each by a thread of its own where there is one. */
-static struct tg_error *feed_mpi(struct tg_report *report, const struct tg_event *event, size_t process)
+static struct tg_error *feed_mpi(struct tg_report *report, const struct tg_event *events,
+                                 const size_t *processes, size_t count)
 {
-    return report->mpi_feeder != NULL ? tg_feeder_feed(report->mpi_feeder, event, process)
-                                      : tg_mpi_model_feed(report->mpi, event, process);
+    return report->mpi_feeder != NULL ? tg_feeder_feed(report->mpi_feeder, events, processes, count)
+                                      : take_mpi(report->mpi, events, processes, count);
 }
 
-static struct tg_error *feed_openmp(struct tg_report *report, const struct tg_event *event, size_t process)
+static struct tg_error *feed_openmp(struct tg_report *report, const struct tg_event *events,
+                                    const size_t *processes, size_t count)
 {
-    return report->openmp_feeder != NULL ? tg_feeder_feed(report->openmp_feeder, event, process)
-                                         : tg_openmp_statistics_feed(report->openmp, event, process);
+    return report->openmp_feeder != NULL ? tg_feeder_feed(report->openmp_feeder, events, processes, count)
+                                         : take_openmp(report->openmp, events, processes, count);
 }
 
 static struct tg_error *feed_runtimes(struct tg_report *report, const struct tg_event *event,
@@ -90,25 +97,11 @@ static struct tg_error *feed_runtimes(struct tg_report *report, const struct tg_
 {
     struct tg_error *error = NULL;
     if (tg_mpi_model_needs(event->kind))
-        error = feed_mpi(report, event, entry->index);
+        error = feed_mpi(report, event, &entry->index, 1);
     if (error == NULL && tg_openmp_model_needs(event->kind) &&
         tg_selection_admits_process(report->selection, entry))
-        error = feed_openmp(report, event, entry->index);
+        error = feed_openmp(report, event, &entry->index, 1);
     return error;
-}
-
-/* EVENT is of a runtime, and the report is of all: what most events are takes no decisions. */
-static struct tg_error *feed_admitted(struct tg_report *report, const struct tg_event *event,
-                                      struct tg_process_entry **found)
-{
-    struct tg_error *error = tg_process_model_feed(report->processes, event, found);
-    if (event->time_ns > report->end_ns)
-        report->end_ns = event->time_ns;
-    tg_totals_count(report->session, event);
-    if (error != NULL || *found == NULL)
-        return error;
-    return tg_event_has_place(event->kind) ? feed_openmp(report, event, (*found)->index)
-                                           : feed_mpi(report, event, (*found)->index);
 }
 
 /* Whether EVENT concerns the runtimes' models alone, besides the process model and the totals: most events do. */
@@ -149,8 +142,6 @@ struct tg_error *tg_report_feed(struct tg_report *report, const struct tg_event 
 {
     const struct tg_selection *selection = report->selection;
     bool of_runtime = is_of_runtime(event);
-    if (of_runtime && tg_selection_admits_all(selection))
-        return feed_admitted(report, event, found);
     struct tg_process_entry *entry = NULL;
     bool before_end = !selection->has_to || event->time_ns <= selection->to_ns;
     struct tg_error *error = NULL;
@@ -170,6 +161,35 @@ struct tg_error *tg_report_feed(struct tg_report *report, const struct tg_event 
     if (error == NULL && before_end && entry != NULL)
         error = feed_runtimes(report, event, entry);
     *found = entry;
+    return error;
+}
+
+/* Takes the first of COUNT events, or as many as most models have nothing to do with; *TAKEN is how many these were. */
+static struct tg_error *feed_some(struct tg_report *report, const struct tg_event *events, size_t count,
+                                  size_t *taken)
+{
+    size_t processes[TG_PROCESS_MAX_RUN];
+    struct tg_error *error = NULL;
+    *taken = 0;
+    if (tg_selection_admits_all(report->selection))
+        error = tg_process_model_feed_run(report->processes, events, count, processes, taken);
+    if (error == NULL && *taken == 0) {
+        struct tg_process_entry *entry;
+        *taken = 1;
+        return tg_report_feed(report, events, &entry);
+    }
+    for (size_t i = 0; i < *taken; i++) {
+        tg_totals_count(report->session, &events[i]);
+        if (events[i].time_ns > report->end_ns)
+            report->end_ns = events[i].time_ns;
+    }
+    for (size_t i = 0, end; error == NULL && i < *taken; i = end) {
+        bool is_openmp = tg_event_has_place(events[i].kind);
+        for (end = i + 1; end < *taken && tg_event_has_place(events[end].kind) == is_openmp;)
+            end++;
+        error = is_openmp ? feed_openmp(report, events + i, processes + i, end - i)
+                          : feed_mpi(report, events + i, processes + i, end - i);
+    }
     return error;
 }
 
@@ -206,21 +226,19 @@ static struct tg_error *read_events(struct tg_report *report, struct tg_selectio
     bool is_spread = report->mpi_feeder != NULL || report->openmp_feeder != NULL;
     uint64_t chunk = 0;
     for (bool first = true; error == NULL; first = false) {
-        const struct tg_event *event = NULL;
-        struct tg_process_entry *entry;
-        report->damage = tg_trace_reader_next(report->reader, &event);
-        if (report->damage != NULL)
-            event = NULL;
+        const struct tg_event *events = NULL;
+        size_t count;
+        report->damage = tg_trace_reader_run(report->reader, &events, &count);
         if (first) {
-            report->start_ns = report->end_ns = tg_trace_start_ns(report->reader, event);
+            report->start_ns = report->end_ns = tg_trace_start_ns(report->reader, count > 0 ? events : NULL);
             tg_selection_start(selection, report->start_ns);
         }
-        if (event == NULL)
+        if (count == 0)
             break;
         if (is_spread)
             error = settle_chunk(report, &chunk);
-        if (error == NULL)
-            error = tg_report_feed(report, event, &entry);
+        for (size_t i = 0, taken; error == NULL && i < count; i += taken)
+            error = feed_some(report, events + i, count - i, &taken);
     }
     if (error == NULL)
         error = settle(report);

@@ -57,8 +57,7 @@ enum place {
 #include "format/event/events.def"
 };
 
-/* By number: 1 + the kind's place in the table, 0 where there is none. */
-static const uint8_t places[] = {
+const uint8_t tg_event_kind_places[TG_EVENT_KIND_NUMBERS] = {
 #define TG_EVENT(symbol, number, name, ...) [number] = 1 + PLACE_##symbol,
 #include "format/event/events.def"
 };
@@ -66,7 +65,8 @@ _Static_assert(COUNT(kinds) < UINT8_MAX, "a place is a byte");
 
 static const struct kind *find_kind(unsigned number)
 {
-    return number < COUNT(places) && places[number] > 0 ? &kinds[places[number] - 1] : NULL;
+    size_t place = tg_event_kind_place(number);
+    return place != SIZE_MAX ? &kinds[place] : NULL;
 }
 
 const struct tg_record_schema *tg_event_schema(unsigned kind)
@@ -83,12 +83,6 @@ size_t tg_event_kind_count(void)
 enum tg_event_kind tg_event_kind_at(size_t i)
 {
     return (enum tg_event_kind)kinds[i].number;
-}
-
-size_t tg_event_kind_place(unsigned kind)
-{
-    const struct kind *found = find_kind(kind);
-    return found == NULL ? SIZE_MAX : (size_t)(found - kinds);
 }
 
 const char *tg_event_kind_name(unsigned kind)

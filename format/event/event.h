@@ -108,11 +108,19 @@ enum { TG_EVENT_MAX_FIELDS = 16 };
 const struct tg_record_schema *tg_event_schema(unsigned kind);
 #define TG_EVENT_PAYLOAD(event) ((void *)&(event)->process_start)
 
-/* Every kind in ascending order, for I in [0, tg_event_kind_count()); and the I of KIND, SIZE_MAX for a number
- * that is no kind. */
+/* Every kind in ascending order, for I in [0, tg_event_kind_count()). */
 size_t tg_event_kind_count(void);
 enum tg_event_kind tg_event_kind_at(size_t i);
-size_t tg_event_kind_place(unsigned kind);
+
+/* By number: 1 + the kind's place in that order, 0 where there is none. */
+enum { TG_EVENT_KIND_NUMBERS = 1 << 12 };
+extern const uint8_t tg_event_kind_places[TG_EVENT_KIND_NUMBERS];
+/* The place of KIND, SIZE_MAX for a number that is no kind. */
+static inline size_t tg_event_kind_place(unsigned kind)
+{
+    size_t above = kind < TG_EVENT_KIND_NUMBERS ? tg_event_kind_places[kind] : 0;
+    return above - 1;
+}
 
 /* Whether KIND is of OpenMP and its payload begins with a struct tg_omp_place: all of that family but
  * TG_EVENT_OMP_RUNTIME. */

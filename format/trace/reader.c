@@ -620,6 +620,21 @@ struct tg_error *tg_trace_reader_next(struct tg_trace_reader *reader, const stru
     return NULL;
 }
 
+struct tg_error *tg_trace_reader_run(struct tg_trace_reader *reader, const struct tg_event **events,
+                                     size_t *count)
+{
+    *count = 0;
+    if (reader->next_event == reader->n_events) {
+        struct tg_error *error = next_block(reader);
+        if (error != NULL)
+            return error;
+    }
+    *events = reader->events + reader->next_event;
+    *count = reader->n_events - reader->next_event;
+    reader->next_event = reader->n_events;
+    return NULL;
+}
+
 void tg_trace_reader_want(struct tg_trace_reader *reader, struct tg_wanted_kinds wanted)
 {
     forget_fetched(reader);

@@ -61,41 +61,61 @@ struct tg_error *tg_openmp_model_copy(const struct tg_openmp_model *model, struc
 
 /* ---- events */
 
-static struct tg_error *take_openmp_event(struct tg_openmp_model *model, const struct tg_event *event,
-                                          size_t process)
+enum { FIRST_KIND = TG_EVENT_OMP_PARALLEL_BEGIN };
+
+static tg_openmp_take *const takes[] = {
+    [TG_EVENT_OMP_PARALLEL_BEGIN - FIRST_KIND] = tg_openmp_region_begin,
+    [TG_EVENT_OMP_PARALLEL_END - FIRST_KIND] = tg_openmp_region_end,
+    [TG_EVENT_OMP_IMPLICIT_BEGIN - FIRST_KIND] = tg_openmp_region_enter,
+    [TG_EVENT_OMP_IMPLICIT_END - FIRST_KIND] = tg_openmp_region_leave,
+    [TG_EVENT_OMP_ZONE_BEGIN - FIRST_KIND] = tg_openmp_zone_begin,
+    [TG_EVENT_OMP_ZONE_END - FIRST_KIND] = tg_openmp_zone_end,
+    [TG_EVENT_OMP_SECTION - FIRST_KIND] = tg_openmp_zones_take,
+    [TG_EVENT_OMP_SYNC_BEGIN - FIRST_KIND] = tg_openmp_sync_begin,
+    [TG_EVENT_OMP_SYNC_END - FIRST_KIND] = tg_openmp_sync_end,
+    [TG_EVENT_OMP_MUTEX_WAIT - FIRST_KIND] = tg_openmp_mutex_wait,
+    [TG_EVENT_OMP_MUTEX_ENTER - FIRST_KIND] = tg_openmp_mutex_enter,
+    [TG_EVENT_OMP_MUTEX_LEAVE - FIRST_KIND] = tg_openmp_mutex_leave,
+    [TG_EVENT_OMP_TASK_CREATE - FIRST_KIND] = tg_openmp_task_create,
+    [TG_EVENT_OMP_TASK_BEGIN - FIRST_KIND] = tg_openmp_task_begin,
+    [TG_EVENT_OMP_TASK_END - FIRST_KIND] = tg_openmp_task_end,
+    [TG_EVENT_OMP_CANCEL - FIRST_KIND] = tg_openmp_zones_take,
+    [TG_EVENT_OMP_CHUNK - FIRST_KIND] = tg_openmp_zones_take,
+    [TG_EVENT_OMP_ITERATION - FIRST_KIND] = tg_openmp_zones_take,
+};
+
+static inline struct tg_error *take_openmp_event(struct tg_openmp_model *model, const struct tg_event *event,
+                                                 size_t process)
 {
     struct tg_openmp_worker_entry *worker =
         tg_openmp_workers_find_recent(&model->workers, process, event->tid);
-    struct tg_error *error =
-        worker != NULL ? NULL
-                       : tg_openmp_workers_get(&model->workers, process, event->tid, event->time_ns, &worker);
-    if (error != NULL)
-        return error;
-    const struct tg_omp_place *at = (const struct tg_omp_place *)TG_EVENT_PAYLOAD(event);
-    uint64_t code = at->code;
-    if (event->kind == TG_EVENT_OMP_MUTEX_TEST)
-        return tg_openmp_mutexes_take(model, worker, event);
-    worker->public.last_ns = event->time_ns;
-    worker->public.last_kind = event->kind;
-    if (code != 0)
-        worker->public.last_code = code;
-    switch ((unsigned)event->kind) {
-    case TG_EVENT_OMP_PARALLEL_BEGIN:
-    case TG_EVENT_OMP_PARALLEL_END:
-    case TG_EVENT_OMP_IMPLICIT_BEGIN:
-    case TG_EVENT_OMP_IMPLICIT_END:
-        return tg_openmp_regions_take(model, worker, event);
-    case TG_EVENT_OMP_MUTEX_WAIT:
-    case TG_EVENT_OMP_MUTEX_ENTER:
-    case TG_EVENT_OMP_MUTEX_LEAVE:
-        return tg_openmp_mutexes_take(model, worker, event);
-    case TG_EVENT_OMP_TASK_CREATE:
-    case TG_EVENT_OMP_TASK_BEGIN:
-    case TG_EVENT_OMP_TASK_END:
-        return tg_openmp_tasking_take(model, worker, event);
-    default:
-        return tg_openmp_zones_take(model, worker, event);
+    if (__builtin_expect(worker == NULL, 0)) {
+        struct tg_error *error =
+            tg_openmp_workers_get(&model->workers, process, event->tid, event->time_ns, &worker);
+        if (error != NULL)
+            return error;
     }
+    const struct tg_omp_place *at = (const struct tg_omp_place *)TG_EVENT_PAYLOAD(event);
+    unsigned kind = event->kind;
+    if (__builtin_expect(kind == TG_EVENT_OMP_MUTEX_TEST, 0)) {
+        tg_openmp_mutex_test(&worker->public, event);
+        return NULL;
+    }
+    worker->public.last_ns = event->time_ns;
+    worker->public.last_kind = kind;
+    if (at->code != 0)
+        worker->public.last_code = at->code;
+    return kind - FIRST_KIND < sizeof takes / sizeof *takes ? takes[kind - FIRST_KIND](model, worker, event)
+                                                            : NULL;
+}
+
+struct tg_error *tg_openmp_model_feed_run(struct tg_openmp_model *model, const struct tg_event *events,
+                                          const size_t *processes, size_t count)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < count; i++)
+        error = take_openmp_event(model, &events[i], processes[i]);
+    return error;
 }
 
 /* The program of PROCESS is no more: its workers are dead, and, where another one takes its place, its teams

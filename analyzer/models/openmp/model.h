@@ -37,6 +37,10 @@ static inline bool tg_openmp_model_needs(unsigned kind)
 struct tg_error *tg_openmp_model_feed(struct tg_openmp_model *model, const struct tg_event *event,
                                       size_t process);
 
+/* The same of COUNT events that all have a place (tg_event_has_place), each of its process of PROCESSES. */
+struct tg_error *tg_openmp_model_feed_run(struct tg_openmp_model *model, const struct tg_event *events,
+                                          const size_t *processes, size_t count);
+
 /* How many events could not be, as far as the model knows; *FIRST_NS is when the first was, *FIRST what
  * (static; NULL where none was). */
 uint64_t tg_openmp_model_impossible(const struct tg_openmp_model *model, uint64_t *first_ns,

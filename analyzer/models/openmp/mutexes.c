@@ -38,22 +38,20 @@ static struct tg_error *take_over(struct tg_openmp_model *model, const struct tg
 }
 
 /* Nobody can be told to wait here: the program may do something else until it tests the lock again. */
-static void test_mutex(struct tg_openmp_worker *worker, const struct tg_event *event)
+void tg_openmp_mutex_test(struct tg_openmp_worker *worker, const struct tg_event *event)
 {
     const struct tg_event_omp_mutex_test *test = &event->omp_mutex_test;
     struct tg_openmp_tests *tests = &worker->tests;
-    const struct tg_openmp_place place =
-        tg_openmp_place_of(event, TG_OPENMP_IN_MUTEX_WAIT, test->mutex, test->lock);
-    bool goes_on = tests->count > 0 && tests->count < test->tests && tests->place.what == place.what &&
-                   tests->place.id == place.id && tests->place.team == place.team;
+    bool goes_on = tests->count > 0 && tests->count < test->tests && tests->place.what == test->mutex &&
+                   tests->place.id == test->lock && tests->place.team == test->team;
     if (!goes_on)
-        tests->place = place;
+        tg_openmp_place_fill(&tests->place, event, TG_OPENMP_IN_MUTEX_WAIT, test->mutex, test->lock);
     tests->count = test->tests;
     tests->last_ns = event->time_ns;
 }
 
-static struct tg_error *enter_mutex(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                    const struct tg_event *event)
+struct tg_error *tg_openmp_mutex_enter(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                       const struct tg_event *event)
 {
     const struct tg_event_omp_mutex_enter *got = &event->omp_mutex_enter;
     size_t at = tg_openmp_find_place(worker, TG_OPENMP_IN_MUTEX_WAIT, got->mutex, got->lock);
@@ -64,13 +62,13 @@ static struct tg_error *enter_mutex(struct tg_openmp_model *model, struct tg_ope
         error = tg_openmp_leave_down_to(model, worker, at, event->time_ns);
     if (error == NULL)
         error = take_over(model, worker, event);
-    const struct tg_openmp_place place = tg_openmp_place_of(event, TG_OPENMP_IN_MUTEX, got->mutex, got->lock);
-    return error != NULL ? error : tg_openmp_enter(model, worker, event, &place);
+    return error != NULL ? error
+                         : tg_openmp_enter(model, worker, event, TG_OPENMP_IN_MUTEX, got->mutex, got->lock);
 }
 
 /* Locks need not be given back in the order in which they were taken. */
-static struct tg_error *leave_mutex(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                    const struct tg_event *event)
+struct tg_error *tg_openmp_mutex_leave(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                       const struct tg_event *event)
 {
     const struct tg_event_omp_mutex_leave *gone = &event->omp_mutex_leave;
     size_t at = find_lock(worker, gone->mutex, gone->lock);
@@ -86,28 +84,9 @@ static struct tg_error *leave_mutex(struct tg_openmp_model *model, struct tg_ope
     return NULL;
 }
 
-static struct tg_error *wait_for_mutex(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                       const struct tg_event *event)
+struct tg_error *tg_openmp_mutex_wait(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                      const struct tg_event *event)
 {
-    const struct tg_openmp_place place = tg_openmp_place_of(
-        event, TG_OPENMP_IN_MUTEX_WAIT, event->omp_mutex_wait.mutex, event->omp_mutex_wait.lock);
-    return tg_openmp_enter(model, worker, event, &place);
-}
-
-struct tg_error *tg_openmp_mutexes_take(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                        const struct tg_event *event)
-{
-    switch ((unsigned)event->kind) {
-    case TG_EVENT_OMP_MUTEX_WAIT:
-        return wait_for_mutex(model, worker, event);
-    case TG_EVENT_OMP_MUTEX_ENTER:
-        return enter_mutex(model, worker, event);
-    case TG_EVENT_OMP_MUTEX_TEST:
-        test_mutex(&worker->public, event);
-        return NULL;
-    case TG_EVENT_OMP_MUTEX_LEAVE:
-        return leave_mutex(model, worker, event);
-    default:
-        return NULL;
-    }
+    return tg_openmp_enter(model, worker, event, TG_OPENMP_IN_MUTEX_WAIT, event->omp_mutex_wait.mutex,
+                           event->omp_mutex_wait.lock);
 }

@@ -4,8 +4,12 @@
 
 #include "analyzer/models/openmp/core.h"
 
-/* Takes an event of WORKER: it waits for, enters or leaves a mutex. Errors: NO_MEMORY, and those of the options' callbacks. */
-struct tg_error *tg_openmp_mutexes_take(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                        const struct tg_event *event);
+/* Each takes an event of a worker, as the name says. Errors: NO_MEMORY, and those of the options' callbacks. */
+tg_openmp_take tg_openmp_mutex_wait;
+tg_openmp_take tg_openmp_mutex_enter;
+tg_openmp_take tg_openmp_mutex_leave;
+
+/* Takes one of a lock that WORKER tests, and finds taken. */
+void tg_openmp_mutex_test(struct tg_openmp_worker *worker, const struct tg_event *event);
 
 #endif

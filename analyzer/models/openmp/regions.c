@@ -1,7 +1,7 @@
 #include "analyzer/models/openmp/regions.h"
 
-static struct tg_error *begin_parallel(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                       const struct tg_event *event)
+struct tg_error *tg_openmp_region_begin(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                        const struct tg_event *event)
 {
     const struct tg_event_omp_parallel_begin *begin = &event->omp_parallel_begin;
     struct tg_openmp_team_entry *team =
@@ -35,8 +35,8 @@ static struct tg_error *leave_join(struct tg_openmp_model *model, struct tg_open
                                                              : NULL;
 }
 
-static struct tg_error *end_parallel(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                     const struct tg_event *event)
+struct tg_error *tg_openmp_region_end(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                      const struct tg_event *event)
 {
     struct tg_openmp_team_entry *team =
         tg_openmp_teams_seek(&model->teams, worker->public.process, event->omp_parallel_end.ended_team);
@@ -87,8 +87,8 @@ static struct tg_error *leave_over(struct tg_openmp_model *model, struct tg_open
     return NULL;
 }
 
-static struct tg_error *begin_implicit(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                       const struct tg_event *event)
+struct tg_error *tg_openmp_region_enter(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                        const struct tg_event *event)
 {
     const struct tg_event_omp_implicit_begin *begin = &event->omp_implicit_begin;
     struct tg_openmp_team_entry *team;
@@ -108,8 +108,7 @@ static struct tg_error *begin_implicit(struct tg_openmp_model *model, struct tg_
         tg_openmp_count_impossible(model, event, "a thread begins a region it is already in");
     else
         error = tg_openmp_team_add_member(team, worker->public.index, begin->thread_num);
-    const struct tg_openmp_place place = tg_openmp_place_of(event, TG_OPENMP_IN_REGION, 0, begin->team);
-    return error != NULL ? error : tg_openmp_enter(model, worker, event, &place);
+    return error != NULL ? error : tg_openmp_enter(model, worker, event, TG_OPENMP_IN_REGION, 0, begin->team);
 }
 
 static size_t find_region(const struct tg_openmp_worker_entry *worker, uint64_t team)
@@ -120,8 +119,8 @@ static size_t find_region(const struct tg_openmp_worker_entry *worker, uint64_t 
     return SIZE_MAX;
 }
 
-static struct tg_error *end_implicit(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                     const struct tg_event *event)
+struct tg_error *tg_openmp_region_leave(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                        const struct tg_event *event)
 {
     uint64_t id = event->omp_implicit_end.team;
     struct tg_openmp_team_entry *team = tg_openmp_teams_seek(&model->teams, worker->public.process, id);
@@ -138,28 +137,14 @@ static struct tg_error *end_implicit(struct tg_openmp_model *model, struct tg_op
     member->ended_ns = event->time_ns;
     team->n_ended++;
     if (error == NULL && team->public.owner != SIZE_MAX && !team->is_over) {
-        struct tg_openmp_place join =
-            tg_openmp_place_of(event, TG_OPENMP_IN_SYNC, TG_OMP_SYNC_BARRIER_JOIN, id);
-        join.code = team->public.code;
-        error = tg_openmp_enter(model, worker, event, &join);
+        struct tg_openmp_place *join;
+        error = tg_openmp_make_place(model, worker, event, &join);
+        if (join != NULL) {
+            tg_openmp_place_fill(join, event, TG_OPENMP_IN_SYNC, TG_OMP_SYNC_BARRIER_JOIN, id);
+            join->code = team->public.code;
+            error = tg_openmp_enter_made(model, worker);
+        }
     }
     tg_openmp_teams_end_if_done(&model->teams, team);
     return error;
-}
-
-struct tg_error *tg_openmp_regions_take(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                        const struct tg_event *event)
-{
-    switch ((unsigned)event->kind) {
-    case TG_EVENT_OMP_PARALLEL_BEGIN:
-        return begin_parallel(model, worker, event);
-    case TG_EVENT_OMP_PARALLEL_END:
-        return end_parallel(model, worker, event);
-    case TG_EVENT_OMP_IMPLICIT_BEGIN:
-        return begin_implicit(model, worker, event);
-    case TG_EVENT_OMP_IMPLICIT_END:
-        return end_implicit(model, worker, event);
-    default:
-        return NULL;
-    }
 }

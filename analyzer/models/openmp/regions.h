@@ -4,8 +4,11 @@
 
 #include "analyzer/models/openmp/core.h"
 
-/* Takes an event of WORKER: a region begins or ends, or its implicit task. Errors: NO_MEMORY, and those of the options' callbacks. */
-struct tg_error *tg_openmp_regions_take(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                        const struct tg_event *event);
+/* Each takes an event of a worker: it meets a construct, or goes on behind it; it begins or ends its part of the region. Errors:
+ * NO_MEMORY, and those of the options' callbacks. */
+tg_openmp_take tg_openmp_region_begin;
+tg_openmp_take tg_openmp_region_end;
+tg_openmp_take tg_openmp_region_enter;
+tg_openmp_take tg_openmp_region_leave;
 
 #endif

@@ -460,8 +460,6 @@ struct tg_error *tg_openmp_statistics_feed(struct tg_openmp_statistics *statisti
                                            const struct tg_event *event, size_t process)
 {
     struct tg_error *error = NULL;
-    if (event->kind > TG_EVENT_OMP_PARALLEL_END && tg_event_has_place(event->kind))
-        return tg_openmp_model_feed(statistics->model, event, process); /* what most events are */
     if (event->kind == TG_EVENT_OMP_PARALLEL_BEGIN)
         error = begin_team(statistics, event, process);
     if (error == NULL)
@@ -470,6 +468,27 @@ struct tg_error *tg_openmp_statistics_feed(struct tg_openmp_statistics *statisti
         error = end_team(statistics, event, process);
     if (event->kind == TG_EVENT_EXEC || event->kind == TG_EVENT_PROCESS_EXIT)
         drop_teams(statistics, process);
+    return error;
+}
+
+/* Whether all there is to do with events of KIND is the model's: so it is with most. */
+static bool is_the_models(unsigned kind)
+{
+    return kind > TG_EVENT_OMP_PARALLEL_END && tg_event_has_place(kind);
+}
+
+struct tg_error *tg_openmp_statistics_feed_run(struct tg_openmp_statistics *statistics,
+                                               const struct tg_event *events, const size_t *processes,
+                                               size_t count)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0, end; error == NULL && i < count; i = end) {
+        for (end = i; end < count && is_the_models(events[end].kind);)
+            end++;
+        error = tg_openmp_model_feed_run(statistics->model, events + i, processes + i, end - i);
+        for (; error == NULL && end < count && !is_the_models(events[end].kind); end++)
+            error = tg_openmp_statistics_feed(statistics, &events[end], processes[end]);
+    }
     return error;
 }
 

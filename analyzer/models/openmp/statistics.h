@@ -60,6 +60,11 @@ void tg_openmp_statistics_destroy(struct tg_openmp_statistics *statistics); /* N
 struct tg_error *tg_openmp_statistics_feed(struct tg_openmp_statistics *statistics,
                                            const struct tg_event *event, size_t process);
 
+/* The same of COUNT events, each of its process of PROCESSES. */
+struct tg_error *tg_openmp_statistics_feed_run(struct tg_openmp_statistics *statistics,
+                                               const struct tg_event *events, const size_t *processes,
+                                               size_t count);
+
 /* The model that was fed. */
 const struct tg_openmp_model *tg_openmp_statistics_model(const struct tg_openmp_statistics *statistics);
 

@@ -1,7 +1,7 @@
 #include "analyzer/models/openmp/tasking.h"
 
-static struct tg_error *create_task(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                    const struct tg_event *event)
+struct tg_error *tg_openmp_task_create(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                       const struct tg_event *event)
 {
     const struct tg_event_omp_task_create *create = &event->omp_task_create;
     struct tg_openmp_team_entry *team =
@@ -26,13 +26,13 @@ static struct tg_error *create_task(struct tg_openmp_model *model, struct tg_ope
 }
 
 /* A task that goes on is inside of what it was in when it was suspended, from now on. */
-static struct tg_error *begin_task(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                   const struct tg_event *event)
+struct tg_error *tg_openmp_task_begin(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                      const struct tg_event *event)
 {
-    struct tg_openmp_place place =
-        tg_openmp_place_of(event, TG_OPENMP_IN_TASK, 0, event->omp_task_begin.task);
+    uint64_t id = event->omp_task_begin.task;
+    struct tg_openmp_place *place;
     struct tg_openmp_task_entry *task;
-    struct tg_error *error = tg_openmp_tasks_get(&model->tasks, worker->public.process, place.id, &task);
+    struct tg_error *error = tg_openmp_tasks_get(&model->tasks, worker->public.process, id, &task);
     if (error != NULL)
         return error;
     bool goes_on = event->omp_task_begin.resumed != 0 && task != NULL && task->n_places > 0;
@@ -40,14 +40,20 @@ static struct tg_error *begin_task(struct tg_openmp_model *model, struct tg_open
         task->public.state = TG_OPENMP_TASK_RUNNING;
         task->public.since_ns = event->time_ns;
         task->public.runner = worker->public.index;
-        if (place.code == 0)
-            place.code = task->public.code;
     }
-    if (!goes_on)
-        error = tg_openmp_enter(model, worker, event, &place);
-    for (size_t i = 0; error == NULL && goes_on && i < task->n_places; i++) {
-        task->places[i].since_ns = event->time_ns;
-        error = tg_openmp_enter(model, worker, event, &task->places[i]);
+    for (size_t i = 0; error == NULL && i < (goes_on ? task->n_places : 1); i++) {
+        error = tg_openmp_make_place(model, worker, event, &place);
+        if (place == NULL)
+            continue;
+        if (goes_on) {
+            *place = task->places[i];
+            place->since_ns = event->time_ns;
+        } else {
+            tg_openmp_place_fill(place, event, TG_OPENMP_IN_TASK, 0, id);
+            if (place->code == 0 && task != NULL)
+                place->code = task->public.code;
+        }
+        error = tg_openmp_enter_made(model, worker);
     }
     return error != NULL || task == NULL ? error : tg_openmp_task_put(task, NULL, 0);
 }
@@ -113,8 +119,8 @@ static struct tg_error *change_task(struct tg_openmp_model *model, struct tg_ope
     return NULL;
 }
 
-static struct tg_error *end_task(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                 const struct tg_event *event)
+struct tg_error *tg_openmp_task_end(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                    const struct tg_event *event)
 {
     const struct tg_event_omp_task_end *end = &event->omp_task_end;
     size_t at = tg_openmp_find_place(worker, TG_OPENMP_IN_TASK, 0, end->task);
@@ -127,19 +133,4 @@ static struct tg_error *end_task(struct tg_openmp_model *model, struct tg_openmp
         tg_openmp_leave(model, worker, event, tg_openmp_find_place(worker, TG_OPENMP_IN_TASK, 0, end->task));
     model->is_suspending = false;
     return error;
-}
-
-struct tg_error *tg_openmp_tasking_take(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                        const struct tg_event *event)
-{
-    switch ((unsigned)event->kind) {
-    case TG_EVENT_OMP_TASK_CREATE:
-        return create_task(model, worker, event);
-    case TG_EVENT_OMP_TASK_BEGIN:
-        return begin_task(model, worker, event);
-    case TG_EVENT_OMP_TASK_END:
-        return end_task(model, worker, event);
-    default:
-        return NULL;
-    }
 }

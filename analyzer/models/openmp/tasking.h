@@ -4,8 +4,9 @@
 
 #include "analyzer/models/openmp/core.h"
 
-/* Takes an event of WORKER: it creates, begins or ends a task. Errors: NO_MEMORY, and those of the options' callbacks. */
-struct tg_error *tg_openmp_tasking_take(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                        const struct tg_event *event);
+/* Each takes an event of a worker: it creates, begins or ends a task. Errors: NO_MEMORY, and those of the options' callbacks. */
+tg_openmp_take tg_openmp_task_create;
+tg_openmp_take tg_openmp_task_begin;
+tg_openmp_take tg_openmp_task_end;
 
 #endif

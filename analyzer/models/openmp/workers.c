@@ -131,6 +131,13 @@ void tg_openmp_workers_kill_process(struct tg_openmp_workers *workers, size_t pr
             tg_openmp_workers_kill(workers, worker, time_ns);
 }
 
+struct tg_error *tg_openmp_worker_make_room(struct tg_openmp_worker_entry *worker)
+{
+    struct tg_error *error = TG_ARRAY_RESERVE(worker->places, worker->capacity, worker->public.n_places + 1);
+    worker->public.places = worker->places;
+    return error;
+}
+
 /* ---- copies */
 
 static struct tg_error *copy_worker(const struct tg_openmp_worker_entry *from, struct tg_openmp_workers *to)

@@ -4,7 +4,6 @@
 #define TG_ANALYZER_MODELS_OPENMP_WORKERS_H
 
 #include "analyzer/models/openmp/state.h"
-#include "format/base/array.h"
 #include "format/base/error.h"
 #include "format/base/hash.h"
 
@@ -64,14 +63,7 @@ void tg_openmp_workers_kill_process(struct tg_openmp_workers *workers, size_t pr
 /* Another program runs in PROCESS: its workers are numbered from 1. */
 void tg_openmp_workers_number_anew(struct tg_openmp_workers *workers, size_t process);
 
-/* Makes PLACE the innermost that WORKER is inside of. Only error: NO_MEMORY. */
-static inline struct tg_error *tg_openmp_worker_push(struct tg_openmp_worker_entry *worker,
-                                                     const struct tg_openmp_place *place)
-{
-    struct tg_error *error =
-        TG_ARRAY_APPEND(worker->places, worker->public.n_places, worker->capacity, *place);
-    worker->public.places = worker->places;
-    return error;
-}
+/* Room for one more place. Only error: NO_MEMORY. */
+struct tg_error *tg_openmp_worker_make_room(struct tg_openmp_worker_entry *worker);
 
 #endif

@@ -22,8 +22,8 @@ static bool is_barrier(uint64_t sync)
     return sync == TG_OMP_SYNC_BARRIER || sync == TG_OMP_SYNC_BARRIER_IMPLICIT;
 }
 
-static struct tg_error *begin_sync(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                   const struct tg_event *event)
+struct tg_error *tg_openmp_sync_begin(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                      const struct tg_event *event)
 {
     const struct tg_event_omp_sync_begin *begin = &event->omp_sync_begin;
     if (begin->sync == TG_OMP_SYNC_BARRIER_JOIN && worker->public.n_places > 0 &&
@@ -36,12 +36,12 @@ static struct tg_error *begin_sync(struct tg_openmp_model *model, struct tg_open
     if (member != NULL && is_barrier(begin->sync) &&
         !tg_openmp_team_arrive(team, member, begin, event->time_ns))
         tg_openmp_count_impossible(model, event, "a thread arrives at a barrier it has already passed");
-    const struct tg_openmp_place place =
-        tg_openmp_place_of(event, TG_OPENMP_IN_SYNC, begin->sync, begin->instance);
     struct tg_error *error = NULL;
     if (is_barrier(begin->sync))
         error = leave_inferred(model, worker, event->time_ns);
-    return error != NULL ? error : tg_openmp_enter(model, worker, event, &place);
+    return error != NULL
+               ? error
+               : tg_openmp_enter(model, worker, event, TG_OPENMP_IN_SYNC, begin->sync, begin->instance);
 }
 
 /* CANCELLER, the index of a worker, did it; SIZE_MAX: somebody did, as shows now. */
@@ -64,8 +64,8 @@ static void take_cancel(struct tg_openmp_model *model, const struct tg_openmp_wo
         cancel_team(team, cancel->activated != 0 ? worker->public.index : SIZE_MAX, event->time_ns);
 }
 
-static struct tg_error *end_sync(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                 const struct tg_event *event)
+struct tg_error *tg_openmp_sync_end(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                    const struct tg_event *event)
 {
     const struct tg_event_omp_sync_end *end = &event->omp_sync_end;
     struct tg_openmp_team_entry *team =
@@ -97,26 +97,31 @@ static bool is_counted_loop(uint64_t zone, uint64_t seen)
                                        zone == TG_OMP_ZONE_DOACROSS_LOOP);
 }
 
-static struct tg_error *begin_zone(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                   const struct tg_event *event)
+struct tg_error *tg_openmp_zone_begin(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                      const struct tg_event *event)
 {
-    struct tg_openmp_place place =
-        tg_openmp_place_of(event, TG_OPENMP_IN_ZONE, event->omp_zone_begin.zone, 0);
-    place.schedule = event->omp_zone_begin.schedule;
+    const struct tg_event_omp_zone_begin *begin = &event->omp_zone_begin;
+    struct tg_openmp_place *place;
     struct tg_error *error = NULL;
     /* `if (tid == 3)` looks like `masked filter(3)` to whoever reads the code, and is far more usual */
-    if (place.what == TG_OMP_ZONE_MASKED && place.seen == TG_OMP_INFERRED && place.thread_num != 0)
+    if (begin->zone == TG_OMP_ZONE_MASKED && begin->seen == TG_OMP_INFERRED && begin->thread_num != 0)
         return NULL;
-    if (is_counted_loop(place.what, place.seen))
-        tg_openmp_iterations_begin_loop(&worker->public.iterations, place.team);
-    if (is_worksharing(place.what))
+    if (is_counted_loop(begin->zone, begin->seen))
+        tg_openmp_iterations_begin_loop(&worker->public.iterations, begin->team);
+    if (is_worksharing(begin->zone))
         error = leave_inferred(model, worker, event->time_ns);
-    return error != NULL ? error : tg_openmp_enter(model, worker, event, &place);
+    if (error == NULL)
+        error = tg_openmp_make_place(model, worker, event, &place);
+    if (error != NULL || place == NULL)
+        return error;
+    tg_openmp_place_fill(place, event, TG_OPENMP_IN_ZONE, begin->zone, 0);
+    place->schedule = begin->schedule;
+    return tg_openmp_enter_made(model, worker);
 }
 
 /* An inferred end is where it is by guess: it ends nothing but its own zone, if that is still there. */
-static struct tg_error *end_zone(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                 const struct tg_event *event)
+struct tg_error *tg_openmp_zone_end(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
+                                    const struct tg_event *event)
 {
     size_t at = tg_openmp_find_place(worker, TG_OPENMP_IN_ZONE, event->omp_zone_end.zone, 0);
     if (is_counted_loop(event->omp_zone_end.zone, event->omp_zone_end.seen))
@@ -153,10 +158,6 @@ struct tg_error *tg_openmp_zones_take(struct tg_openmp_model *model, struct tg_o
                                       const struct tg_event *event)
 {
     switch ((unsigned)event->kind) {
-    case TG_EVENT_OMP_ZONE_BEGIN:
-        return begin_zone(model, worker, event);
-    case TG_EVENT_OMP_ZONE_END:
-        return end_zone(model, worker, event);
     case TG_EVENT_OMP_SECTION:
         begin_section(model, worker, event);
         return NULL;
@@ -166,10 +167,6 @@ struct tg_error *tg_openmp_zones_take(struct tg_openmp_model *model, struct tg_o
     case TG_EVENT_OMP_ITERATION:
         take_iteration(model, worker, &event->omp_iteration);
         return NULL;
-    case TG_EVENT_OMP_SYNC_BEGIN:
-        return begin_sync(model, worker, event);
-    case TG_EVENT_OMP_SYNC_END:
-        return end_sync(model, worker, event);
     case TG_EVENT_OMP_CANCEL:
         take_cancel(model, worker, event);
         return NULL;

@@ -4,8 +4,13 @@
 
 #include "analyzer/models/openmp/core.h"
 
-/* Takes an event of WORKER: of a zone, a section, a barrier or another wait for others, or a cancellation. Errors: NO_MEMORY, and those of the options' callbacks. */
-struct tg_error *tg_openmp_zones_take(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
-                                      const struct tg_event *event);
+/* Each takes an event of a worker, as the name says; a sync is a barrier or another wait for others. Errors: NO_MEMORY, and those
+ * of the options' callbacks. */
+tg_openmp_take tg_openmp_zone_begin;
+tg_openmp_take tg_openmp_zone_end;
+tg_openmp_take tg_openmp_sync_begin;
+tg_openmp_take tg_openmp_sync_end;
+/* Of a section, a chunk or an iteration of a loop, or a cancellation; of any other kind there is nothing to take. */
+tg_openmp_take tg_openmp_zones_take;
 
 #endif

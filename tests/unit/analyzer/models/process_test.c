@@ -331,6 +331,70 @@ static void the_agent_is_no_library_of_the_program(void **state)
     tg_process_model_destroy(model);
 }
 
+/* Many events of few processes, two of which have one place among the recent ones, most of them of a runtime. */
+static void runs_of_events_come_to_the_same_as_each_event(void **state)
+{
+    (void)state;
+    enum { N = 3000 };
+    static const enum tg_event_kind kinds[] = {TG_EVENT_OMP_ZONE_BEGIN,  TG_EVENT_MPI_ENTER,
+                                               TG_EVENT_OMP_MUTEX_LEAVE, TG_EVENT_MPI_LEAVE,
+                                               TG_EVENT_OMP_SYNC_END,    TG_EVENT_THREAD_START};
+    static const int32_t pids[] = {100, 101, 164, 0};
+    static struct tg_event events[N];
+    struct tg_process_model *model = create(), *by_runs = create();
+    start(model, 1, 100, 1);
+    start(by_runs, 1, 100, 1);
+    identify(model, 2, 100, 3);
+    identify(by_runs, 2, 100, 3);
+    uint64_t number = 1;
+    for (size_t i = 0; i < N; i++) {
+        number = number * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        unsigned draw = (unsigned)(number >> 40);
+        events[i] = (struct tg_event){.time_ns = 1000 + i * 7 - draw % 50,
+                                      .stop_ns = draw % 11 == 0 ? draw % 100 : 0,
+                                      .pid = pids[draw % 97 == 0  ? 3
+                                                  : draw % 2 == 0 ? 0
+                                                                  : draw / 8 % 3],
+                                      .tid = (int32_t)(draw % 5),
+                                      .kind = kinds[draw % 89 == 0 ? 5 : draw / 2 % 5]};
+        if (events[i].kind == TG_EVENT_MPI_ENTER || events[i].kind == TG_EVENT_MPI_LEAVE)
+            events[i].mpi_enter.call = events[i].mpi_leave.call = draw % 3 == 0 ? "MPI_Send" : "MPI_Recv";
+        feed(model, events[i]);
+    }
+    size_t n_runs = 0;
+    for (size_t i = 0, taken; i<N; i += taken> 0 ? taken : 1) {
+        size_t processes[TG_PROCESS_MAX_RUN];
+        assert_null(tg_process_model_feed_run(by_runs, events + i, N - i, processes, &taken));
+        assert_in_range(taken, 0, TG_PROCESS_MAX_RUN);
+        n_runs += taken > 0;
+        for (size_t n = 0; n < taken; n++)
+            assert_int_equal(tg_process_model_at(by_runs, processes[n])->pid, events[i + n].pid);
+        if (taken == 0)
+            feed(by_runs, events[i]);
+    }
+    assert_in_range(n_runs, N / TG_PROCESS_MAX_RUN, N / 2);
+    assert_int_equal(tg_process_model_count(by_runs), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct tg_process_entry *a = tg_process_model_at(model, i),
+                                      *b = tg_process_model_at(by_runs, i);
+        char last_a[100], last_b[100];
+        assert_int_equal(a->pid, b->pid);
+        assert_int_equal(a->events, b->events);
+        assert_int_equal(a->start_ns, b->start_ns);
+        assert_int_equal(a->last_ns, b->last_ns);
+        assert_int_equal(a->stops, b->stops);
+        assert_int_equal(a->stop_ns, b->stop_ns);
+        assert_int_equal(a->rank, b->rank);
+        assert_int_equal(a->claim.evidence, b->claim.evidence);
+        assert_int_equal(a->last.time_ns, b->last.time_ns);
+        assert_int_equal(a->last.tid, b->last.tid);
+        assert_string_equal(tg_event_headline_print(&a->last, last_a, sizeof last_a),
+                            tg_event_headline_print(&b->last, last_b, sizeof last_b));
+    }
+    tg_process_model_destroy(by_runs);
+    tg_process_model_destroy(model);
+}
+
 static void the_walk_is_in_preorder(void **state)
 {
     (void)state;
@@ -509,6 +573,7 @@ int main(void)
         cmocka_unit_test(a_null_pointer_has_an_address),
         cmocka_unit_test(the_last_thing_done_is_not_the_end),
         cmocka_unit_test(the_agent_is_no_library_of_the_program),
+        cmocka_unit_test(runs_of_events_come_to_the_same_as_each_event),
         cmocka_unit_test(the_walk_is_in_preorder),
         cmocka_unit_test(a_very_deep_tree_needs_no_stack),
         cmocka_unit_test(a_child_of_a_rank_is_none),

@@ -71,14 +71,25 @@ static bool is_as_made(const struct tg_event *event, uint64_t i)
     return event->kind == TG_EVENT_MPI_REQUESTS && has_items(&event->mpi_requests.requests, count_items(i));
 }
 
-static struct tg_error *take(void *model, const struct tg_event *event, size_t process)
+static struct tg_error *take(void *model, const struct tg_event *events, const size_t *processes,
+                             size_t count)
 {
     struct expectation *expectation = model;
-    uint64_t i = expectation->next++;
-    expectation->wrong += process != i * 2 || !is_as_made(event, i);
-    return expectation->fails_at != 0 && i == expectation->fails_at
-               ? tg_error_create(TG_ERROR_LIMIT, "event %d", (int)i)
-               : NULL;
+    for (size_t n = 0; n < count; n++) {
+        uint64_t i = expectation->next++;
+        expectation->wrong += processes[n] != i * 2 || !is_as_made(&events[n], i);
+        if (expectation->fails_at != 0 && i == expectation->fails_at)
+            return tg_error_create(TG_ERROR_LIMIT, "event %d", (int)i);
+    }
+    return NULL;
+}
+
+/* Feeds event I. */
+static struct tg_error *feed(struct tg_feeder *feeder, uint64_t i)
+{
+    struct tg_event event = make_event(i);
+    size_t process = i * 2;
+    return tg_feeder_feed(feeder, &event, &process, 1);
 }
 
 static void everything_comes_in_order(void **state)
@@ -88,12 +99,41 @@ static void everything_comes_in_order(void **state)
     struct tg_feeder *feeder = NULL;
     assert_fine(tg_feeder_create(take, &model, &feeder));
     for (uint64_t i = 0; i < N; i++) {
-        struct tg_event event = make_event(i);
-        assert_fine(tg_feeder_feed(feeder, &event, i * 2));
+        assert_fine(feed(feeder, i));
         if (i % 4999 == 0 || i == 100) {
             assert_fine(tg_feeder_settle(feeder));
             assert_int_equal(model.next, i + 1);
         }
+    }
+    assert_fine(tg_feeder_settle(feeder));
+    assert_int_equal(model.next, N);
+    assert_int_equal(model.wrong, 0);
+    tg_feeder_destroy(feeder);
+}
+
+/* Runs of all lengths, with lists that fit nowhere among them. */
+static void runs_come_as_their_events_would(void **state)
+{
+    (void)state;
+    enum { LONGEST = 700, FEW_ITEMS = 6 };
+    static struct tg_event events[LONGEST];
+    static size_t processes[LONGEST];
+    static struct tg_mpi_request_item items[LONGEST][FEW_ITEMS];
+    struct expectation model = {0};
+    struct tg_feeder *feeder = NULL;
+    assert_fine(tg_feeder_create(take, &model, &feeder));
+    for (uint64_t i = 0, length = 1; i < N; length = length * 5 % (LONGEST - 1) + 1) {
+        uint64_t n = 0;
+        for (; n < length && i < N && (count_items(i) <= FEW_ITEMS || n == 0); i++, n++) {
+            events[n] = make_event(i);
+            processes[n] = i * 2;
+            if (events[n].kind == TG_EVENT_MPI_REQUESTS && count_items(i) <= FEW_ITEMS)
+                events[n].mpi_requests.requests.items =
+                    memcpy(items[n], make_items(count_items(i)), sizeof items[n]);
+            if (count_items(i) > FEW_ITEMS)
+                length = 1;
+        }
+        assert_fine(tg_feeder_feed(feeder, events, processes, n));
     }
     assert_fine(tg_feeder_settle(feeder));
     assert_int_equal(model.next, N);
@@ -111,8 +151,7 @@ static void an_error_is_told_once_and_ends_the_feeding(void **state)
         struct tg_error *error = NULL;
         assert_fine(tg_feeder_create(take, &model, &feeder));
         for (uint64_t i = 0; error == NULL && i < N; i++) {
-            struct tg_event event = make_event(i);
-            error = tg_feeder_feed(feeder, &event, i * 2);
+            error = feed(feeder, i);
         }
         if (error == NULL)
             error = tg_feeder_settle(feeder);
@@ -131,8 +170,7 @@ static void one_may_be_destroyed_at_any_time(void **state)
         struct tg_feeder *feeder = NULL;
         assert_fine(tg_feeder_create(take, &model, &feeder));
         for (uint64_t i = 0; i < n; i++) {
-            struct tg_event event = make_event(i);
-            assert_fine(tg_feeder_feed(feeder, &event, i * 2));
+            assert_fine(feed(feeder, i));
         }
         tg_feeder_destroy(feeder);
         assert_in_range(model.next, 0, n);
@@ -144,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_comes_in_order),
+        cmocka_unit_test(runs_come_as_their_events_would),
         cmocka_unit_test(an_error_is_told_once_and_ends_the_feeding),
         cmocka_unit_test(one_may_be_destroyed_at_any_time),
     };

@@ -143,6 +143,39 @@ static void expect_rounded(const char *path, const char *time_text, const char *
     tg_trace_reader_close(reader);
 }
 
+/* Events by runs, with single ones in between, are those that come one by one. */
+static void expect_runs(const char *path)
+{
+    enum { N = 1000 };
+    struct tg_trace_meta *meta = meta_with("1", "1");
+    struct tg_trace_writer *writer = NULL;
+    assert_fine(
+        tg_trace_writer_create(path, &(struct tg_trace_writer_options){.overwrite = true}, meta, &writer));
+    for (uint64_t i = 0; i < N; i++) {
+        struct tg_event event = timed_event(i);
+        tg_trace_writer_add(writer, &event);
+    }
+    struct tg_trace_reader *reader = reopen(path, writer, meta);
+    const struct tg_event *events = NULL;
+    size_t count = 1;
+    for (uint64_t i = 0; count > 0;) {
+        assert_fine(tg_trace_reader_run(reader, &events, &count));
+        for (size_t n = 0; n < count; n++)
+            assert_int_equal(events[n].time_ns, timed_event(i + n).time_ns);
+        i += count;
+        assert_int_equal(tg_trace_reader_tell(reader).events, i);
+        if (count == 0)
+            assert_int_equal(i, N);
+        for (size_t n = 0; n < 3 && count > 0; n++, i++) {
+            assert_fine(tg_trace_reader_next(reader, &events));
+            if (events == NULL)
+                break;
+            assert_int_equal(events->time_ns, timed_event(i).time_ns);
+        }
+    }
+    tg_trace_reader_close(reader);
+}
+
 static bool is_wanted(const void *context, unsigned kind)
 {
     (void)context;
@@ -364,6 +397,7 @@ static void times_are_rounded_as_the_trace_says(void **state)
     expect_rounded(path, "64", NULL);
     expect_rounded(path, "64", "64");
     expect_rounded(path, NULL, "32");
+    expect_runs(path);
     free(path);
 }
 

@@ -11,20 +11,27 @@
 static struct tg_openmp_statistics *statistics;
 static uint64_t now_ns;
 
+enum { MAX_FED = 20000 };
+static struct tg_event fed[MAX_FED]; /* the last ones */
+static size_t n_fed;
+
 static void feed(int32_t tid, struct tg_event event)
 {
     event.tid = tid;
     event.pid = 100;
     event.time_ns = now_ns += 10;
+    fed[n_fed++ % MAX_FED] = event;
     assert_null(tg_openmp_statistics_feed(statistics, &event, 0));
 }
 
 #include "tests/unit/analyzer/models/openmp/events.h"
+#include "tests/unit/analyzer/models/openmp/random.h"
 
 static int set_up(void **state)
 {
     (void)state;
     now_ns = 1000;
+    n_fed = 0;
     return tg_openmp_statistics_create(&statistics) != NULL;
 }
 
@@ -188,6 +195,56 @@ static void who_comes_second_found_it_taken(void **state)
     assert_int_equal(tg_openmp_statistics_locks(statistics, &count)->contended, 1);
 }
 
+static void runs_of_events_come_to_the_same_as_each_event(void **state)
+{
+    (void)state;
+    static const size_t processes[MAX_FED];
+    struct truth truths[LANES][TEAMS + 1] = {0};
+    unsigned seed = 7;
+    while (n_fed < MAX_FED - 100) {
+        random_event(&seed, truths);
+        if (n_fed % 500 < 2)
+            feed(3, (struct tg_event){.kind = TG_EVENT_THREAD_EXIT});
+    }
+    struct tg_openmp_statistics *by_runs = NULL;
+    assert_null(tg_openmp_statistics_create(&by_runs));
+    for (size_t i = 0, n; i < n_fed; i += n) {
+        n = i * 13 % 131 < n_fed - i ? i * 13 % 131 + 1 : n_fed - i;
+        assert_null(tg_openmp_statistics_feed_run(by_runs, fed + i, processes + i, n));
+    }
+    size_t n_a, n_b;
+    const struct tg_openmp_zone_use *zones_a = tg_openmp_statistics_zones(statistics, &n_a);
+    const struct tg_openmp_zone_use *zones_b = tg_openmp_statistics_zones(by_runs, &n_b);
+    assert_int_equal(n_a, n_b);
+    assert_in_range(n_a, 10, 1000);
+    assert_memory_equal(zones_a, zones_b, n_a * sizeof *zones_a);
+    const struct tg_openmp_lock_use *locks_a = tg_openmp_statistics_locks(statistics, &n_a);
+    const struct tg_openmp_lock_use *locks_b = tg_openmp_statistics_locks(by_runs, &n_b);
+    assert_int_equal(n_a, n_b);
+    assert_memory_equal(locks_a, locks_b, n_a * sizeof *locks_a);
+    const struct tg_openmp_region_use *regions_a = tg_openmp_statistics_regions(statistics, &n_a);
+    const struct tg_openmp_region_use *regions_b = tg_openmp_statistics_regions(by_runs, &n_b);
+    assert_int_equal(n_a, n_b);
+    assert_memory_equal(regions_a, regions_b, n_a * sizeof *regions_a);
+    const struct tg_openmp_model *a = tg_openmp_statistics_model(statistics);
+    const struct tg_openmp_model *b = tg_openmp_statistics_model(by_runs);
+    uint64_t first_a, first_b;
+    const char *what_a, *what_b;
+    assert_int_equal(tg_openmp_model_impossible(a, &first_a, &what_a),
+                     tg_openmp_model_impossible(b, &first_b, &what_b));
+    assert_int_equal(first_a, first_b);
+    assert_string_equal(what_a, what_b);
+    assert_int_equal(tg_openmp_model_worker_count(a), tg_openmp_model_worker_count(b));
+    for (size_t i = 0; i < tg_openmp_model_worker_count(a); i++) {
+        const struct tg_openmp_worker *x = tg_openmp_model_worker_at(a, i);
+        const struct tg_openmp_worker *y = tg_openmp_model_worker_at(b, i);
+        assert_int_equal(x->n_places, y->n_places);
+        assert_int_equal(x->last_ns, y->last_ns);
+        assert_int_equal(x->alive, y->alive);
+    }
+    tg_openmp_statistics_destroy(by_runs);
+}
+
 static void nothing_gives_nothing(void **state)
 {
     (void)state;
@@ -209,6 +266,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_task_that_goes_on_is_no_new_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lock_that_one_has_is_not_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_comes_second_found_it_taken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(runs_of_events_come_to_the_same_as_each_event, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_gives_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
