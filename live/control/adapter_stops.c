@@ -21,6 +21,12 @@ static void forget_passed(struct tg_engine_adapter *live)
 const struct tg_thread_stop *tg_engine_adapter_take_stops(struct tg_engine_adapter *live, size_t *count)
 {
     forget_passed(live);
+    for (size_t i = 0; i < live->n_stops; i++) {
+        struct tg_thread_stop *stop = &live->stops[i];
+        struct tg_thread *thread = tg_adapter_find_thread(live, stop->pid, stop->tid);
+        if (thread != NULL)
+            (void)tg_engine_adapter_look(live, thread, &stop->pc, &stop->code);
+    }
     *count = live->n_stops;
     live->n_stops = 0;
     return live->stops;
@@ -41,7 +47,6 @@ void tg_adapter_add_stop(struct tg_engine_adapter *live, struct tg_thread *threa
         return;
     if (live->n_stops == live->max_stops)
         forget_passed(live);
-    (void)tg_engine_adapter_look(live, thread, &stop.pc, &stop.code);
     (void)TG_ARRAY_APPEND(live->stops, live->n_stops, live->max_stops, stop);
 }
 

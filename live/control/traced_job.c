@@ -1,5 +1,6 @@
 #include "live/control/traced_job.h"
 
+#include "format/base/short_turns.h"
 #include "live/source/interrupt.h"
 #include "live/source/news_queue.h"
 #include "recorder/engine/event_queue.h"
@@ -31,8 +32,10 @@ struct tg_traced_job {
     bool tells_all;                /* also what is not for people */
     struct tg_event_queue *events; /* from the thread that writes the trace to the one that takes them */
     int wake_fd;
-    atomic_bool is_awake;      /* wake_fd is readable */
-    _Atomic uint64_t start_ns; /* of the run, as its trace has it */
+    atomic_bool is_awake;                      /* wake_fd is readable */
+    _Atomic uint64_t start_ns;                 /* of the run, as its trace has it */
+    const struct tg_gate_attendant *attendant; /* of the tracer thread; NULL nobody */
+    atomic_bool is_attended;                   /* there is one */
 
     pthread_mutex_t lock; /* for all that follows */
     pthread_cond_t changed;
@@ -123,7 +126,24 @@ static void take_unloaded(void *context, struct tg_thread *thread, const struct 
 
 static void tell_changed(void *context)
 {
-    wake(context);
+    struct tg_traced_job *job = context;
+    if (job->attendant != NULL)
+        job->attendant->glance(job->attendant->context, job->live);
+    wake(job);
+}
+
+/* On a thread of the recording: workers have come to gates. */
+static void take_gate_calls(void *context)
+{
+    struct tg_traced_job *job = context;
+    if (!atomic_load(&job->is_attended)) {
+        wake(job);
+        return;
+    }
+    pthread_mutex_lock(&job->lock);
+    if (job->runs)
+        tg_engine_wake(tg_recording_parts(job->recording).engine);
+    pthread_mutex_unlock(&job->lock);
 }
 
 void tg_traced_job_tell_news(struct tg_traced_job *job, const struct tg_news_sink *sink)
@@ -165,6 +185,14 @@ static void serve(void *context)
         pthread_cond_broadcast(&job->changed);
     }
     pthread_mutex_unlock(&job->lock);
+    if (job->attendant != NULL)
+        job->attendant->attend(job->attendant->context, job->live);
+}
+
+void tg_traced_job_set_attendant(struct tg_traced_job *job, const struct tg_gate_attendant *attendant)
+{
+    job->attendant = attendant;
+    atomic_store(&job->is_attended, attendant != NULL);
 }
 
 struct tg_error *tg_traced_job_ask(struct tg_traced_job *job, struct tg_request *request)
@@ -293,6 +321,7 @@ static void *trace(void *context)
 {
     struct tg_traced_job *job = context;
     bool has_job;
+    tg_short_turns_begin();
     do {
         struct tg_error *error = start(job);
         bool is_well = error == NULL;
@@ -355,7 +384,7 @@ struct tg_error *tg_traced_job_create(const struct tg_record_options *options,
                                               .is_behind = is_behind,
                                               .emitted = take_emitted,
                                               .serve = serve,
-                                              .gates_called = tell_changed,
+                                              .gates_called = take_gate_calls,
                                               .libraries = &made->listener};
     made->last_request = &made->first_request;
     pthread_mutex_init(&made->lock, NULL);

@@ -56,6 +56,18 @@ struct tg_error *tg_traced_job_ask(struct tg_traced_job *job, struct tg_request 
 /* The same for WORK that is about nobody. */
 struct tg_error *tg_traced_job_call(struct tg_traced_job *job, tg_request_work *work, void *context);
 
+/* Somebody who waits for workers at gates, on the tracer thread; neither call waits for anything. */
+struct tg_gate_attendant {
+    /* Outside of stops, whenever workers have come, and whenever else requests are served. */
+    void (*attend)(void *context, struct tg_engine_adapter *live);
+    /* Whenever a thread was let go or has stopped: nobody may be told to stop or go by this. */
+    void (*glance)(void *context, struct tg_engine_adapter *live);
+    void *context;
+};
+/* Has ATTENDANT, whose storage stays the caller's, told of workers at gates, instead of who takes what happened. In a
+ * request; NULL: nobody any more. */
+void tg_traced_job_set_attendant(struct tg_traced_job *job, const struct tg_gate_attendant *attendant);
+
 /* Whether it is a command's, which can be run once more. */
 bool tg_traced_job_has_command(const struct tg_traced_job *job);
 

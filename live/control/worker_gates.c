@@ -46,8 +46,7 @@ static struct tg_agent_gate gate_for_agents(const struct tg_worker_gate *gate)
                                  .team = gate->team,
                                  .tid = gate->tid == 0 ? 0 : tg_proc_status_own_pid(gate->tid),
                                  .skip = gate->skip,
-                                 .in_tasks = gate->in_tasks,
-                                 .calls_from = gate->calls_from};
+                                 .in_tasks = gate->in_tasks};
     for (size_t i = 0; i < gate->n_rules; i++)
         made.rules[i] = (struct tg_agent_gate_rule){gate->rules[i].kinds, gate->rules[i].which,
                                                     (uint16_t)gate->rules[i].match, gate->rules[i].object};

@@ -29,12 +29,11 @@ struct tg_gate_rule {
 enum { TG_GATE_RULES = 4 };
 
 struct tg_worker_gate {
-    int32_t pid;         /* 0: of any process, also of one that is still to come */
-    uint64_t team;       /* 0 any */
-    int32_t tid;         /* 0 any */
-    uint32_t skip;       /* so many of the events are let pass before */
-    bool in_tasks;       /* explicit tasks count, too */
-    uint32_t calls_from; /* the job's waiter is not woken before so many have come to the gate */
+    int32_t pid;   /* 0: of any process, also of one that is still to come */
+    uint64_t team; /* 0 any */
+    int32_t tid;   /* 0 any */
+    uint32_t skip; /* so many of the events are let pass before */
+    bool in_tasks; /* explicit tasks count, too */
     size_t n_rules;
     struct tg_gate_rule rules[TG_GATE_RULES];
 };

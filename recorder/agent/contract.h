@@ -29,7 +29,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      14
+#define TG_AGENT_PROTOCOL      15
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -159,7 +159,7 @@ struct tg_agent_control {
     uint32_t rings_made; /* counts up whenever a ring file is complete: a reason to look into the directory */
     uint32_t unkept; /* records that had no ring to go to: it could not be made, or the thread had ended */
     /* counts up, and is woken (FUTEX_WAKE, shared; the recorder sleeps on it), when a ring was made, when one
-     * is more than half full at a look at its tail, when a thread is about to wait for room, and with gate_calls */
+     * is more than half full at a look at its tail, and when a thread is about to wait for room */
     uint32_t attention;
     uint32_t reserved; /* 0 */
     /* made by the recorder */
@@ -168,9 +168,8 @@ struct tg_agent_control {
     /* gates from 0 to this one are looked at, 0: there are none; apart from what is written all the time */
     uint32_t n_gates __attribute__((aligned(64)));
     uint32_t n_slots; /* written by agents: so many slots, from the first, were ever taken */
-    uint32_t
-        gate_calls; /* written by agents: counts up when a thread waits at a gate that has been come to CALLS_FROM
-                            times, and whenever one more does */
+    /* written by agents: counts up, and is woken as attention is, when a thread waits at a gate */
+    uint32_t gate_calls;
 };
 _Static_assert(sizeof(struct tg_agent_control) <= TG_AGENT_GATES_OFFSET, "gates begin there");
 
@@ -193,16 +192,14 @@ enum tg_agent_gate_match {
 enum { TG_AGENT_GATE_RULES = 4 };
 
 struct tg_agent_gate {
-    uint32_t number;     /* 0: none; others never come again */
-    uint32_t unplaced;   /* written by agents: threads that found no slot, or must not wait */
-    uint64_t instance;   /* of the program, as in its rings; 0: any */
-    uint64_t team;       /* all bits; 0: any */
-    int32_t tid;         /* as the process sees it; 0: any */
-    uint32_t skip;       /* written by agents, too: so many events are let pass before */
-    uint32_t in_tasks;   /* 0: not in explicit tasks */
-    uint32_t calls_from; /* the recorder is not called before so many have come */
-    uint32_t n_come;     /* written by agents */
-    uint32_t reserved;   /* 0 */
+    uint32_t number;      /* 0: none; others never come again */
+    uint32_t unplaced;    /* written by agents: threads that found no slot, or must not wait */
+    uint64_t instance;    /* of the program, as in its rings; 0: any */
+    uint64_t team;        /* all bits; 0: any */
+    int32_t tid;          /* as the process sees it; 0: any */
+    uint32_t skip;        /* written by agents, too: so many events are let pass before */
+    uint32_t in_tasks;    /* 0: not in explicit tasks */
+    uint32_t reserved[3]; /* 0 */
     struct tg_agent_gate_rule {
         uint32_t kinds;        /* 0: no rule */
         uint16_t which, match; /* bits of the zone's, barrier's or mutex' kind, see place(x); enum above */

@@ -114,14 +114,11 @@ static bool is_over(void)
     return __atomic_load_n(&tg_agent.control->over, __ATOMIC_RELAXED) != 0;
 }
 
-/* The controller is told where enough have come, once: each call is a switch between processors. */
-static void tell_controller(struct tg_agent_gate *gate)
+static void tell_controller(void)
 {
-    if (__atomic_add_fetch(&gate->n_come, 1, __ATOMIC_ACQ_REL) <
-        __atomic_load_n(&gate->calls_from, __ATOMIC_RELAXED))
-        return;
-    __atomic_fetch_add(&tg_agent.control->gate_calls, 1, __ATOMIC_RELEASE);
-    tg_agent_ask_for_attention();
+    uint32_t *calls = &tg_agent.control->gate_calls;
+    __atomic_fetch_add(calls, 1, __ATOMIC_RELEASE);
+    (void)tg_raw_call(SYS_futex, (long)calls, FUTEX_WAKE, 1, 0, 0, 0);
 }
 
 static void wait_in(struct tg_agent_slot *slot, uint32_t number)
@@ -151,7 +148,7 @@ void tg_gate_wait_slowly(void)
     }
     /* closed after it was found: who closes it looks at the slots after that */
     if (__atomic_load_n(&gate->number, __ATOMIC_SEQ_CST) == number) {
-        tell_controller(gate);
+        tell_controller();
         wait_in(slot, number);
     }
     give_slot(slot);

@@ -2,6 +2,7 @@
 #include "recorder/engine/observers.h"
 #include "recorder/engine/process_table.h"
 #include "recorder/engine/removal.h"
+#include "recorder/engine/rest.h"
 #include "recorder/engine/resume.h"
 #include "recorder/engine/step.h"
 #include "recorder/engine/stop.h"
@@ -38,6 +39,10 @@ void tg_detach_begin(struct tg_process *process, const char *reason)
         struct tg_tracee *tracee = tg_tracee_of(thread);
         tracee->keep_due = false;
         tracee->called_off = true;
+        if (tracee->rests) {
+            tg_rest_end(tracee);
+            continue;
+        }
         if (tracee->step.waiting || tracee->kept) {
             keep_for_detach(tracee);
         } else if (tracee->running) {

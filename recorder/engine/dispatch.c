@@ -9,6 +9,7 @@
 #include "recorder/engine/pause.h"
 #include "recorder/engine/process_table.h"
 #include "recorder/engine/program.h"
+#include "recorder/engine/rest.h"
 #include "recorder/engine/restart.h"
 #include "recorder/engine/resume.h"
 #include "recorder/engine/step.h"
@@ -262,6 +263,8 @@ static void announce_attached(struct tg_tracee *tracee)
 static void dispatch_one(struct tg_engine *engine, pid_t tid, int status)
 {
     struct tg_tracee *tracee = tg_tracee_find(engine, tid);
+    if (tracee != NULL && tg_rest_begins(tracee, status))
+        return;
     if (!WIFSTOPPED(status)) {
         int parked;
         if (tracee != NULL)

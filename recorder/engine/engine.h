@@ -265,6 +265,15 @@ uint64_t tg_thread_stop_number(struct tg_thread *thread);
  * its next start, or never. */
 void tg_engine_wake(struct tg_engine *engine);
 
+/* ---- threads that are stopped before somebody asks (rest.c) */
+
+/* Stops THREAD, which waits for us inside of the agent and does nothing else. Nobody is told: for everybody it runs, until
+ * tg_thread_halt finds it stopped already, and that is its stop. Without effect where it is anything but running, and where a
+ * signal comes first. No signal's handler runs in it meanwhile, so a rest must not last. */
+void tg_thread_rest(struct tg_thread *thread);
+/* All that rest go on, behind the stop or request in progress. */
+void tg_engine_end_rests(struct tg_engine *engine);
+
 /* ---- a look at many threads at once (pause.c) */
 
 /* Brings those of the COUNT THREADS that run to a stop, until UNTIL_NS (tg_engine_now_ns) at most; returns how

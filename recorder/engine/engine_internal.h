@@ -14,6 +14,7 @@
  * step.c           a hit: handlers, and how the thread gets past the instruction
  * thread_control.c orders: halt, step, go
  * pause.c          a look at many threads
+ * rest.c           threads that are stopped before somebody asks
  * removal.c        threads and processes leave the tables
  * detach.c         processes are detached
  * program.c        a new program image: auxiliary vector, entry stop
@@ -105,6 +106,7 @@ struct tg_engine {
     bool has_request_timer;
     struct tg_passed_on passed_on[NSIG]; /* under request_lock */
     bool detach_in_progress;             /* some process is being detached */
+    bool has_rests;                      /* since the last tg_engine_end_rests */
     pid_t *interrupted; /* threads that were interrupted to be kept, their stops not collected yet */
     size_t n_interrupted, interrupted_capacity;
     struct tg_early_status *paused; /* stops to be handled, from next_paused on: pause.h */

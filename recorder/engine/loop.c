@@ -37,6 +37,7 @@ static void begin_detach(struct tg_engine *engine, const char *reason)
     HASH_ITER (hh, engine->processes, process, next)
         if (!tg_traced(process)->detaching)
             tg_detach_begin(process, reason);
+    tg_dispatch_paused(engine);     /* of threads that rested */
     if (engine->detach_in_progress) /* the last stop of those that had begun may be there already */
         tg_detach_advance(engine);
 }

@@ -1,6 +1,7 @@
 #include "format/base/array.h"
 #include "recorder/engine/engine_internal.h"
 #include "recorder/engine/keep.h"
+#include "recorder/engine/rest.h"
 #include "recorder/engine/resume.h"
 #include "recorder/engine/step.h"
 #include "recorder/engine/tracee.h"
@@ -30,6 +31,10 @@ void tg_thread_halt(struct tg_thread *thread)
     if (tracee->kept || tracee->exiting || tracee->keep_due)
         return;
     tracee->keep_due = true;
+    if (tracee->rests) {
+        tg_rest_end(tracee);
+        return;
+    }
     tracee->halt_due = tracee->running && !tracee->first_stop_due && !tg_keep_has_waiting_parent(tracee);
     if (tracee->halt_due && ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) == 0)
         note_interrupted(thread->process->engine, thread->tid);

@@ -67,6 +67,8 @@ struct tg_tracee {
     bool exit_told;      /* the thread_exit event was emitted */
     bool paused;         /* stopped by paused_status, the handling of which is put off: pause.h */
     int paused_status;
+    bool rest_due;     /* an interrupt is on its way for it to rest: rest.h */
+    bool rests;        /* paused, and stays so until somebody asks */
     bool in_vfork;     /* blocked until the child execs or exits: no interrupt reaches the thread */
     bool held;         /* stopped for a detach in progress, to be detached with held_signal */
     bool dropped_trap; /* the SIGTRAP of a step that ended otherwise is still pending: not the program's */

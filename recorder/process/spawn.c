@@ -1,5 +1,7 @@
 #include "recorder/process/spawn.h"
 
+#include "format/base/short_turns.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -62,6 +64,7 @@ _Noreturn static void become_program(char *const *argv, const struct tg_spawn_op
 {
     close_end(&go->write_end); /* or the caller's death would never be seen */
     close_end(&failure->read_end);
+    tg_short_turns_end();
     reset_signals(options->ignored);
     if (options->own_group)
         setpgid(0, 0);

@@ -28,7 +28,7 @@ struct tg_recording_watch {
     void (*emitted)(void *context, const struct tg_event *event);
     /* The same: after tg_engine_wake. */
     void (*serve)(void *context);
-    /* As tg_agent_drain_options; on the drain's thread. */
+    /* As tg_agent_session_start. */
     void (*gates_called)(void *context);
     const struct tg_loader_listener *libraries; /* told of handled libraries; NULL: nobody is */
 };

@@ -1,5 +1,6 @@
 #include "recorder/rings/agent_connection.h"
 
+#include "recorder/rings/gate_bell.h"
 #include "recorder/rings/process_notes.h"
 
 #include <stdlib.h>
@@ -10,6 +11,7 @@ struct tg_agent_session {
     struct tg_tick_clock *clock;
     struct tg_process_notes *notes;
     struct tg_agent_drain *drain; /* NULL: not started */
+    struct tg_gate_bell *bell;    /* NULL: nobody wants to know of gates */
     bool may_be_late;
 };
 
@@ -76,10 +78,12 @@ struct tg_error *tg_agent_session_start(struct tg_agent_session *session, const 
         .clock = session->clock,
         .sink = *sink,
         .file = file,
-        .gates_called = gates_called,
         .growth_bytes = session->may_be_late ? tg_agent_directory_growth_bytes(session->directory) : 0,
     };
-    return tg_agent_drain_create(&drain, &session->drain);
+    struct tg_error *error = tg_agent_drain_create(&drain, &session->drain);
+    return error != NULL || gates_called == NULL
+               ? error
+               : tg_gate_bell_create(session->directory, gates_called, sink->context, &session->bell);
 }
 
 void tg_agent_session_add(struct tg_agent_session *session, const struct tg_event *event)
@@ -111,8 +115,15 @@ bool tg_agent_session_foresee(struct tg_agent_session *session, struct tg_ring_f
     return tg_agent_drain_foresee(session->drain, foresight, within_ns);
 }
 
+static void silence(struct tg_agent_session *session)
+{
+    tg_gate_bell_destroy(session->bell);
+    session->bell = NULL;
+}
+
 void tg_agent_session_finish(struct tg_agent_session *session, struct tg_agent_drain_stats *stats)
 {
+    silence(session);
     tg_agent_drain_finish(session->drain, stats);
 }
 
@@ -120,6 +131,7 @@ void tg_agent_session_destroy(struct tg_agent_session *session)
 {
     if (session == NULL)
         return;
+    silence(session);
     tg_agent_drain_destroy(session->drain);
     tg_process_notes_destroy(session->notes);
     tg_agent_directory_destroy(session->directory);

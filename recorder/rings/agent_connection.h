@@ -31,7 +31,9 @@ struct tg_error *tg_agent_session_create(const struct tg_agent_session_options *
 struct tg_error *tg_agent_session_describe(const struct tg_agent_session *session,
                                            struct tg_trace_meta *meta);
 
-/* Begins to hand events to SINK, on a thread of its own; FILE and GATES_CALLED as tg_agent_drain_options. */
+/* Begins to hand events to SINK, on a thread of its own; FILE as tg_agent_drain_options. GATES_CALLED is called with
+ * SINK's context, on another thread, when workers wait at gates that enough have come to (recorder/agent/contract.h),
+ * though what they have recorded may not be told yet; NULL: nobody wants to know. */
 struct tg_error *tg_agent_session_start(struct tg_agent_session *session, const struct tg_event_sink *sink,
                                         const struct tg_ring_set_file *file,
                                         void (*gates_called)(void *context));

@@ -547,29 +547,62 @@ struct tg_agent_control tg_agent_directory_control(const struct tg_agent_directo
     return control;
 }
 
-static char *attention_of(const struct tg_agent_directory *directory)
+static char *word_at(const struct tg_agent_directory *directory, size_t offset)
 {
-    return (char *)directory->control + offsetof(struct tg_agent_control, attention);
+    return (char *)directory->control + offset;
 }
 
-void tg_agent_directory_wait(const struct tg_agent_directory *directory, uint32_t seen, uint64_t timeout_ns)
+/* Sleeps until the word at OFFSET is another one than SEEN. */
+static void wait_at(const struct tg_agent_directory *directory, size_t offset, uint32_t seen,
+                    uint64_t timeout_ns)
 {
     static const struct timespec second = {.tv_sec = 1};
     const struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000),
                                      .tv_nsec = (long)(timeout_ns % 1000000000)};
     const bool limited = timeout_ns != TG_AGENT_DIRECTORY_NO_LIMIT;
-    if (syscall(SYS_futex, attention_of(directory), FUTEX_WAIT, seen, limited ? &timeout : NULL, NULL, 0) !=
-            0 &&
+    if (syscall(SYS_futex, word_at(directory, offset), FUTEX_WAIT, seen, limited ? &timeout : NULL, NULL,
+                0) != 0 &&
         errno == EFAULT)
         nanosleep(limited ? &timeout : &second, NULL); /* the file was cut short */
 }
 
+/* Makes the word at OFFSET, which was WORD, another one, and wakes who sleeps on it. */
+static void call_at(const struct tg_agent_directory *directory, size_t offset, uint32_t word)
+{
+    word++;
+    if (pwrite(directory->control_fd, &word, sizeof word, (off_t)offset) == (ssize_t)sizeof word)
+        syscall(SYS_futex, word_at(directory, offset), FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+void tg_agent_directory_wait(const struct tg_agent_directory *directory, uint32_t seen, uint64_t timeout_ns)
+{
+    wait_at(directory, offsetof(struct tg_agent_control, attention), seen, timeout_ns);
+}
+
 void tg_agent_directory_call(const struct tg_agent_directory *directory)
 {
-    uint32_t attention = tg_agent_directory_control(directory).attention + 1;
-    if (pwrite(directory->control_fd, &attention, sizeof attention,
-               offsetof(struct tg_agent_control, attention)) == (ssize_t)sizeof attention)
-        syscall(SYS_futex, attention_of(directory), FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    call_at(directory, offsetof(struct tg_agent_control, attention),
+            tg_agent_directory_control(directory).attention);
+}
+
+uint32_t tg_agent_directory_gate_calls(const struct tg_agent_directory *directory)
+{
+    uint32_t calls;
+    return tg_agent_directory_read(directory, offsetof(struct tg_agent_control, gate_calls), &calls,
+                                   sizeof calls)
+               ? calls
+               : 0;
+}
+
+void tg_agent_directory_wait_gates(const struct tg_agent_directory *directory, uint32_t seen)
+{
+    wait_at(directory, offsetof(struct tg_agent_control, gate_calls), seen, TG_AGENT_DIRECTORY_NO_LIMIT);
+}
+
+void tg_agent_directory_call_gates(const struct tg_agent_directory *directory)
+{
+    call_at(directory, offsetof(struct tg_agent_control, gate_calls),
+            tg_agent_directory_gate_calls(directory));
 }
 
 bool tg_agent_directory_read(const struct tg_agent_directory *directory, uint64_t offset, void *bytes,

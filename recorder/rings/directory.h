@@ -69,6 +69,12 @@ void tg_agent_directory_wait(const struct tg_agent_directory *directory, uint32_
 /* Ends the wait of another thread. */
 void tg_agent_directory_call(const struct tg_agent_directory *directory);
 
+/* How often agents have said that a worker waits at a gate (control.gate_calls). */
+uint32_t tg_agent_directory_gate_calls(const struct tg_agent_directory *directory);
+/* Sleeps until that is not SEEN, and ends the sleep of another thread. */
+void tg_agent_directory_wait_gates(const struct tg_agent_directory *directory, uint32_t seen);
+void tg_agent_directory_call_gates(const struct tg_agent_directory *directory);
+
 /* Removes the directories of this user whose recorder is dead and that no interrupted trace needs; where the
  * recorder saw other files than this process does (another container), a week later. Best effort. */
 void tg_agent_directory_clean(void);

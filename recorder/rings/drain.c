@@ -52,7 +52,7 @@ struct tg_agent_drain {
     uint64_t n_pairs;
     uint64_t interval_ns;
     uint64_t next_reap_ns, next_scan_ns;
-    uint32_t rings_made, gate_calls;
+    uint32_t rings_made;
     bool scanned;
     uint64_t next_turn_ns;
     bool pressed;            /* rings were filling, and are being emptied */
@@ -144,15 +144,6 @@ static void tell_settled(struct tg_agent_drain *drain, uint64_t until_ns, uint64
     pthread_mutex_unlock(&drain->settle_lock);
 }
 
-static void pass_gate_calls_on(struct tg_agent_drain *drain)
-{
-    const struct tg_agent_drain_options *options = &drain->options;
-    uint32_t gate_calls = tg_agent_directory_control(options->directory).gate_calls;
-    if (gate_calls != drain->gate_calls && options->gates_called != NULL)
-        options->gates_called(options->sink.context);
-    drain->gate_calls = gate_calls;
-}
-
 static void foresee(struct tg_agent_drain *drain, struct tg_ring_foresight *wanted)
 {
     if (wanted == NULL)
@@ -197,7 +188,6 @@ static enum pace choose_pace(struct tg_agent_drain *drain, bool settles, uint64_
 static uint64_t do_round(struct tg_agent_drain *drain)
 {
     const struct tg_agent_drain_options *options = &drain->options;
-    pass_gate_calls_on(drain);
     take_pair(drain, false);
     struct tg_ring_foresight *foresight = __atomic_load_n(&drain->foresight, __ATOMIC_ACQUIRE);
     uint64_t now_ns = tg_tick_clock_take(options->clock).time_ns;

@@ -64,7 +64,6 @@ struct tg_error *tg_gates_open(struct tg_gates *gates, const struct tg_agent_gat
     struct tg_agent_gate written = *gate;
     written.number = 0;
     written.unplaced = 0;
-    written.n_come = 0;
     if (++gates->last == 0)
         gates->last = 1;
     if (!tg_agent_directory_write(gates->directory, offset_of(place), &written, sizeof written) ||
@@ -147,6 +146,19 @@ static size_t find_slot(const struct tg_gates *gates, const struct tg_gate_waite
 bool tg_gates_find(const struct tg_gates *gates, struct tg_gate_waiter *waiter)
 {
     return find_slot(gates, waiter, &waiter->gate) != SIZE_MAX;
+}
+
+struct tg_gate_waiter *tg_gates_list(const struct tg_gates *gates, size_t *count)
+{
+    size_t n_slots;
+    struct tg_agent_slot *slots = read_slots(gates, &n_slots);
+    struct tg_gate_waiter *waiters = n_slots == 0 ? NULL : calloc(n_slots, sizeof *waiters);
+    *count = 0;
+    for (size_t i = 0; waiters != NULL && i < n_slots; i++)
+        if (slots[i].gate != 0 && slots[i].tid != 0)
+            waiters[(*count)++] = (struct tg_gate_waiter){slots[i].instance, slots[i].tid, slots[i].gate};
+    free(slots);
+    return waiters;
 }
 
 size_t tg_gates_count(const struct tg_gates *gates, uint32_t number)

@@ -33,6 +33,8 @@ struct tg_gate_waiter {
 /* Whether the thread that WAITER names waits at a gate: then that is filled in. What is found there the
  * program could have written. */
 bool tg_gates_find(const struct tg_gates *gates, struct tg_gate_waiter *waiter);
+/* All threads that wait at gates, *COUNT of them, for the caller to free; NULL: none, or no memory. */
+struct tg_gate_waiter *tg_gates_list(const struct tg_gates *gates, size_t *count);
 /* How many threads wait at gate NUMBER. */
 size_t tg_gates_count(const struct tg_gates *gates, uint32_t number);
 /* Lets it pass; the gate stays. */

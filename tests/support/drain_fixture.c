@@ -82,12 +82,6 @@ static bool has_backlog(void *context)
     return is_behind(context) && !__atomic_load_n(&fixture->is_reader, __ATOMIC_ACQUIRE);
 }
 
-static void take_gate_call(void *context)
-{
-    struct drain_fixture *fixture = context;
-    __atomic_fetch_add(&fixture->n_gate_calls, 1, __ATOMIC_RELEASE);
-}
-
 void drain_fixture_start(struct drain_fixture *fixture, uint64_t growth_bytes)
 {
     char *trace = temporary_path(&fixture->temporary, "job.tgt");
@@ -110,7 +104,6 @@ void drain_fixture_start(struct drain_fixture *fixture, uint64_t growth_bytes)
                                                  .clock = fixture->clock,
                                                  .sink = {.context = fixture, .add = drain_fixture_take},
                                                  .file = &fixture->file,
-                                                 .gates_called = take_gate_call,
                                                  .growth_bytes = growth_bytes};
     if (tg_agent_drain_create(&drain, &fixture->drain) != NULL)
         abort();

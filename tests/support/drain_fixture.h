@@ -26,8 +26,7 @@ struct drain_fixture {
     uint64_t seal_at;   /* the event with which a chunk is complete, 0: never */
     uint64_t sealed[2]; /* tasks of the first two processes in it */
 
-    uint64_t n_rounds;     /* __atomic */
-    uint64_t n_gate_calls; /* __atomic */
+    uint64_t n_rounds; /* __atomic */
 
     /* of the sink */
     uint64_t n_events; /* __atomic */

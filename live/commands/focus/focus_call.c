@@ -138,6 +138,24 @@ struct tg_error *tg_focus_call_run_all(struct tg_console *console, tg_request_wo
     return run(console, &request);
 }
 
+struct tg_error *tg_focus_call_prepare(const struct tg_console *console,
+                                       const struct tg_ptset_defaults *defaults, tg_request_work *work,
+                                       void *context, struct tg_request *request, struct tg_ptset **focus)
+{
+    size_t position;
+    char *text = console->focus.set == NULL ? NULL : tg_ptset_string(console->focus.set);
+    struct tg_error *error = console->focus.set == NULL ? NULL
+                             : text == NULL             ? tg_error_no_memory()
+                                                        : tg_ptset_parse(text, focus, &position);
+    free(text);
+    *request = (struct tg_request){.about = *focus == NULL ? TG_REQUEST_EVERYBODY : TG_REQUEST_FOCUS,
+                                   .focus = *focus,
+                                   .defaults = defaults_in(console, defaults),
+                                   .work = work,
+                                   .context = context};
+    return error;
+}
+
 static struct tg_error *halt(const struct tg_request *control)
 {
     return tg_controller_halt(control->controller, control->view, control->set);

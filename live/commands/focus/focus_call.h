@@ -29,6 +29,12 @@ struct tg_error *tg_focus_call_run_all(struct tg_console *console, tg_request_wo
 struct tg_error *tg_focus_call_point(const struct tg_console *console, struct tg_error *error,
                                      size_t position);
 
+/* Makes REQUEST one for WORK about the console's focus as it is now, to be served when the tracer thread comes to it
+ * (tg_request_serve), as long as there is *FOCUS, which is the caller's; NULL: it is about everybody. */
+struct tg_error *tg_focus_call_prepare(const struct tg_console *console,
+                                       const struct tg_ptset_defaults *defaults, tg_request_work *work,
+                                       void *context, struct tg_request *request, struct tg_ptset **focus);
+
 /* "p" and the control group, as go-like commands have it. Where nobody has set a focus in a job with ranks,
  * "g": they are about all ranks. */
 extern const struct tg_ptset_defaults tg_focus_call_defaults;

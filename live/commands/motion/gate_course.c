@@ -14,6 +14,7 @@ struct going {
     const struct tg_console *console;
     struct tg_gate_run *run;
     const char *name;
+    struct tg_gate_attendance *attendance; /* NULL: it is whoever comes first that ends the run */
 };
 
 static void close_all(struct tg_gate_run *run, struct tg_engine_adapter *engine)
@@ -104,18 +105,6 @@ static struct tg_error *check_workers(const struct tg_request *request, const st
     return NULL;
 }
 
-/* How many of the workers are to come to gate I, where it is the only one of its process: no need to look before. */
-static uint32_t count_to_come(const struct tg_gate_run *run, size_t i)
-{
-    uint32_t n_to_come = 0;
-    for (size_t k = 0; k < run->n_gates; k++)
-        if (k != i && run->gates[k].pid == run->gates[i].pid)
-            return 0;
-    for (size_t k = 0; k < run->n_workers; k++)
-        n_to_come += run->workers[k].pid == run->gates[i].pid && !run->workers[k].is_out;
-    return n_to_come;
-}
-
 /* Whether gate I is of a process that is held before its program begins, and that others may come before. */
 static bool is_left_out(const struct tg_gate_run *run, struct tg_engine_adapter *engine, size_t i)
 {
@@ -137,9 +126,10 @@ static struct tg_error *open_and_go(const struct tg_request *request)
     for (size_t i = 0; error == NULL && i < run->n_gates; i++) {
         if (is_left_out(run, request->engine, i))
             continue;
-        run->gates[i].calls_from = count_to_come(run, i);
         error = tg_worker_gates_open(request->engine, &run->gates[i], &run->numbers[i]);
     }
+    if (error == NULL && going->attendance != NULL)
+        tg_gate_attendance_begin(going->attendance);
     if (error == NULL && !run->of_job)
         error = resume(request, going);
     if (error != NULL)
@@ -296,20 +286,28 @@ struct tg_error *tg_gate_course_run(struct tg_console *console, struct tg_gate_r
 {
     struct going going = {.console = console, .run = run, .name = name};
     run->begun_ns = last_event_ns(console->source->moment->openmp);
-    struct tg_error *error = tg_focus_call_run(console, &tg_focus_call_defaults, open_and_go, &going, out);
-    if (error != NULL)
+    struct tg_error *error = run->of_job || run->n_workers == 0
+                                 ? NULL
+                                 : tg_gate_attendance_create(console, run, &going.attendance);
+    if (error == NULL)
+        error = tg_focus_call_run(console, &tg_focus_call_defaults, open_and_go, &going, out);
+    if (error != NULL) {
+        tg_gate_attendance_end(going.attendance);
         return error;
+    }
     for (bool again = true; error == NULL && again;) {
         struct tg_error *blocked = NULL;
         again = false;
         error = run->of_job           ? tg_gate_wait_job(console, run, &blocked, out)
                 : run->n_workers == 0 ? tg_gate_wait_first(console, run, &blocked, out)
-                                      : tg_gate_wait_all(console, run, out);
+                                      : tg_gate_wait_all(console, run, going.attendance, out);
         uint64_t last_ns = last_event_ns(console->source->moment->openmp);
         /* a focus that is whatever ranks there are stays that where the job has only come to its ranks */
         if (error == NULL)
             error = run->of_job && !run->has_begun ? tg_gate_run_halt(console, out)
                                                    : tg_gate_run_settle(console, out);
+        tg_gate_attendance_end(going.attendance); /* all are stopped */
+        going.attendance = NULL;
         if (error == NULL)
             error = take_result(console, &going, &again);
         if (error == NULL && blocked != NULL && run->first == NULL)

@@ -61,15 +61,13 @@ static struct tg_error *look(const struct tg_request *request)
             n_lost += !runs && worker != SIZE_MAX && !run->workers[worker].is_out;
         }
     }
-    size_t n_to_come = run->n_unknown;
+    size_t n_to_come = 0;
     for (size_t i = 0; i < run->n_gates; i++) {
         size_t n_at_gate = tg_worker_gates_count(request->engine, run->numbers[i]);
         n_here += n_at_gate;
         n_to_come += run->of_each && n_at_gate == 0 && is_alive(request->view, run->gates[i].pid);
     }
-    for (size_t i = 0; i < run->n_workers; i++)
-        n_to_come += !run->workers[i].is_out;
-    bool are_here = n_here > 0 && (run->of_each ? n_to_come == 0 : n_here >= n_to_come);
+    bool are_here = run->of_each ? n_here > 0 && n_to_come == 0 : tg_gate_attendance_is_complete(run, n_here);
     bool is_gone = run->n_workers == 0 && are_gone(request->view, run);
     going->done = n_running == 0 || n_lost > 0 || are_here || is_gone;
     return are_here || is_gone ? tg_controller_halt(request->controller, request->view, request->set) : NULL;
@@ -156,7 +154,8 @@ struct tg_error *tg_gate_wait_first(struct tg_console *console, struct tg_gate_r
     }
 }
 
-struct tg_error *tg_gate_wait_all(struct tg_console *console, struct tg_gate_run *run, FILE *out)
+struct tg_error *tg_gate_wait_all(struct tg_console *console, struct tg_gate_run *run,
+                                  struct tg_gate_attendance *attendance, FILE *out)
 {
     struct waiting waiting = {.run = run};
     struct tg_focus_patience patience = {0};
@@ -171,7 +170,9 @@ struct tg_error *tg_gate_wait_all(struct tg_console *console, struct tg_gate_run
         if (tg_traced_job_has_ended(console->options.live, &status))
             return error;
         tg_error_destroy(error);
-        error = look_for_stuck(console, run, &n_looks, &stuck);
+        error = tg_gate_attendance_relax(attendance);
+        if (error == NULL)
+            error = look_for_stuck(console, run, &n_looks, &stuck);
         if (error == NULL && !stuck)
             error = tg_blockade_is_outside(console, run, &watch, &is_outside);
         for (size_t i = 0; error == NULL && is_outside && i < run->n_workers; i++)

@@ -2,6 +2,7 @@
 #ifndef TG_LIVE_COMMANDS_MOTION_GATE_WAIT_H
 #define TG_LIVE_COMMANDS_MOTION_GATE_WAIT_H
 
+#include "live/commands/motion/gate_attendance.h"
 #include "live/commands/motion/gate_run.h"
 #include "live/control/request.h"
 
@@ -10,8 +11,10 @@
 struct tg_error *tg_gate_wait_first(struct tg_console *console, struct tg_gate_run *run,
                                     struct tg_error **blocked, FILE *out);
 
-/* Until all workers of RUN have come; then as above. Also where those who have not cannot, or are stopped. */
-struct tg_error *tg_gate_wait_all(struct tg_console *console, struct tg_gate_run *run, FILE *out);
+/* Until all workers of RUN, which ATTENDANCE is of, have come; then as above. Also where those who have not cannot, or are
+ * stopped. */
+struct tg_error *tg_gate_wait_all(struct tg_console *console, struct tg_gate_run *run,
+                                  struct tg_gate_attendance *attendance, FILE *out);
 
 /* Resumes the job until somebody has come to the gate of RUN, of whatever process; then that process, or all ranks, are
  * told to stop, and are the focus. Ends without that where ranks have come, which are stopped at their beginning and are

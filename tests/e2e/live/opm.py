@@ -9,11 +9,29 @@ import sys
 
 TOLLGATE = os.environ["TG_TOLLGATE"]
 
-PROGRAM = r"""#include <stdio.h>
+PROGRAM = r"""#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
 static volatile int counted[16];
 static void stage(int which) { __atomic_fetch_add(&counted[which], 1, __ATOMIC_RELAXED); }
+static pthread_t first;
+static volatile sig_atomic_t is_handled;
+static void handle(int signal) { is_handled = signal; }
+static void need_first(void) /* the last one in the critical section does not leave it before the first has handled a signal */
+{
+    if (counted[4] == 1)
+        first = pthread_self();
+    if (counted[4] != 4)
+        return;
+    usleep(20000);
+    pthread_kill(first, SIGUSR2);
+    while (!is_handled)
+        usleep(1000);
+}
 int main(void)
 {
+    signal(SIGUSR2, handle);
     for (int round = 0; round < 3; round++) {
 #pragma omp parallel num_threads(4)
         {
@@ -24,7 +42,10 @@ int main(void)
             stage(2);
             stage(3);
 #pragma omp critical(name)
-            stage(4);
+            {
+                stage(4);
+                need_first();
+            }
             stage(5);
 #pragma omp barrier
 #pragma omp for schedule(dynamic) nowait

@@ -32,17 +32,6 @@ static void expect_text(const struct drain_fixture *fixture, const char *part)
         fail_msg("%zu texts have \"%s\"", count_texts(fixture, part), part);
 }
 
-/* Enough have come to a gate. */
-static void call_from_gate(const struct drain_fixture *fixture)
-{
-    uint32_t calls = tg_agent_directory_control(fixture->directory).gate_calls + 1;
-    int fd = openat(fixture->fd, "control", O_RDWR);
-    assert_int_equal(pwrite(fd, &calls, sizeof calls, offsetof(struct tg_agent_control, gate_calls)),
-                     sizeof calls);
-    close(fd);
-    tg_agent_directory_call(fixture->directory);
-}
-
 static void wait_until_gone(const struct drain_fixture *fixture, const char *name)
 {
     while (faccessat(fixture->fd, name, F_OK, 0) == 0)
@@ -390,21 +379,6 @@ static void what_is_not_told_yet_is_foreseen(void **state)
     ring_producer_deinit(&other);
 }
 
-/* Whatever waits for workers at gates is told at once: not when their records are in order, or the file has them. */
-static void calls_from_gates_are_not_held_back(void **state)
-{
-    struct drain_fixture *fixture = *state;
-    __atomic_store_n(&fixture->behind, true, __ATOMIC_RELEASE);
-    call_from_gate(fixture);
-    while (__atomic_load_n(&fixture->n_gate_calls, __ATOMIC_ACQUIRE) == 0)
-        sched_yield();
-    uint64_t until = __atomic_load_n(&fixture->n_rounds, __ATOMIC_ACQUIRE) + 3;
-    while (__atomic_load_n(&fixture->n_rounds, __ATOMIC_ACQUIRE) < until)
-        sched_yield();
-    assert_int_equal(__atomic_load_n(&fixture->n_gate_calls, __ATOMIC_ACQUIRE), 1); /* once for each */
-    __atomic_store_n(&fixture->behind, false, __ATOMIC_RELEASE);
-}
-
 #define TEST(function)                                                                                       \
     cmocka_unit_test_setup_teardown(function, drain_fixture_set_up, drain_fixture_tear_down)
 #define TEST_LATE(function)                                                                                  \
@@ -436,7 +410,6 @@ int main(void)
         TEST(who_settles_does_not_wait_for_who_reads),
         TEST_LATE(who_settles_does_not_wait_for_who_reads),
         TEST(what_is_not_told_yet_is_foreseen),
-        TEST(calls_from_gates_are_not_held_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include "recorder/rings/gates.h"
 
+#include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -77,6 +78,12 @@ static void lets_go_whom_it_meant(void **state)
     come(1, 101, there);
     come(2, 102, here);
     assert_int_equal(tg_gates_count(gates, here), 2);
+    size_t n_waiters;
+    struct tg_gate_waiter *waiters = tg_gates_list(gates, &n_waiters);
+    assert_int_equal(n_waiters, 3);
+    assert_int_equal(waiters[1].tid, 101);
+    assert_int_equal(waiters[1].gate, there);
+    free(waiters);
     struct tg_gate_waiter waiter = {.instance = 42, .tid = 101};
     assert_true(tg_gates_find(gates, &waiter));
     assert_int_equal(waiter.gate, there);
