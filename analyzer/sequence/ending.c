@@ -5,6 +5,53 @@
 
 /* ---- where everybody is */
 
+/* Whether where the thread is needs no words of its own. TOP: what it is inside of, NULL nothing. */
+static bool is_told(const struct tg_sequence_builder *builder, const struct sequence_worker *worker,
+                    const struct sequence_frame *top)
+{
+    if (top != NULL && top->node == NULL &&
+        (top->region == NULL || tg_sequence_team_waits(top->region->team, worker->lane)))
+        return true; /* the barrier tells */
+    if ((worker->collective != 0 && !worker->is_in_cycle) || (top == NULL && worker->joins > 0))
+        return true; /* so does the collective, or the end of the region */
+    if (top != NULL || builder->options.by_rank)
+        return false;
+    bool is_in_pool = !worker->met_region && worker->root.count == 0; /* waits for a region */
+    bool is_through = worker->has_died || !builder->made->lanes[worker->lane].is_alive;
+    return is_in_pool || is_through;
+}
+
+/* The team that waits for the thread has it among those who are told of. */
+static void help_team(const struct sequence_worker *worker)
+{
+    for (size_t i = worker->n_frames; i-- > 0;)
+        if (worker->frames[i].node == NULL) {
+            if (worker->frames[i].region != NULL)
+                tg_sequence_team_helps(worker->frames[i].region->team, worker->lane);
+            return;
+        }
+}
+
+/* HERE is inside of NODE. */
+static void describe_node(const struct tg_sequence_node *node, struct tg_sequence_node *here)
+{
+    if (node->kind == TG_SEQUENCE_SYNC || (node->kind == TG_SEQUENCE_MUTEX && node->parts[0].begin_ns == 0))
+        here->what = TG_SEQUENCE_WAITING;
+    if (node->kind == TG_SEQUENCE_CALL) {
+        here->what = TG_SEQUENCE_IN_CALL;
+        here->name = node->name;
+        here->peer = node->peer;
+        here->is_inter = node->is_inter;
+        here->tag = node->tag;
+        here->receives = node->receives;
+        here->source = node->source;
+        here->source_tag = node->source_tag;
+    }
+    if (node->code != 0 && !here->is_across)
+        here->code = node->code;
+    here->begin_ns = node->begin_ns;
+}
+
 static struct tg_error *put_here(struct tg_sequence_builder *builder, struct sequence_worker *worker)
 {
     struct tg_error *error = sequence_put_copied(builder, worker);
@@ -13,24 +60,11 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
     if (error != NULL)
         return error;
     struct sequence_frame *top = worker->n_frames == 0 ? NULL : &worker->frames[worker->n_frames - 1];
-    if (top != NULL && top->node == NULL &&
-        (top->region == NULL || tg_sequence_team_waits(top->region->team, worker->lane)))
-        return NULL; /* the barrier tells */
-    if ((worker->collective != 0 && !worker->is_in_cycle) || (top == NULL && worker->joins > 0))
-        return NULL; /* so does the collective, or the end of the region */
+    if (is_told(builder, worker, top))
+        return NULL;
     if (worker->collective != 0)
         tg_sequence_team_helps(worker->job, worker->lane); /* the arrow says that it waits */
-    if (top == NULL && !worker->met_region && worker->root.count == 0 && !builder->options.by_rank)
-        return NULL; /* a thread in the pool, waiting for a region */
-    bool has_died = worker->has_died || !builder->made->lanes[worker->lane].is_alive;
-    if (top == NULL && has_died && !builder->options.by_rank)
-        return NULL; /* a thread that was through with everything */
-    for (size_t i = worker->n_frames; i-- > 0;)
-        if (worker->frames[i].node == NULL) {
-            if (worker->frames[i].region != NULL)
-                tg_sequence_team_helps(worker->frames[i].region->team, worker->lane);
-            break;
-        }
+    help_team(worker);
     struct tg_sequence_node *here = tg_sequence_node_create(TG_SEQUENCE_HERE, worker->lane, worker->last_ns);
     if (here == NULL)
         return tg_error_no_memory();
@@ -40,27 +74,11 @@ static struct tg_error *put_here(struct tg_sequence_builder *builder, struct seq
     here->to = worker->waits_for;
     here->is_cycle = worker->is_in_cycle;
     here->name = top == NULL && builder->options.by_rank ? worker->last_call : NULL;
-    here->has_died = has_died;
+    here->has_died = worker->has_died || !builder->made->lanes[worker->lane].is_alive;
     here->was_killed = worker->was_killed;
     if (top != NULL && top->node != NULL) {
-        const struct tg_sequence_node *node = top->node;
-        if (node->kind == TG_SEQUENCE_SYNC ||
-            (node->kind == TG_SEQUENCE_MUTEX && node->parts[0].begin_ns == 0))
-            here->what = TG_SEQUENCE_WAITING;
-        if (node->kind == TG_SEQUENCE_CALL) {
-            here->what = TG_SEQUENCE_IN_CALL;
-            here->name = node->name;
-            here->peer = node->peer;
-            here->is_inter = node->is_inter;
-            here->tag = node->tag;
-            here->receives = node->receives;
-            here->source = node->source;
-            here->source_tag = node->source_tag;
-        }
-        if (node->code != 0 && !here->is_across)
-            here->code = node->code;
-        here->begin_ns = node->begin_ns;
-        if (node->kind == TG_SEQUENCE_REGION)
+        describe_node(top->node, here);
+        if (top->node->kind == TG_SEQUENCE_REGION)
             error = sequence_rank_state(builder, worker, &here->name);
     }
     tg_sequence_node_finish(here, 0);

@@ -180,6 +180,20 @@ static void stop_at_heap_errors(struct tg_console *console, const struct tg_reco
         (void)tg_console_eval(console, "dbreak -pending tollgate_heap_error", TG_PRINT_OWN, &place);
 }
 
+/* Ends what still runs, or lets it go. Returns the exit status of a job that had ended by itself, else 0. CONSOLE is NULL
+ * where there was none. */
+static int end_job(struct tg_traced_job *job, struct tg_console *console,
+                   const struct tg_record_options *recording)
+{
+    int status = 0;
+    if (console != NULL && tg_console_leaving(console) == TG_LEAVING_NOT_SAID)
+        tg_traced_job_await_launchers(job);
+    if (!tg_traced_job_has_ended(job, &status))
+        status = 0;
+    tg_traced_job_end(job, find_end(console, recording, job));
+    return status;
+}
+
 /* FRONT is NULL where the session did not begin with processes to attach to. */
 static struct tg_error *control(const struct live_arguments *arguments,
                                 const struct tg_record_options *recording, struct tg_front *front,
@@ -227,12 +241,7 @@ static struct tg_error *control(const struct live_arguments *arguments,
     if (error == NULL)
         error = tg_console_script_run(&arguments->script, console, json, &start, &all_well);
     tg_front_destroy(front);
-    int of_job = 0;
-    if (console != NULL && tg_console_leaving(console) == TG_LEAVING_NOT_SAID)
-        tg_traced_job_await_launchers(job);
-    if (!tg_traced_job_has_ended(job, &of_job))
-        of_job = 0;
-    tg_traced_job_end(job, find_end(console, recording, job));
+    int of_job = end_job(job, console, recording);
     tg_end_signals_end();
     if (error == NULL) {
         tg_console_attend(console);

@@ -437,6 +437,27 @@ static void put_whom(struct tg_json *json, const struct tg_news *news)
     put_number(json, "point", news->point);
 }
 
+static void put_stop(struct tg_json *json, const struct tg_news *news)
+{
+    tg_json_member_string(json, "state", state_name(news->state));
+    put_number(json, "signal", (uint64_t)news->status);
+    put_pc(json, news->pc);
+    put_text(json, "place", news->place);
+    put_number(json, "threads", news->count);
+    if (news->stepped)
+        tg_json_member_bool(json, "step", true);
+}
+
+static void put_watched(struct tg_json *json, const struct tg_news *news)
+{
+    put_text(json, "expression", news->name);
+    put_text(json, "before", news->before);
+    put_text(json, "after", news->after);
+    put_number(json, "other_writers", news->other);
+    put_pc(json, news->pc);
+    put_text(json, "place", news->place);
+}
+
 void tg_news_json(const struct tg_news *news, struct tg_json *json)
 {
     put_whom(json, news);
@@ -454,13 +475,7 @@ void tg_news_json(const struct tg_news *news, struct tg_json *json)
         put_text(json, "host", news->name);
         break;
     case TG_NEWS_STOPPED:
-        tg_json_member_string(json, "state", state_name(news->state));
-        put_number(json, "signal", (uint64_t)news->status);
-        put_pc(json, news->pc);
-        put_text(json, "place", news->place);
-        put_number(json, "threads", news->count);
-        if (news->stepped)
-            tg_json_member_bool(json, "step", true);
+        put_stop(json, news);
         break;
     case TG_NEWS_RUNNING:
         put_number(json, "threads", news->count);
@@ -478,12 +493,7 @@ void tg_news_json(const struct tg_news *news, struct tg_json *json)
         tg_json_member_string(json, "value", news->text == NULL ? "" : news->text);
         return;
     case TG_NEWS_WATCHED:
-        put_text(json, "expression", news->name);
-        put_text(json, "before", news->before);
-        put_text(json, "after", news->after);
-        put_number(json, "other_writers", news->other);
-        put_pc(json, news->pc);
-        put_text(json, "place", news->place);
+        put_watched(json, news);
         break;
     case TG_NEWS_PLANTED:
         put_pc(json, news->pc);

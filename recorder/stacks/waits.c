@@ -73,39 +73,60 @@ static bool read_memory(const struct tg_elf_memory *memory, uint64_t address, vo
     return memory->read(memory->context, address, buffer, size) == size;
 }
 
+/* The key of the stopped thread whose control block is at FS_BASE, as a runtime has it; false: none. */
+typedef bool key_reader(const void *runtime, const struct tg_elf_memory *memory, uint64_t fs_base,
+                        uint64_t *key);
+
+static bool read_settings(const void *runtime, const struct tg_elf_memory *memory, uint64_t fs_base,
+                          uint64_t *key)
+{
+    const struct tg_nest_locks *locks = runtime;
+    uint64_t task;
+    if (!read_memory(memory, fs_base + locks->task_offset, &task, sizeof task) || task == 0)
+        return false;
+    *key = task + locks->settings_offset;
+    return true;
+}
+
+static bool read_number(const void *runtime, const struct tg_elf_memory *memory, uint64_t fs_base,
+                        uint64_t *key)
+{
+    int32_t number;
+    if (!tg_kmp_number_of(runtime, memory, fs_base, &number))
+        return false;
+    *key = (uint64_t)number;
+    return true;
+}
+
+/* Keys of stopped threads in order; none without memory. Returns their number. */
+static size_t find_keys(const struct tg_halted_threads *threads, key_reader *read, const void *runtime,
+                        const struct tg_elf_memory *memory, struct tg_halted_key **keys)
+{
+    size_t count = 0;
+    *keys = calloc(threads->count + 1, sizeof **keys);
+    for (size_t i = 0; i < threads->count && *keys != NULL; i++) {
+        const struct tg_halted_thread *thread = &threads->items[i];
+        uint64_t key;
+        if (thread->is_stopped && read(runtime, memory, thread->registers.fs_base, &key))
+            (*keys)[count++] = (struct tg_halted_key){key, i};
+    }
+    if (count > 0)
+        qsort(*keys, count, sizeof **keys, by_key);
+    return count;
+}
+
 void tg_halted_threads_find_settings(struct tg_halted_threads *threads, const struct tg_nest_locks *locks,
                                      const struct tg_elf_memory *memory)
 {
-    uint64_t task;
-    if (!locks->is_known)
-        return;
-    threads->by_settings = calloc(threads->count + 1, sizeof *threads->by_settings);
-    for (size_t i = 0; i < threads->count && threads->by_settings != NULL; i++) {
-        const struct tg_halted_thread *thread = &threads->items[i];
-        if (thread->is_stopped &&
-            read_memory(memory, thread->registers.fs_base + locks->task_offset, &task, sizeof task) &&
-            task != 0)
-            threads->by_settings[threads->n_settings++] =
-                (struct tg_halted_key){task + locks->settings_offset, i};
-    }
-    if (threads->n_settings > 0)
-        qsort(threads->by_settings, threads->n_settings, sizeof *threads->by_settings, by_key);
+    if (locks->is_known)
+        threads->n_settings = find_keys(threads, read_settings, locks, memory, &threads->by_settings);
 }
 
 void tg_halted_threads_find_numbers(struct tg_halted_threads *threads, const struct tg_kmp_numbers *numbers,
                                     const struct tg_elf_memory *memory)
 {
-    int32_t number;
-    if (!numbers->is_known)
-        return;
-    threads->by_number = calloc(threads->count + 1, sizeof *threads->by_number);
-    for (size_t i = 0; i < threads->count && threads->by_number != NULL; i++) {
-        const struct tg_halted_thread *thread = &threads->items[i];
-        if (thread->is_stopped && tg_kmp_number_of(numbers, memory, thread->registers.fs_base, &number))
-            threads->by_number[threads->n_numbers++] = (struct tg_halted_key){(uint64_t)number, i};
-    }
-    if (threads->n_numbers > 0)
-        qsort(threads->by_number, threads->n_numbers, sizeof *threads->by_number, by_key);
+    if (numbers->is_known)
+        threads->n_numbers = find_keys(threads, read_number, numbers, memory, &threads->by_number);
 }
 
 /* The one thread that has KEY among COUNT KEYS, SIZE_MAX none or several. */

@@ -423,21 +423,14 @@ static struct tg_error *take_poll(struct tg_mpi_model *model, const struct tg_ev
     return told->request == 0 ? NULL : tg_mpi_thread_set_requests(thread, &told->request, 1);
 }
 
-static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
+/* THREAD is in the call from now on. */
+static struct tg_error *begin_call(struct tg_mpi_model *model, const struct tg_event *event,
+                                   struct tg_mpi_thread_entry *thread)
 {
     const struct tg_event_mpi_enter *enter = &event->mpi_enter;
-    struct tg_mpi_process_entry *process;
-    struct tg_mpi_thread_entry *thread;
-    struct tg_error *error = tg_mpi_callers_get_process(&model->callers, &model->names, index, &process);
-    if (error == NULL)
-        error = tg_mpi_callers_get_thread(&model->callers, index, event->tid, &thread);
-    if (error != NULL)
-        return error;
-    if (thread->public.in_call)
-        model->impossible++;
     const struct tg_mpi_known_name *known;
     const char *name, *type, *from_type, *op;
-    error = tg_mpi_known_names_get(&model->known, &model->names, enter->call, &known);
+    struct tg_error *error = tg_mpi_known_names_get(&model->known, &model->names, enter->call, &known);
     if (error != NULL)
         return error;
     name = known->name; /* the place may be taken for one of the others */
@@ -468,12 +461,31 @@ static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_e
         .from = enter->from,
         .from_tag = enter->from_tag,
     };
-    note_comm(model, process, &thread->public.call);
     thread->public.in_call = true;
     thread->public.n_requests = 0;
     thread->public.n_partitions = 0;
     thread->public.sent_id = 0;
     thread->public.calls++;
+    return NULL;
+}
+
+static struct tg_error *take_enter(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
+{
+    const struct tg_event_mpi_enter *enter = &event->mpi_enter;
+    struct tg_mpi_process_entry *process;
+    struct tg_mpi_thread_entry *thread;
+    struct tg_error *error = tg_mpi_callers_get_process(&model->callers, &model->names, index, &process);
+    if (error == NULL)
+        error = tg_mpi_callers_get_thread(&model->callers, index, event->tid, &thread);
+    if (error != NULL)
+        return error;
+    if (thread->public.in_call)
+        model->impossible++;
+    error = begin_call(model, event, thread);
+    if (error != NULL)
+        return error;
+    note_comm(model, process, &thread->public.call);
+    const char *name = thread->public.call.name;
     bool is_special = thread->traits.is_special;
     if (is_special && strcmp(name, "MPI_Abort") == 0)
         process->public.aborted_ns = event->time_ns;

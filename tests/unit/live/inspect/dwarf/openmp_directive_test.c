@@ -4,23 +4,20 @@
 #include "tests/support/temporary.h"
 #include "tests/support/trace_fixture.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void check_read(void **state, const char *source, struct tg_openmp_directive *directive)
 {
-    const struct temporary *temporary = *state;
-    char path[512];
+    char *path = temporary_path(*state, "source");
     struct tg_source_lines *lines;
     const struct tg_source_text *text;
-    snprintf(path, sizeof path, "%s/source", temporary->directory);
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    assert_int_equal(fwrite(source, 1, strlen(source), file), strlen(source));
-    assert_int_equal(fclose(file), 0);
+    temporary_write(path, source, strlen(source));
     assert_fine(tg_source_lines_create(&lines));
     assert_fine(tg_source_lines_find(lines, path, NULL, &text));
     (void)tg_openmp_directive_read(text, 1, directive);
     tg_source_lines_destroy(lines);
+    free(path);
 }
 
 static void check(void **state, const char *source, enum tg_openmp_construct expected, uint64_t last)

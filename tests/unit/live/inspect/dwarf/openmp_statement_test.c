@@ -4,24 +4,20 @@
 #include "tests/support/temporary.h"
 #include "tests/support/trace_fixture.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* SOURCE has a directive that counts in line NUMBER. */
 static void check(void **state, const char *source, uint64_t number, const char *expected,
                   enum tg_openmp_rounds rounds)
 {
-    const struct temporary *temporary = *state;
-    char path[512], found[128] = "none";
+    char *path = temporary_path(*state, "source"), found[128] = "none";
     struct tg_source_lines *lines;
     const struct tg_source_text *text;
     struct tg_openmp_directive directive;
     struct tg_openmp_statement statement;
     struct tg_openmp_text *parts;
-    snprintf(path, sizeof path, "%s/source", temporary->directory);
-    FILE *file = fopen(path, "we");
-    assert_non_null(file);
-    assert_int_equal(fwrite(source, 1, strlen(source), file), strlen(source));
-    assert_int_equal(fclose(file), 0);
+    temporary_write(path, source, strlen(source));
     assert_fine(tg_source_lines_create(&lines));
     assert_fine(tg_source_lines_find(lines, path, NULL, &text));
     assert_true(tg_openmp_directive_read(text, number, &directive));
@@ -36,6 +32,7 @@ static void check(void **state, const char *source, uint64_t number, const char 
         fail_msg("%s: %s and rounds %d, not %s and %d", source, found, around, expected, rounds);
     tg_openmp_text_destroy(parts);
     tg_source_lines_destroy(lines);
+    free(path);
 }
 
 static void statements_of_c_end_where_they_do(void **state)
