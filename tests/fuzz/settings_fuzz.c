@@ -2,7 +2,7 @@
 #include "format/settings/glob_list.h"
 #include "format/settings/settings.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/tcl_script_oracle.h"
+#include "tests/support/tcl_script_oracle.h"
 
 #include <assert.h>
 

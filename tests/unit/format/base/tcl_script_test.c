@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "format/base/tcl_script.h"
-#include "tests/tcl_script_oracle.h"
+#include "tests/support/tcl_script_oracle.h"
 
 /* The commands of TEXT as "LINE|word|word\n"; a substituted word has a leading ~; an error is "error
  * MESSAGE". */

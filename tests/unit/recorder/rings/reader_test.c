@@ -9,6 +9,7 @@
 #include "recorder/rings/reader.h"
 #include "tests/support/ring_producer.h"
 #include "tests/support/temporary.h"
+#include "tests/unit/sanitizer.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -595,7 +596,7 @@ static void what_is_in_a_ring_outlives_its_growth(void **state)
     open_ring(fixture);
     producer->grows_at = 64;
     srand(7);
-    for (int round = 0; round < 30000; round++) {
+    for (int round = 0; round < (IS_SANITIZED ? 8000 : 30000); round++) {
         for (int n = rand() % 200; n > 0 && put_number(producer, put); n--)
             put++;
         if (rand() % 40 == 0)
