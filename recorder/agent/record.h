@@ -20,10 +20,28 @@
  * program takes next would wait until they are there. */
 enum { TG_AGENT_AHEAD_BYTES = 1024 };
 
+/* A record that was written: the position behind it, in the lowest bits half of its words; 0: none. The clock is most of what a
+ * record costs: who knows that another one is of the same moment passes this on, and that one takes over the time, if nothing
+ * was recorded in between. */
+typedef uint64_t tg_agent_moment;
+enum { TG_AGENT_MOMENT_WORDS = 15 };
+
+/* Whether the record at the calling thread's position takes over the time of the one before, that of MOMENT; *TICKS becomes it. */
+static inline __attribute__((always_inline)) bool tg_agent_is_at(tg_agent_moment moment, uint64_t *ticks)
+{
+    const struct tg_agent_thread *thread = &tg_agent_thread;
+    uint64_t before = thread->written - (moment & TG_AGENT_MOMENT_WORDS) * 16;
+    if (moment == 0 || (moment & ~(uint64_t)TG_AGENT_MOMENT_WORDS) != thread->written)
+        return false;
+    *ticks = *(const uint64_t *)(const void *)(thread->data + (before & thread->mask));
+    return true;
+}
+
 /* Begins a record of KIND with N_ARGUMENTS words of arguments, at most TG_AGENT_MAX_WORDS - 2: returns where
  * to write all of them, before tg_agent_commit; NULL where it is not recorded (then no commit). Between the
- * two nothing else may be called. */
-static inline __attribute__((always_inline)) uint64_t *tg_agent_begin(unsigned kind, size_t n_arguments)
+ * two nothing else may be called. MOMENT 0: now. */
+static inline __attribute__((always_inline)) uint64_t *tg_agent_begin_at(tg_agent_moment moment,
+                                                                         unsigned kind, size_t n_arguments)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;
     size_t n_words = (n_arguments + 3) & ~(size_t)1;
@@ -36,9 +54,15 @@ static inline __attribute__((always_inline)) uint64_t *tg_agent_begin(unsigned k
         return tg_agent_begin_slowly(kind, n_words);
     uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
     __builtin_prefetch((const char *)record + TG_AGENT_AHEAD_BYTES, 1);
-    record[0] = tg_agent_ticks();
+    if (!tg_agent_is_at(moment, &record[0]))
+        record[0] = tg_agent_ticks();
     record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT | thread->place;
     return record + 2;
+}
+
+static inline __attribute__((always_inline)) uint64_t *tg_agent_begin(unsigned kind, size_t n_arguments)
+{
+    return tg_agent_begin_at(0, kind, n_arguments);
 }
 
 /* The record begun last is complete, and has N_WORDS. */
@@ -64,12 +88,17 @@ static inline __attribute__((always_inline)) void tg_agent_commit(void)
 
 /* The same for the record of KIND that has ARGUMENTS, and N_WORDS in all, which may be a repeat: what fills it up to an even number of
  * words must be 0. Where both are constant the comparison of the words is straight code. */
-static inline __attribute__((always_inline)) void tg_agent_commit_repeatable(uint64_t *arguments,
-                                                                             unsigned kind, uint64_t n_words)
+static inline __attribute__((always_inline)) tg_agent_moment
+tg_agent_commit_repeatable(uint64_t *arguments, unsigned kind, uint64_t n_words)
 {
-    bool is_handlers = tg_agent_thread.mask == UINT64_MAX;
-    tg_agent_commit_words(TG_AGENT_UNLIKELY(is_handlers) ? n_words
-                                                         : tg_agent_shrink(arguments - 2, kind, n_words));
+    if (TG_AGENT_UNLIKELY(tg_agent_thread.mask == UINT64_MAX)) { /* a handler's */
+        tg_agent_commit_words(n_words);
+        return 0;
+    }
+    n_words = tg_agent_shrink(arguments - 2, kind, n_words);
+    uint64_t written = tg_agent_thread.written + n_words * 8;
+    tg_agent_commit_words(n_words);
+    return n_words / 2 > TG_AGENT_MOMENT_WORDS ? 0 : written | n_words / 2;
 }
 
 /* The records below where they cannot be written at once; SHAPE is the kind, and how many arguments it has <<
@@ -77,12 +106,6 @@ static inline __attribute__((always_inline)) void tg_agent_commit_repeatable(uin
  * that of a handler of the caller.) */
 void tg_agent_record_slowly(unsigned shape, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
     TG_AGENT_SHARED(tg_agent_record_slowly);
-
-/* A record that was written at once: the position behind it, in the lowest bits half of its words; 0: none.
- * The clock is most of what a record costs: who knows that another one is of the same moment passes this on,
- * and that one takes over the time, if nothing was recorded in between. */
-typedef uint64_t tg_agent_moment;
-enum { TG_AGENT_MOMENT_WORDS = 15 };
 
 /* tg_agent_begin and tg_agent_commit for what is hot: N_WORDS is constant and nothing is called, so that no
  * register is saved, and the next record does not wait for this one's size to come back from memory. MOMENT
@@ -103,10 +126,7 @@ static inline __attribute__((always_inline)) uint64_t *tg_agent_begin_at_once(un
     }
     uint64_t *record = (uint64_t *)(void *)(thread->data + (written & thread->mask));
     __builtin_prefetch((const char *)record + TG_AGENT_AHEAD_BYTES, 1);
-    uint64_t before = written - (moment & TG_AGENT_MOMENT_WORDS) * 16;
-    if (moment != 0 && (moment & ~(uint64_t)TG_AGENT_MOMENT_WORDS) == written)
-        record[0] = *(const uint64_t *)(const void *)(thread->data + (before & thread->mask));
-    else
+    if (!tg_agent_is_at(moment, &record[0]))
         record[0] = __rdtsc();
     record[1] = kind | n_words << TG_AGENT_WORDS_SHIFT | thread->place;
     return record;

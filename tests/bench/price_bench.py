@@ -6,7 +6,8 @@ usage: price_bench.py BUILD[,BUILD...] [--rounds N] [--option WORD]... [ROW...]
 BUILD: build directories whose `tollgate` is measured, in turn; ROW: openmpi/pingpong and so on, all without; --rounds: of each,
 5 unless given; --option: a further option of `record`.
 For each row: medians of the loop's seconds, natively, under `eztrace -t MODULE` (where it has one for that runtime) and under
-`record`; of the whole command's wall time; the recorder's own processor time an event; events, lost ones, bytes of the files.
+`record`; of the whole command's wall time; the recorder's own processor time an event, start and end of the recording included, and
+that of a further event (the difference to a run of a quarter of the work); events, lost ones, bytes of the files.
 Needs the packages of `cmake/install-packages bench`.
 """
 import json
@@ -33,6 +34,8 @@ PATTERNS = {
     "gcc": {"criticals": 200000, "barriers": 200000, "regions": 100000, "loops": 20000, "fib": 24, "tree": 12, "sort": 2000000},
     "clang": {"criticals": 200000, "barriers": 200000, "regions": 100000, "loops": 20000, "fib": 24, "tree": 12, "sort": 2000000},
 }
+
+RECURSIONS = ["fib", "tree"]  # whose work is exponential in their number
 
 
 def size(path):
@@ -96,11 +99,13 @@ def main():
         for kind in {row.split("/")[0] for row in rows}:
             compiler = KINDS[kind][0]
             subprocess.run([*compiler, "-O2", "-o", os.path.join(folder, kind), os.path.join(HERE, "price_load.c")], check=True)
-        print(f"{'row':22}{'':8}{'loop s':>9}{'added':>8}{'whole s':>9}{'CPU ns/ev':>11}{'events':>10}{'lost':>6}{'bytes':>12}")
+        print(f"{'row':22}{'':8}{'loop s':>9}{'added':>8}{'whole s':>9}{'CPU ns/ev':>11}{'further':>9}{'events':>10}{'lost':>6}{'bytes':>12}")
         for row in rows:
             kind, name = row.split("/")
             _, module, launcher = KINDS[kind]
             program = [os.path.join(folder, kind), name, str(PATTERNS[kind][name])]
+            small = [*program[:2], str(PATTERNS[kind][name] - 3 if name in RECURSIONS else PATTERNS[kind][name] // 4)]
+            further = {build: [] for build in builds}
             seen = {"native": [], "eztrace": [], **{build: [] for build in builds}}
             sizes = {}
             for _ in range(rounds):
@@ -110,9 +115,12 @@ def main():
                     seen["eztrace"].append(run([*launcher, "eztrace", "-t", module, "-o", os.path.join(folder, "ez"), *program], folder))
                     sizes["eztrace"] = size(os.path.join(folder, "ez"))
                 for build in builds:
+                    cpu = record(build, options, [*launcher, *small], folder)[2]
+                    events = counts(build, os.path.join(folder, "trace"))[0]
                     seen[build].append(record(build, options, [*launcher, *program], folder))
                     sizes[build] = size(os.path.join(folder, "trace"))
                     seen[build][-1] += counts(build, os.path.join(folder, "trace"))
+                    further[build].append((seen[build][-1][2] - cpu) / (seen[build][-1][3] - events) * 1e9)
             native = statistics.median(loop for loop, *_ in seen["native"])
             for which, found in seen.items():
                 if not found:
@@ -121,9 +129,9 @@ def main():
                 line = f"{row if which == 'native' else '':22}{which if '/' not in which else 'record':8}{loop:9.3f}{loop - native:8.3f}{whole:9.2f}"
                 if which in builds:
                     cpu = statistics.median(each[2] / each[3] * 1e9 for each in found)
-                    line += f"{cpu:11.0f}{found[-1][3]:10d}{sum(each[4] for each in found):6d}"
+                    line += f"{cpu:11.0f}{statistics.median(further[which]):9.0f}{found[-1][3]:10d}{sum(each[4] for each in found):6d}"
                 else:
-                    line += f"{'':27}"
+                    line += f"{'':36}"
                 print(f"{line}{sizes.get(which, ''):>12}".rstrip(), flush=True)
 
 

@@ -28,13 +28,23 @@ uint64_t tg_mpi_object_id(enum tg_mpi_object_kind kind, tg_mpi_handle handle)
     return entry == NULL ? 0 : __atomic_load_n(&entry->words[TG_MPI_OBJECT_ID], __ATOMIC_RELAXED);
 }
 
+/* A locked addition waits until all that was stored before has left for the cache, the records too. */
+static uint64_t count_one(uint64_t *count)
+{
+    if (!__atomic_load_n(&tg_mpi.takes_turns, __ATOMIC_RELAXED))
+        return __atomic_add_fetch(count, 1, __ATOMIC_RELAXED);
+    uint64_t counted = __atomic_load_n(count, __ATOMIC_RELAXED) + 1;
+    __atomic_store_n(count, counted, __ATOMIC_RELAXED);
+    return counted;
+}
+
 struct tg_mpi_object tg_mpi_object_of_collective(enum tg_mpi_object_kind kind, tg_mpi_handle handle)
 {
     struct tg_mpi_entry *entry = find(kind, handle);
     if (entry == NULL)
         return (struct tg_mpi_object){0};
     struct tg_mpi_object object = tg_mpi_objects_read(entry);
-    object.instance = __atomic_add_fetch(&entry->words[TG_MPI_OBJECT_INSTANCES], 1, __ATOMIC_RELAXED);
+    object.instance = count_one(&entry->words[TG_MPI_OBJECT_INSTANCES]);
     return object;
 }
 

@@ -51,14 +51,14 @@ put_enter(uint64_t *arguments, const struct tg_mpi_frame *frame, const struct tg
 }
 
 /* Of one without a request. (ENTER is in no memory where it is the caller's own.) */
-static inline __attribute__((always_inline)) void write_plain(const struct tg_mpi_frame *frame,
-                                                              const struct tg_mpi_enter *enter)
+static inline __attribute__((always_inline)) tg_agent_moment write_plain(const struct tg_mpi_frame *frame,
+                                                                         const struct tg_mpi_enter *enter)
 {
     uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_ENTER, 8);
     if (arguments == NULL)
-        return;
+        return 0;
     put_enter(arguments, frame, enter);
-    tg_agent_commit_repeatable(arguments, TG_RECORD_MPI_ENTER, 10);
+    return tg_agent_commit_repeatable(arguments, TG_RECORD_MPI_ENTER, 10);
 }
 
 static inline __attribute__((always_inline)) void write_request(const struct tg_mpi_frame *frame,
@@ -96,16 +96,16 @@ static void write_enter(const struct tg_mpi_frame *frame, const struct tg_mpi_en
         write_plain(frame, enter);
 }
 
-void tg_mpi_enter_collective(const struct tg_mpi_frame *frame, uint64_t comm, uint64_t instance, int64_t root,
-                             tg_mpi_amount_t amount)
+tg_agent_moment tg_mpi_enter_collective(const struct tg_mpi_frame *frame, uint64_t comm, uint64_t instance,
+                                        int64_t root, tg_mpi_amount_t amount)
 {
     tg_mpi_thread.n_polls = 0;
-    write_plain(frame, &(const struct tg_mpi_enter){.comm = comm,
-                                                    .instance = instance,
-                                                    .peer = TG_MPI_NOTHING,
-                                                    .tag = TG_MPI_NOTHING,
-                                                    .root = root,
-                                                    .amount = amount});
+    return write_plain(frame, &(const struct tg_mpi_enter){.comm = comm,
+                                                           .instance = instance,
+                                                           .peer = TG_MPI_NOTHING,
+                                                           .tag = TG_MPI_NOTHING,
+                                                           .root = root,
+                                                           .amount = amount});
 }
 
 void tg_mpi_enter_point(const struct tg_mpi_frame *frame, uint64_t comm, int64_t peer, int64_t tag,
@@ -122,9 +122,9 @@ void tg_mpi_enter_both(const struct tg_mpi_frame *frame, const struct tg_mpi_ent
     write_enter(frame, enter);
 }
 
-void tg_mpi_enter(const struct tg_mpi_frame *frame)
+tg_agent_moment tg_mpi_enter(const struct tg_mpi_frame *frame)
 {
-    tg_mpi_enter_collective(frame, 0, 0, TG_MPI_NOTHING, 0);
+    return tg_mpi_enter_collective(frame, 0, 0, TG_MPI_NOTHING, 0);
 }
 
 void tg_mpi_enter_request(const struct tg_mpi_frame *frame, uint64_t request)
@@ -143,11 +143,12 @@ void tg_mpi_enter_partition(const struct tg_mpi_frame *frame, uint64_t request, 
         write_plain(frame, &enter);
 }
 
-void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_leave *leave, int result)
+static void record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_leave *leave, int result,
+                         tg_agent_moment moment)
 {
     if (TG_AGENT_UNLIKELY(result != 0 && !tg_mpi_failure.is_told))
         tg_mpi_error_tell(result, tg_mpi_call_name(frame->call));
-    uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_LEAVE, 6);
+    uint64_t *arguments = tg_agent_begin_at(moment, TG_RECORD_MPI_LEAVE, 6);
     if (arguments == NULL)
         return;
     arguments[0] = frame->call;
@@ -159,10 +160,20 @@ void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_l
     tg_agent_commit_repeatable(arguments, TG_RECORD_MPI_LEAVE, 8);
 }
 
-void tg_mpi_record_return(const struct tg_mpi_frame *frame, int result)
+void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_leave *leave, int result)
+{
+    record_leave(frame, leave, result, 0);
+}
+
+void tg_mpi_record_return_at(tg_agent_moment moment, const struct tg_mpi_frame *frame, int result)
 {
     static const struct tg_mpi_leave nothing = {.peer = TG_MPI_NOTHING, .tag = TG_MPI_NOTHING};
-    tg_mpi_record_leave(frame, &nothing, result);
+    record_leave(frame, &nothing, result, moment);
+}
+
+void tg_mpi_record_return(const struct tg_mpi_frame *frame, int result)
+{
+    tg_mpi_record_return_at(0, frame, result);
 }
 
 /* ---- polls */

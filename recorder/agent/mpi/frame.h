@@ -90,13 +90,13 @@ static inline void tg_mpi_frame_end(void)
 
 /* MPI_ENTER of a call on something with id COMM: collective (INSTANCE is 0 where only some take part), or
  * from one process to another; of one with nothing to say. */
-void tg_mpi_enter_collective(const struct tg_mpi_frame *frame, uint64_t comm, uint64_t instance, int64_t root,
-                             tg_mpi_amount_t amount);
+tg_agent_moment tg_mpi_enter_collective(const struct tg_mpi_frame *frame, uint64_t comm, uint64_t instance,
+                                        int64_t root, tg_mpi_amount_t amount);
 void tg_mpi_enter_point(const struct tg_mpi_frame *frame, uint64_t comm, int64_t peer, int64_t tag,
                         tg_mpi_amount_t amount);
 /* Of one that sends and receives: PEER and TAG are those of the send. */
 void tg_mpi_enter_both(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter);
-void tg_mpi_enter(const struct tg_mpi_frame *frame);
+tg_agent_moment tg_mpi_enter(const struct tg_mpi_frame *frame);
 /* Of one that waits for, or starts, REQUEST, or several: MPI_REQUESTS follows. */
 void tg_mpi_enter_request(const struct tg_mpi_frame *frame, uint64_t request);
 /* Of one about PARTITION of REQUEST, or several: TG_MPI_NOTHING, and MPI_PARTITIONS follows. */
@@ -104,6 +104,8 @@ void tg_mpi_enter_partition(const struct tg_mpi_frame *frame, uint64_t request, 
 void tg_mpi_record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_leave *leave, int result);
 /* Records a return with nothing but the result. */
 void tg_mpi_record_return(const struct tg_mpi_frame *frame, int result);
+/* The same, at MOMENT: that of the last record about what the call has done, if it is not 0. */
+void tg_mpi_record_return_at(tg_agent_moment moment, const struct tg_mpi_frame *frame, int result);
 
 /* Calls that poll. Programs make them by the million while they wait: of an unbroken row of those that found
  * nothing, made from the same place, only the first is recorded, and now and then that they go on. Begins with ENTER; ends with whether

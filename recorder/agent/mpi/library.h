@@ -21,6 +21,8 @@ struct tg_mpi_library {
     tg_mpi_handle world, self, comm_null, request_null, datatype_null, group_null;
     int world_rank;
     int world_size;
+    bool
+        takes_turns; /* __atomic; the program has not been promised that several threads may call MPI at once */
     tg_mpi_handle
         session; /* initialised by this one, without MPI_Init; then WORLD is no communicator. 0: by MPI_Init */
 };

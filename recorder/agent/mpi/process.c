@@ -3,12 +3,13 @@
 #include "recorder/agent/mpi/frame.h"
 #include "recorder/agent/mpi/world.h"
 
-/* Which threads may call MPI from now on: 0 MPI_THREAD_SINGLE to 3 MPI_THREAD_MULTIPLE, in both families. */
+enum { SINGLE = 0, MULTIPLE = 3 }; /* MPI_THREAD_*, in both families */
+
+/* Which threads may call MPI from now on: SINGLE to MULTIPLE. */
 static int64_t thread_level(void)
 {
-    enum { MOST = 3 };
     int level = TG_MPI_NOTHING;
-    return tg_pmpi_Query_thread(&level) == 0 && level >= 0 && level <= MOST ? level : TG_MPI_NOTHING;
+    return tg_pmpi_Query_thread(&level) == 0 && level >= SINGLE && level <= MULTIPLE ? level : TG_MPI_NOTHING;
 }
 
 static int initialized(const struct tg_mpi_frame *frame, int result)
@@ -17,6 +18,7 @@ static int initialized(const struct tg_mpi_frame *frame, int result)
                                        .tag = result == 0 ? thread_level() : TG_MPI_NOTHING};
     tg_mpi_record_leave(frame, &leave, result);
     if (result == 0) {
+        tg_mpi_world_takes_turns(leave.tag >= SINGLE && leave.tag < MULTIPLE);
         tg_mpi_world_start();
         tg_mpi_comm_find_parent();
     }
@@ -73,8 +75,10 @@ TG_MPI_WRAP(Session_init, (tg_mpi_handle info, tg_mpi_handle handler, void *sess
     tg_mpi_enter(frame);
     int result = next(info, handler, session);
     tg_mpi_record_return(frame, result);
-    if (result == 0)
+    if (result == 0) {
+        tg_mpi_world_takes_turns(false); /* it has a level of its own */
         tg_mpi_world_session(tg_mpi_abi_handle_at(tg_mpi.abi, session, 0));
+    }
     return result;
 }
 

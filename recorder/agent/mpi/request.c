@@ -121,10 +121,11 @@ static void give_birth(tg_mpi_handle request)
     tg_mpi_comm_born(tg_mpi_handle_in((const void *)(uintptr_t)words[WORD_PLACE], 0), &birth);
 }
 
-void tg_mpi_pending_complete(const struct tg_mpi_pending *pending, const void *status)
+tg_agent_moment tg_mpi_pending_complete(tg_agent_moment moment, const struct tg_mpi_pending *pending,
+                                        const void *status)
 {
     if (pending->request == 0)
-        return;
+        return moment;
     unsigned kind = pending->kind & TG_MPI_REQUEST_KIND;
     if ((pending->kind & TG_MPI_REQUEST_PERSISTENT) != 0)
         remember(pending->request, pending->kind & ~(unsigned)TG_MPI_REQUEST_ACTIVE);
@@ -136,7 +137,8 @@ void tg_mpi_pending_complete(const struct tg_mpi_pending *pending, const void *s
     /* only messages can be cancelled; in other statuses Open MPI leaves what was in memory */
     bool is_cancelled = read.cancelled && (is_receive || kind == TG_MPI_REQUEST_SEND);
     bool has_peer = is_receive && !is_cancelled;
-    uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_COMPLETE, 5);
+    uint64_t *arguments = tg_agent_begin_at(moment, TG_RECORD_MPI_COMPLETE, 5);
+    moment = 0;
     if (arguments != NULL) {
         arguments[0] = pending->request;
         arguments[1] = (uint64_t)(has_peer ? tg_mpi_peer(read.source) : TG_MPI_NOTHING);
@@ -144,10 +146,11 @@ void tg_mpi_pending_complete(const struct tg_mpi_pending *pending, const void *s
         arguments[3] = has_peer || is_file ? read.bytes : 0;
         arguments[4] = is_cancelled;
         arguments[5] = 0;
-        tg_agent_commit_repeatable(arguments, TG_RECORD_MPI_COMPLETE, 8);
+        moment = tg_agent_commit_repeatable(arguments, TG_RECORD_MPI_COMPLETE, 8);
     }
     if (kind == TG_MPI_REQUEST_BIRTH)
         give_birth(pending->request);
+    return moment;
 }
 
 struct tg_mpi_leave tg_mpi_leave_of_status(const void *status, int result)

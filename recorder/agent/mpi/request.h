@@ -39,8 +39,10 @@ uint64_t tg_mpi_message_comm(tg_mpi_handle message);
 /* Looks up request HANDLE, before the library is called. */
 struct tg_mpi_pending tg_mpi_pending(tg_mpi_handle handle);
 
-/* The request is complete: records MPI_COMPLETE from STATUS, which may be NULL where nothing is known. */
-void tg_mpi_pending_complete(const struct tg_mpi_pending *pending, const void *status);
+/* The request is complete: records MPI_COMPLETE from STATUS, which may be NULL where nothing is known, at MOMENT, that of another
+ * request that is complete by the same call. Returns the moment. */
+tg_agent_moment tg_mpi_pending_complete(tg_agent_moment moment, const struct tg_mpi_pending *pending,
+                                        const void *status);
 
 /* Element I of an array of handles of requests, or messages; 0 where ARRAY is NULL. */
 tg_mpi_handle tg_mpi_handle_in(const void *array, size_t i);

@@ -22,7 +22,7 @@ uint64_t tg_mpi_mix(uint64_t a, uint64_t b, uint64_t c)
 
 static struct tg_mpi_entry *place(const struct tg_mpi_table *table, uint64_t key, size_t i)
 {
-    return &table->entries[(scramble(key) + i) & (table->n_entries - 1)];
+    return &table->entries[(tg_mpi_table_hash(key) + i) & (table->n_entries - 1)];
 }
 
 static uint64_t key_of(const struct tg_mpi_entry *entry)
@@ -42,7 +42,7 @@ static void read_words(const struct tg_mpi_entry *entry, uint64_t words[TG_MPI_T
         words[i] = __atomic_load_n(&entry->words[i], __ATOMIC_RELAXED);
 }
 
-struct tg_mpi_entry *tg_mpi_table_find(const struct tg_mpi_table *table, uint64_t key)
+struct tg_mpi_entry *tg_mpi_table_look_for(const struct tg_mpi_table *table, uint64_t key)
 {
     for (size_t i = 0; i < TG_MPI_TABLE_PROBES; i++) {
         struct tg_mpi_entry *entry = place(table, key, i);

@@ -34,9 +34,23 @@ enum tg_mpi_when_full {
 bool tg_mpi_table_put(struct tg_mpi_table *table, uint64_t key, const uint64_t words[TG_MPI_TABLE_WORDS],
                       enum tg_mpi_when_full when_full);
 
+/* Where the places of KEY begin. */
+static inline uint64_t tg_mpi_table_hash(uint64_t key)
+{
+    enum { UPPER = 32 };
+    return key * UINT64_C(0x9e3779b97f4a7c15) >> UPPER;
+}
+
+/* The slow half of what follows: KEY is not at its first place. */
+struct tg_mpi_entry *tg_mpi_table_look_for(const struct tg_mpi_table *table, uint64_t key);
+
 /* The entry of KEY, whose words may be changed with __atomic operations while it is in the table; NULL where
  * it is not. */
-struct tg_mpi_entry *tg_mpi_table_find(const struct tg_mpi_table *table, uint64_t key);
+static inline struct tg_mpi_entry *tg_mpi_table_find(const struct tg_mpi_table *table, uint64_t key)
+{
+    struct tg_mpi_entry *first = &table->entries[tg_mpi_table_hash(key) & (table->n_entries - 1)];
+    return __atomic_load_n(&first->key, __ATOMIC_ACQUIRE) == key ? first : tg_mpi_table_look_for(table, key);
+}
 
 /* Takes KEY out and tells what its words were; false: it was not in. */
 bool tg_mpi_table_take(struct tg_mpi_table *table, uint64_t key, uint64_t words[TG_MPI_TABLE_WORDS]);

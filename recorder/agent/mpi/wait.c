@@ -13,6 +13,7 @@ struct batch {
     struct tg_mpi_pending *pending; /* one for each request; NULL: too many, and no memory */
     void *statuses;                 /* array to hand to the library */
     size_t n_mapped_bytes;
+    tg_agent_moment moment; /* when the library came back, as far as a record says so */
     struct tg_mpi_pending pending_on_stack[ON_STACK];
     uint64_t statuses_on_stack[ON_STACK * TG_MPI_STATUS_MAX_BYTES / sizeof(uint64_t)];
 };
@@ -22,6 +23,7 @@ static void batch_open(struct batch *batch, int count, const void *requests, voi
     size_t n = count > 0 ? (size_t)count : 0;
     batch->pending = batch->pending_on_stack;
     batch->n_mapped_bytes = 0;
+    batch->moment = 0;
     void *own = batch->statuses_on_stack;
     if (n > ON_STACK) {
         batch->n_mapped_bytes = n * (sizeof *batch->pending + TG_MPI_STATUS_MAX_BYTES);
@@ -52,14 +54,14 @@ static void commit_list(uint64_t *arguments, size_t n)
 }
 
 /* Records which of COUNT requests are active, unless those are too many. */
-static void batch_tell(const struct batch *batch, int count)
+static void batch_tell(const struct batch *batch, tg_agent_moment moment, int count)
 {
     size_t n_active = 0, n = 0;
     for (int i = 0; batch->pending != NULL && i < count; i++)
         n_active += batch->pending[i].request != 0;
     if (n_active == 0 || n_active > TG_AGENT_MAX_REQUESTS)
         return;
-    uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_REQUESTS, 1 + n_active);
+    uint64_t *arguments = tg_agent_begin_at(moment, TG_RECORD_MPI_REQUESTS, 1 + n_active);
     if (arguments == NULL)
         return;
     arguments[0] = n_active;
@@ -72,8 +74,7 @@ static void batch_tell(const struct batch *batch, int count)
 /* Records the entry of a call that waits for the active ones of COUNT requests, and which they are. */
 static void batch_enter(const struct tg_mpi_frame *frame, const struct batch *batch, int count)
 {
-    tg_mpi_enter(frame);
-    batch_tell(batch, count);
+    batch_tell(batch, tg_mpi_enter(frame), count);
 }
 
 static void batch_close(struct batch *batch)
@@ -83,10 +84,17 @@ static void batch_close(struct batch *batch)
 }
 
 /* Request I of the batch is complete, and status J is its. */
-static void batch_complete(const struct batch *batch, size_t i, size_t j)
+static void batch_complete(struct batch *batch, size_t i, size_t j)
 {
     if (batch->pending != NULL)
-        tg_mpi_pending_complete(&batch->pending[i], tg_mpi_abi_status_at(tg_mpi.abi, batch->statuses, j));
+        batch->moment = tg_mpi_pending_complete(batch->moment, &batch->pending[i],
+                                                tg_mpi_abi_status_at(tg_mpi.abi, batch->statuses, j));
+}
+
+/* Records the end of a call for the requests of BATCH. */
+static void batch_return(const struct batch *batch, const struct tg_mpi_frame *frame, int result)
+{
+    tg_mpi_record_return_at(batch->moment, frame, result);
 }
 
 static int class_of(int error)
@@ -96,7 +104,7 @@ static int class_of(int error)
 
 /* After a call for all of COUNT requests that returned RESULT. Where some failed the statuses say which; from
  * other errors the library may have come back before it wrote any. */
-static void batch_complete_all(const struct batch *batch, int count, int result)
+static void batch_complete_all(struct batch *batch, int count, int result)
 {
     if (result != 0 && class_of(result) != tg_mpi.abi->err_in_status)
         return;
@@ -109,7 +117,7 @@ static void batch_complete_all(const struct batch *batch, int count, int result)
 }
 
 /* After a call for some of COUNT requests: those whose INDICES are given, with as many statuses. */
-static void batch_complete_some(const struct batch *batch, int count, const int *indices, int n_complete)
+static void batch_complete_some(struct batch *batch, int count, const int *indices, int n_complete)
 {
     for (int i = 0; i < n_complete; i++)
         if (indices[i] >= 0 && indices[i] < count)
@@ -117,7 +125,7 @@ static void batch_complete_some(const struct batch *batch, int count, const int 
 }
 
 /* After a call for one of COUNT requests. */
-static void batch_complete_any(const struct batch *batch, int count, int index)
+static void batch_complete_any(struct batch *batch, int count, int index)
 {
     if (index >= 0 && index < count)
         batch_complete(batch, (size_t)index, 0);
@@ -139,7 +147,7 @@ TG_MPI_WRAP(Wait, (void *request, void *status), (request, status))
     int result = next(request, batch.statuses);
     if (result == 0)
         batch_complete(&batch, 0, 0);
-    tg_mpi_record_return(frame, result);
+    batch_return(&batch, frame, result);
     return result;
 }
 
@@ -151,7 +159,7 @@ TG_MPI_WRAP(Waitall, (int count, void *requests, void *statuses), (count, reques
     batch_enter(frame, &batch, count);
     int result = next(count, requests, batch.statuses);
     batch_complete_all(&batch, count, result);
-    tg_mpi_record_return(frame, result);
+    batch_return(&batch, frame, result);
     batch_close(&batch);
     return result;
 }
@@ -164,7 +172,7 @@ TG_MPI_WRAP(Waitany, (int count, void *requests, int *index, void *status), (cou
     int result = next(count, requests, index, batch.statuses);
     if (result == 0)
         batch_complete_any(&batch, count, *index);
-    tg_mpi_record_return(frame, result);
+    batch_return(&batch, frame, result);
     batch_close(&batch);
     return result;
 }
@@ -178,7 +186,7 @@ TG_MPI_WRAP(Waitsome, (int count, void *requests, int *n_complete, int *indices,
     int result = next(count, requests, n_complete, indices, batch.statuses);
     if (result == 0 || class_of(result) == tg_mpi.abi->err_in_status)
         batch_complete_some(&batch, count, indices, *n_complete);
-    tg_mpi_record_return(frame, result);
+    batch_return(&batch, frame, result);
     batch_close(&batch);
     return result;
 }
@@ -199,7 +207,7 @@ TG_MPI_WRAP(Test, (void *request, int *flag, void *status), (request, flag, stat
     if (tg_mpi_poll_end(frame, &enter, has_found, result)) {
         if (has_found)
             batch_complete(&batch, 0, 0);
-        tg_mpi_record_return(frame, result);
+        batch_return(&batch, frame, result);
     }
     return result;
 }
@@ -215,10 +223,10 @@ TG_MPI_WRAP(Testall, (int count, void *requests, int *flag, void *statuses),
     int result = next(count, requests, flag, batch.statuses);
     if (tg_mpi_poll_end(frame, &enter, result == 0 && *flag != 0, result)) {
         batch_complete_all(&batch, count, result);
-        tg_mpi_record_return(frame, result);
+        batch_return(&batch, frame, result);
     }
     if (frame->has_told)
-        batch_tell(&batch, count);
+        batch_tell(&batch, 0, count);
     batch_close(&batch);
     return result;
 }
@@ -235,10 +243,10 @@ TG_MPI_WRAP(Testany, (int count, void *requests, int *index, int *flag, void *st
     if (tg_mpi_poll_end(frame, &enter, has_found, result)) {
         if (has_found)
             batch_complete_any(&batch, count, *index);
-        tg_mpi_record_return(frame, result);
+        batch_return(&batch, frame, result);
     }
     if (frame->has_told)
-        batch_tell(&batch, count);
+        batch_tell(&batch, 0, count);
     batch_close(&batch);
     return result;
 }
@@ -255,10 +263,10 @@ TG_MPI_WRAP(Testsome, (int count, void *requests, int *n_complete, int *indices,
     if (tg_mpi_poll_end(frame, &enter, is_told && *n_complete != 0, result)) {
         if (is_told)
             batch_complete_some(&batch, count, indices, *n_complete);
-        tg_mpi_record_return(frame, result);
+        batch_return(&batch, frame, result);
     }
     if (frame->has_told)
-        batch_tell(&batch, count);
+        batch_tell(&batch, 0, count);
     batch_close(&batch);
     return result;
 }
@@ -297,11 +305,11 @@ TG_MPI_WRAP(Start, (void *request), (request))
 }
 
 /* Records which COUNT requests are about to be started. */
-static void tell_starting(int count, const void *requests)
+static void tell_starting(tg_agent_moment moment, int count, const void *requests)
 {
     if (count < 1 || count > TG_AGENT_MAX_REQUESTS)
         return;
-    uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_REQUESTS, 1 + (size_t)count);
+    uint64_t *arguments = tg_agent_begin_at(moment, TG_RECORD_MPI_REQUESTS, 1 + (size_t)count);
     if (arguments == NULL)
         return;
     arguments[0] = (uint64_t)count;
@@ -313,8 +321,7 @@ static void tell_starting(int count, const void *requests)
 /* An entry and an end for each request; the first ones surround the call. */
 TG_MPI_WRAP(Startall, (int count, void *requests), (count, requests))
 {
-    tg_mpi_enter(frame);
-    tell_starting(count, requests);
+    tell_starting(tg_mpi_enter(frame), count, requests);
     int result = next(count, requests);
     if (result != 0 || count < 1)
         tg_mpi_record_return(frame, result);

@@ -59,6 +59,11 @@ void tg_mpi_world_start(void)
     introduce_world();
 }
 
+void tg_mpi_world_takes_turns(bool takes_turns)
+{
+    __atomic_store_n(&tg_mpi.takes_turns, takes_turns && tg_mpi.session == 0, __ATOMIC_RELAXED);
+}
+
 void tg_mpi_world_session(tg_mpi_handle session)
 {
     if (!begin_start(TG_MPI_BEFORE))

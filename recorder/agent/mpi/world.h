@@ -13,6 +13,9 @@ bool tg_mpi_world_is_running(void);
 void tg_mpi_world_start(void);
 void tg_mpi_world_stop(void);
 
+/* Whether MPI_Init, whose level of thread support is below MPI_THREAD_MULTIPLE, is all there is. */
+void tg_mpi_world_takes_turns(bool takes_turns);
+
 /* SESSION has come to be; it is about to go. The first of a program without MPI_Init makes handles known that
  * may be asked about. */
 void tg_mpi_world_session(tg_mpi_handle session);
