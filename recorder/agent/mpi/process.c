@@ -76,7 +76,7 @@ TG_MPI_WRAP(Session_init, (tg_mpi_handle info, tg_mpi_handle handler, void *sess
     int result = next(info, handler, session);
     tg_mpi_record_return(frame, result);
     if (result == 0) {
-        tg_mpi_world_takes_turns(false); /* it has a level of its own */
+        tg_mpi_world_takes_turns(false); /* a session has a level of its own */
         tg_mpi_world_session(tg_mpi_abi_handle_at(tg_mpi.abi, session, 0));
     }
     return result;
