@@ -12,7 +12,7 @@
 
 static const char *const key_names[TG_STATUS_KEY_COUNT] = {
     "control_group", "share_group", "process_state", "thread_state", "hostname",    "function", "line", "pc",
-    "dpid",          "dtid",        "held",          "stop_reason",  "thread_name", "job"};
+    "dpid",          "dtid",        "held",          "stop_reason",  "thread_name", "job",      "rank"};
 
 const char *tg_status_key_name(enum tg_status_key key)
 {
@@ -133,7 +133,7 @@ static void add_holder(const struct tg_status_input *input, const struct entry *
 static bool is_of_existent(enum tg_status_key key)
 {
     return key != TG_STATUS_CONTROL_GROUP && key != TG_STATUS_SHARE_GROUP && key != TG_STATUS_DPID &&
-           key != TG_STATUS_HOSTNAME;
+           key != TG_STATUS_RANK && key != TG_STATUS_HOSTNAME;
 }
 
 /* The value of KEY for ENTRY, as shown. */
@@ -176,6 +176,12 @@ static void value_of(const struct tg_status_input *input, const struct entry *en
             snprintf(value, VALUE_SIZE, "no threads");
         else
             snprintf(value, VALUE_SIZE, "thread %" PRIu32, thread->dtid);
+        return;
+    case TG_STATUS_RANK:
+        if (info->rank < 0)
+            snprintf(value, VALUE_SIZE, "no rank");
+        else
+            snprintf(value, VALUE_SIZE, "rank %" PRId64, info->rank);
         return;
     case TG_STATUS_HELD:
         held_word(entry, thread, value);

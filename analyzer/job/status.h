@@ -25,6 +25,7 @@ enum tg_status_key {
     TG_STATUS_STOP_REASON,
     TG_STATUS_THREAD_NAME,
     TG_STATUS_JOB,
+    TG_STATUS_RANK,
     TG_STATUS_KEY_COUNT,
 };
 

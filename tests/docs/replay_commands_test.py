@@ -11,7 +11,7 @@ import tempfile
 
 def commands_of_help(text):
     lines = text.split("\n\n")[0].splitlines()
-    return {re.split(r"  +", line)[0] for line in lines if re.match(r"[a-z_ ]+  ", line)}
+    return {re.split(r"  +", line)[0] for line in lines if re.match(r"[a-z][a-z_ ]*  ", line)}
 
 
 def commands_of_page(source, name):

@@ -421,8 +421,18 @@ static struct tg_error *print_points(const struct tg_request *control)
     const struct tg_action_points *points = tg_controller_points(control->controller);
     const struct tg_action_point *point;
     struct tg_error *error = NULL;
-    if (listing->numbers.count == 0)
-        return tg_action_points_print(points, listing->which, control->out);
+    if (listing->numbers.count == 0) {
+        size_t n = 0;
+        for (size_t i = 0; i < tg_action_points_count(points); i++)
+            n += is_wanted(listing, tg_action_points_at(points, i));
+        error = tg_action_points_print(points, listing->which, control->out);
+        if (n == 0)
+            fprintf(control->out, "no %sbreakpoints, watchpoints or barriers\n",
+                    listing->which == TG_ACTION_POINTS_ALL       ? ""
+                    : listing->which == TG_ACTION_POINTS_ENABLED ? "enabled "
+                                                                 : "disabled ");
+        return error;
+    }
     for (size_t i = 0; error == NULL && i < listing->numbers.count; i++) {
         error = tg_action_points_find(points, listing->numbers.ids[i], &point);
         if (error == NULL && i == 0)

@@ -1,24 +1,95 @@
 /* help, alias. */
 #include "live/commands/session/commands.h"
 
+#include "analyzer/output/paragraph.h"
 #include "format/base/near_name.h"
 #include "format/base/printable.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- help */
 
+enum { WIDTH = 80 };
+
+/* Bytes of TEXT, which are not 0, up to where a line may end: at a blank that is not within "?...?". */
+static size_t next_argument(const char *text)
+{
+    bool is_within = false;
+    size_t size = 0;
+    while (text[size] != '\0' && (is_within || text[size] != ' '))
+        is_within ^= text[size++] == '?';
+    return size;
+}
+
+/* The line of COMMAND and its arguments, wrapped between these. */
+static void write_form(const struct tg_console_command *command, FILE *out)
+{
+    size_t indent = strlen(command->name) + 1, at = strlen(command->name);
+    fputs(command->name, out);
+    for (const char *text = command->arguments; *text != '\0'; text += *text == ' ') {
+        size_t size = next_argument(text);
+        bool is_over = at + 1 + size > WIDTH && at > indent;
+        if (is_over)
+            fprintf(out, "\n%*s", (int)indent, "");
+        else
+            fputc(' ', out);
+        fprintf(out, "%.*s", (int)size, text);
+        at = (is_over ? indent : at + 1) + size;
+        text += size;
+    }
+    fputc('\n', out);
+}
+
 static void write_usage(const struct tg_console_command *command, FILE *out)
 {
-    fprintf(out, "%s%s%s\n    %s\n", command->name, *command->arguments == '\0' ? "" : " ",
-            command->arguments, command->summary);
+    write_form(command, out);
+    tg_paragraph_write(out, WIDTH, "    ", command->summary);
+}
+
+/* Whether the line at TEXT is laid out: behind blanks, as a row of columns, or as the head of one. */
+static bool is_laid_out(const char *text)
+{
+    size_t size = strcspn(text, "\n");
+    const char *columns = memmem(text, size, "  ", 2);
+    return *text == ' ' || columns != NULL || strncmp(text + size, "\n  ", 3) == 0;
+}
+
+/* Bytes of TEXT up to the end of its paragraph: a line that is laid out is one. */
+static size_t paragraph_size(const char *text)
+{
+    size_t size = strcspn(text, "\n");
+    while (!is_laid_out(text) && text[size] == '\n' && text[size + 1] != '\n' && text[size + 1] != '\0' &&
+           !is_laid_out(text + size + 1))
+        size += 1 + strcspn(text + size + 1, "\n");
+    return size;
+}
+
+/* TEXT, of several lines, as paragraphs. */
+static void write_text(const char *text, FILE *out)
+{
+    while (*text != '\0') {
+        size_t size = paragraph_size(text);
+        char *paragraph = is_laid_out(text) ? NULL : strndup(text, size);
+        for (char *at = paragraph; at != NULL && (at = strchr(at, '\n')) != NULL;)
+            *at = ' ';
+        if (paragraph == NULL)
+            fprintf(out, "%.*s\n", (int)size, text);
+        else
+            tg_paragraph_write(out, WIDTH, NULL, paragraph);
+        free(paragraph);
+        text += size + (text[size] == '\n');
+    }
 }
 
 static void write_command(const struct tg_console_command *command, FILE *out)
 {
     write_usage(command, out);
-    if (command->more != NULL)
-        fprintf(out, "\n%s\n", command->more);
+    if (command->more != NULL) {
+        fputc('\n', out);
+        write_text(command->more, out);
+    }
     fprintf(out, "\nExample: %s\n", command->example);
 }
 
@@ -90,16 +161,18 @@ static struct tg_error *help_on(const struct tg_console *console, const char *na
 static void list_commands(const struct tg_console *console, FILE *out)
 {
     const struct tg_console_command *const *commands = console->options.table->commands;
+    char label[64];
     int width = 0;
     for (size_t i = 0; commands[i] != NULL; i++)
         if (tg_console_is_of_use(console, commands[i]) && (int)strlen(commands[i]->name) > width)
             width = (int)strlen(commands[i]->name);
     for (size_t i = 0; commands[i] != NULL; i++)
-        if (tg_console_is_of_use(console, commands[i]))
-            fprintf(out, "%-*s  %s\n", width, commands[i]->name, commands[i]->summary);
-    fputs("\n`help COMMAND` explains a command, `alias` lists short names. Commands are Tcl: set w [info "
-          "workers],\n"
-          "foreach, if, puts.\n",
+        if (tg_console_is_of_use(console, commands[i])) {
+            snprintf(label, sizeof label, "%-*s  ", width, commands[i]->name);
+            tg_paragraph_write(out, WIDTH, label, commands[i]->summary);
+        }
+    fputs("\n`help COMMAND` explains a command, `alias` lists short names.\n"
+          "Commands are Tcl: set w [info workers], foreach, if, puts.\n",
           out);
 }
 

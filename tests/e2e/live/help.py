@@ -43,12 +43,16 @@ def build():
 
 def examples(console):
     """Command to example, of all that `help` lists."""
-    listed = re.findall(r"^((?:\w+ )?\w+)  +\S", console.ask("help")["text"].split("\n\n")[0], re.M)
+    texts = [console.ask("help")["text"]]
+    listed = re.findall(r"^((?:\w+ )?\w+)  +\S", texts[0].split("\n\n")[0], re.M)
     found = {}
     for name in listed:
-        example = re.search(r"^Example: (.*)$", console.ask(f"help {name}")["text"], re.M)
+        texts.append(console.ask(f"help {name}")["text"])
+        example = re.search(r"^Example: (.*)$", texts[-1], re.M)
         check(example, f"help {name} has no example")
         found[name] = example.group(1)
+    for line in "\n".join(texts).split("\n"):
+        check(len(line) <= 80, f"wider than 80 columns: {line}")
     check(console.ask("help opm barrier pass")["text"] == console.ask("help opm barrier")["text"], "help with a command's own word")
     return found
 
@@ -76,6 +80,7 @@ def check_live():
     console = Console("live", "-q", "-o", "run.tgt", "--", "./solver")
     all_of_them = examples(console)
     check(len(all_of_them) > 40, f"`help` was not understood: {all_of_them}")
+    check(console.ask("dactions")["text"] == "no breakpoints, watchpoints or barriers", "none, and no word about it")
     await_threads(console)
     for name, example in all_of_them.items():
         if name in OF_RANKS or name in LAST + ENDINGS:

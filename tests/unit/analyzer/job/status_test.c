@@ -109,6 +109,8 @@ static void threads_come_together_by_what_is_asked_for(void **state)
     assert_status("line", "line unknown: 5:13[0-3.1-3, p1.1]\n");
     assert_status("stop_reason", "stop_reason unknown: 5:13[0-3.1-3, p1.1]\n");
     assert_status("thread_name", "thread_name unknown: 5:13[0-3.1-3, p1.1]\n");
+    assert_status("rank", "no rank: 1:1[p1.1]\n"
+                          "rank 0: 1:3[0.1-3]\nrank 1: 1:3[1.1-3]\nrank 2: 1:3[2.1-3]\nrank 3: 1:3[3.1-3]\n");
     assert_status("job", "job unknown: 5:13[0-3.1-3, p1.1]\n");
 }
 
