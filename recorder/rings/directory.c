@@ -262,11 +262,21 @@ static void clean_one(const char *parent, const char *name)
         close(lock);
 }
 
+/* A memory file system counts the directories in a directory, besides the two links that each has: thousands of others' files
+ * need not be listed where there is none. */
+static bool has_directories(const char *parent)
+{
+    struct statfs system;
+    struct stat status;
+    return statfs(parent, &system) != 0 || system.f_type != TMPFS_MAGIC || stat(parent, &status) != 0 ||
+           status.st_nlink != 2;
+}
+
 static void clean_place(const char *parent)
 {
     char prefix[64];
     make_prefix(prefix, sizeof prefix);
-    DIR *listing = opendir(parent);
+    DIR *listing = has_directories(parent) ? opendir(parent) : NULL;
     if (listing == NULL)
         return;
     const struct dirent *entry;

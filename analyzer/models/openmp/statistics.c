@@ -52,7 +52,7 @@ struct team {
 enum {
     MAX_DISTINCT = 1 << 16, /* zones, locks and regions told apart; what comes beyond is of no known place */
     MAX_DEPTH = 8,          /* regions in each other that waiting is told apart for */
-    RECENT_BITS = 8,
+    RECENT_BITS = 10,
     RECENT = 1 << RECENT_BITS, /* zones, and locks, that are found without their table */
 };
 
