@@ -59,13 +59,21 @@ static bool tell(const struct dl_find_object *object)
     return true;
 }
 
-void tg_heap_object_tell(uint64_t address)
+void tg_heap_object_tell(uint64_t address, uint64_t *start, uint64_t *end)
 {
     struct dl_find_object object;
     uint32_t slot;
+    *start = *end = 0;
     if (address == 0 || _dl_find_object((void *)(uintptr_t)address, &object) != 0)
         return;
     uint64_t number = tg_heap_hash_mix(tg_agent_unloads(), (uintptr_t)object.dlfo_map_start);
-    if (tg_heap_hash_set_add(&objects, number, &slot) == TG_HEAP_HASH_UNTOLD && tell(&object))
+    enum tg_heap_hash_found found = tg_heap_hash_set_add(&objects, number, &slot);
+    if (found == TG_HEAP_HASH_UNTOLD && tell(&object)) {
         tg_heap_hash_set_told(&objects, slot);
+        found = TG_HEAP_HASH_TOLD;
+    }
+    if (found == TG_HEAP_HASH_TOLD) {
+        *start = (uintptr_t)object.dlfo_map_start;
+        *end = (uintptr_t)object.dlfo_map_end;
+    }
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct tg_heap_row_slot tg_heap_row_slots[TG_HEAP_ROW_SLOTS];
+_Alignas(64) struct tg_heap_row_slot tg_heap_row_slots[TG_HEAP_ROW_SLOTS];
 
 static uint64_t pack(unsigned cfa, unsigned rbp, int64_t cfa_offset, int64_t rbp_offset)
 {
@@ -67,11 +67,19 @@ static uint64_t find(uint64_t address)
     return tg_unwind_row_at(&function, address, &row) ? pack_row(&row) : TG_HEAP_CFA_UNKNOWN;
 }
 
+static void put(struct tg_heap_row_slot *slot, uint64_t key, uint64_t row)
+{
+    __atomic_store_n(&slot->row, row, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->key, key, __ATOMIC_RELAXED);
+}
+
+/* In place of the older one of two. */
 uint64_t tg_heap_row_make(uint64_t address, uint64_t unloads)
 {
     uint64_t row = find(address);
-    struct tg_heap_row_slot *slot = &tg_heap_row_slots[(address ^ address >> 13) & (TG_HEAP_ROW_SLOTS - 1)];
-    __atomic_store_n(&slot->row, row, __ATOMIC_RELAXED);
-    __atomic_store_n(&slot->key, address ^ unloads << 48 ^ row, __ATOMIC_RELAXED);
+    struct tg_heap_row_slot *slot = tg_heap_row_pair(address);
+    put(slot + 1, __atomic_load_n(&slot->key, __ATOMIC_RELAXED),
+        __atomic_load_n(&slot->row, __ATOMIC_RELAXED));
+    put(slot, address ^ unloads << 48 ^ row, row);
     return row;
 }

@@ -44,20 +44,28 @@ static inline int64_t tg_heap_row_rbp_offset(uint64_t row)
 /* The row of the instruction at ADDRESS, made anew. UNLOADS: as tg_agent_unloads. */
 uint64_t tg_heap_row_make(uint64_t address, uint64_t unloads);
 
-enum { TG_HEAP_ROW_SLOTS = 1 << 13 };
+enum { TG_HEAP_ROW_SLOTS = 1 << 15 };
 struct tg_heap_row_slot {
     uint64_t key, row; /* __atomic; the key is the address and the rest, exclusive-or the row */
 };
 extern struct tg_heap_row_slot tg_heap_row_slots[TG_HEAP_ROW_SLOTS];
 
+/* The first of the two slots where the row of ADDRESS may be. */
+static inline struct tg_heap_row_slot *tg_heap_row_pair(uint64_t address)
+{
+    return &tg_heap_row_slots[(address ^ address >> 14) << 1 & (TG_HEAP_ROW_SLOTS - 1)];
+}
+
 /* The row of the instruction at ADDRESS. Libraries that come and go change it: UNLOADS counts. */
 static inline uint64_t tg_heap_row_of(uint64_t address, uint64_t unloads)
 {
-    struct tg_heap_row_slot *slot = &tg_heap_row_slots[(address ^ address >> 13) & (TG_HEAP_ROW_SLOTS - 1)];
-    uint64_t row = __atomic_load_n(&slot->row, __ATOMIC_RELAXED);
-    uint64_t key = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
-    if (__builtin_expect((key ^ row) == (address ^ unloads << 48), 1))
-        return row;
+    const struct tg_heap_row_slot *slot = tg_heap_row_pair(address);
+    for (unsigned i = 0; i < 2; i++, slot++) {
+        uint64_t row = __atomic_load_n(&slot->row, __ATOMIC_RELAXED);
+        uint64_t key = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
+        if (__builtin_expect((key ^ row) == (address ^ unloads << 48), 1))
+            return row;
+    }
     return tg_heap_row_make(address, unloads);
 }
 

@@ -45,13 +45,20 @@ static uint64_t *begin(uint32_t id, enum tg_stack_end end, uint32_t outer, size_
     return arguments + 3;
 }
 
+/* The objects of ADDRESS are told, most of which are that of the one before. */
+static void tell_object(struct tg_heap_walk_memory *memory, uint64_t address)
+{
+    if (address - memory->told_start >= memory->told_end - memory->told_start)
+        tg_heap_object_tell(address, &memory->told_start, &memory->told_end);
+}
+
 /* Tells the frames [FROM, TO) of MEMORY, which are followed by those of the stack OUTER, as the stack ID. */
-static bool tell_part(const struct tg_heap_walk_memory *memory, uint32_t from, uint32_t to, uint32_t outer,
+static bool tell_part(struct tg_heap_walk_memory *memory, uint32_t from, uint32_t to, uint32_t outer,
                       const struct tg_heap_stack_id *id)
 {
     for (uint32_t i = from; i < to; i++)
-        tg_heap_object_tell(memory->frames[i].address);
-    uint64_t *frames = begin(id->id, memory->end, outer, to - from);
+        tell_object(memory, memory->frames[i].address);
+    uint64_t *frames = begin(id->id, memory->from > 0 ? TG_STACK_CUT : memory->end, outer, to - from);
     if (frames == NULL)
         return false;
     for (uint32_t i = to; i-- > from;)
@@ -62,11 +69,13 @@ static bool tell_part(const struct tg_heap_walk_memory *memory, uint32_t from, u
 }
 
 /* Tells MEMORY's stack: what it shares with stacks before it only if nobody told that. */
-static __attribute__((noinline)) bool tell_remembered(const struct tg_heap_walk_memory *memory,
+static __attribute__((noinline)) bool tell_remembered(struct tg_heap_walk_memory *memory,
                                                       const struct tg_heap_stack_id *id)
 {
     struct tg_heap_stack_id shared = {0};
     uint32_t told = (memory->count - 1) / SHARED_FRAMES * SHARED_FRAMES;
+    if (memory->from > 0)
+        return tell_part(memory, memory->from, memory->count, 0, id);
     while (told > 0 && tg_heap_stack_ids_add(&stacks, tg_heap_walk_memory_hash(memory, told), &shared) !=
                            TG_HEAP_STACK_TOLD)
         told -= SHARED_FRAMES;
@@ -82,8 +91,8 @@ static __attribute__((noinline)) bool tell_remembered(const struct tg_heap_walk_
     return tell_part(memory, told, memory->count, outer, id);
 }
 
-static uint32_t find_remembered(const struct tg_heap_walk_memory *memory, uint64_t hash,
-                                struct tg_heap_known_stack *known)
+static __attribute__((noinline)) uint32_t find_remembered(struct tg_heap_walk_memory *memory, uint64_t hash,
+                                                          uint64_t *known)
 {
     struct tg_heap_stack_id id;
     enum tg_heap_stack_found found = tg_heap_stack_ids_add(&stacks, hash, &id);
@@ -92,7 +101,7 @@ static uint32_t find_remembered(const struct tg_heap_walk_memory *memory, uint64
         return 0;
     }
     if (found == TG_HEAP_STACK_TOLD || tell_remembered(memory, &id))
-        *known = (struct tg_heap_known_stack){hash, id.id};
+        *known = (hash & ~(uint64_t)TG_HEAP_STACK_LAST_ID) | id.id;
     return id.id;
 }
 
@@ -102,8 +111,9 @@ static bool tell_anew(const struct tg_heap_stack_id *id, const void *frame, uint
     uint64_t addresses[TG_AGENT_HEAP_MAX_DEPTH];
     enum tg_stack_end end;
     size_t count = tg_heap_walk(frame, unloads, addresses, tg_heap.settings.depth, &end);
+    uint64_t start, behind;
     for (size_t i = 0; i < count; i++)
-        tg_heap_object_tell(addresses[i]);
+        tg_heap_object_tell(addresses[i], &start, &behind);
     uint64_t *frames = begin(id->id, end, 0, count);
     if (frames == NULL)
         return false;
@@ -136,8 +146,10 @@ uint32_t tg_heap_stack(const void *frame)
     uint64_t hash = tg_heap_walk_hash(frame, unloads, tg_heap.settings.depth, &memory);
     if (memory == NULL)
         return find_anew(hash, frame, unloads);
-    struct tg_heap_known_stack *known = &memory->known[hash >> 32 & (TG_HEAP_KNOWN_STACKS - 1)];
-    uint32_t id = TG_AGENT_LIKELY(known->hash == hash) ? known->id : find_remembered(memory, hash, known);
+    uint64_t *known = tg_heap_walk_known(memory, hash), found = *known;
+    uint32_t id = (uint32_t)found & TG_HEAP_STACK_LAST_ID;
+    if (TG_AGENT_UNLIKELY((found ^ hash) >> TG_HEAP_STACK_ID_BITS != 0 || id == 0))
+        id = find_remembered(memory, hash, known);
     tg_heap_walk_release(memory);
     return id;
 }

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-enum { MEMORIES = 256, LIMITED_MEMORIES = 16, OWN_TRIES = 8 };
+enum { MEMORIES = 256, LIMITED_MEMORIES = 4, OWN_TRIES = 8 };
 enum { /* in the ucontext_t that the kernel leaves on a signal handler's stack */
        CONTEXT_RBP = 120,
        CONTEXT_RSP = 160,
@@ -21,6 +21,7 @@ struct walk {
     bool was_interrupted; /* by a signal: ADDRESS is no return address */
     uint64_t cfa_at;      /* where the last step has read its CFA and rbp; 0: they are not from memory */
     uint64_t rbp_at;
+    bool used_rbp, kept_rbp; /* by the last step: needed, left as it was */
 };
 
 static inline uint64_t load(uint64_t address)
@@ -51,15 +52,20 @@ static inline __attribute__((always_inline)) enum tg_stack_end step(struct walk 
 {
     uint64_t row = tg_heap_row_of(walk->address - !walk->was_interrupted, unloads);
     uint64_t cfa = (uint64_t)tg_heap_row_cfa_offset(row);
+    enum tg_heap_rbp rule = tg_heap_row_rbp(row);
     walk->cfa_at = walk->rbp_at = 0;
+    walk->used_rbp = rule == TG_HEAP_RBP_AT_RBP;
+    walk->kept_rbp = rule == TG_HEAP_RBP_SAME;
     switch (tg_heap_row_cfa(row)) {
     case TG_HEAP_CFA_RSP:
         cfa += walk->rsp;
         break;
     case TG_HEAP_CFA_RBP:
+        walk->used_rbp = true;
         cfa += walk->rbp;
         break;
     case TG_HEAP_CFA_AT_RBP:
+        walk->used_rbp = true;
         cfa += walk->rbp;
         if (!is_readable(walk, cfa))
             return TG_STACK_NO_MEMORY;
@@ -79,7 +85,6 @@ static inline __attribute__((always_inline)) enum tg_stack_end step(struct walk 
         return TG_STACK_BACKWARD;
     if (!is_readable(walk, cfa - 8))
         return TG_STACK_NO_MEMORY;
-    enum tg_heap_rbp rule = tg_heap_row_rbp(row);
     if (rule == TG_HEAP_RBP_AT_CFA || rule == TG_HEAP_RBP_AT_RBP) {
         uint64_t at = (rule == TG_HEAP_RBP_AT_CFA ? cfa : walk->rbp) + (uint64_t)tg_heap_row_rbp_offset(row);
         if (!is_readable(walk, at))
@@ -127,28 +132,32 @@ void tg_heap_walk_prepare(void)
     memories = tg_heap_memory_map(n_memories * sizeof memories[0], false);
 }
 
-/* Whether the callers of frame *I are those of the last stack; if not, *I is the last one that is. (A child that was forked
- * in the midst of a walk, by a signal handler, finds zeros.) */
-static bool is_same(const struct tg_heap_walk_memory *memory, uint32_t *i)
+/* Whether the callers of frame *I are those of the last stack, up to frame STOP; if not, *I is the last one whose caller is
+ * another. (A child that was forked in the midst of a walk, by a signal handler, finds zeros.) */
+static inline __attribute__((always_inline)) bool is_same(const struct tg_heap_walk_memory *memory,
+                                                          uint32_t *i, uint32_t stop)
 {
-    const struct tg_heap_walk_frame *frame = &memory->frames[*i];
-    for (; *i > 0; frame--, --*i) {
-        if (frame[-1].rsp <= frame->rsp || (frame->cfa_at != 0 && load(frame->cfa_at) != frame[-1].rsp))
-            return false;
-        if (frame->rbp_at != 0 && load(frame->rbp_at) != frame[-1].rbp)
-            return false;
-        if (load(frame[-1].rsp - 8) != frame[-1].address)
-            return false;
+    const struct tg_heap_walk_frame *frame = &memory->frames[*i], *last = &memory->frames[stop];
+    for (; frame > last; frame--) {
+        const struct tg_heap_walk_frame *caller = frame - 1;
+        if (caller->rsp <= frame->rsp || load(caller->rsp - 8) != caller->address)
+            break;
+        if ((frame->cfa_at | frame->rbp_at) == 0)
+            continue;
+        if ((frame->cfa_at != 0 && load(frame->rsp + frame->cfa_at - 1) != caller->rsp) ||
+            (frame->rbp_at != 0 && load(frame->rsp + frame->rbp_at - 1) != caller->rbp))
+            break;
     }
-    return memory->no_caller_at == 0 || load(memory->no_caller_at) == 0;
+    *i = (uint32_t)(frame - memory->frames);
+    return frame == last;
 }
 
 static uint64_t hash_all(const uint64_t *addresses, size_t count, enum tg_stack_end end, uint64_t unloads)
 {
-    uint64_t hash = tg_heap_hash_mix(unloads, end);
+    uint64_t sum = 0;
     for (size_t i = count; i-- > 0;)
-        hash = tg_heap_hash_mix(hash, addresses[i]);
-    return tg_heap_hash_mix(hash, count);
+        sum = tg_heap_walk_sum(sum, addresses[i]);
+    return tg_heap_walk_sum_hash(sum, count, end, unloads);
 }
 
 static __attribute__((noinline)) uint64_t walk_anew(const void *frame, uint64_t unloads, size_t max)
@@ -159,16 +168,78 @@ static __attribute__((noinline)) uint64_t walk_anew(const void *frame, uint64_t 
     return hash_all(addresses, count, end, unloads);
 }
 
-/* The COUNT fresh frames are in front of the first KEPT of the last stack. */
-static uint64_t keep(struct tg_heap_walk_memory *memory, uint32_t kept, uint32_t count, uint64_t hash)
+/* Makes room for COUNT frames behind the first KEPT, by dropping the outermost; returns how many are left. */
+static __attribute__((noinline)) uint32_t drop_outermost(struct tg_heap_walk_memory *memory, uint32_t kept,
+                                                         uint32_t count)
 {
+    enum { LEFT = TG_HEAP_WALK_FRAMES / 2 };
+    uint32_t left = count < LEFT ? LEFT - count : 0;
+    for (uint32_t i = 0; i < left; i++)
+        memory->frames[i] = memory->frames[kept - left + i];
+    memory->is_open = true;
+    return left;
+}
+
+/* The COUNT fresh frames are in front of the first KEPT of the last stack; returns how many these are together. */
+static uint32_t keep(struct tg_heap_walk_memory *memory, uint32_t kept, uint32_t count)
+{
+    if (__builtin_expect(kept + count > TG_HEAP_WALK_FRAMES, 0))
+        kept = drop_outermost(memory, kept, count);
     struct tg_heap_walk_frame *to = &memory->frames[kept];
+    uint64_t sum = kept > 0 ? to[-1].sum : 0;
+    bool needs_rbp = kept > 0 && to[-1].needs_rbp;
     for (uint32_t i = count; i-- > 0; to++) {
         *to = memory->fresh[i];
-        to->hash = hash = tg_heap_hash_mix(hash, to->address);
+        to->sum = sum = tg_heap_walk_sum(sum, to->address);
+        if (!needs_rbp)
+            to->rbp_at = 0;
+        to->needs_rbp = needs_rbp = to->uses_rbp || (to->keeps_rbp && needs_rbp);
     }
-    memory->count = kept + count;
-    return tg_heap_walk_memory_hash(memory, memory->count);
+    return memory->count = kept + count;
+}
+
+static uint64_t factor_power(size_t n)
+{
+    uint64_t power = 1;
+    for (uint64_t square = TG_HEAP_WALK_FACTOR; n > 0; n >>= 1, square *= square)
+        power *= (n & 1) != 0 ? square : 1;
+    return power;
+}
+
+/* The hash of the innermost MAX of COUNT frames, or of all where there are no more. */
+static uint64_t hash_of(struct tg_heap_walk_memory *memory, uint32_t count, size_t max)
+{
+    uint32_t from = count > max ? count - (uint32_t)max : 0;
+    memory->from = from;
+    if (from == 0)
+        return tg_heap_walk_memory_hash(memory, count);
+    uint64_t sum = memory->frames[count - 1].sum - memory->frames[from - 1].sum * factor_power(max);
+    return tg_heap_walk_sum_hash(sum, max, TG_STACK_CUT, memory->unloads);
+}
+
+/* Whether MEMORY's first KNOWN frames, the last of which WALK has come to with COUNT others, are what follows, as far as it belongs to a
+ * stack of MAX frames: to know that these are not all, one more. *KNOWN: of them those that may be. */
+static inline __attribute__((always_inline)) bool is_known(const struct tg_heap_walk_memory *memory,
+                                                           uint32_t count, size_t max, uint32_t *known)
+{
+    uint32_t total = count + *known, i = *known - 1;
+    bool is_cut = total > max;
+    if (memory->is_open && !is_cut) {
+        *known = 0;
+        return false;
+    }
+    uint32_t stop = is_cut ? total - (uint32_t)max - 1 : 0;
+    if ((stop >= i || is_same(memory, &i, stop)) &&
+        (is_cut || memory->no_caller_at == 0 || load(memory->no_caller_at) == 0))
+        return true;
+    *known = i;
+    return false;
+}
+
+/* ADDRESS as FRAME has it. */
+static uint32_t word_at(const struct tg_heap_walk_frame *frame, uint64_t address)
+{
+    return address != 0 && address - frame->rsp < UINT32_MAX ? (uint32_t)(address - frame->rsp) + 1 : 0;
 }
 
 /* Walks until MEMORY knows the rest. False: that is none to be remembered; MEMORY's is none any more. */
@@ -177,39 +248,38 @@ static bool walk_to_known(struct tg_heap_walk_memory *memory, struct walk *walk,
     uint32_t count = 0, known = memory->count;
     enum tg_stack_end end = TG_STACK_WHOLE;
     uint64_t no_caller_at = 0;
-    while (end == TG_STACK_WHOLE && walk->address != 0) {
+    while (end == TG_STACK_WHOLE && walk->address != 0 && count < TG_HEAP_WALK_FRAMES) {
         while (known > 0 && memory->frames[known - 1].rsp < walk->rsp)
             known--;
         const struct tg_heap_walk_frame *last = &memory->frames[known - (known > 0)];
-        if (known > 0 && last->rsp == walk->rsp && last->address == walk->address && last->rbp == walk->rbp) {
-            uint32_t i = known - 1;
-            if (is_same(memory, &i)) {
-                if (count + known > max)
-                    break;
-                *hash = keep(memory, known, count, last->hash);
-                return true;
-            }
-            known = i;
+        if (known > 0 && last->rsp == walk->rsp && last->address == walk->address &&
+            (!last->needs_rbp || last->rbp == walk->rbp) && is_known(memory, count, max, &known)) {
+            *hash = hash_of(memory, keep(memory, known, count), max);
+            return true;
         }
-        if (count >= max)
-            break;
         struct tg_heap_walk_frame *frame = &memory->fresh[count++];
-        *frame = (struct tg_heap_walk_frame){.address = walk->address, .rsp = walk->rsp, .rbp = walk->rbp};
+        frame->address = walk->address;
+        frame->rsp = walk->rsp;
+        frame->rbp = walk->rbp;
         end = step(walk, memory->unloads);
-        frame->cfa_at = walk->cfa_at;
-        frame->rbp_at = walk->rbp_at;
-        if (walk->was_interrupted)
+        if (walk->was_interrupted || walk->rsp - frame->rsp >= UINT32_MAX)
             break;
+        frame->cfa_at = word_at(frame, walk->cfa_at);
+        frame->rbp_at = word_at(frame, walk->rbp_at);
+        frame->uses_rbp = walk->used_rbp;
+        frame->keeps_rbp = walk->kept_rbp;
         no_caller_at = end == TG_STACK_WHOLE && walk->rsp != frame->rsp ? walk->rsp - 8 : 0;
     }
-    bool is_over = walk->address == 0 || end == TG_STACK_NO_RULE;
+    bool is_open = count == TG_HEAP_WALK_FRAMES && end == TG_STACK_WHOLE && walk->address != 0;
+    bool is_over = walk->address == 0 || end == TG_STACK_NO_RULE || is_open;
     if (!is_over || walk->was_interrupted || count == 0) {
         memory->count = 0;
         return false;
     }
-    memory->no_caller_at = end == TG_STACK_WHOLE ? no_caller_at : 0;
+    memory->no_caller_at = end == TG_STACK_WHOLE && !is_open ? no_caller_at : 0;
     memory->end = end;
-    *hash = keep(memory, 0, count, tg_heap_hash_mix(memory->unloads, end));
+    memory->is_open = is_open;
+    *hash = hash_of(memory, keep(memory, 0, count), max);
     return true;
 }
 
@@ -241,8 +311,10 @@ uint64_t tg_heap_walk_hash(const void *frame, uint64_t unloads, size_t max,
         return walk_anew(frame, unloads, max);
     memory->is_busy = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (memory->unloads != unloads)
+    if (memory->unloads != unloads) {
         memory->count = 0;
+        memory->told_start = memory->told_end = 0;
+    }
     memory->unloads = unloads;
     if (walk.rsp < memory->region.start || walk.rsp >= memory->region.end)
         memory->region = tg_heap_region_of(walk.rsp);
@@ -254,10 +326,4 @@ uint64_t tg_heap_walk_hash(const void *frame, uint64_t unloads, size_t max,
     }
     tg_heap_walk_release(memory);
     return walk_anew(frame, unloads, max);
-}
-
-void tg_heap_walk_release(struct tg_heap_walk_memory *memory)
-{
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    memory->is_busy = false;
 }

@@ -21,9 +21,8 @@ struct tg_heap_walk_memory;
 
 /* A hash of the stack that tg_heap_walk would find, of how it ends and of UNLOADS. Each thread's last one is remembered,
  * and what of it is unchanged is not unwound again. *MEMORY: what is remembered of this one, until the caller gives it back with
- * tg_heap_walk_release; NULL: nothing. */
+ * tg_heap_walk_release (recorder/agent/heap/walk_memory.h); NULL: nothing. */
 uint64_t tg_heap_walk_hash(const void *frame, uint64_t unloads, size_t max,
                            struct tg_heap_walk_memory **memory);
-void tg_heap_walk_release(struct tg_heap_walk_memory *memory);
 
 #endif

@@ -118,12 +118,33 @@ static void *volatile kept;
 #define TEN ONE ONE ONE ONE ONE ONE ONE ONE ONE ONE
 static __attribute__((noinline)) void leaf(void) { TEN TEN TEN TEN TEN }
 static __attribute__((noinline)) void down(int n) { if (n > 0) down(n - 1); else leaf(); __asm__ volatile(""); }
-int main(void) { down(20); return 0; }
+static void one(int n, int last);
+static void two(int n, int last);
+static __attribute__((noinline)) void further(int n, int last)
+{
+    if (n % 37 == 0) { free(kept); kept = malloc(10000 + n); }
+    if (n < last) (n % 3 == 0 ? one : two)(n + 1, last);
+    if (n % 37 == 0) { free(kept); kept = malloc(20000 + n); }
+    __asm__ volatile("");
+}
+static __attribute__((noinline)) void one(int n, int last) { further(n, last); __asm__ volatile(""); }
+static __attribute__((noinline)) void two(int n, int last) { further(n, last); __asm__ volatile(""); }
+static __attribute__((noinline)) void other(int n, int last) { further(n, last); __asm__ volatile(""); }
+static __attribute__((noinline)) void pick(void) { free(kept); kept = malloc(30000); }
+static __attribute__((noinline)) void between(void) { pick(); __asm__ volatile(""); }
+static __attribute__((noinline)) void left(void) { between(); __asm__ volatile(""); }
+static __attribute__((noinline)) void right(void) { between(); __asm__ volatile(""); }
+int main(void)
+{
+    down(20); one(0, 600); other(0, 400);
+    for (int i = 0; i < 10; i++) (i % 2 == 0 ? left : right)();
+    return 0;
+}
 """
 
 
 def test_shared():
-    """50 calls of malloc below the same 21: their outer frames are told once."""
+    """50 calls of malloc below the same 21: their outer frames are told once. Deeper stacks, up and down, are cut off."""
     with open("deep.c", "w") as file:
         file.write(FIFTY_BELOW)
     made = subprocess.run(["cc", "-g", "-O1", "-fomit-frame-pointer", "-no-pie", "deep.c", "-o", "deep"], capture_output=True, text=True)
@@ -138,7 +159,19 @@ def test_shared():
     for stack in below:
         check(named(stack, program, table) == ["leaf"] + ["down"] * 21 + ["main", "_start"] and stack["end"] == "whole", stack)
     told = sum(len(event["frames"]) for event in trace if event["kind"] == "heap_stack")
-    check(told < 50 * 9, told, "frames for 50 stacks of 26")
+    check(told < 50 * 9 + 4 * 600 // 37 * 33, told, "frames for 50 stacks of 26, and those that are cut off")
+    picked = [named(known[event["pid"], event["stack"]], program, table)[:4] for event in trace
+              if event["kind"] == "heap_alloc" and event["size_bytes"] == 30000]
+    check(picked == [["pick", "between", side, "main"] for side in ("left", "right")] * 5, picked)
+    deep = [event for event in trace if event["kind"] == "heap_alloc" and 10000 <= event["size_bytes"] < 30000]
+    check(len(deep) == 2 * (600 // 37 + 1) + 2 * (400 // 37 + 1), len(deep), "allocations in the recursion")
+    for i, event in enumerate(deep):
+        level = event["size_bytes"] % 10000
+        whole = [name for n in range(level, 0, -1) for name in ("further", "one" if (n - 1) % 3 == 0 else "two")]
+        whole += ["further", "one" if i < 2 * (600 // 37 + 1) else "other", "main", "_start"]
+        stack = known[event["pid"], event["stack"]]
+        check(named(stack, program, table) == whole[:32], level, stack)
+        check(stack["end"] == ("whole" if len(whole) <= 32 else "cut"), level, stack)
 
 
 def test_depth():
