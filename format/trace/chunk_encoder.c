@@ -21,6 +21,7 @@ struct known_payload {
     uint64_t id; /* 0: none */
     struct tg_chunk_kind *kind;
     uint32_t row;
+    uint32_t row_bytes; /* as tg_chunk_rows_bytes says */
 };
 
 /* A thread that had an event not long ago. */
@@ -350,9 +351,14 @@ static void put_row(struct tg_chunk_encoder *encoder, const struct tg_chunk_kind
     }
 }
 
+static uint64_t key_of(int32_t pid, int32_t tid)
+{
+    return (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
+}
+
 static uint32_t intern_thread(struct tg_chunk_encoder *encoder, int32_t pid, int32_t tid)
 {
-    uint64_t key = (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
+    uint64_t key = key_of(pid, tid);
     struct recent_thread *recent = &encoder->recent[(uint32_t)tid % RECENT_THREADS];
     if (recent->id != 0 && key == recent->key)
         return recent->id - 1;
@@ -404,9 +410,9 @@ static void put_times(struct tg_chunk_encoder *encoder, uint64_t time_ns, uint64
         encoder->last_time_ns = start_ns;
 }
 
-/* What every event has, and its row, for which there is room. */
+/* What every event has, and its row, which takes ROW_BYTES and for which there is room. */
 static void put_event(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind,
-                      const struct tg_event *event, uint32_t row)
+                      const struct tg_event *event, uint32_t row, uint64_t row_bytes)
 {
     struct tg_chunk_columns *columns = &encoder->columns;
     if (kind->chunk_index == 0) {
@@ -418,8 +424,8 @@ static void put_event(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *ki
     columns->event_kinds[columns->n_events] = (uint8_t)(kind->chunk_index - 1);
     columns->event_threads[columns->n_events] = thread;
     columns->event_rows[columns->n_events] = row;
-    encoder->raw_bytes += tg_varint_bytes(kind->chunk_index - 1) + tg_varint_bytes(n_threads - thread) +
-                          tg_chunk_rows_bytes(&kind->rows, row);
+    encoder->raw_bytes +=
+        tg_varint_bytes(kind->chunk_index - 1) + tg_varint_bytes(n_threads - thread) + row_bytes;
     put_times(encoder, event->time_ns, event->stop_ns);
     columns->n_events++;
 }
@@ -445,8 +451,8 @@ static inline void know(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *
                         const struct tg_event *event, uint32_t row)
 {
     if (event->payload_id != 0)
-        encoder->payloads[event->payload_id % KNOWN_PAYLOADS] =
-            (struct known_payload){event->payload_id, kind, row};
+        encoder->payloads[event->payload_id % KNOWN_PAYLOADS] = (struct known_payload){
+            event->payload_id, kind, row, (uint32_t)tg_chunk_rows_bytes(&kind->rows, row)};
 }
 
 /* With new strings or items of lists. */
@@ -472,8 +478,16 @@ static enum tg_chunk_add add_slowly(struct tg_chunk_encoder *encoder, struct tg_
     uint32_t row = tg_chunk_rows_put(&kind->rows, numbers, kind->n_events);
     if (demand.n_items == 0)
         know(encoder, kind, event, row);
-    put_event(encoder, kind, event, row);
+    put_event(encoder, kind, event, row, tg_chunk_rows_bytes(&kind->rows, row));
     return TG_CHUNK_ADDED;
+}
+
+/* Whether EVENT, of a thread that had one not long ago, has room as it is. */
+static bool has_room_in_common(const struct tg_chunk_encoder *encoder, const struct tg_event *event)
+{
+    const struct recent_thread *recent = &encoder->recent[(uint32_t)event->tid % RECENT_THREADS];
+    return encoder->columns.n_events < encoder->event_capacity && event->stop_ns == 0 && recent->id != 0 &&
+           recent->key == key_of(event->pid, event->tid);
 }
 
 /* With the payload of row KNOWN. */
@@ -482,9 +496,9 @@ static enum tg_chunk_add add_again(struct tg_chunk_encoder *encoder, const struc
 {
     if (!has_room_for_numbers(encoder))
         return TG_CHUNK_FULL;
-    if (!reserve_common(encoder, event->stop_ns))
+    if (!has_room_in_common(encoder, event) && !reserve_common(encoder, event->stop_ns))
         return TG_CHUNK_NO_MEMORY;
-    put_event(encoder, known->kind, event, known->row);
+    put_event(encoder, known->kind, event, known->row, known->row_bytes);
     return TG_CHUNK_ADDED;
 }
 
@@ -506,7 +520,7 @@ enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const s
         return TG_CHUNK_NO_MEMORY;
     uint32_t row = tg_chunk_rows_put(&kind->rows, numbers, kind->n_events);
     know(encoder, kind, event, row);
-    put_event(encoder, kind, event, row);
+    put_event(encoder, kind, event, row, tg_chunk_rows_bytes(&kind->rows, row));
     return TG_CHUNK_ADDED;
 }
 
@@ -515,9 +529,9 @@ size_t tg_chunk_encoder_count(const struct tg_chunk_encoder *encoder)
     return encoder->columns.n_events;
 }
 
-size_t tg_chunk_encoder_raw_bytes(const struct tg_chunk_encoder *encoder)
+bool tg_chunk_encoder_has(const struct tg_chunk_encoder *encoder, size_t n_events, size_t raw_bytes)
 {
-    return encoder->raw_bytes;
+    return encoder->columns.n_events >= n_events || encoder->raw_bytes >= raw_bytes;
 }
 
 size_t tg_chunk_encoder_memory(const struct tg_chunk_encoder *encoder)

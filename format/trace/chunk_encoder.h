@@ -31,8 +31,8 @@ enum tg_chunk_add {
 enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const struct tg_event *event);
 
 size_t tg_chunk_encoder_count(const struct tg_chunk_encoder *encoder);
-/* Bytes that the payload will have, about. */
-size_t tg_chunk_encoder_raw_bytes(const struct tg_chunk_encoder *encoder);
+/* Whether there are as many events, or as many bytes of the payload, about. */
+bool tg_chunk_encoder_has(const struct tg_chunk_encoder *encoder, size_t n_events, size_t raw_bytes);
 /* Bytes of memory held. */
 size_t tg_chunk_encoder_memory(const struct tg_chunk_encoder *encoder);
 /* The least and the greatest time of its events; 0 and 0 without any. */

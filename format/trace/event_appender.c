@@ -89,8 +89,7 @@ void tg_event_appender_add(struct tg_event_appender *appender, const struct tg_e
         appender->error = tg_error_no_memory();
     else if (added != TG_CHUNK_ADDED)
         appender->stats.left_out++;
-    if (tg_chunk_encoder_count(appender->encoder) >= CHUNK_EVENTS ||
-        tg_chunk_encoder_raw_bytes(appender->encoder) >= CHUNK_BYTES)
+    if (tg_chunk_encoder_has(appender->encoder, CHUNK_EVENTS, CHUNK_BYTES))
         write_chunk(appender);
 }
 

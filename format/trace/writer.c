@@ -55,6 +55,7 @@ struct tg_trace_writer {
     uint64_t n_kept;    /* __atomic; events that got into a chunk, ... */
     uint64_t n_lost;    /* ... and of them those that will never be in the file */
     bool adding_loss;   /* the event being added is the writer's own, not the producer's */
+    bool is_open;       /* with SEALING: CURRENT has events and is not full, and no loss is to be told */
     struct tg_chunk_encoder *spares[MAX_SPARES];
     size_t n_spares;
     struct losses losses;
@@ -96,6 +97,7 @@ static bool hand_over(struct tg_trace_writer *writer, bool forced, bool with_las
     writer->queue_end = &chunk->next;
     writer->queue_bytes += memory;
     writer->n_queued++;
+    writer->is_open = false;
     writer->current =
         writer->n_spares > 0 ? writer->spares[--writer->n_spares] : tg_chunk_encoder_create(writer->units);
     writer->current_serial++;
@@ -105,8 +107,7 @@ static bool hand_over(struct tg_trace_writer *writer, bool forced, bool with_las
 
 static bool is_full(const struct tg_chunk_encoder *encoder)
 {
-    return tg_chunk_encoder_count(encoder) >= CHUNK_EVENTS ||
-           tg_chunk_encoder_raw_bytes(encoder) >= CHUNK_BYTES;
+    return tg_chunk_encoder_has(encoder, CHUNK_EVENTS, CHUNK_BYTES);
 }
 
 static uint64_t now_ns(void)
@@ -192,6 +193,7 @@ static void drop_current(struct tg_trace_writer *writer)
         return;
     lose(writer, tg_chunk_encoder_count(writer->current));
     tg_chunk_encoder_clear(writer->current);
+    writer->is_open = false;
 }
 
 /* CHUNK's encoder was cleared already, without the mutex where it can be. */
@@ -356,9 +358,7 @@ struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_
 /* Neither the first event of a chunk nor after a loss; false where it was not added. */
 static bool add_alone(struct tg_trace_writer *writer, const struct tg_event *event)
 {
-    if (writer->sealing == NULL || __atomic_load_n(&writer->failed, __ATOMIC_ACQUIRE) ||
-        writer->current == NULL || writer->losses.queue + writer->losses.limit > 0 ||
-        tg_chunk_encoder_count(writer->current) == 0 || is_full(writer->current) ||
+    if (!writer->is_open || __atomic_load_n(&writer->failed, __ATOMIC_ACQUIRE) ||
         tg_chunk_encoder_add(writer->current, event) != TG_CHUNK_ADDED)
         return false;
     count_kept(writer);
@@ -384,6 +384,9 @@ void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *
             ++*loss;
             writer->stats.lost_events++;
         }
+        writer->is_open = writer->sealing != NULL && writer->current != NULL &&
+                          writer->losses.queue + writer->losses.limit == 0 &&
+                          tg_chunk_encoder_count(writer->current) > 0 && !is_full(writer->current);
     }
     pthread_mutex_unlock(&writer->mutex);
 }

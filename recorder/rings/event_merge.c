@@ -39,6 +39,7 @@ struct tg_event_merge {
     size_t n_rings, max_rings; /* heap has room for as many */
     uint64_t last_ns;          /* of what was told */
     struct tg_merge_stats stats;
+    struct block *room;
     struct block *spares; /* large ones that were told: new memory costs more than what is put into it */
     size_t n_spares;
 };
@@ -95,6 +96,11 @@ struct tg_error *tg_event_merge_create(const struct tg_tick_clock *clock, struct
     made->clock = clock;
     made->queue = queue;
     made->sink = *sink;
+    made->room = make_block(made, SPARE_WORDS);
+    if (made->room == NULL) {
+        free(made);
+        return tg_error_no_memory();
+    }
     *merge = made;
     return NULL;
 }
@@ -112,6 +118,7 @@ void tg_event_merge_destroy(struct tg_event_merge *merge)
     for (size_t i = 0; i < merge->n_rings; i++)
         free_ring(merge->all_rings[i]);
     free_blocks(merge->spares);
+    free(merge->room);
     free(merge->all_rings);
     free(merge->heap);
     free(merge);
@@ -193,15 +200,36 @@ static size_t words_of(const uint64_t *record)
     return record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff;
 }
 
+uint64_t *tg_event_merge_room(struct tg_event_merge *merge, size_t *size)
+{
+    *size = SPARE_WORDS * sizeof(uint64_t);
+    return merge->room->words;
+}
+
+/* A block with RECORDS; NULL without memory. */
+static struct block *take_over(struct tg_event_merge *merge, const uint64_t *records, size_t n_words)
+{
+    bool fills_room = records == merge->room->words && n_words > SPARE_WORDS / 2;
+    struct block *block = make_block(merge, fills_room ? SPARE_WORDS : n_words);
+    if (block != NULL && fills_room) {
+        struct block *filled = merge->room;
+        filled->n_words = n_words;
+        merge->room = block;
+        return filled;
+    }
+    if (block != NULL)
+        memcpy(block->words, records, n_words * sizeof *records);
+    return block;
+}
+
 struct tg_error *tg_event_merge_add(struct tg_event_merge *merge, struct tg_merge_ring *ring,
                                     const uint64_t *records, size_t size)
 {
     if (size == 0)
         return NULL;
-    struct block *block = make_block(merge, size / sizeof block->words[0]);
+    struct block *block = take_over(merge, records, size / sizeof *records);
     if (block == NULL)
         return tg_error_no_memory();
-    memcpy(block->words, records, size);
     if (ring->first == NULL)
         ring->last_ticks = 0;
     for (size_t at = 0; at < block->n_words; at += words_of(block->words + at))

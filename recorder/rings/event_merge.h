@@ -42,8 +42,12 @@ struct tg_error *tg_event_merge_add_ring(struct tg_event_merge *merge, void *sou
 void tg_event_merge_remove_ring(struct tg_event_merge *merge, struct tg_merge_ring *ring);
 bool tg_merge_ring_is_empty(const struct tg_merge_ring *ring);
 
-/* Takes over a copy of SIZE bytes of RECORDS as tg_ring_reader_take gives them. Without memory they are not
- * taken: an error. */
+/* Room for records that will be added next, of *SIZE bytes. What fills more than half of it is taken over as it is. Valid
+ * until then. */
+uint64_t *tg_event_merge_room(struct tg_event_merge *merge, size_t *size);
+
+/* Takes over SIZE bytes of RECORDS as tg_ring_reader_take gives them, which may be at the beginning of that room. Without memory
+ * they are not taken: an error. */
 struct tg_error *tg_event_merge_add(struct tg_event_merge *merge, struct tg_merge_ring *ring,
                                     const uint64_t *records, size_t size);
 

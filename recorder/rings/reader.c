@@ -646,9 +646,9 @@ struct tg_ring_repeat *tg_ring_reader_repeat(const struct tg_ring_reader *reader
     return tg_ring_repeats_find(reader->repeats, record);
 }
 
-void tg_ring_reader_repeat_told(struct tg_ring_reader *reader, const uint64_t *record)
+void tg_ring_reader_repeat_told(struct tg_ring_reader *reader)
 {
-    tg_ring_repeats_told(reader->repeats, record);
+    tg_ring_repeats_told(reader->repeats);
 }
 
 uint64_t tg_ring_reader_left(const struct tg_ring_reader *reader)

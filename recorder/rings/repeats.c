@@ -6,18 +6,20 @@
 #include <string.h>
 
 struct entry {
-    uint64_t pending;   /* records that were taken and not told yet */
-    uint64_t name;      /* the agent's */
-    bool is_current;    /* further records may name it */
-    uint32_t next_free; /* where it is free: the next one + 1, 0: none */
+    uint64_t retired_at;   /* how many records were taken before no further one could name it */
+    uint32_t next_retired; /* +1; 0: none */
     struct tg_ring_repeat repeat;
 };
 
+/* Records are told in the order in which they were taken: an entry is free when as many are told as were taken before it was
+ * retired. */
 struct tg_ring_repeats {
     struct entry **entries;
     size_t n_entries, max_entries;
-    uint32_t first_free;                /* +1; 0: none */
-    uint32_t current[TG_AGENT_REPEATS]; /* by the place in the ring: entry + 1; 0: none */
+    uint64_t n_taken, n_told;              /* records that name one of them */
+    uint32_t first_retired, *next_retired; /* +1; 0: none; where the next one's number goes */
+    uint64_t names[TG_AGENT_REPEATS];      /* by the place in the ring: what the agent calls it, ... */
+    uint32_t current[TG_AGENT_REPEATS];    /* ... and its entry + 1; 0: none */
 };
 
 enum {
@@ -29,7 +31,10 @@ _Static_assert(TG_AGENT_REPEATS == 1 << (TG_AGENT_SERIAL_SHIFT - TG_AGENT_REPEAT
 
 struct tg_ring_repeats *tg_ring_repeats_create(void)
 {
-    return calloc(1, sizeof(struct tg_ring_repeats));
+    struct tg_ring_repeats *repeats = calloc(1, sizeof *repeats);
+    if (repeats != NULL)
+        repeats->next_retired = &repeats->first_retired;
+    return repeats;
 }
 
 void tg_ring_repeats_destroy(struct tg_ring_repeats *repeats)
@@ -56,20 +61,29 @@ static uint32_t number_of(const uint64_t *record)
 bool tg_ring_repeats_needs(const struct tg_ring_repeats *repeats, const uint64_t *record, size_t *place)
 {
     *place = place_of(record);
-    if (repeats->current[*place] == 0)
-        return true;
-    return repeats->entries[repeats->current[*place] - 1]->name != (record[1] & TG_AGENT_NAME_MASK);
+    return repeats->current[*place] == 0 || repeats->names[*place] != (record[1] & TG_AGENT_NAME_MASK);
+}
+
+/* The one that was retired first, where all records that name it are told; its number + 1, 0: none. */
+static uint32_t take_retired(struct tg_ring_repeats *repeats)
+{
+    uint32_t number = repeats->first_retired;
+    if (number == 0 || repeats->entries[number - 1]->retired_at > repeats->n_told)
+        return 0;
+    struct entry *entry = repeats->entries[number - 1];
+    repeats->first_retired = entry->next_retired;
+    if (repeats->first_retired == 0)
+        repeats->next_retired = &repeats->first_retired;
+    memset(entry, 0, sizeof *entry);
+    return number;
 }
 
 /* A free one; its number + 1, 0 without memory. */
 static uint32_t add_entry(struct tg_ring_repeats *repeats)
 {
-    uint32_t number = repeats->first_free;
-    if (number != 0) {
-        repeats->first_free = repeats->entries[number - 1]->next_free;
-        memset(repeats->entries[number - 1], 0, sizeof *repeats->entries[number - 1]);
+    uint32_t number = take_retired(repeats);
+    if (number != 0)
         return number;
-    }
     if (repeats->n_entries == MAX_ENTRIES - 1)
         return 0;
     if (TG_ARRAY_RESERVE(repeats->entries, repeats->max_entries, repeats->n_entries + 1) != NULL)
@@ -81,13 +95,12 @@ static uint32_t add_entry(struct tg_ring_repeats *repeats)
     return (uint32_t)repeats->n_entries;
 }
 
-static void free_if_over(struct tg_ring_repeats *repeats, uint32_t number)
+static void retire(struct tg_ring_repeats *repeats, uint32_t number)
 {
     struct entry *entry = repeats->entries[number - 1];
-    if (entry->pending > 0 || entry->is_current)
-        return;
-    entry->next_free = repeats->first_free;
-    repeats->first_free = number;
+    entry->retired_at = repeats->n_taken;
+    *repeats->next_retired = number;
+    repeats->next_retired = &entry->next_retired;
 }
 
 const char *tg_ring_repeats_read(struct tg_ring_repeats *repeats, const uint64_t *record, size_t place,
@@ -102,26 +115,20 @@ const char *tg_ring_repeats_read(struct tg_ring_repeats *repeats, const uint64_t
     uint32_t number = add_entry(repeats);
     if (number == 0)
         return "no memory for what a record repeats";
-    uint32_t before = repeats->current[place];
-    if (before != 0) {
-        repeats->entries[before - 1]->is_current = false;
-        free_if_over(repeats, before);
-    }
-    struct entry *entry = repeats->entries[number - 1];
-    memcpy(entry->repeat.words + 1, given->words, sizeof given->words);
-    entry->name = given->name;
-    entry->is_current = true;
+    if (repeats->current[place] != 0)
+        retire(repeats, repeats->current[place]);
+    memcpy(repeats->entries[number - 1]->repeat.words + 1, given->words, sizeof given->words);
+    repeats->names[place] = given->name;
     repeats->current[place] = number;
     return NULL;
 }
 
 void tg_ring_repeats_take(struct tg_ring_repeats *repeats, uint64_t *record)
 {
-    uint32_t number = repeats->current[place_of(record)];
-    repeats->entries[number - 1]->pending++;
     uint64_t others =
         ~(uint64_t)(MAX_ENTRIES - 1) << TG_AGENT_REPEAT_SHIFT | ((UINT64_C(1) << TG_AGENT_REPEAT_SHIFT) - 1);
-    record[1] = (record[1] & others) | (uint64_t)number << TG_AGENT_REPEAT_SHIFT;
+    repeats->n_taken++;
+    record[1] = (record[1] & others) | (uint64_t)repeats->current[place_of(record)] << TG_AGENT_REPEAT_SHIFT;
 }
 
 struct tg_ring_repeat *tg_ring_repeats_find(const struct tg_ring_repeats *repeats, const uint64_t *record)
@@ -129,9 +136,7 @@ struct tg_ring_repeat *tg_ring_repeats_find(const struct tg_ring_repeats *repeat
     return &repeats->entries[number_of(record) - 1]->repeat;
 }
 
-void tg_ring_repeats_told(struct tg_ring_repeats *repeats, const uint64_t *record)
+void tg_ring_repeats_told(struct tg_ring_repeats *repeats)
 {
-    uint32_t number = number_of(record);
-    repeats->entries[number - 1]->pending--;
-    free_if_over(repeats, number);
+    repeats->n_told++;
 }

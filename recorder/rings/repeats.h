@@ -40,6 +40,7 @@ void tg_ring_repeats_take(struct tg_ring_repeats *repeats, uint64_t *record);
 
 /* The repeat of a RECORD that was taken; valid until it is told. */
 struct tg_ring_repeat *tg_ring_repeats_find(const struct tg_ring_repeats *repeats, const uint64_t *record);
-void tg_ring_repeats_told(struct tg_ring_repeats *repeats, const uint64_t *record);
+/* The next of the records that were taken, in that order, is told. */
+void tg_ring_repeats_told(struct tg_ring_repeats *repeats);
 
 #endif

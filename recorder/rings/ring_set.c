@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 enum {
-    ROOM_BYTES = 1 << 18,
     DEFAULT_MAX_BYTES = 64 << 20,
     MAX_RINGS = 20000, /* two mappings each; the kernel allows 65530 */
     MAX_RETIRED_BYTES = 32 << 20,
@@ -75,7 +74,6 @@ struct tg_ring_set {
     } telling;
     bool too_many_said;
     bool finishing;
-    _Alignas(8) unsigned char room[ROOM_BYTES];
 };
 
 /* ---- telling */
@@ -124,7 +122,7 @@ static void tell_record(void *context, void *source, uint64_t time_ns, uint64_t 
     if ((record[1] & 0xff) == TG_RECORD_AGAIN) {
         tg_ring_decoder_add_again(set->decoder, ring->source, time_ns,
                                   tg_ring_reader_repeat(ring->reader, record), record);
-        tg_ring_reader_repeat_told(ring->reader, record);
+        tg_ring_reader_repeat_told(ring->reader);
     } else {
         tg_ring_decoder_add(set->decoder, ring->source, time_ns, record);
     }
@@ -334,11 +332,13 @@ static void take_ring(struct tg_ring_set *set, struct ring *ring, struct tg_ring
         return; /* all that it held when the end came, and a living process goes on filling it */
     size_t taken;
     do {
-        struct tg_error *error = tg_ring_reader_take(ring->reader, set->room, sizeof set->room, &taken);
+        size_t size;
+        uint64_t *room = tg_event_merge_room(set->merge, &size);
+        struct tg_error *error = tg_ring_reader_take(ring->reader, room, size, &taken);
         if (all == 0)
             first_left = taken + tg_ring_reader_left(ring->reader);
         tell_error(set, ring->pid, error);
-        error = tg_event_merge_add(set->merge, ring->merged, (const uint64_t *)(void *)set->room, taken);
+        error = tg_event_merge_add(set->merge, ring->merged, room, taken);
         if (error != NULL)
             tell_error(set, ring->pid, tg_error_prefix(error, "%s: records dropped", ring->name));
         all += taken;
