@@ -3,6 +3,7 @@
 #include "format/base/array.h"
 #include "recorder/engine/engine.h"
 #include "recorder/look/core_process.h"
+#include "recorder/look/shared.h"
 #include "recorder/look/telling.h"
 #include "recorder/process/environment.h"
 #include "recorder/process/identity.h"
@@ -15,27 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEBUG_INFOS = 256, MAX_REMARKS = 64 };
+enum { MAX_REMARKS = 64 };
 static const uint64_t PROCESS_NS = 10000000000, NAMES_NS = 60000000000;
-
-struct look {
-    const struct tg_look_sink *sink;
-    struct tg_image_cache *images;
-    struct tg_debug_cache *debug;
-    struct tg_code_table *table;
-    struct tg_kept_arguments *kept;
-    bool with_values;
-    struct tg_wait *waits;
-    size_t n_waits, waits_capacity;
-    pid_t *pids; /* ids that were given to processes and threads */
-    size_t n_pids, pids_capacity;
-    unsigned n_remarks;
-    uint64_t n_processes;
-};
 
 /* One core file. */
 struct subject {
-    struct look *look;
+    struct tg_look_shared *look;
+    unsigned *n_remarks; /* of all core files */
     const char *path;
     struct tg_core_file *core;
     struct tg_core_process process;
@@ -46,7 +33,7 @@ __attribute__((format(printf, 2, 3))) static void remark(struct subject *subject
 {
     char text[900];
     va_list arguments;
-    if (subject->look->sink->remark == NULL || subject->look->n_remarks++ >= MAX_REMARKS)
+    if (subject->look->sink->remark == NULL || (*subject->n_remarks)++ >= MAX_REMARKS)
         return;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
@@ -61,7 +48,7 @@ static void tell(const struct subject *subject, pid_t tid, struct tg_event event
 
 /* ---- the process */
 
-static bool is_taken(const struct look *look, pid_t id)
+static bool is_taken(const struct tg_look_shared *look, pid_t id)
 {
     for (size_t i = 0; i < look->n_pids; i++)
         if (look->pids[i] == id)
@@ -73,7 +60,7 @@ static bool is_taken(const struct look *look, pid_t id)
 static struct tg_error *choose_offset(struct subject *subject)
 {
     enum { IDS = 1 << 22, MAX_OFFSETS = 500 };
-    struct look *look = subject->look;
+    struct tg_look_shared *look = subject->look;
     while (subject->offset / IDS < MAX_OFFSETS && is_taken(look, subject->core->pid + subject->offset))
         subject->offset += IDS;
     return TG_ARRAY_APPEND(look->pids, look->n_pids, look->pids_capacity,
@@ -199,7 +186,7 @@ static struct tg_halted_thread *halted_threads_of(const struct tg_core_file *cor
 static struct tg_error *note_waits(struct subject *subject, const struct tg_halted_threads *threads,
                                    const struct tg_kmp_wait *locks)
 {
-    struct look *look = subject->look;
+    struct tg_look_shared *look = subject->look;
     struct tg_error *error = NULL;
     struct tg_wait wait;
     for (size_t i = 0; error == NULL && i < threads->count; i++) {
@@ -292,9 +279,9 @@ static struct tg_error *tell_threads(struct subject *subject)
 
 /* ---- all of them */
 
-static struct tg_error *look_at(struct look *look, const char *path)
+static struct tg_error *look_at(struct tg_look_shared *look, const char *path, unsigned *n_remarks)
 {
-    struct subject subject = {.look = look, .path = path};
+    struct subject subject = {.look = look, .n_remarks = n_remarks, .path = path};
     struct tg_error *error = tg_core_file_open(path, &subject.core);
     if (error != NULL) {
         remark(&subject, "%s %s", path, tg_error_message(error));
@@ -316,32 +303,15 @@ static struct tg_error *look_at(struct look *look, const char *path)
     return error;
 }
 
-static void take_name(void *context, const struct tg_event *event)
-{
-    const struct tg_look_sink *sink = context;
-    sink->add(sink->context, event);
-}
-
 struct tg_error *tg_core_look(const struct tg_core_request *request, const struct tg_look_sink *sink)
 {
-    struct look look = {.sink = sink, .with_values = request->with_values};
-    struct tg_error *error = tg_image_cache_create(0, &look.images);
-    if (error == NULL)
-        error = tg_debug_cache_create(MAX_DEBUG_INFOS, &look.debug);
-    if (error == NULL)
-        error = tg_code_table_create(&look.table);
-    look.kept = tg_kept_arguments_create();
+    struct tg_look_shared look;
+    unsigned n_remarks = 0;
+    struct tg_error *error = tg_look_shared_init(sink, request->with_values, &look);
     for (size_t i = 0; error == NULL && i < request->count; i++)
-        error = look_at(&look, request->paths[i]);
+        error = look_at(&look, request->paths[i], &n_remarks);
     if (error == NULL)
-        tg_look_tell_waits(sink, look.waits, look.n_waits, look.pids, look.n_pids);
-    if (error == NULL)
-        tg_code_table_tell(look.table, tg_engine_now_ns() + NAMES_NS, false, take_name, (void *)sink);
-    free(look.waits);
-    free(look.pids);
-    tg_kept_arguments_destroy(look.kept);
-    tg_code_table_destroy(look.table);
-    tg_debug_cache_destroy(look.debug);
-    tg_image_cache_destroy(look.images);
+        tg_look_shared_tell(&look, NAMES_NS);
+    tg_look_shared_deinit(&look);
     return error;
 }

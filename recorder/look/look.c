@@ -1,12 +1,10 @@
 #include "recorder/look/look.h"
 
 #include "format/base/array.h"
-#include "recorder/engine/engine.h"
 #include "recorder/look/jobs.h"
 #include "recorder/look/launcher_table.h"
 #include "recorder/look/process_tree.h"
-#include "recorder/look/reading.h"
-#include "recorder/look/telling.h"
+#include "recorder/look/shared.h"
 #include "recorder/look/visits.h"
 #include "recorder/process/attach_refusal.h"
 
@@ -15,7 +13,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { MAX_DEBUG_INFOS = 256 };
 static const uint64_t NAMES_NS = 20000000000;
 
 /* Roots of what is looked at: those asked for, and ranks that their tables name. */
@@ -117,40 +114,22 @@ static struct tg_error *look_at_all(struct tg_look_shared *look, const struct tg
     return error;
 }
 
-static void take_name(void *context, const struct tg_event *event)
-{
-    const struct tg_look_sink *sink = context;
-    sink->add(sink->context, event);
-}
-
 static struct tg_error *look_now(const struct tg_look_request *request, const struct tg_look_sink *sink,
                                  bool is_first)
 {
-    struct tg_look_shared look = {
-        .sink = sink, .with_values = request->with_values, .is_first = is_first, .watch = request->watch};
+    struct tg_look_shared look;
     struct tg_process_tree tree = {0};
-    struct tg_error *error = tg_image_cache_create(0, &look.images);
-    if (error == NULL)
-        error = tg_debug_cache_create(MAX_DEBUG_INFOS, &look.debug);
-    if (error == NULL)
-        error = tg_code_table_create(&look.table);
-    look.kept = tg_kept_arguments_create();
+    struct tg_error *error = tg_look_shared_init(sink, request->with_values, &look);
+    look.is_first = is_first;
+    look.watch = request->watch;
     if (error == NULL)
         error = tg_process_tree_read(&tree);
     if (error == NULL)
         error = look_at_all(&look, request, &tree);
     if (error == NULL)
-        tg_look_tell_waits(sink, look.waits, look.n_waits, look.pids, look.n_pids);
-    if (error == NULL)
-        tg_code_table_tell(look.table, tg_engine_now_ns() + NAMES_NS, false, take_name, (void *)sink);
-    free(look.waits);
-    free(look.pids);
-    free(look.rehearsed);
+        tg_look_shared_tell(&look, NAMES_NS);
     tg_process_tree_deinit(&tree);
-    tg_kept_arguments_destroy(look.kept);
-    tg_code_table_destroy(look.table);
-    tg_debug_cache_destroy(look.debug);
-    tg_image_cache_destroy(look.images);
+    tg_look_shared_deinit(&look);
     return error;
 }
 

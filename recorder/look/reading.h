@@ -2,33 +2,11 @@
 #ifndef TG_RECORDER_LOOK_READING_H
 #define TG_RECORDER_LOOK_READING_H
 
-#include "format/settings/command.h"
-#include "recorder/dwarf/debug_cache.h"
 #include "recorder/look/halt.h"
+#include "recorder/look/shared.h"
 #include "recorder/stacks/call_stack.h"
-#include "recorder/stacks/mpi_values.h"
-#include "recorder/stacks/waits.h"
 
 enum { TG_READING_MAX_THREADS = 8192 }; /* of a process; others run on */
-
-/* What the processes of one look share. */
-struct tg_look_shared {
-    const struct tg_look_sink *sink;
-    struct tg_image_cache *images;
-    struct tg_debug_cache *debug;
-    struct tg_code_table *table;
-    struct tg_kept_arguments *kept;
-    struct tg_return_watch *watch; /* NULL none */
-    bool with_values;
-    bool is_first; /* has a processor whenever it wants one */
-    uint64_t n_processes;
-    uint64_t *rehearsed; /* programs whose code was followed once, as hashes */
-    size_t n_rehearsed, rehearsed_capacity;
-    struct tg_wait *waits;
-    size_t n_waits, waits_capacity;
-    pid_t *pids; /* processes that were read */
-    size_t n_pids, pids_capacity;
-};
 
 /* What the threads do. */
 struct tg_reading_calls {
