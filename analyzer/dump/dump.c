@@ -161,7 +161,8 @@ static struct tg_error *run_events(struct dump_run *run, const struct tg_event *
     return settle(run);
 }
 
-/* A thread for the writing, where there is a processor for it besides that of the threads that open chunks. Not for a pipe: what has come is written before more comes. */
+/* A thread for the writing, where there is a processor for it besides that of the threads that open chunks. Not for a pipe:
+ * what has come is written before more comes. */
 static struct tg_error *start_writer(struct dump_run *run)
 {
     if (!run->request->format->knows_ranks_alone || tg_read_ahead_threads() < 2 ||

@@ -33,11 +33,10 @@ struct tg_suggestion_trial {
     const struct tg_filter_outcome *outcome;
 };
 
-/* Index of the best of N trials; Slow must be among them. One qualifies where every breakpoint is planted in
- * time, also in libraries of which it is not known whether they hold one, and no CUDA driver is missed (Slow always does). The cheapest wins, with
- * ROUND_TRIP_NS for each round trip (0: not known); of those within 1% of each other
- * the one with fewer client round trips, which cost a real client more than a recorder; then with fewer
- * patterns, then with the shorter text. */
+/* Index of the best of N trials; Slow must be among them. One qualifies where every breakpoint is planted in time, also in
+ * libraries of which it is not known whether they hold one, and no CUDA driver is missed (Slow always does). The cheapest
+ * wins, with ROUND_TRIP_NS for each round trip (0: not known); of those within 1% of each other the one with fewer client
+ * round trips, which cost a real client more than a recorder; then with fewer patterns, then with the shorter text. */
 size_t tg_suggestion_choose(const struct tg_suggestion_trial *trials, size_t n, uint64_t round_trip_ns);
 
 /* The command-line form, quoted for a shell. Owned by the caller; NULL: no memory. */

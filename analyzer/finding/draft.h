@@ -130,8 +130,8 @@ bool tg_verdict_may_poll(const struct tg_verdict_draft *draft, size_t process);
 uint64_t tg_verdict_last_step(const struct tg_verdict_draft *draft, size_t process);
 /* How long THREAD, which is in a call of MPI, was outside MPI before it; 0 not known. */
 uint64_t tg_verdict_way(const struct tg_mpi_thread *thread);
-/* Whether PROCESS, for which somebody waits who was outside MPI for WAY_NS before, may be on such a way as well: it has not been outside MPI for
- * so much longer. */
+/* Whether PROCESS, for which somebody waits who was outside MPI for WAY_NS before, may be on such a way as well: it has not
+ * been outside MPI for so much longer. */
 bool tg_verdict_may_be_on_its_way(const struct tg_verdict_draft *draft, size_t process, uint64_t way_ns);
 /* False. Remembers that a wait of PROCESS, which lasted LASTED_NS, is not told because another thread of it is at work. */
 bool tg_verdict_pass_for_work(struct tg_verdict_draft *draft, size_t process, uint64_t lasted_ns);

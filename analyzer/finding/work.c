@@ -143,8 +143,8 @@ static bool has_ended(const struct tg_verdict_input *input, const struct tg_mpi_
     return thread->ended_ns != 0 && thread->ended_ns < tg_polling_moment(input, thread->process);
 }
 
-/* Whether THREAD, which is in no call, waits all the same: by polls, in OpenMP, or by its last stack, if it was taken since its last
- * call: a worker in its runtime's pool has nothing of the program there. */
+/* Whether THREAD, which is in no call, waits all the same: by polls, in OpenMP, or by its last stack, if it was taken since
+ * its last call: a worker in its runtime's pool has nothing of the program there. */
 static bool is_waiting(const struct search *search, const struct tg_mpi_thread *thread)
 {
     const struct tg_verdict_input *input = search->input;

@@ -20,8 +20,8 @@ struct tg_heap_call_tree {
     size_t depth; /* of nodes below the root */
 };
 
-/* The tree of DRAWING, whose profile is by stack; nodes have its cost. INVERTED: the calls of the heap are outermost, as massif has
- * it. Only error: NO_MEMORY. */
+/* The tree of DRAWING, whose profile is by stack; nodes have its cost. INVERTED: the calls of the heap are outermost, as
+ * massif has it. Only error: NO_MEMORY. */
 struct tg_error *tg_heap_call_tree_make(const struct tg_heap_drawing *drawing, bool inverted,
                                         struct tg_heap_call_tree *tree);
 void tg_heap_call_tree_deinit(struct tg_heap_call_tree *tree);

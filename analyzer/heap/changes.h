@@ -27,8 +27,8 @@ void tg_heap_changes_deinit(struct tg_heap_changes *changes);
 struct tg_error *tg_heap_changes_add(struct tg_heap_changes *changes, const struct tg_heap_profile *profile,
                                      const struct tg_heap_reading *reading, int64_t factor);
 
-/* After all was added: paths of several readings that have the same place are one, those without a difference go, and the greatest
- * difference in bytes comes first. */
+/* After all was added: paths of several readings that have the same place are one, those without a difference go, and the
+ * greatest difference in bytes comes first. */
 void tg_heap_changes_finish(struct tg_heap_changes *changes);
 
 #endif

@@ -65,8 +65,8 @@ bool tg_stack_is_of_runtime(const char *module, const char *function)
 
 /* ---- the languages' own code, which is part of programs */
 
-/* Headers of C++'s standard library, whose functions are compiled into programs, and Python's own modules, but not those that were
- * installed. */
+/* Headers of C++'s standard library, whose functions are compiled into programs, and Python's own modules, but not those
+ * that were installed. */
 static bool is_standard_file(const char *file, bool is_python)
 {
     static const char *const frozen[] = {"<frozen runpy>", "<frozen importlib._bootstrap"};
@@ -181,8 +181,8 @@ struct search {
     size_t signals_due;  /* trampolines to be passed before anything counts */
 };
 
-/* Where a region's code ends with a call, compilers jump instead, and no frame of it is left: what it called is, right within the function
- * that began the region. */
+/* Where a region's code ends with a call, compilers jump instead, and no frame of it is left: what it called is, right
+ * within the function that began the region. */
 static void pass_inside(struct search *search, const struct tg_stack_call *call)
 {
     static const char *const openmp[] = {"GOMP_", "omp_", "__kmpc_"};

@@ -20,8 +20,8 @@ struct tg_error *tg_code_names_create(const struct tg_command_services *services
 /* NULL is accepted. */
 void tg_code_names_destroy(struct tg_code_names *names);
 
-/* Takes one event of the trace, in order: all of those that tg_code_names_needs. Names that the trace has itself come before those
- * of the files of this machine. Only error: NO_MEMORY. */
+/* Takes one event of the trace, in order: all of those that tg_code_names_needs. Names that the trace has itself come
+ * before those of the files of this machine. Only error: NO_MEMORY. */
 struct tg_error *tg_code_names_feed(struct tg_code_names *names, const struct tg_event *event);
 bool tg_code_names_needs(unsigned kind);
 
@@ -49,8 +49,8 @@ const struct tg_mapped_object *tg_code_names_object(const struct tg_code_names *
 bool tg_code_names_in_module(struct tg_code_names *names, const char *path, const char *build_id,
                              uint64_t address, struct tg_symbol *symbol);
 
-/* What the trace of RECORDED says of the code at ADDRESS in OBJECT. The recorder read the files that ran, which need not be here, or
- * may be others by now. Strings are RECORDED's. False where it says nothing. */
+/* What the trace of RECORDED says of the code at ADDRESS in OBJECT. The recorder read the files that ran, which need not be
+ * here, or may be others by now. Strings are RECORDED's. False where it says nothing. */
 bool tg_code_recorded_symbol(const struct tg_stack_model *recorded, const struct tg_mapped_object *object,
                              uint64_t address, struct tg_symbol *symbol);
 

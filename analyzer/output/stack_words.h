@@ -16,8 +16,8 @@ char *tg_stack_words_call(const struct tg_stack_call *call, char *buffer, size_t
  * handler that interrupted step (solver.c:80)". */
 void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place);
 
-/* ", a callback of MPI_Reduce", ", in the callback add of MPI_Reduce", what tg_stack_words_place() ends with; nothing where MPI has
- * called nothing. */
+/* ", a callback of MPI_Reduce", ", in the callback add of MPI_Reduce", what tg_stack_words_place() ends with; nothing where
+ * MPI has called nothing. */
 void tg_stack_words_callback(FILE *stream, const struct tg_stack_place *place);
 
 /* Why a stack ends early, END as stack events have it; "" where it does not. */

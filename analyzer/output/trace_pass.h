@@ -11,14 +11,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The time in nanoseconds that printed times are relative to: the start of the recording, or, in a trace that does not have it, the
- * time of FIRST, its first event. FIRST is NULL for a trace without events. */
+/* The time in nanoseconds that printed times are relative to: the start of the recording, or, in a trace that does not have
+ * it, the time of FIRST, its first event. FIRST is NULL for a trace without events. */
 uint64_t tg_trace_start_ns(const struct tg_trace_reader *reader, const struct tg_event *first);
 
-/* Finds the processes of the ranks and process ids in SELECTION, by reading the trace at PATH once (tg_selection_choose). Does
- * nothing if SELECTION names none. A damaged trace is read up to the damage. PROGRESS, which may be NULL, shows how far the reading
- * is. Standard input cannot be read twice: process ids are not checked there. USAGE error: ranks of standard input, or a rank or
- * process that the trace does not have. */
+/* Finds the processes of the ranks and process ids in SELECTION, by reading the trace at PATH once (tg_selection_choose).
+ * Does nothing if SELECTION names none. A damaged trace is read up to the damage. PROGRESS, which may be NULL, shows how
+ * far the reading is. Standard input cannot be read twice: process ids are not checked there. USAGE error: ranks of
+ * standard input, or a rank or process that the trace does not have. */
 struct tg_error *tg_trace_resolve_processes(const char *path, struct tg_selection *selection,
                                             struct tg_progress *progress);
 

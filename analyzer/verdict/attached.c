@@ -111,7 +111,8 @@ static struct tg_error *write_answer(FILE *stream, const struct looks *looks)
     return NULL;
 }
 
-/* The moment since which no call of MPI has begun or ended, where those of all ranks were observed; 0: not known, or a rank is outside MPI. */
+/* The moment since which no call of MPI has begun or ended, where those of all ranks were observed; 0: not known, or a rank
+ * is outside MPI. */
 static uint64_t quiet_since(const struct tg_verdict_input *input, const struct looks *looks)
 {
     uint64_t since_ns = 0;

@@ -10,8 +10,8 @@ struct tg_error *tg_verdict_collect_messages(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_messages(struct tg_verdict_draft *draft);
 /* Whether the one that HALF needs has done its part, but for another rank or with another tag, and nobody wanted that. */
 bool tg_verdict_is_astray(const struct tg_verdict_draft *draft, const struct tg_verdict_half *half);
-/* Says so of the first such half of PROCESS, after BEGIN ("", or " But "), and returns the process of what is meant for it; nothing, and SIZE_MAX, where there
- * is none. */
+/* Says so of the first such half of PROCESS, after BEGIN ("", or " But "), and returns the process of what is meant for it;
+ * nothing, and SIZE_MAX, where there is none. */
 size_t tg_verdict_print_astray(struct tg_verdict_draft *draft, const char *begin, size_t process);
 
 #endif

@@ -132,8 +132,8 @@ static bool stays_stuck(const struct tg_verdict_draft *draft, size_t process)
     return true;
 }
 
-/* Whether WAIT can end by nothing but what the other process has not done. A wait that may end by itself counts
- * where it has lasted longer than that takes; one that polls may do other things in the end. Where another thread of the process is
+/* Whether WAIT can end by nothing but what the other process has not done. A wait that may end by itself counts where it
+ * has lasted longer than that takes; one that polls may do other things in the end. Where another thread of the process is
  * at work, what it does may end the wait, but not one for a process that is gone. */
 static bool is_firm(struct tg_verdict_draft *draft, const struct tg_verdict_wait *wait)
 {

@@ -128,7 +128,8 @@ static bool may_match(const struct tg_where_thread *a, const struct tg_where_thr
            tag_a == tag_b;
 }
 
-/* Whether no rank can come back from CALL, of THREAD, before all have made it: what others have been told some may leave early. */
+/* Whether no rank can come back from CALL, of THREAD, before all have made it: what others have been told some may leave
+ * early. */
 static bool needs_all(const struct tg_where_thread *thread, const char *call)
 {
     static const char *const names[] = {"MPI_Barrier", "MPI_Comm_split", "MPI_Comm_dup"};

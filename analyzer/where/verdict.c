@@ -447,8 +447,8 @@ static bool has_other_in_mpi(const struct tg_where_threads *threads)
     return false;
 }
 
-/* "The others wait in MPI_Barrier for rank 2; whom that one waits for is not known.": where all but some ranks are in one collective call of all
- * ranks, and these in calls whose partners are not known. */
+/* "The others wait in MPI_Barrier for rank 2; whom that one waits for is not known.": where all but some ranks are in one
+ * collective call of all ranks, and these in calls whose partners are not known. */
 static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
                           const struct tg_where_verdict *verdict)
 {
@@ -475,7 +475,8 @@ static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
     return is_one;
 }
 
-/* "In app (process 12), threads of OpenMP wait: thread 13 is in GOMP_barrier, ...; thread 14 is in ...": of programs without MPI. */
+/* "In app (process 12), threads of OpenMP wait: thread 13 is in GOMP_barrier, ...; thread 14 is in ...": of programs
+ * without MPI. */
 static bool write_openmp(FILE *stream, const struct tg_where_threads *threads)
 {
     enum { SHOWN = 4 };

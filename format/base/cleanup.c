@@ -36,8 +36,8 @@ static void close_others(void)
     }
 }
 
-/* The kernel takes long to free a large file, when its last descriptor is closed: a process of its own keeps it until this one has
- * ended, so that who has pressed the key does not wait for that. */
+/* The kernel takes long to free a large file, when its last descriptor is closed: a process of its own keeps it until this
+ * one has ended, so that who has pressed the key does not wait for that. */
 static void leave_to_child(void)
 {
     enum { MOST_MS = 10000 };

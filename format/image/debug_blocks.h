@@ -29,8 +29,9 @@ void tg_debug_blocks_innermost(struct tg_debug_blocks *blocks, uint64_t line_off
 void tg_debug_blocks_find_copies(struct tg_debug_blocks *blocks, const char *name,
                                  struct tg_address_set *found);
 
-/* The innermost function of that unit whose code a compiler has put into its caller at ADDRESS: its name as the linker has it or,
- * where it has none, as it is written; valid as long as BLOCKS. *OFFSET: from the start of that piece of code. NULL: there is none. */
+/* The innermost function of that unit whose code a compiler has put into its caller at ADDRESS: its name as the linker has
+ * it or, where it has none, as it is written; valid as long as BLOCKS. *OFFSET: from the start of that piece of code. NULL:
+ * there is none. */
 const char *tg_debug_blocks_inlined_at(struct tg_debug_blocks *blocks, uint64_t line_offset, uint64_t address,
                                        uint64_t *offset);
 

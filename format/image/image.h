@@ -102,8 +102,9 @@ size_t tg_image_find_copies(struct tg_image *image, const char *name, uint64_t *
  * none. */
 bool tg_image_symbol_at(struct tg_image *image, uint64_t address, const char **name, uint64_t *offset);
 
-/* The innermost function whose code a compiler has put into its caller at ADDRESS: its name as the linker has it or, where it has none,
- * as it is written (valid until the image is let go), and the offset in that piece of code. NULL: there is none, or it is not known. */
+/* The innermost function whose code a compiler has put into its caller at ADDRESS: its name as the linker has it or, where
+ * it has none, as it is written (valid until the image is let go), and the offset in that piece of code. NULL: there is
+ * none, or it is not known. */
 const char *tg_image_inlined_at(struct tg_image *image, uint64_t address, uint64_t *offset);
 
 /* The source line that the code at ADDRESS is from: its file, as the line table names it (absolute where that

@@ -30,8 +30,8 @@ void tg_image_lines_trim(struct tg_image_lines *lines);
 /* As tg_debug_blocks_find_copies(). */
 void tg_image_lines_find_copies(struct tg_image_lines *lines, const char *name, struct tg_address_set *found);
 
-/* The innermost function whose code a compiler has put into its caller at ADDRESS, as tg_debug_blocks_inlined_at() says; valid until
- * the next trim. */
+/* The innermost function whose code a compiler has put into its caller at ADDRESS, as tg_debug_blocks_inlined_at() says;
+ * valid until the next trim. */
 const char *tg_image_lines_inlined_at(struct tg_image_lines *lines, uint64_t address, uint64_t *offset);
 
 #endif

@@ -66,8 +66,9 @@ static const char *skip_lambda_number(const char *at)
     return *at == '_' ? at + 1 : NULL;
 }
 
-/* Behind the E that ends DEPTH lists which have begun before AT; with DEPTH 0 behind the list that begins there. What is nested is
- * counted, not understood: of types only names and references need care, because their letters could be taken for something else. */
+/* Behind the E that ends DEPTH lists which have begun before AT; with DEPTH 0 behind the list that begins there. What is
+ * nested is counted, not understood: of types only names and references need care, because their letters could be taken for
+ * something else. */
 static const char *skip_nested(const char *at, size_t depth)
 {
     size_t length;
@@ -178,7 +179,8 @@ static const char *take_local_part(const char **at, size_t *length)
 
 /* ---- parts */
 
-/* One part of a name: an identifier, or what constructs or destroys the part before it; FOR_PEOPLE, also an operator or a lambda. */
+/* One part of a name: an identifier, or what constructs or destroys the part before it; FOR_PEOPLE, also an operator or a
+ * lambda. */
 static const char *take_part(const char *at, bool for_people, struct tg_mangled_name *name)
 {
     struct tg_mangled_part part = {0};

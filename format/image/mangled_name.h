@@ -36,11 +36,11 @@ bool tg_mangled_name_ends_with(const struct tg_mangled_name *name, const char *t
 /* The last part of TEXT, without a destructor's ~: what is in the symbol of whatever TEXT means. */
 const char *tg_mangled_name_last(const char *text);
 
-/* SYMBOL as people read it, for the caller to free: a::B<double, 3>::f of a C++ function, m::f of module m, with what
- * the compiler put behind the symbol (f._omp_fn.0); also of operators, of lambdas (f::{lambda#2}::operator(); with parameters
- * f::UliE0_::operator(), as in the symbol) and of what else is local to a function; any other symbol as it is. Template arguments that are not
- * understood stay as they are in the symbol (B<S1_>), so that two instances are never one; but what a standard container
- * has by default is left out (std::vector<a::B>). NULL without memory. */
+/* SYMBOL as people read it, for the caller to free: a::B<double, 3>::f of a C++ function, m::f of module m, with what the
+ * compiler put behind the symbol (f._omp_fn.0); also of operators, of lambdas (f::{lambda#2}::operator(); with parameters
+ * f::UliE0_::operator(), as in the symbol) and of what else is local to a function; any other symbol as it is. Template
+ * arguments that are not understood stay as they are in the symbol (B<S1_>), so that two instances are never one; but what
+ * a standard container has by default is left out (std::vector<a::B>). NULL without memory. */
 char *tg_mangled_name_words(const char *symbol);
 
 #endif

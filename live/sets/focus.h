@@ -75,8 +75,8 @@ const struct tg_openmp_worker *tg_focus_worker(const struct tg_focus *focus, con
 const struct tg_openmp_worker *tg_focus_active_worker(const struct tg_focus *focus,
                                                       const struct tg_source *source);
 
-/* Reads a set, "all", or "ranks", the open focus of a job that has some; what it leaves out is taken from NOW. USAGE and NOT_FOUND errors; *POSITION is then
- * the byte of TEXT that is meant, SIZE_MAX: none. */
+/* Reads a set, "all", or "ranks", the open focus of a job that has some; what it leaves out is taken from NOW. USAGE and
+ * NOT_FOUND errors; *POSITION is then the byte of TEXT that is meant, SIZE_MAX: none. */
 struct tg_error *tg_focus_parse(const struct tg_focus *now, struct tg_source *source, const char *text,
                                 struct tg_focus *focus, size_t *position);
 

@@ -24,8 +24,9 @@ struct tg_leak_roots_options {
 };
 
 /* *ROOTS is the caller's to free. Left out of a stack is what lies below the stack pointer in [stack], or in what the
- * thread library says is the thread's own stack; of a stack that nobody knows the extent of (a coroutine's, a thread's
- * of another library) nothing, because what is below may be the program's data. Errors: TARGET where the mappings cannot be read; NO_MEMORY. */
+ * thread library says is the thread's own stack; of a stack that nobody knows the extent of (a coroutine's, a thread's of
+ * another library) nothing, because what is below may be the program's data. Errors: TARGET where the mappings cannot be
+ * read; NO_MEMORY. */
 struct tg_error *tg_leak_roots_find(const struct tg_leak_roots_options *options, struct tg_leak_root **roots,
                                     size_t *count);
 

@@ -105,8 +105,8 @@ static bool has_end(const struct run *run, const struct tg_leak_block *block)
     return end_of(block) != UINT64_MAX && tg_memory_read(run->search->tid, end_of(block) - 1, &byte, 1);
 }
 
-/* No block reaches into the next one, and of one that is larger than its memory the start is all that is known: sizes are what the
- * program asked for, which allocators have been seen to round beyond the largest number. */
+/* No block reaches into the next one, and of one that is larger than its memory the start is all that is known: sizes are
+ * what the program asked for, which allocators have been seen to round beyond the largest number. */
 static void limit_sizes(struct run *run)
 {
     for (size_t i = 0; i < run->n_blocks; i++) {
@@ -118,8 +118,8 @@ static void limit_sizes(struct run *run)
     }
 }
 
-/* Moves the COUNT blocks FROM to TO in the order of the digit of their addresses at SHIFT, those that are equal there as they are.
- * False: all are equal there, and nothing was moved. */
+/* Moves the COUNT blocks FROM to TO in the order of the digit of their addresses at SHIFT, those that are equal there as
+ * they are. False: all are equal there, and nothing was moved. */
 static bool sort_by_digit(const struct tg_leak_block *from, struct tg_leak_block *to, size_t count,
                           unsigned shift)
 {

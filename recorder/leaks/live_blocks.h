@@ -25,8 +25,9 @@ void tg_live_blocks_add(struct tg_live_blocks *live, const struct tg_event *even
  * beyond the events that were added; some of it may have been added meanwhile. Any thread. */
 bool tg_live_blocks_wants_search(struct tg_live_blocks *live, pid_t pid, const struct tg_live_ahead *ahead);
 
-/* The blocks of process PID, and AHEAD as above, with the stacks of their events; *BLOCKS is the caller's to free. NOT_FOUND where its heap is
- * not known, or not in full (a sample, a process that was attached): the text says why. Any thread. */
+/* The blocks of process PID, and AHEAD as above, with the stacks of their events; *BLOCKS is the caller's to free.
+ * NOT_FOUND where its heap is not known, or not in full (a sample, a process that was attached): the text says why. Any
+ * thread. */
 struct tg_error *tg_live_blocks_copy(struct tg_live_blocks *live, pid_t pid,
                                      const struct tg_live_ahead *ahead, struct tg_leak_block **blocks,
                                      size_t *count);

@@ -52,9 +52,9 @@ static void note_stop(struct tg_halted_thread *thread, int status)
     read_registers(thread);
 }
 
-/* Whether threads are still to stop. Goes round from where the look before ended, and ends early at MAX_MISSING threads that have
- * not stopped: those behind them have hardly had a processor yet, and asking for all of them takes it away from them. WITH_STOPPED:
- * those that were stopped are asked, too, whether something killed them meanwhile. */
+/* Whether threads are still to stop. Goes round from where the look before ended, and ends early at MAX_MISSING threads
+ * that have not stopped: those behind them have hardly had a processor yet, and asking for all of them takes it away from
+ * them. WITH_STOPPED: those that were stopped are asked, too, whether something killed them meanwhile. */
 static bool look(struct tg_halt *halt, bool with_stopped, size_t max_missing)
 {
     size_t missing = 0;
@@ -253,8 +253,8 @@ static bool scan(struct tg_halt *halt, int *why)
     return halt->count > n_known;
 }
 
-/* Whether HALT, whose threads can make none any more, has all threads of its process: so the kernel's count tells, and its list, which
- * takes long for thousands, need not be read once more. */
+/* Whether HALT, whose threads can make none any more, has all threads of its process: so the kernel's count tells, and its
+ * list, which takes long for thousands, need not be read once more. */
 static bool is_complete(const struct tg_halt *halt)
 {
     enum { OTHER_LINKS = 2 };

@@ -23,8 +23,8 @@ struct tg_halt {
 };
 
 /* Asks the threads of process PID to stop, which they do when they next have a processor; at most MAX_THREADS of them, and
- * the others run on. Several processes may be asked at once. TARGET error: why nobody may, and what to do, without a name; HALT is
- * empty then. */
+ * the others run on. Several processes may be asked at once. TARGET error: why nobody may, and what to do, without a name;
+ * HALT is empty then. */
 struct tg_error *tg_halt_begin(pid_t pid, size_t max_threads, struct tg_halt *halt);
 
 /* The same of the one thread TID of process PID; the others run on. */
@@ -33,9 +33,9 @@ struct tg_error *tg_halt_begin_thread(pid_t pid, pid_t tid, struct tg_halt *halt
 /* Whether all of them have stopped, those too that they made meanwhile. */
 bool tg_halt_poll(struct tg_halt *halt);
 
-/* Lets all of them go on as if nothing had been. Returns for how long the process stood still at most: threads that are asked run, or
- * wait for a processor as they would have anyway, until they stop. A thread that could not be
- * stopped is let go as soon as it stops, by a handler of SIGCHLD, at the latest when tollgate ends. */
+/* Lets all of them go on as if nothing had been. Returns for how long the process stood still at most: threads that are
+ * asked run, or wait for a processor as they would have anyway, until they stop. A thread that could not be stopped is let
+ * go as soon as it stops, by a handler of SIGCHLD, at the latest when tollgate ends. */
 uint64_t tg_halt_end(struct tg_halt *halt);
 
 #endif

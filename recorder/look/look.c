@@ -133,7 +133,8 @@ static struct tg_error *look_now(const struct tg_look_request *request, const st
     return error;
 }
 
-/* Processes that are stopped wait for tollgate, and tollgate for a processor beside ranks that poll: where it may it goes first. */
+/* Processes that are stopped wait for tollgate, and tollgate for a processor beside ranks that poll: where it may it goes
+ * first. */
 struct tg_error *tg_look(const struct tg_look_request *request, const struct tg_look_sink *sink)
 {
     struct tg_error *error = tg_proc_status_check();

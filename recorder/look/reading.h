@@ -40,7 +40,8 @@ bool tg_reading_take(struct tg_look_shared *look, const struct tg_halt *halt, ui
 /* Puts what process PID has read and written into what its threads do: read when the process goes on again. */
 void tg_reading_count_bytes(const struct tg_look_shared *look, pid_t pid, struct tg_reading *reading);
 
-/* Reads the stacks of HALT's threads as tg_reading_take() would, from where their registers say that they were, and forgets them. */
+/* Reads the stacks of HALT's threads as tg_reading_take() would, from where their registers say that they were, and forgets
+ * them. */
 void tg_reading_rehearse(const struct tg_look_shared *look, const struct tg_halt *halt,
                          const struct tg_reading *reading);
 

@@ -92,8 +92,8 @@ static struct tg_error *take(struct visit *visit)
     return NULL;
 }
 
-/* Whether what was mapped is what it was when that was read; asked when nobody stands still. Where it is not, the process is to be
- * visited once more. */
+/* Whether what was mapped is what it was when that was read; asked when nobody stands still. Where it is not, the process
+ * is to be visited once more. */
 static bool is_settled(struct visit *visit)
 {
     struct tg_reading *reading = &visit->reading;

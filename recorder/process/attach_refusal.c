@@ -37,8 +37,8 @@ static size_t read_file(const char *pid, const char *name, char *text, size_t si
     return length;
 }
 
-/* PID is in another user namespace than this process: its ids have another meaning. Which namespace it is in may only be read by who
- * may attach. */
+/* PID is in another user namespace than this process: its ids have another meaning. Which namespace it is in may only be
+ * read by who may attach. */
 static bool is_in_other_user_namespace(pid_t pid)
 {
     char number[16], theirs[256], own[256];

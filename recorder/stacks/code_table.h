@@ -18,9 +18,9 @@ void tg_code_table_destroy(struct tg_code_table *table);
 void tg_code_table_add(struct tg_code_table *table, const struct tg_module *module,
                        struct tg_debug_info *info, uint64_t address);
 
-/* Emits a code_name event for each address of which something is known and that was not asked about before, in the
- * order in which they were noted, those in files of the system's packages last, until UNTIL_NS (CLOCK_MONOTONIC). Returns
- * how many addresses were not asked about. IS_STRICT: debug information that takes longer to be inflated (of the system's packages:
+/* Emits a code_name event for each address of which something is known and that was not asked about before, in the order in
+ * which they were noted, those in files of the system's packages last, until UNTIL_NS (CLOCK_MONOTONIC). Returns how many
+ * addresses were not asked about. IS_STRICT: debug information that takes longer to be inflated (of the system's packages:
  * than half of that time) is left aside, for good; otherwise the last one that is opened may take its time. */
 size_t tg_code_table_tell(struct tg_code_table *table, uint64_t until_ns, bool is_strict,
                           void (*emit)(void *context, const struct tg_event *event), void *context);

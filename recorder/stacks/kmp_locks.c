@@ -34,8 +34,8 @@ struct state {
     size_t n_slots;
 };
 
-/* The code is read once, from its beginning on. What jumps ahead is remembered where it leads to; loops are taken to be as they are
- * when they are entered. */
+/* The code is read once, from its beginning on. What jumps ahead is remembered where it leads to; loops are taken to be as
+ * they are when they are entered. */
 struct reading {
     csh capstone;
     struct state now;

@@ -31,8 +31,8 @@ struct tg_kmp_wait {
     int32_t waiter;   /* number that the thread that waits has by its stack, -1 unknown */
 };
 
-/* The lock that STACK waits for, of a stopped thread, whose UNWOUND frames are there; false where it waits for none, or the owner is
- * unknown. */
+/* The lock that STACK waits for, of a stopped thread, whose UNWOUND frames are there; false where it waits for none, or the
+ * owner is unknown. */
 bool tg_kmp_wait_find(const struct tg_stack_process *process, struct tg_kept_arguments *kept,
                       const struct tg_inspect_memory *memory, const struct tg_call_stack *stack,
                       struct tg_kmp_wait *wait);

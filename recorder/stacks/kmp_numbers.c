@@ -143,8 +143,8 @@ static bool read_memory(const struct tg_elf_memory *memory, uint64_t address, vo
     return memory->read(memory->context, address, buffer, size) == size;
 }
 
-/* Of storage that has no fixed place the thread has a vector (glibc's dtv): how many there are before its first entry, each with its
- * address, -1 where it has none yet. */
+/* Of storage that has no fixed place the thread has a vector (glibc's dtv): how many there are before its first entry, each
+ * with its address, -1 where it has none yet. */
 static bool find_variable(const struct tg_kmp_numbers *numbers, const struct tg_elf_memory *memory,
                           uint64_t fs_base, uint64_t *address)
 {

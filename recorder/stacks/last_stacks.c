@@ -86,8 +86,8 @@ static size_t read_some(void *context, uint64_t address, void *buffer, size_t si
     return tg_memory_read_some(*(const pid_t *)context, address, buffer, size);
 }
 
-/* Whether there is time left for LOOK, DIVISOR-th of it. What this thread has waited for a processor meanwhile does not count, up to
- * BUSY_NS: on a machine that does other things a second may be over before a single stack is read. */
+/* Whether there is time left for LOOK, DIVISOR-th of it. What this thread has waited for a processor meanwhile does not
+ * count, up to BUSY_NS: on a machine that does other things a second may be over before a single stack is read. */
 static bool has_time(struct look *look, unsigned divisor)
 {
     uint64_t now_ns = tg_engine_now_ns();

@@ -26,8 +26,8 @@ struct tg_error *tg_last_stacks_create(struct tg_engine *engine, struct tg_image
 /* After the engine. NULL is accepted. */
 void tg_last_stacks_destroy(struct tg_last_stacks *stacks);
 
-/* Reads what the first look at process PID, of BITS (64, 32; 0 unknown), needs of its files, before it is attached: it does not wait for that then. NULL is
- * accepted. */
+/* Reads what the first look at process PID, of BITS (64, 32; 0 unknown), needs of its files, before it is attached: it does
+ * not wait for that then. NULL is accepted. */
 void tg_last_stacks_prepare(struct tg_last_stacks *stacks, pid_t pid, unsigned bits);
 
 /* Emits, where processes were attached, what the code in their stacks is called: as much of it as takes 50 ms. Wakes the

@@ -48,8 +48,9 @@ struct tg_mpi_asking {
     struct tg_kept_arguments *kept; /* NULL: the library's frames are not asked */
 };
 
-/* VALUES of STACK; "small", where the message is known to be one, which is on its way for a moment only; "state" last: a number for what the callers hold in registers and on the stack. STACK's thread is stopped,
- * and its UNWOUND frames are there. False where nothing is known. */
+/* VALUES of STACK; "small", where the message is known to be one, which is on its way for a moment only; "state" last: a
+ * number for what the callers hold in registers and on the stack. STACK's thread is stopped, and its UNWOUND frames are
+ * there. False where nothing is known. */
 bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
                         const struct tg_call_stack *stack, struct tg_mpi_values *values);
 

@@ -20,7 +20,8 @@
 
 enum { RESTART_SYS = 512, RESTART_NO_INTERRUPT, RESTART_NO_HANDLER, RESTART_BLOCK = 516 };
 
-/* What rax holds where a system call was interrupted that will be made anew: the kernel's own numbers, which programs never see. */
+/* What rax holds where a system call was interrupted that will be made anew: the kernel's own numbers, which programs never
+ * see. */
 static bool is_interrupted(uint64_t rax)
 {
     int64_t result = -(int64_t)rax;
@@ -192,7 +193,8 @@ static pid_t find_stream_owner(const struct tg_halted_threads *threads, const st
     return thread_at(threads, stream.owner);
 }
 
-/* The thread that has libgomp's nest lock at whose word ADDRESS a thread waits; 0: it is none, or its owner runs another task now. */
+/* The thread that has libgomp's nest lock at whose word ADDRESS a thread waits; 0: it is none, or its owner runs another
+ * task now. */
 static pid_t find_nest_owner(const struct tg_halted_threads *threads, const struct tg_elf_memory *memory,
                              uint64_t address)
 {
@@ -400,7 +402,8 @@ bool tg_wait_find(pid_t pid, const struct tg_elf_memory *memory, bool is_there,
     return is_there && judge_file(pid, memory, registers, wait);
 }
 
-/* The number of the thread itself is asked for twice, by its stack and by its storage: where they differ, one of them was misread. */
+/* The number of the thread itself is asked for twice, by its stack and by its storage: where they differ, one of them was
+ * misread. */
 bool tg_wait_find_kmp(pid_t pid, const struct tg_halted_threads *threads, size_t index,
                       const struct tg_kmp_wait *lock, struct tg_wait *wait)
 {

@@ -194,7 +194,8 @@ static bool is_near_system_call(const struct tg_inspect_memory *memory, const st
     return false;
 }
 
-/* The return address is the first word on the stack; a thread that the system call has just made, for which it returned 0, has none. */
+/* The return address is the first word on the stack; a thread that the system call has just made, for which it returned 0,
+ * has none. */
 static enum tg_unwind_result by_system_call(struct tg_modules *modules,
                                             const struct tg_inspect_memory *memory, struct tg_frame *frame,
                                             struct tg_frame *caller)

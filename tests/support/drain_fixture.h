@@ -1,5 +1,5 @@
-/* A drain of agents' rings in a directory of its own, and a sink that keeps what the drain tells. Functions abort, or fail the test,
- * where a file cannot be made. */
+/* A drain of agents' rings in a directory of its own, and a sink that keeps what the drain tells. Functions abort, or fail
+ * the test, where a file cannot be made. */
 #ifndef TG_TESTS_DRAIN_FIXTURE_H
 #define TG_TESTS_DRAIN_FIXTURE_H
 

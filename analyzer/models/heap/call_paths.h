@@ -32,8 +32,8 @@ struct tg_error *tg_heap_call_paths_create(struct tg_heap_call_paths **paths);
 /* NULL is accepted. */
 void tg_heap_call_paths_destroy(struct tg_heap_call_paths *paths);
 
-/* The number of the path that COUNT FRAMES are, followed by those of the path OUTER; they have their objects already where those are
- * known. Only error: NO_MEMORY. Memory follows the different frames and paths. */
+/* The number of the path that COUNT FRAMES are, followed by those of the path OUTER; they have their objects already where
+ * those are known. Only error: NO_MEMORY. Memory follows the different frames and paths. */
 struct tg_error *tg_heap_call_paths_intern(struct tg_heap_call_paths *paths,
                                            const struct tg_stack_frame *frames, size_t count, uint32_t outer,
                                            uint64_t end, uint32_t *path);

@@ -15,8 +15,8 @@ struct tg_heap_use {
     uint64_t peak, job_peak; /* the model's: of which peaks the former are */
 };
 
-/* What USE has been since the latest peaks, whose numbers are PEAK and JOB_PEAK, is what it was then. To be said before USE changes,
- * and before its amounts at peaks are read. */
+/* What USE has been since the latest peaks, whose numbers are PEAK and JOB_PEAK, is what it was then. To be said before USE
+ * changes, and before its amounts at peaks are read. */
 void tg_heap_use_settle(struct tg_heap_use *use, uint64_t peak, uint64_t job_peak);
 void tg_heap_use_gain(struct tg_heap_use *use, const struct tg_heap_amount *amount);
 void tg_heap_use_lose(struct tg_heap_use *use, const struct tg_heap_amount *amount);

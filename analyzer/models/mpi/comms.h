@@ -100,8 +100,8 @@ bool tg_mpi_comm_all_came(const struct tg_mpi_comm *comm, uint64_t instance);
 
 /* The process that is RANK of COMM (NULL is accepted), SIZE_MAX: not known. */
 size_t tg_mpi_comm_process_of(const struct tg_mpi_comm *comm, int64_t rank);
-/* The group, 1 or 2, of intercommunicator COMM that PROCESS is in, which is WORLD_RANK of its job (-1: what it told); 0: not known, as of one
- * that connects jobs, which each know it by an id of its own. */
+/* The group, 1 or 2, of intercommunicator COMM that PROCESS is in, which is WORLD_RANK of its job (-1: what it told); 0:
+ * not known, as of one that connects jobs, which each know it by an id of its own. */
 unsigned tg_mpi_comm_group_of(const struct tg_mpi_comm *comm, size_t process, int64_t world_rank);
 /* Whether COMM is an intercommunicator of which both groups are known, and their sizes. */
 bool tg_mpi_comm_has_groups(const struct tg_mpi_comm *comm, int64_t *first, int64_t *second);

@@ -6,8 +6,9 @@
 
 #include <stdint.h>
 
-/* The number that the expression TEXT has in the frame of the thread in focus that dup and ddown chose, else the innermost: of a pointer where it points
- * to, of an array its address. Errors of the expression; TARGET where no thread in focus is stopped. */
+/* The number that the expression TEXT has in the frame of the thread in focus that dup and ddown chose, else the innermost:
+ * of a pointer where it points to, of an array its address. Errors of the expression; TARGET where no thread in focus is
+ * stopped. */
 struct tg_error *tg_pointer_value_read(struct tg_console *console, const char *text, uint64_t *address);
 
 #endif

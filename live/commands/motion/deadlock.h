@@ -1,5 +1,5 @@
-/* Deadlocks of a running job: those who can go on no more, whatever others do, threads and ranks that wait for each other in a ring,
- * and all that wait for one of them. */
+/* Deadlocks of a running job: those who can go on no more, whatever others do, threads and ranks that wait for each other
+ * in a ring, and all that wait for one of them. */
 #ifndef TG_LIVE_COMMANDS_MOTION_DEADLOCK_H
 #define TG_LIVE_COMMANDS_MOTION_DEADLOCK_H
 

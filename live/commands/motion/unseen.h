@@ -9,10 +9,10 @@
 
 struct tg_unseen;
 
-/* Constructs of kind TARGET in the programs of the processes in focus that have stopped threads; *UNSEEN NULL: all that may come
- * next are seen, or there are none. FORCE: NULL only where there are none. The caller's to destroy. Errors: NO_MEMORY, and without
- * FORCE NOT_FOUND, with their lines, where one that is not seen may come next, or nothing is known of that. NAME is what TARGET is
- * called; without AGENTS none of GCC's is seen. */
+/* Constructs of kind TARGET in the programs of the processes in focus that have stopped threads; *UNSEEN NULL: all that may
+ * come next are seen, or there are none. FORCE: NULL only where there are none. The caller's to destroy. Errors: NO_MEMORY,
+ * and without FORCE NOT_FOUND, with their lines, where one that is not seen may come next, or nothing is known of that.
+ * NAME is what TARGET is called; without AGENTS none of GCC's is seen. */
 struct tg_error *tg_unseen_find(struct tg_console *console, enum tg_zone_target target, const char *name,
                                 bool force, bool has_agents, struct tg_unseen **unseen);
 void tg_unseen_destroy(struct tg_unseen *unseen); /* NULL is accepted */

@@ -247,7 +247,8 @@ static struct document *make_room(struct tg_page_late *late)
     }
 }
 
-/* A new one of KEY; NULL: there is no room. An older one that is wanted of the same name, and of the session's moment, is not any more. */
+/* A new one of KEY; NULL: there is no room. An older one that is wanted of the same name, and of the session's moment, is
+ * not any more. */
 static struct document *add(struct tg_page_late *late, const struct tg_page_wanted *wanted, const char *key)
 {
     for (size_t i = 0; i < KEPT; i++) {

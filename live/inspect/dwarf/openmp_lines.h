@@ -29,9 +29,9 @@ struct tg_openmp_lines {
         unknown; /* why nothing is known of a part of the program, "solve has no debug information"; NULL: there is none */
 };
 
-/* Adds the lines of all objects of MODULES that were not looked into before. LINES was all zero before the first call, and is to be
- * deinitialised also after an error: NO_MEMORY. ALL: also of code that GCC has not optimised. Libraries without debug
- * information are not looked into. */
+/* Adds the lines of all objects of MODULES that were not looked into before. LINES was all zero before the first call, and
+ * is to be deinitialised also after an error: NO_MEMORY. ALL: also of code that GCC has not optimised. Libraries without
+ * debug information are not looked into. */
 struct tg_error *tg_openmp_lines_find(struct tg_modules *modules, struct tg_source_lines *sources, bool all,
                                       struct tg_openmp_lines *lines);
 

@@ -16,8 +16,8 @@ enum {
     LITERAL = '"',
 };
 
-/* What counts of the text: in C a character that is no blank, no comment and in no literal, or a directive; in Fortran a statement
- * or a directive, with its first word. */
+/* What counts of the text: in C a character that is no blank, no comment and in no literal, or a directive; in Fortran a
+ * statement or a directive, with its first word. */
 struct mark {
     char sign;
     uint32_t column;
@@ -312,7 +312,8 @@ static enum tg_openmp_rounds rounds_of_c(const struct tg_openmp_text *parts, uin
 /* ---- Fortran: signs are 'd' do, 'e' end do, 's' the end of a subprogram, 'g' goto, 'm' the end of master or masked, 'w' of
  * workshare */
 
-/* The words of LINE, without blanks and in small letters, as far as WORDS has room: what a statement is shows at its beginning. */
+/* The words of LINE, without blanks and in small letters, as far as WORDS has room: what a statement is shows at its
+ * beginning. */
 static void take_words(const char *bytes, size_t size, char words[MAX_WORD])
 {
     size_t length = 0;

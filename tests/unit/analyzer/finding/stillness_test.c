@@ -157,8 +157,8 @@ static void a_rank_that_exits_begins_to_with_its_first_thread(void **state)
     assert_int_equal(stillness.at_ns, began_ns);
 }
 
-/* A busy machine gave its last thread no processor for four seconds; its launcher had killed the others meanwhile. What it does after
- * a thread has ended says that it was not ending then. */
+/* A busy machine gave its last thread no processor for four seconds; its launcher had killed the others meanwhile. What it
+ * does after a thread has ended says that it was not ending then. */
 static void a_rank_that_exits_slowly_begins_to_with_its_first_thread(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Threads that wait at depend(sink): for an iteration that its thread left out, or that was done, and the wait is over but for a turn
- * on a processor. */
+/* Threads that wait at depend(sink): for an iteration that its thread left out, or that was done, and the wait is over but
+ * for a turn on a processor. */
 #include "analyzer/verdict/verdict.h"
 
 #include <stdio.h>

@@ -83,7 +83,8 @@ static void a_collective_that_one_neglects_has_a_culprit(void **state)
     }
 }
 
-/* Rank 1 loops; of rank 2, which another trace has, nobody knows whether it has come. Where rank 1 has come, too, rank 2 has not. */
+/* Rank 1 loops; of rank 2, which another trace has, nobody knows whether it has come. Where rank 1 has come, too, rank 2
+ * has not. */
 static void of_who_is_not_in_the_trace_little_is_known(void **state)
 {
     for (int all_come = 0; all_come < 2; all_come++) {

@@ -165,7 +165,8 @@ static void a_poll_in_vain_is_a_wait(void **state)
     check_finding(0, TG_FINDING_RECEIVE, "0", "Partitions 0, 2 to 3 of 4 have not been marked as ready");
 }
 
-/* All is ready, and the sender computes, where its library does not send it. Who waits for the receiver does so because of that. */
+/* All is ready, and the sender computes, where its library does not send it. Who waits for the receiver does so because of
+ * that. */
 static void who_leaves_mpi_before_the_message_has_gone_is_named(void **state)
 {
     (void)state;
@@ -204,7 +205,8 @@ static void who_asks_now_and_then_is_not_said_to_do_nothing(void **state)
     check_nobody_blamed();
 }
 
-/* In a job that hangs, as another partition was meant, and in one that ends well. A message that was started again has no marks. */
+/* In a job that hangs, as another partition was meant, and in one that ends well. A message that was started again has no
+ * marks. */
 static void a_partition_that_is_marked_twice_is_named(void **state)
 {
     (void)state;

@@ -585,8 +585,8 @@ static void a_taskloop_waits_for_whoever_executes_its_tasks(void **state)
     assert_int_equal(finding->culprits[0].tid, FIRST_PID + 1);
 }
 
-/* Thread 0 waits for a lock that thread 1 holds, who ends with STATUS, AFTER_MS behind the interruption (less than 0: before it); the
- * process ends with SIGINT, so much later that threads which end together would not. */
+/* Thread 0 waits for a lock that thread 1 holds, who ends with STATUS, AFTER_MS behind the interruption (less than 0:
+ * before it); the process ends with SIGINT, so much later that threads which end together would not. */
 static void holder_ends(int64_t status, int after_ms)
 {
     begin_job(1);
@@ -631,8 +631,8 @@ static void who_is_ended_with_its_process_held_the_lock_until_then(void **state)
     }
 }
 
-/* A rank has waited in MPI for long for one whose master has waited at the end of a region, for less long: that is the cause, and its
- * missing thread is named. Alone it is no hang yet. */
+/* A rank has waited in MPI for long for one whose master has waited at the end of a region, for less long: that is the
+ * cause, and its missing thread is named. Alone it is no hang yet. */
 static void what_a_rank_is_waited_for_is_told_first(void **state)
 {
     for (int is_waited_for = 0; is_waited_for < 2; is_waited_for++) {

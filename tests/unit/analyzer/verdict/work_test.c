@@ -148,7 +148,8 @@ static void its_stack_tells_whether_it_waits(void **state)
     }
 }
 
-/* Shortly after both ranks began to WAIT, and THREAD was SEEN: their deadlock is one only at the level that lets nobody else call. */
+/* Shortly after both ranks began to WAIT, and THREAD was SEEN: their deadlock is one only at the level that lets nobody
+ * else call. */
 static void check_soon(void **state, void (*wait)(void), const struct seen *seen)
 {
     for (int level = FUNNELED; level <= MULTIPLE; level++) {
@@ -202,8 +203,8 @@ static void a_worker_in_a_region_is_at_work(void **state)
     }
 }
 
-/* Both threads of rank 0 are in MPI: one waits for rank 1, which waits for rank 0; the other for rank 2, which computes, and then rank 0
- * may go on. With rank 2 waiting for rank 0 as well there is no way out. */
+/* Both threads of rank 0 are in MPI: one waits for rank 1, which waits for rank 0; the other for rank 2, which computes,
+ * and then rank 0 may go on. With rank 2 waiting for rank 0 as well there is no way out. */
 static void every_thread_of_a_process_has_to_be_stuck(void **state)
 {
     for (int is_stuck = 0; is_stuck < 2; is_stuck++) {

@@ -575,8 +575,8 @@ static void make_messages(struct tg_where_look *look, const char *of_1, const ch
     add_values(look, 1, name, partner, tag);
 }
 
-/* Ranks that wait for messages of each other are told: after two looks between which nothing changed, where nobody else could send, and
- * where what one sends is not what the other one receives. */
+/* Ranks that wait for messages of each other are told: after two looks between which nothing changed, where nobody else
+ * could send, and where what one sends is not what the other one receives. */
 static void test_messages(void **state)
 {
     (void)state;

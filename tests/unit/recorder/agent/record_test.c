@@ -1,5 +1,5 @@
-/* The agent's core, linked into this program: it is observed by a recorder that the test plays. The tests share the agent's one state
- * and run in their order. */
+/* The agent's core, linked into this program: it is observed by a recorder that the test plays. The tests share the agent's
+ * one state and run in their order. */
 #include "recorder/agent/next.h"
 #include "recorder/agent/openmp.h"
 #include "recorder/agent/record.h"

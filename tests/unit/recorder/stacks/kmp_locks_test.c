@@ -50,7 +50,8 @@ static void a_word_with_a_tag(void **state)
     assert_int_equal(tg_kmp_form_owner(&form, 0x0503), 4);
 }
 
-/* The number goes into the word as a whole; who waits sets a bit. Both arguments are in the frame meanwhile, and code between jumps out. */
+/* The number goes into the word as a whole; who waits sets a bit. Both arguments are in the frame meanwhile, and code
+ * between jumps out. */
 CODE(exchanged,
      "push %rbx\n sub $0x18, %rsp\n mov %rsi, 0x10(%rsp)\n mov %rdx, %rbx\n call *%rax\n mov 0x10(%rsp), "
      "%rax\n"
@@ -71,7 +72,8 @@ static void a_word_that_is_exchanged(void **state)
     assert_int_equal(tg_kmp_form_owner(&form, 0x5566), -1);
 }
 
-/* Compared with a word that the code has not: of another object, behind a change that is lost, with something that is no number. */
+/* Compared with a word that the code has not: of another object, behind a change that is lost, with something that is no
+ * number. */
 CODE(other_object, "mov 0x20(%r8), %eax\n add $-1, %eax\n cmp %esi, %eax\n ret");
 CODE(lost_number, "mov 0x20(%rdi), %eax\n mov $1, %esi\n lock xadd %esi, 0x18(%rdi)\n cmp %esi, %eax\n ret");
 CODE(lost_lock, "call . + 0x100\n mov 0x20(%rdi), %eax\n cmp %esi, %eax\n ret");
