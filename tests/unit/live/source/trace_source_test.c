@@ -7,6 +7,7 @@
 #include "live/source/trace_source.h"
 #include "tests/support/temporary.h"
 #include "tests/support/trace_fixture.h"
+#include "tests/unit/sanitizer.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -174,7 +175,7 @@ static void jump(void **state, uint64_t distance)
     assert_int_equal(source->n_events, N_EVENTS);
     assert_int_equal(source->start_ns, 900);
     random_state = 2;
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < (IS_SANITIZED ? 10 : 30); i++) {
         uint64_t number = below(N_EVENTS + 20);
         go(source, (struct tg_target){.kind = TG_TO_EVENT, .number = number});
         assert_int_equal(source->number, number < N_EVENTS ? number : N_EVENTS);
