@@ -186,6 +186,8 @@ static void print_text(FILE *stream, const struct recover_arguments *arguments,
         fprintf(stream, "  %s events were lost while recording\n",
                 tg_quantity_count(recovery->lost_events, events));
     print_rings(stream, rings);
+    if (written == NULL && !arguments->dry_run)
+        fputs("nothing to repair; nothing written\n", stream);
     if (written != NULL) {
         fputs("written: ", stream);
         tg_printable_write(stream, written);
@@ -361,6 +363,29 @@ static struct tg_error *discard_rings(struct rings *rings)
     return error == NULL ? NULL : add_problem(rings, tg_error_message(error));
 }
 
+static bool is_intact(const struct tg_recovery *recovery)
+{
+    return recovery->was_whole && recovery->has_index && !recovery->meta_lost;
+}
+
+/* Whether there is nothing to do: a name was not asked for, and TRACE, which is not called ".incomplete", lacks nothing. */
+static struct tg_error *look(const struct recover_arguments *arguments, const char *chosen,
+                             struct tg_recovery *recovery, bool *is_done)
+{
+    size_t length = strlen(arguments->path);
+    *is_done = false;
+    if (arguments->output != NULL || arguments->dry_run || strlen(chosen) < length)
+        return NULL;
+    struct tg_error *error = tg_trace_recover(arguments->path, NULL, false, NULL, recovery);
+    if (error == NULL && is_intact(recovery)) {
+        *is_done = true;
+        return NULL;
+    }
+    tg_recovery_deinit(recovery);
+    *recovery = (struct tg_recovery){0};
+    return error;
+}
+
 static struct tg_error *recover(const struct recover_arguments *arguments,
                                 const struct tg_command_services *services)
 {
@@ -375,8 +400,13 @@ static struct tg_error *recover(const struct recover_arguments *arguments,
     if (chosen == NULL)
         return tg_error_no_memory();
     const char *written = arguments->dry_run ? NULL : chosen;
+    bool is_done = false;
     error = tg_output_open(NULL, false, &output);
     if (error == NULL)
+        error = look(arguments, chosen, &recovery, &is_done);
+    if (is_done)
+        written = NULL;
+    if (error == NULL && !is_done)
         error = tg_trace_recover(arguments->path, written, arguments->force, &rest, &recovery);
     if (error == NULL)
         error = discard_rings(&rings);
