@@ -11,7 +11,7 @@
 enum {
     ROWS_SHOWN = 10,
     WIDTH = 80,      /* of the table, but with --all */
-    NUMBERS = 49,    /* of that, for the columns of numbers and what is between all columns */
+    BETWEEN = 10,    /* blanks between its columns */
     LEAST_ROOM = 16, /* for the place, whatever the width */
 };
 
@@ -291,12 +291,25 @@ static void shorten(struct row *row, size_t room)
     }
 }
 
+static size_t longer(size_t width, const char *text)
+{
+    return strlen(text) > width ? strlen(text) : width;
+}
+
 static void fit(struct row *rows, size_t count)
 {
-    size_t longest = 0;
-    for (size_t i = 0; i < count; i++)
-        longest = strlen(rows[i].name) > longest ? strlen(rows[i].name) : longest;
-    size_t room = NUMBERS + longest + LEAST_ROOM < WIDTH ? WIDTH - NUMBERS - longest : LEAST_ROOM;
+    size_t spent = strlen("TIME"), calls = strlen("CALLS"), most = strlen("MOST @RANK");
+    size_t least = strlen("LEAST @RANK"), name = strlen("CALL");
+    char text[TG_QUANTITY_SIZE];
+    for (size_t i = 0; i < count; i++) {
+        spent = longer(spent, tg_quantity_duration(rows[i].total_ns, text));
+        calls = longer(calls, tg_quantity_count(rows[i].calls, text));
+        most = longer(most, rows[i].most);
+        least = longer(least, rows[i].least);
+        name = longer(name, rows[i].name);
+    }
+    size_t others = spent + calls + most + least + name + BETWEEN;
+    size_t room = others + LEAST_ROOM < WIDTH ? WIDTH - others : LEAST_ROOM;
     for (size_t i = 0; i < count; i++)
         shorten(&rows[i], room);
 }
