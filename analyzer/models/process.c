@@ -437,6 +437,14 @@ static bool is_fault(const struct tg_event_signal *signal)
            signal->code < SI_KERNEL;
 }
 
+/* Whether another process than ENTRY sent a signal that says of a program that something is wrong with it. */
+static bool is_sent_fault(const struct tg_process_entry *entry, const struct tg_event_signal *signal)
+{
+    bool is_kind = signal->signal == SIGSEGV || signal->signal == SIGBUS || signal->signal == SIGFPE ||
+                   signal->signal == SIGILL || signal->signal == SIGABRT || signal->signal == SIGTRAP;
+    return is_kind && signal->code <= 0 && signal->sender_pid != 0 && signal->sender_pid != entry->pid;
+}
+
 /* The fault that EVENT says again: a handler, as MPI libraries have one, raises it once more; or the kernel does, which found
  * no room on the stack for the handler. NULL: it says none again. */
 static const struct tg_process_fault *find_fault(const struct tg_process_entry *entry,
@@ -447,14 +455,15 @@ static const struct tg_process_fault *find_fault(const struct tg_process_entry *
     for (size_t i = 0; i < TG_PROCESS_FAULTS; i++) {
         const struct tg_process_fault *fault = &entry->faults[i];
         if (fault->tid == event->tid && fault->tid != 0 && fault->signal == signal->signal &&
-            (is_kernels ? fault->pc == signal->pc : signal->sender_pid == entry->pid))
+            (is_kernels ? fault->sender_pid == 0 && fault->pc == signal->pc
+                        : signal->sender_pid == entry->pid))
             return fault;
     }
     return NULL;
 }
 
-/* Several threads may fault at once: of each the last one counts. */
-static void keep_fault(struct tg_process_entry *entry, const struct tg_event *event)
+/* Several threads may fault at once: of each the last one counts. SENDER is the model's. */
+static void keep_fault(struct tg_process_entry *entry, const struct tg_event *event, const char *sender)
 {
     struct tg_process_fault *faults = entry->faults;
     size_t i = 0;
@@ -463,9 +472,12 @@ static void keep_fault(struct tg_process_entry *entry, const struct tg_event *ev
     memmove(&faults[1], &faults[0], i * sizeof faults[0]);
     faults[0] = (struct tg_process_fault){.tid = event->tid,
                                           .signal = event->signal.signal,
+                                          .code = event->signal.code,
                                           .pc = event->signal.pc,
                                           .address = event->signal.address,
-                                          .overflowed = event->signal.overflowed};
+                                          .overflowed = event->signal.overflowed,
+                                          .sender_pid = event->signal.sender_pid,
+                                          .sender = sender};
 }
 
 static struct tg_error *take_signal(struct tg_process_model *model, struct tg_process_entry *entry,
@@ -473,26 +485,27 @@ static struct tg_error *take_signal(struct tg_process_model *model, struct tg_pr
 {
     const struct tg_event_signal *signal = &event->signal;
     const char *sender;
-    if (is_fault(signal))
-        keep_fault(entry, event);
+    struct tg_error *error =
+        tg_string_pool_intern(&model->strings, signal->sender_pid == 0 ? "" : signal->sender, &sender);
+    if (error != NULL)
+        return error;
+    if (is_fault(signal) || is_sent_fault(entry, signal))
+        keep_fault(entry, event, sender);
     const struct tg_process_fault *fault = find_fault(entry, event);
+    bool is_sent = fault != NULL && fault->sender_pid != 0;
     entry->signals++;
     entry->last_signal = signal->signal;
     entry->last_signal_ns = event->time_ns;
     entry->last_signal_tid = event->tid;
     entry->last_signal_address = fault != NULL ? fault->address : signal->address;
-    entry->last_signal_has_address = fault != NULL || signal->address != 0 || is_fault(signal);
+    entry->last_signal_has_address = (fault != NULL && !is_sent) || signal->address != 0 || is_fault(signal);
     entry->last_signal_overflowed = fault != NULL ? fault->overflowed : signal->overflowed;
-    entry->last_signal_code = signal->code;
-    entry->last_signal_sender_pid = signal->sender_pid;
+    entry->last_signal_code = is_sent ? fault->code : signal->code;
+    entry->last_signal_sender_pid = is_sent ? fault->sender_pid : signal->sender_pid;
+    entry->last_signal_sender = is_sent ? fault->sender : sender;
     bool is_stop = signal->signal == SIGSTOP;
     bool is_first = is_end_request(signal->signal) &&
                     (entry->asked.time_ns == 0 || event->time_ns - entry->asked.time_ns > one_request_ns);
-    struct tg_error *error =
-        tg_string_pool_intern(&model->strings, signal->sender_pid == 0 ? "" : signal->sender, &sender);
-    if (error != NULL)
-        return error;
-    entry->last_signal_sender = sender;
     if (is_first)
         entry->asked = (struct tg_end_request){.time_ns = event->time_ns,
                                                .signal = signal->signal,

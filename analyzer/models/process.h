@@ -32,12 +32,14 @@ struct tg_end_request {
 
 /* One process, from its start to its end; a pid that the kernel used twice is two of them. Strings are the
  * model's. */
-/* An access to memory that failed. */
+/* An access to memory that failed, or a signal of such a kind that another process sent. */
 struct tg_process_fault {
     int32_t tid;
-    int64_t signal;
+    int64_t signal, code;
     uint64_t pc, address;
     uint64_t overflowed; /* size of the stack that overflowed, 0: it was something else */
+    int64_t sender_pid;  /* 0: an access failed */
+    const char *sender;
 };
 
 enum { TG_PROCESS_FAULTS = 4 };

@@ -43,9 +43,11 @@ static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct 
                                  .is_consequence = is_stumble(draft, entry)};
     tg_words_process(stream, draft->input, entry->index);
     fprintf(stream, " was killed by %s", tg_signal_name(entry->status, name, sizeof name));
-    tg_words_moment(stream, draft->input, entry->ended_ns);
     /* the thread of its last signal is the one that crashed; others may have run on for a moment */
     bool knows_thread = entry->last_signal_ns != 0 && entry->last_signal == entry->status;
+    if (knows_thread && entry->last_signal_sender_pid != 0 && entry->last_signal_sender_pid != entry->pid)
+        tg_end_words_sender(stream, draft->input, entry->last_signal_sender_pid, entry->last_signal_sender);
+    tg_words_moment(stream, draft->input, entry->ended_ns);
     int32_t tid = knows_thread ? entry->last_signal_tid : entry->pid;
     const struct tg_openmp_worker *worker = tg_end_words_worker(draft->input, entry->index, tid);
     if (knows_thread) {

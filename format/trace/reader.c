@@ -629,8 +629,8 @@ struct tg_error *tg_trace_reader_run(struct tg_trace_reader *reader, const struc
         if (error != NULL)
             return error;
     }
-    *events = reader->events + reader->next_event;
     *count = reader->n_events - reader->next_event;
+    *events = *count == 0 ? NULL : reader->events + reader->next_event;
     reader->next_event = reader->n_events;
     return NULL;
 }

@@ -16,5 +16,5 @@ check_error {dbarrier} {dbarrier}
 check_error {ddelete 5} {no action point 5}
 check_error {dbreak work -if {$thread ==}} {missing operand\n\$thread ==\n          \^$}
 check_error {dbreak work -if {$a == 1 +* 2}} {missing operand\n\$a == 1 \+\* 2\n         \^$}
-check {dactions} ""
+check {dactions} "no breakpoints, watchpoints or barriers"
 dfocus g dcont

@@ -34,7 +34,7 @@ check {members held(p1)} 1.1-2
 ddisable 3
 check {members held(p1)} ""
 check {string match "*3 * Disabled (barrier)*" [dactions -disabled]} 1
-check {dactions -enabled} ""
+check {dactions -enabled} "no enabled breakpoints, watchpoints or barriers"
 denable 3
 dfocus t1.3 dcont
 check {members held(p1)} 1.3
@@ -52,7 +52,7 @@ check_error {ddelete 77} {no action point 77}
 # saved, deleted and loaded: the same again, by another number
 dactions -save points
 ddelete -a
-check {dactions} ""
+check {dactions} "no breakpoints, watchpoints or barriers"
 check {dactions -load points} "1 action point"
 check {regsub -all {\d+ (addr)} [ac 4] {N \1}} [regsub -all {\d+ (addr)} [ac 4] {N \1}]
 check {string match "*4 *#* Enabled (barrier)*" [dactions]} 1

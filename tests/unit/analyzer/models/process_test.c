@@ -239,6 +239,27 @@ static void a_handler_that_raises_its_signal_again_keeps_the_address(void **stat
     tg_process_model_destroy(model);
 }
 
+static void a_handler_that_raises_its_signal_again_keeps_the_sender(void **state)
+{
+    (void)state;
+    struct tg_process_model *model = create();
+    struct tg_process_entry *entry = start(model, 1, 100, 0);
+    signal_of(model, 100, SIGSEGV, 7, 0);
+    signal_of(model, 100, SIGSEGV, 100, 0);
+    assert_int_equal(entry->last_signal_sender_pid, 7);
+    assert_false(entry->last_signal_has_address);
+    signal_of(model, 100, SIGABRT, 100, 0); /* another one */
+    assert_int_equal(entry->last_signal_sender_pid, 100);
+    signal_of(model, 100, SIGSEGV, 0, 0x8); /* its own access */
+    signal_of(model, 100, SIGSEGV, 100, 0);
+    assert_int_equal(entry->last_signal_sender_pid, 100);
+    assert_int_equal(entry->last_signal_address, 0x8);
+    signal_of(model, 100, SIGUSR1, 7, 0); /* says nothing of the program */
+    signal_of(model, 100, SIGUSR1, 100, 0);
+    assert_int_equal(entry->last_signal_sender_pid, 100);
+    tg_process_model_destroy(model);
+}
+
 static void a_null_pointer_has_an_address(void **state)
 {
     (void)state;
@@ -570,6 +591,7 @@ int main(void)
         cmocka_unit_test(threads_are_counted),
         cmocka_unit_test(a_process_ends_with_its_first_thread_to_go),
         cmocka_unit_test(a_handler_that_raises_its_signal_again_keeps_the_address),
+        cmocka_unit_test(a_handler_that_raises_its_signal_again_keeps_the_sender),
         cmocka_unit_test(a_null_pointer_has_an_address),
         cmocka_unit_test(the_last_thing_done_is_not_the_end),
         cmocka_unit_test(the_agent_is_no_library_of_the_program),
