@@ -153,29 +153,49 @@ static const struct object *find_linked(struct objects *objects, size_t first, c
     return NULL;
 }
 
-bool tg_gomp_provider_find(const char *name, const void *code, struct tg_gomp_provider *provider)
+struct search {
+    const char *name;
+    const void *code;
+    struct objects *objects;
+    struct tg_gomp_provider *provider;
+    bool found;
+};
+
+/* With the lock of the list of objects, without which one of them could be unmapped while it is read. It may be taken again. */
+static int search_locked(struct dl_phdr_info *info, size_t size, void *context)
 {
-    struct objects *objects = tg_gomp_memory(sizeof *objects);
-    if (objects == NULL)
-        return false;
+    (void)info;
+    (void)size;
+    struct search *search = context;
+    struct objects *objects = search->objects;
     dl_iterate_phdr(collect, objects);
     const struct object *found = NULL;
     uintptr_t start = 0, end = 0;
     for (size_t i = 0; i < objects->n && found == NULL; i++) {
         const struct object *object = &objects->object[i];
-        if ((uintptr_t)code < object->start || (uintptr_t)code >= object->end)
+        if ((uintptr_t)search->code < object->start || (uintptr_t)search->code >= object->end)
             continue;
         start = object->start;
         end = object->end;
-        found = find_linked(objects, i, name);
+        found = find_linked(objects, i, search->name);
         break;
     }
     for (size_t i = 0; i < objects->n && found == NULL; i++)
-        if (defines(&objects->object[i], name))
+        if (defines(&objects->object[i], search->name))
             found = &objects->object[i];
     if (found != NULL)
-        *provider = (struct tg_gomp_provider){found->symbols, start, end};
-    bool is_there = found != NULL;
-    tg_gomp_memory_free(objects, sizeof *objects);
-    return is_there;
+        *search->provider = (struct tg_gomp_provider){found->symbols, start, end};
+    search->found = found != NULL;
+    return 1;
+}
+
+bool tg_gomp_provider_find(const char *name, const void *code, struct tg_gomp_provider *provider)
+{
+    struct search search = {
+        .name = name, .code = code, .objects = tg_gomp_memory(sizeof *search.objects), .provider = provider};
+    if (search.objects == NULL)
+        return false;
+    dl_iterate_phdr(search_locked, &search);
+    tg_gomp_memory_free(search.objects, sizeof *search.objects);
+    return search.found;
 }

@@ -59,12 +59,13 @@ def await_text(browser, section, text):
 
 
 def click(browser, selector):
-    check(browser.ask(f"(function () {{ const button = document.querySelector({selector!r}); if (!button || button.disabled)"
+    """When it is there: the page may be drawing it anew."""
+    check(browser.wait(f"(function () {{ const button = document.querySelector({selector!r}); if (!button || button.disabled)"
                       " return false; button.click(); return true; })()"), f"there is no {selector} to click")
 
 
 def button(browser, text):
-    check(browser.ask(f"(function () {{ const button = Array.from(document.querySelectorAll('#control button')).find((one) => "
+    check(browser.wait(f"(function () {{ const button = Array.from(document.querySelectorAll('#control button')).find((one) => "
                       f"one.textContent === {text!r} && !one.disabled); if (!button) return false; button.click(); return true; "
                       "})()"), f"there is no button {text}")
 
