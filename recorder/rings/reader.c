@@ -537,6 +537,10 @@ static const char *take_piece(struct tg_ring_reader *reader, size_t room, struct
     const char *reason = look(reader);
     if (reason == NULL)
         copy_out(reader, room, piece);
+    /* passed a growth behind which there is nothing yet: its thread may wait for that, where it has no memory there */
+    if (reason == NULL && piece->bytes == 0 &&
+        __atomic_load_n(&reader->header->tail, __ATOMIC_RELAXED) != reader->tail)
+        tell_tail(reader);
     if (!tg_mapping_guard_end())
         return "truncated";
     if (reason != NULL || piece->bytes == 0)

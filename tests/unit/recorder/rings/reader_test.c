@@ -473,6 +473,25 @@ static void sizes_that_were_not_given_are_nonsense(void **state)
     expect_given_up(fixture, "grown more often than it can", 0);
 }
 
+/* As a thread leaves it that took over more, and then found no memory there: it waits until all before is read. */
+static void a_growth_without_records_is_passed(void **state)
+{
+    struct fixture *fixture = *state;
+    struct tg_agent_ring_header *header = fixture->producer.header;
+    open_ring(fixture);
+    assert_true(tg_ring_reader_grow(fixture->reader, fixture->directory, 4 * DATA));
+    assert_true(RING_PUT(&fixture->producer, TG_RECORD_OMP_TASK_BEGIN, 1, 0, 0));
+    assert_int_equal(take(fixture), 32);
+    assert_int_equal(header->tail, 32);
+    header->growths[0] = (struct tg_agent_growth){.until = 32, .from = 5 * DATA, .data_bytes = 4 * DATA};
+    header->n_growths = 1;
+    header->waiting = 1;
+    __atomic_store_n(&header->head, 5 * DATA, __ATOMIC_RELEASE);
+    assert_int_equal(take(fixture), 0);
+    assert_int_equal(header->tail, 5 * DATA);
+    assert_int_equal(header->waiting, 0);
+}
+
 static void loader_rings_and_salvaged_ones_do_not_grow(void **state)
 {
     struct fixture *fixture = *state;
@@ -641,6 +660,7 @@ int main(void)
         TEST(a_ring_is_as_full_as_it_will_be_when_it_has_grown),
         TEST(a_ring_that_is_full_within_a_lap_grows_there),
         TEST(a_ring_that_its_thread_cannot_make_longer_has_no_more_coming_to_it),
+        TEST(a_growth_without_records_is_passed),
         TEST(what_is_in_a_ring_outlives_its_growth),
         TEST(only_proper_files_are_opened),
         cmocka_unit_test(names_of_rings_are_told_from_others),
