@@ -88,7 +88,7 @@ static void serve(void *context)
         return;
     bool is_stopped = is_in_state(waiter->tid, 't'), waits = is_in_state(waiter->tid, 'S');
     switch (course->step) {
-    case 0: /* nobody is told of a rest */
+    case 0: /* nobody hears of a rest */
     case 3:
     case 5:
         if (!waits)

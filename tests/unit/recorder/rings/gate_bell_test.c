@@ -14,7 +14,7 @@ static void count(void *context)
     __atomic_fetch_add((unsigned *)context, 1, __ATOMIC_RELEASE);
 }
 
-/* Every worker that comes to a gate is told of at once, and nothing else is. */
+/* The arrival of each worker at a gate is passed on at once, and nothing else is. */
 static void tells_of_each_call(void **state)
 {
     (void)state;
