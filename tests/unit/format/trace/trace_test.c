@@ -105,20 +105,26 @@ static struct tg_trace_reader *reopen(const char *path, struct tg_trace_writer *
     return reader;
 }
 
+/* N timed events, written to PATH with META, which is destroyed. */
+static struct tg_trace_reader *write_timed(const char *path, struct tg_trace_meta *meta, uint64_t n)
+{
+    struct tg_trace_writer *writer = NULL;
+    assert_fine(
+        tg_trace_writer_create(path, &(struct tg_trace_writer_options){.overwrite = true}, meta, &writer));
+    for (uint64_t i = 0; i < n; i++) {
+        struct tg_event event = timed_event(i);
+        tg_trace_writer_add(writer, &event);
+    }
+    return reopen(path, writer, meta);
+}
+
 static void expect_rounded(const char *path, const char *time_text, const char *stop_text)
 {
     enum { N = 3000 };
     struct tg_trace_meta *meta = meta_with(time_text, stop_text);
-    struct tg_trace_writer *writer = NULL;
     uint64_t unit = tg_trace_meta_get_number(meta, "time.resolution_ns", 1);
     uint64_t stop_unit = tg_trace_meta_get_number(meta, "stop.resolution_ns", unit);
-    assert_fine(
-        tg_trace_writer_create(path, &(struct tg_trace_writer_options){.overwrite = true}, meta, &writer));
-    for (uint64_t i = 0; i < N; i++) {
-        struct tg_event event = timed_event(i);
-        tg_trace_writer_add(writer, &event);
-    }
-    struct tg_trace_reader *reader = reopen(path, writer, meta);
+    struct tg_trace_reader *reader = write_timed(path, meta, N);
     const struct tg_event *event = NULL;
     int64_t sum = 0;
     for (uint64_t i = 0; i < N; i++) {
@@ -148,14 +154,7 @@ static void expect_runs(const char *path)
 {
     enum { N = 1000 };
     struct tg_trace_meta *meta = meta_with("1", "1");
-    struct tg_trace_writer *writer = NULL;
-    assert_fine(
-        tg_trace_writer_create(path, &(struct tg_trace_writer_options){.overwrite = true}, meta, &writer));
-    for (uint64_t i = 0; i < N; i++) {
-        struct tg_event event = timed_event(i);
-        tg_trace_writer_add(writer, &event);
-    }
-    struct tg_trace_reader *reader = reopen(path, writer, meta);
+    struct tg_trace_reader *reader = write_timed(path, meta, N);
     const struct tg_event *events = NULL;
     size_t count = 1;
     for (uint64_t i = 0; count > 0;) {
