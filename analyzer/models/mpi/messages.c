@@ -21,9 +21,15 @@ struct flow_key {
     int64_t source, destination, tag;
 };
 
+struct request;
+
+/* What is alike: messages on their way, and receives that were posted for them and are under way. Of receives from any
+ * source, or with any tag, the key says so. */
 struct flow {
     struct flow_key key;
-    struct sent *first; /* NULL: none, for now */
+    struct sent *first;       /* NULL: none, for now */
+    struct request *receives; /* likewise; in the order in which they were posted */
+    bool is_unsure; /* some message was given to a receive that may have got another; until none is left */
     UT_hash_handle hh;
 };
 
@@ -34,6 +40,8 @@ struct request {
     struct tg_mpi_message message;
     enum tg_mpi_request_use use;
     bool persistent, is_active;
+    struct flow *flow; /* where it waits for its message; NULL: it does not */
+    struct request *queue_prev, *queue_next;
     UT_hash_handle hh;
 };
 
@@ -46,6 +54,8 @@ struct tg_mpi_messages {
     size_t kept;
     uint64_t unkept;
     uint64_t last_id;
+    uint64_t last_turn;
+    size_t n_wild; /* receives under way that name no source, or no tag */
 };
 
 struct tg_error *tg_mpi_messages_create(struct tg_mpi_messages **messages)
@@ -118,15 +128,15 @@ static struct flow *get_flow(struct tg_mpi_messages *messages, const struct flow
     return NULL;
 }
 
-/* Takes SENT out of FLOW. */
-static void take(struct tg_mpi_messages *messages, struct flow *flow, struct sent *sent)
+static bool is_empty(const struct flow *flow)
 {
-    DL_DELETE(messages->sends, sent);
-    DL_DELETE2(flow->first, sent, like_prev, like_next);
-    free(messages->spare_sent);
-    messages->spare_sent = sent;
-    messages->kept--;
-    if (flow->first != NULL)
+    return flow->first == NULL && flow->receives == NULL;
+}
+
+/* Something was taken out of FLOW. */
+static void tidy(struct tg_mpi_messages *messages, struct flow *flow)
+{
+    if (!is_empty(flow))
         return;
     if (messages->n_empty_flows < MAX_EMPTY_FLOWS) {
         messages->n_empty_flows++;
@@ -136,13 +146,59 @@ static void take(struct tg_mpi_messages *messages, struct flow *flow, struct sen
     free(flow);
 }
 
+/* Takes SENT out of FLOW. */
+static void take(struct tg_mpi_messages *messages, struct flow *flow, struct sent *sent)
+{
+    DL_DELETE(messages->sends, sent);
+    DL_DELETE2(flow->first, sent, like_prev, like_next);
+    free(messages->spare_sent);
+    messages->spare_sent = sent;
+    messages->kept--;
+    tidy(messages, flow);
+}
+
 static void take_first(struct tg_mpi_messages *messages, struct flow *flow)
 {
     take(messages, flow, flow->first);
 }
 
+static bool is_wild(const struct tg_mpi_message *receive)
+{
+    return receive->source < 0 || receive->tag < 0;
+}
+
+/* REQUEST, if it is a receive, is under way from now on. */
+static struct tg_error *queue(struct tg_mpi_messages *messages, struct request *request)
+{
+    if (request->use != TG_MPI_REQUEST_RECEIVES)
+        return NULL;
+    const struct flow_key key = key_of(&request->message);
+    struct flow *flow = get_flow(messages, &key);
+    if (flow == NULL)
+        return tg_error_no_memory();
+    messages->n_empty_flows -= is_empty(flow);
+    messages->n_wild += is_wild(&request->message);
+    request->flow = flow;
+    request->message.turn = ++messages->last_turn;
+    DL_APPEND2(flow->receives, request, queue_prev, queue_next);
+    return NULL;
+}
+
+/* REQUEST is no longer under way. */
+static void unqueue(struct tg_mpi_messages *messages, struct request *request)
+{
+    struct flow *flow = request->flow;
+    if (flow == NULL)
+        return;
+    messages->n_wild -= is_wild(&request->message);
+    DL_DELETE2(flow->receives, request, queue_prev, queue_next);
+    request->flow = NULL;
+    tidy(messages, flow);
+}
+
 static void drop_request(struct tg_mpi_messages *messages, struct request *request)
 {
+    unqueue(messages, request);
     HASH_DEL(messages->requests, request);
     free(request);
     messages->kept--;
@@ -174,7 +230,7 @@ struct tg_error *tg_mpi_messages_add_send(struct tg_mpi_messages *messages, stru
         free(added);
         return tg_error_no_memory();
     }
-    messages->n_empty_flows -= flow->first == NULL;
+    messages->n_empty_flows -= is_empty(flow);
     sent->id = ++messages->last_id;
     added->message = *sent;
     DL_APPEND(messages->sends, added);
@@ -183,15 +239,69 @@ struct tg_error *tg_mpi_messages_add_send(struct tg_mpi_messages *messages, stru
     return NULL;
 }
 
-bool tg_mpi_messages_take_send(struct tg_mpi_messages *messages, const struct tg_mpi_message *pattern,
-                               struct tg_mpi_message *sent)
+/* ---- which message a receive gets */
+
+enum { MAX_AHEAD = 4096 }; /* receives that are counted; beyond, it is not known whose turn it is */
+
+/* How many receives of FLOW (NULL none) were posted before TURN. */
+static size_t count_before(const struct flow *flow, uint64_t turn)
 {
-    const struct flow_key key = key_of(pattern);
+    size_t count = 0;
+    for (const struct request *at = flow == NULL ? NULL : flow->receives;
+         at != NULL && at->message.turn < turn && count < MAX_AHEAD; at = at->queue_next)
+        count++;
+    return count;
+}
+
+/* Whether a receive that would take what is like KEY from any source, or with any tag, was posted before TURN. */
+static bool has_wild_before(const struct tg_mpi_messages *messages, const struct flow_key *key, uint64_t turn)
+{
+    for (int i = 1; i < 4 && messages->n_wild > 0; i++) {
+        struct flow_key wild = *key;
+        if ((i & 1) != 0)
+            wild.source = -1;
+        if ((i & 2) != 0)
+            wild.tag = -1;
+        if (count_before(find_flow(messages, &wild), turn) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* The message of FLOW that RECEIVE gets: each receive that was posted before its turn (0: before now), and is still under
+ * way, has one of its own. NULL: which it is cannot be told, or it was not seen. */
+static struct sent *find_own(const struct tg_mpi_messages *messages, const struct flow *flow,
+                             const struct tg_mpi_message *receive)
+{
+    uint64_t turn = receive->turn == 0 ? UINT64_MAX : receive->turn;
+    size_t before = count_before(flow, turn);
+    struct sent *own = flow->first;
+    if (before >= MAX_AHEAD || (before > 0 && receive->source < -1) ||
+        has_wild_before(messages, &flow->key, turn))
+        return NULL;
+    while (own != NULL && before-- > 0)
+        own = own->like_next;
+    return own;
+}
+
+bool tg_mpi_messages_take_send(struct tg_mpi_messages *messages, const struct tg_mpi_message *receive,
+                               int64_t source, int64_t tag, struct tg_mpi_message *sent, bool *is_own)
+{
+    struct tg_mpi_message pattern = *receive;
+    pattern.source = source;
+    pattern.tag = tag;
+    const struct flow_key key = key_of(&pattern);
     struct flow *flow = find_flow(messages, &key);
     if (flow == NULL || flow->first == NULL)
         return false;
-    *sent = flow->first->message;
-    take_first(messages, flow);
+    struct sent *own = find_own(messages, flow, receive);
+    flow->is_unsure |= own == NULL;
+    *is_own = !flow->is_unsure && messages->unkept == 0;
+    if (own == NULL)
+        own = flow->first;
+    *sent = own->message;
+    flow->is_unsure &= flow->first->like_next != NULL;
+    take(messages, flow, own);
     return true;
 }
 
@@ -215,6 +325,14 @@ bool tg_mpi_messages_find_send(const struct tg_mpi_messages *messages, const str
                                struct tg_mpi_message *sent)
 {
     const struct tg_mpi_message *oldest = NULL;
+    if (!is_wild(receive)) {
+        const struct flow_key key = key_of(receive);
+        const struct flow *like = find_flow(messages, &key);
+        const struct sent *own = like == NULL ? NULL : find_own(messages, like, receive);
+        if (own != NULL)
+            *sent = own->message;
+        return own != NULL;
+    }
     for (const struct flow *flow = messages->flows; flow != NULL; flow = flow->hh.next)
         if (flow->first != NULL && flow->key.job == receive->job && flow->key.comm == receive->comm &&
             flow->key.group == receive->group && flow->key.destination == receive->destination &&
@@ -267,11 +385,12 @@ struct tg_error *tg_mpi_messages_add_request(struct tg_mpi_messages *messages,
         }
         messages->kept++;
     }
-    found->message = *posted; /* a handle whose completion went unseen is used again */
+    unqueue(messages, found); /* a handle whose completion went unseen is used again */
+    found->message = *posted;
     found->use = use;
     found->persistent = persistent;
     found->is_active = !persistent;
-    return NULL;
+    return persistent ? NULL : queue(messages, found);
 }
 
 struct tg_error *tg_mpi_messages_start(struct tg_mpi_messages *messages, size_t process, uint64_t request,
@@ -282,7 +401,9 @@ struct tg_error *tg_mpi_messages_start(struct tg_mpi_messages *messages, size_t 
         return NULL;
     found->is_active = true;
     found->message.since_ns = time_ns;
-    if (found->use != TG_MPI_REQUEST_SENDS || found->message.destination < 0)
+    if (found->use == TG_MPI_REQUEST_RECEIVES)
+        return queue(messages, found);
+    if (found->message.destination < 0)
         return NULL;
     return tg_mpi_messages_add_send(messages, &found->message); /* gives the message a new id */
 }
@@ -310,6 +431,7 @@ bool tg_mpi_messages_complete(struct tg_mpi_messages *messages, size_t process, 
         return false;
     *posted = found->message;
     found->is_active = false;
+    unqueue(messages, found);
     if (!found->persistent)
         tg_mpi_messages_drop_request(messages, process, request);
     return true;
@@ -333,6 +455,22 @@ bool tg_mpi_messages_find_truncated(const struct tg_mpi_messages *messages, size
 
 /* ---- copies */
 
+/* The receives of MESSAGES that are under way are so in MADE, too, in the same turns. */
+static struct tg_error *copy_queues(const struct tg_mpi_messages *messages, struct tg_mpi_messages *made)
+{
+    struct tg_error *error = NULL;
+    for (const struct flow *flow = messages->flows; error == NULL && flow != NULL; flow = flow->hh.next)
+        for (const struct request *at = flow->receives; error == NULL && at != NULL; at = at->queue_next) {
+            struct request *copied = find_request(made, at->key.process, at->key.request);
+            if (copied == NULL)
+                continue;
+            made->last_turn = at->message.turn - 1;
+            error = queue(made, copied);
+        }
+    made->last_turn = messages->last_turn;
+    return error;
+}
+
 struct tg_error *tg_mpi_messages_copy(const struct tg_mpi_messages *messages, struct tg_mpi_messages **copy)
 {
     struct tg_mpi_messages *made = NULL;
@@ -344,12 +482,16 @@ struct tg_error *tg_mpi_messages_copy(const struct tg_mpi_messages *messages, st
     }
     for (const struct request *request = messages->requests; error == NULL && request != NULL;
          request = request->hh.next) {
-        error = tg_mpi_messages_add_request(made, &request->message, request->use, request->persistent);
+        error = tg_mpi_messages_add_request(made, &request->message, request->use, true);
         struct request *copied =
             error == NULL ? find_request(made, request->key.process, request->key.request) : NULL;
-        if (copied != NULL)
-            copied->is_active = request->is_active;
+        if (copied == NULL)
+            continue;
+        copied->persistent = request->persistent;
+        copied->is_active = request->is_active;
     }
+    if (error == NULL)
+        error = copy_queues(messages, made);
     if (error != NULL) {
         tg_mpi_messages_destroy(made);
         return error;

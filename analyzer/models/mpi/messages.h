@@ -17,9 +17,10 @@ struct tg_error *tg_mpi_messages_copy(const struct tg_mpi_messages *messages, st
  * sent. Gives SENT its id. Beyond TG_MPI_MAX_KEPT the oldest is forgotten, and counted. Only error:
  * NO_MEMORY. */
 struct tg_error *tg_mpi_messages_add_send(struct tg_mpi_messages *messages, struct tg_mpi_message *sent);
-/* The oldest that is like PATTERN (job, comm, source, destination, tag), taken out; false: none. */
-bool tg_mpi_messages_take_send(struct tg_mpi_messages *messages, const struct tg_mpi_message *pattern,
-                               struct tg_mpi_message *sent);
+/* The message from SOURCE with TAG that RECEIVE has got, taken out: not one that a receive gets that was posted before it and
+ * is still under way. Where that cannot be told (IS_OWN false), the oldest. False: none. */
+bool tg_mpi_messages_take_send(struct tg_mpi_messages *messages, const struct tg_mpi_message *receive,
+                               int64_t source, int64_t tag, struct tg_mpi_message *sent, bool *is_own);
 
 /* Takes out the one with ID: it was cancelled. */
 void tg_mpi_messages_cancel_send(struct tg_mpi_messages *messages, const struct tg_mpi_message *sent);
@@ -32,7 +33,7 @@ enum tg_mpi_request_use {
     TG_MPI_REQUEST_SENDS,
 };
 
-/* The oldest message that RECEIVE, with its any source and any tag, would take; it stays. False: none. */
+/* The message that RECEIVE gets, the oldest one if it is for any source or any tag; it stays. False: none. */
 bool tg_mpi_messages_find_send(const struct tg_mpi_messages *messages, const struct tg_mpi_message *receive,
                                struct tg_mpi_message *sent);
 /* The receive of PROCESS by REQUEST (0: by any) that has less room than the message that it will get. */

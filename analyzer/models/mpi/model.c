@@ -99,22 +99,18 @@ static struct tg_error *compare_types(struct tg_mpi_model *model, const struct t
     return TG_ARRAY_APPEND(model->mistyped, model->n_mistyped, model->mistyped_capacity, added);
 }
 
-/* POSTED of PROCESS has received from PEER with TAG. */
-static struct tg_error *receive(struct tg_mpi_model *model, const struct tg_mpi_process_entry *process,
-                                const struct tg_mpi_message *posted, int64_t peer, int64_t tag,
-                                uint64_t time_ns)
+/* POSTED of PROCESS has received from PEER with TAG. Datatypes are compared where it is sure which message that was. */
+static struct tg_error *finish_receive(struct tg_mpi_model *model, const struct tg_mpi_process_entry *process,
+                                       const struct tg_mpi_message *posted, int64_t peer, int64_t tag,
+                                       uint64_t time_ns)
 {
-    const struct tg_mpi_message pattern = {.job = posted->job,
-                                           .comm = posted->comm,
-                                           .group = posted->group,
-                                           .source = peer,
-                                           .destination =
-                                               tg_mpi_own_rank(&model->comms, &process->public, posted->comm),
-                                           .tag = tag};
-    struct tg_mpi_message sent;
-    if (peer < 0 || !tg_mpi_messages_take_send(model->messages, &pattern, &sent))
+    struct tg_mpi_message receive = *posted, sent;
+    receive.destination = tg_mpi_own_rank(&model->comms, &process->public, posted->comm);
+    bool is_own;
+    if (peer < 0 || !tg_mpi_messages_take_send(model->messages, &receive, peer, tag, &sent, &is_own))
         return NULL;
-    struct tg_error *error = compare_types(model, &sent, posted, time_ns);
+    struct tg_error *error =
+        !is_own || process->public.gave_up_receives ? NULL : compare_types(model, &sent, posted, time_ns);
     if (error != NULL || model->options.received == NULL)
         return error;
     return model->options.received(model->options.context, &sent, process->public.process, time_ns);
@@ -576,7 +572,7 @@ static struct tg_error *finish(struct tg_mpi_model *model, struct tg_mpi_process
     if (receives && !nonblocking && !persistent) {
         const struct tg_mpi_message received =
             tg_mpi_message_by_role(&model->comms, &process->public, &thread->public, false, role);
-        return receive(model, process, &received, leave->peer, leave->tag, event->time_ns);
+        return finish_receive(model, process, &received, leave->peer, leave->tag, event->time_ns);
     }
     if ((!receives && role != TG_MPI_SEND) || leave->request == 0 || (!nonblocking && !persistent) ||
         (call->peer == -2 && !call->receives) ||
@@ -650,7 +646,7 @@ static struct tg_error *take_complete(struct tg_mpi_model *model, const struct t
         tg_mpi_messages_cancel_send(model->messages, &posted);
     if (posted.id != 0 || complete->cancelled)
         return NULL;
-    return receive(model, process, &posted, complete->peer, complete->tag, event->time_ns);
+    return finish_receive(model, process, &posted, complete->peer, complete->tag, event->time_ns);
 }
 
 static void end_process(struct tg_mpi_model *model, size_t index, bool replaced, uint64_t time_ns)

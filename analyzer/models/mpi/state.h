@@ -128,6 +128,7 @@ struct tg_mpi_message {
     uint64_t since_ns;
     uint64_t id;      /* of a message that was sent, in order; 0: this is a receive */
     uint64_t request; /* request that completes it, 0: the call itself does */
+    uint64_t turn;    /* of a receive with a request, when it was posted, in order; else 0 */
 };
 
 /* A request of PROCESS that is no message: of a collective that does not block (INSTANCE), of access to a window, and the

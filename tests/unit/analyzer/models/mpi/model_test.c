@@ -168,6 +168,69 @@ static void a_message_received_as_another_type_is_told_once_a_place(void **state
     assert_int_equal(mistyped->receive.code, 0x20);
 }
 
+static void send_typed(const char *type)
+{
+    ENTER(0, "MPI_Send", .peer = 1, .tag = 5, .root = -3, .bytes = 16, .type = type);
+    LEAVE(0, "MPI_Send", .peer = -3);
+}
+
+static void post_typed(const char *type, int64_t source, uint64_t request)
+{
+    ENTER(1, "MPI_Irecv", .peer = source, .tag = 5, .root = -3, .bytes = 16, .type = type);
+    LEAVE(1, "MPI_Irecv", .peer = -3, .request = request);
+}
+
+static void complete_typed(uint64_t request)
+{
+    FEED(1, MPI_COMPLETE, mpi_complete, .request = request, .peer = 0, .tag = 5, .bytes = 16);
+}
+
+static void messages_come_in_the_order_of_posting_not_of_completion(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        post_typed("MPI_INT", 0, 7);
+        post_typed("MPI_DOUBLE", 0, 8);
+        send_typed("MPI_INT");
+        send_typed("MPI_DOUBLE");
+        complete_typed(8); /* waited for first */
+        assert_string_equal(last_received.type, "MPI_DOUBLE");
+        complete_typed(7);
+        assert_string_equal(last_received.type, "MPI_INT");
+    }
+    assert_int_equal(n_received, 6);
+    assert_int_equal(tg_mpi_model_mistyped_count(model), 0);
+    struct tg_mpi_model *copy;
+    post_typed("MPI_INT", 0, 7);
+    post_typed("MPI_CHAR", 0, 8);
+    assert_null(tg_mpi_model_copy(model, &copy));
+    tg_mpi_model_destroy(model);
+    model = copy;
+    send_typed("MPI_INT");
+    send_typed("MPI_DOUBLE");
+    complete_typed(8);
+    complete_typed(7);
+    assert_int_equal(tg_mpi_model_mistyped_count(model), 1);
+    assert_string_equal(tg_mpi_model_mistyped_at(model, 0)->receive.type, "MPI_CHAR");
+    assert_string_equal(tg_mpi_model_mistyped_at(model, 0)->sent.type, "MPI_DOUBLE");
+}
+
+static void a_message_that_a_receive_from_anybody_may_have_taken_is_not_compared(void **state)
+{
+    (void)state;
+    post_typed("MPI_INT", -1, 7);
+    post_typed("MPI_DOUBLE", 0, 8);
+    send_typed("MPI_INT");
+    send_typed("MPI_DOUBLE");
+    complete_typed(8); /* of 7 nobody knows yet what it got */
+    complete_typed(7);
+    assert_int_equal(tg_mpi_model_mistyped_count(model), 0);
+    post_typed("MPI_INT", 0, 7);
+    send_typed("MPI_DOUBLE");
+    complete_typed(7);
+    assert_int_equal(tg_mpi_model_mistyped_count(model), 1);
+}
+
 static void a_cancelled_send_is_not_on_its_way(void **state)
 {
     (void)state;
@@ -562,6 +625,10 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_message_received_as_another_type_is_told_once_a_place, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(messages_come_in_the_order_of_posting_not_of_completion, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_message_that_a_receive_from_anybody_may_have_taken_is_not_compared,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_cancelled_send_is_not_on_its_way, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_is_missing_in_a_collective, set_up, tear_down),
         cmocka_unit_test_setup_teardown(different_collectives_are_a_mismatch, set_up, tear_down),
