@@ -200,6 +200,8 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
         tell_error(live, tg_job_watches_copy(live->watches, parent, thread->process));
     if (parent != NULL && parent->space != thread->process->space)
         tg_controller_forked(live->controller, thread->process->pid);
+    if (live->gates != NULL)
+        tell_error(live, tg_gates_meet(live->gates, thread->process->pid));
 }
 
 /* ---- stopped threads */
@@ -222,6 +224,8 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     thread->reason =
         (struct tg_stop_reason){0}; /* of the program before, which a child of vfork was not kept in */
     tg_job_modules_change(live->modules, thread->process);
+    if (live->gates != NULL)
+        tell_error(live, tg_gates_meet(live->gates, thread->process->pid));
     tell_error(live, tg_controller_libraries_changed(live->controller, thread->process->pid));
     if (attached && stops->at_start)
         stop_process(live, thread->process->pid);
@@ -421,6 +425,8 @@ static void process_ended(void *context, struct tg_process *process)
     lose_points(live, tg_engine_first_process(live->parts.engine) == process && process->hh.next == NULL);
     tg_job_steps_forget(live->steps, process);
     tg_job_modules_forget(live->modules, process);
+    if (live->gates != NULL)
+        tg_gates_forget(live->gates, process->pid);
 }
 
 /* ---- life */
@@ -501,8 +507,13 @@ struct tg_thread *tg_engine_adapter_thread(struct tg_engine_adapter *live, struc
 
 struct tg_gates *tg_engine_adapter_gates(struct tg_engine_adapter *live)
 {
-    if (live->gates == NULL && live->parts.rings != NULL)
-        tell_error(live, tg_gates_create(live->parts.rings, &live->gates));
+    if (live->gates != NULL || live->parts.rings == NULL)
+        return live->gates;
+    tell_error(live, tg_gates_create(live->parts.rings, &live->gates));
+    const struct tg_process *process =
+        live->gates == NULL ? NULL : tg_engine_first_process(live->parts.engine);
+    for (; process != NULL; process = process->hh.next)
+        tell_error(live, tg_gates_meet(live->gates, process->pid));
     return live->gates;
 }
 

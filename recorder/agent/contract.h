@@ -178,7 +178,8 @@ _Static_assert(sizeof(struct tg_agent_control) <= TG_AGENT_GATES_OFFSET, "gates 
  * The recorder writes a gate, its number last; a thread that comes to an event that one of the gate's rules
  * names takes a slot, and waits (FUTEX_WAIT, shared, on the slot's gate) until that is 0. It goes on by
  * itself where the recorder is over or dead. The recorder closes a gate by taking its number away, then sets
- * the gate of its slots to 0 and wakes them. A thread without a slot does not wait, and is counted. */
+ * the gate of its slots to 0 and wakes them. Slots of a program that has ended it gives back itself. A thread
+ * without a slot does not wait, and is counted. */
 
 /* Events, as bits: 1 << (record - TG_RECORD_OMP_PARALLEL_BEGIN). */
 #define TG_AGENT_GATE_KIND(symbol) (1U << (TG_RECORD_##symbol - TG_RECORD_OMP_PARALLEL_BEGIN))
@@ -210,7 +211,7 @@ struct tg_agent_gate {
 _Static_assert(sizeof(struct tg_agent_gate) == 128, "TG_AGENT_SLOTS_OFFSET counts on it");
 
 struct tg_agent_slot {
-    uint64_t instance; /* agent's */
+    uint64_t instance; /* agent's; 0 while the slot is nobody's, or is being taken */
     int32_t tid;       /* agent's: whose it is, 0 nobody's */
     uint32_t gate;     /* number of the gate at which that thread waits, 0: it may go on */
 };

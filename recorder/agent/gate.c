@@ -106,6 +106,7 @@ static struct tg_agent_slot *take_slot(int32_t tid, uint32_t number)
 static void give_slot(struct tg_agent_slot *slot)
 {
     __atomic_store_n(&slot->gate, 0, __ATOMIC_RELAXED);
+    slot->instance = 0; /* until the next one has written its own, nobody takes the slot for a dead one's */
     __atomic_store_n(&slot->tid, 0, __ATOMIC_RELEASE);
 }
 

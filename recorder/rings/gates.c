@@ -1,5 +1,6 @@
 #include "recorder/rings/gates.h"
 
+#include "format/base/array.h"
 #include "recorder/process/proc_status.h"
 
 #include <elf.h>
@@ -9,10 +10,17 @@
 #include <stdlib.h>
 #include <sys/uio.h>
 
+struct program {
+    pid_t pid;
+    uint64_t instance;
+};
+
 struct tg_gates {
     const struct tg_agent_directory *directory;
     uint32_t last;                    /* number that was given last */
     uint32_t numbers[TG_AGENT_GATES]; /* 0: free */
+    struct program *programs;         /* who may wait */
+    size_t n_programs, max_programs;
 };
 
 static uint64_t offset_of(size_t place)
@@ -32,6 +40,9 @@ struct tg_error *tg_gates_create(const struct tg_agent_directory *directory, str
 
 void tg_gates_destroy(struct tg_gates *gates)
 {
+    if (gates == NULL)
+        return;
+    free(gates->programs);
     free(gates);
 }
 
@@ -124,6 +135,49 @@ void tg_gates_close_all(struct tg_gates *gates)
     for (size_t i = 0; i < TG_AGENT_GATES; i++)
         if (gates->numbers[i] != 0)
             tg_gates_close(gates, gates->numbers[i]);
+}
+
+/* ---- programs */
+
+/* Takes the slots of the threads of INSTANCE, which are no more: nobody else gives them back. */
+static void take_slots(const struct tg_gates *gates, uint64_t instance)
+{
+    static const struct tg_agent_slot none;
+    size_t n_slots;
+    struct tg_agent_slot *slots = read_slots(gates, &n_slots);
+    for (size_t i = 0; i < n_slots; i++)
+        if (slots[i].instance == instance && slots[i].tid != 0)
+            (void)tg_agent_directory_write(gates->directory, TG_AGENT_SLOTS_OFFSET + i * sizeof none, &none,
+                                           sizeof none);
+    free(slots);
+}
+
+static struct program *find_program(const struct tg_gates *gates, pid_t pid)
+{
+    for (size_t i = 0; i < gates->n_programs; i++)
+        if (gates->programs[i].pid == pid)
+            return &gates->programs[i];
+    return NULL;
+}
+
+void tg_gates_forget(struct tg_gates *gates, pid_t pid)
+{
+    struct program *program = find_program(gates, pid);
+    if (program == NULL)
+        return;
+    take_slots(gates, program->instance);
+    *program = gates->programs[--gates->n_programs];
+}
+
+struct tg_error *tg_gates_meet(struct tg_gates *gates, pid_t pid)
+{
+    const struct program met = {pid, tg_gates_instance(pid)};
+    const struct program *known = find_program(gates, pid);
+    if (known != NULL && known->instance == met.instance)
+        return NULL;
+    tg_gates_forget(gates, pid);
+    return met.instance == 0 ? NULL
+                             : TG_ARRAY_APPEND(gates->programs, gates->n_programs, gates->max_programs, met);
 }
 
 /* ---- questions */

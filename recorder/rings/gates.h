@@ -24,6 +24,11 @@ struct tg_error *tg_gates_open(struct tg_gates *gates, const struct tg_agent_gat
 void tg_gates_close(struct tg_gates *gates, uint32_t number);
 void tg_gates_close_all(struct tg_gates *gates);
 
+/* Process PID has a program whose threads may come to gates: a new one, where it had another before. Only error: NO_MEMORY. */
+struct tg_error *tg_gates_meet(struct tg_gates *gates, pid_t pid);
+/* It has none any more: whoever waited there is gone, and waits at no gate. */
+void tg_gates_forget(struct tg_gates *gates, pid_t pid);
+
 /* A thread that waits. */
 struct tg_gate_waiter {
     uint64_t instance;

@@ -21,7 +21,7 @@ bool tg_gate_attendance_is_complete(const struct tg_gate_run *run, size_t n_here
 {
     size_t n_to_come = run->n_unknown;
     for (size_t i = 0; i < run->n_workers; i++)
-        n_to_come += !run->workers[i].is_out;
+        n_to_come += !run->workers[i].is_out && !run->workers[i].is_gone;
     return n_here > 0 && n_here >= n_to_come;
 }
 

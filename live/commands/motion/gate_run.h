@@ -14,9 +14,10 @@
 struct tg_gate_worker {
     size_t index; /* in the OpenMP model */
     int32_t pid, tid;
-    bool is_out; /* was there before: does not run */
-    bool waits;  /* afterwards: at a gate */
-    bool cannot; /* afterwards: waits for somebody who has got there, or for ever */
+    bool is_out;  /* was there before: does not run */
+    bool waits;   /* afterwards: at a gate */
+    bool cannot;  /* afterwards: waits for somebody who has got there, or for ever */
+    bool is_gone; /* while it is waited for: its process has ended, and with it whatever it had come to */
     /* the run's own, as they were at the last look */
     bool is_stuck; /* there was one */
     uint64_t before_ns;

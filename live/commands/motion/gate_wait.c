@@ -36,9 +36,17 @@ static bool has_thread(const struct tg_job_view *view, const struct tg_worker_ga
     return false;
 }
 
-/* Whether all gates of RUN are of threads, which have ended. */
+/* Whether nobody can come any more: all who were to come have ended; of a run without workers, all threads that its gates are of. */
 static bool are_gone(const struct tg_job_view *view, const struct tg_gate_run *run)
 {
+    size_t n_gone = 0;
+    for (size_t i = 0; i < run->n_workers; i++) {
+        if (!run->workers[i].is_out && !run->workers[i].is_gone)
+            return false;
+        n_gone += run->workers[i].is_gone;
+    }
+    if (run->n_workers > 0)
+        return n_gone > 0 && run->n_unknown == 0;
     for (size_t i = 0; i < run->n_gates; i++)
         if (run->gates[i].tid == 0 || has_thread(view, &run->gates[i]))
             return false;
@@ -51,6 +59,8 @@ static struct tg_error *look(const struct tg_request *request)
     struct waiting *going = request->context;
     struct tg_gate_run *run = going->run;
     size_t n_running = 0, n_here = 0, n_lost = 0;
+    for (size_t i = 0; i < run->n_workers; i++)
+        run->workers[i].is_gone = !is_alive(request->view, run->workers[i].pid);
     for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(request->view, p);
         for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
@@ -68,7 +78,7 @@ static struct tg_error *look(const struct tg_request *request)
         n_to_come += run->of_each && n_at_gate == 0 && is_alive(request->view, run->gates[i].pid);
     }
     bool are_here = run->of_each ? n_here > 0 && n_to_come == 0 : tg_gate_attendance_is_complete(run, n_here);
-    bool is_gone = run->n_workers == 0 && are_gone(request->view, run);
+    bool is_gone = are_gone(request->view, run);
     going->done = n_running == 0 || n_lost > 0 || are_here || is_gone;
     return are_here || is_gone ? tg_controller_halt(request->controller, request->view, request->set) : NULL;
 }

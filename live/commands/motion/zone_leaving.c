@@ -1,6 +1,7 @@
 /* Out of zones of a live job, all workers together: what `opm all_out`, `opm step out` and `opm barrier pass` do. */
 #include "live/commands/motion/live_zones.h"
 
+#include "analyzer/finding/words.h"
 #include "analyzer/models/openmp/barrier.h"
 #include "live/commands/motion/deadlock.h"
 #include "live/commands/motion/gate_course.h"
@@ -196,12 +197,24 @@ static struct tg_error *add_place(struct tg_console *console, const struct tg_op
                                               : add_members(console, team, worker, place, run);
 }
 
-/* "worker 3 cannot arrive: ...": those who have not come, and why. */
+static bool has_several_processes(const struct tg_console *console, const struct tg_gate_run *run)
+{
+    const struct tg_openmp_model *model = console->source->moment->openmp;
+    for (size_t i = 1; i < run->n_workers; i++)
+        if (tg_openmp_model_worker_at(model, run->workers[i].index)->process !=
+            tg_openmp_model_worker_at(model, run->workers[0].index)->process)
+            return true;
+    return false;
+}
+
+/* "worker 3 cannot arrive: ...", "worker 3 of rank 2 has ended": those who have not come, and why. */
 static struct tg_error *tell_missing(const struct tg_console *console, const struct tg_gate_run *run,
                                      FILE *out)
 {
     TG_AUTO_DEADLOCK struct tg_deadlock deadlock = {0};
     struct tg_error *error = tg_deadlock_find(console, &deadlock);
+    const struct tg_verdict_input input = tg_console_words(console);
+    const bool tells_process = has_several_processes(console, run);
     const char *text = NULL;
     for (size_t i = 0; error == NULL && i < run->n_workers; i++) {
         const struct tg_gate_worker *worker = &run->workers[i];
@@ -210,7 +223,12 @@ static struct tg_error *tell_missing(const struct tg_console *console, const str
         if (worker->is_out || worker->waits)
             continue;
         bool is_stuck = worker->cannot && tg_deadlock_has(&deadlock, known->process, known->tid);
-        fprintf(out, "worker %" PRIu64 " %s\n", known->number,
+        fprintf(out, "worker %" PRIu64, known->number);
+        if (tells_process) {
+            fputs(" of ", out);
+            tg_words_process(out, &input, known->process);
+        }
+        fprintf(out, " %s\n",
                 !known->alive ? "has ended"
                 : is_stuck    ? "cannot arrive: it is in a deadlock, or waits for one who is"
                 : worker->cannot
@@ -369,7 +387,11 @@ static bool is_meant(const struct passing *passing, const struct tg_openmp_team 
 {
     bool is_ours = passing->worker == NULL || passing->worker->process != team->process ||
                    is_member(team, passing->worker);
-    return team->n_members > 0 && is_ours && tg_focus_has(&passing->console->focus, team->process);
+    const struct tg_process_entry *entry =
+        tg_process_model_at(passing->console->source->moment->processes, team->process);
+    bool runs =
+        entry != NULL && entry->end == TG_PROCESS_RUNNING; /* a dead one's teams stay where they were */
+    return team->n_members > 0 && is_ours && runs && tg_focus_has(&passing->console->focus, team->process);
 }
 
 static bool to_pass(const struct passing *passing, const struct tg_openmp_team *team,

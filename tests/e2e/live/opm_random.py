@@ -37,6 +37,7 @@ class Session:
         self.console = LiveConsole("-o", "random.tgt", "--force", "--", "./all", ROUNDS, THREADS, stderr=open("result", "wb"))
         self.held = set()
         self.moments = []  # event, workers and barriers at each stop
+        self.trace = "random.tgt"  # where the same is to be found
 
     def one(self, *choices):
         return self.random.choice(choices)
@@ -122,11 +123,15 @@ class Session:
             time.sleep(0.01)
         if os.path.exists("random.tgt.incomplete"):  # else the program had ended before, and the trace is whole
             done = subprocess.run([TOLLGATE, "recover", "--force", "-o", "recovered.tgt", "random.tgt.incomplete"], capture_output=True, text=True)
+            self.trace = "recovered.tgt"
         else:
             done = subprocess.run([TOLLGATE, "dump", "random.tgt", "-o", "/dev/null"], capture_output=True, text=True)
         if done.returncode != 0:
             fail(f"kill: the trace cannot be read: {done}")
-        self.moments.clear()
+        # behind what had got to the file when the console was killed there is only what agents recorded
+        if (whole := re.search(r"kept, ([\d,]+) events", done.stdout)) is not None:
+            n_whole = int(whole[1].replace(",", ""))
+            self.moments = [moment for moment in self.moments if moment[0] <= n_whole]
         return "kill"
 
     def finish(self):
@@ -162,14 +167,18 @@ class Session:
         return way
 
 
-def replayed(numbers):
-    """Workers and barriers at each of the events."""
-    commands = [command for number in numbers for command in (f"goto {number}", "info workers -list", "info barrier -list")]
-    done = subprocess.run([TOLLGATE, "replay", "--json", "random.tgt"], capture_output=True, text=True, timeout=60 * SLOWNESS,
+def replay(trace, commands):
+    """The data that each of the commands gives in TRACE."""
+    done = subprocess.run([TOLLGATE, "replay", "--json", trace], capture_output=True, text=True, timeout=60 * SLOWNESS,
                           input="".join(json.dumps({"id": i, "command": command}) + "\n" for i, command in enumerate(commands)))
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    answers = {answer["id"]: answer for answer in answers if answer["type"] == "result"}
-    return [(answers[i + 1].get("data"), answers[i + 2].get("data")) for i in range(0, len(commands), 3)]
+    answers = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines()) if answer["type"] == "result"}
+    return [answers[i].get("data") for i in range(len(commands))]
+
+
+def replayed(trace, numbers):
+    """Workers and barriers at each of the events."""
+    data = replay(trace, [command for number in numbers for command in (f"goto {number}", "info workers -list", "info barrier -list")])
+    return list(zip(data[1::3], data[2::3]))
 
 
 def alike(found):
@@ -196,10 +205,12 @@ def main():
         sessions += 1
         moments += len(session.moments)
         numbers = [number for number, _, _ in session.moments]
-        for (number, workers, barriers), (then, then_barriers) in zip(session.moments, replayed(numbers)):
+        for (number, workers, barriers), (then, then_barriers) in zip(session.moments, replayed(session.trace, numbers), strict=True):
             if alike(then) != alike(workers) or alike(then_barriers) != alike(barriers):
                 fail(f"event {number}, live:\n{json.dumps(workers)}\n{json.dumps(barriers)}\nthe trace:\n{json.dumps(then)}\n"
                      f"{json.dumps(then_barriers)}")
+    if moments == 0:
+        fail(f"in {n} commands, {sessions} sessions, no moment was compared with a trace: the last is {session.console.log}")
     print(f"{compiler}, seed {seed}: {n} commands in {sessions} sessions, {moments} moments as in their traces")
 
 

@@ -130,12 +130,40 @@ static void knows_programs(void **state)
     assert_int_equal(tg_gates_instance(0), 0);
 }
 
+/* Whoever was killed where it waited gives its slot back to nobody. */
+static void forgets_who_is_gone(void **state)
+{
+    (void)state;
+    const struct tg_agent_slot ours = {.instance = tg_gates_instance(getpid()), .tid = 200};
+    struct tg_agent_slot slot;
+    uint32_t number;
+    assert_null(tg_gates_open(gates, &(struct tg_agent_gate){.instance = ours.instance}, &number));
+    come(0, 100, number); /* of another program */
+    come(1, 200, number);
+    come(2, 201, 0); /* let go, and killed before it went */
+    for (size_t i = 1; i < 3; i++)
+        assert_true(tg_agent_directory_write(directory, TG_AGENT_SLOTS_OFFSET + i * sizeof slot,
+                                             &ours.instance, sizeof ours.instance));
+    assert_null(tg_gates_meet(gates, getpid()));
+    assert_null(tg_gates_meet(gates, getpid())); /* the same program still */
+    assert_int_equal(tg_gates_count(gates, number), 2);
+    tg_gates_forget(gates, getpid());
+    assert_int_equal(tg_gates_count(gates, number), 1);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(
+            tg_agent_directory_read(directory, TG_AGENT_SLOTS_OFFSET + i * sizeof slot, &slot, sizeof slot));
+        assert_int_equal(slot.tid, i == 0 ? 100 : 0);
+    }
+    tg_gates_forget(gates, getpid()); /* known no more */
+    tg_gates_close_all(gates);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_agents),   cmocka_unit_test(lets_go_whom_it_meant),
         cmocka_unit_test(has_an_end),     cmocka_unit_test(believes_nothing),
-        cmocka_unit_test(knows_programs),
+        cmocka_unit_test(knows_programs), cmocka_unit_test(forgets_who_is_gone),
     };
     return cmocka_run_group_tests(tests, make, destroy);
 }
