@@ -19,7 +19,7 @@ struct tg_gates {
     const struct tg_agent_directory *directory;
     uint32_t last;                    /* number that was given last */
     uint32_t numbers[TG_AGENT_GATES]; /* 0: free */
-    struct program *programs;         /* who may wait */
+    struct program *programs;         /* programs whose threads may wait */
     size_t n_programs, max_programs;
 };
 

@@ -26,7 +26,7 @@ void tg_gates_close_all(struct tg_gates *gates);
 
 /* Process PID has a program whose threads may come to gates: a new one, where it had another before. Only error: NO_MEMORY. */
 struct tg_error *tg_gates_meet(struct tg_gates *gates, pid_t pid);
-/* It has none any more: whoever waited there is gone, and waits at no gate. */
+/* Process PID has none any more: whoever waited there is gone, and waits at no gate. */
 void tg_gates_forget(struct tg_gates *gates, pid_t pid);
 
 /* A thread that waits. */

@@ -552,10 +552,39 @@ static struct tg_error *step_anybody(struct tg_console *console, const struct tg
     return tg_live_zone_step(console, NULL, out);
 }
 
+/* Whether libgomp is about to give WORKER a section: others would take them all, and more than them, meanwhile. */
+static bool is_before_section(const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_place *place =
+        worker->n_places == 0 ? NULL : &worker->places[worker->n_places - 1];
+    return place != NULL && place->kind == TG_OPENMP_IN_ZONE && place->what == TG_OMP_ZONE_SECTIONS &&
+           place->seen == TG_OMP_WRAPPED && place->section == 0;
+}
+
+/* WORKER alone to GATE; *IS_THERE: it has come there, else it waits for somebody. */
+static struct tg_error *step_alone(struct tg_console *console, const struct tg_openmp_worker *worker,
+                                   const struct tg_worker_gate *gate, bool *is_there, FILE *out)
+{
+    struct tg_gate_run run = {.alone = true};
+    const struct tg_gate_worker alone = {.index = worker->index, .pid = gate->pid, .tid = gate->tid};
+    struct tg_error *error = tg_gate_run_add_gate(&run, gate);
+    if (error == NULL)
+        error = tg_gate_run_add_worker(&run, &alone);
+    if (error == NULL)
+        error = tg_gate_course_run(console, &run, "opm step", out);
+    *is_there = error == NULL && run.workers[0].waits;
+    if (*is_there) {
+        tg_gate_run_tell_worker(console, worker, out);
+        error = tg_live_zone_look_at(console, worker);
+    }
+    tg_gate_run_deinit(&run);
+    return error;
+}
+
 struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_openmp_worker *worker,
                                    FILE *out)
 {
-    const struct tg_gate_rule rule = {
+    struct tg_gate_rule rule = {
         .kinds = tg_gate_kind(TG_EVENT_OMP_IMPLICIT_BEGIN) | tg_gate_kind(TG_EVENT_OMP_ZONE_BEGIN) |
                  tg_gate_kind(TG_EVENT_OMP_SECTION) | tg_gate_kind(TG_EVENT_OMP_SYNC_BEGIN) |
                  tg_gate_kind(TG_EVENT_OMP_MUTEX_ENTER) | tg_gate_kind(TG_EVENT_OMP_TASK_BEGIN),
@@ -571,11 +600,18 @@ struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_o
         return error;
     if (worker == NULL)
         return step_anybody(console, &rule, is_launcher, out);
+    /* behind the last zone of its region there is the end of that, or it would run on through the program */
+    rule.kinds |= tg_gate_kind(TG_EVENT_OMP_IMPLICIT_END);
     const struct tg_worker_gate gate = {.pid = tg_gate_run_pid(console, worker->process),
                                         .tid = worker->tid,
                                         .in_tasks = true,
                                         .n_rules = 1,
                                         .rules = {rule}};
+    bool is_there = false;
+    if (is_before_section(worker))
+        error = step_alone(console, worker, &gate, &is_there, out);
+    if (error != NULL || is_there)
+        return error;
     return go_to_first(console, tg_gate_run_add_gate(&run, &gate), &run, "opm step",
                        "the worker stopped or ended without entering another zone", out);
 }

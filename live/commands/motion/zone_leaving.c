@@ -486,6 +486,25 @@ struct tg_error *tg_live_zone_reached_barrier(struct tg_console *console, uint64
     return error;
 }
 
+/* Of a current worker only its own teams are meant: where another one is at a barrier that is said. */
+static struct tg_error *refuse_pass(struct tg_console *console, const struct tg_openmp_worker *worker)
+{
+    struct passing others = {.console = console};
+    struct tg_error *error =
+        tg_openmp_model_visit_teams(console->source->moment->openmp, find_barrier, &others);
+    if (error != NULL)
+        return error;
+    if (worker == NULL || !others.is_found)
+        return tg_error_create(TG_ERROR_NOT_FOUND,
+                               "no team is at a barrier (`opm next barrier` goes to one)");
+    const uint32_t dpid = (uint32_t)worker->process + 1;
+    return tg_error_create(TG_ERROR_NOT_FOUND,
+                           "no team of worker %" PRIu64
+                           " is at a barrier, but another one is (`info barrier`): `dfocus p%" PRIu32
+                           " {opm barrier pass}` passes those of all teams",
+                           worker->number, dpid);
+}
+
 struct tg_error *tg_live_zone_pass_barrier(struct tg_console *console, FILE *out)
 {
     struct tg_gate_run run = {.of_process = true};
@@ -495,8 +514,7 @@ struct tg_error *tg_live_zone_pass_barrier(struct tg_console *console, FILE *out
         passing.worker = tg_focus_worker(&console->focus, console->source);
     struct tg_error *error = tg_openmp_model_visit_teams(model, find_barrier, &passing);
     if (error == NULL && !passing.is_found)
-        error =
-            tg_error_create(TG_ERROR_NOT_FOUND, "no team is at a barrier (`opm next barrier` goes to one)");
+        error = refuse_pass(console, passing.worker);
     if (error == NULL)
         error = tg_openmp_model_visit_teams(model, add_barrier, &passing);
     if (error == NULL)

@@ -173,7 +173,7 @@ def one_team(compiler):
         fail(f"barrier pass: {answer}")
     over_barrier.end("quit")
     task = in_team(2)
-    refused(task, "opm next sections", nobody, "which it already holds")
+    refused(task, "opm next sections", nobody, "waiting for the lock locks")  # whoever runs the task
     task.end("quit")
     two = in_team(3)
     two.do("opm next barrier")

@@ -213,6 +213,9 @@ def table(source, text, compiler):
             fail(f"{compiler}, {zone}: not line {lines[zone]}: {answer}")
         if zone not in ("parallel", "task") and not where:
             fail(f"{compiler}, {zone}: no line: {answer}")
+        # libgomp gives a section to who asks: others, who run on, took them all, and more
+        if zone == "sections" and "clang" not in compiler and "in sections (section 1)" not in (answer := console.do("opm step")):
+            fail(f"{compiler}: step into the sections: {answer}")
     console.do("dcont")
     console.end("quit")
     with open("result", encoding="utf-8") as file:
@@ -309,6 +312,11 @@ def nested(compiler):
     console.do("opm start")
     console.do("dfocus g1 {opm next barrier}")
     console.do("dfocus g1 {opm next barrier}")  # the outer team's, and then the inner one's
+    outer = [worker["tid"] for worker in console.command("info workers -list")["data"] if len(worker["places"]) == 2][0]
+    dtid = [thread["dtid"] for thread in console.command("dfocus a dstatus")["data"] if thread["tid"] == outer][0]
+    answer = console.command(f"dfocus d1.{dtid} {{opm barrier pass}}")
+    if answer["ok"] or "is at a barrier, but another one is" not in answer["error"]["message"]:
+        fail(f"{compiler}: barrier pass of who waits for an inner team: {answer}")
     answer = console.do("dfocus g1 {opm barrier pass}")
     if "2 of 2 workers are out" not in answer or "1 outer team, which waits for workers of these, was left at the barrier" not in answer:
         fail(f"{compiler}: barrier pass of nested teams: {answer}")
