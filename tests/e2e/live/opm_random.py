@@ -26,7 +26,7 @@ ZONES = ["parallel", "single", "critical", "task", "sections", "barrier", "maste
 SLOWNESS = float(os.environ.get("TG_SLOWNESS", "1"))  # of a campaign at nice 19
 COMMAND_S = 20 * SLOWNESS  # no command takes longer
 END_S = 90 * SLOWNESS  # nor the program once it is let go, on a busy machine
-REFUSALS = r"""no\ team\ is\ at\ a\ barrier|is\ not\ inside|already\ in\ parallel|without\ (reaching|entering)|no\ other\ worker\ enters
+REFUSALS = r"""no\ team\ is\ at\ a\ barrier|no\ team\ of\ worker|is\ not\ inside|already\ in\ parallel|without\ (reaching|entering)|no\ other\ worker\ enters
 |does\ not\ tell\ where\ a\ section|is\ held\ and\ cannot\ arrive|no\ current\ worker|not\ (running|stopped)|has\ ended|have\ ended
 |up\ to\ the\ end\ of\ the\ region|nothing\ was\ run|there\ is\ no\ thread|all\ workers\ in\ focus\ are|there\ is\ no\ agent|stopped\ or\ ended|no\ thread\ can\ arrive|has\ no\ thread|still\ running\ after|interrupted"""
 
