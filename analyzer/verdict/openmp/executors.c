@@ -30,13 +30,22 @@ static const struct tg_openmp_worker *fellow_at(const struct tg_openmp_model *mo
     return is_one ? fellow : NULL;
 }
 
+/* Whether SINK is before the loop's first iteration. clang's code asks for such iterations as well, and the runtime does not wait. */
+static bool is_before_loop(const struct tg_openmp_indices *sink)
+{
+    for (size_t i = 0; i < sink->count; i++)
+        if (sink->at[i] < 0)
+            return true;
+    return false;
+}
+
 struct tg_openmp_executor tg_openmp_executor_of_sink(const struct tg_openmp_model *model,
                                                      const struct tg_openmp_worker *worker)
 {
     struct tg_openmp_executor found = {0};
     const struct tg_openmp_team *team =
         waits_for_sink(worker) ? tg_openmp_model_team(model, worker->process, worker->iterations.team) : NULL;
-    if (team != NULL && worker->iterations.sink_is_posted)
+    if (team != NULL && (worker->iterations.sink_is_posted || is_before_loop(&worker->iterations.sink)))
         return (struct tg_openmp_executor){.has_posted = true};
     for (size_t i = 0; team != NULL && i < team->n_members; i++) {
         const struct tg_openmp_worker *fellow = fellow_at(model, team, i, worker);

@@ -9,7 +9,8 @@
 struct tg_openmp_executor {
     const struct tg_openmp_worker *worker; /* NULL: not known */
     bool has_skipped;                      /* went on without the depend(source) of the iteration */
-    bool has_posted; /* somebody has, who is not named: the one that waits lacks only a processor */
+    bool
+        has_posted; /* somebody has, who is not named, or there is none: the one that waits lacks only a processor */
 };
 
 /* The thread of the iteration that WORKER waits for at depend(sink). */

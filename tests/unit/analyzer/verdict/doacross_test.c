@@ -76,6 +76,17 @@ static void who_lacks_a_turn_waits_for_nobody(void **state)
     }
 }
 
+/* Thread 0 is stopped where it asks for the iteration before the first, as clang's code does; thread 1 waits for one of its. */
+static void who_begins_waits_for_nobody(void **state)
+{
+    (void)state;
+    begin_loop(4, 0);
+    wait_for(0, -1);
+    wait_for(1, 3);
+    interrupt_after(1000);
+    check_nobody_blamed();
+}
+
 /* The iteration was done before thread 1 came. */
 static void who_came_late_waits_for_nobody(void **state)
 {
@@ -128,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(who_lacks_a_turn_waits_for_nobody, tear_down),
+        cmocka_unit_test_teardown(who_begins_waits_for_nobody, tear_down),
         cmocka_unit_test_teardown(who_came_late_waits_for_nobody, tear_down),
         cmocka_unit_test_teardown(who_left_an_iteration_out_is_named, tear_down),
         cmocka_unit_test_teardown(who_left_an_iteration_of_a_stride_out_is_named, tear_down),
