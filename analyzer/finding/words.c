@@ -252,26 +252,40 @@ static void print_tag(FILE *stream, int64_t tag)
         fprintf(stream, " (tag %" PRId64 ")", tag);
 }
 
-static void print_source(FILE *stream, int64_t source)
+/* " rank 1", " rank 1 of its communicator": another one than rank 1 of the job, as a rule. */
+static void print_rank(FILE *stream, const struct tg_mpi_call *call, int64_t rank)
 {
+    enum { WORLD = 1 };
+    fprintf(stream, " rank %" PRId64, rank);
+    if (call->comm <= WORLD || is_put(call->name)) /* 0: not known */
+        return;
+    fputs(" of ", stream);
+    print_comm_of(stream, call);
+}
+
+static void print_source(FILE *stream, const struct tg_mpi_call *call, int64_t source)
+{
+    fputs(" from", stream);
     if (source == -1)
-        fputs(" from any rank", stream);
+        fputs(" any rank", stream);
     else
-        fprintf(stream, " from rank %" PRId64, source);
+        print_rank(stream, call, source);
 }
 
 /* " to rank 7 and from rank 5 (tag 1)": as far as the two halves of MPI_Sendrecv are known, and are with a rank. */
 static void print_exchange(FILE *stream, const struct tg_mpi_call *call)
 {
     bool sends = call->peer >= 0, receives = call->receives && call->from >= -1;
-    if (sends)
-        fprintf(stream, " to rank %" PRId64, call->peer);
+    if (sends) {
+        fputs(" to", stream);
+        print_rank(stream, call, call->peer);
+    }
     if (sends && (!receives || call->tag != call->from_tag))
         print_tag(stream, call->tag);
     if (!receives)
         return;
     fputs(sends ? " and" : "", stream);
-    print_source(stream, call->from);
+    print_source(stream, call, call->from);
     print_tag(stream, call->from_tag);
 }
 
@@ -293,12 +307,13 @@ void tg_words_call(FILE *stream, const struct tg_mpi_call *call)
     if (call->peer == -3 || call->peer == -2)
         return;
     bool sends = role == TG_MPI_SEND || tg_mpi_call_partitions(call->name) == TG_MPI_SEND;
-    if (call->peer >= 0 && (sends || is_put(call->name)))
-        fprintf(stream, " to rank %" PRId64, call->peer);
-    else if (call->peer >= 0 && strncmp(call->name, "MPI_Win_", 8) == 0)
+    if (call->peer >= 0 && (sends || is_put(call->name))) {
+        fputs(" to", stream);
+        print_rank(stream, call, call->peer);
+    } else if (call->peer >= 0 && strncmp(call->name, "MPI_Win_", 8) == 0)
         fprintf(stream, " of rank %" PRId64, call->peer);
     else
-        print_source(stream, call->peer);
+        print_source(stream, call, call->peer);
     print_tag(stream, call->tag);
 }
 

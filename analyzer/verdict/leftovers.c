@@ -10,9 +10,11 @@
 
 enum { MAX_GROUPS = 64, GROUPS_TOLD = 4, NOBODY = -3 };
 
-/* Messages or requests from one place to one other. */
+/* Messages or requests from one place to one other process. */
 struct group {
     struct tg_mpi_message first;
+    size_t partner; /* the process that the other half is of; SIZE_MAX not known */
+    int64_t least_tag, most_tag;
     uint64_t count;
 };
 
@@ -23,24 +25,54 @@ struct leftovers {
     uint64_t count;
 };
 
-static bool is_alike(const struct tg_verdict_input *input, const struct tg_mpi_message *x,
-                     const struct tg_mpi_message *y)
+static bool is_send(const struct tg_mpi_message *message)
 {
-    return x->process == y->process && x->comm == y->comm && x->source == y->source &&
-           x->destination == y->destination && x->tag == y->tag && strcmp(x->name, y->name) == 0 &&
+    return message->id != 0;
+}
+
+/* The rank in its communicator that MESSAGE goes to, or comes from. */
+static int64_t peer_of(const struct tg_mpi_message *message)
+{
+    return is_send(message) ? message->destination : message->source;
+}
+
+static size_t partner_of(const struct tg_verdict_input *input, const struct tg_mpi_message *message)
+{
+    return peer_of(message) < 0 ? SIZE_MAX
+                                : tg_mpi_model_process_of(input->mpi, message->process, message->job,
+                                                          message->comm, peer_of(message));
+}
+
+/* Whether both are from one place to one process, whichever communicator they use, and whichever tag. */
+static bool is_alike(const struct tg_verdict_input *input, const struct group *group,
+                     const struct tg_mpi_message *y, size_t partner)
+{
+    const struct tg_mpi_message *x = &group->first;
+    return x->process == y->process && group->partner == partner && is_send(x) == is_send(y) &&
+           (partner != SIZE_MAX || (x->comm == y->comm && peer_of(x) == peer_of(y))) &&
+           (x->tag < 0) == (y->tag < 0) && strcmp(x->name, y->name) == 0 &&
            (x->code == y->code || tg_words_is_same_line(input, x->process, x->code, y->process, y->code));
 }
 
 static void add(struct leftovers *leftovers, const struct tg_mpi_message *message)
 {
+    size_t partner = partner_of(leftovers->draft->input, message);
     leftovers->count++;
-    for (size_t i = 0; i < leftovers->n_groups; i++)
-        if (is_alike(leftovers->draft->input, &leftovers->groups[i].first, message)) {
-            leftovers->groups[i].count++;
-            return;
-        }
+    for (size_t i = 0; i < leftovers->n_groups; i++) {
+        struct group *group = &leftovers->groups[i];
+        if (!is_alike(leftovers->draft->input, group, message, partner))
+            continue;
+        group->count++;
+        group->least_tag = message->tag < group->least_tag ? message->tag : group->least_tag;
+        group->most_tag = message->tag > group->most_tag ? message->tag : group->most_tag;
+        return;
+    }
     if (leftovers->n_groups < MAX_GROUPS)
-        leftovers->groups[leftovers->n_groups++] = (struct group){.first = *message, .count = 1};
+        leftovers->groups[leftovers->n_groups++] = (struct group){.first = *message,
+                                                                  .partner = partner,
+                                                                  .least_tag = message->tag,
+                                                                  .most_tag = message->tag,
+                                                                  .count = 1};
 }
 
 static const struct tg_mpi_process *process_of(const struct leftovers *leftovers, size_t process)
@@ -119,25 +151,34 @@ static struct tg_error *take_partitioned(void *context, const struct tg_mpi_part
     return take_request(context, &as_message);
 }
 
-/* "rank 0 sent 3 of them to rank 1 (tag 3, MPI_Send) in main (a.c:12)" */
+/* "rank 0 sent 3 to rank 1 (MPI_Send, tag 3) in main (a.c:12)" */
 static void print_group(const struct leftovers *leftovers, const struct group *group, bool are_messages)
 {
     const struct tg_mpi_message *message = &group->first;
-    bool is_send = are_messages || message->id != 0;
-    int64_t peer = is_send ? message->destination : message->source;
+    const struct tg_verdict_input *input = leftovers->draft->input;
+    int64_t peer = peer_of(message);
     FILE *stream = leftovers->draft->stream;
-    tg_words_process(stream, leftovers->draft->input, message->process);
+    tg_words_process(stream, input, message->process);
     fprintf(stream, are_messages ? " sent %" PRIu64 : " started %" PRIu64, group->count);
-    if (peer == -1)
-        fputs(" from any rank", stream);
-    else if (peer != NOBODY)
-        fprintf(stream, " %s rank %" PRId64, is_send ? "to" : "from", peer);
+    if (peer != NOBODY)
+        fputs(is_send(message) ? " to " : " from ", stream);
+    if (peer == -1) {
+        fputs("any rank", stream);
+    } else if (group->partner < leftovers->draft->n_processes) {
+        tg_words_process(stream, input, group->partner);
+    } else if (peer != NOBODY) {
+        fprintf(stream, "rank %" PRId64 " of ", peer);
+        tg_words_comm(stream, input->mpi, message->job, message->comm);
+    }
     fputs(" (", stream);
     tg_printable_write(stream, message->name);
-    if (message->tag >= 0)
-        fprintf(stream, ", tag %" PRId64, message->tag);
+    if (group->least_tag >= 0)
+        fprintf(stream, group->least_tag == group->most_tag ? ", tag %" PRId64 : ", tags %" PRId64,
+                group->least_tag);
+    if (group->least_tag != group->most_tag)
+        fprintf(stream, " to %" PRId64, group->most_tag);
     fputc(')', stream);
-    tg_words_code(stream, leftovers->draft->input, message->process, message->code);
+    tg_words_code(stream, input, message->process, message->code);
 }
 
 static int compare_groups(const void *a, const void *b)

@@ -78,6 +78,15 @@ static const char *error_element(Tcl_Obj *code, const char *owner, int i)
                                                                                   : NULL;
 }
 
+static const char no_assignment[] =
+    "tollgate has no `set var`: `dassign VARIABLE VALUE` changes a variable of the program";
+
+/* Whether COMMAND is gdb's way to write one with a format: "x/4x $rsp". */
+static bool has_format(const char *command)
+{
+    return command[strcspn(command, "/ \t\n;")] == '/';
+}
+
 /* Finds a hint where COMMAND (SIZE bytes) has failed because Tcl knows no such command or variable: the
  * command that was meant; or braces, where one of the console's OWN commands has [0] or $x of the
  * program's language in it, which Tcl has taken for its own. Empty: nothing. */
@@ -97,7 +106,7 @@ static void find_hint(struct tg_console *console, const char *command, int size,
     if (!is_command && strcmp(what, "VARNAME") != 0)
         return;
     int length = snprintf(meant, sizeof meant, "%s%s", is_command ? "[" : "$", name);
-    if (is_own && length > 0 && (size_t)length < sizeof meant &&
+    if ((is_own || has_format(command)) && length > 0 && (size_t)length < sizeof meant &&
         memmem(command, (size_t)size, meant, strlen(meant)) != NULL) {
         tg_printable(meant, shown, sizeof shown);
         snprintf(hint, HINT_SIZE,
@@ -162,6 +171,25 @@ static void notify_interrupt(void *context)
 bool tg_console_is_complete(const char *script)
 {
     return tg_script_nests_too_deep(script, strlen(script)) || Tcl_CommandComplete(script) != 0;
+}
+
+/* Whether WORD, a simple one, is TEXT. */
+static bool is_text(const Tcl_Token *word, const char *text)
+{
+    return word->type == TCL_TOKEN_SIMPLE_WORD && (size_t)word[1].size == strlen(text) &&
+           memcmp(word[1].start, text, strlen(text)) == 0;
+}
+
+/* Whether the command is gdb's `set var count=1`, which would give "count=1" to the variable "var" of Tcl, and nothing to
+ * the program. */
+static bool is_gdb_assignment(const Tcl_Parse *parse)
+{
+    if (parse->numWords != 3 || !is_text(parse->tokenPtr, "set"))
+        return false;
+    const Tcl_Token *second = parse->tokenPtr + parse->tokenPtr->numComponents + 1;
+    const Tcl_Token *third = second + second->numComponents + 1;
+    return (is_text(second, "var") || is_text(second, "variable")) &&
+           memchr(third->start, '=', (size_t)third->size) != NULL;
 }
 
 /* Whether the command is the name of ALIAS and nothing else. */
@@ -299,6 +327,12 @@ static bool eval_commands(struct tg_console *console, const char *script, enum t
             return false;
         }
         const char *command = parse.commandStart, *next = command + parse.commandSize;
+        if (is_gdb_assignment(&parse)) {
+            Tcl_FreeParse(&parse);
+            Tcl_SetObjResult(console->interp, Tcl_NewStringObj(no_assignment, -1));
+            print_error(console, place, line, "", "");
+            return false;
+        }
         bool owns, is_empty = parse.numWords == 0;
         const struct tg_console_alias *alias = look_up(console, &parse, &owns);
         bool shows = print == TG_PRINT_ALL || owns;

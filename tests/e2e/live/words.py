@@ -47,6 +47,8 @@ HINTS = {
     "ptype turn": "`dprint {&EXPRESSION}`",
     "call add(1)": "cannot be called",
     "set var turn = 1": "dassign VARIABLE VALUE",
+    "set var turn=1": "dassign VARIABLE VALUE",
+    "x/4x $rsp": "put the expression in braces, as in {$rsp}",
     "thread apply all bt": "`dfocus a dwhere`",
     "break add if": "usage: dbreak",
     "break add -if 2 if a == 1": "usage: dbreak",

@@ -472,7 +472,8 @@ static void a_deadlock_between_jobs_is_one(void **state)
         between(FIRST_CHILD + 1, "MPI_Recv", CHILDRENS_INTER, 0, 8);
         job.now_ns += UINT64_C(3000) * MS;
         interrupt_after(0);
-        check_first(TG_FINDING_DEADLOCK, "0 1", "from rank 1 (tag 7), a rank of the other group,");
+        check_first(TG_FINDING_DEADLOCK, "0 1",
+                    "from rank 1 of its communicator (tag 7), a rank of the other group,");
         if (!is_late)
             tear_down(state);
     }

@@ -374,6 +374,50 @@ static void messages_and_requests_that_are_left_are_warnings(void **state)
     assert_true(verdict.findings[0].is_warning && verdict.findings[1].is_warning);
 }
 
+/* Ranks 1 and 2 are numbers 1 and 0 of a communicator of theirs. */
+static void begin_turned_pair(void)
+{
+    static const struct tg_mpi_member members[] = {{.world_rank = 2}, {.world_rank = 1}};
+    begin_job(3);
+    for (int rank = 1; rank < 3; rank++)
+        FEED(FIRST_PID + rank, MPI_COMM, mpi_comm, .comm = 0x77, .parent = WORLD, .origin = TG_MPI_COMM_SPLIT,
+             .rank = 2 - rank, .size = 2, .members = {members, 2});
+}
+
+static void enter_pair(int rank, const char *name, int64_t peer, int64_t tag)
+{
+    FEED(FIRST_PID + rank, MPI_ENTER, mpi_enter, .call = name, .comm = 0x77, .peer = peer, .tag = tag,
+         .root = -3);
+}
+
+static void leftovers_of_other_communicators_name_ranks_of_the_job(void **state)
+{
+    (void)state;
+    begin_turned_pair();
+    for (int i = 0; i < 3; i++) {
+        enter_pair(1, "MPI_Send", 0, 5 + i);
+        LEAVE(1, "MPI_Send");
+    }
+    POINT(1, "MPI_Send", 2, 9); /* the same two */
+    LEAVE(1, "MPI_Send");
+    finish(3);
+    judge();
+    assert_int_equal(verdict.count, 1);
+    check_finding(0, TG_FINDING_UNRECEIVED, 1,
+                  "4 messages were never received: rank 1 sent 4 to rank 2 (MPI_Send, tags 5 to 9)");
+}
+
+static void a_call_says_that_its_rank_is_one_of_its_communicator(void **state)
+{
+    (void)state;
+    begin_turned_pair();
+    enter_pair(1, "MPI_Recv", 0, 5);
+    interrupt_after(3000);
+    judge();
+    check_finding(0, TG_FINDING_RECEIVE, 2, "MPI_Recv from rank 0 of its communicator (tag 5)");
+    assert_non_null(strstr(verdict.findings[0].text, "The sender is rank 2"));
+}
+
 static void what_a_freed_receive_got_is_not_known(void **state)
 {
     (void)state;
@@ -676,6 +720,8 @@ int main(void)
         cmocka_unit_test_teardown(a_lock_of_a_window_that_somebody_keeps_blames_nobody, tear_down),
         cmocka_unit_test_teardown(a_busy_partner_is_not_missing, tear_down),
         cmocka_unit_test_teardown(messages_and_requests_that_are_left_are_warnings, tear_down),
+        cmocka_unit_test_teardown(leftovers_of_other_communicators_name_ranks_of_the_job, tear_down),
+        cmocka_unit_test_teardown(a_call_says_that_its_rank_is_one_of_its_communicator, tear_down),
         cmocka_unit_test_teardown(what_a_freed_receive_got_is_not_known, tear_down),
         cmocka_unit_test_teardown(a_signal_that_kills_has_its_sender, tear_down),
         cmocka_unit_test_teardown(a_kill_for_memory_needs_evidence, tear_down),
