@@ -102,8 +102,9 @@ struct tg_agent_heap {
     uint32_t depth;        /* calls of a stack, at most TG_AGENT_HEAP_MAX_DEPTH; 0: no stacks */
     uint64_t sample_bytes; /* SAMPLE: mean distance of two samples */
     /* CHECK: blocks that have pages of their own, between pages that may not be touched */
-    uint32_t red_zones;                  /* enum tg_agent_red_zones */
-    uint32_t reserved;                   /* 0 */
+    uint32_t red_zones; /* enum tg_agent_red_zones */
+    /* EVENTS, SAMPLE: not 0: calls of a C++ library's operators need not get there (recorder/agent/heap/operators.c) */
+    uint32_t may_stand_in;
     uint64_t red_zone_min, red_zone_max; /* of blocks of so many bytes, both included */
 };
 

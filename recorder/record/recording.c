@@ -210,9 +210,11 @@ static struct tg_error *create_agent(struct tg_recording *recording)
     if ((options->agent &
          (TG_AGENT_OPENMP | TG_AGENT_MPI | TG_AGENT_DLOPEN | TG_AGENT_LOADS | TG_AGENT_HEAP)) == 0)
         return NULL;
+    struct tg_agent_heap heap = options->heap;
+    heap.may_stand_in = recording->watch == NULL; /* nobody has breakpoints */
     const struct tg_agent_session_options agent = {
         .flags = options->agent,
-        .heap = options->heap,
+        .heap = heap,
         .ring_bytes = options->ring_bytes,
         .trace = options->trace,
         .is_redacted = options->redact,

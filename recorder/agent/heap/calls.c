@@ -151,8 +151,9 @@ void *calloc(size_t count, size_t size)
 
 void free(void *block)
 {
-    if (tg_heap_quick_passes_free(block))
-        tg_heap_real.free(block);
+    void (*quick)(void *) = __atomic_load_n(&tg_heap_quick.free, __ATOMIC_ACQUIRE);
+    if (quick != NULL && tg_heap_quick_passes_free(block))
+        quick(block);
     else
         free_slowly(block, __builtin_frame_address(0));
 }

@@ -25,8 +25,11 @@ enum tg_heap_state {
 };
 
 struct tg_heap {
-    int state;    /* enum tg_heap_state, __atomic */
-    bool samples; /* __atomic: TG_HEAP_ON with a sample, and all of the library is ready */
+    int state; /* enum tg_heap_state, __atomic */
+    bool
+        decides; /* __atomic: all of the library is ready, and how operators are called is decided (operators.c) */
+    bool
+        operators_in_front; /* an object in front of the library, the program perhaps, has operators of C++ */
     struct tg_agent_heap settings;
 };
 extern struct tg_heap tg_heap;

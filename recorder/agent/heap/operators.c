@@ -10,6 +10,9 @@
 #include "recorder/agent/next.h"
 #include "recorder/agent/process.h"
 
+#include <dlfcn.h>
+#include <link.h>
+
 enum { FORCED_TO_CLEAN_UP = 2, CONTINUE_UNWINDING = 8 }; /* _UA_CLEANUP_PHASE, _URC_CONTINUE_UNWIND */
 
 /* Any of the operators: what they take beyond what they have is ignored by the callee. */
@@ -32,17 +35,20 @@ int tg_heap_personality(int version, int actions, uint64_t exception_class, void
 }
 
 /* Where a sample is recorded, most calls are only counted, and the malloc that an operator new of a C++ library makes counts as well:
- * it is left alone, so that a pair of new and delete costs little more than one of malloc and free. Not so others, which may have
- * memory of their own, or whose malloc is none of this library's. If there is no memory for a call that is left alone, it is the
- * malloc that has failed. */
-enum way { UNDECIDED, LEFT_ALONE, WATCHED };
+ * it is left alone, so that a pair of new and delete costs little more than one of malloc and free. Where nobody can have a breakpoint in it, and
+ * it does nothing else, it is stood in for: the block comes from malloc, and is given back with free, without it. Not so others,
+ * which may have memory of their own, or whose malloc is none of this library's. If there is no memory for a call that is left alone,
+ * it is the malloc that has failed. */
+enum way { UNDECIDED, LEFT_ALONE, STOOD_IN_FOR, WATCHED };
 
 /* One of the operators. */
 struct member {
     const char *name;
     operator_function *function; /* __atomic; the program's own; NULL: not looked for yet, or there is none */
-    int way;                     /* enum way, __atomic */
-    unsigned what;               /* enum tg_heap_call or enum tg_heap_release */
+    operator_function *
+        quick; /* __atomic; an operator delete's: what calls go to that are none for the records; NULL: it is undecided */
+    int way;       /* enum way, __atomic */
+    unsigned what; /* enum tg_heap_call or enum tg_heap_release */
 };
 
 static operator_function *find(struct member *member)
@@ -71,10 +77,38 @@ static bool is_of_a_library(const struct member *member)
     return false;
 }
 
+/* Whether what MEMBER, of a C++ library, does is to call malloc or free: others of the library's it may call are those that it has itself. */
+static bool may_be_stood_in_for(const struct member *member)
+{
+    static const char *const plain[] = {"_Znwm", "_Znam", "_ZdlPv", "_ZdaPv"};
+    struct dl_find_object own, other;
+    if (tg_heap.settings.may_stand_in == 0 || tg_heap.operators_in_front ||
+        _dl_find_object((void *)(uintptr_t)member->function, &own) != 0)
+        return false;
+    for (unsigned i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        if (_dl_find_object(tg_agent_next(plain[i]), &other) != 0 || other.dlfo_link_map != own.dlfo_link_map)
+            return false;
+    return true;
+}
+
 /* The first call that gave a block is over, TOLD by malloc or not. */
 static void decide(struct member *member, bool told)
 {
-    __atomic_store_n(&member->way, told && is_of_a_library(member) ? LEFT_ALONE : WATCHED, __ATOMIC_RELAXED);
+    enum way way = WATCHED;
+    if (told && is_of_a_library(member))
+        way = may_be_stood_in_for(member) ? STOOD_IN_FOR : LEFT_ALONE;
+    __atomic_store_n(&member->way, way, __ATOMIC_RELAXED);
+}
+
+/* The first call that freed a block is over, TOLD by free or not. */
+static void decide_release(struct member *member, bool told)
+{
+    bool stands_in = told && is_of_a_library(member) && may_be_stood_in_for(member);
+    __atomic_store_n(&member->way, stands_in ? STOOD_IN_FOR : WATCHED, __ATOMIC_RELAXED);
+    if (tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE)
+        __atomic_store_n(&member->quick,
+                         stands_in ? (operator_function *)(uintptr_t)tg_heap_quick.free : member->function,
+                         __ATOMIC_RELAXED);
 }
 
 static inline __attribute__((always_inline)) bool is_left_alone(const struct member *member, size_t size)
@@ -84,9 +118,9 @@ static inline __attribute__((always_inline)) bool is_left_alone(const struct mem
            tg_heap_quick_would_pass(size | 1) && tg_heap_thread.outer == NULL;
 }
 
-/* What an operator new does. */
-static __attribute__((noinline)) uintptr_t allocate(struct member *member, uintptr_t size, uintptr_t second,
-                                                    uintptr_t third, const void *frame)
+/* What an operator new does whose function is called. */
+static __attribute__((noinline)) uintptr_t allocate_by(struct member *member, uintptr_t size,
+                                                       uintptr_t second, uintptr_t third, const void *frame)
 {
     struct tg_heap_thread *thread = &tg_heap_thread;
     operator_function *function = find(member);
@@ -106,9 +140,23 @@ static __attribute__((noinline)) uintptr_t allocate(struct member *member, uintp
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (!thread->told && block != 0 && tg_heap_is_on())             /* by way of something that is not seen */
         tg_heap_note_alloc((const void *)block, size, call, frame); // NOLINT: an address
-    if (TG_AGENT_UNLIKELY(member->way == UNDECIDED) && tg_heap.samples && block != 0)
+    if (TG_AGENT_UNLIKELY(member->way == UNDECIDED) && block != 0 &&
+        __atomic_load_n(&tg_heap.decides, __ATOMIC_ACQUIRE))
         decide(member, thread->told);
     return block;
+}
+
+/* What an operator new does. */
+static __attribute__((noinline)) uintptr_t allocate(struct member *member, uintptr_t size, uintptr_t second,
+                                                    uintptr_t third, const void *frame)
+{
+    if (__atomic_load_n(&member->way, __ATOMIC_RELAXED) != STOOD_IN_FOR || tg_heap_thread.outer != NULL)
+        return allocate_by(member, size, second, third, frame);
+    void *block = tg_heap_real.malloc(size != 0 ? size : 1);
+    if (block == NULL)
+        return allocate_by(member, size, second, third, frame);
+    (void)tg_heap_note_alloc(block, size, (enum tg_heap_call)member->what, frame);
+    return (uintptr_t)block;
 }
 
 /* What an operator delete does. */
@@ -119,10 +167,15 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
     enum tg_heap_release how = (enum tg_heap_release)member->what;
     struct tg_heap_thread *thread = &tg_heap_thread;
     const void *block = (const void *)freed; // NOLINT: an address
-    if (block != NULL && thread->freed != block && tg_heap_is_on()) {
+    bool is_outer = block != NULL && thread->freed != block && tg_heap_is_on();
+    if (is_outer) {
         if (tg_heap.settings.mode != TG_AGENT_HEAP_CHECK) {
             tg_heap_wishes_meet(block, TG_AGENT_HEAP_TAG_DEALLOC, "operator delete", frame);
             tg_heap_note_free(block, how, frame);
+        }
+        if (TG_AGENT_LIKELY(__atomic_load_n(&member->way, __ATOMIC_RELAXED) == STOOD_IN_FOR)) {
+            tg_heap_real.free((void *)freed); // NOLINT: an address
+            return;
         }
         thread->release = how;
         thread->freed = block;
@@ -131,8 +184,12 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
         function(freed, second, third);
     else
         tg_heap_real_get()->free((void *)freed); // NOLINT: an address
-    if (thread->freed == block)
+    bool is_told = thread->freed != block;
+    if (!is_told)
         thread->freed = NULL;
+    if (TG_AGENT_UNLIKELY(member->way == UNDECIDED) && is_outer &&
+        __atomic_load_n(&tg_heap.decides, __ATOMIC_ACQUIRE))
+        decide_release(member, is_told);
 }
 
 #define OPERATOR_NEW(symbol, call, first_way)                                                                \
@@ -145,21 +202,38 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
                    : allocate(&member, first, second, third, __builtin_frame_address(0));                    \
     }
 
+/* The same where it is only asked for bytes. */
+#define OPERATOR_PLAIN_NEW(symbol, call)                                                                     \
+    TG_AGENT_EXPORT uintptr_t symbol(uintptr_t size);                                                        \
+    uintptr_t symbol(uintptr_t size)                                                                         \
+    {                                                                                                        \
+        static struct member member = {.name = #symbol, .what = (call)};                                     \
+        if (__atomic_load_n(&member.way, __ATOMIC_RELAXED) == STOOD_IN_FOR &&                                \
+            tg_heap_quick_passes_new(size)) {                                                                \
+            void *block = tg_heap_real.malloc(size != 0 ? size : 1);                                         \
+            return TG_AGENT_LIKELY(block != NULL)                                                            \
+                       ? (uintptr_t)block                                                                    \
+                       : allocate(&member, size, 0, 0, __builtin_frame_address(0));                          \
+        }                                                                                                    \
+        return is_left_alone(&member, size) ? member.function(size, 0, 0)                                    \
+                                            : allocate(&member, size, 0, 0, __builtin_frame_address(0));     \
+    }
+
 #define OPERATOR_DELETE(symbol, how)                                                                         \
     TG_AGENT_EXPORT void symbol(uintptr_t first, uintptr_t second, uintptr_t third);                         \
     void symbol(uintptr_t first, uintptr_t second, uintptr_t third)                                          \
     {                                                                                                        \
         static struct member member = {.name = #symbol, .what = (how)};                                      \
-        operator_function *function = __atomic_load_n(&member.function, __ATOMIC_RELAXED);                   \
-        if (function != NULL && tg_heap_quick_passes_free((const void *)first)) /* NOLINT: an address */     \
-            function(first, second, third);                                                                  \
+        operator_function *quick = __atomic_load_n(&member.quick, __ATOMIC_RELAXED);                         \
+        if (quick != NULL && tg_heap_quick_passes_free((const void *)first)) /* NOLINT: an address */        \
+            quick(first, second, third);                                                                     \
         else                                                                                                 \
             release(&member, first, second, third, __builtin_frame_address(0));                              \
     }
 
 /* clang-format off */
-OPERATOR_NEW(_Znwm, TG_HEAP_NEW, UNDECIDED)
-OPERATOR_NEW(_Znam, TG_HEAP_NEW_ARRAY, UNDECIDED)
+OPERATOR_PLAIN_NEW(_Znwm, TG_HEAP_NEW)
+OPERATOR_PLAIN_NEW(_Znam, TG_HEAP_NEW_ARRAY)
 OPERATOR_NEW(_ZnwmRKSt9nothrow_t, TG_HEAP_NEW, UNDECIDED)
 OPERATOR_NEW(_ZnamRKSt9nothrow_t, TG_HEAP_NEW_ARRAY, UNDECIDED)
 OPERATOR_NEW(_ZnwmSt11align_val_t, TG_HEAP_NEW, WATCHED)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 _Alignas(64) struct tg_heap_row_slot tg_heap_row_slots[TG_HEAP_ROW_SLOTS];
+uint32_t tg_heap_row_last = TG_HEAP_ROW_SLOTS - 1;
 
 static uint64_t pack(unsigned cfa, unsigned rbp, int64_t cfa_offset, int64_t rbp_offset)
 {

@@ -50,10 +50,14 @@ struct tg_heap_row_slot {
 };
 extern struct tg_heap_row_slot tg_heap_row_slots[TG_HEAP_ROW_SLOTS];
 
+/* So many of the slots are used, less one. Whoever asks seldom has each page that is touched for the first time to pay for. */
+extern uint32_t tg_heap_row_last;
+enum { TG_HEAP_ROW_SLOTS_OF_FEW = 1 << 12 };
+
 /* The first of the two slots where the row of ADDRESS may be. */
 static inline struct tg_heap_row_slot *tg_heap_row_pair(uint64_t address)
 {
-    return &tg_heap_row_slots[(address ^ address >> 14) << 1 & (TG_HEAP_ROW_SLOTS - 1)];
+    return &tg_heap_row_slots[(address ^ address >> 14) << 1 & tg_heap_row_last];
 }
 
 /* The row of the instruction at ADDRESS. Libraries that come and go change it: UNLOADS counts. */

@@ -4,9 +4,11 @@
 #include "recorder/agent/heap/memory.h"
 
 enum {
-    SLOTS = 1 << 18,
-    TRIES = 64,
-    REMOVED = 1, /* in a slot: go on looking */
+    NEAR_SLOTS = 1 << 12, /* the first ones */
+    NEAR_TRIES = 8,
+    SLOTS = 1 << 18, /* behind them */
+    TRIES = 64,      /* all in all */
+    REMOVED = 1,     /* in a slot: go on looking */
 };
 
 uint8_t tg_heap_sample_filter[TG_HEAP_SAMPLE_FILTER]; /* __atomic; 255: and stays so */
@@ -14,7 +16,7 @@ static uint64_t *slots;                               /* __atomic */
 
 bool tg_heap_sample_prepare(void)
 {
-    slots = tg_heap_memory_map(SLOTS * sizeof slots[0], true);
+    slots = tg_heap_memory_map((NEAR_SLOTS + SLOTS) * sizeof slots[0], true);
     return slots != NULL;
 }
 
@@ -76,16 +78,25 @@ bool tg_heap_sample_draw(size_t size)
 
 /* ---- blocks that were hit */
 
+/* The TRYth place where BLOCK may be. As long as they are few, blocks that are close together have their places close together: less
+ * memory is touched for the first time. */
+static inline uint64_t *slot_of(const void *block, uint32_t try)
+{
+    uint64_t address = (uintptr_t)block;
+    if (try < NEAR_TRIES)
+        return &slots[((address >> 9) + try) & (NEAR_SLOTS - 1)];
+    return &slots[NEAR_SLOTS + ((tg_heap_hash_mix(0, address >> 4) + try) & (SLOTS - 1))];
+}
+
 bool tg_heap_sample_keep(const void *block)
 {
-    uint64_t hash = tg_heap_sample_hash(block);
     for (uint32_t i = 0; i < TRIES; i++) {
-        uint64_t *slot = &slots[((hash >> 30) + i) & (SLOTS - 1)];
+        uint64_t *slot = slot_of(block, i);
         uint64_t found = __atomic_load_n(slot, __ATOMIC_RELAXED);
         if (found > REMOVED || !__atomic_compare_exchange_n(slot, &found, (uintptr_t)block, false,
                                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             continue;
-        uint8_t *count = &tg_heap_sample_filter[hash >> 48];
+        uint8_t *count = tg_heap_sample_count(block);
         uint8_t before = __atomic_load_n(count, __ATOMIC_RELAXED);
         while (before < UINT8_MAX && !__atomic_compare_exchange_n(count, &before, (uint8_t)(before + 1),
                                                                   false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -97,16 +108,15 @@ bool tg_heap_sample_keep(const void *block)
 
 bool tg_heap_sample_remove(const void *block)
 {
-    uint64_t hash = tg_heap_sample_hash(block);
     for (uint32_t i = 0; i < TRIES; i++) {
-        uint64_t *slot = &slots[((hash >> 30) + i) & (SLOTS - 1)];
+        uint64_t *slot = slot_of(block, i);
         uint64_t found = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
         if (found == 0)
             return false;
         if (found != (uintptr_t)block ||
             !__atomic_compare_exchange_n(slot, &found, REMOVED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             continue;
-        uint8_t *count = &tg_heap_sample_filter[hash >> 48];
+        uint8_t *count = tg_heap_sample_count(block);
         uint8_t before = __atomic_load_n(count, __ATOMIC_RELAXED);
         while (before < UINT8_MAX && !__atomic_compare_exchange_n(count, &before, (uint8_t)(before - 1),
                                                                   false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))

@@ -4,10 +4,12 @@
 #include "recorder/agent/heap/early.h"
 #include "recorder/agent/heap/notes.h"
 #include "recorder/agent/heap/objects.h"
+#include "recorder/agent/heap/quick.h"
 #include "recorder/agent/heap/real.h"
 #include "recorder/agent/heap/red_zones.h"
 #include "recorder/agent/heap/sample.h"
 #include "recorder/agent/heap/stacks.h"
+#include "recorder/agent/heap/wishes.h"
 #include "recorder/agent/next.h"
 #include "recorder/agent/record.h"
 
@@ -32,8 +34,11 @@ static int look_in_front(struct dl_phdr_info *info, size_t size, void *context)
         return 1;
     if (!tg_agent_object_symbols(info, &symbols))
         return 0;
-    if (has(&symbols, "_Znwm") || has(&symbols, "_ZdlPv"))
+    bool has_plain = has(&symbols, "_Znwm") || has(&symbols, "_ZdlPv");
+    if (has_plain)
         tg_heap_check_allow_mismatch();
+    if (has_plain || has(&symbols, "_Znam") || has(&symbols, "_ZdaPv"))
+        tg_heap.operators_in_front = true;
     if (!has(&symbols, "malloc"))
         return 0;
     tg_heap_note_unseen(tg_heap_object_path((const void *)symbols.dynamic),
@@ -88,7 +93,11 @@ bool tg_heap_set_up(void)
     if (state != TG_HEAP_ON)
         return false;
     tell_start();
-    __atomic_store_n(&tg_heap.samples, tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE, __ATOMIC_RELEASE);
+    if (tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE) {
+        tg_heap_quick.n_tags = &tg_heap_wishes()->n_tags;
+        __atomic_store_n(&tg_heap_quick.free, tg_heap_real_get()->free, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&tg_heap.decides, tg_heap.settings.mode != TG_AGENT_HEAP_CHECK, __ATOMIC_RELEASE);
     return true;
 }
 

@@ -1,5 +1,6 @@
 #include "recorder/agent/heap/walk.h"
 
+#include "recorder/agent/heap/heap.h"
 #include "recorder/agent/heap/memory.h"
 #include "recorder/agent/heap/region.h"
 #include "recorder/agent/heap/rows.h"
@@ -125,10 +126,15 @@ size_t tg_heap_walk(const void *frame, uint64_t unloads, uint64_t *addresses, si
 
 static struct tg_heap_walk_memory *memories;
 static uint32_t n_memories; /* a power of two */
+uint32_t tg_heap_walk_last_known = TG_HEAP_KNOWN_STACKS - 1;
 
 void tg_heap_walk_prepare(void)
 {
     n_memories = tg_heap_memory_is_limited() ? LIMITED_MEMORIES : MEMORIES;
+    if (tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE) {
+        tg_heap_walk_last_known = TG_HEAP_KNOWN_STACKS_OF_FEW - 1;
+        tg_heap_row_last = TG_HEAP_ROW_SLOTS_OF_FEW - 1;
+    }
     memories = tg_heap_memory_map(n_memories * sizeof memories[0], false);
 }
 

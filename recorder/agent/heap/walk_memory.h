@@ -26,6 +26,8 @@ struct tg_heap_walk_frame {
 
 enum {
     TG_HEAP_KNOWN_STACKS = 1 << 14,
+    TG_HEAP_KNOWN_STACKS_OF_FEW =
+        1 << 10, /* used where few are asked for: less of memory is touched for the first time */
     TG_HEAP_WALK_FRAMES = 4 * TG_AGENT_HEAP_MAX_DEPTH, /* more of them than a stack that is told may have */
 };
 
@@ -46,6 +48,8 @@ struct tg_heap_walk_memory {
     uint64_t known[TG_HEAP_KNOWN_STACKS]; /* stacks that it had not long ago (tg_heap_walk_known) */
 };
 
+extern uint32_t tg_heap_walk_last_known; /* so many of KNOWN are used, less one */
+
 /* The sum of a frame with ADDRESS whose callers have SUM, 0 none. What some frames add does not depend on those outside of them:
  * it is what is left of a sum when that of the others is taken away, times FACTOR for each frame. */
 enum { TG_HEAP_WALK_FACTOR = 0x3c6ef36b };
@@ -65,7 +69,7 @@ static inline uint64_t tg_heap_walk_sum_hash(uint64_t sum, uint64_t count, enum 
 /* In the place of a stack with HASH: the highest bits of that, then its id, of BITS; 0: none. The lowest bits are the place. */
 static inline uint64_t *tg_heap_walk_known(struct tg_heap_walk_memory *memory, uint64_t hash)
 {
-    return &memory->known[hash & (TG_HEAP_KNOWN_STACKS - 1)];
+    return &memory->known[hash & tg_heap_walk_last_known];
 }
 
 /* The hash of the stack that the outermost COUNT frames are, at least one. */
