@@ -139,23 +139,21 @@ void tg_heap_walk_prepare(void)
 }
 
 /* Whether the callers of frame *I are those of the last stack, up to frame STOP; if not, *I is the last one whose caller is
- * another. (A child that was forked in the midst of a walk, by a signal handler, finds zeros.) */
+ * another. RSP: nothing below is read. (A child that was forked in the midst of a walk, by a signal handler, finds zeros.) */
 static inline __attribute__((always_inline)) bool is_same(const struct tg_heap_walk_memory *memory,
-                                                          uint32_t *i, uint32_t stop)
+                                                          uint32_t *i, uint32_t stop, uint64_t rsp)
 {
-    const struct tg_heap_walk_frame *frame = &memory->frames[*i], *last = &memory->frames[stop];
-    for (; frame > last; frame--) {
-        const struct tg_heap_walk_frame *caller = frame - 1;
-        if (caller->rsp <= frame->rsp || load(caller->rsp - 8) != caller->address)
-            break;
-        if ((frame->cfa_at | frame->rbp_at) == 0)
-            continue;
-        if ((frame->cfa_at != 0 && load(frame->rsp + frame->cfa_at - 1) != caller->rsp) ||
-            (frame->rbp_at != 0 && load(frame->rsp + frame->rbp_at - 1) != caller->rbp))
-            break;
-    }
-    *i = (uint32_t)(frame - memory->frames);
-    return frame == last;
+    const struct tg_heap_walk_word *first = memory->words + memory->frames[stop].words;
+    const struct tg_heap_walk_word *last = memory->words + memory->frames[*i].words, *word = last;
+    while (word > first && word[-1].at >= rsp && load(word[-1].at) == word[-1].value)
+        word--;
+    if (word == first)
+        return last > first; /* each step reads one */
+    uint32_t at = (uint32_t)(word - memory->words), frame = *i;
+    while (frame > stop + 1 && memory->frames[frame - 1].words >= at)
+        frame--;
+    *i = frame;
+    return false;
 }
 
 static uint64_t hash_all(const uint64_t *addresses, size_t count, enum tg_stack_end end, uint64_t unloads)
@@ -174,14 +172,33 @@ static __attribute__((noinline)) uint64_t walk_anew(const void *frame, uint64_t 
     return hash_all(addresses, count, end, unloads);
 }
 
+/* Puts the words that FRAME's step has read behind those of the frames outside of it, which are there. */
+static inline __attribute__((always_inline)) void put_words(struct tg_heap_walk_memory *memory,
+                                                            struct tg_heap_walk_frame *frame)
+{
+    frame->words = 0;
+    if (frame == memory->frames)
+        return;
+    const struct tg_heap_walk_frame *caller = frame - 1;
+    uint32_t n = caller->words;
+    if (frame->rbp_at != 0)
+        memory->words[n++] = (struct tg_heap_walk_word){frame->rsp + frame->rbp_at - 1, caller->rbp};
+    if (frame->cfa_at != 0)
+        memory->words[n++] = (struct tg_heap_walk_word){frame->rsp + frame->cfa_at - 1, caller->rsp};
+    memory->words[n++] = (struct tg_heap_walk_word){caller->rsp - 8, caller->address};
+    frame->words = n;
+}
+
 /* Makes room for COUNT frames behind the first KEPT, by dropping the outermost; returns how many are left. */
 static __attribute__((noinline)) uint32_t drop_outermost(struct tg_heap_walk_memory *memory, uint32_t kept,
                                                          uint32_t count)
 {
     enum { LEFT = TG_HEAP_WALK_FRAMES / 2 };
     uint32_t left = count < LEFT ? LEFT - count : 0;
-    for (uint32_t i = 0; i < left; i++)
+    for (uint32_t i = 0; i < left; i++) {
         memory->frames[i] = memory->frames[kept - left + i];
+        put_words(memory, &memory->frames[i]);
+    }
     memory->is_open = true;
     return left;
 }
@@ -200,6 +217,7 @@ static uint32_t keep(struct tg_heap_walk_memory *memory, uint32_t kept, uint32_t
         if (!needs_rbp)
             to->rbp_at = 0;
         to->needs_rbp = needs_rbp = to->uses_rbp || (to->keeps_rbp && needs_rbp);
+        put_words(memory, to);
     }
     return memory->count = kept + count;
 }
@@ -225,8 +243,8 @@ static uint64_t hash_of(struct tg_heap_walk_memory *memory, uint32_t count, size
 
 /* Whether MEMORY's first KNOWN frames, the last of which WALK has come to with COUNT others, are what follows, as far as it belongs to a
  * stack of MAX frames: to know that these are not all, one more. *KNOWN: of them those that may be. */
-static inline __attribute__((always_inline)) bool is_known(const struct tg_heap_walk_memory *memory,
-                                                           uint32_t count, size_t max, uint32_t *known)
+static inline __attribute__((always_inline)) bool
+is_known(const struct tg_heap_walk_memory *memory, uint32_t count, size_t max, uint32_t *known, uint64_t rsp)
 {
     uint32_t total = count + *known, i = *known - 1;
     bool is_cut = total > max;
@@ -235,7 +253,7 @@ static inline __attribute__((always_inline)) bool is_known(const struct tg_heap_
         return false;
     }
     uint32_t stop = is_cut ? total - (uint32_t)max - 1 : 0;
-    if ((stop >= i || is_same(memory, &i, stop)) &&
+    if ((stop >= i || is_same(memory, &i, stop, rsp)) &&
         (is_cut || memory->no_caller_at == 0 || load(memory->no_caller_at) == 0))
         return true;
     *known = i;
@@ -259,7 +277,7 @@ static bool walk_to_known(struct tg_heap_walk_memory *memory, struct walk *walk,
             known--;
         const struct tg_heap_walk_frame *last = &memory->frames[known - (known > 0)];
         if (known > 0 && last->rsp == walk->rsp && last->address == walk->address &&
-            (!last->needs_rbp || last->rbp == walk->rbp) && is_known(memory, count, max, &known)) {
+            (!last->needs_rbp || last->rbp == walk->rbp) && is_known(memory, count, max, &known, walk->rsp)) {
             *hash = hash_of(memory, keep(memory, known, count), max);
             return true;
         }

@@ -17,11 +17,17 @@
 
 struct tg_heap_walk_frame {
     uint64_t address, rsp, rbp;
-    uint64_t sum; /* of it and its callers (tg_heap_walk_sum) */
+    uint64_t sum;   /* of it and its callers (tg_heap_walk_sum) */
+    uint32_t words; /* of WORDS up to and with those that its step to its caller reads */
     uint32_t cfa_at,
         rbp_at; /* words that its step to the caller reads and that decide: bytes above RSP, + 1; 0: none */
     bool needs_rbp;           /* RBP decides about its callers */
     bool uses_rbp, keeps_rbp; /* the step to its caller does, and leaves RBP to that one */
+};
+
+/* A word of the stack that a step has read. */
+struct tg_heap_walk_word {
+    uint64_t at, value;
 };
 
 enum {
@@ -43,6 +49,8 @@ struct tg_heap_walk_memory {
     struct tg_heap_region region;   /* of the thread's stack */
     uint64_t told_start, told_end;  /* an object of the program that is told */
     struct tg_heap_walk_frame frames[TG_HEAP_WALK_FRAMES]; /* the outermost first */
+    struct tg_heap_walk_word
+        words[3 * TG_HEAP_WALK_FRAMES]; /* what steps from FRAMES read, in the same order */
     struct tg_heap_walk_frame
         fresh[TG_HEAP_WALK_FRAMES]; /* while walking, the innermost first: the thread's stack may be small */
     uint64_t known[TG_HEAP_KNOWN_STACKS]; /* stacks that it had not long ago (tg_heap_walk_known) */
