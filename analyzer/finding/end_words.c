@@ -50,15 +50,3 @@ void tg_end_words_sender(FILE *stream, const struct tg_verdict_input *input, int
         fprintf(stream, "process %" PRId64, pid);
     }
 }
-
-void tg_end_words_unexplained(uint64_t abnormal, uint64_t running, char *text, size_t size)
-{
-    const char *plural = abnormal == 1 ? "" : "es";
-    if (running == abnormal)
-        snprintf(text, size, "%" PRIu64 " process%s %s still running when the trace ended.", abnormal, plural,
-                 abnormal == 1 ? "was" : "were");
-    else
-        snprintf(text, size,
-                 "%" PRIu64 " process%s exited abnormally or did not exit; the trace does not show why.",
-                 abnormal, plural);
-}

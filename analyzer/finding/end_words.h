@@ -14,8 +14,5 @@ void tg_end_words_state(struct tg_verdict_draft *draft, size_t process, int32_t 
 /* " from rank 1", " from kill (pid 77)": PROGRAM may be "" */
 void tg_end_words_sender(FILE *stream, const struct tg_verdict_input *input, int64_t pid,
                          const char *program);
-/* The sentence in place of findings: ABNORMAL processes, at least 1, ended badly or have no end in the trace, RUNNING of them
- * the latter. That alone is no fault of theirs: the recorder may have been killed, or its disk full. */
-void tg_end_words_unexplained(uint64_t abnormal, uint64_t running, char *text, size_t size);
 
 #endif

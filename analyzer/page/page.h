@@ -39,6 +39,7 @@ struct tg_page {
     uint64_t n_events;  /* the moment is behind so many events of the trace; 0: MOMENT_NS alone says it */
     bool has_heap;      /* the trace has events of the heap */
     bool is_live;
+    bool is_untraced;                       /* recorded without ptrace */
     bool is_over;                           /* the moment is the end of a trace that is not being recorded */
     const struct tg_page_culprit *culprits; /* where VERDICT is NULL: whom that of the moment blames */
     size_t n_culprits;

@@ -1,4 +1,5 @@
 /* The document of the verdict: sentences with their evidence, and who waits for whom. */
+#include "analyzer/finding/end_tally.h"
 #include "analyzer/finding/end_words.h"
 #include "analyzer/finding/words.h"
 #include "analyzer/output/stack_words.h"
@@ -169,36 +170,21 @@ static struct tg_error *write_finding(const struct tg_page *page, const struct t
     return error;
 }
 
-/* Processes that ended badly, or, where the job is over, did not end, which *RUNNING are. */
-static uint64_t count_abnormal(const struct tg_page *page, uint64_t *running)
-{
-    const struct tg_process_model *processes = page->words.processes;
-    uint64_t count = 0;
-    *running = 0;
-    for (size_t i = 0; i < tg_process_model_count(processes); i++) {
-        const struct tg_process_entry *entry = tg_process_model_at(processes, i);
-        bool matters = entry->rank >= 0 || entry->parent == NULL;
-        count += entry->end == TG_PROCESS_KILLED || entry->end == TG_PROCESS_LOST ||
-                 (entry->end == TG_PROCESS_EXITED && entry->status != 0 && matters);
-        *running += entry->end == TG_PROCESS_RUNNING && page->is_over;
-    }
-    return count + *running;
-}
-
 /* The sentence in place of findings. */
 static void write_nothing(const struct tg_page *page, struct tg_json *json)
 {
-    char text[160];
-    uint64_t running, abnormal = count_abnormal(page, &running);
-    if (tg_process_model_count(page->words.processes) == 0)
+    char text[200];
+    const struct tg_process_model *processes = page->words.processes;
+    struct tg_end_tally tally = {.is_over = page->is_over, .is_untraced = page->is_untraced};
+    for (size_t i = 0; i < tg_process_model_count(processes); i++)
+        tg_end_tally_add(&tally, tg_process_model_at(processes, i));
+    if (tg_process_model_count(processes) == 0)
         snprintf(text, sizeof text, "There are no processes.");
-    else if (abnormal > 0)
-        tg_end_words_unexplained(abnormal, running, text, sizeof text);
-    else if (page->is_over)
-        snprintf(text, sizeof text, "Nothing wrong found: no crash, no deadlock, no abnormal exit.");
-    else
+    else if (tally.n_bad == 0 && !page->is_over)
         snprintf(text, sizeof text, "Nothing wrong found at this moment.");
-    tg_json_member_unsigned(json, "abnormal", abnormal);
+    else
+        tg_end_tally_print(&tally, text, sizeof text);
+    tg_json_member_unsigned(json, "abnormal", tally.n_bad);
     tg_json_member_string(json, "nothing", text);
 }
 

@@ -65,6 +65,7 @@ struct tg_error *tg_report_write_html(const struct tg_report *report,
                            .end_ns = report->end_ns,
                            .services = services,
                            .is_over = !report->selection->has_to && !report->summary.is_recording,
+                           .is_untraced = tg_trace_meta_is_untraced(report->meta),
                            .is_file = true};
     struct tg_page of_trace = page;
     struct tg_error *error = read_timeline(report->path, &pass);

@@ -367,15 +367,27 @@ bool tg_report_nothing_lost(const struct tg_report *report)
            report->session->beyond_limit == 0;
 }
 
+static struct tg_end_tally empty_tally(const struct tg_report *report)
+{
+    return (struct tg_end_tally){.is_over = !report->selection->has_to && !report->summary.is_recording,
+                                 .is_untraced = tg_trace_meta_is_untraced(report->meta)};
+}
+
+struct tg_end_tally tg_report_end_tally(const struct tg_report *report)
+{
+    struct tg_end_tally tally = empty_tally(report);
+    for (size_t i = 0; i < tg_process_model_count(report->processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(report->processes, i);
+        if (tg_selection_admits_process(report->selection, entry))
+            tg_end_tally_add(&tally, entry);
+    }
+    return tally;
+}
+
 bool tg_report_is_abnormal(const struct tg_report *report, const struct tg_process_entry *entry)
 {
-    if (!tg_selection_admits_process(report->selection, entry))
-        return false;
-    if (entry->end == TG_PROCESS_RUNNING)
-        return !report->selection->has_to && !report->summary.is_recording;
-    return entry->end == TG_PROCESS_KILLED || entry->end == TG_PROCESS_LOST ||
-           (entry->end == TG_PROCESS_EXITED && entry->status != 0 &&
-            (entry->rank >= 0 || entry->parent == NULL));
+    const struct tg_end_tally tally = empty_tally(report);
+    return tg_selection_admits_process(report->selection, entry) && tg_end_tally_is_bad(&tally, entry);
 }
 
 char *tg_report_end(const struct tg_process_entry *entry, char *buffer, size_t size)

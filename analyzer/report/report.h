@@ -2,6 +2,7 @@
 #ifndef TG_ANALYZER_REPORT_REPORT_H
 #define TG_ANALYZER_REPORT_REPORT_H
 
+#include "analyzer/finding/end_tally.h"
 #include "analyzer/job/session_review.h"
 #include "analyzer/models/addresses.h"
 #include "analyzer/models/heap/model.h"
@@ -82,8 +83,9 @@ bool tg_report_nothing_lost(const struct tg_report *report);
 enum { TG_REPORT_RESERVATION = 200 };
 const char *tg_report_reservation(const struct tg_report *report, char *text);
 
-/* Whether ENTRY, one of the selected ones, was killed, exited with an error as a rank or first process, or
- * had no end when it should have one. */
+/* What is known of the ends of the selected processes. */
+struct tg_end_tally tg_report_end_tally(const struct tg_report *report);
+/* Whether ENTRY is a selected one, and its end is a bad one. */
 bool tg_report_is_abnormal(const struct tg_report *report, const struct tg_process_entry *entry);
 
 struct tg_report_text_options {

@@ -1,5 +1,4 @@
 /* The first section of a report: the findings, what limits them, and what to do next. */
-#include "analyzer/finding/end_words.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/report/sections.h"
 
@@ -8,20 +7,6 @@
 #include <string.h>
 
 enum { FINDINGS_SHOWN = 12 };
-
-/* *RUNNING: those of them that have no end in the trace. */
-static uint64_t count_abnormal(const struct tg_report *report, uint64_t *running)
-{
-    uint64_t count = 0;
-    *running = 0;
-    for (size_t i = 0; i < tg_process_model_count(report->processes); i++) {
-        const struct tg_process_entry *entry = tg_process_model_at(report->processes, i);
-        bool is_abnormal = tg_report_is_abnormal(report, entry);
-        count += is_abnormal;
-        *running += is_abnormal && entry->end == TG_PROCESS_RUNNING;
-    }
-    return count;
-}
 
 /* How many lines TEXT takes at COLUMNS (0: one), approximately. */
 static size_t count_lines(const char *text, size_t columns)
@@ -58,14 +43,12 @@ static bool are_warnings(const struct tg_verdict *verdict)
 static void write_no_findings(const struct tg_report_page *page)
 {
     const struct tg_report *report = page->report;
-    uint64_t running, abnormal = count_abnormal(report, &running);
+    const struct tg_end_tally tally = tg_report_end_tally(report);
     char text[200];
     if (tg_process_model_count(report->processes) == 0)
         snprintf(text, sizeof text, "The trace has no processes.");
-    else if (abnormal == 0)
-        snprintf(text, sizeof text, "Nothing wrong found: no crash, no deadlock, no abnormal exit.");
     else
-        tg_end_words_unexplained(abnormal, running, text, sizeof text);
+        tg_end_tally_print(&tally, text, sizeof text);
     tg_report_paragraph(page, NULL, text);
 }
 
@@ -109,9 +92,8 @@ static void write_next(const struct tg_report_page *page)
     const struct tg_report *report = page->report;
     bool is_parallel = tg_mpi_model_thread_count(report->mpi) > 0 ||
                        tg_openmp_model_worker_count(tg_openmp_statistics_model(report->openmp)) > 0;
-    uint64_t running;
     bool is_wrong = (report->verdict.count > 0 && !are_warnings(&report->verdict)) ||
-                    count_abnormal(report, &running) > 0;
+                    tg_report_end_tally(report).n_bad > 0;
     const char *before = "Next: ", *after = "      ";
     if (strcmp(report->path, "-") == 0)
         return;

@@ -134,6 +134,12 @@ uint64_t tg_trace_meta_get_number(const struct tg_trace_meta *meta, const char *
     return errno != 0 || *end != '\0' ? fallback : value;
 }
 
+bool tg_trace_meta_is_untraced(const struct tg_trace_meta *meta)
+{
+    const char *ptrace = tg_trace_meta_get(meta, "capture.ptrace");
+    return ptrace != NULL && strcmp(ptrace, "off") == 0;
+}
+
 size_t tg_trace_meta_count(const struct tg_trace_meta *meta)
 {
     return meta->count;

@@ -4,6 +4,7 @@
 
 #include "format/base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,8 @@ struct tg_error *tg_trace_meta_set_number(struct tg_trace_meta *meta, const char
 const char *tg_trace_meta_get(const struct tg_trace_meta *meta, const char *key);
 /* FALLBACK where KEY is not there or is no decimal number. */
 uint64_t tg_trace_meta_get_number(const struct tg_trace_meta *meta, const char *key, uint64_t fallback);
+/* Whether the trace was recorded without ptrace. */
+bool tg_trace_meta_is_untraced(const struct tg_trace_meta *meta);
 
 size_t tg_trace_meta_count(const struct tg_trace_meta *meta);
 /* For I in [0, count). */

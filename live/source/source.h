@@ -61,6 +61,7 @@ struct tg_source {
     const char *name;       /* of the trace or the command */
     const char *trace_path; /* of the trace that has these events, NULL: none */
     bool is_recording;      /* another process still writes the trace */
+    bool is_untraced;       /* recorded without ptrace */
     int wake_fd;            /* readable: `attend` has something to do; -1: it never has */
     const struct tg_visitor *visitor; /* asks meanwhile, NULL nobody; the console's */
     struct tg_error *damage;          /* why events end early, NULL they do not; owned by the source */

@@ -310,6 +310,7 @@ struct tg_error *tg_trace_source_create(const char *path, const struct tg_trace_
     }
     struct tg_trace_summary summary = tg_trace_reader_summary(made->reader);
     made->public.is_recording = summary.is_recording;
+    made->public.is_untraced = tg_trace_meta_is_untraced(tg_trace_reader_meta(made->reader));
     made->public.n_events = summary.complete && summary.unknown_events == 0 ? summary.events : 0;
     made->public.moment = made->moment;
     made->next_checkpoint = tg_checkpoints_next(made->checkpoints, 1);

@@ -297,6 +297,7 @@ static struct tg_error *write_of_moment(void *context, const char *name, const c
         .end_ns = is_live ? source->time_ns : atomic_load(&answers->end_ns),
         .n_events = is_live ? 0 : source->number,
         .is_live = is_live,
+        .is_untraced = source->is_untraced,
         .is_over =
             !is_live && !source->is_recording && source->n_events != 0 && source->number == source->n_events,
         .timeline = answers->timeline,
