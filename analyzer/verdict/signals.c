@@ -3,7 +3,9 @@
 #include "analyzer/finding/arrivals.h"
 #include "analyzer/finding/end_words.h"
 #include "analyzer/finding/words.h"
+#include "analyzer/models/stack_places.h"
 #include "analyzer/output/quantity.h"
+#include "analyzer/output/stack_words.h"
 #include "analyzer/verdict/finders.h"
 #include "format/base/signal_name.h"
 
@@ -76,6 +78,23 @@ static void print_killer(FILE *stream, const struct tg_process_entry *entry)
                 others);
 }
 
+/* ", last seen in solve (solve.c:12)", and how long before its end, where that is long. */
+static void print_last_place(FILE *stream, const struct tg_verdict_input *input,
+                             const struct tg_process_entry *entry)
+{
+    enum { LONG_NS = 100000000 };
+    char text[TG_QUANTITY_SIZE];
+    const struct tg_last_stack *stack =
+        tg_verdict_stack_of(input, entry->index, (int32_t)entry->pid, entry->start_ns);
+    if (stack == NULL)
+        return;
+    const struct tg_stack_place place = tg_stack_place_find(input->stacks, stack);
+    fputs(", last seen ", stream);
+    if (stack->time_ns + LONG_NS <= entry->ended_ns)
+        fprintf(stream, "%s before that ", tg_quantity_duration(entry->ended_ns - stack->time_ns, text));
+    tg_stack_words_place(stream, &place);
+}
+
 struct tg_error *tg_signals_find_kill(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
 {
     char name[32];
@@ -85,7 +104,7 @@ struct tg_error *tg_signals_find_kill(struct tg_verdict_draft *draft, const stru
     tg_words_process(stream, draft->input, entry->index);
     fprintf(stream, " was killed by %s", tg_signal_name(entry->status, name, sizeof name));
     tg_words_moment(stream, draft->input, entry->ended_ns);
-    (void)tg_words_last_place(stream, draft->input, entry->index, entry->pid, entry->start_ns);
+    print_last_place(stream, draft->input, entry);
     if (entry->rank >= 0)
         fputs(", before any other rank ended", stream);
     print_killer(stream, entry);
