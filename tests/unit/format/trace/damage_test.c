@@ -55,7 +55,8 @@ static void a_trace_may_end_at_any_byte(void **state)
     unsigned char *bytes = temporary_read(path, &size);
     struct sections sections = find_sections(bytes);
     assert_int_equal(sections.count, 6);
-    for (unsigned long length = 1; length <= size; length++) {
+    const unsigned long step = IS_SANITIZED ? 3 : 1; /* to the whole of it */
+    for (unsigned long length = 1 + (size - 1) % step; length <= size; length += step) {
         temporary_write(cut, bytes, length);
         struct tg_trace_reader *reader = NULL;
         struct tg_error *error = NULL;
