@@ -32,6 +32,7 @@ int main(int argc, char **argv)
 LINE = SOURCE[: SOURCE.index("/* HANGS */")].count("\n") + 1
 SPAWNS = r"""
 #include <mpi.h>
+#include <unistd.h>
 void child_work(void)
 {
 }
@@ -42,6 +43,7 @@ int main(int argc, char **argv)
     MPI_Comm_get_parent(&parent);
     if (parent == MPI_COMM_NULL) {
         MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other, MPI_ERRCODES_IGNORE);
+        (void)!nice(19); /* who waits spins */
         MPI_Barrier(other);
     } else {
         child_work();
@@ -75,11 +77,11 @@ dhalt; dwait
 quit -kill
 """
 # a wait of two jobs: ranks by the same number are told apart
-SPAWNED = """
+SPAWNED = r"""
 dbreak child_work -pending
 dcont
 for {set i 0} {$i < 20 && ![regexp {breakpoint: [12]:} [dfocus a {dstatus -group_by thread_state}]]} {incr i} {catch {dcont -any}}
-for {set i 0} {$i < 100 && [regexp -all -line {^ +[01] .*MPI_Barrier} [info mpi]] < 2} {incr i} {catch {dwait -timeout 0.1}}
+for {set i 0} {$i < 100 && [regexp -all -line {^\d+ +[01] .*MPI_Barrier} [info mpi]] < 2} {incr i} {catch {dwait -timeout 0.1}}
 catch {dwait -timeout 4}
 quit -kill
 """
