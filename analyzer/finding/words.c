@@ -441,19 +441,20 @@ static void print_call_state(FILE *stream, const struct tg_verdict_input *input,
     tg_words_call_code(stream, input, thread->process, thread->call.code, thread->call.since_ns);
 }
 
-bool tg_words_last_place(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid,
-                         uint64_t after_ns)
+/* ", at 6.03 s in solve (solver.c:120)": the place of thread TID of PROCESS in the last stack that was taken of it, at AFTER_NS or
+ * later; nothing where there is none. */
+static void print_last_place(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid,
+                             uint64_t after_ns)
 {
     const struct tg_last_stack *stack =
         input->stacks == NULL ? NULL : tg_stack_model_find(input->stacks, process, tid);
     if (stack == NULL || stack->count == 0 || stack->time_ns < after_ns)
-        return false;
+        return;
     const struct tg_stack_place place = tg_stack_place_find(input->stacks, stack);
     fputc(',', stream);
     tg_words_moment(stream, input, stack->time_ns);
     fputc(' ', stream);
     tg_stack_words_place(stream, &place);
-    return true;
 }
 
 /* Whether the last stack of the thread, if there is one, is of a Python script. */
@@ -483,7 +484,7 @@ void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
         if (!runs_script(input, thread->process, thread->tid))
             tg_words_code(stream, input, thread->process, thread->call.code);
         else
-            (void)tg_words_last_place(stream, input, thread->process, thread->tid, thread->left_ns);
+            print_last_place(stream, input, thread->process, thread->tid, thread->left_ns);
         return;
     }
     fputs(polls ? "outside MPI or polling" : "outside MPI", stream);
@@ -492,7 +493,7 @@ void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
     tg_words_call(stream, &thread->call);
     if (!runs_script(input, thread->process, thread->tid)) /* where it calls from is the same for all lines */
         tg_words_code(stream, input, thread->process, thread->call.code);
-    (void)tg_words_last_place(stream, input, thread->process, thread->tid, thread->left_ns);
+    print_last_place(stream, input, thread->process, thread->tid, thread->left_ns);
 }
 
 static void print_place(FILE *stream, const struct tg_verdict_input *input,
@@ -541,7 +542,7 @@ static void print_place(FILE *stream, const struct tg_verdict_input *input,
         fputc(')', stream);
     }
     if (place->kind != TG_OPENMP_IN_SYNC && place->kind != TG_OPENMP_IN_MUTEX_WAIT)
-        (void)tg_words_last_place(stream, input, worker->process, worker->tid, place->since_ns);
+        print_last_place(stream, input, worker->process, worker->tid, place->since_ns);
 }
 
 /* Whether ENTRY was killed to end the job: such an end says nothing about what went wrong. */
@@ -612,7 +613,7 @@ void tg_words_worker_state(FILE *stream, const struct tg_verdict_input *input,
         fputs("outside parallel regions, last seen", stream);
         tg_words_moment(stream, input, worker->last_ns);
         tg_words_code(stream, input, worker->process, worker->last_code);
-        (void)tg_words_last_place(stream, input, worker->process, worker->tid, worker->last_ns);
+        print_last_place(stream, input, worker->process, worker->tid, worker->last_ns);
     }
     if (entry == NULL)
         return;

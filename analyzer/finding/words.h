@@ -48,10 +48,6 @@ void tg_words_worker_state(FILE *stream, const struct tg_verdict_input *input,
  * False, with nothing printed, where that is not known. */
 bool tg_words_thread_state(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid,
                            const struct tg_openmp_worker *worker);
-/* ", at 6.03 s in solve (solver.c:120)": the place of thread TID of PROCESS in the last stack that was taken of it,
- * at AFTER_NS or later. False, with nothing printed, where there is none. */
-bool tg_words_last_place(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid,
-                         uint64_t after_ns);
 /* "in MPI_Recv from rank 2 since ...", or "outside MPI since ..., last call MPI_Send ...". */
 void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_thread *thread);
