@@ -162,6 +162,12 @@ static bool is_index(const char *word)
     return *word >= '0' && *word <= '9' && word[strspn(word, "0123456789abcdefABCDEFxX:+-*/")] == '\0';
 }
 
+/* Whether the first LENGTH bytes of WORD are NAME. */
+static bool is_called(const char *word, size_t length, const char *name)
+{
+    return length == strlen(name) && memcmp(word, name, length) == 0;
+}
+
 /* ::unknown WORD ...: Tcl asks this where there is no command WORD. "dprint a[5]" is no call of a command 5: the brackets
  * stay as they were typed. */
 static int run_no_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
@@ -172,9 +178,12 @@ static int run_no_command(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj
         Tcl_SetObjResult(interp, Tcl_ObjPrintf("[%s]", word));
         return TCL_OK;
     }
-    if (strncmp(word, "x/", 2) == 0) { /* x/4xg ADDRESS, as in gdb */
+    const char *format = strchr(word, '/'); /* x/4xg ADDRESS, p/x EXPRESSION, as in gdb */
+    size_t length = format == NULL ? 0 : (size_t)(format - word);
+    bool examines = is_called(word, length, "x");
+    if (examines || is_called(word, length, "p") || is_called(word, length, "print")) {
         char words[64];
-        snprintf(words, sizeof words, "dexamine %.50s", word + 1);
+        snprintf(words, sizeof words, "%s %.50s", examines ? "dexamine" : "dprint", format);
         return run_words(interp, words, argc - 1, argv + 1);
     }
     Tcl_SetObjResult(interp, Tcl_ObjPrintf("invalid command name \"%s\"", word));

@@ -94,6 +94,7 @@ def check_session(console):
     check(re.match(r" *0 .*add\(a=0\)", text(console, "bt full")) and text(console, "bt full") == text(console, "dwhere -args -locals"), "bt full")
     check("breakpoint" in text(console, "info threads"), "info threads")
     check(text(console, "print a") == "a = 0", "print")
+    check(text(console, "p/x a + 255") == text(console, "dprint /x {a + 255}") == "a + 255 = 0xff", text(console, "p/x a + 255"))
     check(re.fullmatch(r" *0 .*add\(a=0\).*", text(console, "info args")), "info args")
     console.do("up")
     check("main()" in text(console, "info frame") and re.match(r"> 1 .*main", text(console, "info locals")), "the chosen frame")
