@@ -22,3 +22,9 @@ endif()
 foreach(kind RELEASE RELWITHDEBINFO MINSIZEREL)
   string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_${kind} "${CMAKE_C_FLAGS_${kind}}")
 endforeach()
+
+# For what takes each event of a trace, some fifty calls an event: without a frame pointer, and structs zeroed by stores, as
+# `rep stos` takes longer to begin than to store a hundred bytes (docs/performance.md, "Reports").
+set(TG_PER_EVENT_OPTIONS
+  "$<$<CONFIG:Release,RelWithDebInfo>:-fomit-frame-pointer>"
+  "$<$<AND:$<CONFIG:Release,RelWithDebInfo>,$<C_COMPILER_ID:GNU>>:-mmemset-strategy=unrolled_loop:256:noalign$<COMMA>libcall:-1:noalign>")

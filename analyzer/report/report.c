@@ -178,18 +178,18 @@ static struct tg_error *feed_some(struct tg_report *report, const struct tg_even
         *taken = 1;
         return tg_report_feed(report, events, &entry);
     }
-    for (size_t i = 0; i < *taken; i++) {
-        tg_totals_count(report->session, &events[i]);
-        if (events[i].time_ns > report->end_ns)
-            report->end_ns = events[i].time_ns;
-    }
+    uint64_t end_ns = report->end_ns;
     for (size_t i = 0, end; error == NULL && i < *taken; i = end) {
         bool is_openmp = tg_event_has_place(events[i].kind);
-        for (end = i + 1; end < *taken && tg_event_has_place(events[end].kind) == is_openmp;)
-            end++;
+        for (end = i; end < *taken && tg_event_has_place(events[end].kind) == is_openmp; end++) {
+            tg_totals_count(report->session, &events[end]);
+            if (events[end].time_ns > end_ns)
+                end_ns = events[end].time_ns;
+        }
         error = is_openmp ? feed_openmp(report, events + i, processes + i, end - i)
                           : feed_mpi(report, events + i, processes + i, end - i);
     }
+    report->end_ns = end_ns;
     return error;
 }
 

@@ -200,9 +200,10 @@ static struct tg_error *decode_row_block(struct tg_chunk_decoder *decoder, struc
         if (!varies[f])
             error = decode_row_field(decoder, kind, f, rows + schema->fields[f].offset, stride, 1);
     }
-    for (size_t i = 1; i < n; i++)
-        for (size_t b = 0; b < stride; b += sizeof(uint64_t)) /* payloads are of whole words */
-            memcpy(rows + i * stride + b, rows + b, sizeof(uint64_t));
+    for (size_t filled = 1, part; filled < n; filled += part) {
+        part = filled < n - filled ? filled : n - filled;
+        memcpy(rows + filled * stride, rows, part * stride);
+    }
     for (size_t f = 0; error == NULL && f < schema->n_fields; f++)
         if (varies[f])
             error = decode_row_field(decoder, kind, f, rows + schema->fields[f].offset, stride, n);
@@ -490,12 +491,14 @@ static inline void take_in_order(struct tg_chunk_decoder *decoder, uint32_t n, s
 {
     const struct tg_chunk_thread *threads = decoder->directory.threads;
     const struct tg_thread_order *order = &decoder->order;
-    const uint32_t *thread_of = order->threads + decoder->n_taken;
+    const uint32_t *thread_of = order->threads + decoder->n_taken, *slots = order->slots;
+    uint32_t *positions = order->positions, n_slots = (uint32_t)order->n_slots;
+    const uint64_t *stops_ns = order->any_stop ? order->stops_ns : NULL;
     for (uint32_t i = 0; i < n; i++) {
         struct tg_event *event = &decoder->events[i];
-        uint32_t thread = thread_of[i], position = order->positions[thread]++;
-        uint32_t slot = order->slots[position], kind = TG_SLOT_KIND(slot);
-        event->stop_ns = order->any_stop ? order->stops_ns[position] : 0;
+        uint32_t thread = thread_of[i], position = positions[thread]++;
+        uint32_t slot = slots[position], kind = TG_SLOT_KIND(slot);
+        event->stop_ns = stops_ns != NULL ? stops_ns[position] : 0;
         event->pid = threads[thread].pid;
         event->tid = threads[thread].tid;
         event->kind = decoder->rows[kind].kind;
@@ -505,9 +508,8 @@ static inline void take_in_order(struct tg_chunk_decoder *decoder, uint32_t n, s
         memcpy(payload, row, usual_bytes);
         if (most_bytes > usual_bytes && decoder->rows[kind].stride > usual_bytes)
             memcpy(payload + usual_bytes, row + usual_bytes, most_bytes - usual_bytes);
-        if (position + 1 <
-            order->n_slots) { /* of the same thread's next event, which another processor may have */
-            uint32_t next = order->slots[position + 1], next_kind = TG_SLOT_KIND(next);
+        if (position + 1 < n_slots) { /* of the same thread's next event, which another processor may have */
+            uint32_t next = slots[position + 1], next_kind = TG_SLOT_KIND(next);
             const char *next_row =
                 decoder->rows[next_kind].base + TG_SLOT_ROW(next) * decoder->rows[next_kind].stride;
             __builtin_prefetch(next_row);

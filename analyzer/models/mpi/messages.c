@@ -33,7 +33,10 @@ struct flow {
     UT_hash_handle hh;
 };
 
-enum { MAX_EMPTY_FLOWS = 256 }; /* kept, as the next message of a kind comes soon */
+enum {
+    MAX_EMPTY_FLOWS = 256, /* kept, as the next message of a kind comes soon */
+    RECENT_FLOWS = 64,     /* found without their table */
+};
 
 struct request {
     struct tg_mpi_request_key key;
@@ -48,6 +51,7 @@ struct request {
 struct tg_mpi_messages {
     struct sent *sends;
     struct flow *flows;
+    struct flow *recent_flows[RECENT_FLOWS]; /* got lately; NULL: none */
     struct request *requests;
     struct sent *spare_sent; /* memory of one that was taken out; NULL: none */
     size_t n_empty_flows;
@@ -103,9 +107,20 @@ static struct flow_key key_of(const struct tg_mpi_message *message)
     return key;
 }
 
+/* A place among the recent ones. */
+static size_t recent_place(const struct flow_key *key)
+{
+    return ((uint64_t)key->source * 5 + (uint64_t)key->destination * 11 + (uint64_t)key->tag) % RECENT_FLOWS;
+}
+
+/* Recent ones are compared member by member: a key that is put together and read by its bytes at once has the processor wait. */
 static struct flow *find_flow(const struct tg_mpi_messages *messages, const struct flow_key *key)
 {
-    struct flow *flow;
+    struct flow *flow = messages->recent_flows[recent_place(key)];
+    if (flow != NULL && flow->key.tag == key->tag && flow->key.source == key->source &&
+        flow->key.destination == key->destination && flow->key.comm == key->comm &&
+        flow->key.group == key->group && flow->key.job == key->job)
+        return flow;
     HASH_FIND(hh, messages->flows, key, sizeof *key, flow);
     return flow;
 }
@@ -113,19 +128,29 @@ static struct flow *find_flow(const struct tg_mpi_messages *messages, const stru
 static struct flow *get_flow(struct tg_mpi_messages *messages, const struct flow_key *key)
 {
     struct flow *flow = find_flow(messages, key);
-    if (flow != NULL)
-        return flow;
-    flow = calloc(1, sizeof *flow);
-    if (flow == NULL)
-        return NULL;
-    flow->key = *key;
-    HASH_ADD(hh, messages->flows, key, sizeof flow->key, flow);
-    if (find_flow(messages, key) == flow) {
+    if (flow == NULL) {
+        flow = calloc(1, sizeof *flow);
+        if (flow == NULL)
+            return NULL;
+        flow->key = *key;
+        HASH_ADD(hh, messages->flows, key, sizeof flow->key, flow);
+        if (find_flow(messages, key) != flow) {
+            free(flow);
+            return NULL;
+        }
         messages->n_empty_flows++;
-        return flow;
     }
+    messages->recent_flows[recent_place(key)] = flow;
+    return flow;
+}
+
+static void drop_flow(struct tg_mpi_messages *messages, struct flow *flow)
+{
+    struct flow **recent = &messages->recent_flows[recent_place(&flow->key)];
+    if (*recent == flow)
+        *recent = NULL;
+    HASH_DEL(messages->flows, flow);
     free(flow);
-    return NULL;
 }
 
 static bool is_empty(const struct flow *flow)
@@ -142,8 +167,7 @@ static void tidy(struct tg_mpi_messages *messages, struct flow *flow)
         messages->n_empty_flows++;
         return;
     }
-    HASH_DEL(messages->flows, flow);
-    free(flow);
+    drop_flow(messages, flow);
 }
 
 /* Takes SENT out of FLOW. */

@@ -439,24 +439,25 @@ static struct tg_error *begin_call(struct tg_mpi_model *model, const struct tg_e
     if (error != NULL)
         return error;
     tg_mpi_poll_enter(&thread->public, thread->traits.polls, enter->code, event->time_ns);
-    thread->public.call = (struct tg_mpi_call){
-        .name = name,
-        .type = type,
-        .from_type = from_type,
-        .op = op,
-        .comm = enter->comm,
-        .instance = enter->instance,
-        .peer = enter->peer,
-        .tag = enter->tag,
-        .root = enter->root,
-        .bytes = enter->bytes,
-        .code = enter->code,
-        .since_ns = event->time_ns,
-        .request = enter->request,
-        .receives = enter->receives != 0,
-        .from = enter->from,
-        .from_tag = enter->from_tag,
-    };
+    struct tg_mpi_call *call =
+        &thread->public.call; /* member by member: a struct made elsewhere and copied takes longer */
+    call->name = name;
+    call->type = type;
+    call->from_type = from_type;
+    call->op = op;
+    call->comm = enter->comm;
+    call->comm_name = NULL;
+    call->instance = enter->instance;
+    call->peer = enter->peer;
+    call->tag = enter->tag;
+    call->root = enter->root;
+    call->bytes = enter->bytes;
+    call->code = enter->code;
+    call->since_ns = event->time_ns;
+    call->request = enter->request;
+    call->receives = enter->receives != 0;
+    call->from = enter->from;
+    call->from_tag = enter->from_tag;
     thread->public.in_call = true;
     thread->public.n_requests = 0;
     thread->public.n_partitions = 0;

@@ -65,6 +65,7 @@ struct waiting {
 /* The state of a worker during the reading. */
 struct worker_state {
     struct waiting waiting[MAX_DEPTH]; /* by the regions around, 0: outside of all */
+    struct lock *lock;                 /* that was looked up for it last; NULL: none */
     uint64_t entries;                  /* of the lock that it waits for, when it began to */
     bool found_taken;                  /* by another worker */
 };
@@ -200,8 +201,8 @@ static struct tg_error *count_zone(struct tg_openmp_statistics *s, size_t proces
     return NULL;
 }
 
-static struct lock *get_lock(struct tg_openmp_statistics *s, size_t process,
-                             const struct tg_openmp_place *place)
+static struct lock *search_lock(struct tg_openmp_statistics *s, size_t process,
+                                const struct tg_openmp_place *place)
 {
     struct lock **recent = &s->recent_locks[recent_place(process, place->what, place->id)];
     struct lock *lock = *recent;
@@ -228,6 +229,18 @@ static struct lock *get_lock(struct tg_openmp_statistics *s, size_t process,
     return lock;
 }
 
+/* The lock of PLACE, which WORKER comes to or leaves, or the one of no known address where there are too many; NULL without memory.
+ * A thread that waits for one then has it, and gives it back. */
+static struct lock *get_lock(struct tg_openmp_statistics *s, const struct tg_openmp_worker *worker,
+                             const struct tg_openmp_place *place)
+{
+    struct lock **last = &s->states[worker->index].lock, *lock = *last;
+    if (lock == NULL || lock->key.lock != place->id || lock->key.mutex != place->what ||
+        (lock->use.entries == 0 && lock->use.code == 0))
+        *last = lock = search_lock(s, worker->process, place);
+    return lock;
+}
+
 static bool has_lock(const struct tg_openmp_worker *worker, const struct tg_openmp_place *place)
 {
     for (size_t i = 0; i < worker->n_places; i++)
@@ -251,7 +264,7 @@ static struct tg_error *entered(void *context, const struct tg_openmp_worker *wo
         waiting_of(s, worker, 0)->worked_ns = 0;
     if ((place->kind != TG_OPENMP_IN_MUTEX_WAIT && place->kind != TG_OPENMP_IN_MUTEX) || place->is_continued)
         return NULL;
-    struct lock *lock = get_lock(s, worker->process, place);
+    struct lock *lock = get_lock(s, worker, place);
     if (lock == NULL)
         return tg_error_no_memory();
     if (place->kind == TG_OPENMP_IN_MUTEX_WAIT) {
@@ -268,7 +281,7 @@ static struct tg_error *entered(void *context, const struct tg_openmp_worker *wo
 static struct tg_error *left_lock(struct tg_openmp_statistics *s, const struct tg_openmp_worker *worker,
                                   const struct tg_openmp_place *place, uint64_t spent_ns)
 {
-    struct lock *lock = get_lock(s, worker->process, place);
+    struct lock *lock = get_lock(s, worker, place);
     if (lock == NULL)
         return tg_error_no_memory();
     bool waited = place->kind == TG_OPENMP_IN_MUTEX_WAIT;

@@ -344,6 +344,28 @@ static void the_oldest_messages_make_room(void **state)
     assert_int_equal(sends().count, TG_MPI_MAX_KEPT - 1);
 }
 
+/* More kinds of messages than are remembered after the last one of a kind was received. */
+static void messages_of_many_kinds_find_each_other(void **state)
+{
+    (void)state;
+    const int64_t tags = 700;
+    for (size_t round = 0; round < 3; round++) {
+        for (int64_t tag = 0; tag < tags; tag++) {
+            ENTER(tag % 2 == 0 ? 0 : 1, "MPI_Send", .peer = tag % 2 == 0 ? 1 : 0, .tag = tag);
+            LEAVE(tag % 2 == 0 ? 0 : 1, "MPI_Send");
+        }
+        assert_int_equal(sends().count, tags);
+        for (int64_t tag = tags; tag-- > 0;) {
+            ENTER(tag % 2 == 0 ? 1 : 0, "MPI_Recv", .peer = tag % 2 == 0 ? 0 : 1, .tag = tag);
+            LEAVE(tag % 2 == 0 ? 1 : 0, "MPI_Recv", .peer = tag % 2 == 0 ? 0 : 1, .tag = tag);
+            assert_int_equal(last_received.tag, tag);
+            assert_int_equal(last_received.destination, tag % 2 == 0 ? 1 : 0);
+        }
+        assert_int_equal(n_received, (round + 1) * (size_t)tags);
+        assert_int_equal(sends().count, 0);
+    }
+}
+
 static void messages_find_each_other(void **state)
 {
     (void)state;
@@ -636,6 +658,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(ranks_that_are_not_there_are_not_waited_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_left_before_others_were_known_has_passed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_oldest_messages_make_room, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(messages_of_many_kinds_find_each_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(messages_find_each_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(requests_complete_later, set_up, tear_down),
         cmocka_unit_test_setup_teardown(persistent_requests_stay, set_up, tear_down),
