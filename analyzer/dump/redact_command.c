@@ -2,6 +2,7 @@
 #include "analyzer/dump/redact_command.h"
 
 #include "analyzer/dump/code_sites.h"
+#include "analyzer/output/progress.h"
 #include "analyzer/output/trace_choice.h"
 #include "format/base/printable.h"
 #include "format/settings/command_line.h"
@@ -80,6 +81,7 @@ struct copy {
     struct tg_trace_file *file;
     struct tg_event_appender *appender;
     struct tg_code_sites *sites;
+    struct tg_progress progress; /* of both passes */
     uint64_t events, last_ns;
 };
 
@@ -120,6 +122,7 @@ static struct tg_error *add(void *context, const struct tg_event *event)
  * copy. */
 static struct tg_error *pass(struct copy *copy, bool is_second)
 {
+    tg_progress_watch(&copy->progress, copy->reader);
     for (;;) {
         const struct tg_event *event = NULL;
         struct tg_event redacted;
@@ -187,9 +190,11 @@ static struct tg_error *redact(const struct redact_arguments *arguments,
     if (error != NULL)
         return error;
     char *output = arguments->output != NULL ? strdup(arguments->output) : default_output(arguments->path);
+    tg_progress_init(&copy.progress, NULL, false, 2);
     error = output == NULL ? tg_error_no_memory() : begin(&copy, arguments, services, output);
     if (error == NULL)
         error = copy_events(&copy, arguments->path);
+    tg_progress_end(&copy.progress);
     if (error == NULL)
         error = check_whole(&copy, arguments->path);
     if (error == NULL)

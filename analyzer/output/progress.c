@@ -30,7 +30,7 @@ void tg_progress_init(struct tg_progress *progress, const struct tg_output *outp
 {
     *progress = (struct tg_progress){
         .is_wanted = is_good_terminal(STDERR_FILENO) &&
-                     (tg_output_is_file(output) || !is_pipe(STDOUT_FILENO)) &&
+                     (output == NULL || tg_output_is_file(output) || !is_pipe(STDOUT_FILENO)) &&
                      !(is_streamed && tg_output_is_terminal(output)),
         .passes = passes,
         .pass = UINT_MAX,

@@ -19,6 +19,7 @@ static struct tg_error *choose(const struct tg_page *page, const char *query, st
                                             .selection = selection,
                                             .services = page->services,
                                             .n_events = page->n_events,
+                                            .progress = page->shown,
                                             .all = tg_query_number(query, "all", 0) != 0};
     if (!page->is_file && page->moment_ns != 0 && page->n_events == 0) {
         selection->has_to = true;

@@ -29,7 +29,8 @@ struct tg_error *tg_page_heap(const struct tg_page *page, const char *query, str
     (void)query;
     bool may_be_there = page->path != NULL && page->has_heap;
     struct tg_heap_reading reading = {0};
-    const struct tg_heap_reading_request request = {.path = page->path, .services = page->services};
+    const struct tg_heap_reading_request request = {
+        .path = page->path, .services = page->services, .progress = page->shown};
     struct tg_error *error = may_be_there ? tg_heap_reading_make(&request, &reading) : NULL;
     bool is_there = error == NULL && may_be_there && tg_heap_model_count(reading.heap) > 0;
     tg_json_member_bool(json, "there", is_there);

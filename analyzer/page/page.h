@@ -53,6 +53,7 @@ struct tg_page {
     const struct tg_command_services *services; /* for names of code; NULL: addresses stay numbers */
     unsigned progress; /* of the pass that makes the time line, in millionths; 0: it is not asked */
     bool is_file;      /* the documents go into a file: no question can follow, so they hold more */
+    struct tg_progress *shown; /* of documents that read the trace; NULL: nobody watches */
 };
 
 #endif

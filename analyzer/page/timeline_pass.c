@@ -159,6 +159,11 @@ void tg_timeline_pass_destroy(struct tg_timeline_pass *pass)
     free(pass);
 }
 
+void tg_timeline_pass_watch(struct tg_timeline_pass *pass, struct tg_progress *progress)
+{
+    tg_progress_watch(progress, pass->reader);
+}
+
 struct tg_error *tg_timeline_pass_work(struct tg_timeline_pass *pass, uint64_t n_events, bool *more)
 {
     struct tg_error *error = NULL;

@@ -2,6 +2,7 @@
 #ifndef TG_ANALYZER_PAGE_TIMELINE_PASS_H
 #define TG_ANALYZER_PAGE_TIMELINE_PASS_H
 
+#include "analyzer/output/progress.h"
 #include "analyzer/page/page.h"
 
 /* One pass over a trace, with models of its own: nothing of it is shared, so a thread may have it for itself. */
@@ -12,6 +13,9 @@ struct tg_error *tg_timeline_pass_create(const char *path, struct tg_timeline_pa
 /* Nothing is read: PASS is fed all events of a job from its first one on, at START_NS. Only error: NO_MEMORY. */
 struct tg_error *tg_timeline_pass_create_live(uint64_t start_ns, struct tg_timeline_pass **pass);
 void tg_timeline_pass_destroy(struct tg_timeline_pass *pass); /* NULL is accepted */
+
+/* Shows how far PASS is by PROGRESS (NULL: nowhere), which must stay as long as PASS. */
+void tg_timeline_pass_watch(struct tg_timeline_pass *pass, struct tg_progress *progress);
 
 /* Reads at most N_EVENTS. *MORE: there are others. A trace that is damaged ends before the damage. Only error: NO_MEMORY. */
 struct tg_error *tg_timeline_pass_work(struct tg_timeline_pass *pass, uint64_t n_events, bool *more);

@@ -69,10 +69,10 @@ static const struct argp argp = {
 };
 
 static struct tg_error *write_report(const struct tg_report *report, const struct report_arguments *arguments,
-                                     struct tg_output *output)
+                                     struct tg_progress *progress, struct tg_output *output)
 {
     if (arguments->html != NULL)
-        return tg_report_write_html(report, arguments->trace.symbols, tg_output_stream(output));
+        return tg_report_write_html(report, arguments->trace.symbols, progress, tg_output_stream(output));
     if (arguments->json)
         return tg_report_write_json(report, tg_output_stream(output));
     bool is_terminal = tg_output_is_terminal(output);
@@ -84,6 +84,9 @@ static struct tg_error *write_report(const struct tg_report *report, const struc
     struct tg_error *error = arguments->no_pager ? NULL : tg_output_page(output);
     return error != NULL ? error : tg_report_write_text(report, &text, tg_output_stream(output));
 }
+
+/* The page's own: its time line's, and two of its diagram. */
+enum { OF_PAGE = 3 };
 
 static struct tg_error *run_report(void *context)
 {
@@ -107,11 +110,12 @@ static struct tg_error *run_report(void *context)
     if (error == NULL)
         error = tg_output_open(trace->output, trace->force, &output);
     if (error == NULL) {
-        tg_progress_init(&progress, output, false, 1 + tg_selection_limits_processes(&trace->selection));
+        unsigned passes = 1 + tg_selection_limits_processes(&trace->selection);
+        tg_progress_init(&progress, output, false, passes + (arguments->html != NULL ? OF_PAGE : 0));
         error = tg_report_read(trace->path, &trace->selection, trace->symbols, &progress, &report);
     }
     if (error == NULL)
-        error = write_report(report, arguments, output);
+        error = write_report(report, arguments, &progress, output);
     if (error == NULL)
         error = tg_output_commit(output);
     if (error == NULL && report->damage != NULL) {

@@ -43,16 +43,20 @@ static struct tg_error *write_documents(const struct tg_page *page, const struct
     return error;
 }
 
-static struct tg_error *read_timeline(const char *path, struct tg_timeline_pass **pass)
+static struct tg_error *read_timeline(const char *path, struct tg_progress *progress,
+                                      struct tg_timeline_pass **pass)
 {
     struct tg_error *error = tg_timeline_pass_create(path, pass);
+    if (error == NULL)
+        tg_timeline_pass_watch(*pass, progress);
     for (bool more = true; error == NULL && more;)
         error = tg_timeline_pass_work(*pass, SLICE, &more);
     return error;
 }
 
 struct tg_error *tg_report_write_html(const struct tg_report *report,
-                                      const struct tg_command_services *services, FILE *stream)
+                                      const struct tg_command_services *services,
+                                      struct tg_progress *progress, FILE *stream)
 {
     char limits[TG_REPORT_RESERVATION];
     struct tg_timeline_pass *pass = NULL;
@@ -66,15 +70,17 @@ struct tg_error *tg_report_write_html(const struct tg_report *report,
                            .services = services,
                            .is_over = !report->selection->has_to && !report->summary.is_recording,
                            .is_untraced = tg_trace_meta_is_untraced(report->meta),
-                           .is_file = true};
+                           .is_file = true,
+                           .shown = progress};
     struct tg_page of_trace = page;
-    struct tg_error *error = read_timeline(report->path, &pass);
+    struct tg_error *error = read_timeline(report->path, progress, &pass);
     if (error == NULL) {
         tg_timeline_pass_fill(pass, &of_trace);
         error = write_documents(&page, &of_trace, &documents);
     }
     if (error == NULL)
         tg_html_file_write(stream, page.name, documents.of, documents.count);
+    tg_progress_end(progress);
     for (size_t i = 0; i < documents.count; i++)
         free(documents.text[i]);
     tg_timeline_pass_destroy(pass);

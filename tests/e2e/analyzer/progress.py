@@ -48,9 +48,10 @@ def read_some(fd):
         return ""
 
 
-def on_terminal(words, output=None, number=None, run_s=0.001, **environment):
+def on_terminal(words, output=None, number=None, run_s=0.001, reading=1, **environment):
     """What `tollgate WORDS` shows on a terminal while it takes long; OUTPUT: standard output, where it is not the terminal;
-    NUMBER: of a signal that it gets when something is shown; nothing where it was faster than that."""
+    NUMBER: of a signal that it gets when something is shown; nothing where it was faster than that. READING: it takes long from when it
+    has the trace open so many times."""
     pid, master = pty.fork()
     if pid == 0:
         if output is not None:
@@ -58,7 +59,7 @@ def on_terminal(words, output=None, number=None, run_s=0.001, **environment):
         os.execve(TOLLGATE, ["tollgate", *words], {**os.environ, "TERM": "xterm", "PAGER": "cat", **environment})
     while "-o" in words and not os.listdir("there") and is_running(pid):
         pass
-    while "-o" not in words and "many.tgt" not in open_files(pid) and is_running(pid):
+    while "-o" not in words and open_files(pid).count("many.tgt") < reading and is_running(pid):
         pass
     if is_running(pid):
         stretch(pid, run_s)
@@ -99,6 +100,8 @@ def main():
     os.mkdir("there")
     for words in (("report",), ("sequence",), ("dump", "--json"), ("heap",)):
         assert is_shown((*words, "-o", "there/result", "many.tgt")), (words, "no line")
+    assert is_shown(("redact", "many.tgt", "--output=there/result")), "no line of redact"
+    assert is_shown(("report", "--html=there/result", "many.tgt"), reading=2), "no line while the page is made, behind the report"
     assert is_shown(("report", "many.tgt")), "no line where the report goes to the terminal"
     assert is_shown(("dump", "-o", "there/result", "many.tgt"), number=signal.SIGINT), "no line before the interrupt"
     # what is written line by line to the terminal, a terminal that cannot rewrite a line, a pipe, whose reader may be on the terminal
