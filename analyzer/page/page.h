@@ -51,8 +51,8 @@ struct tg_page {
     const struct tg_page_collectives *collectives; /* NULL likewise */
     uint64_t seen_from_ns; /* the time line begins then, long after the job; 0: with the job */
     const struct tg_command_services *services; /* for names of code; NULL: addresses stay numbers */
-    unsigned progress; /* of the pass that makes the time line, in millionths; 0: it is not asked */
-    bool is_file;      /* the documents go into a file: no question can follow, so they hold more */
+    unsigned progress;         /* of the pass that makes the time line, in millionths; 0: it is not asked */
+    bool is_file;              /* the documents go into a file: no question can follow, so they hold more */
     struct tg_progress *shown; /* of documents that read the trace; NULL: nobody watches */
 };
 

@@ -65,7 +65,7 @@ struct waiting {
 /* The state of a worker during the reading. */
 struct worker_state {
     struct waiting waiting[MAX_DEPTH]; /* by the regions around, 0: outside of all */
-    struct lock *lock;                 /* that was looked up for it last; NULL: none */
+    struct lock *lock;                 /* looked up for it last; NULL: none */
     uint64_t entries;                  /* of the lock that it waits for, when it began to */
     bool found_taken;                  /* by another worker */
 };
