@@ -71,6 +71,15 @@ struct tg_event {
     };
 };
 
+/* Where a chunk of a trace has an event: until that chunk is full another one of the same thread and kind is added there at little
+ * cost, least where it differs in its time alone. All 0: nowhere. */
+struct tg_event_place {
+    uint64_t chunk; /* number of the chunk, 0: none */
+    uint32_t kind, row, thread;
+    uint32_t raw_bytes; /* at most, without the time */
+    bool is_changed;    /* by who adds events: the payload is another one now */
+};
+
 enum tg_field_type {
     TG_FIELD_UNSIGNED, /* uint64_t */
     TG_FIELD_SIGNED,   /* int64_t */

@@ -23,7 +23,8 @@ struct tg_chunk_kind {
     struct tg_chunk_rows rows; /* a number a field: zigzag of signed ones, ids of strings, lengths of lists */
     struct tg_chunk_column *members; /* of the items of lists in turn, in the order of the events */
     size_t n_members;
-    bool is_plain; /* neither strings nor lists */
+    bool is_plain; /* neither strings nor lists: a payload is its numbers, one after the other, ... */
+    uint32_t signed_fields; /* ... these with a sign: a bit each */
 };
 
 struct tg_chunk_columns {

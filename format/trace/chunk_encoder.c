@@ -56,13 +56,22 @@ struct tg_chunk_encoder {
     uint64_t numbers_bytes;                      /* at most, of an event without new strings and items */
     uint64_t previous_time_ns, last_time_ns;
     size_t raw_bytes;
+    uint64_t number;         /* of the chunk, among those of all encoders */
+    bool last_is_repeatable; /* the event that was added last has no items of lists */
 };
+
+static uint64_t next_number(void)
+{
+    static uint64_t last;
+    return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
 
 struct tg_chunk_encoder *tg_chunk_encoder_create(struct tg_trace_units units)
 {
     struct tg_chunk_encoder *encoder = calloc(1, sizeof *encoder);
     if (encoder == NULL)
         return NULL;
+    encoder->number = next_number();
     const struct tg_chunk_demand numbers_alone = {.n_values = TG_EVENT_MAX_FIELDS};
     encoder->numbers_bytes = tg_chunk_demand_bytes(&numbers_alone);
     encoder->columns.units = units;
@@ -79,7 +88,9 @@ struct tg_chunk_encoder *tg_chunk_encoder_create(struct tg_trace_units units)
         for (size_t f = 0; f < kind->schema->n_fields; f++) {
             const struct tg_field *field = &kind->schema->fields[f];
             kind->n_members += tg_field_columns(field) - 1;
-            kind->is_plain &= field->type != TG_FIELD_STRING && field->type != TG_FIELD_LIST;
+            kind->is_plain &= field->type != TG_FIELD_STRING && field->type != TG_FIELD_LIST &&
+                              field->offset == f * sizeof(uint64_t);
+            kind->signed_fields |= (uint32_t)(field->type == TG_FIELD_SIGNED) << f;
         }
         kind->rows.n_numbers = kind->schema->n_fields;
         kind->members = calloc(kind->n_members + 1, sizeof *kind->members);
@@ -136,6 +147,7 @@ void tg_chunk_encoder_clear(struct tg_chunk_encoder *encoder)
     memset(encoder->recent, 0, sizeof encoder->recent);
     encoder->previous_time_ns = 0;
     encoder->columns.n_events = encoder->raw_bytes = encoder->columns.n_list_items = 0;
+    encoder->number = next_number();
     encoder->columns.first_time_ns = encoder->last_time_ns = 0;
 }
 
@@ -307,6 +319,17 @@ static void put_lists(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *ki
     }
 }
 
+/* All numbers of the row of an event of a plain kind. */
+static inline void take_plain_numbers(const struct tg_chunk_kind *kind, const void *payload,
+                                      uint64_t *numbers)
+{
+    memcpy(numbers, payload, kind->schema->n_fields * sizeof *numbers);
+    for (uint32_t left = kind->signed_fields; left != 0; left &= left - 1) {
+        int f = __builtin_ctz(left);
+        numbers[f] = tg_zigzag(numbers[f]);
+    }
+}
+
 /* The numbers of an event's row, except those of strings and the lengths of lists. */
 static inline void take_numbers(const struct tg_record_schema *schema, const void *payload, uint64_t *numbers)
 {
@@ -321,8 +344,12 @@ static bool take_row(struct tg_chunk_encoder *encoder, const struct tg_chunk_kin
                      uint64_t *numbers)
 {
     const struct tg_record_schema *schema = kind->schema;
+    if (kind->is_plain) {
+        take_plain_numbers(kind, payload, numbers);
+        return true;
+    }
     take_numbers(schema, payload, numbers);
-    for (size_t f = 0; f < schema->n_fields && !kind->is_plain; f++) {
+    for (size_t f = 0; f < schema->n_fields; f++) {
         const struct tg_field *field = &schema->fields[f];
         if (field->type == TG_FIELD_STRING &&
             !is_known_text(encoder, tg_chunk_text_of(payload, field), &numbers[f]))
@@ -428,6 +455,7 @@ static void put_event(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *ki
         tg_varint_bytes(kind->chunk_index - 1) + tg_varint_bytes(n_threads - thread) + row_bytes;
     put_times(encoder, event->time_ns, event->stop_ns);
     columns->n_events++;
+    encoder->last_is_repeatable = true;
 }
 
 /* For an event without new strings and items. */
@@ -479,6 +507,7 @@ static enum tg_chunk_add add_slowly(struct tg_chunk_encoder *encoder, struct tg_
     if (demand.n_items == 0)
         know(encoder, kind, event, row);
     put_event(encoder, kind, event, row, tg_chunk_rows_bytes(&kind->rows, row));
+    encoder->last_is_repeatable = demand.n_items == 0;
     return TG_CHUNK_ADDED;
 }
 
@@ -522,6 +551,67 @@ enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const s
     know(encoder, kind, event, row);
     put_event(encoder, kind, event, row, tg_chunk_rows_bytes(&kind->rows, row));
     return TG_CHUNK_ADDED;
+}
+
+enum { PLACE_THREAD_BYTES = 3 }; /* of a thread's index, however many follow */
+
+struct tg_event_place tg_chunk_encoder_last_place(const struct tg_chunk_encoder *encoder)
+{
+    const struct tg_chunk_columns *columns = &encoder->columns;
+    if (columns->n_events == 0 || !encoder->last_is_repeatable)
+        return (struct tg_event_place){0};
+    size_t last = columns->n_events - 1;
+    uint32_t number = columns->event_kinds[last], row = columns->event_rows[last];
+    const struct tg_chunk_kind *kind = &columns->kinds[columns->kinds_used[number]];
+    uint64_t bytes = tg_varint_bytes(number) + PLACE_THREAD_BYTES + tg_chunk_rows_bytes(&kind->rows, row);
+    return (struct tg_event_place){.chunk = encoder->number,
+                                   .kind = number,
+                                   .row = row,
+                                   .thread = columns->event_threads[last],
+                                   .raw_bytes = (uint32_t)bytes};
+}
+
+/* PLACE becomes that of an event of the same thread and kind with another PAYLOAD, unless new strings or items come with it. */
+static bool change_place(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind, const void *payload,
+                         struct tg_event_place *place)
+{
+    uint64_t numbers[TG_EVENT_MAX_FIELDS];
+    if (!take_row(encoder, kind, payload, numbers) || !tg_chunk_rows_reserve(&kind->rows))
+        return false;
+    place->row = tg_chunk_rows_put(&kind->rows, numbers, kind->n_events);
+    place->raw_bytes = (uint32_t)(tg_varint_bytes(place->kind) + PLACE_THREAD_BYTES +
+                                  tg_chunk_rows_bytes(&kind->rows, place->row));
+    place->is_changed = false;
+    return true;
+}
+
+bool tg_chunk_encoder_add_again(struct tg_chunk_encoder *encoder, const struct tg_event *event,
+                                struct tg_event_place *place)
+{
+    enum { NEAR = 1 << 20, NEAR_BYTES = 3 };
+    struct tg_chunk_columns *columns = &encoder->columns;
+    uint64_t start_ns = round_down(event->time_ns, columns->units.time_shift);
+    uint64_t since_ns = start_ns - encoder->previous_time_ns;
+    size_t at = columns->n_events;
+    if (place->chunk != encoder->number || since_ns >= NEAR || at >= encoder->event_capacity ||
+        !has_room_for_numbers(encoder))
+        return false;
+    struct tg_chunk_kind *kind = &columns->kinds[columns->kinds_used[place->kind]];
+    if (place->is_changed &&
+        !change_place(encoder, kind, TG_EVENT_PAYLOAD((struct tg_event *)(uintptr_t)event), place))
+        return false;
+    columns->event_kinds[at] = (uint8_t)place->kind;
+    columns->event_threads[at] = place->thread;
+    columns->event_rows[at] = place->row;
+    columns->event_times[at] = start_ns;
+    columns->n_events = at + 1;
+    kind->n_events++;
+    encoder->previous_time_ns = start_ns;
+    if (start_ns > encoder->last_time_ns)
+        encoder->last_time_ns = start_ns;
+    encoder->raw_bytes += place->raw_bytes + NEAR_BYTES;
+    encoder->last_is_repeatable = true;
+    return true;
 }
 
 size_t tg_chunk_encoder_count(const struct tg_chunk_encoder *encoder)

@@ -30,6 +30,12 @@ enum tg_chunk_add {
 /* Appends a copy of EVENT, or nothing of it. */
 enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const struct tg_event *event);
 
+/* Appends a copy of EVENT, which has no stop, where PLACE says. False: that is not of the events of now, and nothing was appended. */
+bool tg_chunk_encoder_add_again(struct tg_chunk_encoder *encoder, const struct tg_event *event,
+                                struct tg_event_place *place);
+/* Of the event that was added last; nowhere where it has items of lists, which come with each event. */
+struct tg_event_place tg_chunk_encoder_last_place(const struct tg_chunk_encoder *encoder);
+
 size_t tg_chunk_encoder_count(const struct tg_chunk_encoder *encoder);
 /* Whether there are as many events, or as many bytes of the payload, about. */
 bool tg_chunk_encoder_has(const struct tg_chunk_encoder *encoder, size_t n_events, size_t raw_bytes);

@@ -58,6 +58,13 @@ static void write_values(struct tg_chunk_serializer *serializer, const uint64_t 
         serializer->failed = true;
 }
 
+static void write_bytes(struct tg_chunk_serializer *serializer, const uint8_t *values, size_t n)
+{
+    if (!serializer->failed &&
+        !tg_packed_column_write_bytes(serializer->payload, serializer->boundaries, values, n))
+        serializer->failed = true;
+}
+
 /* Overwrites VALUES. Differences of what is mostly noise, as times are, are noisier still. */
 static void write_smallest(struct tg_chunk_serializer *serializer, uint64_t *values, size_t n,
                            enum tg_column_form last)
@@ -113,11 +120,20 @@ static void write_thread_table(struct tg_chunk_serializer *serializer)
 static void write_threads(struct tg_chunk_serializer *serializer)
 {
     const struct tg_chunk_columns *columns = serializer->columns;
+    const uint32_t *threads = columns->event_threads;
+    uint8_t *bytes = (uint8_t *)serializer->values;
     uint32_t seen = 0;
+    if (columns->n_threads <= UINT8_MAX) {
+        for (size_t i = 0; i < columns->n_events; i++) {
+            bytes[i] = (uint8_t)(seen - threads[i]);
+            seen += threads[i] == seen;
+        }
+        write_bytes(serializer, bytes, columns->n_events);
+        return;
+    }
     for (size_t i = 0; i < columns->n_events; i++) {
-        uint32_t thread = columns->event_threads[i];
-        serializer->values[i] = seen - thread;
-        seen += thread == seen;
+        serializer->values[i] = seen - threads[i];
+        seen += threads[i] == seen;
     }
     write_values(serializer, serializer->values, columns->n_events);
 }
@@ -126,10 +142,12 @@ static void write_threads(struct tg_chunk_serializer *serializer)
 static void write_kinds(struct tg_chunk_serializer *serializer)
 {
     size_t n = serializer->columns->n_events;
+    const uint8_t *kinds = serializer->columns->event_kinds;
+    const uint32_t *by_thread = serializer->order.by_thread;
+    uint8_t *bytes = (uint8_t *)serializer->values;
     for (size_t position = 0; position < n; position++)
-        serializer->values[position] =
-            serializer->columns->event_kinds[serializer->order.by_thread[position]];
-    write_values(serializer, serializer->values, n);
+        bytes[position] = kinds[by_thread[position]];
+    write_bytes(serializer, bytes, n);
 }
 
 /* In units. */
@@ -328,9 +346,17 @@ static void write_kind_entry(struct tg_chunk_serializer *serializer, const struc
 static void write_rows(struct tg_chunk_serializer *serializer, const struct tg_chunk_kind *kind,
                        uint32_t n_rows)
 {
-    for (uint32_t i = 0; i < kind->n_events; i++)
-        serializer->values[i] = serializer->row_of_event[i];
-    write_values(serializer, serializer->values, kind->n_events);
+    const uint32_t *rows = serializer->row_of_event;
+    uint8_t *bytes = (uint8_t *)serializer->values;
+    if (n_rows <= UINT8_MAX + 1) {
+        for (uint32_t i = 0; i < kind->n_events; i++)
+            bytes[i] = (uint8_t)rows[i];
+        write_bytes(serializer, bytes, kind->n_events);
+    } else {
+        for (uint32_t i = 0; i < kind->n_events; i++)
+            serializer->values[i] = rows[i];
+        write_values(serializer, serializer->values, kind->n_events);
+    }
     for (size_t f = 0; f < kind->rows.n_numbers; f++)
         write_field(serializer, serializer->values, gather_row_field(serializer, f, n_rows));
 }

@@ -100,6 +100,62 @@ bool tg_packed_column_write(struct tg_byte_buffer *bytes, struct tg_byte_buffer 
     return write_column(bytes, boundaries, values, n, TG_COLUMN_PLAIN);
 }
 
+static size_t count_others_than_0(const uint8_t *values, size_t n)
+{
+    size_t others = 0;
+    for (size_t i = 0; i < n; i++)
+        others += values[i] != 0;
+    return others;
+}
+
+/* Of less than so many bytes that are not 0 each is an exception. */
+static bool write_few(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries, const uint8_t *values,
+                      size_t n, size_t n_others)
+{
+    enum { VALUE_BYTES = 2, GAP_BYTES = 5 }; /* at most, of a chunk's */
+    struct tg_byte_buffer exceptions = {0};
+    bool written = tg_byte_buffer_reserve(&exceptions, n_others * (VALUE_BYTES + GAP_BYTES));
+    size_t next = 0;
+    for (size_t i = 0; written && i < n; i++) {
+        if (values[i] == 0)
+            continue;
+        tg_byte_buffer_put_varint(&exceptions, i - next);
+        tg_byte_buffer_put_varint(&exceptions, values[i]);
+        next = i + 1;
+    }
+    written = written && tg_byte_buffer_reserve(bytes, TG_VARINT_MAX_BYTES + 1 + exceptions.size) &&
+              tg_byte_buffer_reserve(boundaries, sizeof(size_t));
+    if (written) {
+        tg_byte_buffer_put_varint(bytes, 1 + exceptions.size);
+        bytes->data[bytes->size++] = TG_COLUMN_PLAIN << FORM_SHIFT;
+        tg_byte_buffer_put(bytes, exceptions.data, exceptions.size);
+        tg_byte_buffer_put(boundaries, &bytes->size, sizeof bytes->size);
+    }
+    tg_byte_buffer_deinit(&exceptions);
+    return written;
+}
+
+bool tg_packed_column_write_bytes(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
+                                  const uint8_t *values, size_t n)
+{
+    size_t n_others = count_others_than_0(values, n);
+    if (n_others > 0 && n_others <= n / EXCEPTION_SHARE)
+        return write_few(bytes, boundaries, values, n, n_others);
+    if (!tg_byte_buffer_reserve(bytes, TG_VARINT_MAX_BYTES + 1 + n) ||
+        !tg_byte_buffer_reserve(boundaries, 2 * sizeof(size_t)))
+        return false;
+    if (n_others == 0) {
+        tg_byte_buffer_put_varint(bytes, 0);
+        return true;
+    }
+    tg_byte_buffer_put_varint(bytes, 1 + n);
+    bytes->data[bytes->size++] = 1 | TG_COLUMN_PLAIN << FORM_SHIFT;
+    tg_byte_buffer_put(boundaries, &bytes->size, sizeof bytes->size);
+    tg_byte_buffer_put(bytes, values, n);
+    tg_byte_buffer_put(boundaries, &bytes->size, sizeof bytes->size);
+    return true;
+}
+
 /* The form up to LAST with the fewest bytes. Of many values, an eighth is looked at, in runs. */
 static enum tg_column_form choose_form(const uint64_t *values, size_t n, enum tg_column_form last)
 {

@@ -39,6 +39,10 @@ static inline unsigned tg_packed_column_width(uint64_t value)
 bool tg_packed_column_write(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
                             const uint64_t *values, size_t n);
 
+/* The same column, of VALUES that are bytes. */
+bool tg_packed_column_write_bytes(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
+                                  const uint8_t *values, size_t n);
+
 /* Likewise, in the form up to LAST that has the smallest numbers; VALUES may be overwritten. */
 bool tg_packed_column_write_smallest(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
                                      uint64_t *values, size_t n, enum tg_column_form last);

@@ -355,22 +355,15 @@ struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_
     return NULL;
 }
 
-/* Neither the first event of a chunk nor after a loss; false where it was not added. */
-static bool add_alone(struct tg_trace_writer *writer, const struct tg_event *event)
+/* Events are neither the first of a chunk nor after a loss: they can be added alone. */
+static bool is_open(const struct tg_trace_writer *writer)
 {
-    if (!writer->is_open || __atomic_load_n(&writer->failed, __ATOMIC_ACQUIRE) ||
-        tg_chunk_encoder_add(writer->current, event) != TG_CHUNK_ADDED)
-        return false;
-    count_kept(writer);
-    return true;
+    return writer->is_open && !__atomic_load_n(&writer->failed, __ATOMIC_ACQUIRE);
 }
 
-void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *event)
+/* EVENT was added alone, and CURRENT is full; or it was not. */
+static void add_with_others(struct tg_trace_writer *writer, const struct tg_event *event, bool is_added)
 {
-    writer->latest_time_ns = event->time_ns;
-    bool is_added = add_alone(writer, event);
-    if (is_added && !is_full(writer->current))
-        return;
     pthread_mutex_lock(&writer->mutex);
     if (is_added && !writer->failed) {
         hand_over(writer, false, true);
@@ -389,6 +382,30 @@ void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *
                           tg_chunk_encoder_count(writer->current) > 0 && !is_full(writer->current);
     }
     pthread_mutex_unlock(&writer->mutex);
+}
+
+void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *event)
+{
+    writer->latest_time_ns = event->time_ns;
+    bool is_added = is_open(writer) && tg_chunk_encoder_add(writer->current, event) == TG_CHUNK_ADDED;
+    if (is_added)
+        count_kept(writer);
+    if (!is_added || is_full(writer->current))
+        add_with_others(writer, event, is_added);
+}
+
+void tg_trace_writer_add_again(struct tg_trace_writer *writer, const struct tg_event *event,
+                               struct tg_event_place *place)
+{
+    if (!is_open(writer) || !tg_chunk_encoder_add_again(writer->current, event, place)) {
+        tg_trace_writer_add(writer, event);
+        *place = writer->is_open ? tg_chunk_encoder_last_place(writer->current) : (struct tg_event_place){0};
+        return;
+    }
+    writer->latest_time_ns = event->time_ns;
+    count_kept(writer);
+    if (is_full(writer->current))
+        add_with_others(writer, event, true);
 }
 
 bool tg_trace_writer_is_behind(struct tg_trace_writer *writer)

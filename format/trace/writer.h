@@ -41,6 +41,11 @@ struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_
  * bound: what cannot be kept is counted. NULL strings are stored as "". Times need not be in order. */
 void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *event);
 
+/* The same for one who adds EVENT again and again, of one thread and kind and without a stop: with the PLACE of the time before,
+ * nowhere at first, and is_changed where its payload is another one. */
+void tg_trace_writer_add_again(struct tg_trace_writer *writer, const struct tg_event *event,
+                               struct tg_event_place *place);
+
 /* With `sealing`, by the producer's thread: hands what was added to the thread that writes, AT_ONCE
  * or if the flush interval is over. */
 void tg_trace_writer_flush(struct tg_trace_writer *writer, bool at_once);

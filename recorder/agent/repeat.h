@@ -6,11 +6,7 @@
 #include "recorder/agent/ring.h"
 
 /* A hash has three places for its record: this one, and two that the slow half looks at. */
-enum {
-    TG_AGENT_HASH_SHIFT = 57,
-    TG_AGENT_AGAIN_WORDS = 2,
-    TG_AGENT_AGAIN_OWN_WORDS = 4, /* with a word of its own */
-};
+enum { TG_AGENT_HASH_SHIFT = 57 };
 _Static_assert(TG_AGENT_REPEATS == 1 << (64 - TG_AGENT_HASH_SHIFT), "a place for each hash");
 
 static inline struct tg_agent_repeat *tg_agent_repeats(const struct tg_agent_thread *thread)

@@ -101,6 +101,9 @@ struct tg_observer {
 struct tg_event_sink {
     void *context;
     void (*add)(void *context, const struct tg_event *event);
+    /* The same for an event that was added before and has another time now, and where PLACE says so another payload: that is the
+     * sink's otherwise, and nowhere for the first of them. NULL: `add` is called. */
+    void (*add_again)(void *context, const struct tg_event *event, struct tg_event_place *place);
 };
 
 struct tg_engine_options {

@@ -82,6 +82,15 @@ static void add_event(void *context, const struct tg_event *event)
         recording->watch->written(recording->watch->context, event);
 }
 
+/* No event of the heap comes again. */
+static void add_event_again(void *context, const struct tg_event *event, struct tg_event_place *place)
+{
+    struct tg_recording *recording = context;
+    tg_recording_file_add_again(recording->file, event, place);
+    if (recording->watch != NULL)
+        recording->watch->written(recording->watch->context, event);
+}
+
 /* What is known of EVENT, the end of a process by SIGKILL, which has no sender. */
 static struct tg_event memory_kills_of(struct tg_recording *recording, const struct tg_event *event)
 {
@@ -473,7 +482,7 @@ static struct tg_error *create_untraced(struct tg_recording *recording)
 {
     const struct tg_untraced_options options = {
         .session = recording->agent,
-        .sink = {.context = recording, .add = add_event},
+        .sink = {.context = recording, .add = add_event, .add_again = add_event_again},
         .file = &recording->file_access,
         .audit = recording->launched == TG_LOADER_AGENT,
         .heap = recording->options->heap.mode != TG_AGENT_HEAP_OFF,
@@ -483,7 +492,7 @@ static struct tg_error *create_untraced(struct tg_recording *recording)
 
 static struct tg_error *start_agent(struct tg_recording *recording)
 {
-    const struct tg_event_sink sink = {.context = recording, .add = add_event};
+    const struct tg_event_sink sink = {.context = recording, .add = add_event, .add_again = add_event_again};
     if (recording->untraced != NULL)
         return tg_untraced_start(recording->untraced);
     return tg_agent_session_start(recording->agent, &sink, &recording->file_access,

@@ -68,6 +68,14 @@ static bool is_identity_due(struct tg_recording_file *file)
     return true;
 }
 
+static void check_writer(struct tg_recording_file *file, uint64_t time_ns)
+{
+    if (time_ns < file->next_check_ns)
+        return;
+    file->next_check_ns = time_ns + check_interval_ns;
+    report_write_error(file, tg_trace_writer_take_error(file->writer));
+}
+
 void tg_recording_file_add(struct tg_recording_file *file, const struct tg_event *event)
 {
     write_event(file, event);
@@ -79,10 +87,18 @@ void tg_recording_file_add(struct tg_recording_file *file, const struct tg_event
         file->counted_losses += tg_loss_count(event->loss.count);
     }
     file->processes += event->kind == TG_EVENT_PROCESS_START;
-    if (event->time_ns >= file->next_check_ns) {
-        file->next_check_ns = event->time_ns + check_interval_ns;
-        report_write_error(file, tg_trace_writer_take_error(file->writer));
+    check_writer(file, event->time_ns);
+}
+
+void tg_recording_file_add_again(struct tg_recording_file *file, const struct tg_event *event,
+                                 struct tg_event_place *place)
+{
+    if (file->redactor != NULL) {
+        tg_recording_file_add(file, event);
+        return;
     }
+    tg_trace_writer_add_again(file->writer, event, place);
+    check_writer(file, event->time_ns);
 }
 
 void tg_recording_file_flush(struct tg_recording_file *file, bool at_once)

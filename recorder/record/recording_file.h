@@ -37,6 +37,9 @@ struct tg_error *tg_recording_file_create(const struct tg_recording_file_options
 
 /* One thread at a time: that of the drain where there is one. What cannot be written is told once, and ends the file there. */
 void tg_recording_file_add(struct tg_recording_file *file, const struct tg_event *event);
+/* As tg_trace_writer_add_again, for an event of an agent. */
+void tg_recording_file_add_again(struct tg_recording_file *file, const struct tg_event *event,
+                                 struct tg_event_place *place);
 
 /* Lets out what was handed over: at once where AT_ONCE, or where it is wanted, or where it says who a process is. */
 void tg_recording_file_flush(struct tg_recording_file *file, bool at_once);

@@ -200,10 +200,9 @@ static void look_at_thread(struct tg_untraced *untraced, struct process *process
     hand_on(untraced, &start);
 }
 
-/* Events about the process that EVENT implies come before it. */
-static void take_event(void *context, const struct tg_event *event)
+/* Tells what EVENT implies about its process, which comes before it. NULL: it has none. */
+static struct process *imply(struct tg_untraced *untraced, const struct tg_event *event)
 {
-    struct tg_untraced *untraced = context;
     struct process *process = event->pid > 0 ? find_process(untraced, event->pid) : NULL;
     if (event->time_ns > untraced->last_ns)
         untraced->last_ns = event->time_ns;
@@ -223,14 +222,32 @@ static void take_event(void *context, const struct tg_event *event)
     }
     if (process != NULL)
         look_at_thread(untraced, process, event);
+    return process;
+}
+
+static void take_event(void *context, const struct tg_event *event)
+{
+    struct tg_untraced *untraced = context;
+    struct process *process = imply(untraced, event);
     hand_on(untraced, event);
     if (process != NULL && event->kind == TG_EVENT_PROCESS_EXIT)
         forget_process(untraced, process);
 }
 
+/* What an event of the same thread implied, this one does not imply again. */
+static void take_event_again(void *context, const struct tg_event *event, struct tg_event_place *place)
+{
+    struct tg_untraced *untraced = context;
+    if (place->chunk == 0)
+        imply(untraced, event);
+    else if (event->time_ns > untraced->last_ns)
+        untraced->last_ns = event->time_ns;
+    untraced->options.sink.add_again(untraced->options.sink.context, event, place);
+}
+
 struct tg_error *tg_untraced_start(struct tg_untraced *untraced)
 {
-    const struct tg_event_sink sink = {.context = untraced, .add = take_event};
+    const struct tg_event_sink sink = {.context = untraced, .add = take_event, .add_again = take_event_again};
     return tg_agent_session_start(untraced->options.session, &sink, untraced->options.file, NULL);
 }
 

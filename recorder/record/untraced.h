@@ -18,7 +18,8 @@ struct tg_untraced;
 
 struct tg_untraced_options {
     struct tg_agent_session *session; /* not started yet; outlives this */
-    struct tg_event_sink sink; /* gets all events: on the session's thread, in the finish on the caller's */
+    struct tg_event_sink
+        sink; /* with `add_again`; gets all events: on the session's thread, in the finish on the caller's */
     const struct tg_ring_set_file *file; /* as tg_agent_session_start */
     bool audit;                          /* load the audit library too */
     bool heap;                           /* load the heap's library too */

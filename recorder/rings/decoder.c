@@ -15,6 +15,8 @@ struct process {
     uint64_t instance;
     uint64_t previous; /* instance of the program before: what still comes of it is late */
     bool announced;
+    uint64_t
+        state; /* another number, never the same again, when anything changes that says where its threads are */
     struct tg_team_table *teams;  /* NULL: no region yet */
     struct tg_heap_program *heap; /* NULL: no record of it yet */
     UT_hash_handle hh;
@@ -29,14 +31,22 @@ struct tg_ring_source {
     struct tg_ring_source *next, *previous;
 };
 
+/* Told of an event that is alike but for its time. */
+struct again {
+    void *context;
+    void (*add)(void *context, const struct tg_event *event, struct tg_event_place *place);
+};
+
 struct tg_ring_decoder {
     struct tg_event_sink sink;
+    struct again again;
     struct tg_record_form forms[TG_RECORD_COUNT];
     struct tg_known_records *known;
     struct tg_agent_loader *loader;
     struct tg_heap_stacks *heap_stacks;
     struct process *processes;
     struct tg_ring_source *sources;
+    uint64_t n_states; /* of processes, ever */
     struct tg_ring_decoder_stats stats;
 };
 
@@ -56,8 +66,14 @@ static void emit(struct record *record, enum tg_event_kind kind)
     record->decoder->sink.add(record->decoder->sink.context, &record->event);
 }
 
+static void change_state(struct tg_ring_decoder *decoder, struct process *process)
+{
+    process->state = ++decoder->n_states;
+}
+
 static const struct tg_team_table no_table;
 static const struct tg_team_stack no_stack;
+static const struct tg_event_place nowhere;
 
 static uint64_t low_team(const uint64_t *words)
 {
@@ -85,6 +101,7 @@ static void enter_team(struct record *record)
     struct tg_team team = {.id = arguments[1], .level = arguments[4]};
     if (record->process->teams != NULL && record->source->stack != NULL)
         tg_team_enter(record->process->teams, record->source->stack, team, arguments[2]);
+    change_state(record->decoder, record->process);
 }
 
 static void add_lost(struct record *record)
@@ -170,8 +187,10 @@ static void decode(struct record *record, unsigned kind)
         tg_known_records_keep(decoder->known, record->room, record->given.words, record->given.n_words,
                               record->given.team, &record->event, form->payload_bytes);
     emit(record, form->kind);
-    if (kind == TG_RECORD_OMP_IMPLICIT_END && record->source->stack != NULL)
+    if (kind == TG_RECORD_OMP_IMPLICIT_END && record->source->stack != NULL) {
         tg_team_leave(record->source->stack, low_team(record->given.words));
+        change_state(decoder, record->process);
+    }
 }
 
 /* Tells the event of RECORD if such a one was told before. */
@@ -199,6 +218,7 @@ static void end_program(struct tg_ring_decoder *decoder, struct process *process
     tg_heap_program_destroy(process->heap);
     process->heap = NULL;
     process->announced = false;
+    change_state(decoder, process);
 }
 
 static struct process *add_process(struct tg_ring_decoder *decoder, const struct tg_ring_source *source)
@@ -207,6 +227,7 @@ static struct process *add_process(struct tg_ring_decoder *decoder, const struct
     if (TG_HASH_CREATE(hh, decoder->processes, pid, &source->facts.pid, process) != NULL)
         return NULL;
     process->instance = process->previous = source->facts.instance;
+    change_state(decoder, process);
     decoder->stats.n_processes++;
     return process;
 }
@@ -268,8 +289,10 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
         decoder->stats.misformed++;
         return;
     }
-    if (names_thread((enum tg_agent_record)kind))
+    if (names_thread((enum tg_agent_record)kind)) {
         source->tid = (int32_t)words[TG_RECORD_ARGUMENT];
+        change_state(decoder, record.process);
+    }
     record.event.time_ns = time_ns;
     record.event.stop_ns = 0;
     record.event.pid = source->facts.pid;
@@ -321,23 +344,23 @@ static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_sou
         repeat->event = (struct tg_event){.kind = form->kind};
         tg_record_put(&given, kind, &repeat->event);
     }
+    repeat->event.payload_id = 0; /* of an event that changes */
+    repeat->event.pid = source->facts.pid;
+    repeat->event.tid = source->tid;
+    repeat->event.stop_ns = 0;
     repeat->team = given.team;
-    repeat->payload_id = repeat->event.payload_id;
-    repeat->counted = repeat->payload_counted = tg_agent_moves_team(kind, number) ? 0 : number;
+    repeat->counted = tg_agent_moves_team(kind, number) ? 0 : number;
+    repeat->place = nowhere;
     repeat->is_known = true;
 }
 
 /* Where the thread of an AGAIN record with NUMBER is: in another team than that of REPEAT, its event is the other one's from now
  * on. */
-static void follow_team(const struct tg_ring_decoder *decoder, const struct tg_ring_source *source,
-                        uint64_t number, struct tg_ring_repeat *repeat)
+static void follow_team(const struct tg_ring_source *source, uint64_t number, struct tg_ring_repeat *repeat)
 {
-    unsigned kind = repeat->words[1] & 0xff;
     uint64_t words[2] = {0, repeat->words[1]};
-    if (!decoder->forms[kind].has_place)
-        return;
-    if (tg_agent_moves_team(kind, number))
-        words[1] += tg_agent_team_move(kind, number) << TG_AGENT_TEAM_SHIFT;
+    if (tg_agent_moves_team(repeat->kind, number))
+        words[1] += tg_agent_team_move(repeat->kind, number) << TG_AGENT_TEAM_SHIFT;
     struct tg_team team = find_team(source->process, source, words);
     if (is_same_team(team, repeat->team))
         return;
@@ -345,41 +368,40 @@ static void follow_team(const struct tg_ring_decoder *decoder, const struct tg_r
     place->team = team.id;
     place->level = team.level;
     repeat->team = team;
-    repeat->payload_id = 0;
-    repeat->n_unnumbered = 0;
+    repeat->place.is_changed = true;
 }
 
-/* The event of REPEAT is told, its counted member larger by COUNTED. False: it is not; it is the last one again, without a payload_id,
- * as it was some times before, and better decoded anew, which may find one. */
-static bool tell_repeat(struct tg_ring_decoder *decoder, struct tg_ring_repeat *repeat, uint64_t counted)
+/* The event of REPEAT becomes that of a record of SOURCE with NUMBER. */
+static void follow(const struct tg_ring_decoder *decoder, const struct tg_ring_source *source,
+                   uint64_t number, struct tg_ring_repeat *repeat)
 {
-    uint64_t id = counted == repeat->payload_counted ? repeat->payload_id : 0;
-    if (counted != repeat->counted)
+    uint64_t counted = tg_agent_moves_team(repeat->kind, number) ? 0 : number;
+    if (decoder->forms[repeat->kind].has_place)
+        follow_team(source, number, repeat);
+    if (counted != repeat->counted) {
         *counted_member(&repeat->event) += counted - repeat->counted;
-    else if (id == 0 && ++repeat->n_unnumbered > 1 &&
-             (repeat->n_unnumbered & (repeat->n_unnumbered - 1)) == 0)
-        return false;
-    repeat->counted = counted;
-    repeat->event.payload_id = id;
-    decoder->sink.add(decoder->sink.context, &repeat->event);
-    return true;
+        repeat->counted = counted;
+        repeat->place.is_changed = true;
+    }
+    if (repeat->event.tid != source->tid) {
+        repeat->event.tid = source->tid;
+        repeat->place = nowhere;
+    }
+    repeat->number = number;
+    repeat->state = source->process->state;
 }
 
-void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
-                               uint64_t time_ns, struct tg_ring_repeat *repeat, const uint64_t *again)
+/* Whether what SOURCE has is of the program that runs in its process, of which an event was told. */
+static bool is_current(const struct tg_ring_source *source)
 {
-    unsigned kind = repeat->words[1] & 0xff;
-    uint64_t own = tg_agent_own_word(kind);
-    uint64_t number = tg_agent_moves(kind) == TG_AGENT_MOVES_NOTHING ? 0 : again[1] >> TG_AGENT_NUMBER_SHIFT;
-    if (repeat->is_known && source->process != NULL && source->process->instance == source->facts.instance &&
-        source->process->announced) {
-        follow_team(decoder, source, number, repeat);
-        repeat->event.time_ns = time_ns;
-        repeat->event.pid = source->facts.pid;
-        repeat->event.tid = source->tid;
-        if (tell_repeat(decoder, repeat, tg_agent_moves_team(kind, number) ? 0 : number))
-            return;
-    }
+    const struct process *process = source->process;
+    return process != NULL && process->instance == source->facts.instance && process->announced;
+}
+
+static void add_in_full(struct tg_ring_decoder *decoder, struct tg_ring_source *source, uint64_t time_ns,
+                        struct tg_ring_repeat *repeat, const uint64_t *again, uint64_t number)
+{
+    uint64_t own = tg_agent_own_word(repeat->kind);
     uint64_t words[sizeof repeat->words / sizeof *repeat->words];
     memcpy(words, repeat->words, sizeof words);
     tg_agent_move(words, number);
@@ -390,7 +412,43 @@ void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_s
         keep_event(decoder, source, words, number, repeat);
 }
 
+/* REPEAT has another number than before, or threads are elsewhere, or it comes for the first time. */
+static __attribute__((noinline)) void add_changed(struct tg_ring_decoder *decoder,
+                                                  struct tg_ring_source *source, uint64_t time_ns,
+                                                  struct tg_ring_repeat *repeat, const uint64_t *again,
+                                                  uint64_t number)
+{
+    if (!repeat->is_known || !is_current(source)) {
+        add_in_full(decoder, source, time_ns, repeat, again, number);
+        return;
+    }
+    follow(decoder, source, number, repeat);
+    repeat->event.time_ns = time_ns;
+    decoder->again.add(decoder->again.context, &repeat->event, &repeat->place);
+}
+
+void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
+                               uint64_t time_ns, struct tg_ring_repeat *repeat, const uint64_t *again)
+{
+    const struct process *process = source->process;
+    uint64_t number = repeat->is_numbered ? again[1] >> TG_AGENT_NUMBER_SHIFT : 0;
+    if (process == NULL || process->state != repeat->state || number != repeat->number) {
+        add_changed(decoder, source, time_ns, repeat, again, number);
+        return;
+    }
+    repeat->event.time_ns = time_ns;
+    decoder->again.add(decoder->again.context, &repeat->event, &repeat->place);
+}
+
 /* ---- life */
+
+/* For a sink that has no use for places. */
+static void add_anew(void *context, const struct tg_event *event, struct tg_event_place *place)
+{
+    (void)place;
+    const struct tg_ring_decoder *decoder = context;
+    decoder->sink.add(decoder->sink.context, event);
+}
 
 struct tg_error *tg_ring_decoder_create(const struct tg_event_sink *sink, struct tg_ring_decoder **decoder)
 {
@@ -398,6 +456,8 @@ struct tg_error *tg_ring_decoder_create(const struct tg_event_sink *sink, struct
     if (made == NULL)
         return tg_error_no_memory();
     made->sink = *sink;
+    made->again = sink->add_again != NULL ? (struct again){sink->context, sink->add_again}
+                                          : (struct again){made, add_anew};
     tg_record_forms(made->forms);
     struct tg_error *error = tg_known_records_create(&made->known);
     if (error == NULL)

@@ -24,16 +24,21 @@ struct tg_merge_ring {
     void *source;
     struct block *first, *last; /* NULL: holds nothing */
     size_t at;                  /* word in FIRST where the next record begins */
-    uint64_t ticks;             /* of that record */
     uint64_t last_ticks;        /* the latest ones of the records that it holds, or held since it was empty */
     size_t place;               /* in all_rings */
+};
+
+/* A ring whose next record is of TICKS. */
+struct turn {
+    uint64_t ticks;
+    struct tg_merge_ring *ring;
 };
 
 struct tg_event_merge {
     const struct tg_tick_clock *clock;
     struct tg_event_queue *queue;
     struct tg_merge_sink sink;
-    struct tg_merge_ring **heap; /* of those that hold something, the earliest one first */
+    struct turn *heap; /* of the rings that hold something, the earliest one first */
     size_t n_heap;
     struct tg_merge_ring **all_rings;
     size_t n_rings, max_rings; /* heap has room for as many */
@@ -161,29 +166,29 @@ bool tg_merge_ring_is_empty(const struct tg_merge_ring *ring)
 
 static void sift_down(struct tg_event_merge *merge, size_t i)
 {
-    struct tg_merge_ring *ring = merge->heap[i];
+    const struct turn turn = merge->heap[i];
     for (;;) {
         size_t child = 2 * i + 1;
         if (child >= merge->n_heap)
             break;
-        if (child + 1 < merge->n_heap && merge->heap[child + 1]->ticks < merge->heap[child]->ticks)
+        if (child + 1 < merge->n_heap && merge->heap[child + 1].ticks < merge->heap[child].ticks)
             child++;
-        if (ring->ticks <= merge->heap[child]->ticks)
+        if (turn.ticks <= merge->heap[child].ticks)
             break;
         merge->heap[i] = merge->heap[child];
         i = child;
     }
-    merge->heap[i] = ring;
+    merge->heap[i] = turn;
 }
 
-static void push(struct tg_event_merge *merge, struct tg_merge_ring *ring)
+static void push(struct tg_event_merge *merge, struct tg_merge_ring *ring, uint64_t ticks)
 {
     size_t i = merge->n_heap++;
-    while (i > 0 && ring->ticks < merge->heap[(i - 1) / 2]->ticks) {
+    while (i > 0 && ticks < merge->heap[(i - 1) / 2].ticks) {
         merge->heap[i] = merge->heap[(i - 1) / 2];
         i = (i - 1) / 2;
     }
-    merge->heap[i] = ring;
+    merge->heap[i] = (struct turn){.ticks = ticks, .ring = ring};
 }
 
 static void pop(struct tg_event_merge *merge)
@@ -223,7 +228,7 @@ static struct block *take_over(struct tg_event_merge *merge, const uint64_t *rec
 }
 
 struct tg_error *tg_event_merge_add(struct tg_event_merge *merge, struct tg_merge_ring *ring,
-                                    const uint64_t *records, size_t size)
+                                    const uint64_t *records, size_t size, uint64_t last_ticks)
 {
     if (size == 0)
         return NULL;
@@ -232,9 +237,7 @@ struct tg_error *tg_event_merge_add(struct tg_event_merge *merge, struct tg_merg
         return tg_error_no_memory();
     if (ring->first == NULL)
         ring->last_ticks = 0;
-    for (size_t at = 0; at < block->n_words; at += words_of(block->words + at))
-        if (block->words[at] > ring->last_ticks)
-            ring->last_ticks = block->words[at];
+    ring->last_ticks = last_ticks > ring->last_ticks ? last_ticks : ring->last_ticks;
     merge->stats.held_bytes += size;
     if (ring->first != NULL) {
         ring->last->next = block;
@@ -243,8 +246,7 @@ struct tg_error *tg_event_merge_add(struct tg_event_merge *merge, struct tg_merg
     }
     ring->first = ring->last = block;
     ring->at = 0;
-    ring->ticks = block->words[0];
-    push(merge, ring);
+    push(merge, ring, block->words[0]);
     return NULL;
 }
 
@@ -269,9 +271,10 @@ void tg_event_merge_visit(const struct tg_event_merge *merge, const struct tg_me
 
 /* ---- out */
 
-/* Drops the record that was told; false where RING holds no other one. */
-static bool advance(struct tg_event_merge *merge, struct tg_merge_ring *ring, size_t n_words)
+/* Drops the record of TURN, which was told; false where its ring holds no other one. */
+static bool advance(struct tg_event_merge *merge, struct turn *turn, size_t n_words)
 {
+    struct tg_merge_ring *ring = turn->ring;
     ring->at += n_words;
     merge->stats.held_bytes -= n_words * sizeof(uint64_t);
     if (ring->at >= ring->first->n_words) {
@@ -282,7 +285,7 @@ static bool advance(struct tg_event_merge *merge, struct tg_merge_ring *ring, si
         if (ring->first == NULL)
             return false;
     }
-    ring->ticks = ring->first->words[ring->at];
+    turn->ticks = ring->first->words[ring->at];
     return true;
 }
 
@@ -313,8 +316,8 @@ static uint64_t tell_events(struct tg_event_merge *merge, uint64_t until_ns)
 static uint64_t turn_ends(const struct tg_event_merge *merge, uint64_t until_ticks)
 {
     for (size_t i = 1; i < 3 && i < merge->n_heap; i++)
-        if (merge->heap[i]->ticks < until_ticks)
-            until_ticks = merge->heap[i]->ticks;
+        if (merge->heap[i].ticks < until_ticks)
+            until_ticks = merge->heap[i].ticks;
     return until_ticks;
 }
 
@@ -323,9 +326,9 @@ static uint64_t turn_ends(const struct tg_event_merge *merge, uint64_t until_tic
 static uint64_t ticks_until(const struct tg_event_merge *merge, uint64_t until_ns)
 {
     uint64_t ticks = until_ns == UINT64_MAX ? UINT64_MAX : tg_tick_clock_ticks(merge->clock, until_ns);
-    if (merge->n_heap > 0 && merge->heap[0]->ticks > ticks &&
-        tg_tick_clock_time(merge->clock, merge->heap[0]->ticks) <= until_ns)
-        return merge->heap[0]->ticks;
+    if (merge->n_heap > 0 && merge->heap[0].ticks > ticks &&
+        tg_tick_clock_time(merge->clock, merge->heap[0].ticks) <= until_ns)
+        return merge->heap[0].ticks;
     return ticks;
 }
 
@@ -343,8 +346,9 @@ bool tg_event_merge_tell(struct tg_event_merge *merge, uint64_t until_ns, uint64
     uint64_t until_ticks = ticks_until(merge, until_ns);
     uint64_t next_event_ns = 0; /* not known yet */
     struct tg_tick_line line = {0};
-    while (merge->n_heap > 0 && merge->heap[0]->ticks <= until_ticks) {
-        struct tg_merge_ring *ring = merge->heap[0];
+    while (merge->n_heap > 0 && merge->heap[0].ticks <= until_ticks) {
+        struct turn *turn = &merge->heap[0];
+        struct tg_merge_ring *ring = turn->ring;
         uint64_t end = turn_ends(merge, until_ticks);
         bool more;
         do {
@@ -354,15 +358,15 @@ bool tg_event_merge_tell(struct tg_event_merge *merge, uint64_t until_ns, uint64
             }
             uint64_t *record = ring->first->words + ring->at;
             __builtin_prefetch(record + AHEAD_WORDS);
-            uint64_t time_ns = time_of(merge, &line, ring->ticks);
+            uint64_t time_ns = time_of(merge, &line, turn->ticks);
             size_t n_words = words_of(record);
             if (time_ns >= next_event_ns)
                 next_event_ns = tell_events(merge, time_ns);
             see_time(merge, time_ns);
             merge->stats.records++;
             merge->sink.record(merge->sink.context, ring->source, time_ns, record);
-            more = advance(merge, ring, n_words);
-        } while (more && ring->ticks <= end);
+            more = advance(merge, turn, n_words);
+        } while (more && turn->ticks <= end);
         if (more)
             sift_down(merge, 0);
         else

@@ -46,10 +46,10 @@ bool tg_merge_ring_is_empty(const struct tg_merge_ring *ring);
  * until then. */
 uint64_t *tg_event_merge_room(struct tg_event_merge *merge, size_t *size);
 
-/* Takes over SIZE bytes of RECORDS as tg_ring_reader_take gives them, which may be at the beginning of that room. Without memory
- * they are not taken: an error. */
+/* Takes over SIZE bytes of RECORDS as tg_ring_reader_take gives them, which may be at the beginning of that room, and the latest
+ * of which is of LAST_TICKS. Without memory they are not taken: an error. */
 struct tg_error *tg_event_merge_add(struct tg_event_merge *merge, struct tg_merge_ring *ring,
-                                    const uint64_t *records, size_t size);
+                                    const uint64_t *records, size_t size, uint64_t last_ticks);
 
 /* The latest time of what RING was given since it was empty, by the clock as it is now; 0 where it holds
  * nothing. Telling up to there empties it. */

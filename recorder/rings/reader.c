@@ -43,6 +43,7 @@ struct tg_ring_reader {
     bool waits;    /* the thread does, for room */
     bool given_up;
     uint64_t wrong_ticks;
+    uint64_t last_ticks; /* the latest of the records of the last take */
     struct tg_ring_repeats *repeats;
     char name[64];
 };
@@ -424,9 +425,10 @@ static void clamp_ticks(struct tg_ring_reader *reader, uint64_t *ticks, uint64_t
 struct piece {
     uint64_t *words;
     size_t bytes;
-    bool cut;     /* may end within a record, for lack of room */
-    size_t used;  /* bytes consumed, ... */
-    size_t taken; /* ... of which as many, from the beginning on, are records */
+    bool cut;            /* may end within a record, for lack of room */
+    size_t used;         /* bytes consumed, ... */
+    size_t taken;        /* ... of which as many, from the beginning on, are records, ... */
+    uint64_t last_ticks; /* ... the latest of these */
 };
 
 /* RECORD is of the kind AGAIN. Returns what is wrong with it, NULL: nothing. */
@@ -449,6 +451,22 @@ static const char *take_repeat(struct tg_ring_reader *reader, uint64_t *record)
     return NULL;
 }
 
+/* Most records are repeats that are known. Returns their bytes. */
+static size_t take_run(struct tg_ring_reader *reader, struct piece *piece, size_t at, uint64_t first,
+                       uint64_t last)
+{
+    size_t n_words = tg_ring_repeats_take_run(reader->repeats, piece->words + at / WORD_BYTES,
+                                              (piece->bytes - at) / WORD_BYTES, first, &last);
+    uint64_t n = n_words / TG_AGENT_AGAIN_WORDS;
+    if (n == 0)
+        return 0;
+    reader->before.records += n;
+    reader->before.events += n;
+    piece->last_ticks = last > piece->last_ticks ? last : piece->last_ticks;
+    piece->used = piece->taken = at + n_words * WORD_BYTES;
+    return n_words * WORD_BYTES;
+}
+
 /* Returns why the rest is nonsense, NULL where it is not. */
 static const char *check_records(struct tg_ring_reader *reader, struct piece *piece)
 {
@@ -458,6 +476,12 @@ static const char *check_records(struct tg_ring_reader *reader, struct piece *pi
     size_t at = 0;
     while (piece->bytes - at >= RECORD_UNIT) {
         uint64_t *record = piece->words + at / WORD_BYTES;
+        bool is_again = (record[1] & 0xff) == TG_RECORD_AGAIN;
+        size_t n_run = is_again ? take_run(reader, piece, at, first, last) : 0;
+        if (n_run > 0) {
+            at += n_run;
+            continue;
+        }
         size_t n_words = record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff;
         if (n_words < 2 || n_words % 2 != 0 || n_words > TG_AGENT_MAX_WORDS)
             return "record of impossible size";
@@ -469,12 +493,11 @@ static const char *check_records(struct tg_ring_reader *reader, struct piece *pi
             /* of the data, or of what they were before the ring grew */
             return (reader->tail + at) % TG_AGENT_RING_MIN_BYTES == 0 ? NULL : "filler short of the end";
         }
-        if ((record[1] & 0xff) == TG_RECORD_AGAIN) {
-            const char *reason = take_repeat(reader, record);
-            if (reason != NULL)
-                return reason;
-        }
+        const char *reason = is_again ? take_repeat(reader, record) : NULL;
+        if (reason != NULL)
+            return reason;
         clamp_ticks(reader, &record[0], first, last);
+        piece->last_ticks = record[0] > piece->last_ticks ? record[0] : piece->last_ticks;
         if ((record[1] & 0xff) == TG_RECORD_THREAD && n_words > 2)
             reader->tid = (int32_t)record[2];
         tg_agent_count_record(&reader->before, record[1]);
@@ -570,6 +593,7 @@ struct tg_error *tg_ring_reader_take(struct tg_ring_reader *reader, void *room, 
         reason = take_piece(reader, size, &piece);
     }
     *taken = piece.taken;
+    reader->last_ticks = piece.last_ticks;
     return reason == NULL ? NULL : give_up(reader, reason);
 }
 
@@ -645,14 +669,14 @@ bool tg_ring_reader_grow(struct tg_ring_reader *reader, int fd, uint64_t data_by
     return true;
 }
 
-struct tg_ring_repeat *tg_ring_reader_repeat(const struct tg_ring_reader *reader, const uint64_t *record)
+uint64_t tg_ring_reader_last_ticks(const struct tg_ring_reader *reader)
 {
-    return tg_ring_repeats_find(reader->repeats, record);
+    return reader->last_ticks;
 }
 
-void tg_ring_reader_repeat_told(struct tg_ring_reader *reader)
+struct tg_ring_repeats *tg_ring_reader_repeats(const struct tg_ring_reader *reader)
 {
-    tg_ring_repeats_told(reader->repeats);
+    return reader->repeats;
 }
 
 uint64_t tg_ring_reader_left(const struct tg_ring_reader *reader)

@@ -66,10 +66,11 @@ struct tg_ring_facts tg_ring_reader_facts(const struct tg_ring_reader *reader);
  * it is only emptied, so that nobody waits for room in it, and *TAKEN stays 0. */
 struct tg_error *tg_ring_reader_take(struct tg_ring_reader *reader, void *room, size_t size, size_t *taken);
 
-/* What RECORD, a record of the kind AGAIN that was taken, stands for; valid until tg_ring_reader_repeat_told, which is called
- * once for each of them, in the order in which they were taken. */
-struct tg_ring_repeat *tg_ring_reader_repeat(const struct tg_ring_reader *reader, const uint64_t *record);
-void tg_ring_reader_repeat_told(struct tg_ring_reader *reader);
+/* After a take that brought something: the latest ticks of its records. */
+uint64_t tg_ring_reader_last_ticks(const struct tg_ring_reader *reader);
+
+/* What the records of the kind AGAIN that were taken stand for: each is told once, in the order in which they were taken. */
+struct tg_ring_repeats *tg_ring_reader_repeats(const struct tg_ring_reader *reader);
 
 /* What a ring has to take, and of how much it will have room when its thread has come to the end of its data. */
 struct tg_ring_fill {

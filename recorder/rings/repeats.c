@@ -117,26 +117,47 @@ const char *tg_ring_repeats_read(struct tg_ring_repeats *repeats, const uint64_t
         return "no memory for what a record repeats";
     if (repeats->current[place] != 0)
         retire(repeats, repeats->current[place]);
-    memcpy(repeats->entries[number - 1]->repeat.words + 1, given->words, sizeof given->words);
+    struct tg_ring_repeat *repeat = &repeats->entries[number - 1]->repeat;
+    memcpy(repeat->words + 1, given->words, sizeof given->words);
+    repeat->kind = (uint8_t)repeat->words[1];
+    repeat->is_numbered = tg_agent_moves(repeat->kind) != TG_AGENT_MOVES_NOTHING;
     repeats->names[place] = given->name;
     repeats->current[place] = number;
     return NULL;
 }
 
+static const uint64_t number_bits = (uint64_t)(MAX_ENTRIES - 1) << TG_AGENT_REPEAT_SHIFT;
+
 void tg_ring_repeats_take(struct tg_ring_repeats *repeats, uint64_t *record)
 {
-    uint64_t others =
-        ~(uint64_t)(MAX_ENTRIES - 1) << TG_AGENT_REPEAT_SHIFT | ((UINT64_C(1) << TG_AGENT_REPEAT_SHIFT) - 1);
     repeats->n_taken++;
-    record[1] = (record[1] & others) | (uint64_t)repeats->current[place_of(record)] << TG_AGENT_REPEAT_SHIFT;
+    record[1] = (record[1] & ~number_bits) | (uint64_t)repeats->current[place_of(record)]
+                                                 << TG_AGENT_REPEAT_SHIFT;
 }
 
-struct tg_ring_repeat *tg_ring_repeats_find(const struct tg_ring_repeats *repeats, const uint64_t *record)
+size_t tg_ring_repeats_take_run(struct tg_ring_repeats *repeats, uint64_t *records, size_t n_words,
+                                uint64_t first_ticks, uint64_t *last_ticks)
 {
-    return &repeats->entries[number_of(record) - 1]->repeat;
+    const uint64_t kind_and_words = ((UINT64_C(1) << TG_AGENT_REPEAT_SHIFT) - 1) & TG_AGENT_NAME_MASK;
+    const uint64_t again = TG_RECORD_AGAIN | (uint64_t)TG_AGENT_AGAIN_WORDS << TG_AGENT_WORDS_SHIFT;
+    uint64_t latest = 0, limit = *last_ticks;
+    size_t at = 0;
+    for (; at + 1 < n_words; at += TG_AGENT_AGAIN_WORDS) {
+        uint64_t ticks = records[at], word = records[at + 1];
+        size_t place = word >> TG_AGENT_REPEAT_SHIFT & PLACE_MASK;
+        if ((word & kind_and_words) != again || repeats->names[place] != (word & TG_AGENT_NAME_MASK) ||
+            repeats->current[place] == 0 || ticks < first_ticks || ticks > limit)
+            break;
+        latest = ticks > latest ? ticks : latest;
+        records[at + 1] = (word & ~number_bits) | (uint64_t)repeats->current[place] << TG_AGENT_REPEAT_SHIFT;
+    }
+    repeats->n_taken += at / TG_AGENT_AGAIN_WORDS;
+    *last_ticks = latest;
+    return at;
 }
 
-void tg_ring_repeats_told(struct tg_ring_repeats *repeats)
+struct tg_ring_repeat *tg_ring_repeats_tell(struct tg_ring_repeats *repeats, const uint64_t *record)
 {
     repeats->n_told++;
+    return &repeats->entries[number_of(record) - 1]->repeat;
 }

@@ -12,15 +12,20 @@
 struct tg_ring_repeats;
 
 struct tg_ring_repeat {
-    uint64_t words[1 + TG_AGENT_REPEAT_WORDS]; /* a record; its first word, the time, is 0 */
+    uint8_t kind;     /* of the record */
+    bool is_numbered; /* AGAIN records have a number */
+
     /* the decoder's */
-    bool is_known;         /* all else is set */
-    uint32_t n_unnumbered; /* events in TEAM that were told without a payload_id */
-    struct tg_team team;   /* where the thread was, ... */
+    bool is_known;       /* all else is set */
+    uint64_t number;     /* of the last record, ... */
+    uint64_t state;      /* ... told when its process was in this state; 0: none was */
+    struct tg_team team; /* where the thread was, ... */
     uint64_t
         counted; /* ... and by how much the event's counted member is larger, that of the repeat being 0 */
-    uint64_t payload_id, payload_counted; /* the event's where COUNTED is the latter; 0: not known */
-    struct tg_event event;                /* what it became */
+    struct tg_event_place place; /* where EVENT went */
+    struct tg_event event;       /* what it became */
+
+    uint64_t words[1 + TG_AGENT_REPEAT_WORDS]; /* a record; its first word, the time, is 0 */
 };
 
 /* NULL without memory. */
@@ -38,9 +43,12 @@ const char *tg_ring_repeats_read(struct tg_ring_repeats *repeats, const uint64_t
 /* RECORD is taken: from now on it names a repeat of REPEATS. */
 void tg_ring_repeats_take(struct tg_ring_repeats *repeats, uint64_t *record);
 
-/* The repeat of a RECORD that was taken; valid until it is told. */
-struct tg_ring_repeat *tg_ring_repeats_find(const struct tg_ring_repeats *repeats, const uint64_t *record);
-/* The next of the records that were taken, in that order, is told. */
-void tg_ring_repeats_told(struct tg_ring_repeats *repeats);
+/* The same for as many of RECORDS, N_WORDS in all, as follow each other at the beginning, need no repeat read, and are of ticks
+ * from FIRST_TICKS to *LAST_TICKS, which becomes the latest of theirs. Returns how many words they have. */
+size_t tg_ring_repeats_take_run(struct tg_ring_repeats *repeats, uint64_t *records, size_t n_words,
+                                uint64_t first_ticks, uint64_t *last_ticks);
+
+/* The repeat of RECORD, the next of those that were taken, in that order; valid until others are read. */
+struct tg_ring_repeat *tg_ring_repeats_tell(struct tg_ring_repeats *repeats, const uint64_t *record);
 
 #endif

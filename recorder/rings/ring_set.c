@@ -28,7 +28,8 @@ enum {
 
 struct ring {
     char name[64];
-    struct tg_ring_reader *reader; /* NULL: refused, and said so; or it is retired */
+    struct tg_ring_reader *reader;   /* NULL: refused, and said so; or it is retired */
+    struct tg_ring_repeats *repeats; /* READER's */
     struct tg_merge_ring *merged;
     struct tg_ring_source *source;
     int32_t pid;
@@ -119,13 +120,11 @@ static void tell_record(void *context, void *source, uint64_t time_ns, uint64_t 
     set->telling.word = record[1];
     set->telling.sealed = false;
     set->telling.again = ring->past.known && ring->told.records < ring->past.in_file.records;
-    if ((record[1] & 0xff) == TG_RECORD_AGAIN) {
+    if ((record[1] & 0xff) == TG_RECORD_AGAIN)
         tg_ring_decoder_add_again(set->decoder, ring->source, time_ns,
-                                  tg_ring_reader_repeat(ring->reader, record), record);
-        tg_ring_reader_repeat_told(ring->reader);
-    } else {
+                                  tg_ring_repeats_tell(ring->repeats, record), record);
+    else
         tg_ring_decoder_add(set->decoder, ring->source, time_ns, record);
-    }
     if (!set->telling.sealed)
         tg_agent_count_record(&ring->told, set->telling.word);
     ring->told_lost = tg_ring_source_told_lost(ring->source);
@@ -150,6 +149,13 @@ static void tell_event(void *context, const struct tg_event *event)
     if (set->telling.ring != NULL && set->telling.sealed)
         take_back(set);
     set->options.sink.add(set->options.sink.context, event);
+}
+
+/* The same for one that is alike but for its time; where it was the one of its record it is the last too. */
+static void tell_event_again(void *context, const struct tg_event *event, struct tg_event_place *place)
+{
+    struct tg_ring_set *set = context;
+    set->options.sink.add_again(set->options.sink.context, event, place);
 }
 
 /* An event of the engine's. */
@@ -205,6 +211,7 @@ static struct tg_error *set_up(struct tg_ring_set *set, struct ring *ring)
     struct tg_error *error = tg_ring_decoder_add_source(set->decoder, &facts, &ring->source);
     if (error == NULL)
         error = tg_event_merge_add_ring(set->merge, ring, &ring->merged);
+    ring->repeats = tg_ring_reader_repeats(ring->reader);
     ring->pid = facts.pid;
     ring->made_bytes = facts.data_bytes;
     ring->was_alive = is_alive(facts.pid);
@@ -338,7 +345,8 @@ static void take_ring(struct tg_ring_set *set, struct ring *ring, struct tg_ring
         if (all == 0)
             first_left = taken + tg_ring_reader_left(ring->reader);
         tell_error(set, ring->pid, error);
-        error = tg_event_merge_add(set->merge, ring->merged, room, taken);
+        error = tg_event_merge_add(set->merge, ring->merged, room, taken,
+                                   tg_ring_reader_last_ticks(ring->reader));
         if (error != NULL)
             tell_error(set, ring->pid, tg_error_prefix(error, "%s: records dropped", ring->name));
         all += taken;
@@ -616,7 +624,9 @@ struct tg_error *tg_ring_set_create(const struct tg_ring_set_options *options, s
         return tg_error_no_memory();
     made->options = *options;
     const struct tg_merge_sink merged = {.context = made, .record = tell_record, .event = tell_queued};
-    const struct tg_event_sink decoded = {.context = made, .add = tell_event};
+    const bool tells_again = options->sink.add_again != NULL && !options->salvage;
+    const struct tg_event_sink decoded = {
+        .context = made, .add = tell_event, .add_again = tells_again ? tell_event_again : NULL};
     struct tg_error *error = tg_ring_decoder_create(&decoded, &made->decoder);
     if (error == NULL)
         error = tg_event_merge_create(options->clock, options->queue, &merged, &made->merge);

@@ -1,6 +1,6 @@
 /* ring_bench [MILLIONS [RINGS [FILE]]]: what a record of an agent costs the recorder. Rings are filled with
  * the events of a loop with critical sections and barriers, one after the other in time as threads write
- * them, and then emptied three times over: decoded and put in order; the same into a trace; and beside them,
+ * them, as records that come again, and then emptied three times over: decoded and put in order; the same into a trace; and beside them,
  * as the floor, only copied out and looked at. One line a figure, in processor time of the thread that does
  * it and, for the trace, of the whole program with its compressing thread; nothing passes or fails. */
 #include "format/trace/writer.h"
@@ -47,27 +47,30 @@ static uint64_t place(uint64_t code, unsigned which)
     return code | (uint64_t)which << TG_AGENT_ENUM_SHIFT;
 }
 
-/* The next record of a thread in team 1: loop, critical section, barrier. */
-static bool put_next(struct thread *thread, unsigned number, uint64_t ticks)
+static const struct {
+    unsigned kind, which;
+    uint64_t code, argument;
+} steps[] = {
+    {TG_RECORD_OMP_ZONE_BEGIN, TG_OMP_ZONE_LOOP, 0x401100, TG_OMP_SCHEDULE_DYNAMIC},
+    {TG_RECORD_OMP_MUTEX_WAIT, TG_OMP_MUTEX_CRITICAL, 0x401180, 0x404040},
+    {TG_RECORD_OMP_MUTEX_ENTER, TG_OMP_MUTEX_CRITICAL, 0x401180, 0x404040},
+    {TG_RECORD_OMP_MUTEX_LEAVE, TG_OMP_MUTEX_CRITICAL, 0x4011a0, 0x404040},
+    {TG_RECORD_OMP_ZONE_END, TG_OMP_ZONE_LOOP, 0x4011c0, 0},
+    {TG_RECORD_OMP_SYNC_BEGIN, TG_OMP_SYNC_BARRIER, 0x4011d0, 0},
+    {TG_RECORD_OMP_SYNC_END, TG_OMP_SYNC_BARRIER, 0x4011d0, 0},
+};
+enum { STEPS = sizeof steps / sizeof steps[0], MAX_NUMBER = (1 << 20) - 1, SERIAL = 1 };
+
+static bool is_counted(unsigned step)
 {
-    static const struct {
-        unsigned kind, which;
-        uint64_t code, argument;
-    } steps[] = {
-        {TG_RECORD_OMP_ZONE_BEGIN, TG_OMP_ZONE_LOOP, 0x401100, TG_OMP_SCHEDULE_DYNAMIC},
-        {TG_RECORD_OMP_MUTEX_WAIT, TG_OMP_MUTEX_CRITICAL, 0x401180, 0x404040},
-        {TG_RECORD_OMP_MUTEX_ENTER, TG_OMP_MUTEX_CRITICAL, 0x401180, 0x404040},
-        {TG_RECORD_OMP_MUTEX_LEAVE, TG_OMP_MUTEX_CRITICAL, 0x4011a0, 0x404040},
-        {TG_RECORD_OMP_ZONE_END, TG_OMP_ZONE_LOOP, 0x4011c0, 0},
-        {TG_RECORD_OMP_SYNC_BEGIN, TG_OMP_SYNC_BARRIER, 0x4011d0, 0},
-        {TG_RECORD_OMP_SYNC_END, TG_OMP_SYNC_BARRIER, 0x4011d0, 0},
-    };
-    enum { STEPS = sizeof steps / sizeof steps[0] };
-    unsigned kind = steps[thread->step].kind;
-    bool barrier = kind == TG_RECORD_OMP_SYNC_BEGIN || kind == TG_RECORD_OMP_SYNC_END;
-    const uint64_t arguments[] = {place(steps[thread->step].code, steps[thread->step].which),
-                                  barrier ? thread->round + 1 : steps[thread->step].argument};
-    if (!ring_producer_put(&thread->ring, kind, ticks, ring_place(1, number), arguments, 2))
+    return steps[step].kind == TG_RECORD_OMP_SYNC_BEGIN || steps[step].kind == TG_RECORD_OMP_SYNC_END;
+}
+
+/* The next record of a thread in team 1: loop, critical section, barrier. */
+static bool put_next(struct thread *thread, uint64_t ticks)
+{
+    uint64_t number = is_counted(thread->step) ? thread->round & MAX_NUMBER : 0;
+    if (!ring_producer_again(&thread->ring, thread->step, SERIAL, number, ticks))
         return false;
     thread->step = (thread->step + 1) % STEPS;
     thread->round += thread->step == 0;
@@ -82,6 +85,11 @@ static void begin_thread(struct thread *thread, int directory, unsigned number,
     const uint64_t team[] = {0, 1, 0, 64, 1};
     ring_producer_put(&thread->ring, TG_RECORD_OMP_IMPLICIT_BEGIN, tg_tick_clock_now(clock),
                       ring_place(1, number), team, 5);
+    for (unsigned i = 0; i < STEPS; i++) {
+        const uint64_t arguments[] = {place(steps[i].code, steps[i].which),
+                                      is_counted(i) ? 1 : steps[i].argument};
+        ring_producer_fill_at(&thread->ring, i, SERIAL, steps[i].kind, ring_place(1, number), arguments, 2);
+    }
 }
 
 /* All rings to the brim. */
@@ -92,7 +100,7 @@ static uint64_t fill(struct thread *threads, unsigned n_threads, const struct tg
     while (full < n_threads) {
         full = 0;
         for (unsigned i = 0; i < n_threads; i++) {
-            bool put = put_next(&threads[i], i, tg_tick_clock_now(clock));
+            bool put = put_next(&threads[i], tg_tick_clock_now(clock));
             n += put;
             full += !put;
         }
@@ -113,6 +121,20 @@ static void take_event(void *context, const struct tg_event *event)
     sink->n_events++;
     if (sink->writer != NULL)
         tg_trace_writer_add(sink->writer, event);
+}
+
+static void take_again(void *context, const struct tg_event *event, struct tg_event_place *place)
+{
+    struct sink *sink = context;
+    sink->n_events++;
+    if (sink->writer != NULL)
+        tg_trace_writer_add_again(sink->writer, event, place);
+}
+
+/* As a recording has it, whose rings are marked then. */
+static void seal(void *context, uint64_t n_events, bool with_last)
+{
+    (void)context, (void)n_events, (void)with_last;
 }
 
 struct bench {
@@ -160,7 +182,8 @@ static struct tg_trace_writer *make_writer(const char *file)
     struct tg_trace_writer *writer = NULL;
     check(tg_trace_meta_create(&meta));
     check(tg_trace_meta_set_number(meta, "time.resolution_ns", 16));
-    check(tg_trace_writer_create(file, &(struct tg_trace_writer_options){.overwrite = true}, meta, &writer));
+    check(tg_trace_writer_create(file, &(struct tg_trace_writer_options){.overwrite = true, .sealing = seal},
+                                 meta, &writer));
     tg_trace_meta_destroy(meta);
     return writer;
 }
@@ -172,10 +195,11 @@ static void run_set(struct bench *bench, const char *file)
     open_bench(bench);
     if (file != NULL)
         sink.writer = make_writer(file);
-    const struct tg_ring_set_options options = {.directory_fd = bench->directory,
-                                                .clock = bench->clock,
-                                                .sink = {.context = &sink, .add = take_event},
-                                                .max_bytes = SIZE_MAX};
+    const struct tg_ring_set_options options = {
+        .directory_fd = bench->directory,
+        .clock = bench->clock,
+        .sink = {.context = &sink, .add = take_event, .add_again = take_again},
+        .max_bytes = SIZE_MAX};
     check(tg_ring_set_create(&options, &set));
     tg_ring_set_scan(set);
     uint64_t spent_ns = 0, filling_ns = 0, records = 0, whole_ns = time_of(CLOCK_PROCESS_CPUTIME_ID);

@@ -42,6 +42,32 @@ static void values_of_every_width_come_back(void **state)
         round_trip(values, n, 1);
 }
 
+/* Byte for byte what the same values as words become, from none that is not 0 to all. */
+static void bytes_are_written_as_words_are(void **state)
+{
+    (void)state;
+    enum { MOST = 3000 };
+    uint8_t values[MOST];
+    uint64_t words[MOST];
+    for (size_t n = 0; n <= MOST; n = n * 2 + 1)
+        for (size_t every = 1; every <= 2 * MOST; every += every / 3 + 1) {
+            struct tg_byte_buffer bytes = {0}, boundaries = {0}, expected = {0}, expected_boundaries = {0};
+            for (size_t i = 0; i < n; i++)
+                words[i] = values[i] = i % every == every - 1 ? (uint8_t)(i * 7 % 255 + 1) : 0;
+            assert_true(tg_packed_column_write(&expected, &expected_boundaries, words, n));
+            assert_true(tg_packed_column_write_bytes(&bytes, &boundaries, values, n));
+            assert_int_equal(bytes.size, expected.size);
+            assert_memory_equal(bytes.data, expected.data, bytes.size);
+            assert_int_equal(boundaries.size, expected_boundaries.size);
+            if (boundaries.size > 0)
+                assert_memory_equal(boundaries.data, expected_boundaries.data, boundaries.size);
+            tg_byte_buffer_deinit(&bytes);
+            tg_byte_buffer_deinit(&boundaries);
+            tg_byte_buffer_deinit(&expected);
+            tg_byte_buffer_deinit(&expected_boundaries);
+        }
+}
+
 static void few_great_values_cost_no_plane(void **state)
 {
     (void)state;
@@ -199,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_of_every_width_come_back),
+        cmocka_unit_test(bytes_are_written_as_words_are),
         cmocka_unit_test(few_great_values_cost_no_plane),
         cmocka_unit_test(the_form_with_the_smallest_numbers_is_taken),
         cmocka_unit_test(a_column_of_one_value_is_that_value),

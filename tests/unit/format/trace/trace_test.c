@@ -455,6 +455,70 @@ static void what_is_known_of_an_event_is_not_mistaken(void **state)
     free(path);
 }
 
+/* Event I of makers that change what they tell now and then, or its time alone. */
+enum { MAKERS = 12 };
+static struct tg_event made_again(uint64_t i)
+{
+    static const char *const calls[] = {"MPI_Send", "MPI_Recv", NULL, ""};
+    uint64_t maker = i % MAKERS, turn = i / MAKERS, version = maker < 6 ? turn / 50 : maker < 9 ? turn : 0;
+    uint64_t back_ns = i % 5000 == 17 ? 30000 : 0, far_ns = i / 7000 * 3000000000;
+    struct tg_event event = {
+        .pid = 10, .tid = (int32_t)(10 + maker % 4), .time_ns = 1000000 + 40 * i + far_ns - back_ns};
+    if (maker % 3 == 0) {
+        event.kind = TG_EVENT_MPI_LEAVE;
+        event.mpi_leave =
+            (struct tg_event_mpi_leave){.call = calls[version % 4], .peer = (int64_t)(version % 7) - 3};
+    } else {
+        event.kind = maker % 3 == 1 ? TG_EVENT_OMP_SYNC_BEGIN : TG_EVENT_OMP_SYNC_END;
+        event.omp_sync_begin.instance = version;
+        event.omp_sync_begin.team = maker;
+    }
+    return event;
+}
+
+static void count_seal(void *context, uint64_t n_events, bool with_last)
+{
+    (void)n_events, (void)with_last;
+    ++*(uint64_t *)context;
+}
+
+/* What was made comes back: many chunks, time that goes back, places that are full, alone and beside events that come once. */
+static void what_comes_again_goes_where_it_was(void **state)
+{
+    enum { N = 300000 };
+    char *path = temporary_path(*state, "trace");
+    struct tg_trace_meta *meta = trace_fixture_meta();
+    struct tg_trace_writer *writer = NULL;
+    uint64_t n_seals = 0;
+    struct tg_trace_writer_options options = {
+        .max_queue_bytes = (uint64_t)1 << 32, .sealing = count_seal, .context = &n_seals};
+    struct tg_event_place places[MAKERS] = {0};
+    struct tg_event before[MAKERS] = {0};
+    assert_fine(tg_trace_writer_create(path, &options, meta, &writer));
+    for (uint64_t i = 0; i < N; i++) {
+        struct tg_event event = made_again(i), *last = &before[i % MAKERS];
+        last->time_ns = event.time_ns;
+        places[i % MAKERS].is_changed |= last->kind != event.kind || !event_equal(last, &event);
+        *last = event;
+        if (i % 97 == 0)
+            tg_trace_writer_add(writer, &event);
+        else
+            tg_trace_writer_add_again(writer, &event, &places[i % MAKERS]);
+    }
+    struct tg_trace_reader *reader = reopen(path, writer, meta);
+    const struct tg_event *event = NULL;
+    for (uint64_t i = 0; i < N; i++) {
+        struct tg_event expected = made_again(i);
+        assert_fine(tg_trace_reader_next(reader, &event));
+        assert_non_null(event);
+        if (!event_equal(event, &expected))
+            fail_msg("event %d is another one", (int)i);
+    }
+    assert_true(n_seals > 3);
+    tg_trace_reader_close(reader);
+    free(path);
+}
+
 static void an_empty_trace_is_a_trace(void **state)
 {
     char *path = temporary_path(*state, "trace");
@@ -601,6 +665,7 @@ int main(void)
         trace_test(what_is_no_trace_is_refused),
         trace_test(one_that_is_just_begun_is_a_trace),
         trace_test(what_is_known_of_an_event_is_not_mistaken),
+        trace_test(what_comes_again_goes_where_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

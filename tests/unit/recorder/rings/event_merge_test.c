@@ -81,13 +81,14 @@ static struct tg_merge_ring *add_ring(struct fixture *fixture, void *source)
 static void add(struct fixture *fixture, struct tg_merge_ring *ring, const uint64_t *times_ns, size_t count,
                 uint64_t value)
 {
-    uint64_t *words = calloc(count, 32);
+    uint64_t *words = calloc(count, 32), last_ticks = 0;
     for (size_t i = 0; i < count; i++) {
         words[4 * i] = 1000 + 2 * times_ns[i];
+        last_ticks = words[4 * i] > last_ticks ? words[4 * i] : last_ticks;
         words[4 * i + 1] = TG_RECORD_LOST | 4 << TG_AGENT_WORDS_SHIFT;
         words[4 * i + 2] = value + i;
     }
-    assert_null(tg_event_merge_add(fixture->merge, ring, words, count * 32));
+    assert_null(tg_event_merge_add(fixture->merge, ring, words, count * 32, last_ticks));
     free(words);
 }
 
@@ -236,7 +237,7 @@ static void the_first_record_is_told_when_its_time_has_come(void **state)
     struct tg_merge_ring *ring = add_ring(fixture, &source);
     uint64_t words[] = {1000 + 2 * 10 + 1, TG_RECORD_LOST | 4 << TG_AGENT_WORDS_SHIFT, 7,
                         0}; /* the second tick of its ns */
-    assert_null(tg_event_merge_add(fixture->merge, ring, words, sizeof words));
+    assert_null(tg_event_merge_add(fixture->merge, ring, words, sizeof words, words[0]));
     assert_int_equal(tg_event_merge_last_ns(fixture->merge, ring), 10);
     assert_true(tg_event_merge_tell(fixture->merge, 9, 1000));
     assert_int_equal(fixture->n_told, 0);

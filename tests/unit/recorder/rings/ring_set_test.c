@@ -227,7 +227,8 @@ static void what_a_kill_of_all_cut_short_is_told_in_order(void **state)
 
 struct seen {
     struct tg_event events[16];
-    char reason[128]; /* of the last loss */
+    char reason[128];  /* of the last loss */
+    bool is_again[16]; /* told with the place of the time before */
     size_t n_events;
 };
 
@@ -240,10 +241,20 @@ static void see(void *context, const struct tg_event *event)
         seen->events[seen->n_events++] = *event;
 }
 
+static void see_again(void *context, const struct tg_event *event, struct tg_event_place *place)
+{
+    struct seen *seen = context;
+    seen->is_again[seen->n_events] = place->chunk != 0 && !place->is_changed;
+    *place = (struct tg_event_place){.chunk = 1};
+    see(context, event);
+}
+
 static void begin_to_see(struct fixture *fixture, struct seen *seen)
 {
     const struct tg_ring_set_options options = {
-        .directory_fd = fixture->directory, .clock = fixture->clock, .sink = {.context = seen, .add = see}};
+        .directory_fd = fixture->directory,
+        .clock = fixture->clock,
+        .sink = {.context = seen, .add = see, .add_again = see_again}};
     assert_null(tg_ring_set_create(&options, &fixture->set));
     tg_ring_set_scan(fixture->set);
 }
@@ -321,28 +332,54 @@ static void a_record_that_comes_again_says_its_number(void **state)
     assert_string_equal(seen.reason, "");
 }
 
-/* A payload has an id where it is the same: a message's number stays, a collective call's does not. */
-static void a_number_that_stays_is_a_payload_that_stays(void **state)
+/* What differs in its time alone is where it was: a message's number stays, a collective call's does not. */
+static void an_event_that_is_alike_is_told_with_its_place(void **state)
 {
     enum { N = 12 };
     struct fixture *fixture = *state;
     struct ring_producer *ring = &fixture->producers[0];
     struct seen seen = {0};
     const uint64_t enter[] = {0, 0x77, 1000, 0, 0, 0, 64, 0x401000};
-    const uint64_t numbers[N] = {9, 9, 9, 9, 9, 4, 9, 5, 6, 7, 9, 9};
+    const uint64_t numbers[N] = {9, 9, 9, 9, 9, 4, 9, 9, 6, 6, 9, 9};
     begin_to_see(fixture, &seen);
     ring_producer_fill(ring, 5, 1, TG_RECORD_MPI_ENTER, enter, 8);
     for (uint64_t i = 0; i < N; i++)
         assert_true(ring_producer_again(ring, 5, 1, numbers[i], 10 + i));
     take_and_tell(fixture);
     assert_int_equal(seen.n_events, N);
-    const struct tg_event *known = &seen.events[4];
-    assert_int_not_equal(known->payload_id, 0);
     for (uint64_t i = 0; i < N; i++) {
+        assert_int_equal(seen.events[i].mpi_enter.instance, 1000 + numbers[i]);
+        assert_int_equal(seen.is_again[i],
+                         i > 1 && numbers[i] == numbers[i - 1]); /* the first one came in full */
+    }
+}
+
+/* What the record alone does not say, its team's level and its thread, may be another one when it comes again. */
+static void a_record_that_comes_again_is_of_where_its_thread_is_now(void **state)
+{
+    struct fixture *fixture = *state;
+    struct ring_producer *ring = &fixture->producers[0], *other = &fixture->producers[1];
+    struct seen seen = {0};
+    const uint64_t place = ring_place(77, 2), lock[] = {0x402000, 0x5000}, enter[] = {0x401000, 77, 0, 4, 3};
+    begin_to_see(fixture, &seen);
+    ring_producer_fill_at(ring, 1, 1, TG_RECORD_OMP_MUTEX_ENTER, place, lock, 2);
+    assert_true(ring_producer_again(ring, 1, 1, 0, 10));
+    assert_true(ring_producer_again(ring, 1, 1, 0, 11));
+    ring_producer_put(other, TG_RECORD_OMP_IMPLICIT_BEGIN, 12, place, enter, 5);
+    assert_true(ring_producer_again(ring, 1, 1, 0, 13));
+    assert_true(ring_producer_again(ring, 1, 1, 0, 14));
+    assert_true(RING_PUT(ring, TG_RECORD_THREAD, 15, 4321));
+    assert_true(ring_producer_again(ring, 1, 1, 0, 16));
+    assert_true(ring_producer_again(ring, 1, 1, 0, 17));
+    take_and_tell(fixture);
+    assert_int_equal(seen.n_events, 7);
+    for (size_t i = 0; i < seen.n_events; i++) {
         const struct tg_event *event = &seen.events[i];
-        assert_int_equal(event->mpi_enter.instance, 1000 + numbers[i]);
-        assert_int_equal(event->payload_id == known->payload_id && event->payload_id != 0,
-                         i > 1 && numbers[i] == numbers[4]);
+        if (event->kind == TG_EVENT_OMP_IMPLICIT_BEGIN)
+            continue;
+        assert_int_equal(event->omp_mutex_enter.level, event->time_ns < 12 ? 0 : 3);
+        assert_int_equal(event->tid == 4321, event->time_ns > 15);
+        assert_int_equal(seen.is_again[i], event->time_ns == 14 || event->time_ns == 17);
     }
 }
 
@@ -455,7 +492,8 @@ int main(void)
         TEST(a_record_that_comes_again_is_told_again),
         TEST(what_repeats_nothing_is_a_loss),
         TEST(a_record_that_comes_again_says_its_number),
-        TEST(a_number_that_stays_is_a_payload_that_stays),
+        TEST(an_event_that_is_alike_is_told_with_its_place),
+        TEST(a_record_that_comes_again_is_of_where_its_thread_is_now),
         TEST(a_record_that_comes_again_says_its_team),
         TEST(a_record_that_comes_again_has_a_word_of_its_own),
         TEST(taking_little_at_a_time_is_as_complete),
