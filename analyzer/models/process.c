@@ -608,7 +608,10 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
         entry->ending_status = -1; /* the other threads were killed */
         entry->threads_alive = 1;
         entry->n_kept = 0;
+        entry->is_watched = false;
         return tg_string_pool_intern(&model->strings, event->exec.path, &entry->program);
+    } else if (event->kind == TG_EVENT_AGENT) {
+        entry->is_watched = event->agent.state == TG_AGENT_WATCHING;
     } else if (event->kind == TG_EVENT_PROCESS_EXIT) {
         take_exit(entry, &event->process_exit);
     } else if (event->kind == TG_EVENT_DETACH) {

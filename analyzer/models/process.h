@@ -66,6 +66,7 @@ struct tg_process_entry {
 
     const char *program; /* path; "" unknown; a fork has its parent's */
     uint64_t execs;
+    bool is_watched;                      /* an agent told that it is in its program */
     const char *host, *job, *rank_source; /* "" unknown */
     int64_t rank;                         /* -1: not a rank, whatever its environment says */
     struct tg_rank_claim claim;           /* what that says; the children of a rank say so, too */

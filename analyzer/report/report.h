@@ -79,8 +79,8 @@ void tg_report_destroy(struct tg_report *report);
 /* Nothing was lost: closed cleanly, all of it read and understood, and no loss in it. */
 bool tg_report_nothing_lost(const struct tg_report *report);
 
-/* A sentence on what limits the verdict, or which moment it is about, in TEXT; "" where nothing does. Returns TEXT. */
-enum { TG_REPORT_RESERVATION = 200 };
+/* Sentences on what limits the verdict, or which moment it is about, in TEXT; "" where nothing does. Returns TEXT. */
+enum { TG_REPORT_RESERVATION = 400 };
 const char *tg_report_reservation(const struct tg_report *report, char *text);
 
 /* What is known of the ends of the selected processes. */

@@ -52,6 +52,32 @@ static void write_no_findings(const struct tg_report_page *page)
     tg_report_paragraph(page, NULL, text);
 }
 
+/* Appends, where MPI calls of ranks are not in the trace, that this is so: nothing is found then, which must not look as if all was
+ * well. */
+static void add_unwatched(const struct tg_report *report, char *text)
+{
+    const char *mpi = tg_trace_meta_get(report->meta, "capture.mpi");
+    bool is_off = mpi != NULL && strcmp(mpi, "off") == 0;
+    if (mpi == NULL && tg_mpi_model_thread_count(report->mpi) > 0)
+        return; /* made by something else, which has no agents */
+    uint64_t n_ranks = 0, n_unwatched = 0;
+    for (size_t i = 0; i < tg_process_model_count(report->processes); i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(report->processes, i);
+        n_ranks += entry->rank >= 0;
+        n_unwatched += entry->rank >= 0 && (is_off || !entry->is_watched);
+    }
+    if (n_unwatched == 0)
+        return;
+    char of_ranks[64] = "";
+    if (n_unwatched < n_ranks)
+        snprintf(of_ranks, sizeof of_ranks, " of %" PRIu64 " of %" PRIu64 " ranks", n_unwatched, n_ranks);
+    size_t length = strlen(text);
+    snprintf(
+        text + length, TG_REPORT_RESERVATION - length,
+        "%sMPI calls%s are not in the trace%s: mistakes in them, and who waited for whom, are not known.",
+        length > 0 ? " " : "", of_ranks, is_off ? " (--mpi=off)" : ", as no agent was there");
+}
+
 const char *tg_report_reservation(const struct tg_report *report, char *text)
 {
     char moment[TG_QUANTITY_SIZE];
@@ -68,6 +94,7 @@ const char *tg_report_reservation(const struct tg_report *report, char *text)
     else if (!tg_report_nothing_lost(report))
         snprintf(text, TG_REPORT_RESERVATION,
                  "Events were lost (see Losses): the verdict may be incomplete.");
+    add_unwatched(report, text);
     return text;
 }
 

@@ -65,7 +65,8 @@ int main(int argc, char **argv)
     struct tg_dlopen_filter filter;
     must(tg_dlopen_filter_init(&filter));
     must(tg_dlopen_filter_set_mode(&filter, argv[2], argv[3][0] != '\0' ? argv[3] : NULL));
-    struct tg_engine_options options = {.sink = {output, print_event}, .kill_on_exit = true};
+    struct tg_engine_options options = {.sink = {.context = output, .add = print_event},
+                                        .kill_on_exit = true};
     struct tg_engine *engine = NULL;
     struct tg_image_cache *images = NULL;
     struct tg_user_breakpoints *breakpoints = NULL;

@@ -330,7 +330,7 @@ int main(int argc, char **argv)
         usage();
     setvbuf(driver.output, NULL, _IOLBF, 0);
     struct tg_engine_options options = {
-        .sink = {&driver, print_event}, .serve = serve, .kill_on_exit = kill_on_exit};
+        .sink = {.context = &driver, .add = print_event}, .serve = serve, .kill_on_exit = kill_on_exit};
     struct tg_error *error = tg_engine_create(&options, &driver.engine);
     if (error != NULL)
         return fail(error);

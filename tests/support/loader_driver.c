@@ -269,7 +269,7 @@ int main(int argc, char **argv)
     must(tg_dlopen_filter_set_mode(&filter, argv[2], argv[3][0] != '\0' ? argv[3] : NULL));
     create_writer(argv[1]);
     const struct tg_engine_options options = {
-        .sink = {NULL, write_event}, .serve = serve, .kill_on_exit = true};
+        .sink = {.add = write_event}, .serve = serve, .kill_on_exit = true};
     if (pipe2(driver.lines, O_NONBLOCK | O_CLOEXEC) != 0)
         return 1;
     must(tg_engine_create(&options, &driver.engine));
