@@ -182,3 +182,18 @@ void tg_memory_kills_end(struct tg_memory_kills *kills)
         close(kills->log);
     kills->has_log = false;
 }
+
+struct tg_event tg_memory_kills_evidence(struct tg_memory_kills *kills, const struct tg_event *end)
+{
+    const struct tg_memory_kill_counts counts = tg_memory_kills_count(kills);
+    bool is_named = tg_memory_kills_names(kills, end->pid);
+    return (struct tg_event){
+        .time_ns = end->time_ns,
+        .pid = end->pid,
+        .tid = end->tid,
+        .kind = TG_EVENT_MEMORY_KILLS,
+        .memory_kills = {.named = is_named,
+                         .machine = counts.machine,
+                         .group = counts.group,
+                         .others = !is_named && tg_memory_kills_are_named(kills, counts)}};
+}

@@ -3,6 +3,8 @@
 #ifndef TG_RECORDER_PROCESS_MEMORY_KILLS_H
 #define TG_RECORDER_PROCESS_MEMORY_KILLS_H
 
+#include "format/event/event.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -33,6 +35,9 @@ bool tg_memory_kills_names(struct tg_memory_kills *kills, pid_t pid);
 /* Whether the log names all processes of COUNTS, so that one that it does not name was not killed for memory; false also where
  * that is not known. Asks what tg_memory_kills_names has read. */
 bool tg_memory_kills_are_named(const struct tg_memory_kills *kills, struct tg_memory_kill_counts counts);
+
+/* The event of what is known about END, of a process that SIGKILL ended, which has no sender. */
+struct tg_event tg_memory_kills_evidence(struct tg_memory_kills *kills, const struct tg_event *end);
 
 /* The number behind "NAME " at the beginning of a line of TEXT, -1 none. */
 int64_t tg_memory_kills_number(const char *text, const char *name);

@@ -82,29 +82,13 @@ static void add_event(void *context, const struct tg_event *event)
         recording->watch->written(recording->watch->context, event);
 }
 
-/* No event of the heap comes again. */
+/* What is of the heap is never told as coming again: the file, and who watches, are all who want to know. */
 static void add_event_again(void *context, const struct tg_event *event, struct tg_event_place *place)
 {
     struct tg_recording *recording = context;
     tg_recording_file_add_again(recording->file, event, place);
     if (recording->watch != NULL)
         recording->watch->written(recording->watch->context, event);
-}
-
-/* What is known of EVENT, the end of a process by SIGKILL, which has no sender. */
-static struct tg_event memory_kills_of(struct tg_recording *recording, const struct tg_event *event)
-{
-    const struct tg_memory_kill_counts counts = tg_memory_kills_count(&recording->memory_kills);
-    bool is_named = tg_memory_kills_names(&recording->memory_kills, event->pid);
-    return (struct tg_event){
-        .time_ns = event->time_ns,
-        .pid = event->pid,
-        .tid = event->tid,
-        .kind = TG_EVENT_MEMORY_KILLS,
-        .memory_kills = {.named = is_named,
-                         .machine = counts.machine,
-                         .group = counts.group,
-                         .others = !is_named && tg_memory_kills_are_named(&recording->memory_kills, counts)}};
 }
 
 static void take_engine_event(void *context, const struct tg_event *event)
@@ -114,7 +98,7 @@ static void take_engine_event(void *context, const struct tg_event *event)
         return;
     if (event->kind == TG_EVENT_PROCESS_EXIT && event->process_exit.how == TG_EXIT_SIGNAL &&
         event->process_exit.status == SIGKILL) {
-        const struct tg_event evidence = memory_kills_of(recording, event);
+        const struct tg_event evidence = tg_memory_kills_evidence(&recording->memory_kills, event);
         take_engine_event(recording, &evidence);
     }
     if (recording->agent != NULL && !recording->agent_is_finished)
