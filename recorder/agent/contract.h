@@ -29,7 +29,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      15
+#define TG_AGENT_PROTOCOL      16
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -332,7 +332,7 @@ struct tg_agent_ring_header {
 
     /* Producer: how the ring has grown; N_GROWTHS counts one when it is filled in, before head goes on from its FROM. */
     uint32_t n_growths;
-    uint32_t unused;
+    uint32_t in_mpi; /* 1: its thread has called MPI_Init, and not MPI_Finalize yet */
     struct tg_agent_growth growths[TG_AGENT_RING_GROWTHS];
 };
 _Static_assert(sizeof(struct tg_agent_ring_header) <= TG_AGENT_RING_PRIVATE_OFFSET,

@@ -25,6 +25,13 @@ static inline void tg_agent_set_place(uint64_t team, uint64_t thread_num)
                             (thread_num & 0xffff) << TG_AGENT_THREAD_NUM_SHIFT;
 }
 
+/* Where the recorder finds, when the process ends, whether this thread has called MPI_Init and not MPI_Finalize. */
+static inline void tg_agent_set_in_mpi(bool in_mpi)
+{
+    if (tg_agent_thread.header != NULL)
+        __atomic_store_n(&tg_agent_thread.header->in_mpi, in_mpi, __ATOMIC_RELAXED);
+}
+
 /* Slow halves of tg_agent_begin and tg_agent_commit: where a handler interrupted a record of the same thread
  * (FRAME is the handler's); where there is no room, no ring, another process. */
 uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame)

@@ -374,15 +374,15 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     tg_error_destroy(error);
 }
 
-static bool is_ring_of(int directory, const char *name, uint64_t instance)
+static bool is_ring_of(int directory, const char *name, uint64_t instance,
+                       struct tg_agent_ring_header *header)
 {
-    struct tg_agent_ring_header header;
     int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;
-    bool read_whole = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
+    bool read_whole = pread(fd, header, sizeof *header, 0) == (ssize_t)sizeof *header;
     close(fd);
-    return read_whole && header.magic == TG_AGENT_RING_MAGIC && header.instance == instance;
+    return read_whole && header->magic == TG_AGENT_RING_MAGIC && header->instance == instance;
 }
 
 /* Whether the program INSTANCE in process PID made a ring: mostly its first one is called 0, but that name
@@ -390,8 +390,9 @@ static bool is_ring_of(int directory, const char *name, uint64_t instance)
 static bool has_ring(int directory, pid_t pid, uint64_t instance)
 {
     char name[40];
+    struct tg_agent_ring_header header;
     snprintf(name, sizeof name, "ring.%d.0", (int)pid);
-    if (is_ring_of(directory, name, instance))
+    if (is_ring_of(directory, name, instance, &header))
         return true;
     size_t prefix = strlen(name) - 1;
     int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -404,9 +405,28 @@ static bool has_ring(int directory, pid_t pid, uint64_t instance)
     bool found = false;
     const struct dirent *entry;
     while (!found && (entry = readdir(listing)) != NULL)
-        found = strncmp(entry->d_name, name, prefix) == 0 && is_ring_of(directory, entry->d_name, instance);
+        found = strncmp(entry->d_name, name, prefix) == 0 &&
+                is_ring_of(directory, entry->d_name, instance, &header);
     closedir(listing);
     return found;
+}
+
+bool tg_agent_injector_is_in_mpi(const struct tg_agent_injector *injector, const struct tg_process *process)
+{
+    enum { MAX_RINGS = 16 }; /* MPI_Init is called by one of the first threads */
+    const struct injection *injection = injection_of(injector, process);
+    struct tg_agent_ring_header header;
+    char name[40];
+    if (injection == NULL || injector->options.directory_fd < 0)
+        return false;
+    pid_t pid = tg_proc_status_own_pid(process->pid);
+    for (int i = 0; i < MAX_RINGS; i++) {
+        snprintf(name, sizeof name, "ring.%d.%d", (int)pid, i);
+        if (is_ring_of(injector->options.directory_fd, name, injection->instance, &header) &&
+            header.in_mpi != 0)
+            return true;
+    }
+    return false;
 }
 
 bool tg_agent_injector_came_up(struct tg_agent_injector *injector, struct tg_thread *thread)

@@ -377,6 +377,12 @@ static void begin_new_filter(void *context, const struct tg_dlopen_filter *filte
     tg_shared_filter_begin_new(tg_agent_session_directory(recording->agent), filter);
 }
 
+static bool is_in_mpi(void *context, const struct tg_process *process)
+{
+    const struct tg_recording *recording = context;
+    return tg_agent_injector_is_in_mpi(recording->injector, process);
+}
+
 static struct tg_error *create_engine(struct tg_recording *recording)
 {
     const struct tg_record_options *options = recording->options;
@@ -407,6 +413,8 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         error = tg_user_breakpoints_add(recording->breakpoints, options->breaks[i]);
     if (error == NULL && recording->agent != NULL)
         error = create_injector(recording);
+    if (error == NULL && recording->injector != NULL && recording->stacks != NULL)
+        tg_last_stacks_ask_of_mpi(recording->stacks, is_in_mpi, recording);
     return error;
 }
 

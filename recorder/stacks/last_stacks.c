@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +48,8 @@ struct tg_last_stacks {
     struct tg_code_table *table;
     struct tg_kept_arguments *kept; /* NULL: there was no memory */
     bool has_untold_names;          /* of code in a look at a process that was attached */
+    bool (*is_in_mpi)(void *context, const struct tg_process *process); /* NULL: not known */
+    void *mpi_context;
     struct tg_observer observer;
     size_t slot;
     uint64_t n_snapshots;
@@ -428,12 +432,22 @@ static bool is_parallel(struct tg_last_stacks *stacks, const struct tg_process *
     return found;
 }
 
+/* THREAD is what ends its process, which has not called MPI_Finalize: the other ranks wait for it. */
+static bool leaves_mpi(const struct tg_last_stacks *stacks, const struct tg_thread *thread)
+{
+    struct user_regs_struct registers;
+    return stacks->is_in_mpi != NULL && tg_thread_stopped_registers(thread, &registers) &&
+           registers.orig_rax == SYS_exit_group && stacks->is_in_mpi(stacks->mpi_context, thread->process);
+}
+
 /* Thread T is in its PTRACE_EVENT_EXIT: it has run its last code, but its registers and its memory are there. */
 static void on_exit_stop(struct tg_last_stacks *stacks, struct tg_thread *thread)
 {
     unsigned long message = 0;
     struct known *known = known_of(stacks, thread->process);
-    if (known == NULL || ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &message) != 0 || message == 0)
+    if (known == NULL || ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &message) != 0)
+        return;
+    if (message == 0 && !leaves_mpi(stacks, thread))
         return;
     int status = (int)message;
     int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -525,6 +539,14 @@ struct tg_error *tg_last_stacks_create(struct tg_engine *engine, struct tg_image
     }
     *stacks = made;
     return NULL;
+}
+
+void tg_last_stacks_ask_of_mpi(struct tg_last_stacks *stacks,
+                               bool (*is_in_mpi)(void *context, const struct tg_process *process),
+                               void *context)
+{
+    stacks->is_in_mpi = is_in_mpi;
+    stacks->mpi_context = context;
 }
 
 void tg_last_stacks_destroy(struct tg_last_stacks *stacks)

@@ -5,7 +5,8 @@
  * - a request to end that a process handles itself, from outside of the job or to a process that others descend
  *   from (mpirun): of all threads of the job, before the handler runs
  * - a fault that a handler is about to take: of the thread, the first times
- * - a thread that ends with a status other than 0, of the command, or of a process with MPI or OpenMP: its own
+ * - a thread that ends with a status other than 0, of the command, or of a process with MPI or OpenMP, or that ends a
+ *   process with status 0 before it has called MPI_Finalize: its own
  * - a process that is attached, and the end of its recording: of all threads
  *
  * Of all threads of a process: also what they wait for in the kernel, with its owner; of one that was attached also the
@@ -23,6 +24,10 @@ struct tg_last_stacks;
 /* Observes ENGINE from now on; IMAGES must outlive the result. */
 struct tg_error *tg_last_stacks_create(struct tg_engine *engine, struct tg_image_cache *images,
                                        struct tg_last_stacks **stacks);
+/* How it is known whether a process, which is about to end, has called MPI_Init and not MPI_Finalize; not at all without. */
+void tg_last_stacks_ask_of_mpi(struct tg_last_stacks *stacks,
+                               bool (*is_in_mpi)(void *context, const struct tg_process *process),
+                               void *context);
 /* After the engine. NULL is accepted. */
 void tg_last_stacks_destroy(struct tg_last_stacks *stacks);
 

@@ -5,6 +5,7 @@
 #include "recorder/agent/mpi/table.h"
 #include "recorder/agent/next.h"
 #include "recorder/agent/process.h"
+#include "recorder/agent/ring.h"
 
 /* A predefined handle: itself, or what the library's FUNCTION makes of its number. */
 static tg_mpi_handle predefined(const char *function, unsigned number)
@@ -56,6 +57,7 @@ void tg_mpi_world_start(void)
     tg_pmpi_Comm_rank(tg_mpi.world, &tg_mpi.world_rank);
     tg_pmpi_Comm_size(tg_mpi.world, &tg_mpi.world_size);
     __atomic_store_n(&tg_mpi.phase, TG_MPI_RUNNING, __ATOMIC_RELEASE);
+    tg_agent_set_in_mpi(true);
     introduce_world();
 }
 
@@ -90,6 +92,7 @@ void tg_mpi_world_session_ends(tg_mpi_handle session)
 void tg_mpi_world_stop(void)
 {
     __atomic_store_n(&tg_mpi.phase, TG_MPI_OVER, __ATOMIC_RELEASE);
+    tg_agent_set_in_mpi(false);
 }
 
 bool tg_mpi_world_is_running(void)
