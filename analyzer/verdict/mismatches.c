@@ -325,6 +325,18 @@ static void print_type(FILE *stream, const struct telling *telling, const struct
     fputs(has_bytes ? ")" : "", stream);
 }
 
+/* Whether MPI refused the count of the call that ARRIVAL made: such a call has no bytes, and it is not what is wrong. */
+static bool has_wrong_count(const struct tg_verdict_input *input, const struct tg_mpi_arrival *arrival)
+{
+    for (size_t i = 0; i < tg_mpi_model_fault_count(input->mpi); i++) {
+        const struct tg_mpi_fault *fault = tg_mpi_model_fault_at(input->mpi, i);
+        if (fault->process == arrival->process && fault->in_call &&
+            fault->call.since_ns == arrival->entered_ns && strcmp(fault->error_class, "MPI_ERR_COUNT") == 0)
+            return true;
+    }
+    return false;
+}
+
 static struct tg_error *print_group(struct telling *telling, const struct tg_mpi_arrival *first)
 {
     const struct likeness like = {first, telling->differs, telling->draft->input};
@@ -336,7 +348,10 @@ static struct tg_error *print_group(struct telling *telling, const struct tg_mpi
     tg_printable_write(stream, first->name);
     if (first->root >= 0)
         fprintf(stream, " with root %" PRId64, first->root);
-    if ((telling->differs & TG_MPI_DIFFERS_BYTES) != 0 && first->bytes != UINT64_MAX)
+    if ((telling->differs & TG_MPI_DIFFERS_BYTES) != 0 && first->bytes == 0 &&
+        has_wrong_count(draft->input, first))
+        fputs(" with an invalid count", stream);
+    else if ((telling->differs & TG_MPI_DIFFERS_BYTES) != 0 && first->bytes != UINT64_MAX)
         fprintf(stream, " of %" PRIu64 " byte%s", first->bytes, first->bytes == 1 ? "" : "s");
     print_type(stream, telling, first);
     if ((telling->differs & TG_MPI_DIFFERS_OP) != 0 && is_known(first->op))

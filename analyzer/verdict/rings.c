@@ -5,6 +5,7 @@
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/messages.h"
 #include "analyzer/verdict/partitions.h"
+#include "format/base/printable.h"
 #include "format/base/search.h"
 
 #include <inttypes.h>
@@ -229,6 +230,21 @@ static bool print_causes(struct tg_verdict_draft *draft, const struct tg_verdict
     return has_any;
 }
 
+/* Whether all N waits of RING are for others to enter one and the same call, on several communicators. */
+static bool is_of_communicators(const struct tg_verdict_wait *const *ring, size_t n)
+{
+    const struct tg_mpi_call *first = &ring[0]->thread->call;
+    bool has_several = false;
+    for (size_t i = 0; i < n; i++) {
+        const struct tg_mpi_call *call = &ring[i]->thread->call;
+        if (!ring[i]->thread->in_call || call->instance == 0 || call->comm == 0 ||
+            !tg_mpi_call_is_same(call->name, first->name))
+            return false;
+        has_several |= call->comm != first->comm;
+    }
+    return has_several;
+}
+
 /* RING: N waits, each by the process that the wait before is for. */
 static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
                                   size_t n)
@@ -261,6 +277,13 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
         print_wait(draft, ring[i]);
     }
     fputc('.', stream);
+    if (is_of_communicators(ring, n)) {
+        fputs(n == 2 ? " Both are in " : " All are in ", stream);
+        tg_printable_write(stream, ring[0]->thread->call.name);
+        fputs(", but on different communicators: one of them is the wrong one, or they are used in another "
+              "order.",
+              stream);
+    }
     for (size_t i = 0; i < n && i < TG_VERDICT_NAMED; i++)
         tg_verdict_print_partitions(draft, ring[i]->thread);
     return tg_verdict_add(draft, &finding);

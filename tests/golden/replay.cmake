@@ -46,6 +46,8 @@ tg_golden_test(report-mortem-tests mortem-tests report --symbols=off mortem-test
 # mortem-pollers: of three ranks that have tested or probed in vain two still do when the job is interrupted
 tg_golden_test(report-mortem-pollers mortem-pollers report --symbols=off mortem-pollers.tgt)
 tg_golden_test(report-mortem-teams mortem-teams report --symbols=off mortem-teams.tgt)
+# mortem-communicators: a count that MPI refuses; then rank 2 is at a barrier of another communicator
+tg_golden_test(report-mortem-communicators mortem-communicators report --symbols=off mortem-communicators.tgt)
 # mortem-exchange: rank 1 does not come to an MPI_Sendrecv that its neighbours are in; the half of it is named that is missing
 tg_golden_test(report-mortem-exchange mortem-exchange report --symbols=off mortem-exchange.tgt)
 tg_golden_test(sequence-exchange-text mortem-exchange sequence --print --symbols=off mortem-exchange.tgt)
