@@ -576,9 +576,15 @@ static bool change_place(struct tg_chunk_encoder *encoder, struct tg_chunk_kind 
                          struct tg_event_place *place)
 {
     uint64_t numbers[TG_EVENT_MAX_FIELDS];
-    if (!take_row(encoder, kind, payload, numbers) || !tg_chunk_rows_reserve(&kind->rows))
+    const uint64_t *row = payload;
+    if (!kind->is_plain || kind->signed_fields != 0) {
+        row = numbers;
+        if (!take_row(encoder, kind, payload, numbers))
+            return false;
+    }
+    if (!tg_chunk_rows_have_room(&kind->rows) && !tg_chunk_rows_reserve(&kind->rows))
         return false;
-    place->row = tg_chunk_rows_put(&kind->rows, numbers, kind->n_events);
+    place->row = tg_chunk_rows_put(&kind->rows, row, kind->n_events);
     place->raw_bytes = (uint32_t)(tg_varint_bytes(place->kind) + PLACE_THREAD_BYTES +
                                   tg_chunk_rows_bytes(&kind->rows, place->row));
     place->is_changed = false;

@@ -68,6 +68,15 @@ static uint32_t add_row(struct tg_chunk_rows *rows, const uint64_t *numbers)
     return rows->n_rows++;
 }
 
+/* Of few words: a call would take longer. */
+static inline bool is_equal(const uint64_t *a, const uint64_t *b, size_t n)
+{
+    uint64_t differs = 0;
+    for (size_t i = 0; i < n; i++)
+        differs |= a[i] ^ b[i];
+    return differs == 0;
+}
+
 uint32_t tg_chunk_rows_put(struct tg_chunk_rows *rows, const uint64_t *numbers, uint32_t n_events)
 {
     if (rows->gave_up)
@@ -75,8 +84,7 @@ uint32_t tg_chunk_rows_put(struct tg_chunk_rows *rows, const uint64_t *numbers, 
     uint32_t mask = rows->n_slots - 1;
     uint32_t slot = (uint32_t)tg_chunk_rows_hash(numbers, rows->n_numbers) & mask;
     for (; rows->slots[slot] != 0; slot = (slot + 1) & mask)
-        if (memcmp(tg_chunk_rows_at(rows, rows->slots[slot] - 1), numbers,
-                   rows->n_numbers * sizeof *numbers) == 0)
+        if (is_equal(tg_chunk_rows_at(rows, rows->slots[slot] - 1), numbers, rows->n_numbers))
             return rows->slots[slot] - 1;
     rows->slots[slot] = rows->n_rows + 1;
     if (rows->n_rows == MAX_ROWS || (rows->n_rows >= TRIED_ROWS && rows->n_rows > n_events / 2))

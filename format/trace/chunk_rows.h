@@ -26,6 +26,12 @@ size_t tg_chunk_rows_memory(const struct tg_chunk_rows *rows);
 /* Room for one more row; false where memory is short. */
 bool tg_chunk_rows_reserve(struct tg_chunk_rows *rows);
 
+static inline bool tg_chunk_rows_have_room(const struct tg_chunk_rows *rows)
+{
+    return (rows->gave_up || 2 * rows->n_rows < rows->n_slots) &&
+           (rows->n_rows + 1) * (rows->n_numbers + 1) <= rows->capacity;
+}
+
 /* The row with NUMBERS, a new one where there is none. N_EVENTS of the kind came before. Room is reserved. */
 uint32_t tg_chunk_rows_put(struct tg_chunk_rows *rows, const uint64_t *numbers, uint32_t n_events);
 

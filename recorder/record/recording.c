@@ -82,11 +82,13 @@ static void add_event(void *context, const struct tg_event *event)
         recording->watch->written(recording->watch->context, event);
 }
 
-/* What is of the heap is never told as coming again: the file, and who watches, are all who want to know. */
+/* Stacks of heaps are never told as coming again. */
 static void add_event_again(void *context, const struct tg_event *event, struct tg_event_place *place)
 {
     struct tg_recording *recording = context;
     tg_recording_file_add_again(recording->file, event, place);
+    if (recording->live != NULL)
+        tg_live_blocks_add(recording->live, event);
     if (recording->watch != NULL)
         recording->watch->written(recording->watch->context, event);
 }

@@ -22,12 +22,19 @@ struct process {
     UT_hash_handle hh;
 };
 
+/* The latest event of a kind that a thread tells again and again with other numbers, and where it is. */
+struct place_of_kind {
+    struct tg_event event;
+    struct tg_event_place place;
+};
+
 struct tg_ring_source {
     struct tg_ring_facts facts;
     int32_t tid;
     uint64_t told_lost;
-    struct tg_team_stack *stack; /* NULL: no region yet */
-    struct process *process;     /* NULL: not looked for yet */
+    struct tg_team_stack *stack;           /* NULL: no region yet */
+    struct process *process;               /* NULL: not looked for yet */
+    struct place_of_kind given_out, freed; /* blocks of its heap */
     struct tg_ring_source *next, *previous;
 };
 
@@ -264,11 +271,39 @@ static void announce(struct record *record, enum tg_agent_record kind)
         add_agent_state(record, TG_AGENT_WATCHING, "");
 }
 
+/* Whether what SOURCE has is of the program that runs in its process, of which an event was told. */
+static bool is_current(const struct tg_ring_source *source)
+{
+    const struct process *process = source->process;
+    return process != NULL && process->instance == source->facts.instance && process->announced;
+}
+
+/* A block that SOURCE's thread, which is current, was given, or has freed. */
+static void add_change(struct tg_ring_decoder *decoder, struct tg_ring_source *source, uint64_t time_ns,
+                       enum tg_agent_record kind, const uint64_t *arguments)
+{
+    struct place_of_kind *last = kind == TG_RECORD_HEAP_FREE ? &source->freed : &source->given_out;
+    if (last->event.tid != source->tid) {
+        last->event.pid = source->facts.pid;
+        last->event.tid = source->tid;
+        last->place = nowhere;
+    }
+    last->event.time_ns = time_ns;
+    tg_heap_records_put_change(source->process->heap, kind, arguments, &last->event);
+    last->place.is_changed = true;
+    decoder->again.add(decoder->again.context, &last->event, &last->place);
+}
+
 void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source *source, uint64_t time_ns,
                          uint64_t *words)
 {
     unsigned kind = words[1] & 0xff;
     size_t n_words = words[1] >> TG_AGENT_WORDS_SHIFT & 0xfff;
+    if (tg_heap_records_are_changes((enum tg_agent_record)kind) && n_words == TG_RECORD_ARGUMENT + 2 &&
+        is_current(source) && source->process->heap != NULL) {
+        add_change(decoder, source, time_ns, (enum tg_agent_record)kind, words + TG_RECORD_ARGUMENT);
+        return;
+    }
     if (kind == TG_RECORD_NONE || kind >= TG_RECORD_COUNT) {
         decoder->stats.unknown++;
         return;
@@ -389,13 +424,6 @@ static void follow(const struct tg_ring_decoder *decoder, const struct tg_ring_s
     }
     repeat->number = number;
     repeat->state = source->process->state;
-}
-
-/* Whether what SOURCE has is of the program that runs in its process, of which an event was told. */
-static bool is_current(const struct tg_ring_source *source)
-{
-    const struct process *process = source->process;
-    return process != NULL && process->instance == source->facts.instance && process->announced;
 }
 
 static void add_in_full(struct tg_ring_decoder *decoder, struct tg_ring_source *source, uint64_t time_ns,

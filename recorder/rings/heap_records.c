@@ -152,9 +152,14 @@ static const char *string_at(const struct given *given, size_t from, size_t *beh
     return text;
 }
 
+static inline uint64_t number_in(const struct tg_heap_program *program, uint64_t id)
+{
+    return id > 0 && id <= program->n_numbers ? program->numbers[id - 1] : 0;
+}
+
 static uint64_t number_of(const struct given *given, uint64_t id)
 {
-    return id > 0 && id <= given->program->n_numbers ? given->program->numbers[id - 1] : 0;
+    return number_in(given->program, id);
 }
 
 /* ---- objects */
@@ -337,27 +342,16 @@ static void add_unseen(const struct given *given)
     emit(given, TG_EVENT_HEAP_UNSEEN);
 }
 
-static void add_alloc(const struct given *given, uint64_t size, uint64_t stack)
+static void add_large(const struct given *given)
 {
     uint64_t word = given->arguments[0];
     given->event->heap_alloc = (struct tg_event_heap_alloc){
         .address = word & TG_AGENT_CODE_MASK,
-        .size_bytes = size,
-        .stack = number_of(given, stack),
+        .size_bytes = given->arguments[2],
+        .stack = number_of(given, given->arguments[1]),
         .call = word >> ADDRESS_SHIFT,
     };
     emit(given, TG_EVENT_HEAP_ALLOC);
-}
-
-static void add_free(const struct given *given)
-{
-    uint64_t word = given->arguments[0];
-    given->event->heap_free = (struct tg_event_heap_free){
-        .address = word & TG_AGENT_CODE_MASK,
-        .stack = number_of(given, given->arguments[1]),
-        .release = word >> ADDRESS_SHIFT,
-    };
-    emit(given, TG_EVENT_HEAP_FREE);
 }
 
 static void add_resize(const struct given *given)
@@ -394,6 +388,29 @@ static void add_error(const struct given *given)
     emit(given, TG_EVENT_HEAP_ERROR);
 }
 
+void tg_heap_records_put_change(const struct tg_heap_program *program, enum tg_agent_record kind,
+                                const uint64_t *arguments, struct tg_event *event)
+{
+    uint64_t address = arguments[0] & TG_AGENT_CODE_MASK, how = arguments[0] >> ADDRESS_SHIFT;
+    if (kind == TG_RECORD_HEAP_FREE) {
+        event->kind = TG_EVENT_HEAP_FREE;
+        event->heap_free = (struct tg_event_heap_free){
+            .address = address, .stack = number_in(program, arguments[1]), .release = how};
+        return;
+    }
+    event->kind = TG_EVENT_HEAP_ALLOC;
+    event->heap_alloc = (struct tg_event_heap_alloc){.address = address,
+                                                     .size_bytes = arguments[1] & UINT32_MAX,
+                                                     .stack = number_in(program, arguments[1] >> STACK_SHIFT),
+                                                     .call = how};
+}
+
+static void add_change(const struct given *given, enum tg_agent_record kind)
+{
+    tg_heap_records_put_change(given->program, kind, given->arguments, given->event);
+    given->sink->add(given->sink->context, given->event);
+}
+
 void tg_heap_records_add(struct tg_heap_stacks *stacks, struct tg_heap_program **program,
                          enum tg_agent_record kind, uint64_t *arguments, size_t n_arguments,
                          struct tg_event *event, const struct tg_event_sink *sink)
@@ -407,14 +424,12 @@ void tg_heap_records_add(struct tg_heap_stacks *stacks, struct tg_heap_program *
                                 .n_arguments = n_arguments,
                                 .event = event,
                                 .sink = sink};
-    if (kind == TG_RECORD_HEAP_ALLOC)
-        add_alloc(&given, arguments[1] & UINT32_MAX, arguments[1] >> STACK_SHIFT);
-    else if (kind == TG_RECORD_HEAP_FREE)
-        add_free(&given);
+    if (tg_heap_records_are_changes(kind))
+        add_change(&given, kind);
     else if (kind == TG_RECORD_HEAP_STACK && *program != NULL)
         add_stack(&given);
     else if (kind == TG_RECORD_HEAP_ALLOC_LARGE)
-        add_alloc(&given, arguments[2], arguments[1]);
+        add_large(&given);
     else if (kind == TG_RECORD_HEAP_START)
         add_start(&given);
     else if (kind == TG_RECORD_HEAP_UNSEEN)

@@ -40,6 +40,16 @@ static inline bool tg_heap_records_have(enum tg_agent_record kind)
     return kind >= TG_RECORD_HEAP_START && kind <= TG_RECORD_HEAP_ERROR;
 }
 
+/* Blocks that are given out and freed: most records by far. */
+static inline bool tg_heap_records_are_changes(enum tg_agent_record kind)
+{
+    return kind == TG_RECORD_HEAP_ALLOC || kind == TG_RECORD_HEAP_FREE;
+}
+
+/* What the ARGUMENTS of such a one of PROGRAM say, as the payload of EVENT, whose kind becomes that of the record. */
+void tg_heap_records_put_change(const struct tg_heap_program *program, enum tg_agent_record kind,
+                                const uint64_t *arguments, struct tg_event *event);
+
 /* One record as the ring had it: well-formed in its size (N_ARGUMENTS, padding included, is at least what
  * TG_AGENT_RECORDS says), and otherwise as untrusted as the program; strings without an end get one. Events go to
  * SINK, which copies what it is given; EVENT has their time, process and thread, its payload need not be set. *PROGRAM, NULL at first, is

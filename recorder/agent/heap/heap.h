@@ -44,8 +44,9 @@ struct tg_heap_thread {
     const void *freed; /* operator delete has recorded this block as freed, and passes it on */
     unsigned release;  /* enum tg_heap_release of that; where blocks are checked, it is recorded only then */
     /* sampling (sample.h) */
-    int64_t left;    /* bytes up to the next sample */
-    uint64_t random; /* 0: none drawn yet */
+    int64_t left;                     /* bytes up to the next sample */
+    uint64_t random;                  /* 0: none drawn yet */
+    struct tg_heap_walk_memory *walk; /* if the thread is OWNER there; NULL: not looked for yet */
 };
 extern __thread struct tg_heap_thread tg_heap_thread __attribute__((tls_model("initial-exec")));
 

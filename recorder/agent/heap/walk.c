@@ -5,10 +5,11 @@
 #include "recorder/agent/heap/region.h"
 #include "recorder/agent/heap/rows.h"
 #include "recorder/agent/heap/walk_memory.h"
+#include "recorder/agent/repeat.h"
 
 #include <stdbool.h>
 
-enum { MEMORIES = 256, LIMITED_MEMORIES = 4, OWN_TRIES = 8 };
+enum { MEMORIES = 256, LIMITED_MEMORIES = 4, OWN_TRIES = 8, WORDS_AT_ONCE = 4 };
 enum { /* in the ucontext_t that the kernel leaves on a signal handler's stack */
        CONTEXT_RBP = 120,
        CONTEXT_RSP = 160,
@@ -138,6 +139,25 @@ void tg_heap_walk_prepare(void)
     memories = tg_heap_memory_map(n_memories * sizeof memories[0], false);
 }
 
+/* Whether WORDS_AT_ONCE words are what they were, and none of them is below RSP. */
+static inline __attribute__((always_inline)) bool are_same(const struct tg_heap_walk_word *words,
+                                                           uint64_t rsp)
+{
+    uint64_t at[WORDS_AT_ONCE], differs = 0;
+    bool is_below = false;
+    TG_AGENT_UNROLL
+    for (unsigned i = 0; i < WORDS_AT_ONCE; i++) {
+        at[i] = words[i].at;
+        is_below |= at[i] < rsp;
+    }
+    if (is_below)
+        return false;
+    TG_AGENT_UNROLL
+    for (unsigned i = 0; i < WORDS_AT_ONCE; i++)
+        differs |= load(at[i]) ^ words[i].value;
+    return differs == 0;
+}
+
 /* Whether the callers of frame *I are those of the last stack, up to frame STOP; if not, *I is the last one whose caller is
  * another. RSP: nothing below is read. (A child that was forked in the midst of a walk, by a signal handler, finds zeros.) */
 static inline __attribute__((always_inline)) bool is_same(const struct tg_heap_walk_memory *memory,
@@ -145,6 +165,8 @@ static inline __attribute__((always_inline)) bool is_same(const struct tg_heap_w
 {
     const struct tg_heap_walk_word *first = memory->words + memory->frames[stop].words;
     const struct tg_heap_walk_word *last = memory->words + memory->frames[*i].words, *word = last;
+    while (word - first >= WORDS_AT_ONCE && are_same(word - WORDS_AT_ONCE, rsp))
+        word -= WORDS_AT_ONCE;
     while (word > first && word[-1].at >= rsp && load(word[-1].at) == word[-1].value)
         word--;
     if (word == first)
@@ -307,21 +329,30 @@ static bool walk_to_known(struct tg_heap_walk_memory *memory, struct walk *walk,
     return true;
 }
 
-/* The calling thread's; NULL: all that it could have are others'. */
-static inline struct tg_heap_walk_memory *own_memory(void)
+/* The calling thread's, which it looks for; NULL: all that it could have are others'. */
+static __attribute__((noinline)) struct tg_heap_walk_memory *find_own(uint64_t own)
 {
-    uint64_t own = (uintptr_t)__builtin_thread_pointer();
     uint64_t place = tg_heap_hash_mix(0, own >> 6) >> 32;
     for (unsigned i = 0; memories != NULL && i < OWN_TRIES; i++) {
         struct tg_heap_walk_memory *memory = &memories[(place + i) & (n_memories - 1)];
         uint64_t owner = __atomic_load_n(&memory->owner, __ATOMIC_RELAXED);
-        if (owner == own)
+        if (owner == own || (owner == 0 && __atomic_compare_exchange_n(&memory->owner, &owner, own, false,
+                                                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))) {
+            tg_heap_thread.walk = memory;
             return memory;
-        if (owner == 0 && __atomic_compare_exchange_n(&memory->owner, &owner, own, false, __ATOMIC_ACQ_REL,
-                                                      __ATOMIC_RELAXED))
-            return memory;
+        }
     }
     return NULL;
+}
+
+/* A forked child finds its own empty. */
+static inline struct tg_heap_walk_memory *own_memory(void)
+{
+    uint64_t own = (uintptr_t)__builtin_thread_pointer();
+    struct tg_heap_walk_memory *memory = tg_heap_thread.walk;
+    return TG_AGENT_LIKELY(memory != NULL && __atomic_load_n(&memory->owner, __ATOMIC_RELAXED) == own)
+               ? memory
+               : find_own(own);
 }
 
 uint64_t tg_heap_walk_hash(const void *frame, uint64_t unloads, size_t max,
