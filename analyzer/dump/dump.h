@@ -26,7 +26,7 @@ struct tg_dump {
     uint64_t start_ns;                        /* times are told relative to it */
     bool with_meta;                           /* asked for what the trace says about itself */
     bool colour;
-    void *state; /* the format's */
+    void *state; /* the format's, from begin to end */
 };
 
 /* A format. To add one: fill the struct in analyzer/dump/NAME.c, declare it below, give analyzer/dump/command.c an

@@ -91,7 +91,7 @@ static void write_name_key(struct tg_json *json, const struct tg_field *field, c
     tg_json_key(json, key);
 }
 
-static void write_name(struct tg_json *json, const struct tg_field *field, const struct tg_code_name *name)
+void tg_event_json_name(struct tg_json *json, const struct tg_field *field, const struct tg_code_name *name)
 {
     write_name_key(json, field, "object");
     tg_json_string(json, name->object);
@@ -109,13 +109,13 @@ static void write_name(struct tg_json *json, const struct tg_field *field, const
     }
 }
 
-void tg_event_json_names(struct tg_json *json, const struct tg_event *event, const struct tg_field *field,
-                         struct tg_code_names *names)
+static void add_names(struct tg_json *json, const struct tg_event *event, const struct tg_field *field,
+                      struct tg_code_names *names)
 {
     struct tg_code_name name;
     if (field->type == TG_FIELD_ADDRESS &&
         tg_code_names_find(names, event->pid, field, get_number(field, TG_EVENT_PAYLOAD(event)), &name))
-        write_name(json, field, &name);
+        tg_event_json_name(json, field, &name);
 }
 
 void tg_event_json_payload(struct tg_json *json, const struct tg_event *event, struct tg_code_names *names)
@@ -124,6 +124,6 @@ void tg_event_json_payload(struct tg_json *json, const struct tg_event *event, s
     for (size_t i = 0; i < schema->n_fields; i++) {
         write_field(json, &schema->fields[i], TG_EVENT_PAYLOAD(event));
         if (names != NULL)
-            tg_event_json_names(json, event, &schema->fields[i], names);
+            add_names(json, event, &schema->fields[i], names);
     }
 }

@@ -1,18 +1,83 @@
 /* Events as lines for people: relative time, whose, kind, fields; what a list holds on lines below. */
+#include "analyzer/dump/code_texts.h"
 #include "analyzer/dump/dump.h"
+#include "analyzer/dump/labels.h"
 #include "analyzer/dump/line.h"
 #include "format/base/printable.h"
 #include "format/base/signal_name.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOMENT_WIDTH = 16, KIND_WIDTH = 18, WHO_WIDTH = 24 };
 
 #define PUT(line, words) tg_dump_line_put(line, words, sizeof(words) - 1)
 
+/* Whose an event is: a column. */
+struct thread {
+    int32_t pid, tid;
+    int64_t rank; /* -1: none */
+    struct tg_dump_piece words;
+};
+
+struct text {
+    struct tg_dump_line line;
+    struct tg_dump_labels labels;
+    struct tg_code_texts codes;
+    struct thread threads[TG_DUMP_THREADS]; /* each has one place, which it may share */
+};
+
+static bool is_duration(const struct tg_field *field)
+{
+    return field->name_bytes > 3 && memcmp(field->name + field->name_bytes - 3, "_ns", 3) == 0;
+}
+
+static bool is_signal(const struct tg_field *field)
+{
+    return field->type == TG_FIELD_SIGNED && field->name_bytes == 6 && memcmp(field->name, "signal", 6) == 0;
+}
+
+static int write_kind(char *text, size_t size, const char *name)
+{
+    return snprintf(text, size, "%-*s", KIND_WIDTH, name);
+}
+
+static int write_coloured_kind(char *text, size_t size, const char *name)
+{
+    return snprintf(text, size, "\033[1m%-*s\033[0m", KIND_WIDTH, name);
+}
+
+static int write_before(char *text, size_t size, const struct tg_field *field)
+{
+    size_t unit = is_duration(field) ? 3 : 0;
+    return snprintf(text, size, " %.*s%s", (int)(field->name_bytes - unit), field->name,
+                    field->type == TG_FIELD_BOOL ? "" : "=");
+}
+
+static int write_value(char *text, size_t size, const char *name)
+{
+    return snprintf(text, size, "%s", name);
+}
+
+static enum tg_dump_form choose_form(const struct tg_field *field)
+{
+    return is_signal(field) || (field->type != TG_FIELD_SIGNED && is_duration(field))
+               ? TG_DUMP_OTHER
+               : tg_dump_form_of(field);
+}
+
+static const struct tg_dump_wording plain = {write_kind, write_before, write_value, choose_form},
+                                    coloured = {write_coloured_kind, write_before, write_value, choose_form};
+
 static struct tg_error *begin(struct tg_dump *dump)
 {
+    struct text *state = calloc(1, sizeof *state);
+    dump->state = state;
+    if (state == NULL)
+        return tg_error_no_memory();
+    tg_dump_line_begin(&state->line, dump->stream);
+    tg_dump_labels_init(&state->labels, dump->colour ? &coloured : &plain);
     for (size_t i = 0; dump->with_meta && i < tg_trace_meta_count(dump->meta); i++) {
         fputs("# ", dump->stream);
         tg_printable_write(dump->stream, tg_trace_meta_key_at(dump->meta, i));
@@ -36,6 +101,12 @@ static void put_string(struct tg_dump_line *line, const char *text)
         size++;
     if (size > 0 && text[size] == '\0') {
         tg_dump_line_put(line, text, size);
+        return;
+    }
+    if (tg_dump_is_plain(text, &size)) {
+        PUT(line, "\"");
+        tg_dump_line_put(line, text, size);
+        PUT(line, "\"");
         return;
     }
     tg_dump_line_flush(line);
@@ -64,11 +135,6 @@ static void put_duration(struct tg_dump_line *line, uint64_t ns)
     } else {
         put_fraction(line, ns, 1000000000, 9, "s");
     }
-}
-
-static bool is_duration(const struct tg_field *field)
-{
-    return field->name_bytes > 3 && memcmp(field->name + field->name_bytes - 3, "_ns", 3) == 0;
 }
 
 static void put_value(struct tg_dump_line *line, const struct tg_field *field, const void *record);
@@ -115,8 +181,7 @@ static bool put_name(struct tg_dump_line *line, const struct tg_field *field, ui
 {
     char signal[32];
     const char *name = field->type == TG_FIELD_ENUM ? tg_field_value_name(field, value) : NULL;
-    if (field->type == TG_FIELD_SIGNED && field->name_bytes == 6 && memcmp(field->name, "signal", 6) == 0 &&
-        strncmp(tg_signal_name((int64_t)value, signal, sizeof signal), "SIG", 3) == 0)
+    if (is_signal(field) && strncmp(tg_signal_name((int64_t)value, signal, sizeof signal), "SIG", 3) == 0)
         name = signal;
     if (name != NULL)
         tg_dump_line_words(line, name);
@@ -220,66 +285,75 @@ static void write_frames(const struct tg_dump *dump, struct tg_dump_line *line,
 }
 
 /* Seconds since the beginning, to the right. */
-static void put_moment(struct tg_dump_line *line, uint64_t time_ns, uint64_t start_ns)
+static char *put_moment(char *to, uint64_t time_ns, uint64_t start_ns)
 {
+    enum { SECOND = 1000000000 };
     uint64_t distance = time_ns < start_ns ? start_ns - time_ns : time_ns - start_ns,
-             seconds = distance / 1000000000;
+             seconds = distance / SECOND;
+    uint32_t rest = (uint32_t)(distance % SECOND);
     unsigned width = 11 + (time_ns < start_ns); /* point, nine digits and one before it */
-    for (uint64_t rest = seconds / 10; rest > 0; rest /= 10)
+    for (uint64_t tens = seconds / 10; tens > 0; tens /= 10)
         width++;
-    for (; width < MOMENT_WIDTH; width++)
-        PUT(line, " ");
-    if (time_ns < start_ns)
-        PUT(line, "-");
-    put_fraction(line, distance, 1000000000, 9, "  ");
+    memset(to, ' ', MOMENT_WIDTH);
+    to += width < MOMENT_WIDTH ? MOMENT_WIDTH - width : 0;
+    *to = '-';
+    to += time_ns < start_ns;
+    to = tg_dump_put_decimal(to, seconds);
+    *to++ = '.';
+    *to++ = (char)('0' + rest / 100000000);
+    to = tg_dump_put_eight(to, rest % 100000000);
+    memcpy(to, "  ", 2);
+    return to + 2;
 }
 
-static void put_who(struct tg_dump_line *line, const struct tg_event *event,
-                    const struct tg_process_entry *entry)
+static int write_who(char *text, size_t size, const struct thread *thread)
 {
-    size_t start = line->size;
-    if (event->pid == 0) {
-        PUT(line, "recorder");
-    } else {
-        if (entry != NULL && entry->rank >= 0) {
-            PUT(line, "rank ");
-            tg_dump_line_signed(line, entry->rank);
-            PUT(line, " ");
-        }
-        tg_dump_line_signed(line, event->pid);
-        if (event->tid != event->pid) {
-            PUT(line, "/");
-            tg_dump_line_signed(line, event->tid);
-        }
+    char rank[32] = "", tid[16] = "";
+    if (thread->pid == 0)
+        return snprintf(text, size, "%-*s ", WHO_WIDTH, "recorder");
+    if (thread->rank >= 0)
+        snprintf(rank, sizeof rank, "rank %" PRId64 " ", thread->rank);
+    if (thread->tid != thread->pid)
+        snprintf(tid, sizeof tid, "/%" PRId32, thread->tid);
+    int length = snprintf(text, size, "%s%" PRId32 "%s", rank, thread->pid, tid);
+    for (; length < WHO_WIDTH; length++)
+        text[length] = ' ';
+    text[length] = ' ';
+    return length + 1;
+}
+
+static const struct tg_dump_piece *find_who(struct text *state, const struct tg_event *event,
+                                            const struct tg_process_entry *entry)
+{
+    int64_t rank = entry == NULL ? -1 : entry->rank;
+    struct thread *thread = &state->threads[tg_dump_thread_place(event->tid)];
+    if (thread->words.size == 0 || thread->tid != event->tid || thread->pid != event->pid ||
+        thread->rank != rank) {
+        *thread = (struct thread){.pid = event->pid, .tid = event->tid, .rank = rank};
+        thread->words.size = (uint8_t)write_who(thread->words.text, sizeof thread->words.text, thread);
     }
-    tg_dump_line_pad(line, start, WHO_WIDTH);
-    PUT(line, " ");
-}
-
-static void put_kind(struct tg_dump_line *line, const char *name, bool colour)
-{
-    if (colour)
-        PUT(line, "\033[1m");
-    size_t start = line->size;
-    tg_dump_line_words(line, name);
-    tg_dump_line_pad(line, start, KIND_WIDTH);
-    if (colour)
-        PUT(line, "\033[0m");
+    return &thread->words;
 }
 
 /* " <function+0x1c, file.c:12>" behind a code address; what is not known is left out. */
-static void write_name(const struct tg_dump *dump, struct tg_dump_line *line, const struct tg_event *event,
-                       const struct tg_field *field)
+static void write_name(FILE *stream, const struct tg_field *field, const struct tg_code_name *name)
 {
-    uint64_t value;
-    struct tg_code_name name;
-    if (field->type != TG_FIELD_ADDRESS)
-        return;
-    memcpy(&value, (const char *)TG_EVENT_PAYLOAD(event) + field->offset, sizeof value);
-    if (!tg_code_names_find(dump->names, event->pid, field, value, &name))
-        return;
-    tg_dump_line_flush(line);
-    write_symbol(dump->stream, &name.symbol);
+    (void)field;
+    write_symbol(stream, &name->symbol);
+}
+
+static struct tg_error *put_code_name(struct tg_dump *dump, const struct tg_event *event,
+                                      const struct tg_dump_label *label)
+{
+    struct text *state = dump->state;
+    const struct tg_code_text *text;
+    uint64_t address;
+    memcpy(&address, (const char *)TG_EVENT_PAYLOAD(event) + label->offset, sizeof address);
+    struct tg_error *error =
+        tg_code_texts_find(&state->codes, write_name, event, label->field, address, dump->names, &text);
+    if (error == NULL && text->size > 0)
+        tg_dump_line_put(&state->line, text->text, text->size);
+    return error;
 }
 
 /* Whether FIELD is a number of losses that nobody could count. */
@@ -289,39 +363,116 @@ static bool is_unknown(const struct tg_event *event, const struct tg_field *fiel
            tg_loss_count(event->loss.count) == 0;
 }
 
-static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event *event,
-                                    const struct tg_process_entry *entry)
+static void put_rare_field(struct tg_dump_line *line, const struct tg_field *field,
+                           const struct tg_event *event)
 {
-    struct tg_dump_line room, *line = &room;
-    const struct tg_record_schema *schema = tg_event_schema(event->kind);
-    tg_dump_line_begin(line, dump->stream);
-    put_moment(line, event->time_ns, dump->start_ns);
-    put_who(line, event, entry);
-    put_kind(line, schema->name, dump->colour);
-    for (size_t i = 0; i < schema->n_fields; i++) {
-        const struct tg_field *field = &schema->fields[i];
-        if (is_unknown(event, field))
-            PUT(line, " count=unknown");
-        else if (field->type != TG_FIELD_LIST || holds_strings(field))
-            put_field(line, field, TG_EVENT_PAYLOAD(event));
-        if (dump->names != NULL)
-            write_name(dump, line, event, field);
+    if (field->type != TG_FIELD_LIST || holds_strings(field))
+        put_field(line, field, TG_EVENT_PAYLOAD(event));
+}
+
+static inline void put_labelled(struct tg_dump_line *line, const struct tg_dump_label *label,
+                                const struct tg_event *event)
+{
+    uint64_t value;
+    char *to = tg_dump_line_room(line);
+    const char *text;
+    const void *at = (const char *)TG_EVENT_PAYLOAD(event) + label->offset;
+    memcpy(&value, at, sizeof value);
+    switch (label->form) {
+    case TG_DUMP_UNSIGNED:
+        to = tg_dump_put_decimal(tg_dump_put_piece(to, &label->before), value);
+        break;
+    case TG_DUMP_SIGNED:
+        to = tg_dump_put_signed(tg_dump_put_piece(to, &label->before), (int64_t)value);
+        break;
+    case TG_DUMP_ADDRESS:
+        to = tg_dump_put_hex(tg_dump_put_piece(to, &label->before), value);
+        break;
+    case TG_DUMP_ENUM:
+        to = tg_dump_put_piece(to, &label->before);
+        to = value < label->n_names ? tg_dump_put_piece(to, &label->names[value])
+                                    : tg_dump_put_decimal(to, value);
+        break;
+    case TG_DUMP_BOOL:
+        if (value != 0)
+            to = tg_dump_put_piece(to, &label->before);
+        break;
+    case TG_DUMP_STRING:
+        tg_dump_line_end(line, tg_dump_put_piece(to, &label->before));
+        memcpy(&text, at, sizeof text);
+        put_string(line, text);
+        return;
+    case TG_DUMP_OTHER:
+        put_rare_field(line, label->field, event);
+        return;
     }
-    if (event->stop_ns != 0) {
-        PUT(line, " stop=");
-        put_duration(line, event->stop_ns);
-    }
-    for (size_t i = 0; i < schema->n_fields; i++) {
-        const struct tg_field *field = &schema->fields[i];
+    tg_dump_line_end(line, to);
+}
+
+/* What lists hold, on lines below. */
+static void put_lists(struct tg_dump *dump, const struct tg_event *event,
+                      const struct tg_dump_kind_labels *labels)
+{
+    struct tg_dump_line *line = &((struct text *)dump->state)->line;
+    for (size_t i = 0; i < labels->n_fields; i++) {
+        const struct tg_field *field = labels->fields[i].field;
         if (event->kind == TG_EVENT_STACK && field->type == TG_FIELD_LIST)
             write_frames(dump, line, &event->stack);
         else if (field->type == TG_FIELD_LIST && !holds_strings(field))
             put_records(line, field, TG_EVENT_PAYLOAD(event));
     }
+}
+
+static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event *event,
+                                    const struct tg_process_entry *entry)
+{
+    struct text *state = dump->state;
+    struct tg_dump_line *line = &state->line;
+    const struct tg_dump_kind_labels *labels;
+    struct tg_error *error = tg_dump_labels_of(&state->labels, event->kind, &labels);
+    if (error != NULL)
+        return error;
+    char *to = put_moment(tg_dump_line_room(line), event->time_ns, dump->start_ns);
+    to = tg_dump_put_piece(to, find_who(state, event, entry));
+    tg_dump_line_end(line, tg_dump_put_piece(to, &labels->name));
+    bool has_lists = false;
+    for (size_t i = 0; i < labels->n_fields; i++) {
+        const struct tg_dump_label *label = &labels->fields[i];
+        if (is_unknown(event, label->field))
+            PUT(line, " count=unknown");
+        else
+            put_labelled(line, label, event);
+        has_lists |= label->form == TG_DUMP_OTHER;
+        if (label->is_code && dump->names != NULL)
+            error = put_code_name(dump, event, label);
+        if (error != NULL)
+            return error;
+    }
+    if (event->stop_ns != 0) {
+        PUT(line, " stop=");
+        put_duration(line, event->stop_ns);
+    }
+    if (has_lists)
+        put_lists(dump, event, labels);
     PUT(line, "\n");
-    tg_dump_line_flush(line);
     return NULL;
 }
 
-const struct tg_dump_format tg_dump_text = {
-    .name = "text", .wants_processes = true, .knows_ranks_alone = true, .begin = begin, .event = write_event};
+static struct tg_error *end(struct tg_dump *dump)
+{
+    struct text *state = dump->state;
+    if (state == NULL)
+        return NULL;
+    tg_dump_line_flush(&state->line);
+    tg_dump_labels_deinit(&state->labels);
+    tg_code_texts_deinit(&state->codes);
+    free(state);
+    return NULL;
+}
+
+const struct tg_dump_format tg_dump_text = {.name = "text",
+                                            .wants_processes = true,
+                                            .knows_ranks_alone = true,
+                                            .begin = begin,
+                                            .event = write_event,
+                                            .end = end};

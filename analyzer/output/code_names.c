@@ -13,6 +13,7 @@ struct tg_code_names {
     struct tg_addresses *addresses;
     struct tg_symbolizer *symbolizer;
     struct tg_stack_model *recorded; /* names that the trace has; no stacks are fed */
+    uint64_t feeds;
 };
 
 struct tg_error *tg_code_names_create(const struct tg_command_services *services,
@@ -47,6 +48,7 @@ void tg_code_names_destroy(struct tg_code_names *names)
 
 struct tg_error *tg_code_names_feed(struct tg_code_names *names, const struct tg_event *event)
 {
+    names->feeds += tg_code_names_needs(event->kind);
     return event->kind == TG_EVENT_CODE_NAME ? tg_stack_model_feed(names->recorded, event, SIZE_MAX)
                                              : tg_addresses_feed(names->addresses, event);
 }
@@ -54,6 +56,11 @@ struct tg_error *tg_code_names_feed(struct tg_code_names *names, const struct tg
 bool tg_code_names_needs(unsigned kind)
 {
     return kind == TG_EVENT_CODE_NAME || tg_addresses_needs(kind);
+}
+
+uint64_t tg_code_names_feeds(const struct tg_code_names *names)
+{
+    return names->feeds;
 }
 
 /* How far before the address in FIELD lies the instruction that it is about; -1: it is no code address. */
@@ -64,6 +71,11 @@ static int distance_of(const struct tg_field *field)
     if (strcmp(field->name, "code") == 0 || strcmp(field->name, "caller") == 0)
         return 1; /* behind a call */
     return strcmp(field->name, "body") == 0 ? 0 : -1;
+}
+
+bool tg_code_names_concern(const struct tg_field *field)
+{
+    return distance_of(field) >= 0;
 }
 
 static const char *known(const char *text)

@@ -24,6 +24,11 @@ void tg_code_names_destroy(struct tg_code_names *names);
  * before those of the files of this machine. Only error: NO_MEMORY. */
 struct tg_error *tg_code_names_feed(struct tg_code_names *names, const struct tg_event *event);
 bool tg_code_names_needs(unsigned kind);
+/* How many such events there were: as long as it is the same, so are all names. */
+uint64_t tg_code_names_feeds(const struct tg_code_names *names);
+
+/* Whether FIELD is a code address. */
+bool tg_code_names_concern(const struct tg_field *field);
 
 /* The name of an address, as far as known. */
 struct tg_code_name {

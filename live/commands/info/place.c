@@ -177,7 +177,14 @@ static struct tg_error *run_event(struct tg_console *console, int argc, Tcl_Obj 
     if (error != NULL || source->event == NULL)
         return error;
     struct tg_dump dump = {.stream = out, .start_ns = source->start_ns};
-    return tg_dump_text.event(&dump, source->event, source->moment->entry);
+    error = tg_dump_text.begin(&dump);
+    if (error == NULL)
+        error = tg_dump_text.event(&dump, source->event, source->moment->entry);
+    struct tg_error *end_error = tg_dump_text.end(&dump);
+    if (error == NULL)
+        return end_error;
+    tg_error_destroy(end_error);
+    return error;
 }
 
 const struct tg_console_command tg_console_info_event = {
