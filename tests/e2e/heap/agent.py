@@ -403,6 +403,11 @@ int main() { for (int i = 0; i < 100000; i++) { kept = operator new(100); void *
         check(failed == ["operator new[]"], name, failed)
         left = blocks_left(trace)
         check(not any(event["size_bytes"] in (100, 3000) for live in left.values() for event in live.values()), name, "followed to the end")
+    for heap in ("--heap", "--heap=sample:64K"):  # live has breakpoints in the library's own: they are called each time
+        _, got = told_by_live(os.path.abspath("plain"), heap, "dbreak _Znwm", "dbreak _ZdlPv", *["dcont -timeout 60"] * 8, "dwhere", first="main")
+        stops = [stop.split()[-1] for stop in re.findall(r"stopped at action point \d+: (.*)", got.output)]
+        check(stops == ["main", *["new"] * 3, *["delete"] * 3, *["new"] * 2], heap, stops, got)
+        check(re.search(r"^  0 .* libstdc\+\+.*\n  1 .* main ", got.output, re.M), heap, got)
 
 
 MISTAKES = {  # what is recorded, of which function, at which offset, and the status natively
@@ -471,8 +476,8 @@ def test_live():
     check(found == ["double_dealloc"], found)
 
 
-def told_by_live(program, heap, *commands):
-    words = [word for command in ("dbreak step", "dcont -timeout 60", *commands, "quit") for word in ("-e", command)]
+def told_by_live(program, heap, *commands, first="step"):
+    words = [word for command in (f"dbreak {first}", "dcont -timeout 60", *commands, "quit") for word in ("-e", command)]
     got = run([TOLLGATE, "live", heap, "--quiet", "--no-rc", "--force", "-o", "trace", *words, "--", program])
     return got.output, got
 
