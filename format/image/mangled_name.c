@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_IDENTIFIER_DIGITS = 6, MAX_DEPTH = 256, MAX_NESTED_ARGUMENTS = 32 };
+enum { MAX_IDENTIFIER_DIGITS = 6, MAX_DEPTH = 256, MAX_NESTED_ARGUMENTS = 32, MAX_SUBSTITUTIONS = 64 };
 
 static bool is_digit(char c)
 {
@@ -256,6 +256,7 @@ static const char *take_name(const char *at, bool for_people, struct tg_mangled_
 static bool parse(const char *symbol, bool for_people, struct tg_mangled_name *name)
 {
     name->count = 0;
+    name->n_ordered = TG_MANGLED_MAX_PARTS;
     if (symbol[0] != '_' || is_jumped_into(symbol))
         return false;
     if (symbol[1] == '_')
@@ -267,6 +268,7 @@ static bool parse(const char *symbol, bool for_people, struct tg_mangled_name *n
     for (at += n_functions; n_functions > 0 && at != NULL; n_functions--) {
         at = take_name(at, true, name);
         at = at == NULL ? NULL : skip_nested(at, 1); /* behind the parameters */
+        name->n_ordered = name->count < name->n_ordered ? name->count : name->n_ordered;
     }
     return at != NULL && take_name(at, for_people, name) != NULL;
 }
@@ -288,14 +290,70 @@ static const char *words_of(const struct tg_mangled_part *part, size_t *length)
     return part->text;
 }
 
+/* ---- substitutions */
+
+/* What S_, S0_, S1_ ... stand for: prefixes of names, templates and types, in the order in which the symbol has them. */
+struct substitutions {
+    char *texts[MAX_SUBSTITUTIONS];
+    size_t count;
+    bool is_lost; /* something was not understood: nobody knows what others stand for */
+};
+
+static void add_substitution(struct substitutions *known, const char *text, size_t length)
+{
+    if (known->is_lost || known->count == MAX_SUBSTITUTIONS)
+        known->is_lost = true;
+    else if ((known->texts[known->count] = strndup(text, length)) != NULL)
+        known->count++;
+    else
+        known->is_lost = true;
+}
+
+static void forget_substitutions(struct substitutions *known)
+{
+    for (size_t i = 0; i < known->count; i++)
+        free(known->texts[i]);
+}
+
 /* ---- template arguments */
 
 /* Where a text is read and what is made of it. */
 struct arguments {
     const char *at, *end;
     FILE *stream;
+    char **written; /* what STREAM makes */
+    struct substitutions *known;
+    size_t n_references;
     unsigned depth;
 };
+
+/* What was printed behind FROM can be referred to from here on. */
+static void note_substitution(struct arguments *arguments, long from)
+{
+    long end = ftell(arguments->stream);
+    if (from >= 0 && end >= from && fflush(arguments->stream) == 0)
+        add_substitution(arguments->known, *arguments->written + from, (size_t)(end - from));
+    else
+        arguments->known->is_lost = true;
+}
+
+/* S_, S0_, SA_: a number to the base of 36. */
+static bool print_reference(struct arguments *arguments)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const char *at = arguments->at + 1, *end = skip_reference(arguments->at);
+    size_t number = 0;
+    if (end == NULL || end > arguments->end || end[-1] != '_' || arguments->known->is_lost)
+        return false;
+    for (; *at != '_' && number < MAX_SUBSTITUTIONS; at++)
+        number = 36 * number + (size_t)(strchr(digits, *at) - digits) + (at[1] == '_');
+    if (number >= arguments->known->count)
+        return false;
+    arguments->at = end;
+    arguments->n_references++;
+    fputs(arguments->known->texts[number], arguments->stream);
+    return true;
+}
 
 static const char *builtin_type(char code)
 {
@@ -339,11 +397,13 @@ static bool print_list(struct arguments *arguments)
         const struct arguments before = *arguments;
         long length = ftell(arguments->stream);
         fputs(is_first ? "" : ", ", arguments->stream);
-        if (print_argument(arguments))
-            continue;
+        bool is_known = print_argument(arguments);
         const char *behind = is_first ? NULL : skip_default(before.at);
+        if (is_known && (behind == NULL || arguments->n_references == before.n_references))
+            continue;
         if (behind == NULL || behind > before.end || fseek(before.stream, length, SEEK_SET) != 0)
             return false;
+        arguments->known->is_lost |= !is_known;
         *arguments = before;
         arguments->at = behind;
     }
@@ -366,7 +426,7 @@ static bool print_identifier(struct arguments *arguments)
     return true;
 }
 
-/* St6vector, Sa, Ss: what the ABI has abbreviations for. Others (S_, S0_) would need all that comes before. */
+/* St6vector, Sa, Ss: what the ABI has abbreviations for. */
 static bool print_standard(struct arguments *arguments)
 {
     static const char *const names[] = {"t", "std", "a", "std::allocator", "s", "std::string"};
@@ -404,18 +464,24 @@ static bool print_literal(struct arguments *arguments)
 static bool print_name(struct arguments *arguments)
 {
     bool is_nested = *arguments->at == 'N', is_first = true;
+    long from = ftell(arguments->stream);
     arguments->at += is_nested;
     while (arguments->at < arguments->end && *arguments->at != 'E') {
         bool is_list = *arguments->at == 'I';
         if (is_list && is_first)
             return false;
+        bool is_short = *arguments->at == 'S', is_new = !is_short || arguments->at[1] == 't';
+        if (is_short && !is_first)
+            return false;
         fputs(is_first || is_list ? "" : "::", arguments->stream);
         bool is_known = is_list                    ? print_list(arguments)
-                        : *arguments->at == 'S'    ? print_standard(arguments)
+                        : is_short                 ? print_standard(arguments) || print_reference(arguments)
                         : is_digit(*arguments->at) ? print_identifier(arguments)
                                                    : false;
         if (!is_known)
             return false;
+        if (is_new)
+            note_substitution(arguments, from);
         is_first = false;
         if (!is_nested && !(arguments->at < arguments->end && *arguments->at == 'I'))
             return true;
@@ -433,11 +499,13 @@ static bool print_argument(struct arguments *arguments)
     if (arguments->depth++ >= MAX_NESTED_ARGUMENTS)
         return false;
     bool is_known;
+    long from = ftell(arguments->stream);
     if (sign != NULL || code == 'K') {
         arguments->at++;
         fputs(code == 'K' ? "const " : "", arguments->stream);
         is_known = arguments->at < arguments->end && print_argument(arguments);
         fputs(sign != NULL ? signs[sign - behind] : "", arguments->stream);
+        note_substitution(arguments, from);
     } else if (builtin != NULL) {
         fputs(builtin, arguments->stream);
         arguments->at++;
@@ -449,35 +517,95 @@ static bool print_argument(struct arguments *arguments)
     return is_known;
 }
 
-/* "<double, 3>"; what is not understood as it is in the symbol. */
-static void print_arguments(FILE *stream, const struct tg_mangled_part *part)
+/* "<double, 3>" of PART, for the caller to free; what is not understood as it is in the symbol. NULL without memory. */
+static char *spell_arguments(const struct tg_mangled_part *part, struct substitutions *known)
 {
-    char *words = NULL;
+    char *words = NULL, *raw = NULL;
     size_t size;
     struct arguments arguments = {.at = part->arguments,
                                   .end = part->arguments + part->arguments_length,
-                                  .stream = open_memstream(&words, &size)};
+                                  .stream = open_memstream(&words, &size),
+                                  .written = &words,
+                                  .known = known};
     bool is_known = arguments.stream != NULL && print_list(&arguments) && arguments.at == arguments.end;
     if (arguments.stream != NULL && fclose(arguments.stream) != 0)
         is_known = false;
     if (is_known)
-        fputs(words, stream);
-    else if (part->arguments_length > 2)
-        fprintf(stream, "<%.*s>", (int)(part->arguments_length - 2), part->arguments + 1);
+        return words;
     free(words);
+    known->is_lost = true;
+    int length = part->arguments_length > 2 ? (int)(part->arguments_length - 2) : 0;
+    if (length == 0)
+        return strdup("");
+    return asprintf(&raw, "<%.*s>", length, part->arguments + 1) < 0 ? NULL : raw;
 }
 
-/* Whether TEXT of *LENGTH ends with the template arguments of PART as they are printed; takes them off. */
-static bool takes_off_arguments(const struct tg_mangled_part *part, const char *text, size_t *length)
+/* The template arguments of each part of a name, NULL where it has none. */
+struct spelling {
+    char *arguments[TG_MANGLED_MAX_PARTS];
+};
+
+static void spelling_deinit(struct spelling *spelling)
 {
-    char *words = NULL;
-    size_t size;
-    FILE *stream = open_memstream(&words, &size);
-    if (stream == NULL)
-        return false;
-    print_arguments(stream, part);
-    bool matches = fclose(stream) == 0 && size <= *length && memcmp(text + *length - size, words, size) == 0;
-    free(words);
+    for (size_t i = 0; i < TG_MANGLED_MAX_PARTS; i++)
+        free(spelling->arguments[i]);
+}
+
+/* What is in front of PART in a name's other parts, for the caller to free, or "::" with it. NULL without memory. */
+static char *lengthen(char *prefix, const struct tg_mangled_part *part)
+{
+    size_t length;
+    char *longer = NULL;
+    const char *own = words_of(part, &length);
+    if (asprintf(&longer, "%s%s%.*s", prefix == NULL ? "" : prefix, prefix == NULL ? "" : "::", (int)length,
+                 own) < 0)
+        longer = NULL;
+    free(prefix);
+    return longer;
+}
+
+static bool is_std(const struct tg_mangled_part *part)
+{
+    return part->length == 3 && memcmp(part->text, "std", 3) == 0;
+}
+
+static void spell(const struct tg_mangled_name *name, struct spelling *spelling)
+{
+    struct substitutions known = {.count = 0};
+    char *prefix = NULL;
+    *spelling = (struct spelling){{NULL}};
+    for (size_t i = 0; i < name->count; i++) {
+        const struct tg_mangled_part *part = &name->parts[i];
+        bool has_arguments = part->arguments != NULL;
+        prefix = lengthen(prefix, part);
+        known.is_lost |= prefix == NULL || i >= name->n_ordered || *part->text == 'U';
+        if (!known.is_lost && (i + 1 < name->count || has_arguments) && !(i == 0 && is_std(part)))
+            add_substitution(&known, prefix, strlen(prefix));
+        char *words = has_arguments ? spell_arguments(part, &known) : NULL, *longer = NULL;
+        spelling->arguments[i] = words;
+        if (words == NULL || prefix == NULL)
+            continue;
+        if (asprintf(&longer, "%s%s", prefix, words) < 0)
+            longer = NULL;
+        free(prefix);
+        prefix = longer;
+        if (prefix != NULL)
+            add_substitution(&known, prefix, strlen(prefix));
+    }
+    free(prefix);
+    forget_substitutions(&known);
+}
+
+/* Whether TEXT of *LENGTH ends with the template arguments of part I of NAME as they are printed; takes them off. */
+static bool takes_off_arguments(const struct tg_mangled_name *name, size_t i, const char *text,
+                                size_t *length)
+{
+    struct spelling spelling;
+    spell(name, &spelling);
+    const char *words = spelling.arguments[i];
+    size_t size = words == NULL ? SIZE_MAX : strlen(words);
+    bool matches = size <= *length && memcmp(text + *length - size, words, size) == 0;
+    spelling_deinit(&spelling);
     *length -= matches ? size : 0;
     return matches;
 }
@@ -490,7 +618,7 @@ bool tg_mangled_name_ends_with(const struct tg_mangled_name *name, const char *t
         size_t own_length;
         const char *own = words_of(part, &own_length);
         if (part->arguments != NULL && length > 0 && text[length - 1] == '>' &&
-            !takes_off_arguments(part, text, &length))
+            !takes_off_arguments(name, left, text, &length))
             return false;
         if (own_length > length || memcmp(text + length - own_length, own, own_length) != 0)
             return false;
@@ -531,16 +659,17 @@ char *tg_mangled_name_words(const char *symbol)
     FILE *stream = open_memstream(&words, &size);
     if (stream == NULL)
         return NULL;
+    struct spelling spelling;
+    spell(&name, &spelling);
     for (size_t i = 0; i < name.count; i++) {
         size_t length;
         const char *part = words_of(&name.parts[i], &length);
         fprintf(stream, "%s%s%.*s", i > 0 ? "::" : "", name.parts[i].is_destructor ? "~" : "", (int)length,
                 part);
-        if (name.parts[i].arguments == NULL)
-            continue;
-        fputs(part[length - 1] == '<' ? " " : "", stream); /* operator<< <int> */
-        print_arguments(stream, &name.parts[i]);
+        if (spelling.arguments[i] != NULL) /* operator<< <int> */
+            fprintf(stream, "%s%s", part[length - 1] == '<' ? " " : "", spelling.arguments[i]);
     }
+    spelling_deinit(&spelling);
     fputs(symbol + strcspn(symbol, ".@"), stream);
     bool failed = ferror(stream) != 0;
     if (fclose(stream) == 0 && !failed)

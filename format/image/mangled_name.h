@@ -21,6 +21,7 @@ struct tg_mangled_part {
 struct tg_mangled_name {
     struct tg_mangled_part parts[TG_MANGLED_MAX_PARTS]; /* outermost first; the last one is the function */
     size_t count;
+    size_t n_ordered; /* the first ones, which no parameters of a function are in front of */
 };
 
 /* Splits SYMBOL. False where it is not the symbol of a function with a name of its own: of operators,
@@ -39,7 +40,7 @@ const char *tg_mangled_name_last(const char *text);
 /* SYMBOL as people read it, for the caller to free: a::B<double, 3>::f of a C++ function, m::f of module m, with what the
  * compiler put behind the symbol (f._omp_fn.0); also of operators, of lambdas (f::{lambda#2}::operator(); with parameters
  * f::UliE0_::operator(), as in the symbol) and of what else is local to a function; any other symbol as it is. Template
- * arguments that are not understood stay as they are in the symbol (B<S1_>), so that two instances are never one; but what
+ * arguments that are not understood stay as they are in the symbol (B<FvvE>), so that two instances are never one; but what
  * a standard container has by default is left out (std::vector<a::B>). NULL without memory. */
 char *tg_mangled_name_words(const char *symbol);
 

@@ -118,7 +118,7 @@ static void consider(void *context, const struct tg_image_symbol *symbol)
     if (!holds || (variable->name != NULL && symbol->size_bytes >= holder->size_bytes))
         return;
     free(variable->name);
-    variable->name = strdup(symbol->name);
+    variable->name = tg_mangled_name_words(symbol->name);
     variable->offset = variable->address - symbol->address;
     holder->size_bytes = symbol->size_bytes;
 }

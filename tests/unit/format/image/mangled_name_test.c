@@ -140,7 +140,7 @@ static void words_are_for_people(void **state)
         "std::map<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char>>, int>::at");
     check_words("_ZN1aI1bSaIS0_E1cE1fEv", "a<b, c>::f");
     check_words("_ZN1aISaIS0_E1cE1fEv", "a<SaIS0_E1c>::f"); /* the first argument is nobody's default */
-    check_words("_ZN1aI1bS0_E1fEv", "a<1bS0_>::f");
+    check_words("_ZN1aI1bS0_E1fEv", "a<b, b>::f");
     check_words("__fields_MOD_smooth", "fields::smooth");
     check_words("__a_b1_MOD__c._omp_fn.0", "a_b1::_c._omp_fn.0");
     check_words("__fields_MOD_smooth.cold", "__fields_MOD_smooth.cold");
@@ -205,6 +205,30 @@ static void instances_are_told_apart(void **state)
     assert_string_equal(tg_mangled_name_last("S<mesh::cell>::solve"), "solve");
 }
 
+static void references_are_resolved(void **state)
+{
+    (void)state;
+    check_words("_ZN6miniFE6daxpbyINS_6VectorIdiiEEEEvdRKT_dS4_.constprop.0",
+                "miniFE::daxpby<miniFE::Vector<double, int, int>>.constprop.0");
+    check_words("_ZN6miniFE10matvec_stdINS_9CSRMatrixIdiiEENS_6VectorIdiiEEEclERS2_S5_._omp_fn.0",
+                "miniFE::matvec_std<miniFE::CSRMatrix<double, int, int>, miniFE::Vector<double, int, "
+                "int>>::operator()._omp_fn.0");
+    check_words("_ZN1aINS_1bEPKS0_RS1_E1fEv", "a<a::b, const a::b*, const a::b&>::f");
+    check_words("_ZN1aIN1b1cENS0_1dEE1fEv", "a<b::c, b::d>::f");
+    check_words("_Z1fI1aIiES1_Evv", "f<a<int>, a<int>>");
+    check_words("_Z1fISt6vectorIiSaIiEES2_Evv", "f<std::vector<int, std::allocator<int>>, "
+                                                "std::vector<int, std::allocator<int>>>");
+    check_words("_ZZN1a5solveIiEEvvE4lock", "a::solve<int>::lock");
+    check_words("_ZN1a1bIS_E1cIS0_EEvv", "a::b<a>::c<a::b>");
+    check_words("_ZN1aIFvvENS_1bEE1fEv", "a<FvvENS_1bE>::f"); /* what is not understood counts, too */
+    check_words("_ZN1aIFvvEE1bINS_1cEE1fEv", "a<FvvE>::b<NS_1cE>::f");
+    check_words("_ZN1aINS9_1bEE1fEv", "a<NS9_1bE>::f");
+    check_words("_ZN1aINSZZZZZZZZZZZZZZZZ_1bEE1fEv", "a<NSZZZZZZZZZZZZZZZZ_1bE>::f");
+    check_words("_ZN1aINS_1bE", "_ZN1aINS_1bE");
+    assert_true(is_meant("_ZN6miniFE3dotINS_6VectorIdiiEEEEvRKT_", "dot<miniFE::Vector<double, int, int>>"));
+    assert_false(is_meant("_ZN6miniFE3dotINS_6VectorIdiiEEEEvRKT_", "dot<miniFE::Vector<float, int, int>>"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +238,7 @@ int main(void)
         cmocka_unit_test(words_are_for_people),
         cmocka_unit_test(operators_and_lambdas_have_names),
         cmocka_unit_test(instances_are_told_apart),
+        cmocka_unit_test(references_are_resolved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
