@@ -30,7 +30,9 @@ struct row {
     int32_t tid;
     bool in_call;
     uint64_t calls, call_ns, since_ns, code;
-    char where[256]; /* in the program */
+    uint64_t life_ns; /* of its process, as far as it is in the trace */
+    char share[16];   /* of CALL_NS in LIFE_NS */
+    char where[256];  /* in the program */
     /* a line of several threads: */
     char ranks[160], range[2 * TG_QUANTITY_SIZE + 2];
     uint64_t n;
@@ -40,14 +42,23 @@ struct row {
 
 /* The first one is shown where there are several jobs. */
 static const struct tg_report_field thread_fields[] = {
-    FIELD("JOB", "job", TEXT, job),         FIELD(NULL, "process", PROCESS, process),
-    FIELD(">RANK", "rank", SIGNED, rank),   FIELD(">THREAD", "tid", SIGNED, tid),
-    FIELD(">CALLS", "calls", COUNT, calls), FIELD(">TIME IN MPI", "call_ns", DURATION, call_ns),
-    FIELD("STATE", NULL, TEXT, state),      FIELD(NULL, "in_call", FLAG, in_call),
-    FIELD(NULL, "call", TEXT, name),        FIELD(">SINCE (s)", "since_ns", MOMENT, since_ns),
-    FIELD(NULL, "peer", SIGNED, peer),      FIELD(NULL, "tag", SIGNED, tag),
-    FIELD("CALL", NULL, CHARS, call),       FIELD(NULL, "code", CODE, code),
-    FIELD(NULL, "where", WHERE, where),     {0},
+    FIELD("JOB", "job", TEXT, job),
+    FIELD(NULL, "process", PROCESS, process),
+    FIELD(">RANK", "rank", SIGNED, rank),
+    FIELD(">THREAD", "tid", SIGNED, tid),
+    FIELD(">CALLS", "calls", COUNT, calls),
+    FIELD(">TIME IN MPI", "call_ns", DURATION, call_ns),
+    FIELD(">SHARE", NULL, CHARS, share),
+    FIELD("STATE", NULL, TEXT, state),
+    FIELD(NULL, "in_call", FLAG, in_call),
+    FIELD(NULL, "call", TEXT, name),
+    FIELD(">SINCE (s)", "since_ns", MOMENT, since_ns),
+    FIELD(NULL, "peer", SIGNED, peer),
+    FIELD(NULL, "tag", SIGNED, tag),
+    FIELD("CALL", NULL, CHARS, call),
+    FIELD(NULL, "code", CODE, code),
+    FIELD(NULL, "where", WHERE, where),
+    {0},
 };
 
 static const struct tg_report_field group_fields[] = {
@@ -56,6 +67,7 @@ static const struct tg_report_field group_fields[] = {
     FIELD(">THREADS", NULL, COUNT, n),
     FIELD(">CALLS", NULL, CHARS, range),
     FIELD(">TIME IN MPI", NULL, DURATION, call_ns),
+    FIELD(">SHARE", NULL, CHARS, share),
     FIELD("STATE", NULL, TEXT, state),
     FIELD(">SINCE (s)", NULL, MOMENT, since_ns),
     FIELD("CALL", NULL, CHARS, call),
@@ -79,6 +91,18 @@ static struct tg_error *print_call(const struct tg_mpi_call *call, char *buffer,
     return error;
 }
 
+static uint64_t life_of(const struct tg_report *report, const struct tg_process_entry *entry)
+{
+    uint64_t end_ns = entry->end == TG_PROCESS_RUNNING ? report->end_ns : entry->ended_ns;
+    return end_ns > entry->start_ns ? end_ns - entry->start_ns : 0;
+}
+
+static void print_share(struct row *row)
+{
+    if (row->life_ns > 0)
+        snprintf(row->share, sizeof row->share, "%.1f%%", 100 * (double)row->call_ns / (double)row->life_ns);
+}
+
 static struct row row_of(const struct tg_report *report, const struct tg_mpi_thread *thread)
 {
     const struct tg_process_entry *entry = tg_process_model_at(report->processes, thread->process);
@@ -97,7 +121,9 @@ static struct row row_of(const struct tg_report *report, const struct tg_mpi_thr
                       .call_ns = thread->call_ns,
                       .since_ns = thread->in_call ? thread->call.since_ns : thread->left_ns,
                       .code = thread->call.code,
+                      .life_ns = life_of(report, entry),
                       .n = 1};
+    print_share(&row);
     const struct tg_last_stack *stack = tg_stack_model_find(report->stacks, thread->process, thread->tid);
     struct tg_stack_call behind;
     if (thread->in_call && stack != NULL && stack->time_ns >= thread->call.since_ns &&
@@ -155,7 +181,7 @@ static int compare_by_likeness(const void *a, const void *b)
 static struct tg_error *fold_alike(struct row *rows, size_t n)
 {
     struct row *line = &rows[0];
-    uint64_t least = line->calls, most = line->calls, sum_ns = 0;
+    uint64_t least = line->calls, most = line->calls, sum_ns = 0, life_ns = 0;
     char from[TG_QUANTITY_SIZE], to[TG_QUANTITY_SIZE];
     int64_t *numbers = calloc(n, sizeof *numbers);
     bool is_same = true;
@@ -167,6 +193,7 @@ static struct tg_error *fold_alike(struct row *rows, size_t n)
         most = rows[i].calls > most ? rows[i].calls : most;
         line->since_ns = rows[i].since_ns < line->since_ns ? rows[i].since_ns : line->since_ns;
         sum_ns += rows[i].call_ns / n;
+        life_ns += rows[i].life_ns / n;
         numbers[i] = rows[i].rank;
         is_same &= strcmp(rows[i].call, line->call) == 0 && call->instance == first->instance;
     }
@@ -177,6 +204,8 @@ static struct tg_error *fold_alike(struct row *rows, size_t n)
              tg_quantity_count(most, to));
     tg_rank_ranges_print(numbers, tg_rank_ranges_sort(numbers, n), line->ranks, sizeof line->ranks);
     line->call_ns = sum_ns;
+    line->life_ns = life_ns;
+    print_share(line);
     line->n = n;
     free(numbers);
     return NULL;

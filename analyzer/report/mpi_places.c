@@ -8,12 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ROWS_SHOWN = 10,
-    WIDTH = 80,      /* of the table, but with --all */
-    BETWEEN = 10,    /* blanks between its columns */
-    LEAST_ROOM = 16, /* for the place, whatever the width */
-};
+enum { ROWS_SHOWN = 10 };
 
 /* One process's calls of one function from one place. */
 struct entry {
@@ -29,12 +24,13 @@ struct row {
     size_t process; /* the one of CODE */
     uint64_t code;
     char where[256];
-    uint64_t calls, total_ns, longest_ns;
-    uint64_t ranks; /* processes that called from there */
+    uint64_t calls, total_ns, longest_ns, bytes;
+    char mean_bytes[TG_QUANTITY_SIZE]; /* of a call; "" none says any */
+    uint64_t ranks;                    /* processes that called from there */
     size_t most_process, least_process;
     uint64_t most_ns, least_ns; /* the most and the least of one process */
     struct tg_report_maybe most_rank, least_rank;
-    char most[2 * TG_QUANTITY_SIZE], least[2 * TG_QUANTITY_SIZE], shown[256];
+    char most[2 * TG_QUANTITY_SIZE], least[2 * TG_QUANTITY_SIZE];
 };
 
 #define FIELD(heading, key, form, member) TG_FIELD(struct row, heading, key, form, member)
@@ -48,6 +44,8 @@ static const struct tg_report_field fields[] = {
     FIELD(NULL, "where", WHERE, where),
     FIELD(">TIME", "total_ns", DURATION, total_ns),
     FIELD(">CALLS", "calls", COUNT, calls),
+    FIELD(">BYTES/CALL", NULL, CHARS, mean_bytes),
+    FIELD(NULL, "bytes", COUNT, bytes),
     FIELD(NULL, "longest_ns", DURATION, longest_ns),
     FIELD(NULL, "ranks", COUNT, ranks),
     FIELD(">MOST @RANK", NULL, CHARS, most),
@@ -57,7 +55,7 @@ static const struct tg_report_field fields[] = {
     FIELD(NULL, "least_rank", MAYBE, least_rank),
     FIELD(NULL, "least_ns", DURATION, least_ns),
     FIELD("CALL", NULL, TEXT, name),
-    FIELD("WHERE", NULL, CHARS, shown),
+    FIELD("WHERE", NULL, CHARS, where),
     {0},
 };
 
@@ -203,6 +201,7 @@ static void add_up(struct row *rows, struct entry *entries, size_t n)
             const struct tg_mpi_place *place = entries[next].place;
             spent_ns += place->total_ns;
             row->calls += place->calls;
+            row->bytes += place->bytes;
             row->longest_ns = place->longest_ns > row->longest_ns ? place->longest_ns : row->longest_ns;
         }
         row->total_ns += spent_ns;
@@ -238,11 +237,12 @@ static size_t finish_rows(const struct tg_report *report, struct row *rows, size
     qsort(rows, kept, sizeof *rows, compare_times);
     for (size_t i = 0; i < kept; i++) {
         struct row *row = &rows[i];
+        if (row->bytes > 0)
+            tg_quantity_bytes((row->bytes + row->calls / 2) / row->calls, row->mean_bytes);
         row->most_rank = rank_of(report, row->most_process);
         row->least_rank = rank_of(report, row->least_process);
         print_share(report, row->most_process, row->most_ns, row->most, sizeof row->most);
         print_share(report, row->least_process, row->least_ns, row->least, sizeof row->least);
-        snprintf(row->shown, sizeof row->shown, "%s", row->where);
     }
     return kept;
 }
@@ -272,48 +272,6 @@ static struct tg_error *collect(const struct tg_report *report, struct row **row
 
 /* ---- text */
 
-/* Where there is no room for more, "solve (solver.c:211)" as "solver.c:211", or without the beginning of that, and
- * "libsolver.so+0x1c40" as "libso...+0x1c40". */
-static void shorten(struct row *row, size_t room)
-{
-    const char *line = strrchr(row->where, '('), *offset = strrchr(row->where, '+');
-    size_t length = strlen(row->where);
-    if (length <= room)
-        return;
-    if (line != NULL && line != row->where && row->where[length - 1] == ')') {
-        length -= (size_t)(++line - row->where) + 1;
-        size_t cut = length > room ? length - room + strlen("...") : 0;
-        snprintf(row->shown, sizeof row->shown, "%s%.*s", cut > 0 ? "..." : "", (int)(length - cut),
-                 line + cut);
-    } else if (offset != NULL && strlen(offset) + strlen("...") < room) {
-        snprintf(row->shown, sizeof row->shown, "%.*s...%s", (int)(room - strlen("...") - strlen(offset)),
-                 row->where, offset);
-    }
-}
-
-static size_t longer(size_t width, const char *text)
-{
-    return strlen(text) > width ? strlen(text) : width;
-}
-
-static void fit(struct row *rows, size_t count)
-{
-    size_t spent = strlen("TIME"), calls = strlen("CALLS"), most = strlen("MOST @RANK");
-    size_t least = strlen("LEAST @RANK"), name = strlen("CALL");
-    char text[TG_QUANTITY_SIZE];
-    for (size_t i = 0; i < count; i++) {
-        spent = longer(spent, tg_quantity_duration(rows[i].total_ns, text));
-        calls = longer(calls, tg_quantity_count(rows[i].calls, text));
-        most = longer(most, rows[i].most);
-        least = longer(least, rows[i].least);
-        name = longer(name, rows[i].name);
-    }
-    size_t others = spent + calls + most + least + name + BETWEEN;
-    size_t room = others + LEAST_ROOM < WIDTH ? WIDTH - others : LEAST_ROOM;
-    for (size_t i = 0; i < count; i++)
-        shorten(&rows[i], room);
-}
-
 struct tg_error *tg_report_mpi_places(const struct tg_report_page *page)
 {
     struct row *rows;
@@ -326,8 +284,6 @@ struct tg_error *tg_report_mpi_places(const struct tg_report_page *page)
     if (count > 0) {
         const struct tg_mpi_place beyond = tg_mpi_places_beyond(page->report->mpi_places);
         char calls[TG_QUANTITY_SIZE], spent[TG_QUANTITY_SIZE];
-        if (!page->options->all)
-            fit(rows, shown);
         tg_report_title(page, "MPI calls by place");
         error = tg_report_table(page, &table, shown);
         if (error == NULL)

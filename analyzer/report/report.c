@@ -14,7 +14,8 @@ static struct tg_error *count_place(void *context, const struct tg_mpi_thread *t
 {
     (void)leave;
     return tg_mpi_places_add(context, thread->process, call->name, call->code,
-                             time_ns > call->since_ns ? time_ns - call->since_ns : 0);
+                             time_ns > call->since_ns ? time_ns - call->since_ns : 0,
+                             call->bytes == UINT64_MAX ? 0 : call->bytes);
 }
 
 static struct tg_error *create_models(struct tg_report *report)

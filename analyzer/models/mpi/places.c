@@ -65,10 +65,11 @@ static struct tg_error *find(struct tg_mpi_places *places, const struct key *key
     return NULL;
 }
 
-static void count_call(struct tg_mpi_place *place, uint64_t lasted_ns)
+static void count_call(struct tg_mpi_place *place, uint64_t lasted_ns, uint64_t bytes)
 {
     place->calls++;
     place->total_ns += lasted_ns;
+    place->bytes += bytes;
     if (lasted_ns > place->longest_ns)
         place->longest_ns = lasted_ns;
 }
@@ -81,7 +82,7 @@ static size_t recent_place(size_t process, uint64_t code)
 }
 
 struct tg_error *tg_mpi_places_add(struct tg_mpi_places *places, size_t process, const char *name,
-                                   uint64_t code, uint64_t lasted_ns)
+                                   uint64_t code, uint64_t lasted_ns, uint64_t bytes)
 {
     struct entry **recent = &places->recent[recent_place(process, code)], *found = *recent;
     if (found == NULL || found->key.process != process || found->key.code != code ||
@@ -96,7 +97,7 @@ struct tg_error *tg_mpi_places_add(struct tg_mpi_places *places, size_t process,
             return error;
         *recent = found;
     }
-    count_call(found != NULL ? &found->public : &places->beyond, lasted_ns);
+    count_call(found != NULL ? &found->public : &places->beyond, lasted_ns, bytes);
     return NULL;
 }
 

@@ -13,6 +13,7 @@ struct tg_mpi_place {
     const char *name; /* of the function, as it was fed */
     uint64_t code;    /* return address, 0 unknown */
     uint64_t calls, total_ns, longest_ns;
+    uint64_t bytes; /* of all calls, as they say: of a receive, the room for what comes */
 };
 
 struct tg_mpi_places;
@@ -20,10 +21,10 @@ struct tg_mpi_places;
 struct tg_error *tg_mpi_places_create(struct tg_mpi_places **places);
 void tg_mpi_places_destroy(struct tg_mpi_places *places); /* NULL is accepted */
 
-/* A call of NAME (one pointer for each name; must outlive PLACES) from CODE of PROCESS came back after LASTED_NS. Only error:
+/* A call of NAME (one pointer for each name; must outlive PLACES) from CODE of PROCESS came back after LASTED_NS. BYTES as in mpi_enter. Only error:
  * NO_MEMORY. */
 struct tg_error *tg_mpi_places_add(struct tg_mpi_places *places, size_t process, const char *name,
-                                   uint64_t code, uint64_t lasted_ns);
+                                   uint64_t code, uint64_t lasted_ns, uint64_t bytes);
 
 /* In order of first appearance. */
 size_t tg_mpi_places_count(const struct tg_mpi_places *places);

@@ -28,13 +28,14 @@ static void calls_are_told_apart_by_process_function_and_place(void **state)
     (void)state;
     assert_null(tg_mpi_places_create(&places));
     for (int round = 0; round < 3; round++) {
-        assert_null(tg_mpi_places_add(places, 0, send, 0x1000, 10));
-        assert_null(tg_mpi_places_add(places, 0, recv, 0x1000, 5)); /* a macro's, or one by a pointer */
-        assert_null(tg_mpi_places_add(places, 1, send, 0x1000, round == 1 ? 70 : 20));
-        assert_null(tg_mpi_places_add(places, 0, send, 0x2000, 0));
+        assert_null(tg_mpi_places_add(places, 0, send, 0x1000, 10, 100));
+        assert_null(tg_mpi_places_add(places, 0, recv, 0x1000, 5, 0)); /* a macro's, or one by a pointer */
+        assert_null(tg_mpi_places_add(places, 1, send, 0x1000, round == 1 ? 70 : 20, 8));
+        assert_null(tg_mpi_places_add(places, 0, send, 0x2000, 0, 0));
     }
     assert_int_equal(tg_mpi_places_count(places), 4);
     expect(places, 0, 0, send, 0x1000, 3, 30, 10);
+    assert_int_equal(tg_mpi_places_at(places, 0)->bytes, 300);
     expect(places, 1, 0, recv, 0x1000, 3, 15, 5);
     expect(places, 2, 1, send, 0x1000, 3, 110, 70);
     expect(places, 3, 0, send, 0x2000, 3, 0, 0);
@@ -50,8 +51,9 @@ static void what_is_too_many_is_counted_together(void **state)
     (void)state;
     assert_null(tg_mpi_places_create(&places));
     for (uint64_t i = 0; i < KEPT + MORE; i++)
-        assert_null(tg_mpi_places_add(places, i % 7, send, 0x1000 + i, 3));
-    assert_null(tg_mpi_places_add(places, 0, send, 0x1000, 4)); /* one that is known is found all the same */
+        assert_null(tg_mpi_places_add(places, i % 7, send, 0x1000 + i, 3, 0));
+    assert_null(
+        tg_mpi_places_add(places, 0, send, 0x1000, 4, 0)); /* one that is known is found all the same */
     assert_int_equal(tg_mpi_places_count(places), KEPT);
     expect(places, 0, 0, send, 0x1000, 2, 7, 4);
     assert_int_equal(tg_mpi_places_beyond(places).calls, MORE);
