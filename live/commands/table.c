@@ -15,6 +15,7 @@
 #include "live/commands/motion/auto_sequence.h"
 #include "live/commands/motion/catches.h"
 #include "live/commands/motion/commands.h"
+#include "live/commands/motion/entered.h"
 #include "live/commands/motion/live_zones.h"
 #include "live/commands/motion/opm_sequence.h"
 #include "live/commands/page/commands.h"
@@ -196,7 +197,7 @@ static const struct tg_console_alias gdb_words[] = {
 static const struct tg_console_state_kind *const states[] = {
     &tg_auto_sequence_kind, &tg_opm_sequence_kind,
     &tg_catches_kind,       &tg_one_runs_kind,
-    &tg_live_entered_kind,  &tg_examination_kind,
+    &tg_entered_kind,       &tg_examination_kind,
     &tg_frame_choices_kind, &tg_hit_scripts_kind,
     &tg_job_settings_kind,  &tg_listing_kind,
     &tg_remade_points_kind, &tg_setting_variables_kind,

@@ -454,6 +454,11 @@ struct tg_error *tg_step_to(struct tg_console *console, const char *const *funct
     struct tg_error *error = step(console, &stepping, 1, out);
     if (error == NULL)
         error = tg_focus_call_run(console, &tg_focus_call_defaults, find_arrived, &stepping, out);
+    if (error != NULL && tg_error_code(error) == TG_ERROR_NOT_FOUND &&
+        stepping.n_movers > 0) { /* ended meanwhile */
+        tg_error_destroy(error);
+        error = NULL;
+    }
     *found = stepping.found;
     return error;
 }

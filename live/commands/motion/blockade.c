@@ -33,9 +33,10 @@ struct blockade {
     size_t n_hopeful;        /* neither there nor stuck: may still come */
     size_t waiting, in_ring; /* a process of one that waits, that is stuck; SIZE_MAX none */
     struct tg_thread_id
-        stopped;     /* one of those who do not run, a held one if there is any; all 0: everybody runs */
-    const char *why; /* words about it */
-    struct tg_thread_id outside; /* one of a rank that is not in focus and is stopped; all 0: there is none */
+        stopped;          /* one of those who do not run, a held one if there is any; all 0: everybody runs */
+    const char *why;      /* words about it */
+    bool has_outside;     /* there is a rank that is not in focus and is stopped */
+    int64_t outside_rank; /* the first such one */
     bool is_held;
 };
 
@@ -193,8 +194,11 @@ static struct tg_error *note_blockade(const struct tg_request *request)
                 note_thread(blockade, process, thread, tg_job_set_has(request->set, process, i));
             else if (process->info.rank >= 0 && !tg_job_state_is_stopped(thread->state))
                 blockade->has_others = true;
-            else if (process->info.rank >= 0 && blockade->outside.dpid == 0)
-                blockade->outside = (struct tg_thread_id){process->info.dpid, thread->dtid};
+            else if (process->info.rank >= 0 &&
+                     (!blockade->has_outside || process->info.rank < blockade->outside_rank)) {
+                blockade->has_outside = true;
+                blockade->outside_rank = process->info.rank;
+            }
         }
     }
     return NULL;
@@ -226,7 +230,7 @@ static void count_looks(struct tg_blockade_watch *watch, const struct blockade *
 /* Whether all who have not come wait in MPI, or for one who does, and a rank is stopped that is not in focus. */
 static bool is_outside(const struct blockade *blockade, const struct tg_blockade_watch *watch)
 {
-    return blockade->stopped.dpid == 0 && blockade->outside.dpid != 0 && !blockade->has_others &&
+    return blockade->stopped.dpid == 0 && blockade->has_outside && !blockade->has_others &&
            blockade->n_busy == 0 && blockade->n_in_mpi > 0 && watch->n_looks >= QUIET_LOOKS_IN_MPI;
 }
 
@@ -255,11 +259,10 @@ static struct tg_error *say_stopped(const struct blockade *blockade)
 
 static struct tg_error *say_outside(const struct blockade *blockade)
 {
-    return tg_error_create(
-        TG_ERROR_USAGE,
-        "no thread can arrive: who runs waits in MPI, but process %" PRIu32
-        ", which is a rank as well, is stopped, and not in focus (`dfocus ranks` is about all)",
-        blockade->outside.dpid);
+    return tg_error_create(TG_ERROR_USAGE,
+                           "no thread can arrive: all that run wait in MPI, but rank %" PRId64
+                           " is stopped and not in focus (`dfocus ranks` chooses all ranks)",
+                           blockade->outside_rank);
 }
 
 /* The error where all wait for each other; TEXT says how, if that is known. */

@@ -5,8 +5,10 @@
 #include "live/commands/focus/focus_call.h"
 #include "live/commands/info/place.h"
 #include "live/commands/motion/beginning.h"
+#include "live/commands/motion/entered.h"
 #include "live/commands/motion/gate_course.h"
 #include "live/commands/motion/unseen.h"
+#include "live/commands/motion/zone_exit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -338,47 +340,7 @@ static struct tg_error *tell_barrier_before(struct tg_console *console, FILE *ou
     return error;
 }
 
-/* ---- a zone that was gone to, and not stepped into */
-
-struct entered {
-    bool is_set;
-    size_t worker; /* index */
-    uint64_t last_ns;
-};
-
-static struct tg_error *create_entered(struct tg_console *console, void **state)
-{
-    (void)console;
-    *state = calloc(1, sizeof(struct entered));
-    return *state == NULL ? tg_error_no_memory() : NULL;
-}
-
-const struct tg_console_state_kind tg_live_entered_kind = {
-    .is_live = true, .create = create_entered, .destroy = free};
-
-/* WORKER is at the beginning of a zone of kind TARGET: `opm step` says that it is inside. A critical section, a section of
- * sections, a region's body and a task begin later. */
-static void note_entered(const struct tg_console *console, enum tg_zone_target target,
-                         const struct tg_openmp_worker *worker)
-{
-    struct entered *entered = tg_console_state(console, &tg_live_entered_kind);
-    const struct tg_openmp_place *place =
-        worker->n_places == 0 ? NULL : &worker->places[worker->n_places - 1];
-    bool is_inside = place != NULL && target != TG_TARGET_PARALLEL && target != TG_TARGET_TASK &&
-                     ((place->kind == TG_OPENMP_IN_ZONE && place->what != TG_OMP_ZONE_SECTIONS) ||
-                      place->kind == TG_OPENMP_IN_SYNC);
-    *entered = (struct entered){is_inside, worker->index, worker->last_ns};
-}
-
-/* Whether WORKER was brought into a zone by `opm next`, and has not moved since; once. */
-static bool take_entered(const struct tg_console *console, const struct tg_openmp_worker *worker)
-{
-    struct entered *entered = tg_console_state(console, &tg_live_entered_kind);
-    bool is_it = entered->is_set && worker != NULL && worker->index == entered->worker &&
-                 worker->last_ns == entered->last_ns;
-    entered->is_set = false;
-    return is_it;
-}
+/* ---- what a run has come to */
 
 struct tg_error *tg_live_zone_look_at(struct tg_console *console, const struct tg_openmp_worker *worker)
 {
@@ -411,7 +373,7 @@ static struct tg_error *tell_run(struct tg_console *console, enum tg_zone_target
     struct tg_thread_id found = {0};
     if (run->first == NULL)
         return tell_none(target);
-    note_entered(console, target, run->first);
+    tg_entered_note(console, target, run->first);
     struct tg_error *error = id_of(console, run->first, &found);
     if (error == NULL && run->of_each)
         tell_processes(console, run, out);
@@ -581,6 +543,16 @@ static struct tg_error *step_alone(struct tg_console *console, const struct tg_o
     return error;
 }
 
+/* Whether the end of the region that WORKER is in is an arrival of its own. */
+static bool has_join(const struct tg_console *console, const struct tg_openmp_worker *worker)
+{
+    for (size_t i = worker->n_places; i-- > 0;)
+        if (worker->places[i].kind == TG_OPENMP_IN_REGION)
+            return tg_zone_exit_has_join(console->source->moment->openmp, worker->process,
+                                         worker->places[i].team, worker->places[i].seen);
+    return false;
+}
+
 struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_openmp_worker *worker,
                                    FILE *out)
 {
@@ -590,7 +562,7 @@ struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_o
                  tg_gate_kind(TG_EVENT_OMP_MUTEX_ENTER) | tg_gate_kind(TG_EVENT_OMP_TASK_BEGIN),
         .which = any};
     struct tg_gate_run run = {0};
-    if (take_entered(console, worker)) {
+    if (tg_entered_take(console, worker)) {
         tg_gate_run_tell_worker(console, worker, out);
         return NULL;
     }
@@ -601,7 +573,8 @@ struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_o
     if (worker == NULL)
         return step_anybody(console, &rule, is_launcher, out);
     /* behind the last zone of its region there is the end of that, or it would run on through the program */
-    rule.kinds |= tg_gate_kind(TG_EVENT_OMP_IMPLICIT_END);
+    if (!has_join(console, worker))
+        rule.kinds |= tg_gate_kind(TG_EVENT_OMP_IMPLICIT_END);
     const struct tg_worker_gate gate = {.pid = tg_gate_run_pid(console, worker->process),
                                         .tid = worker->tid,
                                         .in_tasks = true,

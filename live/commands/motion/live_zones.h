@@ -22,9 +22,6 @@ struct tg_error *tg_live_zone_go_within(struct tg_console *console, enum tg_zone
 struct tg_error *tg_live_zone_go_each(struct tg_console *console, enum tg_zone_target target,
                                       const char *name, bool force, FILE *out);
 
-/* Where `opm next` has brought a worker: state of a live job's console. */
-extern const struct tg_console_state_kind tg_live_entered_kind;
-
 /* To where WORKER enters its next zone; NULL: anybody in focus. One that tg_live_zone_go has brought to the beginning
  * of a zone, and that has not moved since, is inside of that one. */
 struct tg_error *tg_live_zone_step(struct tg_console *console, const struct tg_openmp_worker *worker,

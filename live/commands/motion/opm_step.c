@@ -1,6 +1,7 @@
 /* `opm step` and `opm step out`: into the next zone of the current worker, and until all are out of one. */
 #include "live/commands/info/place.h"
 #include "live/commands/motion/commands.h"
+#include "live/commands/motion/entered.h"
 #include "live/commands/motion/gate_run.h"
 #include "live/commands/motion/live_zones.h"
 #include "live/commands/motion/motion.h"
@@ -34,21 +35,32 @@ static bool enters(const struct tg_event *event)
     }
 }
 
+/* Behind the last zone of a region its end is next: where the body ends, unless the arrival at the join is an event of its own. */
+static bool ends_region(const struct tg_source *source)
+{
+    const struct tg_event_omp_implicit_end *end = &source->event->omp_implicit_end;
+    return source->event->kind == TG_EVENT_OMP_IMPLICIT_END &&
+           !tg_zone_exit_has_join(source->moment->openmp, source->moment->entry->index, end->team, end->seen);
+}
+
 static bool is_inside(void *context, const struct tg_source *source)
 {
     const struct stepping *stepping = context;
     const struct tg_process_entry *entry = source->moment->entry;
-    if (entry == NULL || !enters(source->event))
+    if (entry == NULL)
         return false;
     if (stepping->has_worker)
-        return entry->index == stepping->process && source->event->tid == stepping->tid;
-    return tg_focus_has_event(stepping->focus, source);
+        return (enters(source->event) || ends_region(source)) && entry->index == stepping->process &&
+               source->event->tid == stepping->tid;
+    return enters(source->event) && tg_focus_has_event(stepping->focus, source);
 }
 
 static struct tg_error *step_in(struct tg_console *console)
 {
     const struct tg_openmp_worker *worker = tg_focus_worker(&console->focus, console->source);
     struct stepping stepping = {.focus = &console->focus, .has_worker = worker != NULL};
+    if (tg_entered_take(console, worker))
+        return NULL;
     if (worker != NULL) {
         stepping.process = worker->process;
         stepping.tid = worker->tid;

@@ -82,6 +82,12 @@ static bool is_in_place(const struct tg_openmp_worker *worker, const struct tg_o
     return false;
 }
 
+bool tg_zone_exit_has_join(const struct tg_openmp_model *model, size_t process, uint64_t team, uint64_t seen)
+{
+    const struct tg_openmp_team *found = tg_openmp_model_team(model, process, team);
+    return seen == TG_OMP_OMPT && found != NULL && found->size > 1;
+}
+
 /* ---- threads that have left */
 
 static bool is_leave(const struct leaving *leaving, const struct tg_event *event)

@@ -201,9 +201,15 @@ def ends(compiler):
     console = LiveConsole("-o", "ends.tgt", "--force", "--", "./ends", stderr=subprocess.DEVNULL)
     at_end = r"^thread 1\.\d reaches a barrier, the end of the region in main "
     second = r"parallel region 2 .*\n  the end of the region in main .*: implicit, closed"
-    play(console, compiler, [("opm start", r"reaches a parallel region$", {}),
-                             ("opm next barrier", at_end, {}),
-                             ("opm next barrier", at_end, {}),
+    play(console, compiler, [("opm start", r"reaches a parallel region$", {})])
+    refused = console.command("opm start")
+    if refused["ok"] or "already at the beginning of parallel region 1; `opm start --force`" not in refused["error"]["message"]:
+        fail(f"{compiler}: {refused}")
+    # the end of the region is a step of its own, once, also where it is two events
+    steps = [console.do("opm step") for _ in range(3)]
+    if "waiting at the end of the parallel region" not in steps[2]:
+        fail(f"{compiler}: the third step is not at the end of the region: {steps}")
+    play(console, compiler, [("opm next barrier", at_end, {}),
                              ("info barrier", second, {}),
                              ("opm barrier pass", r"out and stopped behind it$", {0: 8}),
                              ("opm start", r"reaches a parallel region$", {}),
@@ -216,6 +222,7 @@ def ends(compiler):
         pass
     console.command("dwait -timeout 30")
     console.end("quit")
+    steps_on_trace(compiler, steps)
     if not any(event.get("event") == "exited" and event.get("status") == 7 for event in console.events):
         fail(f"{compiler}: the program did not end well: {console.events[-8:]}")
     os.unlink("go")
@@ -223,6 +230,16 @@ def ends(compiler):
                            "ends.tgt"], capture_output=True, text=True, check=True).stdout
     if not re.search(second, told):
         fail(f"{compiler}: replay:\n{told}")
+
+
+def steps_on_trace(compiler, steps):
+    """The same steps on the trace are at the same moments, but for the microsecond between two events that come together."""
+    told = subprocess.run([os.environ["TG_TOLLGATE"], "replay", "-e", "opm start", "-e", "puts [catch {opm start}]",
+                           *["-e", "opm step"] * len(steps), "ends.tgt"], capture_output=True, text=True, check=True).stdout
+    live = [float(re.search(r"since ([0-9.]+) s", step)[1]) for step in steps]
+    found = [float(moment) for moment in re.findall(r", ([0-9.]+) s: ", told)]
+    if len(found) != 1 + len(live) or any(abs(a - b) > 20e-6 for a, b in zip(found[1:], live)) or "\n1\n" not in told:
+        fail(f"{compiler}: live at {live}, but on the trace:\n{told}")
 
 
 def shell():
@@ -251,7 +268,7 @@ def ranks(flavour):
         fail(f"{flavour.name}: {answer}")
     # and where nobody presses it, the command ends by itself
     answer = console.command("dfocus pr1 {opm next single}", interrupt_s=60)
-    if answer["ok"] or "who runs waits in MPI, but process" not in answer["error"]["message"]:
+    if answer["ok"] or "all that run wait in MPI, but rank 0 is stopped and not in focus" not in answer["error"]["message"]:
         fail(f"{flavour.name}: {answer}")
     console.command("dfocus a dgo")
     console.command("dfocus a dwait")

@@ -36,6 +36,11 @@ opm barrier pass
 opm next single
 opm step
 opm all_out
+# behind the last barrier the end of the region, and nothing behind that
+goto 166
+opm step
+puts [catch {opm step} why]
+puts $why
 opm section new
 opm sections new off
 goto end

@@ -2,6 +2,8 @@ opm start
 opm step
 opm step out
 opm start
+puts [catch {opm start} why]
+puts $why
 opm step
 puts [catch {opm start} why]
 puts $why
