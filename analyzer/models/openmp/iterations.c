@@ -34,7 +34,7 @@ void tg_openmp_iterations_begin_loop(struct tg_openmp_iterations *iterations, ui
     iterations->chunk = (struct tg_openmp_chunk){0};
     iterations->n_posts = iterations->source_code = 0;
     iterations->sink_is_posted = false;
-    iterations->sink.count = iterations->source.count = iterations->n_unposted =
+    iterations->sink.count = iterations->source.count = iterations->widest.count = iterations->n_unposted =
         0; /* of lists that stay as they are */
 }
 
@@ -56,6 +56,14 @@ void tg_openmp_iterations_give(struct tg_openmp_iterations *iterations,
     iterations->chunk = (struct tg_openmp_chunk){event->first, event->last, event->stride};
 }
 
+static void widen(struct tg_openmp_indices *widest, const struct tg_openmp_indices *indices)
+{
+    for (size_t i = 0; i < indices->count; i++)
+        if (i >= widest->count || indices->at[i] > widest->at[i])
+            widest->at[i] = indices->at[i];
+    widest->count = indices->count;
+}
+
 void tg_openmp_iterations_take(struct tg_openmp_iterations *iterations,
                                const struct tg_event_omp_iteration *event)
 {
@@ -73,6 +81,7 @@ void tg_openmp_iterations_take(struct tg_openmp_iterations *iterations,
         return;
     }
     iterations->source = indices;
+    widen(&iterations->widest, &indices);
     iterations->source_code = event->code;
     iterations->n_posts++;
 }
@@ -94,11 +103,28 @@ static bool holds(const struct tg_openmp_chunk *chunk, uint64_t at)
     return (chunk->stride != 0 ? offset % chunk->stride : offset) <= chunk->last - chunk->first;
 }
 
+bool tg_openmp_iterations_is_none(const struct tg_openmp_indices *wanted)
+{
+    for (size_t i = 0; i < wanted->count; i++)
+        if (wanted->at[i] < 0)
+            return true;
+    return false;
+}
+
+bool tg_openmp_iterations_are_as_wide(const struct tg_openmp_iterations *iterations,
+                                      const struct tg_openmp_indices *wanted)
+{
+    for (size_t i = 1; i < wanted->count; i++)
+        if (i >= iterations->widest.count || iterations->widest.at[i] < wanted->at[i])
+            return false;
+    return true;
+}
+
 enum tg_openmp_iteration_state tg_openmp_iterations_state(const struct tg_openmp_iterations *iterations,
                                                           bool is_waiting,
                                                           const struct tg_openmp_indices *wanted)
 {
-    if (wanted->count == 0 || wanted->at[0] < 0)
+    if (wanted->count == 0 || tg_openmp_iterations_is_none(wanted))
         return TG_OPENMP_ITERATION_OTHERS;
     uint64_t at = (uint64_t)wanted->at[0];
     size_t kept =

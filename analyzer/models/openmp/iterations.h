@@ -16,6 +16,13 @@ void tg_openmp_iterations_take(struct tg_openmp_iterations *iterations,
 void tg_openmp_iterations_hear(struct tg_openmp_iterations *iterations,
                                const struct tg_openmp_iterations *poster);
 
+/* Whether WANTED is before a loop's first iteration, which is 0: no loop has it. */
+bool tg_openmp_iterations_is_none(const struct tg_openmp_indices *wanted);
+
+/* Whether the thread was done with iterations whose inner loops had come at least as far as WANTED: the loops are that wide. */
+bool tg_openmp_iterations_are_as_wide(const struct tg_openmp_iterations *iterations,
+                                      const struct tg_openmp_indices *wanted);
+
 /* What became of an iteration that a thread was given. */
 enum tg_openmp_iteration_state {
     TG_OPENMP_ITERATION_OTHERS,  /* not given to the thread, as far as is known */

@@ -68,6 +68,7 @@ struct tg_openmp_iterations {
     struct tg_openmp_indices sink;   /* iteration that it waits, or waited last, for */
     bool sink_is_posted;             /* somebody has been done with that since */
     struct tg_openmp_indices source; /* of its last depend(source) */
+    struct tg_openmp_indices widest; /* of all of them, the highest of each loop */
     uint64_t source_code;
     struct tg_openmp_chunk
         unposted[TG_OPENMP_MAX_UNPOSTED]; /* chunks with fewer depend(source) than iterations */

@@ -1,5 +1,6 @@
 /* Threads that wait for iterations of a doacross loop. */
 #include "analyzer/finding/words.h"
+#include "analyzer/models/openmp/iterations.h"
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/verdict/openmp/executors.h"
 #include "analyzer/verdict/openmp/finders.h"
@@ -12,6 +13,7 @@ struct sinks {
     bool all_wait;                        /* or are through with the region */
     const struct tg_openmp_worker *first; /* one that waits for who is to blame; NULL: that is not known */
     struct tg_openmp_executor executor;   /* the executor to blame */
+    const struct tg_openmp_worker *lost;  /* one that waits for an iteration that is nobody's; NULL none */
 };
 
 /* The worker that left a depend(source) out is to blame, else the one that executes an iteration that is waited for,
@@ -38,6 +40,8 @@ static struct sinks find_executors(const struct tg_verdict_draft *draft, const s
             sinks.finding.since_ns = place->since_ns;
             sinks.finding.code = place->code;
         }
+        if (executor.worker == NULL && sinks.lost == NULL && worker->iterations.sink.count > 0)
+            sinks.lost = worker;
         bool is_root =
             executor.worker != NULL &&
             (executor.has_skipped || !tg_openmp_waits_in(executor.worker, team->id, TG_OMP_SYNC_DOACROSS));
@@ -92,8 +96,9 @@ static void print_executor(struct tg_verdict_draft *draft, const struct sinks *s
 }
 
 static void print_unknown_sinks(struct tg_verdict_draft *draft, const struct tg_openmp_team *team,
-                                const struct tg_finding *finding)
+                                const struct sinks *sinks)
 {
+    const struct tg_finding *finding = &sinks->finding;
     if (finding->waiting == team->n_members)
         fprintf(draft->stream, ": all %zu threads", team->n_members);
     else
@@ -102,8 +107,18 @@ static void print_unknown_sinks(struct tg_verdict_draft *draft, const struct tg_
             tg_openmp_words_sync(TG_OMP_SYNC_DOACROSS)->phrase);
     tg_words_code(draft->stream, draft->input, team->process, finding->code);
     tg_words_since(draft->stream, draft->input, finding->since_ns);
-    fputs(" (first arrival), for iterations that no thread reports as done with depend(source). Which thread "
-          "skipped it is unknown, because the trace does not record iterations.",
+    fputs(" (first arrival), for iterations that no thread reports as done with depend(source). ",
+          draft->stream);
+    if (sinks->lost == NULL) {
+        fputs("Which thread skipped it is unknown, because the trace does not record iterations.",
+              draft->stream);
+        return;
+    }
+    fprintf(draft->stream, "Worker %" PRIu64 " waits for ", sinks->lost->number);
+    tg_openmp_executor_print_sink(draft->stream, sinks->lost);
+    fputs(tg_openmp_iterations_is_none(&sinks->lost->iterations.sink)
+              ? ", which the loop does not have: iterations are counted from 0."
+              : " (counted from 0), which no thread has come to so far: perhaps the loop does not have it.",
           draft->stream);
 }
 
@@ -131,7 +146,7 @@ static struct tg_error *find_sinks(void *context, const struct tg_openmp_team *t
     if (executor != NULL)
         print_executor(draft, &sinks);
     else
-        print_unknown_sinks(draft, team, finding);
+        print_unknown_sinks(draft, team, &sinks);
     return tg_openmp_search_add(draft, finding);
 }
 

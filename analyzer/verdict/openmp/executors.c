@@ -30,22 +30,23 @@ static const struct tg_openmp_worker *fellow_at(const struct tg_openmp_model *mo
     return is_one ? fellow : NULL;
 }
 
-/* Whether SINK is before the loop's first iteration. clang's code asks for such iterations as well, and the runtime does not wait. */
-static bool is_before_loop(const struct tg_openmp_indices *sink)
+/* Whether WORKER's sink is before the loop's first iteration, and LLVM's runtime does not wait: clang's code asks for such as well,
+ * and older agents recorded it. libgomp's would wait for ever. */
+static bool is_before_loop(const struct tg_openmp_worker *worker)
 {
-    for (size_t i = 0; i < sink->count; i++)
-        if (sink->at[i] < 0)
-            return true;
-    return false;
+    const struct tg_openmp_place *place = waits_at(worker);
+    return place != NULL && place->seen == TG_OMP_OMPT &&
+           tg_openmp_iterations_is_none(&worker->iterations.sink);
 }
 
 struct tg_openmp_executor tg_openmp_executor_of_sink(const struct tg_openmp_model *model,
                                                      const struct tg_openmp_worker *worker)
 {
     struct tg_openmp_executor found = {0};
+    bool is_wide = false; /* inner loops have such an iteration, by what was seen of them */
     const struct tg_openmp_team *team =
         waits_for_sink(worker) ? tg_openmp_model_team(model, worker->process, worker->iterations.team) : NULL;
-    if (team != NULL && (worker->iterations.sink_is_posted || is_before_loop(&worker->iterations.sink)))
+    if (team != NULL && (worker->iterations.sink_is_posted || is_before_loop(worker)))
         return (struct tg_openmp_executor){.has_posted = true};
     for (size_t i = 0; team != NULL && i < team->n_members; i++) {
         const struct tg_openmp_worker *fellow = fellow_at(model, team, i, worker);
@@ -55,13 +56,12 @@ struct tg_openmp_executor tg_openmp_executor_of_sink(const struct tg_openmp_mode
             tg_openmp_iterations_state(&fellow->iterations, waits_for_sink(fellow), &worker->iterations.sink);
         if (state == TG_OPENMP_ITERATION_POSTED)
             return (struct tg_openmp_executor){.has_posted = true};
-        if (state != TG_OPENMP_ITERATION_OTHERS)
+        is_wide = is_wide || tg_openmp_iterations_are_as_wide(&fellow->iterations, &worker->iterations.sink);
+        if (state != TG_OPENMP_ITERATION_OTHERS && !found.has_skipped)
             found = (struct tg_openmp_executor){.worker = fellow,
                                                 .has_skipped = state == TG_OPENMP_ITERATION_SKIPPED};
-        if (found.has_skipped)
-            break;
     }
-    return found;
+    return found.has_skipped && !is_wide ? (struct tg_openmp_executor){0} : found;
 }
 
 const struct tg_openmp_worker *tg_openmp_executor_before(const struct tg_openmp_model *model,

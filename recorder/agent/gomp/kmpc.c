@@ -2,6 +2,8 @@
 #include "recorder/agent/gomp/gomp.h"
 #include "recorder/agent/ompt/releases.h"
 
+#include <string.h>
+
 /* Whether it is the program that calls, of the runtime that OMPT tells of. */
 #define IS_WATCHED(name) tg_ompt_is_release(TG_GOMP_CALLER(), (const void *)(uintptr_t)gomp->name)
 
@@ -77,10 +79,46 @@ void __kmpc_unset_nest_lock(const void *location, int thread, void **lock)
 
 /* ---- iterations that wait for each other. The compiler counts all of them from 0. */
 
+enum { LOOP_LEVELS = 4, KEPT_LOOPS = 4 };
+
+/* One of the loops of a doacross loop (struct kmp_dim in LLVM's source). */
+struct bounds {
+    int64_t lower, upper, step;
+};
+
+/* Of the doacross loops that the thread is in, by the level of their regions. */
+static __thread struct bounds loops[LOOP_LEVELS][KEPT_LOOPS] __attribute__((tls_model("initial-exec")));
+
+static struct bounds *loops_here(void)
+{
+    return loops[tg_openmp_frame.level % LOOP_LEVELS];
+}
+
+static size_t count_kept(void)
+{
+    return tg_openmp_frame.doacross_loops < KEPT_LOOPS ? tg_openmp_frame.doacross_loops : KEPT_LOOPS;
+}
+
+/* Whether SINK, or what a narrow or unsigned variable has made of it, is none of the loop's iterations: clang's code asks for
+ * those before the first as well, and the runtime does not wait. */
+static bool is_outside(const long long *sink)
+{
+    const struct bounds *bounds = loops_here();
+    for (size_t i = 0; i < count_kept(); i++) {
+        bool is_up = bounds[i].step > 0;
+        if (sink[i] < (is_up ? bounds[i].lower : bounds[i].upper) ||
+            sink[i] > (is_up ? bounds[i].upper : bounds[i].lower))
+            return true;
+    }
+    return false;
+}
+
 void __kmpc_doacross_init(const void *location, int thread, int n_loops, const void *bounds)
 {
     const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
     tg_openmp_frame.doacross_loops = n_loops > 0 ? (uint16_t)n_loops : 0;
+    if (bounds != NULL)
+        memcpy(loops_here(), bounds, count_kept() * sizeof(struct bounds));
     gomp->__kmpc_doacross_init(location, thread, n_loops, bounds);
 }
 
@@ -203,7 +241,7 @@ TG_GOMP_LLVM_LOOPS(LOOPS)
 void __kmpc_doacross_wait(const void *location, int thread, const long long *sink)
 {
     const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
-    if (!IS_WATCHED(__kmpc_doacross_wait)) {
+    if (!IS_WATCHED(__kmpc_doacross_wait) || is_outside(sink)) {
         gomp->__kmpc_doacross_wait(location, thread, sink);
         return;
     }

@@ -141,6 +141,15 @@ static void doacross(void)
                 _Pragma("omp ordered depend(source)")
             });
         tell_barrier("barrier_implicit", ++barriers);
+        /* downwards, in steps, and below 0 */
+        ZONE(
+            "doacross_loop", "static",
+            _Pragma("omp for ordered(1) schedule(static,1)") for (int i = 9; i > -12; i -= 3) {
+                _Pragma("omp ordered depend(sink: i + 3)") wavefront[i + 12][0] +=
+                    i == 9 ? 0 : wavefront[i + 15][0];
+                _Pragma("omp ordered depend(source)")
+            });
+        tell_barrier("barrier_implicit", ++barriers);
         /* as many loops as need arguments on the stack */
         ZONE(
             "doacross_loop", "guided",

@@ -34,10 +34,16 @@ static void post(int thread, int64_t at)
     say(thread, TG_OMP_ITERATION_SOURCE, &(struct tg_omp_index){.index = at}, 1);
 }
 
+static void wait_as_seen(int thread, struct tg_omp_index *at, size_t count, uint64_t seen)
+{
+    say(thread, TG_OMP_ITERATION_SINK, at, count);
+    OF_THREAD(thread, OMP_SYNC_BEGIN, omp_sync_begin, .sync = TG_OMP_SYNC_DOACROSS, .code = SINK_AT,
+              .seen = seen);
+}
+
 static void wait_for(int thread, int64_t at)
 {
-    say(thread, TG_OMP_ITERATION_SINK, &(struct tg_omp_index){.index = at}, 1);
-    OF_THREAD(thread, OMP_SYNC_BEGIN, omp_sync_begin, .sync = TG_OMP_SYNC_DOACROSS, .code = SINK_AT);
+    wait_as_seen(thread, &(struct tg_omp_index){.index = at}, 1, TG_OMP_WRAPPED);
 }
 
 /* Two threads with the iterations 0 to MIDDLE - 1, and from there to 9. */
@@ -81,10 +87,40 @@ static void who_begins_waits_for_nobody(void **state)
 {
     (void)state;
     begin_loop(4, 0);
-    wait_for(0, -1);
+    wait_as_seen(0, &(struct tg_omp_index){.index = -1}, 1, TG_OMP_OMPT);
     wait_for(1, 3);
     interrupt_after(100000);
     check_nobody_blamed();
+}
+
+/* libgomp waits for ever for an iteration that there is none of, which GCC's code asks for where variables are unsigned. */
+static void what_no_loop_has_is_told(void **state)
+{
+    static const struct {
+        struct tg_omp_index at[2];
+        size_t count;
+        const char *told;
+    } sinks[] = {
+        {{{.index = -1}}, 1, "for iteration -1, which the loop does not have"},
+        {{{.index = 0}, {.index = -1}}, 2, "for iteration (0, -1), which the loop does not have"},
+        {{{.index = 4294967295}},
+         1,
+         "for iteration 4294967295 (counted from 0), which no thread has come to"},
+        /* thread 0 is behind it, but the inner loop has not been seen to come so far */
+        {{{.index = 0}, {.index = 2}},
+         2,
+         "for iteration (0, 2) (counted from 0), which no thread has come to"},
+    };
+    for (size_t i = 0; i < sizeof sinks / sizeof *sinks; i++) {
+        struct tg_omp_index done = {.index = 0}, at[] = {sinks[i].at[0], sinks[i].at[1]};
+        begin_loop(4, 0);
+        say(0, TG_OMP_ITERATION_SOURCE, (struct tg_omp_index[]){done, done}, sinks[i].count);
+        for (int thread = 0; thread < 2; thread++)
+            wait_as_seen(thread, at, sinks[i].count, TG_OMP_WRAPPED);
+        interrupt_after(100000);
+        check_first(TG_FINDING_BARRIER, "0", sinks[i].told);
+        tear_down(state);
+    }
 }
 
 /* The iteration was done before thread 1 came. */
@@ -140,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(who_lacks_a_turn_waits_for_nobody, tear_down),
         cmocka_unit_test_teardown(who_begins_waits_for_nobody, tear_down),
+        cmocka_unit_test(what_no_loop_has_is_told),
         cmocka_unit_test_teardown(who_came_late_waits_for_nobody, tear_down),
         cmocka_unit_test_teardown(who_left_an_iteration_out_is_named, tear_down),
         cmocka_unit_test_teardown(who_left_an_iteration_of_a_stride_out_is_named, tear_down),
