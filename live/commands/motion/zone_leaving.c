@@ -232,7 +232,7 @@ static struct tg_error *tell_missing(const struct tg_console *console, const str
                 !known->alive ? "has ended"
                 : is_stuck    ? "cannot arrive: it is in a deadlock, or waits for one who is"
                 : worker->cannot
-                    ? "cannot arrive: it waits for others that are stopped (`where` says for what)"
+                    ? "cannot arrive: it waits for others that do not come (`where` says for whom)"
                     : "was stopped before it left the zone");
         if (is_stuck && text == NULL)
             text = tg_deadlock_text(&deadlock, known->process);
@@ -305,10 +305,32 @@ static void tell_absent(const struct tg_console *console, const struct tg_gate_r
                 n_absent - 1);
 }
 
+/* Whether the processes of all workers of RUN are no more. */
+static bool have_all_ended(struct tg_console *console, const struct tg_gate_run *run)
+{
+    tg_console_catch_up(console);
+    const struct tg_moment *moment = console->source->moment;
+    for (size_t i = 0; i < run->n_workers; i++) {
+        const struct tg_openmp_worker *worker =
+            tg_openmp_model_worker_at(moment->openmp, run->workers[i].index);
+        const struct tg_process_entry *entry = tg_process_model_at(moment->processes, worker->process);
+        if (entry == NULL || entry->end == TG_PROCESS_RUNNING)
+            return false;
+    }
+    return run->n_workers > 0;
+}
+
 static struct tg_error *run_out(struct tg_console *console, struct tg_gate_run *run, const char *name,
                                 FILE *out)
 {
     struct tg_error *error = tg_gate_course_run(console, run, name, out);
+    if (error != NULL && tg_error_code(error) == TG_ERROR_NOT_FOUND && have_all_ended(console, run)) {
+        tg_error_destroy(error); /* of the focus, which was theirs */
+        error = NULL;
+        run->n_here = 0;
+        for (size_t i = 0; i < run->n_workers; i++)
+            run->workers[i].waits = run->workers[i].is_out = false;
+    }
     if (error == NULL)
         error = tell_result(console, run, out);
     if (error == NULL)

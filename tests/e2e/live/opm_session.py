@@ -77,8 +77,9 @@ int main(int argc, char **argv)
     return 0;
 }
 """
-# two regions with no barrier but their ends; the second one goes on when there is a file "go"
+# two regions with no barrier but their ends; the third one goes on when there is a file "go", and ends the program
 ENDS_PROGRAM = r"""
+#include <stdlib.h>
 #include <unistd.h>
 static volatile int counted[1];
 int main(void)
@@ -100,8 +101,10 @@ int main(void)
 #pragma omp section
             __atomic_fetch_add(&counted[0], 1, __ATOMIC_RELAXED);
         }
+#pragma omp single
+        exit(counted[0] == 10 ? 7 : 1);
     }
-    return counted[0] == 10 ? 7 : 1;
+    return 1;
 }
 """
 ALL = r"^4 of 4 workers are out and stopped behind it$"
@@ -218,9 +221,13 @@ def ends(compiler):
         answer = console.command(command)
         if answer["ok"] or message not in answer["error"]["message"]:
             fail(f"{compiler}: {command}: {answer}")
+    console.do("dfocus p1 dhalt")
+    console.do("dfocus p1 {dwait -timeout 30}")
     with open("go", "w", encoding="utf-8"):
         pass
-    console.command("dwait -timeout 30")
+    # `exit` within a single: nobody of the team leaves it
+    play(console, compiler, [("opm next single", r"reaches a single in ", {}),
+                             ("opm all_out", r"^0 of 4 workers are out and stopped behind it\n(worker \d has ended\n){3}worker \d has ended", {})])
     console.end("quit")
     steps_on_trace(compiler, steps)
     if not any(event.get("event") == "exited" and event.get("status") == 7 for event in console.events):
