@@ -84,9 +84,19 @@ static struct tg_error *resume(const struct tg_request *request, const struct go
     return error != NULL ? error : tg_controller_go(request->controller, request->view, &set, NULL);
 }
 
-/* Workers that are to come must be able to. */
+/* Whether a gate of RUN is for thread TID of process PID alone. */
+static bool is_awaited(const struct tg_gate_run *run, uint64_t pid, uint64_t tid)
+{
+    for (size_t i = 0; i < run->n_gates; i++)
+        if ((uint64_t)run->gates[i].pid == pid && (uint64_t)run->gates[i].tid == tid)
+            return true;
+    return false;
+}
+
+/* Workers that are to come must be able to, and where it is anybody, one of those in focus. */
 static struct tg_error *check_workers(const struct tg_request *request, const struct tg_gate_run *run)
 {
+    size_t n_threads = 0, n_held = 0;
     for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(request->view, p);
         for (size_t i = 0; process->info.exists && i < process->n_threads; i++) {
@@ -95,13 +105,21 @@ static struct tg_error *check_workers(const struct tg_request *request, const st
             bool is_to_come = worker == SIZE_MAX ? run->n_unknown > 0 && !thread->is_manager &&
                                                        find_gate(run, process->info.tag) != SIZE_MAX
                                                  : !run->workers[worker].is_out;
-            if (is_to_come && (thread->held || process->info.held))
+            bool is_held = thread->held || process->info.held;
+            if (is_held && (is_to_come || is_awaited(run, process->info.tag, thread->tag)))
                 return tg_error_create(TG_ERROR_USAGE,
                                        "thread %" PRIu32 ".%" PRIu32
                                        " is held and cannot arrive; `dunhold` releases it",
                                        process->info.dpid, thread->dtid);
+            if (thread->is_manager || !tg_job_set_has(request->set, process, i))
+                continue;
+            n_threads++;
+            n_held += is_held;
         }
     }
+    if (!run->of_job && run->n_workers == 0 && n_threads > 0 && n_held == n_threads)
+        return tg_error_create(TG_ERROR_USAGE,
+                               "no thread can arrive: all in focus are held; `dunhold` releases them");
     return NULL;
 }
 

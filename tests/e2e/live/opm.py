@@ -168,6 +168,8 @@ dfocus t$process.$other dhold -thread
 if {![regexp "worker \[0-9\]+ \\(thread \[0-9\]+\\), held" [info workers]]} {error "nobody is held: [info workers]"}
 refused {opm barrier pass} "is held and cannot arrive"
 refused {opm next parallel} "no thread can arrive: .* for others, but thread $process\\.$other is held; `dunhold` releases it"
+refused {dfocus t$process.$other opm step} "thread $process\\.$other is held and cannot arrive; `dunhold` releases it"
+refused {dfocus t$process.$other opm next task} "no thread can arrive: all in focus are held"
 dfocus t$process.$other dunhold -thread
 all [opm barrier pass]
 # up to the end of the job, with which the thread in focus is gone
