@@ -67,19 +67,42 @@ void tg_cost_add_stop(const struct tg_cost_basis *basis, uint64_t stop_ns, bool 
     }
 }
 
-void tg_cost_add_handling(const struct tg_cost_basis *basis, uint64_t handle_ns, uint64_t libraries,
+static uint64_t scale(uint64_t ns, uint64_t part, uint64_t whole)
+{
+    double scaled = (double)ns * (double)part / (double)whole;
+    return scaled < (double)UINT64_MAX / 4 ? (uint64_t)scaled : UINT64_MAX / 4;
+}
+
+/* Half and twice as much as the mean. */
+static struct tg_quartiles by_mean(const struct tg_cost_handling *measured, uint64_t count)
+{
+    uint64_t ns = scale(measured->ns, count, measured->of.count);
+    return (struct tg_quartiles){ns / 2, ns, ns * 2};
+}
+
+/* Smaller libraries than those measured take at most as long each, and larger ones at least. */
+static struct tg_quartiles by_size(const struct tg_cost_handling *measured,
+                                   const struct tg_cost_libraries *libraries)
+{
+    uint64_t each = scale(measured->ns, libraries->count, measured->of.count);
+    uint64_t sized = scale(measured->ns, libraries->bytes, measured->of.bytes);
+    return sized < each ? (struct tg_quartiles){sized / 2, sized, each}
+                        : (struct tg_quartiles){each / 2, sized, sized * 2};
+}
+
+void tg_cost_add_handling(const struct tg_cost_basis *basis, const struct tg_cost_libraries *libraries,
                           struct tg_cost *cost)
 {
-    if (handle_ns > 0) {
-        tg_cost_add_ns(handle_ns, cost);
-    } else if (basis->handled_libraries > 0) {
-        double mean = (double)basis->handle_ns / (double)basis->handled_libraries;
-        double ns = mean * (double)libraries;
-        uint64_t whole = ns < (double)UINT64_MAX / 4 ? (uint64_t)ns : UINT64_MAX / 4;
-        estimate(cost, (struct tg_quartiles){whole / 2, whole, whole * 2});
-    } else if (!basis->no_search) {
-        cost->unknown_handles = saturated_add(cost->unknown_handles, libraries);
-    }
+    enum { MANY = 32 };
+    const struct tg_cost_handling *measured =
+        basis->dlopened.of.count > 0 ? &basis->dlopened : &basis->others;
+    if (measured->of.count > 0 &&
+        (basis->dlopened.of.count >= MANY || measured->of.bytes == 0 || libraries->bytes == 0))
+        estimate(cost, by_mean(measured, libraries->count));
+    else if (measured->of.count > 0)
+        estimate(cost, by_size(measured, libraries));
+    else if (!basis->no_search)
+        cost->unknown_handles = saturated_add(cost->unknown_handles, libraries->count);
 }
 
 /* The tracer's share of its waiting goes by time; the job's thread, which is resumed on the same machine, waits

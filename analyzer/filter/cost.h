@@ -15,17 +15,29 @@ enum tg_cost_floor_source {
     TG_COST_FLOOR_CALIBRATED, /* measured on this machine now */
 };
 
+/* Libraries that breakpoints were looked for in, or that are to be. */
+struct tg_cost_libraries {
+    uint64_t count;
+    uint64_t bytes; /* of those whose size is known */
+};
+
+/* How long it took. */
+struct tg_cost_handling {
+    uint64_t ns;
+    struct tg_cost_libraries of;
+};
+
 /* The measurements that costs are computed from; filled before any tg_cost_ call, constant from then on. */
 struct tg_cost_basis {
     enum tg_cost_floor_source floor_source;
-    struct tg_stop_cost floor;  /* meaningful where floor_source is not NONE */
-    uint64_t measured_stops;    /* loader stops whose time the trace has */
-    uint64_t unmeasured_stops;  /* loader events seen without a stop: costs come from the floor */
-    uint64_t handle_ns;         /* tracer time spent on handling libraries... */
-    uint64_t handled_libraries; /* ...and how many these were */
-    uint64_t stop_ns;           /* of all stops that the trace has... */
-    uint64_t waited_ns;         /* ...and how long the tracer waited for a processor meanwhile */
-    bool no_search;             /* no breakpoint was looked for: handling a library took no time at all */
+    struct tg_stop_cost floor; /* meaningful where floor_source is not NONE */
+    uint64_t measured_stops;   /* loader stops whose time the trace has */
+    uint64_t unmeasured_stops; /* loader events seen without a stop: costs come from the floor */
+    struct tg_cost_handling dlopened,
+        others;         /* tracer time for handling libraries that dlopen loaded, and those of programs */
+    uint64_t stop_ns;   /* of all stops that the trace has... */
+    uint64_t waited_ns; /* ...and how long the tracer waited for a processor meanwhile */
+    bool no_search;     /* no breakpoint was looked for: handling a library took no time at all */
 };
 
 /* A sum of costs. Estimates are kept apart from measurements so that a report can say what is which. Plain
@@ -65,8 +77,10 @@ void tg_cost_add_ns(uint64_t ns, struct tg_cost *cost);
  * out as well, which a loader stop tells by itself: up to twice as much again. */
 void tg_cost_add_reading(uint64_t together_ns, uint64_t singly_ns, struct tg_cost *cost);
 
-/* Handling of LIBRARIES that took HANDLE_NS; 0 where that was not measured: the trace's mean per library. */
-void tg_cost_add_handling(const struct tg_cost_basis *basis, uint64_t handle_ns, uint64_t libraries,
+/* Handling of LIBRARIES of which it was not measured. Where the trace has many libraries that dlopen loaded and that were handled: their
+ * mean. Otherwise what little there is says no more than a range: a library takes the longer the larger it is, but not in
+ * proportion, and those that a program begins with are not like others. */
+void tg_cost_add_handling(const struct tg_cost_basis *basis, const struct tg_cost_libraries *libraries,
                           struct tg_cost *cost);
 
 /* Time that the job may have lost besides, because the machine was busy: widens the range, downwards by what was not measured

@@ -32,13 +32,14 @@ static struct tg_error *gather_libraries(struct tg_filter_model *model, const st
 
 /* The handling time of the event itself: measured, or 0 with UNMEASURED libraries to estimate. */
 static uint64_t handling_ns(const struct tg_filter_model *model, const struct dlopen *dlopen,
-                            uint64_t *unmeasured)
+                            struct tg_cost_libraries *unmeasured)
 {
     uint64_t ns = dlopen->event->library_load.handle_ns;
     bool recorded =
         ns > 0 || (!dlopen->by_agent && model->options.survey->has_settings &&
                    !model->options.survey->settings_changed && model->options.survey->mode == TG_FILTER_SLOW);
-    *unmeasured = recorded ? 0 : dlopen->count;
+    *unmeasured =
+        recorded ? (struct tg_cost_libraries){0} : tg_library_load_extent(&dlopen->event->library_load);
     return ns;
 }
 
@@ -67,7 +68,7 @@ static void defer(struct tg_filter_model *model, struct dlopen *dlopen, size_t i
     struct tg_lane *lane = &model->lanes[index];
     struct tg_lane_wait *wait = &dlopen->process->waits[index];
     bool fast = lane->fast, reads_later = fast || lane->in_process;
-    uint64_t unmeasured = 0;
+    struct tg_cost_libraries unmeasured;
     uint64_t handle_ns = handling_ns(model, dlopen, &unmeasured);
     lane->outcome.deferred++;
     lane->outcome.defers_cuda |= dlopen->cuda;
@@ -77,7 +78,8 @@ static void defer(struct tg_filter_model *model, struct dlopen *dlopen, size_t i
         if (model->again[i])
             tg_lane_plant_goals(lane, model->libraries[i], TG_FATE_NEVER, 0);
     wait->handle_ns += handle_ns;
-    wait->unmeasured += unmeasured;
+    wait->unmeasured.count += unmeasured.count;
+    wait->unmeasured.bytes += unmeasured.bytes;
     if (reads_later) {
         wait->read_ns += dlopen->event->library_load.read_ns;
         wait->read_at_loads_ns += dlopen->caught_up ? 0 : dlopen->event->library_load.read_ns;
@@ -93,11 +95,11 @@ static struct tg_error *report(struct tg_filter_model *model, struct dlopen *dlo
     struct tg_lane_wait *wait = &dlopen->process->waits[index];
     uint64_t time_ns = dlopen->event->time_ns;
     uint64_t libraries = dlopen->count + wait->libraries;
-    uint64_t unmeasured = 0;
+    struct tg_cost_libraries unmeasured;
     struct tg_cost cost = {0};
     tg_cost_add_ns(handling_ns(model, dlopen, &unmeasured), &cost);
-    if (unmeasured > 0)
-        tg_cost_add_handling(model->basis, 0, unmeasured, &cost);
+    if (unmeasured.count > 0)
+        tg_cost_add_handling(model->basis, &unmeasured, &cost);
     lane->outcome.reported++;
     for (size_t i = 0; i < dlopen->count; i++)
         tg_lane_plant_goals(lane, model->libraries[i], TG_FATE_IN_TIME, 0);

@@ -2,6 +2,7 @@
 #ifndef TG_ANALYZER_FILTER_PROCESS_H
 #define TG_ANALYZER_FILTER_PROCESS_H
 
+#include "analyzer/filter/cost.h"
 #include "analyzer/filter/pending_log.h"
 #include "analyzer/filter/simulation.h"
 #include "format/base/hash.h"
@@ -9,16 +10,16 @@
 
 /* The libraries that wait in one lane of a process. */
 struct tg_lane_wait {
-    size_t first;              /* items of the log before this index do not wait in this lane */
-    uint64_t events;           /* dlopen events deferred since the last handling */
-    uint64_t libraries;        /* of theirs that are still loaded */
-    uint64_t handle_ns;        /* measured time to handle them... */
-    uint64_t unmeasured;       /* ...and libraries for which there is none */
-    uint64_t read_ns;          /* fast: reading the link map happens with the handling... */
-    uint64_t read_at_loads_ns; /* ...of this, what was measured at loader stops... */
-    uint64_t unread;           /* ...and libraries of which that was not measured */
-    uint64_t overhead_ns;      /* cost since the last round trip that needed no client */
-    uint64_t run_until_ns;     /* the program's own running time at the last round trip */
+    size_t first;                        /* items of the log before this index do not wait in this lane */
+    uint64_t events;                     /* dlopen events deferred since the last handling */
+    uint64_t libraries;                  /* of theirs that are still loaded */
+    uint64_t handle_ns;                  /* measured time to handle them... */
+    struct tg_cost_libraries unmeasured; /* ...and libraries for which there is none */
+    uint64_t read_ns;                    /* fast: reading the link map happens with the handling... */
+    uint64_t read_at_loads_ns;           /* ...of this, what was measured at loader stops... */
+    uint64_t unread;                     /* ...and libraries of which that was not measured */
+    uint64_t overhead_ns;                /* cost since the last round trip that needed no client */
+    uint64_t run_until_ns;               /* the program's own running time at the last round trip */
     struct tg_timeline timeline;
 };
 

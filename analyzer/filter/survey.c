@@ -13,7 +13,7 @@ struct tg_survey_process {
     int32_t pid;
     struct unsearched {
         struct tg_catalog_library *library;
-        uint64_t link_map;
+        uint64_t link_map, size_bytes;
     } * waiting;
     size_t count, capacity;
     UT_hash_handle hh;
@@ -46,10 +46,24 @@ void tg_filter_survey_deinit(struct tg_filter_survey *survey)
     *survey = (struct tg_filter_survey){0};
 }
 
+static uint64_t saturated_add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 bool tg_library_load_is_dlopen(const struct tg_event_library_load *load)
 {
     return load->found == TG_FOUND_LOADER || load->found == TG_FOUND_CATCH_UP ||
            load->found == TG_FOUND_AGENT || load->found == TG_FOUND_IN_PROCESS;
+}
+
+struct tg_cost_libraries tg_library_load_extent(const struct tg_event_library_load *load)
+{
+    const struct tg_library *libraries = load->libraries.items;
+    struct tg_cost_libraries extent = {.count = load->libraries.count};
+    for (uint64_t i = 0; i < extent.count; i++)
+        extent.bytes = saturated_add(extent.bytes, libraries[i].size_bytes);
+    return extent;
 }
 
 /* A loader event: was its stop measured? */
@@ -75,13 +89,23 @@ static struct tg_survey_process *process_of(const struct tg_filter_survey *surve
 
 /* LIBRARY waits in process PID until a handling says that it was looked into. */
 static struct tg_error *let_wait(struct tg_filter_survey *survey, int32_t pid,
-                                 struct tg_catalog_library *library, uint64_t link_map)
+                                 struct tg_catalog_library *library, const struct tg_library *loaded)
 {
     struct tg_survey_process *process = process_of(survey, pid);
-    struct unsearched item = {.library = library, .link_map = link_map};
+    struct unsearched item = {
+        .library = library, .link_map = loaded->link_map, .size_bytes = loaded->size_bytes};
     struct tg_error *error =
         process == NULL ? TG_HASH_CREATE(hh, survey->processes, pid, &pid, process) : NULL;
     return error != NULL ? error : TG_ARRAY_APPEND(process->waiting, process->count, process->capacity, item);
+}
+
+static void note_handling(struct tg_cost_handling *measured, uint64_t ns, struct tg_cost_libraries of)
+{
+    if (ns == 0)
+        return;
+    measured->ns += ns;
+    measured->of.count += of.count;
+    measured->of.bytes = saturated_add(measured->of.bytes, of.bytes);
 }
 
 /* At a process's end what waits is handled in name only, in no time at all. */
@@ -90,9 +114,10 @@ static void add_handling(struct tg_filter_survey *survey, const struct tg_event 
     const struct tg_event_deferred_handled *handled = &event->deferred_handled;
     struct tg_survey_process *process = process_of(survey, event->pid);
     survey->handlings++;
-    survey->basis.handle_ns += handled->handle_ns;
-    if (handled->handle_ns > 0)
-        survey->basis.handled_libraries += handled->libraries;
+    struct tg_cost_libraries of = {.count = handled->libraries};
+    for (size_t i = 0; process != NULL && i < process->count; i++)
+        of.bytes = saturated_add(of.bytes, process->waiting[i].size_bytes);
+    note_handling(&survey->basis.dlopened, handled->handle_ns, of);
     for (size_t i = 0; process != NULL && handled->handle_ns > 0 && i < process->count; i++)
         process->waiting[i].library->searched = true;
     if (process != NULL && handled->handle_ns > 0)
@@ -143,7 +168,7 @@ static struct tg_error *add_load(struct tg_filter_survey *survey, const struct t
         if (error == NULL)
             error = tg_library_catalog_note_build_id(library, libraries[i].build_id);
         if (error == NULL && waits)
-            error = let_wait(survey, event->pid, library, libraries[i].link_map);
+            error = let_wait(survey, event->pid, library, &libraries[i]);
         if (error != NULL)
             return error;
         library->dlopens += dlopen;
@@ -151,10 +176,8 @@ static struct tg_error *add_load(struct tg_filter_survey *survey, const struct t
         library->searched |= at_once;
         survey->cuda |= dlopen && library->cuda;
     }
-    if (load->handle_ns > 0) {
-        survey->basis.handle_ns += load->handle_ns;
-        survey->basis.handled_libraries += load->libraries.count;
-    }
+    note_handling(dlopen ? &survey->basis.dlopened : &survey->basis.others, load->handle_ns,
+                  tg_library_load_extent(load));
     if (!dlopen) {
         survey->startup_libraries += load->libraries.count;
         if (load->found == TG_FOUND_STARTUP && event->stop_ns > 0)
@@ -323,7 +346,8 @@ struct tg_error *tg_filter_survey_finish(struct tg_filter_survey *survey, const 
             return error;
         forget_redacted_list(survey, meta);
     }
-    survey->basis.no_search = survey->basis.handle_ns == 0 && !has_recorded_goals(&survey->goals);
+    survey->basis.no_search =
+        survey->basis.dlopened.ns == 0 && survey->basis.others.ns == 0 && !has_recorded_goals(&survey->goals);
     survey->unseen = may_lack_libraries(survey, meta);
     survey->incomplete |= survey->has_loss;
     const char *directory = meta == NULL ? NULL : tg_trace_meta_get(meta, "command.cwd");

@@ -64,4 +64,7 @@ void tg_filter_survey_use_floor(struct tg_filter_survey *survey, const struct tg
 /* Whether a library_load event is a dlopen event: neither start-up nor found at attach. */
 bool tg_library_load_is_dlopen(const struct tg_event_library_load *load);
 
+/* How many libraries LOAD has, and how large they are. */
+struct tg_cost_libraries tg_library_load_extent(const struct tg_event_library_load *load);
+
 #endif

@@ -152,7 +152,8 @@ void tg_lane_settle(struct tg_filter_model *model, struct tg_filter_process *pro
         tg_lane_plant_goals(lane, tg_filter_library_at(model, item->library), fate, window_ns);
     }
     wait->first = process->log.count;
-    wait->events = wait->libraries = wait->handle_ns = wait->unmeasured = wait->read_ns = 0;
+    wait->events = wait->libraries = wait->handle_ns = wait->read_ns = 0;
+    wait->unmeasured = (struct tg_cost_libraries){0};
     wait->read_at_loads_ns = wait->unread = 0;
 }
 
@@ -168,8 +169,8 @@ static void waiting_cost(const struct tg_filter_model *model, struct tg_lane *la
     if (final)
         return;
     tg_cost_add_ns(wait->handle_ns, cost);
-    if (wait->unmeasured > 0)
-        tg_cost_add_handling(model->basis, 0, wait->unmeasured, cost);
+    if (wait->unmeasured.count > 0)
+        tg_cost_add_handling(model->basis, &wait->unmeasured, cost);
 }
 
 struct tg_error *tg_lane_take_waiting(struct tg_filter_model *model, struct tg_filter_process *process,

@@ -14,8 +14,7 @@ static const struct tg_cost_basis bare = {.measured_stops = 3};
 static const struct tg_cost_basis recorded = {.floor_source = TG_COST_FLOOR_RECORDED,
                                               .floor = {.stop_ns = 30000, .tracer_ns = 12000, .samples = 900},
                                               .measured_stops = 3,
-                                              .handle_ns = 10000,
-                                              .handled_libraries = 4};
+                                              .dlopened = {10000, {4, 0}}};
 
 static void a_measured_stop_costs_what_the_tracer_saw_and_what_it_cannot_see(void **state)
 {
@@ -47,14 +46,46 @@ static void unmeasured_handling_costs_the_mean(void **state)
 {
     (void)state;
     struct tg_cost cost = {0};
-    tg_cost_add_handling(&recorded, 700, 2, &cost);
-    assert_int_equal(cost.ns, 700);
-    tg_cost_add_handling(&recorded, 0, 3, &cost);
+    const struct tg_cost_libraries three = {.count = 3};
+    tg_cost_add_ns(700, &cost);
+    tg_cost_add_handling(&recorded, &three, &cost);
     assert_int_equal(cost.ns, 700 + 7500);
     assert_int_equal(cost.estimated_ns, 7500);
-    tg_cost_add_handling(&bare, 0, 3, &cost);
+    tg_cost_add_handling(&bare, &three, &cost);
     assert_int_equal(cost.unknown_handles, 3);
     assert_true(tg_cost_is_known(&cost));
+}
+
+/* libc and the like took 300 us each; 100 small libraries took 8 us each, had they been handled */
+static void what_a_program_begins_with_says_no_more_than_a_range(void **state)
+{
+    (void)state;
+    const struct tg_cost_basis basis = {.others = {900000, {3, 5000000}}};
+    const struct tg_cost_libraries small = {100, 1600000}, large = {2, 50000000};
+    struct tg_cost cost = {0}, more = {0};
+    tg_cost_add_handling(&basis, &small, &cost);
+    assert_true(cost.low_ns <= 800000 && cost.ns <= 800000 && cost.high_ns >= 800000);
+    assert_int_equal(tg_cost_claim(&cost), TG_COST_RANGE);
+    assert_int_equal(cost.high_ns, 30000000); /* none is larger than those measured */
+    tg_cost_add_handling(&basis, &large, &more);
+    assert_int_equal(more.low_ns, 300000);
+    assert_int_equal(more.ns, 9000000);
+    assert_int_equal(more.high_ns, 18000000);
+}
+
+static void many_that_dlopen_loaded_stand_for_others(void **state)
+{
+    (void)state;
+    const struct tg_cost_basis few = {.dlopened = {320000, {31, 500000}}, .others = {900000, {3, 5000000}}},
+                               many = {.dlopened = {320000, {32, 500000}}, .others = {900000, {3, 5000000}}};
+    const struct tg_cost_libraries small = {100, 150000};
+    struct tg_cost by_few = {0}, by_many = {0};
+    tg_cost_add_handling(&few, &small, &by_few);
+    assert_int_equal(by_few.ns, 96000);
+    assert_int_equal(by_few.high_ns, 1032258);
+    tg_cost_add_handling(&many, &small, &by_many);
+    assert_int_equal(by_many.ns, 1000000);
+    assert_int_equal(by_many.high_ns, 2000000);
 }
 
 static void a_floor_that_makes_no_sense_hides_nothing(void **state)
@@ -140,11 +171,11 @@ static void handling_that_nobody_did_is_not_free(void **state)
     struct tg_cost cost = {0}, none = {0};
     struct tg_cost_basis basis = with_spread;
     tg_cost_add_ns(1000, &cost);
-    tg_cost_add_handling(&basis, 0, 5, &cost);
+    tg_cost_add_handling(&basis, &(struct tg_cost_libraries){.count = 5}, &cost);
     assert_int_equal(tg_cost_claim(&cost), TG_COST_UNKNOWN);
     basis.no_search = true; /* but it is where no breakpoint is wanted */
     tg_cost_add_ns(1000, &none);
-    tg_cost_add_handling(&basis, 0, 5, &none);
+    tg_cost_add_handling(&basis, &(struct tg_cost_libraries){.count = 5}, &none);
     assert_int_equal(tg_cost_claim(&none), TG_COST_FIGURE);
 }
 
@@ -195,6 +226,8 @@ int main(void)
         cmocka_unit_test(a_measured_stop_costs_what_the_tracer_saw_and_what_it_cannot_see),
         cmocka_unit_test(an_unmeasured_stop_costs_the_floor_or_is_unknown),
         cmocka_unit_test(unmeasured_handling_costs_the_mean),
+        cmocka_unit_test(what_a_program_begins_with_says_no_more_than_a_range),
+        cmocka_unit_test(many_that_dlopen_loaded_stand_for_others),
         cmocka_unit_test(a_floor_that_makes_no_sense_hides_nothing),
         cmocka_unit_test(sums_saturate_and_never_go_below_zero),
         cmocka_unit_test(the_description_says_where_figures_come_from),
