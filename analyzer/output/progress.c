@@ -37,6 +37,13 @@ void tg_progress_init(struct tg_progress *progress, const struct tg_output *outp
     };
 }
 
+void tg_progress_init_console(struct tg_progress *progress)
+{
+    *progress = (struct tg_progress){.is_wanted = is_good_terminal(STDERR_FILENO) && !is_pipe(STDOUT_FILENO),
+                                     .passes = 1,
+                                     .pass = UINT_MAX};
+}
+
 static uint64_t now_ns(void)
 {
     struct timespec now;

@@ -21,6 +21,9 @@ struct tg_progress {
 void tg_progress_init(struct tg_progress *progress, const struct tg_output *output, bool is_streamed,
                       unsigned passes);
 
+/* For one pass, of a console whose answers go to standard output. */
+void tg_progress_init_console(struct tg_progress *progress);
+
 /* READER does the next pass, to its end. A reading that takes less than half a second shows nothing. PROGRESS may be NULL,
  * and must stay as long as READER. */
 void tg_progress_watch(struct tg_progress *progress, struct tg_trace_reader *reader);

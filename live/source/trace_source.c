@@ -1,5 +1,6 @@
 #include "live/source/trace_source.h"
 
+#include "analyzer/output/progress.h"
 #include "analyzer/output/trace_pass.h"
 #include "format/trace/reader.h"
 #include "live/source/checkpoints.h"
@@ -249,6 +250,18 @@ static struct tg_error *run_to(struct trace_source *trace, const struct tg_targe
     return NULL;
 }
 
+/* The same, and says on a terminal how far it is. */
+static struct tg_error *run_and_show(struct trace_source *trace, const struct tg_target *target)
+{
+    struct tg_progress progress;
+    tg_progress_init_console(&progress);
+    tg_progress_watch(&progress, trace->reader);
+    struct tg_error *error = run_to(trace, target);
+    tg_trace_reader_watch(trace->reader, NULL, NULL);
+    tg_progress_end(&progress);
+    return error;
+}
+
 static struct tg_error *seek(struct tg_source *source, const struct tg_target *target)
 {
     struct trace_source *trace = trace_of(source);
@@ -260,7 +273,7 @@ static struct tg_error *seek(struct tg_source *source, const struct tg_target *t
         tg_checkpoints_aim(trace->checkpoints, source->number,
                            target->kind == TG_TO_EVENT ? target->number : source->n_events);
     trace->next_checkpoint = tg_checkpoints_next(trace->checkpoints, source->number + 1);
-    error = run_to(trace, target);
+    error = run_and_show(trace, target);
     return error != NULL ? error : lend_names(trace);
 }
 

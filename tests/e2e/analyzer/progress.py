@@ -103,12 +103,14 @@ def main():
     assert is_shown(("redact", "many.tgt", "--output=there/result")), "no line of redact"
     assert is_shown(("report", "--html=there/result", "many.tgt"), reading=2), "no line while the page is made, behind the report"
     assert is_shown(("report", "many.tgt")), "no line where the report goes to the terminal"
+    assert is_shown(("replay", "-e", "goto end", "many.tgt")), "no line where the console goes to the end"
     assert is_shown(("dump", "-o", "there/result", "many.tgt"), number=signal.SIGINT), "no line before the interrupt"
     # what is written line by line to the terminal, a terminal that cannot rewrite a line, a pipe, whose reader may be on the terminal
     is_never_shown(("dump", "many.tgt"))
     is_never_shown(("report", "-o", "there/result", "many.tgt"), TERM="dumb")
     sink = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-    for words in (("report", "--json", "many.tgt"), ("report", "many.tgt"), ("dump", "--json", "many.tgt")):
+    for words in (("report", "--json", "many.tgt"), ("report", "many.tgt"), ("dump", "--json", "many.tgt"),
+                  ("replay", "-e", "goto end", "many.tgt")):
         is_never_shown(words, output=sink.stdin.fileno())
     sink.stdin.close()
     sink.wait()
