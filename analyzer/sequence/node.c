@@ -102,14 +102,18 @@ static uint64_t shape_of(const struct tg_sequence_node *node)
 
 struct tg_sequence_node *tg_sequence_node_create(enum tg_sequence_kind kind, uint32_t lane, uint64_t begin_ns)
 {
-    struct tg_sequence_node *node = calloc(1, sizeof *node);
+    struct tg_sequence_node *node =
+        malloc(sizeof *node); /* calloc does not take what the thread has just freed */
     if (node == NULL)
         return NULL;
-    node->kind = kind;
-    node->begin_ns = begin_ns;
-    node->least = node->most = node->executions = 1;
-    node->from = node->to = TG_SEQUENCE_NO_LANE;
-    node->weight = 1;
+    *node = (struct tg_sequence_node){.kind = kind,
+                                      .begin_ns = begin_ns,
+                                      .least = 1,
+                                      .most = 1,
+                                      .executions = 1,
+                                      .from = TG_SEQUENCE_NO_LANE,
+                                      .to = TG_SEQUENCE_NO_LANE,
+                                      .weight = 1};
     node->parts = &node->one;
     if (lane != TG_SEQUENCE_NO_LANE) {
         node->one =
@@ -511,6 +515,6 @@ struct tg_error *tg_sequence_list_append_all(struct tg_sequence_list *list, stru
             tg_sequence_node_destroy(more->items[i]);
         more->items[i] = NULL;
     }
-    tg_sequence_list_deinit(more);
+    more->count = more->weight = 0;
     return error != NULL || is_empty ? error : fold_and_cut(list);
 }

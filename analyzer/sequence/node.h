@@ -146,7 +146,7 @@ struct tg_error *tg_sequence_list_append(struct tg_sequence_list *list, struct t
  * in the order of who sent them, those of one kind as one. Which came first differs from iteration to iteration. */
 struct tg_error *tg_sequence_list_gather(struct tg_sequence_list *list, struct tg_sequence_node *node);
 
-/* Appends all of MORE, which is left empty, also at an error (NO_MEMORY), and folds. */
+/* Appends all of MORE, which is left empty, also at an error (NO_MEMORY), with room for more, and folds. */
 struct tg_error *tg_sequence_list_append_all(struct tg_sequence_list *list, struct tg_sequence_list *more);
 
 /* Keeps the last COUNT things of LIST; what was before becomes one ELIDED. */

@@ -43,47 +43,92 @@ struct reading {
 
 /* ---- passing over the trace */
 
-enum { EVENTS_BETWEEN_LOOKS = 1024 }; /* at what may interrupt */
+enum { EVENTS_BETWEEN_LOOKS = 1024 }; /* at what may interrupt, at most */
 
-static struct tg_error *look(const struct tg_sequence_request *request, uint64_t n_read)
+static struct tg_error *look(const struct tg_sequence_request *request)
 {
-    if (n_read % EVENTS_BETWEEN_LOOKS == 0 && request->is_interrupted != NULL && request->is_interrupted())
+    if (request->is_interrupted != NULL && request->is_interrupted())
         return tg_error_create(TG_ERROR_USAGE, "interrupted");
     return NULL;
 }
 
-/* Calls FEED for every event up to the end of the window; *DAMAGE (owned by the caller) ends it early. */
-static struct tg_error *pass(struct reading *reading,
-                             struct tg_error *(*feed)(struct reading *reading, const struct tg_event *event),
-                             struct tg_error **damage)
+/* What a pass does with events. */
+struct steps {
+    struct tg_error *(*event)(struct reading *reading, const struct tg_event *event);
+    /* Of kinds of which its model of processes has taken EVENT already, together with others (tg_process_model_feed_run). */
+    struct tg_error *(*plain)(struct reading *reading, const struct tg_event *event,
+                              const struct tg_process_entry *entry);
+};
+
+/* Takes the first of COUNT events, or as many as are plain; *TAKEN is how many these were. */
+static struct tg_error *take_some(struct reading *reading, const struct steps *steps,
+                                  const struct tg_event *events, size_t count, size_t *taken)
+{
+    const struct tg_selection *selection = reading->request->selection;
+    struct tg_process_model *processes =
+        reading->processes != NULL ? reading->processes : reading->survey.processes;
+    size_t indexes[TG_PROCESS_MAX_RUN];
+    struct tg_error *error = NULL;
+    *taken = 0;
+    if (!selection->has_to)
+        error = tg_process_model_feed_run(processes, events, count, indexes, taken);
+    for (size_t i = 0; error == NULL && i < *taken; i++)
+        error = steps->plain(reading, &events[i], tg_process_model_at(processes, indexes[i]));
+    if (error != NULL || *taken != 0)
+        return error;
+    *taken = 1;
+    /* names of code come when the job has ended */
+    bool is_within =
+        !selection->has_to || events->time_ns <= selection->to_ns || events->kind == TG_EVENT_CODE_NAME;
+    return is_within ? steps->event(reading, events) : NULL;
+}
+
+static struct tg_error *read_some(const struct reading *reading, struct tg_trace_reader *reader,
+                                  const struct tg_event **events, size_t *count)
+{
+    if (reading->request->n_events == 0)
+        return tg_trace_reader_run(reader, events, count);
+    struct tg_error *damage = tg_trace_reader_next(reader, events);
+    *count = damage == NULL && *events != NULL;
+    return damage;
+}
+
+/* Has STEPS take every event up to the end of the window; *DAMAGE (owned by the caller) ends it early. */
+static struct tg_error *pass(struct reading *reading, const struct steps *steps, struct tg_error **damage)
 {
     struct tg_trace_reader *reader = NULL;
-    struct tg_selection *selection = reading->request->selection;
+    const struct tg_sequence_request *request = reading->request;
     bool is_first = reading->processes == NULL;
-    struct tg_error *error = tg_trace_reader_open(reading->request->path, &reader);
+    struct tg_error *error = tg_trace_reader_open(request->path, &reader);
     if (error != NULL)
         return error;
     tg_trace_reader_read_ahead(reader, tg_read_ahead_threads());
-    tg_progress_watch(reading->request->progress, reader);
-    uint64_t n_read = 0;
+    tg_progress_watch(request->progress, reader);
+    uint64_t n_read = 0, next_look = 0;
     for (bool first = true; error == NULL; first = false) {
-        const struct tg_event *event = NULL;
-        if (reading->request->n_events != 0 && n_read == reading->request->n_events)
+        const struct tg_event *events = NULL;
+        size_t count;
+        if (request->n_events != 0 && n_read == request->n_events)
             break;
-        *damage = tg_trace_reader_next(reader, &event);
+        *damage = read_some(reading, reader, &events, &count);
         if (*damage != NULL)
-            event = NULL;
+            count = 0;
         if (first && is_first) {
-            reading->survey.start_ns = tg_trace_start_ns(reader, event);
-            tg_selection_start(selection, reading->survey.start_ns);
+            reading->survey.start_ns = tg_trace_start_ns(reader, count > 0 ? events : NULL);
+            tg_selection_start(request->selection, reading->survey.start_ns);
         }
-        if (event == NULL)
+        if (count == 0)
             break;
-        error = look(reading->request, n_read++);
-        /* names of code come when the job has ended */
-        if (error == NULL &&
-            (!selection->has_to || event->time_ns <= selection->to_ns || event->kind == TG_EVENT_CODE_NAME))
-            error = feed(reading, event);
+        for (size_t i = 0, taken; error == NULL && i < count; i += taken, n_read += taken) {
+            if (n_read >= next_look) {
+                next_look = n_read + EVENTS_BETWEEN_LOOKS - TG_PROCESS_MAX_RUN;
+                error = look(request);
+            }
+            if (error == NULL)
+                error = take_some(reading, steps, events + i, count - i, &taken);
+            else
+                taken = 0;
+        }
     }
     reading->result->start_ns = reading->survey.start_ns;
     reading->result->summary = tg_trace_reader_summary(reader);
@@ -128,21 +173,35 @@ static struct tg_error *build_concluded(struct reading *reading, const struct tg
     return tg_sequence_builder_feed(reading->builder, event, process);
 }
 
-static struct tg_error *survey_event(struct reading *reading, const struct tg_event *event)
+static struct tg_error *survey_plain(struct reading *reading, const struct tg_event *event,
+                                     const struct tg_process_entry *entry)
 {
-    if (event->kind == TG_EVENT_CODE_NAME)
-        return NULL;
     struct survey *survey = &reading->survey;
-    struct tg_process_entry *entry = NULL;
     if (event->time_ns > survey->last_ns)
         survey->last_ns = event->time_ns;
-    struct tg_error *error = tg_process_model_feed(survey->processes, event, &entry);
-    if (error == NULL)
-        error = feed_concluded(reading, event, entry, survey_mpi);
+    struct tg_error *error = feed_concluded(reading, event, entry, survey_mpi);
     if (error == NULL && entry != NULL && tg_openmp_model_needs(event->kind))
         error = tg_openmp_model_feed(survey->openmp, event, entry->index);
     if (error == NULL && entry != NULL)
         error = survey_mpi(reading, event, entry->index);
+    return error;
+}
+
+static struct tg_error *survey_event(struct reading *reading, const struct tg_event *event)
+{
+    if (event->kind == TG_EVENT_CODE_NAME)
+        return NULL;
+    struct tg_process_entry *entry = NULL;
+    struct tg_error *error = tg_process_model_feed(reading->survey.processes, event, &entry);
+    return error != NULL ? error : survey_plain(reading, event, entry);
+}
+
+static struct tg_error *build_plain(struct reading *reading, const struct tg_event *event,
+                                    const struct tg_process_entry *entry)
+{
+    struct tg_error *error = feed_concluded(reading, event, entry, build_concluded);
+    if (error == NULL && entry != NULL)
+        error = tg_sequence_builder_feed(reading->builder, event, entry->index);
     return error;
 }
 
@@ -157,11 +216,7 @@ static struct tg_error *build_event(struct reading *reading, const struct tg_eve
         error = tg_stack_model_feed(reading->stacks, event, entry != NULL ? entry->index : SIZE_MAX);
     if (error != NULL || event->kind == TG_EVENT_CODE_NAME)
         return error;
-    if (error == NULL)
-        error = feed_concluded(reading, event, entry, build_concluded);
-    if (error == NULL && entry != NULL)
-        error = tg_sequence_builder_feed(reading->builder, event, entry->index);
-    return error;
+    return build_plain(reading, event, entry);
 }
 
 /* ---- what matters */
@@ -378,7 +433,7 @@ static struct tg_error *survey(struct reading *reading)
     if (error == NULL)
         error = tg_sequence_attached_create(&reading->attached);
     if (error == NULL)
-        error = pass(reading, survey_event, &damage);
+        error = pass(reading, &(struct steps){survey_event, survey_plain}, &damage);
     if (error == NULL && damage == NULL && reading->result->summary.events > 0)
         error = tg_selection_check_end(reading->request->selection, reading->survey.start_ns,
                                        reading->result->summary.last_time_ns);
@@ -401,7 +456,7 @@ static struct tg_error *build(struct reading *reading, const struct tg_sequence_
     if (error == NULL)
         error = tg_sequence_attached_create(&reading->attached);
     if (error == NULL)
-        error = pass(reading, build_event, &reading->result->damage);
+        error = pass(reading, &(struct steps){build_event, build_plain}, &reading->result->damage);
     if (error == NULL)
         error = tg_sequence_builder_finish(reading->builder, &reading->result->sequence);
     if (error != NULL)
