@@ -29,17 +29,21 @@ struct entry {
 
 struct tg_library_cache {
     char *bytes;
-    struct entry *entries;
+    size_t size, count;    /* bytes; entries */
+    unsigned n_scans;      /* lookups so far that went through all entries */
+    struct entry *entries; /* NULL: there is no index yet */
     struct entry *by_name; /* uthash: the first of each name */
 };
 
+/* Most programs look for two or three libraries, which takes less than to make an index of all. */
+enum { MAX_SCANS = 16 };
+
 /* The string at OFFSET, NULL where it does not end within MAX_BYTES or the file. */
-static const char *string_at(const struct tg_library_cache *cache, size_t size, uint32_t offset,
-                             size_t max_bytes)
+static const char *string_at(const struct tg_library_cache *cache, uint32_t offset, size_t max_bytes)
 {
-    if (offset >= size)
+    if (offset >= cache->size)
         return NULL;
-    size_t room = size - offset < max_bytes ? size - offset : max_bytes;
+    size_t room = cache->size - offset < max_bytes ? cache->size - offset : max_bytes;
     return memchr(cache->bytes + offset, '\0', room) != NULL ? cache->bytes + offset : NULL;
 }
 
@@ -67,40 +71,80 @@ struct tg_library_cache *tg_library_cache_parse(const uint8_t *bytes, size_t siz
     if (count > (size - HEADER_BYTES) / ENTRY_BYTES || count > MAX_ENTRIES)
         return cache;
     cache->bytes = malloc(size);
-    cache->entries = calloc(count + 1, sizeof *cache->entries);
-    if (cache->bytes == NULL || cache->entries == NULL) {
+    if (cache->bytes == NULL) {
         tg_library_cache_destroy(cache);
         return NULL;
     }
     memcpy(cache->bytes, bytes, size);
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *raw = bytes + HEADER_BYTES + i * ENTRY_BYTES;
-        struct entry *entry = &cache->entries[i];
-        entry->name = string_at(cache, size, tg_elf_u32(raw + 4), MAX_NAME_BYTES);
-        entry->path = string_at(cache, size, tg_elf_u32(raw + 8), MAX_PATH_BYTES);
-        if (tg_elf_u32(raw) != FLAGS_X86_64 || entry->name == NULL || entry->path == NULL)
-            continue;
-        if (!add(cache, entry)) {
-            tg_library_cache_destroy(cache);
-            return NULL;
-        }
-    }
+    cache->size = size;
+    cache->count = count;
     return cache;
+}
+
+static void drop_index(struct tg_library_cache *cache)
+{
+    HASH_CLEAR(hh, cache->by_name);
+    free(cache->entries);
+    cache->entries = NULL;
 }
 
 void tg_library_cache_destroy(struct tg_library_cache *cache)
 {
     if (cache == NULL)
         return;
-    HASH_CLEAR(hh, cache->by_name);
-    free(cache->entries);
+    drop_index(cache);
     free(cache->bytes);
     free(cache);
 }
 
-const char *tg_library_cache_path(const struct tg_library_cache *cache, const char *name, size_t i)
+static const uint8_t *raw_entry(const struct tg_library_cache *cache, size_t i)
+{
+    return (const uint8_t *)cache->bytes + HEADER_BYTES + i * ENTRY_BYTES;
+}
+
+/* Without memory there is none. */
+static void make_index(struct tg_library_cache *cache)
+{
+    cache->entries = calloc(cache->count + 1, sizeof *cache->entries);
+    for (size_t i = 0; cache->entries != NULL && i < cache->count; i++) {
+        const uint8_t *raw = raw_entry(cache, i);
+        struct entry *entry = &cache->entries[i];
+        entry->name = string_at(cache, tg_elf_u32(raw + 4), MAX_NAME_BYTES);
+        entry->path = string_at(cache, tg_elf_u32(raw + 8), MAX_PATH_BYTES);
+        if (tg_elf_u32(raw) != FLAGS_X86_64 || entry->name == NULL || entry->path == NULL)
+            continue;
+        if (!add(cache, entry)) {
+            drop_index(cache);
+            return;
+        }
+    }
+}
+
+static const char *scan(const struct tg_library_cache *cache, const char *name, size_t nth)
+{
+    size_t bytes = strlen(name) + 1;
+    for (size_t i = 0; bytes <= MAX_NAME_BYTES && i < cache->count; i++) {
+        const uint8_t *raw = raw_entry(cache, i);
+        uint32_t offset = tg_elf_u32(raw + 4);
+        if (offset > cache->size || cache->size - offset < bytes ||
+            memcmp(cache->bytes + offset, name, bytes) != 0 || tg_elf_u32(raw) != FLAGS_X86_64)
+            continue;
+        const char *path = string_at(cache, tg_elf_u32(raw + 8), MAX_PATH_BYTES);
+        if (path != NULL && nth-- == 0)
+            return path;
+    }
+    return NULL;
+}
+
+const char *tg_library_cache_path(struct tg_library_cache *cache, const char *name, size_t i)
 {
     struct entry *entry;
+    if (cache->entries == NULL && ++cache->n_scans > MAX_SCANS) {
+        cache->n_scans = 0;
+        make_index(cache);
+    }
+    if (cache->entries == NULL)
+        return scan(cache, name, i);
     HASH_FIND_STR(cache->by_name, name, entry);
     while (entry != NULL && i-- > 0)
         entry = entry->next;

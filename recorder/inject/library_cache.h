@@ -17,6 +17,6 @@ void tg_library_cache_destroy(struct tg_library_cache *cache); /* NULL is accept
 
 /* The I-th path for NAME, NULL behind the last one: there are several where some are for better processors.
  * Valid as long as CACHE. */
-const char *tg_library_cache_path(const struct tg_library_cache *cache, const char *name, size_t i);
+const char *tg_library_cache_path(struct tg_library_cache *cache, const char *name, size_t i);
 
 #endif

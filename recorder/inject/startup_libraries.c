@@ -364,7 +364,7 @@ static struct tg_error *load_cache(struct search *search)
 
 static struct tg_error *try_cache(struct search *search, const char *name, struct found *found)
 {
-    const struct tg_library_cache *cache = search->libraries->cache;
+    struct tg_library_cache *cache = search->libraries->cache;
     struct tg_error *error = NULL;
     const char *path;
     for (size_t i = 0;

@@ -5,7 +5,7 @@
 #include <assert.h>
 
 /* All paths of NAME; there cannot be more than entries in the file. */
-static void look_up(const struct tg_library_cache *cache, const char *name, size_t size)
+static void look_up(struct tg_library_cache *cache, const char *name, size_t size)
 {
     size_t n = 0;
     const char *path;

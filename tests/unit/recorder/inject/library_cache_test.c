@@ -66,6 +66,25 @@ static void names_give_paths_in_order(void **state)
     tg_library_cache_destroy(cache);
 }
 
+/* The first lookups go through all entries, later ones have an index. */
+static void many_lookups_find_the_same(void **state)
+{
+    (void)state;
+    struct image image;
+    make(&image, three, 3);
+    put32(image.bytes + HEADER_BYTES, 0x0003); /* 32-bit */
+    struct tg_library_cache *cache = tg_library_cache_parse(image.bytes, image.size);
+    assert_non_null(cache);
+    for (int i = 0; i < 40; i++) {
+        assert_string_equal(tg_library_cache_path(cache, "libz.so.1", 0), "/lib/libz.so.1");
+        assert_null(tg_library_cache_path(cache, "libz.so.1", 1));
+        assert_string_equal(tg_library_cache_path(cache, "libc.so.6", 0), "/lib/libc.so.6");
+        assert_null(tg_library_cache_path(cache, "libc.so", 0));
+        assert_null(tg_library_cache_path(cache, "", 0));
+    }
+    tg_library_cache_destroy(cache);
+}
+
 static void names_that_no_file_has_are_left_out(void **state)
 {
     (void)state;
@@ -114,8 +133,8 @@ static void damage_is_survived(void **state)
         struct tg_library_cache *cache = tg_library_cache_parse(exact, damaged.size);
         free(exact); /* the cache keeps a copy */
         assert_non_null(cache);
-        for (size_t n = 0; n < 3; n++) {
-            const char *path = tg_library_cache_path(cache, three[n][0], 0);
+        for (size_t n = 0; n < 30; n++) {
+            const char *path = tg_library_cache_path(cache, three[n % 3][0], 0);
             assert_true(path == NULL || strlen(path) < damaged.size);
         }
         tg_library_cache_destroy(cache);
@@ -141,8 +160,11 @@ static void that_of_this_machine_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_give_paths_in_order),    cmocka_unit_test(names_that_no_file_has_are_left_out),
-        cmocka_unit_test(other_machines_are_left_out),  cmocka_unit_test(damage_is_survived),
+        cmocka_unit_test(names_give_paths_in_order),
+        cmocka_unit_test(many_lookups_find_the_same),
+        cmocka_unit_test(names_that_no_file_has_are_left_out),
+        cmocka_unit_test(other_machines_are_left_out),
+        cmocka_unit_test(damage_is_survived),
         cmocka_unit_test(that_of_this_machine_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
