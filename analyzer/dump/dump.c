@@ -37,6 +37,13 @@ static struct tg_error *check_amount(const struct dump_run *run)
                            run->request->path, bytes, size);
 }
 
+/* Whether names come from events of KIND. */
+static bool names_need(const struct dump_run *run, unsigned kind)
+{
+    return run->dump.names != NULL && !tg_event_has_place(kind) && kind != TG_EVENT_MPI_ENTER &&
+           kind != TG_EVENT_MPI_LEAVE && tg_code_names_needs(kind);
+}
+
 /* Writes EVENT, unless nobody reads any more. */
 static struct tg_error *write_event(struct dump_run *run, const struct tg_event *event,
                                     const struct tg_process_entry *entry, bool is_admitted)
@@ -44,7 +51,7 @@ static struct tg_error *write_event(struct dump_run *run, const struct tg_event 
     const struct tg_dump_format *format = run->request->format;
     if (tg_output_closed(run->output))
         return NULL;
-    struct tg_error *error = run->dump.names == NULL ? NULL : tg_code_names_feed(run->dump.names, event);
+    struct tg_error *error = names_need(run, event->kind) ? tg_code_names_feed(run->dump.names, event) : NULL;
     if (error != NULL)
         return error;
     if (!is_admitted)
@@ -87,9 +94,8 @@ static struct tg_error *handle_event(struct dump_run *run, const struct tg_event
     int64_t rank = entry == NULL ? -1 : entry->rank;
     if (run->writer != NULL && rank < INT32_MAX) { /* a trace may name any */
         size_t packed = pack(is_admitted, rank);
-        return is_admitted || (run->dump.names != NULL && tg_code_names_needs(event->kind))
-                   ? tg_feeder_feed(run->writer, event, &packed, 1)
-                   : NULL;
+        return is_admitted || names_need(run, event->kind) ? tg_feeder_feed(run->writer, event, &packed, 1)
+                                                           : NULL;
     }
     struct tg_error *error = run->writer == NULL ? NULL : tg_feeder_settle(run->writer);
     return error != NULL ? error : write_event(run, event, entry, is_admitted);
@@ -100,7 +106,7 @@ static bool is_needed(const void *context, unsigned kind)
 {
     const struct dump_run *run = context;
     return tg_selection_admits_kind(run->request->selection, (enum tg_event_kind)kind) ||
-           (run->dump.names != NULL && tg_code_names_needs(kind));
+           names_need(run, kind);
 }
 
 /* Reads the first event, which may say when the trace began, and goes to where the window begins. */

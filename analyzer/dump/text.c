@@ -88,29 +88,47 @@ static struct tg_error *begin(struct tg_dump *dump)
     return NULL;
 }
 
-static bool is_bare(unsigned char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '+' && c <= ':' && c != ',') || (c >= '@' && c <= 'Z') ||
-           c == '_' || c == '%' || c == '*' || c == '~';
-}
+enum { BARE = 1, PLAIN = 2 }; /* of characters: needs no quotation marks; can stand between them as it is */
+
+#define IN(c, first, last) ((c) >= (first) && (c) <= (last))
+#define CLASS(c)                                                                                             \
+    (((IN(c, 'a', 'z') || (IN(c, '+', ':') && (c) != ',') || IN(c, '@', 'Z') || (c) == '_' || (c) == '%' ||  \
+       (c) == '*' || (c) == '~')                                                                             \
+          ? BARE                                                                                             \
+          : 0) |                                                                                             \
+     (IN(c, ' ', '~') && (c) != '"' && (c) != '\\' ? PLAIN : 0))
+#define CLASSES_4(c)  CLASS(c), CLASS((c) + 1), CLASS((c) + 2), CLASS((c) + 3)
+#define CLASSES_16(c) CLASSES_4(c), CLASSES_4((c) + 4), CLASSES_4((c) + 8), CLASSES_4((c) + 12)
+#define CLASSES_64(c) CLASSES_16(c), CLASSES_16((c) + 16), CLASSES_16((c) + 32), CLASSES_16((c) + 48)
+static const uint8_t classes[UINT8_MAX + 1] = {CLASSES_64(0), CLASSES_64(64)};
 
 static void put_string(struct tg_dump_line *line, const char *text)
 {
+    enum { SHORT = 128 };
+    char *to = tg_dump_line_room(line) + 1; /* behind a quotation mark */
+    unsigned class = BARE | PLAIN;
     size_t size = 0;
-    while (is_bare((unsigned char)text[size]))
-        size++;
-    if (size > 0 && text[size] == '\0') {
-        tg_dump_line_put(line, text, size);
-        return;
+    for (; text[size] != '\0' && size < SHORT; size++) {
+        class &= classes[(uint8_t)text[size]];
+        to[size] = text[size];
     }
-    if (tg_dump_is_plain(text, &size)) {
-        PUT(line, "\"");
-        tg_dump_line_put(line, text, size);
-        PUT(line, "\"");
-        return;
+    if (text[size] != '\0' || (class & PLAIN) == 0) {
+        size_t bare = 0;
+        while ((classes[(uint8_t)text[bare]] & BARE) != 0)
+            bare++;
+        if (text[bare] == '\0') {
+            tg_dump_line_put(line, text, bare);
+            return;
+        }
+        tg_dump_line_flush(line);
+        tg_printable_write_quoted(line->stream, text);
+    } else if (size > 0 && (class & BARE) != 0) {
+        memmove(to - 1, to, size);
+        tg_dump_line_end(line, to - 1 + size);
+    } else {
+        to[-1] = to[size] = '"';
+        tg_dump_line_end(line, to + size + 1);
     }
-    tg_dump_line_flush(line);
-    tg_printable_write_quoted(line->stream, text);
 }
 
 static void put_fraction(struct tg_dump_line *line, uint64_t ns, uint64_t unit_ns, unsigned digits,
