@@ -1,5 +1,7 @@
 #include "live/control/request.h"
 
+#include "analyzer/job/hit.h"
+
 static struct tg_error *take_all(const struct tg_job_view *view, struct tg_job_set *set)
 {
     struct tg_error *error = tg_job_set_init(set, view);
@@ -31,7 +33,9 @@ static struct tg_error *evaluate(struct tg_request *request, struct tg_job_set *
     request->set = set;
     if (request->about == TG_REQUEST_EVERYBODY)
         return take_all(view, set);
-    return tg_ptset_members(request->focus, view, request->defaults, set, &request->position);
+    error = tg_ptset_members(request->focus, view, request->defaults, set, &request->position);
+    request->has_followed = error == NULL && request->follows_hits && tg_job_hit_follow(view, set);
+    return error;
 }
 
 void tg_request_serve(struct tg_request *request, struct tg_engine_adapter *engine)

@@ -28,6 +28,8 @@ struct tg_request {
     enum tg_request_about about;
     const struct tg_ptset *focus;             /* complete */
     const struct tg_ptset_defaults *defaults; /* for the parts that FOCUS leaves to the command */
+    bool
+        follows_hits; /* where FOCUS is one thread that has not come to anything, one that has is meant instead, if any */
     tg_request_work *work;
     void *context; /* WORK's */
     FILE *out;
@@ -37,6 +39,7 @@ struct tg_request {
     struct tg_controller *controller;
     const struct tg_job_view *view; /* tags: pid of processes, tid of threads */
     const struct tg_job_set *set;   /* the threads that the request is about */
+    bool has_followed;              /* FOLLOWS_HITS, and it is another thread than that of FOCUS */
 
     /* the answer */
     struct tg_error *error; /* the asker's; of the focus, or WORK's */

@@ -98,6 +98,7 @@ struct tg_error *tg_focus_call_run(struct tg_console *console, const struct tg_p
     bool is_left = false;
     struct tg_request request = {.focus = console->focus.set,
                                  .defaults = defaults_in(console, defaults),
+                                 .follows_hits = console->focus.is_open && defaults->width == TG_WIDTH_THREAD,
                                  .work = work,
                                  .context = context,
                                  .out = out};

@@ -193,6 +193,16 @@ static struct tg_error *print_stack(const struct stack *stack, const struct want
     return error;
 }
 
+/* "thread 2.4 (rank 0):" */
+static void print_whose(const struct tg_request *control, const struct tg_standing *standing)
+{
+    const struct tg_job_process *process = tg_job_view_process(control->view, standing->id.dpid);
+    fprintf(control->out, "thread %" PRIu32 ".%" PRIu32, standing->id.dpid, standing->id.dtid);
+    if (process != NULL && process->info.rank >= 0)
+        fprintf(control->out, " (rank %" PRId64 ")", process->info.rank);
+    fputs(":\n", control->out);
+}
+
 static struct tg_error *show_stack(const struct tg_request *control)
 {
     const struct wanted *wanted = control->context;
@@ -205,6 +215,8 @@ static struct tg_error *show_stack(const struct tg_request *control)
     if (error == NULL && stack.first >= stack.frames.count)
         error = tg_error_create(TG_ERROR_USAGE, "the stack has no level %zu, only %zu levels", stack.first,
                                 stack.frames.count);
+    if (error == NULL && control->has_followed)
+        print_whose(control, &standing);
     if (error == NULL)
         error = print_stack(&stack, wanted, control->out);
     if (error == NULL && wanted->json != NULL)

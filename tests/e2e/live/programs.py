@@ -65,8 +65,8 @@ EXPECTED = (
     r"^LIST 1 shared action point for groups \d+ and \d+:$",
     r"^9 addr=0x[0-9a-f]+ \[\S*first\.c#5, \S*second\.c#9\]$", r"^REFUSED .*a barrier cannot span two",
     r"\(rank 1\) stopped at action point 10: alone",
-    # rank 0, whose stack `dwhere` is about, is in MPI_Finalize
-    r"^STACK the thread in focus is running; dhalt stops it, `dfocus r1` goes to rank 1, which is stopped at an action point$",
+    # rank 0 is in MPI_Finalize: the stack is of the rank that stopped
+    r"^STACK thread 4\.1 \(rank 1\):\n  0  0x\w+  alone ",
     r"^  0  0x\w+  alone ",
 )
 
