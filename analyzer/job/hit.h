@@ -1,4 +1,5 @@
-/* Whom people mean who ask for a stack behind a breakpoint: the thread that came to it, not one that was stopped with it. */
+/* The thread that came to a breakpoint, which people mean when they ask for a stack behind it: not one that was stopped
+ * with it. */
 #ifndef TG_ANALYZER_JOB_HIT_H
 #define TG_ANALYZER_JOB_HIT_H
 
