@@ -57,10 +57,14 @@ bool tg_stack_is_interpreter(const char *module)
     return BEGINS(base_name(module), interpreters) || strcmp(base_name(module), "python") == 0;
 }
 
+static bool is_runtime_file(const char *module)
+{
+    return BEGINS(base_name(module), runtime_files) || is_between_file(module);
+}
+
 bool tg_stack_is_of_runtime(const char *module, const char *function)
 {
-    return BEGINS(base_name(module), runtime_files) || is_between_file(module) ||
-           BEGINS(function, runtime_functions);
+    return is_runtime_file(module) || BEGINS(function, runtime_functions);
 }
 
 /* ---- the languages' own code, which is part of programs */
@@ -96,7 +100,8 @@ bool tg_stack_is_mpi_entry(const struct tg_stack_call *call)
 
 /* ---- calls */
 
-static struct tg_stack_call unnamed(const struct tg_stack_frame *frame)
+/* IN_RUNTIME: its file is one of a runtime library. */
+static struct tg_stack_call unnamed(const struct tg_stack_frame *frame, bool in_runtime)
 {
     bool is_python = frame->kind == TG_FRAME_PYTHON, has_module = *frame->module != '\0';
     return (struct tg_stack_call){.function = is_python ? frame->function : "",
@@ -107,15 +112,20 @@ static struct tg_stack_call unnamed(const struct tg_stack_frame *frame)
                                   .pc = frame->pc,
                                   .is_python = is_python,
                                   .is_signal = frame->kind == TG_FRAME_SIGNAL,
-                                  .is_runtime = !is_python && tg_stack_is_of_runtime(frame->module, "")};
+                                  .is_runtime = !is_python && in_runtime};
 }
 
 static void each_call(const struct tg_stack_model *model, const struct tg_last_stack *stack,
                       bool (*take)(void *context, const struct tg_stack_call *call), void *context)
 {
+    const char *module = NULL; /* of the frame before: several calls in turn are in one file */
+    bool in_runtime = false;
     for (size_t i = 0; i < stack->count; i++) {
         const struct tg_stack_frame *frame = &stack->frames[i];
-        struct tg_stack_call call = unnamed(frame);
+        if (frame->module != module)
+            in_runtime = is_runtime_file(frame->module);
+        module = frame->module;
+        struct tg_stack_call call = unnamed(frame, in_runtime);
         struct tg_stack_names names = tg_stack_model_names(model, frame);
         if (names.count == 0 || call.is_python) {
             if (!take(context, &call))
@@ -128,7 +138,7 @@ static void each_call(const struct tg_stack_model *model, const struct tg_last_s
             call.file = names.calls[k].file;
             call.line = names.calls[k].line;
             call.is_inlined = names.calls[k].inlined != 0;
-            call.is_runtime = tg_stack_is_of_runtime(frame->module, call.function);
+            call.is_runtime = in_runtime || BEGINS(call.function, runtime_functions);
             if (!take(context, &call))
                 return;
         }
