@@ -163,13 +163,16 @@ static bool find_started(struct started *started, bool of_each)
     return false;
 }
 
-static struct tg_error *refuse_started(const struct started *started)
+/* OF_EACH: the worker is one of several processes. */
+static struct tg_error *refuse_started(const struct started *started, bool of_each)
 {
     const struct tg_process_entry *entry =
         tg_process_model_at(started->console->source->moment->processes, started->worker->process);
     char of_rank[32] = "";
     if (entry != NULL && entry->rank >= 0)
         snprintf(of_rank, sizeof of_rank, " of rank %" PRId64, (int64_t)entry->rank);
+    else if (of_each)
+        snprintf(of_rank, sizeof of_rank, " of process %zu", started->worker->process + 1);
     return tg_error_create(TG_ERROR_USAGE,
                            "worker 1%s is already %s parallel region %" PRIu64
                            "; `opm start --force` goes to the next one%s",
@@ -196,7 +199,7 @@ static struct tg_error *run_start(struct tg_console *console, int argc, Tcl_Obj 
     if (console->options.live != NULL) /* without an agent the latest events may be on their way */
         tg_console_catch_up(console);
     if (!starting.force && find_started(&started, starting.each))
-        return refuse_started(&started);
+        return refuse_started(&started, starting.each);
     return console->options.live != NULL
                ? go_live(console, starting.each, false, TG_TARGET_PARALLEL, "parallel", out)
                : go_to_zone(console, TG_TARGET_PARALLEL, "parallel", out);

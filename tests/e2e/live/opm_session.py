@@ -205,9 +205,10 @@ def ends(compiler):
     at_end = r"^thread 1\.\d reaches a barrier, the end of the region in main "
     second = r"parallel region 2 .*\n  the end of the region in main .*: implicit, closed"
     play(console, compiler, [("opm start", r"reaches a parallel region$", {})])
-    refused = console.command("opm start")
-    if refused["ok"] or "already at the beginning of parallel region 1; `opm start --force`" not in refused["error"]["message"]:
-        fail(f"{compiler}: {refused}")
+    for command, who in (("opm start", "worker 1"), ("opm start -each", "worker 1 of process 1")):
+        refused = console.command(command)
+        if refused["ok"] or f"{who} is already at the beginning of parallel region 1; `opm start --force`" not in refused["error"]["message"]:
+            fail(f"{compiler}: {refused}")
     # the end of the region is a step of its own, once, also where it is two events
     steps = [console.do("opm step") for _ in range(3)]
     if "waiting at the end of the parallel region" not in steps[2]:
