@@ -77,8 +77,11 @@ struct tg_event_place {
     uint64_t chunk; /* number of the chunk, 0: none */
     uint32_t kind, row, thread;
     uint32_t raw_bytes; /* at most, without the time */
-    bool is_changed;    /* by who adds events: the payload is another one now */
+    uint32_t
+        changed; /* by who adds events: the fields of the payload that are others now, a bit each, in the order of its
+                           schema; TG_EVENT_ALL_FIELDS: any, also texts */
 };
+#define TG_EVENT_ALL_FIELDS UINT32_MAX
 
 enum tg_field_type {
     TG_FIELD_UNSIGNED, /* uint64_t */

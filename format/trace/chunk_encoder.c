@@ -563,7 +563,9 @@ struct tg_event_place tg_chunk_encoder_last_place(const struct tg_chunk_encoder 
     size_t last = columns->n_events - 1;
     uint32_t number = columns->event_kinds[last], row = columns->event_rows[last];
     const struct tg_chunk_kind *kind = &columns->kinds[columns->kinds_used[number]];
-    uint64_t bytes = tg_varint_bytes(number) + PLACE_THREAD_BYTES + tg_chunk_rows_bytes(&kind->rows, row);
+    uint64_t bytes = tg_varint_bytes(number) + PLACE_THREAD_BYTES;
+    for (uint32_t f = 0; f < kind->rows.n_numbers; f++)
+        bytes += tg_varint_bytes(tg_chunk_rows_number(&kind->rows, row, f));
     return (struct tg_event_place){.chunk = encoder->number,
                                    .kind = number,
                                    .row = row,
@@ -571,11 +573,38 @@ struct tg_event_place tg_chunk_encoder_last_place(const struct tg_chunk_encoder 
                                    .raw_bytes = (uint32_t)bytes};
 }
 
-/* PLACE becomes that of an event of the same thread and kind with another PAYLOAD, unless new strings or items come with it. */
-static bool change_place(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind, const void *payload,
-                         struct tg_event_place *place)
+/* The row of PLACE becomes a variant with the numbers of PAYLOAD, where few have changed. */
+static bool vary_place(struct tg_chunk_kind *kind, const void *payload, struct tg_event_place *place)
 {
     uint64_t numbers[TG_EVENT_MAX_FIELDS];
+    uint32_t fields = place->changed, bytes = place->raw_bytes, n = 0;
+    if (fields == TG_EVENT_ALL_FIELDS || !tg_chunk_rows_reserve_variant(&kind->rows))
+        return false;
+    for (uint32_t left = fields; left != 0; left &= left - 1) {
+        uint32_t f = (uint32_t)__builtin_ctz(left);
+        uint64_t number = number_of(payload, &kind->schema->fields[f]);
+        numbers[n] = kind->schema->fields[f].type == TG_FIELD_SIGNED ? tg_zigzag(number) : number;
+        bytes += (uint32_t)(tg_varint_bytes(numbers[n]) -
+                            tg_varint_bytes(tg_chunk_rows_number(&kind->rows, place->row, f)));
+        n++;
+    }
+    uint32_t row = tg_chunk_rows_vary(&kind->rows, place->row, fields, numbers);
+    if (row == TG_CHUNK_NO_ROW)
+        return false;
+    place->row = row;
+    place->raw_bytes = bytes;
+    place->changed = 0;
+    return true;
+}
+
+/* PLACE becomes that of an event of the same thread and kind with another PAYLOAD, unless new strings or items come with it. */
+static __attribute__((noinline)) bool change_place(struct tg_chunk_encoder *encoder,
+                                                   struct tg_chunk_kind *kind, const void *payload,
+                                                   struct tg_event_place *place)
+{
+    uint64_t numbers[TG_EVENT_MAX_FIELDS];
+    if (vary_place(kind, payload, place))
+        return true;
     const uint64_t *row = payload;
     if (!kind->is_plain || kind->signed_fields != 0) {
         row = numbers;
@@ -587,7 +616,7 @@ static bool change_place(struct tg_chunk_encoder *encoder, struct tg_chunk_kind 
     place->row = tg_chunk_rows_put(&kind->rows, row, kind->n_events);
     place->raw_bytes = (uint32_t)(tg_varint_bytes(place->kind) + PLACE_THREAD_BYTES +
                                   tg_chunk_rows_bytes(&kind->rows, place->row));
-    place->is_changed = false;
+    place->changed = 0;
     return true;
 }
 
@@ -603,7 +632,7 @@ bool tg_chunk_encoder_add_again(struct tg_chunk_encoder *encoder, const struct t
         !has_room_for_numbers(encoder))
         return false;
     struct tg_chunk_kind *kind = &columns->kinds[columns->kinds_used[place->kind]];
-    if (place->is_changed &&
+    if (place->changed != 0 &&
         !change_place(encoder, kind, TG_EVENT_PAYLOAD((struct tg_event *)(uintptr_t)event), place))
         return false;
     columns->event_kinds[at] = (uint8_t)place->kind;

@@ -15,6 +15,7 @@ void tg_chunk_rows_deinit(struct tg_chunk_rows *rows)
 {
     free(rows->numbers);
     free(rows->slots);
+    free(rows->variants);
     *rows = (struct tg_chunk_rows){.n_numbers = rows->n_numbers};
 }
 
@@ -22,13 +23,14 @@ void tg_chunk_rows_clear(struct tg_chunk_rows *rows)
 {
     if (rows->n_slots > 0)
         memset(rows->slots, 0, rows->n_slots * sizeof *rows->slots);
-    rows->n_rows = 0;
+    rows->n_rows = rows->n_variants = rows->n_moving = 0;
     rows->gave_up = false;
 }
 
 size_t tg_chunk_rows_memory(const struct tg_chunk_rows *rows)
 {
-    return rows->capacity * sizeof *rows->numbers + rows->n_slots * sizeof *rows->slots;
+    return rows->capacity * sizeof *rows->numbers + rows->n_slots * sizeof *rows->slots +
+           rows->max_variants * sizeof *rows->variants;
 }
 
 static bool grow_slots(struct tg_chunk_rows *rows)
@@ -90,4 +92,41 @@ uint32_t tg_chunk_rows_put(struct tg_chunk_rows *rows, const uint64_t *numbers, 
     if (rows->n_rows == MAX_ROWS || (rows->n_rows >= TRIED_ROWS && rows->n_rows > n_events / 2))
         rows->gave_up = true;
     return add_row(rows, numbers);
+}
+
+bool tg_chunk_rows_reserve_variant(struct tg_chunk_rows *rows)
+{
+    return rows->n_variants < TG_CHUNK_VARIANT - 1 &&
+           TG_ARRAY_RESERVE(rows->variants, rows->max_variants, (size_t)rows->n_variants + 1) == NULL;
+}
+
+/* FIELD moves from now on: the variants that there are have their bases' numbers. */
+static void add_moving(struct tg_chunk_rows *rows, uint32_t field)
+{
+    uint32_t m = rows->n_moving++;
+    rows->moving[m] = field;
+    for (uint32_t v = 0; v < rows->n_variants; v++)
+        rows->variants[v].numbers[m] = tg_chunk_rows_at(rows, rows->variants[v].base)[field];
+}
+
+uint32_t tg_chunk_rows_vary(struct tg_chunk_rows *rows, uint32_t row, uint32_t fields,
+                            const uint64_t *numbers)
+{
+    struct tg_chunk_variant *made = &rows->variants[rows->n_variants];
+    made->base = tg_chunk_rows_base(rows, row);
+    const uint64_t *base = tg_chunk_rows_at(rows, made->base);
+    for (uint32_t m = 0; m < rows->n_moving; m++)
+        made->numbers[m] =
+            made->base == row ? base[rows->moving[m]] : rows->variants[row & ~TG_CHUNK_VARIANT].numbers[m];
+    for (uint32_t left = fields; left != 0; left &= left - 1, numbers++) {
+        uint32_t field = (uint32_t)__builtin_ctz(left), m = tg_chunk_rows_moving(rows, field);
+        if (m == rows->n_moving && *numbers == base[field])
+            continue;
+        if (m == TG_CHUNK_MOVING)
+            return TG_CHUNK_NO_ROW;
+        if (m == rows->n_moving)
+            add_moving(rows, field);
+        made->numbers[m] = *numbers;
+    }
+    return rows->n_variants++ | TG_CHUNK_VARIANT;
 }

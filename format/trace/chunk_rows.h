@@ -1,11 +1,21 @@
 /* The payloads of the events of one kind in a chunk that is being made, each a row of numbers. As long as they come
- * again and again, each is kept once. */
+ * again and again, each is kept once. One that is another but for a number or two, such as that of a barrier or a task, may be
+ * kept as its variant: these numbers alone. */
 #ifndef TG_FORMAT_TRACE_CHUNK_ROWS_H
 #define TG_FORMAT_TRACE_CHUNK_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { TG_CHUNK_MOVING = 2 };
+#define TG_CHUNK_VARIANT (UINT32_C(1) << 31) /* bit of a row's number */
+#define TG_CHUNK_NO_ROW  UINT32_MAX
+
+struct tg_chunk_variant {
+    uint64_t numbers[TG_CHUNK_MOVING]; /* of the moving fields */
+    uint32_t base;                     /* the row that all others are of */
+};
 
 /* Caller's storage; all zero but N_NUMBERS has no rows. */
 struct tg_chunk_rows {
@@ -15,7 +25,11 @@ struct tg_chunk_rows {
     uint32_t n_rows;
     uint32_t *slots; /* hash of the rows: row + 1; 0: free */
     uint32_t n_slots;
-    bool gave_up; /* rows may be equal: too many were not */
+    bool gave_up;                               /* rows may be equal: too many were not */
+    uint32_t moving[TG_CHUNK_MOVING], n_moving; /* the fields in which variants differ from their bases */
+    struct tg_chunk_variant *variants;
+    size_t max_variants;
+    uint32_t n_variants;
 };
 
 void tg_chunk_rows_deinit(struct tg_chunk_rows *rows);
@@ -35,9 +49,41 @@ static inline bool tg_chunk_rows_have_room(const struct tg_chunk_rows *rows)
 /* The row with NUMBERS, a new one where there is none. N_EVENTS of the kind came before. Room is reserved. */
 uint32_t tg_chunk_rows_put(struct tg_chunk_rows *rows, const uint64_t *numbers, uint32_t n_events);
 
+/* Room for one more variant; false where memory is short. */
+bool tg_chunk_rows_reserve_variant(struct tg_chunk_rows *rows);
+
+/* The row that is ROW but for NUMBERS in the fields that have a bit in FIELDS, in their order; TG_CHUNK_NO_ROW where that would
+ * be one more moving field than variants have. Room for a variant is reserved. */
+uint32_t tg_chunk_rows_vary(struct tg_chunk_rows *rows, uint32_t row, uint32_t fields,
+                            const uint64_t *numbers);
+
+/* Of a row that is no variant. */
 static inline const uint64_t *tg_chunk_rows_at(const struct tg_chunk_rows *rows, uint32_t row)
 {
     return rows->numbers + row * (rows->n_numbers + 1);
+}
+
+/* The row itself, or that of which it is a variant. */
+static inline uint32_t tg_chunk_rows_base(const struct tg_chunk_rows *rows, uint32_t row)
+{
+    return (row & TG_CHUNK_VARIANT) == 0 ? row : rows->variants[row & ~TG_CHUNK_VARIANT].base;
+}
+
+/* The place of FIELD among those that move; where it is none of them, their number. */
+static inline uint32_t tg_chunk_rows_moving(const struct tg_chunk_rows *rows, uint32_t field)
+{
+    uint32_t m = 0;
+    while (m < rows->n_moving && rows->moving[m] != field)
+        m++;
+    return m;
+}
+
+/* The number of FIELD. */
+static inline uint64_t tg_chunk_rows_number(const struct tg_chunk_rows *rows, uint32_t row, uint32_t field)
+{
+    uint32_t m = (row & TG_CHUNK_VARIANT) == 0 ? rows->n_moving : tg_chunk_rows_moving(rows, field);
+    return m < rows->n_moving ? rows->variants[row & ~TG_CHUNK_VARIANT].numbers[m]
+                              : tg_chunk_rows_at(rows, tg_chunk_rows_base(rows, row))[field];
 }
 
 static inline uint64_t tg_chunk_rows_bytes(const struct tg_chunk_rows *rows, uint32_t row)

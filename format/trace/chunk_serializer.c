@@ -79,6 +79,14 @@ static void write_field(struct tg_chunk_serializer *serializer, uint64_t *values
     write_smallest(serializer, values, n, TG_COLUMN_DIFFERENCES);
 }
 
+/* The field of N events that have VALUE. */
+static void write_same(struct tg_chunk_serializer *serializer, uint64_t value, size_t n)
+{
+    if (!serializer->failed &&
+        !tg_packed_column_write_same(serializer->payload, serializer->boundaries, value, n))
+        serializer->failed = true;
+}
+
 static void write_members(struct tg_chunk_serializer *serializer, const struct tg_chunk_column *column)
 {
     write_field(serializer, serializer->values, tg_chunk_column_read(column, serializer->values));
@@ -163,10 +171,15 @@ static void write_times(struct tg_chunk_serializer *serializer)
     const struct tg_chunk_columns *columns = serializer->columns;
     struct tg_trace_units units = columns->units;
     uint64_t end_ns = columns->first_time_ns;
-    for (size_t i = 0; i < columns->n_events; i++) {
+    size_t i = 0;
+    for (; i < columns->n_stops; i++) {
         uint64_t time_ns = columns->event_times[i];
         serializer->values[i] = (uint64_t)((int64_t)(time_ns - end_ns) >> units.time_shift);
         end_ns = time_ns + (stop_of(serializer, i) << units.stop_shift);
+    }
+    for (; i < columns->n_events; i++) {
+        serializer->values[i] = (uint64_t)((int64_t)(columns->event_times[i] - end_ns) >> units.time_shift);
+        end_ns = columns->event_times[i];
     }
     write_smallest(serializer, serializer->values, columns->n_events, TG_COLUMN_ZIGZAG);
 }
@@ -178,6 +191,7 @@ static void write_stops(struct tg_chunk_serializer *serializer, const uint32_t *
     write_values(serializer, serializer->values, serializer->columns->n_stops > 0 ? n : 0);
 }
 
+/* Of a kind without variants. */
 static const uint64_t *row_of(const struct tg_chunk_serializer *serializer, const struct tg_chunk_kind *kind,
                               uint32_t event)
 {
@@ -375,17 +389,64 @@ static void write_columns(struct tg_chunk_serializer *serializer, const struct t
     }
 }
 
+/* Whether all rows that are no variants have the same number of FIELD. */
+static bool is_same(const struct tg_chunk_rows *rows, uint32_t field)
+{
+    uint32_t row = 1;
+    while (row < rows->n_rows && tg_chunk_rows_at(rows, row)[field] == tg_chunk_rows_at(rows, 0)[field])
+        row++;
+    return row >= rows->n_rows;
+}
+
+/* The numbers of FIELD, the moving one M or, where M is none, no moving one, of the N rows at NUMBERS. */
+static void gather_varied(const struct tg_chunk_rows *rows, uint32_t field, uint32_t m,
+                          const uint32_t *numbers, uint32_t n, uint64_t *values)
+{
+    const struct tg_chunk_variant *variants = rows->variants;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = numbers[i];
+        const struct tg_chunk_variant *variant = &variants[row & ~TG_CHUNK_VARIANT];
+        if ((row & TG_CHUNK_VARIANT) == 0)
+            values[i] = tg_chunk_rows_at(rows, row)[field];
+        else
+            values[i] =
+                m < rows->n_moving ? variant->numbers[m] : tg_chunk_rows_at(rows, variant->base)[field];
+    }
+}
+
+/* The same, where most rows are variants of a few. */
+static void write_varied_columns(struct tg_chunk_serializer *serializer, const struct tg_chunk_kind *kind,
+                                 const uint32_t *events)
+{
+    const struct tg_chunk_rows *rows = &kind->rows;
+    uint32_t n = kind->n_events, *row_of_event = serializer->row_of_event;
+    for (uint32_t i = 0; i < n; i++)
+        row_of_event[i] = serializer->columns->event_rows[events[i]];
+    for (uint32_t f = 0; f < rows->n_numbers; f++) {
+        const struct tg_field *field = &kind->schema->fields[f];
+        uint32_t m = tg_chunk_rows_moving(rows, f);
+        if (m == rows->n_moving && is_same(rows, f)) {
+            write_same(serializer, tg_chunk_rows_at(rows, 0)[f], n);
+        } else {
+            gather_varied(rows, f, m, row_of_event, n, serializer->values);
+            write_field(serializer, serializer->values, n);
+        }
+        for (size_t e = 0; field->type == TG_FIELD_LIST && e < field->element->n_fields; e++)
+            write_values(serializer, NULL, 0);
+    }
+}
+
 /* A row for every event, in the order in which they were recorded. */
 static void write_columns_with_lists(struct tg_chunk_serializer *serializer, const struct tg_chunk_kind *kind)
 {
     const struct tg_chunk_columns *columns = serializer->columns;
     const struct tg_chunk_column *members = kind->members;
-    for (size_t f = 0; f < kind->rows.n_numbers; f++) {
+    for (uint32_t f = 0; f < kind->rows.n_numbers; f++) {
         const struct tg_field *field = &kind->schema->fields[f];
         size_t n = 0;
         for (uint32_t i = 0; i < columns->n_events; i++)
             if (columns->event_kinds[i] == kind->chunk_index - 1)
-                serializer->values[n++] = row_of(serializer, kind, i)[f];
+                serializer->values[n++] = tg_chunk_rows_number(&kind->rows, columns->event_rows[i], f);
         write_field(serializer, serializer->values, n);
         for (size_t e = 0; field->type == TG_FIELD_LIST && e < field->element->n_fields; e++)
             write_members(serializer, members++);
@@ -397,7 +458,7 @@ static void write_kind(struct tg_chunk_serializer *serializer, const struct tg_c
 {
     const uint32_t *events = serializer->order.by_kind + serializer->order.first[kind->chunk_index - 1];
     uint32_t n_rows = 0;
-    if (kind->n_events >= 2 * MIN_REPETITION && !has_list(kind->schema))
+    if (kind->n_events >= 2 * MIN_REPETITION && !has_list(kind->schema) && kind->rows.n_variants == 0)
         n_rows =
             kind->rows.gave_up ? find_rows(serializer, kind, events) : take_rows(serializer, kind, events);
     if (n_rows > 0 && !rows_pay(serializer, kind, n_rows))
@@ -406,6 +467,8 @@ static void write_kind(struct tg_chunk_serializer *serializer, const struct tg_c
     write_stops(serializer, events, kind->n_events);
     if (has_items(kind))
         write_columns_with_lists(serializer, kind);
+    else if (kind->rows.n_variants > 0)
+        write_varied_columns(serializer, kind, events);
     else if (n_rows == 0)
         write_columns(serializer, kind, events);
     else

@@ -3,13 +3,17 @@
 /* One value in as many may be an exception; fewer planes are worth that (docs/performance.md). */
 enum { EXCEPTION_SHARE = 32, MAX_WIDTH = 8, FORM_SHIFT = 4 };
 
-/* How many of VALUES need more than WIDTH bytes. */
-static size_t count_wider(const uint64_t *values, size_t n, unsigned width)
+/* How many of VALUES need more than WIDTH bytes; more than FEW: so many at least. */
+static size_t count_wider(const uint64_t *values, size_t n, unsigned width, size_t few)
 {
+    enum { RUN = 256 };
     uint64_t most = (UINT64_C(1) << 8 * width) - 1; /* WIDTH is less than MAX_WIDTH */
     size_t wider = 0;
-    for (size_t i = 0; i < n; i++)
-        wider += values[i] > most;
+    for (size_t start = 0; start < n && wider <= few; start += RUN) {
+        size_t end = start + RUN < n ? start + RUN : n;
+        for (size_t i = start; i < end; i++)
+            wider += values[i] > most;
+    }
     return wider;
 }
 
@@ -19,7 +23,7 @@ static unsigned choose_width(const uint64_t *values, size_t n, unsigned widest, 
     unsigned width = widest;
     *exceptions = 0;
     while (width > 0) {
-        size_t wider = count_wider(values, n, width - 1);
+        size_t wider = count_wider(values, n, width - 1, n / EXCEPTION_SHARE);
         if (wider > n / EXCEPTION_SHARE)
             break;
         *exceptions = wider;
@@ -178,10 +182,12 @@ static enum tg_column_form choose_form(const uint64_t *values, size_t n, enum tg
     return form;
 }
 
-/* N times VALUE, as differences: the first one is an exception. */
-static bool write_constant(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries, uint64_t value)
+bool tg_packed_column_write_same(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
+                                 uint64_t value, size_t n)
 {
     uint64_t first = tg_zigzag(value);
+    if (n == 0 || value == 0)
+        return write_column(bytes, boundaries, NULL, 0, TG_COLUMN_PLAIN);
     if (!tg_byte_buffer_reserve(bytes, 4 * TG_VARINT_MAX_BYTES) ||
         !tg_byte_buffer_reserve(boundaries, sizeof(size_t)))
         return false;
@@ -206,7 +212,7 @@ bool tg_packed_column_write_smallest(struct tg_byte_buffer *bytes, struct tg_byt
 {
     enum { MANY = 64 }; /* what follows makes the same of them */
     if (n >= MANY && last == TG_COLUMN_DIFFERENCES && values[0] != 0 && is_constant(values, n))
-        return write_constant(bytes, boundaries, values[0]);
+        return tg_packed_column_write_same(bytes, boundaries, values[0], n);
     enum tg_column_form form = choose_form(values, n, last);
     uint64_t previous = 0;
     for (size_t i = 0; form != TG_COLUMN_PLAIN && i < n; i++) {

@@ -47,6 +47,10 @@ bool tg_packed_column_write_bytes(struct tg_byte_buffer *bytes, struct tg_byte_b
 bool tg_packed_column_write_smallest(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
                                      uint64_t *values, size_t n, enum tg_column_form last);
 
+/* The column of N times VALUE, as differences: the first one is an exception. */
+bool tg_packed_column_write_same(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
+                                 uint64_t value, size_t n);
+
 /* Takes a column of COUNT values from CURSOR. FIELD is its name for errors. MAY_DIFFER: differences are
  * allowed. */
 struct tg_error *tg_packed_column_open(struct tg_byte_cursor *cursor, const char *field, uint64_t count,

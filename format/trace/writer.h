@@ -42,7 +42,7 @@ struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_
 void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *event);
 
 /* The same for one who adds EVENT again and again, of one thread and kind and without a stop: with the PLACE of the time before,
- * nowhere at first, and is_changed where its payload is another one. */
+ * nowhere at first, and says in `changed` what of its payload is other than when PLACE was last given. */
 void tg_trace_writer_add_again(struct tg_trace_writer *writer, const struct tg_event *event,
                                struct tg_event_place *place);
 

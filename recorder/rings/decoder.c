@@ -97,18 +97,28 @@ static struct tg_team find_team(const struct process *process, const struct tg_r
 
 /* ---- records that change what is known, and those of the loader */
 
-/* Without memory the thread's level is not known, nothing else. */
-static void enter_team(struct record *record)
+/* The thread of SOURCE begins its part of a region, as WORDS say. Without memory its level is not known, nothing else. */
+static void enter_team(struct tg_ring_decoder *decoder, struct tg_ring_source *source, const uint64_t *words)
 {
-    const uint64_t *arguments = record->given.words + TG_RECORD_ARGUMENT;
-    if (record->process->teams == NULL)
-        record->process->teams = calloc(1, sizeof *record->process->teams);
-    if (record->source->stack == NULL)
-        record->source->stack = calloc(1, sizeof *record->source->stack);
+    const uint64_t *arguments = words + TG_RECORD_ARGUMENT;
+    struct process *process = source->process;
+    if (process->teams == NULL)
+        process->teams = calloc(1, sizeof *process->teams);
+    if (source->stack == NULL)
+        source->stack = calloc(1, sizeof *source->stack);
     struct tg_team team = {.id = arguments[1], .level = arguments[4]};
-    if (record->process->teams != NULL && record->source->stack != NULL)
-        tg_team_enter(record->process->teams, record->source->stack, team, arguments[2]);
-    change_state(record->decoder, record->process);
+    if (process->teams != NULL && source->stack != NULL)
+        tg_team_enter(process->teams, source->stack, team, arguments[2]);
+    change_state(decoder, process);
+}
+
+/* It ends that of the team with the bits LOW. */
+static void leave_team(struct tg_ring_decoder *decoder, struct tg_ring_source *source, uint64_t low)
+{
+    if (source->stack == NULL)
+        return;
+    tg_team_leave(source->stack, low);
+    change_state(decoder, source->process);
 }
 
 static void add_lost(struct record *record)
@@ -194,10 +204,8 @@ static void decode(struct record *record, unsigned kind)
         tg_known_records_keep(decoder->known, record->room, record->given.words, record->given.n_words,
                               record->given.team, &record->event, form->payload_bytes);
     emit(record, form->kind);
-    if (kind == TG_RECORD_OMP_IMPLICIT_END && record->source->stack != NULL) {
-        tg_team_leave(record->source->stack, low_team(record->given.words));
-        change_state(decoder, record->process);
-    }
+    if (kind == TG_RECORD_OMP_IMPLICIT_END)
+        leave_team(decoder, record->source, low_team(record->given.words));
 }
 
 /* Tells the event of RECORD if such a one was told before. */
@@ -290,7 +298,7 @@ static void add_change(struct tg_ring_decoder *decoder, struct tg_ring_source *s
     }
     last->event.time_ns = time_ns;
     tg_heap_records_put_change(source->process->heap, kind, arguments, &last->event);
-    last->place.is_changed = true;
+    last->place.changed = TG_EVENT_ALL_FIELDS;
     decoder->again.add(decoder->again.context, &last->event, &last->place);
 }
 
@@ -335,7 +343,7 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
     record.event.payload_id = 0;
     announce(&record, (enum tg_agent_record)kind);
     if (kind == TG_RECORD_OMP_IMPLICIT_BEGIN)
-        enter_team(&record);
+        enter_team(decoder, source, words);
     record.given.team = form->has_place ? find_team(record.process, source, words) : (struct tg_team){0};
     if (!form->is_plain || !tell_known(&record))
         decode(&record, kind);
@@ -349,14 +357,33 @@ static uint64_t *counted_member(struct tg_event *event)
            : event->kind == TG_EVENT_OMP_PARALLEL_END   ? &event->omp_parallel_end.ended_team
            : event->kind == TG_EVENT_OMP_SYNC_BEGIN     ? &event->omp_sync_begin.instance
            : event->kind == TG_EVENT_OMP_SYNC_END       ? &event->omp_sync_end.instance
+           : event->kind == TG_EVENT_OMP_TASK_CREATE    ? &event->omp_task_create.task
            : event->kind == TG_EVENT_OMP_TASK_BEGIN     ? &event->omp_task_begin.task
            : event->kind == TG_EVENT_OMP_TASK_END       ? &event->omp_task_end.task
                                                         : NULL;
 }
 
+/* The bit of MEMBER among the fields of EVENT's payload. */
+static uint32_t field_of(const struct tg_event *event, const uint64_t *member)
+{
+    const struct tg_record_schema *schema = tg_event_schema(event->kind);
+    const char *payload = TG_EVENT_PAYLOAD((struct tg_event *)(uintptr_t)event);
+    for (size_t f = 0; f < schema->n_fields; f++)
+        if (payload + schema->fields[f].offset == (const char *)member)
+            return UINT32_C(1) << f;
+    return TG_EVENT_ALL_FIELDS;
+}
+
 static bool is_same_team(struct tg_team a, struct tg_team b)
 {
     return a.id == b.id && a.level == b.level;
+}
+
+/* Each record of KIND has more to say than its number: where the thread is from now on, or a word of its own. */
+static bool is_apart(unsigned kind)
+{
+    return kind == TG_RECORD_OMP_IMPLICIT_BEGIN || kind == TG_RECORD_OMP_IMPLICIT_END ||
+           tg_agent_own_word(kind) != 0;
 }
 
 /* The event of REPEAT, whose WORDS with NUMBER were added just now by SOURCE, if it can be told again without them. */
@@ -367,18 +394,21 @@ static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_sou
     unsigned kind = words[1] & 0xff;
     const struct tg_record_form *form = &decoder->forms[kind];
     struct tg_record_words given = {.words = words, .n_words = words[1] >> TG_AGENT_WORDS_SHIFT & 0xfff};
-    if (source->process == NULL || !form->is_plain ||
+    if (source->process == NULL || (!form->is_plain && !is_apart(kind)) ||
         given.n_words < TG_RECORD_ARGUMENT + (size_t)form->least_arguments)
         return;
     given.team = form->has_place ? find_team(source->process, source, words) : (struct tg_team){0};
     const struct tg_event *event =
-        tg_known_records_find(decoder->known, words, given.n_words, given.team, &room);
+        form->is_plain ? tg_known_records_find(decoder->known, words, given.n_words, given.team, &room)
+                       : NULL;
     if (event != NULL) {
         repeat->event = *event;
     } else {
         repeat->event = (struct tg_event){.kind = form->kind};
         tg_record_put(&given, kind, &repeat->event);
     }
+    if (kind == TG_RECORD_OMP_TASK_CREATE && repeat->event.omp_task_create.dependences.count > 0)
+        return;
     repeat->event.payload_id = 0; /* of an event that changes */
     repeat->event.pid = source->facts.pid;
     repeat->event.tid = source->tid;
@@ -387,6 +417,15 @@ static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_sou
     repeat->counted = tg_agent_moves_team(kind, number) ? 0 : number;
     repeat->place = nowhere;
     repeat->is_known = true;
+    const uint64_t *counted = counted_member(&repeat->event);
+    const struct tg_omp_place *place = TG_EVENT_PAYLOAD(&repeat->event);
+    repeat->counted_field = counted == NULL ? 0 : field_of(&repeat->event, counted);
+    repeat->own_field = tg_agent_own_word(kind) == 0
+                            ? 0
+                            : field_of(&repeat->event, &repeat->event.omp_task_create.parent_task);
+    repeat->team_fields =
+        form->has_place ? field_of(&repeat->event, &place->team) | field_of(&repeat->event, &place->level)
+                        : 0;
 }
 
 /* Where the thread of an AGAIN record with NUMBER is: in another team than that of REPEAT, its event is the other one's from now
@@ -403,12 +442,12 @@ static void follow_team(const struct tg_ring_source *source, uint64_t number, st
     place->team = team.id;
     place->level = team.level;
     repeat->team = team;
-    repeat->place.is_changed = true;
+    repeat->place.changed |= repeat->team_fields;
 }
 
-/* The event of REPEAT becomes that of a record of SOURCE with NUMBER. */
+/* The event of REPEAT becomes that of a record of SOURCE with NUMBER, and with OWN as the word of its own, if it has one. */
 static void follow(const struct tg_ring_decoder *decoder, const struct tg_ring_source *source,
-                   uint64_t number, struct tg_ring_repeat *repeat)
+                   uint64_t number, uint64_t own, struct tg_ring_repeat *repeat)
 {
     uint64_t counted = tg_agent_moves_team(repeat->kind, number) ? 0 : number;
     if (decoder->forms[repeat->kind].has_place)
@@ -416,14 +455,18 @@ static void follow(const struct tg_ring_decoder *decoder, const struct tg_ring_s
     if (counted != repeat->counted) {
         *counted_member(&repeat->event) += counted - repeat->counted;
         repeat->counted = counted;
-        repeat->place.is_changed = true;
+        repeat->place.changed |= repeat->counted_field;
+    }
+    if (tg_agent_own_word(repeat->kind) != 0 && repeat->event.omp_task_create.parent_task != own) {
+        repeat->event.omp_task_create.parent_task = own;
+        repeat->place.changed |= repeat->own_field;
     }
     if (repeat->event.tid != source->tid) {
         repeat->event.tid = source->tid;
         repeat->place = nowhere;
     }
     repeat->number = number;
-    repeat->state = source->process->state;
+    repeat->state = is_apart(repeat->kind) ? 0 : source->process->state;
 }
 
 static void add_in_full(struct tg_ring_decoder *decoder, struct tg_ring_source *source, uint64_t time_ns,
@@ -436,8 +479,7 @@ static void add_in_full(struct tg_ring_decoder *decoder, struct tg_ring_source *
     if (own != 0)
         words[own] = again[2];
     tg_ring_decoder_add(decoder, source, time_ns, words);
-    if (own == 0)
-        keep_event(decoder, source, words, number, repeat);
+    keep_event(decoder, source, words, number, repeat);
 }
 
 /* REPEAT has another number than before, or threads are elsewhere, or it comes for the first time. */
@@ -450,9 +492,17 @@ static __attribute__((noinline)) void add_changed(struct tg_ring_decoder *decode
         add_in_full(decoder, source, time_ns, repeat, again, number);
         return;
     }
-    follow(decoder, source, number, repeat);
+    if (repeat->kind == TG_RECORD_OMP_IMPLICIT_BEGIN) {
+        uint64_t words[sizeof repeat->words / sizeof *repeat->words];
+        memcpy(words, repeat->words, sizeof words);
+        tg_agent_move(words, number);
+        enter_team(decoder, source, words);
+    }
+    follow(decoder, source, number, tg_agent_own_word(repeat->kind) != 0 ? again[2] : 0, repeat);
     repeat->event.time_ns = time_ns;
     decoder->again.add(decoder->again.context, &repeat->event, &repeat->place);
+    if (repeat->kind == TG_RECORD_OMP_IMPLICIT_END)
+        leave_team(decoder, source, repeat->team.id & TG_AGENT_TEAM_MASK);
 }
 
 void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_source *source,

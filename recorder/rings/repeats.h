@@ -18,12 +18,13 @@ struct tg_ring_repeat {
     /* the decoder's */
     bool is_known;       /* all else is set */
     uint64_t number;     /* of the last record, ... */
-    uint64_t state;      /* ... told when its process was in this state; 0: none was */
+    uint64_t state;      /* ... told when its process was in this state; 0: none was, or each is looked at */
     struct tg_team team; /* where the thread was, ... */
     uint64_t
         counted; /* ... and by how much the event's counted member is larger, that of the repeat being 0 */
-    struct tg_event_place place; /* where EVENT went */
-    struct tg_event event;       /* what it became */
+    uint32_t counted_field, own_field, team_fields; /* of EVENT's payload, as in struct tg_event_place */
+    struct tg_event_place place;                    /* where EVENT went */
+    struct tg_event event;                          /* what it became */
 
     uint64_t words[1 + TG_AGENT_REPEAT_WORDS]; /* a record; its first word, the time, is 0 */
 };

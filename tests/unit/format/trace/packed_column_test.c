@@ -158,6 +158,30 @@ static void a_column_of_one_value_is_that_value(void **state)
         }
 }
 
+static void a_column_can_be_told_by_its_only_value(void **state)
+{
+    (void)state;
+    const uint64_t values[] = {0, 1, 200, UINT64_C(1) << 63, UINT64_MAX};
+    for (size_t v = 0; v < sizeof values / sizeof *values; v++)
+        for (size_t n = 1; n < 2000; n = n * 3 + 1) {
+            struct tg_byte_buffer bytes = {0}, boundaries = {0};
+            assert_true(tg_packed_column_write_same(&bytes, &boundaries, values[v], n));
+            size_t size = bytes.size;
+            assert_true(tg_byte_buffer_reserve(&bytes, TG_CURSOR_PADDING));
+            struct tg_byte_cursor cursor = {bytes.data, bytes.data + size, &source};
+            struct tg_packed_column column;
+            assert_fine(tg_packed_column_open(&cursor, "c", n, true, &column));
+            assert_ptr_equal(cursor.position, cursor.end);
+            for (size_t i = 0; i < n; i++) {
+                uint64_t read = 77;
+                assert_true(tg_packed_column_take(&column, &read, 1));
+                assert_int_equal(read, values[v]);
+            }
+            tg_byte_buffer_deinit(&bytes);
+            tg_byte_buffer_deinit(&boundaries);
+        }
+}
+
 static void forms_are_refused_where_they_may_not_be(void **state)
 {
     (void)state;
@@ -229,6 +253,7 @@ int main(void)
         cmocka_unit_test(few_great_values_cost_no_plane),
         cmocka_unit_test(the_form_with_the_smallest_numbers_is_taken),
         cmocka_unit_test(a_column_of_one_value_is_that_value),
+        cmocka_unit_test(a_column_can_be_told_by_its_only_value),
         cmocka_unit_test(forms_are_refused_where_they_may_not_be),
         cmocka_unit_test(malformed_columns_are_refused),
         cmocka_unit_test(varints_of_every_length_come_back),

@@ -244,7 +244,7 @@ static void see(void *context, const struct tg_event *event)
 static void see_again(void *context, const struct tg_event *event, struct tg_event_place *place)
 {
     struct seen *seen = context;
-    seen->is_again[seen->n_events] = place->chunk != 0 && !place->is_changed;
+    seen->is_again[seen->n_events] = place->chunk != 0 && place->changed == 0;
     *place = (struct tg_event_place){.chunk = 1};
     see(context, event);
 }
@@ -427,6 +427,40 @@ static void a_record_that_comes_again_says_its_team(void **state)
     assert_string_equal(seen.reason, "");
 }
 
+/* A thread that has left a team is not in it any more: another team of the same bits is another thread's. */
+static void a_region_that_comes_again_ends_again(void **state)
+{
+    enum { REGIONS = 3 };
+    struct fixture *fixture = *state;
+    struct ring_producer *ring = &fixture->producers[0], *other = &fixture->producers[1];
+    struct seen seen = {0};
+    const uint64_t team = 500, place = ring_place(team, 3);
+    const uint64_t enter[] = {0x401000, team, 0, 4, 1}, leave[] = {0x401000}, lock[] = {0x402000, 0x5000};
+    begin_to_see(fixture, &seen);
+    ring_producer_fill_at(ring, 1, 1, TG_RECORD_OMP_IMPLICIT_BEGIN, place, enter, 5);
+    ring_producer_fill_at(ring, 2, 1, TG_RECORD_OMP_IMPLICIT_END, place, leave, 1);
+    for (uint64_t i = 0; i < REGIONS; i++) {
+        const uint64_t id = team + i + TG_AGENT_TEAM_MASK + 1, enter_other[] = {0x401000, id, 0, 4, 5 + i};
+        assert_true(ring_producer_again(ring, 1, 1, i, 10 + 4 * i));
+        assert_true(ring_producer_again(ring, 2, 1, i, 11 + 4 * i));
+        ring_producer_put(other, TG_RECORD_OMP_IMPLICIT_BEGIN, 12 + 4 * i, ring_place(team + i, 0),
+                          enter_other, 5);
+        ring_producer_put(ring, TG_RECORD_OMP_MUTEX_ENTER, 13 + 4 * i, ring_place(team + i, 3), lock, 2);
+    }
+    take_and_tell(fixture);
+    assert_int_equal(seen.n_events, 4 * REGIONS);
+    for (uint64_t i = 0; i < REGIONS; i++) {
+        const struct tg_event *events = seen.events + 4 * i;
+        assert_int_equal(events[0].omp_implicit_begin.team, team + i);
+        assert_int_equal(events[0].omp_implicit_begin.team_size, 4);
+        assert_int_equal(events[1].kind, TG_EVENT_OMP_IMPLICIT_END);
+        assert_int_equal(events[1].omp_implicit_end.team, team + i);
+        assert_int_equal(events[1].omp_implicit_end.level, 1);
+        assert_int_equal(events[3].omp_mutex_enter.team, team + i + TG_AGENT_TEAM_MASK + 1);
+        assert_int_equal(events[3].omp_mutex_enter.level, 5 + i);
+    }
+}
+
 static void a_record_that_comes_again_has_a_word_of_its_own(void **state)
 {
     struct fixture *fixture = *state;
@@ -495,6 +529,7 @@ int main(void)
         TEST(an_event_that_is_alike_is_told_with_its_place),
         TEST(a_record_that_comes_again_is_of_where_its_thread_is_now),
         TEST(a_record_that_comes_again_says_its_team),
+        TEST(a_region_that_comes_again_ends_again),
         TEST(a_record_that_comes_again_has_a_word_of_its_own),
         TEST(taking_little_at_a_time_is_as_complete),
         TEST(rings_that_nobody_writes_to_any_more_are_not_let_pile_up),
