@@ -112,7 +112,7 @@ static void enter_team(struct tg_ring_decoder *decoder, struct tg_ring_source *s
     change_state(decoder, process);
 }
 
-/* It ends that of the team with the bits LOW. */
+/* The part in the team with the bits LOW ends. */
 static void leave_team(struct tg_ring_decoder *decoder, struct tg_ring_source *source, uint64_t low)
 {
     if (source->stack == NULL)
