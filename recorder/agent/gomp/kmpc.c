@@ -2,8 +2,6 @@
 #include "recorder/agent/gomp/gomp.h"
 #include "recorder/agent/ompt/releases.h"
 
-#include <string.h>
-
 /* Whether it is the program that calls, of the runtime that OMPT tells of. */
 #define IS_WATCHED(name) tg_ompt_is_release(TG_GOMP_CALLER(), (const void *)(uintptr_t)gomp->name)
 
@@ -79,37 +77,37 @@ void __kmpc_unset_nest_lock(const void *location, int thread, void **lock)
 
 /* ---- iterations that wait for each other. The compiler counts all of them from 0. */
 
-enum { LOOP_LEVELS = 4, KEPT_LOOPS = 4 };
-
 /* One of the loops of a doacross loop (struct kmp_dim in LLVM's source). */
 struct bounds {
     int64_t lower, upper, step;
 };
 
-/* Of the doacross loops that the thread is in, by the level of their regions. */
-static __thread struct bounds loops[LOOP_LEVELS][KEPT_LOOPS] __attribute__((tls_model("initial-exec")));
-
-static struct bounds *loops_here(void)
+/* The thread enters a doacross loop of N_LOOPS with BOUNDS. Without memory nothing is known of any. */
+static void enter_loops(int n_loops, const struct bounds *bounds)
 {
-    return loops[tg_openmp_frame.level % LOOP_LEVELS];
-}
-
-static size_t count_kept(void)
-{
-    return tg_openmp_frame.doacross_loops < KEPT_LOOPS ? tg_openmp_frame.doacross_loops : KEPT_LOOPS;
+    struct tg_ompt_loops *entered = tg_ompt_take();
+    if (entered == NULL) {
+        while (tg_ompt_leave_loop())
+            continue;
+        return;
+    }
+    for (int i = 0; i < n_loops && i < TG_OMPT_LOOPS; i++) {
+        bool is_up = bounds[i].step > 0;
+        entered->first[i] = is_up ? bounds[i].lower : bounds[i].upper;
+        entered->last[i] = is_up ? bounds[i].upper : bounds[i].lower;
+    }
+    entered->outer = tg_ompt_thread.loops;
+    tg_ompt_thread.loops = entered;
 }
 
 /* Whether SINK, or what a narrow or unsigned variable has made of it, is none of the loop's iterations: clang's code asks for
  * those before the first as well, and the runtime does not wait. */
 static bool is_outside(const long long *sink)
 {
-    const struct bounds *bounds = loops_here();
-    for (size_t i = 0; i < count_kept(); i++) {
-        bool is_up = bounds[i].step > 0;
-        if (sink[i] < (is_up ? bounds[i].lower : bounds[i].upper) ||
-            sink[i] > (is_up ? bounds[i].upper : bounds[i].lower))
+    const struct tg_ompt_loops *loops = tg_ompt_thread.loops;
+    for (size_t i = 0; loops != NULL && i < tg_openmp_frame.doacross_loops && i < TG_OMPT_LOOPS; i++)
+        if (sink[i] < loops->first[i] || sink[i] > loops->last[i])
             return true;
-    }
     return false;
 }
 
@@ -117,8 +115,8 @@ void __kmpc_doacross_init(const void *location, int thread, int n_loops, const v
 {
     const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
     tg_openmp_frame.doacross_loops = n_loops > 0 ? (uint16_t)n_loops : 0;
-    if (bounds != NULL)
-        memcpy(loops_here(), bounds, count_kept() * sizeof(struct bounds));
+    if (bounds != NULL && IS_WATCHED(__kmpc_doacross_init))
+        enter_loops(n_loops, bounds);
     gomp->__kmpc_doacross_init(location, thread, n_loops, bounds);
 }
 
@@ -126,6 +124,7 @@ void __kmpc_doacross_fini(const void *location, int thread)
 {
     const struct tg_gomp *gomp = tg_gomp_next_llvm(TG_GOMP_CALLER());
     tg_openmp_frame.doacross_loops = 0;
+    tg_ompt_leave_loop();
     gomp->__kmpc_doacross_fini(location, thread);
 }
 

@@ -23,6 +23,8 @@ void tg_ompt_on_thread_end(union tg_ompt_data *thread_data)
     if (tg_ompt_thread.held != NULL)
         tg_ompt_give(tg_ompt_thread.held);
     tg_ompt_thread.held = NULL;
+    while (tg_ompt_leave_loop())
+        continue;
     tg_ompt_give_all();
 }
 

@@ -19,6 +19,7 @@ _Static_assert(sizeof(struct tg_ompt_region) <= CELL_BYTES, "a region fits into 
 _Static_assert(sizeof(struct tg_ompt_task) <= CELL_BYTES, "a task fits into a cell");
 _Static_assert(sizeof(struct tg_ompt_place) <= CELL_BYTES, "a place fits into a cell");
 _Static_assert(sizeof(struct tg_ompt_held) <= CELL_BYTES, "what is held fits into a cell");
+_Static_assert(sizeof(struct tg_ompt_loops) <= CELL_BYTES, "a doacross loop fits into a cell");
 
 __thread struct tg_ompt_thread tg_ompt_thread __attribute__((tls_model("initial-exec")));
 bool tg_ompt_chained;
@@ -107,6 +108,16 @@ void tg_ompt_give_all(void)
     thread->free_cells = NULL;
     thread->given_cells = NULL;
     thread->n_given_cells = 0;
+}
+
+bool tg_ompt_leave_loop(void)
+{
+    struct tg_ompt_loops *left = tg_ompt_thread.loops;
+    if (left == NULL)
+        return false;
+    tg_ompt_thread.loops = left->outer;
+    tg_ompt_give(left);
+    return true;
 }
 
 struct tg_ompt_task *tg_ompt_task_of(union tg_ompt_data *task)

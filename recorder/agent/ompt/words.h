@@ -53,6 +53,15 @@ struct tg_ompt_held {
     uint64_t ordered;              /* the last ordered region that it entered */
 };
 
+enum { TG_OMPT_LOOPS = 3 };
+
+/* A doacross loop that a thread is in. */
+struct tg_ompt_loops {
+    int64_t first[TG_OMPT_LOOPS],
+        last[TG_OMPT_LOOPS]; /* of the values that each of its loops counts through, the outermost first */
+    struct tg_ompt_loops *outer;
+};
+
 /* State of one thread. */
 struct tg_ompt_thread {
     struct tg_ompt_place *top; /* innermost implicit task, NULL outside of all */
@@ -62,9 +71,10 @@ struct tg_ompt_thread {
     /* a task whose creation is recorded as soon as its dependences are known; 0: none */
     uint64_t pending_task, pending_parent, pending_flags;
     const void *pending_code;
-    tg_agent_moment acquire;   /* when it asked for the lock that it has not entered yet */
-    const void *critical;      /* the critical section that it is about to enter, NULL: not known */
-    struct tg_ompt_held *held; /* what it is inside of, where releases are watched; NULL nothing yet */
+    tg_agent_moment acquire;     /* when it asked for the lock that it has not entered yet */
+    const void *critical;        /* the critical section that it is about to enter, NULL: not known */
+    struct tg_ompt_held *held;   /* what it is inside of, where releases are watched; NULL nothing yet */
+    struct tg_ompt_loops *loops; /* the innermost, NULL: none, or not known */
     /* memory */
     void *free_cells;
     void *given_cells, *given_last; /* a chain and its end, not yet for taking */
@@ -76,6 +86,8 @@ extern __thread struct tg_ompt_thread tg_ompt_thread __attribute__((tls_model("i
 /* Zeroed memory for one of the structs above but the thread's, NULL where there is none; given back by any thread. */
 void *tg_ompt_take(void);
 void tg_ompt_give(void *cell);
+/* The calling thread leaves its innermost doacross loop; false: it is in none. */
+bool tg_ompt_leave_loop(void);
 /* Gives the store of the calling thread, which ends, to the others. */
 void tg_ompt_give_all(void);
 
