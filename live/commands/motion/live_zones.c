@@ -335,7 +335,9 @@ static struct tg_error *tell_barrier_before(struct tg_console *console, FILE *ou
     uint64_t instance = 0;
     struct tg_error *error = tg_live_zone_reached_barrier(console, &instance);
     if (error == NULL && instance != 0)
-        fprintf(out, "barrier %" PRIu64 " has been reached already (`opm barrier pass` moves past it)\n",
+        fprintf(out,
+                "barrier %" PRIu64
+                " has been reached already and is not meant (`opm barrier pass` stops behind it)\n",
                 instance);
     return error;
 }
