@@ -337,7 +337,7 @@ static struct tg_error *tell_barrier_before(struct tg_console *console, FILE *ou
     if (error == NULL && instance != 0)
         fprintf(out,
                 "barrier %" PRIu64
-                " has been reached already and is not meant (`opm barrier pass` stops behind it)\n",
+                " has already been reached and does not count (`opm barrier pass` stops behind it)\n",
                 instance);
     return error;
 }
