@@ -117,7 +117,11 @@ static struct tg_error *name_ranks(struct tg_console *console)
 
 struct tg_error *tg_gate_run_settle(struct tg_console *console, FILE *out)
 {
-    struct tg_error *error = name_ranks(console);
+    if (console->focus.is_of_ranks)
+        tg_console_catch_up(console); /* the latest events may tell which processes are ranks */
+    struct tg_error *error = tg_focus_refresh(&console->focus, console->source);
+    if (error == NULL)
+        error = name_ranks(console);
     return error != NULL ? error : tg_gate_run_halt(console, out);
 }
 

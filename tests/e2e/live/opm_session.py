@@ -286,6 +286,7 @@ def ranks(flavour):
     if said.count("is through") != 4:
         fail(f"{flavour.name}: the job did not end well: {said}")
     late_rank(flavour)
+    scripted_ranks(flavour)
     stopped_launcher(flavour)
 
 
@@ -314,6 +315,17 @@ def stopped_launcher(flavour):
     play(console, flavour.name, [("dfocus ranks {opm start --each}", r"^2 of 2 processes are there$", {}),
                                  ("opm next --each barrier", r"^2 of 2 processes are there$", {})])
     console.end("quit")
+
+
+def scripted_ranks(flavour):
+    """A script does not wait until the trace's events say who is a rank: all of them are waited for all the same."""
+    with open("begin.tcl", "w", encoding="utf-8") as file:
+        file.write("dgo\ndwait -ranks 2 -timeout 60\nputs [opm start -each]\nquit\n")
+    told = subprocess.run([os.environ["TG_TOLLGATE"], "live", "--quiet", "--no-rc", "--force", "-o", "trace.tgt", "-x", "begin.tcl", "--",
+                           *job(flavour, os.path.abspath("ranks"), ranks=2)], env=os.environ | ENVIRONMENT, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False, timeout=120)
+    if "2 of 2 processes are there" not in told.stdout:
+        fail(f"{flavour.name}: {told}")
 
 
 def late_rank(flavour):
