@@ -34,3 +34,16 @@ struct tg_error *tg_code_text_make(struct tg_code_text *text, tg_code_text_write
     *text = (struct tg_code_text){0};
     return tg_error_no_memory();
 }
+
+struct tg_error *tg_code_texts_put(struct tg_code_texts *texts, tg_code_text_write *write,
+                                   const struct tg_event *event, const struct tg_dump_label *label,
+                                   struct tg_code_names *names, struct tg_dump_line *line)
+{
+    const struct tg_code_text *text;
+    uint64_t address;
+    memcpy(&address, (const char *)TG_EVENT_PAYLOAD(event) + label->offset, sizeof address);
+    struct tg_error *error = tg_code_texts_find(texts, write, event, label->field, address, names, &text);
+    if (error == NULL && text->size > 0)
+        tg_dump_line_put(line, text->text, text->size);
+    return error;
+}

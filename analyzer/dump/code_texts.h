@@ -2,6 +2,8 @@
 #ifndef TG_ANALYZER_DUMP_CODE_TEXTS_H
 #define TG_ANALYZER_DUMP_CODE_TEXTS_H
 
+#include "analyzer/dump/labels.h"
+#include "analyzer/dump/line.h"
 #include "analyzer/output/code_names.h"
 #include "format/base/error.h"
 #include "format/event/event.h"
@@ -51,5 +53,10 @@ static inline struct tg_error *tg_code_texts_find(struct tg_code_texts *texts, t
         return NULL;
     return tg_code_text_make(text, write, event, field, names);
 }
+
+/* Puts into LINE what is said of the code address that EVENT has in the field of LABEL. */
+struct tg_error *tg_code_texts_put(struct tg_code_texts *texts, tg_code_text_write *write,
+                                   const struct tg_event *event, const struct tg_dump_label *label,
+                                   struct tg_code_names *names, struct tg_dump_line *line);
 
 #endif

@@ -138,20 +138,6 @@ static void write_name(FILE *stream, const struct tg_field *field, const struct 
     tg_event_json_name(&json, field, name);
 }
 
-static struct tg_error *put_names(struct tg_dump *dump, const struct tg_event *event,
-                                  const struct tg_dump_label *label)
-{
-    struct json *state = dump->state;
-    const struct tg_code_text *text;
-    uint64_t address;
-    memcpy(&address, (const char *)TG_EVENT_PAYLOAD(event) + label->offset, sizeof address);
-    struct tg_error *error =
-        tg_code_texts_find(&state->codes, write_name, event, label->field, address, dump->names, &text);
-    if (error == NULL && text->size > 0)
-        tg_dump_line_put(&state->line, text->text, text->size);
-    return error;
-}
-
 static const struct tg_dump_piece *find_thread(struct json *state, const struct tg_event *event)
 {
     struct thread *thread = &state->threads[tg_dump_thread_place(event->tid)];
@@ -187,7 +173,7 @@ static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event 
         const struct tg_dump_label *label = &labels->fields[i];
         put_field(line, label, TG_EVENT_PAYLOAD(event));
         if (label->is_code && dump->names != NULL)
-            error = put_names(dump, event, label);
+            error = tg_code_texts_put(&state->codes, write_name, event, label, dump->names, line);
         if (error != NULL)
             return error;
     }

@@ -360,20 +360,6 @@ static void write_name(FILE *stream, const struct tg_field *field, const struct 
     write_symbol(stream, &name->symbol);
 }
 
-static struct tg_error *put_code_name(struct tg_dump *dump, const struct tg_event *event,
-                                      const struct tg_dump_label *label)
-{
-    struct text *state = dump->state;
-    const struct tg_code_text *text;
-    uint64_t address;
-    memcpy(&address, (const char *)TG_EVENT_PAYLOAD(event) + label->offset, sizeof address);
-    struct tg_error *error =
-        tg_code_texts_find(&state->codes, write_name, event, label->field, address, dump->names, &text);
-    if (error == NULL && text->size > 0)
-        tg_dump_line_put(&state->line, text->text, text->size);
-    return error;
-}
-
 /* Whether FIELD is a number of losses that nobody could count. */
 static bool is_unknown(const struct tg_event *event, const struct tg_field *field)
 {
@@ -462,7 +448,7 @@ static struct tg_error *write_event(struct tg_dump *dump, const struct tg_event 
             put_labelled(line, label, event);
         has_lists |= label->form == TG_DUMP_OTHER;
         if (label->is_code && dump->names != NULL)
-            error = put_code_name(dump, event, label);
+            error = tg_code_texts_put(&state->codes, write_name, event, label, dump->names, line);
         if (error != NULL)
             return error;
     }
