@@ -7,17 +7,25 @@
 
 static const struct tg_byte_source source = {.file = "column", .section = "test"};
 
+/* Opens BYTES, all of which must be a column of N values. */
+static struct tg_packed_column open_column(struct tg_byte_buffer *bytes, size_t n, bool any_form)
+{
+    size_t size = bytes->size;
+    assert_true(tg_byte_buffer_reserve(bytes, TG_CURSOR_PADDING));
+    struct tg_byte_cursor cursor = {bytes->data, bytes->data + size, &source};
+    struct tg_packed_column column;
+    assert_fine(tg_packed_column_open(&cursor, "c", n, any_form, &column));
+    assert_ptr_equal(cursor.position, cursor.end);
+    return column;
+}
+
 /* Writes the values, reads them in parts of PART and compares; returns the bytes that it took. */
 static size_t round_trip(const uint64_t *values, size_t n, size_t part)
 {
     struct tg_byte_buffer bytes = {0}, boundaries = {0};
     assert_true(tg_packed_column_write(&bytes, &boundaries, values, n));
     size_t size = bytes.size;
-    assert_true(tg_byte_buffer_reserve(&bytes, TG_CURSOR_PADDING));
-    struct tg_byte_cursor cursor = {bytes.data, bytes.data + size, &source};
-    struct tg_packed_column column;
-    assert_fine(tg_packed_column_open(&cursor, "c", n, false, &column));
-    assert_ptr_equal(cursor.position, cursor.end);
+    struct tg_packed_column column = open_column(&bytes, n, false);
     uint64_t *read = calloc(n + 1, sizeof *read);
     for (size_t at = 0; at < n; at += part)
         assert_true(tg_packed_column_take(&column, read + at, n - at < part ? n - at : part));
@@ -166,12 +174,7 @@ static void a_column_can_be_told_by_its_only_value(void **state)
         for (size_t n = 1; n < 2000; n = n * 3 + 1) {
             struct tg_byte_buffer bytes = {0}, boundaries = {0};
             assert_true(tg_packed_column_write_same(&bytes, &boundaries, values[v], n));
-            size_t size = bytes.size;
-            assert_true(tg_byte_buffer_reserve(&bytes, TG_CURSOR_PADDING));
-            struct tg_byte_cursor cursor = {bytes.data, bytes.data + size, &source};
-            struct tg_packed_column column;
-            assert_fine(tg_packed_column_open(&cursor, "c", n, true, &column));
-            assert_ptr_equal(cursor.position, cursor.end);
+            struct tg_packed_column column = open_column(&bytes, n, true);
             for (size_t i = 0; i < n; i++) {
                 uint64_t read = 77;
                 assert_true(tg_packed_column_take(&column, &read, 1));

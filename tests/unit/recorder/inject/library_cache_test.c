@@ -66,15 +66,22 @@ static void names_give_paths_in_order(void **state)
     tg_library_cache_destroy(cache);
 }
 
+/* Of `three`, the first of which is another machine's. */
+static struct tg_library_cache *parse_three_but_one(struct image *image)
+{
+    make(image, three, 3);
+    put32(image->bytes + HEADER_BYTES, 0x0003); /* 32-bit */
+    struct tg_library_cache *cache = tg_library_cache_parse(image->bytes, image->size);
+    assert_non_null(cache);
+    return cache;
+}
+
 /* The first lookups go through all entries, later ones have an index. */
 static void many_lookups_find_the_same(void **state)
 {
     (void)state;
     struct image image;
-    make(&image, three, 3);
-    put32(image.bytes + HEADER_BYTES, 0x0003); /* 32-bit */
-    struct tg_library_cache *cache = tg_library_cache_parse(image.bytes, image.size);
-    assert_non_null(cache);
+    struct tg_library_cache *cache = parse_three_but_one(&image);
     for (int i = 0; i < 40; i++) {
         assert_string_equal(tg_library_cache_path(cache, "libz.so.1", 0), "/lib/libz.so.1");
         assert_null(tg_library_cache_path(cache, "libz.so.1", 1));
@@ -106,10 +113,7 @@ static void other_machines_are_left_out(void **state)
 {
     (void)state;
     struct image image;
-    make(&image, three, 3);
-    put32(image.bytes + HEADER_BYTES, 0x0003); /* 32-bit */
-    struct tg_library_cache *cache = tg_library_cache_parse(image.bytes, image.size);
-    assert_non_null(cache);
+    struct tg_library_cache *cache = parse_three_but_one(&image);
     assert_string_equal(tg_library_cache_path(cache, "libz.so.1", 0), "/lib/libz.so.1");
     assert_null(tg_library_cache_path(cache, "libz.so.1", 1));
     tg_library_cache_destroy(cache);
