@@ -141,6 +141,22 @@ static void note_late(const struct tg_halt *halt)
     block(SIG_UNBLOCK);
 }
 
+/* Whether TID is late from a look before: then it is traced, is to stop, and not let go any more when it does. */
+static bool take_late(pid_t tid)
+{
+    bool is_found = false;
+    block(SIG_BLOCK);
+    for (size_t i = 0; i < n_late && !is_found; i++) {
+        is_found = late[i] == tid;
+        if (!is_found)
+            continue;
+        late[i] = late[n_late - 1];
+        n_late = n_late - 1;
+    }
+    block(SIG_UNBLOCK);
+    return is_found;
+}
+
 /* ---- seizing */
 
 /* A thread that executes a program holds a lock that PTRACE_SEIZE needs, until every other thread of its process has
@@ -201,7 +217,7 @@ static int seize(struct tg_halt *halt, pid_t tid)
     int why = ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0 ? 0 : errno;
     seizing = NULL;
     n_seized = n_seized + 1;
-    if (why != 0)
+    if (why != 0 && !take_late(tid))
         return why;
     /* without memory it runs on, and is let go when tollgate ends */
     return TG_ARRAY_APPEND(halt->threads, halt->count, halt->capacity, thread) == NULL ? 0 : ENOMEM;

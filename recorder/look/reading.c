@@ -4,6 +4,7 @@
 #include "recorder/engine/engine.h"
 #include "recorder/look/return_watch.h"
 #include "recorder/process/memory.h"
+#include "recorder/process/proc_status.h"
 #include "recorder/process/still_memory.h"
 
 #include <inttypes.h>
@@ -167,6 +168,12 @@ static uint64_t io_bytes(pid_t pid)
     return read_bytes + written;
 }
 
+static bool is_runnable(pid_t tid)
+{
+    struct tg_proc_status status;
+    return tg_proc_status_read(tid, &status) && status.state == 'R';
+}
+
 bool tg_reading_take(struct tg_look_shared *look, const struct tg_halt *halt, uint64_t snapshot,
                      struct tg_reading *reading)
 {
@@ -183,7 +190,10 @@ bool tg_reading_take(struct tg_look_shared *look, const struct tg_halt *halt, ui
     for (size_t i = 0; i < halt->count && ok; i++) {
         reading->tids[i] = halt->threads[i].tid;
         reading->snapshot.taken += reading->calls.stacks[i].count > 0;
-        reading->snapshot.unstopped += !halt->threads[i].is_stopped && !halt->threads[i].is_gone;
+        if (!halt->threads[i].is_stopped && !halt->threads[i].is_gone) {
+            reading->snapshot.unstopped++;
+            reading->n_runnable += is_runnable(halt->threads[i].tid);
+        }
         reading->snapshot.threads -= halt->threads[i].is_gone;
     }
     return ok;

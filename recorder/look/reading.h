@@ -24,7 +24,8 @@ struct tg_reading {
     pid_t *tids;
     size_t count; /* of threads */
     struct tg_event_stack_snapshot snapshot;
-    size_t n_refused; /* as struct tg_halt says */
+    size_t n_runnable; /* of the threads that did not stop in time: could run, and got no processor */
+    size_t n_refused;  /* as struct tg_halt says */
     pid_t refused;
 };
 

@@ -103,6 +103,23 @@ __attribute__((format(printf, 3, 4))) static void add_words(char *text, size_t s
     va_end(arguments);
 }
 
+/* "3 could not be stopped (2 wait for a processor, 1 in the kernel: a vfork, a file system)"; without numbers where all are alike. */
+static void add_unstopped(char *text, size_t size, uint64_t n_unstopped, uint64_t n_runnable)
+{
+    uint64_t n_inside = n_unstopped > n_runnable ? n_unstopped - n_runnable : 0;
+    bool are_mixed = n_inside > 0 && n_runnable > 0;
+    if (n_unstopped == 0)
+        return;
+    add_words(text, size, "%" PRIu64 " could not be stopped (", n_unstopped);
+    if (are_mixed)
+        add_words(text, size, "%" PRIu64 " ", n_runnable);
+    if (n_runnable > 0)
+        add_words(text, size, "%s for a processor", n_runnable == 1 ? "waits" : "wait");
+    if (are_mixed)
+        add_words(text, size, ", %" PRIu64 " ", n_inside);
+    add_words(text, size, "%s)", n_inside > 0 ? "in the kernel: a vfork, a file system" : "");
+}
+
 /* Threads without a stack, which would be missing in the answer otherwise. */
 static void remark_on_missing(const struct tg_look_shared *look, pid_t pid, const struct tg_reading *reading)
 {
@@ -120,10 +137,7 @@ static void remark_on_missing(const struct tg_look_shared *look, pid_t pid, cons
     snprintf(text, sizeof text,
              "process %d: %" PRIu64 " of its %" PRIu64 " threads %s not looked at: ", (int)pid, n_missing,
              snapshot->taken + n_missing, n_missing == 1 ? "was" : "were");
-    if (snapshot->unstopped > 0)
-        add_words(text, sizeof text,
-                  "%" PRIu64 " could not be stopped (in the kernel: a vfork, a file system)",
-                  snapshot->unstopped);
+    add_unstopped(text, sizeof text, snapshot->unstopped, reading->n_runnable);
     if (n_unread > 0)
         add_words(text, sizeof text, "%s%" PRIu64 " are more than can be read in a second",
                   snapshot->unstopped > 0 ? "; " : "", n_unread);

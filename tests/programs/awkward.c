@@ -1,13 +1,16 @@
 /* A process that is hard to look at. usage: awkward HOW
  * names: threads whose names are control characters; leader: its first thread has ended; smashed: stack pointers into noise, frame
  * pointers in a circle; deep: 100,000 calls; made: code that was made as it ran, with a 0 on top of its stack; bare: a system call in assembly without unwind information; crowd N: N threads that wait, a third
- * each in a condition variable, for the end of the thread before, and in pause; storm N: threads that make threads and end, in a program that executes itself N times, and exits with 7 */
+ * each in a condition variable, for the end of the thread before, and in pause; starved: a thread that the kernel gives its processor 1 ms of
+ * every 4 s, or "refused" where that may not be asked for; storm N: threads that make threads and end, in a program that executes itself N times, and exits with 7 */
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static void say_there(void)
@@ -133,6 +136,34 @@ static void run_made_code(void)
     say_there();
 }
 
+/* As struct sched_attr of <linux/sched/types.h>, which does not go with <sched.h> everywhere. */
+struct schedule {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+static void *starve(void *unused)
+{
+    enum { DEADLINE = 6 };
+    const struct schedule schedule = {.size = sizeof schedule,
+                                      .policy = DEADLINE,
+                                      .runtime_ns = 1000000,
+                                      .deadline_ns = 4000000000,
+                                      .period_ns = 4000000000};
+    if (syscall(SYS_sched_setattr, 0, &schedule, 0) != 0) {
+        printf("refused\n");
+        fflush(stdout);
+        pause();
+    }
+    say_there();
+    for (volatile int busy = 1; busy == 1;)
+        ;
+    return unused;
+}
+
 /* False: so many threads are not to be had. */
 static int crowd(int count)
 {
@@ -171,6 +202,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(how, "made") == 0)
         run_made_code();
+    if (strcmp(how, "starved") == 0)
+        start(starve);
     if (strcmp(how, "deep") == 0)
         return go_deep(100000);
     if (strcmp(how, "vfork") == 0 && vfork() == 0) { /* nothing reaches its parent meanwhile */

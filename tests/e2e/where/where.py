@@ -594,9 +594,10 @@ def bounded():
         check(re.search(r"main \(awkward\.c:\d+\)\n  run_bare \(awkward\.c:\d+\)\n  wait_bare", text), text)
     with awkward("vfork") as process:
         text = where("--once", "--all", "-p", str(process.pid))
-        check(f"process {process.pid}: 1 of its 1 threads was not looked at: 1 could not be stopped" in text, text)
+        check(f"process {process.pid}: 1 of its 1 threads was not looked at: 1 could not be stopped (in the kernel: a vfork, a file system)" in text, text)
         child = re.search(r"process (?!%d)(\d+)" % process.pid, text)
         os.kill(int(child[1]), signal.SIGKILL)
+    starved()
     zombie = subprocess.Popen(["true"])
     os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
     told = run([TOLLGATE, "where", "-p", str(zombie.pid)])
@@ -609,6 +610,16 @@ def bounded():
         check(told.status in (0, 3), told)
         looks += 1
     check(storm.returncode == 7 and looks > 0, storm.returncode, looks)
+
+
+def starved():
+    """A thread that gets no processor is missing in every look, and each of them says so, and why."""
+    process = subprocess.Popen([os.path.join(PROGRAMS, "awkward"), "starved"], stdout=subprocess.PIPE, text=True)
+    if process.stdout.readline() == "ready\n": # else the kernel does not give processors by time here, or not to us
+        text = where("--interval", "0.1", "-p", str(process.pid))
+        check(f"process {process.pid}: 1 of its 2 threads was not looked at: 1 could not be stopped (waits for a processor)" in text, text)
+    process.kill()
+    process.wait()
 
 
 def at_once():
