@@ -15,6 +15,7 @@ struct dump_run {
     struct tg_dump dump;
     struct tg_trace_reader *reader;
     struct tg_process_model *processes; /* NULL: the format and the selection do without */
+    struct tg_process_entry unknown; /* then each process; its entry is large, and made anew for no event */
     struct tg_error **damage;
     uint64_t trace_bytes;     /* as far as the trace was read, to the end of the chunk */
     struct tg_feeder *writer; /* writes on a thread of its own: touches DUMP and OUTPUT; NULL: none does */
@@ -71,8 +72,10 @@ static struct tg_error *take_packed(void *context, const struct tg_event *events
                                     size_t count)
 {
     struct tg_error *error = NULL;
+    struct tg_process_entry entry = {0};
     for (size_t i = 0; error == NULL && i < count; i++) {
-        const struct tg_process_entry entry = {.pid = events[i].pid, .rank = (int64_t)(packed[i] >> 1) - 1};
+        entry.pid = events[i].pid;
+        entry.rank = (int64_t)(packed[i] >> 1) - 1;
         error = write_event(context, &events[i], &entry, (packed[i] & 1) != 0);
     }
     return error;
@@ -81,8 +84,8 @@ static struct tg_error *take_packed(void *context, const struct tg_event *events
 static struct tg_error *handle_event(struct dump_run *run, const struct tg_event *event)
 {
     const struct tg_selection *selection = run->request->selection;
-    struct tg_process_entry unknown = {.pid = event->pid, .rank = -1};
-    struct tg_process_entry *entry = event->pid == 0 ? NULL : &unknown;
+    struct tg_process_entry *entry = event->pid == 0 ? NULL : &run->unknown;
+    run->unknown.pid = event->pid;
     if (run->processes != NULL) {
         struct tg_error *error = tg_process_model_feed(run->processes, event, &entry);
         if (error != NULL)
@@ -238,6 +241,7 @@ struct tg_error *tg_dump_write(const struct tg_dump_request *request, struct tg_
     struct dump_run run = {.request = request,
                            .output = output,
                            .damage = damage,
+                           .unknown = {.rank = -1},
                            .dump = {.stream = tg_output_stream(output),
                                     .selection = request->selection,
                                     .with_meta = request->with_meta,
