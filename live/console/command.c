@@ -103,6 +103,25 @@ const char *tg_console_line_words(const struct tg_console *console, const char *
     return is_whole && alias->tcl == TG_TCL_TAKES_ARGUMENTS ? alias->words : NULL;
 }
 
+struct tg_error *tg_console_needs_subcommand(const struct tg_console *console, const char *first)
+{
+    const struct tg_console_command *const *commands = console->options.table->commands;
+    char list[512] = "";
+    size_t size = 0, length = strlen(first);
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        const char *name = commands[i]->name;
+        if (!is_word(first, length, name, strcspn(name, " ")) || name[length] == '\0' ||
+            (!tg_console_is_of_use(console, commands[i]) && commands[i]->instead == NULL))
+            continue;
+        int added =
+            snprintf(list + size, sizeof list - size, "%s%s", size == 0 ? "" : ", ", name + length + 1);
+        size += (size_t)added < sizeof list - size ? (size_t)added : 0;
+    }
+    list[size] = '\0'; /* without what there was no room for */
+    return tg_error_create(TG_ERROR_USAGE, "%s needs a subcommand: %s (`help %s` explains them)", first, list,
+                           first);
+}
+
 /* ---- names */
 
 void tg_console_each_name(const struct tg_console *console, const char *first, size_t first_size,

@@ -69,6 +69,9 @@ struct tg_console_table {
 /* The USAGE error of a command that was called with other arguments than it has. */
 struct tg_error *tg_console_usage(const struct tg_console_command *command);
 
+/* The USAGE error of FIRST, the first word of several commands, alone: names the second ones. */
+struct tg_error *tg_console_needs_subcommand(const struct tg_console *console, const char *first);
+
 /* Whether COMMAND has something to go on here. */
 bool tg_console_is_of_use(const struct tg_console *console, const struct tg_console_command *command);
 

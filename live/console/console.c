@@ -17,8 +17,10 @@ struct binding {
     struct tg_console *console;
     const struct tg_console_command *command;
     const struct tg_console_alias *alias;
-    Tcl_ObjCmdProc *procedure; /* Tcl's own */
-    ClientData data;           /* for PROCEDURE */
+    Tcl_ObjCmdProc *procedure;    /* Tcl's own */
+    ClientData data;              /* for PROCEDURE */
+    Tcl_CmdDeleteProc *free_data; /* Tcl's own, NULL none */
+    ClientData data_to_free;
 };
 
 /* ---- running */
@@ -209,6 +211,16 @@ static int run_unknown(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *c
                                            ensemble));
 }
 
+/* `info` or `opm`, alone or with a subcommand. Tcl would say of the former: "wrong # args: should be ...". */
+static int run_ensemble(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *const argv[])
+{
+    const struct binding *binding = data;
+    const char *name = Tcl_GetString(argv[0]);
+    name += strncmp(name, "::", 2) == 0 ? 2 : 0;
+    return argc > 1 ? binding->procedure(binding->data, interp, argc, argv)
+                    : tg_console_fail(binding->console, tg_console_needs_subcommand(binding->console, name));
+}
+
 /* The interrupt key, at a place where Tcl may be told. */
 static int take_interrupt(ClientData data, Tcl_Interp *interp, int code)
 {
@@ -234,7 +246,10 @@ void tg_console_interrupt(struct tg_console *console)
 
 static void free_binding(ClientData data)
 {
-    free(data);
+    struct binding *binding = data;
+    if (binding->free_data != NULL)
+        binding->free_data(binding->data_to_free);
+    free(binding);
 }
 
 static struct tg_error *bind(const struct binding *values, const char *name, Tcl_ObjCmdProc *procedure)
@@ -316,20 +331,43 @@ static Tcl_Obj *words_of(const struct tg_console_alias *alias)
     return Tcl_NewListObj(2, words);
 }
 
-/* `break` and `continue` stay Tcl's where they have no arguments. */
-static struct tg_error *share_with_tcl(struct tg_console *console, const struct tg_console_alias *alias,
-                                       Tcl_CmdInfo *info)
+/* What Tcl has in the command NAME, as INFO says, is PROCEDURE's from now on, which may pass it on. */
+static struct tg_error *take_over(const struct binding *values, const char *name, Tcl_CmdInfo *info,
+                                  Tcl_ObjCmdProc *procedure)
 {
     struct binding *binding = malloc(sizeof *binding);
     if (binding == NULL)
         return tg_error_no_memory();
-    *binding = (struct binding){
-        .console = console, .alias = alias, .procedure = info->objProc, .data = info->objClientData};
-    info->objProc = run_tcls;
+    *binding = *values;
+    binding->procedure = info->objProc;
+    binding->data = info->objClientData;
+    binding->free_data = info->deleteProc;
+    binding->data_to_free = info->deleteData;
+    info->objProc = procedure;
     info->objClientData = binding;
     info->deleteProc = free_binding;
     info->deleteData = binding;
-    Tcl_SetCommandInfo(console->interp, alias->name, info);
+    Tcl_SetCommandInfo(values->console->interp, name, info);
+    return NULL;
+}
+
+/* Once all subcommands are there: Tcl does not know as an ensemble what was taken over. */
+static struct tg_error *take_over_ensembles(struct tg_console *console)
+{
+    const struct binding binding = {.console = console};
+    for (const struct tg_console_command *const *at = console->options.table->commands; *at != NULL; at++) {
+        char name[MAX_NAME];
+        Tcl_CmdInfo info;
+        const char *blank = strchr((*at)->name, ' ');
+        if (blank == NULL)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(blank - (*at)->name), (*at)->name);
+        if (!Tcl_GetCommandInfo(console->interp, name, &info) || info.objProc == run_ensemble)
+            continue;
+        struct tg_error *error = take_over(&binding, name, &info, run_ensemble);
+        if (error != NULL)
+            return error;
+    }
     return NULL;
 }
 
@@ -342,8 +380,10 @@ static struct tg_error *add_alias(struct tg_console *console, const struct tg_co
         return NULL;
     if (strchr(alias->name, ' ') != NULL)
         return add_subcommand(interp, alias->name, words_of(alias));
-    if (Tcl_GetCommandInfo(interp, alias->name, &info))
-        return info.deleteProc == NULL ? share_with_tcl(console, alias, &info) : NULL;
+    const struct binding binding = {.console = console, .alias = alias};
+    if (Tcl_GetCommandInfo(interp, alias->name,
+                           &info)) /* `break` and `continue` stay Tcl's without arguments */
+        return info.deleteProc == NULL ? take_over(&binding, alias->name, &info, run_tcls) : NULL;
     Tcl_Obj *list = words_of(alias), **words;
     Tcl_IncrRefCount(list);
     int code = Tcl_ListObjGetElements(interp, list, &n, &words);
@@ -368,7 +408,7 @@ static struct tg_error *add_vocabulary(struct tg_console *console)
         error = add_alias(console, alias);
     for (const struct tg_console_alias *alias = table->foreign; error == NULL && alias->name != NULL; alias++)
         error = add_alias(console, alias);
-    return error;
+    return error != NULL ? error : take_over_ensembles(console);
 }
 
 /* ---- life */
