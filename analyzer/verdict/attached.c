@@ -3,10 +3,10 @@
 #include "analyzer/finding/attachment.h"
 #include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
+#include "analyzer/verdict/sentences.h"
 #include "analyzer/where/verdict.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* What is known of the job by stacks. */
 struct looks {
@@ -58,39 +58,6 @@ static struct tg_error *judge(const struct tg_verdict_input *input, struct looks
 
 /* ---- words */
 
-static void write_first(FILE *stream, const char *line, bool is_capital)
-{
-    bool is_word = line[0] != '\0' && line[1] >= 'a' && line[1] <= 'z';
-    char first = line[0];
-    if (is_word && is_capital && first >= 'a' && first <= 'z')
-        first = (char)(first - 'a' + 'A');
-    else if (is_word && !is_capital && first >= 'A' && first <= 'Z')
-        first = (char)(first - 'A' + 'a');
-    if (first != '\0')
-        fprintf(stream, "%c%s", first, line + 1);
-}
-
-/* Lines of an answer as sentences: those that are indented belong to the one before them. TEXT is changed. */
-static void write_sentences(FILE *stream, char *text)
-{
-    char last = ':'; /* the character before */
-    bool is_indented = false;
-    char *rest = NULL;
-    for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
-        bool was_indented = is_indented;
-        is_indented = strncmp(line, "  ", 2) == 0;
-        line += strspn(line, " ");
-        if (was_indented && is_indented)
-            fputs("; ", stream);
-        else
-            fputs(was_indented && last != '.' ? ". " : " ", stream);
-        write_first(stream, line, !(last == ':' || (was_indented && is_indented)));
-        last = *line != '\0' ? line[strlen(line) - 1] : '.';
-    }
-    if (last != '.')
-        fputc('.', stream);
-}
-
 static struct tg_error *write_answer(FILE *stream, const struct looks *looks)
 {
     char *text = NULL;
@@ -104,7 +71,7 @@ static struct tg_error *write_answer(FILE *stream, const struct looks *looks)
         return tg_error_no_memory();
     }
     if (has_answer)
-        write_sentences(stream, text);
+        tg_sentences_write(stream, ':', text);
     else
         fputs(" no thread waits for another one that is known.", stream);
     free(text);

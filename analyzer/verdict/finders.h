@@ -11,6 +11,7 @@ struct tg_error *tg_verdict_find_ends(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_rank_exits(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_stops(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_starters(struct tg_verdict_draft *draft);
+struct tg_error *tg_verdict_find_deadlocks(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_mismatches(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_intercomms(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_confusions(struct tg_verdict_draft *draft);
@@ -30,6 +31,8 @@ bool tg_verdict_is_out_of_step(const struct tg_verdict_draft *draft, const char 
                                size_t *finding);
 /* Adds to the text of the finding that is being made, about a request to end, where the threads were then. */
 struct tg_error *tg_verdict_tell_places(struct tg_verdict_draft *draft);
+/* Adds to that text who waited for which lock then. */
+struct tg_error *tg_verdict_tell_locks(struct tg_verdict_draft *draft);
 /* Where nothing else is known of an attached job: who waits for whom by its stacks. */
 struct tg_error *tg_verdict_find_attached(struct tg_verdict_draft *draft);
 /* Last: what the others found comes first. Where they were, unless that is told. */

@@ -256,7 +256,8 @@ struct tg_error *tg_verdict_find_request(struct tg_verdict_draft *draft)
     struct tg_finding finding = {
         .kind = TG_FINDING_ASKED, .since_ns = entry->asked.time_ns, .process = entry->index};
     for (size_t i = 0; i < draft->result->count; i++)
-        finding.is_consequence |= draft->result->findings[i].since_ns < finding.since_ns;
+        finding.is_consequence |= draft->result->findings[i].since_ns < finding.since_ns ||
+                                  draft->result->findings[i].kind == TG_FINDING_DEADLOCK;
     print_request(draft, entry);
     bool is_parallel = tg_mpi_model_thread_count(draft->input->mpi) > 0 ||
                        tg_openmp_model_worker_count(draft->input->openmp) > 0;

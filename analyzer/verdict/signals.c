@@ -273,8 +273,10 @@ static struct tg_error *find_stop(struct tg_verdict_draft *draft, const struct t
         tg_end_words_sender(stream, draft->input, entry->stop_sender_pid, entry->stop_sender);
     tg_words_since(stream, draft->input, entry->stopped_ns);
     fprintf(stream, " for %s, and was not continued.", tg_quantity_duration(lasted_ns, duration));
-    tg_end_words_state(draft, entry->index, entry->pid,
-                       tg_end_words_worker(draft->input, entry->index, entry->pid));
+    if (tg_verdict_last_step(draft, entry->index) <=
+        draft->stillness.at_ns) /* else continued when the job was to end */
+        tg_end_words_state(draft, entry->index, entry->pid,
+                           tg_end_words_worker(draft->input, entry->index, entry->pid));
     struct tg_error *error = tg_verdict_add(draft, &finding);
     tg_verdict_explain(draft, entry->index);
     return error;

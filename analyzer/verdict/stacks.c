@@ -4,12 +4,12 @@
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/output/stack_words.h"
 #include "analyzer/verdict/finders.h"
+#include "analyzer/verdict/interruption.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
 #include "format/base/signal_name.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,16 +114,6 @@ struct spots {
 
 enum { MAX_SPOTS_TOLD = 6, MAX_SPOTS = 4096 };
 
-static bool is_interruption(const struct tg_verdict_input *input, const struct tg_last_stack *stack)
-{
-    if (stack->reason == TG_STACK_LOOK)
-        return input->look_ns != 0 && stack->time_ns >= input->look_ns;
-    return stack->reason == TG_STACK_JOB_SIGNAL || stack->reason == TG_STACK_DETACH ||
-           (stack->reason == TG_STACK_FATAL_SIGNAL &&
-            (stack->signal == SIGINT || stack->signal == SIGTERM || stack->signal == SIGHUP ||
-             stack->signal == SIGQUIT || stack->signal == SIGXCPU));
-}
-
 /* Threads that libraries made for themselves have nothing of the program in their stacks. */
 static bool is_of_interest(const struct tg_last_stack *stack, const struct tg_stack_place *place)
 {
@@ -164,11 +154,11 @@ static struct tg_error *collect_spots(const struct tg_verdict_input *input, stru
     size_t count = tg_stack_model_count(input->stacks);
     for (size_t i = 0; i < count; i++) {
         const struct tg_last_stack *stack = tg_stack_model_at(input->stacks, i);
-        spots->has_ranks |= is_interruption(input, stack) && is_rank(input, stack);
+        spots->has_ranks |= tg_interruption_has(input, stack) && is_rank(input, stack);
     }
     for (size_t i = 0; error == NULL && i < count; i++) {
         const struct tg_last_stack *stack = tg_stack_model_at(input->stacks, i);
-        if (!is_interruption(input, stack) || (spots->has_ranks && !is_rank(input, stack)))
+        if (!tg_interruption_has(input, stack) || (spots->has_ranks && !is_rank(input, stack)))
             continue;
         struct tg_stack_place place = tg_stack_place_find(input->stacks, stack);
         if (!is_of_interest(stack, &place))
@@ -293,7 +283,8 @@ static struct tg_error *tell_spots(struct tg_verdict_draft *draft, const struct 
     tg_words_moment(stream, draft->input, spots->first_ns);
     fputs(": ", stream);
     print_spots(draft, spots);
-    return tg_verdict_add(draft, &finding);
+    struct tg_error *error = tg_verdict_tell_locks(draft);
+    return error != NULL ? error : tg_verdict_add(draft, &finding);
 }
 
 static void spots_deinit(struct spots *spots)
@@ -321,6 +312,7 @@ struct tg_error *tg_verdict_tell_places(struct tg_verdict_draft *draft)
     if (error == NULL && spots.count > 0) {
         fputs(" At that moment ", draft->stream);
         print_spots(draft, &spots);
+        error = tg_verdict_tell_locks(draft);
         draft->has_told_places = true;
     }
     spots_deinit(&spots);

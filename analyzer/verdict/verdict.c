@@ -202,6 +202,7 @@ static const struct {
     {tg_verdict_find_rank_exits, false, false},
     {tg_verdict_find_stops, false, false},
     {tg_verdict_find_starters, false, false},
+    {tg_verdict_find_deadlocks, false, false}, /* of threads in the kernel */
     {tg_verdict_find_mismatches, true, true},
     {tg_verdict_find_intercomms, false, true},
     {tg_verdict_find_confusions, true, true},

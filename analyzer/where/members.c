@@ -7,17 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Ranks of one job. */
 struct members {
     int64_t *firsts, *others; /* ranks whose first thread is there; whose other threads are */
     size_t n_firsts, n_others;
 };
 
-static size_t count_other_threads(const struct tg_where_threads *looked, const size_t *threads, size_t count)
+static const char *job_of(const struct tg_where_threads *looked, size_t thread)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++)
-        n += !looked->threads[threads[i]].is_first;
-    return n;
+    return looked->threads[thread].process->job;
+}
+
+/* Whether ranks of different jobs were looked at, of which numbers alone say nothing: jobs that MPI_Comm_spawn joined. */
+static bool has_several_jobs(const struct tg_where_threads *looked)
+{
+    for (size_t i = 1; i < looked->count && looked->threads[i].is_rank; i++)
+        if (strcmp(job_of(looked, i), job_of(looked, 0)) != 0)
+            return true;
+    return false;
 }
 
 static void write_ranks(FILE *stream, int64_t *ranks, size_t count)
@@ -30,17 +37,21 @@ static void write_ranks(FILE *stream, int64_t *ranks, size_t count)
         fprintf(stream, " (%zu ranks)", n);
 }
 
-static void write_rank_members(FILE *stream, const struct tg_where_threads *looked, const size_t *threads,
-                               size_t count, struct members *members)
+/* Members of JOB alone. */
+static void write_job_members(FILE *stream, const struct tg_where_threads *looked, const size_t *threads,
+                              size_t count, const char *job, struct members *members)
 {
+    members->n_firsts = members->n_others = 0;
     for (size_t i = 0; i < count; i++) {
         const struct tg_where_thread *thread = &looked->threads[threads[i]];
+        if (strcmp(thread->process->job, job) != 0)
+            continue;
         if (thread->is_first)
             members->firsts[members->n_firsts++] = thread->process->rank;
         else
             members->others[members->n_others++] = thread->process->rank;
     }
-    size_t n_threads = count_other_threads(looked, threads, count);
+    size_t n_threads = members->n_others;
     if (members->n_firsts > 0)
         write_ranks(stream, members->firsts, members->n_firsts);
     if (n_threads == 0)
@@ -50,6 +61,26 @@ static void write_rank_members(FILE *stream, const struct tg_where_threads *look
     else
         fprintf(stream, "%zu thread%s of ", n_threads, n_threads == 1 ? "" : "s");
     write_ranks(stream, members->others, members->n_others);
+}
+
+static void write_rank_members(FILE *stream, const struct tg_where_threads *looked, const size_t *threads,
+                               size_t count, struct members *members)
+{
+    char text[64];
+    bool has_jobs = has_several_jobs(looked);
+    for (size_t i = 0; i < count; i++) {
+        const char *job = job_of(looked, threads[i]);
+        bool is_told = false;
+        for (size_t k = 0; k < i && !is_told; k++)
+            is_told = strcmp(job_of(looked, threads[k]), job) == 0;
+        if (is_told)
+            continue;
+        fputs(i > 0 ? " and " : "", stream);
+        write_job_members(stream, looked, threads, count, job, members);
+        if (!has_jobs) /* nothing else is there */
+            return;
+        fprintf(stream, " of job %s", tg_printable(job, text, sizeof text));
+    }
 }
 
 /* Threads of processes that are not ranks. */

@@ -23,12 +23,33 @@ static bool find_value(const struct tg_where_thread *thread, const char *name, i
     return false;
 }
 
-bool tg_where_is_in_world(const struct tg_where_thread *thread)
+/* "MPI_COMM_WORLD", "MPI_COMM_SELF", "" another one; NULL unknown. */
+static const char *comm_of(const struct tg_where_thread *thread)
 {
     for (size_t i = 0; thread->values != NULL && i < thread->values->count; i++)
         if (strcmp(thread->values->items[i].name, "comm") == 0)
-            return strcmp(thread->values->items[i].text, "MPI_COMM_WORLD") == 0;
-    return false;
+            return thread->values->items[i].text;
+    return NULL;
+}
+
+bool tg_where_is_in_world(const struct tg_where_thread *thread)
+{
+    const char *comm = comm_of(thread);
+    return comm != NULL && strcmp(comm, "MPI_COMM_WORLD") == 0;
+}
+
+bool tg_where_is_in_other(const struct tg_where_thread *thread)
+{
+    return comm_of(thread) != NULL && !tg_where_is_in_world(thread);
+}
+
+bool tg_where_calls_differ(const struct tg_where_thread *a, const struct tg_where_thread *b)
+{
+    int64_t root_a, root_b;
+    if (tg_where_is_in_world(a) && tg_where_is_in_world(b))
+        return find_value(a, "root", &root_a) && find_value(b, "root", &root_b) && root_a != root_b;
+    return (tg_where_is_in_world(a) && tg_where_is_in_other(b)) ||
+           (tg_where_is_in_other(a) && tg_where_is_in_world(b));
 }
 
 char *tg_where_call_words(const struct tg_where_thread *thread, char *buffer, size_t size)

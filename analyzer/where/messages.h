@@ -25,6 +25,12 @@ struct tg_error *tg_where_find_deadlocked(const struct tg_where_threads *threads
 
 /* Whether THREAD's call of MPI is known to be one of MPI_COMM_WORLD. */
 bool tg_where_is_in_world(const struct tg_where_thread *thread);
+/* Whether it is known to be one of another communicator. */
+bool tg_where_is_in_other(const struct tg_where_thread *thread);
+
+/* Whether A and B, in the same function of MPI for all ranks of a communicator, are known to be in different calls: of other
+ * communicators, or of other roots in MPI_COMM_WORLD. */
+bool tg_where_calls_differ(const struct tg_where_thread *a, const struct tg_where_thread *b);
 
 /* "MPI_Recv(source 2, tag 77, count 1, MPI_COMM_WORLD)"; the name of another function as it is. Returns BUFFER. */
 char *tg_where_call_words(const struct tg_where_thread *thread, char *buffer, size_t size);

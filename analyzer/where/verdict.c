@@ -15,11 +15,14 @@
 
 /* ---- groups */
 
-static bool belongs(const struct tg_where_group *group, const char *call, const struct tg_stack_place *place)
+static bool belongs(const struct tg_where_threads *threads, const struct tg_where_group *group,
+                    const char *call, const struct tg_where_thread *thread)
 {
     if (strcmp(group->call, call) != 0)
         return false;
-    return *call != '\0' || tg_stack_place_is_same(group->place, place);
+    if (group->is_collective)
+        return !tg_where_calls_differ(&threads->threads[group->threads[0]], thread);
+    return *call != '\0' || tg_stack_place_is_same(group->place, &thread->path.place);
 }
 
 /* Whether the first thread INDEX of a rank waits outside of MPI for another thread that is at work: for its team, for who has its
@@ -60,7 +63,7 @@ static struct tg_error *add(struct tg_where_verdict *verdict, const struct tg_wh
     char call[64];
     size_t i = 0;
     tg_where_call_of(thread, call, sizeof call);
-    while (i < verdict->count && !belongs(&verdict->groups[i], call, &thread->path.place))
+    while (i < verdict->count && !belongs(threads, &verdict->groups[i], call, thread))
         i++;
     if (i == verdict->count) {
         struct tg_where_group group = {.call = strdup(call),
@@ -102,6 +105,27 @@ static bool is_of_all(const struct tg_where_threads *threads, const struct tg_wh
     return true;
 }
 
+/* Whether the group is in a collective call of another communicator than MPI_COMM_WORLD. */
+static bool is_of_other(const struct tg_where_threads *threads, const struct tg_where_group *group)
+{
+    bool is_other = group->is_collective;
+    for (size_t i = 0; is_other && i < group->count; i++)
+        is_other = tg_where_is_in_other(&threads->threads[group->threads[i]]);
+    return is_other;
+}
+
+/* Whether some ranks are in a collective call of all, and others in one that these cannot be missing in. */
+static bool are_of_different_comms(const struct tg_where_threads *threads,
+                                   const struct tg_where_verdict *verdict)
+{
+    bool has_other = false, has_world = false;
+    for (size_t i = 0; i < verdict->count; i++) {
+        has_other |= is_of_other(threads, &verdict->groups[i]);
+        has_world |= verdict->groups[i].is_collective && is_of_all(threads, &verdict->groups[i]);
+    }
+    return has_other && has_world;
+}
+
 /* Whether a rank came back from a call that waits. */
 static bool has_returned(const struct tg_where_threads *threads)
 {
@@ -140,7 +164,7 @@ static enum tg_where_kind judge(const struct tg_where_threads *threads,
                : moves           ? TG_WHERE_MOVES
                : polls && !stays ? TG_WHERE_POLLS
                                  : TG_WHERE_MISSING;
-    if (collective > 1 && away == 0 && pending == 0)
+    if (collective > 1 && away == 0 && pending == 0 && !are_of_different_comms(threads, verdict))
         return TG_WHERE_DIFFERENT;
     return TG_WHERE_UNKNOWN;
 }
@@ -262,8 +286,9 @@ static void write_change(FILE *stream, const struct tg_where_threads *threads,
                 group->is_worked_for ? ", while other threads there run" : "", behind);
 }
 
+/* MARKS_OTHER: the group is in a call of another communicator than others are, which is said. */
 static void write_group(FILE *stream, const struct tg_where_threads *threads,
-                        const struct tg_where_group *group)
+                        const struct tg_where_group *group, bool marks_other)
 {
     char call[240], text[400];
     tg_where_write_members(stream, threads, group->threads, group->count);
@@ -278,6 +303,8 @@ static void write_group(FILE *stream, const struct tg_where_threads *threads,
     fprintf(stream, " %s in %s", verb,
             has_values ? tg_where_call_words(&threads->threads[group->threads[0]], call, sizeof call)
                        : tg_printable(group->call, call, sizeof call));
+    if (marks_other && is_of_other(threads, group))
+        fputs(" of another communicator", stream);
     bool is_alike = are_at_one_place(threads, group);
     if (!is_alike) {
         fputs(", from different places", stream);
@@ -302,13 +329,14 @@ static void write_groups(FILE *stream, const struct tg_where_threads *threads,
     bool names_missing = verdict->kind == TG_WHERE_MISSING || verdict->kind == TG_WHERE_MOVES ||
                          verdict->kind == TG_WHERE_OUTSIDE ||
                          (verdict->kind == TG_WHERE_POLLS && has_waiting(verdict));
+    bool marks_other = are_of_different_comms(threads, verdict);
     size_t n = 0;
     for (size_t i = 0; i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
         if ((names_missing && group->is_away) || n++ >= SHOWN)
             continue;
         fputs("  ", stream);
-        write_group(stream, threads, group);
+        write_group(stream, threads, group, marks_other);
         fputc('\n', stream);
     }
     if (n > SHOWN)
@@ -326,7 +354,7 @@ static void write_thread_place(FILE *stream, const struct tg_where_thread *threa
         fprintf(stream, "in %s, called from an OpenMP region that has no frame of its own", last);
 }
 
-/* Where the first thread of a rank waits for its team: the threads of the team that do not. */
+/* Where the first thread of a rank waits for its team: the threads of the team that do not, or that wait elsewhere. */
 static void write_team(FILE *stream, const struct tg_where_threads *threads,
                        const struct tg_where_group *group)
 {
@@ -336,7 +364,9 @@ static void write_team(FILE *stream, const struct tg_where_threads *threads,
     for (size_t i = 0; group->count == 1 && tg_where_waits_in_openmp(first) && i < threads->count; i++) {
         const struct tg_where_thread *thread = &threads->threads[i];
         if (thread->process != first->process || thread->path.task != TG_THREAD_OF_PROGRAM ||
-            tg_where_waits_in_openmp(thread) || n++ >= SHOWN)
+            (tg_where_waits_in_openmp(thread) &&
+             tg_stack_place_is_same(&first->path.place, &thread->path.place)) ||
+            i == group->threads[0] || n++ >= SHOWN)
             continue;
         fprintf(stream, "There, thread %" PRId32 " is ", thread->stack->tid);
         write_thread_place(stream, thread);
@@ -434,6 +464,32 @@ static bool have_stayed(const struct tg_where_threads *threads, const struct tg_
     return true;
 }
 
+/* Whether all groups are in one function of MPI_COMM_WORLD: then their roots differ. */
+static bool differ_in_root(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict)
+{
+    for (size_t i = 0; i < verdict->count; i++)
+        if (strcmp(verdict->groups[i].call, verdict->groups[0].call) != 0 ||
+            !tg_where_is_in_world(&threads->threads[verdict->groups[i].threads[0]]))
+            return false;
+    return true;
+}
+
+static void write_different(FILE *stream, const struct tg_where_threads *threads,
+                            const struct tg_where_verdict *verdict)
+{
+    bool stayed = have_stayed(threads, verdict);
+    char name[80];
+    if (differ_in_root(threads, verdict))
+        fprintf(stream, "Ranks are in %s with different roots%s they wait for each other for ever.\n",
+                tg_printable(verdict->groups[0].call, name, sizeof name),
+                stayed ? ":" : ". If nobody comes back from it,");
+    else
+        fprintf(stream,
+                "Ranks are in different collective calls. If these are of one communicator%s, they wait for "
+                "each other for ever.\n",
+                stayed ? "" : " and nobody comes back from them");
+}
+
 /* Whether a thread of a rank is in MPI, of those that are not the first. */
 static bool has_other_in_mpi(const struct tg_where_threads *threads)
 {
@@ -448,7 +504,7 @@ static bool has_other_in_mpi(const struct tg_where_threads *threads)
 }
 
 /* "The others wait in MPI_Barrier for rank 2; whom that one waits for is not known.": where all but some ranks are in one
- * collective call of all ranks, and these in calls whose partners are not known. */
+ * collective call of all ranks, and these in calls whose partners are not known, or of other communicators. */
 static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
                           const struct tg_where_verdict *verdict)
 {
@@ -458,9 +514,10 @@ static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
     char name[80];
     for (size_t i = 0; is_one && i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
-        is_one = !group->is_away && !(group->is_collective && collective != NULL);
-        collective = group->is_collective ? group : collective;
-        for (size_t k = 0; !group->is_collective && k < group->count; k++)
+        bool is_common = group->is_collective && !is_of_other(threads, group);
+        is_one = !group->is_away && !(is_common && collective != NULL);
+        collective = is_common ? group : collective;
+        for (size_t k = 0; !is_common && k < group->count; k++)
             members[n++] = group->threads[k];
     }
     is_one = is_one && collective != NULL && n > 0 && is_of_all(threads, collective);
@@ -547,10 +604,7 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
                   stream);
         break;
     case TG_WHERE_DIFFERENT:
-        fprintf(stream,
-                "Ranks are in different collective calls. If these are of one communicator%s, they wait for "
-                "each other for ever.\n",
-                have_stayed(threads, verdict) ? "" : " and nobody comes back from them");
+        write_different(stream, threads, verdict);
         break;
     case TG_WHERE_BUSY:
         fprintf(stream, "No rank%s %s MPI.\n", has_other_in_mpi(threads) ? "'s first thread" : "",

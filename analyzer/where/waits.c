@@ -36,6 +36,14 @@ bool tg_where_waits_for_itself(const struct tg_where_threads *threads, size_t in
     return false;
 }
 
+bool tg_where_waits_for_deadlock(const struct tg_where_threads *threads, size_t index)
+{
+    for (size_t n = 0; n <= threads->count && index != SIZE_MAX; n++, index = next_of(threads, index))
+        if (tg_where_waits_for_itself(threads, index))
+            return true;
+    return false;
+}
+
 static bool is_shown(const struct tg_where_threads *threads, size_t index)
 {
     return threads->threads[index].is_rank || threads->n_ranks == 0;
@@ -66,11 +74,11 @@ static const char *object_words(const struct tg_where_thread *thread)
     const char *inside = thread->path.place.inside;
     switch (thread->wait->is.what) {
     case TG_WAIT_MUTEX:
-        return strstr(inside, "rwlock") != NULL           ? "a read-write lock"
-               : strstr(inside, "nest_lock") != NULL      ? "a nest lock"
-               : strncmp(inside, "omp_set_lock", 12) == 0 ? "a lock"
-               : strstr(inside, "critical") != NULL       ? "a critical section"
-                                                          : "a mutex";
+        return strstr(inside, "rwlock") != NULL || strstr(inside, "shared_") != NULL ? "a read-write lock"
+               : strstr(inside, "nest_lock") != NULL                                 ? "a nest lock"
+               : strncmp(inside, "omp_set_lock", 12) == 0                            ? "a lock"
+               : strstr(inside, "critical") != NULL                                  ? "a critical section"
+                                                                                     : "a mutex";
     case TG_WAIT_STREAM:
         return "the lock of a stream";
     case TG_WAIT_FUTEX:
@@ -243,12 +251,37 @@ static bool write_shared(FILE *stream, const struct tg_where_threads *threads, s
     return true;
 }
 
-bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads)
+static size_t write_cycles(FILE *stream, const struct tg_where_threads *threads)
 {
     size_t n = 0;
     for (size_t i = 0; i < threads->count; i++)
         if (is_shown(threads, i) && n < SHOWN && tg_where_waits_for_itself(threads, i))
             n += write_cycle(stream, threads, i);
+    return n;
+}
+
+bool tg_where_deadlocks_write(FILE *stream, const struct tg_where_threads *threads)
+{
+    return write_cycles(stream, threads) > 0;
+}
+
+void tg_where_locks_write(FILE *stream, const struct tg_where_threads *threads)
+{
+    char call[64];
+    size_t n = 0;
+    for (size_t i = 0; i < threads->count && n < SHOWN; i++) {
+        const struct tg_where_thread *thread = &threads->threads[i];
+        bool is_lock = thread->wait != NULL &&
+                       (thread->wait->is.what == TG_WAIT_MUTEX || thread->wait->is.what == TG_WAIT_STREAM);
+        if (is_lock && is_shown(threads, i) && thread->path.task == TG_THREAD_OF_PROGRAM &&
+            *tg_where_call_of(thread, call, sizeof call) == '\0' && !tg_where_waits_for_itself(threads, i))
+            n += write_owned(stream, threads, i);
+    }
+}
+
+bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads)
+{
+    size_t n = write_cycles(stream, threads);
     for (size_t i = 0; i < threads->count && n < SHOWN; i++) {
         const struct tg_where_thread *thread = &threads->threads[i];
         if (thread->wait == NULL || !is_shown(threads, i) || thread->path.task != TG_THREAD_OF_PROGRAM ||

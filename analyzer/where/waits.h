@@ -12,6 +12,17 @@ bool tg_where_waits_for_itself(const struct tg_where_threads *threads, size_t in
 /* Whether there is such a thread among those of ranks, where there are ranks. */
 bool tg_where_waits_are_deadlock(const struct tg_where_threads *threads);
 
+/* Whether thread INDEX waits, by that way, for a thread that waits for itself: it is one, or behind one. */
+bool tg_where_waits_for_deadlock(const struct tg_where_threads *threads, size_t index);
+
+/* Such threads, at most eight rings of them: a line for each ring, and indented ones for its threads. Returns whether there was
+ * one. */
+bool tg_where_deadlocks_write(FILE *stream, const struct tg_where_threads *threads);
+
+/* A line for each lock that threads of the program outside of MPI wait for without such a ring, and whose owner is known; at most
+ * eight. */
+void tg_where_locks_write(FILE *stream, const struct tg_where_threads *threads);
+
 /* A line for each wait of a thread of the program for which more is known than that it waits, those that never end
  * first. Returns whether there was one. */
 bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads);

@@ -239,7 +239,7 @@ static void on_stop(struct tg_tracee *tracee, int status)
     case PTRACE_EVENT_EXIT:
         tg_ending_exiting(tracee);
         return;
-    default: /* none that was asked for */
+    default: /* PTRACE_EVENT_VFORK_DONE: interrupts reach the thread again */
         tg_step_finish(tracee, NULL);
         tg_tracee_resume(tracee, 0);
     }

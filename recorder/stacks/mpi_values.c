@@ -164,7 +164,7 @@ static void add_number(struct finding *finding, const char *name, int index, con
                                              : text);
 }
 
-/* Only those that every job has: others have no name that could be read. */
+/* Only those that every job has: others have no name that could be read, and get "". NULL: it may be one of these. */
 static const char *comm_name(const struct finding *finding, uint64_t value)
 {
     enum { MPICH_WORLD = 0x44000000, MPICH_SELF };
@@ -175,7 +175,9 @@ static const char *comm_name(const struct finding *finding, uint64_t value)
         value = (uint32_t)value;
     if ((has_numbers || world != 0) && value == world)
         return "MPI_COMM_WORLD";
-    return (has_numbers || self != 0) && value == self ? "MPI_COMM_SELF" : NULL;
+    if ((has_numbers || self != 0) && value == self)
+        return "MPI_COMM_SELF";
+    return has_numbers || (world != 0 && self != 0) ? "" : NULL;
 }
 
 /* Types that the library brings along: others may be of any size. */

@@ -447,6 +447,45 @@ static void test_team(void **state)
         "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
 }
 
+/* All threads of the team wait in OpenMP, but not all at the same place. */
+static void test_team_at_two_places(void **state)
+{
+    (void)state;
+    static const struct frame elsewhere[] = {{GOMP, "GOMP_taskwait", 0}, {PROGRAM, "solve", 31}};
+    struct tg_where_look look;
+    make_team(&look);
+    add_stack(&look, 1, 0, GOMP, "GOMP_barrier", 30, 5);
+    add_thread_frames(&look, 1, 1, elsewhere, 2);
+    add_stack(&look, 1, 2, GOMP, "GOMP_barrier", 30, 5);
+    expect(&look, NULL, TG_WHERE_MISSING,
+           "The others wait for rank 1, which is outside MPI: in GOMP_barrier, called from solve (a.c:30).\n"
+           "There, thread 1101 is in GOMP_taskwait, called from solve (a.c:31).\n"
+           "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
+    tg_where_look_deinit(&look);
+}
+
+/* Ranks of jobs that MPI_Comm_spawn joined have the same numbers. */
+static void test_two_jobs(void **state)
+{
+    (void)state;
+    struct tg_where_look look;
+    assert_null(tg_where_look_create(&look));
+    add_rank(&look, 0, 1);
+    add_rank(&look, 1, 1);
+    feed(&look,
+         (struct tg_event){.kind = TG_EVENT_IDENTITY,
+                           .pid = 101,
+                           .tid = 101,
+                           .identity = {.host = "h", .job = "k", .source = "s", .rank = 0, .size = 1}});
+    add_stack(&look, 0, 0, MPI, "MPI_Recv", 10, 5);
+    add_stack(&look, 1, 0, MPI, "MPI_Recv", 20, 5);
+    char *text = said(&look, NULL, TG_WHERE_UNKNOWN);
+    assert_non_null(
+        strstr(text, "\n  rank 0 of job j and rank 0 of job k are in MPI_Recv, from different places\n"));
+    free(text);
+    tg_where_look_deinit(&look);
+}
+
 /* Without MPI: threads that wait in OpenMP, and those of the same process that do not. */
 static void test_team_without_ranks(void **state)
 {
@@ -659,6 +698,51 @@ static void test_pending(void **state)
     tg_where_look_deinit(&before);
 }
 
+/* Three ranks in collective calls, with communicators as COMMS says ("": another one) and roots, and nobody comes back. */
+static void expect_of_calls(const char *const calls[3], const char *const comms[3], const int64_t roots[3],
+                            enum tg_where_kind kind, const char *wanted)
+{
+    struct tg_where_look look, before;
+    struct tg_look_activity activities[3];
+    make_look(&look, 7, calls);
+    make_look(&before, 7, calls);
+    for (int rank = 0; rank < 3; rank++) {
+        add_world(&look, rank);
+        struct tg_where_values *values = &look.values[rank];
+        snprintf(values->items[0].text, sizeof values->items[0].text, "%s", comms[rank]);
+        values->items[values->count] = (struct tg_where_value){.name = "root", .value = roots[rank]};
+        snprintf(values->items[values->count++].text, sizeof values->items[0].text, "%d", (int)roots[rank]);
+        activities[rank] = (struct tg_look_activity){.is_counted = true, .sleeps = true};
+    }
+    set_sleeps(&look, activities, 3);
+    expect(&look, &before, kind, wanted);
+    look.activities = NULL;
+    tg_where_look_deinit(&look);
+    tg_where_look_deinit(&before);
+}
+
+/* One function of MPI may be several calls: of other communicators, in which nobody is missing whom the others wait for, or
+ * with other roots. */
+static void test_calls_of_one_function(void **state)
+{
+    (void)state;
+    static const char *const bcasts[] = {"MPI_Bcast", "MPI_Bcast", "MPI_Bcast"};
+    static const char *const world[] = {"MPI_COMM_WORLD", "MPI_COMM_WORLD", "MPI_COMM_WORLD"};
+    static const char *const other[] = {"MPI_COMM_WORLD", "", "MPI_COMM_WORLD"};
+    static const int64_t roots[] = {0, 1, 0}, same[] = {0, 0, 0};
+    expect_of_calls(bcasts, world, same, TG_WHERE_UNKNOWN,
+                    "Who waits for whom is unknown: not all partners of these calls are known.\n"
+                    "  ranks 0-2 are in MPI_Bcast(MPI_COMM_WORLD, root 0), from different places\n");
+    expect_of_calls(bcasts, world, roots, TG_WHERE_DIFFERENT,
+                    "Ranks are in MPI_Bcast with different roots: they wait for each other for ever.\n"
+                    "  ranks 0,2 are in MPI_Bcast(MPI_COMM_WORLD, root 0), from different places\n"
+                    "  rank 1 is in MPI_Bcast(MPI_COMM_WORLD, root 1), called from solve (a.c:10)\n");
+    expect_of_calls(bcasts, other, same, TG_WHERE_UNKNOWN,
+                    "The others wait in MPI_Bcast for rank 1; whom that one waits for is not known.\n"
+                    "  ranks 0,2 are in MPI_Bcast(MPI_COMM_WORLD, root 0), from different places\n"
+                    "  rank 1 is in MPI_Bcast(root 0) of another communicator, called from solve (a.c:10)\n");
+}
+
 /* A thread that stayed in its call all the time, and had a processor or slept, hangs; one that came back from it does
  * not; of one that was not counted, or did not run, nothing is certain. */
 static void test_counted(void **state)
@@ -863,15 +947,27 @@ static void test_jumps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jumps),      cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_unknown),    cmocka_unit_test(test_team),
-        cmocka_unit_test(test_owners),     cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_counted),    cmocka_unit_test(test_rounds),
-        cmocka_unit_test(test_large),      cmocka_unit_test(test_mpi_names),
-        cmocka_unit_test(test_tree),       cmocka_unit_test(test_moves),
-        cmocka_unit_test(test_worked_for), cmocka_unit_test(test_polls),
-        cmocka_unit_test(test_callbacks),  cmocka_unit_test(test_team_without_frame),
-        cmocka_unit_test(test_pending),    cmocka_unit_test(test_team_without_ranks),
+        cmocka_unit_test(test_jumps),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_team),
+        cmocka_unit_test(test_team_at_two_places),
+        cmocka_unit_test(test_two_jobs),
+        cmocka_unit_test(test_calls_of_one_function),
+        cmocka_unit_test(test_owners),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_mpi_names),
+        cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_worked_for),
+        cmocka_unit_test(test_polls),
+        cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_team_without_frame),
+        cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_team_without_ranks),
         cmocka_unit_test(test_components),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* A thread's exit stop that waits for its handling while another thread executes a program. */
+/* Threads that are paused: one whose exit stop waits for its handling while another thread executes a program, and one that has
+ * made a child by vfork. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,6 +61,31 @@ static int program(void)
     return 1;
 }
 
+/* ---- another program: waits for a child of vfork, which raises a signal when the vfork is over */
+
+static int parent(void)
+{
+    int ends[2];
+    char number[16];
+    if (pipe(ends) != 0)
+        return 1;
+    snprintf(number, sizeof number, "%d", ends[0]);
+    pid_t child = vfork();
+    if (child == 0) {
+        execl("/proc/self/exe", "program", "child", number, (char *)NULL);
+        _exit(1);
+    }
+    return write(ends[1], "", 1) != 1 || waitpid(child, NULL, 0) != child;
+}
+
+static int child(int fd)
+{
+    signal(SIGUSR1, ignore);
+    wait_for(fd);
+    raise(SIGUSR1);
+    return 0;
+}
+
 /* ---- the observer */
 
 struct observing {
@@ -73,8 +99,8 @@ struct observing {
     char last[256];
 };
 
-/* Waits until the first thread of PID is stopped, and the process runs a program whose path ends with NAME. */
-static bool await_stop(pid_t pid, const char *name)
+/* Waits until the first thread of PID is in STATE, and the process runs a program whose path ends with NAME. */
+static bool await_state(pid_t pid, const char *name, char wanted)
 {
     for (unsigned i = 0; i < 20000; i++, usleep(500)) {
         char path[64], text[512] = "", state = '?';
@@ -87,10 +113,41 @@ static bool await_stop(pid_t pid, const char *name)
             state = '?';
         if (file != NULL)
             fclose(file);
-        if (state == 't' && (runs || *name == '\0'))
+        if (state == wanted && (runs || *name == '\0'))
             return true;
     }
     return false;
+}
+
+static bool await_stop(pid_t pid, const char *name)
+{
+    return await_state(pid, name, 't');
+}
+
+static struct tg_thread *first_thread(const struct observing *observing)
+{
+    struct tg_process *process = tg_engine_find_process(observing->engine, observing->pid);
+    assert_non_null(process);
+    struct tg_thread *first = process->threads;
+    while (first != NULL && first->tid != observing->pid)
+        first = first->hh.next;
+    assert_non_null(first);
+    return first;
+}
+
+/* The child of vfork is stopped by a signal. */
+static void child_stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
+{
+    struct observing *observing = context;
+    if (stop->trigger != TG_TRIGGER_SIGNAL || stop->signal != SIGUSR1 ||
+        thread->process->pid == observing->pid)
+        return;
+    struct tg_thread *first = first_thread(observing);
+    assert_true(await_state(observing->pid, "", 'S'));
+    assert_int_equal(
+        tg_threads_pause(observing->engine, &first, 1, tg_engine_now_ns() + UINT64_C(10000000000)), 1);
+    assert_true(tg_thread_is_stopped(first));
+    observing->paused = true;
 }
 
 static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
@@ -99,12 +156,7 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
     if (stop->trigger != TG_TRIGGER_SIGNAL || stop->signal != SIGUSR1 ||
         thread->process->pid == observing->pid)
         return;
-    struct tg_process *process = tg_engine_find_process(observing->engine, observing->pid);
-    assert_non_null(process);
-    struct tg_thread *first = process->threads;
-    while (first != NULL && first->tid != observing->pid)
-        first = first->hh.next;
-    assert_non_null(first);
+    struct tg_thread *first = first_thread(observing);
     assert_int_equal(write(observing->exit_fd, "", 1), 1);
     assert_true(await_stop(observing->pid, ""));
     tg_threads_pause(observing->engine, &first, 1, tg_engine_now_ns() + UINT64_C(10000000000));
@@ -156,12 +208,38 @@ static void test_exec_while_exit_stop_waits(void **state)
     close(observing.exec_fd);
 }
 
+/* Who has made a child by vfork can be stopped as soon as that has executed a program. */
+static void test_vfork_is_over(void **state)
+{
+    (void)state;
+    struct observing observing = {0};
+    const struct tg_engine_options options = {.sink = {.context = &observing, .add = take_event},
+                                              .kill_on_exit = true};
+    char self[] = "/proc/self/exe", word[] = "parent";
+    char *command[] = {self, word, NULL};
+    int status = -1;
+    assert_null(tg_engine_create(&options, &observing.engine));
+    observing.observer =
+        (struct tg_observer){.name = "pause", .context = &observing, .stopped = child_stopped};
+    assert_null(tg_engine_add_observer(observing.engine, &observing.observer, &observing.slot));
+    assert_null(tg_engine_launch(observing.engine, command, &observing.pid));
+    assert_null(tg_engine_run(observing.engine, &status));
+    assert_true(observing.paused);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    tg_engine_destroy(observing.engine);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "program") == 0)
         return program();
+    if (argc > 1 && strcmp(argv[1], "parent") == 0)
+        return parent();
+    if (argc > 2 && strcmp(argv[1], "child") == 0)
+        return child(atoi(argv[2]));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exec_while_exit_stop_waits),
+        cmocka_unit_test(test_vfork_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
