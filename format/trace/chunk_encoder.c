@@ -5,6 +5,7 @@
 #include "format/base/search.h"
 #include "format/trace/chunk_columns.h"
 #include "format/trace/chunk_demand.h"
+#include "format/trace/chunk_tail.h"
 #include "format/trace/section.h"
 #include "format/trace/wire_type.h"
 
@@ -45,7 +46,8 @@ enum {
 };
 
 struct tg_chunk_encoder {
-    struct tg_chunk_columns columns;
+    struct tg_chunk_tail tail;
+    size_t end_events; /* as tg_chunk_encoder_tail says */
     size_t event_capacity, stop_capacity;
     struct known_payload payloads[KNOWN_PAYLOADS];
     struct known_text texts[KNOWN_TEXTS];
@@ -54,10 +56,6 @@ struct tg_chunk_encoder {
     size_t thread_capacity;
     struct recent_thread recent[RECENT_THREADS]; /* by the lowest bits of tid */
     uint64_t numbers_bytes;                      /* at most, of an event without new strings and items */
-    uint64_t previous_time_ns, last_time_ns;
-    size_t raw_bytes;
-    uint64_t number;         /* of the chunk, among those of all encoders */
-    bool last_is_repeatable; /* the event that was added last has no items of lists */
 };
 
 static uint64_t next_number(void)
@@ -71,17 +69,20 @@ struct tg_chunk_encoder *tg_chunk_encoder_create(struct tg_trace_units units)
     struct tg_chunk_encoder *encoder = calloc(1, sizeof *encoder);
     if (encoder == NULL)
         return NULL;
-    encoder->number = next_number();
+    encoder->tail.encoder = encoder;
+    encoder->tail.chunk = next_number();
     const struct tg_chunk_demand numbers_alone = {.n_values = TG_EVENT_MAX_FIELDS};
     encoder->numbers_bytes = tg_chunk_demand_bytes(&numbers_alone);
-    encoder->columns.units = units;
-    encoder->columns.n_kinds = tg_event_kind_count();
-    encoder->columns.kinds = calloc(encoder->columns.n_kinds, sizeof *encoder->columns.kinds);
-    encoder->columns.kinds_used = calloc(encoder->columns.n_kinds, sizeof *encoder->columns.kinds_used);
-    if (encoder->columns.kinds == NULL || encoder->columns.kinds_used == NULL)
+    tg_chunk_encoder_tail(encoder, SIZE_MAX, SIZE_MAX);
+    encoder->tail.columns.units = units;
+    encoder->tail.columns.n_kinds = tg_event_kind_count();
+    encoder->tail.columns.kinds = calloc(encoder->tail.columns.n_kinds, sizeof *encoder->tail.columns.kinds);
+    encoder->tail.columns.kinds_used =
+        calloc(encoder->tail.columns.n_kinds, sizeof *encoder->tail.columns.kinds_used);
+    if (encoder->tail.columns.kinds == NULL || encoder->tail.columns.kinds_used == NULL)
         goto fail;
-    for (size_t i = 0; i < encoder->columns.n_kinds; i++) {
-        struct tg_chunk_kind *kind = &encoder->columns.kinds[i];
+    for (size_t i = 0; i < encoder->tail.columns.n_kinds; i++) {
+        struct tg_chunk_kind *kind = &encoder->tail.columns.kinds[i];
         kind->number = tg_event_kind_at(i);
         kind->schema = tg_event_schema(kind->number);
         kind->is_plain = true;
@@ -107,53 +108,53 @@ void tg_chunk_encoder_destroy(struct tg_chunk_encoder *encoder)
 {
     if (encoder == NULL)
         return;
-    for (size_t i = 0; encoder->columns.kinds != NULL && i < encoder->columns.n_kinds; i++) {
-        struct tg_chunk_kind *kind = &encoder->columns.kinds[i];
+    for (size_t i = 0; encoder->tail.columns.kinds != NULL && i < encoder->tail.columns.n_kinds; i++) {
+        struct tg_chunk_kind *kind = &encoder->tail.columns.kinds[i];
         for (size_t m = 0; kind->members != NULL && m < kind->n_members; m++)
             tg_byte_buffer_deinit(&kind->members[m].bytes);
         free(kind->members);
         tg_chunk_rows_deinit(&kind->rows);
     }
-    free(encoder->columns.kinds);
-    free(encoder->columns.kinds_used);
-    free(encoder->columns.threads);
+    free(encoder->tail.columns.kinds);
+    free(encoder->tail.columns.kinds_used);
+    free(encoder->tail.columns.threads);
     free(encoder->thread_slots);
-    free(encoder->columns.event_kinds);
-    free(encoder->columns.event_threads);
-    free(encoder->columns.event_rows);
-    free(encoder->columns.event_times);
-    free(encoder->columns.event_stops);
-    tg_string_table_deinit(&encoder->columns.strings);
+    free(encoder->tail.columns.event_kinds);
+    free(encoder->tail.columns.event_threads);
+    free(encoder->tail.columns.event_rows);
+    free(encoder->tail.columns.event_times);
+    free(encoder->tail.columns.event_stops);
+    tg_string_table_deinit(&encoder->tail.columns.strings);
     free(encoder);
 }
 
 void tg_chunk_encoder_clear(struct tg_chunk_encoder *encoder)
 {
-    for (uint32_t i = 0; i < encoder->columns.n_kinds_used; i++) {
-        struct tg_chunk_kind *kind = &encoder->columns.kinds[encoder->columns.kinds_used[i]];
+    for (uint32_t i = 0; i < encoder->tail.columns.n_kinds_used; i++) {
+        struct tg_chunk_kind *kind = &encoder->tail.columns.kinds[encoder->tail.columns.kinds_used[i]];
         for (size_t m = 0; m < kind->n_members; m++)
             kind->members[m].bytes.size = 0;
         tg_chunk_rows_clear(&kind->rows);
         kind->chunk_index = kind->n_events = 0;
     }
-    encoder->columns.n_kinds_used = 0;
-    encoder->columns.n_stops = 0;
+    encoder->tail.columns.n_kinds_used = 0;
+    encoder->tail.columns.n_stops = 0;
     memset(encoder->payloads, 0, sizeof encoder->payloads);
     memset(encoder->texts, 0, sizeof encoder->texts);
-    tg_string_table_clear(&encoder->columns.strings);
+    tg_string_table_clear(&encoder->tail.columns.strings);
     if (encoder->n_thread_slots > 0)
         memset(encoder->thread_slots, 0, encoder->n_thread_slots * sizeof *encoder->thread_slots);
-    encoder->columns.n_threads = 0;
+    encoder->tail.columns.n_threads = 0;
     memset(encoder->recent, 0, sizeof encoder->recent);
-    encoder->previous_time_ns = 0;
-    encoder->columns.n_events = encoder->raw_bytes = encoder->columns.n_list_items = 0;
-    encoder->number = next_number();
-    encoder->columns.first_time_ns = encoder->last_time_ns = 0;
+    encoder->tail.previous_time_ns = 0;
+    encoder->tail.columns.n_events = encoder->tail.raw_bytes = encoder->tail.columns.n_list_items = 0;
+    encoder->tail.chunk = next_number();
+    encoder->tail.columns.first_time_ns = encoder->tail.last_time_ns = 0;
 }
 
 static struct tg_chunk_kind *find_kind(const struct tg_chunk_encoder *encoder, unsigned number)
 {
-    const struct tg_chunk_columns *columns = &encoder->columns;
+    const struct tg_chunk_columns *columns = &encoder->tail.columns;
     for (uint32_t i = 0; i < columns->n_kinds_used && i < RECENT_KINDS; i++) {
         struct tg_chunk_kind *kind = &columns->kinds[columns->kinds_used[i]];
         if (kind->number == number)
@@ -177,10 +178,10 @@ static bool reserve_value(struct tg_chunk_column *column, uint64_t count)
 
 static bool reserve_thread(struct tg_chunk_encoder *encoder)
 {
-    if (TG_ARRAY_RESERVE(encoder->columns.threads, encoder->thread_capacity,
-                         encoder->columns.n_threads + 1) != NULL)
+    if (TG_ARRAY_RESERVE(encoder->tail.columns.threads, encoder->thread_capacity,
+                         encoder->tail.columns.n_threads + 1) != NULL)
         return false;
-    if (encoder->columns.n_threads * 2 < encoder->n_thread_slots)
+    if (encoder->tail.columns.n_threads * 2 < encoder->n_thread_slots)
         return true;
     uint32_t n = encoder->n_thread_slots == 0 ? 256 : encoder->n_thread_slots * 2;
     struct tg_thread_slot *slots = calloc(n, sizeof *slots);
@@ -225,9 +226,15 @@ static bool grow(void *items, size_t size, size_t capacity)
     return grown != NULL;
 }
 
+static void limit_tail(struct tg_chunk_encoder *encoder)
+{
+    encoder->tail.max_events =
+        encoder->event_capacity < encoder->end_events ? encoder->event_capacity : encoder->end_events - 1;
+}
+
 static bool reserve_common(struct tg_chunk_encoder *encoder, uint64_t stop_ns)
 {
-    struct tg_chunk_columns *columns = &encoder->columns;
+    struct tg_chunk_columns *columns = &encoder->tail.columns;
     if (columns->n_events == encoder->event_capacity) {
         size_t capacity = encoder->event_capacity == 0 ? FIRST_EVENTS : 2 * encoder->event_capacity;
         if (!grow(&columns->event_kinds, sizeof *columns->event_kinds, capacity) ||
@@ -236,6 +243,7 @@ static bool reserve_common(struct tg_chunk_encoder *encoder, uint64_t stop_ns)
             !grow(&columns->event_times, sizeof *columns->event_times, capacity))
             return false;
         encoder->event_capacity = capacity;
+        limit_tail(encoder);
     }
     if (stop_ns > 0 &&
         TG_ARRAY_RESERVE(columns->event_stops, encoder->stop_capacity, columns->n_events + 1) != NULL)
@@ -248,16 +256,16 @@ static inline __attribute__((always_inline)) void put(struct tg_chunk_encoder *e
 {
     size_t before = column->bytes.size;
     tg_byte_buffer_put_varint(&column->bytes, coded);
-    encoder->raw_bytes += column->bytes.size - before;
+    encoder->tail.raw_bytes += column->bytes.size - before;
 }
 
 static uint64_t intern_text(struct tg_chunk_encoder *encoder, const char *text)
 {
     if (text == NULL)
         return 0;
-    size_t before = encoder->columns.strings.text.size;
-    uint32_t id = tg_string_table_intern(&encoder->columns.strings, text, strlen(text));
-    encoder->raw_bytes += encoder->columns.strings.text.size - before;
+    size_t before = encoder->tail.columns.strings.text.size;
+    uint32_t id = tg_string_table_intern(&encoder->tail.columns.strings, text, strlen(text));
+    encoder->tail.raw_bytes += encoder->tail.columns.strings.text.size - before;
     return id;
 }
 
@@ -273,7 +281,8 @@ static bool is_known_text(struct tg_chunk_encoder *encoder, const char *text, ui
     if (text == NULL || text[0] == '\0')
         return true;
     const struct known_text *known = known_text_of(encoder, text);
-    if (known->place != text || strcmp(text, tg_string_table_at(&encoder->columns.strings, known->id)) != 0)
+    if (known->place != text ||
+        strcmp(text, tg_string_table_at(&encoder->tail.columns.strings, known->id)) != 0)
         return false;
     *id = known->id;
     return true;
@@ -310,7 +319,7 @@ static void put_lists(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *ki
         if (field->type != TG_FIELD_LIST)
             continue;
         const struct tg_list *list = (const struct tg_list *)((const char *)payload + field->offset);
-        encoder->columns.n_list_items += list->count;
+        encoder->tail.columns.n_list_items += list->count;
         for (size_t e = 0; e < field->element->n_fields; e++, column++) {
             const char *item = list->items;
             for (uint64_t i = 0; i < list->count; i++, item += field->element->size_bytes)
@@ -394,9 +403,9 @@ static uint32_t intern_thread(struct tg_chunk_encoder *encoder, int32_t pid, int
     while (encoder->thread_slots[i].id != 0 && encoder->thread_slots[i].key != key)
         i = (i + 1) & mask;
     if (encoder->thread_slots[i].id == 0) {
-        encoder->columns.threads[encoder->columns.n_threads++] = key;
-        encoder->thread_slots[i] = (struct tg_thread_slot){key, encoder->columns.n_threads};
-        encoder->raw_bytes += 4;
+        encoder->tail.columns.threads[encoder->tail.columns.n_threads++] = key;
+        encoder->thread_slots[i] = (struct tg_thread_slot){key, encoder->tail.columns.n_threads};
+        encoder->tail.raw_bytes += 4;
     }
     *recent = (struct recent_thread){key, encoder->thread_slots[i].id};
     return recent->id - 1;
@@ -410,8 +419,9 @@ static uint64_t round_down(uint64_t value, unsigned shift)
 /* Rounds as tg_chunk_encoder_create says. */
 static void put_times(struct tg_chunk_encoder *encoder, uint64_t time_ns, uint64_t stop_ns)
 {
-    unsigned stop_shift = encoder->columns.units.stop_shift;
-    uint64_t start_ns = round_down(time_ns, encoder->columns.units.time_shift), end_ns = time_ns + stop_ns;
+    unsigned stop_shift = encoder->tail.columns.units.stop_shift;
+    uint64_t start_ns = round_down(time_ns, encoder->tail.columns.units.time_shift),
+             end_ns = time_ns + stop_ns;
     if (stop_ns > 0 && stop_shift > 0) {
         if (end_ns < time_ns) /* cannot be; its own length is rounded then */
             stop_ns = round_down(stop_ns, stop_shift);
@@ -420,10 +430,10 @@ static void put_times(struct tg_chunk_encoder *encoder, uint64_t time_ns, uint64
         if (stop_ns == 0)
             stop_ns = UINT64_C(1) << stop_shift;
     }
-    struct tg_chunk_columns *columns = &encoder->columns;
-    encoder->raw_bytes +=
-        tg_varint_bytes(tg_zigzag(start_ns - encoder->previous_time_ns)) + tg_varint_bytes(stop_ns);
-    encoder->previous_time_ns = start_ns;
+    struct tg_chunk_columns *columns = &encoder->tail.columns;
+    encoder->tail.raw_bytes +=
+        tg_varint_bytes(tg_zigzag(start_ns - encoder->tail.previous_time_ns)) + tg_varint_bytes(stop_ns);
+    encoder->tail.previous_time_ns = start_ns;
     columns->event_times[columns->n_events] = start_ns;
     if (stop_ns > 0) {
         memset(columns->event_stops + columns->n_stops, 0,
@@ -431,17 +441,17 @@ static void put_times(struct tg_chunk_encoder *encoder, uint64_t time_ns, uint64
         columns->event_stops[columns->n_events] = stop_ns;
         columns->n_stops = columns->n_events + 1;
     }
-    if (encoder->columns.n_events == 0 || start_ns < encoder->columns.first_time_ns)
-        encoder->columns.first_time_ns = start_ns;
-    if (encoder->columns.n_events == 0 || start_ns > encoder->last_time_ns)
-        encoder->last_time_ns = start_ns;
+    if (encoder->tail.columns.n_events == 0 || start_ns < encoder->tail.columns.first_time_ns)
+        encoder->tail.columns.first_time_ns = start_ns;
+    if (encoder->tail.columns.n_events == 0 || start_ns > encoder->tail.last_time_ns)
+        encoder->tail.last_time_ns = start_ns;
 }
 
 /* What every event has, and its row, which takes ROW_BYTES and for which there is room. */
 static void put_event(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *kind,
                       const struct tg_event *event, uint32_t row, uint64_t row_bytes)
 {
-    struct tg_chunk_columns *columns = &encoder->columns;
+    struct tg_chunk_columns *columns = &encoder->tail.columns;
     if (kind->chunk_index == 0) {
         columns->kinds_used[columns->n_kinds_used++] = (uint32_t)(kind - columns->kinds);
         kind->chunk_index = columns->n_kinds_used;
@@ -451,27 +461,27 @@ static void put_event(struct tg_chunk_encoder *encoder, struct tg_chunk_kind *ki
     columns->event_kinds[columns->n_events] = (uint8_t)(kind->chunk_index - 1);
     columns->event_threads[columns->n_events] = thread;
     columns->event_rows[columns->n_events] = row;
-    encoder->raw_bytes +=
+    encoder->tail.raw_bytes +=
         tg_varint_bytes(kind->chunk_index - 1) + tg_varint_bytes(n_threads - thread) + row_bytes;
     put_times(encoder, event->time_ns, event->stop_ns);
-    columns->n_events++;
-    encoder->last_is_repeatable = true;
+    __atomic_store_n(&columns->n_events, columns->n_events + 1, __ATOMIC_RELAXED);
+    encoder->tail.last_is_repeatable = true;
 }
 
 /* For an event without new strings and items. */
 static bool has_room_for_numbers(const struct tg_chunk_encoder *encoder)
 {
-    return encoder->raw_bytes + encoder->numbers_bytes <= TG_SECTION_MAX_RAW_BYTES &&
-           encoder->columns.n_events < TG_CHUNK_MAX_EVENTS;
+    return encoder->tail.raw_bytes + encoder->numbers_bytes <= TG_SECTION_MAX_RAW_BYTES &&
+           encoder->tail.columns.n_events < TG_CHUNK_MAX_EVENTS;
 }
 
 static bool has_room(const struct tg_chunk_encoder *encoder, const struct tg_chunk_demand *demand,
                      uint64_t bound)
 {
-    return encoder->raw_bytes + bound <= TG_SECTION_MAX_RAW_BYTES &&
-           encoder->columns.n_events < TG_CHUNK_MAX_EVENTS &&
-           encoder->columns.n_list_items + demand->n_items <= TG_CHUNK_MAX_LIST_ITEMS &&
-           encoder->columns.strings.count + demand->n_strings <= TG_CHUNK_MAX_STRINGS;
+    return encoder->tail.raw_bytes + bound <= TG_SECTION_MAX_RAW_BYTES &&
+           encoder->tail.columns.n_events < TG_CHUNK_MAX_EVENTS &&
+           encoder->tail.columns.n_list_items + demand->n_items <= TG_CHUNK_MAX_LIST_ITEMS &&
+           encoder->tail.columns.strings.count + demand->n_strings <= TG_CHUNK_MAX_STRINGS;
 }
 
 /* The payload of EVENT is ROW; it has no items of lists, which come with each event. */
@@ -499,7 +509,7 @@ static enum tg_chunk_add add_slowly(struct tg_chunk_encoder *encoder, struct tg_
     if (!reserve_common(encoder, event->stop_ns) || !tg_chunk_rows_reserve(&kind->rows) ||
         !reserve_lists(kind, payload) ||
         (demand.n_strings > 0 &&
-         !tg_string_table_reserve(&encoder->columns.strings, demand.n_strings, demand.text_bytes)))
+         !tg_string_table_reserve(&encoder->tail.columns.strings, demand.n_strings, demand.text_bytes)))
         return TG_CHUNK_NO_MEMORY;
     put_row(encoder, kind, payload, numbers);
     put_lists(encoder, kind, payload);
@@ -507,7 +517,7 @@ static enum tg_chunk_add add_slowly(struct tg_chunk_encoder *encoder, struct tg_
     if (demand.n_items == 0)
         know(encoder, kind, event, row);
     put_event(encoder, kind, event, row, tg_chunk_rows_bytes(&kind->rows, row));
-    encoder->last_is_repeatable = demand.n_items == 0;
+    encoder->tail.last_is_repeatable = demand.n_items == 0;
     return TG_CHUNK_ADDED;
 }
 
@@ -515,8 +525,8 @@ static enum tg_chunk_add add_slowly(struct tg_chunk_encoder *encoder, struct tg_
 static bool has_room_in_common(const struct tg_chunk_encoder *encoder, const struct tg_event *event)
 {
     const struct recent_thread *recent = &encoder->recent[(uint32_t)event->tid % RECENT_THREADS];
-    return encoder->columns.n_events < encoder->event_capacity && event->stop_ns == 0 && recent->id != 0 &&
-           recent->key == key_of(event->pid, event->tid);
+    return encoder->tail.columns.n_events < encoder->event_capacity && event->stop_ns == 0 &&
+           recent->id != 0 && recent->key == key_of(event->pid, event->tid);
 }
 
 /* With the payload of row KNOWN. */
@@ -557,8 +567,8 @@ enum { PLACE_THREAD_BYTES = 3 }; /* of a thread's index, however many follow */
 
 struct tg_event_place tg_chunk_encoder_last_place(const struct tg_chunk_encoder *encoder)
 {
-    const struct tg_chunk_columns *columns = &encoder->columns;
-    if (columns->n_events == 0 || !encoder->last_is_repeatable)
+    const struct tg_chunk_columns *columns = &encoder->tail.columns;
+    if (columns->n_events == 0 || !encoder->tail.last_is_repeatable)
         return (struct tg_event_place){0};
     size_t last = columns->n_events - 1;
     uint32_t number = columns->event_kinds[last], row = columns->event_rows[last];
@@ -566,7 +576,7 @@ struct tg_event_place tg_chunk_encoder_last_place(const struct tg_chunk_encoder 
     uint64_t bytes = tg_varint_bytes(number) + PLACE_THREAD_BYTES;
     for (uint32_t f = 0; f < kind->rows.n_numbers; f++)
         bytes += tg_varint_bytes(tg_chunk_rows_number(&kind->rows, row, f));
-    return (struct tg_event_place){.chunk = encoder->number,
+    return (struct tg_event_place){.chunk = encoder->tail.chunk,
                                    .kind = number,
                                    .row = row,
                                    .thread = columns->event_threads[last],
@@ -623,53 +633,49 @@ static __attribute__((noinline)) bool change_place(struct tg_chunk_encoder *enco
 bool tg_chunk_encoder_add_again(struct tg_chunk_encoder *encoder, const struct tg_event *event,
                                 struct tg_event_place *place)
 {
-    enum { NEAR = 1 << 20, NEAR_BYTES = 3 };
-    struct tg_chunk_columns *columns = &encoder->columns;
-    uint64_t start_ns = round_down(event->time_ns, columns->units.time_shift);
-    uint64_t since_ns = start_ns - encoder->previous_time_ns;
-    size_t at = columns->n_events;
-    if (place->chunk != encoder->number || since_ns >= NEAR || at >= encoder->event_capacity ||
-        !has_room_for_numbers(encoder))
+    struct tg_chunk_columns *columns = &encoder->tail.columns;
+    if (place->changed == 0)
+        return tg_chunk_tail_append(&encoder->tail, place, event->time_ns);
+    if (place->chunk != encoder->tail.chunk || !has_room_for_numbers(encoder))
         return false;
     struct tg_chunk_kind *kind = &columns->kinds[columns->kinds_used[place->kind]];
-    if (place->changed != 0 &&
-        !change_place(encoder, kind, TG_EVENT_PAYLOAD((struct tg_event *)(uintptr_t)event), place))
-        return false;
-    columns->event_kinds[at] = (uint8_t)place->kind;
-    columns->event_threads[at] = place->thread;
-    columns->event_rows[at] = place->row;
-    columns->event_times[at] = start_ns;
-    columns->n_events = at + 1;
-    kind->n_events++;
-    encoder->previous_time_ns = start_ns;
-    if (start_ns > encoder->last_time_ns)
-        encoder->last_time_ns = start_ns;
-    encoder->raw_bytes += place->raw_bytes + NEAR_BYTES;
-    encoder->last_is_repeatable = true;
-    return true;
+    const void *payload = TG_EVENT_PAYLOAD((struct tg_event *)(uintptr_t)event);
+    return change_place(encoder, kind, payload, place) &&
+           tg_chunk_tail_append(&encoder->tail, place, event->time_ns);
+}
+
+struct tg_chunk_tail *tg_chunk_encoder_tail(struct tg_chunk_encoder *encoder, size_t n_events,
+                                            size_t raw_bytes)
+{
+    encoder->end_events = n_events < TG_CHUNK_MAX_EVENTS ? n_events : TG_CHUNK_MAX_EVENTS;
+    uint64_t most_bytes = TG_SECTION_MAX_RAW_BYTES - encoder->numbers_bytes;
+    encoder->tail.end_bytes = raw_bytes < most_bytes ? raw_bytes : most_bytes;
+    limit_tail(encoder);
+    return &encoder->tail;
 }
 
 size_t tg_chunk_encoder_count(const struct tg_chunk_encoder *encoder)
 {
-    return encoder->columns.n_events;
+    return __atomic_load_n(&encoder->tail.columns.n_events, __ATOMIC_RELAXED);
 }
 
 bool tg_chunk_encoder_has(const struct tg_chunk_encoder *encoder, size_t n_events, size_t raw_bytes)
 {
-    return encoder->columns.n_events >= n_events || encoder->raw_bytes >= raw_bytes;
+    return encoder->tail.columns.n_events >= n_events || encoder->tail.raw_bytes >= raw_bytes;
 }
 
 size_t tg_chunk_encoder_memory(const struct tg_chunk_encoder *encoder)
 {
-    size_t bytes = sizeof *encoder + tg_string_table_memory(&encoder->columns.strings) +
-                   encoder->thread_capacity * sizeof *encoder->columns.threads +
-                   encoder->n_thread_slots * sizeof *encoder->thread_slots +
-                   encoder->event_capacity *
-                       (sizeof *encoder->columns.event_kinds + sizeof *encoder->columns.event_threads +
-                        sizeof *encoder->columns.event_rows + sizeof *encoder->columns.event_times) +
-                   encoder->stop_capacity * sizeof *encoder->columns.event_stops;
-    for (size_t i = 0; i < encoder->columns.n_kinds; i++) {
-        const struct tg_chunk_kind *kind = &encoder->columns.kinds[i];
+    size_t bytes =
+        sizeof *encoder + tg_string_table_memory(&encoder->tail.columns.strings) +
+        encoder->thread_capacity * sizeof *encoder->tail.columns.threads +
+        encoder->n_thread_slots * sizeof *encoder->thread_slots +
+        encoder->event_capacity *
+            (sizeof *encoder->tail.columns.event_kinds + sizeof *encoder->tail.columns.event_threads +
+             sizeof *encoder->tail.columns.event_rows + sizeof *encoder->tail.columns.event_times) +
+        encoder->stop_capacity * sizeof *encoder->tail.columns.event_stops;
+    for (size_t i = 0; i < encoder->tail.columns.n_kinds; i++) {
+        const struct tg_chunk_kind *kind = &encoder->tail.columns.kinds[i];
         bytes += tg_chunk_rows_memory(&kind->rows);
         for (size_t m = 0; m < kind->n_members; m++)
             bytes += kind->members[m].bytes.capacity;
@@ -679,15 +685,15 @@ size_t tg_chunk_encoder_memory(const struct tg_chunk_encoder *encoder)
 
 uint64_t tg_chunk_encoder_first_time(const struct tg_chunk_encoder *encoder)
 {
-    return encoder->columns.first_time_ns;
+    return encoder->tail.columns.first_time_ns;
 }
 
 uint64_t tg_chunk_encoder_last_time(const struct tg_chunk_encoder *encoder)
 {
-    return encoder->last_time_ns;
+    return encoder->tail.last_time_ns;
 }
 
 const struct tg_chunk_columns *tg_chunk_encoder_columns(const struct tg_chunk_encoder *encoder)
 {
-    return &encoder->columns;
+    return &encoder->tail.columns;
 }

@@ -10,6 +10,7 @@
 
 struct tg_chunk_columns;
 struct tg_chunk_encoder;
+struct tg_chunk_tail;
 
 /* NULL where memory is short. Times are rounded down to UNITS' time; a stop is the difference of its
  * beginning and its end, both rounded down to UNITS' stop, so that the sum of many is not biased, but one
@@ -30,11 +31,15 @@ enum tg_chunk_add {
 /* Appends a copy of EVENT, or nothing of it. */
 enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const struct tg_event *event);
 
-/* Appends a copy of EVENT, which has no stop, where PLACE says. False: that is not of the events of now, and nothing was appended. */
+/* Appends a copy of EVENT, which has no stop, where PLACE says. False: that is not of the events of now, or it can't be appended (chunk_tail.h), and nothing was. */
 bool tg_chunk_encoder_add_again(struct tg_chunk_encoder *encoder, const struct tg_event *event,
                                 struct tg_event_place *place);
 /* Of the event that was added last; nowhere where it has items of lists, which come with each event. */
 struct tg_event_place tg_chunk_encoder_last_place(const struct tg_chunk_encoder *encoder);
+
+/* Where events can be appended as well, until ENCODER is cleared: fewer than N_EVENTS, and RAW_BYTES of the payload, are in it then. */
+struct tg_chunk_tail *tg_chunk_encoder_tail(struct tg_chunk_encoder *encoder, size_t n_events,
+                                            size_t raw_bytes);
 
 size_t tg_chunk_encoder_count(const struct tg_chunk_encoder *encoder);
 /* Whether there are as many events, or as many bytes of the payload, about. */

@@ -27,13 +27,31 @@ static bool number_processes(struct tg_chunk_order *order, const struct tg_chunk
     return true;
 }
 
+/* Counts into COUNTS, all 0, whose events these are: neighbours in tables of their own where these are short, for one event would wait
+ * for the other's count. */
+static void count_by_thread(const struct tg_chunk_columns *columns, uint32_t *counts)
+{
+    enum { TABLES = 4, SHORT = 64 };
+    uint32_t tables[TABLES][SHORT] = {0};
+    const uint32_t *threads = columns->event_threads;
+    size_t i = 0;
+    if (columns->n_threads <= SHORT) {
+        for (; i + TABLES <= columns->n_events; i += TABLES)
+            for (size_t t = 0; t < TABLES; t++)
+                tables[t][threads[i + t]]++;
+        for (uint32_t t = 0; t < columns->n_threads; t++)
+            counts[t] = tables[0][t] + tables[1][t] + tables[2][t] + tables[3][t];
+    }
+    for (; i < columns->n_events; i++)
+        counts[threads[i]]++;
+}
+
 static void sort_by_thread(struct tg_chunk_order *order, const struct tg_chunk_columns *columns)
 {
     uint32_t *positions = order->positions, *next = order->process_positions, first = 0;
     memset(positions, 0, columns->n_threads * sizeof *positions);
     memset(next, 0, order->n_processes * sizeof *next);
-    for (size_t i = 0; i < columns->n_events; i++)
-        positions[columns->event_threads[i]]++;
+    count_by_thread(columns, positions);
     for (uint32_t t = 0; t < columns->n_threads; t++)
         next[order->processes[t]] += positions[t];
     for (uint32_t p = 0; p < order->n_processes; p++) {
@@ -46,8 +64,15 @@ static void sort_by_thread(struct tg_chunk_order *order, const struct tg_chunk_c
         positions[t] = *position;
         *position += count;
     }
-    for (size_t i = 0; i < columns->n_events; i++)
-        order->by_thread[positions[columns->event_threads[i]]++] = (uint32_t)i;
+    const uint8_t *kinds = columns->event_kinds;
+    const uint32_t *threads = columns->event_threads, *rows = columns->event_rows;
+    for (size_t i = 0; i < columns->n_events; i++) {
+        uint32_t position = positions[threads[i]]++;
+        order->kinds[position] = kinds[i];
+        order->thread_rows[position] = rows[i];
+        if (columns->n_stops > 0)
+            order->thread_events[position] = (uint32_t)i;
+    }
 }
 
 static void sort_by_kind(struct tg_chunk_order *order, const struct tg_chunk_columns *columns)
@@ -58,8 +83,10 @@ static void sort_by_kind(struct tg_chunk_order *order, const struct tg_chunk_col
         next += columns->kinds[columns->kinds_used[k]].n_events;
     }
     for (size_t position = 0; position < columns->n_events; position++) {
-        uint32_t event = order->by_thread[position];
-        order->by_kind[places[columns->event_kinds[event]]++] = event;
+        uint32_t place = places[order->kinds[position]]++;
+        order->rows[place] = order->thread_rows[position];
+        if (columns->n_stops > 0)
+            order->events[place] = order->thread_events[position];
     }
 }
 
@@ -75,8 +102,11 @@ static bool reserve(struct tg_chunk_order *order, size_t n_events, size_t n_thre
 {
     bool has_room = true;
     if (n_events > order->event_capacity) {
-        has_room = renew(&order->by_thread, sizeof *order->by_thread, n_events) &&
-                   renew(&order->by_kind, sizeof *order->by_kind, n_events);
+        has_room = renew(&order->kinds, sizeof *order->kinds, n_events) &&
+                   renew(&order->rows, sizeof *order->rows, n_events) &&
+                   renew(&order->events, sizeof *order->events, n_events) &&
+                   renew(&order->thread_rows, sizeof *order->thread_rows, n_events) &&
+                   renew(&order->thread_events, sizeof *order->thread_events, n_events);
         order->event_capacity = has_room ? n_events : 0;
     }
     if (has_room && n_threads > order->thread_capacity) {
@@ -103,8 +133,11 @@ void tg_chunk_order_deinit(struct tg_chunk_order *order)
 {
     free(order->pids);
     free(order->processes);
-    free(order->by_thread);
-    free(order->by_kind);
+    free(order->kinds);
+    free(order->rows);
+    free(order->events);
+    free(order->thread_rows);
+    free(order->thread_events);
     free(order->positions);
     free(order->process_positions);
 }

@@ -11,9 +11,12 @@ struct tg_chunk_order {
     uint32_t n_processes;
     uint64_t *pids;                     /* by process, zigzag */
     uint32_t *processes;                /* by thread */
-    uint32_t *by_thread;                /* the events in the order of threads */
-    uint32_t *by_kind;                  /* the same, those of one kind together */
-    uint32_t first[TG_CHUNK_MAX_KINDS]; /* by kind: where its events begin in BY_KIND */
+    uint8_t *kinds;                     /* of the events in the order of threads */
+    uint32_t *rows;                     /* the same, those of one kind together */
+    uint32_t *events;                   /* the events themselves like ROWS; only where one has a stop */
+    uint32_t first[TG_CHUNK_MAX_KINDS]; /* by kind: where it begins in ROWS and EVENTS */
+    uint32_t *thread_rows;              /* used while sorting: in the order of threads, ... */
+    uint32_t *thread_events;            /* ... likewise */
     uint32_t *positions;                /* used while sorting: by thread */
     uint32_t *process_positions;        /* likewise, by process */
     size_t event_capacity, thread_capacity;

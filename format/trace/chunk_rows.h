@@ -57,6 +57,23 @@ bool tg_chunk_rows_reserve_variant(struct tg_chunk_rows *rows);
 uint32_t tg_chunk_rows_vary(struct tg_chunk_rows *rows, uint32_t row, uint32_t fields,
                             const uint64_t *numbers);
 
+/* The same for one FIELD, where ROW is a variant that has its number, which becomes *BEFORE, and where there is room; otherwise
+ * TG_CHUNK_NO_ROW. */
+static inline uint32_t tg_chunk_rows_move(struct tg_chunk_rows *rows, uint32_t row, uint32_t field,
+                                          uint64_t number, uint64_t *before)
+{
+    uint32_t m = rows->moving[0] == field ? 0 : 1;
+    if ((row & TG_CHUNK_VARIANT) == 0 || m >= rows->n_moving || rows->moving[m] != field ||
+        rows->n_variants >= rows->max_variants)
+        return TG_CHUNK_NO_ROW;
+    const struct tg_chunk_variant *from = &rows->variants[row & ~TG_CHUNK_VARIANT];
+    struct tg_chunk_variant *made = &rows->variants[rows->n_variants];
+    *before = from->numbers[m];
+    *made = *from;
+    made->numbers[m] = number;
+    return rows->n_variants++ | TG_CHUNK_VARIANT;
+}
+
 /* Of a row that is no variant. */
 static inline const uint64_t *tg_chunk_rows_at(const struct tg_chunk_rows *rows, uint32_t row)
 {

@@ -132,10 +132,13 @@ static void write_threads(struct tg_chunk_serializer *serializer)
     uint8_t *bytes = (uint8_t *)serializer->values;
     uint32_t seen = 0;
     if (columns->n_threads <= UINT8_MAX) {
-        for (size_t i = 0; i < columns->n_events; i++) {
+        size_t i = 0;
+        for (; i < columns->n_events && seen < columns->n_threads; i++) {
             bytes[i] = (uint8_t)(seen - threads[i]);
             seen += threads[i] == seen;
         }
+        for (; i < columns->n_events; i++)
+            bytes[i] = (uint8_t)(seen - threads[i]);
         write_bytes(serializer, bytes, columns->n_events);
         return;
     }
@@ -149,13 +152,7 @@ static void write_threads(struct tg_chunk_serializer *serializer)
 /* The kinds of the events of each thread in turn. */
 static void write_kinds(struct tg_chunk_serializer *serializer)
 {
-    size_t n = serializer->columns->n_events;
-    const uint8_t *kinds = serializer->columns->event_kinds;
-    const uint32_t *by_thread = serializer->order.by_thread;
-    uint8_t *bytes = (uint8_t *)serializer->values;
-    for (size_t position = 0; position < n; position++)
-        bytes[position] = kinds[by_thread[position]];
-    write_bytes(serializer, bytes, n);
+    write_bytes(serializer, serializer->order.kinds, serializer->columns->n_events);
 }
 
 /* In units. */
@@ -177,10 +174,13 @@ static void write_times(struct tg_chunk_serializer *serializer)
         serializer->values[i] = (uint64_t)((int64_t)(time_ns - end_ns) >> units.time_shift);
         end_ns = time_ns + (stop_of(serializer, i) << units.stop_shift);
     }
-    for (; i < columns->n_events; i++) {
+    if (i < columns->n_events) {
         serializer->values[i] = (uint64_t)((int64_t)(columns->event_times[i] - end_ns) >> units.time_shift);
-        end_ns = columns->event_times[i];
+        i++;
     }
+    for (; i < columns->n_events; i++) /* both times are rounded */
+        serializer->values[i] =
+            (columns->event_times[i] >> units.time_shift) - (columns->event_times[i - 1] >> units.time_shift);
     write_smallest(serializer, serializer->values, columns->n_events, TG_COLUMN_ZIGZAG);
 }
 
@@ -191,16 +191,9 @@ static void write_stops(struct tg_chunk_serializer *serializer, const uint32_t *
     write_values(serializer, serializer->values, serializer->columns->n_stops > 0 ? n : 0);
 }
 
-/* Of a kind without variants. */
-static const uint64_t *row_of(const struct tg_chunk_serializer *serializer, const struct tg_chunk_kind *kind,
-                              uint32_t event)
-{
-    return tg_chunk_rows_at(&kind->rows, serializer->columns->event_rows[event]);
-}
-
-/* Reads the fields of all events of a kind, in the order of EVENTS. */
+/* Reads the fields of all events of a kind, whose ROWS are no variants. */
 static bool read_fields(struct tg_chunk_serializer *serializer, const struct tg_chunk_kind *kind,
-                        const uint32_t *events)
+                        const uint32_t *rows)
 {
     size_t n = kind->n_events, n_fields = kind->rows.n_numbers;
     if (TG_ARRAY_RESERVE(serializer->fields, serializer->field_capacity, n * n_fields) != NULL) {
@@ -208,7 +201,7 @@ static bool read_fields(struct tg_chunk_serializer *serializer, const struct tg_
         return false;
     }
     for (size_t i = 0; i < n; i++) {
-        const uint64_t *row = row_of(serializer, kind, events[i]);
+        const uint64_t *row = tg_chunk_rows_at(&kind->rows, rows[i]);
         for (size_t f = 0; f < n_fields; f++)
             serializer->fields[f * n + i] = row[f];
     }
@@ -221,16 +214,16 @@ static uint32_t max_rows(const struct tg_chunk_kind *kind)
     return most < MAX_ROWS ? most : MAX_ROWS;
 }
 
-/* The rows that the encoder has found, in the order of EVENTS; returns how many these are. */
+/* The rows that the encoder has found, in the order in which they are among ROWS first; returns how many these are. */
 static uint32_t take_rows(struct tg_chunk_serializer *serializer, const struct tg_chunk_kind *kind,
-                          const uint32_t *events)
+                          const uint32_t *rows)
 {
     uint32_t n_rows = 0, *numbers = serializer->row_slots;
     if (kind->rows.n_rows > max_rows(kind))
         return 0;
     memset(numbers, 0, kind->rows.n_rows * sizeof *numbers);
     for (uint32_t i = 0; i < kind->n_events; i++) {
-        uint32_t row = serializer->columns->event_rows[events[i]];
+        uint32_t row = rows[i];
         if (numbers[row] == 0) {
             serializer->rows[n_rows] = tg_chunk_rows_at(&kind->rows, row);
             numbers[row] = ++n_rows;
@@ -242,13 +235,13 @@ static uint32_t take_rows(struct tg_chunk_serializer *serializer, const struct t
 
 /* The same where the encoder has given up. */
 static uint32_t find_rows(struct tg_chunk_serializer *serializer, const struct tg_chunk_kind *kind,
-                          const uint32_t *events)
+                          const uint32_t *rows)
 {
     uint32_t n_rows = 0, most = max_rows(kind);
     size_t n_numbers = kind->rows.n_numbers;
     memset(serializer->row_slots, 0, sizeof serializer->row_slots);
     for (uint32_t i = 0; i < kind->n_events; i++) {
-        const uint64_t *row = row_of(serializer, kind, events[i]);
+        const uint64_t *row = tg_chunk_rows_at(&kind->rows, rows[i]);
         uint32_t slot = (uint32_t)tg_chunk_rows_hash(row, n_numbers) % ROW_SLOTS;
         while (serializer->row_slots[slot] != 0 &&
                memcmp(row, serializer->rows[serializer->row_slots[slot] - 1], n_numbers * sizeof *row) != 0)
@@ -377,9 +370,9 @@ static void write_rows(struct tg_chunk_serializer *serializer, const struct tg_c
 
 /* A row for every event, in the order of threads; lists are empty. */
 static void write_columns(struct tg_chunk_serializer *serializer, const struct tg_chunk_kind *kind,
-                          const uint32_t *events)
+                          const uint32_t *rows)
 {
-    if (!read_fields(serializer, kind, events))
+    if (!read_fields(serializer, kind, rows))
         return;
     for (size_t f = 0; f < kind->rows.n_numbers; f++) {
         const struct tg_field *field = &kind->schema->fields[f];
@@ -416,19 +409,17 @@ static void gather_varied(const struct tg_chunk_rows *rows, uint32_t field, uint
 
 /* The same, where most rows are variants of a few. */
 static void write_varied_columns(struct tg_chunk_serializer *serializer, const struct tg_chunk_kind *kind,
-                                 const uint32_t *events)
+                                 const uint32_t *numbers)
 {
     const struct tg_chunk_rows *rows = &kind->rows;
-    uint32_t n = kind->n_events, *row_of_event = serializer->row_of_event;
-    for (uint32_t i = 0; i < n; i++)
-        row_of_event[i] = serializer->columns->event_rows[events[i]];
+    uint32_t n = kind->n_events;
     for (uint32_t f = 0; f < rows->n_numbers; f++) {
         const struct tg_field *field = &kind->schema->fields[f];
         uint32_t m = tg_chunk_rows_moving(rows, f);
         if (m == rows->n_moving && is_same(rows, f)) {
             write_same(serializer, tg_chunk_rows_at(rows, 0)[f], n);
         } else {
-            gather_varied(rows, f, m, row_of_event, n, serializer->values);
+            gather_varied(rows, f, m, numbers, n, serializer->values);
             write_field(serializer, serializer->values, n);
         }
         for (size_t e = 0; field->type == TG_FIELD_LIST && e < field->element->n_fields; e++)
@@ -456,21 +447,21 @@ static void write_columns_with_lists(struct tg_chunk_serializer *serializer, con
 /* Entry and columns are together, so that a kind is decided on once. */
 static void write_kind(struct tg_chunk_serializer *serializer, const struct tg_chunk_kind *kind)
 {
-    const uint32_t *events = serializer->order.by_kind + serializer->order.first[kind->chunk_index - 1];
-    uint32_t n_rows = 0;
+    const struct tg_chunk_order *order = &serializer->order;
+    uint32_t first = order->first[kind->chunk_index - 1], n_rows = 0;
+    const uint32_t *rows = order->rows + first;
     if (kind->n_events >= 2 * MIN_REPETITION && !has_list(kind->schema) && kind->rows.n_variants == 0)
-        n_rows =
-            kind->rows.gave_up ? find_rows(serializer, kind, events) : take_rows(serializer, kind, events);
+        n_rows = kind->rows.gave_up ? find_rows(serializer, kind, rows) : take_rows(serializer, kind, rows);
     if (n_rows > 0 && !rows_pay(serializer, kind, n_rows))
         n_rows = 0;
     write_kind_entry(serializer, kind, n_rows == 0 ? kind->n_events : n_rows);
-    write_stops(serializer, events, kind->n_events);
+    write_stops(serializer, order->events + first, kind->n_events);
     if (has_items(kind))
         write_columns_with_lists(serializer, kind);
     else if (kind->rows.n_variants > 0)
-        write_varied_columns(serializer, kind, events);
+        write_varied_columns(serializer, kind, rows);
     else if (n_rows == 0)
-        write_columns(serializer, kind, events);
+        write_columns(serializer, kind, rows);
     else
         write_rows(serializer, kind, n_rows);
 }

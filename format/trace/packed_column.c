@@ -1,5 +1,7 @@
 #include "format/trace/packed_column.h"
 
+#include <stdlib.h>
+
 /* One value in as many may be an exception; fewer planes are worth that (docs/performance.md). */
 enum { EXCEPTION_SHARE = 32, MAX_WIDTH = 8, FORM_SHIFT = 4 };
 
@@ -32,20 +34,33 @@ static unsigned choose_width(const uint64_t *values, size_t n, unsigned widest, 
     return width;
 }
 
-static bool write_exceptions(struct tg_byte_buffer *bytes, const uint64_t *values, size_t n, unsigned width)
+/* PLACES becomes where the values are that need more than WIDTH bytes; their number. */
+static size_t find_exceptions(const uint64_t *values, size_t n, unsigned width, size_t *places)
 {
-    uint64_t most = (UINT64_C(1) << 8 * width) - 1; /* of the widest column nothing is an exception */
-    size_t next = 0;                                /* behind the exception before */
-    for (size_t i = 0; i < n; i++) {
-        if (values[i] <= most)
-            continue;
-        if (!tg_byte_buffer_reserve(bytes, 2 * TG_VARINT_MAX_BYTES))
-            return false;
-        tg_byte_buffer_put_varint(bytes, i - next);
-        tg_byte_buffer_put_varint(bytes, values[i]);
-        next = i + 1;
+    enum { RUN = 8 };
+    size_t found = 0;
+    for (size_t start = 0; start < n; start += RUN) {
+        size_t end = start + RUN < n ? start + RUN : n;
+        uint64_t any = 0;
+        for (size_t i = start; i < end; i++)
+            any |= values[i];
+        for (size_t i = start; any >> 8 * width != 0 && i < end; i++)
+            if (values[i] >> 8 * width != 0)
+                places[found++] = i;
     }
-    return true;
+    return found;
+}
+
+/* Room is reserved. */
+static void put_exceptions(struct tg_byte_buffer *bytes, const uint64_t *values, const size_t *places,
+                           size_t n)
+{
+    size_t next = 0; /* behind the exception before */
+    for (size_t i = 0; i < n; i++) {
+        tg_byte_buffer_put_varint(bytes, places[i] - next);
+        tg_byte_buffer_put_varint(bytes, values[places[i]]);
+        next = places[i] + 1;
+    }
 }
 
 static void write_plane(uint8_t *restrict plane, const uint64_t *restrict values, size_t n, unsigned shift)
@@ -54,13 +69,20 @@ static void write_plane(uint8_t *restrict plane, const uint64_t *restrict values
         plane[i] = (uint8_t)(values[i] >> shift);
 }
 
-/* In all planes exceptions are 0. */
-static void clear_exceptions(uint8_t *planes, const uint64_t *values, size_t n, unsigned width)
+/* N values in WIDTH planes, in which exceptions, at the PLACES, are 0. */
+static void put_planes(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
+                       const uint64_t *values, size_t n, unsigned width, const size_t *places,
+                       size_t n_exceptions)
 {
-    uint64_t most = (UINT64_C(1) << 8 * width) - 1;
-    for (size_t i = 0; i < n; i++)
-        for (unsigned p = 0; values[i] > most && p < width; p++)
-            planes[p * n + i] = 0;
+    for (unsigned p = 0; p < width; p++) {
+        uint8_t *plane = bytes->data + bytes->size;
+        tg_byte_buffer_put(boundaries, &bytes->size, sizeof bytes->size);
+        write_plane(plane, values, n, 8 * p);
+        for (size_t i = 0; i < n_exceptions; i++)
+            plane[places[i]] = 0;
+        bytes->size += n;
+    }
+    tg_byte_buffer_put(boundaries, &bytes->size, sizeof bytes->size);
 }
 
 static bool write_column(struct tg_byte_buffer *bytes, struct tg_byte_buffer *boundaries,
@@ -75,26 +97,25 @@ static bool write_column(struct tg_byte_buffer *bytes, struct tg_byte_buffer *bo
         tg_byte_buffer_put_varint(bytes, 0);
         return true;
     }
-    size_t n_exceptions;
+    size_t n_exceptions, *places = NULL;
     unsigned width = choose_width(values, n, tg_packed_column_width(any), &n_exceptions);
     struct tg_byte_buffer exceptions = {0};
-    bool written = (n_exceptions == 0 || write_exceptions(&exceptions, values, n, width)) &&
-                   tg_byte_buffer_reserve(bytes, TG_VARINT_MAX_BYTES + 1 + exceptions.size + width * n) &&
-                   tg_byte_buffer_reserve(boundaries, (width + 1) * sizeof(size_t));
+    bool written =
+        n_exceptions == 0 || ((places = malloc(n_exceptions * sizeof *places)) != NULL &&
+                              tg_byte_buffer_reserve(&exceptions, n_exceptions * 2 * TG_VARINT_MAX_BYTES));
+    if (written && n_exceptions > 0)
+        put_exceptions(&exceptions, values, places, find_exceptions(values, n, width, places));
+    written = written &&
+              tg_byte_buffer_reserve(bytes, TG_VARINT_MAX_BYTES + 1 + exceptions.size + width * n) &&
+              tg_byte_buffer_reserve(boundaries, (width + 1) * sizeof(size_t));
     if (written) {
         tg_byte_buffer_put_varint(bytes, 1 + exceptions.size + width * n);
         bytes->data[bytes->size++] = (uint8_t)(width | (unsigned)form << FORM_SHIFT);
         tg_byte_buffer_put(bytes, exceptions.data, exceptions.size);
-        for (unsigned p = 0; p < width; p++) {
-            tg_byte_buffer_put(boundaries, &bytes->size, sizeof bytes->size);
-            write_plane(bytes->data + bytes->size, values, n, 8 * p);
-            bytes->size += n;
-        }
-        if (n_exceptions > 0)
-            clear_exceptions(bytes->data + bytes->size - width * n, values, n, width);
-        tg_byte_buffer_put(boundaries, &bytes->size, sizeof bytes->size);
+        put_planes(bytes, boundaries, values, n, width, places, n_exceptions);
     }
     tg_byte_buffer_deinit(&exceptions);
+    free(places);
     return written;
 }
 

@@ -52,10 +52,11 @@ struct tg_trace_writer {
     size_t queue_bytes; /* of chunks queued and in the thread's hands ... */
     size_t n_queued;    /* ... and how many these are */
     uint64_t n_written; /* events */
-    uint64_t n_kept;    /* __atomic; events that got into a chunk, ... */
-    uint64_t n_lost;    /* ... and of them those that will never be in the file */
+    uint64_t n_before;  /* events that got into a chunk before CURRENT, ... */
+    uint64_t n_lost;    /* ... and of all that got into one those that will never be in the file */
     bool adding_loss;   /* the event being added is the writer's own, not the producer's */
-    bool is_open;       /* with SEALING: CURRENT has events and is not full, and no loss is to be told */
+    struct tg_chunk_tail *
+        tail; /* with SEALING: CURRENT's where it has events and is not full, and no loss is to be told; else NULL */
     struct tg_chunk_encoder *spares[MAX_SPARES];
     size_t n_spares;
     struct losses losses;
@@ -76,7 +77,8 @@ struct tg_trace_writer {
 
 static uint64_t n_events(const struct tg_trace_writer *writer)
 {
-    return __atomic_load_n(&writer->n_kept, __ATOMIC_RELAXED) - writer->n_lost;
+    size_t n_current = writer->current == NULL ? 0 : tg_chunk_encoder_count(writer->current);
+    return writer->n_before + n_current - writer->n_lost;
 }
 
 /* WITH_LAST: as struct tg_trace_writer_options. */
@@ -97,7 +99,8 @@ static bool hand_over(struct tg_trace_writer *writer, bool forced, bool with_las
     writer->queue_end = &chunk->next;
     writer->queue_bytes += memory;
     writer->n_queued++;
-    writer->is_open = false;
+    writer->n_before += chunk->n_events;
+    writer->tail = NULL;
     writer->current =
         writer->n_spares > 0 ? writer->spares[--writer->n_spares] : tg_chunk_encoder_create(writer->units);
     writer->current_serial++;
@@ -126,11 +129,6 @@ static void begin_interval(struct tg_trace_writer *writer)
         pthread_cond_signal(&writer->wake);
 }
 
-static void count_kept(struct tg_trace_writer *writer)
-{
-    __atomic_store_n(&writer->n_kept, writer->n_kept + 1, __ATOMIC_RELAXED); /* nobody else does */
-}
-
 /* The counter of what went wrong, or NULL where EVENT was kept. */
 static uint64_t *keep(struct tg_trace_writer *writer, const struct tg_event *event)
 {
@@ -141,7 +139,6 @@ static uint64_t *keep(struct tg_trace_writer *writer, const struct tg_event *eve
     for (int attempt = 0; attempt < 2 && writer->current != NULL; attempt++) {
         switch (tg_chunk_encoder_add(writer->current, event)) {
         case TG_CHUNK_ADDED:
-            count_kept(writer);
             if (tg_chunk_encoder_count(writer->current) == 1)
                 begin_interval(writer);
             if (is_full(writer->current))
@@ -191,9 +188,11 @@ static void drop_current(struct tg_trace_writer *writer)
 {
     if (writer->current == NULL)
         return;
-    lose(writer, tg_chunk_encoder_count(writer->current));
+    size_t count = tg_chunk_encoder_count(writer->current);
+    lose(writer, count);
+    writer->n_before += count;
     tg_chunk_encoder_clear(writer->current);
-    writer->is_open = false;
+    writer->tail = NULL;
 }
 
 /* CHUNK's encoder was cleared already, without the mutex where it can be. */
@@ -358,7 +357,7 @@ struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_
 /* Events are neither the first of a chunk nor after a loss: they can be added alone. */
 static bool is_open(const struct tg_trace_writer *writer)
 {
-    return writer->is_open && !__atomic_load_n(&writer->failed, __ATOMIC_ACQUIRE);
+    return writer->tail != NULL && !__atomic_load_n(&writer->failed, __ATOMIC_ACQUIRE);
 }
 
 /* EVENT was added alone, and CURRENT is full; or it was not. */
@@ -377,9 +376,10 @@ static void add_with_others(struct tg_trace_writer *writer, const struct tg_even
             ++*loss;
             writer->stats.lost_events++;
         }
-        writer->is_open = writer->sealing != NULL && writer->current != NULL &&
-                          writer->losses.queue + writer->losses.limit == 0 &&
-                          tg_chunk_encoder_count(writer->current) > 0 && !is_full(writer->current);
+        bool is_open = writer->sealing != NULL && writer->current != NULL &&
+                       writer->losses.queue + writer->losses.limit == 0 &&
+                       tg_chunk_encoder_count(writer->current) > 0 && !is_full(writer->current);
+        writer->tail = is_open ? tg_chunk_encoder_tail(writer->current, CHUNK_EVENTS, CHUNK_BYTES) : NULL;
     }
     pthread_mutex_unlock(&writer->mutex);
 }
@@ -388,8 +388,6 @@ void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *
 {
     writer->latest_time_ns = event->time_ns;
     bool is_added = is_open(writer) && tg_chunk_encoder_add(writer->current, event) == TG_CHUNK_ADDED;
-    if (is_added)
-        count_kept(writer);
     if (!is_added || is_full(writer->current))
         add_with_others(writer, event, is_added);
 }
@@ -399,13 +397,16 @@ void tg_trace_writer_add_again(struct tg_trace_writer *writer, const struct tg_e
 {
     if (!is_open(writer) || !tg_chunk_encoder_add_again(writer->current, event, place)) {
         tg_trace_writer_add(writer, event);
-        *place = writer->is_open ? tg_chunk_encoder_last_place(writer->current) : (struct tg_event_place){0};
+        *place =
+            writer->tail != NULL ? tg_chunk_encoder_last_place(writer->current) : (struct tg_event_place){0};
         return;
     }
     writer->latest_time_ns = event->time_ns;
-    count_kept(writer);
-    if (is_full(writer->current))
-        add_with_others(writer, event, true);
+}
+
+struct tg_chunk_tail *const *tg_trace_writer_tail(const struct tg_trace_writer *writer)
+{
+    return &writer->tail;
 }
 
 bool tg_trace_writer_is_behind(struct tg_trace_writer *writer)
@@ -491,8 +492,10 @@ struct tg_error *tg_trace_writer_close(struct tg_trace_writer *writer, struct tg
     pthread_mutex_unlock(&writer->mutex);
     stop_thread(writer);
     struct tg_error *error = NULL;
-    if (writer->failed) {
+    if (writer->failed)
         drop_current(writer);
+    writer->stats.events = n_events(writer);
+    if (writer->failed) {
         write_failure(writer);
         error = writer->error;
         writer->error = NULL;
@@ -500,7 +503,6 @@ struct tg_error *tg_trace_writer_close(struct tg_trace_writer *writer, struct tg
         error = tg_trace_file_finish(writer->file, writer->stats.lost_events);
     }
     writer->stats.written_bytes = tg_trace_file_size(writer->file);
-    writer->stats.events = n_events(writer);
     if (stats != NULL)
         *stats = writer->stats;
     tg_trace_writer_destroy(writer);

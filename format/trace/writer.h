@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+struct tg_chunk_tail;
 struct tg_trace_writer;
 
 struct tg_trace_writer_options {
@@ -45,6 +46,10 @@ void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *
  * nowhere at first, and says in `changed` what of its payload is other than when PLACE was last given. */
 void tg_trace_writer_add_again(struct tg_trace_writer *writer, const struct tg_event *event,
                                struct tg_event_place *place);
+
+/* The tail, format/trace/chunk_tail.h, that such an event may be appended to as well by the producer's thread, as the place of the
+ * time before says; NULL: to none at present. Valid as long as WRITER is. */
+struct tg_chunk_tail *const *tg_trace_writer_tail(const struct tg_trace_writer *writer);
 
 /* With `sealing`, by the producer's thread: hands what was added to the thread that writes, AT_ONCE
  * or if the flush interval is over. */

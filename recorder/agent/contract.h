@@ -607,6 +607,13 @@ static inline uint64_t tg_agent_own_word(unsigned kind)
     return kind == TG_RECORD_OMP_TASK_CREATE ? PARENT : 0;
 }
 
+/* Counts N records of the kind AGAIN. */
+static inline void tg_agent_count_repeats(struct tg_agent_count *count, uint64_t n)
+{
+    count->records += n;
+    count->events += n;
+}
+
 /* Counts a record other than PAD whose second word is WORD. */
 static inline void tg_agent_count_record(struct tg_agent_count *count, uint64_t word)
 {

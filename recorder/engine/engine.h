@@ -104,6 +104,9 @@ struct tg_event_sink {
     /* The same for an event that was added before and has another time now, and where PLACE says so another payload: that is the
      * sink's otherwise, and nowhere for the first of them. NULL: `add` is called. */
     void (*add_again)(void *context, const struct tg_event *event, struct tg_event_place *place);
+    /* Where such an event that has another time alone may be appended as well (format/trace/chunk_tail.h), while the tail is not NULL.
+     * NULL: nowhere. */
+    struct tg_chunk_tail *const *tail;
 };
 
 struct tg_engine_options {

@@ -486,7 +486,13 @@ static struct tg_error *create_untraced(struct tg_recording *recording)
 
 static struct tg_error *start_agent(struct tg_recording *recording)
 {
-    const struct tg_event_sink sink = {.context = recording, .add = add_event, .add_again = add_event_again};
+    bool is_for_file_alone = recording->live == NULL && recording->watch == NULL;
+    const struct tg_event_sink sink = {
+        .context = recording,
+        .add = add_event,
+        .add_again = add_event_again,
+        .tail = is_for_file_alone ? tg_recording_file_tail(recording->file) : NULL,
+    };
     if (recording->untraced != NULL)
         return tg_untraced_start(recording->untraced);
     return tg_agent_session_start(recording->agent, &sink, &recording->file_access,

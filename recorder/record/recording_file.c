@@ -101,6 +101,11 @@ void tg_recording_file_add_again(struct tg_recording_file *file, const struct tg
     check_writer(file, event->time_ns);
 }
 
+struct tg_chunk_tail *const *tg_recording_file_tail(const struct tg_recording_file *file)
+{
+    return file->redactor == NULL ? tg_trace_writer_tail(file->writer) : NULL;
+}
+
 void tg_recording_file_flush(struct tg_recording_file *file, bool at_once)
 {
     bool is_wanted = atomic_exchange(&file->flush_wanted, false);

@@ -41,6 +41,9 @@ void tg_recording_file_add(struct tg_recording_file *file, const struct tg_event
 void tg_recording_file_add_again(struct tg_recording_file *file, const struct tg_event *event,
                                  struct tg_event_place *place);
 
+/* As tg_trace_writer_tail; NULL where all events have to be handed over. */
+struct tg_chunk_tail *const *tg_recording_file_tail(const struct tg_recording_file *file);
+
 /* Lets out what was handed over: at once where AT_ONCE, or where it is wanted, or where it says who a process is. */
 void tg_recording_file_flush(struct tg_recording_file *file, bool at_once);
 

@@ -1,6 +1,8 @@
 #include "recorder/rings/decoder.h"
 
 #include "format/base/hash.h"
+#include "format/trace/chunk_encoder.h"
+#include "format/trace/chunk_tail.h"
 #include "recorder/rings/known_records.h"
 #include "recorder/rings/library_records.h"
 #include "recorder/rings/record_parts.h"
@@ -47,6 +49,7 @@ struct again {
 struct tg_ring_decoder {
     struct tg_event_sink sink;
     struct again again;
+    struct tg_chunk_tail *const *tail;
     struct tg_record_form forms[TG_RECORD_COUNT];
     struct tg_known_records *known;
     struct tg_agent_loader *loader;
@@ -374,6 +377,20 @@ static uint32_t field_of(const struct tg_event *event, const uint64_t *member)
     return TG_EVENT_ALL_FIELDS;
 }
 
+/* By how much the record with NUMBER has its counted word larger than the repeat. */
+static uint64_t counted_of(unsigned kind, uint64_t number)
+{
+    return tg_agent_moves_team(kind, number) ? 0 : number;
+}
+
+/* The event of REPEAT gets the number of the last record. */
+static void put_number(struct tg_ring_repeat *repeat)
+{
+    uint64_t *counted = counted_member(&repeat->event);
+    if (counted != NULL)
+        *counted = repeat->counted + counted_of(repeat->kind, repeat->number);
+}
+
 static bool is_same_team(struct tg_team a, struct tg_team b)
 {
     return a.id == b.id && a.level == b.level;
@@ -384,6 +401,18 @@ static bool is_apart(unsigned kind)
 {
     return kind == TG_RECORD_OMP_IMPLICIT_BEGIN || kind == TG_RECORD_OMP_IMPLICIT_END ||
            tg_agent_own_word(kind) != 0;
+}
+
+/* As in struct tg_ring_repeat. */
+static uint8_t moving_field(const struct tg_ring_repeat *repeat)
+{
+    enum tg_agent_moves moves = tg_agent_moves(repeat->kind);
+    uint32_t field = repeat->counted_field;
+    if (is_apart(repeat->kind) || (moves != TG_AGENT_MOVES_COUNT && moves != TG_AGENT_MOVES_EITHER) ||
+        field == 0 || field == TG_EVENT_ALL_FIELDS)
+        return TG_RING_NO_FIELD;
+    uint8_t f = (uint8_t)__builtin_ctz(field);
+    return tg_event_schema(repeat->event.kind)->fields[f].type == TG_FIELD_SIGNED ? TG_RING_NO_FIELD : f;
 }
 
 /* The event of REPEAT, whose WORDS with NUMBER were added just now by SOURCE, if it can be told again without them. */
@@ -414,12 +443,14 @@ static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_sou
     repeat->event.tid = source->tid;
     repeat->event.stop_ns = 0;
     repeat->team = given.team;
-    repeat->counted = tg_agent_moves_team(kind, number) ? 0 : number;
     repeat->place = nowhere;
     repeat->is_known = true;
+    repeat->number = number;
     const uint64_t *counted = counted_member(&repeat->event);
+    repeat->counted = counted == NULL ? 0 : *counted - counted_of(kind, number);
     const struct tg_omp_place *place = TG_EVENT_PAYLOAD(&repeat->event);
     repeat->counted_field = counted == NULL ? 0 : field_of(&repeat->event, counted);
+    repeat->moving = moving_field(repeat);
     repeat->own_field = tg_agent_own_word(kind) == 0
                             ? 0
                             : field_of(&repeat->event, &repeat->event.omp_task_create.parent_task);
@@ -449,14 +480,10 @@ static void follow_team(const struct tg_ring_source *source, uint64_t number, st
 static void follow(const struct tg_ring_decoder *decoder, const struct tg_ring_source *source,
                    uint64_t number, uint64_t own, struct tg_ring_repeat *repeat)
 {
-    uint64_t counted = tg_agent_moves_team(repeat->kind, number) ? 0 : number;
     if (decoder->forms[repeat->kind].has_place)
         follow_team(source, number, repeat);
-    if (counted != repeat->counted) {
-        *counted_member(&repeat->event) += counted - repeat->counted;
-        repeat->counted = counted;
+    if (counted_of(repeat->kind, number) != counted_of(repeat->kind, repeat->number))
         repeat->place.changed |= repeat->counted_field;
-    }
     if (tg_agent_own_word(repeat->kind) != 0 && repeat->event.omp_task_create.parent_task != own) {
         repeat->event.omp_task_create.parent_task = own;
         repeat->place.changed |= repeat->own_field;
@@ -466,6 +493,7 @@ static void follow(const struct tg_ring_decoder *decoder, const struct tg_ring_s
         repeat->place = nowhere;
     }
     repeat->number = number;
+    put_number(repeat);
     repeat->state = is_apart(repeat->kind) ? 0 : source->process->state;
 }
 
@@ -514,8 +542,70 @@ void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_s
         add_changed(decoder, source, time_ns, repeat, again, number);
         return;
     }
+    if (repeat->is_numbered)
+        put_number(repeat);
     repeat->event.time_ns = time_ns;
     decoder->again.add(decoder->again.context, &repeat->event, &repeat->place);
+}
+
+/* Appends the event of a record of SOURCE with NUMBER, and with OWN as its own word, that differs from what REPEAT was last. False:
+ * it is still to be added, in another way. */
+static bool append_changed(struct tg_ring_decoder *decoder, struct tg_ring_source *source, uint64_t time_ns,
+                           struct tg_ring_repeat *repeat, uint64_t number, uint64_t own)
+{
+    if (!repeat->is_known || repeat->kind == TG_RECORD_OMP_IMPLICIT_BEGIN || !is_current(source))
+        return false;
+    follow(decoder, source, number, own, repeat);
+    repeat->event.time_ns = time_ns;
+    if (!tg_chunk_encoder_add_again((*decoder->tail)->encoder, &repeat->event, &repeat->place))
+        return false;
+    if (repeat->kind == TG_RECORD_OMP_IMPLICIT_END)
+        leave_team(decoder, source, repeat->team.id & TG_AGENT_TEAM_MASK);
+    return true;
+}
+
+/* The same where the number is all that differs. False: more does, or it cannot be appended so; nothing was done. */
+static inline bool append_moved(const struct tg_ring_source *source, struct tg_chunk_tail *tail,
+                                uint64_t time_ns, struct tg_ring_repeat *repeat, uint64_t number)
+{
+    const uint64_t team_bit = UINT64_C(1) << (TG_AGENT_NUMBER_BITS - 1); /* of what moves either */
+    if (repeat->moving == TG_RING_NO_FIELD || source->process->state != repeat->state ||
+        (tg_agent_moves(repeat->kind) == TG_AGENT_MOVES_EITHER &&
+         ((number | repeat->number) & team_bit) != 0) ||
+        !tg_chunk_tail_append_moved(tail, &repeat->place, repeat->moving, repeat->counted + number, time_ns))
+        return false;
+    repeat->number = number;
+    return true;
+}
+
+void tg_ring_decoder_append(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
+                            struct tg_ring_repeats *repeats, struct tg_merge_run *run)
+{
+    enum { AHEAD_WORDS = 64 };
+    const struct process *process = source->process;
+    struct tg_chunk_tail *tail = *decoder->tail;
+    if (tail == NULL || process == NULL)
+        return;
+    struct tg_ring_repeat *const *all = tg_ring_repeats_all(repeats);
+    struct tg_merge_run left = *run; /* nobody else sees it: in registers */
+    uint64_t time_ns;
+    while (tg_merge_run_next(&left, &time_ns)) {
+        const uint64_t *record = left.records;
+        uint64_t word = record[1], n_words = word >> TG_AGENT_WORDS_SHIFT & 0xfff;
+        __builtin_prefetch(record + AHEAD_WORDS);
+        if ((word & 0xff) != TG_RECORD_AGAIN || n_words > left.n_words)
+            break;
+        struct tg_ring_repeat *repeat = all[tg_ring_repeats_number(word) - 1];
+        uint64_t number = repeat->is_numbered ? word >> TG_AGENT_NUMBER_SHIFT : 0;
+        if (process->state == repeat->state && number == repeat->number
+                ? !tg_chunk_tail_append(tail, &repeat->place, time_ns)
+                : !append_moved(source, tail, time_ns, repeat, number) &&
+                      !append_changed(decoder, source, time_ns, repeat, number, n_words == 2 ? 0 : record[2]))
+            break;
+        tg_merge_run_told(&left, n_words, time_ns);
+    }
+    *run = left;
+    tg_ring_repeats_told(repeats, run->n_told);
 }
 
 /* ---- life */
@@ -528,6 +618,8 @@ static void add_anew(void *context, const struct tg_event *event, struct tg_even
     decoder->sink.add(decoder->sink.context, event);
 }
 
+static struct tg_chunk_tail *const no_tail = NULL;
+
 struct tg_error *tg_ring_decoder_create(const struct tg_event_sink *sink, struct tg_ring_decoder **decoder)
 {
     struct tg_ring_decoder *made = calloc(1, sizeof *made);
@@ -536,6 +628,7 @@ struct tg_error *tg_ring_decoder_create(const struct tg_event_sink *sink, struct
     made->sink = *sink;
     made->again = sink->add_again != NULL ? (struct again){sink->context, sink->add_again}
                                           : (struct again){made, add_anew};
+    made->tail = sink->tail != NULL ? sink->tail : &no_tail;
     tg_record_forms(made->forms);
     struct tg_error *error = tg_known_records_create(&made->known);
     if (error == NULL)

@@ -6,6 +6,7 @@
 #include "format/base/error.h"
 #include "format/event/event.h"
 #include "recorder/engine/engine.h"
+#include "recorder/rings/event_merge.h"
 #include "recorder/rings/heap_records.h"
 #include "recorder/rings/reader.h"
 
@@ -41,6 +42,10 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
 /* The same of AGAIN, a record of that kind, which stands for REPEAT. */
 void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
                                uint64_t time_ns, struct tg_ring_repeat *repeat, const uint64_t *again);
+
+/* Appends to the sink's tail those of RUN, of SOURCE's ring, that come again as they were there last; none where there is no tail. */
+void tg_ring_decoder_append(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
+                            struct tg_ring_repeats *repeats, struct tg_merge_run *run);
 
 /* The heap's events, and losses, that RECORD, a copy of one that is still to be added, will become go to SINK. Nothing is
  * noted, but for *PROGRAM, which is to be NULL at first, and destroyed. */

@@ -341,11 +341,27 @@ static uint64_t time_of(const struct tg_event_merge *merge, struct tg_tick_line 
                                          : tg_tick_clock_time(merge->clock, ticks);
 }
 
+/* Offers what follows in RING, at most MAX_RECORDS records; returns how many of them were told. */
+static uint64_t tell_run(struct tg_event_merge *merge, struct tg_merge_ring *ring, struct tg_merge_run *run,
+                         uint64_t max_records)
+{
+    const struct block *block = ring->first;
+    size_t left = block->n_words - ring->at;
+    run->records = block->words + ring->at;
+    run->n_words = left / TG_AGENT_AGAIN_WORDS < max_records ? left : max_records * TG_AGENT_AGAIN_WORDS;
+    run->last_ns = merge->last_ns;
+    run->n_told = run->n_told_words = 0;
+    merge->sink.run(merge->sink.context, ring->source, run);
+    merge->last_ns = run->last_ns;
+    merge->stats.records += run->n_told;
+    return run->n_told;
+}
+
 bool tg_event_merge_tell(struct tg_event_merge *merge, uint64_t until_ns, uint64_t max_records)
 {
     uint64_t until_ticks = ticks_until(merge, until_ns);
     uint64_t next_event_ns = 0; /* not known yet */
-    struct tg_tick_line line = {0};
+    struct tg_merge_run run = {0};
     while (merge->n_heap > 0 && merge->heap[0].ticks <= until_ticks) {
         struct turn *turn = &merge->heap[0];
         struct tg_merge_ring *ring = turn->ring;
@@ -358,10 +374,20 @@ bool tg_event_merge_tell(struct tg_event_merge *merge, uint64_t until_ns, uint64
             }
             uint64_t *record = ring->first->words + ring->at;
             __builtin_prefetch(record + AHEAD_WORDS);
-            uint64_t time_ns = time_of(merge, &line, turn->ticks);
+            uint64_t time_ns = time_of(merge, &run.line, turn->ticks);
             size_t n_words = words_of(record);
             if (time_ns >= next_event_ns)
                 next_event_ns = tell_events(merge, time_ns);
+            if (merge->sink.run != NULL && (record[1] & 0xff) == TG_RECORD_AGAIN) {
+                run.end_ticks = end;
+                run.end_ns = next_event_ns;
+                uint64_t n = tell_run(merge, ring, &run, max_records + 1);
+                if (n > 0) {
+                    max_records -= n - 1;
+                    more = advance(merge, turn, run.n_told_words);
+                    continue;
+                }
+            }
             see_time(merge, time_ns);
             merge->stats.records++;
             merge->sink.record(merge->sink.context, ring->source, time_ns, record);

@@ -15,11 +15,45 @@
 struct tg_event_merge;
 struct tg_merge_ring;
 
+/* Records of one ring that may be told one after the other: where its teller is by now. */
+struct tg_merge_run {
+    const uint64_t *records; /* the next one, ... */
+    size_t n_words;          /* ... and how much follows with it */
+    uint64_t end_ticks;      /* none of later ticks, ... */
+    uint64_t end_ns;         /* ... nor of this time or a later one, ... */
+    uint64_t last_ns;        /* ... nor of an earlier one than what was told last */
+    struct tg_tick_line line;
+    uint64_t n_told;
+    size_t n_told_words;
+};
+
+/* Whether the next one may be told, at *TIME_NS. */
+static inline bool tg_merge_run_next(const struct tg_merge_run *run, uint64_t *time_ns)
+{
+    if (run->n_words == 0 || run->records[0] > run->end_ticks ||
+        !tg_tick_line_has(&run->line, run->records[0]))
+        return false;
+    *time_ns = tg_tick_line_time(&run->line, run->records[0]);
+    return *time_ns < run->end_ns && *time_ns >= run->last_ns;
+}
+
+/* The next one, of N_WORDS, was told. */
+static inline void tg_merge_run_told(struct tg_merge_run *run, size_t n_words, uint64_t time_ns)
+{
+    run->records += n_words;
+    run->n_words -= n_words;
+    run->n_told_words += n_words;
+    run->n_told++;
+    run->last_ns = time_ns;
+}
+
 /* Receiver of the records. RECORD may be changed until the call returns; SOURCE is what the ring was added
  * with. */
 struct tg_merge_sink {
     void *context;
     void (*record)(void *context, void *source, uint64_t time_ns, uint64_t *record);
+    /* Takes as many of RUN, whose first one repeats another, as it likes; the next one is told by RECORD. NULL: all are. */
+    void (*run)(void *context, void *source, struct tg_merge_run *run);
     void (*event)(void *context, const struct tg_event *event);
 };
 

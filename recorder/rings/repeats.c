@@ -6,15 +6,15 @@
 #include <string.h>
 
 struct entry {
+    struct tg_ring_repeat repeat;
     uint64_t retired_at;   /* how many records were taken before no further one could name it */
     uint32_t next_retired; /* +1; 0: none */
-    struct tg_ring_repeat repeat;
 };
 
 /* Records are told in the order in which they were taken: an entry is free when as many are told as were taken before it was
  * retired. */
 struct tg_ring_repeats {
-    struct entry **entries;
+    struct tg_ring_repeat **entries; /* each the beginning of a struct entry */
     size_t n_entries, max_entries;
     uint64_t n_taken, n_told;              /* records that name one of them */
     uint32_t first_retired, *next_retired; /* +1; 0: none; where the next one's number goes */
@@ -24,7 +24,7 @@ struct tg_ring_repeats {
 
 enum {
     PLACE_MASK = TG_AGENT_REPEATS - 1,
-    MAX_ENTRIES = 1 << (TG_AGENT_NUMBER_SHIFT - TG_AGENT_REPEAT_SHIFT),
+    LINE_BYTES = 64,
 };
 _Static_assert(TG_AGENT_REPEATS == 1 << (TG_AGENT_SERIAL_SHIFT - TG_AGENT_REPEAT_SHIFT),
                "a record can name each of them");
@@ -52,10 +52,9 @@ static size_t place_of(const uint64_t *record)
     return record[1] >> TG_AGENT_REPEAT_SHIFT & PLACE_MASK;
 }
 
-/* The number of its entry, after the record was taken. */
-static uint32_t number_of(const uint64_t *record)
+static struct entry *entry_at(const struct tg_ring_repeats *repeats, uint32_t number)
 {
-    return (uint32_t)(record[1] >> TG_AGENT_REPEAT_SHIFT) % MAX_ENTRIES;
+    return (struct entry *)repeats->entries[number - 1];
 }
 
 bool tg_ring_repeats_needs(const struct tg_ring_repeats *repeats, const uint64_t *record, size_t *place)
@@ -68,9 +67,9 @@ bool tg_ring_repeats_needs(const struct tg_ring_repeats *repeats, const uint64_t
 static uint32_t take_retired(struct tg_ring_repeats *repeats)
 {
     uint32_t number = repeats->first_retired;
-    if (number == 0 || repeats->entries[number - 1]->retired_at > repeats->n_told)
+    if (number == 0 || entry_at(repeats, number)->retired_at > repeats->n_told)
         return 0;
-    struct entry *entry = repeats->entries[number - 1];
+    struct entry *entry = entry_at(repeats, number);
     repeats->first_retired = entry->next_retired;
     if (repeats->first_retired == 0)
         repeats->next_retired = &repeats->first_retired;
@@ -84,20 +83,21 @@ static uint32_t add_entry(struct tg_ring_repeats *repeats)
     uint32_t number = take_retired(repeats);
     if (number != 0)
         return number;
-    if (repeats->n_entries == MAX_ENTRIES - 1)
+    if (repeats->n_entries == TG_RING_MAX_REPEATS - 1)
         return 0;
     if (TG_ARRAY_RESERVE(repeats->entries, repeats->max_entries, repeats->n_entries + 1) != NULL)
         return 0;
-    struct entry *entry = calloc(1, sizeof *entry);
-    if (entry == NULL)
+    struct entry *entry = NULL; /* what each record needs of it is at the beginning of a cache line */
+    if (posix_memalign((void **)&entry, LINE_BYTES, sizeof *entry) != 0)
         return 0;
-    repeats->entries[repeats->n_entries++] = entry;
+    memset(entry, 0, sizeof *entry);
+    repeats->entries[repeats->n_entries++] = &entry->repeat;
     return (uint32_t)repeats->n_entries;
 }
 
 static void retire(struct tg_ring_repeats *repeats, uint32_t number)
 {
-    struct entry *entry = repeats->entries[number - 1];
+    struct entry *entry = entry_at(repeats, number);
     entry->retired_at = repeats->n_taken;
     *repeats->next_retired = number;
     repeats->next_retired = &entry->next_retired;
@@ -117,7 +117,7 @@ const char *tg_ring_repeats_read(struct tg_ring_repeats *repeats, const uint64_t
         return "no memory for what a record repeats";
     if (repeats->current[place] != 0)
         retire(repeats, repeats->current[place]);
-    struct tg_ring_repeat *repeat = &repeats->entries[number - 1]->repeat;
+    struct tg_ring_repeat *repeat = repeats->entries[number - 1];
     memcpy(repeat->words + 1, given->words, sizeof given->words);
     repeat->kind = (uint8_t)repeat->words[1];
     repeat->is_numbered = tg_agent_moves(repeat->kind) != TG_AGENT_MOVES_NOTHING;
@@ -126,7 +126,7 @@ const char *tg_ring_repeats_read(struct tg_ring_repeats *repeats, const uint64_t
     return NULL;
 }
 
-static const uint64_t number_bits = (uint64_t)(MAX_ENTRIES - 1) << TG_AGENT_REPEAT_SHIFT;
+static const uint64_t number_bits = (uint64_t)(TG_RING_MAX_REPEATS - 1) << TG_AGENT_REPEAT_SHIFT;
 
 void tg_ring_repeats_take(struct tg_ring_repeats *repeats, uint64_t *record)
 {
@@ -159,5 +159,15 @@ size_t tg_ring_repeats_take_run(struct tg_ring_repeats *repeats, uint64_t *recor
 struct tg_ring_repeat *tg_ring_repeats_tell(struct tg_ring_repeats *repeats, const uint64_t *record)
 {
     repeats->n_told++;
-    return &repeats->entries[number_of(record) - 1]->repeat;
+    return repeats->entries[tg_ring_repeats_number(record[1]) - 1];
+}
+
+struct tg_ring_repeat *const *tg_ring_repeats_all(const struct tg_ring_repeats *repeats)
+{
+    return repeats->entries;
+}
+
+void tg_ring_repeats_told(struct tg_ring_repeats *repeats, uint64_t n)
+{
+    repeats->n_told += n;
 }

@@ -16,18 +16,25 @@ struct tg_ring_repeat {
     bool is_numbered; /* AGAIN records have a number */
 
     /* the decoder's */
-    bool is_known;       /* all else is set */
-    uint64_t number;     /* of the last record, ... */
-    uint64_t state;      /* ... told when its process was in this state; 0: none was, or each is looked at */
-    struct tg_team team; /* where the thread was, ... */
-    uint64_t
-        counted; /* ... and by how much the event's counted member is larger, that of the repeat being 0 */
-    uint32_t counted_field, own_field, team_fields; /* of EVENT's payload, as in struct tg_event_place */
+    bool is_known; /* all else is set */
+    uint8_t
+        moving; /* the field that a number alone moves, in the order of EVENT's schema; TG_RING_NO_FIELD: none, or others with it */
+    uint64_t number;  /* of the last record, ... */
+    uint64_t state;   /* ... told when its process was in this state; 0: none was, or each is looked at */
+    uint64_t counted; /* of EVENT's counted member without a number, if it has one */
     struct tg_event_place place;                    /* where EVENT went */
-    struct tg_event event;                          /* what it became */
+    struct tg_team team;                            /* where the thread was */
+    uint32_t counted_field, own_field, team_fields; /* of EVENT's payload, as in struct tg_event_place */
+    struct tg_event event;                          /* what it became, but for the number */
 
     uint64_t words[1 + TG_AGENT_REPEAT_WORDS]; /* a record; its first word, the time, is 0 */
 };
+
+#define TG_RING_NO_FIELD UINT8_MAX
+
+enum {
+    TG_RING_MAX_REPEATS = 1 << (TG_AGENT_NUMBER_SHIFT - TG_AGENT_REPEAT_SHIFT)
+}; /* kept at the same time */
 
 /* NULL without memory. */
 struct tg_ring_repeats *tg_ring_repeats_create(void);
@@ -51,5 +58,16 @@ size_t tg_ring_repeats_take_run(struct tg_ring_repeats *repeats, uint64_t *recor
 
 /* The repeat of RECORD, the next of those that were taken, in that order; valid until others are read. */
 struct tg_ring_repeat *tg_ring_repeats_tell(struct tg_ring_repeats *repeats, const uint64_t *record);
+
+/* The same for many: those of N records are told, each of which names the one of tg_ring_repeats_all at tg_ring_repeats_number - 1.
+ * Valid until others are read. */
+struct tg_ring_repeat *const *tg_ring_repeats_all(const struct tg_ring_repeats *repeats);
+void tg_ring_repeats_told(struct tg_ring_repeats *repeats, uint64_t n);
+
+/* Of the second WORD of a record that was taken. */
+static inline uint32_t tg_ring_repeats_number(uint64_t word)
+{
+    return (uint32_t)(word >> TG_AGENT_REPEAT_SHIFT) % TG_RING_MAX_REPEATS;
+}
 
 #endif

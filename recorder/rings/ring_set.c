@@ -133,6 +133,15 @@ static void tell_record(void *context, void *source, uint64_t time_ns, uint64_t 
     set->telling.ring = NULL;
 }
 
+/* As the merge has it: what comes again as it was goes to the tail. */
+static void tell_run(void *context, void *source, struct tg_merge_run *run)
+{
+    struct tg_ring_set *set = context;
+    struct ring *ring = source;
+    tg_ring_decoder_append(set->decoder, ring->source, ring->repeats, run);
+    tg_agent_count_repeats(&ring->told, run->n_told);
+}
+
 /* Salvage: whether EVENT is in the file. */
 static bool is_told(const struct tg_ring_set *set, const struct tg_event *event)
 {
@@ -623,10 +632,15 @@ struct tg_error *tg_ring_set_create(const struct tg_ring_set_options *options, s
     if (made == NULL)
         return tg_error_no_memory();
     made->options = *options;
-    const struct tg_merge_sink merged = {.context = made, .record = tell_record, .event = tell_queued};
     const bool tells_again = options->sink.add_again != NULL && !options->salvage;
-    const struct tg_event_sink decoded = {
-        .context = made, .add = tell_event, .add_again = tells_again ? tell_event_again : NULL};
+    const struct tg_event_sink decoded = {.context = made,
+                                          .add = tell_event,
+                                          .add_again = tells_again ? tell_event_again : NULL,
+                                          .tail = tells_again ? options->sink.tail : NULL};
+    const struct tg_merge_sink merged = {.context = made,
+                                         .record = tell_record,
+                                         .run = decoded.tail != NULL ? tell_run : NULL,
+                                         .event = tell_queued};
     struct tg_error *error = tg_ring_decoder_create(&decoded, &made->decoder);
     if (error == NULL)
         error = tg_event_merge_create(options->clock, options->queue, &merged, &made->merge);

@@ -198,7 +198,10 @@ static void run_set(struct bench *bench, const char *file)
     const struct tg_ring_set_options options = {
         .directory_fd = bench->directory,
         .clock = bench->clock,
-        .sink = {.context = &sink, .add = take_event, .add_again = take_again},
+        .sink = {.context = &sink,
+                 .add = take_event,
+                 .add_again = take_again,
+                 .tail = sink.writer != NULL ? tg_trace_writer_tail(sink.writer) : NULL},
         .max_bytes = SIZE_MAX};
     check(tg_ring_set_create(&options, &set));
     tg_ring_set_scan(set);

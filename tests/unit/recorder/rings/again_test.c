@@ -46,7 +46,8 @@ static const struct repeat repeats[REPEATS] = {
 
 struct thread {
     struct ring_producer again, full;
-    uint64_t team; /* 0: in no region */
+    uint64_t team;             /* 0: in no region */
+    uint64_t numbers[REPEATS]; /* of the last record of each */
 };
 
 struct recording {
@@ -55,6 +56,8 @@ struct recording {
     struct tg_tick_clock *clock;
     struct thread threads[THREADS];
     uint64_t random, ticks;
+    uint64_t
+        steps; /* so far: some hundred are calm, in which nobody enters a region or leaves one, then some are not */
 };
 
 static uint64_t draw(struct recording *recording, uint64_t n)
@@ -109,29 +112,51 @@ static void enter_inner_region(struct recording *recording, unsigned t)
     ring_producer_put(&thread->full, TG_RECORD_OMP_IMPLICIT_END, recording->ticks, place, leave, 1);
 }
 
-/* The number of a record of KIND in the thread's team. */
-static uint64_t number_in_team(struct recording *recording, unsigned kind, uint64_t team)
+/* Of something that is counted, after LAST. */
+static uint64_t next_number(struct recording *recording, uint64_t last, uint64_t most)
+{
+    uint64_t drawn = draw(recording, 8);
+    return (drawn < 3 ? last : drawn < 6 ? last + 1 : draw(recording, drawn == 6 ? most : 30)) % most;
+}
+
+/* The number of a record of KIND in the thread's team, after that with LAST. */
+static uint64_t number_in_team(struct recording *recording, unsigned kind, uint64_t team, uint64_t last)
 {
     uint64_t move = team - BASE_TEAM;
     switch (tg_agent_moves(kind)) {
     case TG_AGENT_MOVES_NOTHING:
         return 0;
     case TG_AGENT_MOVES_COUNT:
-        return draw(recording, 4) == 0 ? draw(recording, 1 << 20) : draw(recording, 30);
+        return next_number(recording, last, 1 << 20);
     case TG_AGENT_MOVES_TEAM:
         return move;
     case TG_AGENT_MOVES_EITHER:
-        return move == 0 ? draw(recording, 9)
-                         : (move & ((1 << (TG_AGENT_NUMBER_BITS - 1)) - 1)) | 1 << (TG_AGENT_NUMBER_BITS - 1);
+        return move == 0 && draw(recording, 9) != 0
+                   ? next_number(recording, last, 1 << (TG_AGENT_NUMBER_BITS - 1))
+                   : (move & ((1 << (TG_AGENT_NUMBER_BITS - 1)) - 1)) | 1 << (TG_AGENT_NUMBER_BITS - 1);
     }
     return 0;
 }
 
+static void tell_any(struct recording *recording, unsigned t)
+{
+    struct thread *thread = &recording->threads[t];
+    size_t r = 2 + draw(recording, REPEATS - 2);
+    if (repeats[r].is_inside && thread->team == 0)
+        return;
+    thread->numbers[r] = number_in_team(recording, repeats[r].kind, thread->team, thread->numbers[r]);
+    tell(recording, t, r, thread->numbers[r], draw(recording, 3) == 0 ? draw(recording, 1000) : 5);
+}
+
 static void step(struct recording *recording)
 {
+    enum { CALM = 400, ALL = 500 };
     unsigned t = (unsigned)draw(recording, THREADS);
     struct thread *thread = &recording->threads[t];
-    if (thread->team == 0 && draw(recording, 3) == 0) {
+    bool is_calm = recording->steps++ % ALL < CALM;
+    if (is_calm) {
+        tell_any(recording, t);
+    } else if (thread->team == 0 && draw(recording, 3) == 0) {
         thread->team =
             BASE_TEAM + (draw(recording, 2) == 0 ? 0 : draw(recording, 200)) - draw(recording, 2) * 100;
         tell(recording, t, 0, thread->team - BASE_TEAM, 0);
@@ -141,10 +166,7 @@ static void step(struct recording *recording)
     } else if (thread->team != 0 && draw(recording, 100) == 0) {
         enter_inner_region(recording, t);
     } else {
-        size_t r = 2 + draw(recording, REPEATS - 2);
-        if (!repeats[r].is_inside || thread->team != 0)
-            tell(recording, t, r, number_in_team(recording, repeats[r].kind, thread->team),
-                 draw(recording, 3) == 0 ? draw(recording, 1000) : 5);
+        tell_any(recording, t);
     }
 }
 
@@ -190,16 +212,22 @@ static void end(struct recording *recording)
     temporary_deinit(&recording->temporary);
 }
 
-static void decode(const struct recording *recording, int directory, const struct tg_event_sink *sink)
+/* In parts; after some of them what was told to WRITER, NULL: none, is a chunk, so that all are added anew. */
+static void decode(const struct recording *recording, int directory, const struct tg_event_sink *sink,
+                   struct tg_trace_writer *writer)
 {
+    enum { PART = 97, PARTS = 15 };
     const struct tg_ring_set_options options = {
         .directory_fd = directory, .clock = recording->clock, .sink = *sink};
     struct tg_ring_set *set = NULL;
     assert_null(tg_ring_set_create(&options, &set));
     tg_ring_set_scan(set);
-    for (uint64_t until = 0; until < recording->ticks + 5000; until += 5000) {
+    for (uint64_t before = UINT64_MAX; before != tg_ring_set_stats(set).records;) {
+        before = tg_ring_set_stats(set).records;
         tg_ring_set_take(set);
-        tg_ring_set_tell(set, UINT64_MAX, UINT64_MAX);
+        for (int i = 0; !tg_ring_set_tell(set, UINT64_MAX, PART); i++)
+            if (writer != NULL && i % PARTS == 0)
+                tg_trace_writer_flush(writer, true);
     }
     tg_ring_set_destroy(set);
 }
@@ -248,30 +276,39 @@ static void compare(const char *path, const struct kept *kept)
     tg_trace_reader_close(reader);
 }
 
+/* What comes again, by the writer, and where HAS_TAIL at the tail of its chunk. */
+static void write_trace(const struct recording *recording, const char *path, bool has_tail)
+{
+    struct tg_trace_meta *meta = trace_fixture_meta();
+    struct tg_trace_writer *writer = NULL;
+    const struct tg_trace_writer_options options = {
+        .overwrite = true, .max_queue_bytes = (uint64_t)1 << 32, .sealing = seal};
+    assert_fine(tg_trace_writer_create(path, &options, meta, &writer));
+    const struct tg_event_sink sink = {.context = writer,
+                                       .add = write_event,
+                                       .add_again = write_again,
+                                       .tail = has_tail ? tg_trace_writer_tail(writer) : NULL};
+    decode(recording, recording->again_directory, &sink, writer);
+    assert_fine(tg_trace_writer_close(writer, NULL));
+    tg_trace_meta_destroy(meta);
+}
+
 static void what_comes_again_is_what_is_told_in_full(void **state)
 {
     (void)state;
     struct kept kept = {.events = calloc(2 * STEPS, sizeof *kept.events)};
     const struct tg_event_sink keep = {.context = &kept, .add = keep_event};
-    for (uint64_t seed = 1; seed <= 8; seed++) {
+    for (uint64_t seed = 1; seed <= 9; seed++) {
         struct recording recording;
         begin(&recording, seed);
         for (int i = 0; i < STEPS; i++)
             step(&recording);
         char *path = temporary_path(&recording.temporary, "trace");
-        struct tg_trace_meta *meta = trace_fixture_meta();
-        struct tg_trace_writer *writer = NULL;
-        const struct tg_trace_writer_options options = {.max_queue_bytes = (uint64_t)1 << 32,
-                                                        .sealing = seal};
-        assert_fine(tg_trace_writer_create(path, &options, meta, &writer));
-        const struct tg_event_sink write = {.context = writer, .add = write_event, .add_again = write_again};
         kept.n_events = 0;
-        decode(&recording, recording.again_directory, &write);
-        assert_fine(tg_trace_writer_close(writer, NULL));
-        decode(&recording, recording.full_directory, &keep);
+        decode(&recording, recording.full_directory, &keep, NULL);
         assert_true(kept.n_events > STEPS / 2);
+        write_trace(&recording, path, seed % 3 != 0);
         compare(path, &kept);
-        tg_trace_meta_destroy(meta);
         free(path);
         end(&recording);
     }
