@@ -29,8 +29,11 @@ bool tg_mpi_name_is_collective(const char *name)
         "MPI_File_sync",     "MPI_File_set_size",       "MPI_File_write_all",  "MPI_File_write_at_all",
         "MPI_File_set_view", "MPI_Comm_create_group",   "MPI_Comm_accept",     "MPI_Comm_connect",
     };
+    static const char *const of_files[] = {"MPI_File_read_ordered", "MPI_File_write_ordered",
+                                           "MPI_File_preallocate", "MPI_File_set_atomicity",
+                                           "MPI_File_seek_shared"};
     return (tg_mpi_call_role(name, NULL, NULL) == TG_MPI_COLLECTIVE && tg_mpi_call_waits(name)) ||
-           IS_ONE_OF(name, names);
+           IS_ONE_OF(name, names) || IS_ONE_OF(name, of_files);
 }
 
 bool tg_mpi_name_waits(const char *name)

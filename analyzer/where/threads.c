@@ -39,18 +39,32 @@ char *tg_where_call_of(const struct tg_where_thread *thread, char *buffer, size_
     return buffer;
 }
 
-bool tg_where_waits_in_openmp(const struct tg_where_thread *thread)
+static bool is_inside(const struct tg_where_thread *thread, const char *const *beginnings, size_t count)
 {
-    static const char *const calls[] = {"GOMP_barrier",  "GOMP_parallel",      "gomp_team_",
-                                        "kmpc_barrier",  "kmpc_fork_",         "kmp_",
-                                        "GOMP_loop_",    "GOMP_single_",       "GOMP_sections_end",
-                                        "GOMP_taskwait", "kmpc_omp_taskwait",  "libgomp.",
-                                        "libomp.",       "libiomp5.",          "GOMP_ordered_start",
-                                        "kmpc_ordered",  "GOMP_taskgroup_end", "kmpc_end_taskgroup"};
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (strncmp(thread->path.place.inside, calls[i], strlen(calls[i])) == 0)
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(thread->path.place.inside, beginnings[i], strlen(beginnings[i])) == 0)
             return true;
     return false;
+}
+
+bool tg_where_waits_in_openmp(const struct tg_where_thread *thread)
+{
+    static const char *const calls[] = {"GOMP_barrier",   "GOMP_parallel",      "gomp_team_",
+                                        "kmpc_barrier",   "kmpc_fork_",         "kmp_",
+                                        "GOMP_loop_",     "GOMP_single_",       "GOMP_sections_end",
+                                        "GOMP_taskwait",  "kmpc_omp_taskwait",  "libgomp.",
+                                        "libomp.",        "libiomp5.",          "GOMP_ordered_start",
+                                        "kmpc_ordered",   "GOMP_taskgroup_end", "kmpc_end_taskgroup",
+                                        "GOMP_doacross_", "kmpc_doacross_wait", "GOMP_taskloop"};
+    return is_inside(thread, calls, sizeof calls / sizeof *calls);
+}
+
+bool tg_where_waits_for_openmp_lock(const struct tg_where_thread *thread)
+{
+    static const char *const calls[] = {"GOMP_critical_",    "GOMP_atomic_start", "omp_set_lock",
+                                        "omp_set_nest_lock", "kmpc_critical",     "kmpc_set_",
+                                        "kmpc_reduce"};
+    return is_inside(thread, calls, sizeof calls / sizeof *calls);
 }
 
 static bool is_same_path(const struct tg_call_path *a, const struct tg_call_path *b)
@@ -235,7 +249,8 @@ static bool could_run(const struct tg_look_activity *activity)
 static bool may_spin(const struct tg_where_thread *thread)
 {
     char call[64];
-    return *tg_where_call_of(thread, call, sizeof call) != '\0' || tg_where_waits_in_openmp(thread);
+    return *tg_where_call_of(thread, call, sizeof call) != '\0' || tg_where_waits_in_openmp(thread) ||
+           tg_where_waits_for_openmp_lock(thread);
 }
 
 /* Threads that are outside of MPI and OpenMP and were asleep in one look at most run; so do those that made the same call with a

@@ -51,8 +51,10 @@ void tg_where_threads_join_moves(struct tg_where_threads *threads, const struct 
 /* The call of MPI that THREAD is in, as tg_mpi_name() has it: "" outside of MPI, and in a callback of MPI that is in none
  * itself. Returns BUFFER. */
 char *tg_where_call_of(const struct tg_where_thread *thread, char *buffer, size_t size);
-/* Whether THREAD is in a function of an OpenMP runtime that waits. */
+/* Whether THREAD is in a function of an OpenMP runtime that waits for its team, or for tasks. */
 bool tg_where_waits_in_openmp(const struct tg_where_thread *thread);
+/* Whether it is in one that waits for a lock or a critical section. */
+bool tg_where_waits_for_openmp_lock(const struct tg_where_thread *thread);
 
 void tg_where_threads_deinit(struct tg_where_threads *threads);
 

@@ -532,43 +532,82 @@ static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
     return is_one;
 }
 
-/* "In app (process 12), threads of OpenMP wait: thread 13 is in GOMP_barrier, ...; thread 14 is in ...": of programs
- * without MPI. */
+/* Threads of OpenMP of the process of one that waits. */
+struct team {
+    const struct tg_process_entry *process;
+    size_t n_waiting, n_locking, n_away; /* for the others; for a lock; neither */
+};
+
+static bool is_of_team(const struct tg_where_thread *thread, const struct team *team)
+{
+    return thread->process == team->process && thread->path.task == TG_THREAD_OF_PROGRAM &&
+           (thread->path.has_openmp || tg_where_waits_in_openmp(thread));
+}
+
+static struct team team_of(const struct tg_where_threads *threads, const struct tg_process_entry *process)
+{
+    struct team team = {.process = process};
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct tg_where_thread *thread = &threads->threads[i];
+        if (!is_of_team(thread, &team))
+            continue;
+        bool locks = tg_where_waits_for_openmp_lock(thread);
+        team.n_waiting += tg_where_waits_in_openmp(thread);
+        team.n_locking += locks;
+        team.n_away += !locks && !tg_where_waits_in_openmp(thread);
+    }
+    return team;
+}
+
+/* "; thread 14 is in solve (solve.c:7)", of those that do not wait for the others. */
+static void write_others(FILE *stream, const struct tg_where_threads *threads, const struct team *team,
+                         const char *before)
+{
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct tg_where_thread *thread = &threads->threads[i];
+        if (!is_of_team(thread, team) || tg_where_waits_in_openmp(thread))
+            continue;
+        fprintf(stream, "%sthread %" PRId32 " is ", before, thread->stack->tid);
+        write_thread_place(stream, thread);
+        before = "; ";
+    }
+}
+
+/* "In app (process 12), 2 threads wait in GOMP_barrier, called from solve (solve.c:9); thread 14 is in ...": of programs without
+ * MPI. */
 static bool write_openmp(FILE *stream, const struct tg_where_threads *threads)
 {
     enum { SHOWN = 4 };
-    const struct tg_process_entry *told = NULL;
+    struct team team = {0};
+    bool is_told = false;
     char name[64];
     for (size_t i = 0; i < threads->count; i++) {
         const struct tg_where_thread *waiting = &threads->threads[i];
-        size_t n_waiting = 0, n_away = 0;
-        if (waiting->process == told || !tg_where_waits_in_openmp(waiting) ||
-            waiting->path.task != TG_THREAD_OF_PROGRAM)
+        bool locks = tg_where_waits_for_openmp_lock(waiting);
+        if (waiting->process == team.process || waiting->path.task != TG_THREAD_OF_PROGRAM ||
+            (!locks && !tg_where_waits_in_openmp(waiting)))
             continue;
-        for (size_t k = 0; k < threads->count; k++) {
-            const struct tg_where_thread *thread = &threads->threads[k];
-            bool is_one = thread->process == waiting->process && thread->path.task == TG_THREAD_OF_PROGRAM;
-            n_waiting += is_one && tg_where_waits_in_openmp(thread);
-            n_away += is_one && !tg_where_waits_in_openmp(thread) && thread->path.has_openmp;
-        }
-        if (n_away == 0 || n_away > SHOWN)
+        struct team found = team_of(threads, waiting->process);
+        bool has_more = found.n_locking + found.n_away > 1;
+        if (found.n_away + found.n_locking == 0 || found.n_away + found.n_locking > SHOWN ||
+            (locks && (found.n_waiting > 0 || !has_more))) /* told with those that wait for the team */
             continue;
-        told = waiting->process;
-        fprintf(stream, "In %s (process %" PRId32 "), %zu thread%s wait%s ",
-                tg_printable(tg_process_entry_name(told), name, sizeof name), waiting->stack->pid, n_waiting,
-                n_waiting == 1 ? "" : "s", n_waiting == 1 ? "s" : "");
-        write_thread_place(stream, waiting);
-        for (size_t k = 0; k < threads->count; k++) {
-            const struct tg_where_thread *thread = &threads->threads[k];
-            if (thread->process != told || thread->path.task != TG_THREAD_OF_PROGRAM ||
-                tg_where_waits_in_openmp(thread) || !thread->path.has_openmp)
-                continue;
-            fprintf(stream, "; thread %" PRId32 " is ", thread->stack->tid);
-            write_thread_place(stream, thread);
+        team = found;
+        is_told = true;
+        fprintf(stream, "In %s (process %" PRId32 "), ",
+                tg_printable(tg_process_entry_name(team.process), name, sizeof name), waiting->stack->pid);
+        if (!locks) {
+            fprintf(stream, "%zu thread%s wait%s ", team.n_waiting, team.n_waiting == 1 ? "" : "s",
+                    team.n_waiting == 1 ? "s" : "");
+            write_thread_place(stream, waiting);
         }
-        fputs(".\n", stream);
+        write_others(stream, threads, &team, locks ? "" : "; ");
+        fputs(team.n_locking > 1    ? ". Who has these locks is not known.\n"
+              : team.n_locking == 1 ? ". Who has that lock is not known.\n"
+                                    : ".\n",
+              stream);
     }
-    return told != NULL;
+    return is_told;
 }
 
 static bool has_callback(const struct tg_where_verdict *verdict)
@@ -586,7 +625,7 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
     bool has_crashes = tg_where_crashes_write(stream, threads);
     write_suspended(stream, threads);
     if (verdict->kind == TG_WHERE_DEADLOCK)
-        has_waits = tg_where_waits_write(stream, threads);
+        has_waits = tg_where_waits_write(stream, threads, true);
     if (verdict->kind == TG_WHERE_DEADLOCK || verdict->kind == TG_WHERE_CYCLE)
         tg_where_message_cycles(stream, threads);
     switch (verdict->kind) {
@@ -628,9 +667,8 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
     }
     if (verdict->count > 0)
         write_groups(stream, threads, verdict);
+    bool has_team = threads->n_ranks == 0 && !has_waits && write_openmp(stream, threads);
     if (verdict->kind != TG_WHERE_DEADLOCK)
-        has_waits = tg_where_waits_write(stream, threads);
-    if (threads->n_ranks == 0 && !has_waits)
-        has_waits = write_openmp(stream, threads);
+        has_waits = tg_where_waits_write(stream, threads, !has_team) || has_team;
     return verdict->count > 0 || has_waits || has_crashes;
 }

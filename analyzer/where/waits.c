@@ -279,7 +279,7 @@ void tg_where_locks_write(FILE *stream, const struct tg_where_threads *threads)
     }
 }
 
-bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads)
+bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads, bool with_shared)
 {
     size_t n = write_cycles(stream, threads);
     for (size_t i = 0; i < threads->count && n < SHOWN; i++) {
@@ -288,7 +288,7 @@ bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads)
             tg_where_waits_for_itself(threads, i))
             continue;
         n += write_owned(stream, threads, i) || write_outer(stream, threads, i) ||
-             write_shared(stream, threads, i);
+             (with_shared && write_shared(stream, threads, i));
     }
     if (n == SHOWN)
         fputs("There may be more such waits; --json has all of them.\n", stream);

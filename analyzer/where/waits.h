@@ -24,8 +24,8 @@ bool tg_where_deadlocks_write(FILE *stream, const struct tg_where_threads *threa
 void tg_where_locks_write(FILE *stream, const struct tg_where_threads *threads);
 
 /* A line for each wait of a thread of the program for which more is known than that it waits, those that never end
- * first. Returns whether there was one. */
-bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads);
+ * first; WITH_SHARED: also those of several threads at one place, of which nobody is the owner. Returns whether there was one. */
+bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads, bool with_shared);
 
 /* "mutex", as in events. */
 const char *tg_where_wait_name(enum tg_wait_what what);

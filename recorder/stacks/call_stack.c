@@ -1,6 +1,7 @@
 #include "recorder/stacks/call_stack.h"
 
 #include "recorder/engine/engine.h"
+#include "recorder/stacks/call_target.h"
 #include "recorder/unwind/user_registers.h"
 
 #include <stdlib.h>
@@ -50,7 +51,9 @@ struct reading {
     const struct tg_stack_process *process;
     struct tg_code_table *table;
     uint64_t until_ns;
+    const struct tg_inspect_memory *memory;
     struct tg_call_stack *stack;
+    uint64_t last_place; /* of the code in the last frame */
     size_t n_python, next_python;
     bool lacks_python; /* the outermost functions of Python are not among them */
     bool is_cut, no_time;
@@ -93,6 +96,43 @@ static bool has_time(struct reading *reading)
     return !reading->no_time;
 }
 
+/* Libraries jump from the functions that programs call to others of theirs, which have no names and return to the program in
+ * their place: omp_set_lock of libgomp, MPI_Waitany of MPICH. FRAME, of MODULE, has called what is added here, where that is not
+ * what the last frame, of a library, is in. */
+static bool add_jumper(struct reading *reading, const struct tg_frame *frame, const struct tg_module *module)
+{
+    struct tg_call_stack *stack = reading->stack;
+    struct tg_modules *modules = reading->process->modules;
+    const struct tg_stack_frame *last = stack->count > 0 ? &stack->frames[stack->count - 1] : NULL;
+    uint64_t offset, bias;
+    const char *name;
+    if (last == NULL || last->kind != TG_FRAME_CODE || *last->module == '\0' || module == NULL ||
+        last->module == module->path)
+        return true;
+    uint64_t target = tg_call_target_find(modules, reading->memory, frame->registers.value[TG_RIP]);
+    const struct tg_module *to = target != 0 ? tg_modules_find(modules, target) : NULL;
+    if (to == NULL || to->path != last->module ||
+        (tg_modules_symbol_at(modules, reading->last_place, &name, &offset) &&
+         reading->last_place - offset == target) ||
+        !tg_modules_symbol_at(modules, target, &name, &offset) || offset != 0)
+        return true;
+    struct tg_debug_info *info = tg_modules_debug_info(modules, to, &bias);
+    struct tg_stack_frame made = {.kind = TG_FRAME_CODE,
+                                  .pc = target,
+                                  .module = to->path,
+                                  .build_id = to->build_id,
+                                  .address = target - (info != NULL ? bias : to->start),
+                                  .function = "",
+                                  .file = ""};
+    if (info != NULL)
+        tg_code_table_add(reading->table, to, info, made.address);
+    if (!add(reading, &made))
+        return false;
+    if (stack->unwound != NULL) /* of which no register is known: nobody returns to it */
+        stack->unwound[stack->count - 1] = (struct tg_frame){.is_activation = true};
+    return true;
+}
+
 static bool take_frame(void *context, const struct tg_frame *frame, const struct tg_unwind_note *note)
 {
     struct reading *reading = context;
@@ -116,8 +156,11 @@ static bool take_frame(void *context, const struct tg_frame *frame, const struct
         if (info != NULL)
             tg_code_table_add(reading->table, module, info, made.address);
     }
+    if (!note->is_signal && !frame->is_activation && !add_jumper(reading, frame, module))
+        return false;
     if (!add(reading, &made))
         return false;
+    reading->last_place = place;
     if (reading->stack->unwound != NULL)
         reading->stack->unwound[reading->stack->count - 1] = *frame;
     if (reading->n_python > 0 && tg_python_is_evaluation(&reading->process->python, modules, place) &&
@@ -158,7 +201,8 @@ void tg_call_stack_read(const struct tg_stack_process *process, const struct use
                         const struct tg_inspect_memory *memory, struct tg_code_table *table,
                         uint64_t until_ns, struct tg_call_stack *stack)
 {
-    struct reading reading = {.process = process, .table = table, .until_ns = until_ns, .stack = stack};
+    struct reading reading = {
+        .process = process, .table = table, .until_ns = until_ns, .memory = memory, .stack = stack};
     stack->count = 0;
     stack->python = NULL;
     if (process->modules == NULL) { /* of 32 bits, or without /proc/PID/maps: where it is, and no more */

@@ -2,6 +2,7 @@
 
 #include "format/base/hash.h"
 #include "recorder/stacks/argument_flow.h"
+#include "recorder/stacks/call_target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,30 +73,6 @@ static bool find_flow(struct tg_kept_arguments *kept, struct tg_modules *modules
     return entry->is_known;
 }
 
-/* Where the stub of procedure linkage at ADDRESS leads to; of other code that itself. */
-static uint64_t behind_stub(struct tg_modules *modules, const struct tg_inspect_memory *memory,
-                            uint64_t address)
-{
-    uint64_t bias, target;
-    uint8_t bytes[16];
-    struct tg_debug_info *info = tg_modules_debug_info_at(modules, address, &bias);
-    if (info == NULL || !tg_debug_info_is_plt(info, address - bias))
-        return address;
-    if (!memory->read(memory->context, address, bytes, sizeof bytes))
-        return 0;
-    for (size_t i = 0; i + 6 <= sizeof bytes; i++) {
-        int32_t away;
-        if (bytes[i] != 0xff || bytes[i + 1] != 0x25) /* jmp *AWAY(%rip) */
-            continue;
-        memcpy(&away, bytes + i + 2, sizeof away);
-        return memory->read(memory->context, address + i + 6 + (uint64_t)(int64_t)away, &target,
-                            sizeof target)
-                   ? target
-                   : 0;
-    }
-    return 0;
-}
-
 /* The first instruction of the function that has PC, 0 unknown; TARGET is that of the call to it, 0 unknown. */
 static uint64_t entry_of(struct tg_modules *modules, const struct tg_inspect_memory *memory, uint64_t pc,
                          uint64_t target)
@@ -103,7 +80,7 @@ static uint64_t entry_of(struct tg_modules *modules, const struct tg_inspect_mem
     const char *name;
     uint64_t offset;
     if (target != 0)
-        return behind_stub(modules, memory, target);
+        return tg_call_target_behind_stub(modules, memory, target);
     /* a part that the compiler moved away is not where the function begins */
     return tg_modules_symbol_at(modules, pc - 1, &name, &offset) && strstr(name, ".cold") == NULL
                ? pc - 1 - offset

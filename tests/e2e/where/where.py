@@ -453,6 +453,23 @@ def nest_locks():
             finally:
                 process.kill()
                 process.wait()
+    if "gcc" in programs:
+        functions_of_libgomp(programs["gcc"], text_lines)
+
+
+def functions_of_libgomp(program, text_lines):
+    """Functions of libgomp that jump to others of it, which have no names and return in their place, are named by the calls."""
+    for way, pattern in (("plain", r"In nest_locks\.gcc \(process \d+\), (thread \d+ is in omp_set_lock, called from lock_plain \(nest_locks\.c:AT\)(; |\. )){2}"
+                                   r"Who has these locks is not known\.\n"),
+                         ("critical", r"thread \d+ is in GOMP_critical_start, called from sleep_in_critical")):
+        lines = [n for n, text in text_lines if f"culprit of {way} " in text]
+        with ready(program, way) as process:
+            for _ in range(40): # until all of them wait
+                text = where("--once", "-p", str(process.pid))
+                if re.search(pattern.replace("AT", str(lines[0])), text):
+                    break
+                time.sleep(0.2)
+            check(re.search(pattern.replace("AT", str(lines[0])), text), way, text)
 
 
 @contextlib.contextmanager

@@ -505,6 +505,33 @@ static void test_team_without_ranks(void **state)
     tg_where_look_deinit(&look);
 }
 
+/* Who waits for a lock does not run, whether it spins or sleeps, and is told also where all of them wait for locks. */
+static void test_locks_without_ranks(void **state)
+{
+    (void)state;
+    static const struct frame barrier[] = {{GOMP, "GOMP_barrier", 0}, {PROGRAM, "solve", 30}, {GOMP, "", 0}};
+    static const struct frame lock[] = {
+        {LIBC, "syscall", 0}, {GOMP, "omp_set_lock", 0}, {PROGRAM, "solve", 31}, {GOMP, "", 0}};
+    struct tg_where_look look;
+    for (int n_locking = 1; n_locking <= 2; n_locking++) {
+        assert_null(tg_where_look_create(&look));
+        feed(&look, (struct tg_event){.kind = TG_EVENT_PROCESS_START, .pid = 100, .tid = 100});
+        add_thread_frames(&look, 0, 1, lock, 4);
+        if (n_locking == 1)
+            add_thread_frames(&look, 0, 0, barrier, 3);
+        else
+            add_thread_frames(&look, 0, 0, lock, 4);
+        expect(&look, NULL, TG_WHERE_UNKNOWN,
+               n_locking == 1 ? "In ? (process 100), 1 thread waits in GOMP_barrier, called from solve "
+                                "(a.c:30); thread 1100 is in omp_set_lock, called from solve (a.c:31). Who "
+                                "has that lock is not known.\n"
+                              : "In ? (process 100), thread 100 is in omp_set_lock, called from solve "
+                                "(a.c:31); thread 1100 is in omp_set_lock, called from solve (a.c:31). Who "
+                                "has these locks is not known.\n");
+        tg_where_look_deinit(&look);
+    }
+}
+
 /* What MPI's own components call to each other is no callback of the program's. */
 static void test_components(void **state)
 {
@@ -952,6 +979,7 @@ int main(void)
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_team),
         cmocka_unit_test(test_team_at_two_places),
+        cmocka_unit_test(test_locks_without_ranks),
         cmocka_unit_test(test_two_jobs),
         cmocka_unit_test(test_calls_of_one_function),
         cmocka_unit_test(test_owners),
