@@ -108,9 +108,7 @@ static size_t find_rank(const struct tg_where_threads *threads, const struct tg_
     return SIZE_MAX;
 }
 
-/* The first thread of the rank that the first thread INDEX of a rank waits for: in a blocking call with one partner in
- * MPI_COMM_WORLD; SIZE_MAX where that is not certain. */
-static size_t partner_of(const struct tg_where_threads *threads, size_t index)
+size_t tg_where_partner_of(const struct tg_where_threads *threads, size_t index)
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     char call[80];
@@ -201,7 +199,7 @@ static void write_step(FILE *stream, const struct tg_where_threads *threads, siz
 /* The rank that the one at AT waits for, and which is where it could not have helped; SIZE_MAX none. */
 static size_t next_of(const struct tg_where_threads *threads, size_t at)
 {
-    size_t partner = counts(threads, at) ? partner_of(threads, at) : SIZE_MAX;
+    size_t partner = counts(threads, at) ? tg_where_partner_of(threads, at) : SIZE_MAX;
     return partner == SIZE_MAX || partner == at || !counts(threads, partner) ||
                    may_match(&threads->threads[at], &threads->threads[partner])
                ? SIZE_MAX

@@ -18,6 +18,10 @@ enum tg_where_cycle {
  * in MPI_COMM_WORLD waits for each rank that is not in it. */
 enum tg_where_cycle tg_where_message_cycles(FILE *stream, const struct tg_where_threads *threads);
 
+/* The first thread of the rank whose message the first thread INDEX of a rank waits for, in a blocking call with one partner in
+ * MPI_COMM_WORLD; SIZE_MAX where that is not certain. */
+size_t tg_where_partner_of(const struct tg_where_threads *threads, size_t index);
+
 /* The ranks' threads, COUNT indices in MEMBERS, to be freed, of cycles that none of them left between the looks. Only
  * error: NO_MEMORY. */
 struct tg_error *tg_where_find_deadlocked(const struct tg_where_threads *threads, size_t **members,

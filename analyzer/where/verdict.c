@@ -135,6 +135,50 @@ static bool has_returned(const struct tg_where_threads *threads)
     return false;
 }
 
+static bool has_member(const struct tg_where_group *group, size_t thread)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (group->threads[i] == thread)
+            return true;
+    return false;
+}
+
+/* The group that is away and has the rank for whose message THREAD waits, or that rank for another's, and so on; NULL: it is not
+ * known, or is not away. */
+static const struct tg_where_group *find_awaited(const struct tg_where_threads *threads,
+                                                 const struct tg_where_verdict *verdict, size_t thread)
+{
+    for (size_t n = 0; n < threads->n_ranks && thread != SIZE_MAX; n++) {
+        thread = tg_where_partner_of(threads, thread);
+        for (size_t i = 0; thread != SIZE_MAX && i < verdict->count; i++)
+            if (verdict->groups[i].is_away && has_member(&verdict->groups[i], thread))
+                return &verdict->groups[i];
+    }
+    return NULL;
+}
+
+/* Whether each rank that waits for messages does so for one that is away, in the end; where no rank is in a collective call of
+ * all, also whether somebody waits for each that is away. */
+static bool are_awaited(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict,
+                        bool has_collective)
+{
+    size_t n_away = 0, n_awaited = 0;
+    for (size_t i = 0; i < verdict->count; i++) {
+        const struct tg_where_group *group = &verdict->groups[i];
+        n_away += group->is_away;
+        for (size_t k = 0; !group->is_away && !group->is_collective && k < group->count; k++)
+            if (find_awaited(threads, verdict, group->threads[k]) == NULL)
+                return false;
+    }
+    for (size_t i = 0; i < verdict->count && !has_collective; i++) {
+        bool is_awaited = false;
+        for (size_t k = 0; verdict->groups[i].is_away && !is_awaited && k < threads->count; k++)
+            is_awaited = find_awaited(threads, verdict, k) == &verdict->groups[i];
+        n_awaited += is_awaited;
+    }
+    return has_collective || n_awaited == n_away;
+}
+
 static enum tg_where_kind judge(const struct tg_where_threads *threads,
                                 const struct tg_where_verdict *verdict)
 {
@@ -149,7 +193,7 @@ static enum tg_where_kind judge(const struct tg_where_threads *threads,
             stays |= *group->polls == '\0' && !group->has_moved && !group->is_worked_for;
             continue;
         }
-        are_of_all &= is_of_all(threads, group);
+        are_of_all &= !group->is_collective || is_of_all(threads, group);
         collective += group->is_collective;
         pending += !group->is_collective;
     }
@@ -159,7 +203,8 @@ static enum tg_where_kind judge(const struct tg_where_threads *threads,
         return TG_WHERE_RUNS;
     if (collective + pending == 0)
         return polls ? TG_WHERE_POLLS : TG_WHERE_BUSY;
-    if (away > 0 && collective > 0 && pending == 0)
+    bool is_known = pending == 0 || (are_of_all && are_awaited(threads, verdict, collective > 0));
+    if (away > 0 && is_known)
         return !are_of_all       ? TG_WHERE_OUTSIDE
                : moves           ? TG_WHERE_MOVES
                : polls && !stays ? TG_WHERE_POLLS
@@ -610,6 +655,25 @@ static bool write_openmp(FILE *stream, const struct tg_where_threads *threads)
     return is_told;
 }
 
+static void write_unknown(FILE *stream, const struct tg_where_threads *threads,
+                          const struct tg_where_verdict *verdict)
+{
+    fprintf(stream, "Who waits for whom is unknown: %snot all partners of these calls are known.%s",
+            threads->has_two_looks ? "" : "one look does not show what moves, or ",
+            threads->is_recorded ? " `tollgate report` judges by the calls that were recorded." : "");
+    size_t *members = calloc(threads->count + 1, sizeof *members), n = 0;
+    for (size_t i = 0; members != NULL && i < verdict->count; i++)
+        for (size_t k = 0; *verdict->groups[i].call == '\0' && k < verdict->groups[i].count; k++)
+            members[n++] = verdict->groups[i].threads[k];
+    if (n > 0) {
+        fputs(" Only ", stream);
+        tg_where_write_members(stream, threads, members, n);
+        fprintf(stream, " %s outside MPI.", n == 1 ? "is" : "are");
+    }
+    fputc('\n', stream);
+    free(members);
+}
+
 static bool has_callback(const struct tg_where_verdict *verdict)
 {
     for (size_t i = 0; i < verdict->count; i++)
@@ -660,9 +724,7 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
     case TG_WHERE_UNKNOWN:
     default:
         if (verdict->count > 0 && !write_pending(stream, threads, verdict))
-            fprintf(stream, "Who waits for whom is unknown: %snot all partners of these calls are known.%s\n",
-                    threads->has_two_looks ? "" : "one look does not show what moves, or ",
-                    threads->is_recorded ? " `tollgate report` judges by the calls that were recorded." : "");
+            write_unknown(stream, threads, verdict);
         break;
     }
     if (verdict->count > 0)

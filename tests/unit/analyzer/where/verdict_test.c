@@ -748,6 +748,46 @@ static void expect_of_calls(const char *const calls[3], const char *const comms[
     tg_where_look_deinit(&before);
 }
 
+/* Rank 1 waits for a message of rank 2, which is outside MPI, and rank 0, if it has a CALL, for all or somebody else. */
+static void expect_of_awaited(const char *call, const char *comm, int64_t source, enum tg_where_kind kind,
+                              const char *wanted)
+{
+    const char *const calls[] = {call, "MPI_Recv", NULL};
+    struct tg_where_look look;
+    make_look(&look, 7, calls);
+    add_world(&look, 0);
+    add_world(&look, 1);
+    snprintf(look.values[1].items[0].text, sizeof look.values[1].items[0].text, "%s", comm);
+    look.values[1].items[look.values[1].count++] =
+        (struct tg_where_value){.name = "source", .value = source, .text = "N"};
+    char *text = said(&look, NULL, kind);
+    if (strncmp(text, wanted, strlen(wanted)) != 0)
+        assert_string_equal(text, wanted);
+    free(text);
+    tg_where_look_deinit(&look);
+}
+
+/* Who waits for a message of one that is outside MPI waits for that one as others do in a collective call. */
+static void test_awaited(void **state)
+{
+    (void)state;
+    expect_of_awaited("MPI_Barrier", "MPI_COMM_WORLD", 2, TG_WHERE_MISSING,
+                      "The others wait for rank 2, which is outside MPI: in solve (a.c:20).\n"
+                      "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n"
+                      "  rank 1 is in MPI_Recv(MPI_COMM_WORLD, source N), called from solve (a.c:10)\n");
+    static const char unknown[] =
+        "Who waits for whom is unknown: one look does not show what moves, or not all "
+        "partners of these calls are known. Only rank 2 is outside MPI.\n";
+    expect_of_awaited("MPI_Barrier", "MPI_COMM_WORLD", 0, TG_WHERE_UNKNOWN, unknown);
+    expect_of_awaited("MPI_Barrier", "", 2, TG_WHERE_UNKNOWN, unknown);
+    expect_of_awaited("MPI_Waitall", "MPI_COMM_WORLD", 2, TG_WHERE_UNKNOWN, unknown);
+    /* nobody is known to wait for rank 0 */
+    expect_of_awaited(
+        NULL, "MPI_COMM_WORLD", 2, TG_WHERE_UNKNOWN,
+        "Who waits for whom is unknown: one look does not show what moves, or not all partners of "
+        "these calls are known. Only ranks 0,2 are outside MPI.\n");
+}
+
 /* One function of MPI may be several calls: of other communicators, in which nobody is missing whom the others wait for, or
  * with other roots. */
 static void test_calls_of_one_function(void **state)
@@ -979,6 +1019,7 @@ int main(void)
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_team),
         cmocka_unit_test(test_team_at_two_places),
+        cmocka_unit_test(test_awaited),
         cmocka_unit_test(test_locks_without_ranks),
         cmocka_unit_test(test_two_jobs),
         cmocka_unit_test(test_calls_of_one_function),
