@@ -5,6 +5,7 @@
 #include "recorder/unwind/user_registers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- processes */
 
@@ -26,15 +27,31 @@ struct tg_stack_process tg_stack_process_open(pid_t tid, unsigned bits, struct t
     return opened;
 }
 
+/* Whether MODULE is a library of OpenMP or MPI, whose functions say what their callers wait for. */
+static bool is_runtime(const struct tg_module *module)
+{
+    static const char *const names[] = {"libgomp.", "libomp.", "libiomp5.", "libmpi", "libpmpi"};
+    const char *slash = strrchr(module->path, '/'), *name = slash != NULL ? slash + 1 : module->path;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
 void tg_stack_process_prepare(const struct tg_stack_process *process)
 {
     size_t count = process->modules != NULL ? tg_modules_count(process->modules) : 0;
     for (size_t i = 0; i < count; i++) {
-        uint64_t bias;
-        struct tg_debug_info *info =
-            tg_modules_debug_info(process->modules, tg_modules_at(process->modules, i), &bias);
-        if (info != NULL)
-            (void)tg_debug_info_eh_frame(info);
+        const struct tg_module *module = tg_modules_at(process->modules, i);
+        const char *name;
+        uint64_t bias, offset;
+        struct tg_debug_info *info = tg_modules_debug_info(process->modules, module, &bias);
+        if (info == NULL)
+            continue;
+        (void)tg_debug_info_eh_frame(info);
+        (void)tg_debug_info_is_plt(info, 0);
+        if (is_runtime(module))
+            (void)tg_modules_symbol_at(process->modules, module->start, &name, &offset);
     }
 }
 
@@ -54,6 +71,7 @@ struct reading {
     const struct tg_inspect_memory *memory;
     struct tg_call_stack *stack;
     uint64_t last_place; /* of the code in the last frame */
+    const struct tg_module *last_module;
     size_t n_python, next_python;
     bool lacks_python; /* the outermost functions of Python are not among them */
     bool is_cut, no_time;
@@ -96,36 +114,66 @@ static bool has_time(struct reading *reading)
     return !reading->no_time;
 }
 
+/* Whether ADDRESS is where a function begins, of which NAME is a name. */
+static bool is_function(struct tg_modules *modules, uint64_t address, const char **name)
+{
+    uint64_t offset;
+    return tg_modules_symbol_at(modules, address, name, &offset) && offset == 0;
+}
+
+/* The function of MODULE that is called as our agent's at TARGET is, which is in its place; 0: there is none. */
+static uint64_t behind_agent(struct tg_modules *modules, const struct tg_module *module, uint64_t target)
+{
+    uint64_t bias, address;
+    const char *name;
+    struct tg_debug_info *info = tg_modules_debug_info(modules, module, &bias);
+    return info != NULL && is_function(modules, target, &name) &&
+                   tg_image_find_function(tg_debug_info_image(info), name, &address, 1) == 1
+               ? address + bias
+               : 0;
+}
+
+/* The function of the last frame's library by which FRAME has entered it; 0: it is what the last frame is in, or not known. */
+static uint64_t find_jumper(struct reading *reading, const struct tg_frame *frame)
+{
+    struct tg_modules *modules = reading->process->modules;
+    uint64_t offset, target = tg_call_target_find(modules, reading->memory, frame->registers.value[TG_RIP]);
+    const struct tg_module *to = target != 0 ? tg_modules_find(modules, target) : NULL;
+    const char *name;
+    if (tg_module_is_agent(to)) {
+        target = behind_agent(modules, reading->last_module, target);
+        to = target != 0 ? tg_modules_find(modules, target) : NULL;
+    }
+    if (to == NULL || to != reading->last_module ||
+        (tg_modules_symbol_at(modules, reading->last_place, &name, &offset) &&
+         reading->last_place - offset == target))
+        return 0;
+    return is_function(modules, target, &name) ? target : 0;
+}
+
 /* Libraries jump from the functions that programs call to others of theirs, which have no names and return to the program in
- * their place: omp_set_lock of libgomp, MPI_Waitany of MPICH. FRAME, of MODULE, has called what is added here, where that is not
- * what the last frame, of a library, is in. */
+ * their place: omp_set_lock of libgomp, MPI_Waitany of MPICH. FRAME, of MODULE, has called what is added here. */
 static bool add_jumper(struct reading *reading, const struct tg_frame *frame, const struct tg_module *module)
 {
     struct tg_call_stack *stack = reading->stack;
-    struct tg_modules *modules = reading->process->modules;
-    const struct tg_stack_frame *last = stack->count > 0 ? &stack->frames[stack->count - 1] : NULL;
-    uint64_t offset, bias;
-    const char *name;
-    if (last == NULL || last->kind != TG_FRAME_CODE || *last->module == '\0' || module == NULL ||
-        last->module == module->path)
+    const struct tg_module *last = reading->last_module;
+    uint64_t bias;
+    if (stack->count == 0 || stack->frames[stack->count - 1].kind != TG_FRAME_CODE || last == NULL ||
+        module == NULL || last == module || !is_runtime(last))
         return true;
-    uint64_t target = tg_call_target_find(modules, reading->memory, frame->registers.value[TG_RIP]);
-    const struct tg_module *to = target != 0 ? tg_modules_find(modules, target) : NULL;
-    if (to == NULL || to->path != last->module ||
-        (tg_modules_symbol_at(modules, reading->last_place, &name, &offset) &&
-         reading->last_place - offset == target) ||
-        !tg_modules_symbol_at(modules, target, &name, &offset) || offset != 0)
+    uint64_t target = find_jumper(reading, frame);
+    if (target == 0)
         return true;
-    struct tg_debug_info *info = tg_modules_debug_info(modules, to, &bias);
+    struct tg_debug_info *info = tg_modules_debug_info(reading->process->modules, last, &bias);
     struct tg_stack_frame made = {.kind = TG_FRAME_CODE,
                                   .pc = target,
-                                  .module = to->path,
-                                  .build_id = to->build_id,
-                                  .address = target - (info != NULL ? bias : to->start),
+                                  .module = last->path,
+                                  .build_id = last->build_id,
+                                  .address = target - (info != NULL ? bias : last->start),
                                   .function = "",
                                   .file = ""};
     if (info != NULL)
-        tg_code_table_add(reading->table, to, info, made.address);
+        tg_code_table_add(reading->table, last, info, made.address);
     if (!add(reading, &made))
         return false;
     if (stack->unwound != NULL) /* of which no register is known: nobody returns to it */
@@ -161,6 +209,7 @@ static bool take_frame(void *context, const struct tg_frame *frame, const struct
     if (!add(reading, &made))
         return false;
     reading->last_place = place;
+    reading->last_module = module;
     if (reading->stack->unwound != NULL)
         reading->stack->unwound[reading->stack->count - 1] = *frame;
     if (reading->n_python > 0 && tg_python_is_evaluation(&reading->process->python, modules, place) &&
