@@ -26,6 +26,7 @@ bool tg_mpi_name(const char *function, char *name, size_t size)
     drop_end(name, "_");
     drop_end(name, "_f08ts");
     drop_end(name, "_f08");
+    drop_end(name, "_f");
     drop_end(name, "_c");
     return true;
 }

@@ -60,22 +60,47 @@ size_t tg_mpi_entry_find(const struct tg_call_stack *stack)
     return found;
 }
 
-/* Fortran's names are in lower case, and its arguments addresses. */
+/* ---- names */
+
+static const char *const FORTRAN_ENDS[] = {"_f08ts", "_f08", "_f"};
+enum { FORTRAN_END_COUNT = sizeof FORTRAN_ENDS / sizeof *FORTRAN_ENDS };
+
+static const char *without_profiling(const char *function)
+{
+    return *function == 'P' || *function == 'p' ? function + 1 : function;
+}
+
+static bool ends_with(const char *text, size_t length, const char *end)
+{
+    size_t n = strlen(end);
+    return length > n && strncmp(text + length - n, end, n) == 0;
+}
+
+bool tg_mpi_is_of_fortran(const char *function)
+{
+    const char *name = without_profiling(function);
+    bool is_upper = strncmp(name, "MPI_", 4) == 0 && strlen(name) > 5, is_ended = false;
+    for (const char *at = name; *at != '\0'; at++)
+        is_upper &= *at < 'a' || *at > 'z';
+    for (size_t i = 0; i < FORTRAN_END_COUNT; i++)
+        is_ended |= ends_with(name, strlen(name), FORTRAN_ENDS[i]);
+    return *name == 'm' || is_upper || is_ended;
+}
+
+/* Fortran's arguments are addresses. */
 static const struct tg_mpi_shape *shape_of(const char *function, bool *is_fortran)
 {
-    const char *name = *function == 'P' || *function == 'p' ? function + 1 : function;
+    const char *name = without_profiling(function);
     if (strncasecmp(name, "mpi_", 4) != 0)
         return NULL;
-    *is_fortran = *name == 'm';
+    *is_fortran = tg_mpi_is_of_fortran(function);
     name += 4;
     size_t length = strlen(name);
     while (*is_fortran && length > 0 && name[length - 1] == '_')
         length--;
-    static const char *const of_2008[] = {"_f08ts", "_f08"};
-    for (size_t i = 0; *is_fortran && i < sizeof of_2008 / sizeof *of_2008; i++)
-        if (length > strlen(of_2008[i]) &&
-            strncmp(name + length - strlen(of_2008[i]), of_2008[i], strlen(of_2008[i])) == 0)
-            length -= strlen(of_2008[i]);
+    for (size_t i = 0; *is_fortran && i < FORTRAN_END_COUNT; i++)
+        if (ends_with(name, length, FORTRAN_ENDS[i]))
+            length -= strlen(FORTRAN_ENDS[i]);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (strlen(shapes[i].name) == length && strncasecmp(name, shapes[i].name, length) == 0)
             return &shapes[i];

@@ -16,6 +16,10 @@ struct tg_mpi_shape {
 /* Of the function NAME as C's programs call it; NULL: not known. */
 const struct tg_mpi_shape *tg_mpi_shape_of(const char *name);
 
+/* Whether FUNCTION of a library of MPI is one that Fortran's programs call, whichever of its names that is: "mpi_barrier_",
+ * "MPI_BARRIER", "MPI_Barrier_f08". */
+bool tg_mpi_is_of_fortran(const char *function);
+
 /* Where a process has the communicators of Open MPI, 0 unknown. */
 struct tg_mpi_variables {
     uint64_t world, self;

@@ -910,6 +910,7 @@ static void test_mpi_names(void **state)
         {"pmpi_comm_split__", "MPI_Comm_split"},
         {"MPI_Send_c", "MPI_Send"},
         {"mpi_bcast_f08_", "MPI_Bcast"},
+        {"MPI_Bcast_f", "MPI_Bcast"},
         {"MPID_Progress_wait", ""},
         {"solve", ""},
         {"mpi_", ""},
