@@ -16,6 +16,7 @@
 /* How far the file was read, and what that has shown. */
 struct progress {
     uint64_t position; /* of the next byte to be read */
+    uint64_t counted;  /* chunks before it are in SUMMARY, or were passed over */
     bool at_end, sequence_known;
     uint32_t next_sequence;
     struct tg_trace_summary summary; /* but for unknown_events, which decoding finds */
@@ -230,11 +231,13 @@ static struct tg_error *check_sequence(struct tg_trace_reader *reader, const str
                            reader->path, offset, header->sequence, wanted);
 }
 
-/* Adds the chunk of HEADER, at OFFSET, to the summary of PROGRESS, whose position is behind it. */
+/* Adds the chunk of HEADER, at OFFSET, to the summary of PROGRESS, whose position is behind it: once, however often it is read. */
 static struct tg_error *count_chunk(const struct tg_trace_reader *reader, struct progress *progress,
                                     const struct tg_section_header *header, uint64_t offset)
 {
     struct tg_trace_summary *summary = &progress->summary;
+    if (offset < progress->counted)
+        return NULL;
     if (!tg_trace_may_hold(summary->events + header->n_events, progress->position))
         return input_error(reader, offset, "more events than a file of its size can have");
     if (header->n_events > 0) {
@@ -245,6 +248,7 @@ static struct tg_error *count_chunk(const struct tg_trace_reader *reader, struct
     }
     summary->chunks++;
     summary->events += header->n_events;
+    progress->counted = progress->position;
     return NULL;
 }
 

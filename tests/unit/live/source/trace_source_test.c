@@ -13,6 +13,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { N_EVENTS = 3000, N_PROCESSES = 3, N_THREADS = 4 };
 
@@ -317,6 +319,29 @@ static void bookmarks_lead_back(void **state)
     free(path);
 }
 
+/* ... also where its events, were they counted again each time, were too many for a file of its size. */
+static void what_is_read_again_is_counted_once(void **state)
+{
+    enum { COUNT = 500, PER_CHUNK = 37 };
+    char *path = temporary_path(*state, "again.tgt");
+    struct tg_trace_reader *reader = NULL;
+    struct stat status;
+    trace_fixture_write(path, 13, COUNT, PER_CHUNK);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(truncate(path, status.st_size - 1), 0); /* without an index the reader counts */
+    assert_fine(tg_trace_reader_open(path, &reader));
+    for (int i = 0; i < 3; i++) {
+        struct tg_error *error = NULL;
+        assert_int_equal(trace_fixture_compare(reader, 13, 0, &error), COUNT);
+        assert_null(error);
+        assert_int_equal(tg_trace_reader_summary(reader).events, COUNT);
+        assert_int_equal(tg_trace_reader_summary(reader).chunks, (COUNT + PER_CHUNK - 1) / PER_CHUNK);
+        assert_fine(tg_trace_reader_return(reader, &(struct tg_trace_bookmark){0}));
+    }
+    tg_trace_reader_close(reader);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +351,7 @@ int main(void)
         trace_test(the_end_is_an_end),
         trace_test(an_interrupt_leaves_a_valid_place),
         trace_test(bookmarks_lead_back),
+        trace_test(what_is_read_again_is_counted_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
