@@ -39,9 +39,7 @@ void tg_progress_init(struct tg_progress *progress, const struct tg_output *outp
 
 void tg_progress_init_console(struct tg_progress *progress)
 {
-    *progress = (struct tg_progress){.is_wanted = is_good_terminal(STDERR_FILENO) && !is_pipe(STDOUT_FILENO),
-                                     .passes = 1,
-                                     .pass = UINT_MAX};
+    *progress = (struct tg_progress){.is_wanted = true, .is_unsure = true, .passes = 1, .pass = UINT_MAX};
 }
 
 static uint64_t now_ns(void)
@@ -81,7 +79,11 @@ static void look(void *context, uint64_t position, uint64_t size)
     if (now < progress->next_ns || progress->done >= progress->whole)
         return;
     progress->next_ns = now + between_ns;
-    show(progress, now);
+    if (progress->is_unsure)
+        progress->is_wanted = is_good_terminal(STDERR_FILENO) && !is_pipe(STDOUT_FILENO);
+    progress->is_unsure = false;
+    if (progress->is_wanted)
+        show(progress, now);
 }
 
 void tg_progress_watch(struct tg_progress *progress, struct tg_trace_reader *reader)
@@ -92,6 +94,14 @@ void tg_progress_watch(struct tg_progress *progress, struct tg_trace_reader *rea
     if (progress->pass >= progress->passes)
         progress->passes = progress->pass + 1;
     tg_trace_reader_watch(reader, look, progress);
+}
+
+void tg_progress_tell(struct tg_progress *progress, uint64_t done, uint64_t whole)
+{
+    if (!progress->is_wanted || whole == 0)
+        return;
+    progress->pass = 0;
+    look(progress, done, whole);
 }
 
 void tg_progress_end(struct tg_progress *progress)

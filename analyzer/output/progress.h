@@ -11,6 +11,8 @@
 /* Caller's storage; all zero shows nothing. */
 struct tg_progress {
     bool is_wanted, is_shown;
+    bool
+        is_unsure; /* if wanted, whether there is a terminal for it: looked at when there is something to show */
     unsigned passes, pass;            /* so many in all, this one, from 0 on; UINT_MAX: none yet */
     uint64_t begin_ns, next_ns;       /* of the first look; of the next line */
     uint64_t begin_done, done, whole; /* bytes of all passes: at the first look, now, in all */
@@ -27,6 +29,9 @@ void tg_progress_init_console(struct tg_progress *progress);
 /* READER does the next pass, to its end. A reading that takes less than half a second shows nothing. PROGRESS may be NULL,
  * and must stay as long as READER. */
 void tg_progress_watch(struct tg_progress *progress, struct tg_trace_reader *reader);
+
+/* The same of a pass that no reader tells of: it is so far, of a WHOLE that is not 0. */
+void tg_progress_tell(struct tg_progress *progress, uint64_t done, uint64_t whole);
 
 /* Takes the line away: before anything else is said. Again whenever there is one. NULL is accepted. */
 void tg_progress_end(struct tg_progress *progress);

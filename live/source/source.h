@@ -54,10 +54,12 @@ struct tg_source {
     const struct tg_event *event;   /* the event taken last, NULL before the first */
     uint64_t number;                /* of that event, from 1; 0 before the first */
     uint64_t time_ns;               /* of that event; before the first the start */
-    uint64_t moment_ns;     /* the moment that was asked for: later than TIME_NS where nothing happened
+    uint64_t moment_ns; /* the moment that was asked for: later than TIME_NS where nothing happened
                                          in between; 0: none was, or the events end before it */
-    uint64_t start_ns;      /* times are told relative to it */
-    uint64_t n_events;      /* in all, 0 not known (yet) */
+    uint64_t start_ns;  /* times are told relative to it */
+    uint64_t n_events;  /* in all, 0 not known (yet) */
+    uint64_t file_position,
+        file_size;          /* of a trace: bytes that were read up to here, and in all; 0 0: not known */
     const char *name;       /* of the trace or the command */
     const char *trace_path; /* of the trace that has these events, NULL: none */
     bool is_recording;      /* another process still writes the trace */

@@ -227,13 +227,17 @@ static struct tg_error *approach(struct trace_source *trace, const struct tg_tar
     return backwards ? restart(trace) : NULL;
 }
 
-static struct tg_error *run_to(struct trace_source *trace, const struct tg_target *target)
+/* PROGRESS says on a terminal how far it is. */
+static struct tg_error *run_to(struct trace_source *trace, const struct tg_target *target,
+                               struct tg_progress *progress)
 {
     while (!trace->at_end) {
         if (target->kind == TG_TO_EVENT && trace->public.number >= target->number)
             return NULL;
-        if (trace->public.number % EVENTS_BETWEEN_LOOKS == 0)
+        if (trace->public.number % EVENTS_BETWEEN_LOOKS == 0) {
             tg_visitor_poll(trace->public.visitor, NULL, 0, 0);
+            tg_progress_tell(progress, trace->public.file_position, trace->public.file_size);
+        }
         if (trace->public.number % EVENTS_BETWEEN_LOOKS == 0 && tg_interrupt_pending())
             return tg_error_create(TG_ERROR_USAGE, "interrupted");
         struct tg_trace_bookmark before = tg_trace_reader_tell(trace->reader);
@@ -250,18 +254,6 @@ static struct tg_error *run_to(struct trace_source *trace, const struct tg_targe
     return NULL;
 }
 
-/* The same, and says on a terminal how far it is. */
-static struct tg_error *run_and_show(struct trace_source *trace, const struct tg_target *target)
-{
-    struct tg_progress progress;
-    tg_progress_init_console(&progress);
-    tg_progress_watch(&progress, trace->reader);
-    struct tg_error *error = run_to(trace, target);
-    tg_trace_reader_watch(trace->reader, NULL, NULL);
-    tg_progress_end(&progress);
-    return error;
-}
-
 static struct tg_error *seek(struct tg_source *source, const struct tg_target *target)
 {
     struct trace_source *trace = trace_of(source);
@@ -273,7 +265,10 @@ static struct tg_error *seek(struct tg_source *source, const struct tg_target *t
         tg_checkpoints_aim(trace->checkpoints, source->number,
                            target->kind == TG_TO_EVENT ? target->number : source->n_events);
     trace->next_checkpoint = tg_checkpoints_next(trace->checkpoints, source->number + 1);
-    error = run_and_show(trace, target);
+    struct tg_progress progress;
+    tg_progress_init_console(&progress);
+    error = run_to(trace, target, &progress);
+    tg_progress_end(&progress);
     return error != NULL ? error : lend_names(trace);
 }
 
@@ -285,6 +280,13 @@ static uint64_t landmark(struct tg_source *source, uint64_t number)
 
 static const struct tg_source_ops trace_ops = {
     .destroy = destroy, .step = step, .seek = seek, .landmark = landmark};
+
+static void note_position(void *context, uint64_t position, uint64_t size)
+{
+    struct trace_source *trace = context;
+    trace->public.file_position = position;
+    trace->public.file_size = size;
+}
 
 /* When the trace starts: its first event has to be looked at. */
 static struct tg_error *find_start(struct trace_source *trace)
@@ -327,6 +329,7 @@ struct tg_error *tg_trace_source_create(const char *path, const struct tg_trace_
     made->public.n_events = summary.complete && summary.unknown_events == 0 ? summary.events : 0;
     made->public.moment = made->moment;
     made->next_checkpoint = tg_checkpoints_next(made->checkpoints, 1);
+    tg_trace_reader_watch(made->reader, note_position, made);
     *source = &made->public;
     return NULL;
 }

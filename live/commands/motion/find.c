@@ -1,4 +1,5 @@
 /* `find`: to the next or former event of a kind. */
+#include "analyzer/output/progress.h"
 #include "live/commands/info/place.h"
 #include "live/commands/motion/commands.h"
 #include "live/commands/motion/motion.h"
@@ -80,10 +81,16 @@ static struct tg_error *check_field(const char *kind, const char *condition)
                            condition);
 }
 
+/* Events that are searched backwards: those before ORIGIN. */
+struct search {
+    uint64_t origin;
+    struct tg_progress progress;
+};
+
 /* The last match among the events [FIRST, END); 0: there is none. The source is at the event before END
  * then. */
 static struct tg_error *find_last(struct tg_console *console, struct pattern *pattern, uint64_t first,
-                                  uint64_t end, uint64_t *found)
+                                  uint64_t end, struct search *search, uint64_t *found)
 {
     struct tg_source *source = console->source;
     struct tg_error *error = tg_motion_go_event(console, first);
@@ -92,6 +99,9 @@ static struct tg_error *find_last(struct tg_console *console, struct pattern *pa
     bool at_end = false;
     *found = 0;
     for (;;) {
+        if (source->number % 1024 == 0)
+            tg_progress_tell(&search->progress, search->origin - end + source->number - first,
+                             search->origin);
         if (error == NULL && source->number % 1024 == 0 && tg_interrupt_pending())
             error = tg_error_create(TG_ERROR_USAGE, "interrupted");
         if (error != NULL)
@@ -112,11 +122,14 @@ static struct tg_error *find_back(struct tg_console *console, struct pattern *pa
     struct tg_source *source = console->source;
     uint64_t origin = source->number, found = 0;
     struct tg_error *error = NULL;
+    struct search search = {.origin = origin};
+    tg_progress_init_console(&search.progress);
     for (uint64_t end = origin; error == NULL && found == 0 && end > 1;) {
         uint64_t first = source->ops->landmark == NULL ? 0 : source->ops->landmark(source, end - 1);
-        error = find_last(console, pattern, first, end, &found);
+        error = find_last(console, pattern, first, end, &search, &found);
         end = first;
     }
+    tg_progress_end(&search.progress);
     if (error == NULL)
         error = tg_motion_go_event(console, found != 0 ? found : origin);
     if (error == NULL && found == 0)

@@ -3,6 +3,7 @@
 #include "live/commands/info/place.h"
 #include "live/commands/motion/commands.h"
 
+#include "analyzer/output/progress.h"
 #include "analyzer/output/selection.h"
 #include "live/console/command.h"
 #include "live/source/interrupt.h"
@@ -65,14 +66,16 @@ static struct tg_error *end_motion(struct tg_console *console, struct tg_error *
 
 static struct tg_error *step_until(struct tg_console *console,
                                    bool (*is_there)(void *context, const struct tg_source *source),
-                                   void *context, bool *at_end)
+                                   void *context, bool *at_end, struct tg_progress *progress)
 {
     struct tg_source *source = console->source;
     for (;;) {
         if (source->number % STEPS_BETWEEN_LOOKS == 0 && tg_interrupt_pending())
             return tg_error_create(TG_ERROR_USAGE, "interrupted");
-        if (source->number % STEPS_BETWEEN_LOOKS == 0)
+        if (source->number % STEPS_BETWEEN_LOOKS == 0) {
             tg_visitor_poll(source->visitor, NULL, 0, 0);
+            tg_progress_tell(progress, source->file_position, source->file_size);
+        }
         struct tg_error *error = source->ops->step(source, at_end);
         if (error != NULL || *at_end)
             return error;
@@ -92,7 +95,10 @@ struct tg_error *tg_motion_until(struct tg_console *console,
     struct tg_error *error = begin_motion(console);
     if (error != NULL)
         return error;
-    error = end_motion(console, step_until(console, is_there, context, &at_end));
+    struct tg_progress progress;
+    tg_progress_init_console(&progress);
+    error = end_motion(console, step_until(console, is_there, context, &at_end, &progress));
+    tg_progress_end(&progress);
     if (error != NULL || !at_end)
         return error;
     if (source->ops->seek == NULL)
@@ -119,11 +125,17 @@ void tg_motion_follow(struct tg_console *console)
 static struct tg_error *step_times(struct tg_source *source, uint64_t count, bool *at_end)
 {
     struct tg_error *error = NULL;
+    struct tg_progress progress;
+    tg_progress_init_console(&progress);
     for (uint64_t i = 0; error == NULL && i < count && !*at_end; i++) {
+        if (i % STEPS_BETWEEN_LOOKS == 0)
+            tg_progress_tell(&progress, i, count);
         if (i % STEPS_BETWEEN_LOOKS == 0 && tg_interrupt_pending())
-            return tg_error_create(TG_ERROR_USAGE, "interrupted");
-        error = source->ops->step(source, at_end);
+            error = tg_error_create(TG_ERROR_USAGE, "interrupted");
+        else
+            error = source->ops->step(source, at_end);
     }
+    tg_progress_end(&progress);
     return error;
 }
 
@@ -175,7 +187,11 @@ static struct tg_error *run_step(struct tg_console *console, int argc, Tcl_Obj *
     if (argc > 1)
         return tg_console_usage(&tg_console_step);
     struct tg_error *error = argc == 1 ? take_count(argv[0], &count) : NULL;
+    struct tg_progress progress;
+    tg_progress_init_console(&progress);
     for (uint64_t i = 0; error == NULL && i < count; i++) {
+        if (i % STEPS_BETWEEN_LOOKS == STEPS_BETWEEN_LOOKS - 1)
+            tg_progress_tell(&progress, i, count);
         const struct tg_openmp_worker *worker = tg_focus_worker(&console->focus, console->source);
         /* Only what identifies the worker is used while models move: its copy does. */
         struct tg_openmp_worker who;
@@ -186,6 +202,7 @@ static struct tg_error *run_step(struct tg_console *console, int argc, Tcl_Obj *
             error = tg_motion_until(console, is_of_focus, &console->focus, "event of a process in focus");
         }
     }
+    tg_progress_end(&progress);
     return error != NULL ? error : tg_console_print_place(console, out);
 }
 
