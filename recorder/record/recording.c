@@ -494,7 +494,7 @@ static struct tg_error *start_agent(struct tg_recording *recording)
         .tail = is_for_file_alone ? tg_recording_file_tail(recording->file) : NULL,
     };
     if (recording->untraced != NULL)
-        return tg_untraced_start(recording->untraced);
+        return tg_untraced_start(recording->untraced, sink.tail);
     return tg_agent_session_start(recording->agent, &sink, &recording->file_access,
                                   recording->watch == NULL ? NULL : pass_gate_calls_on);
 }

@@ -50,7 +50,6 @@ struct tg_untraced {
     /* used by the session's thread, then by the finishing one */
     struct process *processes;
     struct tg_image_cache *images;
-    uint64_t last_ns;
     /* used by the thread that launches and runs */
     pid_t command;
     struct watch *watches;
@@ -204,8 +203,6 @@ static void look_at_thread(struct tg_untraced *untraced, struct process *process
 static struct process *imply(struct tg_untraced *untraced, const struct tg_event *event)
 {
     struct process *process = event->pid > 0 ? find_process(untraced, event->pid) : NULL;
-    if (event->time_ns > untraced->last_ns)
-        untraced->last_ns = event->time_ns;
     if (event->pid > 0 && process == NULL) {
         process = add_process(untraced, event->pid);
         if (event->kind != TG_EVENT_PROCESS_START)
@@ -240,14 +237,13 @@ static void take_event_again(void *context, const struct tg_event *event, struct
     struct tg_untraced *untraced = context;
     if (place->chunk == 0)
         imply(untraced, event);
-    else if (event->time_ns > untraced->last_ns)
-        untraced->last_ns = event->time_ns;
     untraced->options.sink.add_again(untraced->options.sink.context, event, place);
 }
 
-struct tg_error *tg_untraced_start(struct tg_untraced *untraced)
+struct tg_error *tg_untraced_start(struct tg_untraced *untraced, struct tg_chunk_tail *const *tail)
 {
-    const struct tg_event_sink sink = {.context = untraced, .add = take_event, .add_again = take_event_again};
+    const struct tg_event_sink sink = {
+        .context = untraced, .add = take_event, .add_again = take_event_again, .tail = tail};
     return tg_agent_session_start(untraced->options.session, &sink, untraced->options.file, NULL);
 }
 

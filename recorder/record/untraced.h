@@ -29,8 +29,8 @@ struct tg_error *tg_untraced_create(const struct tg_untraced_options *options, s
 /* NULL is accepted. */
 void tg_untraced_destroy(struct tg_untraced *untraced);
 
-/* Starts the session. */
-struct tg_error *tg_untraced_start(struct tg_untraced *untraced);
+/* Starts the session. TAIL as in struct tg_event_sink, of the same sink. */
+struct tg_error *tg_untraced_start(struct tg_untraced *untraced, struct tg_chunk_tail *const *tail);
 
 /* Starts ARGV (execvp's rules). TARGET error where it cannot be run. */
 struct tg_error *tg_untraced_launch(struct tg_untraced *untraced, char *const *argv, pid_t *pid);
