@@ -2,6 +2,7 @@
 #include "live/commands/live_command.h"
 
 #include "format/base/printable.h"
+#include "live/commands/info/heap_stop.h"
 #include "live/commands/table.h"
 #include "live/console/base.h"
 #include "live/console/console.h"
@@ -171,13 +172,14 @@ static void apply_files(struct tg_console *console, const struct tg_record_optio
     }
 }
 
-/* Where blocks are checked, a mistake stops the thread that makes it, and with any --heap whoever frees a tagged block:
- * at a function of the heap library's. */
-static void stop_at_heap_errors(struct tg_console *console, const struct tg_record_options *recording)
+/* Where blocks are checked, a mistake stops the thread that makes it. */
+static void stop_at_heap_errors(struct tg_console *console, const struct tg_record_options *recording,
+                                bool as_json)
 {
-    const struct tg_console_place place = {.name = "--heap", .line = 1};
-    if (recording->heap.mode != TG_AGENT_HEAP_OFF)
-        (void)tg_console_eval(console, "dbreak -pending tollgate_heap_error", TG_PRINT_OWN, &place);
+    uint32_t point = recording->heap.mode == TG_AGENT_HEAP_CHECK ? tg_heap_stop_at_errors(console) : 0;
+    if (point != 0 && !as_json && !recording->quiet)
+        printf("action point %" PRIu32 " stops threads that misuse the heap (`dheap -event_filter`)\n",
+               point);
 }
 
 /* Ends what still runs, or lets it go. Returns the exit status of a job that had ended by itself, else 0. CONSOLE is NULL
@@ -237,7 +239,7 @@ static struct tg_error *control(const struct live_arguments *arguments,
     if (error == NULL)
         tg_traced_job_await_attached(job);
     if (error == NULL)
-        stop_at_heap_errors(console, recording);
+        stop_at_heap_errors(console, recording, json != NULL);
     if (error == NULL)
         error = tg_console_script_run(&arguments->script, console, json, &start, &all_well);
     tg_front_destroy(front);

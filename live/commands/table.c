@@ -6,6 +6,7 @@
 #include "live/commands/control/remade_points.h"
 #include "live/commands/focus/focus_call.h"
 #include "live/commands/info/commands.h"
+#include "live/commands/info/heap_stop.h"
 #include "live/commands/info/wait_words.h"
 #include "live/commands/info/worker_marks.h"
 #include "live/commands/inspect/commands.h"
@@ -195,13 +196,11 @@ static const struct tg_console_alias gdb_words[] = {
 };
 
 static const struct tg_console_state_kind *const states[] = {
-    &tg_auto_sequence_kind, &tg_opm_sequence_kind,
-    &tg_catches_kind,       &tg_one_runs_kind,
-    &tg_entered_kind,       &tg_examination_kind,
-    &tg_frame_choices_kind, &tg_hit_scripts_kind,
-    &tg_job_settings_kind,  &tg_listing_kind,
-    &tg_remade_points_kind, &tg_setting_variables_kind,
-    &tg_page_session_kind,  NULL,
+    &tg_auto_sequence_kind,     &tg_opm_sequence_kind,  &tg_catches_kind,
+    &tg_one_runs_kind,          &tg_entered_kind,       &tg_examination_kind,
+    &tg_frame_choices_kind,     &tg_hit_scripts_kind,   &tg_job_settings_kind,
+    &tg_listing_kind,           &tg_remade_points_kind, &tg_heap_stop_kind,
+    &tg_setting_variables_kind, &tg_page_session_kind,  NULL,
 };
 
 const struct tg_console_table tg_command_table = {

@@ -3,6 +3,7 @@
 #include "analyzer/output/quantity.h"
 #include "format/base/printable.h"
 #include "format/event/event.h"
+#include "live/commands/info/heap_stop.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -240,6 +241,8 @@ struct tg_error *tg_heap_wish_make(struct tg_console *console, const struct tg_h
     describe(wish, text, sizeof text);
     if (error == NULL)
         error = tg_error_prefix(console->source->ops->wish(console->source, &wishes, needs, text), "dheap");
+    if (error == NULL && wish->part == TG_HEAP_PART_TAGS)
+        error = tg_error_prefix(tg_heap_stop_at_tags(console, wishes.n_tags), "dheap -tag_alloc");
     if (error == NULL)
         fprintf(out, "%s%s\n", text + strlen("heap: "),
                 wish->part == TG_HEAP_PART_TAGS || wish->part == TG_HEAP_PART_EVENTS
