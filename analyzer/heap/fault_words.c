@@ -1,28 +1,38 @@
 #include "analyzer/heap/fault_words.h"
 
+#include "analyzer/heap/path_owner.h"
 #include "analyzer/output/heap_error_words.h"
 
-bool tg_heap_fault_is_mistake(const struct tg_heap_fault *fault)
-{
-    return fault->is.error != TG_HEAP_ALLOC_NULL && fault->is.error != TG_HEAP_HOARD_LOW_MEMORY &&
-           fault->is.error < TG_HEAP_DEALLOC_NOTIFICATION;
-}
+enum { CALLERS = 2 };
 
+/* In words, whoever may have called them: the function that got a block is often one that does it for others. */
 static void write_path(FILE *stream, const char *words, const struct tg_heap_path_names *names,
                        const struct tg_heap_model *heap, uint32_t path)
 {
-    char place[400];
-    if (path != 0)
-        fprintf(stream, "%s%s", words,
-                tg_heap_path_place(names, tg_heap_call_paths_at(tg_heap_model_paths(heap), path), place,
-                                   sizeof place));
+    char owner[800];
+    bool is_of_library;
+    if (path == 0)
+        return;
+    const struct tg_heap_path *calls = tg_heap_call_paths_at(tg_heap_model_paths(heap), path);
+    TG_AUTO_ERROR struct tg_error *error =
+        tg_heap_path_owner(names, calls, CALLERS, owner, sizeof owner, &is_of_library);
+    fprintf(stream, "%s%s", words, error == NULL ? owner : "an unknown place");
+}
+
+/* What was overwritten, sooner or later before that. */
+static bool is_found_late(const struct tg_heap_fault *fault)
+{
+    return fault->is.error == TG_HEAP_GUARD_CORRUPTION || fault->is.error == TG_HEAP_PAINT_CORRUPTION;
 }
 
 void tg_heap_words_fault(FILE *stream, const struct tg_heap_path_names *names,
                          const struct tg_heap_model *heap, const struct tg_heap_fault *fault)
 {
     tg_heap_error_words(&fault->is, stream);
-    write_path(stream, ", in ", names, heap, fault->path);
+    if (!is_found_late(fault))
+        write_path(stream, ", in ", names, heap, fault->path);
     write_path(stream, "; allocated in ", names, heap, fault->allocated_path);
     write_path(stream, "; freed in ", names, heap, fault->freed_path);
+    if (is_found_late(fault))
+        write_path(stream, "; found later, in ", names, heap, fault->path);
 }

@@ -52,7 +52,9 @@ static bool take_call(void *context, const struct tg_stack_call *call)
     const char *slash = strrchr(call->module, '/'), *file = slash != NULL ? slash + 1 : call->module;
     if (call->is_signal)
         return true;
-    if (*search->first == '\0' && !(call->is_runtime && gives_blocks(file))) {
+    bool is_of_header =
+        !call->is_python && tg_stack_is_standard(call); /* C++'s containers, in whoever has them */
+    if (*search->first == '\0' && !(call->is_runtime && (is_of_header || gives_blocks(file)))) {
         search->is_of_library = call->is_runtime;
         tg_printable(*file != '\0' ? file : "?", search->first, sizeof search->first);
     }

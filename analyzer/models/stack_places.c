@@ -80,7 +80,7 @@ static bool is_standard_file(const char *file, bool is_python)
     return BEGINS(file, frozen) || (is_own && strstr(file, "-packages/") == NULL);
 }
 
-static bool is_standard(const struct tg_stack_call *call)
+bool tg_stack_is_standard(const struct tg_stack_call *call)
 {
     return is_standard_file(call->file, call->is_python);
 }
@@ -148,7 +148,7 @@ static void each_call(const struct tg_stack_model *model, const struct tg_last_s
 static bool find_own(void *context, const struct tg_stack_call *call)
 {
     bool *has_own = context;
-    *has_own |= !call->is_runtime && !call->is_signal && !is_standard(call);
+    *has_own |= !call->is_runtime && !call->is_signal && !tg_stack_is_standard(call);
     return !*has_own;
 }
 
@@ -161,7 +161,7 @@ static bool pass_standard_as_runtime(void *context, const struct tg_stack_call *
 {
     const struct passing *passing = context;
     struct tg_stack_call passed = *call;
-    passed.is_runtime |= is_standard(call);
+    passed.is_runtime |= tg_stack_is_standard(call);
     return passing->take(passing->context, &passed);
 }
 
@@ -197,7 +197,7 @@ static void pass_inside(struct search *search, const struct tg_stack_call *call)
 {
     static const char *const openmp[] = {"GOMP_", "omp_", "__kmpc_"};
     static const char *const regions[] = {"GOMP_parallel", "GOMP_teams", "__kmpc_fork_"};
-    if (is_between(call) || (is_standard(call) && is_parallel(search->place.inside)))
+    if (is_between(call) || (tg_stack_is_standard(call) && is_parallel(search->place.inside)))
         return;
     if (search->openmp == NULL && BEGINS(call->function, openmp))
         search->openmp = call->function;

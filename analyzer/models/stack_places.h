@@ -32,6 +32,9 @@ const char *tg_stack_public_name(const char *function);
 /* Whether FUNCTION of MODULE, its path, is of what programs run on: is_runtime of a call. */
 bool tg_stack_is_of_runtime(const char *module, const char *function);
 
+/* Whether CALL is of the language's own library, of C++'s headers or Python's modules. */
+bool tg_stack_is_standard(const struct tg_stack_call *call);
+
 /* Whether MODULE, a path, is an interpreter, whose frames stand for functions that are not known where they are shown. */
 bool tg_stack_is_interpreter(const char *module);
 

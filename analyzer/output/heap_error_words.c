@@ -17,6 +17,33 @@ static bool is_inside(const struct tg_event_heap_error *error)
     return error->offset >= 0 && (uint64_t)error->offset < error->size_bytes;
 }
 
+/* What no allocator can give: a number below zero, mostly. Products of calloc and reallocarray, which say themselves when they are
+ * too large, are none. */
+static bool is_negative(const struct tg_event_heap_error *error)
+{
+    return error->error == TG_HEAP_ALLOC_NULL && error->size_bytes > INT64_MAX &&
+           strcmp(error->call, "calloc") != 0 && strcmp(error->call, "reallocarray") != 0;
+}
+
+bool tg_heap_error_is_mistake(const struct tg_event_heap_error *error)
+{
+    return is_negative(error) ||
+           (error->error != TG_HEAP_ALLOC_NULL && error->error != TG_HEAP_HOARD_LOW_MEMORY &&
+            error->error < TG_HEAP_DEALLOC_NOTIFICATION);
+}
+
+static void write_asked(const struct tg_event_heap_error *error, FILE *stream)
+{
+    char bytes[TG_QUANTITY_SIZE];
+    if (is_negative(error))
+        fprintf(stream, ": %" PRIu64 " bytes, which is %" PRId64 " with a sign", error->size_bytes,
+                (int64_t)error->size_bytes);
+    else if (error->size_bytes == UINT64_MAX)
+        fputs(": more bytes than a number can have", stream);
+    else
+        fprintf(stream, ": %s", tg_quantity_bytes(error->size_bytes, bytes));
+}
+
 static const char *words_of(const struct tg_event_heap_error *error)
 {
     if (error->error == TG_HEAP_DOUBLE_DEALLOC && is_realloc(error))
@@ -26,6 +53,8 @@ static const char *words_of(const struct tg_event_heap_error *error)
                                 : "realloc of an address beside a block";
     if (error->error == TG_HEAP_ADDR_NOT_AT_START && !is_inside(error))
         return "an address beside a block was freed";
+    if (error->error == TG_HEAP_MISMATCHED_DEALLOC && error->wrong_bytes != 0)
+        return "a block was released as one of another size";
     static const char *const words[] = {
         [TG_HEAP_DOUBLE_DEALLOC] = "a block was freed twice",
         [TG_HEAP_FREE_NOT_ALLOCATED] = "an address that is no block of the heap was freed",
@@ -52,17 +81,19 @@ static const char *words_of(const struct tg_event_heap_error *error)
 
 void tg_heap_error_words(const struct tg_event_heap_error *error, FILE *stream)
 {
-    char bytes[TG_QUANTITY_SIZE];
     fputs(words_of(error), stream);
     if (error->error == TG_HEAP_ALLOC_NULL)
-        fprintf(stream, ": %s", tg_quantity_bytes(error->size_bytes, bytes));
+        write_asked(error, stream);
     else if (error->address != 0)
         fprintf(stream, ": 0x%" PRIx64, error->address);
     if (error->block != 0 && error->block != error->address)
         fprintf(stream, ", of block 0x%" PRIx64, error->block);
     if (error->error != TG_HEAP_ALLOC_NULL && error->size_bytes != 0)
         fprintf(stream, ", %" PRIu64 " bytes", error->size_bytes);
-    if (error->wrong_bytes != 0)
+    if (error->error == TG_HEAP_MISMATCHED_DEALLOC && error->wrong_bytes != 0) {
+        fputs(", by ", stream), tg_printable_write(stream, error->call);
+        fprintf(stream, ", which was told %" PRIu64, error->wrong_bytes);
+    } else if (error->wrong_bytes != 0)
         fprintf(stream, ", %" PRIu64 " byte%s from offset %" PRId64 " on", error->wrong_bytes,
                 error->wrong_bytes == 1 ? "" : "s", error->offset);
     else if (error->error == TG_HEAP_ADDR_NOT_AT_START)

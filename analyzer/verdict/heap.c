@@ -2,6 +2,7 @@
 #include "analyzer/finding/arrivals.h"
 #include "analyzer/finding/words.h"
 #include "analyzer/heap/fault_words.h"
+#include "analyzer/output/heap_error_words.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/verdict/finders.h"
 
@@ -18,7 +19,7 @@ static bool is_told(const struct tg_verdict_draft *draft, const struct tg_heap_f
 {
     if (fault->process >= draft->n_processes)
         return false;
-    if (tg_heap_fault_is_mistake(fault))
+    if (tg_heap_error_is_mistake(&fault->is))
         return true;
     /* programs may cope with an allocation that fails: only where nothing better is known than that they did not */
     const struct tg_process_entry *entry = tg_process_model_at(draft->input->processes, fault->process);

@@ -52,6 +52,8 @@ static void mismatch()
     operator delete(hide(operator new[](30)));
     operator delete[](hide(operator new(40)));
     std::free(hide(std::realloc(hide(operator new(50)), 60)));
+    operator delete(hide(operator new(70)), static_cast<std::size_t>(35));
+    operator delete(hide(operator new(80)), static_cast<std::size_t>(80));
     std::puts("released");
 }
 

@@ -46,14 +46,17 @@ static inline bool checks(void)
     return tg_heap_is_on() && TG_AGENT_UNLIKELY(tg_heap.settings.mode == TG_AGENT_HEAP_CHECK);
 }
 
-/* The release that is the operator's where this one comes from it. */
-static enum tg_heap_release released_by(const void *block, enum tg_heap_release release)
+/* BLOCK, not NULL, is freed by RELEASE, or by the operator that this comes from. */
+static void check_free(void *block, enum tg_heap_release release, const void *frame)
 {
     struct tg_heap_thread *thread = &tg_heap_thread;
-    if (thread->freed != block)
-        return release;
-    thread->freed = NULL;
-    return (enum tg_heap_release)thread->release;
+    size_t told_size = (size_t)TG_HEAP_NOT_TOLD;
+    if (thread->freed == block) {
+        thread->freed = NULL;
+        release = (enum tg_heap_release)thread->release;
+        told_size = thread->told_size;
+    }
+    tg_heap_check_free(block, release, told_size, frame);
 }
 
 static inline __attribute__((always_inline)) void freeing_at(const void *block, enum tg_heap_release release,
@@ -130,7 +133,7 @@ static __attribute__((noinline)) void free_slowly(void *block, const void *frame
         freeing_at(block, TG_HEAP_FREE, frame);
         tg_heap_real_get()->free(block);
     } else if (block != NULL) {
-        tg_heap_check_free(block, released_by(block, TG_HEAP_FREE), frame);
+        check_free(block, TG_HEAP_FREE, frame);
     }
 }
 
@@ -163,7 +166,7 @@ void cfree(void *block)
 {
     if (checks()) {
         if (block != NULL)
-            tg_heap_check_free(block, released_by(block, TG_HEAP_CFREE), __builtin_frame_address(0));
+            check_free(block, TG_HEAP_CFREE, __builtin_frame_address(0));
         return;
     }
     freeing(block, TG_HEAP_CFREE);

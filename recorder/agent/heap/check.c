@@ -68,19 +68,37 @@ static bool is_realloc(enum tg_heap_release how)
     return how == TG_HEAP_FREED_BY_REALLOC || how == TG_HEAP_FREED_BY_REALLOCARRAY;
 }
 
+static struct tg_heap_mistake mistake_with(enum tg_heap_error error, uintptr_t address,
+                                           const struct tg_heap_block_entry *entry, const char *call)
+{
+    return (struct tg_heap_mistake){.error = error,
+                                    .address = address,
+                                    .block = entry->block,
+                                    .size = entry->size,
+                                    .allocated_stack = tg_heap_block_allocated_stack(entry),
+                                    .freed_stack = tg_heap_block_freed_stack(entry),
+                                    .allocated_tid = entry->allocated_tid,
+                                    .freed_tid = entry->freed_tid,
+                                    .offset = (int64_t)(address - entry->block),
+                                    .call = call};
+}
+
+/* ENTRY is NULL where nothing is known of a block. */
 static void tell(enum tg_heap_error error, uintptr_t address, const struct tg_heap_block_entry *entry,
                  const char *call, const void *frame)
 {
-    struct tg_heap_mistake mistake = {.error = error, .address = address, .call = call};
-    if (entry != NULL) {
-        mistake.block = entry->block;
-        mistake.size = entry->size;
-        mistake.allocated_stack = tg_heap_block_allocated_stack(entry);
-        mistake.freed_stack = tg_heap_block_freed_stack(entry);
-        mistake.allocated_tid = entry->allocated_tid;
-        mistake.freed_tid = entry->freed_tid;
-        mistake.offset = (int64_t)(address - entry->block);
-    }
+    const struct tg_heap_mistake mistake =
+        entry != NULL ? mistake_with(error, address, entry, call)
+                      : (struct tg_heap_mistake){.error = error, .address = address, .call = call};
+    tg_heap_note_mistake(&mistake, frame);
+}
+
+/* CALL was told that ENTRY's block has TOLD_SIZE bytes. */
+static APART void tell_told_size(const struct tg_heap_block_entry *entry, size_t told_size, const char *call,
+                                 const void *frame)
+{
+    struct tg_heap_mistake mistake = mistake_with(TG_HEAP_MISMATCHED_DEALLOC, entry->block, entry, call);
+    mistake.wrong_bytes = told_size;
     tg_heap_note_mistake(&mistake, frame);
 }
 
@@ -449,6 +467,13 @@ static bool is_mismatched(const struct tg_heap_block_entry *entry, enum tg_heap_
     return is_new != (how == TG_HEAP_DELETE) || is_array != (how == TG_HEAP_DELETE_ARRAY);
 }
 
+/* A block of no bytes may have one. */
+static bool is_of_other_size(const struct tg_heap_block_entry *entry, size_t told_size)
+{
+    return !allows_mismatch && entry->state == TG_HEAP_BLOCK_LIVE && told_size != entry->size &&
+           !(told_size <= 1 && entry->size <= 1);
+}
+
 /* ENTRY's block is freed at STACK, and will not be kept. */
 static APART void remember_large(const struct tg_heap_block_entry *entry, uint32_t stack)
 {
@@ -513,7 +538,7 @@ static void free_twice(const struct tg_heap_block_entry *entry)
     tg_heap_real_get()->free((void *)entry->base);     // NOLINT: an address
 }
 
-void tg_heap_check_free(void *block, enum tg_heap_release how, const void *frame)
+void tg_heap_check_free(void *block, enum tg_heap_release how, size_t told_size, const void *frame)
 {
     struct tg_heap_block_entry entry;
     bool keeps = false;
@@ -540,6 +565,8 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, const void *frame
     tg_heap_guards_check(&entry, name_of_release(how), frame);
     if (is_mismatched(&entry, how))
         tell(TG_HEAP_MISMATCHED_DEALLOC, address, &entry, name_of_release(how), frame);
+    else if (told_size != (size_t)TG_HEAP_NOT_TOLD && is_of_other_size(&entry, told_size))
+        tell_told_size(&entry, told_size, name_of_release(how), frame);
     tg_heap_note_free_at(block, how, stack);
     if (keeps && !entry.has_red_zones) {
         if (entry.is_painted)
@@ -682,7 +709,7 @@ void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, cons
     if (old_size == SIZE_MAX)
         return realloc_unknown(old, size, call, how, frame);
     if (size == 0) {
-        tg_heap_check_free(old, how, frame);
+        tg_heap_check_free(old, how, (size_t)TG_HEAP_NOT_TOLD, frame);
         return NULL;
     }
     if (!is_guarded && tg_heap_real_get()->usable_size(old) < old_size)
@@ -692,7 +719,7 @@ void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, cons
     if (block == NULL)
         return resize_in_place(old, size, call, frame);
     copy(block, old, old_size < size ? old_size : size);
-    tg_heap_check_free(old, how, frame);
+    tg_heap_check_free(old, how, (size_t)TG_HEAP_NOT_TOLD, frame);
     return block;
 }
 

@@ -49,6 +49,7 @@ struct member {
         quick; /* __atomic; an operator delete's: what calls go to that are none for the records; NULL: it is undecided */
     int way;       /* enum way, __atomic */
     unsigned what; /* enum tg_heap_call or enum tg_heap_release */
+    bool has_size; /* an operator delete's: it is told the size, as its second argument */
 };
 
 static operator_function *find(struct member *member)
@@ -178,6 +179,7 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
             return;
         }
         thread->release = how;
+        thread->told_size = member->has_size ? second : (size_t)TG_HEAP_NOT_TOLD;
         thread->freed = block;
     }
     if (function != NULL)
@@ -219,11 +221,11 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
                                             : allocate(&member, size, 0, 0, __builtin_frame_address(0));     \
     }
 
-#define OPERATOR_DELETE(symbol, how)                                                                         \
+#define OPERATOR_DELETE(symbol, how, is_sized)                                                               \
     TG_AGENT_EXPORT void symbol(uintptr_t first, uintptr_t second, uintptr_t third);                         \
     void symbol(uintptr_t first, uintptr_t second, uintptr_t third)                                          \
     {                                                                                                        \
-        static struct member member = {.name = #symbol, .what = (how)};                                      \
+        static struct member member = {.name = #symbol, .what = (how), .has_size = (is_sized)};              \
         operator_function *quick = __atomic_load_n(&member.quick, __ATOMIC_RELAXED);                         \
         if (quick != NULL && tg_heap_quick_passes_free((const void *)first)) /* NOLINT: an address */        \
             quick(first, second, third);                                                                     \
@@ -240,15 +242,15 @@ OPERATOR_NEW(_ZnwmSt11align_val_t, TG_HEAP_NEW, WATCHED)
 OPERATOR_NEW(_ZnamSt11align_val_t, TG_HEAP_NEW_ARRAY, WATCHED)
 OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, TG_HEAP_NEW, WATCHED)
 OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, TG_HEAP_NEW_ARRAY, WATCHED)
-OPERATOR_DELETE(_ZdlPv, TG_HEAP_DELETE)
-OPERATOR_DELETE(_ZdaPv, TG_HEAP_DELETE_ARRAY)
-OPERATOR_DELETE(_ZdlPvm, TG_HEAP_DELETE)
-OPERATOR_DELETE(_ZdaPvm, TG_HEAP_DELETE_ARRAY)
-OPERATOR_DELETE(_ZdlPvRKSt9nothrow_t, TG_HEAP_DELETE)
-OPERATOR_DELETE(_ZdaPvRKSt9nothrow_t, TG_HEAP_DELETE_ARRAY)
-OPERATOR_DELETE(_ZdlPvSt11align_val_t, TG_HEAP_DELETE)
-OPERATOR_DELETE(_ZdaPvSt11align_val_t, TG_HEAP_DELETE_ARRAY)
-OPERATOR_DELETE(_ZdlPvmSt11align_val_t, TG_HEAP_DELETE)
-OPERATOR_DELETE(_ZdaPvmSt11align_val_t, TG_HEAP_DELETE_ARRAY)
-OPERATOR_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, TG_HEAP_DELETE)
-OPERATOR_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, TG_HEAP_DELETE_ARRAY)
+OPERATOR_DELETE(_ZdlPv, TG_HEAP_DELETE, false)
+OPERATOR_DELETE(_ZdaPv, TG_HEAP_DELETE_ARRAY, false)
+OPERATOR_DELETE(_ZdlPvm, TG_HEAP_DELETE, true)
+OPERATOR_DELETE(_ZdaPvm, TG_HEAP_DELETE_ARRAY, true)
+OPERATOR_DELETE(_ZdlPvRKSt9nothrow_t, TG_HEAP_DELETE, false)
+OPERATOR_DELETE(_ZdaPvRKSt9nothrow_t, TG_HEAP_DELETE_ARRAY, false)
+OPERATOR_DELETE(_ZdlPvSt11align_val_t, TG_HEAP_DELETE, false)
+OPERATOR_DELETE(_ZdaPvSt11align_val_t, TG_HEAP_DELETE_ARRAY, false)
+OPERATOR_DELETE(_ZdlPvmSt11align_val_t, TG_HEAP_DELETE, true)
+OPERATOR_DELETE(_ZdaPvmSt11align_val_t, TG_HEAP_DELETE_ARRAY, true)
+OPERATOR_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, TG_HEAP_DELETE, false)
+OPERATOR_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, TG_HEAP_DELETE_ARRAY, false)
