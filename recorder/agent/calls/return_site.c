@@ -12,7 +12,10 @@ enum {
     MAX_CODE_BYTES = 1 << 16, /* looked at in these, where functions end otherwise */
     PAGE_BYTES = 4096,
     RET = 0xc3,
+    MAX_KNOWN = 64,
 };
+
+static uint64_t known_sites[MAX_KNOWN]; /* __atomic; 0: none is there, nor behind it */
 
 typedef int find_object(void *address, struct dl_find_object *object);
 
@@ -100,6 +103,17 @@ static struct tg_return_site search(const struct dl_find_object *object, uint64_
     return site;
 }
 
+static void remember(uint64_t address)
+{
+    for (unsigned i = 0; i < MAX_KNOWN; i++) {
+        uint64_t known = 0;
+        if (__atomic_compare_exchange_n(&known_sites[i], &known, address, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED) ||
+            known == address)
+            return;
+    }
+}
+
 struct tg_return_site tg_return_site_find(uint64_t caller)
 {
     static find_object *find; /* __atomic */
@@ -112,8 +126,22 @@ struct tg_return_site tg_return_site_find(uint64_t caller)
     struct dl_find_object object;
     if (known == NULL || known((void *)(uintptr_t)(caller - 1), &object) != 0 || object.dlfo_eh_frame == NULL)
         return nowhere;
-    return search(&object, caller);
+    struct tg_return_site site = search(&object, caller);
+    if (site.frame != TG_RETURN_NOWHERE)
+        remember(site.address);
+    return site;
 }
+
+bool tg_return_site_is_known(uint64_t address)
+{
+    for (unsigned i = 0; i < MAX_KNOWN; i++) {
+        uint64_t known = __atomic_load_n(&known_sites[i], __ATOMIC_RELAXED);
+        if (known == 0 || known == address)
+            return known != 0;
+    }
+    return false;
+}
+TG_AGENT_SHARE(tg_return_site_is_known);
 
 bool tg_return_site_is_guarded(void)
 {

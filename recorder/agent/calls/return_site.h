@@ -10,6 +10,8 @@
 #ifndef TG_RECORDER_AGENT_CALLS_RETURN_SITE_H
 #define TG_RECORDER_AGENT_CALLS_RETURN_SITE_H
 
+#include "recorder/agent/process.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,6 +33,10 @@ struct tg_return_site {
  * anywhere in its object. Looks at nothing but the object's unwind tables and code, takes no lock, and is
  * async-signal-safe. */
 struct tg_return_site tg_return_site_find(uint64_t caller);
+
+/* Whether ADDRESS is one that was found, of the first ones that there is room for: a frame that is there for the agent's sake. No lock;
+ * async-signal-safe. */
+bool tg_return_site_is_known(uint64_t address) TG_AGENT_SHARED(tg_return_site_is_known);
 
 /* Whether this thread has a shadow stack, which no such return gets past. */
 bool tg_return_site_is_guarded(void);

@@ -1,5 +1,6 @@
 #include "recorder/agent/heap/stacks.h"
 
+#include "recorder/agent/calls/return_site.h"
 #include "recorder/agent/heap/heap.h"
 #include "recorder/agent/heap/memory.h"
 #include "recorder/agent/heap/objects.h"
@@ -52,17 +53,22 @@ static void tell_object(struct tg_heap_walk_memory *memory, uint64_t address)
         tg_heap_object_tell(address, &memory->told_start, &memory->told_end);
 }
 
-/* Tells the frames [FROM, TO) of MEMORY, which are followed by those of the stack OUTER, as the stack ID. */
+/* Tells the frames [FROM, TO) of MEMORY, which are followed by those of the stack OUTER, as the stack ID: but not those by which the
+ * agent gets back from dlopen, in functions that have nothing to do with it. */
 static bool tell_part(struct tg_heap_walk_memory *memory, uint32_t from, uint32_t to, uint32_t outer,
                       const struct tg_heap_stack_id *id)
 {
-    for (uint32_t i = from; i < to; i++)
+    uint32_t count = 0;
+    for (uint32_t i = from; i < to; i++) {
         tell_object(memory, memory->frames[i].address);
-    uint64_t *frames = begin(id->id, memory->from > 0 ? TG_STACK_CUT : memory->end, outer, to - from);
+        count += !tg_return_site_is_known(memory->frames[i].address);
+    }
+    uint64_t *frames = begin(id->id, memory->from > 0 ? TG_STACK_CUT : memory->end, outer, count);
     if (frames == NULL)
         return false;
     for (uint32_t i = to; i-- > from;)
-        *frames++ = memory->frames[i].address;
+        if (!tg_return_site_is_known(memory->frames[i].address))
+            *frames++ = memory->frames[i].address;
     tg_agent_commit();
     tg_heap_stack_ids_told(id);
     return true;
@@ -110,7 +116,10 @@ static bool tell_anew(const struct tg_heap_stack_id *id, const void *frame, uint
 {
     uint64_t addresses[TG_AGENT_HEAP_MAX_DEPTH];
     enum tg_stack_end end;
-    size_t count = tg_heap_walk(frame, unloads, addresses, tg_heap.settings.depth, &end);
+    size_t walked = tg_heap_walk(frame, unloads, addresses, tg_heap.settings.depth, &end), count = 0;
+    for (size_t i = 0; i < walked; i++)
+        if (!tg_return_site_is_known(addresses[i]))
+            addresses[count++] = addresses[i];
     uint64_t start, behind;
     for (size_t i = 0; i < count; i++)
         tg_heap_object_tell(addresses[i], &start, &behind);

@@ -335,6 +335,8 @@ def test_libraries():
         if event["kind"] == "heap_alloc" and event["size_bytes"] in (8888, 8889):
             stack = known[event["pid"], event["stack"]]
             check(stack["end"] == "whole" and stack["frames"][-1]["module"].endswith("opens"), stack)
+            own = [frame for frame in stack["frames"] if frame["module"].endswith("opens")]
+            check(len(own) == 2, "main and _start, and not where the agent gets back from dlopen", own)
             seen.append(stack["frames"][0]["module"])
     check(seen == [libraries[i] for i in (0, 0, 1, 1, 0, 0)], seen)
 
