@@ -45,9 +45,8 @@ struct tg_error *tg_heap_stop_at_tags(struct tg_console *console, size_t n_tags)
     struct tg_error *error = NULL;
     if (stop->is_for_errors)
         return NULL;
-    if (stop->run != NULL &&
-        strcmp(stop->run, console->source->trace_path) ==
-            0) { /* it may have been deleted, and there may be processes now that it is not planted in */
+    if (stop->run != NULL && strcmp(stop->run, console->source->trace_path) ==
+                                 0) { /* perhaps deleted by now, or not planted in newer processes */
         char command[40];
         snprintf(command, sizeof command, "ddelete %" PRIu32, stop->tags_point);
         (void)evaluate(console, command, NULL);

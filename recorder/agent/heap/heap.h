@@ -45,7 +45,7 @@ struct tg_heap_thread {
     bool told;         /* the allocation is recorded */
     const void *freed; /* operator delete has recorded this block as freed, and passes it on */
     unsigned release;  /* enum tg_heap_release of that; where blocks are checked, it is recorded only then */
-    size_t told_size;  /* that operator delete was told for it; TG_HEAP_NOT_TOLD: none */
+    size_t told_size;  /* size of it as operator delete was told; TG_HEAP_NOT_TOLD: none */
     /* sampling (sample.h) */
     int64_t left;                     /* bytes up to the next sample */
     uint64_t random;                  /* 0: none drawn yet */
