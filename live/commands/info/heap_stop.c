@@ -1,7 +1,5 @@
 #include "live/commands/info/heap_stop.h"
 
-#include "live/source/source.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
