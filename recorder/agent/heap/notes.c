@@ -172,11 +172,20 @@ void tg_heap_note_free(const void *block, enum tg_heap_release release, const vo
     tg_heap_note_free_at(block, release, 0);
 }
 
-/* A thread that has no ring, or may not read the clock, has none. */
-static uint64_t now(void)
+uint64_t tg_heap_note_now(void)
 {
     const struct tg_agent_thread *thread = &tg_agent_thread;
     return thread->limit != 0 && thread->generation == *tg_agent.generation ? tg_agent_ticks() : 0;
+}
+
+void tg_heap_note_freed(const void *block, enum tg_heap_release release, uint64_t ticks)
+{
+    uint64_t *arguments = begin_at(TG_RECORD_HEAP_FREE, 2, ticks);
+    if (arguments == NULL)
+        return;
+    arguments[0] = with_address(block, release);
+    arguments[1] = 0;
+    tg_agent_commit();
 }
 
 struct tg_heap_realloc tg_heap_note_realloc_begin(const void *old)
@@ -186,7 +195,7 @@ struct tg_heap_realloc tg_heap_note_realloc_begin(const void *old)
     if (samples) /* before another thread can get the address */
         begun.is_sampled = tg_heap_sample_drop(old);
     if (!samples || begun.is_sampled)
-        begun.ticks = now();
+        begun.ticks = tg_heap_note_now();
     return begun;
 }
 
@@ -212,16 +221,11 @@ void tg_heap_note_realloc_end(const struct tg_heap_realloc *begun, const void *b
         note_stay(begun, !failed, size, call, frame);
         return;
     }
-    if (tg_heap.settings.mode != TG_AGENT_HEAP_SAMPLE || begun->is_sampled) {
-        uint64_t *arguments = begin_at(TG_RECORD_HEAP_FREE, 2, begun->ticks);
-        if (arguments != NULL) {
-            arguments[0] =
-                with_address(begun->old, call == TG_HEAP_REALLOCARRAY ? TG_HEAP_FREED_BY_REALLOCARRAY
-                                                                      : TG_HEAP_FREED_BY_REALLOC);
-            arguments[1] = 0;
-            tg_agent_commit();
-        }
-    }
+    if (tg_heap.settings.mode != TG_AGENT_HEAP_SAMPLE || begun->is_sampled)
+        tg_heap_note_freed(begun->old,
+                           call == TG_HEAP_REALLOCARRAY ? TG_HEAP_FREED_BY_REALLOCARRAY
+                                                        : TG_HEAP_FREED_BY_REALLOC,
+                           begun->ticks);
     if (block != NULL)
         tg_heap_note_alloc(block, size, call, frame);
 }

@@ -35,6 +35,10 @@ void tg_heap_note_free(const void *block, enum tg_heap_release release, const vo
 void tg_heap_note_free_at(const void *block, enum tg_heap_release release, uint32_t stack);
 uint32_t tg_heap_note_stack(const void *frame);
 
+/* The same afterwards, of a moment of tg_heap_note_now, 0 where the thread has no ring or may not read the clock. */
+uint64_t tg_heap_note_now(void);
+void tg_heap_note_freed(const void *block, enum tg_heap_release release, uint64_t ticks);
+
 /* Something wrong: the members of heap_error. */
 struct tg_heap_mistake {
     enum tg_heap_error error;

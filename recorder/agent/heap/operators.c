@@ -1,6 +1,7 @@
 /* operator new and delete in all their forms, under their mangled names: this is C, as the library needs nothing of
  * C++. They pass calls on to the program's own, which mostly come back as malloc and free: those are then recorded as
  * the operator's. */
+#include "recorder/agent/heap/check.h"
 #include "recorder/agent/heap/notes.h"
 #include "recorder/agent/heap/objects.h"
 #include "recorder/agent/heap/quick.h"
@@ -9,6 +10,7 @@
 #include "recorder/agent/heap/wishes.h"
 #include "recorder/agent/next.h"
 #include "recorder/agent/process.h"
+#include "recorder/agent/record.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -47,9 +49,11 @@ struct member {
     operator_function *function; /* __atomic; the program's own; NULL: not looked for yet, or there is none */
     operator_function *
         quick; /* __atomic; an operator delete's: what calls go to that are none for the records; NULL: it is undecided */
-    int way;       /* enum way, __atomic */
-    unsigned what; /* enum tg_heap_call or enum tg_heap_release */
-    bool has_size; /* an operator delete's: it is told the size, as its second argument */
+    int way;            /* enum way, __atomic */
+    unsigned what;      /* enum tg_heap_call or enum tg_heap_release */
+    bool has_size;      /* an operator delete's: it is told the size, as its second argument */
+    bool has_alignment; /* an operator new's: likewise */
+    char is_allocators; /* __atomic; is_checked_as_malloc's */
 };
 
 static operator_function *find(struct member *member)
@@ -62,20 +66,50 @@ static operator_function *find(struct member *member)
     return function;
 }
 
-static bool is_of_a_library(const struct member *member)
+/* Whether MEMBER's function is in an object whose name begins with one of the N NAMES. */
+static bool is_named(const struct member *member, const char *const *names, unsigned n)
 {
-    static const char *const libraries[] = {"/libstdc++.so", "/libc++.so", "/libc++abi.so"};
     const char *name = tg_heap_object_path((const void *)(uintptr_t)member->function);
     for (const char *at = name; *at != '\0'; at++)
         name = *at == '/' ? at : name;
-    for (unsigned i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+    for (unsigned i = 0; i < n; i++) {
         unsigned same = 0;
-        while (libraries[i][same] != '\0' && libraries[i][same] == name[same])
+        while (names[i][same] != '\0' && names[i][same] == name[same])
             same++;
-        if (libraries[i][same] == '\0')
+        if (names[i][same] == '\0')
             return true;
     }
     return false;
+}
+
+static bool is_of_a_library(const struct member *member)
+{
+    static const char *const libraries[] = {"/libstdc++.so", "/libc++.so", "/libc++abi.so"};
+    return is_named(member, libraries, sizeof libraries / sizeof libraries[0]);
+}
+
+/* Whether blocks are checked, and MEMBER's function is of an allocator whose malloc and free have the same blocks, and come instead:
+ * by itself it calls neither, so that nothing of its blocks could be checked. */
+static bool is_checked_as_malloc(struct member *member)
+{
+    static const char *const allocators[] = {"/libjemalloc.so", "/libmimalloc.so", "/libtcmalloc.so",
+                                             "/libtcmalloc_minimal.so", "/libtcmalloc_and_profiler.so"};
+    enum { UNKNOWN, NO, YES };
+    if (TG_AGENT_LIKELY(tg_heap.settings.mode != TG_AGENT_HEAP_CHECK) || !tg_heap_is_on())
+        return false;
+    char known = __atomic_load_n(&member->is_allocators, __ATOMIC_RELAXED);
+    if (known == UNKNOWN) {
+        struct dl_find_object own, other;
+        known = find(member) != NULL &&
+                        is_named(member, allocators, sizeof allocators / sizeof allocators[0]) &&
+                        _dl_find_object((void *)(uintptr_t)member->function, &own) == 0 &&
+                        _dl_find_object((void *)(uintptr_t)tg_heap_real_get()->malloc, &other) == 0 &&
+                        own.dlfo_link_map == other.dlfo_link_map
+                    ? YES
+                    : NO;
+        __atomic_store_n(&member->is_allocators, known, __ATOMIC_RELAXED);
+    }
+    return known == YES;
 }
 
 /* Whether what MEMBER, of a C++ library, does is to call malloc or free: others of the library's it may call are those that it has itself. */
@@ -119,6 +153,15 @@ static inline __attribute__((always_inline)) bool is_left_alone(const struct mem
            tg_heap_quick_would_pass(size | 1) && tg_heap_thread.outer == NULL;
 }
 
+static void say_unchecked(void)
+{
+    static bool said; /* __atomic */
+    if (tg_heap.settings.mode == TG_AGENT_HEAP_CHECK && !__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+        tg_agent_say(
+            TG_RECORD_NOTE,
+            "heap: blocks of an operator new that does not call malloc are recorded, but not checked");
+}
+
 /* What an operator new does whose function is called. */
 static __attribute__((noinline)) uintptr_t allocate_by(struct member *member, uintptr_t size,
                                                        uintptr_t second, uintptr_t third, const void *frame)
@@ -130,17 +173,27 @@ static __attribute__((noinline)) uintptr_t allocate_by(struct member *member, ui
         return (uintptr_t)tg_heap_real_get()->malloc(size);
     if (thread->outer != NULL && tg_heap_note_is_within_operator(frame))
         return function(size, second, third);
+    bool is_checked =
+        is_checked_as_malloc(member); /* what its function calls of malloc is then an exception's */
+    if (is_checked) {
+        void *checked = tg_heap_check_alloc(member->has_alignment ? second : 0, size, false, call, frame);
+        if (checked != NULL)
+            return (uintptr_t)checked;
+    }
     thread->size = size;
     thread->call = call;
-    thread->told = false;
+    thread->told = is_checked;
     thread->caller = ((const uintptr_t *)frame)[1];
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread->outer = frame;
     uintptr_t block = tg_heap_guarded_call(size, second, third, function);
     thread->outer = NULL;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (!thread->told && block != 0 && tg_heap_is_on())             /* by way of something that is not seen */
+    if ((is_checked || !thread->told) && block != 0 &&
+        tg_heap_is_on()) {                                          /* by way of something that is not seen */
         tg_heap_note_alloc((const void *)block, size, call, frame); // NOLINT: an address
+        say_unchecked();
+    }
     if (TG_AGENT_UNLIKELY(member->way == UNDECIDED) && block != 0 &&
         __atomic_load_n(&tg_heap.decides, __ATOMIC_ACQUIRE))
         decide(member, thread->told);
@@ -168,7 +221,13 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
     enum tg_heap_release how = (enum tg_heap_release)member->what;
     struct tg_heap_thread *thread = &tg_heap_thread;
     const void *block = (const void *)freed; // NOLINT: an address
+    size_t told_size = member->has_size ? second : (size_t)TG_HEAP_NOT_TOLD;
     bool is_outer = block != NULL && thread->freed != block && tg_heap_is_on();
+    uint64_t begun = 0;
+    if (is_outer && is_checked_as_malloc(member)) {
+        tg_heap_check_free((void *)freed, how, told_size, frame); // NOLINT: an address
+        return;
+    }
     if (is_outer) {
         if (tg_heap.settings.mode != TG_AGENT_HEAP_CHECK) {
             tg_heap_wishes_meet(block, TG_AGENT_HEAP_TAG_DEALLOC, "operator delete", frame);
@@ -178,8 +237,9 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
             tg_heap_real.free((void *)freed); // NOLINT: an address
             return;
         }
+        begun = tg_heap_note_now();
         thread->release = how;
-        thread->told_size = member->has_size ? second : (size_t)TG_HEAP_NOT_TOLD;
+        thread->told_size = told_size;
         thread->freed = block;
     }
     if (function != NULL)
@@ -189,16 +249,21 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
     bool is_told = thread->freed != block;
     if (!is_told)
         thread->freed = NULL;
+    if (!is_told && is_outer && tg_heap.settings.mode == TG_AGENT_HEAP_CHECK) {
+        tg_heap_note_freed(block, how, begun);
+        tg_heap_wishes_meet(block, TG_AGENT_HEAP_TAG_DEALLOC, "operator delete", frame);
+    }
     if (TG_AGENT_UNLIKELY(member->way == UNDECIDED) && is_outer &&
         __atomic_load_n(&tg_heap.decides, __ATOMIC_ACQUIRE))
         decide_release(member, is_told);
 }
 
-#define OPERATOR_NEW(symbol, call, first_way)                                                                \
+#define OPERATOR_NEW(symbol, call, first_way, is_aligned)                                                    \
     TG_AGENT_EXPORT uintptr_t symbol(uintptr_t first, uintptr_t second, uintptr_t third);                    \
     uintptr_t symbol(uintptr_t first, uintptr_t second, uintptr_t third)                                     \
     {                                                                                                        \
-        static struct member member = {.name = #symbol, .way = (first_way), .what = (call)};                 \
+        static struct member member = {                                                                      \
+            .name = #symbol, .way = (first_way), .what = (call), .has_alignment = (is_aligned)};             \
         return is_left_alone(&member, first)                                                                 \
                    ? member.function(first, second, third)                                                   \
                    : allocate(&member, first, second, third, __builtin_frame_address(0));                    \
@@ -236,12 +301,12 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
 /* clang-format off */
 OPERATOR_PLAIN_NEW(_Znwm, TG_HEAP_NEW)
 OPERATOR_PLAIN_NEW(_Znam, TG_HEAP_NEW_ARRAY)
-OPERATOR_NEW(_ZnwmRKSt9nothrow_t, TG_HEAP_NEW, UNDECIDED)
-OPERATOR_NEW(_ZnamRKSt9nothrow_t, TG_HEAP_NEW_ARRAY, UNDECIDED)
-OPERATOR_NEW(_ZnwmSt11align_val_t, TG_HEAP_NEW, WATCHED)
-OPERATOR_NEW(_ZnamSt11align_val_t, TG_HEAP_NEW_ARRAY, WATCHED)
-OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, TG_HEAP_NEW, WATCHED)
-OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, TG_HEAP_NEW_ARRAY, WATCHED)
+OPERATOR_NEW(_ZnwmRKSt9nothrow_t, TG_HEAP_NEW, UNDECIDED, false)
+OPERATOR_NEW(_ZnamRKSt9nothrow_t, TG_HEAP_NEW_ARRAY, UNDECIDED, false)
+OPERATOR_NEW(_ZnwmSt11align_val_t, TG_HEAP_NEW, WATCHED, true)
+OPERATOR_NEW(_ZnamSt11align_val_t, TG_HEAP_NEW_ARRAY, WATCHED, true)
+OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, TG_HEAP_NEW, WATCHED, true)
+OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, TG_HEAP_NEW_ARRAY, WATCHED, true)
 OPERATOR_DELETE(_ZdlPv, TG_HEAP_DELETE, false)
 OPERATOR_DELETE(_ZdaPv, TG_HEAP_DELETE_ARRAY, false)
 OPERATOR_DELETE(_ZdlPvm, TG_HEAP_DELETE, true)

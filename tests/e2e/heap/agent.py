@@ -673,6 +673,42 @@ int main(void) { kept = malloc(50); for (int i = 1; i <= 4; i++) { trick = i < 3
 """
 
 
+APART = """
+#include <stddef.h>
+#include <string.h>
+static char room[1 << 22] __attribute__((aligned(16)));
+static size_t used;
+static void *get(size_t n) { return room + __atomic_fetch_add(&used, (n + 31) & ~(size_t)15, __ATOMIC_RELAXED); }
+void *malloc(size_t n) { return get(n); }
+void free(void *p) { (void)p; }
+void *calloc(size_t a, size_t b) { return get(a * b); }
+void *realloc(void *p, size_t n) { void *q = get(n); return p == NULL ? q : memcpy(q, p, n); }
+void *_Znwm(size_t n) { return get(n); }
+void _ZdlPv(void *p) { (void)p; }
+"""
+NEWED = """#include <new>
+static char *volatile kept;
+int main() { for (int i = 0; i < 100; i++) { kept = (char *)operator new(123); kept[i == 50 ? 123 : 122] = 1; operator delete(kept); } return 0; }
+"""
+
+
+def test_operators_apart():
+    """Operators that do not call malloc and free: of known allocators their blocks are checked, of others they are followed to their end."""
+    with open("newed.cc", "w") as file:
+        file.write(NEWED)
+    for name, errors in (("tcmalloc", {"guard_corruption": 1}), ("apart", {})):
+        library = build_library(name, source=APART, flags=["-fno-builtin", "-D_GNU_SOURCE"])
+        made = run(["c++", "-fno-builtin", "newed.cc", "-Wl,--no-as-needed", library, "-Wl,-rpath," + os.getcwd(), "-o", "newed"])
+        check(made.status == 0, "cannot build", made)
+        trace = recorded([os.path.abspath("newed")], heap="--heap=check")
+        check(counted(trace, "heap_alloc", "call", 123) == {"new": 100}, name, "calls")
+        left = [event for live in blocks_left(trace).values() for event in live.values() if event["size_bytes"] == 123]
+        check(not left, name, "given back, and live for the trace", left)
+        check(counted(trace, "heap_error", "error") == errors, name, counted(trace, "heap_error", "error"))
+        notes = [event for event in trace if event["kind"] == "note" and "are recorded, but not checked" in event["text"]]
+        check(len(notes) == (0 if errors else 1), name, notes)
+
+
 def test_corners():
     """Errors of each kind that a program can make, and what must not be one; allocators that do wrong."""
     program = build("heap_corners.cc", "-w", compiler="c++")
