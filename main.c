@@ -92,11 +92,14 @@ static int refuse(const char *word)
     tg_near_name_init(&near, word);
     for (size_t i = 0; !is_option && commands[i] != NULL; i++)
         tg_near_name_offer(&near, commands[i]->name);
+    if (!is_option)
+        tg_near_name_offer(&near, "help");
     for (size_t i = 0; is_option && i < sizeof options / sizeof *options; i++)
         tg_near_name_offer(&near, options[i]);
+    tg_near_name_hint(&near, hint);
     fprintf(stderr, "tollgate: unknown %s '%s'%s\nTry 'tollgate --help' for a list of commands.\n",
             is_option ? "option" : "command", tg_printable(word, shown, sizeof shown),
-            tg_near_name_hint(&near, hint));
+            is_option && *hint == '\0' ? "; options of a command come after it" : hint);
     return 2;
 }
 

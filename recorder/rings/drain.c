@@ -250,8 +250,9 @@ static void tell_end(struct tg_agent_drain *drain)
     if (out_of_order == 0)
         return;
     char text[160];
-    snprintf(text, sizeof text, "%ju events came more than %ju ms late and are out of order",
-             (uintmax_t)out_of_order, (uintmax_t)tg_agent_drain_hold_ns / 1000000);
+    snprintf(text, sizeof text, "%ju event%s came more than %ju ms late and out of order",
+             (uintmax_t)out_of_order, out_of_order == 1 ? "" : "s",
+             (uintmax_t)tg_agent_drain_hold_ns / 1000000);
     const struct tg_event event = {.time_ns = tg_tick_clock_last(drain->options.clock).time_ns,
                                    .kind = TG_EVENT_NOTE,
                                    .note = {.text = text}};

@@ -268,7 +268,7 @@ static void what_is_far_too_late_stands_out_of_order_and_is_counted(void **state
     tg_agent_drain_finish(fixture->drain, &stats);
     assert_int_equal(stats.out_of_order, 1);
     assert_int_equal(fixture->out_of_order, 1);
-    expect_text(fixture, "1 events came more than 20 ms late");
+    expect_text(fixture, "1 event came more than 20 ms late");
     ring_producer_deinit(&producer);
 }
 
