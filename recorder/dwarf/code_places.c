@@ -85,6 +85,13 @@ static size_t read_calls(struct tg_debug_units *units, uint64_t address, struct 
     return count;
 }
 
+/* Of a Fortran program debug information has the name that people gave it, which no symbol has, nor a breakpoint: it goes by the
+ * compiler's, as with stacks whose debug information is not read. */
+static bool is_fortran_program(const char *symbol)
+{
+    return strcmp(symbol, "MAIN__") == 0 || strcmp(symbol, "MAIN_") == 0 || strcmp(symbol, "_QQmain") == 0;
+}
+
 static size_t read_place(struct tg_debug_units *units, struct tg_image *image, uint64_t address,
                          struct tg_code_call *calls)
 {
@@ -103,7 +110,7 @@ static size_t read_place(struct tg_debug_units *units, struct tg_image *image, u
     const char *name;
     uint64_t offset;
     if (tg_image_symbol_at(image, address, &name, &offset)) {
-        if (outermost->name == NULL)
+        if (outermost->name == NULL || is_fortran_program(name))
             outermost->name = name;
         if (!outermost->is_inlined)
             outermost->offset = offset;
@@ -133,18 +140,30 @@ static const char *words_of(struct tg_code_places *places, const char *symbol)
     return words->text;
 }
 
-/* The name of a C++ function with the classes and namespaces that it is in, as its mangled name has them. */
+/* Whether it can be that of a C++ function, or of one in a Fortran module. */
+static bool is_mangled(const char *symbol)
+{
+    return strncmp(symbol, "_Z", 2) == 0 || strncmp(symbol, "__", 2) == 0;
+}
+
+/* The name of a function with the classes, namespaces or module that it is in, as its mangled name has them. GCC gives a parallel
+ * region's body no other name than that (_ZN4mesh5solveEi._omp_fn.0). */
 static const char *qualified_name(struct tg_code_places *places, struct tg_code_call *call)
 {
     Dwarf_Attribute attribute;
-    if (!call->has_function || call->name == NULL ||
-        dwarf_attr_integrate(&call->function, DW_AT_linkage_name, &attribute) == NULL)
+    if (!call->has_function || call->name == NULL)
+        return call->name;
+    if (is_mangled(call->name))
+        return words_of(places, call->name);
+    if (dwarf_attr_integrate(&call->function, DW_AT_linkage_name, &attribute) == NULL)
         return call->name;
     const char *symbol = dwarf_formstring(&attribute);
-    if (symbol == NULL || strncmp(symbol, "_Z", 2) != 0)
+    if (symbol == NULL || !is_mangled(symbol))
         return call->name;
     const char *words = words_of(places, symbol);
-    return strncmp(words, "_Z", 2) == 0 || strstr(words, call->name) == NULL ? call->name : words;
+    return strncmp(words, "_Z", 2) == 0 || strstr(words, "::") == NULL || strstr(words, call->name) == NULL
+               ? call->name
+               : words;
 }
 
 const struct tg_code_place *tg_code_places_find(struct tg_code_places *places, struct tg_debug_units *units,

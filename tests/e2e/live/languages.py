@@ -32,13 +32,21 @@ template <typename T> class Grid : public Base {
 };
 template <typename T> int Grid<T>::count = 3;
 }
-namespace other { int count = 50; }
+namespace other {
+int count = 50;
+void spread()
+{
+#pragma omp parallel num_threads(1)
+    count++; /* WIDE */
+}
+}
 int main()
 {
     physics::Grid<double> fine(4, "rod");
     physics::Grid<float> coarse(3, "coarse");
     fine.step(0.5);
     coarse.step(0.25f);
+    other::spread();
     std::printf("end %d %d %d %g\n", physics::count, other::count, fine.steps, coarse.cells[1].value);
 }
 """
@@ -140,10 +148,14 @@ ddown
 dnext
 steps|= 6
 dout
+dbreak NAME#WIDE
+c
+dwhere
 """,
     "fortran": """
 dbreak RELAX
 c
+dwhere
 gain|= 0.25
 GAIN|= 0.25
 n|= 8
@@ -190,15 +202,17 @@ EXPECTED = {
                   r"^thread 1\.1 stopped at action point 2: physics::Grid<float>::step",
                   r"^thread 1\.1 stopped at action point 3: physics::Grid<float>::step",
                   r"^frame 1: main", r"^frame 0: physics::Grid<float>::step", r"^thread 1\.1 stopped: main",
-                  r"^end 40 50 1 0\.25$"),
-    "fortran": (r"^thread 1\.1 stopped at action point 1: ocean::relax", r"^thread 1\.1 stopped at action point 2: ocean::relax",
+                  r"^ +0  0x\w+  other::spread\._omp_fn\.0 +grid\.cc#\d+$",
+                  r"^end 40 51 1 0\.25$"),
+    "fortran": (r"^thread 1\.1 stopped at action point 1: ocean::relax",
+                r"^ +0  0x\w+  ocean::relax +ocean\.f90#\d+\n +1  0x\w+  MAIN__ ", r"^thread 1\.1 stopped at action point 2: ocean::relax",
                 r"^frame 1: MAIN__", r"^thread 1\.1 stopped at action point 3: other::bump", r"^thread 1\.1 stopped: MAIN__",
                 r"^ end .* T$"),
 }
 
 
 def script_of(language, name, source):
-    marks = {mark: 1 + source[: source.index(mark)].count("\n") for mark in ("AFTER", "SUM") if mark in source}
+    marks = {mark: 1 + source[: source.index(mark)].count("\n") for mark in ("AFTER", "SUM", "WIDE") if mark in source}
     lines = ["proc want {what part} {", "    set raw {}", "    regexp {^(-raw) (.*)} $what all raw what", "    catch {dprint {*}$raw $what} text",
              "    if {[string first $part $text] < 0} {error \"$what: '$text' has not '$part'\"}", "}"]
     for line in COMMANDS[language].strip().splitlines():
@@ -212,7 +226,7 @@ def script_of(language, name, source):
 def session(language, name, source, compiler):
     pathlib.Path(name).write_text(source, encoding="utf-8")
     pathlib.Path("script.tcl").write_text(script_of(language, name, source), encoding="utf-8")
-    subprocess.run([compiler, "-g", "-O0", name, "-o", language], check=True)
+    subprocess.run([compiler, "-g", "-O0", "-fopenmp", name, "-o", language], check=True)
     done = subprocess.run([TOLLGATE, "live", "-q", "-o", "trace.tgt", "--force", "-x", "script.tcl", "--", f"./{language}"],
                           capture_output=True, text=True, timeout=60, check=False)
     if done.returncode != 0:
