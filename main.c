@@ -110,6 +110,9 @@ static int run_command(int argc, char **argv)
     for (size_t i = 0; commands[i] != NULL; i++) {
         if (strcmp(commands[i]->name, argv[0]) != 0)
             continue;
+        /* Text is UTF-8 whatever the environment says: the same trace gives the same bytes everywhere. */
+        if (!commands[i]->has_no_columns)
+            setlocale(LC_CTYPE, "C.UTF-8");
         snprintf(program_name, sizeof program_name, "tollgate %s", commands[i]->name);
         argv[0] = program_name;
         return commands[i]->run(argc, argv, &services);
@@ -149,8 +152,6 @@ int main(int argc, char **argv)
 {
     tg_standard_files_open();
     atexit(close_output);
-    /* Text is UTF-8 whatever the environment says: the same trace gives the same bytes everywhere. */
-    setlocale(LC_CTYPE, "C.UTF-8");
     argp_program_version = "tollgate " TG_VERSION;
     if (argc < 2) {
         print_help(stderr);

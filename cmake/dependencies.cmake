@@ -85,6 +85,13 @@ else()
   endif()
 endif()
 
+# Nothing of libxxhash is linked: its header has the functions.
+if(XXHASH_FOUND)
+  add_library(tg_xxhash INTERFACE)
+  target_include_directories(tg_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE_DIRS})
+  target_compile_definitions(tg_xxhash INTERFACE XXH_INLINE_ALL)
+endif()
+
 if(TG_PROBLEMS)
   list(REMOVE_DUPLICATES TG_PACKAGES)
   list(JOIN TG_PACKAGES " " packages)

@@ -21,28 +21,31 @@ struct attributes {
 static __thread bool has_begun;
 static __thread uint64_t former_ns;
 
-static void set_turn(uint64_t turn_ns, bool begins)
+/* Returns whether it is set; *BEFORE_NS is what was. */
+static bool set_turn(pid_t tid, uint64_t turn_ns, uint64_t *before_ns)
 {
     int former_errno = errno;
     struct attributes attributes = {.size = sizeof attributes};
-    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) == 0 &&
-        attributes.policy == SCHED_OTHER) {
-        if (begins)
-            former_ns = attributes.runtime_ns;
+    bool is_set = syscall(SYS_sched_getattr, tid, &attributes, sizeof attributes, 0) == 0 &&
+                  attributes.policy == SCHED_OTHER;
+    if (is_set) {
+        *before_ns = attributes.runtime_ns;
         attributes.runtime_ns = turn_ns;
-        has_begun = syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 && begins;
+        is_set = syscall(SYS_sched_setattr, tid, &attributes, 0) == 0;
     }
     errno = former_errno;
+    return is_set;
 }
 
 void tg_short_turns_begin(void)
 {
     if (!has_begun)
-        set_turn(TURN_NS, true);
+        has_begun = set_turn(0, TURN_NS, &former_ns);
 }
 
-void tg_short_turns_end(void)
+void tg_short_turns_end_of(pid_t tid)
 {
+    uint64_t before_ns;
     if (has_begun)
-        set_turn(former_ns, false);
+        (void)set_turn(tid, former_ns, &before_ns);
 }

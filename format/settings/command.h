@@ -181,6 +181,7 @@ struct tg_command {
        3 the traced program could not be run; record hands through the program's own). Reports its own
        errors. */
     int (*run)(int argc, char **argv, const struct tg_command_services *services);
+    bool has_no_columns; /* widths of characters are not read, which a job's start would wait for */
 };
 
 #endif

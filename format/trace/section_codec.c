@@ -4,11 +4,12 @@
 #include <zstd.h>
 
 /* Chosen by measurement: docs/performance.md. */
-enum { DEFAULT_LEVEL = 1, MIN_BLOCK_BYTES = 2048 };
+enum { DEFAULT_LEVEL = 1, MIN_BLOCK_BYTES = 2048, STORED_BYTES = 12 << 10 };
 
 struct tg_section_codec {
     ZSTD_CCtx *compressor; /* both are made at first use */
     ZSTD_DCtx *decompressor;
+    size_t stored_bytes; /* in sections before the first that was compressed */
     int level;
 };
 
@@ -26,8 +27,10 @@ void tg_section_codec_destroy(struct tg_section_codec *codec)
 {
     if (codec == NULL)
         return;
-    ZSTD_freeCCtx(codec->compressor);
-    ZSTD_freeDCtx(codec->decompressor);
+    if (codec->compressor != NULL)
+        ZSTD_freeCCtx(codec->compressor);
+    if (codec->decompressor != NULL)
+        ZSTD_freeDCtx(codec->decompressor);
     free(codec);
 }
 
@@ -77,6 +80,30 @@ static struct tg_error *compress(struct tg_section_codec *codec, const struct tg
     return NULL;
 }
 
+/* A frame of one block that is stored as it is (RFC 8878, sections 3.1.1.1 and 3.1.1.2). */
+static struct tg_error *store(const struct tg_byte_buffer *payload, struct tg_byte_buffer *section)
+{
+    enum { SINGLE_SEGMENT = 1 << 5, SIZE_OF_FOUR_BYTES = 2 << 6, LAST_BLOCK = 1, HEAD_BYTES = 12 };
+    uint32_t size = (uint32_t)payload->size, block = size << 3 | LAST_BLOCK; /* of type 0: stored */
+    const uint8_t head[HEAD_BYTES] = {0x28,
+                                      0xb5,
+                                      0x2f,
+                                      0xfd,
+                                      SIZE_OF_FOUR_BYTES | SINGLE_SEGMENT,
+                                      (uint8_t)size,
+                                      (uint8_t)(size >> 8),
+                                      (uint8_t)(size >> 16),
+                                      (uint8_t)(size >> 24),
+                                      (uint8_t)block,
+                                      (uint8_t)(block >> 8),
+                                      (uint8_t)(block >> 16)};
+    if (!tg_byte_buffer_reserve(section, sizeof head + payload->size))
+        return tg_error_no_memory();
+    tg_byte_buffer_put(section, head, sizeof head);
+    tg_byte_buffer_put(section, payload->data, payload->size);
+    return NULL;
+}
+
 struct tg_error *tg_section_codec_pack(struct tg_section_codec *codec, struct tg_section_header *header,
                                        const struct tg_byte_buffer *payload,
                                        const struct tg_byte_buffer *boundaries,
@@ -89,7 +116,11 @@ struct tg_error *tg_section_codec_pack(struct tg_section_codec *codec, struct tg
         return tg_error_no_memory();
     size_t start = section->size;
     section->size += TG_SECTION_HEADER_BYTES;
-    struct tg_error *error = compress(codec, payload, boundaries, section);
+    /* What a short job records need not be smaller: the library with its tables takes longer than all that is written. */
+    bool is_stored = codec->compressor == NULL && codec->stored_bytes + payload->size <= STORED_BYTES;
+    codec->stored_bytes += payload->size;
+    struct tg_error *error =
+        is_stored ? store(payload, section) : compress(codec, payload, boundaries, section);
     if (error != NULL) {
         section->size = start;
         return error;

@@ -36,7 +36,7 @@ struct tg_trace_writer {
     pthread_mutex_t mutex;
     pthread_cond_t wake; /* the thread has something to do */
     pthread_t thread;
-    bool thread_started;
+    bool thread_started; /* with SEALING, at the first chunk */
     uint64_t flush_ns;
     void (*sealing)(void *context, uint64_t n_events, bool with_last);
     void *context;
@@ -45,7 +45,7 @@ struct tg_trace_writer {
 
     /* Under the mutex, which nobody holds for longer than it takes to encode an event. With SEALING the thread does not
      * touch CURRENT, nor the producer's counters: most events are added without it. */
-    struct tg_chunk_encoder *current; /* NULL after a failed allocation */
+    struct tg_chunk_encoder *current; /* NULL: made for the next event */
     uint64_t current_serial;          /* number of CURRENT */
     uint64_t current_since_ns;        /* when its first event came; only where there is SEALING */
     struct queued_chunk *queue, **queue_end;
@@ -61,6 +61,8 @@ struct tg_trace_writer {
     size_t n_spares;
     struct losses losses;
     uint64_t latest_time_ns; /* of the last event added */
+    bool is_busy;            /* somebody writes a chunk */
+    bool closing;            /* no thread is started any more */
     bool stopping;
     bool failed;
     struct tg_error *error; /* until taken */
@@ -81,7 +83,10 @@ static uint64_t n_events(const struct tg_trace_writer *writer)
     return writer->n_before + n_current - writer->n_lost;
 }
 
-/* WITH_LAST: as struct tg_trace_writer_options. */
+static struct tg_error *start_thread(struct tg_trace_writer *writer);
+static void fail(struct tg_trace_writer *writer, struct tg_error *error);
+
+/* WITH_LAST: as struct tg_trace_writer_options. CURRENT becomes a spare one, or NULL. */
 static bool hand_over(struct tg_trace_writer *writer, bool forced, bool with_last)
 {
     size_t memory = tg_chunk_encoder_memory(writer->current);
@@ -101,9 +106,11 @@ static bool hand_over(struct tg_trace_writer *writer, bool forced, bool with_las
     writer->n_queued++;
     writer->n_before += chunk->n_events;
     writer->tail = NULL;
-    writer->current =
-        writer->n_spares > 0 ? writer->spares[--writer->n_spares] : tg_chunk_encoder_create(writer->units);
+    writer->current = writer->n_spares > 0 ? writer->spares[--writer->n_spares] : NULL;
     writer->current_serial++;
+    struct tg_error *error = writer->thread_started || writer->closing ? NULL : start_thread(writer);
+    if (error != NULL)
+        fail(writer, error);
     pthread_cond_signal(&writer->wake);
     return true;
 }
@@ -129,14 +136,19 @@ static void begin_interval(struct tg_trace_writer *writer)
         pthread_cond_signal(&writer->wake);
 }
 
+static bool has_encoder(struct tg_trace_writer *writer)
+{
+    if (writer->current == NULL)
+        writer->current = tg_chunk_encoder_create(writer->units);
+    return writer->current != NULL;
+}
+
 /* The counter of what went wrong, or NULL where EVENT was kept. */
 static uint64_t *keep(struct tg_trace_writer *writer, const struct tg_event *event)
 {
-    if (writer->current == NULL && (writer->current = tg_chunk_encoder_create(writer->units)) == NULL)
+    if (writer->current != NULL && is_full(writer->current) && !hand_over(writer, false, false))
         return &writer->losses.queue;
-    if (is_full(writer->current) && !hand_over(writer, false, false))
-        return &writer->losses.queue;
-    for (int attempt = 0; attempt < 2 && writer->current != NULL; attempt++) {
+    for (int attempt = 0; attempt < 2 && has_encoder(writer); attempt++) {
         switch (tg_chunk_encoder_add(writer->current, event)) {
         case TG_CHUNK_ADDED:
             if (tg_chunk_encoder_count(writer->current) == 1)
@@ -236,6 +248,8 @@ static void fail(struct tg_trace_writer *writer, struct tg_error *error)
 /* Without the mutex. */
 static struct tg_error *write_chunk(struct tg_trace_writer *writer, const struct tg_chunk_encoder *encoder)
 {
+    if (writer->serializer == NULL && (writer->serializer = tg_chunk_serializer_create()) == NULL)
+        return tg_error_no_memory();
     struct tg_error *error = tg_chunk_serialize(writer->serializer, tg_chunk_encoder_columns(encoder),
                                                 &writer->payload, &writer->boundaries);
     if (error != NULL)
@@ -257,7 +271,8 @@ static struct queued_chunk *wait_for_chunk(struct tg_trace_writer *writer)
 {
     uint64_t watched_serial = UINT64_MAX, deadline_ns = 0;
     for (;;) {
-        struct queued_chunk *chunk = take_chunk(writer);
+        struct queued_chunk *chunk =
+            writer->is_busy ? NULL : take_chunk(writer); /* the closing thread writes */
         if (chunk != NULL || writer->stopping)
             return chunk;
         if (writer->sealing != NULL || !has_events(writer)) {
@@ -280,27 +295,32 @@ static struct queued_chunk *wait_for_chunk(struct tg_trace_writer *writer)
     }
 }
 
+/* Mutex held, but not while CHUNK is written. */
+static void write_taken(struct tg_trace_writer *writer, struct queued_chunk *chunk)
+{
+    writer->is_busy = true;
+    pthread_mutex_unlock(&writer->mutex);
+    struct tg_error *error = write_chunk(writer, chunk->encoder);
+    tg_chunk_encoder_clear(chunk->encoder);
+    pthread_mutex_lock(&writer->mutex);
+    writer->is_busy = false;
+    writer->stats.written_bytes = tg_trace_file_size(writer->file);
+    if (error == NULL) {
+        writer->n_written += chunk->n_events;
+    } else {
+        lose(writer, chunk->n_events);
+        fail(writer, error); /* empties the queue; nothing is added to it any more */
+    }
+    recycle(writer, chunk);
+}
+
 static void *run_thread(void *argument)
 {
     struct tg_trace_writer *writer = argument;
+    struct queued_chunk *chunk;
     pthread_mutex_lock(&writer->mutex);
-    for (;;) {
-        struct queued_chunk *chunk = wait_for_chunk(writer);
-        if (chunk == NULL)
-            break;
-        pthread_mutex_unlock(&writer->mutex);
-        struct tg_error *error = write_chunk(writer, chunk->encoder);
-        tg_chunk_encoder_clear(chunk->encoder);
-        pthread_mutex_lock(&writer->mutex);
-        writer->stats.written_bytes = tg_trace_file_size(writer->file);
-        if (error == NULL) {
-            writer->n_written += chunk->n_events;
-        } else {
-            lose(writer, chunk->n_events);
-            fail(writer, error); /* empties the queue; nothing is added to it any more */
-        }
-        recycle(writer, chunk);
-    }
+    while ((chunk = wait_for_chunk(writer)) != NULL)
+        write_taken(writer, chunk);
     pthread_mutex_unlock(&writer->mutex);
     return NULL;
 }
@@ -334,15 +354,13 @@ struct tg_error *tg_trace_writer_create(const char *path, const struct tg_trace_
     pthread_cond_init(&created->wake, &attributes);
     pthread_condattr_destroy(&attributes);
     struct tg_error *error = tg_trace_meta_units(meta, &created->units);
-    if (error == NULL && ((created->current = tg_chunk_encoder_create(created->units)) == NULL ||
-                          (created->serializer = tg_chunk_serializer_create()) == NULL))
-        error = tg_error_no_memory();
     if (error == NULL)
         error = tg_trace_file_create(path, TG_TRACE_INCOMPLETE_SUFFIX, options->overwrite,
                                      options->compression_level, meta, &created->file);
     if (error == NULL) {
         created->stats.written_bytes = tg_trace_file_size(created->file);
-        error = start_thread(created);
+        if (created->sealing == NULL)
+            error = start_thread(created); /* which flushes what is CURRENT */
         if (error != NULL)
             tg_trace_file_discard(created->file);
     }
@@ -453,18 +471,21 @@ struct tg_trace_writer_stats tg_trace_writer_stats(struct tg_trace_writer *write
     return stats;
 }
 
-/* Writes what is left and ends the thread. */
+/* Writes what is left and ends the thread: with it where it is writing, and else without, as waking it would take longer. */
 static void stop_thread(struct tg_trace_writer *writer)
 {
-    if (!writer->thread_started)
-        return;
     pthread_mutex_lock(&writer->mutex);
+    writer->closing = true;
     if (!writer->failed && has_events(writer) && !hand_over(writer, true, true))
         fail(writer, tg_error_no_memory());
+    struct queued_chunk *chunk;
+    while (!writer->is_busy && (chunk = take_chunk(writer)) != NULL)
+        write_taken(writer, chunk);
     writer->stopping = true;
     pthread_cond_signal(&writer->wake);
     pthread_mutex_unlock(&writer->mutex);
-    pthread_join(writer->thread, NULL);
+    if (writer->thread_started)
+        pthread_join(writer->thread, NULL);
     writer->thread_started = false;
 }
 
@@ -474,7 +495,7 @@ static void write_failure(struct tg_trace_writer *writer)
     struct tg_event event = {.time_ns = writer->latest_time_ns, .kind = TG_EVENT_LOSS};
     event.loss = (struct tg_event_loss){
         .source = TG_LOSS_WRITER_FILE, .count = writer->stats.lost_events, .reason = writer->failure};
-    if (writer->current == NULL)
+    if (!has_encoder(writer))
         return;
     tg_chunk_encoder_clear(writer->current);
     if (tg_chunk_encoder_add(writer->current, &event) == TG_CHUNK_ADDED)

@@ -75,6 +75,9 @@ struct tg_observer {
      * set up. */
     void (*process_started)(void *context, struct tg_thread *thread, enum tg_process_origin origin,
                             struct tg_process *parent);
+    /* PID is about to execute the first program of all: what its stops will ask for can be read ahead, while nothing is stopped and
+     * nobody waits. */
+    void (*launching)(void *context, pid_t pid);
     /* A new program image is in place: after exec (also the first one), and once at attach. Sites of the old
      * are gone. ATTACHED: it has run already. A process that was acquired (tg_engine_acquire) right behind
      * its exec has not, and is one that has just executed its program. */

@@ -1,5 +1,6 @@
 #include "recorder/engine/address_space.h"
 #include "recorder/engine/dispatch.h"
+#include "recorder/engine/observers.h"
 #include "recorder/engine/process_table.h"
 #include "recorder/engine/removal.h"
 #include "recorder/process/attach_refusal.h"
@@ -98,9 +99,11 @@ static struct tg_error *start(struct tg_engine *engine, char *const *argv, const
     long options = TG_TRACE_OPTIONS | (engine->kill_on_exit ? PTRACE_O_EXITKILL : 0);
     if (ptrace(PTRACE_SEIZE, spawn->pid, NULL, options) != 0)
         return seize_error(errno);
-    struct tg_error *error = add_launched(engine, spawn->pid);
+    struct tg_error *error = tg_spawn_go(spawn, argv[0]); /* to an exec that takes as long as what follows */
     if (error == NULL)
-        error = tg_spawn_go(spawn, argv[0]);
+        error = add_launched(engine, spawn->pid);
+    if (error == NULL)
+        tg_observers_launching(engine, spawn->pid);
     return error != NULL ? error : await_exec(engine, argv[0], spawn, reaped);
 }
 

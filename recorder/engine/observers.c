@@ -29,6 +29,11 @@ void tg_observers_process_started(struct tg_tracee *tracee, struct tg_process *p
     TELL(engine_of(tracee), process_started, &tracee->thread, tg_traced_of(tracee)->origin, parent);
 }
 
+void tg_observers_launching(struct tg_engine *engine, pid_t pid)
+{
+    TELL(engine, launching, pid);
+}
+
 void tg_observers_program_loaded(struct tg_tracee *tracee, bool attached)
 {
     TELL(engine_of(tracee), program_loaded, &tracee->thread, attached);

@@ -6,6 +6,7 @@
 #include "recorder/engine/tracee.h"
 
 void tg_observers_process_started(struct tg_tracee *tracee, struct tg_process *parent);
+void tg_observers_launching(struct tg_engine *engine, pid_t pid);
 void tg_observers_program_loaded(struct tg_tracee *tracee, bool attached);
 void tg_observers_stopped(struct tg_tracee *tracee, enum tg_stop_trigger trigger, int signal);
 void tg_observers_halted(struct tg_tracee *tracee);

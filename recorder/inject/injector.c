@@ -106,10 +106,10 @@ static struct tg_error *check_process(const struct tg_agent_injector *injector, 
         return aside("its /proc entry cannot be read");
     if (status.file_uid != geteuid())
         return aside("the process runs as another user");
-    if (tg_proc_status_seccomp_filters(pid) != injector->seccomp_filters)
+    if (status.seccomp_filters != injector->seccomp_filters)
         return aside(
             "the process has a seccomp filter of its own, which may forbid system calls of the agent");
-    if (tg_proc_status_own_pid(pid) != pid)
+    if (status.own_pid != 0 && status.own_pid != pid)
         return aside(
             "the process is in a pid namespace of its own (container), where it and its threads have "
             "other ids");
@@ -253,12 +253,12 @@ static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_threa
 }
 
 /* The agent's id for this program, not 0; a program whose id is unknown will be taken for one that did
- * not come up. */
+ * not come up. The process sees itself under the same id as it is seen here (check_process). */
 static uint64_t instance_of(const struct tg_thread *thread, const struct tg_initial_stack *stack)
 {
     unsigned char random[16] = {0};
     tg_memory_read(thread->tid, tg_initial_stack_auxiliary(stack, AT_RANDOM), random, sizeof random);
-    uint64_t instance = tg_agent_instance(random, tg_proc_status_own_pid(thread->process->pid));
+    uint64_t instance = tg_agent_instance(random, thread->process->pid);
     return instance != 0 ? instance : 1;
 }
 
@@ -434,7 +434,7 @@ bool tg_agent_injector_came_up(struct tg_agent_injector *injector, struct tg_thr
     struct tg_process *process = thread->process;
     const struct injection *injection = injection_of(injector, process);
     if (injection == NULL || !injection->audit || injector->options.directory_fd < 0 ||
-        has_ring(injector->options.directory_fd, tg_proc_status_own_pid(process->pid), injection->instance))
+        has_ring(injector->options.directory_fd, process->pid, injection->instance))
         return injection != NULL;
     forget(injector, process);
     tell_aside(injector, thread, "the agent was loaded but records nothing");
@@ -460,9 +460,32 @@ static void process_started(void *context, struct tg_thread *thread, enum tg_pro
     thread->process->data[injector->slot] = injection;
 }
 
+/* Facts about the files that the agent's libraries need are the same for every program, and the list of libraries is read. */
+static void launching(void *context, pid_t pid)
+{
+    const struct tg_agent_injector *injector = context;
+    const struct tg_agent_injector_options *options = &injector->options;
+    uint64_t bytes;
+    (void)
+        pid; /* has the same files, and whoever asks for them by its /proc entry waits for the end of its exec */
+    char *preload = options->audit ? tg_agent_files_preload(options->files, options->heap, NULL) : NULL;
+    const struct tg_startup_program program = {
+        .pid = getpid(), .path = options->files->agent, .preload = preload};
+    if (preload != NULL)
+        tg_error_destroy(tg_startup_libraries_tls(injector->libraries, &program, &bytes));
+    free(preload);
+}
+
 static void process_ended(void *context, struct tg_process *process)
 {
     forget(context, process);
+}
+
+bool tg_agent_injector_owns(const struct tg_agent_injector *injector, const char *path)
+{
+    const struct tg_agent_files *files = injector->options.files;
+    return strcmp(path, files->agent) == 0 || strcmp(path, files->audit) == 0 ||
+           (files->heap != NULL && strcmp(path, files->heap) == 0);
 }
 
 bool tg_agent_injector_is_in(const struct tg_agent_injector *injector, const struct tg_process *process)
@@ -493,6 +516,7 @@ struct tg_error *tg_agent_injector_create(struct tg_engine *engine,
         .name = "agent injector",
         .context = made,
         .process_started = process_started,
+        .launching = launching,
         .program_loaded = program_loaded,
         .stopped = stopped,
         .process_ended = process_ended,

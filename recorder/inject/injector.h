@@ -41,6 +41,9 @@ void tg_agent_injector_destroy(struct tg_agent_injector *injector); /* NULL is a
  * from its entry point on, came up there. What was attached to has none. */
 bool tg_agent_injector_is_in(const struct tg_agent_injector *injector, const struct tg_process *process);
 
+/* Whether PATH is one of the agent's libraries. */
+bool tg_agent_injector_owns(const struct tg_agent_injector *injector, const char *path);
+
 /* Whether a thread of PROCESS, which is about to end, has called MPI_Init and not MPI_Finalize, as far as its agent knows. */
 bool tg_agent_injector_is_in_mpi(const struct tg_agent_injector *injector, const struct tg_process *process);
 

@@ -28,7 +28,7 @@ struct entry {
 };
 
 struct tg_library_cache {
-    char *bytes;
+    const char *bytes;
     size_t size, count;    /* bytes; entries */
     unsigned n_scans;      /* lookups so far that went through all entries */
     struct entry *entries; /* NULL: there is no index yet */
@@ -70,12 +70,7 @@ struct tg_library_cache *tg_library_cache_parse(const uint8_t *bytes, size_t siz
     size_t count = tg_elf_u32(bytes + MAGIC_BYTES);
     if (count > (size - HEADER_BYTES) / ENTRY_BYTES || count > MAX_ENTRIES)
         return cache;
-    cache->bytes = malloc(size);
-    if (cache->bytes == NULL) {
-        tg_library_cache_destroy(cache);
-        return NULL;
-    }
-    memcpy(cache->bytes, bytes, size);
+    cache->bytes = (const char *)bytes;
     cache->size = size;
     cache->count = count;
     return cache;
@@ -93,7 +88,6 @@ void tg_library_cache_destroy(struct tg_library_cache *cache)
     if (cache == NULL)
         return;
     drop_index(cache);
-    free(cache->bytes);
     free(cache);
 }
 

@@ -10,8 +10,8 @@ struct tg_library_cache;
 enum { TG_LIBRARY_CACHE_MAX_BYTES = 32 << 20 };
 
 /* From the content of the file, in the format that glibc writes since 2.32 (the older ones that it can be
- * embedded in are not read). Entries that are damaged, or not for x86-64, are left out. NULL without
- * memory. */
+ * embedded in are not read), which must live as long as the result. Entries that are damaged, or not for x86-64, are
+ * left out. NULL without memory. */
 struct tg_library_cache *tg_library_cache_parse(const uint8_t *bytes, size_t size);
 void tg_library_cache_destroy(struct tg_library_cache *cache); /* NULL is accepted */
 

@@ -46,6 +46,7 @@ struct tg_startup_libraries {
     struct file *files; /* uthash by key */
     struct file_key cache_key;
     struct tg_library_cache *cache; /* of CACHE_KEY; NULL none yet */
+    uint8_t *cache_bytes;           /* what CACHE refers to */
 };
 
 /* A library of the program in question. */
@@ -327,6 +328,14 @@ static struct tg_error *try_rpaths(struct search *search, const struct library *
     return error;
 }
 
+static void drop_cache(struct tg_startup_libraries *libraries)
+{
+    tg_library_cache_destroy(libraries->cache);
+    free(libraries->cache_bytes);
+    libraries->cache = NULL;
+    libraries->cache_bytes = NULL;
+}
+
 /* The list of ldconfig, read again where it has changed. */
 static struct tg_error *load_cache(struct search *search)
 {
@@ -334,8 +343,7 @@ static struct tg_error *load_cache(struct search *search)
     int place = tg_process_file_open(search->program->pid, "/etc/ld.so.cache");
     struct stat status;
     if (place < 0 || fstat(place, &status) != 0) {
-        tg_library_cache_destroy(libraries->cache);
-        libraries->cache = NULL;
+        drop_cache(libraries);
         if (place >= 0)
             close(place);
         return NULL;
@@ -345,8 +353,7 @@ static struct tg_error *load_cache(struct search *search)
         close(place);
         return NULL;
     }
-    tg_library_cache_destroy(libraries->cache);
-    libraries->cache = NULL;
+    drop_cache(libraries);
     int fd = tg_image_file_read(place);
     if (fd < 0)
         return NULL;
@@ -356,9 +363,9 @@ static struct tg_error *load_cache(struct search *search)
     close(fd);
     if (got >= 0)
         libraries->cache = tg_library_cache_parse(bytes, (size_t)got);
+    libraries->cache_bytes = bytes;
     libraries->cache_key = key;
     bool no_memory = bytes == NULL || (got >= 0 && libraries->cache == NULL);
-    free(bytes);
     return no_memory ? tg_error_no_memory() : NULL;
 }
 
@@ -502,6 +509,6 @@ void tg_startup_libraries_destroy(struct tg_startup_libraries *libraries)
     if (libraries == NULL)
         return;
     drop_files(libraries);
-    tg_library_cache_destroy(libraries->cache);
+    drop_cache(libraries);
     free(libraries);
 }

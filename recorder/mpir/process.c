@@ -67,6 +67,7 @@ static void recognise(struct tg_mpir_process *known, const char *path, const str
 struct look {
     struct tg_mpir_process *known;
     struct tg_mpir_finder *finder;
+    const struct tg_agent_injector *agent;
     const struct tg_thread *thread;
     const struct tg_mpir_object_sink *sink;
     bool found;
@@ -126,6 +127,8 @@ static void look_at_libraries(struct look *look)
     for (size_t i = 0; i < delta.n_changes; i++) {
         for (size_t j = 0; j < delta.changes[i].n_added; j++) {
             const struct tg_loaded_object *object = delta.changes[i].added[j];
+            if (look->agent != NULL && tg_agent_injector_owns(look->agent, object->path))
+                continue;
             const struct tg_image_source source = {.pid = look->thread->tid,
                                                    .path = object->path,
                                                    .load_bias = object->base,
@@ -139,9 +142,10 @@ static void look_at_libraries(struct look *look)
 }
 
 bool tg_mpir_process_look(struct tg_mpir_process *known, struct tg_mpir_finder *finder,
-                          const struct tg_thread *thread, const struct tg_mpir_object_sink *sink)
+                          const struct tg_agent_injector *agent, const struct tg_thread *thread,
+                          const struct tg_mpir_object_sink *sink)
 {
-    struct look look = {.known = known, .finder = finder, .thread = thread, .sink = sink};
+    struct look look = {.known = known, .finder = finder, .agent = agent, .thread = thread, .sink = sink};
     if (thread->process->bits == 0)
         return false;
     if (!known->program_seen)

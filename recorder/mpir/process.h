@@ -4,6 +4,7 @@
 #define TG_RECORDER_MPIR_PROCESS_H
 
 #include "recorder/engine/engine.h"
+#include "recorder/inject/injector.h"
 #include "recorder/loader/link_map.h"
 #include "recorder/mpir/job_guard.h"
 #include "recorder/mpir/symbols.h"
@@ -51,11 +52,12 @@ struct tg_mpir_object_sink {
     void (*take)(void *context, const char *path, uint64_t bias, const struct tg_mpir_symbols *symbols);
 };
 
-/* Looks at the program and its libraries, as far as THREAD's process has mapped them since the last look, and
- * tells SINK of those with symbols. Costs one system call where nothing was. Returns whether there were
+/* Looks at the program and its libraries, as far as THREAD's process has mapped them since the last look, but for those of AGENT
+ * (NULL none), and tells SINK of those with symbols. Costs one system call where nothing was. Returns whether there were
  * any. */
 bool tg_mpir_process_look(struct tg_mpir_process *known, struct tg_mpir_finder *finder,
-                          const struct tg_thread *thread, const struct tg_mpir_object_sink *sink);
+                          const struct tg_agent_injector *agent, const struct tg_thread *thread,
+                          const struct tg_mpir_object_sink *sink);
 
 /* Whether the process has all that a tool needs of a starter. */
 bool tg_mpir_process_can_start(const struct tg_mpir_process *known);

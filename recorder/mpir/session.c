@@ -539,7 +539,8 @@ static bool look(struct tg_mpir_session *session, struct tg_thread *thread)
 {
     struct telling telling = {session, thread};
     const struct tg_mpir_object_sink sink = {.context = &telling, .take = tell_object};
-    return tg_mpir_process_look(known_of(session, thread->process), session->finder, thread, &sink);
+    return tg_mpir_process_look(known_of(session, thread->process), session->finder, session->options.agent,
+                                thread, &sink);
 }
 
 static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,

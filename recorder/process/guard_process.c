@@ -18,11 +18,13 @@ static const char name_in_group[] = "tg-witness";
 static void take_command_line(void)
 {
     unsigned long start, end;
-    FILE *file = fopen("/proc/self/stat", "re");
     char line[2048];
-    const char *at = file != NULL && fgets(line, sizeof line, file) != NULL ? strrchr(line, ')') : NULL;
-    if (file != NULL)
-        fclose(file);
+    int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? 0 : read(file, line, sizeof line - 1);
+    if (file >= 0)
+        close(file);
+    line[length > 0 ? length : 0] = '\0';
+    const char *at = strrchr(line, ')');
     for (int field = 2; at != NULL && field < 48; field++) /* behind the name, which is the second one */
         at = strchr(at + 1, ' ');
     if (at == NULL || sscanf(at, "%lu %lu", &start, &end) != 2 || start == 0 || end <= start)
@@ -53,7 +55,8 @@ static struct tg_error *start(void (*keep)(int line, void *context), void *conte
     sigset_t all, former;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &former);
-    pid_t child = fork();
+    /* Not fork(), which makes threads wait that allocate memory: KEEP of the one in the group needs none. */
+    pid_t child = in_group ? _Fork() : fork();
     int why = errno;
     if (child == 0 && in_group) {
         prctl(PR_SET_NAME, name_in_group);

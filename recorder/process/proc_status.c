@@ -23,23 +23,42 @@ struct tg_error *tg_proc_status_check(void)
         "this namespace (unshare --mount-proc)");
 }
 
+/* The text behind "NAME:" where LINE begins with that, else NULL. */
+static const char *behind(const char *line, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(line, name, length) == 0 && line[length] == ':' ? line + length + 1 : NULL;
+}
+
+static int last_number(const char *text, int otherwise)
+{
+    const char *last = strrchr(text, '\t');
+    int number;
+    return last != NULL && sscanf(last, "%d", &number) == 1 ? number : otherwise;
+}
+
+/* In the order of the file. */
 static void take_line(const char *line, struct tg_proc_status *status)
 {
-    int number;
-    unsigned uid, file_uid;
-    if (sscanf(line, "Name: %63[^\n]", status->name) == 1 || sscanf(line, "State: %c", &status->state) == 1)
-        return;
-    if (sscanf(line, "Tgid: %d", &number) == 1)
-        status->tgid = number;
-    else if (sscanf(line, "PPid: %d", &number) == 1)
-        status->parent = number;
-    else if (sscanf(line, "TracerPid: %d", &number) == 1)
-        status->tracer = number;
-    else if (sscanf(line, "Uid: %u %*u %*u %u", &uid, &file_uid) == 2) {
-        status->uid = uid;
-        status->file_uid = file_uid;
-    } else if (strncmp(line, "VmSize:", 7) == 0)
+    const char *text;
+    if ((text = behind(line, "Name")) != NULL)
+        sscanf(text, " %63[^\n]", status->name);
+    else if ((text = behind(line, "State")) != NULL)
+        sscanf(text, " %c", &status->state);
+    else if ((text = behind(line, "Tgid")) != NULL)
+        status->tgid = atoi(text);
+    else if ((text = behind(line, "PPid")) != NULL)
+        status->parent = atoi(text);
+    else if ((text = behind(line, "TracerPid")) != NULL)
+        status->tracer = atoi(text);
+    else if ((text = behind(line, "Uid")) != NULL)
+        sscanf(text, "%u %*u %*u %u", &status->uid, &status->file_uid);
+    else if ((text = behind(line, "NSpid")) != NULL)
+        status->own_pid = last_number(text, 0);
+    else if (behind(line, "VmSize") != NULL)
         status->has_memory = true;
+    else if ((text = behind(line, "Seccomp_filters")) != NULL)
+        status->seccomp_filters = atoi(text);
 }
 
 bool tg_proc_status_read(pid_t tid, struct tg_proc_status *status)
@@ -49,8 +68,8 @@ bool tg_proc_status_read(pid_t tid, struct tg_proc_status *status)
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return false;
-    struct tg_proc_status found = {0};
-    while (!found.has_memory && fgets(line, sizeof line, file) != NULL)
+    struct tg_proc_status found = {.seccomp_filters = -1};
+    while (found.seccomp_filters < 0 && fgets(line, sizeof line, file) != NULL)
         take_line(line, &found);
     fclose(file);
     if (found.tgid == 0) /* the process ended while it was read */
@@ -68,14 +87,11 @@ bool tg_proc_status_is_dead(const struct tg_proc_status *status)
 static const char *find_line(pid_t pid, const char *name, char *line, int size)
 {
     char path[40];
-    size_t length = strlen(name);
     const char *found = NULL;
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     FILE *file = fopen(path, "re");
-    while (file != NULL && found == NULL && fgets(line, size, file) != NULL) {
-        if (strncmp(line, name, length) == 0 && line[length] == ':')
-            found = line + length + 1;
-    }
+    while (file != NULL && found == NULL && fgets(line, size, file) != NULL)
+        found = behind(line, name);
     if (file != NULL)
         fclose(file);
     return found;
@@ -85,9 +101,7 @@ pid_t tg_proc_status_own_pid(pid_t pid)
 {
     char line[512];
     const char *text = find_line(pid, "NSpid", line, sizeof line);
-    const char *last = text != NULL ? strrchr(text, '\t') : NULL;
-    int own;
-    return last != NULL && sscanf(last, "%d", &own) == 1 ? own : pid;
+    return text != NULL ? last_number(text, pid) : pid;
 }
 
 /* Runs and waits of thread TID; false where the kernel does not say. */

@@ -15,8 +15,10 @@ struct tg_proc_status {
     pid_t parent; /* the real one, not a tracer; 0: outside of this pid namespace */
     pid_t tracer; /* 0 none */
     uid_t uid;
-    uid_t file_uid;  /* opens files as this user */
-    bool has_memory; /* kernel threads and processes that ended have none */
+    uid_t file_uid;      /* opens files as this user */
+    pid_t own_pid;       /* tg_proc_status_own_pid; 0 not known */
+    bool has_memory;     /* kernel threads and processes that ended have none */
+    int seccomp_filters; /* tg_proc_status_seccomp_filters */
 };
 
 /* Why nothing can be known of processes: there is no /proc, or it is that of another pid namespace; NULL: it is this one's. */

@@ -1,9 +1,17 @@
 #include "recorder/process/spawn.h"
 
 #include "format/base/short_turns.h"
+#include "recorder/agent/raw_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Both ends are close-on-exec: nothing of them reaches the program. */
@@ -45,40 +53,185 @@ static ssize_t read_retrying(int fd, void *buffer, size_t size)
     return n;
 }
 
-static void reset_signals(const sigset_t *ignored)
+/* ---- the child
+ *
+ * It runs in the caller's memory, on a stack of its own, until it is the program: a copy of the page tables, and of each page that the
+ * caller writes to afterwards, would take longer than all else at a job's start. So it calls the kernel alone: errno and whatever else
+ * the C library keeps for a thread are the caller's. */
+
+/* All that the child needs, made before. */
+struct tg_spawn_plan {
+    char *const *argv;
+    char *const *environment;
+    char **paths;  /* to try one after the other, NULL-terminated */
+    char **script; /* arguments of the shell for a program without a format; the second one is the path */
+    struct channel go, failure;
+    uint64_t mask;      /* of signals, ... */
+    uint64_t ignored;   /* ... those that are ignored, ... */
+    bool keeps_ignored; /* ... where it is not those that the caller ignores */
+    bool own_group;
+    int standard_input; /* -1: the caller's */
+    void *stack;
+};
+
+enum { STACK_BYTES = 32 << 10 };
+
+/* The kernel's struct of that name. */
+struct kernel_action {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)(void);
+    uint64_t mask;
+};
+
+/* Instrumented code would use the caller's shadow memory for this stack. */
+#define IN_CHILD __attribute__((no_sanitize("address", "undefined", "thread"), noinline))
+
+static inline __attribute__((always_inline)) long call(long number, long a, long b, long c, long d)
+{
+    return tg_raw_call(number, a, b, c, d, 0, 0);
+}
+
+IN_CHILD static void reset_signals(const struct tg_spawn_plan *plan)
 {
     for (int signal = 1; signal < NSIG; signal++) {
-        struct sigaction action;
-        bool is_ignored = ignored != NULL
-                              ? sigismember(ignored, signal) == 1
-                              : sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-        action = (struct sigaction){.sa_handler = is_ignored ? SIG_IGN : SIG_DFL};
-        sigaction(signal, &action, NULL);
+        struct kernel_action action = {.handler = SIG_DFL};
+        bool is_ignored = (plan->ignored >> (signal - 1) & 1) != 0;
+        if (plan->keeps_ignored)
+            is_ignored = call(SYS_rt_sigaction, signal, 0, (long)&action, sizeof action.mask) == 0 &&
+                         action.handler == SIG_IGN;
+        action = (struct kernel_action){.handler = is_ignored ? SIG_IGN : SIG_DFL};
+        call(SYS_rt_sigaction, signal, (long)&action, 0, sizeof action.mask);
     }
 }
 
-/* Runs in the forked child: async-signal-safe calls only. Signals are blocked until the caller's handlers are
- * gone and everything is as OPTIONS say. */
-_Noreturn static void become_program(char *const *argv, const struct tg_spawn_options *options,
-                                     const sigset_t *mask, struct channel *go, struct channel *failure)
+/* As execvpe; returns the errno. */
+IN_CHILD static int execute(const struct tg_spawn_plan *plan)
 {
-    close_end(&go->write_end); /* or the caller's death would never be seen */
-    close_end(&failure->read_end);
-    tg_short_turns_end();
-    reset_signals(options->ignored);
-    if (options->own_group)
-        setpgid(0, 0);
-    if (options->standard_input != NULL)
-        dup2(*options->standard_input, STDIN_FILENO);
+    bool is_forbidden = false;
+    long why = ENOENT;
+    for (size_t i = 0; plan->paths[i] != NULL; i++) {
+        why = -call(SYS_execve, (long)plan->paths[i], (long)plan->argv, (long)plan->environment, 0);
+        if (why == ENOEXEC) {
+            plan->script[1] = plan->paths[i];
+            why = -call(SYS_execve, (long)plan->script[0], (long)plan->script, (long)plan->environment, 0);
+        }
+        is_forbidden |= why == EACCES;
+        if (why != EACCES && why != ENOENT && why != ESTALE && why != ENOTDIR && why != ENODEV &&
+            why != ETIMEDOUT)
+            return (int)why;
+    }
+    return is_forbidden ? EACCES : (int)why;
+}
+
+/* Signals are blocked until the caller's handlers are gone and everything is as the options say. */
+IN_CHILD _Noreturn static int become_program(void *context)
+{
+    const struct tg_spawn_plan *plan = context;
+    call(SYS_close, plan->go.write_end, 0, 0, 0); /* or the caller's death would never be seen */
+    call(SYS_close, plan->failure.read_end, 0, 0, 0);
+    reset_signals(plan);
+    if (plan->own_group)
+        call(SYS_setpgid, 0, 0, 0, 0);
+    if (plan->standard_input >= 0)
+        call(SYS_dup2, plan->standard_input, STDIN_FILENO, 0, 0);
     char byte;
-    if (read_retrying(go->read_end, &byte, 1) != 1)
-        _exit(127);
-    sigprocmask(SIG_SETMASK, mask, NULL);
-    execvpe(argv[0], argv, options->environment != NULL ? options->environment : environ);
-    int why = errno;
-    ssize_t written = write(failure->write_end, &why, sizeof why);
-    (void)written;
-    _exit(why == ENOENT || why == ENOTDIR ? 127 : 126); /* as shells do */
+    long n;
+    do
+        n = call(SYS_read, plan->go.read_end, (long)&byte, 1, 0);
+    while (n == -EINTR);
+    int status = 127;
+    if (n == 1) {
+        call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&plan->mask, 0, sizeof plan->mask);
+        int why = execute(plan);
+        call(SYS_write, plan->failure.write_end, (long)&why, sizeof why, 0);
+        status = why == ENOENT || why == ENOTDIR ? 127 : 126; /* as shells do */
+    }
+    for (;;)
+        call(SYS_exit_group, status, 0, 0, 0);
+}
+
+/* ---- the caller */
+
+static void free_plan(struct tg_spawn_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    if (plan->stack != MAP_FAILED)
+        munmap(plan->stack, STACK_BYTES);
+    for (size_t i = 0; plan->paths != NULL && plan->paths[i] != NULL; i++)
+        free(plan->paths[i]);
+    free(plan->paths);
+    free(plan->script);
+    free(plan);
+}
+
+/* What execvpe would try for NAME; false without memory. */
+static bool find_paths(struct tg_spawn_plan *plan, const char *name)
+{
+    const char *list = strchr(name, '/') != NULL || *name == '\0' ? NULL : getenv("PATH");
+    if (list == NULL)
+        list = strchr(name, '/') != NULL || *name == '\0' ? "" : "/bin:/usr/bin"; /* confstr(_CS_PATH) */
+    size_t n = 1;
+    for (const char *at = list; (at = strchr(at, ':')) != NULL; at++)
+        n++;
+    plan->paths = calloc(n + 1, sizeof *plan->paths);
+    for (size_t i = 0; plan->paths != NULL && *name != '\0' && i < n; i++) {
+        size_t length = strcspn(list, ":");
+        if (asprintf(&plan->paths[i], "%.*s%s%s", (int)length, list, length > 0 ? "/" : "", name) < 0) {
+            plan->paths[i] = NULL;
+            return false;
+        }
+        list += length + (list[length] == ':');
+    }
+    return plan->paths != NULL;
+}
+
+/* The arguments of a shell; false without memory. */
+static bool make_script(struct tg_spawn_plan *plan, char *const *argv)
+{
+    static char shell[] = "/bin/sh";
+    size_t n = 0;
+    while (argv[n] != NULL)
+        n++;
+    plan->script = calloc(n + 2, sizeof *plan->script);
+    if (plan->script == NULL)
+        return false;
+    plan->script[0] = shell;
+    for (size_t i = 1; i < n; i++)
+        plan->script[i + 1] = argv[i];
+    return true;
+}
+
+static uint64_t bits_of(const sigset_t *set)
+{
+    uint64_t bits = 0;
+    for (int signal = 1; signal < NSIG; signal++)
+        bits |= (uint64_t)(sigismember(set, signal) == 1) << (signal - 1);
+    return bits;
+}
+
+static struct tg_spawn_plan *make_plan(char *const *argv, const struct tg_spawn_options *options,
+                                       const sigset_t *mask)
+{
+    struct tg_spawn_plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL)
+        return NULL;
+    *plan = (struct tg_spawn_plan){
+        .argv = argv,
+        .environment = options->environment != NULL ? options->environment : environ,
+        .mask = bits_of(options->mask != NULL ? options->mask : mask),
+        .ignored = options->ignored != NULL ? bits_of(options->ignored) : 0,
+        .keeps_ignored = options->ignored == NULL,
+        .own_group = options->own_group,
+        .standard_input = options->standard_input != NULL ? *options->standard_input : -1,
+        .stack =
+            mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0),
+    };
+    if (plan->stack != MAP_FAILED && find_paths(plan, argv[0]) && make_script(plan, argv))
+        return plan;
+    free_plan(plan);
+    return NULL;
 }
 
 struct tg_error *tg_spawn_begin(char *const *argv, const struct tg_spawn_options *options,
@@ -94,14 +247,22 @@ struct tg_error *tg_spawn_begin(char *const *argv, const struct tg_spawn_options
     sigset_t all, former;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &former);
-    pid_t child = fork();
-    if (child == 0)
-        become_program(argv, options, options->mask != NULL ? options->mask : &former, &go, &failure);
-    int why = errno;
+    struct tg_spawn_plan *plan = make_plan(argv, options, &former);
+    pid_t child = -1;
+    int why = ENOMEM;
+    if (plan != NULL) {
+        plan->go = go;
+        plan->failure = failure;
+        child = clone(become_program, (char *)plan->stack + STACK_BYTES, CLONE_VM | SIGCHLD, plan);
+        why = errno;
+    }
     pthread_sigmask(SIG_SETMASK, &former, NULL);
-    if (child < 0)
-        return tg_error_create_errno(why, "cannot start %s: fork", argv[0]);
-    *spawn = (struct tg_spawn){.pid = child, .go = go.write_end, .failure = failure.read_end};
+    if (child < 0) {
+        free_plan(plan);
+        return tg_error_create_errno(why, "cannot start %s: clone", argv[0]);
+    }
+    tg_short_turns_end_of(child);
+    *spawn = (struct tg_spawn){.pid = child, .go = go.write_end, .failure = failure.read_end, .plan = plan};
     go.write_end = failure.read_end = -1;
     return NULL;
 }
@@ -121,4 +282,6 @@ void tg_spawn_deinit(struct tg_spawn *spawn)
 {
     close_end(&spawn->go);
     close_end(&spawn->failure);
+    free_plan(spawn->plan);
+    spawn->plan = NULL;
 }

@@ -21,6 +21,7 @@ struct tg_spawn_options {
 struct tg_spawn {
     pid_t pid;
     int go, failure; /* ends of pipes */
+    struct tg_spawn_plan *plan;
 };
 
 #define TG_SPAWN_NONE                                                                                        \
@@ -29,8 +30,8 @@ struct tg_spawn {
     }
 #define TG_AUTO_SPAWN __attribute__((cleanup(tg_spawn_deinit)))
 
-/* Forks a child that is going to be ARGV (execvp rules), all signals blocked and the caller's handlers gone.
- * It ends if the caller does, and after tg_spawn_deinit, without having been let go. Error: OS. */
+/* Makes a child that is going to be ARGV (execvp rules), all signals blocked and the caller's handlers gone; ARGV and what OPTIONS
+ * points to must live until it is. It ends if the caller does without having let it go. Error: OS. */
 struct tg_error *tg_spawn_begin(char *const *argv, const struct tg_spawn_options *options,
                                 struct tg_spawn *spawn);
 
@@ -41,6 +42,7 @@ struct tg_error *tg_spawn_go(const struct tg_spawn *spawn, const char *name);
  * killed. */
 int tg_spawn_failure(const struct tg_spawn *spawn);
 
+/* When the child is the program, or has ended: before, it runs in the caller's memory. */
 void tg_spawn_deinit(struct tg_spawn *spawn);
 
 #endif

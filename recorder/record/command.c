@@ -142,17 +142,19 @@ static struct tg_error *record(const struct tg_record_options *options, struct t
     /* tracing fails where calibration does, and says more about why */
     if (wants_price_of_stops(options))
         tg_error_destroy(tg_calibrate_stop_cost(&cost));
-    struct tg_error *error = tg_recording_create(options, &cost, NULL, recording);
+    bool has_job = options->command != NULL && options->sattach[0] == NULL;
+    /* first of all: the witness is made beside what follows, as a copy of a process that is still small */
+    struct tg_error *error = has_job ? tg_relay_create(relay) : NULL;
+    if (error == NULL)
+        error = tg_recording_create(options, &cost, NULL, recording);
     if (error != NULL)
         return error;
-    bool has_job = options->command != NULL && options->sattach[0] == NULL;
     if (has_job)
-        error = tg_relay_create(note_passed, *recording, relay);
+        tg_relay_await(*relay, note_passed, *recording);
     target.relay = *relay;
-    if (error == NULL)
-        install_handlers(*recording, !has_job);
+    install_handlers(*recording, !has_job);
     pid_t pid;
-    if (error == NULL && front != NULL)
+    if (front != NULL)
         error = tg_front_watch(front, end_recording, *recording);
     if (error == NULL)
         error = tg_recording_start(*recording, &pid);
@@ -162,6 +164,8 @@ static struct tg_error *record(const struct tg_record_options *options, struct t
     if (*relay != NULL)
         tg_relay_set_command(*relay, pid);
     error = tg_recording_run(*recording, status);
+    target.relay = NULL;
+    tg_relay_end(*relay);
     end_sattach(options, pidfd);
     tg_recording_finish(*recording, summary);
     return error;
@@ -206,4 +210,5 @@ const struct tg_command tg_record_command = {
     .name = "record",
     .summary = "run a command, or attach to processes, and write a trace",
     .run = run,
+    .has_no_columns = true,
 };

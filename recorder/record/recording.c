@@ -37,6 +37,7 @@ struct tg_recording {
     const struct tg_record_options *options;
     const struct tg_recording_watch *watch; /* NULL nobody */
     struct tg_memory_kills memory_kills;
+    struct tg_observer launch;
     enum tg_loader_watch launched;  /* options->launched, or its replacement */
     struct tg_agent_session *agent; /* NULL none */
     bool agent_is_finished;         /* nobody else writes the trace any more */
@@ -126,6 +127,14 @@ static void pass_gate_calls_on(void *context)
 {
     const struct tg_recording *recording = context;
     recording->watch->gates_called(recording->watch->context);
+}
+
+/* Of the moment before the command is there, when nobody waits. */
+static void begin_memory_kills(void *context, pid_t pid)
+{
+    struct tg_recording *recording = context;
+    (void)pid;
+    tg_memory_kills_begin(&recording->memory_kills);
 }
 
 static void serve_requests(void *context)
@@ -398,7 +407,12 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         .standard_input = options->has_standard_input ? &options->standard_input : NULL,
     };
     struct tg_error *error = tg_engine_create(&engine, &recording->engine);
-    tg_memory_kills_begin(&recording->memory_kills);
+    recording->launch =
+        (struct tg_observer){.name = "memory kills", .context = recording, .launching = begin_memory_kills};
+    if (options->command == NULL)
+        tg_memory_kills_begin(&recording->memory_kills);
+    else if (error == NULL)
+        error = tg_engine_add_observer(recording->engine, &recording->launch, NULL);
     if (error == NULL)
         error = tg_image_cache_create(0, &recording->images);
     if (error == NULL)

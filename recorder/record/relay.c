@@ -26,12 +26,14 @@ enum {
 };
 
 struct tg_relay {
-    void (*passed)(void *context, const struct tg_relayed *relayed);
+    void (*passed)(void *context,
+                   const struct tg_relayed *relayed); /* with CONTEXT, once a command is there */
     void *context;
     int line; /* to the witness, packets of struct tg_relayed; -1: there is none */
     pthread_t thread;
     bool has_thread;
     sem_t is_ready;
+    bool is_awaited;
     atomic_int command;   /* 0: not there yet */
     atomic_int unasked;   /* a signal that came before, and no witness could be asked about; 0: none */
     pthread_mutex_t lock; /* of setting it, and of all that follows */
@@ -178,22 +180,33 @@ static void *await_answers(void *context)
     return NULL;
 }
 
-struct tg_error *tg_relay_create(void (*passed)(void *context, const struct tg_relayed *relayed),
-                                 void *context, struct tg_relay **relay)
+struct tg_error *tg_relay_create(struct tg_relay **relay)
 {
     struct tg_relay *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
-    *made = (struct tg_relay){
-        .passed = passed, .context = context, .line = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
+    *made = (struct tg_relay){.line = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
     sem_init(&made->is_ready, 0, 0);
     struct tg_error *error = tg_thread_start(await_answers, made, "the relay's thread", &made->thread);
     made->has_thread = error == NULL;
     tg_error_destroy(error);
-    while (made->has_thread && sem_wait(&made->is_ready) != 0)
-        ;
     *relay = made;
     return NULL;
+}
+
+static void await_witness(struct tg_relay *relay)
+{
+    while (relay->has_thread && !relay->is_awaited && sem_wait(&relay->is_ready) != 0)
+        ;
+    relay->is_awaited = true;
+}
+
+void tg_relay_await(struct tg_relay *relay, void (*passed)(void *context, const struct tg_relayed *relayed),
+                    void *context)
+{
+    relay->passed = passed;
+    relay->context = context;
+    await_witness(relay);
 }
 
 void tg_relay_set_command(struct tg_relay *relay, pid_t pid)
@@ -247,12 +260,20 @@ void tg_relay_take(struct tg_relay *relay, int signal, const siginfo_t *info)
         atomic_store(&relay->unasked, signal);
 }
 
+void tg_relay_end(struct tg_relay *relay)
+{
+    if (relay == NULL)
+        return;
+    await_witness(relay); /* made with the line */
+    if (relay->line >= 0)
+        shutdown(relay->line, SHUT_RDWR);
+}
+
 void tg_relay_destroy(struct tg_relay *relay)
 {
     if (relay == NULL)
         return;
-    if (relay->line >= 0)
-        shutdown(relay->line, SHUT_RDWR);
+    tg_relay_end(relay);
     if (relay->has_thread)
         pthread_join(relay->thread, NULL);
     if (relay->line >= 0)

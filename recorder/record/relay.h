@@ -19,10 +19,13 @@ struct tg_relayed {
     char name[32]; /* of the sender's program, "" not known */
 };
 
-/* PASSED is called before each signal that is passed on, on a thread of the relay's. Where no witness can be started
- * everything is passed on. Error: NO_MEMORY. */
-struct tg_error *tg_relay_create(void (*passed)(void *context, const struct tg_relayed *relayed),
-                                 void *context, struct tg_relay **relay);
+/* Begins to start the witness; where none can be started everything is passed on. Error: NO_MEMORY. */
+struct tg_error *tg_relay_create(struct tg_relay **relay);
+
+/* Waits until the witness is there, which it must be before the command. PASSED is called with CONTEXT before each signal
+ * that is passed on, on a thread of the relay's. */
+void tg_relay_await(struct tg_relay *relay, void (*passed)(void *context, const struct tg_relayed *relayed),
+                    void *context);
 
 /* The command is PID: signals that came before go to it now. */
 void tg_relay_set_command(struct tg_relay *relay, pid_t pid);
@@ -31,7 +34,11 @@ void tg_relay_set_command(struct tg_relay *relay, pid_t pid);
  * all may take from the first to the last of them. */
 void tg_relay_take(struct tg_relay *relay, int signal, const siginfo_t *info);
 
-/* What is still undecided is not passed on. NULL is accepted. */
+/* The command has ended: nothing is passed on any more, what is undecided neither, and the witness goes, which nobody
+ * waits for here. NULL is accepted. */
+void tg_relay_end(struct tg_relay *relay);
+
+/* NULL is accepted. */
 void tg_relay_destroy(struct tg_relay *relay);
 
 #endif

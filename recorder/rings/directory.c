@@ -443,6 +443,13 @@ static struct tg_error *make_at(const char *parent, const struct tg_agent_direct
     return NULL;
 }
 
+/* Whether what others left there may be in the way: less than half of it is free. */
+static bool is_short(const char *parent)
+{
+    struct statvfs status;
+    return statvfs(parent, &status) != 0 || status.f_bavail < status.f_blocks / 2;
+}
+
 /* In the first place that takes it: one that is full does not. */
 struct tg_error *tg_agent_directory_create(const struct tg_agent_directory_options *options,
                                            struct tg_agent_directory **directory)
@@ -451,8 +458,9 @@ struct tg_error *tg_agent_directory_create(const struct tg_agent_directory_optio
         return tg_error_create(TG_ERROR_USAGE, "invalid ring size %ju: use a power of two from %d to %d",
                                (uintmax_t)options->ring_bytes, TG_AGENT_RING_MIN_BYTES,
                                TG_AGENT_RING_MAX_BYTES);
-    tg_agent_directory_clean();
     const char *parent = place(0);
+    if (parent == NULL || is_short(parent))
+        tg_agent_directory_clean();
     struct tg_error *error = parent == NULL ? tg_error_create(TG_ERROR_OS, "no place for the agents' rings")
                                             : make_at(parent, options, directory);
     for (size_t i = 1; error != NULL && (parent = place(i)) != NULL; i++) {

@@ -24,7 +24,8 @@ struct tg_agent_directory_options {
 
 /* Makes DIRECTORY with its control file, locked for as long as it lives; in /dev/shm, or where that is no
  * memory file system that can be written to in $XDG_RUNTIME_DIR, $TMPDIR or /tmp. What dead recorders left is
- * removed first (tg_agent_directory_clean). Errors: OS, USAGE (an impossible ring size). */
+ * removed first (tg_agent_directory_clean) where the place is more than half full; the drain does it anyway when the job runs. Errors:
+ * OS, USAGE (an impossible ring size). */
 struct tg_error *tg_agent_directory_create(const struct tg_agent_directory_options *options,
                                            struct tg_agent_directory **directory);
 

@@ -54,6 +54,7 @@ struct tg_agent_drain {
     uint64_t next_reap_ns, next_scan_ns;
     uint32_t rings_made;
     bool scanned;
+    bool cleaned;
     uint64_t next_turn_ns;
     bool pressed;            /* rings were filling, and are being emptied */
     uint64_t order_ns;       /* up to which time the order is known, while rings have more, ... */
@@ -271,6 +272,16 @@ static void let_faults_come(void)
     pthread_sigmask(SIG_UNBLOCK, &faults, NULL);
 }
 
+/* What dead recorders left is removed when the job's first ring is there and this thread has nothing to do: the job does not
+ * wait for it at its start. */
+static void clean(struct tg_agent_drain *drain, bool at_once)
+{
+    if (drain->cleaned || (!at_once && tg_ring_set_stats(drain->rings).rings == 0))
+        return;
+    drain->cleaned = true;
+    tg_agent_directory_clean();
+}
+
 static void *run(void *argument)
 {
     struct tg_agent_drain *drain = argument;
@@ -282,8 +293,10 @@ static void *run(void *argument)
         __atomic_store_n(&drain->rests, rests, __ATOMIC_SEQ_CST);
         if (rests && !is_at_rest(drain)) /* added before the rest could be seen */
             continue;
-        if (wait_ns > 0 && !__atomic_load_n(&drain->over, __ATOMIC_ACQUIRE))
+        if (wait_ns > 0 && !__atomic_load_n(&drain->over, __ATOMIC_ACQUIRE)) {
+            clean(drain, false);
             tg_agent_directory_wait(drain->options.directory, attention, wait_ns);
+        }
     }
     if (__atomic_load_n(&drain->dropped, __ATOMIC_ACQUIRE))
         return NULL;
@@ -291,6 +304,7 @@ static void *run(void *argument)
     tell_lost(drain);
     tg_ring_set_finish(drain->rings);
     tell_end(drain);
+    clean(drain, true);
     return NULL;
 }
 

@@ -7,6 +7,7 @@
 
 #include "format/base/short_turns.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -40,16 +41,25 @@ static void children_have_what_there_was(void **state)
     assert_true(within.runtime_ns == 100000 || within.runtime_ns == before.runtime_ns);
     assert_int_equal(within.policy, before.policy);
     assert_int_equal(within.nice, before.nice);
+    int go[2];
+    char byte;
+    assert_int_equal(pipe2(go, O_CLOEXEC), 0);
     pid_t child = fork();
     if (child == 0) {
-        tg_short_turns_end();
+        if (read(go[0], &byte, 1) != 1)
+            _exit(2);
         const struct attributes after = get();
         _exit(after.runtime_ns != before.runtime_ns || after.nice != before.nice ||
               after.policy != before.policy);
     }
+    tg_short_turns_end_of(child);
+    assert_int_equal(write(go[1], "", 1), 1);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    tg_short_turns_end();
+    close(go[0]);
+    close(go[1]);
+    assert_int_equal(get().runtime_ns, within.runtime_ns);
+    tg_short_turns_end_of(0);
     assert_int_equal(get().runtime_ns, before.runtime_ns);
 }
 
@@ -58,18 +68,24 @@ static void other_policies_stay(void **state)
 {
     (void)state;
     const struct sched_param none = {0};
-    assert_int_equal(sched_setscheduler(0, SCHED_BATCH, &none), 0);
-    const struct attributes before = get();
-    tg_short_turns_begin();
-    assert_int_equal(get().policy, SCHED_BATCH);
-    assert_int_equal(get().runtime_ns, before.runtime_ns);
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        if (sched_setscheduler(0, SCHED_BATCH, &none) != 0)
+            _exit(2);
+        const struct attributes before = get();
+        tg_short_turns_begin();
+        _exit(get().policy != SCHED_BATCH || get().runtime_ns != before.runtime_ns);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(other_policies_stay), /* before this thread has begun */
         cmocka_unit_test(children_have_what_there_was),
-        cmocka_unit_test(other_policies_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

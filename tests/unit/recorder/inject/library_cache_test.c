@@ -135,13 +135,13 @@ static void damage_is_survived(void **state)
         assert_non_null(exact);
         memcpy(exact, damaged.bytes, damaged.size);
         struct tg_library_cache *cache = tg_library_cache_parse(exact, damaged.size);
-        free(exact); /* the cache keeps a copy */
         assert_non_null(cache);
         for (size_t n = 0; n < 30; n++) {
             const char *path = tg_library_cache_path(cache, three[n % 3][0], 0);
             assert_true(path == NULL || strlen(path) < damaged.size);
         }
         tg_library_cache_destroy(cache);
+        free(exact);
     }
 }
 

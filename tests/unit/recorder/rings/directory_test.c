@@ -147,7 +147,10 @@ static void what_dead_recorders_left_is_removed(void **state)
     (void)state;
     char path[PATH_BYTES];
     leave_directory(NULL, path);
-    tg_agent_directory_destroy(make("job.tgt"));
+    struct tg_agent_directory *directory = make("job.tgt");
+    tg_agent_directory_clean();
+    assert_true(exists(tg_agent_directory_path(directory)));
+    tg_agent_directory_destroy(directory);
     assert_false(exists(path));
 }
 
@@ -161,7 +164,7 @@ static void what_an_interrupted_trace_needs_stays(void **state)
     char *incomplete = temporary_path(&temporary, "job.tgt.incomplete");
     leave_directory(trace, path);
     assert_true(exists(incomplete));
-    tg_agent_directory_destroy(make("job.tgt"));
+    tg_agent_directory_clean();
     assert_true(exists(path));
     /* a trace of the same name, but of another recording */
     assert_int_equal(unlink(incomplete), 0);
