@@ -35,8 +35,8 @@ static void test_targets(void **state)
     struct tg_image_cache *images;
     struct tg_debug_cache *debug;
     struct tg_modules *modules;
-    const char *name;
-    uint64_t offset;
+    const char *name = "";
+    uint64_t offset = 1;
     assert_true(getppid() > 0); /* where its stub leads to is known from the first call on */
     assert_null(tg_image_cache_create(16, &images));
     assert_null(tg_debug_cache_create(16, &debug));
