@@ -178,7 +178,7 @@ struct tg_command {
     const char *name;    /* the word after `tollgate` */
     const char *summary; /* one line for `tollgate --help` */
     /* argv[0] is "tollgate NAME"; returns the exit status (0 fine, 1 the answer is no, 2 usage or bad input,
-       3 the traced program could not be run; record hands through the program's own). Reports its own
+       3 the traced program could not be run; record exits with the program's status). Reports its own
        errors. */
     int (*run)(int argc, char **argv, const struct tg_command_services *services);
     bool has_no_columns; /* widths of characters are not read, which a job's start would wait for */

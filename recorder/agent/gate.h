@@ -1,5 +1,5 @@
 /* Gates: where a worker waits because the controller of a job wants it to. Looked at with every OpenMP record
- * (recorder/agent/openmp.h); what a gate is stands in the contract. */
+ * (recorder/agent/openmp.h); recorder/agent/contract.h says what a gate is. */
 #ifndef TG_RECORDER_AGENT_GATE_H
 #define TG_RECORDER_AGENT_GATE_H
 

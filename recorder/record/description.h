@@ -1,4 +1,4 @@
-/* The description of a recording: what stands at the beginning of its trace. */
+/* The description of a recording: the beginning of its trace. */
 #ifndef TG_RECORDER_RECORD_DESCRIPTION_H
 #define TG_RECORDER_RECORD_DESCRIPTION_H
 

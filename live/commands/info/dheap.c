@@ -22,7 +22,7 @@
 
 struct arguments {
     bool status, info, leaks, stats, guard, paint, hoard, red_zones, tag_alloc, event_filter, check_interior,
-        check_guards, all;
+        check_guards, all, force;
     const char *compare, *export_path, *address, *address_end;
     struct tg_heap_wish wish;
     enum tg_heap_by by;
@@ -61,6 +61,7 @@ static const struct tg_console_option options[] = {
     FLAG("-tag_alloc", tag_alloc),
     FLAG("-event_filter", event_filter),
     FLAG("-all", all),
+    FLAG("-force", force),
     SWITCH("-set", wish.set),
     SWITCH("-set_alloc", wish.set_alloc),
     SWITCH("-set_dealloc", wish.set_dealloc),
@@ -360,7 +361,7 @@ static struct tg_error *export(const struct call *call, const struct tg_heap_dra
         return tg_error_create(TG_ERROR_UNSUPPORTED, "this console does not write files");
     struct tg_error *error = tg_output_refuse_input(path, drawing->path);
     if (error == NULL)
-        error = tg_output_open(path, false, &output);
+        error = tg_output_open(path, call->arguments->force, &output);
     if (error == NULL)
         error = tg_heap_format_at((size_t)call->arguments->format)->write(drawing, tg_output_stream(output));
     if (error == NULL)
@@ -657,7 +658,8 @@ const struct tg_console_command tg_console_dheap = {
             "-stats           sums and call paths; -by stack, library, rank or size; -sort\n"
             "                 peak, live, bytes, calls or temporary; -all\n"
             "-compare TIME    live blocks now and at TIME, by call path\n"
-            "-export FILE     -format massif (default), pprof, collapsed or svg\n"
+            "-export FILE     -format massif (default), pprof, collapsed or svg; -force replaces\n"
+            "                 a FILE that exists\n"
             "-guard -paint -hoard -red_zones\n"
             "                 which checks the heap has, as --heap chose them; in a live job\n"
             "                 of --heap=check, -set on|off switches one for blocks from now\n"

@@ -455,11 +455,13 @@ def test_live():
     got = run([TOLLGATE, "live", "--heap=check", "--quiet", "--no-rc", "-o", "trace", "-e", "dcont -timeout 60", "-e", "dwhere",
                "-e", "dheap", "-e", "dheap -info block", "-e", "dup", "-e", "dheap -info {block + 4}", "-e", "dheap -stats",
                "-e", "dheap -event_filter", "-e", "dheap -paint", "-e", "catch {dheap -guard on} why; puts $why", "-e", "catch {dheap -red_zones -set off} why; puts $why", "-e", "dheap -export out.massif", "-e",
+               "catch {dheap -export out.massif} why; puts $why", "-e", "dheap -export out.massif -force", "-e",
                "catch {dheap -info nobody} why; puts $why", "-e", "dheap -event_filter double_dealloc", "-e",
                "catch {dheap -event_filter nobody} why; puts $why", "-e", "dheap -paint -set_alloc off", "-e", "dheap -paint", "-e",
                "dcont -timeout 60", "-e", "dcont -timeout 60", "-e", "dheap", "-e", "quit", "--", program, "twice"])
     check(re.search(r"stopped at action point 1: drop", got.output), got)
     check(re.search(r"^  0 .* drop .*\n  1 .* main ", got.output, re.M), got)
+    check(re.search(r"^out.massif\n1\nout.massif exists: .*--force\nout.massif$", got.output, re.M), "-force replaces it", got)
     why = r"^process 1: a block was freed twice: (0x\w+), 100 bytes \(`dheap -info \1` shows where it was allocated\)$"
     check(len(re.findall(why, got.output, re.M)) == 1, "why it stopped", got)
     status = re.findall(r": check, allocator .*\n  live 0 B in 0 blocks\n  peak 100 B in 1 block", got.output)
