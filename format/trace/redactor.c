@@ -20,10 +20,22 @@ struct replacement {
     UT_hash_handle hh;
 };
 
+/* A text that was made before, and may come again with many events. */
+struct known_text {
+    char *made;
+    UT_hash_handle hh;
+    char key[]; /* treatment, whether it is the first of a list, text */
+};
+
+enum { KNOWN_BYTES = 256, MAX_KNOWN = 4096 };
+
 struct tg_redactor {
     struct replacement *replacements;
     unsigned used[SORTS];
     bool no_memory;
+    struct known_text *known;
+    unsigned known_names;                       /* of hosts and users, when they were made */
+    uint8_t (*treatments)[TG_EVENT_MAX_FIELDS]; /* of the fields of each kind, + 1; 0: not asked for yet */
     /* of the event at hand */
     char **texts;
     size_t n_texts, text_capacity;
@@ -366,19 +378,70 @@ static void put(struct tg_redactor *redactor, enum treatment treatment, const ch
     }
 }
 
-/* TEXT as it is told, which the event at hand keeps. */
-static const char *redact(struct tg_redactor *redactor, enum treatment treatment, const char *text,
-                          bool is_first)
+static void forget_known(struct tg_redactor *redactor)
+{
+    struct known_text *at, *next;
+    HASH_ITER (hh, redactor->known, at, next) {
+        HASH_DEL(redactor->known, at);
+        free(at->made);
+        free(at);
+    }
+}
+
+/* What a text becomes changes only with the names of hosts and users. */
+static bool are_known_current(const struct tg_redactor *redactor)
+{
+    return redactor->known_names == redactor->used[HOST] + redactor->used[USER];
+}
+
+/* Takes MADE where it is kept. */
+static bool keep_known(struct tg_redactor *redactor, const char *key, size_t size, char *made)
+{
+    struct known_text *known = HASH_COUNT(redactor->known) < MAX_KNOWN ? malloc(sizeof *known + size) : NULL;
+    if (known == NULL)
+        return false;
+    memcpy(known->key, key, size);
+    known->made = made;
+    if (TG_HASH_ADD_KEY(hh, redactor->known, known->key, size, known) == NULL)
+        return true;
+    free(known);
+    return false;
+}
+
+static char *make(struct tg_redactor *redactor, enum treatment treatment, const char *text, bool is_first)
 {
     char *made = NULL;
     size_t size;
-    if (text == NULL || *text == '\0' || treatment == KEPT)
-        return text;
     FILE *out = open_memstream(&made, &size);
     if (out != NULL) {
         put(redactor, treatment, text, is_first, out);
         fclose(out);
     }
+    return made;
+}
+
+/* TEXT as it is told, which the event at hand keeps. */
+static const char *redact(struct tg_redactor *redactor, enum treatment treatment, const char *text,
+                          bool is_first)
+{
+    if (text == NULL || *text == '\0' || treatment == KEPT)
+        return text;
+    char key[KNOWN_BYTES];
+    size_t length = strnlen(text, sizeof key);
+    bool is_short = length + 2 <= sizeof key;
+    if (is_short) {
+        struct known_text *known;
+        key[0] = (char)treatment;
+        key[1] = (char)is_first;
+        memcpy(key + 2, text, length);
+        HASH_FIND(hh, redactor->known, key, length + 2, known);
+        if (known != NULL && are_known_current(redactor))
+            return known->made;
+    }
+    char *made = make(redactor, treatment, text, is_first);
+    if (made != NULL && is_short && !redactor->no_memory && are_known_current(redactor) &&
+        keep_known(redactor, key, length + 2, made))
+        return made;
     if (made == NULL ||
         TG_ARRAY_APPEND(redactor->texts, redactor->n_texts, redactor->text_capacity, made) != NULL) {
         free(made);
@@ -397,12 +460,11 @@ static void redact_member(struct tg_redactor *redactor, enum treatment treatment
     memcpy((char *)record + field->offset, &text, sizeof text);
 }
 
-/* A copy of LIST, a field of RECORD, in place of it. */
-static void redact_list(struct tg_redactor *redactor, const char *record, size_t f,
+/* A copy of LIST, a field whose treatment is WHOLE, in place of it. */
+static void redact_list(struct tg_redactor *redactor, enum treatment whole, size_t f,
                         const struct tg_field *field, struct tg_list *list)
 {
     const struct tg_record_schema *element = field->element;
-    enum treatment whole = treatment_of(record, field->name);
     if (list->count == 0)
         return;
     char *items = calloc(list->count, element->size_bytes);
@@ -422,6 +484,17 @@ static void redact_list(struct tg_redactor *redactor, const char *record, size_t
     list->items = items;
 }
 
+/* Looked up once. */
+static enum treatment treatment_of_field(struct tg_redactor *redactor, enum tg_event_kind kind, size_t f)
+{
+    uint8_t *known = &redactor->treatments[kind][f];
+    if (*known == 0) {
+        const struct tg_record_schema *schema = tg_event_schema(kind);
+        *known = (uint8_t)(treatment_of(schema->name, schema->fields[f].name) + 1);
+    }
+    return (enum treatment)(*known - 1);
+}
+
 static void forget_event(struct tg_redactor *redactor)
 {
     for (size_t i = 0; i < redactor->n_texts; i++)
@@ -438,15 +511,19 @@ struct tg_error *tg_redactor_event(struct tg_redactor *redactor, const struct tg
 {
     const struct tg_record_schema *schema = tg_event_schema(event->kind);
     forget_event(redactor);
+    if (!are_known_current(redactor)) { /* not before: the event before had some of them */
+        forget_known(redactor);
+        redactor->known_names = redactor->used[HOST] + redactor->used[USER];
+    }
     *redacted = *event;
     redacted->payload_id = 0;
     char *payload = TG_EVENT_PAYLOAD(redacted);
     for (size_t f = 0; f < schema->n_fields; f++) {
         const struct tg_field *field = &schema->fields[f];
         if (field->type == TG_FIELD_STRING)
-            redact_member(redactor, treatment_of(schema->name, field->name), field, payload, false);
+            redact_member(redactor, treatment_of_field(redactor, event->kind, f), field, payload, false);
         else if (field->type == TG_FIELD_LIST)
-            redact_list(redactor, schema->name, f, field,
+            redact_list(redactor, treatment_of_field(redactor, event->kind, f), f, field,
                         (struct tg_list *)(void *)(payload + field->offset));
     }
     if (!redactor->no_memory)
@@ -504,8 +581,11 @@ struct tg_error *tg_redactor_user(struct tg_redactor *redactor, const char *name
 struct tg_error *tg_redactor_create(unsigned before, struct tg_redactor **redactor)
 {
     struct tg_redactor *made = calloc(1, sizeof *made);
-    if (made == NULL)
+    if (made == NULL || (made->treatments = calloc((size_t)tg_event_kind_at(tg_event_kind_count() - 1) + 1,
+                                                   sizeof *made->treatments)) == NULL) {
+        free(made);
         return tg_error_no_memory();
+    }
     for (size_t sort = 0; sort < SORTS; sort++)
         made->used[sort] = before;
     *redactor = made;
@@ -518,6 +598,8 @@ void tg_redactor_destroy(struct tg_redactor *redactor)
     if (redactor == NULL)
         return;
     forget_event(redactor);
+    forget_known(redactor);
+    free(redactor->treatments);
     HASH_ITER (hh, redactor->replacements, at, next) {
         HASH_DEL(redactor->replacements, at);
         free(at->text);

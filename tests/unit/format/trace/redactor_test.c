@@ -102,9 +102,27 @@ static void places_and_senders_have_names_too(void **state)
     tg_redactor_destroy(redactor);
 }
 
+/* A text that comes again is what it was, until it has somebody's name. */
+static void what_is_known_of_a_text_ends_with_a_new_name(void **state)
+{
+    (void)state;
+    struct tg_redactor *redactor = NULL;
+    const char *text = "process 17 of alice on node17";
+    assert_fine(tg_redactor_create(0, &redactor));
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(note(redactor, text), "process 17 of name1 on name2");
+    const struct tg_event identity = {.kind = TG_EVENT_IDENTITY, .identity = {.host = "node17", .job = text}};
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(redacted(redactor, identity)->identity.host, "host1");
+        assert_string_equal(note(redactor, text), "process 17 of name1 on host1");
+    }
+    tg_redactor_destroy(redactor);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_known_of_a_text_ends_with_a_new_name),
         cmocka_unit_test(messages_keep_no_word_that_could_be_a_name),
         cmocka_unit_test(known_hosts_and_users_are_the_same_everywhere),
         cmocka_unit_test(only_what_is_everywhere_stays_of_paths),
