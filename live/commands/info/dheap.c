@@ -513,13 +513,41 @@ static struct tg_error *check_wish(const struct arguments *arguments)
     return NULL;
 }
 
+/* One answer is given: of two questions one would be left out. */
+static struct tg_error *check_questions(const struct arguments *arguments)
+{
+    const struct {
+        bool is_asked;
+        const char *name;
+    } questions[] = {{arguments->status, "-status"},
+                     {arguments->info, "-info"},
+                     {arguments->leaks, "-leaks"},
+                     {arguments->stats, "-stats"},
+                     {is_setting(arguments), "-guard, -paint, -hoard or -red_zones"},
+                     {arguments->tag_alloc, "-tag_alloc"},
+                     {arguments->event_filter, "-event_filter"},
+                     {arguments->compare != NULL, "-compare"},
+                     {arguments->export_path != NULL, "-export"}};
+    const char *asked = NULL;
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+        if (questions[i].is_asked && asked != NULL)
+            return tg_error_create(TG_ERROR_USAGE, "dheap: %s and %s are answered one at a time", asked,
+                                   questions[i].name);
+        if (questions[i].is_asked)
+            asked = questions[i].name;
+    }
+    return NULL;
+}
+
 static struct tg_error *check(const struct tg_console *console, const struct arguments *arguments)
 {
     uint64_t kind;
     if (console->source->trace_path == NULL)
         return tg_error_create(TG_ERROR_UNSUPPORTED, "%s has no trace to read the heap from",
                                console->source->name);
-    struct tg_error *error = check_wish(arguments);
+    struct tg_error *error = check_questions(arguments);
+    if (error == NULL)
+        error = check_wish(arguments);
     if (error == NULL && arguments->event_filter && arguments->address != NULL)
         error = tg_heap_wish_find_event(arguments->address, &kind);
     if (error != NULL)

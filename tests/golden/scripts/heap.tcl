@@ -23,7 +23,7 @@ puts "-- compared"
 goto end
 dfocus r3 dheap -compare 10ms
 puts "-- refused"
-foreach command {{dheap -tag_alloc} {dheap -tag_alloc 0x12} {dheap -paint on} {dheap -guard -set off} {dheap -set on} {dheap -hoard -set_alloc on} {dheap 0x12} {dheap -info x} {dheap -check_interior} {dheap -compare soon} {dheap -stat}} {
+foreach command {{dheap -tag_alloc} {dheap -tag_alloc 0x12} {dheap -paint on} {dheap -guard -set off} {dheap -set on} {dheap -hoard -set_alloc on} {dheap 0x12} {dheap -info x} {dheap -check_interior} {dheap -compare soon} {dheap -leaks -info 0x12} {dheap -stat}} {
     catch $command message
     puts $message
 }
