@@ -604,6 +604,8 @@ static struct tg_error *change(struct tg_console *console, struct arguments *arg
     error = tg_focus_refresh(&console->focus, console->source);
     if (error == NULL && wish->has_range)
         error = parse_address(console, "dheap -tag_alloc", arguments->address, &wish->start);
+    if (error == NULL && wish->has_range && wish->start == 0) /* a pointer that nothing was put into yet */
+        error = tg_error_create(TG_ERROR_USAGE, "dheap -tag_alloc: no block is at 0x0");
     wish->end = wish->start + 1;
     if (error == NULL && wish->has_range && arguments->address_end != NULL)
         error = parse_address(console, "dheap -tag_alloc", arguments->address_end, &wish->end);

@@ -510,9 +510,10 @@ def test_live_wishes():
     report = subprocess.run([TOLLGATE, "report", "--no-pager", "trace"], capture_output=True, text=True, check=True).stdout
     check("tagged" not in report.split("Job\n")[0], "a notification is a mistake", report)
     # tags need no checks
-    output, got = told_by_live(program, "--heap", "catch {dheap -guard -set off} why; puts $why", "dheap -tag_alloc block", "dcont -timeout 60",
+    output, got = told_by_live(program, "--heap", "catch {dheap -guard -set off} why; puts $why", "catch {dheap -tag_alloc 0} why; puts $why",
+                               "dheap -tag_alloc block", "dcont -timeout 60",
                                "dcont -timeout 60", "dcont -timeout 60", "dheap -info block")
-    check("started without --heap=check" in output, got)
+    check("started without --heap=check" in output and "no block is at 0x0" in output, got)
     stops = re.findall(r"stopped at action point (\d+): (\w+)", output)
     check(stops == [("1", "step")] * 3 + [("2", "drop")] and "killed by SIGKILL" in output, "the first breakpoint is the user's", got)
 
