@@ -230,12 +230,15 @@ static struct tg_error *find_place(const struct tg_standing *standing, struct wa
     return keep(wanted, standing, here->file, wanted->pc, wanted->where == AT_LINE ? wanted->first : 0);
 }
 
-/* The pc of the frame that was chosen; of a caller, an address in the call. */
+/* The pc of the frame that was chosen; of a caller, an address in the call. A thread that waits in the agent, as at a gate behind `opm`, is
+ * where the program called it. */
 static struct tg_error *find_pc(const struct tg_standing *standing, struct wanted *wanted)
 {
     unsigned level = tg_frame_choices_level(wanted->choices, standing->thread);
     struct tg_frames frames;
-    wanted->pc = standing->registers.value[TG_RIP];
+    const struct tg_frame innermost =
+        tg_frames_innermost(standing->modules, &standing->memory, &standing->registers);
+    wanted->pc = tg_frame_place(&innermost);
     if (level == 0)
         return NULL;
     struct tg_error *error =

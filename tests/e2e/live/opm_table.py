@@ -296,6 +296,8 @@ def within(compiler):
     build("table.c", WITHIN, compiler)
     console = LiveConsole("-o", "trace.tgt", "--force", "--", "./table", stderr=subprocess.DEVNULL)
     console.do("opm start")
+    if compiler == "gcc" and not re.search(r"^> +\d+  (#pragma omp parallel|\{)", listed := console.do("dlist"), re.M):
+        fail(f"dlist of a thread that waits in the agent: {listed}")
     for zone, words in (("task", r"worker 1: in task 1"), ("parallel", r"worker 1: in the body of a parallel region")):
         console.do(f"opm next {zone}")
         answer = console.do("opm step")
