@@ -438,6 +438,8 @@ struct tg_error *tg_report_mpi_json(const struct tg_report *report, struct tg_js
     tg_report_array(json, report, "threads", &threads);
     error = tg_report_mpi_places_json(report, json);
     if (error == NULL)
+        error = tg_report_mpi_late_json(report, json);
+    if (error == NULL)
         error = write_messages_json(json, report, "unreceived", tg_mpi_model_visit_sends);
     if (error == NULL)
         error = write_messages_json(json, report, "unsatisfied", tg_mpi_model_visit_receives);

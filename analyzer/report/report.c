@@ -12,10 +12,17 @@ static struct tg_error *count_place(void *context, const struct tg_mpi_thread *t
                                     const struct tg_mpi_call *call, const struct tg_event_mpi_leave *leave,
                                     uint64_t time_ns)
 {
+    const struct tg_report *report = context;
     (void)leave;
-    return tg_mpi_places_add(context, thread->process, call->name, call->code,
+    return tg_mpi_places_add(report->mpi_places, thread->process, call->name, call->code,
                              time_ns > call->since_ns ? time_ns - call->since_ns : 0,
                              call->bytes == UINT64_MAX ? 0 : call->bytes);
+}
+
+static struct tg_error *count_late(void *context, const struct tg_mpi_delivery *delivery)
+{
+    const struct tg_report *report = context;
+    return tg_mpi_late_sends_add(report->mpi_late_sends, delivery);
 }
 
 static struct tg_error *create_models(struct tg_report *report)
@@ -33,7 +40,9 @@ static struct tg_error *create_models(struct tg_report *report)
         error = tg_openmp_statistics_create(&report->openmp);
     if (error == NULL)
         error = tg_mpi_places_create(&report->mpi_places);
-    const struct tg_mpi_model_options mpi = {.left = count_place, .context = report->mpi_places};
+    if (error == NULL)
+        error = tg_mpi_late_sends_create(&report->mpi_late_sends);
+    const struct tg_mpi_model_options mpi = {.left = count_place, .delivered = count_late, .context = report};
     if (error == NULL)
         error = tg_mpi_model_create(&mpi, &report->mpi);
     if (error == NULL)
@@ -270,6 +279,8 @@ struct tg_error *tg_report_finish(struct tg_report *report)
 {
     tg_totals_finish(report->session);
     struct tg_error *error = tg_session_review_finish(report->control);
+    if (error == NULL)
+        error = tg_mpi_late_sends_end(report->mpi_late_sends);
     if (error != NULL)
         return error;
     const struct tg_verdict_input input = tg_report_words(report);
@@ -350,6 +361,7 @@ void tg_report_destroy(struct tg_report *report)
     tg_openmp_statistics_destroy(report->openmp);
     tg_mpi_model_destroy(report->mpi);
     tg_mpi_places_destroy(report->mpi_places);
+    tg_mpi_late_sends_destroy(report->mpi_late_sends);
     tg_mpir_model_destroy(report->mpir);
     tg_stack_model_destroy(report->stacks);
     tg_heap_model_destroy(report->heap);

@@ -8,6 +8,7 @@
 #include "analyzer/models/heap/model.h"
 #include "analyzer/models/library.h"
 #include "analyzer/models/load_calls.h"
+#include "analyzer/models/mpi/late_sends.h"
 #include "analyzer/models/mpi/model.h"
 #include "analyzer/models/mpi/places.h"
 #include "analyzer/models/mpir.h"
@@ -42,7 +43,8 @@ struct tg_report {
     struct tg_totals *session;
     struct tg_openmp_statistics *openmp;
     struct tg_mpi_model *mpi;
-    struct tg_mpi_places *mpi_places; /* with strings of the model */
+    struct tg_mpi_places *mpi_places;         /* with strings of the model */
+    struct tg_mpi_late_sends *mpi_late_sends; /* likewise */
     struct tg_mpir_model *mpir;
     struct tg_stack_model *stacks;
     struct tg_heap_model *heap;

@@ -19,6 +19,7 @@ struct tg_error *tg_report_mpir(const struct tg_report_page *page);
 struct tg_error *tg_report_control(const struct tg_report_page *page);
 struct tg_error *tg_report_mpi(const struct tg_report_page *page);
 struct tg_error *tg_report_mpi_places(const struct tg_report_page *page);
+struct tg_error *tg_report_mpi_late(const struct tg_report_page *page);
 /* "most in MPI_Allreduce at solve (solver.c:120): 3,000 calls, 12.40 s", a line behind INDENT blanks; nothing where no call but
  * those that start and end MPI came back. */
 struct tg_error *tg_report_mpi_costliest(const struct tg_report_page *page, int indent);
@@ -36,6 +37,8 @@ void tg_report_processes_json(const struct tg_report *report, struct tg_json *js
 struct tg_error *tg_report_mpir_json(const struct tg_report *report, struct tg_json *json);
 struct tg_error *tg_report_openmp_json(const struct tg_report *report, struct tg_json *json);
 struct tg_error *tg_report_mpi_json(const struct tg_report *report, struct tg_json *json);
+/* The member "late_senders" of the member "mpi". */
+struct tg_error *tg_report_mpi_late_json(const struct tg_report *report, struct tg_json *json);
 /* The member "places" of the member "mpi". */
 struct tg_error *tg_report_mpi_places_json(const struct tg_report *report, struct tg_json *json);
 struct tg_error *tg_report_heap_json(const struct tg_report *report, struct tg_json *json);

@@ -234,9 +234,9 @@ struct tg_error *tg_report_write_text(const struct tg_report *report,
                                       const struct tg_report_text_options *options, FILE *stream)
 {
     static struct tg_error *(*const sections[])(const struct tg_report_page *page) = {
-        tg_report_bad_ends,   tg_report_stacks,     tg_report_tree,    tg_report_mpir, tg_report_control,
-        tg_report_mpi,        tg_report_mpi_places, tg_report_openmp,  tg_report_heap, tg_report_libraries,
-        tg_report_load_calls, write_kinds,          write_breakpoints,
+        tg_report_bad_ends,  tg_report_stacks,     tg_report_tree,     tg_report_mpir,    tg_report_control,
+        tg_report_mpi,       tg_report_mpi_places, tg_report_mpi_late, tg_report_openmp,  tg_report_heap,
+        tg_report_libraries, tg_report_load_calls, write_kinds,        write_breakpoints,
     };
     const struct tg_report_page page = {
         .report = report, .options = options, .stream = stream, .many_jobs = has_many_jobs(report)};

@@ -99,8 +99,9 @@ static struct tg_error *compare_types(struct tg_mpi_model *model, const struct t
     return TG_ARRAY_APPEND(model->mistyped, model->n_mistyped, model->mistyped_capacity, added);
 }
 
-/* POSTED of PROCESS has received from PEER with TAG. Datatypes are compared where it is sure which message that was. */
+/* POSTED of PROCESS has received from PEER with TAG, in a call of BY, NULL not known. Datatypes are compared where it is sure which message that was. */
 static struct tg_error *finish_receive(struct tg_mpi_model *model, const struct tg_mpi_process_entry *process,
+                                       const struct tg_mpi_thread_entry *by,
                                        const struct tg_mpi_message *posted, int64_t peer, int64_t tag,
                                        uint64_t time_ns)
 {
@@ -111,9 +112,12 @@ static struct tg_error *finish_receive(struct tg_mpi_model *model, const struct 
         return NULL;
     struct tg_error *error =
         !is_own || process->public.gave_up_receives ? NULL : compare_types(model, &sent, posted, time_ns);
-    if (error != NULL || model->options.received == NULL)
+    if (error == NULL && model->options.received != NULL)
+        error = model->options.received(model->options.context, &sent, process->public.process, time_ns);
+    if (error != NULL || model->options.delivered == NULL || by == NULL)
         return error;
-    return model->options.received(model->options.context, &sent, process->public.process, time_ns);
+    const struct tg_mpi_delivery delivery = {.sent = &sent, .by = &by->public, .time_ns = time_ns};
+    return model->options.delivered(model->options.context, &delivery);
 }
 
 static struct tg_error *post(struct tg_mpi_model *model, const struct tg_mpi_process_entry *process,
@@ -573,7 +577,7 @@ static struct tg_error *finish(struct tg_mpi_model *model, struct tg_mpi_process
     if (receives && !nonblocking && !persistent) {
         const struct tg_mpi_message received =
             tg_mpi_message_by_role(&model->comms, &process->public, &thread->public, false, role);
-        return finish_receive(model, process, &received, leave->peer, leave->tag, event->time_ns);
+        return finish_receive(model, process, thread, &received, leave->peer, leave->tag, event->time_ns);
     }
     if ((!receives && role != TG_MPI_SEND) || leave->request == 0 || (!nonblocking && !persistent) ||
         (call->peer == -2 && !call->receives) ||
@@ -647,7 +651,8 @@ static struct tg_error *take_complete(struct tg_mpi_model *model, const struct t
         tg_mpi_messages_cancel_send(model->messages, &posted);
     if (posted.id != 0 || complete->cancelled)
         return NULL;
-    return finish_receive(model, process, &posted, complete->peer, complete->tag, event->time_ns);
+    return finish_receive(model, process, thread != NULL && thread->public.in_call ? thread : NULL, &posted,
+                          complete->peer, complete->tag, event->time_ns);
 }
 
 static void end_process(struct tg_mpi_model *model, size_t index, bool replaced, uint64_t time_ns)

@@ -18,6 +18,13 @@
 
 struct tg_mpi_model;
 
+/* A message that was received. */
+struct tg_mpi_delivery {
+    const struct tg_mpi_message *sent;
+    const struct tg_mpi_thread *by; /* in the call of this thread, which may be over */
+    uint64_t time_ns;
+};
+
 struct tg_mpi_model_options {
     /* A call came back. NULL: not interested. */
     struct tg_error *(*left)(void *context, const struct tg_mpi_thread *thread,
@@ -26,6 +33,8 @@ struct tg_mpi_model_options {
     /* A message was received: FROM as it was sent, to PROCESS. */
     struct tg_error *(*received)(void *context, const struct tg_mpi_message *message, size_t process,
                                  uint64_t time_ns);
+    /* The same, where it is known in which call. */
+    struct tg_error *(*delivered)(void *context, const struct tg_mpi_delivery *delivery);
     void *context;
 };
 
