@@ -360,11 +360,11 @@ static struct tg_error *tell_alike(struct live_source *live, struct tg_engine_ad
             process == NULL ? SIZE_MAX : tg_job_view_find_thread(view, process, stops[i].thread.dtid);
         if (thread == SIZE_MAX)
             continue;
+        n_told += !tg_job_set_has(&set, process, thread); /* some stopped twice since the last time */
         tg_job_set_add(&set, process, thread);
         if (exact)
             note_standing(live, stops[i].thread);
         at_one_place = at_one_place && (!is_incidental(&first) || stops[i].pc == first.pc);
-        n_told++;
     }
     *count = error == NULL ? n_left : 0;
     if (error != NULL || n_told == 0)
