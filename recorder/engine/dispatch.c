@@ -2,6 +2,7 @@
 #include "recorder/engine/adoption.h"
 #include "recorder/engine/detach.h"
 #include "recorder/engine/ending.h"
+#include "recorder/engine/first_thread.h"
 #include "recorder/engine/keep.h"
 #include "recorder/engine/lineage.h"
 #include "recorder/engine/observers.h"
@@ -173,6 +174,12 @@ static void on_signal(struct tg_tracee *tracee, int signal)
             return;
         }
     }
+    if (tg_first_thread_gets(tracee, &info)) {
+        tg_restart_wait(tracee);
+        tg_tracee_resume(tracee, 0);
+        return;
+    }
+    tg_first_thread_has_got(tracee, &info);
     on_program_signal(tracee, &info, signal);
 }
 

@@ -6,6 +6,7 @@
 #include "recorder/engine/engine.h"
 #include "recorder/process/insn.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/ptrace.h>
@@ -80,6 +81,8 @@ struct tg_tracee {
     bool stepping;       /* runs one instruction for the controller; the trap is still to come */
     bool called_off;     /* but is not to be kept after it */
     int kept_signal;
+    siginfo_t
+        sent_on; /* a signal that was sent on to this thread and has not come yet, number 0: none (first_thread.h) */
     uint64_t n_stops;             /* so far */
     struct user_regs_struct regs; /* registers in the stop in progress, read when first needed */
     bool regs_valid;

@@ -128,18 +128,29 @@ uint64_t tg_proc_status_wait_time(pid_t tid)
     return read_schedule(tid, &run_ns, &wait_ns) ? wait_ns : 0;
 }
 
-bool tg_proc_status_signals(pid_t tid, uint64_t *ignored, uint64_t *caught)
+/* Two sets of signals by their formats for a line of /proc/TID/status. */
+static bool read_signals(pid_t tid, const char *first_form, uint64_t *first, const char *second_form,
+                         uint64_t *second)
 {
     char path[40], line[512];
     int found = 0;
     snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
     FILE *file = fopen(path, "re");
     while (file != NULL && found < 2 && fgets(line, sizeof line, file) != NULL)
-        found +=
-            sscanf(line, "SigIgn: %" SCNx64, ignored) == 1 || sscanf(line, "SigCgt: %" SCNx64, caught) == 1;
+        found += sscanf(line, first_form, first) == 1 || sscanf(line, second_form, second) == 1;
     if (file != NULL)
         fclose(file);
     return found == 2;
+}
+
+bool tg_proc_status_signals(pid_t tid, uint64_t *ignored, uint64_t *caught)
+{
+    return read_signals(tid, "SigIgn: %" SCNx64, ignored, "SigCgt: %" SCNx64, caught);
+}
+
+bool tg_proc_status_waiting_signals(pid_t tid, uint64_t *blocked, uint64_t *pending)
+{
+    return read_signals(tid, "SigPnd: %" SCNx64, pending, "SigBlk: %" SCNx64, blocked);
 }
 
 int tg_proc_status_seccomp_filters(pid_t pid)

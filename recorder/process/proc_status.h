@@ -38,6 +38,9 @@ pid_t tg_proc_status_own_pid(pid_t pid);
  * cannot be read. */
 bool tg_proc_status_signals(pid_t tid, uint64_t *ignored, uint64_t *caught);
 
+/* The signals that thread TID has blocked, and those that were sent to it and have not come yet. Likewise. */
+bool tg_proc_status_waiting_signals(pid_t tid, uint64_t *blocked, uint64_t *pending);
+
 /* The time for which thread TID has had a processor, in nanoseconds; 0 where the kernel does not say. */
 uint64_t tg_proc_status_run_time(pid_t tid);
 /* The same of its waits for a processor, while it could have run. */

@@ -1,5 +1,5 @@
-/* Threads that are paused: one whose exit stop waits for its handling while another thread executes a program, and one that has
- * made a child by vfork. */
+/* Threads that are paused: one whose exit stop waits for its handling while another thread executes a program, one that has
+ * made a child by vfork, and a first thread while a signal comes that is natively its own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,6 +86,43 @@ static int child(int fd)
     return 0;
 }
 
+/* ---- a third one: has two threads, and waits for SIGINT, the handler of which is to run in the first */
+
+static volatile pid_t handled_in;
+
+static void handle(int signal)
+{
+    (void)signal;
+    handled_in = (pid_t)syscall(SYS_gettid);
+}
+
+static void *run(void *unused)
+{
+    (void)unused;
+    is_running = true;
+    while (handled_in == 0)
+        usleep(500);
+    return NULL;
+}
+
+static int handler(void)
+{
+    pthread_t thread;
+    signal(SIGINT, handle);
+    pthread_create(&thread, NULL, run, NULL);
+    while (!is_running)
+        usleep(500);
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGUSR1, ignore);
+        raise(SIGUSR1);
+        _exit(0);
+    }
+    while (handled_in == 0)
+        usleep(500);
+    return handled_in == getpid() && waitpid(child, NULL, 0) == child ? 0 : 3;
+}
+
 /* ---- the observer */
 
 struct observing {
@@ -95,7 +132,7 @@ struct observing {
     pid_t pid;
     int exit_fd, exec_fd;
     bool paused;
-    unsigned n_execs, n_unknown_ends;
+    unsigned n_execs, n_unknown_ends, n_signals;
     char last[256];
 };
 
@@ -148,6 +185,30 @@ static void child_stopped(void *context, struct tg_thread *thread, const struct 
         tg_threads_pause(observing->engine, &first, 1, tg_engine_now_ns() + UINT64_C(10000000000)), 1);
     assert_true(tg_thread_is_stopped(first));
     observing->paused = true;
+}
+
+/* Whether any thread of PID but the first is stopped. */
+static bool await_other_stop(const struct observing *observing)
+{
+    for (struct tg_thread *thread = first_thread(observing)->process->threads; thread != NULL;
+         thread = thread->hh.next)
+        if (thread->tid != observing->pid)
+            return await_state(thread->tid, "", 't');
+    return false;
+}
+
+static void first_is_paused(void *context, struct tg_thread *thread, const struct tg_stop *stop)
+{
+    struct observing *observing = context;
+    if (stop->trigger != TG_TRIGGER_SIGNAL || stop->signal != SIGUSR1 ||
+        thread->process->pid == observing->pid)
+        return;
+    struct tg_thread *first = first_thread(observing);
+    assert_int_equal(
+        tg_threads_pause(observing->engine, &first, 1, tg_engine_now_ns() + UINT64_C(10000000000)), 1);
+    observing->paused = true;
+    assert_int_equal(kill(observing->pid, SIGINT), 0);
+    assert_true(await_other_stop(observing));
 }
 
 static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
@@ -229,6 +290,38 @@ static void test_vfork_is_over(void **state)
     tg_engine_destroy(observing.engine);
 }
 
+static void take_signal(void *context, const struct tg_event *event)
+{
+    struct observing *observing = context;
+    if (event->kind != TG_EVENT_SIGNAL || event->signal.signal != SIGINT)
+        return;
+    assert_int_equal(event->tid, observing->pid);
+    assert_int_equal(event->signal.sender_pid, getpid());
+    assert_int_equal(event->signal.code, SI_USER);
+    observing->n_signals++;
+}
+
+static void test_signal_is_the_first_threads(void **state)
+{
+    (void)state;
+    struct observing observing = {0};
+    const struct tg_engine_options options = {.sink = {.context = &observing, .add = take_signal},
+                                              .kill_on_exit = true};
+    char self[] = "/proc/self/exe", word[] = "handler";
+    char *command[] = {self, word, NULL};
+    int status = -1;
+    assert_null(tg_engine_create(&options, &observing.engine));
+    observing.observer =
+        (struct tg_observer){.name = "pause", .context = &observing, .stopped = first_is_paused};
+    assert_null(tg_engine_add_observer(observing.engine, &observing.observer, &observing.slot));
+    assert_null(tg_engine_launch(observing.engine, command, &observing.pid));
+    assert_null(tg_engine_run(observing.engine, &status));
+    assert_true(observing.paused);
+    assert_int_equal(status, 0);
+    assert_int_equal(observing.n_signals, 1);
+    tg_engine_destroy(observing.engine);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "program") == 0)
@@ -236,11 +329,14 @@ int main(int argc, char **argv)
     /* whoever is traced cannot be searched for leaks at its exit */
     if (argc > 1 && strcmp(argv[1], "parent") == 0)
         _exit(parent());
+    if (argc > 1 && strcmp(argv[1], "handler") == 0)
+        _exit(handler());
     if (argc > 2 && strcmp(argv[1], "child") == 0)
         _exit(child(atoi(argv[2])));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exec_while_exit_stop_waits),
         cmocka_unit_test(test_vfork_is_over),
+        cmocka_unit_test(test_signal_is_the_first_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
