@@ -44,10 +44,11 @@ void drain_fixture_take(void *context, const struct tg_event *event)
     } else if (event->kind == TG_EVENT_AGENT) {
         keep_text(fixture, event->agent.state == TG_AGENT_WATCHING ? "watching" : event->agent.reason);
     }
-    if (__atomic_add_fetch(&fixture->n_events, 1, __ATOMIC_RELEASE) == fixture->seal_at) {
+    if (fixture->n_events + 1 == fixture->seal_at) {
         memcpy(fixture->sealed, fixture->next, sizeof fixture->sealed);
         tg_agent_drain_seal(fixture->drain, fixture->seal_at, true);
     }
+    __atomic_fetch_add(&fixture->n_events, 1, __ATOMIC_RELEASE); /* whoever sees it finds the above */
 }
 
 uint64_t drain_fixture_count_events(void *context)
