@@ -84,6 +84,7 @@ static void change_state(struct tg_ring_decoder *decoder, struct process *proces
 static const struct tg_team_table no_table;
 static const struct tg_team_stack no_stack;
 static const struct tg_event_place nowhere;
+static struct tg_chunk_tail *const no_tail = NULL;
 
 static uint64_t low_team(const uint64_t *words)
 {
@@ -542,7 +543,7 @@ void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_s
         add_changed(decoder, source, time_ns, repeat, again, number);
         return;
     }
-    if (repeat->is_numbered)
+    if (repeat->is_numbered && decoder->tail != &no_tail) /* else the event has it */
         put_number(repeat);
     repeat->event.time_ns = time_ns;
     decoder->again.add(decoder->again.context, &repeat->event, &repeat->place);
@@ -617,8 +618,6 @@ static void add_anew(void *context, const struct tg_event *event, struct tg_even
     const struct tg_ring_decoder *decoder = context;
     decoder->sink.add(decoder->sink.context, event);
 }
-
-static struct tg_chunk_tail *const no_tail = NULL;
 
 struct tg_error *tg_ring_decoder_create(const struct tg_event_sink *sink, struct tg_ring_decoder **decoder)
 {
