@@ -1,157 +1,7 @@
+#include "tests/unit/analyzer/where/looks.h"
+
 #include "analyzer/models/mpi_name.h"
 #include "analyzer/where/tree.h"
-#include "analyzer/where/verdict.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-/* Looks are made of small words: each thread is at one line of the program, or in a call that the line makes. */
-
-#define PROGRAM "/home/a/app"
-#define MPI     "/usr/lib/libmpi.so.40"
-#define LIBC    "/usr/lib/libc.so.6"
-#define GOMP    "/usr/lib/libgomp.so.1"
-#define LIBOMP  "/usr/lib/libomp.so.5"
-
-static void feed(struct tg_where_look *look, struct tg_event event)
-{
-    struct tg_process_entry *entry = NULL;
-    assert_null(tg_process_model_feed(look->own_processes, &event, &entry));
-    assert_null(tg_stack_model_feed(look->own_stacks, &event, entry != NULL ? entry->index : SIZE_MAX));
-}
-
-static void add_rank(struct tg_where_look *look, int rank, int size)
-{
-    const int32_t pid = 100 + rank;
-    feed(look, (struct tg_event){.kind = TG_EVENT_PROCESS_START, .pid = pid, .tid = pid});
-    feed(look,
-         (struct tg_event){.kind = TG_EVENT_IDENTITY,
-                           .pid = pid,
-                           .tid = pid,
-                           .identity = {.host = "h", .job = "j", .source = "s", .rank = rank, .size = size}});
-}
-
-/* The address of line LINE, or of function CALL of a library. */
-static void name(struct tg_where_look *look, const char *module, uint64_t address, const char *function,
-                 uint64_t line)
-{
-    const struct tg_named_call call = {.function = function, .file = line != 0 ? "a.c" : "", .line = line};
-    feed(look, (struct tg_event){.kind = TG_EVENT_CODE_NAME,
-                                 .code_name = {.module = module,
-                                               .build_id = "",
-                                               .address = address,
-                                               .calls = {.items = &call, .count = 1}}});
-}
-
-static void add_stack(struct tg_where_look *look, int rank, int thread, const char *library, const char *call,
-                      uint64_t line, uint64_t pc)
-{
-    struct tg_stack_frame frames[2] = {{.module = "", .build_id = "", .function = "", .file = ""},
-                                       {.module = "", .build_id = "", .function = "", .file = ""}};
-    const int32_t pid = 100 + rank;
-    size_t n = 0;
-    if (call != NULL) {
-        frames[n].module = library;
-        frames[n].address = frames[n].pc = 0x1000 + (uint64_t)(unsigned char)call[4];
-        name(look, library, frames[n].address, call, 0);
-        n++;
-    }
-    frames[n].module = PROGRAM;
-    frames[n].address = line;
-    frames[n].pc = pc;
-    name(look, PROGRAM, line, "solve", line);
-    n++;
-    feed(look, (struct tg_event){.kind = TG_EVENT_STACK,
-                                 .pid = pid,
-                                 .tid = pid + 1000 * thread,
-                                 .stack = {.reason = TG_STACK_LOOK,
-                                           .end = TG_STACK_WHOLE,
-                                           .frames = {.items = frames, .count = n}}});
-}
-
-struct frame {
-    const char *module, *function;
-    uint64_t line; /* 0: of a library */
-};
-
-/* COUNT frames, the innermost first. */
-static void add_thread_frames(struct tg_where_look *look, int rank, int thread, const struct frame *of,
-                              size_t count)
-{
-    struct tg_stack_frame frames[8];
-    for (size_t i = 0; i < count; i++) {
-        bool is_signal = of[i].module == NULL;
-        const char *module = is_signal ? LIBC : of[i].module;
-        uint64_t at = of[i].line != 0 ? of[i].line : 0x2000 + i;
-        frames[i] = (struct tg_stack_frame){.kind = is_signal ? TG_FRAME_SIGNAL : TG_FRAME_CODE,
-                                            .module = module,
-                                            .build_id = "",
-                                            .function = "",
-                                            .file = "",
-                                            .address = at,
-                                            .pc = at};
-        name(look, module, at, of[i].function, of[i].line);
-    }
-    feed(look, (struct tg_event){.kind = TG_EVENT_STACK,
-                                 .pid = 100 + rank,
-                                 .tid = 100 + rank + 1000 * thread,
-                                 .stack = {.reason = TG_STACK_LOOK,
-                                           .end = TG_STACK_WHOLE,
-                                           .frames = {.items = frames, .count = count}}});
-}
-
-static void add_frames(struct tg_where_look *look, int rank, const struct frame *of, size_t count)
-{
-    add_thread_frames(look, rank, 0, of, count);
-}
-
-/* What is said of the job, with BEFORE as an earlier look where it is not NULL; to be freed. */
-static char *said(const struct tg_where_look *look, const struct tg_where_look *before,
-                  enum tg_where_kind kind)
-{
-    struct tg_where_threads threads;
-    struct tg_where_verdict verdict;
-    char *text = NULL;
-    size_t size;
-    assert_null(tg_where_threads_make(look, before, &threads));
-    assert_null(tg_where_verdict_make(&threads, &verdict));
-    assert_int_equal(verdict.kind, kind);
-    FILE *stream = open_memstream(&text, &size);
-    tg_where_verdict_write(stream, &threads, &verdict);
-    fclose(stream);
-    tg_where_verdict_deinit(&verdict);
-    tg_where_threads_deinit(&threads);
-    return text;
-}
-
-static void expect(const struct tg_where_look *look, const struct tg_where_look *before,
-                   enum tg_where_kind kind, const char *wanted)
-{
-    char *text = said(look, before, kind);
-    assert_string_equal(text, wanted);
-    free(text);
-}
-
-static void add_world(struct tg_where_look *look, int rank)
-{
-    struct tg_where_values values = {.pid = 100 + rank, .tid = 100 + rank, .count = 1};
-    values.items[0] = (struct tg_where_value){.name = "comm", .text = "MPI_COMM_WORLD"};
-    look->values = realloc(look->values, (look->n_values + 1) * sizeof values);
-    look->values[look->n_values++] = values;
-}
-
-static void make_look(struct tg_where_look *look, uint64_t pc_of_last, const char *const calls[3])
-{
-    assert_null(tg_where_look_create(look));
-    for (int rank = 0; rank < 3; rank++) {
-        add_rank(look, rank, 3);
-        add_stack(look, rank, 0, MPI, calls[rank], rank == 2 ? 20 : 10, rank == 2 ? pc_of_last : 5);
-    }
-}
 
 /* A rank outside MPI while all others are in a collective call is waited for; whether it runs, two looks tell. */
 static void test_missing(void **state)
@@ -410,60 +260,6 @@ static void test_unknown(void **state)
     tg_where_look_deinit(&look);
 }
 
-/* Rank 0 is in a barrier of two ranks; where rank 1 is, is to be added. */
-static void make_team(struct tg_where_look *look)
-{
-    assert_null(tg_where_look_create(look));
-    for (int rank = 0; rank < 2; rank++)
-        add_rank(look, rank, 2);
-    add_world(look, 0);
-    add_stack(look, 0, 0, MPI, "MPI_Barrier", 10, 5);
-}
-
-static void expect_of_team(const char *library, const char *call, const char *wanted)
-{
-    struct tg_where_look look;
-    make_team(&look);
-    add_stack(&look, 1, 0, library, call, 30, 5);
-    add_stack(&look, 1, 1, library, NULL, 31, 5);
-    add_stack(&look, 1, 2, library, call, 30, 5);
-    expect(&look, NULL, TG_WHERE_MISSING, wanted);
-    tg_where_look_deinit(&look);
-}
-
-/* A rank whose first thread waits for its team: the thread that does not is named. */
-static void test_team(void **state)
-{
-    (void)state;
-    expect_of_team(
-        GOMP, "GOMP_barrier",
-        "The others wait for rank 1, which is outside MPI: in GOMP_barrier, called from solve (a.c:30).\n"
-        "There, thread 1101 is in solve (a.c:31).\n"
-        "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
-    expect_of_team(
-        LIBOMP, "__kmpc_fork_call",
-        "The others wait for rank 1, which is outside MPI: in kmpc_fork_call, called from solve (a.c:30).\n"
-        "There, thread 1101 is in solve (a.c:31).\n"
-        "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
-}
-
-/* All threads of the team wait in OpenMP, but not all at the same place. */
-static void test_team_at_two_places(void **state)
-{
-    (void)state;
-    static const struct frame elsewhere[] = {{GOMP, "GOMP_taskwait", 0}, {PROGRAM, "solve", 31}};
-    struct tg_where_look look;
-    make_team(&look);
-    add_stack(&look, 1, 0, GOMP, "GOMP_barrier", 30, 5);
-    add_thread_frames(&look, 1, 1, elsewhere, 2);
-    add_stack(&look, 1, 2, GOMP, "GOMP_barrier", 30, 5);
-    expect(&look, NULL, TG_WHERE_MISSING,
-           "The others wait for rank 1, which is outside MPI: in GOMP_barrier, called from solve (a.c:30).\n"
-           "There, thread 1101 is in GOMP_taskwait, called from solve (a.c:31).\n"
-           "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
-    tg_where_look_deinit(&look);
-}
-
 /* Ranks of jobs that MPI_Comm_spawn joined have the same numbers. */
 static void test_two_jobs(void **state)
 {
@@ -486,52 +282,6 @@ static void test_two_jobs(void **state)
     tg_where_look_deinit(&look);
 }
 
-/* Without MPI: threads that wait in OpenMP, and those of the same process that do not. */
-static void test_team_without_ranks(void **state)
-{
-    (void)state;
-    static const struct frame waits[] = {
-        {GOMP, "", 0}, {GOMP, "GOMP_ordered_start", 0}, {PROGRAM, "solve", 30}, {GOMP, "", 0}};
-    static const struct frame stays[] = {{LIBC, "sleep", 0}, {PROGRAM, "solve", 31}, {GOMP, "", 0}};
-    struct tg_where_look look;
-    assert_null(tg_where_look_create(&look));
-    feed(&look, (struct tg_event){.kind = TG_EVENT_PROCESS_START, .pid = 100, .tid = 100});
-    add_thread_frames(&look, 0, 0, waits, 4);
-    add_thread_frames(&look, 0, 1, stays, 3);
-    add_thread_frames(&look, 0, 2, waits, 4);
-    expect(&look, NULL, TG_WHERE_UNKNOWN,
-           "In ? (process 100), 2 threads wait in GOMP_ordered_start, called from solve (a.c:30); thread "
-           "1100 is in sleep, called from solve (a.c:31).\n");
-    tg_where_look_deinit(&look);
-}
-
-/* Who waits for a lock does not run, whether it spins or sleeps, and is told also where all of them wait for locks. */
-static void test_locks_without_ranks(void **state)
-{
-    (void)state;
-    static const struct frame barrier[] = {{GOMP, "GOMP_barrier", 0}, {PROGRAM, "solve", 30}, {GOMP, "", 0}};
-    static const struct frame lock[] = {
-        {LIBC, "syscall", 0}, {GOMP, "omp_set_lock", 0}, {PROGRAM, "solve", 31}, {GOMP, "", 0}};
-    struct tg_where_look look;
-    for (int n_locking = 1; n_locking <= 2; n_locking++) {
-        assert_null(tg_where_look_create(&look));
-        feed(&look, (struct tg_event){.kind = TG_EVENT_PROCESS_START, .pid = 100, .tid = 100});
-        add_thread_frames(&look, 0, 1, lock, 4);
-        if (n_locking == 1)
-            add_thread_frames(&look, 0, 0, barrier, 3);
-        else
-            add_thread_frames(&look, 0, 0, lock, 4);
-        expect(&look, NULL, TG_WHERE_UNKNOWN,
-               n_locking == 1 ? "In ? (process 100), 1 thread waits in GOMP_barrier, called from solve "
-                                "(a.c:30); thread 1100 is in omp_set_lock, called from solve (a.c:31). Who "
-                                "has that lock is not known.\n"
-                              : "In ? (process 100), thread 100 is in omp_set_lock, called from solve "
-                                "(a.c:31); thread 1100 is in omp_set_lock, called from solve (a.c:31). Who "
-                                "has these locks is not known.\n");
-        tg_where_look_deinit(&look);
-    }
-}
-
 /* What MPI's own components call to each other is no callback of the program's. */
 static void test_components(void **state)
 {
@@ -547,68 +297,6 @@ static void test_components(void **state)
     char *text = said(&look, NULL, TG_WHERE_DIFFERENT);
     assert_non_null(strstr(text, "rank 1 is in MPI_File_close, called from solve (a.c:20)"));
     free(text);
-    tg_where_look_deinit(&look);
-}
-
-/* A worker whose region has no frame of its own is in what that called, not at an address of the runtime. */
-static void test_team_without_frame(void **state)
-{
-    (void)state;
-    static const struct frame frames[] = {
-        {GOMP, "", 0}, {GOMP, "omp_set_nest_lock", 0}, {GOMP, "", 0}, {LIBC, "start_thread", 0}};
-    struct tg_where_look look;
-    make_team(&look);
-    add_stack(&look, 1, 0, GOMP, "GOMP_parallel", 30, 5);
-    add_thread_frames(&look, 1, 1, frames, 4);
-    expect(
-        &look, NULL, TG_WHERE_MISSING,
-        "The others wait for rank 1, which is outside MPI: in GOMP_parallel, called from solve (a.c:30).\n"
-        "There, thread 1101 is in omp_set_nest_lock, called from an OpenMP region that has no frame of its "
-        "own.\n"
-        "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
-    tg_where_look_deinit(&look);
-}
-
-static void add_wait(struct tg_where_look *look, enum tg_wait_what what, int32_t tid, int32_t owner)
-{
-    static struct tg_where_wait waits[8];
-    if (look->waits == NULL)
-        look->n_waits = 0;
-    look->waits = waits;
-    waits[look->n_waits++] = (struct tg_where_wait){
-        .pid = 101, .tid = tid, .is = {.what = what, .address = (uint64_t)tid, .owner = owner}};
-}
-
-/* Owners of mutexes are named; threads that wait for each other are a deadlock, those with a time limit are not. */
-static void test_owners(void **state)
-{
-    (void)state;
-    struct tg_where_look look;
-    assert_null(tg_where_look_create(&look));
-    for (int rank = 0; rank < 2; rank++)
-        add_rank(&look, rank, 2);
-    add_stack(&look, 0, 0, MPI, "MPI_Barrier", 10, 5);
-    add_stack(&look, 1, 0, MPI, NULL, 30, 5);
-    add_stack(&look, 1, 1, MPI, NULL, 31, 5);
-    add_world(&look, 0);
-    add_wait(&look, TG_WAIT_MUTEX, 101, 1101);
-    expect(&look, NULL, TG_WHERE_MISSING,
-           "The others wait for rank 1, which is outside MPI: in solve (a.c:30).\n"
-           "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n"
-           "In rank 1, thread 101 waits for a mutex that thread 1101 holds, which is in solve (a.c:31).\n");
-    add_wait(&look, TG_WAIT_THREAD, 1101, 101);
-    char *text = said(&look, NULL, TG_WHERE_MISSING);
-    assert_non_null(strstr(text, "Deadlock in rank 1:\n"
-                                 "  thread 101 waits for a mutex that thread 1101 holds; it is in solve "
-                                 "(a.c:30)\n"
-                                 "  thread 1101 waits for the end of thread 101; it is in solve (a.c:31)\n"));
-    free(text);
-    look.waits[1].is.what = TG_WAIT_FUTEX;
-    text = said(&look, NULL, TG_WHERE_MISSING);
-    assert_null(strstr(text, "Deadlock"));
-    assert_non_null(strstr(text, "thread 1101 waits for a lock that thread 101 holds, which is in"));
-    free(text);
-    look.waits = NULL;
     tg_where_look_deinit(&look);
 }
 
@@ -1015,30 +703,15 @@ static void test_jumps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jumps),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_team),
-        cmocka_unit_test(test_team_at_two_places),
-        cmocka_unit_test(test_awaited),
-        cmocka_unit_test(test_locks_without_ranks),
-        cmocka_unit_test(test_two_jobs),
-        cmocka_unit_test(test_calls_of_one_function),
-        cmocka_unit_test(test_owners),
-        cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_counted),
-        cmocka_unit_test(test_rounds),
-        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_mpi_names),
-        cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_moves),
-        cmocka_unit_test(test_worked_for),
-        cmocka_unit_test(test_polls),
-        cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_team_without_frame),
-        cmocka_unit_test(test_pending),
-        cmocka_unit_test(test_team_without_ranks),
-        cmocka_unit_test(test_components),
+        cmocka_unit_test(test_jumps),     cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_unknown),   cmocka_unit_test(test_awaited),
+        cmocka_unit_test(test_two_jobs),  cmocka_unit_test(test_calls_of_one_function),
+        cmocka_unit_test(test_messages),  cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_rounds),    cmocka_unit_test(test_large),
+        cmocka_unit_test(test_mpi_names), cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_moves),     cmocka_unit_test(test_worked_for),
+        cmocka_unit_test(test_polls),     cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_pending),   cmocka_unit_test(test_components),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

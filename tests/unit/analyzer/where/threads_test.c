@@ -1,0 +1,168 @@
+#include "tests/unit/analyzer/where/looks.h"
+
+/* Threads of a process that wait for each other: teams of OpenMP, with and without MPI, and owners of locks. */
+
+static void expect_of_team(const char *library, const char *call, const char *wanted)
+{
+    struct tg_where_look look;
+    make_team(&look);
+    add_stack(&look, 1, 0, library, call, 30, 5);
+    add_stack(&look, 1, 1, library, NULL, 31, 5);
+    add_stack(&look, 1, 2, library, call, 30, 5);
+    expect(&look, NULL, TG_WHERE_MISSING, wanted);
+    tg_where_look_deinit(&look);
+}
+
+/* A rank whose first thread waits for its team: the thread that does not is named. */
+static void test_team(void **state)
+{
+    (void)state;
+    expect_of_team(
+        GOMP, "GOMP_barrier",
+        "The others wait for rank 1, which is outside MPI: in GOMP_barrier, called from solve (a.c:30).\n"
+        "There, thread 1101 is in solve (a.c:31).\n"
+        "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
+    expect_of_team(
+        LIBOMP, "__kmpc_fork_call",
+        "The others wait for rank 1, which is outside MPI: in kmpc_fork_call, called from solve (a.c:30).\n"
+        "There, thread 1101 is in solve (a.c:31).\n"
+        "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
+}
+
+/* All threads of the team wait in OpenMP, but not all at the same place. */
+static void test_team_at_two_places(void **state)
+{
+    (void)state;
+    static const struct frame elsewhere[] = {{GOMP, "GOMP_taskwait", 0}, {PROGRAM, "solve", 31}};
+    struct tg_where_look look;
+    make_team(&look);
+    add_stack(&look, 1, 0, GOMP, "GOMP_barrier", 30, 5);
+    add_thread_frames(&look, 1, 1, elsewhere, 2);
+    add_stack(&look, 1, 2, GOMP, "GOMP_barrier", 30, 5);
+    expect(&look, NULL, TG_WHERE_MISSING,
+           "The others wait for rank 1, which is outside MPI: in GOMP_barrier, called from solve (a.c:30).\n"
+           "There, thread 1101 is in GOMP_taskwait, called from solve (a.c:31).\n"
+           "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
+    tg_where_look_deinit(&look);
+}
+
+/* Without MPI: threads that wait in OpenMP, and those of the same process that do not. */
+static void test_team_without_ranks(void **state)
+{
+    (void)state;
+    static const struct frame waits[] = {
+        {GOMP, "", 0}, {GOMP, "GOMP_ordered_start", 0}, {PROGRAM, "solve", 30}, {GOMP, "", 0}};
+    static const struct frame stays[] = {{LIBC, "sleep", 0}, {PROGRAM, "solve", 31}, {GOMP, "", 0}};
+    struct tg_where_look look;
+    assert_null(tg_where_look_create(&look));
+    feed(&look, (struct tg_event){.kind = TG_EVENT_PROCESS_START, .pid = 100, .tid = 100});
+    add_thread_frames(&look, 0, 0, waits, 4);
+    add_thread_frames(&look, 0, 1, stays, 3);
+    add_thread_frames(&look, 0, 2, waits, 4);
+    expect(&look, NULL, TG_WHERE_UNKNOWN,
+           "In ? (process 100), 2 threads wait in GOMP_ordered_start, called from solve (a.c:30); thread "
+           "1100 is in sleep, called from solve (a.c:31).\n");
+    tg_where_look_deinit(&look);
+}
+
+/* Who waits for a lock does not run, whether it spins or sleeps, and is told also where all of them wait for locks. */
+static void test_locks_without_ranks(void **state)
+{
+    (void)state;
+    static const struct frame barrier[] = {{GOMP, "GOMP_barrier", 0}, {PROGRAM, "solve", 30}, {GOMP, "", 0}};
+    static const struct frame lock[] = {
+        {LIBC, "syscall", 0}, {GOMP, "omp_set_lock", 0}, {PROGRAM, "solve", 31}, {GOMP, "", 0}};
+    struct tg_where_look look;
+    for (int n_locking = 1; n_locking <= 2; n_locking++) {
+        assert_null(tg_where_look_create(&look));
+        feed(&look, (struct tg_event){.kind = TG_EVENT_PROCESS_START, .pid = 100, .tid = 100});
+        add_thread_frames(&look, 0, 1, lock, 4);
+        if (n_locking == 1)
+            add_thread_frames(&look, 0, 0, barrier, 3);
+        else
+            add_thread_frames(&look, 0, 0, lock, 4);
+        expect(&look, NULL, TG_WHERE_UNKNOWN,
+               n_locking == 1 ? "In ? (process 100), 1 thread waits in GOMP_barrier, called from solve "
+                                "(a.c:30); thread 1100 is in omp_set_lock, called from solve (a.c:31). Who "
+                                "has that lock is not known.\n"
+                              : "In ? (process 100), thread 100 is in omp_set_lock, called from solve "
+                                "(a.c:31); thread 1100 is in omp_set_lock, called from solve (a.c:31). Who "
+                                "has these locks is not known.\n");
+        tg_where_look_deinit(&look);
+    }
+}
+
+/* A worker whose region has no frame of its own is in what that called, not at an address of the runtime. */
+static void test_team_without_frame(void **state)
+{
+    (void)state;
+    static const struct frame frames[] = {
+        {GOMP, "", 0}, {GOMP, "omp_set_nest_lock", 0}, {GOMP, "", 0}, {LIBC, "start_thread", 0}};
+    struct tg_where_look look;
+    make_team(&look);
+    add_stack(&look, 1, 0, GOMP, "GOMP_parallel", 30, 5);
+    add_thread_frames(&look, 1, 1, frames, 4);
+    expect(
+        &look, NULL, TG_WHERE_MISSING,
+        "The others wait for rank 1, which is outside MPI: in GOMP_parallel, called from solve (a.c:30).\n"
+        "There, thread 1101 is in omp_set_nest_lock, called from an OpenMP region that has no frame of its "
+        "own.\n"
+        "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
+    tg_where_look_deinit(&look);
+}
+
+static void add_wait(struct tg_where_look *look, enum tg_wait_what what, int32_t tid, int32_t owner)
+{
+    static struct tg_where_wait waits[8];
+    if (look->waits == NULL)
+        look->n_waits = 0;
+    look->waits = waits;
+    waits[look->n_waits++] = (struct tg_where_wait){
+        .pid = 101, .tid = tid, .is = {.what = what, .address = (uint64_t)tid, .owner = owner}};
+}
+
+/* Owners of mutexes are named; threads that wait for each other are a deadlock, those with a time limit are not. */
+static void test_owners(void **state)
+{
+    (void)state;
+    struct tg_where_look look;
+    assert_null(tg_where_look_create(&look));
+    for (int rank = 0; rank < 2; rank++)
+        add_rank(&look, rank, 2);
+    add_stack(&look, 0, 0, MPI, "MPI_Barrier", 10, 5);
+    add_stack(&look, 1, 0, MPI, NULL, 30, 5);
+    add_stack(&look, 1, 1, MPI, NULL, 31, 5);
+    add_world(&look, 0);
+    add_wait(&look, TG_WAIT_MUTEX, 101, 1101);
+    expect(&look, NULL, TG_WHERE_MISSING,
+           "The others wait for rank 1, which is outside MPI: in solve (a.c:30).\n"
+           "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n"
+           "In rank 1, thread 101 waits for a mutex that thread 1101 holds, which is in solve (a.c:31).\n");
+    add_wait(&look, TG_WAIT_THREAD, 1101, 101);
+    char *text = said(&look, NULL, TG_WHERE_MISSING);
+    assert_non_null(strstr(text, "Deadlock in rank 1:\n"
+                                 "  thread 101 waits for a mutex that thread 1101 holds; it is in solve "
+                                 "(a.c:30)\n"
+                                 "  thread 1101 waits for the end of thread 101; it is in solve (a.c:31)\n"));
+    free(text);
+    look.waits[1].is.what = TG_WAIT_FUTEX;
+    text = said(&look, NULL, TG_WHERE_MISSING);
+    assert_null(strstr(text, "Deadlock"));
+    assert_non_null(strstr(text, "thread 1101 waits for a lock that thread 101 holds, which is in"));
+    free(text);
+    look.waits = NULL;
+    tg_where_look_deinit(&look);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_team),
+        cmocka_unit_test(test_team_at_two_places),
+        cmocka_unit_test(test_team_without_ranks),
+        cmocka_unit_test(test_locks_without_ranks),
+        cmocka_unit_test(test_team_without_frame),
+        cmocka_unit_test(test_owners),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
