@@ -68,27 +68,12 @@ static bool is_realloc(enum tg_heap_release how)
     return how == TG_HEAP_FREED_BY_REALLOC || how == TG_HEAP_FREED_BY_REALLOCARRAY;
 }
 
-static struct tg_heap_mistake mistake_with(enum tg_heap_error error, uintptr_t address,
-                                           const struct tg_heap_block_entry *entry, const char *call)
-{
-    return (struct tg_heap_mistake){.error = error,
-                                    .address = address,
-                                    .block = entry->block,
-                                    .size = entry->size,
-                                    .allocated_stack = tg_heap_block_allocated_stack(entry),
-                                    .freed_stack = tg_heap_block_freed_stack(entry),
-                                    .allocated_tid = entry->allocated_tid,
-                                    .freed_tid = entry->freed_tid,
-                                    .offset = (int64_t)(address - entry->block),
-                                    .call = call};
-}
-
 /* ENTRY is NULL where nothing is known of a block. */
 static void tell(enum tg_heap_error error, uintptr_t address, const struct tg_heap_block_entry *entry,
                  const char *call, const void *frame)
 {
     const struct tg_heap_mistake mistake =
-        entry != NULL ? mistake_with(error, address, entry, call)
+        entry != NULL ? tg_heap_guards_mistake(error, address, entry, call)
                       : (struct tg_heap_mistake){.error = error, .address = address, .call = call};
     tg_heap_note_mistake(&mistake, frame);
 }
@@ -97,7 +82,8 @@ static void tell(enum tg_heap_error error, uintptr_t address, const struct tg_he
 static APART void tell_told_size(const struct tg_heap_block_entry *entry, size_t told_size, const char *call,
                                  const void *frame)
 {
-    struct tg_heap_mistake mistake = mistake_with(TG_HEAP_MISMATCHED_DEALLOC, entry->block, entry, call);
+    struct tg_heap_mistake mistake =
+        tg_heap_guards_mistake(TG_HEAP_MISMATCHED_DEALLOC, entry->block, entry, call);
     mistake.wrong_bytes = told_size;
     tg_heap_note_mistake(&mistake, frame);
 }

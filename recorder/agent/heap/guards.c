@@ -27,6 +27,21 @@ static bool is_intact(uintptr_t start, size_t n, unsigned char wanted, uintptr_t
     return *n_wrong == 0;
 }
 
+struct tg_heap_mistake tg_heap_guards_mistake(enum tg_heap_error error, uintptr_t address,
+                                              const struct tg_heap_block_entry *entry, const char *call)
+{
+    return (struct tg_heap_mistake){.error = error,
+                                    .address = address,
+                                    .block = entry->block,
+                                    .size = entry->size,
+                                    .allocated_stack = tg_heap_block_allocated_stack(entry),
+                                    .freed_stack = tg_heap_block_freed_stack(entry),
+                                    .allocated_tid = entry->allocated_tid,
+                                    .freed_tid = entry->freed_tid,
+                                    .offset = (int64_t)(address - entry->block),
+                                    .call = call};
+}
+
 void tg_heap_guards_check_bytes(const struct tg_heap_block_entry *entry, uintptr_t start, size_t n,
                                 unsigned char wanted, enum tg_heap_error error, const char *call,
                                 const void *frame)
@@ -35,19 +50,8 @@ void tg_heap_guards_check_bytes(const struct tg_heap_block_entry *entry, uintptr
     size_t n_wrong;
     if (is_intact(start, n, wanted, &first, &n_wrong))
         return;
-    const struct tg_heap_mistake mistake = {
-        .error = error,
-        .address = first,
-        .block = entry->block,
-        .size = entry->size,
-        .allocated_stack = tg_heap_block_allocated_stack(entry),
-        .freed_stack = tg_heap_block_freed_stack(entry),
-        .allocated_tid = entry->allocated_tid,
-        .freed_tid = entry->freed_tid,
-        .offset = (int64_t)(first - entry->block),
-        .wrong_bytes = n_wrong,
-        .call = call,
-    };
+    struct tg_heap_mistake mistake = tg_heap_guards_mistake(error, first, entry, call);
+    mistake.wrong_bytes = n_wrong;
     tg_heap_note_mistake(&mistake, frame);
 }
 
