@@ -17,6 +17,7 @@
 #include "recorder/process/memory_kills.h"
 #include "recorder/record/description.h"
 #include "recorder/record/process_facts.h"
+#include "recorder/record/processor_use.h"
 #include "recorder/record/ptrace_use.h"
 #include "recorder/record/recording_file.h"
 #include "recorder/record/stuck_launcher.h"
@@ -602,38 +603,15 @@ static void note_unplanted(void *context, const char *text)
     note(context, text);
 }
 
-/* How long the calling thread ran, and waited for a processor; false where the kernel does not say. */
-static bool read_processor_use(struct tg_event_tracer_wait *use)
-{
-    unsigned long long ran_ns, waited_ns;
-    FILE *file = fopen("/proc/thread-self/schedstat", "re");
-    bool known = file != NULL && fscanf(file, "%llu %llu", &ran_ns, &waited_ns) == 2;
-    if (file != NULL)
-        fclose(file);
-    if (known)
-        *use = (struct tg_event_tracer_wait){.waited_ns = waited_ns, .ran_ns = ran_ns};
-    return known;
-}
-
-static void tell_processor_use(struct tg_recording *recording, const struct tg_event_tracer_wait *before)
-{
-    struct tg_event event = {.kind = TG_EVENT_TRACER_WAIT};
-    if (!read_processor_use(&event.tracer_wait))
-        return;
-    event.tracer_wait.waited_ns -= before->waited_ns;
-    event.tracer_wait.ran_ns -= before->ran_ns;
-    tg_engine_emit(recording->engine, NULL, &event);
-}
-
 struct tg_error *tg_recording_run(struct tg_recording *recording, int *status)
 {
     struct tg_event_tracer_wait before;
     if (recording->untraced != NULL)
         return tg_untraced_run(recording->untraced, status);
-    bool tells_use = read_processor_use(&before);
+    bool tells_use = tg_processor_use_read(&before);
     struct tg_error *error = tg_engine_run(recording->engine, status);
     if (tells_use)
-        tell_processor_use(recording, &before);
+        tg_processor_use_tell(recording->engine, &before);
     if (error == NULL && recording->options->mpir == TG_MPIR_INSIST &&
         tg_mpir_session_starters(recording->mpir) == 0)
         note(recording, "--mpir: no MPI job launcher was found (no process has MPIR symbols)");
