@@ -245,26 +245,34 @@ static int pipe_for(int fd)
     return ends[1];
 }
 
+/* Traces WORD, one of the programs above, until it has ended, with STOPPED_AT told of all stops and TAKE of all events; its wait status. */
+static int trace(struct observing *observing, char *word,
+                 void (*stopped_at)(void *context, struct tg_thread *thread, const struct tg_stop *stop),
+                 void (*take)(void *context, const struct tg_event *event))
+{
+    const struct tg_engine_options options = {.sink = {.context = observing, .add = take},
+                                              .kill_on_exit = true};
+    char self[] = "/proc/self/exe", *command[] = {self, word, NULL};
+    int status = -1;
+    assert_null(tg_engine_create(&options, &observing->engine));
+    observing->observer = (struct tg_observer){.name = "pause", .context = observing, .stopped = stopped_at};
+    assert_null(tg_engine_add_observer(observing->engine, &observing->observer, &observing->slot));
+    assert_null(tg_engine_launch(observing->engine, command, &observing->pid));
+    assert_null(tg_engine_run(observing->engine, &status));
+    assert_true(observing->paused);
+    tg_engine_destroy(observing->engine);
+    return status;
+}
+
 static void test_exec_while_exit_stop_waits(void **state)
 {
     (void)state;
     struct observing observing = {.exit_fd = pipe_for(EXIT_FD), .exec_fd = pipe_for(EXEC_FD)};
-    const struct tg_engine_options options = {.sink = {.context = &observing, .add = take_event},
-                                              .kill_on_exit = true};
-    char self[] = "/proc/self/exe", word[] = "program";
-    char *command[] = {self, word, NULL};
-    int status = -1;
-    assert_null(tg_engine_create(&options, &observing.engine));
-    observing.observer = (struct tg_observer){.name = "pause", .context = &observing, .stopped = stopped};
-    assert_null(tg_engine_add_observer(observing.engine, &observing.observer, &observing.slot));
-    assert_null(tg_engine_launch(observing.engine, command, &observing.pid));
-    assert_null(tg_engine_run(observing.engine, &status));
-    assert_true(observing.paused);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    char word[] = "program";
+    assert_int_equal(trace(&observing, word, stopped, take_event), 0);
     assert_int_equal(observing.n_unknown_ends, 0); /* the stop was over, and is not handled */
     assert_true(observing.n_execs > 0);
     assert_non_null(strstr(observing.last, "true"));
-    tg_engine_destroy(observing.engine);
     close(observing.exit_fd);
     close(observing.exec_fd);
 }
@@ -274,20 +282,8 @@ static void test_vfork_is_over(void **state)
 {
     (void)state;
     struct observing observing = {0};
-    const struct tg_engine_options options = {.sink = {.context = &observing, .add = take_event},
-                                              .kill_on_exit = true};
-    char self[] = "/proc/self/exe", word[] = "parent";
-    char *command[] = {self, word, NULL};
-    int status = -1;
-    assert_null(tg_engine_create(&options, &observing.engine));
-    observing.observer =
-        (struct tg_observer){.name = "pause", .context = &observing, .stopped = child_stopped};
-    assert_null(tg_engine_add_observer(observing.engine, &observing.observer, &observing.slot));
-    assert_null(tg_engine_launch(observing.engine, command, &observing.pid));
-    assert_null(tg_engine_run(observing.engine, &status));
-    assert_true(observing.paused);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    tg_engine_destroy(observing.engine);
+    char word[] = "parent";
+    assert_int_equal(trace(&observing, word, child_stopped, take_event), 0);
 }
 
 static void take_signal(void *context, const struct tg_event *event)
@@ -305,21 +301,9 @@ static void test_signal_is_the_first_threads(void **state)
 {
     (void)state;
     struct observing observing = {0};
-    const struct tg_engine_options options = {.sink = {.context = &observing, .add = take_signal},
-                                              .kill_on_exit = true};
-    char self[] = "/proc/self/exe", word[] = "handler";
-    char *command[] = {self, word, NULL};
-    int status = -1;
-    assert_null(tg_engine_create(&options, &observing.engine));
-    observing.observer =
-        (struct tg_observer){.name = "pause", .context = &observing, .stopped = first_is_paused};
-    assert_null(tg_engine_add_observer(observing.engine, &observing.observer, &observing.slot));
-    assert_null(tg_engine_launch(observing.engine, command, &observing.pid));
-    assert_null(tg_engine_run(observing.engine, &status));
-    assert_true(observing.paused);
-    assert_int_equal(status, 0);
+    char word[] = "handler";
+    assert_int_equal(trace(&observing, word, first_is_paused, take_signal), 0);
     assert_int_equal(observing.n_signals, 1);
-    tg_engine_destroy(observing.engine);
 }
 
 int main(int argc, char **argv)
