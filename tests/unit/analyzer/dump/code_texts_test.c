@@ -7,36 +7,11 @@
 #include <cmocka.h>
 
 #include "analyzer/dump/code_texts.h"
+#include "tests/unit/analyzer/dump/program_symbolizer.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A symbolizer that knows of every address what program it is of. */
-static int symbolizer;
-
-static struct tg_error *create(struct tg_symbolizer **created)
-{
-    *created = (struct tg_symbolizer *)&symbolizer;
-    return NULL;
-}
-
-static void destroy(struct tg_symbolizer *created)
-{
-    (void)created;
-}
-
-static bool resolve(struct tg_symbolizer *created, const char *path, const char *build_id, uint64_t address,
-                    struct tg_symbol *symbol)
-{
-    (void)created;
-    (void)build_id;
-    *symbol = (struct tg_symbol){.function = path, .offset = address};
-    return true;
-}
-
-static const struct tg_command_services services = {
-    .symbolizer_create = create, .symbolizer_destroy = destroy, .symbolizer_resolve = resolve};
 
 static void write_text(FILE *stream, const struct tg_field *field, const struct tg_code_name *name)
 {

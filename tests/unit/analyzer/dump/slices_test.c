@@ -7,36 +7,10 @@
 #include <cmocka.h>
 
 #include "analyzer/dump/slices.h"
+#include "tests/unit/analyzer/dump/program_symbolizer.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* A symbolizer that knows of every address what program it is of, and counts. */
-static unsigned n_asked;
-
-static struct tg_error *create(struct tg_symbolizer **created)
-{
-    *created = (struct tg_symbolizer *)&n_asked;
-    return NULL;
-}
-
-static void destroy(struct tg_symbolizer *created)
-{
-    (void)created;
-}
-
-static bool resolve(struct tg_symbolizer *created, const char *path, const char *build_id, uint64_t address,
-                    struct tg_symbol *symbol)
-{
-    (void)created;
-    (void)build_id;
-    n_asked++;
-    *symbol = (struct tg_symbol){.function = path, .offset = address, .file = "dir/a.c", .line = address};
-    return true;
-}
-
-static const struct tg_command_services services = {
-    .symbolizer_create = create, .symbolizer_destroy = destroy, .symbolizer_resolve = resolve};
 
 struct fixture {
     struct tg_selection selection;
