@@ -2,7 +2,6 @@
 #ifndef TG_RECORDER_RECORD_PROCESSOR_USE_H
 #define TG_RECORDER_RECORD_PROCESSOR_USE_H
 
-#include "format/event/event.h"
 #include "recorder/engine/engine.h"
 
 #include <stdbool.h>
