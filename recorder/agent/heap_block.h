@@ -26,8 +26,9 @@ struct tg_heap_block_entry {
     unsigned char call;  /* enum tg_heap_call */
     bool has_red_zones;  /* BASE is the block: none of the allocator's */
     bool has_guards;
-    bool is_painted; /* since it was freed */
-    unsigned char unused[3];
+    bool is_painted;         /* since it was freed */
+    unsigned char alignment; /* of an aligned operator new: one more than its logarithm; 0 of all others */
+    unsigned char unused[2];
     /* which fork of the program had these stacks: another one has other numbers */
     uint32_t allocated_generation, freed_generation;
     unsigned char unused_too[8];

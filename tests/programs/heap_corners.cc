@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <malloc.h>
+#include <memory_resource>
 #include <new>
 #include <sys/resource.h>
 
@@ -44,7 +45,7 @@ static void align()
     }
 }
 
-// Blocks that the wrong function releases.
+// Blocks that the wrong function releases, and some that the right one does.
 static void mismatch()
 {
     operator delete(hide(std::malloc(10)));
@@ -54,6 +55,24 @@ static void mismatch()
     std::free(hide(std::realloc(hide(operator new(50)), 60)));
     operator delete(hide(operator new(70)), static_cast<std::size_t>(35));
     operator delete(hide(operator new(80)), static_cast<std::size_t>(80));
+    const auto wide = static_cast<std::align_val_t>(64), wider = static_cast<std::align_val_t>(128);
+    operator delete(hide(operator new(90, wide)));
+    operator delete[](hide(operator new[](91, wide, std::nothrow)), static_cast<std::size_t>(91));
+    operator delete(hide(operator new(92)), static_cast<std::size_t>(92), wide);
+    operator delete[](hide(operator new[](93, wide)), wider, std::nothrow);
+    operator delete(hide(operator new[](94, wide)), wide);
+    std::free(hide(operator new(95, wide)));
+    operator delete(hide(aligned_alloc(64, 128)), wide);
+    operator delete(hide(operator new(96, wide)), static_cast<std::size_t>(97), wide);
+    operator delete[](hide(std::malloc(98)));
+    std::free(hide(operator new[](99)));
+    operator delete(hide(operator new(81, wide, std::nothrow)), wide, std::nothrow);
+    operator delete[](hide(operator new[](82, wide)), static_cast<std::size_t>(82), wide);
+    std::pmr::memory_resource *pool = std::pmr::new_delete_resource();
+    pool->deallocate(hide(pool->allocate(83, 64)), 83, 64);
+    static_cast<char *>(hide(operator new(84, wide)))[84] =
+        1; // up to the next multiple of its alignment nobody else is there
+    operator delete(kept, wide);
     std::puts("released");
 }
 

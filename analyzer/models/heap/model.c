@@ -229,13 +229,28 @@ static void uncount_block(struct tg_heap_model *model, struct tg_heap_state *pro
     tg_heap_amount_subtract(&model->job.live, &amount);
 }
 
+static void drop_gone(struct tg_heap_state *process, uint64_t address)
+{
+    struct tg_heap_block *gone =
+        process->gone.count == 0 ? NULL : tg_heap_blocks_find(&process->gone, address);
+    if (gone != NULL)
+        tg_heap_blocks_remove(&process->gone, gone);
+}
+
+static struct tg_error *put_gone(struct tg_heap_state *process, const struct tg_heap_block *block)
+{
+    drop_gone(process, block->address);
+    return tg_heap_blocks_put(&process->gone, block);
+}
+
 static struct tg_error *remove_block(struct tg_heap_model *model, struct tg_heap_state *process,
                                      struct tg_heap_block *block, uint64_t time_ns)
 {
     uncount_block(model, process, block);
     if (block->is_inherited) {
+        struct tg_error *error = process->is.mode == TG_HEAP_CHECK ? put_gone(process, block) : NULL;
         tg_heap_blocks_remove(&process->is.blocks, block);
-        return NULL;
+        return error;
     }
     tg_heap_blocks_remove(&process->is.blocks, block);
     return note_level(model, process, time_ns);
@@ -248,6 +263,7 @@ static struct tg_error *add_block(struct tg_heap_model *model, struct tg_heap_st
     if (is->by_size == NULL && (is->by_size = calloc(TG_HEAP_SIZE_CLASSES, sizeof *is->by_size)) == NULL)
         return tg_error_no_memory();
     struct tg_error *error = tg_heap_blocks_put(&is->blocks, block);
+    drop_gone(process, block->address);
     if (error != NULL)
         return error;
     struct tg_heap_amount amount = tg_heap_amount_of_block(block->size_bytes, process->is.sample_bytes);
@@ -373,6 +389,7 @@ static struct tg_error *take_exec(struct tg_heap_model *model, struct tg_heap_st
         uncount_block(model, process, block);
     process->is.inherited = process->is.inherited_live = (struct tg_heap_amount){0};
     tg_heap_blocks_deinit(&process->is.blocks);
+    tg_heap_blocks_deinit(&process->gone);
     if (had_blocks)
         error = note_level(model, process, time_ns);
     tg_heap_state_forget_stacks(process);
@@ -419,9 +436,11 @@ static struct tg_error *take_fork(struct tg_heap_model *model, size_t index, con
 /* Where the block of ERROR was allocated; a forked process's agent knows no stacks of its parent. */
 static uint32_t allocated_path(const struct tg_heap_state *process, const struct tg_event_heap_error *error)
 {
-    const struct tg_heap_block *block = error->allocated_stack != 0 || error->block == 0
-                                            ? NULL
-                                            : tg_heap_blocks_find(&process->is.blocks, error->block);
+    const struct tg_heap_block *block = NULL;
+    if (error->allocated_stack == 0 && error->block != 0)
+        block = tg_heap_blocks_find(&process->is.blocks, error->block);
+    if (error->allocated_stack == 0 && error->block != 0 && block == NULL)
+        block = tg_heap_blocks_find(&process->gone, error->block);
     return block != NULL ? process->is.sites[block->site].path
                          : tg_heap_state_path_of_stack(process, error->allocated_stack);
 }

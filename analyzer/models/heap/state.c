@@ -69,6 +69,7 @@ void tg_heap_state_destroy(struct tg_heap_state *state)
     free(state->is.by_size);
     free(state->is.sites);
     tg_heap_blocks_deinit(&state->is.blocks);
+    tg_heap_blocks_deinit(&state->gone);
     free(state);
 }
 

@@ -19,7 +19,10 @@ struct tg_heap_state {
     size_t path_capacity, n_paths, site_capacity, leak_capacity;
     struct tg_heap_scan coming;       /* leaks whose search is not told yet */
     struct tg_heap_early_free *early; /* NULL: none yet */
-    uint64_t peak;                    /* how many peaks there were */
+    /* Blocks of its parent that it has freed, where blocks are checked: who frees one again is told where it was allocated, which
+     * the process itself does not know. */
+    struct tg_heap_blocks gone;
+    uint64_t peak; /* how many peaks there were */
 };
 
 /* Only error, here and below: NO_MEMORY. */

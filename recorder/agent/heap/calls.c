@@ -50,13 +50,13 @@ static inline bool checks(void)
 static void check_free(void *block, enum tg_heap_release release, const void *frame)
 {
     struct tg_heap_thread *thread = &tg_heap_thread;
-    size_t told_size = (size_t)TG_HEAP_NOT_TOLD;
+    struct tg_heap_told told = {.size = (size_t)TG_HEAP_NOT_TOLD};
     if (thread->freed == block) {
         thread->freed = NULL;
         release = (enum tg_heap_release)thread->release;
-        told_size = thread->told_size;
+        told = thread->told_of_freed;
     }
-    tg_heap_check_free(block, release, told_size, frame);
+    tg_heap_check_free(block, release, told, frame);
 }
 
 static inline __attribute__((always_inline)) void freeing_at(const void *block, enum tg_heap_release release,

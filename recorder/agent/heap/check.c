@@ -302,6 +302,12 @@ static void write_guards(struct tg_heap_block_entry *entry, bool zeroed)
         tg_heap_guards_fill(entry->block, entry->size, TG_HEAP_PAINT_ALLOCATED);
 }
 
+/* As an entry of the table has it. */
+static unsigned char alignment_class(size_t alignment)
+{
+    return (unsigned char)(alignment == 0 ? 0 : 1 + __builtin_ctzl(alignment));
+}
+
 /* NULL: there is no memory, and no event says so. The block is in the table before its event is recorded: whether there is a
  * place for it decides which kind of block it is. */
 static inline __attribute__((always_inline)) void *make(size_t alignment, size_t size, bool zeroed,
@@ -310,7 +316,8 @@ static inline __attribute__((always_inline)) void *make(size_t alignment, size_t
     struct tg_heap_block_entry entry = {.size = size,
                                         .allocated_tid = tg_raw_thread_id(),
                                         .state = TG_HEAP_BLOCK_LIVE,
-                                        .call = (unsigned char)noted->call};
+                                        .call = (unsigned char)noted->call,
+                                        .alignment = alignment_class(noted->alignment)};
     tg_heap_block_allocated_at(&entry, noted->stack);
     bool made =
         get_with_red_zones(alignment, size, &entry) || get_guarded(alignment, size, zeroed, &entry, frame);
@@ -323,10 +330,22 @@ static inline __attribute__((always_inline)) void *make(size_t alignment, size_t
     return block;
 }
 
+/* Whether the C++ library's aligned operator new asks for SIZE bytes because the allocator wants a multiple of the alignment: the
+ * program has fewer, and tells operator delete so. */
+static bool is_rounded_up(size_t size, const struct tg_heap_noted *noted)
+{
+    return noted->alignment != 0 && !allows_mismatch &&
+           ((noted->size + noted->alignment - 1) & -noted->alignment) == size;
+}
+
 void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_heap_call call,
                           const void *frame)
 {
-    const struct tg_heap_noted noted = tg_heap_note_prepare(size, call, frame);
+    struct tg_heap_noted noted = tg_heap_note_prepare(size, call, frame);
+    if (call == TG_HEAP_NEW || call == TG_HEAP_NEW_ARRAY) /* which nobody else gets memory for */
+        noted.alignment = alignment;
+    if (is_rounded_up(size, &noted))
+        size = noted.size;
     void *block = make(alignment, size, zeroed, &noted, frame);
     if (block == NULL)
         tg_heap_note_prepared(NULL, &noted);
@@ -445,6 +464,22 @@ static bool judge_stranger(uintptr_t *address, enum tg_heap_release how, const v
     return false;
 }
 
+/* An operator delete, called HOW and TOLD of an alignment or not, has ENTRY's block of an operator new to which it does not belong:
+ * what is to be said that it was; NULL: it does. */
+static const char *name_of_other_alignment(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
+                                           const struct tg_heap_told *told)
+{
+    static const char names[][2][48] = {
+        {"operator delete without an alignment", "operator delete[] without an alignment"},
+        {"operator delete with an alignment", "operator delete[] with an alignment"},
+        {"operator delete with another alignment", "operator delete[] with another alignment"},
+    };
+    unsigned char wanted = entry->alignment, given = alignment_class(told->alignment);
+    if (allows_mismatch || entry->state != TG_HEAP_BLOCK_LIVE || wanted == given)
+        return NULL;
+    return names[given == 0 ? 0 : wanted == 0 ? 1 : 2][how == TG_HEAP_DELETE_ARRAY];
+}
+
 static bool is_mismatched(const struct tg_heap_block_entry *entry, enum tg_heap_release how)
 {
     bool is_new = entry->call == TG_HEAP_NEW, is_array = entry->call == TG_HEAP_NEW_ARRAY;
@@ -524,7 +559,21 @@ static void free_twice(const struct tg_heap_block_entry *entry)
     tg_heap_real_get()->free((void *)entry->base);     // NOLINT: an address
 }
 
-void tg_heap_check_free(void *block, enum tg_heap_release how, size_t told_size, const void *frame)
+/* ENTRY's block, which is in use, is freed HOW: whether that may be. */
+static void judge_release(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
+                          const struct tg_heap_told *told, const void *frame)
+{
+    bool is_operator = how == TG_HEAP_DELETE || how == TG_HEAP_DELETE_ARRAY;
+    const char *other = is_operator ? name_of_other_alignment(entry, how, told) : NULL;
+    if (is_mismatched(entry, how))
+        tell(TG_HEAP_MISMATCHED_DEALLOC, entry->block, entry, name_of_release(how), frame);
+    else if (other != NULL)
+        tell(TG_HEAP_MISMATCHED_DEALLOC, entry->block, entry, other, frame);
+    else if (told->size != (size_t)TG_HEAP_NOT_TOLD && is_of_other_size(entry, told->size))
+        tell_told_size(entry, told->size, name_of_release(how), frame);
+}
+
+void tg_heap_check_free(void *block, enum tg_heap_release how, struct tg_heap_told told, const void *frame)
 {
     struct tg_heap_block_entry entry;
     bool keeps = false;
@@ -549,10 +598,7 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, size_t told_size,
         return;
     }
     tg_heap_guards_check(&entry, name_of_release(how), frame);
-    if (is_mismatched(&entry, how))
-        tell(TG_HEAP_MISMATCHED_DEALLOC, address, &entry, name_of_release(how), frame);
-    else if (told_size != (size_t)TG_HEAP_NOT_TOLD && is_of_other_size(&entry, told_size))
-        tell_told_size(&entry, told_size, name_of_release(how), frame);
+    judge_release(&entry, how, &told, frame);
     tg_heap_note_free_at(block, how, stack);
     if (keeps && !entry.has_red_zones) {
         if (entry.is_painted)
@@ -695,7 +741,7 @@ void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, cons
     if (old_size == SIZE_MAX)
         return realloc_unknown(old, size, call, how, frame);
     if (size == 0) {
-        tg_heap_check_free(old, how, (size_t)TG_HEAP_NOT_TOLD, frame);
+        tg_heap_check_free(old, how, (struct tg_heap_told){.size = (size_t)TG_HEAP_NOT_TOLD}, frame);
         return NULL;
     }
     if (!is_guarded && tg_heap_real_get()->usable_size(old) < old_size)
@@ -705,7 +751,7 @@ void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, cons
     if (block == NULL)
         return resize_in_place(old, size, call, frame);
     copy(block, old, old_size < size ? old_size : size);
-    tg_heap_check_free(old, how, (size_t)TG_HEAP_NOT_TOLD, frame);
+    tg_heap_check_free(old, how, (struct tg_heap_told){.size = (size_t)TG_HEAP_NOT_TOLD}, frame);
     return block;
 }
 

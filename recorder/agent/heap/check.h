@@ -33,8 +33,9 @@ void tg_heap_check_odd_alignment(size_t alignment, size_t size, const char *call
 /* The allocator answered with BLOCK, which may be NULL, and the program gets that. */
 void tg_heap_check_unguarded(void *block, size_t size, enum tg_heap_call call, const void *frame);
 
-/* BLOCK is not NULL. TOLD_SIZE: of an operator delete that is told one, else TG_HEAP_NOT_TOLD. */
-void tg_heap_check_free(void *block, enum tg_heap_release release, size_t told_size, const void *frame);
+/* BLOCK is not NULL. TOLD: to an operator delete, else of size TG_HEAP_NOT_TOLD. */
+void tg_heap_check_free(void *block, enum tg_heap_release release, struct tg_heap_told told,
+                        const void *frame);
 
 /* OLD is not NULL. */
 void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, const void *frame);

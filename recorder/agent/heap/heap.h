@@ -36,16 +36,23 @@ extern struct tg_heap tg_heap;
 
 enum { TG_HEAP_NOT_TOLD = -1 };
 
+/* What an operator delete is told of its block. */
+struct tg_heap_told {
+    size_t size;      /* TG_HEAP_NOT_TOLD: not that */
+    size_t alignment; /* 0: it has no alignment of its own */
+};
+
 /* Of a thread. While operator new passes a call on, the allocation that comes of it is operator new's. */
 struct tg_heap_thread {
     const void *outer; /* frame of the operator, NULL none; it may have been left by longjmp */
     uintptr_t caller;  /* the return address in that frame */
     size_t size;       /* as asked of it */
+    size_t alignment;  /* likewise; 0: it is no aligned one */
     unsigned call;     /* enum tg_heap_call */
     bool told;         /* the allocation is recorded */
     const void *freed; /* operator delete has recorded this block as freed, and passes it on */
     unsigned release;  /* enum tg_heap_release of that; where blocks are checked, it is recorded only then */
-    size_t told_size;  /* size of it as operator delete was told; TG_HEAP_NOT_TOLD: none */
+    struct tg_heap_told told_of_freed;
     /* sampling (sample.h) */
     int64_t left;                     /* bytes up to the next sample */
     uint64_t random;                  /* 0: none drawn yet */

@@ -143,7 +143,8 @@ struct tg_heap_noted tg_heap_note_prepare(size_t size, enum tg_heap_call call, c
     struct tg_heap_thread *thread = &tg_heap_thread;
     if (thread->outer != NULL)
         take_over(thread, &size, &call, &frame);
-    return (struct tg_heap_noted){tg_heap_stack(frame), call, size, frame};
+    size_t alignment = thread->outer != NULL && frame == thread->outer ? thread->alignment : 0;
+    return (struct tg_heap_noted){tg_heap_stack(frame), call, size, frame, alignment};
 }
 
 void tg_heap_note_prepared(const void *block, const struct tg_heap_noted *noted)

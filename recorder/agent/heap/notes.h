@@ -15,6 +15,7 @@ struct tg_heap_noted {
     enum tg_heap_call call;
     size_t size;
     const void *frame;
+    size_t alignment; /* as asked of an aligned operator new; 0: none */
 };
 
 /* Whether FRAME is that of a call which the thread's operator new makes. */

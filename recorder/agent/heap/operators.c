@@ -52,7 +52,7 @@ struct member {
     int way;            /* enum way, __atomic */
     unsigned what;      /* enum tg_heap_call or enum tg_heap_release */
     bool has_size;      /* an operator delete's: it is told the size, as its second argument */
-    bool has_alignment; /* an operator new's: likewise */
+    bool has_alignment; /* likewise, as the last number before that of nothrow */
     char is_allocators; /* __atomic; is_checked_as_malloc's */
 };
 
@@ -181,6 +181,7 @@ static __attribute__((noinline)) uintptr_t allocate_by(struct member *member, ui
             return (uintptr_t)checked;
     }
     thread->size = size;
+    thread->alignment = member->has_alignment ? second : 0;
     thread->call = call;
     thread->told = is_checked;
     thread->caller = ((const uintptr_t *)frame)[1];
@@ -221,11 +222,14 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
     enum tg_heap_release how = (enum tg_heap_release)member->what;
     struct tg_heap_thread *thread = &tg_heap_thread;
     const void *block = (const void *)freed; // NOLINT: an address
-    size_t told_size = member->has_size ? second : (size_t)TG_HEAP_NOT_TOLD;
+    const struct tg_heap_told told = {member->has_size ? second : (size_t)TG_HEAP_NOT_TOLD,
+                                      !member->has_alignment ? 0
+                                      : member->has_size     ? third
+                                                             : second};
     bool is_outer = block != NULL && thread->freed != block && tg_heap_is_on();
     uint64_t begun = 0;
     if (is_outer && is_checked_as_malloc(member)) {
-        tg_heap_check_free((void *)freed, how, told_size, frame); // NOLINT: an address
+        tg_heap_check_free((void *)freed, how, told, frame); // NOLINT: an address
         return;
     }
     if (is_outer) {
@@ -239,7 +243,7 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
         }
         begun = tg_heap_note_now();
         thread->release = how;
-        thread->told_size = told_size;
+        thread->told_of_freed = told;
         thread->freed = block;
     }
     if (function != NULL)
@@ -286,11 +290,12 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
                                             : allocate(&member, size, 0, 0, __builtin_frame_address(0));     \
     }
 
-#define OPERATOR_DELETE(symbol, how, is_sized)                                                               \
+#define OPERATOR_DELETE(symbol, how, is_sized, is_aligned)                                                   \
     TG_AGENT_EXPORT void symbol(uintptr_t first, uintptr_t second, uintptr_t third);                         \
     void symbol(uintptr_t first, uintptr_t second, uintptr_t third)                                          \
     {                                                                                                        \
-        static struct member member = {.name = #symbol, .what = (how), .has_size = (is_sized)};              \
+        static struct member member = {                                                                      \
+            .name = #symbol, .what = (how), .has_size = (is_sized), .has_alignment = (is_aligned)};          \
         operator_function *quick = __atomic_load_n(&member.quick, __ATOMIC_RELAXED);                         \
         if (quick != NULL && tg_heap_quick_passes_free((const void *)first)) /* NOLINT: an address */        \
             quick(first, second, third);                                                                     \
@@ -307,15 +312,15 @@ OPERATOR_NEW(_ZnwmSt11align_val_t, TG_HEAP_NEW, WATCHED, true)
 OPERATOR_NEW(_ZnamSt11align_val_t, TG_HEAP_NEW_ARRAY, WATCHED, true)
 OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, TG_HEAP_NEW, WATCHED, true)
 OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, TG_HEAP_NEW_ARRAY, WATCHED, true)
-OPERATOR_DELETE(_ZdlPv, TG_HEAP_DELETE, false)
-OPERATOR_DELETE(_ZdaPv, TG_HEAP_DELETE_ARRAY, false)
-OPERATOR_DELETE(_ZdlPvm, TG_HEAP_DELETE, true)
-OPERATOR_DELETE(_ZdaPvm, TG_HEAP_DELETE_ARRAY, true)
-OPERATOR_DELETE(_ZdlPvRKSt9nothrow_t, TG_HEAP_DELETE, false)
-OPERATOR_DELETE(_ZdaPvRKSt9nothrow_t, TG_HEAP_DELETE_ARRAY, false)
-OPERATOR_DELETE(_ZdlPvSt11align_val_t, TG_HEAP_DELETE, false)
-OPERATOR_DELETE(_ZdaPvSt11align_val_t, TG_HEAP_DELETE_ARRAY, false)
-OPERATOR_DELETE(_ZdlPvmSt11align_val_t, TG_HEAP_DELETE, true)
-OPERATOR_DELETE(_ZdaPvmSt11align_val_t, TG_HEAP_DELETE_ARRAY, true)
-OPERATOR_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, TG_HEAP_DELETE, false)
-OPERATOR_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, TG_HEAP_DELETE_ARRAY, false)
+OPERATOR_DELETE(_ZdlPv, TG_HEAP_DELETE, false, false)
+OPERATOR_DELETE(_ZdaPv, TG_HEAP_DELETE_ARRAY, false, false)
+OPERATOR_DELETE(_ZdlPvm, TG_HEAP_DELETE, true, false)
+OPERATOR_DELETE(_ZdaPvm, TG_HEAP_DELETE_ARRAY, true, false)
+OPERATOR_DELETE(_ZdlPvRKSt9nothrow_t, TG_HEAP_DELETE, false, false)
+OPERATOR_DELETE(_ZdaPvRKSt9nothrow_t, TG_HEAP_DELETE_ARRAY, false, false)
+OPERATOR_DELETE(_ZdlPvSt11align_val_t, TG_HEAP_DELETE, false, true)
+OPERATOR_DELETE(_ZdaPvSt11align_val_t, TG_HEAP_DELETE_ARRAY, false, true)
+OPERATOR_DELETE(_ZdlPvmSt11align_val_t, TG_HEAP_DELETE, true, true)
+OPERATOR_DELETE(_ZdaPvmSt11align_val_t, TG_HEAP_DELETE_ARRAY, true, true)
+OPERATOR_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, TG_HEAP_DELETE, false, true)
+OPERATOR_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, TG_HEAP_DELETE_ARRAY, false, true)

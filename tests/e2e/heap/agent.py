@@ -439,6 +439,8 @@ def test_check():
         check(found == ([(error, call, offset)] if error is not None else []), mistake, "found", found)
         if mistake == "forked":  # its parent's numbers of stacks are not its own
             known, event = stacks_of(trace), [event for event in trace if event["kind"] == "heap_error"][0]
+            report = subprocess.run([TOLLGATE, "report", "--no-pager", "trace"], capture_output=True, text=True, check=True).stdout
+            check(re.search(r"freed twice: .* in drop .*; allocated in make .*; freed in drop ", report.split("Job\n")[0]), report)
             check(event["allocated_stack"] == 0 and named(known[event["pid"], event["freed_stack"]], program, table)[0] == "drop", event)
         if mistake in ("twice", "freed", "large_twice"):
             known, event = stacks_of(trace), [event for event in trace if event["kind"] == "heap_error"][0]
@@ -650,7 +652,7 @@ def test_leaks():
 
 
 CORNERS = {  # errors that are recorded with --heap=check, and how often
-    "align": {"bad_alignment_argument": 8}, "mismatch": {"mismatched_dealloc": 6}, "hoard": {"hoard_low_memory_threshold": 1},
+    "align": {"bad_alignment_argument": 8}, "mismatch": {"mismatched_dealloc": 16, "guard_corruption": 1}, "hoard": {"hoard_low_memory_threshold": 1},
     "grow": {"alloc_null": 1}, "jump": {"alloc_null": 1},
 }
 TRICKS = """
@@ -724,6 +726,11 @@ def test_corners():
             expected = errors if heap == "--heap=check" else {kind: n for kind, n in errors.items() if kind == "alloc_null"}
             got = counted(trace, "heap_error", "error")
             check(got == expected, corner, heap, "errors", got)
+            if corner == "mismatch" and heap == "--heap=check":  # which pairs: those of operators that differ in alignments
+                calls = counted(trace, "heap_error", "call")
+                wrong = {call: n for call, n in calls.items() if "alignment" in call}
+                check(wrong == {"operator delete without an alignment": 1, "operator delete[] without an alignment": 1,
+                                "operator delete with an alignment": 1, "operator delete[] with another alignment": 1}, calls)
             check(corner != "jump" or counted(trace, "heap_alloc", "call", 50) == {"new": 100}, heap, "calls behind longjmp")
     with open("tricked.c", "w") as file:
         file.write(TRICKED)

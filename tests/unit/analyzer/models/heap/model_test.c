@@ -332,6 +332,28 @@ static void a_fork_has_its_parents_blocks(void **state)
     tg_heap_model_destroy(heap.model);
 }
 
+/* A forked child frees a block of its parent twice: where it was allocated is known; no more so when somebody else got its address. */
+static void a_fork_frees_a_block_twice(void **state)
+{
+    (void)state;
+    struct heap heap = begin();
+    const struct tg_event twice = {.kind = TG_EVENT_HEAP_ERROR,
+                                   .heap_error = {.error = TG_HEAP_DOUBLE_DEALLOC, .block = B, .call = ""}};
+    feed(&heap, (struct tg_event){.kind = TG_EVENT_HEAP_START,
+                                  .heap_start = {.mode = TG_HEAP_CHECK, .allocator = ""}});
+    tell_stack(&heap, 0, 1, SOLVE);
+    feed(&heap, alloc(B, 10, 1));
+    feed_of(&heap, 1, 0, fork_event(TG_ORIGIN_FORK));
+    feed_of(&heap, 1, 0, release(B));
+    feed_of(&heap, 1, 0, twice);
+    assert_int_not_equal(tg_heap_model_fault_at(heap.model, 0)->allocated_path, 0);
+    feed_of(&heap, 1, 0, alloc(B, 20, 0));
+    feed_of(&heap, 1, 0, release(B));
+    feed_of(&heap, 1, 0, twice);
+    assert_int_equal(tg_heap_model_fault_at(heap.model, 1)->allocated_path, 0);
+    tg_heap_model_destroy(heap.model);
+}
+
 static struct tg_event deep(uint64_t way, const char *library, const char *problem)
 {
     return (struct tg_event){.kind = TG_EVENT_DEEP_BIND,
@@ -637,6 +659,7 @@ int main(void)
         cmocka_unit_test(sizes_change),
         cmocka_unit_test(a_fork_knows_its_parents_stacks),
         cmocka_unit_test(a_fork_has_its_parents_blocks),
+        cmocka_unit_test(a_fork_frees_a_block_twice),
         cmocka_unit_test(deep_bound_libraries_that_are_not_seen),
         cmocka_unit_test(processes_share_numbers_of_stacks),
         cmocka_unit_test(stacks_go_on_in_others),
