@@ -50,6 +50,7 @@ _Static_assert(TG_AGENT_RING_PRIVATE_OFFSET + sizeof(struct private_part) <= TG_
 struct thread_slow {
     uint64_t dropped; /* records since the last one that was kept */
     unsigned destructor_rounds;
+    bool unrecorded; /* what it does is the agent's own */
     bool ended; /* the last destructor ran, or there is no clock any more: what still comes has no ring */
     /* While a handler that interrupted a record writes its own: the state of what it interrupted. */
     bool nested;
@@ -559,6 +560,13 @@ void tg_agent_stop_thread(bool with_new_threads)
     tg_agent_thread.limit = 0;
 }
 
+void tg_agent_leave_unrecorded(bool is_own)
+{
+    slow.unrecorded = is_own;
+    tg_agent_signal_fence();
+    tg_agent_thread.limit = 0;
+}
+
 void tg_agent_rings_prepare(void)
 {
     rings.has_key = pthread_key_create(&rings.key, end_thread) == 0;
@@ -572,7 +580,7 @@ static bool can_record(struct tg_agent_thread *thread, size_t n_bytes)
         drop_nested(thread);
         return false;
     }
-    if (!tg_agent_is_set_up())
+    if (!tg_agent_is_set_up() || slow.unrecorded)
         return false;
     if (!enter_thread(thread)) {
         if (slow.ended || thread->header == NULL || thread->generation != *tg_agent.generation)

@@ -11,6 +11,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -113,6 +115,20 @@ static bool try_errors(void)
     return dlerror() == NULL && current_error() == NULL && same;
 }
 
+/* The same; the memory that libc takes for an error, and gives back, is none of the program's. */
+static bool try_unrecorded(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    if (tg_agent.no_calls || pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return try_errors();
+    tg_agent_leave_unrecorded(true);
+    bool known = try_errors();
+    tg_agent_leave_unrecorded(false);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return known;
+}
+
 static void learn_errors(void)
 {
     int expected = ERRORS_NOT_TRIED;
@@ -122,7 +138,7 @@ static void learn_errors(void)
         return;
     (void)find_real((void **)&calls.dlopen, "dlopen");
     int saved = errno;
-    bool known = try_errors();
+    bool known = try_unrecorded();
     errno = saved;
     __atomic_store_n(&calls.error_state, known ? ERRORS_KNOWN : ERRORS_UNKNOWN, __ATOMIC_RELEASE);
 }

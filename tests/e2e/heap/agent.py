@@ -339,6 +339,9 @@ def test_libraries():
             check(len(own) == 2, "main and _start, and not where the agent gets back from dlopen", own)
             seen.append(stack["frames"][0]["module"])
     check(seen == [libraries[i] for i in (0, 0, 1, 1, 0, 0)], seen)
+    agents = [event for event in trace if event["kind"] == "heap_alloc"
+              and any(frame["module"].endswith("/tollgate-agent.so") for frame in known[event["pid"], event["stack"]]["frames"])]
+    check(not agents, "what the agent tries is the program's", agents)
 
 
 def test_sample():
