@@ -49,7 +49,9 @@ static void print_wait(struct tg_verdict_draft *draft, const struct tg_openmp_wa
     FILE *stream = draft->stream;
     const struct tg_openmp_place *place = place_of(waits, from), *held = NULL;
     bool is_lock = place->kind == TG_OPENMP_IN_MUTEX_WAIT;
-    fprintf(stream, " worker %" PRIu64 " has been %s ", from->number,
+    fprintf(stream, " worker %" PRIu64 " (", from->number);
+    tg_words_thread(stream, draft->input, from->process, from->tid);
+    fprintf(stream, ") has been %s ",
             tg_openmp_waits_is_tested(from, place) ? "testing"
             : is_lock                              ? "waiting for"
                                                    : "waiting at");
@@ -209,7 +211,9 @@ static void print_who_waits(struct tg_verdict_draft *draft, const struct tg_open
 {
     FILE *stream = draft->stream;
     const char *does = tg_openmp_waits_is_tested(worker, place) ? "testing" : "waiting for";
-    fprintf(stream, "worker %" PRIu64, worker->number);
+    fprintf(stream, "worker %" PRIu64 " (", worker->number);
+    tg_words_thread(stream, draft->input, worker->process, worker->tid);
+    fputc(')', stream);
     if (waiters > 1)
         fprintf(stream, " and %" PRIu64 " more have been %s ", waiters - 1, does);
     else

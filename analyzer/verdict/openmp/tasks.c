@@ -6,11 +6,26 @@
 
 #include <inttypes.h>
 
+/* How near an unfinished task is to being the cause; told in this order. */
+enum nearness {
+    AT_WORK,     /* a thread executes it that waits neither for tasks nor for a lock */
+    UNFULFILLED, /* nobody has fulfilled its event */
+    HELD_UP,     /* a thread that waits for a lock executes it: another finding tells of that */
+    WAITING,     /* a thread that waits for tasks executes it */
+    NOT_BEGUN,
+    SUSPENDED,
+    N_NEARNESSES,
+};
+
 /* Unfinished tasks of a team, for a finding. */
 struct unfinished {
+    const struct tg_openmp_search *search;
     struct tg_verdict_draft *draft;
     const struct tg_openmp_team *team;
+    enum nearness nearness; /* of the tasks told now */
     size_t told;
+    bool has_cause;  /* a task has been told that the others may wait for */
+    bool is_held_up; /* none has, and one that waits for a lock */
 };
 
 /* A task that TASK comes behind by their dependences: the last such one that was created before it. */
@@ -60,41 +75,64 @@ static void print_dependence(struct tg_verdict_draft *draft, const struct tg_ope
     print_task(draft, search.found);
 }
 
+static const struct tg_openmp_worker *runner_of(const struct tg_verdict_draft *draft,
+                                                const struct tg_openmp_task *task)
+{
+    bool is_known = task->state == TG_OPENMP_TASK_RUNNING && task->runner != SIZE_MAX;
+    return is_known ? tg_openmp_model_worker_at(draft->input->openmp, task->runner) : NULL;
+}
+
+static enum nearness nearness_of(const struct unfinished *unfinished, const struct tg_openmp_task *task)
+{
+    const struct tg_openmp_worker *runner = runner_of(unfinished->draft, task);
+    if (runner != NULL)
+        return tg_openmp_waits_lock(&unfinished->search->waits, runner) != NULL ? HELD_UP
+               : tg_openmp_waits_for_tasks(runner) != NULL                      ? WAITING
+                                                                                : AT_WORK;
+    return task->state == TG_OPENMP_TASK_DETACHED    ? UNFULFILLED
+           : task->state == TG_OPENMP_TASK_SUSPENDED ? SUSPENDED
+                                                     : NOT_BEGUN;
+}
+
 static struct tg_error *tell_task(void *context, const struct tg_openmp_task *task)
 {
     struct unfinished *unfinished = context;
     struct tg_verdict_draft *draft = unfinished->draft;
     if (task->process != unfinished->team->process || task->team != unfinished->team->id ||
-        unfinished->told >= TG_VERDICT_DETAILED)
+        unfinished->told >= TG_VERDICT_DETAILED || nearness_of(unfinished, task) != unfinished->nearness)
         return NULL;
-    const struct tg_openmp_worker *runner =
-        task->runner == SIZE_MAX ? NULL : tg_openmp_model_worker_at(draft->input->openmp, task->runner);
+    const struct tg_openmp_worker *runner = runner_of(draft, task);
     unfinished->told++;
     fputs(" T", draft->stream);
     print_task(draft, task);
-    if (task->state == TG_OPENMP_TASK_RUNNING && runner != NULL) {
+    if (runner != NULL) {
         tg_openmp_search_print_state(draft, " is executed by worker", runner);
-        tg_openmp_search_blame(draft, runner, 0);
+        if (unfinished->nearness == AT_WORK || !unfinished->has_cause)
+            tg_openmp_search_blame(draft, runner, 0);
+        unfinished->is_held_up |= unfinished->nearness == HELD_UP && !unfinished->has_cause;
         return NULL;
     }
-    if (task->state == TG_OPENMP_TASK_DETACHED)
+    if (unfinished->nearness == UNFULFILLED)
         fputs(" has been executed and is waiting for an event that has not been fulfilled", draft->stream);
-    else if (task->state == TG_OPENMP_TASK_SUSPENDED)
+    else if (unfinished->nearness == SUSPENDED)
         fputs(" is suspended", draft->stream);
     else
         fputs(" has not begun", draft->stream);
     if (task->state == TG_OPENMP_TASK_CREATED)
         print_dependence(draft, task);
-    tg_verdict_blame(draft, task->process, 0, task->code);
+    if (unfinished->nearness == UNFULFILLED || !unfinished->has_cause)
+        tg_verdict_blame(draft, task->process, 0, task->code);
     fputc('.', draft->stream);
     return NULL;
 }
 
-/* Tells what is known of the tasks that TEAM waits for. */
-static void print_tasks(struct tg_verdict_draft *draft, const struct tg_openmp_team *team)
+/* Tells what is known of the tasks that TEAM waits for. Returns whether one of them waits for a lock, of which another finding
+ * tells. */
+static bool print_tasks(const struct tg_openmp_search *search, const struct tg_openmp_team *team)
 {
+    struct tg_verdict_draft *draft = search->draft;
     FILE *stream = draft->stream;
-    struct unfinished unfinished = {.draft = draft, .team = team};
+    struct unfinished unfinished = {.search = search, .draft = draft, .team = team};
     bool is_executed = false;
     for (size_t i = 0; i < team->n_members; i++) {
         const struct tg_openmp_worker *worker = tg_openmp_search_worker(draft, &team->members[i]);
@@ -113,7 +151,12 @@ static void print_tasks(struct tg_verdict_draft *draft, const struct tg_openmp_t
             fputs(", and no thread is executing one", stream);
         fputc('.', stream);
     }
-    (void)tg_openmp_model_visit_tasks(draft->input->openmp, tell_task, &unfinished);
+    for (int nearness = 0; nearness < N_NEARNESSES; nearness++) {
+        unfinished.nearness = (enum nearness)nearness;
+        (void)tg_openmp_model_visit_tasks(draft->input->openmp, tell_task, &unfinished);
+        unfinished.has_cause |= nearness <= UNFULFILLED && unfinished.told > 0;
+    }
+    return unfinished.is_held_up;
 }
 
 static struct tg_error *tell_task_wait(const struct tg_openmp_search *search,
@@ -136,14 +179,15 @@ static struct tg_error *tell_task_wait(const struct tg_openmp_search *search,
                                  .code = place->code,
                                  .waiting = 1};
     tg_words_process(stream, draft->input, worker->process);
-    fprintf(stream, ": worker %" PRIu64 " has been waiting at the %s", worker->number,
+    fprintf(stream, ": worker %" PRIu64 " (", worker->number);
+    tg_words_thread(stream, draft->input, worker->process, worker->tid);
+    fprintf(stream, ") has been waiting at the %s",
             is_taskloop ? "end of a taskloop" : tg_openmp_words_sync(place->what)->phrase);
     tg_words_code(stream, draft->input, worker->process, place->code);
     fputs(" for tasks", stream);
     tg_words_since(stream, draft->input, place->since_ns);
     fputc('.', stream);
-    if (team != NULL)
-        print_tasks(draft, team);
+    finding.is_consequence = team != NULL && print_tasks(search, team);
     return tg_openmp_search_add(draft, &finding);
 }
 
@@ -172,7 +216,7 @@ static struct tg_error *find_tasks_at_barrier(void *context, const struct tg_ope
     fputs(" and have been waiting for tasks", stream);
     tg_words_since(stream, draft->input, barrier.since_ns);
     fputs(" (first arrival).", stream);
-    print_tasks(draft, team);
+    finding.is_consequence = print_tasks(search, team);
     return tg_openmp_search_add(draft, &finding);
 }
 
