@@ -344,3 +344,87 @@ bool tg_packed_column_take(struct tg_packed_column *column, uint64_t *values, si
         undo_form(column, values, n);
     return true;
 }
+
+/* The next N values, none of which is an exception, to TO, TO + STRIDE, ... What is the same for all of them is known where this is
+ * inlined. */
+static inline __attribute__((always_inline)) void put_run(struct tg_packed_column *column, char *to,
+                                                          size_t stride, size_t n, unsigned width,
+                                                          enum tg_column_form form)
+{
+    const uint8_t *first = width == 0 ? NULL : column->planes + column->taken;
+    uint64_t count = column->count, previous = column->previous;
+    for (size_t i = 0; i < n; i++, to += stride) {
+        uint64_t value = width == 0 ? 0 : first[i];
+        for (unsigned p = 1; p < width; p++)
+            value |= (uint64_t)first[p * count + i] << (8 * p);
+        if (form != TG_COLUMN_PLAIN)
+            value = tg_unzigzag(value);
+        if (form == TG_COLUMN_DIFFERENCES)
+            value = previous += value;
+        memcpy(to, &value, sizeof value);
+    }
+    column->previous = previous;
+}
+
+static inline __attribute__((always_inline)) void
+put_run_of_form(struct tg_packed_column *column, char *to, size_t stride, size_t n, enum tg_column_form form)
+{
+    switch (column->width) {
+    case 0:
+        put_run(column, to, stride, n, 0, form);
+        return;
+    case 1:
+        put_run(column, to, stride, n, 1, form);
+        return;
+    case 2:
+        put_run(column, to, stride, n, 2, form);
+        return;
+    default:
+        put_run(column, to, stride, n, column->width, form);
+    }
+}
+
+static void put_values(struct tg_packed_column *column, char *to, size_t stride, size_t n)
+{
+    switch (column->form) {
+    case TG_COLUMN_PLAIN:
+        put_run_of_form(column, to, stride, n, TG_COLUMN_PLAIN);
+        break;
+    case TG_COLUMN_ZIGZAG:
+        put_run_of_form(column, to, stride, n, TG_COLUMN_ZIGZAG);
+        break;
+    case TG_COLUMN_DIFFERENCES:
+        put_run_of_form(column, to, stride, n, TG_COLUMN_DIFFERENCES);
+        break;
+    }
+    column->taken += n;
+}
+
+static void put_exception(struct tg_packed_column *column, char *to)
+{
+    uint64_t value = column->exception_value;
+    if (column->form != TG_COLUMN_PLAIN)
+        value = tg_unzigzag(value);
+    if (column->form == TG_COLUMN_DIFFERENCES)
+        value = column->previous += value;
+    memcpy(to, &value, sizeof value);
+    column->taken++;
+}
+
+bool tg_packed_column_spread(struct tg_packed_column *column, char *to, size_t stride, size_t n)
+{
+    uint64_t end = column->taken + n;
+    while (column->taken < end) {
+        uint64_t stop = column->next_exception < end ? column->next_exception : end;
+        size_t run = (size_t)(stop - column->taken);
+        put_values(column, to, stride, run);
+        to += run * stride;
+        if (stop == end)
+            break;
+        put_exception(column, to);
+        to += stride;
+        if (!read_exception(column, stop + 1))
+            return false;
+    }
+    return true;
+}
