@@ -31,7 +31,7 @@ struct tg_heap_block_entry {
     unsigned char unused[2];
     /* which fork of the program had these stacks: another one has other numbers */
     uint32_t allocated_generation, freed_generation;
-    unsigned char unused_too[8];
+    uintptr_t caller; /* of the call that gave it */
 };
 _Static_assert(sizeof(struct tg_heap_block_entry) == 64, "slots do not straddle cache lines");
 

@@ -7,6 +7,7 @@
 #include "recorder/agent/heap/hoard.h"
 #include "recorder/agent/heap/large_frees.h"
 #include "recorder/agent/heap/notes.h"
+#include "recorder/agent/heap/objects.h"
 #include "recorder/agent/heap/real.h"
 #include "recorder/agent/heap/red_zones.h"
 #include "recorder/agent/heap/region.h"
@@ -317,7 +318,8 @@ static inline __attribute__((always_inline)) void *make(size_t alignment, size_t
                                         .allocated_tid = tg_raw_thread_id(),
                                         .state = TG_HEAP_BLOCK_LIVE,
                                         .call = (unsigned char)noted->call,
-                                        .alignment = alignment_class(noted->alignment)};
+                                        .alignment = alignment_class(noted->alignment),
+                                        .caller = ((const uintptr_t *)noted->frame)[1]};
     tg_heap_block_allocated_at(&entry, noted->stack);
     bool made =
         get_with_red_zones(alignment, size, &entry) || get_guarded(alignment, size, zeroed, &entry, frame);
@@ -559,13 +561,28 @@ static void free_twice(const struct tg_heap_block_entry *entry)
     tg_heap_real_get()->free((void *)entry->base);     // NOLINT: an address
 }
 
+/* A library with operators of its own, as one that a C++ library was linked into, may call those where others call the ones that are
+ * seen: which of its calls of malloc and free are operators' nobody knows. ENTRY's block is freed HOW, by FRAME's caller. */
+static APART bool may_be_operators(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
+                                   const void *frame)
+{
+    bool is_new = entry->call == TG_HEAP_NEW || entry->call == TG_HEAP_NEW_ARRAY;
+    bool is_delete = how == TG_HEAP_DELETE || how == TG_HEAP_DELETE_ARRAY;
+    uintptr_t caller = is_new ? ((const uintptr_t *)frame)[1] : entry->caller;
+    return is_new != is_delete && !is_realloc(how) &&
+           tg_heap_object_has_operators((const void *)caller); // NOLINT: an address
+}
+
 /* ENTRY's block, which is in use, is freed HOW: whether that may be. */
 static void judge_release(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
                           const struct tg_heap_told *told, const void *frame)
 {
     bool is_operator = how == TG_HEAP_DELETE || how == TG_HEAP_DELETE_ARRAY;
     const char *other = is_operator ? name_of_other_alignment(entry, how, told) : NULL;
-    if (is_mismatched(entry, how))
+    bool is_mismatch = is_mismatched(entry, how);
+    if (is_mismatch && may_be_operators(entry, how, frame))
+        return;
+    if (is_mismatch)
         tell(TG_HEAP_MISMATCHED_DEALLOC, entry->block, entry, name_of_release(how), frame);
     else if (other != NULL)
         tell(TG_HEAP_MISMATCHED_DEALLOC, entry->block, entry, other, frame);

@@ -4,6 +4,7 @@
 #include "recorder/agent/heap/hash_set.h"
 #include "recorder/agent/heap/memory.h"
 #include "recorder/agent/record.h"
+#include "recorder/agent/symbols.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -34,6 +35,41 @@ const char *tg_heap_object_path(const void *address)
 {
     struct dl_find_object object;
     return _dl_find_object((void *)(uintptr_t)address, &object) == 0 ? path_of(object.dlfo_link_map) : "";
+}
+
+bool tg_heap_object_is_named(const void *address, const char *const *names, unsigned n)
+{
+    const char *name = tg_heap_object_path(address);
+    for (const char *at = name; *at != '\0'; at++)
+        name = *at == '/' ? at : name;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned same = 0;
+        while (names[i][same] != '\0' && names[i][same] == name[same])
+            same++;
+        if (names[i][same] == '\0')
+            return true;
+    }
+    return false;
+}
+
+bool tg_heap_object_is_cxx_library(const void *address)
+{
+    static const char *const libraries[] = {"/libstdc++.so", "/libc++.so", "/libc++abi.so"};
+    return tg_heap_object_is_named(address, libraries, sizeof libraries / sizeof libraries[0]);
+}
+
+bool tg_heap_object_has_operators(const void *address)
+{
+    static const char *const names[] = {"_Znwm", "_Znam", "_ZdlPv", "_ZdaPv"};
+    struct dl_find_object object;
+    struct tg_agent_symbols symbols;
+    bool has = false;
+    if (_dl_find_object((void *)(uintptr_t)address, &object) != 0 ||
+        !tg_agent_symbols_read(object.dlfo_link_map->l_addr, object.dlfo_link_map->l_ld, &symbols))
+        return false;
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        has = has || tg_agent_symbols_index(&symbols, names[i], tg_agent_symbols_hash(names[i])) != 0;
+    return has && !tg_heap_object_is_cxx_library(address);
 }
 
 static bool tell(const struct dl_find_object *object)

@@ -66,28 +66,6 @@ static operator_function *find(struct member *member)
     return function;
 }
 
-/* Whether MEMBER's function is in an object whose name begins with one of the N NAMES. */
-static bool is_named(const struct member *member, const char *const *names, unsigned n)
-{
-    const char *name = tg_heap_object_path((const void *)(uintptr_t)member->function);
-    for (const char *at = name; *at != '\0'; at++)
-        name = *at == '/' ? at : name;
-    for (unsigned i = 0; i < n; i++) {
-        unsigned same = 0;
-        while (names[i][same] != '\0' && names[i][same] == name[same])
-            same++;
-        if (names[i][same] == '\0')
-            return true;
-    }
-    return false;
-}
-
-static bool is_of_a_library(const struct member *member)
-{
-    static const char *const libraries[] = {"/libstdc++.so", "/libc++.so", "/libc++abi.so"};
-    return is_named(member, libraries, sizeof libraries / sizeof libraries[0]);
-}
-
 /* Whether blocks are checked, and MEMBER's function is of an allocator whose malloc and free have the same blocks, and come instead:
  * by itself it calls neither, so that nothing of its blocks could be checked. */
 static bool is_checked_as_malloc(struct member *member)
@@ -101,7 +79,8 @@ static bool is_checked_as_malloc(struct member *member)
     if (known == UNKNOWN) {
         struct dl_find_object own, other;
         known = find(member) != NULL &&
-                        is_named(member, allocators, sizeof allocators / sizeof allocators[0]) &&
+                        tg_heap_object_is_named((const void *)(uintptr_t)member->function, allocators,
+                                                sizeof allocators / sizeof allocators[0]) &&
                         _dl_find_object((void *)(uintptr_t)member->function, &own) == 0 &&
                         _dl_find_object((void *)(uintptr_t)tg_heap_real_get()->malloc, &other) == 0 &&
                         own.dlfo_link_map == other.dlfo_link_map
@@ -130,7 +109,7 @@ static bool may_be_stood_in_for(const struct member *member)
 static void decide(struct member *member, bool told)
 {
     enum way way = WATCHED;
-    if (told && is_of_a_library(member))
+    if (told && tg_heap_object_is_cxx_library((const void *)(uintptr_t)member->function))
         way = may_be_stood_in_for(member) ? STOOD_IN_FOR : LEFT_ALONE;
     __atomic_store_n(&member->way, way, __ATOMIC_RELAXED);
 }
@@ -138,7 +117,8 @@ static void decide(struct member *member, bool told)
 /* The first call that freed a block is over, TOLD by free or not. */
 static void decide_release(struct member *member, bool told)
 {
-    bool stands_in = told && is_of_a_library(member) && may_be_stood_in_for(member);
+    bool stands_in = told && tg_heap_object_is_cxx_library((const void *)(uintptr_t)member->function) &&
+                     may_be_stood_in_for(member);
     __atomic_store_n(&member->way, stands_in ? STOOD_IN_FOR : WATCHED, __ATOMIC_RELAXED);
     if (tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE)
         __atomic_store_n(&member->quick,

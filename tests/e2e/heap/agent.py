@@ -717,6 +717,37 @@ def test_operators_apart():
         check(len(notes) == (0 if errors else 1), name, notes)
 
 
+OWN_NEW = """#include <stdlib.h>
+#include <new>
+void *operator new(size_t n) { return malloc(n); }
+void operator delete(void *p) noexcept { free(p); }
+void operator delete(void *p, size_t) noexcept { free(p); }
+extern "C" void *give() { return operator new(321); }
+extern "C" void take(void *p) { operator delete(p); }
+"""
+OTHERS_DELETE = """#include <stdlib.h>
+#include <new>
+extern "C" void *give(); extern "C" void take(void *p);
+static void *volatile kept;
+int main() { operator delete(give()); kept = operator new(322); take(kept); kept = malloc(323); operator delete(kept); return 0; }
+"""
+
+
+def test_operators_linked_in():
+    """A library into which a C++ library was linked calls operators of its own, the program others: its blocks are no mistakes; the program's are."""
+    for name, text in (("own_new.cc", OWN_NEW), ("others.cc", OTHERS_DELETE)):
+        with open(name, "w") as file:
+            file.write(text)
+    made = run(["c++", "-w", "-O1", "-fno-builtin", "-shared", "-fPIC", "-Wl,-Bsymbolic", "own_new.cc", "-o", "libown.so"])
+    check(made.status == 0, "cannot build", made)
+    made = run(["c++", "-w", "-O1", "-fno-builtin", "others.cc", "./libown.so", "-o", "others"])
+    check(made.status == 0, "cannot build", made)
+    trace = recorded([os.path.abspath("others")], heap="--heap=check")
+    wrong = [(event["error"], event["size_bytes"]) for event in trace if event["kind"] == "heap_error"]
+    check(wrong == [("mismatched_dealloc", 323)], wrong)
+    check(not blocks_left(trace) or all(event["size_bytes"] not in (321, 322, 323) for live in blocks_left(trace).values() for event in live.values()), "live")
+
+
 def test_corners():
     """Errors of each kind that a program can make, and what must not be one; allocators that do wrong."""
     program = build("heap_corners.cc", "-w", compiler="c++")
