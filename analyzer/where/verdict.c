@@ -399,26 +399,69 @@ static void write_thread_place(FILE *stream, const struct tg_where_thread *threa
         fprintf(stream, "in %s, called from an OpenMP region that has no frame of its own", last);
 }
 
-/* Where the first thread of a rank waits for its team: the threads of the team that do not, or that wait elsewhere. */
+/* Whether THREAD is in the process of FIRST, which waits for its team, and does not wait where that does. */
+static bool is_elsewhere(const struct tg_where_thread *thread, const struct tg_where_thread *first)
+{
+    return thread != first && thread->process == first->process &&
+           thread->path.task == TG_THREAD_OF_PROGRAM &&
+           !(tg_where_waits_in_openmp(thread) &&
+             tg_stack_place_is_same(&first->path.place, &thread->path.place));
+}
+
+enum { TEAMS_SHOWN = 4 }; /* of a group */
+
+/* Whether write_team() says where others of the team are that THREAD waits for. */
+static bool is_team_told(const struct tg_where_threads *threads, const struct tg_where_group *group,
+                         const struct tg_where_thread *thread)
+{
+    for (size_t k = 0; k < group->count && k < TEAMS_SHOWN; k++) {
+        const struct tg_where_thread *first = &threads->threads[group->threads[k]];
+        if (first->process != thread->process || !tg_where_waits_in_openmp(first) ||
+            !tg_where_waits_in_openmp(thread))
+            continue;
+        for (size_t i = 0; i < threads->count; i++)
+            if (is_elsewhere(&threads->threads[i], first))
+                return true;
+    }
+    return false;
+}
+
+/* Where the first threads of ranks wait for their teams: the threads of these that do not, or that wait elsewhere. "There, thread
+ * 12 is ..." of the one rank that was just named. */
 static void write_team(FILE *stream, const struct tg_where_threads *threads,
-                       const struct tg_where_group *group)
+                       const struct tg_where_group *group, bool is_there)
 {
     enum { SHOWN = 4 };
-    const struct tg_where_thread *first = &threads->threads[group->threads[0]];
-    size_t n = 0;
-    for (size_t i = 0; group->count == 1 && tg_where_waits_in_openmp(first) && i < threads->count; i++) {
-        const struct tg_where_thread *thread = &threads->threads[i];
-        if (thread->process != first->process || thread->path.task != TG_THREAD_OF_PROGRAM ||
-            (tg_where_waits_in_openmp(thread) &&
-             tg_stack_place_is_same(&first->path.place, &thread->path.place)) ||
-            i == group->threads[0] || n++ >= SHOWN)
-            continue;
-        fprintf(stream, "There, thread %" PRId32 " is ", thread->stack->tid);
-        write_thread_place(stream, thread);
-        fputs(".\n", stream);
+    char place[40];
+    for (size_t k = 0; k < group->count && k < TEAMS_SHOWN; k++) {
+        const struct tg_where_thread *first = &threads->threads[group->threads[k]];
+        size_t n = 0;
+        if (is_there)
+            snprintf(place, sizeof place, "There");
+        else
+            snprintf(place, sizeof place, "In rank %" PRId64, first->process->rank);
+        for (size_t i = 0; tg_where_waits_in_openmp(first) && i < threads->count; i++) {
+            const struct tg_where_thread *thread = &threads->threads[i];
+            if (!is_elsewhere(thread, first) || n++ >= SHOWN)
+                continue;
+            fprintf(stream, "%s, thread %" PRId32 " is ", place, thread->stack->tid);
+            write_thread_place(stream, thread);
+            fputs(".\n", stream);
+        }
+        if (n > SHOWN)
+            fprintf(stream, "%s, %zu more threads are elsewhere.\n", place, n - SHOWN);
     }
-    if (n > SHOWN)
-        fprintf(stream, "There, %zu more threads are elsewhere.\n", n - SHOWN);
+}
+
+static void write_teams(FILE *stream, const struct tg_where_threads *threads,
+                        const struct tg_where_verdict *verdict)
+{
+    size_t n_away = 0;
+    for (size_t i = 0; i < verdict->count; i++)
+        n_away += verdict->groups[i].is_away ? verdict->groups[i].count : 0;
+    for (size_t i = 0; i < verdict->count; i++)
+        if (*verdict->groups[i].call == '\0')
+            write_team(stream, threads, &verdict->groups[i], n_away == 1);
 }
 
 /* A rank that waits in a call may have come back from it between the looks, and made it again. */
@@ -452,9 +495,7 @@ static void write_missing(FILE *stream, const struct tg_where_threads *threads,
         write_change(stream, threads, group, ", ", "; that runs", "");
         fputs(".\n", stream);
     }
-    for (size_t i = 0; i < verdict->count; i++)
-        if (*verdict->groups[i].call == '\0')
-            write_team(stream, threads, &verdict->groups[i]);
+    write_teams(stream, threads, verdict);
     if (verdict->kind == TG_WHERE_MOVES)
         fputs("Look again later: if it is still in that function, it may be in an endless loop.\n", stream);
     if (verdict->kind == TG_WHERE_POLLS)
@@ -581,6 +622,7 @@ static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
 struct team {
     const struct tg_process_entry *process;
     size_t n_waiting, n_locking, n_away; /* for the others; for a lock; neither */
+    size_t n_idle;                       /* in the runtime's pool */
 };
 
 static bool is_of_team(const struct tg_where_thread *thread, const struct team *team)
@@ -594,6 +636,7 @@ static struct team team_of(const struct tg_where_threads *threads, const struct 
     struct team team = {.process = process};
     for (size_t i = 0; i < threads->count; i++) {
         const struct tg_where_thread *thread = &threads->threads[i];
+        team.n_idle += thread->process == process && thread->path.task == TG_THREAD_OF_OPENMP;
         if (!is_of_team(thread, &team))
             continue;
         bool locks = tg_where_waits_for_openmp_lock(thread);
@@ -616,6 +659,32 @@ static void write_others(FILE *stream, const struct tg_where_threads *threads, c
         write_thread_place(stream, thread);
         before = "; ";
     }
+}
+
+/* "In app (process 12), 3 OpenMP workers wait for work; thread 14 is in poll, called from solve (solve.c:9)": where workers are through
+ * with a region that others are in, and none of these waits. */
+static bool write_idle(FILE *stream, const struct tg_where_threads *threads)
+{
+    enum { SHOWN = 4 };
+    const struct tg_process_entry *last = NULL; /* threads of a process are neighbours */
+    bool is_written = false;
+    char name[64];
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct tg_where_thread *thread = &threads->threads[i];
+        if (thread->process == last || thread->path.task != TG_THREAD_OF_OPENMP)
+            continue;
+        last = thread->process;
+        struct team team = team_of(threads, thread->process);
+        if (team.n_waiting > 0 || team.n_locking > 0 || team.n_away == 0 || team.n_away > SHOWN)
+            continue;
+        fprintf(stream, "In %s (process %" PRId32 "), %zu OpenMP worker%s wait%s for work; ",
+                tg_printable(tg_process_entry_name(team.process), name, sizeof name), thread->stack->pid,
+                team.n_idle, team.n_idle == 1 ? "" : "s", team.n_idle == 1 ? "s" : "");
+        write_others(stream, threads, &team, "");
+        fputs(".\n", stream);
+        is_written = true;
+    }
+    return is_written;
 }
 
 /* "In app (process 12), 2 threads wait in GOMP_barrier, called from solve (solve.c:9); thread 14 is in ...": of programs without
@@ -652,7 +721,7 @@ static bool write_openmp(FILE *stream, const struct tg_where_threads *threads)
                                     : ".\n",
               stream);
     }
-    return is_told;
+    return write_idle(stream, threads) || is_told;
 }
 
 static void write_unknown(FILE *stream, const struct tg_where_threads *threads,
@@ -671,7 +740,22 @@ static void write_unknown(FILE *stream, const struct tg_where_threads *threads,
         fprintf(stream, " %s outside MPI.", n == 1 ? "is" : "are");
     }
     fputc('\n', stream);
+    write_teams(stream, threads, verdict);
     free(members);
+}
+
+/* Whether it has been said where those are that THREAD waits for in OpenMP. */
+static bool is_told(const void *context, const struct tg_where_threads *threads,
+                    const struct tg_where_thread *thread)
+{
+    const struct tg_where_verdict *verdict = context;
+    bool tells_teams = verdict->kind == TG_WHERE_MISSING || verdict->kind == TG_WHERE_MOVES ||
+                       verdict->kind == TG_WHERE_OUTSIDE || verdict->kind == TG_WHERE_UNKNOWN ||
+                       (verdict->kind == TG_WHERE_POLLS && has_waiting(verdict));
+    for (size_t i = 0; tells_teams && i < verdict->count; i++)
+        if (*verdict->groups[i].call == '\0' && is_team_told(threads, &verdict->groups[i], thread))
+            return true;
+    return false;
 }
 
 static bool has_callback(const struct tg_where_verdict *verdict)
@@ -689,7 +773,7 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
     bool has_crashes = tg_where_crashes_write(stream, threads);
     write_suspended(stream, threads);
     if (verdict->kind == TG_WHERE_DEADLOCK)
-        has_waits = tg_where_waits_write(stream, threads, true);
+        has_waits = tg_where_waits_write(stream, threads, true, is_told, verdict);
     if (verdict->kind == TG_WHERE_DEADLOCK || verdict->kind == TG_WHERE_CYCLE)
         tg_where_message_cycles(stream, threads);
     switch (verdict->kind) {
@@ -731,6 +815,6 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
         write_groups(stream, threads, verdict);
     bool has_team = threads->n_ranks == 0 && !has_waits && write_openmp(stream, threads);
     if (verdict->kind != TG_WHERE_DEADLOCK)
-        has_waits = tg_where_waits_write(stream, threads, !has_team) || has_team;
+        has_waits = tg_where_waits_write(stream, threads, !has_team, is_told, verdict) || has_team;
     return verdict->count > 0 || has_waits || has_crashes;
 }

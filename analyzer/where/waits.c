@@ -279,7 +279,8 @@ void tg_where_locks_write(FILE *stream, const struct tg_where_threads *threads)
     }
 }
 
-bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads, bool with_shared)
+bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads, bool with_shared,
+                          tg_where_is_told *is_told, const void *context)
 {
     size_t n = write_cycles(stream, threads);
     for (size_t i = 0; i < threads->count && n < SHOWN; i++) {
@@ -288,7 +289,7 @@ bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads, 
             tg_where_waits_for_itself(threads, i))
             continue;
         n += write_owned(stream, threads, i) || write_outer(stream, threads, i) ||
-             (with_shared && write_shared(stream, threads, i));
+             (with_shared && !is_told(context, threads, thread) && write_shared(stream, threads, i));
     }
     if (n == SHOWN)
         fputs("There may be more such waits; --json has all of them.\n", stream);

@@ -23,9 +23,15 @@ bool tg_where_deadlocks_write(FILE *stream, const struct tg_where_threads *threa
  * eight. */
 void tg_where_locks_write(FILE *stream, const struct tg_where_threads *threads);
 
+/* Whether it has been said for whom THREAD waits. */
+typedef bool tg_where_is_told(const void *context, const struct tg_where_threads *threads,
+                              const struct tg_where_thread *thread);
+
 /* A line for each wait of a thread of the program for which more is known than that it waits, those that never end
- * first; WITH_SHARED: also those of several threads at one place, of which nobody is the owner. Returns whether there was one. */
-bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads, bool with_shared);
+ * first; WITH_SHARED: also those of several threads at one place, of which nobody is the owner, unless IS_TOLD says so with CONTEXT.
+ * Returns whether there was one. */
+bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads, bool with_shared,
+                          tg_where_is_told *is_told, const void *context);
 
 /* "mutex", as in events. */
 const char *tg_where_wait_name(enum tg_wait_what what);

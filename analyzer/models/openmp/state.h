@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum {
-    TG_OPENMP_MAX_PLACES = 256, /* nested around a worker; deeper ones are counted as impossible */
+    TG_OPENMP_MAX_PLACES = 4096, /* nested around a worker; deeper ones are counted as impossible */
 };
 
 /* Kinds of places that a worker can be inside of. */

@@ -25,6 +25,16 @@ struct tg_error *tg_openmp_task_create(struct tg_openmp_model *model, struct tg_
     return tg_openmp_task_depend(task, &create->dependences);
 }
 
+/* Whether TASK is the one that WORKER is in: of an untied task that is executed at once, LLVM's runtime tells that it goes on, but
+ * not that it was suspended. */
+static bool is_in_task(const struct tg_openmp_worker_entry *worker, uint64_t task)
+{
+    for (size_t i = worker->public.n_places; i-- > 0;)
+        if (worker->places[i].kind == TG_OPENMP_IN_TASK)
+            return worker->places[i].id == task;
+    return false;
+}
+
 /* A task that goes on is inside of what it was in when it was suspended, from now on. */
 struct tg_error *tg_openmp_task_begin(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                       const struct tg_event *event)
@@ -41,7 +51,9 @@ struct tg_error *tg_openmp_task_begin(struct tg_openmp_model *model, struct tg_o
         task->public.since_ns = event->time_ns;
         task->public.runner = worker->public.index;
     }
-    for (size_t i = 0; error == NULL && i < (goes_on ? task->n_places : 1); i++) {
+    bool is_there = event->omp_task_begin.resumed != 0 && !goes_on && is_in_task(worker, id);
+    size_t n_places = goes_on ? task->n_places : !is_there;
+    for (size_t i = 0; error == NULL && i < n_places; i++) {
         error = tg_openmp_make_place(model, worker, event, &place);
         if (place == NULL)
             continue;

@@ -64,6 +64,32 @@ struct tg_openmp_executor tg_openmp_executor_of_sink(const struct tg_openmp_mode
     return found.has_skipped && !is_wide ? (struct tg_openmp_executor){0} : found;
 }
 
+static bool waits_for_turn(const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_place *place = waits_at(worker);
+    return place != NULL && place->kind == TG_OPENMP_IN_MUTEX_WAIT && place->what == TG_OMP_MUTEX_ORDERED;
+}
+
+const struct tg_openmp_member *tg_openmp_executor_absent(const struct tg_openmp_model *model,
+                                                         const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_worker *first = tg_openmp_executor_before(model, worker);
+    if (!worker->iterations.is_given || (first != NULL && !waits_for_turn(first)))
+        return NULL;
+    const struct tg_openmp_team *team = tg_openmp_model_team(model, worker->process, worker->iterations.team);
+    const struct tg_openmp_member *absent = NULL;
+    for (size_t i = 0; team != NULL && i < team->n_members; i++) {
+        const struct tg_openmp_member *member = &team->members[i];
+        const struct tg_openmp_iterations *its =
+            &tg_openmp_model_worker_at(model, member->worker)->iterations;
+        bool is_absent = !member->ended && (its->team != team->id || its->loop < worker->iterations.loop);
+        if (is_absent && absent != NULL)
+            return NULL;
+        absent = is_absent ? member : absent;
+    }
+    return team != NULL && team->n_members >= team->size ? absent : NULL;
+}
+
 const struct tg_openmp_worker *tg_openmp_executor_before(const struct tg_openmp_model *model,
                                                          const struct tg_openmp_worker *worker)
 {

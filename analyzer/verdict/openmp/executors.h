@@ -22,6 +22,11 @@ struct tg_openmp_executor tg_openmp_executor_of_sink(const struct tg_openmp_mode
 const struct tg_openmp_worker *tg_openmp_executor_before(const struct tg_openmp_model *model,
                                                          const struct tg_openmp_worker *worker);
 
+/* Where nobody of the loop that WORKER waits in executes what comes before its iterations: the one member of the team that has not
+ * come to the loop, and therefore has to execute it; NULL: nobody, or several. */
+const struct tg_openmp_member *tg_openmp_executor_absent(const struct tg_openmp_model *model,
+                                                         const struct tg_openmp_worker *worker);
+
 /* Where the depend(source) of the loop is that WORKER waits in, by what others of its team did; 0 unknown. */
 uint64_t tg_openmp_executor_source(const struct tg_openmp_model *model,
                                    const struct tg_openmp_worker *worker);

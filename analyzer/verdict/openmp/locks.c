@@ -253,6 +253,17 @@ static void print_before(struct tg_verdict_draft *draft, const struct tg_openmp_
 {
     FILE *stream = draft->stream;
     const struct tg_openmp_worker *first = tg_openmp_executor_before(draft->input->openmp, worker);
+    const struct tg_openmp_member *absent = tg_openmp_executor_absent(draft->input->openmp, worker);
+    if (absent != NULL) {
+        fputs(" An earlier iteration is left to w", stream);
+        tg_openmp_search_print_member(draft, absent);
+        fputs(", which has not come to the loop: ", stream);
+        first = tg_openmp_search_worker(draft, absent);
+        tg_words_worker_state(stream, draft->input, first);
+        fputc('.', stream);
+        tg_verdict_blame_worker(draft, first, first->last_code);
+        return;
+    }
     if (first == NULL) {
         fputs(" An earlier iteration has not left the ordered section yet; which thread executes it is "
               "unknown, because the trace does not record the iterations of this loop.",

@@ -46,6 +46,81 @@ static void test_team_at_two_places(void **state)
     tg_where_look_deinit(&look);
 }
 
+static void add_futex(struct tg_where_look *look, int32_t tid)
+{
+    static struct tg_where_wait waits[8];
+    if (look->waits == NULL)
+        look->n_waits = 0;
+    look->waits = waits;
+    waits[look->n_waits++] =
+        (struct tg_where_wait){.pid = 101, .tid = tid, .is = {.what = TG_WAIT_FUTEX, .address = 7}};
+}
+
+/* Those that wait in OpenMP do so for the thread that was just named: that nobody knew who wakes them is not said. */
+static void test_team_at_one_futex(void **state)
+{
+    (void)state;
+    struct tg_where_look look;
+    make_team(&look);
+    add_stack(&look, 1, 0, GOMP, "GOMP_barrier", 30, 5);
+    add_stack(&look, 1, 1, GOMP, NULL, 31, 5);
+    add_stack(&look, 1, 2, GOMP, "GOMP_barrier", 30, 5);
+    add_futex(&look, 101);
+    add_futex(&look, 2101);
+    char *text = said(&look, NULL, TG_WHERE_MISSING);
+    assert_non_null(strstr(text, "There, thread 1101 is in solve (a.c:31).\n"));
+    assert_null(strstr(text, "who wakes them is not known"));
+    free(text);
+    look.waits = NULL;
+    tg_where_look_deinit(&look);
+    make_team(&look); /* all of them at the barrier: it is not known */
+    for (int thread = 0; thread < 3; thread++)
+        add_stack(&look, 1, thread, GOMP, "GOMP_barrier", 30, 5);
+    add_futex(&look, 101);
+    add_futex(&look, 2101);
+    text = said(&look, NULL, TG_WHERE_MISSING);
+    assert_non_null(strstr(text, "In rank 1, thread 101 and 1 more wait at the same futex, in GOMP_barrier, "
+                                 "called from solve (a.c:30); who wakes them is not known.\n"));
+    free(text);
+    look.waits = NULL;
+    tg_where_look_deinit(&look);
+}
+
+/* Where not all partners of the others' calls are known, the threads of a rank outside of MPI are told as well. */
+static void test_team_of_unknown(void **state)
+{
+    (void)state;
+    struct tg_where_look look;
+    make_team(&look);
+    add_rank(&look, 2, 3);
+    add_stack(&look, 2, 0, MPI, "MPI_Waitall", 12, 5);
+    add_stack(&look, 1, 0, GOMP, "GOMP_parallel", 30, 5);
+    add_stack(&look, 1, 1, GOMP, NULL, 31, 5);
+    char *text = said(&look, NULL, TG_WHERE_UNKNOWN);
+    assert_non_null(strstr(text, "Only rank 1 is outside MPI.\nThere, thread 1101 is in solve (a.c:31).\n"));
+    free(text);
+    tg_where_look_deinit(&look);
+}
+
+/* Without MPI: workers in their runtime's pool, and the one thread that is still in the region. */
+static void test_idle_workers(void **state)
+{
+    (void)state;
+    static const struct frame stays[] = {
+        {LIBC, "poll", 0}, {PROGRAM, "solve", 31}, {GOMP, "GOMP_parallel", 0}, {PROGRAM, "main", 9}};
+    static const struct frame idle[] = {{GOMP, "", 0}, {LIBC, "start_thread", 0}};
+    struct tg_where_look look;
+    assert_null(tg_where_look_create(&look));
+    feed(&look, (struct tg_event){.kind = TG_EVENT_PROCESS_START, .pid = 100, .tid = 100});
+    add_thread_frames(&look, 0, 0, stays, 4);
+    add_thread_frames(&look, 0, 1, idle, 2);
+    add_thread_frames(&look, 0, 2, idle, 2);
+    expect(&look, NULL, TG_WHERE_UNKNOWN,
+           "In ? (process 100), 2 OpenMP workers wait for work; thread 100 is in poll, called from solve "
+           "(a.c:31).\n");
+    tg_where_look_deinit(&look);
+}
+
 /* Without MPI: threads that wait in OpenMP, and those of the same process that do not. */
 static void test_team_without_ranks(void **state)
 {
@@ -159,6 +234,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_team),
         cmocka_unit_test(test_team_at_two_places),
+        cmocka_unit_test(test_team_at_one_futex),
+        cmocka_unit_test(test_team_of_unknown),
+        cmocka_unit_test(test_idle_workers),
         cmocka_unit_test(test_team_without_ranks),
         cmocka_unit_test(test_locks_without_ranks),
         cmocka_unit_test(test_team_without_frame),

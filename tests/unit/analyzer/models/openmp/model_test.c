@@ -268,6 +268,23 @@ static void impossible_events_are_counted(void **state)
     assert_int_equal(worker(2)->n_places, TG_OPENMP_MAX_PLACES);
 }
 
+/* LLVM's runtime tells of untied tasks that are executed at once, each within the one before, that they go on, and not that they
+ * were suspended: one place each, and the lock that the last one has is known. */
+static void untied_tasks_at_once_are_one_place_each(void **state)
+{
+    (void)state;
+    enum { DEPTH = 600 };
+    begin_region(1, 1);
+    for (uint64_t task = 1; task <= DEPTH; task++) {
+        FEED(1, OMP_TASK_CREATE, omp_task_create, AT(1, 0), .task = task, .parent_task = task - 1);
+        FEED(1, OMP_TASK_BEGIN, omp_task_begin, AT(1, 0), .task = task);
+        FEED(1, OMP_TASK_BEGIN, omp_task_begin, AT(1, 0), .task = task, .resumed = 1);
+    }
+    FEED(1, OMP_MUTEX_ENTER, omp_mutex_enter, AT(1, 0), .mutex = TG_OMP_MUTEX_CRITICAL, .lock = 7);
+    assert_int_equal(worker(1)->n_places, 1 + DEPTH + 1);
+    assert_int_equal(worker(1)->places[1 + DEPTH].kind, TG_OPENMP_IN_MUTEX);
+}
+
 /* Inferred spans may begin and end in the wrong place: observed ones stay as they were observed. */
 static void inferred_zones_do_no_harm(void **state)
 {
@@ -590,6 +607,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(regions_nest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_dead_stay_where_they_died, set_up, tear_down),
         cmocka_unit_test_setup_teardown(impossible_events_are_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(untied_tasks_at_once_are_one_place_each, set_up, tear_down),
         cmocka_unit_test_setup_teardown(inferred_zones_do_no_harm, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_task_that_goes_on_is_where_it_was, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_begins_a_region_has_left_the_last_one, set_up, tear_down),
