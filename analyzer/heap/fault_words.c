@@ -25,13 +25,26 @@ static bool is_found_late(const struct tg_heap_fault *fault)
     return fault->is.error == TG_HEAP_GUARD_CORRUPTION || fault->is.error == TG_HEAP_PAINT_CORRUPTION;
 }
 
+/* Of a block that the wrong function released, also which function it came from. */
+static void write_allocation(FILE *stream, const struct tg_heap_path_names *names,
+                             const struct tg_heap_model *heap, const struct tg_heap_fault *fault)
+{
+    const char *function = fault->is.error != TG_HEAP_MISMATCHED_DEALLOC || fault->allocated_by == 0
+                               ? NULL
+                               : tg_heap_call_words(fault->allocated_by - 1);
+    char words[64];
+    snprintf(words, sizeof words, "; allocated %s%s%sin ", function != NULL ? "by " : "",
+             function != NULL ? function : "", function != NULL ? " " : "");
+    write_path(stream, words, names, heap, fault->allocated_path);
+}
+
 void tg_heap_words_fault(FILE *stream, const struct tg_heap_path_names *names,
                          const struct tg_heap_model *heap, const struct tg_heap_fault *fault)
 {
     tg_heap_error_words(&fault->is, stream);
     if (!is_found_late(fault))
         write_path(stream, ", in ", names, heap, fault->path);
-    write_path(stream, "; allocated in ", names, heap, fault->allocated_path);
+    write_allocation(stream, names, heap, fault);
     write_path(stream, "; freed in ", names, heap, fault->freed_path);
     if (is_found_late(fault))
         write_path(stream, "; found later, in ", names, heap, fault->path);

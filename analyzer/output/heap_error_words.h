@@ -15,4 +15,7 @@ void tg_heap_error_words(const struct tg_event_heap_error *error, FILE *stream);
  * no allocator could give what was asked of it. */
 bool tg_heap_error_is_mistake(const struct tg_event_heap_error *error);
 
+/* The function of an enum tg_heap_call as C and C++ call it; NULL: none is known. */
+const char *tg_heap_call_words(uint64_t call);
+
 #endif

@@ -7,11 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { TG_HEAP_BLOCK_LAST_SITE = (1 << 27) - 1, TG_HEAP_BLOCK_LAST_CALL = 14 };
+
 struct tg_heap_block {
     uint64_t address; /* 0: no block */
     uint64_t size_bytes;
     uint64_t time_ns;          /* of the call that gave it, or its latest size */
-    uint32_t site : 31;        /* the owner's number for the place of that call */
+    uint32_t site : 27;        /* the owner's number for the place of that call */
+    uint32_t call : 4;         /* one more than its enum tg_heap_call; 0: unknown */
     uint32_t is_inherited : 1; /* a forked process has it of its parent */
     int32_t tid;
 };

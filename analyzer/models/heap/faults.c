@@ -13,7 +13,8 @@ void tg_heap_faults_deinit(struct tg_heap_faults *faults)
 static bool is_alike(const struct tg_heap_fault *a, const struct tg_heap_fault *b)
 {
     return a->process == b->process && a->is.error == b->is.error && a->path == b->path &&
-           a->allocated_path == b->allocated_path && a->freed_path == b->freed_path && a->path != 0;
+           a->allocated_path == b->allocated_path && a->freed_path == b->freed_path &&
+           a->allocated_by == b->allocated_by && a->path != 0;
 }
 
 struct tg_error *tg_heap_faults_add(struct tg_heap_faults *faults, struct tg_string_pool *strings,

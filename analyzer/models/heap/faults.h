@@ -16,6 +16,7 @@ struct tg_heap_fault {
     uint64_t time_ns;                          /* of the first */
     struct tg_event_heap_error is;             /* the string in it is the model's; stacks are the event's */
     uint32_t path, allocated_path, freed_path; /* 0 unknown */
+    unsigned allocated_by; /* one more than the enum tg_heap_call of what gave the block; 0: unknown */
     uint64_t count;
 };
 

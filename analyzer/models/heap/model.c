@@ -273,6 +273,12 @@ static struct tg_error *add_block(struct tg_heap_model *model, struct tg_heap_st
     return note_level(model, process, block->time_ns);
 }
 
+/* As a block has it. */
+static unsigned call_of(uint64_t call)
+{
+    return call < TG_HEAP_BLOCK_LAST_CALL ? (unsigned)call + 1 : 0;
+}
+
 static struct tg_error *take_alloc(struct tg_heap_model *model, struct tg_heap_state *process,
                                    const struct tg_event *event)
 {
@@ -280,8 +286,9 @@ static struct tg_error *take_alloc(struct tg_heap_model *model, struct tg_heap_s
     const struct tg_heap_block block = {.address = alloc->address,
                                         .size_bytes = alloc->size_bytes,
                                         .time_ns = event->time_ns,
-                                        .site =
-                                            tg_heap_state_site_of_stack(process, alloc->stack) & INT32_MAX,
+                                        .site = tg_heap_state_site_of_stack(process, alloc->stack) &
+                                                TG_HEAP_BLOCK_LAST_SITE,
+                                        .call = call_of(alloc->call),
                                         .tid = event->tid};
     struct thread *thread;
     struct tg_error *error = find_thread(model, process->is.process, event->tid, &thread);
@@ -347,8 +354,9 @@ static struct tg_error *take_resize(struct tg_heap_model *model, struct tg_heap_
     const struct tg_heap_block block = {.address = resize->address,
                                         .size_bytes = resize->size_bytes,
                                         .time_ns = event->time_ns,
-                                        .site =
-                                            tg_heap_state_site_of_stack(process, resize->stack) & INT32_MAX,
+                                        .site = tg_heap_state_site_of_stack(process, resize->stack) &
+                                                TG_HEAP_BLOCK_LAST_SITE,
+                                        .call = call_of(resize->call),
                                         .tid = event->tid};
     if (former != NULL) {
         uncount_block(model, process, former);
@@ -433,6 +441,14 @@ static struct tg_error *take_fork(struct tg_heap_model *model, size_t index, con
 
 /* ---- errors, gaps, leaks */
 
+/* What gave the block of ERROR, which is live: one more than its enum tg_heap_call; 0: unknown. */
+static unsigned allocated_by(const struct tg_heap_state *process, const struct tg_event_heap_error *error)
+{
+    const struct tg_heap_block *block =
+        error->block == 0 ? NULL : tg_heap_blocks_find(&process->is.blocks, error->block);
+    return block == NULL ? 0 : block->call;
+}
+
 /* Where the block of ERROR was allocated; a forked process's agent knows no stacks of its parent. */
 static uint32_t allocated_path(const struct tg_heap_state *process, const struct tg_event_heap_error *error)
 {
@@ -455,6 +471,7 @@ static struct tg_error *take_error(struct tg_heap_model *model, const struct tg_
                                   .is = event->heap_error,
                                   .path = tg_heap_state_path_of_stack(process, event->heap_error.stack),
                                   .allocated_path = allocated_path(process, &event->heap_error),
+                                  .allocated_by = allocated_by(process, &event->heap_error),
                                   .freed_path =
                                       tg_heap_state_path_of_stack(process, event->heap_error.freed_stack),
                                   .count = 1};

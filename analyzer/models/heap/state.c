@@ -154,7 +154,7 @@ static struct tg_error *inherit_blocks(struct tg_heap_state *state, const struct
         struct tg_heap_amount amount = tg_heap_amount_of_block(block->size_bytes, state->is.sample_bytes);
         uint32_t site = 0;
         error = site_of(state, from->is.sites[block->site].path, &site);
-        copy.site = site & INT32_MAX;
+        copy.site = site & TG_HEAP_BLOCK_LAST_SITE;
         copy.is_inherited = 1;
         if (error == NULL)
             error = tg_heap_blocks_put(&state->is.blocks, &copy);

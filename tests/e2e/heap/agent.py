@@ -762,6 +762,8 @@ def test_corners():
             check(got == expected, corner, heap, "errors", got)
             if corner == "mismatch" and heap == "--heap=check":  # which pairs: those of operators that differ in alignments
                 calls = counted(trace, "heap_error", "call")
+                report = subprocess.run([TOLLGATE, "report", "--no-pager", "trace"], capture_output=True, text=True, check=True).stdout
+                check(re.search(r" bytes, by operator delete, in mismatch .*; allocated by operator new\[\] in mismatch ", report), report)
                 wrong = {call: n for call, n in calls.items() if "alignment" in call}
                 check(wrong == {"operator delete without an alignment": 1, "operator delete[] without an alignment": 1,
                                 "operator delete with an alignment": 1, "operator delete[] with another alignment": 1}, calls)

@@ -351,6 +351,14 @@ static void a_fork_frees_a_block_twice(void **state)
     feed_of(&heap, 1, 0, release(B));
     feed_of(&heap, 1, 0, twice);
     assert_int_equal(tg_heap_model_fault_at(heap.model, 1)->allocated_path, 0);
+    assert_int_equal(tg_heap_model_fault_at(heap.model, 1)->allocated_by, 0);
+    struct tg_event array = alloc(B + 0x100, 20, 0), wrong = twice;
+    array.heap_alloc.call = TG_HEAP_NEW_ARRAY;
+    wrong.heap_error.block = B + 0x100;
+    wrong.heap_error.error = TG_HEAP_MISMATCHED_DEALLOC;
+    feed(&heap, array);
+    feed(&heap, wrong); /* while the block is live: what gave it is known */
+    assert_int_equal(tg_heap_model_fault_at(heap.model, 2)->allocated_by, TG_HEAP_NEW_ARRAY + 1);
     tg_heap_model_destroy(heap.model);
 }
 
