@@ -4,6 +4,7 @@
 
 #include "analyzer/finding/polling.h"
 #include "analyzer/finding/words.h"
+#include "analyzer/verdict/chains.h"
 #include "analyzer/verdict/finders.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
@@ -220,14 +221,27 @@ static bool is_missed_elsewhere(const struct tg_verdict_draft *draft, const stru
     return false;
 }
 
-/* Whether OTHER may be meant for HALF although it is of, or for, another process than HALF's: not where the one that
- * HALF needs is still about to come to it, or has left MPI while several need it. */
+/* Whether OTHER may be meant for HALF, which it does not fit. Whom HALF waits for may still be about to come to it. Where the
+ * two are of or for different ranks, it is that third one's business, as long as what holds that one up is something else. */
 static bool may_be_meant(const struct tg_verdict_draft *draft, const struct tg_verdict_half *half,
                          const struct tg_mpi_message *other)
 {
-    size_t needed = other_of(draft, half);
-    return needed == SIZE_MAX || other->process == needed || tg_verdict_waits(draft, needed) ||
-           (tg_verdict_is_gone(draft, needed) && !is_missed_elsewhere(draft, half, needed));
+    bool is_send = half->message.id != 0;
+    const struct tg_mpi_message *sent = is_send ? &half->message : other;
+    const struct tg_mpi_message *receive = is_send ? other : &half->message;
+    size_t needed = other_of(draft, half), receiver = process_of(draft, sent, sent->destination);
+    size_t third = receiver != receive->process ? receiver : process_of(draft, receive, receive->source);
+    if (needed ==
+        SIZE_MAX) /* a receive from any rank may get another message as long as somebody can go on */
+        return receive->source != -1 || draft->is_stuck[half->thread->process];
+    if (!tg_verdict_waits(draft, needed) && !tg_verdict_is_in_mpi(draft, needed) &&
+        (!tg_verdict_is_gone(draft, needed) || is_missed_elsewhere(draft, half, needed)))
+        return false;
+    if (third == SIZE_MAX || third == sent->process || third == receive->process)
+        return true;
+    return tg_verdict_is_gone(draft, third)
+               ? !is_missed_elsewhere(draft, half, third)
+               : tg_verdict_chain_leads(draft, third, sent->process, receive->process);
 }
 
 /* What was sent, or is received, in place of what HALF needs; NULL: nothing is like it. */

@@ -235,6 +235,80 @@ static void a_ring_by_choice_comes_of_a_message_that_went_astray(void **state)
                 "Rank 0 sent tag 7 to rank 1 by MPI_Send at 0.000000 s, but rank 2 waits for tag 7.");
 }
 
+/* No finding has WORDS. */
+static void check_not_said(const char *words)
+{
+    assert_true(verdict.count > 0);
+    for (size_t i = 0; i < verdict.count; i++)
+        if (strstr(verdict.findings[i].text, words) != NULL)
+            fail_msg("%s", verdict.findings[i].text);
+}
+
+static void be_outside(int rank)
+{
+    POINT(rank, "MPI_Initialized", -3, -3);
+    LEAVE(rank, "MPI_Initialized");
+}
+
+/* Rank 0 loops, rank 1 sends to it, and rank 2 waits for rank 1: what rank 1 sends is not meant for rank 2. */
+static void a_send_that_is_held_up_is_no_stray(void **state)
+{
+    (void)state;
+    begin_job(4);
+    POINT(1, "MPI_Ssend", 0, 7);
+    POINT(2, "MPI_Recv", 1, 7);
+    POINT(3, "MPI_Recv", 2, 7);
+    be_outside(0);
+    job.now_ns += UINT64_C(5000) * MS;
+    interrupt_and_judge();
+    check_first(TG_FINDING_SEND, "0", "The receiver is rank 0: outside MPI");
+    check_not_said("ut rank 2 waits for tag 7");
+}
+
+/* The same where rank 0 waits for a message with a wrong tag, in a deadlock with itself. */
+static void a_send_to_one_in_a_deadlock_is_no_stray(void **state)
+{
+    (void)state;
+    begin_job(3);
+    FEED(FIRST_PID + 0, MPI_ENTER, mpi_enter, .call = "MPI_Sendrecv", .comm = WORLD, .peer = 0, .tag = 777,
+         .root = -3, .receives = 1, .from = 0, .from_tag = 7);
+    POINT(1, "MPI_Ssend", 0, 7);
+    POINT(2, "MPI_Recv", 1, 7);
+    interrupt_and_judge();
+    check_first(TG_FINDING_DEADLOCK, "0", "Rank 0 is sending tag 777, but rank 0 waits for tag 7");
+    check_not_said("ut rank 2 waits for tag 7");
+}
+
+/* Rank 1 has sent tag 98 and loops: it may be about to send tag 99. */
+static void who_is_outside_may_yet_send_the_right_tag(void **state)
+{
+    (void)state;
+    begin_job(2);
+    POINT(1, "MPI_Send", 0, 98);
+    LEAVE(1, "MPI_Send");
+    POINT(0, "MPI_Recv", 1, 99);
+    job.now_ns += UINT64_C(5000) * MS;
+    interrupt_and_judge();
+    check_first(TG_FINDING_RECEIVE, "1", "The sender is rank 1: outside MPI");
+    check_not_said("sent tag 98");
+}
+
+/* Rank 0 waits for tag 99 of anybody, and rank 2, which loops, may send it. */
+static void what_comes_from_any_may_come_from_who_is_outside(void **state)
+{
+    (void)state;
+    begin_job(3);
+    POINT(1, "MPI_Send", 0, 98);
+    LEAVE(1, "MPI_Send");
+    POINT(1, "MPI_Recv", 0, 1);
+    POINT(0, "MPI_Recv", -1, 99);
+    be_outside(2);
+    job.now_ns += UINT64_C(5000) * MS;
+    interrupt_and_judge();
+    check_not_said("sent tag 98");
+    check_first(TG_FINDING_RECEIVE, "2", "It may come from rank 2: outside MPI");
+}
+
 /* Both wait, one to send with a tag that the other one does not take: that is said once. */
 static void a_wrong_tag_between_two_is_told_once(void **state)
 {
@@ -544,6 +618,10 @@ int main(void)
         cmocka_unit_test_teardown(requests_that_are_no_messages_are_left_too, tear_down),
         cmocka_unit_test_teardown(of_two_that_differ_the_one_with_a_call_of_its_own_is_wrong, tear_down),
         cmocka_unit_test_teardown(a_ring_by_choice_comes_of_a_message_that_went_astray, tear_down),
+        cmocka_unit_test_teardown(a_send_that_is_held_up_is_no_stray, tear_down),
+        cmocka_unit_test_teardown(a_send_to_one_in_a_deadlock_is_no_stray, tear_down),
+        cmocka_unit_test_teardown(who_is_outside_may_yet_send_the_right_tag, tear_down),
+        cmocka_unit_test_teardown(what_comes_from_any_may_come_from_who_is_outside, tear_down),
         cmocka_unit_test_teardown(a_wrong_tag_between_two_is_told_once, tear_down),
         cmocka_unit_test_teardown(of_an_exchange_the_missing_half_is_told, tear_down),
         cmocka_unit_test_teardown(a_wrong_tag_that_was_sent_comes_first, tear_down),
