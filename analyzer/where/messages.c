@@ -43,6 +43,13 @@ bool tg_where_is_in_other(const struct tg_where_thread *thread)
     return comm_of(thread) != NULL && !tg_where_is_in_world(thread);
 }
 
+bool tg_where_is_brief(const struct tg_where_thread *thread)
+{
+    enum { BRIEF = 4096 };
+    int64_t count;
+    return !find_value(thread, "count", &count) || count <= BRIEF;
+}
+
 bool tg_where_calls_differ(const struct tg_where_thread *a, const struct tg_where_thread *b)
 {
     int64_t root_a, root_b;
@@ -94,6 +101,12 @@ static bool is_sending(const char *call)
     return is_one_of(call, names, sizeof names / sizeof *names);
 }
 
+static bool is_exchanging(const char *call)
+{
+    static const char *const names[] = {"MPI_Sendrecv", "MPI_Sendrecv_replace"};
+    return is_one_of(call, names, sizeof names / sizeof *names);
+}
+
 /* The first thread of RANK of the job that THREAD is in; threads of ranks come first, by rank. */
 static size_t find_rank(const struct tg_where_threads *threads, const struct tg_where_thread *thread,
                         int64_t rank)
@@ -112,12 +125,15 @@ size_t tg_where_partner_of(const struct tg_where_threads *threads, size_t index)
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     char call[80];
-    int64_t rank;
+    int64_t rank, source;
     if (!thread->is_rank || !thread->is_first || !tg_mpi_name(thread->path.place.inside, call, sizeof call) ||
         !tg_where_is_in_world(thread))
         return SIZE_MAX;
-    bool is_known = is_receiving(call) ? find_value(thread, "source", &rank)
-                                       : is_sending(call) && find_value(thread, "dest", &rank);
+    bool is_known = is_receiving(call)
+                        ? find_value(thread, "source", &rank)
+                        : (is_sending(call) || is_exchanging(call)) && find_value(thread, "dest", &rank);
+    if (is_exchanging(call)) /* of two partners one may have done its part */
+        is_known = is_known && find_value(thread, "source", &source) && source == rank;
     return is_known && rank >= 0 ? find_rank(threads, thread, rank) : SIZE_MAX;
 }
 
@@ -134,17 +150,28 @@ static bool is_alone(const struct tg_where_threads *threads, size_t index)
     return true;
 }
 
-/* Whether the message that one of the two sends may be the one that the other receives. */
+/* Whether the message that FROM sends may be the one that TO receives. */
+static bool may_reach(const struct tg_where_thread *from, const struct tg_where_thread *to)
+{
+    char sender[80], receiver[80];
+    int64_t sent, received;
+    tg_mpi_name(from->path.place.inside, sender, sizeof sender);
+    tg_mpi_name(to->path.place.inside, receiver, sizeof receiver);
+    if (!(is_sending(sender) || is_exchanging(sender)) ||
+        !(is_receiving(receiver) || is_exchanging(receiver)))
+        return false;
+    return !find_value(from, "tag", &sent) ||
+           !find_value(to, is_exchanging(receiver) ? "recvtag" : "tag", &received) || sent < 0 ||
+           received < 0 || sent == received;
+}
+
+/* Whether a message between the two may set one of them free: of two that exchange, both messages. */
 static bool may_match(const struct tg_where_thread *a, const struct tg_where_thread *b)
 {
     char call_a[80], call_b[80];
-    int64_t tag_a, tag_b;
-    tg_mpi_name(a->path.place.inside, call_a, sizeof call_a);
-    tg_mpi_name(b->path.place.inside, call_b, sizeof call_b);
-    if (!(is_sending(call_a) && is_receiving(call_b)) && !(is_sending(call_b) && is_receiving(call_a)))
-        return false;
-    return !find_value(a, "tag", &tag_a) || !find_value(b, "tag", &tag_b) || tag_a < 0 || tag_b < 0 ||
-           tag_a == tag_b;
+    bool both = tg_mpi_name(a->path.place.inside, call_a, sizeof call_a) && is_exchanging(call_a) &&
+                tg_mpi_name(b->path.place.inside, call_b, sizeof call_b) && is_exchanging(call_b);
+    return both ? may_reach(a, b) && may_reach(b, a) : may_reach(a, b) || may_reach(b, a);
 }
 
 /* Whether no rank can come back from CALL, of THREAD, before all have made it: what others have been told some may leave
@@ -248,8 +275,8 @@ static bool has_large(const struct tg_where_threads *threads, size_t start)
     do {
         int64_t small;
         tg_where_call_of(&threads->threads[at], call, sizeof call);
-        is_large |=
-            (is_receiving(call) || is_sending(call)) && !find_value(&threads->threads[at], "small", &small);
+        is_large |= (is_receiving(call) || is_sending(call) || is_exchanging(call)) &&
+                    !find_value(&threads->threads[at], "small", &small);
         at = step(threads, at, start);
     } while (!is_large && at != start);
     return is_large;

@@ -32,6 +32,9 @@ bool tg_where_is_in_world(const struct tg_where_thread *thread);
 /* Whether it is known to be one of another communicator. */
 bool tg_where_is_in_other(const struct tg_where_thread *thread);
 
+/* Whether nothing is known that THREAD's call of MPI would be long about: less than some thousand elements are moved. */
+bool tg_where_is_brief(const struct tg_where_thread *thread);
+
 /* Whether A and B, in the same function of MPI for all ranks of a communicator, are known to be in different calls: of other
  * communicators, or of other roots in MPI_COMM_WORLD. */
 bool tg_where_calls_differ(const struct tg_where_thread *a, const struct tg_where_thread *b);

@@ -560,15 +560,31 @@ static bool differ_in_root(const struct tg_where_threads *threads, const struct 
     return true;
 }
 
+static bool are_brief(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict)
+{
+    for (size_t i = 0; i < verdict->count; i++)
+        for (size_t k = 0; k < verdict->groups[i].count; k++)
+            if (!tg_where_is_brief(&threads->threads[verdict->groups[i].threads[k]]))
+                return false;
+    return true;
+}
+
 static void write_different(FILE *stream, const struct tg_where_threads *threads,
                             const struct tg_where_verdict *verdict)
 {
-    bool stayed = have_stayed(threads, verdict);
+    bool stayed = have_stayed(threads, verdict) && are_brief(threads, verdict), are_of_all = true;
     char name[80];
+    for (size_t i = 0; i < verdict->count; i++)
+        are_of_all &= is_of_all(threads, &verdict->groups[i]);
     if (differ_in_root(threads, verdict))
         fprintf(stream, "Ranks are in %s with different roots%s they wait for each other for ever.\n",
                 tg_printable(verdict->groups[0].call, name, sizeof name),
                 stayed ? ":" : ". If nobody comes back from it,");
+    else if (are_of_all)
+        fprintf(stream,
+                "Ranks are in different collective calls of MPI_COMM_WORLD%s they wait for each other for "
+                "ever.\n",
+                stayed ? ":" : ". If nobody comes back from them,");
     else
         fprintf(stream,
                 "Ranks are in different collective calls. If these are of one communicator%s, they wait for "
@@ -589,33 +605,42 @@ static bool has_other_in_mpi(const struct tg_where_threads *threads)
     return false;
 }
 
-/* "The others wait in MPI_Barrier for rank 2; whom that one waits for is not known.": where all but some ranks are in one
- * collective call of all ranks, and these in calls whose partners are not known, or of other communicators. */
+/* "The others wait in MPI_Barrier for rank 2; whom that one waits for is not known.": where all but some ranks are in
+ * collective calls of all ranks, and these in calls whose partners are not known, or of other communicators. */
 static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
                           const struct tg_where_verdict *verdict)
 {
     const struct tg_where_group *collective = NULL;
     size_t *members = calloc(threads->count + 1, sizeof *members), n = 0;
-    bool is_one = members != NULL && have_stayed(threads, verdict);
+    size_t n_collective = 0;
+    bool is_told = members != NULL && have_stayed(threads, verdict);
     char name[80];
-    for (size_t i = 0; is_one && i < verdict->count; i++) {
+    for (size_t i = 0; is_told && i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
         bool is_common = group->is_collective && !is_of_other(threads, group);
-        is_one = !group->is_away && !(is_common && collective != NULL);
+        is_told = !group->is_away && (!is_common || is_of_all(threads, group));
         collective = is_common ? group : collective;
+        n_collective += is_common;
         for (size_t k = 0; !is_common && k < group->count; k++)
             members[n++] = group->threads[k];
     }
-    is_one = is_one && collective != NULL && n > 0 && is_of_all(threads, collective);
-    if (is_one) {
-        fprintf(stream, "The others wait in %s for ", tg_printable(collective->call, name, sizeof name));
+    is_told = is_told && collective != NULL && n > 0;
+    if (is_told) {
+        if (n_collective == 1 && collective->count == 1)
+            fprintf(stream, "Rank %" PRId64 " waits", threads->threads[collective->threads[0]].process->rank);
+        else
+            fputs("The others wait", stream);
+        if (n_collective == 1)
+            fprintf(stream, " in %s for ", tg_printable(collective->call, name, sizeof name));
+        else
+            fputs(" in collective calls of all ranks for ", stream);
         tg_where_write_members(stream, threads, members, n);
         fputs(n == 1 ? "; whom that one waits for is not known.\n"
                      : "; whom these wait for is not known of all.\n",
               stream);
     }
     free(members);
-    return is_one;
+    return is_told;
 }
 
 /* Threads of OpenMP of the process of one that waits. */

@@ -118,7 +118,7 @@ static struct value load(struct state *state, int64_t offset, uint8_t size)
         return (struct value){.what = NOTHING};
     struct value value = slot->value;
     value.bytes = size;
-    if (value.behind < offset + size)
+    if (offset <= 0 && value.behind < offset + size)
         value.behind = offset + size;
     return value;
 }
@@ -141,6 +141,7 @@ struct walk {
     size_t n_blocks, capacity, n_steps;
     uint16_t places[2 * MAX_BLOCKS]; /* of blocks, by their starts: index + 1 */
     int64_t escaped;                 /* the lowest address in the frame that something else may know */
+    bool are_known_above;            /* something else may know where arguments on the stack are */
     bool is_clear;                   /* all ways were followed */
     bool is_reached;
     struct state there; /* in the call */
@@ -152,7 +153,9 @@ struct walk {
 
 static void escape(struct walk *walk, const struct value *value)
 {
-    if (value->what == STACK && value->offset < walk->escaped)
+    if (value->what == STACK && value->offset > 0)
+        walk->are_known_above = true;
+    else if (value->what == STACK && value->offset < walk->escaped)
         walk->escaped = value->offset;
 }
 
@@ -242,7 +245,7 @@ static void take_address(struct walk *walk, struct state *state, const cs_x86_op
         value = (struct value){.what = STACK, .offset = offset};
     else if ((base >= 0 && state->registers[base].what == STACK) ||
              (index >= 0 && state->registers[index].what == STACK))
-        walk->escaped = INT64_MIN;
+        walk->escaped = INT64_MIN, walk->are_known_above = true;
     if (number >= 0)
         set(walk, state, number, value);
 }
@@ -492,6 +495,8 @@ static void follow_all(struct walk *walk)
 
 static bool is_safe(const struct walk *walk, const struct value *value, int argument)
 {
+    if (argument >= TG_CALL_ARGUMENT_COUNT && walk->are_known_above)
+        return false;
     return value->what == ARGUMENT && value->argument == argument && value->behind <= walk->escaped;
 }
 
@@ -519,7 +524,8 @@ static struct tg_argument_home home_of(const struct walk *walk, int argument)
     for (size_t i = 0; i < in_call.n_slots; i++) {
         const struct slot *slot = &in_call.slots[i];
         if (!slot->is_doubtful && is_safe(walk, &slot->value, argument) &&
-            slot->offset + slot->value.bytes <= walk->escaped && slot->value.bytes > home.slot_bytes) {
+            (slot->offset > 0 ? !walk->are_known_above : slot->offset + slot->value.bytes <= walk->escaped) &&
+            slot->value.bytes > home.slot_bytes) {
             home.slot = slot->offset;
             home.slot_bytes = slot->value.bytes;
         }
@@ -535,6 +541,10 @@ static struct state state_at_entry(void)
     for (int i = 0; i < TG_CALL_ARGUMENT_COUNT; i++)
         state.registers[order[i]] =
             (struct value){.what = ARGUMENT, .bytes = 8, .argument = (int8_t)i, .behind = INT64_MIN};
+    for (int i = TG_CALL_ARGUMENT_COUNT; i < TG_CALL_ARGUMENT_ALL; i++) /* above the return address */
+        state.slots[state.n_slots++] = (struct slot){
+            .offset = 8 * (int64_t)(i - TG_CALL_ARGUMENT_COUNT + 1),
+            .value = {.what = ARGUMENT, .bytes = 8, .argument = (int8_t)i, .behind = INT64_MIN}};
     return state;
 }
 
@@ -556,7 +566,7 @@ bool tg_argument_flow_find(struct tg_modules *modules, const struct tg_inspect_m
     add_way(walk, entry, &state);
     follow_all(walk);
     is_known = walk->is_clear && walk->is_reached;
-    for (int i = 0; is_known && i < TG_CALL_ARGUMENT_COUNT; i++)
+    for (int i = 0; is_known && i < TG_CALL_ARGUMENT_ALL; i++)
         flow->homes[i] = home_of(walk, i);
     flow->target = walk->target;
     tg_insn_reader_end(&walk->capstone, walk->insn);

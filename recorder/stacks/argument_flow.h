@@ -9,14 +9,14 @@
 struct tg_argument_home {
     int8_t kept;          /* a register that functions keep for their callers (enum tg_register), -1 none */
     uint8_t kept_bytes;   /* of it, 8 or 4: the lower half */
-    uint8_t slot_bytes;   /* in the frame; 0: it is not there */
+    uint8_t slot_bytes;   /* in the frame, or above it; 0: it is not there */
     int8_t passed;        /* number of the argument in the call, -1 none */
     uint8_t passed_bytes; /* of that */
     int64_t slot;         /* address less the stack pointer at the function's first instruction */
 };
 
 struct tg_argument_flow {
-    struct tg_argument_home homes[TG_CALL_ARGUMENT_COUNT];
+    struct tg_argument_home homes[TG_CALL_ARGUMENT_ALL];
     uint64_t target; /* of the call, 0: it is an indirect one */
 };
 

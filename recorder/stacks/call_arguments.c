@@ -81,7 +81,7 @@ static void take_parameter(Dwarf_Die *parameter, const struct tg_frame *caller, 
     if (dwarf_getlocation(&attribute, &ops, &count) == 0 &&
         evaluate(ops, count, caller, bias, memory, &value)) {
         arguments->value[argument] = value;
-        arguments->known |= (uint8_t)(1u << argument);
+        arguments->known |= (uint16_t)(1u << argument);
     }
 }
 
@@ -229,7 +229,7 @@ static void take_running(const struct running *running, struct tg_call_arguments
     for (int i = 0; i < TG_CALL_ARGUMENT_COUNT; i++)
         if ((running->known >> i & 1) != 0 && !is_passed(running, running->slot[i])) {
             arguments->value[i] = running->value[i];
-            arguments->known |= (uint8_t)(1u << i);
+            arguments->known |= (uint16_t)(1u << i);
         }
 }
 
@@ -260,7 +260,7 @@ static void run_line(const struct tg_inspect_memory *memory, const struct tg_fra
 /* ---- both */
 
 void tg_call_arguments_find(struct tg_modules *modules, const struct tg_inspect_memory *memory,
-                            const struct tg_frame *caller, uint8_t wanted,
+                            const struct tg_frame *caller, uint16_t wanted,
                             struct tg_call_arguments *arguments)
 {
     uint64_t pc = caller->registers.value[TG_RIP], bias;

@@ -9,7 +9,7 @@
  * sites, and constants by its instructions (those of WANTED, bits); code without optimisation by the instructions of the
  * call's own line, as far as these are understood; all else is unknown. */
 void tg_call_arguments_find(struct tg_modules *modules, const struct tg_inspect_memory *memory,
-                            const struct tg_frame *caller, uint8_t wanted,
+                            const struct tg_frame *caller, uint16_t wanted,
                             struct tg_call_arguments *arguments);
 
 #endif

@@ -172,7 +172,7 @@ static struct tg_code_range find_got(Dwarf_Die *function, uint64_t bias)
 }
 
 void tg_call_constants_read(const struct tg_code_range *code, size_t count, struct tg_code_range got,
-                            const struct tg_inspect_memory *memory, uint64_t pc, uint8_t wanted,
+                            const struct tg_inspect_memory *memory, uint64_t pc, uint16_t wanted,
                             struct tg_call_arguments *arguments)
 {
     struct looking looking = {.memory = memory, .is_clear = true, .pc = pc, .got = got};
@@ -190,14 +190,14 @@ void tg_call_constants_read(const struct tg_code_range *code, size_t count, stru
     for (int i = 0; i < TG_CALL_ARGUMENT_COUNT && looking.is_there; i++)
         if ((looking.known & wanted & ~(uint32_t)arguments->known) >> i & 1) {
             arguments->value[i] = looking.value[i];
-            arguments->known |= (uint8_t)(1u << i);
+            arguments->known |= (uint16_t)(1u << i);
         }
     free(looking.targets);
     tg_insn_reader_end(&looking.capstone, looking.insn);
 }
 
 void tg_call_constants_find(Dwarf_Die *function, uint64_t bias, const struct tg_inspect_memory *memory,
-                            uint64_t pc, uint8_t wanted, struct tg_call_arguments *arguments)
+                            uint64_t pc, uint16_t wanted, struct tg_call_arguments *arguments)
 {
     enum { MAX_PIECES = 8 };
     struct tg_code_range code[MAX_PIECES];

@@ -9,8 +9,8 @@
 
 /* In the order of the arguments. */
 struct tg_call_arguments {
-    uint64_t value[TG_CALL_ARGUMENT_COUNT];
-    uint8_t known; /* bit i: value[i] is */
+    uint64_t value[TG_CALL_ARGUMENT_ALL];
+    uint16_t known; /* bit i: value[i] is */
 };
 
 struct tg_code_range {
@@ -21,11 +21,11 @@ struct tg_code_range {
  * returns to PC, where no way leads past that: every jump of the function is looked at. BIAS: what its addresses lack. In
  * functions that jump by way of tables, or have more than 64 KiB, nothing is known. */
 void tg_call_constants_find(Dwarf_Die *function, uint64_t bias, const struct tg_inspect_memory *memory,
-                            uint64_t pc, uint8_t wanted, struct tg_call_arguments *arguments);
+                            uint64_t pc, uint16_t wanted, struct tg_call_arguments *arguments);
 
 /* The same of a function that is the COUNT pieces CODE, in the object whose global offset table is GOT. */
 void tg_call_constants_read(const struct tg_code_range *code, size_t count, struct tg_code_range got,
-                            const struct tg_inspect_memory *memory, uint64_t pc, uint8_t wanted,
+                            const struct tg_inspect_memory *memory, uint64_t pc, uint16_t wanted,
                             struct tg_call_arguments *arguments);
 
 #endif

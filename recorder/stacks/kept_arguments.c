@@ -111,10 +111,10 @@ static bool take_home(const struct tg_argument_home *home, const struct tg_frame
 }
 
 static void take_homes(const struct tg_argument_flow *flow, const struct tg_frame *frame, struct way *ways,
-                       uint8_t wanted, uint8_t wide, const struct tg_inspect_memory *memory,
+                       uint16_t wanted, uint16_t wide, const struct tg_inspect_memory *memory,
                        struct tg_call_arguments *arguments)
 {
-    for (int i = 0; i < TG_CALL_ARGUMENT_COUNT; i++) {
+    for (int i = 0; i < TG_CALL_ARGUMENT_ALL; i++) {
         struct way *way = &ways[i];
         uint8_t least = wide >> i & 1 ? 8 : 4;
         if (way->argument < 0)
@@ -124,7 +124,7 @@ static void take_homes(const struct tg_argument_flow *flow, const struct tg_fram
         if ((wanted & ~arguments->known) >> i & 1 &&
             take_home(home, frame, way->bytes, least, memory, &value)) {
             arguments->value[i] = value;
-            arguments->known |= (uint8_t)(1u << i);
+            arguments->known |= (uint16_t)(1u << i);
         }
         way->argument = home->passed;
         way->bytes = way->bytes < home->passed_bytes ? way->bytes : home->passed_bytes;
@@ -142,12 +142,12 @@ static bool is_certain(const struct tg_call_stack *stack, size_t index)
 
 void tg_kept_arguments_find_at(struct tg_kept_arguments *kept, struct tg_modules *modules,
                                const struct tg_inspect_memory *memory, const struct tg_call_stack *stack,
-                               size_t index, uint64_t entry, uint8_t wanted, uint8_t wide,
+                               size_t index, uint64_t entry, uint16_t wanted, uint16_t wide,
                                struct tg_call_arguments *arguments)
 {
-    struct way ways[TG_CALL_ARGUMENT_COUNT];
+    struct way ways[TG_CALL_ARGUMENT_ALL];
     struct tg_argument_flow flow = {.target = 0};
-    for (int i = 0; i < TG_CALL_ARGUMENT_COUNT; i++)
+    for (int i = 0; i < TG_CALL_ARGUMENT_ALL; i++)
         ways[i] = (struct way){i, 8};
     if (kept == NULL || index >= stack->count || !is_certain(stack, index))
         return;
@@ -166,7 +166,7 @@ void tg_kept_arguments_find_at(struct tg_kept_arguments *kept, struct tg_modules
 
 void tg_kept_arguments_find(struct tg_kept_arguments *kept, struct tg_modules *modules,
                             const struct tg_inspect_memory *memory, const struct tg_call_stack *stack,
-                            size_t index, uint8_t wanted, uint8_t wide, struct tg_call_arguments *arguments)
+                            size_t index, uint16_t wanted, uint16_t wide, struct tg_call_arguments *arguments)
 {
     tg_kept_arguments_find_at(kept, modules, memory, stack, index, 0, wanted, wide, arguments);
 }

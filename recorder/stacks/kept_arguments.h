@@ -18,12 +18,13 @@ void tg_kept_arguments_destroy(struct tg_kept_arguments *kept);
  * that are not WIDE the lower half is enough. The thread is stopped. */
 void tg_kept_arguments_find(struct tg_kept_arguments *kept, struct tg_modules *modules,
                             const struct tg_inspect_memory *memory, const struct tg_call_stack *stack,
-                            size_t index, uint8_t wanted, uint8_t wide, struct tg_call_arguments *arguments);
+                            size_t index, uint16_t wanted, uint16_t wide,
+                            struct tg_call_arguments *arguments);
 
 /* The same where the function is known to begin at ENTRY; where that is 0, its symbol says it. */
 void tg_kept_arguments_find_at(struct tg_kept_arguments *kept, struct tg_modules *modules,
                                const struct tg_inspect_memory *memory, const struct tg_call_stack *stack,
-                               size_t index, uint64_t entry, uint8_t wanted, uint8_t wide,
+                               size_t index, uint64_t entry, uint16_t wanted, uint16_t wide,
                                struct tg_call_arguments *arguments);
 
 #endif

@@ -406,7 +406,7 @@ static bool find_at(const struct tg_stack_process *process, struct tg_kept_argum
     if (!form.is_known)
         return false;
     tg_kept_arguments_find_at(kept, process->modules, memory, stack, index, range.start + bias,
-                              (uint8_t)(1u << lock | 1u << NUMBER), (uint8_t)(1u << lock), &arguments);
+                              (uint16_t)(1u << lock | 1u << NUMBER), (uint16_t)(1u << lock), &arguments);
     if ((arguments.known >> lock & 1) == 0)
         return false;
     uint64_t address = arguments.value[lock] + (uint64_t)form.offset;

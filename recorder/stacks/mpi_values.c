@@ -9,30 +9,34 @@
 
 enum { NONE = -1 };
 
-/* Arguments of a function, from 0: which is what; in Fortran likewise. Arguments that are not passed in registers are
- * left out. */
+/* Arguments of a function, from 0: which is what; in Fortran likewise. */
 static const struct tg_mpi_shape shapes[] = {
-    {"send", "dest", 1, 3, 4, 5},
-    {"ssend", "dest", 1, 3, 4, 5},
-    {"bsend", "dest", 1, 3, 4, 5},
-    {"rsend", "dest", 1, 3, 4, 5},
-    {"recv", "source", 1, 3, 4, 5},
-    {"mprobe", "source", NONE, 0, 1, 2},
-    {"probe", "source", NONE, 0, 1, 2},
-    {"sendrecv", "dest", 1, 3, 4, NONE},
-    {"bcast", "root", 1, 3, NONE, 4},
-    {"reduce", "root", 2, 5, NONE, NONE},
-    {"allreduce", "", 2, NONE, NONE, 5},
-    {"scan", "", 2, NONE, NONE, 5},
-    {"exscan", "", 2, NONE, NONE, 5},
-    {"barrier", "", NONE, NONE, NONE, 0},
-    {"gather", "", 1, NONE, NONE, NONE},
-    {"scatter", "", 1, NONE, NONE, NONE},
-    {"allgather", "", 1, NONE, NONE, NONE},
-    {"alltoall", "", 1, NONE, NONE, NONE},
-    {"comm_dup", "", NONE, NONE, NONE, 0},
-    {"comm_split", "", NONE, NONE, NONE, 0},
-    {"comm_create", "", NONE, NONE, NONE, 0},
+    {"send", "dest", 1, 3, 4, 5, NONE, NONE},
+    {"ssend", "dest", 1, 3, 4, 5, NONE, NONE},
+    {"bsend", "dest", 1, 3, 4, 5, NONE, NONE},
+    {"rsend", "dest", 1, 3, 4, 5, NONE, NONE},
+    {"recv", "source", 1, 3, 4, 5, NONE, NONE},
+    {"mprobe", "source", NONE, 0, 1, 2, NONE, NONE},
+    {"probe", "source", NONE, 0, 1, 2, NONE, NONE},
+    {"sendrecv", "dest", 1, 3, 4, 10, 8, 9},
+    {"sendrecv_replace", "dest", 1, 3, 4, 7, 5, 6},
+    {"bcast", "root", 1, 3, NONE, 4, NONE, NONE},
+    {"reduce", "root", 2, 5, NONE, 6, NONE, NONE},
+    {"allreduce", "", 2, NONE, NONE, 5, NONE, NONE},
+    {"scan", "", 2, NONE, NONE, 5, NONE, NONE},
+    {"exscan", "", 2, NONE, NONE, 5, NONE, NONE},
+    {"barrier", "", NONE, NONE, NONE, 0, NONE, NONE},
+    {"gather", "root", 1, 6, NONE, 7, NONE, NONE},
+    {"gatherv", "root", 1, 7, NONE, 8, NONE, NONE},
+    {"scatter", "root", 1, 6, NONE, 7, NONE, NONE},
+    {"scatterv", "root", NONE, 7, NONE, 8, NONE, NONE},
+    {"allgather", "", 1, NONE, NONE, 6, NONE, NONE},
+    {"allgatherv", "", 1, NONE, NONE, 7, NONE, NONE},
+    {"alltoall", "", 1, NONE, NONE, 6, NONE, NONE},
+    {"alltoallv", "", NONE, NONE, NONE, 8, NONE, NONE},
+    {"comm_dup", "", NONE, NONE, NONE, 0, NONE, NONE},
+    {"comm_split", "", NONE, NONE, NONE, 0, NONE, NONE},
+    {"comm_create", "", NONE, NONE, NONE, 0, NONE, NONE},
 };
 
 /* ---- the call */
@@ -122,15 +126,16 @@ static size_t find_inner(struct tg_modules *modules, const struct tg_call_stack 
     return SIZE_MAX;
 }
 
-static uint8_t wanted(const struct tg_mpi_shape *shape)
+static uint16_t wanted(const struct tg_mpi_shape *shape)
 {
-    const int8_t all[] = {shape->count, shape->peer, shape->tag, shape->comm};
-    uint8_t bits = 0;
+    const int8_t all[] = {shape->count, shape->peer,   shape->tag,
+                          shape->comm,  shape->source, shape->receive_tag};
+    uint16_t bits = 0;
     if (shape->count != NONE && shape->tag != NONE) /* the type of a message */
-        bits |= (uint8_t)(1u << (shape->count + 1));
+        bits |= (uint16_t)(1u << (shape->count + 1));
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] != NONE)
-            bits |= (uint8_t)(1u << all[i]);
+            bits |= (uint16_t)(1u << all[i]);
     return bits;
 }
 
@@ -302,7 +307,7 @@ struct tg_mpi_variables tg_mpi_variables_find(const struct tg_stack_process *pro
 static void find_kept(const struct tg_mpi_asking *asking, const struct tg_call_stack *stack, size_t index,
                       const struct tg_mpi_shape *shape, struct finding *finding)
 {
-    uint8_t all = wanted(shape), of_comm = shape->comm == NONE ? 0 : (uint8_t)(1u << shape->comm);
+    uint16_t all = wanted(shape), of_comm = shape->comm == NONE ? 0 : (uint16_t)(1u << shape->comm);
     if (!finding->is_mpich && !finding->is_fortran) {
         finding->world = asking->variables->world;
         finding->self = asking->variables->self;
@@ -343,6 +348,9 @@ bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_insp
     add_number(&finding, shape->peer_name, shape->peer, finding.is_mpich ? "MPI_PROC_NULL" : "MPI_ANY_SOURCE",
                finding.is_mpich ? "MPI_ANY_SOURCE" : "MPI_PROC_NULL");
     add_number(&finding, "tag", shape->tag, "MPI_ANY_TAG", NULL);
+    add_number(&finding, "source", shape->source, finding.is_mpich ? "MPI_PROC_NULL" : "MPI_ANY_SOURCE",
+               finding.is_mpich ? "MPI_ANY_SOURCE" : "MPI_PROC_NULL");
+    add_number(&finding, "recvtag", shape->receive_tag, "MPI_ANY_TAG", NULL);
     add_number(&finding, "count", shape->count, NULL, NULL);
     add_comm(&finding, shape->comm);
     if (values->count > 0)

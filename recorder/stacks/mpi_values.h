@@ -5,12 +5,13 @@
 #include "recorder/stacks/call_stack.h"
 #include "recorder/stacks/kept_arguments.h"
 
-enum { TG_MPI_MAX_VALUES = 6 };
+enum { TG_MPI_MAX_VALUES = 8 };
 
-/* Arguments of a function, by their positions from 0; -1: it has none, or not in a register. */
+/* Arguments of a function, by their positions from 0; -1: it has none. */
 struct tg_mpi_shape {
     const char *name, *peer_name; /* "sendrecv"; "dest", "source", "root", "" none */
     int8_t count, peer, tag, comm;
+    int8_t source, receive_tag; /* of what is received where something is sent as well */
 };
 
 /* Of the function NAME as C's programs call it; NULL: not known. */

@@ -329,6 +329,40 @@ static void make_messages(struct tg_where_look *look, const char *of_1, const ch
     add_values(look, 1, name, partner, tag);
 }
 
+/* RANK, at line 10, is in MPI_Sendrecv with rank OTHER, to which it sends TAG, and from SOURCE, of whom it expects tag 7. */
+static void add_exchange(struct tg_where_look *look, int rank, int other, int tag, int source)
+{
+    add_stack(look, rank, 0, MPI, "MPI_Sendrecv", 10, 5);
+    add_values(look, rank, "dest", other, tag);
+    struct tg_where_values *values = &look->values[look->n_values - 1];
+    values->items[values->count++] = (struct tg_where_value){.name = "source", .value = source};
+    values->items[values->count++] = (struct tg_where_value){.name = "recvtag", .value = 7};
+}
+
+/* Two that exchange messages wait for each other where one of these is not what the other one expects, and each is with one
+ * other rank. */
+static void test_exchanges(void **state)
+{
+    (void)state;
+    static const struct {
+        int tag, source;
+        enum tg_where_kind kind;
+    } cases[] = {{8, 1, TG_WHERE_CYCLE}, {7, 1, TG_WHERE_UNKNOWN}, {8, 0, TG_WHERE_UNKNOWN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tg_where_look looks[2];
+        for (size_t k = 0; k < 2; k++) {
+            assert_null(tg_where_look_create(&looks[k]));
+            for (int rank = 0; rank < 2; rank++)
+                add_rank(&looks[k], rank, 2);
+            add_exchange(&looks[k], 0, 1, cases[i].tag, cases[i].source);
+            add_exchange(&looks[k], 1, 0, 7, 0);
+        }
+        free(said(&looks[1], &looks[0], cases[i].kind));
+        for (size_t k = 0; k < 2; k++)
+            tg_where_look_deinit(&looks[k]);
+    }
+}
+
 /* Ranks that wait for messages of each other are told: after two looks between which nothing changed, where nobody else
  * could send, and where what one sends is not what the other one receives. */
 static void test_messages(void **state)
@@ -401,7 +435,7 @@ static void test_pending(void **state)
     }
     set_activities(&look, (struct tg_look_activity){.is_counted = true, .sleeps = true});
     expect(&look, &before, TG_WHERE_UNKNOWN,
-           "The others wait in MPI_Barrier for rank 1; whom that one waits for is not known.\n"
+           "Rank 0 waits in MPI_Barrier for rank 1; whom that one waits for is not known.\n"
            "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n"
            "  rank 1 is in MPI_Win_lock, called from solve (a.c:20)\n");
     set_activities(&look, (struct tg_look_activity){.is_counted = true, .ran_ns = 1000});
@@ -484,6 +518,8 @@ static void test_calls_of_one_function(void **state)
     static const char *const bcasts[] = {"MPI_Bcast", "MPI_Bcast", "MPI_Bcast"};
     static const char *const world[] = {"MPI_COMM_WORLD", "MPI_COMM_WORLD", "MPI_COMM_WORLD"};
     static const char *const other[] = {"MPI_COMM_WORLD", "", "MPI_COMM_WORLD"};
+    static const char *const mixed[] = {"MPI_Bcast", "MPI_Allreduce", "MPI_Bcast"};
+    static const char *const ended[] = {"MPI_Bcast", "MPI_Bcast", "MPI_Finalize"};
     static const int64_t roots[] = {0, 1, 0}, same[] = {0, 0, 0};
     expect_of_calls(bcasts, world, same, TG_WHERE_UNKNOWN,
                     "Who waits for whom is unknown: not all partners of these calls are known.\n"
@@ -492,6 +528,17 @@ static void test_calls_of_one_function(void **state)
                     "Ranks are in MPI_Bcast with different roots: they wait for each other for ever.\n"
                     "  ranks 0,2 are in MPI_Bcast(MPI_COMM_WORLD, root 0), from different places\n"
                     "  rank 1 is in MPI_Bcast(MPI_COMM_WORLD, root 1), called from solve (a.c:10)\n");
+    expect_of_calls(mixed, world, same, TG_WHERE_DIFFERENT,
+                    "Ranks are in different collective calls of MPI_COMM_WORLD: they wait for each other "
+                    "for ever.\n"
+                    "  ranks 0,2 are in MPI_Bcast(MPI_COMM_WORLD, root 0), from different places\n"
+                    "  rank 1 is in MPI_Allreduce(MPI_COMM_WORLD, root 0), called from solve (a.c:10)\n");
+    expect_of_calls(ended, other, same, TG_WHERE_UNKNOWN,
+                    "The others wait in collective calls of all ranks for rank 1; whom that one waits for is "
+                    "not known.\n"
+                    "  rank 0 is in MPI_Bcast(MPI_COMM_WORLD, root 0), called from solve (a.c:10)\n"
+                    "  rank 1 is in MPI_Bcast(root 0) of another communicator, called from solve (a.c:10)\n"
+                    "  rank 2 is in MPI_Finalize(MPI_COMM_WORLD, root 0), called from solve (a.c:20)\n");
     expect_of_calls(bcasts, other, same, TG_WHERE_UNKNOWN,
                     "The others wait in MPI_Bcast for rank 1; whom that one waits for is not known.\n"
                     "  ranks 0,2 are in MPI_Bcast(MPI_COMM_WORLD, root 0), from different places\n"
@@ -703,15 +750,16 @@ static void test_jumps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jumps),     cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_unknown),   cmocka_unit_test(test_awaited),
-        cmocka_unit_test(test_two_jobs),  cmocka_unit_test(test_calls_of_one_function),
-        cmocka_unit_test(test_messages),  cmocka_unit_test(test_counted),
-        cmocka_unit_test(test_rounds),    cmocka_unit_test(test_large),
-        cmocka_unit_test(test_mpi_names), cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_moves),     cmocka_unit_test(test_worked_for),
-        cmocka_unit_test(test_polls),     cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_pending),   cmocka_unit_test(test_components),
+        cmocka_unit_test(test_jumps),      cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_unknown),    cmocka_unit_test(test_awaited),
+        cmocka_unit_test(test_two_jobs),   cmocka_unit_test(test_calls_of_one_function),
+        cmocka_unit_test(test_messages),   cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_counted),    cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_large),      cmocka_unit_test(test_mpi_names),
+        cmocka_unit_test(test_tree),       cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_worked_for), cmocka_unit_test(test_polls),
+        cmocka_unit_test(test_callbacks),  cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_components),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,6 +37,13 @@ FUNCTION(with_frame,
          "push %rbp\n mov %rsp,%rbp\n sub $0x30,%rsp\n and $-32,%rsp\n mov %rdx,-0x18(%rbp)\n"
          "test %eax,%eax\n je 1f\n nop\n 1: mov -0x18(%rbp),%rsi\n" IN_CALL(with_frame) "leave\n ret");
 FUNCTION(indirect, "sub $8,%rsp\n mov %rcx,%rdi\n mov %esi,%edx\n call *(%rax)\n indirect_pc: ret");
+/* the first arguments on the stack are above the return address: one is changed, one is read; a pointer to a local variable does
+ * not reach them, one to themselves does */
+FUNCTION(
+    on_stack,
+    "push %rbx\n sub $0x20,%rsp\n mov 0x38(%rsp),%ebx\n movl $1,0x40(%rsp)\n lea 0x8(%rsp),%rdi\n" IN_CALL(
+        on_stack) "add $0x20,%rsp\n pop %rbx\n ret");
+FUNCTION(on_known_stack, "sub $8,%rsp\n lea 0x10(%rsp),%rdi\n" IN_CALL(on_known_stack) "add $8,%rsp\n ret");
 FUNCTION(never, "ret\n" IN_CALL(never));
 
 static bool read_own(void *context, uint64_t address, void *buffer, size_t size)
@@ -102,8 +109,27 @@ static void test_unknown(void **state)
     assert_false(FIND(never, &flow));
 }
 
+static void test_arguments_on_the_stack(void **state)
+{
+    (void)state;
+    struct tg_argument_flow flow;
+    assert_true(FIND(on_stack, &flow));
+    assert_int_equal(flow.homes[6].slot_bytes, 8);
+    assert_int_equal(flow.homes[6].slot, 8);
+    assert_int_equal(flow.homes[7].kept, TG_RBX);
+    assert_int_equal(flow.homes[7].kept_bytes, 4);
+    assert_int_equal(flow.homes[7].slot, 16);
+    assert_int_equal(flow.homes[8].slot_bytes, 0);
+    assert_int_equal(flow.homes[9].slot, 32);
+    assert_int_equal(flow.homes[10].slot, 40);
+    assert_true(FIND(on_known_stack, &flow));
+    for (int i = TG_CALL_ARGUMENT_COUNT; i < TG_CALL_ARGUMENT_ALL; i++)
+        assert_int_equal(flow.homes[i].slot_bytes, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_places), cmocka_unit_test(test_unknown)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_places), cmocka_unit_test(test_unknown),
+                                       cmocka_unit_test(test_arguments_on_the_stack)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
