@@ -245,11 +245,63 @@ static bool is_of_communicators(const struct tg_verdict_wait *const *ring, size_
     return has_several;
 }
 
+/* The ranks, to be freed, that are in the call of WAIT on its communicator; NULL: no memory. */
+static int64_t *find_together(const struct tg_verdict_draft *draft, const struct tg_verdict_wait *wait,
+                              size_t *count)
+{
+    const struct tg_process_model *processes = draft->input->processes;
+    const struct tg_mpi_call *call = &wait->thread->call;
+    int64_t *ranks = calloc(draft->n_threads + 1, sizeof *ranks);
+    *count = 0;
+    for (size_t i = 0; ranks != NULL && i < draft->n_threads; i++) {
+        const struct tg_mpi_thread *thread = draft->threads[i];
+        if (thread->in_call && thread->call.comm == call->comm &&
+            tg_mpi_call_is_same(thread->call.name, call->name) &&
+            strcmp(tg_process_model_at(processes, thread->process)->job,
+                   tg_process_model_at(processes, wait->from)->job) == 0)
+            ranks[(*count)++] = tg_process_model_at(processes, thread->process)->rank;
+    }
+    return ranks;
+}
+
+/* Of two on different communicators, the one that is alone there where the other one is with others: 0 or 1, else 2. */
+static size_t find_odd(const struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring)
+{
+    size_t counts[2];
+    for (size_t i = 0; i < 2; i++)
+        free(find_together(draft, ring[i], &counts[i]));
+    return counts[0] == 1 && counts[1] > 1 ? 0 : counts[1] == 1 && counts[0] > 1 ? 1 : 2;
+}
+
+/* " Rank 1 is alone there on communicator 0x7; ranks 0 and 2-3 are on MPI_COMM_WORLD.", of RING's first and second. */
+static void print_odd(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring)
+{
+    FILE *stream = draft->stream;
+    const char *job = tg_process_model_at(draft->input->processes, ring[0]->from)->job;
+    size_t count;
+    int64_t *others = find_together(draft, ring[1], &count);
+    fprintf(stream, " Rank %" PRId64 " is alone there on ",
+            tg_process_model_at(draft->input->processes, ring[0]->from)->rank);
+    tg_words_comm(stream, draft->input->mpi, job, ring[0]->thread->call.comm);
+    fputs("; ", stream);
+    if (others != NULL)
+        tg_arrivals_print(stream, others, count, false);
+    fputs(" are on ", stream);
+    tg_words_comm(stream, draft->input->mpi, job, ring[1]->thread->call.comm);
+    fputc('.', stream);
+    free(others);
+}
+
 /* RING: N waits, each by the process that the wait before is for. */
 static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
                                   size_t n)
 {
     FILE *stream = draft->stream;
+    bool is_mixed = is_of_communicators(ring, n);
+    size_t odd = is_mixed && n == 2 ? find_odd(draft, ring) : 2;
+    const struct tg_verdict_wait *const turned[] = {ring[n - 1], ring[0]};
+    if (odd == 1) /* comes first */
+        ring = turned;
     struct tg_finding finding = {.kind = TG_FINDING_DEADLOCK,
                                  .since_ns = 0,
                                  .process = ring[0]->from,
@@ -277,12 +329,14 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
         print_wait(draft, ring[i]);
     }
     fputc('.', stream);
-    if (is_of_communicators(ring, n)) {
+    if (is_mixed) {
         fputs(n == 2 ? " Both are in " : " All are in ", stream);
         tg_printable_write(stream, ring[0]->thread->call.name);
         fputs(", but on different communicators: one of them is the wrong one, or they are used in another "
               "order.",
               stream);
+        if (odd < 2)
+            print_odd(draft, ring);
     }
     for (size_t i = 0; i < n && i < TG_VERDICT_NAMED; i++)
         tg_verdict_print_partitions(draft, ring[i]->thread);

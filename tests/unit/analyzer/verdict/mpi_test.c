@@ -218,6 +218,27 @@ static void of_two_that_differ_the_one_with_a_call_of_its_own_is_wrong(void **st
     assert_int_equal(verdict.findings[0].culprits[0].code, 0x30);
 }
 
+/* Rank 1 has taken another communicator than the others have: it comes first. */
+static void who_is_alone_on_a_communicator_comes_first(void **state)
+{
+    (void)state;
+    enum { OTHER = 0x77 };
+    begin_job(3);
+    for (int rank = 0; rank < 3; rank++)
+        FEED(FIRST_PID + rank, MPI_COMM, mpi_comm, .comm = OTHER, .parent = WORLD, .origin = TG_MPI_COMM_DUP,
+             .rank = rank, .size = 3);
+    TOGETHER(0, "MPI_Barrier", 1, 0x40);
+    FEED(FIRST_PID + 1, MPI_ENTER, mpi_enter, .call = "MPI_Barrier", .comm = OTHER, .instance = 1, .peer = -3,
+         .tag = -3, .root = -3, .code = 0x40);
+    TOGETHER(2, "MPI_Barrier", 1, 0x40);
+    interrupt_and_judge();
+    check_first(TG_FINDING_DEADLOCK, "1 0",
+                "Deadlock between rank 1 and rank 0: rank 1 has been in MPI_Barrier");
+    check_first(TG_FINDING_DEADLOCK, "1 0",
+                "used in another order. Rank 1 is alone there on communicator 0x77; ranks 0 and 2 are on "
+                "MPI_COMM_WORLD.");
+}
+
 /* ---- messages that went astray */
 
 /* Rank 0 takes whatever comes; rank 2 waits for its message, which went to rank 1; rank 1 waits for all. */
@@ -617,6 +638,7 @@ int main(void)
         cmocka_unit_test_teardown(a_start_of_a_persistent_collective_that_is_missing, tear_down),
         cmocka_unit_test_teardown(requests_that_are_no_messages_are_left_too, tear_down),
         cmocka_unit_test_teardown(of_two_that_differ_the_one_with_a_call_of_its_own_is_wrong, tear_down),
+        cmocka_unit_test_teardown(who_is_alone_on_a_communicator_comes_first, tear_down),
         cmocka_unit_test_teardown(a_ring_by_choice_comes_of_a_message_that_went_astray, tear_down),
         cmocka_unit_test_teardown(a_send_that_is_held_up_is_no_stray, tear_down),
         cmocka_unit_test_teardown(a_send_to_one_in_a_deadlock_is_no_stray, tear_down),
