@@ -237,6 +237,21 @@ static size_t print_members(FILE *stream, const struct tg_verdict_input *input, 
     return spot->count;
 }
 
+/* "; no stack could be taken of 1 thread": where that one was then is not told. */
+static void print_untaken(const struct tg_verdict_draft *draft, const struct spots *spots)
+{
+    const struct tg_stack_model *stacks = draft->input->stacks;
+    for (size_t i = 0; i < tg_stack_model_look_count(stacks); i++) {
+        const struct tg_stack_look *look = tg_stack_model_look_at(stacks, i);
+        if (look->time_ns != spots->first_ns || look->is.threads <= look->is.taken)
+            continue;
+        uint64_t missing = look->is.threads - look->is.taken;
+        fprintf(draft->stream, "; no stack could be taken of %" PRIu64 " thread%s", missing,
+                missing == 1 ? "" : "s");
+        return;
+    }
+}
+
 /* "rank 2 was in spin (solve.c:31); ranks 0 and 1 were in MPI_Barrier, called from ..."; those at the first place are
  * blamed. */
 static void print_spots(struct tg_verdict_draft *draft, const struct spots *spots)
@@ -254,6 +269,7 @@ static void print_spots(struct tg_verdict_draft *draft, const struct spots *spot
     }
     if (spots->count > MAX_SPOTS_TOLD)
         fprintf(stream, "; the others were at %zu more places", spots->count - MAX_SPOTS_TOLD);
+    print_untaken(draft, spots);
     fputc('.', stream);
 }
 
