@@ -605,35 +605,59 @@ static bool has_other_in_mpi(const struct tg_where_threads *threads)
     return false;
 }
 
+static bool is_common(const struct tg_where_threads *threads, const struct tg_where_group *group)
+{
+    return group->is_collective && !is_of_other(threads, group);
+}
+
+/* Whether THREAD waits for a message of a rank, or that one of another's, and so on, of whose call the partner is not known. */
+static bool is_led(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict,
+                   size_t thread)
+{
+    size_t at = thread, next = tg_where_partner_of(threads, thread);
+    for (size_t n = 0; n < threads->n_ranks && next != SIZE_MAX; n++) {
+        at = next;
+        next = tg_where_partner_of(threads, at);
+    }
+    for (size_t i = 0; i < verdict->count; i++)
+        if (is_common(threads, &verdict->groups[i]) && has_member(&verdict->groups[i], at))
+            return false;
+    return at != thread && next == SIZE_MAX;
+}
+
 /* "The others wait in MPI_Barrier for rank 2; whom that one waits for is not known.": where all but some ranks are in
- * collective calls of all ranks, and these in calls whose partners are not known, or of other communicators. */
+ * collective calls of all ranks, or wait for messages of these, and these are in calls whose partners are not known, or of other
+ * communicators. */
 static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
                           const struct tg_where_verdict *verdict)
 {
     const struct tg_where_group *collective = NULL;
-    size_t *members = calloc(threads->count + 1, sizeof *members), n = 0;
-    size_t n_collective = 0;
+    size_t *members = calloc(threads->count + 1, sizeof *members), n = 0, n_collective = 0, n_led = 0;
     bool is_told = members != NULL && have_stayed(threads, verdict);
     char name[80];
     for (size_t i = 0; is_told && i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
-        bool is_common = group->is_collective && !is_of_other(threads, group);
-        is_told = !group->is_away && (!is_common || is_of_all(threads, group));
-        collective = is_common ? group : collective;
-        n_collective += is_common;
-        for (size_t k = 0; !is_common && k < group->count; k++)
-            members[n++] = group->threads[k];
+        bool is_of_many = is_common(threads, group);
+        is_told = !group->is_away && (!is_of_many || is_of_all(threads, group));
+        collective = is_of_many ? group : collective;
+        n_collective += is_of_many;
+        for (size_t k = 0; !is_of_many && k < group->count; k++)
+            if (is_led(threads, verdict, group->threads[k]))
+                n_led++;
+            else
+                members[n++] = group->threads[k];
     }
-    is_told = is_told && collective != NULL && n > 0;
+    is_told = is_told && (collective != NULL || n_led > 0) && n > 0;
     if (is_told) {
-        if (n_collective == 1 && collective->count == 1)
+        if (n_led == 0 && n_collective == 1 && collective->count == 1)
             fprintf(stream, "Rank %" PRId64 " waits", threads->threads[collective->threads[0]].process->rank);
         else
             fputs("The others wait", stream);
-        if (n_collective == 1)
-            fprintf(stream, " in %s for ", tg_printable(collective->call, name, sizeof name));
-        else
-            fputs(" in collective calls of all ranks for ", stream);
+        if (n_led == 0 && n_collective == 1)
+            fprintf(stream, " in %s", tg_printable(collective->call, name, sizeof name));
+        else if (n_led == 0)
+            fputs(" in collective calls of all ranks", stream);
+        fputs(" for ", stream);
         tg_where_write_members(stream, threads, members, n);
         fputs(n == 1 ? "; whom that one waits for is not known.\n"
                      : "; whom these wait for is not known of all.\n",

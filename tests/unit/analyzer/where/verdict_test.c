@@ -363,6 +363,29 @@ static void test_exchanges(void **state)
     }
 }
 
+/* Rank 0 sends to rank 1, that one to rank 2, which is in a call whose partner is not known. */
+static void test_led(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Send", "MPI_Send", "MPI_Wait"};
+    struct tg_where_look look, before;
+    struct tg_look_activity activities[3];
+    make_look(&look, 7, calls);
+    make_look(&before, 7, calls);
+    for (int rank = 0; rank < 3; rank++)
+        activities[rank] = (struct tg_look_activity){.is_counted = true, .sleeps = true};
+    add_values(&look, 0, "dest", 1, 7);
+    add_values(&look, 1, "dest", 2, 7);
+    set_sleeps(&look, activities, 3);
+    char *text = said(&look, &before, TG_WHERE_UNKNOWN);
+    assert_ptr_equal(strstr(text, "The others wait for rank 2; whom that one waits for is not known.\n"),
+                     text);
+    free(text);
+    look.activities = NULL;
+    tg_where_look_deinit(&look);
+    tg_where_look_deinit(&before);
+}
+
 /* Ranks that wait for messages of each other are told: after two looks between which nothing changed, where nobody else
  * could send, and where what one sends is not what the other one receives. */
 static void test_messages(void **state)
@@ -750,16 +773,16 @@ static void test_jumps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jumps),      cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_unknown),    cmocka_unit_test(test_awaited),
-        cmocka_unit_test(test_two_jobs),   cmocka_unit_test(test_calls_of_one_function),
-        cmocka_unit_test(test_messages),   cmocka_unit_test(test_exchanges),
-        cmocka_unit_test(test_counted),    cmocka_unit_test(test_rounds),
-        cmocka_unit_test(test_large),      cmocka_unit_test(test_mpi_names),
-        cmocka_unit_test(test_tree),       cmocka_unit_test(test_moves),
-        cmocka_unit_test(test_worked_for), cmocka_unit_test(test_polls),
-        cmocka_unit_test(test_callbacks),  cmocka_unit_test(test_pending),
-        cmocka_unit_test(test_components),
+        cmocka_unit_test(test_jumps),     cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_unknown),   cmocka_unit_test(test_awaited),
+        cmocka_unit_test(test_two_jobs),  cmocka_unit_test(test_calls_of_one_function),
+        cmocka_unit_test(test_messages),  cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_led),       cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_rounds),    cmocka_unit_test(test_large),
+        cmocka_unit_test(test_mpi_names), cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_moves),     cmocka_unit_test(test_worked_for),
+        cmocka_unit_test(test_polls),     cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_pending),   cmocka_unit_test(test_components),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
