@@ -38,19 +38,6 @@ struct kind_state {
     struct list_buffer lists[TG_EVENT_MAX_FIELDS]; /* items of the current block's events */
 };
 
-struct kind_name {
-    enum tg_event_kind kind;
-    uint32_t index; /* among the kinds of the chunk */
-};
-
-/* Where a thread's next event is. */
-struct thread_cursor {
-    const char *row;
-    struct kind_name of;
-    int32_t pid, tid;
-    uint32_t position;
-};
-
 struct tg_chunk_decoder {
     const struct tg_byte_source *source;
     struct tg_chunk_directory directory;
@@ -60,14 +47,12 @@ struct tg_chunk_decoder {
     struct kind_state *kinds;   /* by kind of the chunk; all zero where new, the memory stays */
     size_t kind_capacity;
     uint64_t threads_seen;
-    uint64_t previous_time_ns;     /* of chunks by thread: the end of the stop before */
-    struct tg_thread_order order;  /* of chunks by thread */
-    struct thread_cursor *cursors; /* likewise, by thread */
-    size_t cursor_capacity;
-    struct { /* likewise, by kind */
+    uint64_t previous_time_ns;    /* of chunks by thread: the end of the stop before */
+    struct tg_thread_order order; /* of chunks by thread */
+    struct {                      /* likewise, by kind */
         const char *base;
         size_t stride;
-        struct kind_name of;
+        enum tg_event_kind kind;
     } rows[TG_CHUNK_MAX_KINDS];
     size_t max_row_bytes;
     bool any_as_recorded; /* some kinds of the chunk have no rows, or are not known */
@@ -96,7 +81,6 @@ void tg_chunk_decoder_destroy(struct tg_chunk_decoder *decoder)
         return;
     tg_chunk_directory_deinit(&decoder->directory);
     tg_thread_order_deinit(&decoder->order);
-    free(decoder->cursors);
     for (size_t i = 0; i < decoder->kind_capacity; i++) {
         free(decoder->kinds[i].rows);
         for (size_t f = 0; f < TG_EVENT_MAX_FIELDS; f++)
@@ -173,8 +157,6 @@ static bool decode_scattered(struct tg_chunk_decoder *decoder, struct tg_packed_
 static bool decode_strided(struct tg_chunk_decoder *decoder, struct tg_packed_column *column,
                            enum tg_wire_type type, char *base, size_t stride, size_t n)
 {
-    if (type != TG_WIRE_STRING && type != TG_WIRE_SIGNED)
-        return tg_packed_column_spread(column, base, stride, n);
     while (n > 0) {
         size_t part = n < BLOCK ? n : BLOCK;
         if (!tg_packed_column_take(column, decoder->values, part) ||
@@ -243,35 +225,6 @@ static struct tg_error *decode_rows(struct tg_chunk_decoder *decoder, struct tg_
     return error;
 }
 
-/* CURSOR goes on to POSITION, where there is one: the row is fetched meanwhile, as another processor may have it. */
-static inline void move_cursor(const struct tg_chunk_decoder *decoder, struct thread_cursor *cursor,
-                               const uint32_t *slots, uint32_t n_slots, uint32_t position, size_t usual_bytes)
-{
-    cursor->position = position;
-    if (__builtin_expect(position >= n_slots, 0))
-        return;
-    uint32_t slot = slots[position], kind = TG_SLOT_KIND(slot);
-    cursor->row = decoder->rows[kind].base + TG_SLOT_ROW(slot) * decoder->rows[kind].stride;
-    cursor->of = decoder->rows[kind].of;
-    __builtin_prefetch(cursor->row);
-    __builtin_prefetch(cursor->row + usual_bytes - 1);
-}
-
-static struct tg_error *begin_cursors(struct tg_chunk_decoder *decoder)
-{
-    const struct tg_chunk_directory *directory = &decoder->directory;
-    const struct tg_thread_order *order = &decoder->order;
-    struct tg_error *error =
-        TG_ARRAY_RESERVE(decoder->cursors, decoder->cursor_capacity, directory->n_threads);
-    for (size_t i = 0; error == NULL && i < directory->n_threads; i++) {
-        decoder->cursors[i] =
-            (struct thread_cursor){.pid = directory->threads[i].pid, .tid = directory->threads[i].tid};
-        move_cursor(decoder, &decoder->cursors[i], order->slots, order->n_slots, order->positions[i],
-                    SMALL_ROW);
-    }
-    return error;
-}
-
 /* Prepares the first block of a chunk by thread. */
 static struct tg_error *begin_by_thread(struct tg_chunk_decoder *decoder, uint32_t n_events)
 {
@@ -286,11 +239,10 @@ static struct tg_error *begin_by_thread(struct tg_chunk_decoder *decoder, uint32
         decoder->rows[i].stride = has_rows ? kind->schema->size_bytes : 0;
         if (decoder->rows[i].stride > decoder->max_row_bytes)
             decoder->max_row_bytes = decoder->rows[i].stride;
-        decoder->rows[i].of = (struct kind_name){(enum tg_event_kind)kind->number, (uint32_t)i};
+        decoder->rows[i].kind = (enum tg_event_kind)kind->number;
         decoder->any_as_recorded = decoder->any_as_recorded || kind->schema == NULL || !kind->by_thread;
     }
-    struct tg_error *error = tg_thread_order_read(&decoder->order, directory, decoder->source, n_events);
-    return error != NULL ? error : begin_cursors(decoder);
+    return tg_thread_order_read(&decoder->order, directory, decoder->source, n_events);
 }
 
 void tg_chunk_decoder_want(struct tg_chunk_decoder *decoder, struct tg_wanted_kinds wanted)
@@ -532,51 +484,54 @@ static struct tg_error *decode_kinds(struct tg_chunk_decoder *decoder, uint32_t 
     return group_by_kind(decoder, n);
 }
 
-/* Everything of the block's N events, of which VALUES are the times since the one before. Rows of most kinds have no more than
- * USUAL_BYTES, and none of the chunk has more than MOST_BYTES. */
-static inline __attribute__((always_inline)) void take_in_order(struct tg_chunk_decoder *decoder, uint32_t n,
-                                                                size_t usual_bytes, size_t most_bytes)
+/* Everything of the block's N events that is in the order of threads. Rows of most kinds have no more than USUAL_BYTES,
+ * and none of the chunk has more than MOST_BYTES. */
+static inline void take_in_order(struct tg_chunk_decoder *decoder, uint32_t n, size_t usual_bytes,
+                                 size_t most_bytes)
 {
+    const struct tg_chunk_thread *threads = decoder->directory.threads;
     const struct tg_thread_order *order = &decoder->order;
     const uint32_t *thread_of = order->threads + decoder->n_taken, *slots = order->slots;
+    uint32_t *positions = order->positions, n_slots = (uint32_t)order->n_slots;
     const uint64_t *stops_ns = order->any_stop ? order->stops_ns : NULL;
-    struct thread_cursor *cursors = decoder->cursors;
-    uint32_t n_slots = order->n_slots;
-    unsigned time_shift = decoder->directory.units.time_shift;
-    uint64_t end_ns = decoder->previous_time_ns;
     for (uint32_t i = 0; i < n; i++) {
         struct tg_event *event = &decoder->events[i];
-        struct thread_cursor *cursor = &cursors[thread_of[i]];
-        uint64_t time_ns = end_ns + (decoder->values[i] << time_shift);
-        uint64_t stop_ns = stops_ns != NULL ? stops_ns[cursor->position] : 0;
-        event->time_ns = time_ns;
-        event->stop_ns = stop_ns;
-        end_ns = time_ns + stop_ns;
-        event->pid = cursor->pid;
-        event->tid = cursor->tid;
-        event->kind = cursor->of.kind;
-        decoder->block_kinds[i] = (uint16_t)cursor->of.index;
+        uint32_t thread = thread_of[i], position = positions[thread]++;
+        uint32_t slot = slots[position], kind = TG_SLOT_KIND(slot);
+        event->stop_ns = stops_ns != NULL ? stops_ns[position] : 0;
+        event->pid = threads[thread].pid;
+        event->tid = threads[thread].tid;
+        event->kind = decoder->rows[kind].kind;
+        decoder->block_kinds[i] = (uint16_t)kind;
         char *payload = TG_EVENT_PAYLOAD(event);
-        memcpy(payload, cursor->row, usual_bytes);
-        if (most_bytes > usual_bytes && decoder->rows[cursor->of.index].stride > usual_bytes)
-            memcpy(payload + usual_bytes, cursor->row + usual_bytes, most_bytes - usual_bytes);
-        move_cursor(decoder, cursor, slots, n_slots, cursor->position + 1, usual_bytes);
+        const char *row = decoder->rows[kind].base + TG_SLOT_ROW(slot) * decoder->rows[kind].stride;
+        memcpy(payload, row, usual_bytes);
+        if (most_bytes > usual_bytes && decoder->rows[kind].stride > usual_bytes)
+            memcpy(payload + usual_bytes, row + usual_bytes, most_bytes - usual_bytes);
+        if (position + 1 < n_slots) { /* of the same thread's next event, which another processor may have */
+            uint32_t next = slots[position + 1], next_kind = TG_SLOT_KIND(next);
+            const char *next_row =
+                decoder->rows[next_kind].base + TG_SLOT_ROW(next) * decoder->rows[next_kind].stride;
+            __builtin_prefetch(next_row);
+            __builtin_prefetch(next_row + usual_bytes - 1);
+        }
     }
-    decoder->previous_time_ns = end_ns;
     decoder->n_taken += n;
 }
 
-static struct tg_error *decode_in_order(struct tg_chunk_decoder *decoder, uint32_t n)
+static struct tg_error *decode_times(struct tg_chunk_decoder *decoder, uint32_t n)
 {
     struct tg_packed_column *times = &decoder->directory.common[TG_COMMON_TIME];
+    unsigned shift = decoder->directory.units.time_shift;
     if (!tg_packed_column_take(times, decoder->values, n))
         return value_error(decoder, times, "", "t_ns", "");
-    if (decoder->max_row_bytes <= SMALL_ROW) /* a size that is known makes the copies quick */
-        take_in_order(decoder, n, SMALL_ROW, SMALL_ROW);
-    else if (decoder->max_row_bytes <= MEDIUM_ROW)
-        take_in_order(decoder, n, MEDIUM_ROW, MEDIUM_ROW);
-    else
-        take_in_order(decoder, n, MEDIUM_ROW, PAYLOAD_BYTES);
+    uint64_t end_ns = decoder->previous_time_ns;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t time_ns = end_ns + (decoder->values[i] << shift);
+        decoder->events[i].time_ns = time_ns;
+        end_ns = time_ns + decoder->events[i].stop_ns;
+    }
+    decoder->previous_time_ns = end_ns;
     return NULL;
 }
 
@@ -657,7 +612,13 @@ static struct tg_error *decode_block(struct tg_chunk_decoder *decoder, uint32_t 
     struct tg_error *error = NULL;
     bool by_thread = decoder->directory.by_thread;
     if (by_thread) {
-        error = decode_in_order(decoder, n);
+        if (decoder->max_row_bytes <= SMALL_ROW) /* a size that is known makes the copies quick */
+            take_in_order(decoder, n, SMALL_ROW, SMALL_ROW);
+        else if (decoder->max_row_bytes <= MEDIUM_ROW)
+            take_in_order(decoder, n, MEDIUM_ROW, MEDIUM_ROW);
+        else
+            take_in_order(decoder, n, MEDIUM_ROW, PAYLOAD_BYTES);
+        error = decode_times(decoder, n);
         if (error != NULL || !decoder->any_as_recorded)
             return error;
         error = group_by_kind(decoder, n);

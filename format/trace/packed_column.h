@@ -76,7 +76,4 @@ static inline bool tg_packed_column_skip(struct tg_packed_column *column, uint64
  * malformed. */
 bool tg_packed_column_take(struct tg_packed_column *column, uint64_t *values, size_t n);
 
-/* The same, each value where it is to stay: at TO, TO + STRIDE, ... */
-bool tg_packed_column_spread(struct tg_packed_column *column, char *to, size_t stride, size_t n);
-
 #endif

@@ -185,57 +185,6 @@ static void a_column_can_be_told_by_its_only_value(void **state)
         }
 }
 
-/* Numbers below 2^BITS, one in EVERY wider, each to be read as WALKS says: as a number, or as a step from the one before. */
-static void fill_with(uint64_t *values, size_t n, unsigned bits, size_t every, bool walks)
-{
-    uint64_t mixed = 1;
-    for (size_t i = 0; i < n; i++) {
-        mixed = (mixed ^ mixed >> 29) * UINT64_C(0x9e3779b97f4a7c15) + i;
-        uint64_t value = bits == 0 ? 0 : mixed >> (64 - bits);
-        if (i % every == every - 1)
-            value = mixed | UINT64_C(1) << 40;
-        values[i] = walks ? (i == 0 ? UINT64_C(1) << 60 : values[i - 1]) + tg_unzigzag(value) : value;
-    }
-}
-
-/* As with the values in a row: whatever their width, their form, how many are exceptions, and how many are taken at a time. */
-static void values_can_be_spread(void **state)
-{
-    (void)state;
-    enum { N = 700, WORDS = 3 };
-    uint64_t values[N], written[N], spread[N * WORDS];
-    size_t n_of_form[TG_COLUMN_DIFFERENCES + 1] = {0};
-    for (unsigned bits = 0; bits <= 40; bits++)
-        for (size_t every = 10; every <= 2 * N; every *= 12)
-            for (unsigned walks = 0; walks < 2; walks++) {
-                struct tg_byte_buffer bytes = {0}, boundaries = {0};
-                fill_with(values, N, bits, every, walks != 0);
-                memcpy(written, values, sizeof written);
-                assert_true(
-                    tg_packed_column_write_smallest(&bytes, &boundaries, written, N, TG_COLUMN_DIFFERENCES));
-                struct tg_packed_column column = open_column(&bytes, N, true);
-                n_of_form[column.form]++;
-                memset(spread, 0x55, sizeof spread);
-                for (size_t at = 0, part; at < N; at += part) {
-                    part = 1 + (at * 7 + bits) % 150;
-                    part = part < N - at ? part : N - at;
-                    char *to = (char *)&spread[at * WORDS];
-                    if (at % 5 == 4) /* both ways take turns */
-                        for (size_t i = 0; i < part; i++)
-                            assert_true(tg_packed_column_take(&column, &spread[(at + i) * WORDS], 1));
-                    else
-                        assert_true(tg_packed_column_spread(&column, to, WORDS * sizeof *spread, part));
-                }
-                for (size_t i = 0; i < N; i++) {
-                    assert_int_equal(spread[i * WORDS], values[i]);
-                    assert_int_equal(spread[i * WORDS + 1], UINT64_C(0x5555555555555555));
-                }
-                tg_byte_buffer_deinit(&bytes);
-                tg_byte_buffer_deinit(&boundaries);
-            }
-    assert_true(n_of_form[TG_COLUMN_PLAIN] > 0 && n_of_form[TG_COLUMN_DIFFERENCES] > 0);
-}
-
 static void forms_are_refused_where_they_may_not_be(void **state)
 {
     (void)state;
@@ -266,9 +215,7 @@ static void expect_refused(const char *bytes, size_t size, uint64_t count, bool 
     assert_fine(error);
     uint64_t values[32];
     assert_true(count <= 32);
-    struct tg_packed_column same = column;
     assert_false(tg_packed_column_take(&column, values, (size_t)count));
-    assert_false(tg_packed_column_spread(&same, (char *)values, sizeof *values, (size_t)count));
 }
 
 static void malformed_columns_are_refused(void **state)
@@ -310,7 +257,6 @@ int main(void)
         cmocka_unit_test(the_form_with_the_smallest_numbers_is_taken),
         cmocka_unit_test(a_column_of_one_value_is_that_value),
         cmocka_unit_test(a_column_can_be_told_by_its_only_value),
-        cmocka_unit_test(values_can_be_spread),
         cmocka_unit_test(forms_are_refused_where_they_may_not_be),
         cmocka_unit_test(malformed_columns_are_refused),
         cmocka_unit_test(varints_of_every_length_come_back),
