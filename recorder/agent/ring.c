@@ -52,6 +52,8 @@ struct thread_slow {
     unsigned destructor_rounds;
     bool unrecorded; /* what it does is the agent's own */
     bool ended; /* the last destructor ran, or there is no clock any more: what still comes has no ring */
+    bool
+        is_late; /* the former: what still comes, as libc's frees of threads' variables, borrows one for each record */
     /* While a handler that interrupted a record writes its own: the state of what it interrupted. */
     bool nested;
     struct tg_agent_thread outer;
@@ -456,7 +458,7 @@ static bool may_read_clock(void)
 
 static bool enter_thread(struct tg_agent_thread *thread)
 {
-    if (!enter_process() || *tg_agent.generation == UINT64_MAX || slow.ended)
+    if (!enter_process() || *tg_agent.generation == UINT64_MAX || (slow.ended && !slow.is_late))
         return false;
     if (thread->header == NULL && __atomic_load_n(&rings.stopped, __ATOMIC_RELAXED))
         return false;
@@ -478,7 +480,7 @@ static bool enter_thread(struct tg_agent_thread *thread)
     }
     adopt(thread, header);
     thread->generation = *tg_agent.generation;
-    if (rings.has_key)
+    if (rings.has_key && !slow.is_late)
         pthread_setspecific(rings.key, header);
     if (!make_room(thread, 32))
         return drop(thread); /* a ring taken over that is full */
@@ -523,7 +525,7 @@ static void end_thread(void *unused)
         return;
     thread->busy = __builtin_frame_address(0);
     tg_agent_signal_fence();
-    slow.ended = true; /* handlers add nothing from here on */
+    slow.ended = slow.is_late = true; /* handlers add nothing from here on */
     tg_agent_signal_fence();
     if (slow.nested_used > 0)
         flush_nested(thread);
@@ -609,7 +611,7 @@ uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words)
         thread->busy = NULL;
         return NULL;
     }
-    if (slow.nested_used > 0 || slow.dropped > 0)
+    if (slow.nested_used > 0 || slow.dropped > 0 || slow.is_late)
         thread->limit = 0; /* commit looks after it */
     uint64_t *record = (uint64_t *)(void *)(thread->data + (thread->written & thread->mask));
     record[0] = tg_agent_ticks();
@@ -665,6 +667,20 @@ uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame
     return record + 2;
 }
 
+/* A thread that has ended gives back the ring that it has borrowed. */
+static void give_back(struct tg_agent_thread *thread)
+{
+    thread->busy = __builtin_frame_address(0);
+    tg_agent_signal_fence();
+    struct tg_agent_ring_header *header = thread->header;
+    thread->header = NULL;
+    if (header != NULL && thread->generation == *tg_agent.generation)
+        put_idle(header);
+    tg_agent_signal_fence();
+    thread->busy = NULL;
+    tg_agent_signal_fence();
+}
+
 void tg_agent_commit_slowly(void)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;
@@ -674,6 +690,10 @@ void tg_agent_commit_slowly(void)
         thread->limit = 0;
         tg_agent_signal_fence();
         slow.nested = false;
+        return;
+    }
+    if (slow.is_late) {
+        give_back(thread);
         return;
     }
     if (slow.nested_used == 0)

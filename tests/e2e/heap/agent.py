@@ -322,6 +322,23 @@ int main(int c, char **v) { for (int i = 0; i < 3; i++) { void *h = dlopen(v[1 +
 """
 
 
+ENDS = """
+#include <dirent.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+static char *(*touch)(void);
+static void *run(void *none) { (void)none; touch(); return NULL; }
+static int threads(void) { DIR *all = opendir("/proc/self/task"); int n = -2; while (readdir(all) != NULL) n++; closedir(all); return n; }
+int main(int argc, char **argv) { pthread_attr_t detached; (void)argc; touch = (char *(*)(void))dlsym(dlopen(argv[1], RTLD_NOW), "touch");
+    pthread_attr_init(&detached); pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED); pthread_attr_setstacksize(&detached, 16 << 20);
+    for (int i = 0; i < 60; i++) { pthread_t thread; if (pthread_create(&thread, &detached, run, NULL) != 0) abort(); }
+    while (threads() > 1) sched_yield();
+    return 0; }
+"""
+
+
 def test_libraries():
     """The very first allocation of a library that is opened has its whole stack, also where another one was before."""
     libraries = [build_library(name, source=DEEP + filler) for name, filler in
@@ -342,6 +359,15 @@ def test_libraries():
     agents = [event for event in trace if event["kind"] == "heap_alloc"
               and any(frame["module"].endswith("/tollgate-agent.so") for frame in known[event["pid"], event["stack"]]["frames"])]
     check(not agents, "what the agent tries is the program's", agents)
+    # what libc frees for a thread after its last destructor: variables of a library in threads that have ended before
+    library = build_library("variables", source="__thread char own[12345]; char *touch(void) { own[0]++; return own; }\n")
+    with open("ends.c", "w") as file:
+        file.write(ENDS)
+    check(run(["cc", "-D_GNU_SOURCE", "ends.c", "-o", "ends", "-ldl", "-pthread"]).status == 0, "cannot build")
+    trace = recorded([os.path.abspath("ends"), library])
+    check_no_loss(trace)
+    check(counted(trace, "heap_alloc", "call", 12345) == {"malloc": 60}, counted(trace, "heap_alloc", "call", 12345))
+    check(not [event for event in trace if event["kind"] == "heap_leak" and event["leak"] == "lost"], "what was freed is lost")
 
 
 def test_sample():
