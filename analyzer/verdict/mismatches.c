@@ -264,7 +264,22 @@ static bool has_called(const struct telling *telling, size_t process, const stru
            !is_whole;
 }
 
-/* The latest call of group I, before the collective in question, that nobody outside of the group made; NULL: none. */
+/* Whether PROCESS has come as far as SITE's last call. */
+static bool has_passed(const struct telling *telling, size_t process, const struct tg_mpi_site *site)
+{
+    const struct tg_mpi_collective *collective = telling->collective;
+    bool is_whole;
+    size_t n;
+    const struct tg_mpi_site *sites = tg_mpi_model_sites(telling->draft->input->mpi, collective->job,
+                                                         collective->comm, process, &n, &is_whole);
+    for (size_t i = 0; i < n; i++)
+        if (sites[i].last_instance >= site->last_instance)
+            return true;
+    return false;
+}
+
+/* The latest call of group I, before the collective in question, that nobody outside of the group made, and which at least two have
+ * done without: of one against one, either may have left it out or made it too often. NULL: none. */
 static const struct tg_mpi_site *find_own_call(const struct telling *telling, size_t i)
 {
     const struct tg_mpi_collective *collective = telling->collective;
@@ -277,10 +292,13 @@ static const struct tg_mpi_site *find_own_call(const struct telling *telling, si
                            telling->first[i]->process, &n, &is_whole);
     for (size_t at = 0; at < n; at++) {
         bool is_own = sites[at].last_instance < collective->instance;
+        size_t without = 0;
         for (size_t other = 0; is_own && other < telling->n; other++)
-            if (!is_alike(&telling->arrivals[other], &like))
+            if (!is_alike(&telling->arrivals[other], &like)) {
                 is_own = !has_called(telling, telling->arrivals[other].process, &sites[at]);
-        if (is_own && (own == NULL || sites[at].last_instance > own->last_instance))
+                without += has_passed(telling, telling->arrivals[other].process, &sites[at]);
+            }
+        if (is_own && without > 1 && (own == NULL || sites[at].last_instance > own->last_instance))
             own = &sites[at];
     }
     return own;

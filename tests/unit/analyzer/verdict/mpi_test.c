@@ -239,6 +239,26 @@ static void who_is_alone_on_a_communicator_comes_first(void **state)
                 "MPI_COMM_WORLD.");
 }
 
+/* Rank 1 leaves out the broadcast at 0x30, and the others of rank 0 have not come there yet: it may as well be one that rank 0
+ * made too often. */
+static void of_two_alone_either_may_be_wrong(void **state)
+{
+    (void)state;
+    begin_job(4);
+    for (int rank = 0; rank < 4; rank++)
+        TOGETHER(rank, "MPI_Barrier", 1, 0x20);
+    LEAVE(0, "MPI_Barrier");
+    LEAVE(1, "MPI_Barrier");
+    TOGETHER(0, "MPI_Bcast", 2, 0x30);
+    LEAVE(0, "MPI_Bcast");
+    TOGETHER(1, "MPI_Bcast", 2, 0x40);
+    LEAVE(1, "MPI_Bcast");
+    TOGETHER(0, "MPI_Bcast", 3, 0x40);
+    TOGETHER(1, "MPI_Reduce", 3, 0x50);
+    interrupt_and_judge();
+    check_first(TG_FINDING_MISMATCH, "0 1", "Mismatched collective calls (number 3 on MPI_COMM_WORLD)");
+}
+
 /* ---- messages that went astray */
 
 /* Rank 0 takes whatever comes; rank 2 waits for its message, which went to rank 1; rank 1 waits for all. */
@@ -638,6 +658,7 @@ int main(void)
         cmocka_unit_test_teardown(a_start_of_a_persistent_collective_that_is_missing, tear_down),
         cmocka_unit_test_teardown(requests_that_are_no_messages_are_left_too, tear_down),
         cmocka_unit_test_teardown(of_two_that_differ_the_one_with_a_call_of_its_own_is_wrong, tear_down),
+        cmocka_unit_test_teardown(of_two_alone_either_may_be_wrong, tear_down),
         cmocka_unit_test_teardown(who_is_alone_on_a_communicator_comes_first, tear_down),
         cmocka_unit_test_teardown(a_ring_by_choice_comes_of_a_message_that_went_astray, tear_down),
         cmocka_unit_test_teardown(a_send_that_is_held_up_is_no_stray, tear_down),
