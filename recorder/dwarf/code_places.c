@@ -4,6 +4,7 @@
 #include "format/image/mangled_name.h"
 
 #include <dwarf.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,16 @@ struct words {
     char *text;
 };
 
+/* The function whose region or task clang made a function of its own of. */
+struct outlined {
+    const void *function; /* address of its DIE */
+    UT_hash_handle hh;
+    const char *name; /* NULL not known */
+};
+
 struct tg_code_places {
     struct entry *entries;
+    struct outlined *outlined;
     struct entry *last;  /* the latest one where memory is short */
     struct words *words; /* by symbol; they outlive the entries */
 };
@@ -50,6 +59,11 @@ void tg_code_places_destroy(struct tg_code_places *places)
     if (places == NULL)
         return;
     clear(places);
+    struct outlined *outlined, *next_outlined;
+    HASH_ITER (hh, places->outlined, outlined, next_outlined) {
+        HASH_DEL(places->outlined, outlined);
+        free(outlined);
+    }
     HASH_ITER (hh, places->words, words, next) {
         HASH_DEL(places->words, words);
         free(words->text);
@@ -166,6 +180,97 @@ static const char *qualified_name(struct tg_code_places *places, struct tg_code_
                : words;
 }
 
+/* ---- bodies of regions and tasks that clang makes functions of */
+
+static const char outlined_beginning[] = ".omp";
+
+static bool is_outlined(const char *name)
+{
+    return name != NULL && strncmp(name, outlined_beginning, strlen(outlined_beginning)) == 0;
+}
+
+/* The innermost function at ADDRESS. */
+static bool innermost_at(struct tg_debug_units *units, uint64_t address, struct tg_code_call *call)
+{
+    Dwarf_Die scopes[MAX_SCOPES];
+    size_t count = tg_debug_units_scopes_at(units, address, scopes, MAX_SCOPES);
+    for (size_t i = 0; i < count; i++)
+        if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine ||
+            dwarf_tag(&scopes[i]) == DW_TAG_subprogram) {
+            *call = (struct tg_code_call){.has_function = true,
+                                          .function = scopes[i],
+                                          .name = tg_debug_units_function_name(&scopes[i])};
+            return call->name != NULL;
+        }
+    return false;
+}
+
+/* Where FUNCTION is declared: the name of the file, without directories, and the line. */
+static const char *declaration_of(Dwarf_Die *function, int *line)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word at;
+    Dwarf_Die unit;
+    if (dwarf_attr_integrate(function, DW_AT_decl_line, &attribute) == NULL ||
+        dwarf_formudata(&attribute, &at) != 0 || at > INT_MAX)
+        return NULL;
+    *line = (int)at;
+    const char *file = dwarf_decl_file(function);
+    if (file == NULL && dwarf_diecu(function, &unit, NULL, NULL) != NULL)
+        file = dwarf_diename(&unit); /* number 0, which libdw takes for none */
+    const char *slash = file != NULL ? strrchr(file, '/') : NULL;
+    return slash != NULL ? slash + 1 : file;
+}
+
+/* The function that the construct is in which CALL is the body of: what has the last code in front of it, other such bodies left
+ * aside. Clang does not say. NULL: not known, or several. */
+static const char *find_enclosing(struct tg_code_places *places, struct tg_debug_units *units,
+                                  struct tg_code_call *call, uint64_t address)
+{
+    int line;
+    struct tg_debug_row *rows = NULL;
+    const char *file = declaration_of(&call->function, &line), *name = NULL, *found = NULL;
+    size_t count = file != NULL ? tg_debug_units_rows_before(units, address, file, line, &rows) : 0;
+    int found_line = 0;
+    bool is_one = true;
+    for (size_t i = 0; i < count && (found == NULL || rows[i].line == found_line); i++) {
+        struct tg_code_call other;
+        if (!innermost_at(units, rows[i].start, &other) || is_outlined(other.name))
+            continue;
+        const char *qualified = qualified_name(places, &other);
+        is_one &= name == NULL || strcmp(name, other.name) == 0;
+        found = found == NULL || strcmp(found, qualified) == 0 ? qualified : other.name;
+        name = other.name;
+        found_line = rows[i].line;
+    }
+    free(rows);
+    return is_one ? found : NULL;
+}
+
+/* The user's function in place of the one that clang made. */
+static const char *name_of_body(struct tg_code_places *places, struct tg_debug_units *units,
+                                struct tg_code_call *call, uint64_t address)
+{
+    struct outlined *outlined = NULL;
+    if (!call->has_function || units == NULL)
+        return call->name;
+    const void *function = call->function.addr;
+    HASH_FIND_PTR(places->outlined, &function, outlined);
+    if (outlined == NULL) {
+        outlined = calloc(1, sizeof *outlined);
+        if (outlined == NULL)
+            return call->name;
+        outlined->function = function;
+        outlined->name = find_enclosing(places, units, call, address);
+        if (TG_HASH_ADD(hh, places->outlined, function, outlined) != NULL) {
+            const char *name = outlined->name;
+            free(outlined);
+            return name != NULL ? name : call->name;
+        }
+    }
+    return outlined->name != NULL ? outlined->name : call->name;
+}
+
 const struct tg_code_place *tg_code_places_find(struct tg_code_places *places, struct tg_debug_units *units,
                                                 struct tg_image *image, uint64_t address)
 {
@@ -180,7 +285,8 @@ const struct tg_code_place *tg_code_places_find(struct tg_code_places *places, s
     if (!calls[count - 1].has_function)
         calls[count - 1].name = words_of(places, calls[count - 1].name);
     for (size_t i = 0; i < count; i++)
-        calls[i].name = qualified_name(places, &calls[i]);
+        calls[i].name = is_outlined(calls[i].name) ? name_of_body(places, units, &calls[i], address)
+                                                   : qualified_name(places, &calls[i]);
     entry = calloc(1, sizeof *entry + count * sizeof *calls);
     if (entry == NULL)
         return NULL;

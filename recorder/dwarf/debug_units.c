@@ -395,3 +395,36 @@ bool tg_debug_units_row_at(struct tg_debug_units *units, uint64_t address, struc
     };
     return true;
 }
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct tg_debug_row *x = a, *y = b;
+    return (x->line < y->line) - (x->line > y->line);
+}
+
+size_t tg_debug_units_rows_before(struct tg_debug_units *units, uint64_t address, const char *file, int line,
+                                  struct tg_debug_row **rows)
+{
+    const struct unit *unit;
+    size_t count = 0, capacity = 0;
+    *rows = NULL;
+    if (find_row(units, address, &unit) == NULL)
+        return 0;
+    for (size_t i = 0; i + 1 < unit->n_rows; i++) {
+        const struct row *row = &unit->rows[i];
+        const char *slash = row->file != NULL ? strrchr(row->file, '/') : NULL;
+        if (row->file == NULL || row->line <= 0 || row->line > line || row[1].address == row->address ||
+            strcmp(slash != NULL ? slash + 1 : row->file, file) != 0)
+            continue;
+        struct tg_debug_row found = {.start = row->address,
+                                     .end = row[1].address,
+                                     .file = row->file,
+                                     .line = row->line,
+                                     .is_stmt = row->is_stmt};
+        if (TG_ARRAY_APPEND(*rows, count, capacity, found) != NULL)
+            break;
+    }
+    if (count > 0)
+        qsort(*rows, count, sizeof **rows, compare_lines);
+    return count;
+}

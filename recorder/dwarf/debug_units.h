@@ -56,4 +56,9 @@ bool tg_debug_units_row_at(struct tg_debug_units *units, uint64_t address, struc
  * last one has the code, the others have none. */
 bool tg_debug_units_line_at(struct tg_debug_units *units, uint64_t address, const char **file, int *line);
 
+/* The rows of code in FILE (a name without directories) up to LINE, in the unit that has code at ADDRESS; the last lines first. *ROWS is
+ * the caller's to free, also where there are none. Returns how many. */
+size_t tg_debug_units_rows_before(struct tg_debug_units *units, uint64_t address, const char *file, int line,
+                                  struct tg_debug_row **rows);
+
 #endif
