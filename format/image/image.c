@@ -217,6 +217,14 @@ size_t tg_image_find_function(struct tg_image *image, const char *name, uint64_t
     return set.count;
 }
 
+bool tg_image_exports(const struct tg_image *image, const char *name)
+{
+    uint64_t address;
+    struct tg_address_set set = {.items = &address, .max = 1};
+    tg_dynamic_section_find(&image->dynamic, image->object, name, NULL, &set);
+    return set.count > 0;
+}
+
 bool tg_image_is_resolved_at_load(struct tg_image *image, const char *name)
 {
     struct tg_address_set set = {0};

@@ -66,7 +66,10 @@ const char *tg_image_needed_at(const struct tg_image *image, size_t i);
  * resolvers count as functions, and NAME.isra.0 and the like as NAME. */
 size_t tg_image_find_function(struct tg_image *image, const char *name, uint64_t *addresses, size_t max);
 
-/* The same for a name as a person writes it: where no symbol is NAME, those of C++ functions that it means
+/* Whether the image exports NAME to other images: only the hash section is read. */
+bool tg_image_exports(const struct tg_image *image, const char *name);
+
+/* As find_function for a name as a person writes it: where no symbol is NAME, those of C++ functions that it means
  * (f, b::f or a::b::f for all overloads and instances of a::b::f). */
 size_t tg_image_find_named(struct tg_image *image, const char *name, uint64_t *addresses, size_t max);
 

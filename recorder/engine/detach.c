@@ -56,6 +56,14 @@ void tg_engine_release(struct tg_process *process, const char *reason)
     tg_detach_begin(process, reason);
 }
 
+void tg_engine_make_way(struct tg_process *process, const char *reason)
+{
+    struct tg_engine *engine = process->engine;
+    if (!tg_traced(process)->detaching)
+        engine->launched_is_apart |= process->pid == engine->launched_pid;
+    tg_detach_begin(process, reason);
+}
+
 /* Cannot run code of the program: kept here, past its PTRACE_EVENT_EXIT, or waiting in the kernel for a vfork
  * child (which no interrupt reaches). */
 static bool is_quiet(const struct tg_tracee *tracee)

@@ -276,6 +276,8 @@ static void dispatch_one(struct tg_engine *engine, pid_t tid, int status)
         int parked;
         if (tracee != NULL)
             tg_ending_ended(tracee, status);
+        else if (engine->launched_is_apart && tid == engine->launched_pid)
+            tg_ending_apart_ended(engine, status);
         else
             tg_parked_take(engine, tid, &parked);
         return;

@@ -44,15 +44,14 @@ void tg_ending_exiting(struct tg_tracee *tracee)
     tg_tracee_resume_now(tracee, 0);
 }
 
-static void emit_process_exit(struct tg_tracee *tracee, int status)
+static struct tg_event process_exit(int status)
 {
-    struct tg_event event = {
+    return (struct tg_event){
         .kind = TG_EVENT_PROCESS_EXIT,
         .process_exit = {.how = WIFSIGNALED(status) ? TG_EXIT_SIGNAL : TG_EXIT_STATUS,
                          .status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
                          .core_dumped = WIFSIGNALED(status) && WCOREDUMP(status)},
     };
-    tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
 }
 
 void tg_ending_ended(struct tg_tracee *tracee, int status)
@@ -66,10 +65,22 @@ void tg_ending_ended(struct tg_tracee *tracee, int status)
         tg_tracee_remove(tracee);
         return;
     }
-    emit_process_exit(tracee, status);
-    if (process->pid == engine->launched_pid)
+    const struct tg_event event = process_exit(status);
+    tg_engine_emit(engine, &tracee->thread, &event);
+    if (process->pid == engine->launched_pid) {
         engine->launched_status = status;
+        engine->launched_is_apart = false;
+    }
     if (WIFSIGNALED(status))
         tg_adoption_keep_ghost(process);
     tg_process_remove(process);
+}
+
+void tg_ending_apart_ended(struct tg_engine *engine, int status)
+{
+    struct tg_event event = process_exit(status);
+    event.pid = event.tid = engine->launched_pid;
+    tg_engine_emit_as(engine, &event);
+    engine->launched_status = status;
+    engine->launched_is_apart = false;
 }

@@ -238,6 +238,10 @@ bool tg_thread_set_stack(struct tg_thread *thread, uint64_t address);
  * stops. */
 void tg_engine_release(struct tg_process *process, const char *reason);
 
+/* The same for another process that is to trace PROCESS. Where PROCESS was launched, tg_engine_run goes on until it has ended, and
+ * tells how, which its parent alone learns. */
+void tg_engine_make_way(struct tg_process *process, const char *reason);
+
 /* In a breakpoint handler: THREAD stays stopped there until process PID is no longer traced. */
 void tg_engine_hold(struct tg_thread *thread, pid_t pid);
 

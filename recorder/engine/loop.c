@@ -122,6 +122,13 @@ static void lose_everything(struct tg_engine *engine)
             tg_engine_emit(engine, process->threads, &event);
         tg_process_remove(process);
     }
+    engine->launched_is_apart = false;
+}
+
+/* Whether a stop or an end may come. */
+static bool is_awaiting(const struct tg_engine *engine)
+{
+    return (engine->processes != NULL || engine->launched_is_apart) && !atomic_load(&engine->stop_requested);
 }
 
 /* Looks once at each of the interrupted threads; true if there was a stop. Threads that have not stopped yet
@@ -170,8 +177,7 @@ static void handle_waiting(struct tg_engine *engine)
 {
     uint64_t until_ns = tg_engine_now_ns() + STOPS_BEFORE_CALLS_NS;
     collect_interrupted(engine, until_ns);
-    while (engine->processes != NULL && !atomic_load(&engine->stop_requested) &&
-           tg_engine_now_ns() < until_ns) {
+    while (is_awaiting(engine) && tg_engine_now_ns() < until_ns) {
         int status;
         pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD | WNOHANG);
         if (tid <= 0)
@@ -185,7 +191,7 @@ static void handle_waiting(struct tg_engine *engine)
 struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
 {
     tg_dispatch_early(engine);
-    while (engine->processes != NULL && !atomic_load(&engine->stop_requested)) {
+    while (is_awaiting(engine)) {
         int wait_status;
         if (atomic_load(&engine->has_requests)) {
             handle_waiting(engine);
@@ -206,7 +212,7 @@ struct tg_error *tg_engine_run(struct tg_engine *engine, int *status)
             tg_dispatch_paused(engine);
             if (engine->detach_in_progress)
                 tg_detach_advance(engine);
-            if (engine->processes == NULL)
+            if (!is_awaiting(engine))
                 break;
         }
         pid_t tid = tg_stop_wait(&engine->stop_wait, -1, HASH_CNT(by_tid, engine->tracees), &wait_status);

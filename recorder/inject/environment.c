@@ -59,21 +59,21 @@ static struct tg_error *find_tls(const char *path, const char *preload, uint64_t
     return NULL;
 }
 
-static struct tg_error *count_tls(const struct tg_agent_files *files, bool heap, const char *command,
-                                  uint64_t *bytes)
+static struct tg_error *count_tls(const struct tg_agent_files *files, const struct tg_agent_preload *preload,
+                                  const char *command, uint64_t *bytes)
 {
     char path[PATH_MAX];
     uint64_t of_command = 0;
-    char *preload = tg_agent_files_preload(files, heap, getenv("LD_PRELOAD"));
-    if (preload == NULL)
+    char *value = tg_agent_files_preload(files, preload);
+    if (value == NULL)
         return tg_error_no_memory();
-    struct tg_error *error = find_tls(NULL, preload, bytes);
+    struct tg_error *error = find_tls(NULL, value, bytes);
     if (error == NULL && tg_agent_environment_find_command(command, path))
-        error = find_tls(path, preload, &of_command);
+        error = find_tls(path, value, &of_command);
     if (of_command > *bytes)
         *bytes = of_command;
     *bytes += SPARE_TLS_BYTES;
-    free(preload);
+    free(value);
     return error;
 }
 
@@ -129,12 +129,12 @@ struct tg_error *tg_agent_environment_create(const struct tg_agent_files *files,
                                              bool audit, bool heap, const char *command, char ***environment)
 {
     struct tg_agent_variables variables = {0};
-    const struct tg_agent_own_variables own = {.preload = getenv("LD_PRELOAD"),
-                                               .tunables = getenv("GLIBC_TUNABLES")};
+    const struct tg_agent_preload preload = {.own = getenv("LD_PRELOAD"), .heap = heap};
     uint64_t tls_bytes = 0;
-    struct tg_error *error = audit ? count_tls(files, heap, command, &tls_bytes) : NULL;
+    struct tg_error *error = audit ? count_tls(files, &preload, command, &tls_bytes) : NULL;
     if (error == NULL)
-        error = tg_agent_variables_init(&variables, files, directory, heap, &own, tls_bytes);
+        error = tg_agent_variables_init(&variables, files, directory, &preload, getenv("GLIBC_TUNABLES"),
+                                        tls_bytes);
     if (error != NULL)
         return error;
     size_t count = 0;

@@ -123,28 +123,30 @@ static uint64_t own_static_tls(const char *tunables)
     return bytes;
 }
 
-char *tg_agent_files_preload(const struct tg_agent_files *files, bool heap, const char *own)
+char *tg_agent_files_preload(const struct tg_agent_files *files, const struct tg_agent_preload *preload)
 {
-    bool has_own = own != NULL && own[0] != '\0';
+    bool has_first = preload->first != NULL, has_own = preload->own != NULL && preload->own[0] != '\0';
     char *text = NULL;
-    int length = asprintf(&text, "%s%s%s%s%s", files->agent, heap ? ":" : "", heap ? files->heap : "",
-                          has_own ? ":" : "", has_own ? own : "");
+    int length = asprintf(&text, "%s%s%s%s%s%s%s", has_first ? preload->first : "", has_first ? ":" : "",
+                          files->agent, preload->heap ? ":" : "", preload->heap ? files->heap : "",
+                          has_own ? ":" : "", has_own ? preload->own : "");
     return length < 0 ? NULL : text;
 }
 
 struct tg_error *tg_agent_variables_init(struct tg_agent_variables *variables,
-                                         const struct tg_agent_files *files, const char *directory, bool heap,
-                                         const struct tg_agent_own_variables *own, uint64_t static_tls_bytes)
+                                         const struct tg_agent_files *files, const char *directory,
+                                         const struct tg_agent_preload *preload, const char *tunables,
+                                         uint64_t static_tls_bytes)
 {
     struct tg_agent_variables made = {0};
-    char *preload = tg_agent_files_preload(files, heap, own->preload);
-    if (preload == NULL || asprintf(&made.preload, "LD_PRELOAD=%s", preload) < 0)
+    char *value = tg_agent_files_preload(files, preload);
+    if (value == NULL || asprintf(&made.preload, "LD_PRELOAD=%s", value) < 0)
         made.preload = NULL;
-    free(preload);
+    free(value);
     if (asprintf(&made.audit, "LD_AUDIT=%s", files->audit) < 0)
         made.audit = NULL;
-    if (asprintf(&made.tunables, TG_AGENT_TUNABLES "%" PRIu64,
-                 own_static_tls(own->tunables) + static_tls_bytes) < 0)
+    if (asprintf(&made.tunables, TG_AGENT_TUNABLES "%" PRIu64, own_static_tls(tunables) + static_tls_bytes) <
+        0)
         made.tunables = NULL;
     if (asprintf(&made.agent, "%s=%s", TG_AGENT_VARIABLE, directory) < 0)
         made.agent = NULL;

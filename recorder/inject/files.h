@@ -23,9 +23,15 @@ struct tg_error *tg_agent_files_find_in(const char *directory, struct tg_agent_f
 
 void tg_agent_files_deinit(struct tg_agent_files *files);
 
-/* The value of LD_PRELOAD to set where it was OWN (NULL: not set); HEAP: the heap's library too. Free with free; NULL
- * without memory. */
-char *tg_agent_files_preload(const struct tg_agent_files *files, bool heap, const char *own);
+/* What else is in a program's LD_PRELOAD. */
+struct tg_agent_preload {
+    const char *first; /* a library that has to be in front of the agent's; NULL: none */
+    const char *own;   /* what the variable was; NULL: not set */
+    bool heap;         /* the heap's library too */
+};
+
+/* The value of LD_PRELOAD to set. Free with free; NULL without memory. */
+char *tg_agent_files_preload(const struct tg_agent_files *files, const struct tg_agent_preload *preload);
 
 /* NAME=VALUE, each to be freed; the caller's storage. */
 struct tg_agent_variables {
@@ -35,20 +41,16 @@ struct tg_agent_variables {
     char *agent;
 };
 
-/* Variables that a program's environment already has, NULL each that it has not. */
-struct tg_agent_own_variables {
-    const char *preload;  /* LD_PRELOAD: the loader takes the last one */
-    const char *tunables; /* GLIBC_TUNABLES: it takes them all, of the same tunable the last one */
-};
-
-/* The variables that load the agent with its rings in DIRECTORY (absolute), and with HEAP the heap's library.
+/* The variables that load the agent with its rings in DIRECTORY (absolute). TUNABLES is GLIBC_TUNABLES as the program has it (NULL:
+ * not set): the loader takes them all, of the same tunable the last one, where of LD_PRELOAD it takes the last one alone.
  *
  * Where there are auditors, the loader fixes the size of the static thread-local storage before it maps the
  * program's libraries, which then have to share what it keeps for dlopen: less than two KiB, or the program
  * does not start. STATIC_TLS_BYTES are added to that. */
 struct tg_error *tg_agent_variables_init(struct tg_agent_variables *variables,
-                                         const struct tg_agent_files *files, const char *directory, bool heap,
-                                         const struct tg_agent_own_variables *own, uint64_t static_tls_bytes);
+                                         const struct tg_agent_files *files, const char *directory,
+                                         const struct tg_agent_preload *preload, const char *tunables,
+                                         uint64_t static_tls_bytes);
 void tg_agent_variables_deinit(struct tg_agent_variables *variables);
 
 #endif

@@ -31,8 +31,9 @@ struct injection {
     uint64_t original; /* ... and what it was before the variables were added */
     size_t n_words;    /* there were so many words, these of them in front of the variables ... */
     size_t n_before;
-    size_t n_added; /* ... which are so many */
-    bool audit;     /* the audit library is among what they load */
+    size_t n_added;    /* ... which are so many */
+    bool audit;        /* the audit library is among what they load */
+    bool without_heap; /* the heap's library is not, though it is asked for */
 };
 
 struct tg_agent_injector {
@@ -141,40 +142,66 @@ static struct tg_error *check_files(const struct tg_agent_injector *injector, pi
     return NULL;
 }
 
-/* The address sanitizer's library refuses to run where another one comes before it. */
-static bool must_come_first(const char *names, size_t length)
+/* Where an auditor is there, the loader may free memory while it finds a thread-local variable; the library of LeakSanitizer,
+ * which is the program's allocator, asks for such a variable to free it, and so on until the stack is full. */
+static struct tg_error *check_needed(const struct tg_agent_injector *injector, pid_t tid)
+{
+    static const char leak_sanitizer[] = "liblsan.";
+    const struct tg_image_source source = {.pid = tid};
+    struct tg_image *image =
+        injector->options.audit ? tg_image_cache_find(injector->options.images, &source) : NULL;
+    bool refuses = false;
+    for (size_t i = 0; image != NULL && i < tg_image_needed_count(image) && !refuses; i++)
+        refuses = strncmp(tg_image_needed_at(image, i), leak_sanitizer, strlen(leak_sanitizer)) == 0;
+    tg_image_unref(image);
+    return refuses ? aside("LeakSanitizer's library crashes beside an auditor of the dynamic loader "
+                           "(--dlopen=stops does without)")
+                   : NULL;
+}
+
+static struct tg_error *check_environment(const struct tg_initial_stack *stack)
+{
+    return tg_initial_stack_variable(stack, "LD_TRACE_LOADED_OBJECTS") != NULL
+               ? aside("the dynamic loader only lists the program's libraries (ldd)")
+               : NULL;
+}
+
+/* ---- what is preloaded */
+
+/* The address sanitizer's library ends a program in which another one comes before it. */
+static bool must_come_first(const char *name, size_t length)
 {
     static const char *const libraries[] = {"libasan.", "libclang_rt.asan"};
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
-        if (memmem(names, length, libraries[i], strlen(libraries[i])) != NULL)
+        if (memmem(name, length, libraries[i], strlen(libraries[i])) != NULL)
             return true;
     }
     return false;
 }
 
-static struct tg_error *check_needed(const struct tg_agent_injector *injector, pid_t tid)
+/* PRELOAD of a program's own that was OWN (NULL: nothing): FIRST becomes the library that is first there, or would be without the
+ * agent, where that one must be; otherwise the agent is, and if it must not, the program ends as it would without it. */
+static struct tg_error *choose_preload(const struct tg_agent_injector *injector, pid_t tid, const char *own,
+                                       char first[PATH_MAX], struct tg_agent_preload *preload)
 {
+    const char *name = own != NULL ? own + strspn(own, " :") : "";
+    size_t length = strcspn(name, " :");
     const struct tg_image_source source = {.pid = tid};
-    struct tg_image *image;
-    TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(injector->options.images, &source, &image);
-    if (error != NULL)
-        return aside(tg_error_message(error));
-    bool refuses = false;
-    for (size_t i = 0; i < tg_image_needed_count(image) && !refuses; i++) {
-        const char *name = tg_image_needed_at(image, i);
-        refuses = must_come_first(name, strlen(name));
+    struct tg_image *image = NULL;
+    *preload = (struct tg_agent_preload){.own = own, .heap = injector->options.heap};
+    if (length == 0) {
+        TG_AUTO_ERROR struct tg_error *error = tg_image_cache_get(injector->options.images, &source, &image);
+        if (error != NULL)
+            return aside(tg_error_message(error));
+        name = tg_image_needed_count(image) > 0 ? tg_image_needed_at(image, 0) : "";
+        length = strlen(name);
+    }
+    if (length < PATH_MAX && must_come_first(name, length)) {
+        snprintf(first, PATH_MAX, "%.*s", (int)length, name);
+        preload->first = first;
+        preload->heap = false; /* the sanitizer is the allocator, and finds the same mistakes */
     }
     tg_image_unref(image);
-    return refuses ? aside("the address sanitizer must be the first library of the program") : NULL;
-}
-
-static struct tg_error *check_environment(const struct tg_initial_stack *stack)
-{
-    const char *preload = tg_initial_stack_variable(stack, "LD_PRELOAD");
-    if (tg_initial_stack_variable(stack, "LD_TRACE_LOADED_OBJECTS") != NULL)
-        return aside("the dynamic loader only lists the program's libraries (ldd)");
-    if (preload != NULL && must_come_first(preload, strlen(preload)))
-        return aside("the address sanitizer must be the first library of the program");
     return NULL;
 }
 
@@ -189,23 +216,23 @@ static bool has_audit(const struct tg_initial_stack *stack, const char *path)
 /* The static thread-local storage to ask for, in a program with auditors: without them the loader would have
  * added up just this. */
 static struct tg_error *count_tls(const struct tg_agent_injector *injector, pid_t pid,
-                                  const struct tg_initial_stack *stack, uint64_t *bytes)
+                                  const struct tg_initial_stack *stack,
+                                  const struct tg_agent_preload *preload, uint64_t *bytes)
 {
     const struct tg_agent_injector_options *options = &injector->options;
     *bytes = 0;
     if (!options->audit && tg_initial_stack_variable(stack, "LD_AUDIT") == NULL)
         return NULL;
-    char *preload =
-        tg_agent_files_preload(options->files, options->heap, tg_initial_stack_variable(stack, "LD_PRELOAD"));
-    if (preload == NULL)
+    char *value = tg_agent_files_preload(options->files, preload);
+    if (value == NULL)
         return tg_error_no_memory();
     const struct tg_startup_program program = {
         .pid = pid,
         .library_path = tg_initial_stack_variable(stack, "LD_LIBRARY_PATH"),
-        .preload = preload,
+        .preload = value,
     };
     struct tg_error *error = tg_startup_libraries_tls(injector->libraries, &program, bytes);
-    free(preload);
+    free(value);
     return tg_error_prefix(error, "cannot predict its thread-local storage");
 }
 
@@ -215,15 +242,16 @@ static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_threa
 {
     const struct tg_agent_injector_options *options = &injector->options;
     struct tg_agent_variables variables;
-    const struct tg_agent_own_variables own = {
-        .preload = tg_initial_stack_variable(stack, "LD_PRELOAD"),
-        .tunables = tg_initial_stack_variable(stack, "GLIBC_TUNABLES"),
-    };
+    struct tg_agent_preload preload;
+    char first[PATH_MAX];
     uint64_t tls_bytes;
-    struct tg_error *error = count_tls(injector, thread->process->pid, stack, &tls_bytes);
+    struct tg_error *error = choose_preload(injector, thread->tid,
+                                            tg_initial_stack_variable(stack, "LD_PRELOAD"), first, &preload);
     if (error == NULL)
-        error = tg_agent_variables_init(&variables, options->files, options->directory, options->heap, &own,
-                                        tls_bytes);
+        error = count_tls(injector, thread->process->pid, stack, &preload, &tls_bytes);
+    if (error == NULL)
+        error = tg_agent_variables_init(&variables, options->files, options->directory, &preload,
+                                        tg_initial_stack_variable(stack, "GLIBC_TUNABLES"), tls_bytes);
     if (error != NULL)
         return error;
     /* Always as many; an auditor that is there already would be loaded twice. */
@@ -247,6 +275,7 @@ static struct tg_error *edit(struct tg_agent_injector *injector, struct tg_threa
     injection->n_before = stack->variables + stack->n_variables;
     injection->n_added = TG_AGENT_VARIABLES + (further != NULL);
     injection->audit = options->audit;
+    injection->without_heap = options->heap && !preload.heap;
     free(image.bytes);
     tg_agent_variables_deinit(&variables);
     return error;
@@ -313,14 +342,18 @@ static struct tg_error *undo(const struct injection *injection, struct tg_thread
 
 /* ---- observer */
 
+static void tell_heap_unseen(struct tg_agent_injector *injector, struct tg_thread *thread, const char *reason)
+{
+    struct tg_event event = {.kind = TG_EVENT_HEAP_UNSEEN, .heap_unseen = {.module = "", .reason = reason}};
+    tg_engine_emit(injector->engine, thread, &event);
+}
+
 static void tell_aside(struct tg_agent_injector *injector, struct tg_thread *thread, const char *reason)
 {
     struct tg_event event = {.kind = TG_EVENT_AGENT, .agent = {.state = TG_AGENT_ASIDE, .reason = reason}};
     tg_engine_emit(injector->engine, thread, &event);
-    if (!injector->options.heap)
-        return;
-    event = (struct tg_event){.kind = TG_EVENT_HEAP_UNSEEN, .heap_unseen = {.module = "", .reason = reason}};
-    tg_engine_emit(injector->engine, thread, &event);
+    if (injector->options.heap)
+        tell_heap_unseen(injector, thread, reason);
 }
 
 void tg_agent_injector_set_audit(struct tg_agent_injector *injector, bool audit)
@@ -368,6 +401,10 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
         error = check_needed(injector, thread->tid);
     if (error == NULL)
         error = inject(injector, thread);
+    const struct injection *injection = injection_of(injector, process);
+    if (injection != NULL && injection->without_heap)
+        tell_heap_unseen(injector, thread,
+                         "the address sanitizer has an allocator of its own; it looks for mistakes itself");
     if (error == NULL)
         return;
     tell_aside(injector, thread, tg_error_message(error));
@@ -468,7 +505,9 @@ static void launching(void *context, pid_t pid)
     uint64_t bytes;
     (void)
         pid; /* has the same files, and whoever asks for them by its /proc entry waits for the end of its exec */
-    char *preload = options->audit ? tg_agent_files_preload(options->files, options->heap, NULL) : NULL;
+    char *preload = options->audit ? tg_agent_files_preload(options->files,
+                                                            &(struct tg_agent_preload){.heap = options->heap})
+                                   : NULL;
     const struct tg_startup_program program = {
         .pid = getpid(), .path = options->files->agent, .preload = preload};
     if (preload != NULL)

@@ -16,7 +16,7 @@ struct tg_ptrace_use {
     struct tg_observer observer;
 };
 
-/* ---- the address of the function */
+/* ---- where the functions are */
 
 static bool is_c_library(const char *name)
 {
@@ -24,21 +24,79 @@ static bool is_c_library(const char *name)
            strncmp(name, "ld-musl-", 8) == 0;
 }
 
-static uint64_t find_ptrace(struct tg_ptrace_use *use, struct tg_thread *thread)
+/* Whether NAME is a library with LeakSanitizer in it; a program may have it in itself. */
+static bool is_leak_sanitizer(const char *name)
 {
-    struct tg_mapped_file library;
-    if (!tg_mapped_file_find(thread->process->pid, is_c_library, &library))
-        return 0; /* a static program: what it calls directly cannot be told from other system calls */
-    const struct tg_image_source source = {.pid = thread->tid, .path = library.path, .header = library.start};
-    struct tg_image *image = tg_image_cache_find(use->images, &source);
+    static const char *const libraries[] = {"libasan.so", "liblsan.so", "libclang_rt.asan",
+                                            "libclang_rt.lsan"};
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+        if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+struct libraries {
+    struct tg_mapped_file c, sanitizer; /* no path: not found */
+};
+
+static void note_library(void *context, const char *name, const struct tg_mapping *mapping)
+{
+    struct libraries *libraries = context;
+    struct tg_mapped_file *file = is_c_library(name)        ? &libraries->c
+                                  : is_leak_sanitizer(name) ? &libraries->sanitizer
+                                                            : NULL;
+    if (file == NULL || file->path[0] != '\0')
+        return;
+    file->start = mapping->start;
+    snprintf(file->path, sizeof file->path, "%s", mapping->path);
+}
+
+static struct tg_image *open_library(const struct tg_ptrace_use *use, const struct tg_thread *thread,
+                                     const struct tg_mapped_file *file)
+{
+    const struct tg_image_source source = {.pid = thread->tid, .path = file->path, .header = file->start};
+    return tg_image_cache_find(use->images, &source);
+}
+
+/* 0 in a static program: what it calls directly cannot be told from other system calls. */
+static uint64_t find_ptrace(const struct tg_ptrace_use *use, const struct tg_thread *thread,
+                            const struct tg_mapped_file *library)
+{
+    struct tg_image *image = library->path[0] != '\0' ? open_library(use, thread, library) : NULL;
     if (image == NULL)
         return 0;
     uint64_t address = 0;
     size_t n = tg_image_find_function(image, "ptrace", &address, 1);
     if (n > 0)
-        address += library.start - tg_image_info(image)->start;
+        address += library->start - tg_image_info(image)->start;
     tg_image_unref(image);
     return n > 0 ? address : 0;
+}
+
+static void take_address(void *context, const struct tg_image_symbol *symbol)
+{
+    uint64_t *address = context;
+    *address = symbol->address;
+}
+
+/* The function that stops all threads of the process by a process that traces them; 0: none. */
+static uint64_t find_stop_the_world(const struct tg_ptrace_use *use, const struct tg_thread *thread,
+                                    const struct tg_mapped_file *library)
+{
+    const struct tg_image_source program = {.pid = thread->tid};
+    bool is_library = library->path[0] != '\0';
+    uint64_t address = 0;
+    struct tg_image *image =
+        is_library ? open_library(use, thread, library) : tg_image_cache_find(use->images, &program);
+    if (image == NULL)
+        return 0;
+    const struct tg_image_info *info = tg_image_info(image);
+    uint64_t bias = is_library ? library->start - info->start : thread->process->entry - info->entry;
+    if (tg_image_exports(image, "__lsan_do_leak_check"))
+        tg_image_each_symbol(image, "_ZN11__sanitizer12StopTheWorldE", false, take_address, &address);
+    tg_image_unref(image);
+    return address != 0 ? address + bias : 0;
 }
 
 /* ---- calls */
@@ -51,7 +109,7 @@ static void release_target(struct tg_thread *thread, pid_t target)
     struct tg_process *process = tg_engine_find_process(thread->process->engine, status.tgid);
     if (process == NULL)
         return;
-    tg_engine_release(process, "traced by another process of the job (ptrace)");
+    tg_engine_make_way(process, "traced by another process of the job (ptrace)");
     tg_engine_hold(thread, process->pid);
 }
 
@@ -72,24 +130,42 @@ static void ptrace_called(void *context, struct tg_thread *thread, struct tg_bre
     if (status.parent == getpid())
         tg_thread_return(thread, 0);
     else
-        tg_engine_release(thread->process, "it asked to be traced by its parent (ptrace)");
+        tg_engine_make_way(thread->process, "it asked to be traced by its parent (ptrace)");
+}
+
+static void leak_check_begins(void *context, struct tg_thread *thread, struct tg_breakpoint *breakpoint)
+{
+    (void)context;
+    (void)breakpoint;
+    tg_engine_make_way(thread->process, "its sanitizer looks for leaks, for which it traces it (ptrace)");
+}
+
+static void watch(struct tg_ptrace_use *use, struct tg_thread *thread, uint64_t address,
+                  tg_breakpoint_handler *handler, const char *what)
+{
+    char text[200];
+    TG_AUTO_ERROR struct tg_error *error =
+        address != 0
+            ? tg_breakpoint_plant(thread->process, address, TG_BREAKPOINT_INTERNAL, handler, use, NULL)
+            : NULL;
+    if (error == NULL)
+        return;
+    snprintf(text, sizeof text, "cannot observe %s: %s", what, tg_error_message(error));
+    tg_engine_emit(thread->process->engine, thread,
+                   &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
 }
 
 static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
 {
+    struct tg_ptrace_use *use = context;
     if (stop->trigger != TG_TRIGGER_ENTRY || thread->process->bits != 64)
         return;
-    uint64_t address = find_ptrace(context, thread);
-    if (address == 0)
-        return;
-    TG_AUTO_ERROR struct tg_error *error =
-        tg_breakpoint_plant(thread->process, address, TG_BREAKPOINT_INTERNAL, ptrace_called, context, NULL);
-    char text[200];
-    if (error == NULL)
-        return;
-    snprintf(text, sizeof text, "cannot observe calls of ptrace: %s", tg_error_message(error));
-    tg_engine_emit(thread->process->engine, thread,
-                   &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+    struct libraries libraries;
+    libraries.c.path[0] = libraries.sanitizer.path[0] = '\0';
+    tg_mapped_file_each(thread->process->pid, note_library, &libraries);
+    watch(use, thread, find_ptrace(use, thread, &libraries.c), ptrace_called, "calls of ptrace");
+    watch(use, thread, find_stop_the_world(use, thread, &libraries.sanitizer), leak_check_begins,
+          "the search for leaks of its sanitizer");
 }
 
 struct tg_error *tg_ptrace_use_create(struct tg_engine *engine, struct tg_image_cache *images,

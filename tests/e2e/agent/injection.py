@@ -28,10 +28,10 @@ def skip(reason):
     sys.exit(77)
 
 
-def build(name, source, *flags):
+def build(name, source, *flags, compiler="cc"):
     """A program or library made here from text or a file; its absolute path."""
     arguments = ["-x", "c", "-", "-x", "none"] if "\n" in source else [source]
-    made = subprocess.run(["cc", "-D_GNU_SOURCE", "-g", "-O1", *arguments, "-o", name, *flags],
+    made = subprocess.run([compiler, "-D_GNU_SOURCE", "-g", "-O1", *arguments, "-o", name, *flags],
                           input=source if "\n" in source else None, capture_output=True, text=True)
     if made.returncode != 0:
         skip(f"cannot build a program with {' '.join(flags)} here: {made.stderr}")
@@ -58,12 +58,13 @@ def injected(command, environment=None, libraries=None, program=None):
     return output, status, asides, len(re.findall(r"^\S+ exec ", log, re.M))
 
 
-def same(command, environment=None, asides=(), programs=None):
-    """COMMAND says the same natively and with the agent in all its programs, but for those ASIDES."""
-    native = go(command, environment)
+def same(command, environment=None, asides=(), programs=None, status=None):
+    """COMMAND says the same natively and with the agent in all its programs, but for those ASIDES; it ends with STATUS."""
+    wanted, native = status, go(command, environment)
     output, status, said, count = injected(command, environment)
     check((output, status) == native, command, "natively:\n" + native[0][-4000:], native[1], "with the agent:\n" +
           output[-4000:], status)
+    check(wanted in (None, status), command, "ended with", status, "instead of", wanted)
     check(len(said) == len(asides) and all(want in got for want, got in zip(asides, said)), command,
           "stepped aside", said, "instead of", asides)
     check(programs is None or count == programs, command, count, "programs instead of", programs)
@@ -282,14 +283,20 @@ def narrow():
 
 
 def sanitized():
-    """A library that insists on being the first one."""
-    program = build("sanitized", "#include <stdio.h>\nint main(void)\n{ puts(\"sanitized\"); return 4; }\n",
-                    "-fsanitize=address")
-    same([program], base(ASAN_OPTIONS="detect_leaks=0"), ["the address sanitizer"])  # no leak check under ptrace
+    """A library that insists on being the first one, and that looks for leaks by ptrace when the program ends."""
+    source = ("#include <stdio.h>\n#include <stdlib.h>\nint main(int argc, char **argv)\n"
+              "{ if (argc > 1) { char *volatile block = malloc(100); block = NULL; }"
+              " puts(argv[0] ? \"sanitized\" : \"\"); return 4; }\n")
+    for compiler in ("cc", "clang"):
+        program = build("sanitized_" + compiler, source, "-fsanitize=address", compiler=compiler)
+        same([program], base())
+        for leak, status in ((), 4), (("leak",), 7):
+            same([program, *leak], base(ASAN_OPTIONS="exitcode=7:log_path=found"), status=status)
+    same([build("leaks", source, "-fsanitize=leak"), "leak"], base(LSAN_OPTIONS="exitcode=7:log_path=found"),
+         ["LeakSanitizer"], status=7)
     library = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
     if os.path.isabs(library):
-        same(["env", "LD_PRELOAD=" + library, "/bin/true"], base(ASAN_OPTIONS="detect_leaks=0"),
-             ["the address sanitizer"])
+        same(["env", "LD_PRELOAD=" + library, "/bin/true"], base())
 
 
 def secure():

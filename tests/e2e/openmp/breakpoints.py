@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""OpenMP in programs that the agent cannot be in (static, address sanitizer), seen by breakpoints: the events against
+"""OpenMP in programs that the agent cannot be in (static, LeakSanitizer's), seen by breakpoints: the events against
 what the program tells of itself.
 
 usage: breakpoints.py CFLAG...
@@ -140,7 +140,7 @@ def check_locks(flags):
 
 def main():
     program = build("constructs", sys.argv[1:])
-    os.environ["ASAN_OPTIONS"] = "detect_leaks=0"  # it cannot under any tracer
+    os.environ["LSAN_OPTIONS"] = "detect_leaks=0"  # of libgomp's threads
     native = run([program])
     traced = record("trace", [program])
     check(traced.status == native.status == 0, native, traced)
