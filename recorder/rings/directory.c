@@ -263,20 +263,22 @@ static void clean_one(const char *parent, const char *name)
 }
 
 /* A memory file system counts the directories in a directory, besides the two links that each has: thousands of others' files
- * need not be listed where there is none. */
-static bool has_directories(const char *parent)
+ * need not be listed where there is none but OWN. */
+static bool has_directories(const char *parent, const struct tg_agent_directory *own)
 {
     struct statfs system;
     struct stat status;
+    size_t length = strlen(parent);
+    bool has_own = own != NULL && strncmp(own->path, parent, length) == 0 && own->path[length] == '/';
     return statfs(parent, &system) != 0 || system.f_type != TMPFS_MAGIC || stat(parent, &status) != 0 ||
-           status.st_nlink != 2;
+           status.st_nlink != 2 + (nlink_t)has_own;
 }
 
-static void clean_place(const char *parent)
+static void clean_place(const char *parent, const struct tg_agent_directory *own)
 {
     char prefix[64];
     make_prefix(prefix, sizeof prefix);
-    DIR *listing = has_directories(parent) ? opendir(parent) : NULL;
+    DIR *listing = has_directories(parent, own) ? opendir(parent) : NULL;
     if (listing == NULL)
         return;
     const struct dirent *entry;
@@ -286,11 +288,11 @@ static void clean_place(const char *parent)
     closedir(listing);
 }
 
-void tg_agent_directory_clean(void)
+void tg_agent_directory_clean(const struct tg_agent_directory *own)
 {
     const char *parent;
     for (size_t i = 0; (parent = place(i)) != NULL; i++)
-        clean_place(parent);
+        clean_place(parent, own);
 }
 
 /* ---- life */
@@ -460,7 +462,7 @@ struct tg_error *tg_agent_directory_create(const struct tg_agent_directory_optio
                                TG_AGENT_RING_MAX_BYTES);
     const char *parent = place(0);
     if (parent == NULL || is_short(parent))
-        tg_agent_directory_clean();
+        tg_agent_directory_clean(NULL);
     struct tg_error *error = parent == NULL ? tg_error_create(TG_ERROR_OS, "no place for the agents' rings")
                                             : make_at(parent, options, directory);
     for (size_t i = 1; error != NULL && (parent = place(i)) != NULL; i++) {

@@ -77,7 +77,8 @@ void tg_agent_directory_wait_gates(const struct tg_agent_directory *directory, u
 void tg_agent_directory_call_gates(const struct tg_agent_directory *directory);
 
 /* Removes the directories of this user whose recorder is dead and that no interrupted trace needs; where the
- * recorder saw other files than this process does (another container), a week later. Best effort. */
-void tg_agent_directory_clean(void);
+ * recorder saw other files than this process does (another container), a week later. OWN is this process's, if it has made
+ * one, else NULL. Best effort. */
+void tg_agent_directory_clean(const struct tg_agent_directory *own);
 
 #endif

@@ -279,7 +279,7 @@ static void clean(struct tg_agent_drain *drain, bool at_once)
     if (drain->cleaned || (!at_once && tg_ring_set_stats(drain->rings).rings == 0))
         return;
     drain->cleaned = true;
-    tg_agent_directory_clean();
+    tg_agent_directory_clean(drain->options.directory);
 }
 
 static void *run(void *argument)

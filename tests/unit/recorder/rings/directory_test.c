@@ -148,7 +148,7 @@ static void what_dead_recorders_left_is_removed(void **state)
     char path[PATH_BYTES];
     leave_directory(NULL, path);
     struct tg_agent_directory *directory = make("job.tgt");
-    tg_agent_directory_clean();
+    tg_agent_directory_clean(directory);
     assert_true(exists(tg_agent_directory_path(directory)));
     tg_agent_directory_destroy(directory);
     assert_false(exists(path));
@@ -164,12 +164,12 @@ static void what_an_interrupted_trace_needs_stays(void **state)
     char *incomplete = temporary_path(&temporary, "job.tgt.incomplete");
     leave_directory(trace, path);
     assert_true(exists(incomplete));
-    tg_agent_directory_clean();
+    tg_agent_directory_clean(NULL);
     assert_true(exists(path));
     /* a trace of the same name, but of another recording */
     assert_int_equal(unlink(incomplete), 0);
     leave_trace(trace, "/somewhere/else");
-    tg_agent_directory_clean();
+    tg_agent_directory_clean(NULL);
     assert_false(exists(path));
     free(incomplete);
     free(trace);
@@ -186,12 +186,12 @@ static void what_another_container_left_stays_for_a_week(void **state)
     assert_non_null(file);
     fputs("mnt:[1] 2:3", file);
     assert_int_equal(fclose(file), 0);
-    tg_agent_directory_clean();
+    tg_agent_directory_clean(NULL);
     assert_true(exists(path));
     const struct timespec long_ago[2] = {{.tv_sec = time(NULL) - 8 * 24 * 3600},
                                          {.tv_sec = time(NULL) - 8 * 24 * 3600}};
     assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
-    tg_agent_directory_clean();
+    tg_agent_directory_clean(NULL);
     assert_false(exists(path));
 }
 
@@ -199,7 +199,7 @@ static void what_living_recorders_use_stays(void **state)
 {
     (void)state;
     struct tg_agent_directory *directory = make("job.tgt"), *other = make("job.tgt");
-    tg_agent_directory_clean();
+    tg_agent_directory_clean(NULL);
     assert_true(exists(tg_agent_directory_path(directory)));
     assert_true(exists(tg_agent_directory_path(other)));
     tg_agent_directory_destroy(other);
@@ -284,10 +284,10 @@ static void who_only_looks_does_not_count_as_a_recorder(void **state)
     snprintf(control_path, sizeof control_path, "%s/control", path);
     int other = open(control_path, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(other, LOCK_SH | LOCK_NB), 0);
-    tg_agent_directory_clean();
+    tg_agent_directory_clean(NULL);
     assert_true(exists(path));
     close(other);
-    tg_agent_directory_clean();
+    tg_agent_directory_clean(NULL);
     assert_false(exists(path));
     close(control);
     free(trace);
