@@ -149,10 +149,56 @@ static struct tg_error *find_early_exit(struct tg_verdict_draft *draft, const st
     return tg_verdict_add(draft, &finding);
 }
 
+/* Whether FRAME is of the address sanitizer, which is in a stack at an end only where it reports a mistake. */
+static bool is_report_of_sanitizer(const struct tg_stack_model *stacks, const struct tg_stack_frame *frame)
+{
+    static const char own[] = "__asan";
+    const struct tg_stack_names names = tg_stack_model_names(stacks, frame);
+    for (size_t i = 0; i < names.count; i++)
+        if (strncmp(names.calls[i].function, own, strlen(own)) == 0)
+            return true;
+    return false;
+}
+
+/* The stack with which the address sanitizer ended ENTRY's process; NULL: it did not. */
+static const struct tg_last_stack *find_report_of_sanitizer(const struct tg_stack_model *stacks,
+                                                            const struct tg_process_entry *entry)
+{
+    for (size_t i = 0; stacks != NULL && i < tg_stack_model_count(stacks); i++) {
+        const struct tg_last_stack *stack = tg_stack_model_at(stacks, i);
+        if (stack->process != entry->index || stack->reason != TG_STACK_EXIT ||
+            stack->time_ns < entry->start_ns)
+            continue;
+        for (size_t k = 0; k < stack->count; k++)
+            if (is_report_of_sanitizer(stacks, &stack->frames[k]))
+                return stack;
+    }
+    return NULL;
+}
+
+static struct tg_error *find_sanitizer(struct tg_verdict_draft *draft, const struct tg_process_entry *entry,
+                                       const struct tg_last_stack *stack)
+{
+    FILE *stream = draft->stream;
+    const struct tg_finding finding = {
+        .kind = TG_FINDING_CRASH, .since_ns = stack->time_ns, .process = entry->index};
+    tg_words_process(stream, draft->input, entry->index);
+    fprintf(stream, " was ended by AddressSanitizer, with status %" PRId64, entry->status);
+    tg_words_moment(stream, draft->input, entry->ended_ns);
+    fputs(", as it had found a mistake", stream);
+    tg_verdict_print_stack(stream, draft->input, stack);
+    fputs("; what it printed says which.", stream);
+    tg_verdict_blame(draft, entry->index, stack->tid, 0);
+    return tg_verdict_add(draft, &finding);
+}
+
 static struct tg_error *find_end(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
 {
     const struct tg_mpi_process *mpi = tg_mpi_model_process(draft->input->mpi, entry->index);
     const struct tg_mpi_thread *caller = last_caller(draft->input, entry->index);
+    const struct tg_last_stack *report = entry->end == TG_PROCESS_EXITED && entry->status != 0
+                                             ? find_report_of_sanitizer(draft->input->stacks, entry)
+                                             : NULL;
     struct tg_error *error = NULL;
     bool was_asked = draft->stillness.was_asked && entry->ended_ns >= draft->stillness.at_ns;
     if (tg_verdict_is_explained(draft, entry->index))
@@ -161,6 +207,8 @@ static struct tg_error *find_end(struct tg_verdict_draft *draft, const struct tg
         error = find_abort(draft, entry, mpi);
     else if (entry->end == TG_PROCESS_KILLED && tg_verdict_is_fault(entry->status))
         error = find_crash(draft, entry);
+    else if (report != NULL)
+        error = find_sanitizer(draft, entry, report);
     else if (tg_signals_has_single_target(draft, entry))
         error = tg_signals_find_signal(draft, entry);
     else if (was_asked)
