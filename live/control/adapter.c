@@ -563,6 +563,9 @@ void tg_engine_adapter_kill(struct tg_engine_adapter *live)
         if (!process->attached)
             kill(process->pid, SIGKILL);
     }
+    pid_t apart = tg_engine_launched_apart(live->parts.engine);
+    if (apart != 0) /* another one traces it */
+        kill(apart, SIGKILL);
 }
 
 struct tg_error *tg_engine_adapter_attach(struct tg_engine_adapter *live, int32_t pid)

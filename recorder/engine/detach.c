@@ -64,6 +64,11 @@ void tg_engine_make_way(struct tg_process *process, const char *reason)
     tg_detach_begin(process, reason);
 }
 
+pid_t tg_engine_launched_apart(const struct tg_engine *engine)
+{
+    return engine->launched_is_apart ? engine->launched_pid : 0;
+}
+
 /* Cannot run code of the program: kept here, past its PTRACE_EVENT_EXIT, or waiting in the kernel for a vfork
  * child (which no interrupt reaches). */
 static bool is_quiet(const struct tg_tracee *tracee)

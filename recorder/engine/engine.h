@@ -151,7 +151,7 @@ struct tg_error *tg_engine_attach(struct tg_engine *engine, pid_t pid);
  * Both may be called inside of a stop: observers hear of the process when its own first stop comes. */
 struct tg_error *tg_engine_acquire(struct tg_engine *engine, pid_t pid);
 
-/* Runs until no traced process is left, or until tg_engine_request_stop, then detaches all. STATUS is the
+/* Runs until no traced process is left, and the launched one has ended if way was made for another tracer of it, or until tg_engine_request_stop, then detaches all. STATUS is the
  * wait status of the launched process (0 where attached). */
 struct tg_error *tg_engine_run(struct tg_engine *engine, int *status);
 
@@ -241,6 +241,8 @@ void tg_engine_release(struct tg_process *process, const char *reason);
 /* The same for another process that is to trace PROCESS. Where PROCESS was launched, tg_engine_run goes on until it has ended, and
  * tells how, which its parent alone learns. */
 void tg_engine_make_way(struct tg_process *process, const char *reason);
+/* The launched process, if way was made for another tracer of it and it has not ended; 0: none. */
+pid_t tg_engine_launched_apart(const struct tg_engine *engine);
 
 /* In a breakpoint handler: THREAD stays stopped there until process PID is no longer traced. */
 void tg_engine_hold(struct tg_thread *thread, pid_t pid);

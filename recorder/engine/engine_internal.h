@@ -113,7 +113,7 @@ struct tg_engine {
     size_t next_paused, n_paused, paused_capacity;
     pid_t launched_pid;
     int launched_status;
-    bool launched_is_apart; /* way was made for another tracer of it: it lives, and is not traced here */
+    bool launched_is_apart; /* way was, or is being, made for another tracer of it: its end is waited for */
 };
 
 #endif

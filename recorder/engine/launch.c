@@ -7,6 +7,7 @@
 #include "recorder/process/spawn.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -107,6 +108,14 @@ static struct tg_error *start(struct tg_engine *engine, char *const *argv, const
     return error != NULL ? error : await_exec(engine, argv[0], spawn, reaped);
 }
 
+/* Where SIGCHLD is ignored the kernel does not keep how a child ended that nobody traces any more. */
+static void hear_of_children(void)
+{
+    struct sigaction action;
+    if (sigaction(SIGCHLD, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+        signal(SIGCHLD, SIG_DFL);
+}
+
 struct tg_error *tg_engine_launch(struct tg_engine *engine, char *const *argv, pid_t *pid)
 {
     const struct tg_spawn_options options = {.mask = &engine->launch_mask,
@@ -114,6 +123,7 @@ struct tg_error *tg_engine_launch(struct tg_engine *engine, char *const *argv, p
                                              .standard_input = engine->standard_input,
                                              .own_group = engine->own_group};
     TG_AUTO_SPAWN struct tg_spawn spawn = TG_SPAWN_NONE;
+    hear_of_children();
     struct tg_error *error = tg_spawn_begin(argv, &options, &spawn);
     if (error != NULL)
         return error;

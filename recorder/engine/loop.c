@@ -122,6 +122,13 @@ static void lose_everything(struct tg_engine *engine)
             tg_engine_emit(engine, process->threads, &event);
         tg_process_remove(process);
     }
+    if (engine->launched_is_apart) {
+        const struct tg_event event = {.kind = TG_EVENT_PROCESS_EXIT,
+                                       .pid = engine->launched_pid,
+                                       .tid = engine->launched_pid,
+                                       .process_exit = {.how = TG_EXIT_LOST}};
+        tg_engine_emit_as(engine, &event);
+    }
     engine->launched_is_apart = false;
 }
 

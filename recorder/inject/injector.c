@@ -8,6 +8,7 @@
 #include "recorder/process/initial_stack.h"
 #include "recorder/process/memory.h"
 #include "recorder/process/proc_status.h"
+#include "recorder/process/sanitizer.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -142,23 +143,6 @@ static struct tg_error *check_files(const struct tg_agent_injector *injector, pi
     return NULL;
 }
 
-/* Where an auditor is there, the loader may free memory while it finds a thread-local variable; the library of LeakSanitizer,
- * which is the program's allocator, asks for such a variable to free it, and so on until the stack is full. */
-static struct tg_error *check_needed(const struct tg_agent_injector *injector, pid_t tid)
-{
-    static const char leak_sanitizer[] = "liblsan.";
-    const struct tg_image_source source = {.pid = tid};
-    struct tg_image *image =
-        injector->options.audit ? tg_image_cache_find(injector->options.images, &source) : NULL;
-    bool refuses = false;
-    for (size_t i = 0; image != NULL && i < tg_image_needed_count(image) && !refuses; i++)
-        refuses = strncmp(tg_image_needed_at(image, i), leak_sanitizer, strlen(leak_sanitizer)) == 0;
-    tg_image_unref(image);
-    return refuses ? aside("LeakSanitizer's library crashes beside an auditor of the dynamic loader "
-                           "(--dlopen=stops does without)")
-                   : NULL;
-}
-
 static struct tg_error *check_environment(const struct tg_initial_stack *stack)
 {
     return tg_initial_stack_variable(stack, "LD_TRACE_LOADED_OBJECTS") != NULL
@@ -168,15 +152,37 @@ static struct tg_error *check_environment(const struct tg_initial_stack *stack)
 
 /* ---- what is preloaded */
 
-/* The address sanitizer's library ends a program in which another one comes before it. */
-static bool must_come_first(const char *name, size_t length)
+static const char preload_separators[] = " :";
+
+/* Where an auditor is there, the loader may free memory while it finds a thread-local variable; the library of LeakSanitizer,
+ * which is the program's allocator, asks for such a variable to free it, and so on until the stack is full. LIBRARIES are names
+ * with SEPARATORS between them. */
+static bool has_leak_sanitizer(const char *libraries, const char *separators)
 {
-    static const char *const libraries[] = {"libasan.", "libclang_rt.asan"};
-    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
-        if (memmem(name, length, libraries[i], strlen(libraries[i])) != NULL)
+    size_t length;
+    for (const char *name = libraries; *name != '\0'; name += length) {
+        name += strspn(name, separators);
+        length = strcspn(name, separators);
+        if (tg_sanitizer_is_for_leaks_alone(name, length))
             return true;
     }
     return false;
+}
+
+static struct tg_error *check_auditor(const struct tg_agent_injector *injector, pid_t tid,
+                                      const char *preload)
+{
+    const struct tg_image_source source = {.pid = tid};
+    if (!injector->options.audit)
+        return NULL;
+    struct tg_image *image = tg_image_cache_find(injector->options.images, &source);
+    bool refuses = preload != NULL && has_leak_sanitizer(preload, preload_separators);
+    for (size_t i = 0; image != NULL && i < tg_image_needed_count(image) && !refuses; i++)
+        refuses = has_leak_sanitizer(tg_image_needed_at(image, i), "");
+    tg_image_unref(image);
+    return refuses ? aside("LeakSanitizer's library crashes beside an auditor of the dynamic loader "
+                           "(--dlopen=stops does without)")
+                   : NULL;
 }
 
 /* PRELOAD of a program's own that was OWN (NULL: nothing): FIRST becomes the library that is first there, or would be without the
@@ -184,8 +190,8 @@ static bool must_come_first(const char *name, size_t length)
 static struct tg_error *choose_preload(const struct tg_agent_injector *injector, pid_t tid, const char *own,
                                        char first[PATH_MAX], struct tg_agent_preload *preload)
 {
-    const char *name = own != NULL ? own + strspn(own, " :") : "";
-    size_t length = strcspn(name, " :");
+    const char *name = own != NULL ? own + strspn(own, preload_separators) : "";
+    size_t length = strcspn(name, preload_separators);
     const struct tg_image_source source = {.pid = tid};
     struct tg_image *image = NULL;
     *preload = (struct tg_agent_preload){.own = own, .heap = injector->options.heap};
@@ -196,7 +202,7 @@ static struct tg_error *choose_preload(const struct tg_agent_injector *injector,
         name = tg_image_needed_count(image) > 0 ? tg_image_needed_at(image, 0) : "";
         length = strlen(name);
     }
-    if (length < PATH_MAX && must_come_first(name, length)) {
+    if (length < PATH_MAX && tg_sanitizer_must_be_first(name, length)) {
         snprintf(first, PATH_MAX, "%.*s", (int)length, name);
         preload->first = first;
         preload->heap = false; /* the sanitizer is the allocator, and finds the same mistakes */
@@ -303,6 +309,8 @@ static struct tg_error *inject(struct tg_agent_injector *injector, struct tg_thr
     struct injection made = {.references = 1, .entry = registers->rip};
     error = check_environment(&stack);
     if (error == NULL)
+        error = check_auditor(injector, thread->tid, tg_initial_stack_variable(&stack, "LD_PRELOAD"));
+    if (error == NULL)
         error = edit(injector, thread, &stack, &made);
     if (error == NULL) {
         made.instance = instance_of(thread, &stack);
@@ -397,8 +405,6 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
         error = check_process(injector, process->pid);
     if (error == NULL)
         error = check_files(injector, process->pid);
-    if (error == NULL)
-        error = check_needed(injector, thread->tid);
     if (error == NULL)
         error = inject(injector, thread);
     const struct injection *injection = injection_of(injector, process);

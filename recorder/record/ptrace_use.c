@@ -3,6 +3,7 @@
 #include "format/image/image.h"
 #include "recorder/process/mapped_file.h"
 #include "recorder/process/proc_status.h"
+#include "recorder/process/sanitizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,18 +25,6 @@ static bool is_c_library(const char *name)
            strncmp(name, "ld-musl-", 8) == 0;
 }
 
-/* Whether NAME is a library with LeakSanitizer in it; a program may have it in itself. */
-static bool is_leak_sanitizer(const char *name)
-{
-    static const char *const libraries[] = {"libasan.so", "liblsan.so", "libclang_rt.asan",
-                                            "libclang_rt.lsan"};
-    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
-        if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
-            return true;
-    }
-    return false;
-}
-
 struct libraries {
     struct tg_mapped_file c, sanitizer; /* no path: not found */
 };
@@ -43,9 +32,9 @@ struct libraries {
 static void note_library(void *context, const char *name, const struct tg_mapping *mapping)
 {
     struct libraries *libraries = context;
-    struct tg_mapped_file *file = is_c_library(name)        ? &libraries->c
-                                  : is_leak_sanitizer(name) ? &libraries->sanitizer
-                                                            : NULL;
+    struct tg_mapped_file *file = is_c_library(name)                                 ? &libraries->c
+                                  : tg_sanitizer_looks_for_leaks(name, strlen(name)) ? &libraries->sanitizer
+                                                                                     : NULL;
     if (file == NULL || file->path[0] != '\0')
         return;
     file->start = mapping->start;
@@ -77,11 +66,18 @@ static uint64_t find_ptrace(const struct tg_ptrace_use *use, const struct tg_thr
 static void take_address(void *context, const struct tg_image_symbol *symbol)
 {
     uint64_t *address = context;
-    *address = symbol->address;
+    if (*address == 0 && strchr(symbol->name, '.') == NULL) /* not a part that a compiler has split off */
+        *address = symbol->address;
 }
 
-/* The function that stops all threads of the process by a process that traces them; 0: none. */
-static uint64_t find_stop_the_world(const struct tg_ptrace_use *use, const struct tg_thread *thread,
+static void tell(const struct tg_ptrace_use *use, struct tg_thread *thread, const char *text)
+{
+    tg_engine_emit(use->engine, thread, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+}
+
+/* The function of LeakSanitizer that stops all threads of the process by a process that traces them; 0: none. Its symbol is a local
+ * one. */
+static uint64_t find_stop_the_world(const struct tg_ptrace_use *use, struct tg_thread *thread,
                                     const struct tg_mapped_file *library)
 {
     const struct tg_image_source program = {.pid = thread->tid};
@@ -93,8 +89,14 @@ static uint64_t find_stop_the_world(const struct tg_ptrace_use *use, const struc
         return 0;
     const struct tg_image_info *info = tg_image_info(image);
     uint64_t bias = is_library ? library->start - info->start : thread->process->entry - info->entry;
-    if (tg_image_exports(image, "__lsan_do_leak_check"))
-        tg_image_each_symbol(image, "_ZN11__sanitizer12StopTheWorldE", false, take_address, &address);
+    bool looks_for_leaks = tg_image_exports(image, "__lsan_do_leak_check");
+    if (looks_for_leaks)
+        tg_image_each_symbol(image, "_ZN11__sanitizer12StopTheWorldE", true, take_address, &address);
+    if (looks_for_leaks && address == 0)
+        tell(use, thread,
+             "its sanitizer has no symbols: it fails to look for leaks while the program is traced, and ends "
+             "it with an error "
+             "(ASAN_OPTIONS=detect_leaks=0, or record --no-ptrace)");
     tg_image_unref(image);
     return address != 0 ? address + bias : 0;
 }
@@ -151,8 +153,7 @@ static void watch(struct tg_ptrace_use *use, struct tg_thread *thread, uint64_t 
     if (error == NULL)
         return;
     snprintf(text, sizeof text, "cannot observe %s: %s", what, tg_error_message(error));
-    tg_engine_emit(thread->process->engine, thread,
-                   &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
+    tell(use, thread, text);
 }
 
 static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)

@@ -1,7 +1,7 @@
 /* Programs that use ptrace themselves (debuggers, strace, checks whether one is being debugged, sanitizers that look for leaks).
  * A process has one tracer: natively theirs would succeed, so the engine makes way for it. An engine observer that
- * watches the C library's ptrace function, and the one by which LeakSanitizer stops the process; other calls
- * that do not go through the C library's fail with EPERM, as under any tracer. */
+ * watches the C library's ptrace function, and the one by which LeakSanitizer stops the process; who makes the
+ * system call itself gets EPERM, as under any tracer. Programs that were running when they were attached are not watched. */
 #ifndef TG_RECORDER_RECORD_PTRACE_USE_H
 #define TG_RECORDER_RECORD_PTRACE_USE_H
 

@@ -287,16 +287,17 @@ def sanitized():
     source = ("#include <stdio.h>\n#include <stdlib.h>\nint main(int argc, char **argv)\n"
               "{ if (argc > 1) { char *volatile block = malloc(100); block = NULL; }"
               " puts(argv[0] ? \"sanitized\" : \"\"); return 4; }\n")
+    leaks = build("leaks", source, "-fsanitize=leak")
+    same([leaks, "leak"], base(LSAN_OPTIONS="exitcode=7:log_path=found"), ["LeakSanitizer"], status=7)
+    for library, asides in ("libasan.so", []), ("liblsan.so", ["LeakSanitizer"]):
+        path = subprocess.run(["cc", "-print-file-name=" + library], capture_output=True, text=True).stdout.strip()
+        if os.path.isabs(path):
+            same(["env", "LD_PRELOAD=" + path, "/bin/true"], base(), asides)
     for compiler in ("cc", "clang"):
         program = build("sanitized_" + compiler, source, "-fsanitize=address", compiler=compiler)
         same([program], base())
         for leak, status in ((), 4), (("leak",), 7):
             same([program, *leak], base(ASAN_OPTIONS="exitcode=7:log_path=found"), status=status)
-    same([build("leaks", source, "-fsanitize=leak"), "leak"], base(LSAN_OPTIONS="exitcode=7:log_path=found"),
-         ["LeakSanitizer"], status=7)
-    library = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
-    if os.path.isabs(library):
-        same(["env", "LD_PRELOAD=" + library, "/bin/true"], base())
 
 
 def secure():

@@ -8,6 +8,7 @@
 #include "recorder/engine/engine_internal.h"
 #include "recorder/engine/parked.h"
 
+#include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -99,8 +100,72 @@ static void test_stop_collected_early_while_detaching(void **state)
     }
 }
 
+/* An observer that makes way for another tracer of the launched program at its entry point, whereupon that is killed. */
+struct maker_of_way {
+    int signal; /* kills the program */
+    pid_t apart;
+    struct tg_event_process_exit exit; /* as it was told */
+    unsigned n_exits;
+};
+
+static void make_way(void *context, struct tg_thread *thread, const struct tg_stop *stop)
+{
+    (void)context;
+    if (stop->trigger == TG_TRIGGER_ENTRY)
+        tg_engine_make_way(thread->process, "another tracer");
+}
+
+static void kill_apart(void *context, struct tg_process *process)
+{
+    struct maker_of_way *maker = context;
+    maker->apart = tg_engine_launched_apart(process->engine);
+    kill(process->pid, maker->signal);
+}
+
+static void take_exit(void *context, const struct tg_event *event)
+{
+    struct maker_of_way *maker = context;
+    if (event->kind != TG_EVENT_PROCESS_EXIT)
+        return;
+    maker->exit = event->process_exit;
+    maker->n_exits++;
+}
+
+static void test_end_of_a_launched_program_that_another_one_traces(void **state)
+{
+    (void)state;
+    char *argv[] = {"sleep", "100", NULL};
+    int status = 0;
+    size_t slot;
+    struct tg_engine *engine;
+    struct maker_of_way maker = {.signal = SIGTERM};
+    const struct tg_engine_options options = {.sink = {.context = &maker, .add = take_exit}};
+    const struct tg_observer observer = {
+        .name = "maker of way", .context = &maker, .stopped = make_way, .process_ended = kill_apart};
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, former;
+    sigaction(SIGCHLD, &ignore, &former); /* as a shell's `trap '' CHLD` leaves it */
+    assert_null(tg_engine_create(&options, &engine));
+    assert_null(tg_engine_add_observer(engine, &observer, &slot));
+    pid_t launched;
+    assert_null(tg_engine_launch(engine, argv, &launched));
+    alarm(TOO_LONG_S);
+    assert_null(tg_engine_run(engine, &status));
+    alarm(0);
+    assert_int_equal(maker.apart, launched);
+    assert_int_equal(tg_engine_launched_apart(engine), 0);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_int_equal(maker.n_exits, 1);
+    assert_int_equal(maker.exit.how, TG_EXIT_SIGNAL);
+    assert_int_equal(maker.exit.status, SIGTERM);
+    tg_engine_destroy(engine);
+    sigaction(SIGCHLD, &former, NULL);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_stop_collected_early_while_detaching)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stop_collected_early_while_detaching),
+        cmocka_unit_test(test_end_of_a_launched_program_that_another_one_traces),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
