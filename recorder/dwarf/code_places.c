@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ENTRIES = 1 << 14, MAX_SCOPES = 256 };
+enum { MAX_ENTRIES = 1 << 14, MAX_SCOPES = 256, MAX_LOOKED_AT = 1024 };
 
 struct entry {
     uint64_t address;
@@ -205,7 +205,7 @@ static bool innermost_at(struct tg_debug_units *units, uint64_t address, struct 
     return false;
 }
 
-/* Where FUNCTION is declared: the name of the file, without directories, and the line. */
+/* Where FUNCTION is declared: the file, as debug information names it, and the line. */
 static const char *declaration_of(Dwarf_Die *function, int *line)
 {
     Dwarf_Attribute attribute;
@@ -218,25 +218,55 @@ static const char *declaration_of(Dwarf_Die *function, int *line)
     const char *file = dwarf_decl_file(function);
     if (file == NULL && dwarf_diecu(function, &unit, NULL, NULL) != NULL)
         file = dwarf_diename(&unit); /* number 0, which libdw takes for none */
-    const char *slash = file != NULL ? strrchr(file, '/') : NULL;
-    return slash != NULL ? slash + 1 : file;
+    return file;
+}
+
+/* Whether CALL's function is within another one: a lambda's, or that of a class in a function. */
+static bool is_local(struct tg_code_call *call)
+{
+    Dwarf_Attribute attribute;
+    if (dwarf_attr_integrate(&call->function, DW_AT_linkage_name, &attribute) == NULL)
+        return false;
+    const char *symbol = dwarf_formstring(&attribute);
+    return symbol != NULL && strncmp(symbol, "_ZZ", 3) == 0;
+}
+
+static bool has_code_in(struct tg_debug_units *units, struct tg_code_call *call,
+                        const struct tg_debug_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (tg_debug_units_has_code(units, &call->function, rows[i].start))
+            return true;
+    return false;
 }
 
 /* The function that the construct is in which CALL is the body of: what has the last code in front of it, other such bodies left
- * aside. Clang does not say. NULL: not known, or several. */
+ * aside, and functions within a function that end in front of it. Clang does not say. NULL: not known, or several. */
 static const char *find_enclosing(struct tg_code_places *places, struct tg_debug_units *units,
                                   struct tg_code_call *call, uint64_t address)
 {
     int line;
     struct tg_debug_row *rows = NULL;
     const char *file = declaration_of(&call->function, &line), *name = NULL, *found = NULL;
-    size_t count = file != NULL ? tg_debug_units_rows_before(units, address, file, line, &rows) : 0;
+    size_t count = file != NULL ? tg_debug_units_rows_of(units, address, file, &rows) : 0, n_behind = 0;
+    const void *ended = NULL; /* the DIE of a local function */
     int found_line = 0;
     bool is_one = true;
-    for (size_t i = 0; i < count && (found == NULL || rows[i].line == found_line); i++) {
+    while (n_behind < count && rows[n_behind].line > line)
+        n_behind++;
+    for (size_t i = n_behind; i < count && (found == NULL || rows[i].line == found_line); i++) {
         struct tg_code_call other;
-        if (!innermost_at(units, rows[i].start, &other) || is_outlined(other.name))
+        if (i - n_behind == MAX_LOOKED_AT) {
+            found = NULL;
+            break;
+        }
+        if (!innermost_at(units, rows[i].start, &other) || is_outlined(other.name) ||
+            other.function.addr == ended)
             continue;
+        if (rows[i].line < line && is_local(&other) && !has_code_in(units, &other, rows, n_behind)) {
+            ended = other.function.addr;
+            continue;
+        }
         const char *qualified = qualified_name(places, &other);
         is_one &= name == NULL || strcmp(name, other.name) == 0;
         found = found == NULL || strcmp(found, qualified) == 0 ? qualified : other.name;

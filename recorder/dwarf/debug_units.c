@@ -271,6 +271,11 @@ size_t tg_debug_units_scopes_at(struct tg_debug_units *units, uint64_t address, 
     return count;
 }
 
+bool tg_debug_units_has_code(const struct tg_debug_units *units, Dwarf_Die *function, uint64_t address)
+{
+    return holds(function, address - units->delta) == 1;
+}
+
 const char *tg_debug_units_function_name(Dwarf_Die *function)
 {
     Dwarf_Attribute attribute;
@@ -402,27 +407,43 @@ static int compare_lines(const void *a, const void *b)
     return (x->line < y->line) - (x->line > y->line);
 }
 
-size_t tg_debug_units_rows_before(struct tg_debug_units *units, uint64_t address, const char *file, int line,
-                                  struct tg_debug_row **rows)
+/* Whether both are names of one file: the same, or one without directories in front that the other has. */
+static bool is_same_file(const char *a, const char *b)
+{
+    size_t a_length = strlen(a), b_length = strlen(b);
+    if (a_length < b_length)
+        return is_same_file(b, a);
+    return strcmp(a + (a_length - b_length), b) == 0 &&
+           (a_length == b_length || (*b != '/' && a[a_length - b_length - 1] == '/'));
+}
+
+size_t tg_debug_units_rows_of(struct tg_debug_units *units, uint64_t address, const char *file,
+                              struct tg_debug_row **rows)
 {
     const struct unit *unit;
     size_t count = 0, capacity = 0;
+    const char *last = NULL; /* file of the row before */
+    bool is_same = false;
     *rows = NULL;
     if (find_row(units, address, &unit) == NULL)
         return 0;
     for (size_t i = 0; i + 1 < unit->n_rows; i++) {
         const struct row *row = &unit->rows[i];
-        const char *slash = row->file != NULL ? strrchr(row->file, '/') : NULL;
-        if (row->file == NULL || row->line <= 0 || row->line > line || row[1].address == row->address ||
-            strcmp(slash != NULL ? slash + 1 : row->file, file) != 0)
+        if (row->file == NULL || row->line <= 0 || row[1].address == row->address)
             continue;
+        if (row->file != last)
+            is_same = is_same_file(row->file, file);
+        last = row->file;
         struct tg_debug_row found = {.start = row->address,
                                      .end = row[1].address,
                                      .file = row->file,
                                      .line = row->line,
                                      .is_stmt = row->is_stmt};
-        if (TG_ARRAY_APPEND(*rows, count, capacity, found) != NULL)
-            break;
+        if (is_same && TG_ARRAY_APPEND(*rows, count, capacity, found) != NULL) {
+            free(*rows); /* of a part of them another function would follow */
+            *rows = NULL;
+            return 0;
+        }
     }
     if (count > 0)
         qsort(*rows, count, sizeof **rows, compare_lines);

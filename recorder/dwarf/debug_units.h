@@ -29,6 +29,9 @@ bool tg_debug_units_function_at(struct tg_debug_units *units, uint64_t address, 
 size_t tg_debug_units_scopes_at(struct tg_debug_units *units, uint64_t address, Dwarf_Die *scopes,
                                 size_t max);
 
+/* Whether FUNCTION, or inlined copy, has code at ADDRESS. */
+bool tg_debug_units_has_code(const struct tg_debug_units *units, Dwarf_Die *function, uint64_t address);
+
 /* The name of a function or inlined copy, through its abstract origin: as the program has it (in C++ and
  * Fortran without its scopes). NULL where it has none. */
 const char *tg_debug_units_function_name(Dwarf_Die *function);
@@ -56,9 +59,10 @@ bool tg_debug_units_row_at(struct tg_debug_units *units, uint64_t address, struc
  * last one has the code, the others have none. */
 bool tg_debug_units_line_at(struct tg_debug_units *units, uint64_t address, const char **file, int *line);
 
-/* The rows of code in FILE (a name without directories) up to LINE, in the unit that has code at ADDRESS; the last lines first. *ROWS is
- * the caller's to free, also where there are none. Returns how many. */
-size_t tg_debug_units_rows_before(struct tg_debug_units *units, uint64_t address, const char *file, int line,
-                                  struct tg_debug_row **rows);
+/* The rows of code in FILE, in the unit that has code at ADDRESS; the last lines first. FILE is as a declaration has it: where that is
+ * relative, it is the end of what rows have. *ROWS is the caller's to free, also where there are none. Returns how many; 0 also
+ * without memory. */
+size_t tg_debug_units_rows_of(struct tg_debug_units *units, uint64_t address, const char *file,
+                              struct tg_debug_row **rows);
 
 #endif

@@ -103,8 +103,10 @@ static void overwrite(struct state *state, int64_t offset, int64_t size)
 
 static void store(struct state *state, int64_t offset, struct value value, uint8_t size, bool is_pushed)
 {
+    /* of an argument in a register nobody asks who knows the places above the return address */
+    bool is_others = offset > 0 && value.argument < TG_CALL_ARGUMENT_COUNT;
     overwrite(state, offset, size);
-    if (value.what != ARGUMENT || size < 4 || size > 8 || state->n_slots == MAX_SLOTS)
+    if (value.what != ARGUMENT || is_others || size < 4 || size > 8 || state->n_slots == MAX_SLOTS)
         return;
     value.bytes = value.bytes < size ? value.bytes : size;
     state->slots[state->n_slots++] =
@@ -267,8 +269,13 @@ static bool forget_written(struct walk *walk, struct state *state)
             overwrite(state, offset, operand->size > 0 ? operand->size : 64);
         else if (is_in_frame(state, operand, &offset) && !compares)
             overwrite(state, offset, operand->access & CS_AC_WRITE ? operand->size : 0);
-        if (operand->type == X86_OP_REG && !compares && !aligns && tg_general_register(operand->reg) >= 0)
-            escape(walk, &state->registers[tg_general_register(operand->reg)]);
+        int number =
+            operand->type == X86_OP_REG && !compares && !aligns ? tg_general_register(operand->reg) : -1;
+        if (number >= 0) {
+            escape(walk, &state->registers[number]);
+            if (state->registers[number].what == STACK)
+                walk->are_known_above = true; /* an address that is made of it may be there */
+        }
     }
     if (cs_regs_access(walk->capstone, insn, read, &n_read, written, &n_written) != 0)
         return false;

@@ -273,7 +273,7 @@ static struct tg_error *add_block(struct tg_heap_model *model, struct tg_heap_st
     return note_level(model, process, block->time_ns);
 }
 
-/* As a block has it. */
+/* One more than CALL, 0 where that does not fit into a block's four bits. */
 static unsigned call_of(uint64_t call)
 {
     return call < TG_HEAP_BLOCK_LAST_CALL ? (unsigned)call + 1 : 0;

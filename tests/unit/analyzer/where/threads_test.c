@@ -46,14 +46,15 @@ static void test_team_at_two_places(void **state)
     tg_where_look_deinit(&look);
 }
 
-static void add_futex(struct tg_where_look *look, int32_t tid)
+static void add_wait(struct tg_where_look *look, enum tg_wait_what what, uint64_t address, int32_t tid,
+                     int32_t owner)
 {
     static struct tg_where_wait waits[8];
     if (look->waits == NULL)
         look->n_waits = 0;
     look->waits = waits;
-    waits[look->n_waits++] =
-        (struct tg_where_wait){.pid = 101, .tid = tid, .is = {.what = TG_WAIT_FUTEX, .address = 7}};
+    waits[look->n_waits++] = (struct tg_where_wait){
+        .pid = 101, .tid = tid, .is = {.what = what, .address = address, .owner = owner}};
 }
 
 /* Those that wait in OpenMP do so for the thread that was just named: that nobody knew who wakes them is not said. */
@@ -65,8 +66,8 @@ static void test_team_at_one_futex(void **state)
     add_stack(&look, 1, 0, GOMP, "GOMP_barrier", 30, 5);
     add_stack(&look, 1, 1, GOMP, NULL, 31, 5);
     add_stack(&look, 1, 2, GOMP, "GOMP_barrier", 30, 5);
-    add_futex(&look, 101);
-    add_futex(&look, 2101);
+    add_wait(&look, TG_WAIT_FUTEX, 7, 101, 0);
+    add_wait(&look, TG_WAIT_FUTEX, 7, 2101, 0);
     char *text = said(&look, NULL, TG_WHERE_MISSING);
     assert_non_null(strstr(text, "There, thread 1101 is in solve (a.c:31).\n"));
     assert_null(strstr(text, "who wakes them is not known"));
@@ -76,8 +77,8 @@ static void test_team_at_one_futex(void **state)
     make_team(&look); /* all of them at the barrier: it is not known */
     for (int thread = 0; thread < 3; thread++)
         add_stack(&look, 1, thread, GOMP, "GOMP_barrier", 30, 5);
-    add_futex(&look, 101);
-    add_futex(&look, 2101);
+    add_wait(&look, TG_WAIT_FUTEX, 7, 101, 0);
+    add_wait(&look, TG_WAIT_FUTEX, 7, 2101, 0);
     text = said(&look, NULL, TG_WHERE_MISSING);
     assert_non_null(strstr(text, "In rank 1, thread 101 and 1 more wait at the same futex, in GOMP_barrier, "
                                  "called from solve (a.c:30); who wakes them is not known.\n"));
@@ -186,16 +187,6 @@ static void test_team_without_frame(void **state)
     tg_where_look_deinit(&look);
 }
 
-static void add_wait(struct tg_where_look *look, enum tg_wait_what what, int32_t tid, int32_t owner)
-{
-    static struct tg_where_wait waits[8];
-    if (look->waits == NULL)
-        look->n_waits = 0;
-    look->waits = waits;
-    waits[look->n_waits++] = (struct tg_where_wait){
-        .pid = 101, .tid = tid, .is = {.what = what, .address = (uint64_t)tid, .owner = owner}};
-}
-
 /* Owners of mutexes are named; threads that wait for each other are a deadlock, those with a time limit are not. */
 static void test_owners(void **state)
 {
@@ -208,12 +199,12 @@ static void test_owners(void **state)
     add_stack(&look, 1, 0, MPI, NULL, 30, 5);
     add_stack(&look, 1, 1, MPI, NULL, 31, 5);
     add_world(&look, 0);
-    add_wait(&look, TG_WAIT_MUTEX, 101, 1101);
+    add_wait(&look, TG_WAIT_MUTEX, 101, 101, 1101);
     expect(&look, NULL, TG_WHERE_MISSING,
            "The others wait for rank 1, which is outside MPI: in solve (a.c:30).\n"
            "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n"
            "In rank 1, thread 101 waits for a mutex that thread 1101 holds, which is in solve (a.c:31).\n");
-    add_wait(&look, TG_WAIT_THREAD, 1101, 101);
+    add_wait(&look, TG_WAIT_THREAD, 1101, 1101, 101);
     char *text = said(&look, NULL, TG_WHERE_MISSING);
     assert_non_null(strstr(text, "Deadlock in rank 1:\n"
                                  "  thread 101 waits for a mutex that thread 1101 holds; it is in solve "

@@ -44,6 +44,14 @@ FUNCTION(
     "push %rbx\n sub $0x20,%rsp\n mov 0x38(%rsp),%ebx\n movl $1,0x40(%rsp)\n lea 0x8(%rsp),%rdi\n" IN_CALL(
         on_stack) "add $0x20,%rsp\n pop %rbx\n ret");
 FUNCTION(on_known_stack, "sub $8,%rsp\n lea 0x10(%rsp),%rdi\n" IN_CALL(on_known_stack) "add $8,%rsp\n ret");
+/* an argument of a register that is put there is not the one that was there; and the address may be made without lea */
+FUNCTION(
+    spilled_above,
+    "sub $8,%rsp\n mov %rsi,0x10(%rsp)\n lea 0x10(%rsp),%rdi\n call other\n mov 0x10(%rsp),%rdx\n" IN_CALL(
+        spilled_above) "add $8,%rsp\n ret");
+FUNCTION(added, "sub $0x18,%rsp\n mov %rsp,%rax\n add $0x20,%rax\n mov %rax,%rdi\n" IN_CALL(
+                    added) "add $0x18,%rsp\n ret");
+FUNCTION(compared, "sub $0x18,%rsp\n cmp %rsp,%rax\n" IN_CALL(compared) "add $0x18,%rsp\n ret");
 FUNCTION(never, "ret\n" IN_CALL(never));
 
 static bool read_own(void *context, uint64_t address, void *buffer, size_t size)
@@ -125,6 +133,15 @@ static void test_arguments_on_the_stack(void **state)
     assert_true(FIND(on_known_stack, &flow));
     for (int i = TG_CALL_ARGUMENT_COUNT; i < TG_CALL_ARGUMENT_ALL; i++)
         assert_int_equal(flow.homes[i].slot_bytes, 0);
+    assert_true(FIND(spilled_above, &flow));
+    assert_int_equal(flow.homes[1].slot_bytes, 0);
+    assert_int_equal(flow.homes[1].passed, -1);
+    assert_true(FIND(added, &flow));
+    for (int i = TG_CALL_ARGUMENT_COUNT; i < TG_CALL_ARGUMENT_ALL; i++)
+        assert_int_equal(flow.homes[i].slot_bytes, 0);
+    assert_true(FIND(compared, &flow));
+    for (int i = TG_CALL_ARGUMENT_COUNT; i < TG_CALL_ARGUMENT_ALL; i++)
+        assert_int_equal(flow.homes[i].slot_bytes, 8);
 }
 
 int main(void)
