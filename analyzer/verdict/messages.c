@@ -231,9 +231,10 @@ static bool may_be_meant(const struct tg_verdict_draft *draft, const struct tg_v
     const struct tg_mpi_message *receive = is_send ? other : &half->message;
     size_t needed = other_of(draft, half), receiver = process_of(draft, sent, sent->destination);
     size_t third = receiver != receive->process ? receiver : process_of(draft, receive, receive->source);
-    if (needed ==
-        SIZE_MAX) /* a receive from any rank may get another message as long as somebody can go on */
-        return receive->source != -1 || draft->is_stuck[half->thread->process];
+    if (receive->source == -1 && receive->process < draft->n_processes && !draft->is_stuck[receive->process])
+        return false; /* it may get another message, as somebody can go on */
+    if (needed == SIZE_MAX)
+        return true;
     if (!tg_verdict_waits(draft, needed) && !tg_verdict_is_in_mpi(draft, needed) &&
         (!tg_verdict_is_gone(draft, needed) || is_missed_elsewhere(draft, half, needed)))
         return false;

@@ -36,6 +36,13 @@ bool tg_mpi_name_is_collective(const char *name)
            IS_ONE_OF(name, names) || IS_ONE_OF(name, of_files);
 }
 
+bool tg_mpi_name_ends_early(const char *name)
+{
+    static const char *const names[] = {"MPI_Bcast",   "MPI_Reduce",   "MPI_Gather", "MPI_Gatherv",
+                                        "MPI_Scatter", "MPI_Scatterv", "MPI_Scan",   "MPI_Exscan"};
+    return IS_ONE_OF(name, names);
+}
+
 bool tg_mpi_name_waits(const char *name)
 {
     static const char *const names[] = {"MPI_Win_wait", "MPI_Win_start", "MPI_Win_complete"};

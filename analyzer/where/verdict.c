@@ -627,12 +627,13 @@ static bool is_led(const struct tg_where_threads *threads, const struct tg_where
 
 /* "The others wait in MPI_Barrier for rank 2; whom that one waits for is not known.": where all but some ranks are in
  * collective calls of all ranks, or wait for messages of these, and these are in calls whose partners are not known, or of other
- * communicators. */
+ * communicators. Of two calls that nobody leaves early one is the wrong one, whomever else there is. */
 static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
                           const struct tg_where_verdict *verdict)
 {
     const struct tg_where_group *collective = NULL;
-    size_t *members = calloc(threads->count + 1, sizeof *members), n = 0, n_collective = 0, n_led = 0;
+    size_t *members = calloc(threads->count + 1, sizeof *members), n = 0, n_collective = 0, n_led = 0,
+           n_late = 0;
     bool is_told = members != NULL && have_stayed(threads, verdict);
     char name[80];
     for (size_t i = 0; is_told && i < verdict->count; i++) {
@@ -641,13 +642,14 @@ static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
         is_told = !group->is_away && (!is_of_many || is_of_all(threads, group));
         collective = is_of_many ? group : collective;
         n_collective += is_of_many;
+        n_late += is_of_many && !tg_mpi_name_ends_early(group->call);
         for (size_t k = 0; !is_of_many && k < group->count; k++)
             if (is_led(threads, verdict, group->threads[k]))
                 n_led++;
             else
                 members[n++] = group->threads[k];
     }
-    is_told = is_told && (collective != NULL || n_led > 0) && n > 0;
+    is_told = is_told && (collective != NULL || n_led > 0) && n > 0 && n_late < 2;
     if (is_told) {
         if (n_led == 0 && n_collective == 1 && collective->count == 1)
             fprintf(stream, "Rank %" PRId64 " waits", threads->threads[collective->threads[0]].process->rank);

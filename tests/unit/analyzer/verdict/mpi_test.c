@@ -303,7 +303,7 @@ static void a_send_that_is_held_up_is_no_stray(void **state)
     job.now_ns += UINT64_C(5000) * MS;
     interrupt_and_judge();
     check_first(TG_FINDING_SEND, "0", "The receiver is rank 0: outside MPI");
-    check_not_said("ut rank 2 waits for tag 7");
+    check_not_said("rank 2 waits for tag 7");
 }
 
 /* The same where rank 0 waits for a message with a wrong tag, in a deadlock with itself. */
@@ -317,7 +317,7 @@ static void a_send_to_one_in_a_deadlock_is_no_stray(void **state)
     POINT(2, "MPI_Recv", 1, 7);
     interrupt_and_judge();
     check_first(TG_FINDING_DEADLOCK, "0", "Rank 0 is sending tag 777, but rank 0 waits for tag 7");
-    check_not_said("ut rank 2 waits for tag 7");
+    check_not_said("rank 2 waits for tag 7");
 }
 
 /* Rank 1 has sent tag 98 and loops: it may be about to send tag 99. */
@@ -348,6 +348,20 @@ static void what_comes_from_any_may_come_from_who_is_outside(void **state)
     interrupt_and_judge();
     check_not_said("sent tag 98");
     check_first(TG_FINDING_RECEIVE, "2", "It may come from rank 2: outside MPI");
+}
+
+/* Rank 2 sends to rank 1, which waits for rank 3; and that one for anybody's message, which rank 0 may send. */
+static void a_send_is_not_for_any_who_may_get_another(void **state)
+{
+    (void)state;
+    begin_job(4);
+    POINT(2, "MPI_Ssend", 1, 7);
+    POINT(1, "MPI_Recv", 3, 9);
+    POINT(3, "MPI_Recv", -1, 7);
+    be_outside(0);
+    job.now_ns += UINT64_C(5000) * MS;
+    interrupt_and_judge();
+    check_not_said("rank 3 waits for tag 7");
 }
 
 /* Both wait, one to send with a tag that the other one does not take: that is said once. */
@@ -665,6 +679,7 @@ int main(void)
         cmocka_unit_test_teardown(a_send_to_one_in_a_deadlock_is_no_stray, tear_down),
         cmocka_unit_test_teardown(who_is_outside_may_yet_send_the_right_tag, tear_down),
         cmocka_unit_test_teardown(what_comes_from_any_may_come_from_who_is_outside, tear_down),
+        cmocka_unit_test_teardown(a_send_is_not_for_any_who_may_get_another, tear_down),
         cmocka_unit_test_teardown(a_wrong_tag_between_two_is_told_once, tear_down),
         cmocka_unit_test_teardown(of_an_exchange_the_missing_half_is_told, tear_down),
         cmocka_unit_test_teardown(a_wrong_tag_that_was_sent_comes_first, tear_down),

@@ -568,6 +568,32 @@ static void test_calls_of_one_function(void **state)
                     "  rank 1 is in MPI_Bcast(root 0) of another communicator, called from solve (a.c:10)\n");
 }
 
+/* Two ranks are in calls that no rank leaves before all have made them: whatever the third one does, these two do not fit. */
+static void test_contradiction(void **state)
+{
+    (void)state;
+    static const char *const ends[] = {"MPI_Finalize", "MPI_Allreduce", "MPI_Bcast"};
+    for (size_t i = 0; i < 3; i++) {
+        const char *const calls[] = {"MPI_Barrier", "MPI_Wait", ends[i]};
+        struct tg_where_look look, before;
+        struct tg_look_activity activities[3];
+        make_look(&look, 7, calls);
+        make_look(&before, 7, calls);
+        for (int rank = 0; rank < 3; rank++)
+            activities[rank] = (struct tg_look_activity){.is_counted = true, .sleeps = true};
+        add_world(&look, 0);
+        add_world(&look, 2);
+        set_sleeps(&look, activities, 3);
+        char *text = said(&look, &before, TG_WHERE_UNKNOWN);
+        bool is_told = strncmp(text, "The others wait", strlen("The others wait")) == 0;
+        assert_int_equal(is_told, strcmp(ends[i], "MPI_Bcast") == 0);
+        free(text);
+        look.activities = NULL;
+        tg_where_look_deinit(&look);
+        tg_where_look_deinit(&before);
+    }
+}
+
 /* A thread that stayed in its call all the time, and had a processor or slept, hangs; one that came back from it does
  * not; of one that was not counted, or did not run, nothing is certain. */
 static void test_counted(void **state)
@@ -773,16 +799,17 @@ static void test_jumps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jumps),     cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_unknown),   cmocka_unit_test(test_awaited),
-        cmocka_unit_test(test_two_jobs),  cmocka_unit_test(test_calls_of_one_function),
-        cmocka_unit_test(test_messages),  cmocka_unit_test(test_exchanges),
-        cmocka_unit_test(test_led),       cmocka_unit_test(test_counted),
-        cmocka_unit_test(test_rounds),    cmocka_unit_test(test_large),
-        cmocka_unit_test(test_mpi_names), cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_moves),     cmocka_unit_test(test_worked_for),
-        cmocka_unit_test(test_polls),     cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_pending),   cmocka_unit_test(test_components),
+        cmocka_unit_test(test_jumps),         cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_unknown),       cmocka_unit_test(test_awaited),
+        cmocka_unit_test(test_two_jobs),      cmocka_unit_test(test_calls_of_one_function),
+        cmocka_unit_test(test_messages),      cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_led),           cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_rounds),        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_mpi_names),     cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_moves),         cmocka_unit_test(test_worked_for),
+        cmocka_unit_test(test_polls),         cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_contradiction), cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_components),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
