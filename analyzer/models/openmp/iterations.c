@@ -25,9 +25,8 @@ static void end_chunk(struct tg_openmp_iterations *iterations)
     iterations->n_posts = 0;
 }
 
-void tg_openmp_iterations_begin_loop(struct tg_openmp_iterations *iterations, uint64_t team)
+void tg_openmp_iterations_begin_loop(struct tg_openmp_iterations *iterations, uint64_t team, uint64_t loop)
 {
-    uint64_t loop = iterations->team == team ? iterations->loop + 1 : 1;
     iterations->team = team;
     iterations->loop = loop;
     iterations->is_given = iterations->is_over = false;

@@ -5,8 +5,8 @@
 
 #include "analyzer/models/openmp/state.h"
 
-/* The thread begins or leaves a worksharing loop of TEAM. */
-void tg_openmp_iterations_begin_loop(struct tg_openmp_iterations *iterations, uint64_t team);
+/* The thread begins or leaves a worksharing loop of TEAM, number LOOP of those that it came to there. */
+void tg_openmp_iterations_begin_loop(struct tg_openmp_iterations *iterations, uint64_t team, uint64_t loop);
 void tg_openmp_iterations_end_loop(struct tg_openmp_iterations *iterations);
 void tg_openmp_iterations_give(struct tg_openmp_iterations *iterations,
                                const struct tg_event_omp_chunk *event);

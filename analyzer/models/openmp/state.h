@@ -110,7 +110,8 @@ struct tg_openmp_member {
     uint64_t sync;    /* enum tg_omp_sync: kind of the last it came to */
     uint64_t arrived_ns;
     uint64_t code;
-    bool ended; /* done with the region */
+    uint64_t loops; /* worksharing loops that it came to */
+    bool ended;     /* done with the region */
     uint64_t ended_ns;
 };
 

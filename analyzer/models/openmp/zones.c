@@ -97,6 +97,17 @@ static bool is_counted_loop(uint64_t zone, uint64_t seen)
                                        zone == TG_OMP_ZONE_DOACROSS_LOOP);
 }
 
+/* Loops of inner regions come between those of a team: the team's member counts them. */
+static void begin_loop(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker, uint64_t id)
+{
+    struct tg_openmp_iterations *iterations = &worker->public.iterations;
+    struct tg_openmp_team_entry *team = tg_openmp_teams_seek(&model->teams, worker->public.process, id);
+    struct tg_openmp_member *member =
+        tg_openmp_team_find_member(team, worker->public.index, &worker->nth_member);
+    uint64_t loop = member != NULL ? ++member->loops : iterations->team == id ? iterations->loop + 1 : 1;
+    tg_openmp_iterations_begin_loop(iterations, id, loop);
+}
+
 struct tg_error *tg_openmp_zone_begin(struct tg_openmp_model *model, struct tg_openmp_worker_entry *worker,
                                       const struct tg_event *event)
 {
@@ -107,7 +118,7 @@ struct tg_error *tg_openmp_zone_begin(struct tg_openmp_model *model, struct tg_o
     if (begin->zone == TG_OMP_ZONE_MASKED && begin->seen == TG_OMP_INFERRED && begin->thread_num != 0)
         return NULL;
     if (is_counted_loop(begin->zone, begin->seen))
-        tg_openmp_iterations_begin_loop(&worker->public.iterations, begin->team);
+        begin_loop(model, worker, begin->team);
     if (is_worksharing(begin->zone))
         error = leave_inferred(model, worker, event->time_ns);
     if (error == NULL)

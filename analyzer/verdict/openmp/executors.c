@@ -80,10 +80,11 @@ const struct tg_openmp_member *tg_openmp_executor_absent(const struct tg_openmp_
     const struct tg_openmp_member *absent = NULL;
     for (size_t i = 0; team != NULL && i < team->n_members; i++) {
         const struct tg_openmp_member *member = &team->members[i];
-        const struct tg_openmp_iterations *its =
-            &tg_openmp_model_worker_at(model, member->worker)->iterations;
-        bool is_absent = !member->ended && (its->team != team->id || its->loop < worker->iterations.loop);
-        if (is_absent && absent != NULL)
+        bool is_absent = !member->ended && member->loops < worker->iterations.loop;
+        /* of one that is, or was, in a loop of an inner region its iterations in this one are not known any more */
+        bool is_unknown = !member->ended && member->loops == worker->iterations.loop &&
+                          fellow_at(model, team, i, worker) == NULL;
+        if (is_unknown || (is_absent && absent != NULL))
             return NULL;
         absent = is_absent ? member : absent;
     }

@@ -171,6 +171,96 @@ static void who_left_an_iteration_of_a_stride_out_is_named(void **state)
     check_first(TG_FINDING_BARRIER, "0", "skipped the depend(source) at 0x30 of iteration 2");
 }
 
+/* Three threads, of which the last two wait at the ordered section of the loop that they came to after PLAIN others; thread 0, which is
+ * to execute the first iterations, COMES to it. */
+static void wait_for_turns(int plain, bool comes)
+{
+    begin_job(1);
+    FEED(FIRST_PID, OMP_PARALLEL_BEGIN, omp_parallel_begin, .new_team = TEAM);
+    for (int thread = 0; thread < 3; thread++) {
+        OF_THREAD(thread, OMP_IMPLICIT_BEGIN, omp_implicit_begin, .team_size = 3);
+        for (int i = 0; i < plain; i++) {
+            OF_THREAD(thread, OMP_ZONE_BEGIN, omp_zone_begin, .zone = TG_OMP_ZONE_LOOP);
+            OF_THREAD(thread, OMP_ZONE_END, omp_zone_end, .zone = TG_OMP_ZONE_LOOP);
+        }
+        if (thread > 0 || comes) {
+            OF_THREAD(thread, OMP_ZONE_BEGIN, omp_zone_begin, .zone = TG_OMP_ZONE_ORDERED_LOOP);
+            OF_THREAD(thread, OMP_CHUNK, omp_chunk, .first = 2 * (uint64_t)thread,
+                      .last = 2 * (uint64_t)thread + 1);
+        }
+        if (thread > 0)
+            OF_THREAD(thread, OMP_MUTEX_WAIT, omp_mutex_wait, .mutex = TG_OMP_MUTEX_ORDERED);
+    }
+}
+
+/* Thread 0 begins a region of its own, and a loop in that. */
+static void begin_inner_loop(void)
+{
+    enum { INNER = 9 };
+    FEED(FIRST_PID, OMP_PARALLEL_BEGIN, omp_parallel_begin, .team = TEAM, .new_team = INNER);
+    FEED(FIRST_PID, OMP_IMPLICIT_BEGIN, omp_implicit_begin, .team = INNER, .team_size = 1, .level = 1);
+    FEED(FIRST_PID, OMP_ZONE_BEGIN, omp_zone_begin, .team = INNER, .zone = TG_OMP_ZONE_LOOP);
+}
+
+static void end_inner_loop(void)
+{
+    enum { INNER = 9 };
+    FEED(FIRST_PID, OMP_ZONE_END, omp_zone_end, .team = INNER, .zone = TG_OMP_ZONE_LOOP);
+    FEED(FIRST_PID, OMP_IMPLICIT_END, omp_implicit_end, .team = INNER);
+    FEED(FIRST_PID, OMP_PARALLEL_END, omp_parallel_end, .team = TEAM, .ended_team = INNER);
+}
+
+static bool has_said(const char *words)
+{
+    for (size_t i = 0; i < verdict.count; i++)
+        if (strstr(verdict.findings[i].text, words) != NULL)
+            return true;
+    return false;
+}
+
+/* Thread 0 is in the ordered loop, and in a region inside of it: that is no reason to say that it has not come to that loop. */
+static void who_is_in_a_loop_inside_has_come(void **state)
+{
+    (void)state;
+    wait_for_turns(0, true);
+    begin_inner_loop();
+    interrupt_after(100000);
+    assert_true(has_said("waiting for the ordered section"));
+    assert_false(has_said("worker 1 (thread 100"));
+    assert_false(has_said("has not come to the loop"));
+}
+
+/* Nor where the region inside is over. */
+static void who_was_in_a_loop_inside_has_come(void **state)
+{
+    (void)state;
+    wait_for_turns(1, true);
+    begin_inner_loop();
+    end_inner_loop();
+    interrupt_after(100000);
+    assert_true(has_said("waiting for the ordered section"));
+    assert_false(has_said("has not come to the loop"));
+}
+
+/* But who was in an inner one before, and has not come, is told; and loops of a team are counted by themselves. */
+static void who_was_in_a_loop_before_has_not_come(void **state)
+{
+    (void)state;
+    wait_for_turns(1, false);
+    begin_inner_loop();
+    end_inner_loop();
+    interrupt_after(100000);
+    assert_true(has_said("worker 1 (thread 100"));
+    tear_down(state);
+    wait_for_turns(1, false);
+    begin_inner_loop();
+    end_inner_loop();
+    OF_THREAD(0, OMP_ZONE_BEGIN, omp_zone_begin, .zone = TG_OMP_ZONE_ORDERED_LOOP);
+    OF_THREAD(0, OMP_CHUNK, omp_chunk, .first = 0, .last = 1);
+    interrupt_after(100000);
+    assert_true(has_said("iterations 0 to 1 come first, executed by worker 1 (thread 100)"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +270,9 @@ int main(void)
         cmocka_unit_test_teardown(who_came_late_waits_for_nobody, tear_down),
         cmocka_unit_test_teardown(who_left_an_iteration_out_is_named, tear_down),
         cmocka_unit_test_teardown(who_left_an_iteration_of_a_stride_out_is_named, tear_down),
+        cmocka_unit_test_teardown(who_is_in_a_loop_inside_has_come, tear_down),
+        cmocka_unit_test_teardown(who_was_in_a_loop_inside_has_come, tear_down),
+        cmocka_unit_test_teardown(who_was_in_a_loop_before_has_not_come, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
