@@ -162,25 +162,24 @@ bool tg_verdict_is_explained(const struct tg_verdict_draft *draft, size_t proces
 
 bool tg_verdict_is_gone(const struct tg_verdict_draft *draft, size_t process)
 {
-    const struct tg_mpi_model *mpi = draft->input->mpi;
-    const struct tg_mpi_process *known = tg_mpi_model_process(mpi, process);
+    const struct tg_mpi_process *known = tg_mpi_model_process(draft->input->mpi, process);
     if (tg_stillness_had_ended(&draft->stillness, process) || (known != NULL && known->finalized))
         return true;
-    for (size_t i = 0; known != NULL && i < tg_mpi_model_thread_count(mpi); i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(mpi, i);
-        if (thread->process == process && thread->in_call && strcmp(thread->call.name, "MPI_Finalize") == 0)
+    size_t n;
+    const struct tg_mpi_thread *const *threads = tg_verdict_threads(draft, process, &n);
+    for (size_t i = 0; known != NULL && i < n; i++)
+        if (threads[i]->in_call && strcmp(threads[i]->call.name, "MPI_Finalize") == 0)
             return true;
-    }
     return false;
 }
 
 bool tg_verdict_is_in_mpi(const struct tg_verdict_draft *draft, size_t process)
 {
-    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++) {
-        const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(draft->input->mpi, i);
-        if (thread->process == process && (thread->in_call || tg_polling_is(draft->input, thread)))
+    size_t n;
+    const struct tg_mpi_thread *const *threads = tg_verdict_threads(draft, process, &n);
+    for (size_t i = 0; i < n; i++)
+        if (threads[i]->in_call || tg_polling_is(draft->input, threads[i]))
             return true;
-    }
     return false;
 }
 

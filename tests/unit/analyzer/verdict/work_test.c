@@ -267,6 +267,28 @@ static void why_it_is_not_known_is_said(void **state)
         fail_msg("%s", verdict.findings[0].text);
 }
 
+/* Rank 2 sends to rank 1, that one waits for rank 0, and another thread of rank 0 is at work: the message may be received yet, and was not
+ * meant for rank 3. */
+static void a_chain_by_who_is_at_work_makes_no_stray(void **state)
+{
+    (void)state;
+    for (int is_at_work = 0; is_at_work < 2; is_at_work++) {
+        begin_ranks(4, MULTIPLE);
+        assert_null(tg_stack_model_create(&stacks));
+        POINT(1, "MPI_Recv", 0, 5);
+        POINT(0, "MPI_Recv", 2, 9);
+        POINT(2, "MPI_Ssend", 1, 7);
+        POINT(3, "MPI_Recv", 2, 7);
+        interrupt(3000, is_at_work ? &at_work : &waits);
+        bool is_told = false;
+        for (size_t i = 0; i < verdict.count; i++)
+            is_told |= strstr(verdict.findings[i].text, "rank 3 waits for tag 7") != NULL;
+        assert_int_equal(is_told, !is_at_work);
+        if (!is_at_work)
+            tear_down(state);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +299,7 @@ int main(void)
         cmocka_unit_test_teardown(a_worker_in_a_region_is_at_work, tear_down),
         cmocka_unit_test_teardown(every_thread_of_a_process_has_to_be_stuck, tear_down),
         cmocka_unit_test_teardown(why_it_is_not_known_is_said, tear_down),
+        cmocka_unit_test_teardown(a_chain_by_who_is_at_work_makes_no_stray, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
