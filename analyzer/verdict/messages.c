@@ -232,7 +232,7 @@ static bool may_be_meant(const struct tg_verdict_draft *draft, const struct tg_v
     size_t needed = other_of(draft, half), receiver = process_of(draft, sent, sent->destination);
     size_t third = receiver != receive->process ? receiver : process_of(draft, receive, receive->source);
     if (receive->source == -1 && receive->process < draft->n_processes && !draft->is_stuck[receive->process])
-        return false; /* it may get another message, as somebody can go on */
+        return false; /* somebody can go on, and may send another message */
     if (needed == SIZE_MAX)
         return true;
     if (!tg_verdict_waits(draft, needed) && !tg_verdict_is_in_mpi(draft, needed) &&

@@ -399,11 +399,14 @@ static void write_thread_place(FILE *stream, const struct tg_where_thread *threa
         fprintf(stream, "in %s, called from an OpenMP region that has no frame of its own", last);
 }
 
-/* Whether THREAD is in the process of FIRST, which waits for its team, and does not wait where that does. */
+/* Whether THREAD is in the process of FIRST, which waits for its team, and does not wait where that does. Threads that the program
+ * started itself are not of the team. */
 static bool is_elsewhere(const struct tg_where_thread *thread, const struct tg_where_thread *first)
 {
     return thread != first && thread->process == first->process &&
            thread->path.task == TG_THREAD_OF_PROGRAM &&
+           (thread->path.has_openmp || tg_where_waits_in_openmp(thread) ||
+            thread->stack->end != TG_STACK_WHOLE) &&
            !(tg_where_waits_in_openmp(thread) &&
              tg_stack_place_is_same(&first->path.place, &thread->path.place));
 }

@@ -51,7 +51,8 @@ static inline void name(struct tg_where_look *look, const char *module, uint64_t
 static inline void add_stack(struct tg_where_look *look, int rank, int thread, const char *library,
                              const char *call, uint64_t line, uint64_t pc)
 {
-    struct tg_stack_frame frames[2] = {{.module = "", .build_id = "", .function = "", .file = ""},
+    struct tg_stack_frame frames[3] = {{.module = "", .build_id = "", .function = "", .file = ""},
+                                       {.module = "", .build_id = "", .function = "", .file = ""},
                                        {.module = "", .build_id = "", .function = "", .file = ""}};
     const int32_t pid = 100 + rank;
     size_t n = 0;
@@ -66,6 +67,12 @@ static inline void add_stack(struct tg_where_look *look, int rank, int thread, c
     frames[n].pc = pc;
     name(look, PROGRAM, line, "solve", line);
     n++;
+    if (thread > 0 && (strcmp(library, GOMP) == 0 || strcmp(library, LIBOMP) == 0)) { /* a worker */
+        frames[n].module = library;
+        frames[n].address = frames[n].pc = 0x2fff;
+        name(look, library, frames[n].address, "", 0);
+        n++;
+    }
     feed(look, (struct tg_event){.kind = TG_EVENT_STACK,
                                  .pid = pid,
                                  .tid = pid + 1000 * thread,

@@ -87,6 +87,27 @@ static void test_team_at_one_futex(void **state)
     tg_where_look_deinit(&look);
 }
 
+/* A thread that the program started beside its team is not in that, and nobody waits for it there. */
+static void test_thread_beside_team(void **state)
+{
+    (void)state;
+    static const struct frame heartbeat[] = {
+        {LIBC, "poll", 0}, {PROGRAM, "heartbeat", 31}, {LIBC, "start_thread", 0}};
+    struct tg_where_look look;
+    make_team(&look);
+    add_stack(&look, 1, 0, GOMP, "GOMP_barrier", 30, 5);
+    add_thread_frames(&look, 1, 1, heartbeat, 3);
+    add_stack(&look, 1, 2, GOMP, "GOMP_barrier", 30, 5);
+    add_wait(&look, TG_WAIT_FUTEX, 7, 101, 0);
+    add_wait(&look, TG_WAIT_FUTEX, 7, 2101, 0);
+    char *text = said(&look, NULL, TG_WHERE_MISSING);
+    assert_null(strstr(text, "thread 1101"));
+    assert_non_null(strstr(text, "wait at the same futex"));
+    free(text);
+    look.waits = NULL;
+    tg_where_look_deinit(&look);
+}
+
 /* Where not all partners of the others' calls are known, the threads of a rank outside of MPI are told as well. */
 static void test_team_of_unknown(void **state)
 {
@@ -226,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_team),
         cmocka_unit_test(test_team_at_two_places),
         cmocka_unit_test(test_team_at_one_futex),
+        cmocka_unit_test(test_thread_beside_team),
         cmocka_unit_test(test_team_of_unknown),
         cmocka_unit_test(test_idle_workers),
         cmocka_unit_test(test_team_without_ranks),
