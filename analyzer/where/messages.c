@@ -2,6 +2,7 @@
 
 #include "analyzer/models/mpi_name.h"
 #include "analyzer/output/stack_words.h"
+#include "analyzer/where/mpi_names.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
 #include "format/base/search.h"
@@ -47,7 +48,10 @@ bool tg_where_is_brief(const struct tg_where_thread *thread)
 {
     enum { BRIEF = 4096 };
     int64_t count;
-    return !find_value(thread, "count", &count) || count <= BRIEF;
+    char call[80];
+    return find_value(thread, "count", &count)
+               ? count <= BRIEF
+               : tg_mpi_name(thread->path.place.inside, call, sizeof call) && tg_mpi_name_moves_nothing(call);
 }
 
 bool tg_where_calls_differ(const struct tg_where_thread *a, const struct tg_where_thread *b)

@@ -32,7 +32,7 @@ bool tg_where_is_in_world(const struct tg_where_thread *thread);
 /* Whether it is known to be one of another communicator. */
 bool tg_where_is_in_other(const struct tg_where_thread *thread);
 
-/* Whether nothing is known that THREAD's call of MPI would be long about: less than some thousand elements are moved. */
+/* Whether THREAD's call of MPI is known to be through soon, once all have made it: less than some thousand elements are moved. */
 bool tg_where_is_brief(const struct tg_where_thread *thread);
 
 /* Whether A and B, in the same function of MPI for all ranks of a communicator, are known to be in different calls: of other

@@ -43,6 +43,13 @@ bool tg_mpi_name_ends_early(const char *name)
     return IS_ONE_OF(name, names);
 }
 
+bool tg_mpi_name_moves_nothing(const char *name)
+{
+    static const char *const names[] = {"MPI_Barrier",    "MPI_Finalize",    "MPI_Comm_dup",
+                                        "MPI_Comm_split", "MPI_Comm_create", "MPI_Comm_free"};
+    return IS_ONE_OF(name, names);
+}
+
 bool tg_mpi_name_waits(const char *name)
 {
     static const char *const names[] = {"MPI_Win_wait", "MPI_Win_start", "MPI_Win_complete"};

@@ -8,6 +8,8 @@
 bool tg_mpi_name_is_collective(const char *name);
 /* Whether a process may come back from such a call before all have made it, as only the others need what it gives. */
 bool tg_mpi_name_ends_early(const char *name);
+/* Whether it moves no data of the program. */
+bool tg_mpi_name_moves_nothing(const char *name);
 /* Whether a thread in it waits for others: who comes back from it goes on. */
 bool tg_mpi_name_waits(const char *name);
 /* Whether it only asks for something, and comes back in any case: MPI_Test, and MPI_Wtime, which loops ask as well. */
