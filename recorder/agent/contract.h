@@ -158,7 +158,9 @@ struct tg_agent_control {
     uint64_t ring_bytes; /* data bytes of a ring */
     /* written by agents */
     uint32_t rings_made; /* counts up whenever a ring file is complete: a reason to look into the directory */
-    uint32_t unkept; /* records that had no ring to go to: it could not be made, or the thread had ended */
+    /* records that had no ring to go to: it could not be made, the thread could not read the clock any more, or a handler
+     * interrupted another record of a thread that had ended */
+    uint32_t unkept;
     /* counts up, and is woken (FUTEX_WAKE, shared; the recorder sleeps on it), when a ring was made, when one
      * is more than half full at a look at its tail, and when a thread is about to wait for room */
     uint32_t attention;

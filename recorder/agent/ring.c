@@ -22,7 +22,7 @@ enum {
     NESTED_BYTES = 1536, /* room for records that handlers made while a record was being written */
     WAIT_NS = 20000000,  /* between looks whether the recorder still lives */
     MAX_SPINS = 1 << 26, /* pauses: some tenths of a second to some seconds */
-    LOCK_TRIES = 1000,   /* the list of idle rings is never worth waiting for */
+    LOCK_TRIES = 1000,   /* pauses: the list of idle rings is not worth waiting for longer */
     DESTRUCTOR_ROUNDS = _POSIX_THREAD_DESTRUCTOR_ITERATIONS,
     PAGE_BYTES = 4096,
     MIN_TOUCHED =
@@ -49,11 +49,12 @@ _Static_assert(TG_AGENT_RING_PRIVATE_OFFSET + sizeof(struct private_part) <= TG_
 /* State of a thread that only the slow paths need. */
 struct thread_slow {
     uint64_t dropped; /* records since the last one that was kept */
-    unsigned destructor_rounds;
+    unsigned char destructor_rounds;
     bool unrecorded; /* what it does is the agent's own */
-    bool ended; /* the last destructor ran, or there is no clock any more: what still comes has no ring */
-    bool
-        is_late; /* the former: what still comes, as libc's frees of threads' variables, borrows one for each record */
+    bool is_told;    /* the ring has its THREAD record */
+    bool ended;      /* the last destructor ran, or there is no clock any more */
+    /* The last destructor ran: each record borrows a ring. (libc frees threads' variables then.) */
+    bool is_late;
     /* While a handler that interrupted a record writes its own: the state of what it interrupted. */
     bool nested;
     struct tg_agent_thread outer;
@@ -81,12 +82,14 @@ static struct private_part *private_part(struct tg_agent_ring_header *header)
     return (struct private_part *)(void *)((unsigned char *)header + TG_AGENT_RING_PRIVATE_OFFSET);
 }
 
-/* A handler may interrupt who holds it in the same thread: never waits for long. */
+/* For those who take a ring from the list. A handler may interrupt who holds it in the same thread: never waits for long. */
 static bool lock_idle(void)
 {
-    for (int i = 0; i < LOCK_TRIES; i++)
+    for (int i = 0; i < LOCK_TRIES; i++) {
         if (!__atomic_test_and_set(&rings.idle_lock, __ATOMIC_ACQUIRE))
             return true;
+        __builtin_ia32_pause();
+    }
     return false;
 }
 
@@ -99,21 +102,23 @@ static struct tg_agent_ring_header *take_idle(void)
 {
     if (__atomic_load_n(&rings.idle, __ATOMIC_RELAXED) == NULL || !lock_idle())
         return NULL;
-    struct tg_agent_ring_header *header = rings.idle;
-    if (header != NULL)
-        rings.idle = private_part(header)->next;
+    struct tg_agent_ring_header *header = __atomic_load_n(&rings.idle, __ATOMIC_ACQUIRE);
+    while (header != NULL && !__atomic_compare_exchange_n(&rings.idle, &header, private_part(header)->next,
+                                                          true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+        continue; /* another one was put before it */
     unlock_idle();
     return header;
 }
 
+/* Without the lock, so that none is ever nobody's. */
 static void put_idle(struct tg_agent_ring_header *header)
 {
     __atomic_store_n(&header->state, TG_AGENT_RING_IDLE, __ATOMIC_RELEASE);
-    if (!lock_idle())
-        return; /* the ring stays mapped, and is nobody's */
-    private_part(header)->next = rings.idle;
-    rings.idle = header;
-    unlock_idle();
+    struct tg_agent_ring_header *next = __atomic_load_n(&rings.idle, __ATOMIC_RELAXED);
+    do
+        private_part(header)->next = next;
+    while (
+        !__atomic_compare_exchange_n(&rings.idle, &next, header, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
 /* ---- getting a ring */
@@ -409,7 +414,7 @@ static void drop_nested(struct tg_agent_thread *thread)
     const struct tg_agent_thread *owner = slow.nested ? &slow.outer : thread;
     if (slow.ended && tg_agent.control != NULL)
         __atomic_fetch_add(&tg_agent.control->unkept, 1,
-                           __ATOMIC_RELAXED); /* nothing comes any more that could tell */
+                           __ATOMIC_RELAXED); /* the ring, if there is one, is only borrowed */
     else if (owner->header == NULL)
         slow.dropped++; /* the ring is being made: its first record tells */
     else if (owner->generation != *tg_agent.generation)
@@ -456,6 +461,16 @@ static bool may_read_clock(void)
     return mode != PR_TSC_SIGSEGV;
 }
 
+/* The ring may be one that was taken over, and full: then what comes before there is room is lost. */
+static bool tell_thread(struct tg_agent_thread *thread)
+{
+    if (!make_room(thread, 32))
+        return false;
+    write_core_record(thread, TG_RECORD_THREAD, (uint64_t)syscall(SYS_gettid));
+    slow.is_told = true;
+    return true;
+}
+
 static bool enter_thread(struct tg_agent_thread *thread)
 {
     if (!enter_process() || *tg_agent.generation == UINT64_MAX || (slow.ended && !slow.is_late))
@@ -463,7 +478,7 @@ static bool enter_thread(struct tg_agent_thread *thread)
     if (thread->header == NULL && __atomic_load_n(&rings.stopped, __ATOMIC_RELAXED))
         return false;
     if (thread->header != NULL && thread->generation == *tg_agent.generation)
-        return true;
+        return slow.is_told || tell_thread(thread);
     if (!may_read_clock()) {
         slow.ended = true;
         return false;
@@ -478,14 +493,12 @@ static bool enter_thread(struct tg_agent_thread *thread)
         slow.dropped = 0;
         slow.nested_used = 0;
     }
+    slow.is_told = false;
     adopt(thread, header);
     thread->generation = *tg_agent.generation;
     if (rings.has_key && !slow.is_late)
         pthread_setspecific(rings.key, header);
-    if (!make_room(thread, 32))
-        return drop(thread); /* a ring taken over that is full */
-    write_core_record(thread, TG_RECORD_THREAD, (uint64_t)syscall(SYS_gettid));
-    return true;
+    return tell_thread(thread);
 }
 
 static const uint64_t *nested_at(const struct tg_agent_thread *thread, uint64_t at)
@@ -514,6 +527,21 @@ static void flush_nested(struct tg_agent_thread *thread)
         !__atomic_compare_exchange_n(&slow.nested_used, &all, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
+/* The thread's ring, which tells itself what it lost, is the next one's. Handlers may record from here on. */
+static void let_go(struct tg_agent_thread *thread)
+{
+    struct tg_agent_ring_header *header = thread->header;
+    bool is_own = header != NULL && thread->generation == *tg_agent.generation;
+    slow.dropped = 0;
+    thread->limit = 0;
+    thread->header = NULL;
+    tg_agent_signal_fence();
+    thread->busy = NULL;
+    tg_agent_signal_fence();
+    if (is_own)
+        put_idle(header);
+}
+
 static void end_thread(void *unused)
 {
     (void)unused;
@@ -525,17 +553,11 @@ static void end_thread(void *unused)
         return;
     thread->busy = __builtin_frame_address(0);
     tg_agent_signal_fence();
-    slow.ended = slow.is_late = true; /* handlers add nothing from here on */
+    slow.ended = slow.is_late = true; /* handlers add nothing while this goes on */
     tg_agent_signal_fence();
     if (slow.nested_used > 0)
         flush_nested(thread);
-    struct tg_agent_ring_header *header = thread->header;
-    thread->limit = 0;
-    thread->header = NULL;
-    tg_agent_signal_fence();
-    thread->busy = NULL;
-    tg_agent_signal_fence();
-    put_idle(header);
+    let_go(thread);
 }
 
 bool tg_agent_take_ring(void)
@@ -562,9 +584,9 @@ void tg_agent_stop_thread(bool with_new_threads)
     tg_agent_thread.limit = 0;
 }
 
-void tg_agent_leave_unrecorded(bool is_own)
+void tg_agent_set_unrecorded(bool unrecorded)
 {
-    slow.unrecorded = is_own;
+    slow.unrecorded = unrecorded;
     tg_agent_signal_fence();
     tg_agent_thread.limit = 0;
 }
@@ -585,8 +607,10 @@ static bool can_record(struct tg_agent_thread *thread, size_t n_bytes)
     if (!tg_agent_is_set_up() || slow.unrecorded)
         return false;
     if (!enter_thread(thread)) {
-        if (slow.ended || thread->header == NULL || thread->generation != *tg_agent.generation)
-            __atomic_fetch_add(&tg_agent.control->unkept, 1, __ATOMIC_RELAXED);
+        bool can_write = !slow.ended || slow.is_late; /* or there is no clock */
+        if (can_write && thread->header != NULL && thread->generation == *tg_agent.generation)
+            return drop(thread);
+        __atomic_fetch_add(&tg_agent.control->unkept, 1, __ATOMIC_RELAXED);
         return false;
     }
     if (slow.nested_used > 0)
@@ -608,7 +632,10 @@ uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words)
     errno = saved;
     if (!can) {
         tg_agent_signal_fence();
-        thread->busy = NULL;
+        if (slow.is_late && !slow.nested) /* the ring is only borrowed */
+            let_go(thread);
+        else
+            thread->busy = NULL;
         return NULL;
     }
     if (slow.nested_used > 0 || slow.dropped > 0 || slow.is_late)
@@ -667,20 +694,6 @@ uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame
     return record + 2;
 }
 
-/* A thread that has ended gives back the ring that it has borrowed. */
-static void give_back(struct tg_agent_thread *thread)
-{
-    thread->busy = __builtin_frame_address(0);
-    tg_agent_signal_fence();
-    struct tg_agent_ring_header *header = thread->header;
-    thread->header = NULL;
-    if (header != NULL && thread->generation == *tg_agent.generation)
-        put_idle(header);
-    tg_agent_signal_fence();
-    thread->busy = NULL;
-    tg_agent_signal_fence();
-}
-
 void tg_agent_commit_slowly(void)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;
@@ -692,8 +705,10 @@ void tg_agent_commit_slowly(void)
         slow.nested = false;
         return;
     }
-    if (slow.is_late) {
-        give_back(thread);
+    if (slow.is_late) { /* the ring was borrowed */
+        thread->busy = __builtin_frame_address(0);
+        tg_agent_signal_fence();
+        let_go(thread);
         return;
     }
     if (slow.nested_used == 0)

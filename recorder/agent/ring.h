@@ -54,9 +54,9 @@ bool tg_agent_take_ring(void);
 /* Has the recorder look at the rings, and at what waits at gates. */
 void tg_agent_ask_for_attention(void);
 
-/* While IS_OWN, what the calling thread does is the agent's own, and not recorded. Signals are blocked meanwhile: what a handler
- * does is the program's. */
-void tg_agent_leave_unrecorded(bool is_own);
+/* While UNRECORDED, what the calling thread does is the agent's own, and not recorded. Precondition: the caller has
+ * blocked all signals; what a handler does is the program's. */
+void tg_agent_set_unrecorded(bool unrecorded);
 
 /* The calling thread can no longer read the clock: what it records from here on is counted as lost.
  * WITH_NEW_THREADS: the threads that it starts cannot either. */

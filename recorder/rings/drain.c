@@ -245,8 +245,9 @@ static void tell_end(struct tg_agent_drain *drain)
     struct tg_agent_control control = tg_agent_directory_control(drain->options.directory);
     if (control.unkept > 0)
         tg_ring_set_tell_loss(drain->rings, 0, 0, control.unkept,
-                              "no ring could be created for them, their thread had ended, or their process "
-                              "was forked into a pid namespace of its own");
+                              "no ring could be created for them, their thread could not read the clock any "
+                              "more, they came from a signal handler while their thread ended, or their "
+                              "process was forked into a pid namespace of its own");
     uint64_t out_of_order = tg_ring_set_stats(drain->rings).out_of_order;
     if (out_of_order == 0)
         return;

@@ -115,16 +115,17 @@ static bool try_errors(void)
     return dlerror() == NULL && current_error() == NULL && same;
 }
 
-/* The same; the memory that libc takes for an error, and gives back, is none of the program's. */
+/* try_errors with the agent's own allocations left out of the records: the memory that libc takes for an error, and gives back,
+ * is none of the program's. */
 static bool try_unrecorded(void)
 {
     sigset_t all, before;
     sigfillset(&all);
     if (tg_agent.no_calls || pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
         return try_errors();
-    tg_agent_leave_unrecorded(true);
+    tg_agent_set_unrecorded(true);
     bool known = try_errors();
-    tg_agent_leave_unrecorded(false);
+    tg_agent_set_unrecorded(false);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return known;
 }

@@ -3,6 +3,7 @@
 #include "recorder/agent/record.h"
 #include "tests/support/agent_recorder.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -183,6 +184,78 @@ static void threads_hand_their_rings_on(void **state)
         assert_int_equal(ring->header->state, TG_AGENT_RING_IDLE);
         n_rings = i == 0 ? agent_recorder.n_rings : n_rings;
     }
+    assert_int_equal(agent_recorder.n_rings, n_rings);
+}
+
+static pthread_key_t last_key;
+
+/* Each round of destructors has it again, the last one after the agent's, whose key is older. */
+static void record_in_last_round(void *ring)
+{
+    static __thread int rounds;
+    if (++rounds < _POSIX_THREAD_DESTRUCTOR_ITERATIONS)
+        pthread_setspecific(last_key, ring);
+    else
+        tg_agent_record2(TG_RECORD_OMP_SECTION, 98, 98);
+}
+
+struct filled {
+    struct agent_ring *ring;
+    uint64_t lost;
+};
+
+static void *fill_and_end(void *argument)
+{
+    struct filled *filled = argument;
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 1, 1);
+    filled->ring = agent_recorder_ring_of(gettid());
+    uint64_t before = filled->ring->header->lost;
+    while (filled->ring->header->lost == before)
+        tg_agent_record2(TG_RECORD_OMP_SECTION, 2, 2);
+    filled->lost = filled->ring->header->lost;
+    pthread_setspecific(last_key, argument);
+    return NULL;
+}
+
+/* In a ring that is full when it takes it over. */
+static void *record_until_there_is_room(void *argument)
+{
+    const struct filled *filled = argument;
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 3, 3);
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 4, 4);
+    assert_int_equal(filled->ring->header->lost, filled->lost + 3);
+    agent_ring_skip(filled->ring);
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 5, 5);
+    const uint64_t *record = agent_ring_next(filled->ring);
+    assert_int_equal(agent_record_kind(record), TG_RECORD_THREAD);
+    assert_int_equal(record[2], gettid());
+    record = agent_ring_next(filled->ring);
+    assert_int_equal(agent_record_kind(record), TG_RECORD_LOST);
+    assert_int_equal(record[2], 2);
+    assert_int_equal(agent_ring_next(filled->ring)[2], 5);
+    return NULL;
+}
+
+static void a_full_ring_is_handed_on_as_well(void **state)
+{
+    (void)state;
+    struct filled filled;
+    pthread_t thread;
+    agent_recorder_skip_all();
+    size_t n_rings = agent_recorder.n_rings;
+    uint32_t unkept = agent_recorder.control->unkept;
+    pthread_key_create(&last_key, record_in_last_round);
+    tg_agent.flags |= TG_AGENT_LOSSY;
+    assert_int_equal(pthread_create(&thread, NULL, fill_and_end, &filled), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(filled.ring->header->state,
+                     TG_AGENT_RING_IDLE); /* also when a record had no room in it */
+    assert_int_equal(filled.ring->header->lost, filled.lost + 1);
+    assert_int_equal(agent_recorder.control->unkept, unkept);
+    assert_int_equal(pthread_create(&thread, NULL, record_until_there_is_room, &filled), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    tg_agent.flags &= ~(uint32_t)TG_AGENT_LOSSY;
+    agent_recorder_skip_all();
     assert_int_equal(agent_recorder.n_rings, n_rings);
 }
 
@@ -650,6 +723,7 @@ static int run(void)
         cmocka_unit_test(a_child_has_rings_of_its_own),
         cmocka_unit_test(a_child_with_other_ids_has_none),
         cmocka_unit_test(threads_hand_their_rings_on),
+        cmocka_unit_test(a_full_ring_is_handed_on_as_well),
         cmocka_unit_test(a_ring_grows_wherever_its_thread_is),
         cmocka_unit_test(a_ring_grows_for_what_a_handler_left),
         cmocka_unit_test(a_handler_may_jump_away_while_the_ring_grows),
