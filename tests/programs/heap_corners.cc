@@ -70,6 +70,7 @@ static void mismatch()
     operator delete[](hide(operator new[](82, wide)), static_cast<std::size_t>(82), wide);
     std::pmr::memory_resource *pool = std::pmr::new_delete_resource();
     pool->deallocate(hide(pool->allocate(83, 64)), 83, 64);
+    pool->deallocate(hide(pool->allocate(0, 64)), 0, 64);
     static_cast<char *>(hide(operator new(84, wide)))[84] =
         1; // up to the next multiple of its alignment nobody else is there
     operator delete(kept, wide);

@@ -332,21 +332,22 @@ static inline __attribute__((always_inline)) void *make(size_t alignment, size_t
     return block;
 }
 
-/* Whether the C++ library's aligned operator new asks for SIZE bytes because the allocator wants a multiple of the alignment: the
- * program has fewer, and tells operator delete so. */
-static bool is_rounded_up(size_t size, const struct tg_heap_noted *noted)
+/* Whether the C++ library's aligned operator new asks for SIZE bytes because the allocator wants a multiple of ALIGNMENT, which
+ * may be more than the program's, and gives no block of no bytes: the program has fewer, and tells operator delete so. */
+static bool is_rounded_up(size_t alignment, size_t size, const struct tg_heap_noted *noted)
 {
-    return noted->alignment != 0 && !allows_mismatch &&
-           ((noted->size + noted->alignment - 1) & -noted->alignment) == size;
+    size_t asked = noted->size != 0 ? noted->size : 1;
+    return noted->alignment != 0 && !allows_mismatch && ((asked + alignment - 1) & -alignment) == size;
 }
 
 void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_heap_call call,
                           const void *frame)
 {
     struct tg_heap_noted noted = tg_heap_note_prepare(size, call, frame);
-    if (call == TG_HEAP_NEW || call == TG_HEAP_NEW_ARRAY) /* which nobody else gets memory for */
+    if (call == TG_HEAP_NEW ||
+        call == TG_HEAP_NEW_ARRAY) /* the allocator's own operator, which this stands in for */
         noted.alignment = alignment;
-    if (is_rounded_up(size, &noted))
+    if (is_rounded_up(alignment, size, &noted))
         size = noted.size;
     void *block = make(alignment, size, zeroed, &noted, frame);
     if (block == NULL)
@@ -466,8 +467,8 @@ static bool judge_stranger(uintptr_t *address, enum tg_heap_release how, const v
     return false;
 }
 
-/* An operator delete, called HOW and TOLD of an alignment or not, has ENTRY's block of an operator new to which it does not belong:
- * what is to be said that it was; NULL: it does. */
+/* Returns what to call the operator delete, one for blocks of HOW, that released ENTRY's block and was TOLD another alignment than the
+ * block's new had; NULL: it was the same. */
 static const char *name_of_other_alignment(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
                                            const struct tg_heap_told *told)
 {
@@ -477,7 +478,7 @@ static const char *name_of_other_alignment(const struct tg_heap_block_entry *ent
         {"operator delete with another alignment", "operator delete[] with another alignment"},
     };
     unsigned char wanted = entry->alignment, given = alignment_class(told->alignment);
-    if (allows_mismatch || entry->state != TG_HEAP_BLOCK_LIVE || wanted == given)
+    if (entry->state != TG_HEAP_BLOCK_LIVE || wanted == given)
         return NULL;
     return names[given == 0 ? 0 : wanted == 0 ? 1 : 2][how == TG_HEAP_DELETE_ARRAY];
 }
@@ -493,7 +494,7 @@ static bool is_mismatched(const struct tg_heap_block_entry *entry, enum tg_heap_
 /* A block of no bytes may have one. */
 static bool is_of_other_size(const struct tg_heap_block_entry *entry, size_t told_size)
 {
-    return !allows_mismatch && entry->state == TG_HEAP_BLOCK_LIVE && told_size != entry->size &&
+    return entry->state == TG_HEAP_BLOCK_LIVE && told_size != entry->size &&
            !(told_size <= 1 && entry->size <= 1);
 }
 
@@ -577,6 +578,8 @@ static APART bool may_be_operators(const struct tg_heap_block_entry *entry, enum
 static void judge_release(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
                           const struct tg_heap_told *told, const void *frame)
 {
+    if (allows_mismatch)
+        return;
     bool is_operator = how == TG_HEAP_DELETE || how == TG_HEAP_DELETE_ARRAY;
     const char *other = is_operator ? name_of_other_alignment(entry, how, told) : NULL;
     bool is_mismatch = is_mismatched(entry, how);
