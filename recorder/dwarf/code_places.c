@@ -205,20 +205,27 @@ static bool innermost_at(struct tg_debug_units *units, uint64_t address, struct 
     return false;
 }
 
-/* Where FUNCTION is declared: the file, as debug information names it, and the line. */
+/* Where FUNCTION is declared: the file, as debug information names it, and the line. dwarf_decl_file() ends the process where the
+ * unit is one of split DWARF. */
 static const char *declaration_of(Dwarf_Die *function, int *line)
 {
     Dwarf_Attribute attribute;
-    Dwarf_Word at;
+    Dwarf_Word at, number;
     Dwarf_Die unit;
+    Dwarf_Files *files;
+    size_t n_files;
     if (dwarf_attr_integrate(function, DW_AT_decl_line, &attribute) == NULL ||
-        dwarf_formudata(&attribute, &at) != 0 || at > INT_MAX)
+        dwarf_formudata(&attribute, &at) != 0 || at > INT_MAX ||
+        dwarf_attr_integrate(function, DW_AT_decl_file, &attribute) == NULL ||
+        dwarf_formudata(&attribute, &number) != 0 ||
+        dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) == NULL)
         return NULL;
     *line = (int)at;
-    const char *file = dwarf_decl_file(function);
-    if (file == NULL && dwarf_diecu(function, &unit, NULL, NULL) != NULL)
-        file = dwarf_diename(&unit); /* number 0, which libdw takes for none */
-    return file;
+    if (number == 0)
+        return dwarf_diename(&unit);
+    return dwarf_getsrcfiles(&unit, &files, &n_files) == 0 && number < n_files
+               ? dwarf_filesrc(files, number, NULL, NULL)
+               : NULL;
 }
 
 /* Whether CALL's function is within another one: a lambda's, or that of a class in a function. */

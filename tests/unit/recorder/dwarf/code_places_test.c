@@ -118,6 +118,7 @@ static void files_are_told_by_their_directories(void **state)
     write_file(&temporary, "second/kernel.h", "void other()\n{\n\n\n\n  g++;\n  g--;\n}\n");
     write_file(&temporary, "unit.cc", "#include \"first/kernel.h\"\n#include \"second/kernel.h\"\n");
     check(&temporary, "-O0", "solve");
+    check(&temporary, "-O0 -gsplit-dwarf", "solve");
     free(first);
     free(second);
     temporary_deinit(&temporary);
