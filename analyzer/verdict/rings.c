@@ -264,32 +264,46 @@ static int64_t *find_together(const struct tg_verdict_draft *draft, const struct
     return ranks;
 }
 
-/* Of two on different communicators, the one that is alone there where the other one is with others: 0 or 1, else 2. */
-static size_t find_odd(const struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring)
+/* Of two on different communicators, the one that is alone there where the other one is with others: 0 or 1, and these others, COUNT
+ * ranks, to be freed; else 2, also where one of them has no rank. */
+static size_t find_odd(const struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
+                       int64_t **others, size_t *count)
 {
+    int64_t *ranks[2];
     size_t counts[2];
-    for (size_t i = 0; i < 2; i++)
-        free(find_together(draft, ring[i], &counts[i]));
-    return counts[0] == 1 && counts[1] > 1 ? 0 : counts[1] == 1 && counts[0] > 1 ? 1 : 2;
+    bool are_ranks = true;
+    for (size_t i = 0; i < 2; i++) {
+        ranks[i] = find_together(draft, ring[i], &counts[i]);
+        for (size_t k = 0; k < counts[i]; k++)
+            are_ranks &= ranks[i][k] >= 0;
+    }
+    size_t odd = !are_ranks                        ? 2
+                 : counts[0] == 1 && counts[1] > 1 ? 0
+                 : counts[1] == 1 && counts[0] > 1 ? 1
+                                                   : 2;
+    *others = odd < 2 ? ranks[1 - odd] : NULL;
+    *count = odd < 2 ? counts[1 - odd] : 0;
+    free(ranks[odd < 2 ? odd : 0]);
+    if (odd == 2)
+        free(ranks[1]);
+    return odd;
 }
 
-/* " Rank 1 is alone there on communicator 0x7; ranks 0 and 2-3 are on MPI_COMM_WORLD.", of RING's first and second. */
-static void print_odd(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring)
+/* " Only rank 1 is in it on communicator 0x7; ranks 0 and 2-3 are on MPI_COMM_WORLD.", of RING's first and second; the latter one's are COUNT
+ * OTHERS. */
+static void print_odd(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
+                      int64_t *others, size_t count)
 {
     FILE *stream = draft->stream;
     const char *job = tg_process_model_at(draft->input->processes, ring[0]->from)->job;
-    size_t count;
-    int64_t *others = find_together(draft, ring[1], &count);
-    fprintf(stream, " Rank %" PRId64 " is alone there on ",
+    fprintf(stream, " Only rank %" PRId64 " is in it on ",
             tg_process_model_at(draft->input->processes, ring[0]->from)->rank);
     tg_words_comm(stream, draft->input->mpi, job, ring[0]->thread->call.comm);
     fputs("; ", stream);
-    if (others != NULL)
-        tg_arrivals_print(stream, others, count, false);
+    tg_arrivals_print(stream, others, count, false);
     fputs(" are on ", stream);
     tg_words_comm(stream, draft->input->mpi, job, ring[1]->thread->call.comm);
     fputc('.', stream);
-    free(others);
 }
 
 /* RING: N waits, each by the process that the wait before is for. */
@@ -298,7 +312,8 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
 {
     FILE *stream = draft->stream;
     bool is_mixed = is_of_communicators(ring, n);
-    size_t odd = is_mixed && n == 2 ? find_odd(draft, ring) : 2;
+    int64_t *others = NULL;
+    size_t n_others = 0, odd = is_mixed && n == 2 ? find_odd(draft, ring, &others, &n_others) : 2;
     const struct tg_verdict_wait *const turned[] = {ring[n - 1], ring[0]};
     if (odd == 1) /* comes first */
         ring = turned;
@@ -336,8 +351,9 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
               "order.",
               stream);
         if (odd < 2)
-            print_odd(draft, ring);
+            print_odd(draft, ring, others, n_others);
     }
+    free(others);
     for (size_t i = 0; i < n && i < TG_VERDICT_NAMED; i++)
         tg_verdict_print_partitions(draft, ring[i]->thread);
     return tg_verdict_add(draft, &finding);
