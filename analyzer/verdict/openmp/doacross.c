@@ -72,9 +72,9 @@ static void print_executor(struct tg_verdict_draft *draft, const struct sinks *s
     const struct tg_openmp_worker *worker = sinks->executor.worker;
     uint64_t source = tg_openmp_executor_source(draft->input->openmp, sinks->first);
     if (sinks->executor.has_skipped) {
-        fprintf(stream, ": worker %" PRIu64 " (", worker->number);
-        tg_words_thread(stream, draft->input, worker->process, worker->tid);
-        fputs(") skipped the depend(source)", stream);
+        fputs(": w", stream);
+        tg_openmp_search_print_worker(draft, worker);
+        fputs(" skipped the depend(source)", stream);
         tg_words_code(stream, draft->input, worker->process, source);
         fputs(" of ", stream);
         tg_openmp_executor_print_sink(stream, sinks->first);
@@ -82,12 +82,12 @@ static void print_executor(struct tg_verdict_draft *draft, const struct sinks *s
         print_sink_wait(draft, sinks);
         fputc('.', stream);
         if (worker != sinks->first) /* else it waits for its own */
-            tg_openmp_search_print_state(draft, " Worker", worker);
+            tg_openmp_search_print_state(draft, " W", worker);
         tg_openmp_search_blame(draft, worker, source != 0 ? source : sinks->finding.code);
     } else {
         fputs(": w", stream);
         print_sink_wait(draft, sinks);
-        tg_openmp_search_print_state(draft, ", which is executed by worker", worker);
+        tg_openmp_search_print_state(draft, ", which is executed by w", worker);
         tg_openmp_search_blame(draft, worker, 0);
     }
     if (sinks->finding.waiting > 1)

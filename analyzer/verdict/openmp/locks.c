@@ -49,9 +49,9 @@ static void print_wait(struct tg_verdict_draft *draft, const struct tg_openmp_wa
     FILE *stream = draft->stream;
     const struct tg_openmp_place *place = place_of(waits, from), *held = NULL;
     bool is_lock = place->kind == TG_OPENMP_IN_MUTEX_WAIT;
-    fprintf(stream, " worker %" PRIu64 " (", from->number);
-    tg_words_thread(stream, draft->input, from->process, from->tid);
-    fprintf(stream, ") has been %s ",
+    fputs(" w", stream);
+    tg_openmp_search_print_worker(draft, from);
+    fprintf(stream, " has been %s ",
             tg_openmp_waits_is_tested(from, place) ? "testing"
             : is_lock                              ? "waiting for"
                                                    : "waiting at");
@@ -211,9 +211,8 @@ static void print_who_waits(struct tg_verdict_draft *draft, const struct tg_open
 {
     FILE *stream = draft->stream;
     const char *does = tg_openmp_waits_is_tested(worker, place) ? "testing" : "waiting for";
-    fprintf(stream, "worker %" PRIu64 " (", worker->number);
-    tg_words_thread(stream, draft->input, worker->process, worker->tid);
-    fputc(')', stream);
+    fputc('w', stream);
+    tg_openmp_search_print_worker(draft, worker);
     if (waiters > 1)
         fprintf(stream, " and %" PRIu64 " more have been %s ", waiters - 1, does);
     else
@@ -235,9 +234,9 @@ static void print_ended(struct tg_verdict_draft *draft, const struct tg_openmp_w
                         const struct tg_openmp_place *held)
 {
     FILE *stream = draft->stream;
-    fprintf(stream, "worker %" PRIu64 " (", holder->number);
-    tg_words_thread(stream, draft->input, holder->process, holder->tid);
-    fputs(") ended", stream);
+    fputc('w', stream);
+    tg_openmp_search_print_worker(draft, holder);
+    fputs(" ended", stream);
     tg_words_moment(stream, draft->input, holder->ended_ns);
     fputs(" without leaving ", stream);
     print_lock(draft, holder, held);
@@ -255,9 +254,9 @@ static void print_before(struct tg_verdict_draft *draft, const struct tg_openmp_
     const struct tg_openmp_worker *first = tg_openmp_executor_before(draft->input->openmp, worker);
     const struct tg_openmp_member *absent = tg_openmp_executor_absent(draft->input->openmp, worker);
     if (absent != NULL) {
-        fputs(" An earlier iteration is left to w", stream);
+        fputs(" W", stream);
         tg_openmp_search_print_member(draft, absent);
-        fputs(", which has not come to the loop: ", stream);
+        fputs(", which executes an earlier iteration, has not reached the loop: ", stream);
         first = tg_openmp_search_worker(draft, absent);
         tg_words_worker_state(stream, draft->input, first);
         fputc('.', stream);
@@ -265,19 +264,19 @@ static void print_before(struct tg_verdict_draft *draft, const struct tg_openmp_
         return;
     }
     if (first == NULL) {
-        fputs(" An earlier iteration has not left the ordered section yet; which thread executes it is "
-              "unknown, because the trace does not record the iterations of this loop.",
-              stream);
+        fprintf(stream,
+                " An earlier iteration has not left the ordered section yet; which thread executes it is "
+                "unknown%s.",
+                worker->iterations.is_given
+                    ? ""
+                    : ", because the trace does not record the iterations of this loop");
         return;
     }
     fputs(" Of the iterations before that, ", stream);
     tg_openmp_executor_print_chunk(stream, first);
-    fprintf(stream, " %s first, executed by worker %" PRIu64 " (",
-            first->iterations.chunk.first == first->iterations.chunk.last ? "comes" : "come", first->number);
-    tg_words_thread(stream, draft->input, first->process, first->tid);
-    fputs("): ", stream);
-    tg_words_worker_state(stream, draft->input, first);
-    fputc('.', stream);
+    fprintf(stream, " %s first, executed by ",
+            first->iterations.chunk.first == first->iterations.chunk.last ? "comes" : "come");
+    tg_openmp_search_print_state(draft, "w", first);
     tg_verdict_blame_worker(draft, first, first->last_code);
 }
 
@@ -286,9 +285,8 @@ static void print_holder(struct tg_verdict_draft *draft, const struct tg_openmp_
                          const struct tg_openmp_place *held)
 {
     if (holder != NULL) {
-        fprintf(draft->stream, " It is held by worker %" PRIu64 " (", holder->number);
-        tg_words_thread(draft->stream, draft->input, holder->process, holder->tid);
-        fputc(')', draft->stream);
+        fputs(" It is held by w", draft->stream);
+        tg_openmp_search_print_worker(draft, holder);
         if (held != tg_openmp_waits_place(holder)) /* otherwise its state says it */
             print_entering(draft, holder, held);
         fputs(": ", draft->stream);

@@ -1,6 +1,7 @@
 #include "analyzer/verdict/openmp/order.h"
 
 #include "analyzer/finding/words.h"
+#include "analyzer/verdict/openmp/search.h"
 
 #include <inttypes.h>
 
@@ -38,10 +39,7 @@ static const struct tg_openmp_difference *first_real(const struct tg_verdict_inp
 
 static void print_worker(struct tg_verdict_draft *draft, size_t index)
 {
-    const struct tg_openmp_worker *worker = tg_openmp_model_worker_at(draft->input->openmp, index);
-    fprintf(draft->stream, "orker %" PRIu64 " (", worker->number);
-    tg_words_thread(draft->stream, draft->input, worker->process, worker->tid);
-    fputc(')', draft->stream);
+    tg_openmp_search_print_worker(draft, tg_openmp_model_worker_at(draft->input->openmp, index));
 }
 
 /* "orker 2 (thread 4711) and 3 more were": COUNT of them. */

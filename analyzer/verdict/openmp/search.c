@@ -24,6 +24,14 @@ const struct tg_openmp_worker *tg_openmp_search_worker(const struct tg_verdict_d
     return tg_openmp_model_worker_at(draft->input->openmp, member->worker);
 }
 
+void tg_openmp_search_print_worker(const struct tg_verdict_draft *draft,
+                                   const struct tg_openmp_worker *worker)
+{
+    fprintf(draft->stream, "orker %" PRIu64 " (", worker->number);
+    tg_words_thread(draft->stream, draft->input, worker->process, worker->tid);
+    fputc(')', draft->stream);
+}
+
 void tg_openmp_search_print_member(const struct tg_verdict_draft *draft,
                                    const struct tg_openmp_member *member)
 {
@@ -46,9 +54,9 @@ void tg_openmp_search_print_missing(const struct tg_verdict_draft *draft,
 void tg_openmp_search_print_state(const struct tg_verdict_draft *draft, const char *before,
                                   const struct tg_openmp_worker *worker)
 {
-    fprintf(draft->stream, "%s %" PRIu64 " (", before, worker->number);
-    tg_words_thread(draft->stream, draft->input, worker->process, worker->tid);
-    fputs("): ", draft->stream);
+    fputs(before, draft->stream);
+    tg_openmp_search_print_worker(draft, worker);
+    fputs(": ", draft->stream);
     tg_words_worker_state(draft->stream, draft->input, worker);
     fputc('.', draft->stream);
 }

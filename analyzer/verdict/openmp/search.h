@@ -36,13 +36,16 @@ const struct tg_openmp_worker *tg_openmp_search_worker(const struct tg_verdict_d
 /* Threads of TEAM, with those that never entered it. */
 uint64_t tg_openmp_search_size(const struct tg_openmp_team *team);
 
-/* "orker 3 (thread 1236, number 2 of its team)": behind "w" or "W" */
+/* "orker 3 (thread 1236)": behind "w" or "W" */
+void tg_openmp_search_print_worker(const struct tg_verdict_draft *draft,
+                                   const struct tg_openmp_worker *worker);
+/* "orker 3 (thread 1236, number 2 of its team)" */
 void tg_openmp_search_print_member(const struct tg_verdict_draft *draft,
                                    const struct tg_openmp_member *member);
 /* " Worker 3 (...) is missing: in a loop since ... ." */
 void tg_openmp_search_print_missing(const struct tg_verdict_draft *draft,
                                     const struct tg_openmp_member *member);
-/* "BEFORE 2 (thread 1236): in a loop since ... ." */
+/* BEFORE, which ends in "w" or "W", and "orker 2 (thread 1236): in a loop since ... ." */
 void tg_openmp_search_print_state(const struct tg_verdict_draft *draft, const char *before,
                                   const struct tg_openmp_worker *worker);
 

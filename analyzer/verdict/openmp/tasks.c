@@ -106,7 +106,7 @@ static struct tg_error *tell_task(void *context, const struct tg_openmp_task *ta
     fputs(" T", draft->stream);
     print_task(draft, task);
     if (runner != NULL) {
-        tg_openmp_search_print_state(draft, " is executed by worker", runner);
+        tg_openmp_search_print_state(draft, " is executed by w", runner);
         if (unfinished->nearness == AT_WORK || !unfinished->has_cause)
             tg_openmp_search_blame(draft, runner, 0);
         unfinished->is_held_up |= unfinished->nearness == HELD_UP && !unfinished->has_cause;
@@ -179,9 +179,9 @@ static struct tg_error *tell_task_wait(const struct tg_openmp_search *search,
                                  .code = place->code,
                                  .waiting = 1};
     tg_words_process(stream, draft->input, worker->process);
-    fprintf(stream, ": worker %" PRIu64 " (", worker->number);
-    tg_words_thread(stream, draft->input, worker->process, worker->tid);
-    fprintf(stream, ") has been waiting at the %s",
+    fputs(": w", stream);
+    tg_openmp_search_print_worker(draft, worker);
+    fprintf(stream, " has been waiting at the %s",
             is_taskloop ? "end of a taskloop" : tg_openmp_words_sync(place->what)->phrase);
     tg_words_code(stream, draft->input, worker->process, place->code);
     fputs(" for tasks", stream);

@@ -227,7 +227,7 @@ static void who_is_in_a_loop_inside_has_come(void **state)
     interrupt_after(100000);
     assert_true(has_said("waiting for the ordered section"));
     assert_false(has_said("worker 1 (thread 100"));
-    assert_false(has_said("has not come to the loop"));
+    assert_false(has_said("has not reached the loop"));
 }
 
 /* Nor where the region inside is over. */
@@ -239,7 +239,7 @@ static void who_was_in_a_loop_inside_has_come(void **state)
     end_inner_loop();
     interrupt_after(100000);
     assert_true(has_said("waiting for the ordered section"));
-    assert_false(has_said("has not come to the loop"));
+    assert_false(has_said("has not reached the loop"));
 }
 
 /* But who was in an inner one before, and has not come, is told; and loops of a team are counted by themselves. */
@@ -250,7 +250,9 @@ static void who_was_in_a_loop_before_has_not_come(void **state)
     begin_inner_loop();
     end_inner_loop();
     interrupt_after(100000);
-    assert_true(has_said("worker 1 (thread 100"));
+    assert_true(has_said(
+        "Worker 1 (thread 100, number 0 of its team), which executes an earlier iteration, has not reached "
+        "the loop"));
     tear_down(state);
     wait_for_turns(1, false);
     begin_inner_loop();
