@@ -1,0 +1,19 @@
+/* Ranks of a job that do the same. */
+#ifndef TG_ANALYZER_WHERE_GROUP_H
+#define TG_ANALYZER_WHERE_GROUP_H
+
+#include "analyzer/where/threads.h"
+
+/* A group of ranks in the same call of MPI, or outside of MPI at the same place; by their first threads. */
+struct tg_where_group {
+    const char *call; /* "MPI_Barrier"; "" outside of MPI */
+    const struct tg_stack_place *place;
+    size_t *threads;
+    size_t count, capacity;
+    bool is_collective, has_moved, has_returned;
+    bool is_away; /* in no call that may wait: outside of MPI, in a callback, or in a call that only asks */
+    bool is_worked_for; /* other threads are at work, while the first ones wait outside of MPI */
+    const char *polls;  /* a call by which ranks of it poll, or did in the look before; "" none */
+};
+
+#endif
