@@ -70,6 +70,16 @@ static bool waits_for_turn(const struct tg_openmp_worker *worker)
     return place != NULL && place->kind == TG_OPENMP_IN_MUTEX_WAIT && place->what == TG_OMP_MUTEX_ORDERED;
 }
 
+/* Whether member I of TEAM has come to the loop that WORKER is in, and its iterations there are not known any more: it is, or was, in a
+ * loop of an inner region. */
+static bool is_lost(const struct tg_openmp_model *model, const struct tg_openmp_team *team, size_t i,
+                    const struct tg_openmp_worker *worker)
+{
+    const struct tg_openmp_member *member = &team->members[i];
+    return !member->ended && member->loops == worker->iterations.loop &&
+           fellow_at(model, team, i, worker) == NULL;
+}
+
 const struct tg_openmp_member *tg_openmp_executor_absent(const struct tg_openmp_model *model,
                                                          const struct tg_openmp_worker *worker)
 {
@@ -81,10 +91,7 @@ const struct tg_openmp_member *tg_openmp_executor_absent(const struct tg_openmp_
     for (size_t i = 0; team != NULL && i < team->n_members; i++) {
         const struct tg_openmp_member *member = &team->members[i];
         bool is_absent = !member->ended && member->loops < worker->iterations.loop;
-        /* of one that is, or was, in a loop of an inner region its iterations in this one are not known any more */
-        bool is_unknown = !member->ended && member->loops == worker->iterations.loop &&
-                          fellow_at(model, team, i, worker) == NULL;
-        if (is_unknown || (is_absent && absent != NULL))
+        if (is_lost(model, team, i, worker) || (is_absent && absent != NULL))
             return NULL;
         absent = is_absent ? member : absent;
     }
@@ -95,17 +102,20 @@ const struct tg_openmp_worker *tg_openmp_executor_before(const struct tg_openmp_
                                                          const struct tg_openmp_worker *worker)
 {
     const struct tg_openmp_worker *first = NULL;
+    bool has_lost = false;
     const struct tg_openmp_team *team =
         waits_at(worker) == NULL ? NULL
                                  : tg_openmp_model_team(model, worker->process, worker->iterations.team);
     for (size_t i = 0; team != NULL && worker->iterations.is_given && i < team->n_members; i++) {
         const struct tg_openmp_worker *fellow = fellow_at(model, team, i, worker);
+        has_lost |= is_lost(model, team, i, worker);
         if (fellow == NULL || !fellow->iterations.is_given || fellow->iterations.is_over)
             continue;
         if (fellow->iterations.chunk.first < (first == NULL ? worker : first)->iterations.chunk.first)
             first = fellow;
     }
-    return first;
+    return has_lost && first != NULL && waits_for_turn(first) ? NULL
+                                                              : first; /* FIRST waits for the lost one */
 }
 
 uint64_t tg_openmp_executor_source(const struct tg_openmp_model *model, const struct tg_openmp_worker *worker)

@@ -177,7 +177,8 @@ static void wait_for_turns(int plain, bool comes)
 {
     begin_job(1);
     FEED(FIRST_PID, OMP_PARALLEL_BEGIN, omp_parallel_begin, .new_team = TEAM);
-    for (int thread = 0; thread < 3; thread++) {
+    for (int nth = 0; nth < 3; nth++) {
+        int thread = nth == 0 ? 0 : 3 - nth; /* the last one is worker 2 */
         OF_THREAD(thread, OMP_IMPLICIT_BEGIN, omp_implicit_begin, .team_size = 3);
         for (int i = 0; i < plain; i++) {
             OF_THREAD(thread, OMP_ZONE_BEGIN, omp_zone_begin, .zone = TG_OMP_ZONE_LOOP);
@@ -188,9 +189,9 @@ static void wait_for_turns(int plain, bool comes)
             OF_THREAD(thread, OMP_CHUNK, omp_chunk, .first = 2 * (uint64_t)thread,
                       .last = 2 * (uint64_t)thread + 1);
         }
-        if (thread > 0)
-            OF_THREAD(thread, OMP_MUTEX_WAIT, omp_mutex_wait, .mutex = TG_OMP_MUTEX_ORDERED);
     }
+    for (int thread = 1; thread < 3; thread++)
+        OF_THREAD(thread, OMP_MUTEX_WAIT, omp_mutex_wait, .mutex = TG_OMP_MUTEX_ORDERED);
 }
 
 /* Thread 0 begins a region of its own, and a loop in that. */
@@ -227,6 +228,7 @@ static void who_is_in_a_loop_inside_has_come(void **state)
     interrupt_after(100000);
     assert_true(has_said("waiting for the ordered section"));
     assert_false(has_said("worker 1 (thread 100"));
+    assert_false(has_said("executed by worker 3")); /* which waits as well */
     assert_false(has_said("has not reached the loop"));
 }
 
