@@ -257,19 +257,28 @@ static const char *find_enclosing(struct tg_code_places *places, struct tg_debug
     const char *file = declaration_of(&call->function, &line), *name = NULL, *found = NULL;
     size_t count = file != NULL ? tg_debug_units_rows_of(units, address, file, &rows) : 0, n_behind = 0;
     const void *ended = NULL; /* the DIE of a local function */
-    int found_line = 0;
+    const void *body = NULL;  /* the DIE of what has the last row of another body */
+    int found_line = 0, body_line = 0, n_looked_at = 0;
     bool is_one = true;
     while (n_behind < count && rows[n_behind].line > line)
         n_behind++;
     for (size_t i = n_behind; i < count && (found == NULL || rows[i].line == found_line); i++) {
         struct tg_code_call other;
-        if (i - n_behind == MAX_LOOKED_AT) {
+        Dwarf_Die function;
+        if (!tg_debug_units_function_at(units, rows[i].start, &function) ||
+            (function.addr == body && rows[i].line == body_line))
+            continue; /* a line has several rows, and to look at one takes time */
+        if (n_looked_at++ == MAX_LOOKED_AT) {
             found = NULL;
             break;
         }
-        if (!innermost_at(units, rows[i].start, &other) || is_outlined(other.name) ||
-            other.function.addr == ended)
+        if (!innermost_at(units, rows[i].start, &other) || other.function.addr == ended)
             continue;
+        if (is_outlined(other.name)) {
+            body = function.addr;
+            body_line = rows[i].line;
+            continue;
+        }
         if (rows[i].line < line && is_local(&other) && !has_code_in(units, &other, rows, n_behind)) {
             ended = other.function.addr;
             continue;

@@ -124,12 +124,35 @@ static void files_are_told_by_their_directories(void **state)
     temporary_deinit(&temporary);
 }
 
+/* With more rows in front of the task than are looked at, several of each line. */
+static void a_long_region_is_gone_through(void **state)
+{
+    (void)state;
+    enum { LINES = 300 };
+    static const char line[] = "    { int v = f(g); g += f(v) + f(v + 1); if (g) f(v); }\n";
+    struct temporary temporary;
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    fputs("int f(int);\n" BEGIN, stream);
+    for (int i = 0; i < LINES; i++)
+        fputs(line, stream);
+    fputs(TASK END, stream);
+    fclose(stream);
+    temporary_init(&temporary);
+    write_file(&temporary, "unit.cc", text);
+    check(&temporary, "-O0", "solve");
+    temporary_deinit(&temporary);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_within_it_are_left_aside),
         cmocka_unit_test(a_lambda_has_its_own_tasks),
         cmocka_unit_test(files_are_told_by_their_directories),
+        cmocka_unit_test(a_long_region_is_gone_through),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
