@@ -7,10 +7,10 @@
 #include "recorder/agent/heap/hoard.h"
 #include "recorder/agent/heap/large_frees.h"
 #include "recorder/agent/heap/notes.h"
-#include "recorder/agent/heap/objects.h"
 #include "recorder/agent/heap/real.h"
 #include "recorder/agent/heap/red_zones.h"
 #include "recorder/agent/heap/region.h"
+#include "recorder/agent/heap/release.h"
 #include "recorder/agent/heap/wishes.h"
 #include "recorder/agent/record.h"
 
@@ -27,7 +27,6 @@ enum {
 /* A function with a frame of its own: handlers may have small stacks, and what others call on has no use for its variables. */
 #define APART __attribute__((noinline))
 
-static bool allows_mismatch;
 static bool has_foreign_blocks; /* __atomic; some are in variables of others than the allocator */
 static bool has_plain_blocks;   /* __atomic; some were given out without a place in the table */
 static const struct link_map *allocators_object;
@@ -44,30 +43,7 @@ bool tg_heap_check_prepare(void)
     return tg_heap_block_table_prepare();
 }
 
-void tg_heap_check_allow_mismatch(void)
-{
-    allows_mismatch = true;
-}
-
 /* ---- errors */
-
-static const char *name_of_release(enum tg_heap_release how)
-{
-    static const char names[][20] = {
-        [TG_HEAP_FREE] = "free",
-        [TG_HEAP_FREED_BY_REALLOC] = "realloc",
-        [TG_HEAP_DELETE] = "operator delete",
-        [TG_HEAP_DELETE_ARRAY] = "operator delete[]",
-        [TG_HEAP_CFREE] = "cfree",
-        [TG_HEAP_FREED_BY_REALLOCARRAY] = "reallocarray",
-    };
-    return (size_t)how < sizeof names / sizeof names[0] ? names[how] : "";
-}
-
-static bool is_realloc(enum tg_heap_release how)
-{
-    return how == TG_HEAP_FREED_BY_REALLOC || how == TG_HEAP_FREED_BY_REALLOCARRAY;
-}
 
 /* ENTRY is NULL where nothing is known of a block. */
 static void tell(enum tg_heap_error error, uintptr_t address, const struct tg_heap_block_entry *entry,
@@ -76,16 +52,6 @@ static void tell(enum tg_heap_error error, uintptr_t address, const struct tg_he
     const struct tg_heap_mistake mistake =
         entry != NULL ? tg_heap_guards_mistake(error, address, entry, call)
                       : (struct tg_heap_mistake){.error = error, .address = address, .call = call};
-    tg_heap_note_mistake(&mistake, frame);
-}
-
-/* CALL was told that ENTRY's block has TOLD_SIZE bytes. */
-static APART void tell_told_size(const struct tg_heap_block_entry *entry, size_t told_size, const char *call,
-                                 const void *frame)
-{
-    struct tg_heap_mistake mistake =
-        tg_heap_guards_mistake(TG_HEAP_MISMATCHED_DEALLOC, entry->block, entry, call);
-    mistake.wrong_bytes = told_size;
     tg_heap_note_mistake(&mistake, frame);
 }
 
@@ -303,12 +269,6 @@ static void write_guards(struct tg_heap_block_entry *entry, bool zeroed)
         tg_heap_guards_fill(entry->block, entry->size, TG_HEAP_PAINT_ALLOCATED);
 }
 
-/* As an entry of the table has it. */
-static unsigned char alignment_class(size_t alignment)
-{
-    return (unsigned char)(alignment == 0 ? 0 : 1 + __builtin_ctzl(alignment));
-}
-
 /* NULL: there is no memory, and no event says so. The block is in the table before its event is recorded: whether there is a
  * place for it decides which kind of block it is. */
 static inline __attribute__((always_inline)) void *make(size_t alignment, size_t size, bool zeroed,
@@ -318,7 +278,7 @@ static inline __attribute__((always_inline)) void *make(size_t alignment, size_t
                                         .allocated_tid = tg_raw_thread_id(),
                                         .state = TG_HEAP_BLOCK_LIVE,
                                         .call = (unsigned char)noted->call,
-                                        .alignment = alignment_class(noted->alignment),
+                                        .alignment = tg_heap_release_alignment_class(noted->alignment),
                                         .caller = ((const uintptr_t *)noted->frame)[1]};
     tg_heap_block_allocated_at(&entry, noted->stack);
     bool made =
@@ -337,7 +297,8 @@ static inline __attribute__((always_inline)) void *make(size_t alignment, size_t
 static bool is_rounded_up(size_t alignment, size_t size, const struct tg_heap_noted *noted)
 {
     size_t asked = noted->size != 0 ? noted->size : 1;
-    return noted->alignment != 0 && !allows_mismatch && ((asked + alignment - 1) & -alignment) == size;
+    return noted->alignment != 0 && !tg_heap_release_allows_mismatch() &&
+           ((asked + alignment - 1) & -alignment) == size;
 }
 
 void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_heap_call call,
@@ -451,51 +412,21 @@ static bool judge_stranger(uintptr_t *address, enum tg_heap_release how, const v
 {
     struct tg_heap_block_entry around;
     bool all_are_known = !__atomic_load_n(&has_plain_blocks, __ATOMIC_RELAXED);
-    enum tg_heap_error error = is_realloc(how) ? TG_HEAP_REALLOC_NOT_ALLOCATED : TG_HEAP_FREE_NOT_ALLOCATED;
+    enum tg_heap_error error =
+        tg_heap_release_is_realloc(how) ? TG_HEAP_REALLOC_NOT_ALLOCATED : TG_HEAP_FREE_NOT_ALLOCATED;
     if (all_are_known && find_around(*address, &around)) {
-        tell(TG_HEAP_ADDR_NOT_AT_START, *address, &around, name_of_release(how), frame);
+        tell(TG_HEAP_ADDR_NOT_AT_START, *address, &around, tg_heap_release_name(how), frame);
         if (*address < around.block)
             *address -= around.block - around.base;
         return false;
     }
     if (is_no_memory(*address) && tg_heap_large_frees_find(*address, &around))
-        tell(TG_HEAP_DOUBLE_DEALLOC, *address, &around, name_of_release(how), frame);
+        tell(TG_HEAP_DOUBLE_DEALLOC, *address, &around, tg_heap_release_name(how), frame);
     else if (is_surely_none(*address, all_are_known))
-        tell(error, *address, NULL, name_of_release(how), frame);
+        tell(error, *address, NULL, tg_heap_release_name(how), frame);
     else
         return true;
     return false;
-}
-
-/* Returns what to call the operator delete, one for blocks of HOW, that released ENTRY's block and was TOLD another alignment than the
- * block's new had; NULL: it was the same. */
-static const char *name_of_other_alignment(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
-                                           const struct tg_heap_told *told)
-{
-    static const char names[][2][48] = {
-        {"operator delete without an alignment", "operator delete[] without an alignment"},
-        {"operator delete with an alignment", "operator delete[] with an alignment"},
-        {"operator delete with another alignment", "operator delete[] with another alignment"},
-    };
-    unsigned char wanted = entry->alignment, given = alignment_class(told->alignment);
-    if (entry->state != TG_HEAP_BLOCK_LIVE || wanted == given)
-        return NULL;
-    return names[given == 0 ? 0 : wanted == 0 ? 1 : 2][how == TG_HEAP_DELETE_ARRAY];
-}
-
-static bool is_mismatched(const struct tg_heap_block_entry *entry, enum tg_heap_release how)
-{
-    bool is_new = entry->call == TG_HEAP_NEW, is_array = entry->call == TG_HEAP_NEW_ARRAY;
-    if (allows_mismatch || entry->state == TG_HEAP_BLOCK_UNGUARDED)
-        return false;
-    return is_new != (how == TG_HEAP_DELETE) || is_array != (how == TG_HEAP_DELETE_ARRAY);
-}
-
-/* A block of no bytes may have one. */
-static bool is_of_other_size(const struct tg_heap_block_entry *entry, size_t told_size)
-{
-    return entry->state == TG_HEAP_BLOCK_LIVE && told_size != entry->size &&
-           !(told_size <= 1 && entry->size <= 1);
 }
 
 /* ENTRY's block is freed at STACK, and will not be kept. */
@@ -562,49 +493,18 @@ static void free_twice(const struct tg_heap_block_entry *entry)
     tg_heap_real_get()->free((void *)entry->base);     // NOLINT: an address
 }
 
-/* A library with operators of its own, as one that a C++ library was linked into, may call those where others call the ones that are
- * seen: which of its calls of malloc and free are operators' nobody knows. ENTRY's block is freed HOW, by FRAME's caller. */
-static APART bool may_be_operators(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
-                                   const void *frame)
-{
-    bool is_new = entry->call == TG_HEAP_NEW || entry->call == TG_HEAP_NEW_ARRAY;
-    bool is_delete = how == TG_HEAP_DELETE || how == TG_HEAP_DELETE_ARRAY;
-    uintptr_t caller = is_new ? ((const uintptr_t *)frame)[1] : entry->caller;
-    return is_new != is_delete && !is_realloc(how) &&
-           tg_heap_object_has_operators((const void *)caller); // NOLINT: an address
-}
-
-/* ENTRY's block, which is in use, is freed HOW: whether that may be. */
-static void judge_release(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
-                          const struct tg_heap_told *told, const void *frame)
-{
-    if (allows_mismatch)
-        return;
-    bool is_operator = how == TG_HEAP_DELETE || how == TG_HEAP_DELETE_ARRAY;
-    const char *other = is_operator ? name_of_other_alignment(entry, how, told) : NULL;
-    bool is_mismatch = is_mismatched(entry, how);
-    if (is_mismatch && may_be_operators(entry, how, frame))
-        return;
-    if (is_mismatch)
-        tell(TG_HEAP_MISMATCHED_DEALLOC, entry->block, entry, name_of_release(how), frame);
-    else if (other != NULL)
-        tell(TG_HEAP_MISMATCHED_DEALLOC, entry->block, entry, other, frame);
-    else if (told->size != (size_t)TG_HEAP_NOT_TOLD && is_of_other_size(entry, told->size))
-        tell_told_size(entry, told->size, name_of_release(how), frame);
-}
-
 void tg_heap_check_free(void *block, enum tg_heap_release how, struct tg_heap_told told, const void *frame)
 {
     struct tg_heap_block_entry entry;
     bool keeps = false;
     uintptr_t address = (uintptr_t)block;
     uint32_t stack = tg_heap_note_stack(frame);
-    if (!is_realloc(how))
-        tg_heap_wishes_meet(block, TG_AGENT_HEAP_TAG_DEALLOC, name_of_release(how), frame);
+    if (!tg_heap_release_is_realloc(how))
+        tg_heap_wishes_meet(block, TG_AGENT_HEAP_TAG_DEALLOC, tg_heap_release_name(how), frame);
     if (!retire(address, stack, &keeps, &entry)) {
         /* of a block that the allocator has again nothing is known: somebody who is not seen may have got it */
         if (entry.block != 0) {
-            tell(TG_HEAP_DOUBLE_DEALLOC, address, &entry, name_of_release(how), frame);
+            tell(TG_HEAP_DOUBLE_DEALLOC, address, &entry, tg_heap_release_name(how), frame);
             free_twice(&entry);
         } else {
             if (judge_stranger(&address, how, frame))
@@ -617,8 +517,8 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, struct tg_heap_to
         tg_heap_note_free_at(block, how, stack);
         return;
     }
-    tg_heap_guards_check(&entry, name_of_release(how), frame);
-    judge_release(&entry, how, &told, frame);
+    tg_heap_guards_check(&entry, tg_heap_release_name(how), frame);
+    tg_heap_release_judge(&entry, how, &told, frame);
     tg_heap_note_free_at(block, how, stack);
     if (keeps && !entry.has_red_zones) {
         if (entry.is_painted)
@@ -677,7 +577,7 @@ static APART void *realloc_unknown(void *old, size_t size, enum tg_heap_call cal
     if (entry.block == 0)
         return judge_stranger(&address, how, frame) ? realloc_stranger(old, size, call, frame)
                                                     : real->realloc((void *)address, size); // NOLINT
-    tell(TG_HEAP_DOUBLE_DEALLOC, address, &entry, name_of_release(how), frame);
+    tell(TG_HEAP_DOUBLE_DEALLOC, address, &entry, tg_heap_release_name(how), frame);
     if (entry.has_red_zones) {
         free_twice(&entry);
         return NULL;
@@ -719,9 +619,9 @@ static APART void *resize_in_place(void *old, size_t size, enum tg_heap_call cal
     size_t front = entry.block - entry.base;
     size_t behind = entry.state == TG_HEAP_BLOCK_LIVE ? TG_AGENT_HEAP_GUARD_BYTES : 0;
     if (entry.state == TG_HEAP_BLOCK_LIVE)
-        tg_heap_guards_check(&entry, name_of_release(TG_HEAP_FREED_BY_REALLOC), frame);
-    if (is_mismatched(&entry, TG_HEAP_FREED_BY_REALLOC))
-        tell(TG_HEAP_MISMATCHED_DEALLOC, entry.block, &entry, name_of_release(TG_HEAP_FREED_BY_REALLOC),
+        tg_heap_guards_check(&entry, tg_heap_release_name(TG_HEAP_FREED_BY_REALLOC), frame);
+    if (tg_heap_release_is_mismatched(&entry, TG_HEAP_FREED_BY_REALLOC))
+        tell(TG_HEAP_MISMATCHED_DEALLOC, entry.block, &entry, tg_heap_release_name(TG_HEAP_FREED_BY_REALLOC),
              frame);
     const struct tg_heap_realloc begun = tg_heap_note_realloc_begin(old);
     void *base = NULL;
@@ -756,7 +656,7 @@ void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, cons
         call == TG_HEAP_REALLOCARRAY ? TG_HEAP_FREED_BY_REALLOCARRAY : TG_HEAP_FREED_BY_REALLOC;
     bool is_guarded = false;
     tg_heap_wishes_meet(old, size == 0 ? TG_AGENT_HEAP_TAG_DEALLOC : TG_AGENT_HEAP_TAG_REALLOC,
-                        name_of_release(how), frame);
+                        tg_heap_release_name(how), frame);
     size_t old_size = size_at((uintptr_t)old, &is_guarded);
     if (old_size == SIZE_MAX)
         return realloc_unknown(old, size, call, how, frame);

@@ -14,9 +14,6 @@
 /* Once, before the others. False: there is no memory for the tables. */
 bool tg_heap_check_prepare(void);
 
-/* The program replaces operators new or delete: they may go together with malloc and free as it likes. */
-void tg_heap_check_allow_mismatch(void);
-
 /* BLOCK was allocated before blocks were checked, with SIZE bytes. */
 void tg_heap_check_adopt(const void *block, size_t size, enum tg_heap_call call);
 

@@ -7,6 +7,7 @@
 #include "recorder/agent/heap/quick.h"
 #include "recorder/agent/heap/real.h"
 #include "recorder/agent/heap/red_zones.h"
+#include "recorder/agent/heap/release.h"
 #include "recorder/agent/heap/sample.h"
 #include "recorder/agent/heap/stacks.h"
 #include "recorder/agent/heap/wishes.h"
@@ -36,7 +37,7 @@ static int look_in_front(struct dl_phdr_info *info, size_t size, void *context)
         return 0;
     bool has_plain = has(&symbols, "_Znwm") || has(&symbols, "_ZdlPv");
     if (has_plain)
-        tg_heap_check_allow_mismatch();
+        tg_heap_release_allow_mismatch();
     if (has_plain || has(&symbols, "_Znam") || has(&symbols, "_ZdaPv"))
         tg_heap.operators_in_front = true;
     if (!has(&symbols, "malloc"))
