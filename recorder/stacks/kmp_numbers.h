@@ -10,7 +10,7 @@
 enum { TG_KMP_MAX_NUMBER = 1 << 20 };
 
 struct tg_kmp_numbers {
-    bool is_known;   /* false: there is no such runtime, or its code is of another kind */
+    bool is_known;   /* false: there is no such runtime, or its code does not look as expected */
     bool is_fixed;   /* at OFFSET from fs_base; else in thread-local storage of MODULE */
     uint64_t module; /* as the dynamic loader counts them */
     uint64_t offset;

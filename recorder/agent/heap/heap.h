@@ -36,7 +36,7 @@ extern struct tg_heap tg_heap;
 
 enum { TG_HEAP_NOT_TOLD = -1 };
 
-/* What an operator delete is told of its block. */
+/* What the program says of a block to the operator delete that releases it. */
 struct tg_heap_told {
     size_t size;      /* TG_HEAP_NOT_TOLD: not that */
     size_t alignment; /* 0: it has no alignment of its own */
