@@ -104,18 +104,9 @@ void tg_heap_error_words(const struct tg_event_heap_error *error, FILE *stream)
 
 const char *tg_heap_call_words(uint64_t call)
 {
-    static const char *const words[] = {
-        [TG_HEAP_MALLOC] = "malloc",
-        [TG_HEAP_CALLOC] = "calloc",
-        [TG_HEAP_REALLOC] = "realloc",
-        [TG_HEAP_REALLOCARRAY] = "reallocarray",
-        [TG_HEAP_NEW] = "operator new",
-        [TG_HEAP_NEW_ARRAY] = "operator new[]",
-        [TG_HEAP_POSIX_MEMALIGN] = "posix_memalign",
-        [TG_HEAP_ALIGNED_ALLOC] = "aligned_alloc",
-        [TG_HEAP_MEMALIGN] = "memalign",
-        [TG_HEAP_VALLOC] = "valloc",
-        [TG_HEAP_PVALLOC] = "pvalloc",
-    };
-    return call < sizeof words / sizeof *words ? words[call] : NULL;
+    if (call == TG_HEAP_NEW)
+        return "operator new";
+    if (call == TG_HEAP_NEW_ARRAY)
+        return "operator new[]";
+    return call == TG_HEAP_OTHER ? NULL : tg_event_value_name(TG_EVENT_HEAP_ALLOC, "call", call);
 }
