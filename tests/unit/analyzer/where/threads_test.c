@@ -124,6 +124,13 @@ static void test_team_of_unknown(void **state)
     tg_where_look_deinit(&look);
 }
 
+/* A process that is no rank; where its threads are is to be added. */
+static void make_process(struct tg_where_look *look)
+{
+    assert_null(tg_where_look_create(look));
+    feed(look, (struct tg_event){.kind = TG_EVENT_PROCESS_START, .pid = 100, .tid = 100});
+}
+
 /* Without MPI: workers in their runtime's pool, and the one thread that is still in the region. */
 static void test_idle_workers(void **state)
 {
@@ -132,8 +139,7 @@ static void test_idle_workers(void **state)
         {LIBC, "poll", 0}, {PROGRAM, "solve", 31}, {GOMP, "GOMP_parallel", 0}, {PROGRAM, "main", 9}};
     static const struct frame idle[] = {{GOMP, "", 0}, {LIBC, "start_thread", 0}};
     struct tg_where_look look;
-    assert_null(tg_where_look_create(&look));
-    feed(&look, (struct tg_event){.kind = TG_EVENT_PROCESS_START, .pid = 100, .tid = 100});
+    make_process(&look);
     add_thread_frames(&look, 0, 0, stays, 4);
     add_thread_frames(&look, 0, 1, idle, 2);
     add_thread_frames(&look, 0, 2, idle, 2);
@@ -151,8 +157,7 @@ static void test_team_without_ranks(void **state)
         {GOMP, "", 0}, {GOMP, "GOMP_ordered_start", 0}, {PROGRAM, "solve", 30}, {GOMP, "", 0}};
     static const struct frame stays[] = {{LIBC, "sleep", 0}, {PROGRAM, "solve", 31}, {GOMP, "", 0}};
     struct tg_where_look look;
-    assert_null(tg_where_look_create(&look));
-    feed(&look, (struct tg_event){.kind = TG_EVENT_PROCESS_START, .pid = 100, .tid = 100});
+    make_process(&look);
     add_thread_frames(&look, 0, 0, waits, 4);
     add_thread_frames(&look, 0, 1, stays, 3);
     add_thread_frames(&look, 0, 2, waits, 4);
@@ -171,8 +176,7 @@ static void test_locks_without_ranks(void **state)
         {LIBC, "syscall", 0}, {GOMP, "omp_set_lock", 0}, {PROGRAM, "solve", 31}, {GOMP, "", 0}};
     struct tg_where_look look;
     for (int n_locking = 1; n_locking <= 2; n_locking++) {
-        assert_null(tg_where_look_create(&look));
-        feed(&look, (struct tg_event){.kind = TG_EVENT_PROCESS_START, .pid = 100, .tid = 100});
+        make_process(&look);
         add_thread_frames(&look, 0, 1, lock, 4);
         if (n_locking == 1)
             add_thread_frames(&look, 0, 0, barrier, 3);

@@ -42,6 +42,17 @@ static void set_sleeps(struct tg_where_look *look, struct tg_look_activity *acti
     look->n_activities = count;
 }
 
+/* Two looks at three ranks in CALLS, none of which has come back from its call between the two. */
+static void make_stayed(struct tg_where_look *look, struct tg_where_look *before, const char *const calls[3],
+                        struct tg_look_activity activities[3])
+{
+    make_look(look, 7, calls);
+    make_look(before, 7, calls);
+    for (int rank = 0; rank < 3; rank++)
+        activities[rank] = (struct tg_look_activity){.is_counted = true, .sleeps = true};
+    set_sleeps(look, activities, 3);
+}
+
 /* A rank at one place runs, unless it was asleep in both looks, in one and the same call. */
 static void test_moves(void **state)
 {
@@ -370,13 +381,9 @@ static void test_led(void **state)
     static const char *const calls[] = {"MPI_Send", "MPI_Send", "MPI_Wait"};
     struct tg_where_look look, before;
     struct tg_look_activity activities[3];
-    make_look(&look, 7, calls);
-    make_look(&before, 7, calls);
-    for (int rank = 0; rank < 3; rank++)
-        activities[rank] = (struct tg_look_activity){.is_counted = true, .sleeps = true};
+    make_stayed(&look, &before, calls, activities);
     add_values(&look, 0, "dest", 1, 7);
     add_values(&look, 1, "dest", 2, 7);
-    set_sleeps(&look, activities, 3);
     char *text = said(&look, &before, TG_WHERE_UNKNOWN);
     assert_ptr_equal(strstr(text, "The others wait for rank 2; whom that one waits for is not known.\n"),
                      text);
@@ -592,13 +599,9 @@ static void test_contradiction(void **state)
         const char *const calls[] = {"MPI_Barrier", "MPI_Wait", ends[i]};
         struct tg_where_look look, before;
         struct tg_look_activity activities[3];
-        make_look(&look, 7, calls);
-        make_look(&before, 7, calls);
-        for (int rank = 0; rank < 3; rank++)
-            activities[rank] = (struct tg_look_activity){.is_counted = true, .sleeps = true};
+        make_stayed(&look, &before, calls, activities);
         add_world(&look, 0);
         add_world(&look, 2);
-        set_sleeps(&look, activities, 3);
         char *text = said(&look, &before, TG_WHERE_UNKNOWN);
         bool is_told = strncmp(text, "The others wait", strlen("The others wait")) == 0;
         assert_int_equal(is_told, strcmp(ends[i], "MPI_Bcast") == 0);
