@@ -52,7 +52,7 @@ extern const struct insn_case end_of_cases[] __asm__("__stop_insn_cases");
 #define STACK     UINT64_C(0x20000000)
 #define SCRATCH32 UINT64_C(0x30000000)
 #define SCRATCH64 UINT64_C(0x200000000000)
-enum { AREA_BYTES = 0x1000, SEEDS = 20, XSTATE_BYTES = 16384, FLAG_RESUME = 0x10000 };
+enum { AREA_BYTES = 0x1000, SEEDS = 20, XSTATE_BYTES = 16384, FLAG_RESUME = 0x10000, FLAG_ID = 0x200000 };
 
 struct state {
     int signal;
@@ -282,6 +282,14 @@ static void fill_xstate(struct state *state)
     memcpy(state->xstate + 512, &present, 8);
 }
 
+/* ID is as the last popf left it: ptrace cannot set it. */
+static uint64_t flag_id_of_child(void)
+{
+    struct user_regs_struct regs;
+    assert_int_equal(ptrace(PTRACE_GETREGS, child, NULL, &regs), 0);
+    return regs.eflags & FLAG_ID;
+}
+
 static uint64_t edge_value(unsigned seed)
 {
     static const uint64_t edges[] = {0,         1,          UINT64_MAX, INT64_MAX, UINT64_C(1) << 63,
@@ -318,7 +326,7 @@ static void make_state(const struct insn_case *insn_case, unsigned seed, struct 
     regs->rsp = STACK + 0x800 + (random_value() & 0xf8);
     regs->rip = CODE;
     regs->orig_rax = (unsigned long long)-1;
-    regs->eflags = 0x202 | (random_value() & 0xcd5); /* status flags, DF */
+    regs->eflags = 0x202 | flag_id_of_child() | (random_value() & 0xcd5); /* status flags, DF */
     if (insn_case->flags & CASE_COUNT)
         regs->rcx = random_value() % 6;
     if (insn_case->flags & CASE_TARGET)
