@@ -50,6 +50,17 @@ static void fork_and_drop(char *block)
     wait(NULL);
 }
 
+/* A child frees what its parent freed before. */
+static void drop_and_fork(char *block)
+{
+    drop(block);
+    if (fork() == 0) {
+        drop(block);
+        _exit(0);
+    }
+    wait(NULL);
+}
+
 /* Everything that is right. */
 static void do_right(char *block)
 {
@@ -101,6 +112,8 @@ int main(int argc, char **argv)
         drop(block), change(block, 100);
     else if (strcmp(mistake, "forked") == 0)
         fork_and_drop(block);
+    else if (strcmp(mistake, "freed_by_parent") == 0)
+        drop_and_fork(block);
     else if (strcmp(mistake, "large_twice") == 0)
         drop(block = make(4 << 20)), drop(block);
     else if (strcmp(mistake, "no_memory") == 0)

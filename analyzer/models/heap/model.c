@@ -229,31 +229,13 @@ static void uncount_block(struct tg_heap_model *model, struct tg_heap_state *pro
     tg_heap_amount_subtract(&model->job.live, &amount);
 }
 
-static void drop_gone(struct tg_heap_state *process, uint64_t address)
-{
-    struct tg_heap_block *gone =
-        process->gone.count == 0 ? NULL : tg_heap_blocks_find(&process->gone, address);
-    if (gone != NULL)
-        tg_heap_blocks_remove(&process->gone, gone);
-}
-
-static struct tg_error *put_gone(struct tg_heap_state *process, const struct tg_heap_block *block)
-{
-    drop_gone(process, block->address);
-    return tg_heap_blocks_put(&process->gone, block);
-}
-
 static struct tg_error *remove_block(struct tg_heap_model *model, struct tg_heap_state *process,
                                      struct tg_heap_block *block, uint64_t time_ns)
 {
+    bool is_inherited = block->is_inherited;
     uncount_block(model, process, block);
-    if (block->is_inherited) {
-        struct tg_error *error = process->is.mode == TG_HEAP_CHECK ? put_gone(process, block) : NULL;
-        tg_heap_blocks_remove(&process->is.blocks, block);
-        return error;
-    }
     tg_heap_blocks_remove(&process->is.blocks, block);
-    return note_level(model, process, time_ns);
+    return is_inherited ? NULL : note_level(model, process, time_ns);
 }
 
 static struct tg_error *add_block(struct tg_heap_model *model, struct tg_heap_state *process,
@@ -263,7 +245,7 @@ static struct tg_error *add_block(struct tg_heap_model *model, struct tg_heap_st
     if (is->by_size == NULL && (is->by_size = calloc(TG_HEAP_SIZE_CLASSES, sizeof *is->by_size)) == NULL)
         return tg_error_no_memory();
     struct tg_error *error = tg_heap_blocks_put(&is->blocks, block);
-    drop_gone(process, block->address);
+    tg_heap_frees_drop(process->frees, block->address);
     if (error != NULL)
         return error;
     struct tg_heap_amount amount = tg_heap_amount_of_block(block->size_bytes, process->is.sample_bytes);
@@ -314,15 +296,30 @@ static struct tg_error *take_alloc(struct tg_heap_model *model, struct tg_heap_s
     return NULL;
 }
 
+/* BLOCK, NULL unknown, is freed by FREED: remembered where blocks are checked. */
+static struct tg_error *remember_free(struct tg_heap_state *process, const struct tg_heap_block *block,
+                                      const struct tg_event_heap_free *freed)
+{
+    if (process->is.mode != TG_HEAP_CHECK || freed->address == 0)
+        return NULL;
+    const struct tg_heap_freed place = {.address = freed->address,
+                                        .allocated_path =
+                                            block != NULL ? process->is.sites[block->site].path : 0,
+                                        .freed_path = tg_heap_state_path_of_stack(process, freed->stack)};
+    return tg_heap_frees_add(&process->frees, &place);
+}
+
 static struct tg_error *take_free(struct tg_heap_model *model, struct tg_heap_state *process,
                                   const struct tg_event *event)
 {
     uint64_t address = event->heap_free.address;
     struct thread *thread;
     struct tg_error *error = find_thread(model, process->is.process, event->tid, &thread);
+    struct tg_heap_block *block = tg_heap_blocks_find(&process->is.blocks, address);
+    if (error == NULL)
+        error = remember_free(process, block, &event->heap_free);
     if (error != NULL)
         return error;
-    struct tg_heap_block *block = tg_heap_blocks_find(&process->is.blocks, address);
     if (block == NULL) {
         tg_heap_state_free_early(process, address, event->time_ns);
         process->is.unknown_frees++;
@@ -397,7 +394,8 @@ static struct tg_error *take_exec(struct tg_heap_model *model, struct tg_heap_st
         uncount_block(model, process, block);
     process->is.inherited = process->is.inherited_live = (struct tg_heap_amount){0};
     tg_heap_blocks_deinit(&process->is.blocks);
-    tg_heap_blocks_deinit(&process->gone);
+    tg_heap_frees_destroy(process->frees);
+    process->frees = NULL;
     if (had_blocks)
         error = note_level(model, process, time_ns);
     tg_heap_state_forget_stacks(process);
@@ -421,6 +419,8 @@ static struct tg_error *take_end(struct tg_heap_model *model, struct tg_heap_sta
     if (!model->options.keeps_blocks)
         tg_heap_blocks_deinit(&process->is.blocks);
     tg_heap_state_forget_frees(process);
+    tg_heap_frees_destroy(process->frees);
+    process->frees = NULL;
     return NULL;
 }
 
@@ -449,16 +449,20 @@ static unsigned allocated_by(const struct tg_heap_state *process, const struct t
     return block == NULL ? 0 : block->call;
 }
 
-/* Where the block of ERROR was allocated; a forked process's agent knows no stacks of its parent. */
-static uint32_t allocated_path(const struct tg_heap_state *process, const struct tg_event_heap_error *error)
+/* Where the block of FAULT's error was allocated and freed; a forked process's agent knows no stacks of its parent. */
+static void find_paths(const struct tg_heap_state *process, struct tg_heap_fault *fault)
 {
-    const struct tg_heap_block *block = NULL;
-    if (error->allocated_stack == 0 && error->block != 0)
-        block = tg_heap_blocks_find(&process->is.blocks, error->block);
-    if (error->allocated_stack == 0 && error->block != 0 && block == NULL)
-        block = tg_heap_blocks_find(&process->gone, error->block);
-    return block != NULL ? process->is.sites[block->site].path
-                         : tg_heap_state_path_of_stack(process, error->allocated_stack);
+    const struct tg_event_heap_error *is = &fault->is;
+    const struct tg_heap_block *block = tg_heap_blocks_find(&process->is.blocks, is->block);
+    const struct tg_heap_freed *freed = block == NULL ? tg_heap_frees_find(process->frees, is->block) : NULL;
+    fault->allocated_path = tg_heap_state_path_of_stack(process, is->allocated_stack);
+    fault->freed_path = tg_heap_state_path_of_stack(process, is->freed_stack);
+    if (is->allocated_stack == 0 && block != NULL)
+        fault->allocated_path = process->is.sites[block->site].path;
+    if (is->allocated_stack == 0 && freed != NULL)
+        fault->allocated_path = freed->allocated_path;
+    if (is->freed_stack == 0 && freed != NULL)
+        fault->freed_path = freed->freed_path;
 }
 
 static struct tg_error *take_error(struct tg_heap_model *model, const struct tg_heap_state *process,
@@ -470,11 +474,9 @@ static struct tg_error *take_error(struct tg_heap_model *model, const struct tg_
                                   .time_ns = event->time_ns,
                                   .is = event->heap_error,
                                   .path = tg_heap_state_path_of_stack(process, event->heap_error.stack),
-                                  .allocated_path = allocated_path(process, &event->heap_error),
                                   .allocated_by = allocated_by(process, &event->heap_error),
-                                  .freed_path =
-                                      tg_heap_state_path_of_stack(process, event->heap_error.freed_stack),
                                   .count = 1};
+    find_paths(process, &fault);
     return tg_heap_faults_add(&model->faults, &model->strings, fault);
 }
 

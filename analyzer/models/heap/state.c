@@ -69,7 +69,7 @@ void tg_heap_state_destroy(struct tg_heap_state *state)
     free(state->is.by_size);
     free(state->is.sites);
     tg_heap_blocks_deinit(&state->is.blocks);
-    tg_heap_blocks_deinit(&state->gone);
+    tg_heap_frees_destroy(state->frees);
     free(state);
 }
 
@@ -191,7 +191,8 @@ struct tg_error *tg_heap_state_inherit(struct tg_heap_state *state, const struct
     state->is.hoard_bytes = from->is.hoard_bytes;
     state->is.paints = from->is.paints;
     state->is.red_zones = from->is.red_zones;
-    return has_blocks ? inherit_blocks(state, from) : NULL;
+    error = has_blocks ? inherit_blocks(state, from) : NULL;
+    return error != NULL || !has_blocks ? error : tg_heap_frees_copy(from->frees, &state->frees);
 }
 
 /* ---- leaks */

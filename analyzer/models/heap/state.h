@@ -2,6 +2,7 @@
 #ifndef TG_ANALYZER_MODELS_HEAP_STATE_H
 #define TG_ANALYZER_MODELS_HEAP_STATE_H
 
+#include "analyzer/models/heap/frees.h"
 #include "analyzer/models/heap/process.h"
 #include "format/base/error.h"
 
@@ -19,10 +20,8 @@ struct tg_heap_state {
     size_t path_capacity, n_paths, site_capacity, leak_capacity;
     struct tg_heap_scan coming;       /* leaks whose search is not told yet */
     struct tg_heap_early_free *early; /* NULL: none yet */
-    /* Blocks of its parent that it has freed, where blocks are checked: who frees one again is told where it was allocated, which
-     * the process itself does not know. */
-    struct tg_heap_blocks gone;
-    uint64_t peak; /* how many peaks there were */
+    struct tg_heap_frees *frees;      /* of this process and its parents, where blocks are checked */
+    uint64_t peak;                    /* how many peaks there were */
 };
 
 /* Only error, here and below: NO_MEMORY. */

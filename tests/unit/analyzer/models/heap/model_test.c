@@ -1,6 +1,8 @@
 /* The heap model against what is known of made-up heaps by arithmetic, and against one that counts everything anew. */
 #include "analyzer/models/heap/model.h"
 
+#include "analyzer/models/heap/frees.h"
+
 #include "tests/support/trace_fixture.h"
 
 #include <inttypes.h>
@@ -362,6 +364,58 @@ static void a_fork_frees_a_block_twice(void **state)
     tg_heap_model_destroy(heap.model);
 }
 
+static struct tg_event release_at(uint64_t address, uint64_t stack)
+{
+    return (struct tg_event){.kind = TG_EVENT_HEAP_FREE, .heap_free = {.address = address, .stack = stack}};
+}
+
+static void expect_places(const struct heap *heap, size_t fault, uint64_t allocated, uint64_t freed)
+{
+    const struct tg_heap_fault *found = tg_heap_model_fault_at(heap->model, fault);
+    const struct tg_heap_call_paths *paths = tg_heap_model_paths(heap->model);
+    const uint32_t path[] = {found->allocated_path, found->freed_path};
+    const uint64_t code[] = {allocated, freed};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(path[i] != 0, code[i] != 0);
+        if (path[i] != 0)
+            assert_int_equal(tg_heap_call_paths_at(paths, path[i])->frames[0]->address, code[i]);
+    }
+}
+
+/* A block that was freed before the fork, and is freed again by the child, or by its child: where it was allocated and freed is known;
+ * no more so when it was given out again meanwhile, nor of a process that did not fork from there. */
+static void a_fork_frees_what_its_parent_freed(void **state)
+{
+    (void)state;
+    struct heap heap = begin();
+    const struct tg_event twice = {.kind = TG_EVENT_HEAP_ERROR,
+                                   .heap_error = {.error = TG_HEAP_DOUBLE_DEALLOC, .block = B, .call = ""}};
+    feed(&heap, (struct tg_event){.kind = TG_EVENT_HEAP_START,
+                                  .heap_start = {.mode = TG_HEAP_CHECK, .allocator = ""}});
+    tell_stack(&heap, 0, 1, SOLVE);
+    tell_stack(&heap, 0, 2, LOAD);
+    feed(&heap, alloc(B, 10, 1));
+    feed(&heap, release_at(B, 2));
+    feed_of(&heap, 1, 0, fork_event(TG_ORIGIN_FORK));
+    feed_of(&heap, 1, 0, twice);
+    expect_places(&heap, 0, SOLVE, LOAD);
+    feed_of(&heap, 2, 1, fork_event(TG_ORIGIN_FORK));
+    feed_of(&heap, 2, 1, twice);
+    expect_places(&heap, 1, SOLVE, LOAD);
+    feed_of(&heap, 3, 1, fork_event(TG_ORIGIN_VFORK)); /* has no memory of its own */
+    feed_of(&heap, 3, 1, twice);
+    expect_places(&heap, 2, 0, 0);
+    feed_of(&heap, 1, 0, alloc(B, 20, 0));
+    feed_of(&heap, 1, 0, release_at(B, 0));
+    feed_of(&heap, 1, 0, twice);
+    expect_places(&heap, 3, 0, 0);
+    for (uint64_t i = 1; i <= TG_HEAP_MAX_FREES; i++)
+        feed_of(&heap, 2, 1, release_at(B + 0x100 * i, 0));
+    feed_of(&heap, 2, 1, twice); /* so long ago that the agent does not have it any more */
+    expect_places(&heap, 4, 0, 0);
+    tg_heap_model_destroy(heap.model);
+}
+
 static struct tg_event deep(uint64_t way, const char *library, const char *problem)
 {
     return (struct tg_event){.kind = TG_EVENT_DEEP_BIND,
@@ -668,6 +722,7 @@ int main(void)
         cmocka_unit_test(a_fork_knows_its_parents_stacks),
         cmocka_unit_test(a_fork_has_its_parents_blocks),
         cmocka_unit_test(a_fork_frees_a_block_twice),
+        cmocka_unit_test(a_fork_frees_what_its_parent_freed),
         cmocka_unit_test(deep_bound_libraries_that_are_not_seen),
         cmocka_unit_test(processes_share_numbers_of_stacks),
         cmocka_unit_test(stacks_go_on_in_others),
