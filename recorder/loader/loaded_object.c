@@ -1,6 +1,7 @@
 #include "recorder/loader/loaded_object.h"
 
 #include "format/base/search.h"
+#include "recorder/agent/wrapper_name.h"
 #include "recorder/process/image_peek.h"
 #include "recorder/process/memory.h"
 
@@ -31,7 +32,7 @@ bool tg_loaded_object_read(pid_t pid, const struct tg_link_node *node, const cha
     if (path == text_read && node->name != 0 &&
         !tg_memory_read_string(pid, node->name, text_read, sizeof text_read))
         return false;
-    bool is_library = !main && path[0] != '\0' && !is_vdso(path);
+    bool is_library = !main && path[0] != '\0' && !is_vdso(path) && !tg_wrapper_name_is(path);
     char build_id[129] = "";
     uint64_t size_bytes = 0;
     uint64_t header = 0;

@@ -10,7 +10,7 @@
 /* Immutable and reference-counted: processes share objects across fork, events borrow them. One thread. */
 struct tg_loaded_object {
     unsigned references;
-    bool is_library;       /* false for the main program and the kernel's vdso */
+    bool is_library;       /* false for the main program, the kernel's vdso, and the agent's wrappers */
     uint64_t link_map;     /* address of its struct link_map */
     uint64_t base;         /* l_addr: load bias */
     uint64_t dynamic;      /* l_ld */

@@ -8,10 +8,12 @@
  *     objects           what dl_iterate_phdr lists, without the agent's
  *     threads A B       opens both, deeply bound, in two threads at once
  *     fork              the rest is the child's
+ *     encode            libc itself opens a library
  *     stop              raises SIGSTOP
  *
  *   -DOWN_MALLOC        the program has an allocator of its own */
 #include <dlfcn.h>
+#include <iconv.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
@@ -27,6 +29,7 @@ typedef const char *text_function(void);
 
 const char *shared(void);
 const char *late(void);
+const char *lately(void);
 long random(void);
 
 const char *shared(void)
@@ -35,6 +38,11 @@ const char *shared(void)
 }
 
 const char *late(void)
+{
+    return "program";
+}
+
+const char *lately(void)
 {
     return "program";
 }
@@ -185,6 +193,14 @@ static void threads(char *one, char *other)
     }
 }
 
+static void encode(void)
+{
+    iconv_t into = iconv_open("UTF-16", "UTF-8");
+    printf("encode: %d\n", into != (iconv_t)-1);
+    if (into != (iconv_t)-1)
+        iconv_close(into);
+}
+
 static void go_on_in_child(void)
 {
     int status = 0;
@@ -218,6 +234,8 @@ int main(int argc, char **argv)
             dl_iterate_phdr(list_object, NULL);
         } else if (strcmp(argv[i], "fork") == 0) {
             go_on_in_child();
+        } else if (strcmp(argv[i], "encode") == 0) {
+            encode();
         } else if (strcmp(argv[i], "stop") == 0) {
             raise(SIGSTOP);
         } else {

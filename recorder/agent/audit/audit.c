@@ -23,6 +23,7 @@
 #include "recorder/agent/audit/raw_system.h"
 #include "recorder/agent/audit/report.h"
 #include "recorder/agent/audit/ring.h"
+#include "recorder/agent/wrapper_name.h"
 
 #include <link.h>
 
@@ -140,12 +141,13 @@ static bool begins_with(const char *text, const char *beginning)
     return *beginning == '\0';
 }
 
-/* The program itself and the kernel's object are no libraries. */
+/* The program itself and the kernel's object are no libraries, and a wrapper is none of the program's. */
 static bool is_library(const struct namespace *namespace, const struct link_map *map)
 {
     bool is_program = namespace == watch.namespaces && map == namespace->head;
     return !is_program && map->l_name != NULL && map->l_name[0] != '\0' &&
-           !begins_with(map->l_name, "linux-vdso") && !begins_with(map->l_name, "linux-gate");
+           !begins_with(map->l_name, "linux-vdso") && !begins_with(map->l_name, "linux-gate") &&
+           !tg_wrapper_name_is(map->l_name);
 }
 
 /* At start-up, which libraries the others of the list need: what came for its own sake is what is left. */

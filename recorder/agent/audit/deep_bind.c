@@ -420,7 +420,9 @@ void tg_audit_deep_bind_opened(struct link_map *map)
     meet(map);
     if (request == NULL || request->state == TG_DEEP_BIND_NOTHING || request->state == TG_DEEP_BIND_LEFT)
         return;
-    if (request->state == TG_DEEP_BIND_ASKED) {
+    if (request->state == TG_DEEP_BIND_ASKED && !tg_deep_bind_is_in_call(request)) {
+        request->state = TG_DEEP_BIND_NOTHING;
+    } else if (request->state == TG_DEEP_BIND_ASKED) {
         request->state = TG_DEEP_BIND_OPENED;
         begin(map, request);
     } else if (bind.request != NULL && is_anything_missing()) {

@@ -43,8 +43,9 @@ struct plan {
                       to the function to return */
 };
 
-struct plan tg_dl_enter_dlopen(const char *path, int flags, uint64_t caller);
-struct plan tg_dl_enter_dlmopen(Lmid_t namespace_id, const char *path, int flags, uint64_t caller);
+/* FRAME: where the return address is. */
+struct plan tg_dl_enter_dlopen(const char *path, int flags, const uint64_t *frame);
+struct plan tg_dl_enter_dlmopen(Lmid_t namespace_id, const char *path, int flags, const uint64_t *frame);
 void *tg_dl_returned_dlopen(void *handle);
 void *tg_dl_returned_dlmopen(void *handle);
 TG_AGENT_EXPORT int dlclose(void *handle);
@@ -248,37 +249,37 @@ static void *nothing_there(void)
 }
 
 /* PATH: NULL where it is not opened beside what the program has. */
-static struct plan enter(void *function, const char *path, int flags, bool observed, uint64_t caller)
+static struct plan enter(void *function, const char *path, int flags, bool observed, const uint64_t *frame)
 {
     if (function == NULL) {
         tg_backends_before_load(flags);
         return (struct plan){.function = (void *)(uintptr_t)nothing_there};
     }
-    uint64_t site = observed || tg_deep_bind_is_concerned(flags) ? site_of(caller) : 0;
-    bool passes_by = tg_deep_bind_before(path, flags, caller, site != 0);
+    uint64_t site = observed || tg_deep_bind_is_concerned(flags) ? site_of(*frame) : 0;
+    bool passes_by = tg_deep_bind_before(path, flags, frame, site != 0);
     tg_backends_before_load(passes_by ? flags : flags & ~RTLD_DEEPBIND);
     return (struct plan){.function = function, .site = site};
 }
 
-struct plan tg_dl_enter_dlopen(const char *path, int flags, uint64_t caller)
+struct plan tg_dl_enter_dlopen(const char *path, int flags, const uint64_t *frame)
 {
     bool observed = tg_agent_observes(TG_AGENT_DLOPEN);
     if (observed) {
         learn_errors();
-        record_call(CALL_DLOPEN, (uint32_t)flags, 0, 0, caller, path);
+        record_call(CALL_DLOPEN, (uint32_t)flags, 0, 0, *frame, path);
     }
-    return enter(find_real((void **)&calls.dlopen, "dlopen"), path, flags, observed, caller);
+    return enter(find_real((void **)&calls.dlopen, "dlopen"), path, flags, observed, frame);
 }
 
-struct plan tg_dl_enter_dlmopen(Lmid_t namespace_id, const char *path, int flags, uint64_t caller)
+struct plan tg_dl_enter_dlmopen(Lmid_t namespace_id, const char *path, int flags, const uint64_t *frame)
 {
     bool observed = tg_agent_observes(TG_AGENT_DLOPEN);
     if (observed) {
         learn_errors();
-        record_call(CALL_DLMOPEN, (uint32_t)flags, namespace_id, 0, caller, path);
+        record_call(CALL_DLMOPEN, (uint32_t)flags, namespace_id, 0, *frame, path);
     }
     return enter(find_real((void **)&calls.dlmopen, "dlmopen"), namespace_id == LM_ID_BASE ? path : NULL,
-                 flags, observed, caller);
+                 flags, observed, frame);
 }
 
 static void *returned(enum library_call call, void *handle)

@@ -12,9 +12,9 @@
 
 	.text
 
-/* enter(the arguments, the return address) -> struct plan of dl_calls.c in rax and rdx. returned(result) -> the
+/* enter(the arguments, where the return address is) -> struct plan of dl_calls.c in rax and rdx. returned(result) -> the
  * result. */
-	.macro	wrap name enter returned caller
+	.macro	wrap name enter returned frame
 	.globl	\name
 	.type	\name, @function
 	.p2align 4
@@ -27,7 +27,7 @@
 	.cfi_adjust_cfa_offset 8
 	push	%rdx
 	.cfi_adjust_cfa_offset 8
-	mov	24(%rsp), \caller
+	lea	24(%rsp), \frame
 	call	\enter
 	mov	%rax, %r10
 	mov	%rdx, %r11

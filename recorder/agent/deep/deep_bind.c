@@ -1,6 +1,8 @@
 #include "recorder/agent/deep/deep_bind.h"
 
 #include "recorder/agent/deep/library_file.h"
+#include "recorder/agent/deep/open_count.h"
+#include "recorder/agent/deep/pinned.h"
 #include "recorder/agent/deep/search.h"
 #include "recorder/agent/deep/settings.h"
 #include "recorder/agent/deep/wrapped.h"
@@ -11,6 +13,7 @@
 #include "recorder/agent/next.h"
 #include "recorder/agent/record.h"
 #include "recorder/agent/scope.h"
+#include "recorder/agent/wrapper_name.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,6 +27,9 @@ extern struct tg_deep_bind_link tg_deep_bind_link __asm__(TG_DEEP_BIND_LINK);
 TG_AGENT_EXPORT struct tg_deep_bind_link tg_deep_bind_link;
 
 static __thread struct tg_deep_bind_request request __attribute__((tls_model("initial-exec")));
+
+typedef void *open_function(const char *path, int flags);
+typedef int close_function(void *handle);
 
 static struct tg_deep_settings settings;
 static char has_warned, has_told; /* __atomic */
@@ -75,6 +81,14 @@ static void record_plainly(enum tg_deep_bind_how how, const char *path, uint64_t
 }
 
 /* ---- a wrapper */
+
+/* A call of dlopen. */
+struct call {
+    const char *path;
+    int flags;
+    const uint64_t *frame; /* holds the return address */
+    bool is_observed;      /* tg_deep_bind_returned comes */
+};
 
 /* Everything that it takes to make one. */
 struct making {
@@ -275,7 +289,7 @@ static bool make(struct making *making)
 /* The name that others read: by its descriptor it would be another file some day. */
 static void rename_map(struct link_map *map)
 {
-    static const char name[] = "tollgate-deepbind-wrapper";
+    static const char name[] = TG_WRAPPER_NAME "wrapper";
     if (strncmp(map->l_name, "/proc/", 6) == 0 && strlen(map->l_name) >= sizeof name)
         memcpy(map->l_name, name, sizeof name);
 }
@@ -302,11 +316,30 @@ enum opened {
     NOT_ACCEPTED, /* the loader opens no wrapper: mostly because it does not open the library */
 };
 
-static enum opened open_wrapper(struct making *making, int flags, uint64_t caller, bool is_kept)
+static open_function *real_open(void)
 {
-    void *(*open)(const char *, int) = (void *(*)(const char *, int))(uintptr_t)tg_agent_next("dlopen");
+    return (open_function *)(uintptr_t)tg_agent_next("dlopen");
+}
+
+static close_function *real_close(void)
+{
+    return (close_function *)(uintptr_t)tg_agent_next("dlclose");
+}
+
+/* WRAPPER has been opened for CALL. It is closed when the library is; for ever open where that cannot be known. */
+static void keep_track(const struct link_map *wrapper, const struct call *call)
+{
+    struct link_map *target = wrapper->l_next;
+    bool is_counted = tg_deep_open_count_learn(target, real_open(), real_close()) || call->is_observed;
+    tg_deep_wrapped_add((void *)(uintptr_t)wrapper, target,
+                        !is_counted || (call->flags & RTLD_NODELETE) != 0 || tg_deep_pinned_is(target));
+}
+
+static enum opened open_wrapper(struct making *making, const struct call *call)
+{
+    open_function *open = real_open();
     const int passed = RTLD_LAZY | RTLD_NOW | RTLD_GLOBAL | RTLD_DEEPBIND;
-    struct link_map *map = open == NULL ? NULL : open(making->wrapper.path, flags & passed);
+    struct link_map *map = open == NULL ? NULL : open(making->wrapper.path, call->flags & passed);
     if (map == NULL) {
         tg_deep_file_release(&making->wrapper);
         snprintf(making->problem, sizeof making->problem, "the dynamic loader takes no wrapper for it");
@@ -316,11 +349,11 @@ static enum opened open_wrapper(struct making *making, int flags, uint64_t calle
     dl_iterate_phdr(describe, making);
     bool is_new = making->scope.count > 1 && making->scope.maps[1] == map->l_next;
     if (is_new) {
-        tg_deep_wrapped_add(map, map->l_next, is_kept || (flags & RTLD_NODELETE) != 0);
+        keep_track(map, call);
         record(&(struct report){
             .how = making->has_other_heap ? TG_DEEP_BIND_NOT_DONE : TG_DEEP_BIND_BY_WRAPPER,
             .problem = making->has_other_heap ? TG_DEEP_BIND_NOT_LIBCS : "",
-            .caller = caller,
+            .caller = *call->frame,
             .is_kept = making->wrapper.is_kept,
             .library = making->path,
             .wrapper = making->wrapper.path,
@@ -329,7 +362,7 @@ static enum opened open_wrapper(struct making *making, int flags, uint64_t calle
         });
         rename_map(map);
     } else {
-        int (*close)(void *) = (int (*)(void *))(uintptr_t)tg_agent_next("dlclose");
+        close_function *close = real_close();
         if (close != NULL)
             close(map);
     }
@@ -337,22 +370,22 @@ static enum opened open_wrapper(struct making *making, int flags, uint64_t calle
     return is_new ? OPENED : WAS_LOADED;
 }
 
-/* Whether it is there already: nothing changes then. Any error is forgotten by the dlopen that follows. */
-static bool is_loaded(const char *path)
+/* The library that PATH stands for, if it is there already: its handle, closed again. Any error is forgotten by the dlopen that
+ * follows. */
+static const void *find_loaded(const char *path)
 {
-    void *(*open)(const char *, int) = (void *(*)(const char *, int))(uintptr_t)tg_agent_next("dlopen");
-    int (*close)(void *) = (int (*)(void *))(uintptr_t)tg_agent_next("dlclose");
+    open_function *open = real_open();
+    close_function *close = real_close();
     void *handle = open == NULL || close == NULL ? NULL : open(path, RTLD_LAZY | RTLD_NOLOAD);
     if (handle != NULL)
         close(handle);
-    return handle != NULL;
+    return handle;
 }
 
 /* *PROBLEM: why not. */
-static enum opened wrap(const char *path, int flags, uint64_t caller, bool is_observed, char *problem,
-                        size_t size)
+static enum opened wrap(const struct call *call, char *problem, size_t size)
 {
-    if (is_loaded(path))
+    if (find_loaded(call->path) != NULL) /* nothing changes then */
         return WAS_LOADED;
     struct making *making =
         mmap(NULL, sizeof *making, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -360,9 +393,9 @@ static enum opened wrap(const char *path, int flags, uint64_t caller, bool is_ob
         snprintf(problem, size, "no memory for a wrapper");
         return NOT_WRAPPED;
     }
-    making->path = path;
-    making->caller = tg_deep_search_object(caller);
-    enum opened opened = make(making) ? open_wrapper(making, flags, caller, !is_observed) : NOT_WRAPPED;
+    making->path = call->path;
+    making->caller = tg_deep_search_object(*call->frame);
+    enum opened opened = make(making) ? open_wrapper(making, call) : NOT_WRAPPED;
     snprintf(problem, size, "%s", making->problem);
     munmap(making, sizeof *making);
     return opened;
@@ -370,11 +403,12 @@ static enum opened wrap(const char *path, int flags, uint64_t caller, bool is_ob
 
 /* ---- calls */
 
-static void ask(const char *path, uint64_t caller, const char *problem)
+static void ask(const struct call *call, const char *problem)
 {
     if (problem != NULL)
         tg_deep_bind_link.problem = problem;
-    request = (struct tg_deep_bind_request){.caller = caller, .path = path, .has_problem = problem != NULL};
+    request = (struct tg_deep_bind_request){
+        .caller = *call->frame, .path = call->path, .frame = call->frame, .has_problem = problem != NULL};
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     request.state = TG_DEEP_BIND_ASKED;
 }
@@ -396,19 +430,18 @@ static void tell(const char *problem)
 }
 
 /* Apart, for its room on the stack. True: the library does not bind past the agent. */
-static __attribute__((noinline)) bool bring_in_by_wrapper(const char *path, int flags, uint64_t caller,
-                                                          bool is_observed)
+static __attribute__((noinline)) bool bring_in_by_wrapper(const struct call *call)
 {
     static char kept_problem[256 + PATH_MAX]; /* others read it: the last one of the process */
     char problem[sizeof kept_problem] = "";
-    enum opened opened = wrap(path, flags, caller, is_observed, problem, sizeof problem);
+    enum opened opened = wrap(call, problem, sizeof problem);
     if (opened == WAS_LOADED)
-        record_plainly(TG_DEEP_BIND_WAS_LOADED, path, caller, NULL);
+        record_plainly(TG_DEEP_BIND_WAS_LOADED, call->path, *call->frame, NULL);
     if (opened == WAS_LOADED || opened == OPENED)
         return true;
     memcpy(kept_problem, problem, sizeof kept_problem);
     bool is_audited = tg_deep_bind_link.is_audited != 0;
-    ask(path, caller, kept_problem);
+    ask(call, kept_problem);
     if (opened == NOT_WRAPPED)
         tell(problem);
     if (!is_audited)
@@ -416,11 +449,14 @@ static __attribute__((noinline)) bool bring_in_by_wrapper(const char *path, int 
     return is_audited;
 }
 
-static bool bring_in(const char *path, int flags, uint64_t caller, bool is_observed)
+static bool bring_in(const struct call *call)
 {
     if (settings.prefers_wrapper || tg_deep_bind_link.is_audited == 0)
-        return bring_in_by_wrapper(path, flags, caller, is_observed);
-    ask(path, caller, NULL);
+        return bring_in_by_wrapper(call);
+    if (!call->is_observed && find_loaded(call->path) != NULL) /* else known when the call returns */
+        record_plainly(TG_DEEP_BIND_WAS_LOADED, call->path, *call->frame, NULL);
+    else
+        ask(call, NULL);
     return true;
 }
 
@@ -429,20 +465,24 @@ bool tg_deep_bind_is_concerned(int flags)
     return ((flags & RTLD_DEEPBIND) != 0 && tg_agent_is_set_up()) || tg_deep_wrapped_is_any();
 }
 
-bool tg_deep_bind_before(const char *path, int flags, uint64_t caller, bool is_observed)
+bool tg_deep_bind_before(const char *path, int flags, const uint64_t *frame, bool is_observed)
 {
+    const struct call call = {.path = path, .flags = flags, .frame = frame, .is_observed = is_observed};
     request.state = TG_DEEP_BIND_NOTHING;
+    bool has_name = path != NULL && path[0] != '\0';
+    if (has_name && (flags & RTLD_NODELETE) != 0 && tg_deep_wrapped_is_any())
+        tg_deep_wrapped_keep(find_loaded(path));
     if ((flags & RTLD_DEEPBIND) == 0)
         return false;
-    if (path == NULL || path[0] == '\0' || (flags & RTLD_NOLOAD) != 0 || !tg_agent_is_set_up())
+    if (!has_name || (flags & RTLD_NOLOAD) != 0 || !tg_agent_is_set_up())
         return true; /* loads nothing; or nobody asks */
     warn();
     if (settings.passes_through) {
-        record_plainly(TG_DEEP_BIND_PASSED, path, caller, "TVHEAP_DEEPBIND has pass_through=true");
+        record_plainly(TG_DEEP_BIND_PASSED, path, *frame, "TVHEAP_DEEPBIND has pass_through=true");
         return true;
     }
     int saved = errno;
-    bool is_in = bring_in(path, flags, caller, is_observed);
+    bool is_in = bring_in(&call);
     errno = saved;
     return !is_in;
 }

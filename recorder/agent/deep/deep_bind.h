@@ -14,10 +14,10 @@
 /* Whether the result of a dlopen with FLAGS matters here. */
 bool tg_deep_bind_is_concerned(int flags);
 
-/* dlopen(PATH, FLAGS) is about to be called for who returns to CALLER; to be called for every dlopen, with PATH NULL
- * where it is for another namespace. True where what
- * is opened binds past the agent. IS_OBSERVED: tg_deep_bind_returned will be called. */
-bool tg_deep_bind_before(const char *path, int flags, uint64_t caller, bool is_observed);
+/* dlopen(PATH, FLAGS) is about to be called, with its return address at FRAME; to be called for every dlopen, with PATH NULL
+ * where it is for another namespace. True where what is opened binds past the agent. IS_OBSERVED: tg_deep_bind_returned will be
+ * called. */
+bool tg_deep_bind_before(const char *path, int flags, const uint64_t *frame, bool is_observed);
 
 /* dlopen has returned HANDLE, NULL: it failed. */
 void tg_deep_bind_returned(void *handle);

@@ -2,6 +2,7 @@
  * they would; but not while another object needs the library, because with the wrapper its scope would go. */
 #include "recorder/agent/deep/wrapped.h"
 
+#include "recorder/agent/deep/open_count.h"
 #include "recorder/agent/scope.h"
 #include "recorder/agent/symbols.h"
 
@@ -17,7 +18,8 @@ static struct {
     size_t count;
     struct wrapped {
         void *wrapper, *target;
-        size_t opens; /* of the target, by the program */
+        size_t opens;   /* of the target, by the program, as far as its calls are seen to return */
+        bool is_closed; /* the program has closed the target, at least once */
     } wrapped[MAX_WRAPPERS];
 } all;
 
@@ -41,6 +43,17 @@ void tg_deep_wrapped_add(void *wrapper, void *target, bool is_kept)
     lock();
     if (!is_kept && all.count < MAX_WRAPPERS) /* else it stays open */
         all.wrapped[all.count++] = (struct wrapped){.wrapper = wrapper, .target = target};
+    unlock();
+}
+
+void tg_deep_wrapped_keep(const void *target)
+{
+    if (!tg_deep_wrapped_is_any())
+        return;
+    lock();
+    for (size_t i = all.count; i-- > 0;)
+        if (all.wrapped[i].target == target)
+            all.wrapped[i] = all.wrapped[--all.count];
     unlock();
 }
 
@@ -110,13 +123,21 @@ static bool is_needed(const struct wrapped *wrapped)
     return search.is_needed;
 }
 
+static bool is_open(const struct wrapped *wrapped)
+{
+    uint32_t count;
+    if (tg_deep_open_count_get(wrapped->target, &count))
+        return count > 0;
+    return wrapped->opens > 0;
+}
+
 /* Takes one out that nobody needs any more; NULL: there is none. */
 static void *take(void)
 {
     void *wrapper = NULL;
     lock();
     for (size_t i = 0; i < all.count && wrapper == NULL; i++)
-        if (all.wrapped[i].opens == 0 && !is_needed(&all.wrapped[i])) {
+        if (all.wrapped[i].is_closed && !is_open(&all.wrapped[i]) && !is_needed(&all.wrapped[i])) {
             wrapper = all.wrapped[i].wrapper;
             all.wrapped[i] = all.wrapped[--all.count];
         }
@@ -130,8 +151,10 @@ void tg_deep_wrapped_closed(void *handle, int (*close)(void *handle))
         return;
     lock();
     for (size_t i = 0; i < all.count; i++)
-        if (all.wrapped[i].target == handle && all.wrapped[i].opens > 0)
-            all.wrapped[i].opens--;
+        if (all.wrapped[i].target == handle) {
+            all.wrapped[i].is_closed = true;
+            all.wrapped[i].opens -= all.wrapped[i].opens > 0;
+        }
     unlock();
     for (void *wrapper = take(); wrapper != NULL; wrapper = take())
         (void)close(wrapper);

@@ -1,5 +1,7 @@
 #include "recorder/agent/deep/wrapper_file.h"
 
+#include "recorder/agent/wrapper_name.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -10,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_TRIES = 100, NUMBER_BITS = 20 };
+enum { MAX_TRIES = 100 };
 
 /* A file beyond the limit is not just refused: SIGXFSZ. */
 static bool is_allowed(size_t size)
@@ -43,7 +45,7 @@ static bool name_by_descriptor(struct tg_deep_file *file)
     static unsigned next; /* __atomic */
     unsigned number = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
     int length = snprintf(file->path, sizeof file->path, "/proc/%d/fd", (int)getpid());
-    for (int i = 0; i < NUMBER_BITS; i++)
+    for (int i = 0; i < TG_WRAPPER_NAME_BITS; i++)
         length += snprintf(file->path + length, sizeof file->path - (size_t)length, "%s",
                            (number >> i & 1) != 0 ? "/." : "/");
     snprintf(file->path + length, sizeof file->path - (size_t)length, "/%d", file->fd);
@@ -55,7 +57,7 @@ static bool name_at_random(const char *directory, struct tg_deep_file *file)
     uint64_t random[2];
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
         return false;
-    int length = snprintf(file->path, sizeof file->path, "%s/tollgate-deepbind-%016llx%016llx.so", directory,
+    int length = snprintf(file->path, sizeof file->path, "%s/" TG_WRAPPER_NAME "%016llx%016llx.so", directory,
                           (unsigned long long)random[0], (unsigned long long)random[1]);
     return length > 0 && (size_t)length < sizeof file->path;
 }

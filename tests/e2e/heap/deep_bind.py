@@ -128,14 +128,39 @@ def s4_opened():
 def s5_transparent():
     """S5: the program sees what it sees without the agent: handles, dlerror, dladdr, dlinfo, dl_iterate_phdr, the caller's
     RUNPATH and $ORIGIN, RTLD_GLOBAL, RTLD_NODELETE, RTLD_NOLOAD, the order of constructors and destructors."""
-    for case in ("handles", "global", "kept", "by_others", "runpath", "search", "bare", "missing"):
+    for case in ("handles", "global", "kept", "kept_later", "by_others", "self", "pinned", "unique", "runpath", "search", "bare", "missing"):
         compare(case)
+
+
+def s5_unseen_returns():
+    """S5: the same where the caller has no place to return to by way of the agent, which then does not see what dlopen returned."""
+    for case in ("blind_handles", "blind_reopened", "blind_by_others"):
+        compare(case)
+    _, seen = compare("blind_encode")  # libc's own load is not taken for that of a dlopen that failed
+    check(all(one.ways[:1] == ["already_loaded"] and "audit" not in one.ways for one in seen.values()),
+          [one.bound for one in seen.values()])
 
 
 def s5_processes():
     """S5: nested loads from constructors, two threads at once, a fork between, closed and opened again."""
     for case in ("nested", "threads", "fork", "reopened"):
         compare(case)
+
+
+def s5_events():
+    """S5: the trace has the loads and calls that the program made: none of the wrapper's own."""
+    command, _ = command_of("reopened")
+    for how in ("agent", "stops"):
+        told = {}
+        for setting in ("pass_through=true", "method=wrapper"):
+            traced = record("trace", command, "--heap", "-q", "--force", f"--dlopen={how}", environment={"TVHEAP_DEEPBIND": setting})
+            check(traced.status == 0, traced)
+            trace = events("trace", "library_load", "library_unload", "library_call", "deep_bind")
+            told[setting] = [(event["kind"], event["found"], [(of["path"], of["dependency"]) for of in event["libraries"]])
+                             for event in trace if event.get("found", "startup") != "startup"] + [
+                                 (event["call"], event["path"]) for event in trace if event["kind"] == "library_call"]
+            ways = [event["way"] for event in trace if event["kind"] == "deep_bind"]
+        check(ways == ["wrapper"] * 2 and told["pass_through=true"] == told["method=wrapper"] and len(told["method=wrapper"]) > 3, how, told)
 
 
 def s6_deleted():

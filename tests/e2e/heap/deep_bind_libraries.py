@@ -20,6 +20,7 @@ COMMON = """
 #include <unistd.h>
 extern const char *shared(void) __attribute__((weak));
 extern const char *late(void) __attribute__((weak));
+extern const char *lately(void);
 static void say(const char *what) { printf("%s of %s\\n", what, NAME); }
 __attribute__((constructor)) static void begin(void) { say("constructor"); }
 __attribute__((destructor)) static void end(void) { say("destructor"); }
@@ -29,6 +30,7 @@ const char *name(void) { return NAME; }
 TARGET = COMMON + """
 const char *who(void) { return shared ? shared() : "nobody"; }
 const char *who_late(void) { return late ? late() : "nobody"; }
+const char *who_lazily(void) { return lately(); } /* whose address nobody takes: bound when it is called */
 const char *libc(void) { static char text[32]; snprintf(text, sizeof text, "%ld", random()); return text; }
 static void *blocks[100];
 const char *blocks_of(void)
@@ -67,12 +69,14 @@ void *realloc(void *block, size_t size)
 const char *own_mallocs(void) { static char text[32]; snprintf(text, sizeof text, "%d own", calls); return text; }
 """
 
-SHARED = 'const char *shared(void) { return NAME; }\nconst char *late(void) { return NAME; }\n'
+SHARED = 'const char *shared(void) { return NAME; }\nconst char *late(void) { return NAME; }\nconst char *lately(void) { return NAME; }\n'
 OVERRIDES = "long random(void) { return 4711; }\n"
 OPENS = '__attribute__((constructor)) static void open_inner(void) {\n' \
         '    void *inner = dlopen("./libplain.so", RTLD_NOW | RTLD_DEEPBIND);\n' \
         '    const char *(*blocks)(void) = inner ? (const char *(*)(void))dlsym(inner, "blocks_of") : 0;\n' \
         '    printf("inside: %s\\n", blocks ? blocks() : "nothing"); }\n'
+
+OPENS_ITSELF = '__attribute__((constructor)) static void open_self(void) { dlopen("./libself.so", RTLD_LAZY); }\n'
 
 CXX = """
 #include <cstdio>
@@ -88,6 +92,15 @@ extern "C" const char *news()
     static std::string text = "100 of new";
     return text.c_str();
 }
+"""
+
+# A variable of which the process has one, whoever defines it: who does is not unloaded any more.
+UNIQUE = """
+extern "C" const char *lately();
+template<class T> struct counter { static int count; };
+template<class T> int counter<T>::count = 1;
+extern "C" const char *name() { return counter<int>::count++ ? "unique" : ""; }
+extern "C" const char *who_lazily() { return lately(); }
 """
 
 
@@ -128,7 +141,7 @@ def build():
         library("away", TARGET, folder="away"),
         library("cxx", CXX, compiler="c++"),
         (["cc", "-D_GNU_SOURCE", "-O1", "-rdynamic", "-fno-builtin", SOURCE, "-pthread", "-o", "opener_bare"], ""),
-        ([*program, "-o", "opener"], ""), ([*program, "-DOWN_MALLOC", "-o", "opener_own"], ""),
+        ([*program, "-o", "opener"], ""), ([*program, "-Wl,--no-eh-frame-hdr", "-o", "opener_blind"], ""), ([*program, "-DOWN_MALLOC", "-o", "opener_own"], ""),
     ])
     compile_all([
         ([*program, "./liballocator.so", "-o", "opener_linked", "-Wl,-rpath,$ORIGIN"], ""),
@@ -136,6 +149,9 @@ def build():
         library("above", TARGET, "./liballocator.so", rpath),
         library("runpath", TARGET, "./libdependency.so", rpath, "-Wl,--enable-new-dtags"),
         library("broken", TARGET, "./libdependency.so"),
+        library("self", TARGET + OPENS_ITSELF, "./libdependency.so", rpath),
+        library("pinned", TARGET, "./libdependency.so", rpath, "-Wl,-z,nodelete"),
+        library("unique", UNIQUE, "./libdependency.so", rpath, compiler="c++"),
     ])
     compile_all([
         library("upper", COMMON + 'const char *of_target(void) { extern const char *who(void); return who(); }\n',
@@ -151,7 +167,7 @@ T, P, L = "./libtarget.so", "./libplain.so", BLOCKS
 CASES = {
     "plain_dlopen": ("opener", f"open {T} n call 0 who call 0 libc call 0 blocks_of info 0 objects close 0", L),
     "who": ("opener", f"open {T} nd call 0 who call 0 libc call 0 who_late call 0 blocks_of info 0 objects close 0 objects", L),
-    "lazy": ("opener", f"open {T} ld call 0 name call 0 who_late call 0 who call 0 blocks_of close 0", L),
+    "lazy": ("opener", f"open {T} ld call 0 name call 0 who_late call 0 who_lazily call 0 who call 0 blocks_of close 0", L),
     "handles": ("opener", f"open {T} nd open {T} nd open {T} no open {T} n open {P} no close 3 close 2 close 1 call 0 who_late"
                 " call 0 who close 0 objects", 0),
     "reopened": ("opener", f"open {T} ld close 0 objects open {T} ld call 1 blocks_of call 1 who close 1 objects", L),
@@ -171,5 +187,15 @@ CASES = {
     "loaded_before": ("opener", f"open {T} n open {T} nd call 1 who call 1 blocks_of close 0 call 1 who close 1 objects", L),
     "program_malloc": ("opener_own", f"open {T} nd call 0 blocks_of call 0 who close 0 objects", L),
     "linked_malloc": ("opener_linked", f"open {T} nd call 0 blocks_of call 0 who close 0 objects", 0),
+    "kept_later": ("opener", f"open {T} ld open {T} lk close 1 close 0 objects open {T} no call 2 who_lazily", 0),
+    "self": ("opener", "open ./libself.so ld close 0 objects open ./libself.so no call 1 who_lazily close 1 objects", 0),
+    "pinned": ("opener", "open ./libpinned.so ld close 0 objects open ./libpinned.so no call 1 who_lazily", 0),
+    "unique": ("opener", "open ./libunique.so ld call 0 name close 0 objects open ./libunique.so no call 1 who_lazily", 0),
+    # nothing tells the agent what its dlopen returned
+    "blind_handles": ("opener_blind", f"open {T} nd open {T} nd open {T} no open {T} n open {P} no close 3 close 2 close 1"
+                      " call 0 who_late call 0 who close 0 objects", 0),
+    "blind_reopened": ("opener_blind", f"open {T} ld close 0 objects open {T} ld call 1 blocks_of call 1 who close 1 objects", L),
+    "blind_by_others": ("opener_blind", f"open {T} ld open ./libupper.so n close 0 call 1 of_target objects close 1 objects", 0),
+    "blind_encode": ("opener_blind", f"open {P} n open {P} nd open ./libnothing.so nd encode close 1 close 0 objects", 0),
     "cxx": ("opener", "open ./libcxx.so nd call 0 news info 0 close 0 objects", L),
 }
