@@ -363,6 +363,41 @@ size_t tg_verdict_print_astray(struct tg_verdict_draft *draft, const char *begin
     return SIZE_MAX;
 }
 
+/* Whether OTHER is all that HALF lacks, but on another communicator. */
+static bool is_elsewhere(const struct tg_verdict_draft *draft, const struct tg_verdict_half *half,
+                         const struct tg_mpi_half *other)
+{
+    const struct tg_mpi_message *own = &half->message, *there = &other->message;
+    const struct tg_mpi_message *sent = own->id != 0 ? own : there, *receive = own->id != 0 ? there : own;
+    return !other->may_match && own->comm != there->comm && own->tag >= 0 && own->tag == there->tag &&
+           receive->source >= 0 && process_of(draft, sent, sent->destination) == receive->process &&
+           process_of(draft, receive, receive->source) == sent->process;
+}
+
+void tg_verdict_print_elsewhere(struct tg_verdict_draft *draft, const struct tg_verdict_half *half)
+{
+    FILE *stream = draft->stream;
+    bool is_send = half->message.id != 0;
+    const struct tg_mpi_half *others = is_send ? draft->matching.receives : draft->matching.sends;
+    size_t count = is_send ? draft->matching.n_receives : draft->matching.n_sends, i = 0;
+    while (!half->is_matched && i < count && !is_elsewhere(draft, half, &others[i]))
+        i++;
+    if (half->is_matched || i == count || find_alike(draft, half) != NULL)
+        return;
+    const struct tg_mpi_message *there = &others[i].message;
+    fputs(" On ", stream);
+    tg_words_comm(stream, draft->input->mpi, there->job, there->comm);
+    fputs(", ", stream);
+    tg_words_process(stream, draft->input, there->process);
+    fputs(is_send ? " waits for that tag from " : " has sent that tag to ", stream);
+    tg_words_process(stream, draft->input, half->message.process);
+    fputs(is_send ? ", but nobody has sent it there: " : ", but nobody has received it there: ", stream);
+    tg_printable_write(stream, there->name);
+    tg_words_call_code(stream, draft->input, there->process, there->code, there->since_ns);
+    tg_words_moment(stream, draft->input, there->since_ns);
+    fputc('.', stream);
+}
+
 /* ---- findings */
 
 /* Whether HALF waits for something that cannot come, or has waited too long. */
@@ -426,6 +461,7 @@ static void print_cause(struct tg_verdict_draft *draft, const struct tg_verdict_
               draft->stream);
         tg_verdict_blame_rank(draft, is_send ? message->destination : message->source);
     } else {
+        tg_verdict_print_elsewhere(draft, half);
         print_other_side(draft, is_send ? " The receiver is " : " The sender is ", other);
         if (alike == NULL)
             tg_verdict_blame_last_call(draft, other);

@@ -13,5 +13,7 @@ bool tg_verdict_is_astray(const struct tg_verdict_draft *draft, const struct tg_
 /* Says so of the first such half of PROCESS, after BEGIN ("", or " But "), and returns the process of what is meant for it;
  * nothing, and SIZE_MAX, where there is none. */
 size_t tg_verdict_print_astray(struct tg_verdict_draft *draft, const char *begin, size_t process);
+/* Says that what HALF lacks is there on another communicator, from and for the same ranks and with the same tag; else nothing. */
+void tg_verdict_print_elsewhere(struct tg_verdict_draft *draft, const struct tg_verdict_half *half);
 
 #endif

@@ -306,6 +306,16 @@ static void print_odd(struct tg_verdict_draft *draft, const struct tg_verdict_wa
     fputc('.', stream);
 }
 
+/* Of the messages that the N members of RING lack: those that are there on another communicator. */
+static void print_elsewhere(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
+                            size_t n)
+{
+    for (size_t i = 0; i < n && i < TG_VERDICT_NAMED; i++)
+        for (size_t k = 0; k < draft->n_halves; k++)
+            if (draft->halves[k].thread == ring[i]->thread)
+                tg_verdict_print_elsewhere(draft, &draft->halves[k]);
+}
+
 /* RING: N waits, each by the process that the wait before is for. */
 static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
                                   size_t n)
@@ -354,6 +364,7 @@ static struct tg_error *tell_ring(struct tg_verdict_draft *draft, const struct t
             print_odd(draft, ring, others, n_others);
     }
     free(others);
+    print_elsewhere(draft, ring, n);
     for (size_t i = 0; i < n && i < TG_VERDICT_NAMED; i++)
         tg_verdict_print_partitions(draft, ring[i]->thread);
     return tg_verdict_add(draft, &finding);

@@ -41,6 +41,16 @@ static bool is_openmp(const char *module)
     return false;
 }
 
+/* Whether CALL is one of an OpenMP runtime: of its library, or of one that is linked into the program. */
+static bool is_of_openmp(const struct tg_stack_call *call)
+{
+    static const char *const names[] = {"GOMP_", "gomp_", "__kmp"};
+    bool is_linked = false;
+    for (size_t i = 0; call->is_runtime && i < sizeof names / sizeof *names; i++)
+        is_linked |= strncmp(call->function, names[i], strlen(names[i])) == 0;
+    return is_linked || is_openmp(call->module);
+}
+
 /* Functions that programs call, by the beginnings of their names. Workers without work are in none of them. */
 static bool is_entry(const char *function)
 {
@@ -84,7 +94,7 @@ static bool take_call(void *context, const struct tg_stack_call *call)
 {
     struct making *making = context;
     char text[400];
-    making->has_openmp |= is_openmp(call->module);
+    making->has_openmp |= is_of_openmp(call);
     making->has_interpreter |= tg_stack_is_interpreter(call->module);
     find_entry(making, call);
     pass_mpi(making, call);
@@ -111,6 +121,14 @@ static bool may_be_of_program(const struct making *making, const struct tg_last_
 {
     bool is_cut = stack->end != TG_STACK_WHOLE && (stack->end != TG_STACK_NO_RULE || stack->count == 1);
     return stack->tid == stack->pid || making->has_interpreter || is_cut;
+}
+
+/* Whether a thread is in the first function of an OpenMP worker, which has no work: in a program without shared libraries the C
+ * library's, which called that, is not told from the program's own. */
+static bool is_start_of_worker(const struct tg_stack_place *place)
+{
+    return strncmp(place->inside, "gomp_thread_start", strlen("gomp_thread_start")) == 0 ||
+           strncmp(place->inside, "kmp_launch_", strlen("kmp_launch_")) == 0;
 }
 
 static void reverse(struct tg_call_path *path)
@@ -141,7 +159,8 @@ struct tg_error *tg_call_path_make(const struct tg_stack_model *model, const str
     path->place = place;
     path->has_openmp = making.has_openmp;
     bool is_in_region = !path->place.is_known && making.has_openmp && making.entry != NULL;
-    bool is_of_program = path->place.is_known || is_in_region || is_without_own;
+    bool is_of_program =
+        (path->place.is_known && !is_start_of_worker(&path->place)) || is_in_region || is_without_own;
     path->task = is_of_program       ? TG_THREAD_OF_PROGRAM
                  : making.has_openmp ? TG_THREAD_OF_OPENMP
                                      : TG_THREAD_OF_LIBRARY;

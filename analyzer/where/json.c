@@ -79,6 +79,39 @@ static void write_values(struct tg_json *json, const struct tg_where_values *val
     tg_json_end_object(json);
 }
 
+/* A rank that is any, or not known, is null; so is any tag. */
+static void write_number(struct tg_json *json, const char *name, int64_t number)
+{
+    tg_json_key(json, name);
+    if (number >= 0)
+        tg_json_signed(json, number);
+    else
+        tg_json_null(json);
+}
+
+static void write_requests(struct tg_json *json, const struct tg_look_requests *requests)
+{
+    tg_json_key(json, "requests");
+    tg_json_begin_object(json);
+    tg_json_member_unsigned(json, "count", requests->count);
+    tg_json_member_unsigned(json, "pending", requests->n_pending);
+    tg_json_key(json, "messages");
+    tg_json_begin_array(json);
+    for (size_t i = 0; i < requests->n_messages; i++) {
+        const struct tg_look_message *message = &requests->messages[i];
+        tg_json_begin_object(json);
+        tg_json_member_string(json, "what", message->sends ? "send" : "receive");
+        write_number(json, "rank", message->rank);
+        write_number(json, "peer", message->peer);
+        write_number(json, "tag", message->tag);
+        tg_json_key(json, "world");
+        tg_json_bool(json, message->is_world);
+        tg_json_end_object(json);
+    }
+    tg_json_end_array(json);
+    tg_json_end_object(json);
+}
+
 static void write_wait(struct tg_json *json, const struct tg_where_threads *threads,
                        const struct tg_where_thread *thread)
 {
@@ -121,6 +154,8 @@ static void write_thread(struct tg_json *json, const struct tg_where_page *page,
     tg_json_end_array(json);
     if (thread->values != NULL)
         write_values(json, thread->values);
+    if (thread->requests != NULL)
+        write_requests(json, thread->requests);
     if (thread->wait != NULL)
         write_wait(json, page->threads, thread);
     if (page->with_threads)

@@ -32,6 +32,7 @@ void tg_where_look_deinit(struct tg_where_look *look)
     free(look->waits);
     free(look->values);
     free(look->activities);
+    free(look->requests);
     tg_stack_model_destroy(look->own_stacks);
     tg_process_model_destroy(look->own_processes);
     tg_error_destroy(look->error);
@@ -136,6 +137,13 @@ static void add_activity(void *context, const struct tg_look_activity *activity)
             TG_ARRAY_APPEND(look->activities, look->n_activities, look->activities_capacity, *activity);
 }
 
+static void add_requests(void *context, const struct tg_look_requests *requests)
+{
+    struct tg_where_look *look = context;
+    if (look->error == NULL)
+        look->error = TG_ARRAY_APPEND(look->requests, look->n_requests, look->requests_capacity, *requests);
+}
+
 static void remark(void *context, const char *text)
 {
     struct tg_where_look *look = context;
@@ -161,8 +169,12 @@ static struct tg_error *take_error(struct tg_where_look *look)
 struct tg_error *tg_where_look_take(struct tg_where_look *look, const struct tg_command_services *services,
                                     const struct tg_look_request *request)
 {
-    const struct tg_look_sink sink = {
-        .context = look, .add = add, .refuse = refuse, .remark = remark, .add_activity = add_activity};
+    const struct tg_look_sink sink = {.context = look,
+                                      .add = add,
+                                      .refuse = refuse,
+                                      .remark = remark,
+                                      .add_activity = add_activity,
+                                      .add_requests = add_requests};
     struct tg_error *error = services->look(request, &sink);
     const char *why = request->watch != NULL ? services->watch_refusal(request->watch) : NULL;
     if (why != NULL)
@@ -176,7 +188,8 @@ struct tg_error *tg_where_look_take_cores(struct tg_where_look *look,
                                           const struct tg_command_services *services,
                                           const struct tg_core_request *request)
 {
-    const struct tg_look_sink sink = {.context = look, .add = add, .refuse = refuse, .remark = remark};
+    const struct tg_look_sink sink = {
+        .context = look, .add = add, .refuse = refuse, .remark = remark, .add_requests = add_requests};
     struct tg_error *error = services->look_at_cores(request, &sink);
     if (error == NULL)
         error = take_error(look);

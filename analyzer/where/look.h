@@ -36,6 +36,8 @@ struct tg_where_look {
     size_t n_waits, waits_capacity;
     struct tg_where_values *values;
     size_t n_values, values_capacity;
+    struct tg_look_requests *requests; /* of calls like MPI_Waitall */
+    size_t n_requests, requests_capacity;
     struct tg_look_activity *activities; /* since the look before */
     size_t n_activities, activities_capacity;
     bool is_recorded;    /* read from a trace */

@@ -75,3 +75,26 @@ bool tg_mpi_name_asks(const char *name)
     };
     return tg_mpi_call_polls(name) || IS_ONE_OF(name, names);
 }
+
+bool tg_mpi_name_receives(const char *name)
+{
+    static const char *const names[] = {"MPI_Recv", "MPI_Probe", "MPI_Mprobe"};
+    return IS_ONE_OF(name, names);
+}
+
+bool tg_mpi_name_sends(const char *name)
+{
+    static const char *const names[] = {"MPI_Send", "MPI_Ssend"};
+    return IS_ONE_OF(name, names);
+}
+
+bool tg_mpi_name_exchanges(const char *name)
+{
+    static const char *const names[] = {"MPI_Sendrecv", "MPI_Sendrecv_replace"};
+    return IS_ONE_OF(name, names);
+}
+
+bool tg_mpi_name_completes(const char *name)
+{
+    return tg_mpi_call_role(name, NULL, NULL) == TG_MPI_COMPLETION && tg_mpi_call_waits(name);
+}

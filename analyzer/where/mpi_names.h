@@ -14,5 +14,11 @@ bool tg_mpi_name_moves_nothing(const char *name);
 bool tg_mpi_name_waits(const char *name);
 /* Whether it only asks for something, and comes back in any case: MPI_Test, and MPI_Wtime, which loops ask as well. */
 bool tg_mpi_name_asks(const char *name);
+/* Whether a process in it waits for one message: to receive it, to send it, to do both. */
+bool tg_mpi_name_receives(const char *name);
+bool tg_mpi_name_sends(const char *name);
+bool tg_mpi_name_exchanges(const char *name);
+/* Whether it waits for requests: MPI_Waitall. */
+bool tg_mpi_name_completes(const char *name);
 
 #endif

@@ -208,6 +208,13 @@ static void compare_states(const struct tg_where_look *before, struct tg_where_t
         if (thread != NULL && find_state(values, &then) && find_state(thread->values, &now))
             thread->has_same_state = then == now;
     }
+    hint = 0;
+    for (size_t i = 0; before != NULL && i < before->n_requests; i++) {
+        const struct tg_look_requests *requests = &before->requests[i];
+        struct tg_where_thread *thread = find(threads, requests->pid, requests->tid, &hint);
+        if (thread != NULL && thread->requests != NULL)
+            thread->has_same_state &= thread->requests->mark == requests->mark;
+    }
 }
 
 static void add_values(const struct tg_where_look *look, struct tg_where_threads *threads)
@@ -221,18 +228,52 @@ static void add_values(const struct tg_where_look *look, struct tg_where_threads
     }
 }
 
+struct beginning {
+    unsigned n;
+    bool locks;
+};
+
+static bool find_lock(void *context, const struct tg_stack_call *call)
+{
+    enum { INNERMOST = 4 };
+    struct beginning *beginning = context;
+    beginning->locks |= strstr(call->function, "mutex_lock") != NULL;
+    return ++beginning->n < INNERMOST;
+}
+
+/* Whether what WAIT says is what the calls of THREAD say, too: a mutex without its owner is known by its form alone. */
+static bool is_likely(const struct tg_where_look *look, const struct tg_where_wait *wait,
+                      const struct tg_where_thread *thread)
+{
+    struct beginning beginning = {0};
+    if (wait->is.what == TG_WAIT_LEFT_MUTEX)
+        tg_stack_each_call(look->stacks, thread->stack, find_lock, &beginning);
+    return wait->is.what != TG_WAIT_LEFT_MUTEX || beginning.locks;
+}
+
+static void add_requests(const struct tg_where_look *look, struct tg_where_threads *threads)
+{
+    size_t hint = 0;
+    for (size_t i = 0; i < look->n_requests; i++) {
+        struct tg_where_thread *thread = find(threads, look->requests[i].pid, look->requests[i].tid, &hint);
+        if (thread != NULL && *thread->path.place.callback_of == '\0')
+            thread->requests = &look->requests[i];
+    }
+}
+
 static void add_waits(const struct tg_where_look *look, struct tg_where_threads *threads)
 {
     size_t hint = 0, owner_hint = 0;
     for (size_t i = 0; i < look->n_waits; i++) {
         const struct tg_where_wait *wait = &look->waits[i];
         struct tg_where_thread *thread = find(threads, wait->pid, wait->tid, &hint);
-        if (thread == NULL)
+        if (thread == NULL || !is_likely(look, wait, thread))
             continue;
         thread->wait = wait;
+        bool is_there = wait->is.owner != 0 && wait->is.what != TG_WAIT_LEFT_MUTEX;
         struct tg_where_thread *owner =
-            wait->is.owner != 0 ? find(threads, wait->pid, wait->is.owner, &owner_hint) : NULL;
-        if (owner == NULL && wait->is.owner != 0)
+            is_there ? find(threads, wait->pid, wait->is.owner, &owner_hint) : NULL;
+        if (owner == NULL && is_there)
             owner = find_anywhere(threads, wait->is.owner);
         thread->owner = owner != NULL ? (size_t)(owner - threads->threads) : SIZE_MAX;
     }
@@ -329,6 +370,7 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
         qsort(threads->threads, threads->count, sizeof *threads->threads, compare);
     add_waits(look, threads);
     add_values(look, threads);
+    add_requests(look, threads);
     add_activities(look, threads);
     compare_activities(before, threads);
     compare_states(before, threads);

@@ -1,6 +1,6 @@
 #include "analyzer/where/tree.h"
 
-#include "analyzer/where/messages.h"
+#include "analyzer/where/calls.h"
 #include "format/base/array.h"
 
 #include <stdlib.h>

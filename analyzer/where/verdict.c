@@ -1,10 +1,12 @@
 #include "analyzer/where/verdict.h"
 
 #include "analyzer/output/stack_words.h"
+#include "analyzer/where/calls.h"
 #include "analyzer/where/crashes.h"
 #include "analyzer/where/members.h"
 #include "analyzer/where/messages.h"
 #include "analyzer/where/mpi_names.h"
+#include "analyzer/where/partners.h"
 #include "analyzer/where/teams.h"
 #include "analyzer/where/waits.h"
 #include "format/base/array.h"
@@ -144,18 +146,39 @@ static bool has_member(const struct tg_where_group *group, size_t thread)
     return false;
 }
 
-/* The group that is away and has the rank for whose message THREAD waits, or that rank for another's, and so on; NULL: it is not
- * known, or is not away. */
-static const struct tg_where_group *find_awaited(const struct tg_where_threads *threads,
-                                                 const struct tg_where_verdict *verdict, size_t thread)
+/* The group that has THREAD, NULL none. */
+static const struct tg_where_group *group_of(const struct tg_where_verdict *verdict, size_t thread)
 {
-    for (size_t n = 0; n < threads->n_ranks && thread != SIZE_MAX; n++) {
-        thread = tg_where_partner_of(threads, thread);
-        for (size_t i = 0; thread != SIZE_MAX && i < verdict->count; i++)
-            if (verdict->groups[i].is_away && has_member(&verdict->groups[i], thread))
-                return &verdict->groups[i];
-    }
+    for (size_t i = 0; i < verdict->count; i++)
+        if (has_member(&verdict->groups[i], thread))
+            return &verdict->groups[i];
     return NULL;
+}
+
+/* Search for groups that are away: WANTED, NULL any. */
+struct search {
+    const struct tg_where_verdict *verdict;
+    const struct tg_where_group *wanted;
+    bool is_found;
+};
+
+static bool visit_awaited(void *context, size_t thread)
+{
+    struct search *search = context;
+    const struct tg_where_group *group = group_of(search->verdict, thread);
+    bool is_away = group != NULL && group->is_away;
+    search->is_found |= is_away && (search->wanted == NULL || search->wanted == group);
+    return !is_away && !search->is_found;
+}
+
+/* Whether THREAD waits for a message of a rank of WANTED, a group that is away (NULL: of any), or that rank for another's, and so
+ * on. */
+static bool waits_for(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict,
+                      size_t thread, const struct tg_where_group *wanted)
+{
+    struct search search = {verdict, wanted, false};
+    tg_where_partners_visit(threads, thread, visit_awaited, &search);
+    return search.is_found;
 }
 
 /* Whether each rank that waits for messages does so for one that is away, in the end; where no rank is in a collective call of
@@ -168,13 +191,14 @@ static bool are_awaited(const struct tg_where_threads *threads, const struct tg_
         const struct tg_where_group *group = &verdict->groups[i];
         n_away += group->is_away;
         for (size_t k = 0; !group->is_away && !group->is_collective && k < group->count; k++)
-            if (find_awaited(threads, verdict, group->threads[k]) == NULL)
+            if (!waits_for(threads, verdict, group->threads[k], NULL))
                 return false;
     }
     for (size_t i = 0; i < verdict->count && !has_collective; i++) {
+        const struct tg_where_group *group = &verdict->groups[i];
         bool is_awaited = false;
-        for (size_t k = 0; verdict->groups[i].is_away && !is_awaited && k < threads->count; k++)
-            is_awaited = find_awaited(threads, verdict, k) == &verdict->groups[i];
+        for (size_t k = 0; group->is_away && !is_awaited && k < threads->count; k++)
+            is_awaited = waits_for(threads, verdict, k, group);
         n_awaited += is_awaited;
     }
     return has_collective || n_awaited == n_away;
@@ -381,7 +405,7 @@ static void write_groups(FILE *stream, const struct tg_where_threads *threads,
     enum { SHOWN = 8 };
     bool names_those = names_missing(verdict);
     bool marks_other = are_of_different_comms(threads, verdict);
-    size_t n = 0;
+    size_t n = 0, n_requests = 0;
     for (size_t i = 0; i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
         if ((names_those && group->is_away) || n++ >= SHOWN)
@@ -389,6 +413,8 @@ static void write_groups(FILE *stream, const struct tg_where_threads *threads,
         fputs("  ", stream);
         write_group(stream, threads, group, marks_other);
         fputc('\n', stream);
+        for (size_t k = 0; k < group->count && n_requests < SHOWN; k++)
+            n_requests += tg_where_write_requests(stream, "    ", &threads->threads[group->threads[k]]);
     }
     if (n > SHOWN)
         fprintf(stream, "  ... and %zu more groups of ranks\n", n - SHOWN);
@@ -540,19 +566,29 @@ static bool is_common(const struct tg_where_threads *threads, const struct tg_wh
     return group->is_collective && !is_of_other(threads, group);
 }
 
+struct lead {
+    const struct tg_where_threads *threads;
+    const struct tg_where_verdict *verdict;
+    bool is_led;
+};
+
+static bool visit_lead(void *context, size_t thread)
+{
+    struct lead *lead = context;
+    size_t partners[TG_WHERE_MAX_NEEDS];
+    const struct tg_where_group *group = group_of(lead->verdict, thread);
+    lead->is_led |= group != NULL && !is_common(lead->threads, group) &&
+                    tg_where_partners_of(lead->threads, thread, partners) == 0;
+    return !lead->is_led;
+}
+
 /* Whether THREAD waits for a message of a rank, or that one of another's, and so on, of whose call the partner is not known. */
 static bool is_led(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict,
                    size_t thread)
 {
-    size_t at = thread, next = tg_where_partner_of(threads, thread);
-    for (size_t n = 0; n < threads->n_ranks && next != SIZE_MAX; n++) {
-        at = next;
-        next = tg_where_partner_of(threads, at);
-    }
-    for (size_t i = 0; i < verdict->count; i++)
-        if (is_common(threads, &verdict->groups[i]) && has_member(&verdict->groups[i], at))
-            return false;
-    return at != thread && next == SIZE_MAX;
+    struct lead lead = {threads, verdict, false};
+    tg_where_partners_visit(threads, thread, visit_lead, &lead);
+    return lead.is_led;
 }
 
 /* "The others wait in MPI_Barrier for rank 2; whom that one waits for is not known.": where all but some ranks are in

@@ -81,6 +81,8 @@ static const char *object_words(const struct tg_where_thread *thread)
                                                                                      : "a mutex";
     case TG_WAIT_STREAM:
         return "the lock of a stream";
+    case TG_WAIT_LEFT_MUTEX:
+        return "a mutex";
     case TG_WAIT_FUTEX:
     case TG_WAIT_THREAD:
     case TG_WAIT_PROCESS:
@@ -92,7 +94,7 @@ static const char *object_words(const struct tg_where_thread *thread)
     return "a lock";
 }
 
-/* "waits for a mutex that thread 12 holds", "... that thread 12 of rank 3 holds". */
+/* "waits for a mutex that thread 12 holds", "... that thread 12 of rank 3 holds", "... that thread 12 held when it ended". */
 static void write_edge(FILE *stream, const struct tg_where_threads *threads,
                        const struct tg_where_thread *thread)
 {
@@ -101,6 +103,9 @@ static void write_edge(FILE *stream, const struct tg_where_threads *threads,
         thread->owner != SIZE_MAX ? &threads->threads[thread->owner] : thread;
     if (wait->is.what == TG_WAIT_THREAD)
         fprintf(stream, "waits for the end of thread %" PRId32, wait->is.owner);
+    else if (wait->is.what == TG_WAIT_LEFT_MUTEX)
+        fprintf(stream, "waits for %s that thread %" PRId32 " held when it ended", object_words(thread),
+                wait->is.owner);
     else if (wait->is.owner == wait->tid)
         fprintf(stream, "waits for %s that it holds itself", object_words(thread));
     else {
@@ -272,7 +277,8 @@ void tg_where_locks_write(FILE *stream, const struct tg_where_threads *threads)
     for (size_t i = 0; i < threads->count && n < SHOWN; i++) {
         const struct tg_where_thread *thread = &threads->threads[i];
         bool is_lock = thread->wait != NULL &&
-                       (thread->wait->is.what == TG_WAIT_MUTEX || thread->wait->is.what == TG_WAIT_STREAM);
+                       (thread->wait->is.what == TG_WAIT_MUTEX || thread->wait->is.what == TG_WAIT_STREAM ||
+                        thread->wait->is.what == TG_WAIT_LEFT_MUTEX);
         if (is_lock && is_shown(threads, i) && thread->path.task == TG_THREAD_OF_PROGRAM &&
             *tg_where_call_of(thread, call, sizeof call) == '\0' && !tg_where_waits_for_itself(threads, i))
             n += write_owned(stream, threads, i);

@@ -99,6 +99,29 @@ struct tg_look_activity {
     bool is_restart;   /* now, in one that was made anew so, before which nothing else was done */
 };
 
+/* A message that a thread waits for by a request of its own. */
+struct tg_look_message {
+    bool sends;    /* else receives */
+    bool is_world; /* in MPI_COMM_WORLD */
+    bool is_small; /* on its way for a moment only */
+    /* -1 any, -2 unknown */
+    int32_t peer; /* rank in its communicator */
+    int32_t rank; /* of the job */
+    int32_t tag;
+};
+
+enum { TG_LOOK_MAX_MESSAGES = 16 };
+
+/* Requests that a thread waits for in MPI_Wait, MPI_Waitall and the like. */
+struct tg_look_requests {
+    int32_t pid, tid;
+    bool needs_all;            /* the call does not come back before all are complete; else one is enough */
+    uint64_t count, n_pending; /* all, and those that are not complete */
+    struct tg_look_message messages[TG_LOOK_MAX_MESSAGES]; /* of the latter, as far as they are known */
+    size_t n_messages;
+    uint64_t mark; /* another number where later messages are waited for */
+};
+
 /* Takes what a look finds. Of each process: process_start, program, command_line, identity; thread_start, thread_name
  * and stack of its threads; stack_snapshot with the time that it stood still. At the end thread_wait and code_name. */
 struct tg_look_sink {
@@ -109,6 +132,7 @@ struct tg_look_sink {
     void (*remark)(void *context,
                    const char *text); /* what one should know of the answer; NULL: not wanted */
     void (*add_activity)(void *context, const struct tg_look_activity *activity); /* NULL: not wanted */
+    void (*add_requests)(void *context, const struct tg_look_requests *requests); /* likewise */
 };
 
 /* A job that runs on this machine. */

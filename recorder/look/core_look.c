@@ -216,6 +216,7 @@ static bool tell_thread(struct subject *subject, size_t index, struct tg_call_st
 {
     const struct tg_core_thread *thread = &subject->core->threads[index];
     struct tg_mpi_values values = {.count = 0};
+    struct tg_mpi_requests requests = {.count = 0};
     const struct tg_mpi_asking asking = {&subject->process.stacks, &subject->process.variables,
                                          subject->look->kept};
     *stack = (struct tg_call_stack){.unwound = frames};
@@ -223,6 +224,9 @@ static bool tell_thread(struct subject *subject, size_t index, struct tg_call_st
                        subject->look->table, until_ns, stack);
     if (subject->look->with_values)
         tg_mpi_values_find(&asking, &subject->process.memory, stack, &values);
+    if (subject->look->with_values &&
+        !tg_mpi_requests_find(&asking, &subject->process.memory, stack, &requests))
+        requests.count = 0;
     if (!tg_kmp_wait_find(&subject->process.stacks, subject->look->kept, &subject->process.memory, stack,
                           lock))
         lock->owner = -1;
@@ -239,6 +243,8 @@ static bool tell_thread(struct subject *subject, size_t index, struct tg_call_st
                                          .frames = {.items = stack->frames, .count = stack->count}}});
     tg_look_tell_values(subject->look->sink, subject->core->pid + subject->offset,
                         thread->tid + subject->offset, &values);
+    tg_look_tell_requests(subject->look->sink, subject->core->pid + subject->offset,
+                          thread->tid + subject->offset, &requests);
     tell_lacks(subject, stack);
     bool is_there = stack->count > 0;
     tg_call_stack_deinit(stack);

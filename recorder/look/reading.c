@@ -43,6 +43,7 @@ static void deinit_calls(struct tg_reading_calls *calls, size_t count)
         tg_call_stack_deinit(&calls->stacks[i]);
     free(calls->stacks);
     free(calls->values);
+    free(calls->requests);
     free(calls->activities);
     free(calls->locks);
 }
@@ -54,12 +55,12 @@ static bool read_stacks(const struct tg_look_shared *look, const struct tg_readi
     uint64_t until_ns = tg_engine_now_ns() + STACKS_NS;
     struct tg_frame *unwound = calloc(TG_CALL_STACK_MAX_FRAMES, sizeof *unwound);
     struct tg_call_stack *stacks = calloc(halt->count, sizeof *stacks);
-    *calls = (struct tg_reading_calls){stacks, calloc(halt->count, sizeof *calls->values),
-                                       calloc(halt->count, sizeof *calls->activities),
-                                       calloc(halt->count, sizeof *calls->locks)};
+    *calls = (struct tg_reading_calls){
+        stacks, calloc(halt->count, sizeof *calls->values), calloc(halt->count, sizeof *calls->requests),
+        calloc(halt->count, sizeof *calls->activities), calloc(halt->count, sizeof *calls->locks)};
     const struct tg_mpi_asking asking = {&reading->process, &reading->variables, look->kept};
-    bool ok = unwound != NULL && stacks != NULL && calls->values != NULL && calls->activities != NULL &&
-              calls->locks != NULL;
+    bool ok = unwound != NULL && stacks != NULL && calls->values != NULL && calls->requests != NULL &&
+              calls->activities != NULL && calls->locks != NULL;
     for (size_t i = 0; ok && i < halt->count; i++) {
         struct tg_halted_thread *thread = &halt->threads[i];
         const struct tg_inspect_memory memory = {&thread->tid, read_memory};
@@ -70,6 +71,8 @@ static bool read_stacks(const struct tg_look_shared *look, const struct tg_readi
         tg_call_stack_read(&reading->process, &thread->registers, &memory, look->table, until_ns, &stacks[i]);
         if (look->with_values)
             tg_mpi_values_find(&asking, &memory, &stacks[i], &calls->values[i]);
+        if (look->with_values && !tg_mpi_requests_find(&asking, &memory, &stacks[i], &calls->requests[i]))
+            calls->requests[i].count = 0;
         if (!tg_kmp_wait_find(&reading->process, look->kept, &memory, &stacks[i], &calls->locks[i]))
             calls->locks[i].owner = -1;
         stacks[i].unwound = NULL;

@@ -5,13 +5,15 @@
 #include "recorder/look/halt.h"
 #include "recorder/look/shared.h"
 #include "recorder/stacks/call_stack.h"
+#include "recorder/stacks/mpi_requests.h"
 
 enum { TG_READING_MAX_THREADS = 8192 }; /* of a process; others run on */
 
 /* What the threads do. */
 struct tg_reading_calls {
-    struct tg_call_stack *stacks; /* in the order of the halted threads */
-    struct tg_mpi_values *values; /* likewise */
+    struct tg_call_stack *stacks;     /* in the order of the halted threads */
+    struct tg_mpi_values *values;     /* likewise */
+    struct tg_mpi_requests *requests; /* likewise; of a call that waits for none: count 0 */
     struct tg_look_activity *activities;
     struct tg_kmp_wait *locks; /* owner -1: waits for none */
 };

@@ -75,6 +75,7 @@ static void tell_threads(const struct subject *subject, const struct tg_reading 
         tell_thread(subject, reading->tids[i], program, reading->snapshot.snapshot,
                     &reading->calls.stacks[i]);
         tg_look_tell_values(sink, subject->pid, reading->tids[i], &reading->calls.values[i]);
+        tg_look_tell_requests(sink, subject->pid, reading->tids[i], &reading->calls.requests[i]);
         activity.is_counted &= is_first; /* else what was counted is of less than the whole time */
         if (sink->add_activity != NULL)
             sink->add_activity(sink->context, &activity);

@@ -18,6 +18,30 @@ void tg_look_tell_values(const struct tg_look_sink *sink, pid_t pid, pid_t tid,
         tg_look_tell(sink, pid, tid, tg_mpi_values_event(values, told));
 }
 
+void tg_look_tell_requests(const struct tg_look_sink *sink, pid_t pid, pid_t tid,
+                           const struct tg_mpi_requests *requests)
+{
+    struct tg_look_requests told = {.pid = pid,
+                                    .tid = tid,
+                                    .needs_all = requests->needs_all,
+                                    .count = requests->count,
+                                    .n_pending = requests->n_pending,
+                                    .n_messages = requests->n_messages,
+                                    .mark = requests->mark};
+    _Static_assert((int)TG_MPI_MAX_MESSAGES <= (int)TG_LOOK_MAX_MESSAGES, "room for all");
+    for (size_t i = 0; i < requests->n_messages; i++) {
+        const struct tg_mpi_message_request *message = &requests->messages[i];
+        told.messages[i] = (struct tg_look_message){.sends = message->sends,
+                                                    .is_world = message->is_world,
+                                                    .is_small = message->is_small,
+                                                    .peer = message->peer,
+                                                    .rank = message->rank,
+                                                    .tag = message->tag};
+    }
+    if (requests->count > 0 && sink->add_requests != NULL)
+        sink->add_requests(sink->context, &told);
+}
+
 static void emit(void *context, pid_t pid, pid_t tid, const struct tg_event *event)
 {
     tg_look_tell(context, pid, tid, *event);

@@ -3,6 +3,7 @@
 #define TG_RECORDER_LOOK_TELLING_H
 
 #include "format/settings/command.h"
+#include "recorder/stacks/mpi_requests.h"
 #include "recorder/stacks/mpi_values.h"
 #include "recorder/stacks/waits.h"
 
@@ -12,6 +13,10 @@ void tg_look_tell(const struct tg_look_sink *sink, pid_t pid, pid_t tid, struct 
 /* Nothing where there are no values. */
 void tg_look_tell_values(const struct tg_look_sink *sink, pid_t pid, pid_t tid,
                          const struct tg_mpi_values *values);
+
+/* Nothing where the thread waits for none. */
+void tg_look_tell_requests(const struct tg_look_sink *sink, pid_t pid, pid_t tid,
+                           const struct tg_mpi_requests *requests);
 
 /* COUNT waits, with their partners among N_PIDS processes. */
 void tg_look_tell_waits(const struct tg_look_sink *sink, const struct tg_wait *waits, size_t count,

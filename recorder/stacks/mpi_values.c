@@ -37,6 +37,10 @@ static const struct tg_mpi_shape shapes[] = {
     {"comm_dup", "", NONE, NONE, NONE, 0, NONE, NONE},
     {"comm_split", "", NONE, NONE, NONE, 0, NONE, NONE},
     {"comm_create", "", NONE, NONE, NONE, 0, NONE, NONE},
+    {"wait", "", NONE, NONE, NONE, NONE, NONE, NONE},
+    {"waitall", "", 0, NONE, NONE, NONE, NONE, NONE},
+    {"waitany", "", 0, NONE, NONE, NONE, NONE, NONE},
+    {"waitsome", "", 0, NONE, NONE, NONE, NONE, NONE},
 };
 
 /* ---- the call */
@@ -111,8 +115,7 @@ static const struct tg_mpi_shape *shape_of(const char *function, bool *is_fortra
     return NULL;
 }
 
-/* The function of C that STACK's Fortran function at ENTRY calls for SHAPE; SIZE_MAX unknown. */
-static size_t find_inner(struct tg_modules *modules, const struct tg_call_stack *stack, size_t entry,
+size_t tg_mpi_inner_find(struct tg_modules *modules, const struct tg_call_stack *stack, size_t entry,
                          const struct tg_mpi_shape *shape)
 {
     const char *name;
@@ -285,7 +288,7 @@ static uint64_t hash_state(const struct tg_inspect_memory *memory, const struct 
 
 struct tg_mpi_variables tg_mpi_variables_find(const struct tg_stack_process *process)
 {
-    struct tg_mpi_variables variables = {0, 0};
+    struct tg_mpi_variables variables = {0, 0, 0};
     size_t count = process->modules != NULL ? tg_modules_count(process->modules) : 0;
     const char *name;
     uint64_t offset;
@@ -299,7 +302,8 @@ struct tg_mpi_variables tg_mpi_variables_find(const struct tg_stack_process *pro
     }
     if (has_mpi)
         variables = (struct tg_mpi_variables){find_variable(process->modules, "ompi_mpi_comm_world"),
-                                              find_variable(process->modules, "ompi_mpi_comm_self")};
+                                              find_variable(process->modules, "ompi_mpi_comm_self"),
+                                              find_variable(process->modules, "ompi_proc_local_proc")};
     return variables;
 }
 
@@ -339,7 +343,7 @@ bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_insp
     finding.is_mpich = strstr(stack->frames[entry].module, "mpich") != NULL;
     tg_call_arguments_find(modules, memory, &stack->unwound[entry + 1], wanted(shape), &finding.arguments);
     find_kept(asking, stack, entry, shape, &finding);
-    size_t at = finding.is_fortran ? find_inner(modules, stack, entry, shape) : SIZE_MAX;
+    size_t at = finding.is_fortran ? tg_mpi_inner_find(modules, stack, entry, shape) : SIZE_MAX;
     struct finding inner = {.memory = memory, .is_mpich = finding.is_mpich};
     if (at != SIZE_MAX) { /* has by value what Fortran's arguments point to */
         find_kept(asking, stack, at, shape, &inner);
@@ -355,7 +359,7 @@ bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_insp
     add_comm(&finding, shape->comm);
     if (values->count > 0)
         add_small(&finding, modules, shape);
-    if (values->count > 0)
+    if (values->count > 0 || strncmp(shape->name, "wait", strlen("wait")) == 0)
         add(&finding, "state", (int64_t)hash_state(memory, &stack->unwound[entry + 1]), "");
     return values->count > 0;
 }

@@ -24,6 +24,7 @@ bool tg_mpi_is_of_fortran(const char *function);
 /* Where a process has the communicators of Open MPI, 0 unknown. */
 struct tg_mpi_variables {
     uint64_t world, self;
+    uint64_t process; /* and the pointer to what it knows of itself */
 };
 
 /* Of a process that may be running; also has the names of MPI's functions read, so that these need not be read while it is
@@ -45,6 +46,10 @@ bool tg_mpi_values_polls(const struct tg_mpi_values *values);
 
 /* The frame of STACK by which the program entered the library; SIZE_MAX: it is not in MPI. Its caller is the next one. */
 size_t tg_mpi_entry_find(const struct tg_call_stack *stack);
+
+/* The function of C for SHAPE that the one of Fortran at ENTRY of STACK has called; SIZE_MAX unknown. */
+size_t tg_mpi_inner_find(struct tg_modules *modules, const struct tg_call_stack *stack, size_t entry,
+                         const struct tg_mpi_shape *shape);
 
 /* Of whom values are asked. */
 struct tg_mpi_asking {

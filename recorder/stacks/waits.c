@@ -238,6 +238,31 @@ static bool can_own(const struct tg_wait *wait, const struct tg_halted_threads *
            shares_memory(wait->pid, wait->is.address, status.tgid);
 }
 
+/* Whether TID, which the private mutex names that WAIT is for, was a thread that has ended with it: nobody has that id now. Of
+ * what only looks like a mutex, the rest does not fit; in a pid namespace of its own, a process has other ids. */
+static bool has_left(const struct tg_wait *wait, const struct tg_halted_threads *threads,
+                     const struct tg_elf_memory *memory, pid_t tid)
+{
+    struct {
+        uint32_t lock, count;
+        int32_t owner;
+        uint32_t n_users;
+        int32_t kind;
+        uint32_t spins;
+        uint64_t list[2]; /* of robust ones */
+    } mutex;
+    enum { MAX_TID = 1 << 22, CONTENDED = 2, RECURSIVE = 1, MAX_KIND = 3 };
+    char path[40];
+    if (tid <= 0 || tid > MAX_TID || find_thread(threads, tid) != NULL ||
+        !read_memory(memory, wait->is.address, &mutex, sizeof mutex) || mutex.lock != CONTENDED ||
+        mutex.owner != tid || mutex.n_users == 0 || mutex.n_users > threads->count + 1 || mutex.kind < 0 ||
+        mutex.kind > MAX_KIND || (mutex.count != 0) != (mutex.kind == RECURSIVE) || mutex.list[0] != 0 ||
+        mutex.list[1] != 0 || tg_proc_status_own_pid(wait->pid) != wait->pid)
+        return false;
+    snprintf(path, sizeof path, "/proc/%d", (int)tid); /* also of a thread: this one is no other process's */
+    return access(path, F_OK) != 0 && errno == ENOENT;
+}
+
 /* The thread that has glibc's read-write lock for writing, of which a thread waits at one of its two futexes; 0: it is none, or
  * readers have it. Programs are compiled with its form: it does not change. */
 static pid_t find_writer(const struct tg_halted_threads *threads, const struct tg_elf_memory *memory,
@@ -272,11 +297,11 @@ static void judge_futex(const struct tg_elf_memory *memory, bool is_there,
     bool is_timed = registers->r10 != 0;
     wait->is.what = TG_WAIT_FUTEX;
     wait->is.address = registers->rdi;
-    pid_t owner = find_stream_owner(threads, memory, registers->rdi);
+    pid_t owner = find_stream_owner(threads, memory, registers->rdi), named = 0;
     enum tg_wait_what what = TG_WAIT_STREAM;
     if (owner == 0) {
-        owner = tg_futex_owner(memory, &call);
-        owner = can_own(wait, threads, is_shared, owner) ? owner : 0;
+        named = tg_futex_owner(memory, &call);
+        owner = can_own(wait, threads, is_shared, named) ? named : 0;
         what = TG_WAIT_MUTEX;
     }
     if (owner == 0)
@@ -286,6 +311,10 @@ static void judge_futex(const struct tg_elf_memory *memory, bool is_there,
     if (owner == 0) {
         owner = find_joined(threads, memory, registers->rdi);
         what = TG_WAIT_THREAD;
+    }
+    if (owner == 0 && is_there && !is_shared && !is_timed && has_left(wait, threads, memory, named)) {
+        owner = named;
+        what = TG_WAIT_LEFT_MUTEX;
     }
     wait->is.owner = owner;
     if (owner != 0 && !is_timed)

@@ -1,6 +1,7 @@
 /* An MPI job that runs for ever, and looks as if it did not, or the other way round. usage: moving HOW; each rank says
  * "rank R is there".
  * pingpong: two ranks send to each other, from a loop that leaves no mark on its stack
+ * halo: the same by requests, which are waited for together
  * rounds: alternate collective calls, between which one rank sleeps at one place
  * naps, spins: rank 1 sleeps again and again at one place, or runs one instruction, while the others wait for it
  * polls: rank 1 asks for ever for what nobody sends
@@ -25,6 +26,17 @@ static __attribute__((noinline)) void receive_and_send(int other)
     for (;;) {
         MPI_Recv(&ball, 1, MPI_INT, other, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Send(&ball, 1, MPI_INT, other, 5, MPI_COMM_WORLD);
+    }
+}
+
+static __attribute__((noinline)) void exchange(int other)
+{
+    static int sent, received;
+    static MPI_Request requests[2];
+    for (;;) {
+        MPI_Irecv(&received, 1, MPI_INT, other, 5, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(&sent, 1, MPI_INT, other, 5, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     }
 }
 
@@ -99,6 +111,8 @@ int main(int argc, char **argv)
         send_and_receive(1);
     if (rank == 1 && strcmp(argv[1], "pingpong") == 0)
         receive_and_send(0);
+    if (rank < 2 && strcmp(argv[1], "halo") == 0)
+        exchange(!rank);
     MPI_Barrier(MPI_COMM_WORLD); /* the others wait for the end that does not come */
     return 0;
 }

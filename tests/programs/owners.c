@@ -43,6 +43,12 @@ static void *sleep_with_lock(void *unused)
     return unused;
 }
 
+static void *end_with_lock(void *unused)
+{
+    pthread_mutex_lock(&locks[0]);
+    return unused;
+}
+
 static void *print_for_ever(void *unused)
 {
     flockfile(stderr);
@@ -210,6 +216,11 @@ int main(int argc, char **argv)
     if (strcmp(way, "held") == 0) {
         start(sleep_with_lock, 0);
         pthread_barrier_wait(&both);
+        pthread_mutex_lock(&locks[0]);
+    } else if (strcmp(way, "ended") == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, end_with_lock, NULL);
+        pthread_join(thread, NULL);
         pthread_mutex_lock(&locks[0]);
     } else if (strcmp(way, "stream") == 0) {
         start(print_for_ever, 0);

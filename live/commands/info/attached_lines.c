@@ -4,8 +4,8 @@
 #include "analyzer/models/mpi_name.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/stack_words.h"
+#include "analyzer/where/calls.h"
 #include "analyzer/where/members.h"
-#include "analyzer/where/messages.h"
 #include "format/base/array.h"
 
 #include <stdlib.h>

@@ -212,6 +212,54 @@ static void test_team_without_frame(void **state)
     tg_where_look_deinit(&look);
 }
 
+/* A runtime that is linked into the program is one all the same; so is the C library, in which a worker without work begins. */
+static void test_static_runtime(void **state)
+{
+    (void)state;
+    static const struct frame worker[] = {{PROGRAM, "solve._omp_fn.0", 31},
+                                          {PROGRAM, "gomp_thread_start", 0},
+                                          {LIBC, "start_thread", 0}},
+                              idle[] = {{PROGRAM, "gomp_team_barrier_wait_end", 0},
+                                        {PROGRAM, "gomp_thread_start", 0},
+                                        {PROGRAM, "start_thread", 0}};
+    struct tg_where_look look;
+    make_team(&look);
+    add_stack(&look, 1, 0, PROGRAM, "GOMP_parallel", 30, 5);
+    add_thread_frames(&look, 1, 1, worker, 3);
+    add_thread_frames(&look, 1, 2, idle, 3);
+    expect(&look, NULL, TG_WHERE_MISSING,
+           "The others wait for rank 1, which is outside MPI: in GOMP_parallel, called from solve (a.c:30).\n"
+           "There, thread 1101 is in solve._omp_fn.0 (a.c:31).\n"
+           "  rank 0 is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:10)\n");
+    tg_where_look_deinit(&look);
+}
+
+/* A thread that ended with a mutex is told where the one that waits is in a function that locks one: what the mutex says alone may
+ * be something else. */
+static void test_left_mutex(void **state)
+{
+    (void)state;
+    struct tg_where_look look;
+    for (int locks = 0; locks < 2; locks++) {
+        assert_null(tg_where_look_create(&look));
+        for (int rank = 0; rank < 2; rank++)
+            add_rank(&look, rank, 2);
+        add_world(&look, 0);
+        add_stack(&look, 0, 0, MPI, "MPI_Barrier", 10, 5);
+        add_stack(&look, 1, 0, LIBC, locks ? "pthread_mutex_lock" : "syscall", 30, 5);
+        add_wait(&look, TG_WAIT_LEFT_MUTEX, 101, 101, 77);
+        char *text = said(&look, NULL, TG_WHERE_MISSING);
+        bool is_told =
+            strstr(text, "In rank 1, thread 101 waits for a mutex that thread 77 held when it ended.\n") !=
+            NULL;
+        assert_int_equal(is_told, locks);
+        assert_int_equal(strstr(text, "thread 77") != NULL, locks);
+        free(text);
+        look.waits = NULL;
+        tg_where_look_deinit(&look);
+    }
+}
+
 /* Owners of mutexes are named; threads that wait for each other are a deadlock, those with a time limit are not. */
 static void test_owners(void **state)
 {
@@ -257,6 +305,8 @@ int main(void)
         cmocka_unit_test(test_team_without_ranks),
         cmocka_unit_test(test_locks_without_ranks),
         cmocka_unit_test(test_team_without_frame),
+        cmocka_unit_test(test_static_runtime),
+        cmocka_unit_test(test_left_mutex),
         cmocka_unit_test(test_owners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

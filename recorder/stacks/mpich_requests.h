@@ -1,0 +1,21 @@
+/* Requests of MPICH in a process's memory. */
+#ifndef TG_RECORDER_STACKS_MPICH_REQUESTS_H
+#define TG_RECORDER_STACKS_MPICH_REQUESTS_H
+
+#include "recorder/dwarf/modules.h"
+#include "recorder/stacks/request_messages.h"
+
+/* Whose requests are asked for. */
+struct tg_mpich_call {
+    struct tg_modules *modules;
+    const struct tg_inspect_memory *memory;
+    const uint64_t *words; /* what the library's functions have in registers and on the thread's stack */
+    size_t n_words;
+};
+
+/* Adds the requests that HANDLES, COUNT of them, are the numbers of to REQUESTS. False where one of them was not found, or is not of
+ * the form that is known. */
+bool tg_mpich_requests_read(const struct tg_mpich_call *call, const uint32_t *handles, size_t count,
+                            struct tg_mpi_requests *requests);
+
+#endif

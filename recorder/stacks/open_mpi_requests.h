@@ -1,0 +1,23 @@
+/* Requests of Open MPI in a process's memory. */
+#ifndef TG_RECORDER_STACKS_OPEN_MPI_REQUESTS_H
+#define TG_RECORDER_STACKS_OPEN_MPI_REQUESTS_H
+
+#include "recorder/dwarf/modules.h"
+#include "recorder/stacks/request_messages.h"
+
+/* Whose requests are asked for. */
+struct tg_open_mpi_call {
+    struct tg_modules *modules;
+    const struct tg_inspect_memory *memory;
+    uint64_t world;   /* address of MPI_COMM_WORLD, 0 unknown */
+    uint64_t process; /* of the pointer to what the library has of its own process, 0 unknown */
+    struct {
+        uint64_t start, end;
+    } frames; /* of the library's functions on the thread's stack */
+};
+
+/* Adds the requests at ADDRESSES, COUNT of them, to REQUESTS. False where one of them is not of the form that is known. */
+bool tg_open_mpi_requests_read(const struct tg_open_mpi_call *call, const uint64_t *addresses, size_t count,
+                               struct tg_mpi_requests *requests);
+
+#endif

@@ -1,0 +1,177 @@
+#include "tests/unit/analyzer/where/looks.h"
+
+enum { RANKS = 3 };
+
+/* Ranks 0 to 2, in CALLS (NULL: outside of MPI), that nobody has left between two looks. */
+struct job {
+    struct tg_where_look look, before;
+    struct tg_look_activity activities[RANKS];
+    struct tg_look_requests requests[RANKS];
+};
+
+static void make_job(struct job *job, const char *const calls[RANKS])
+{
+    *job = (struct job){.look.n_requests = 0};
+    make_look(&job->look, 7, calls);
+    make_look(&job->before, 7, calls);
+    for (int rank = 0; rank < RANKS; rank++) {
+        add_world(&job->look, rank);
+        job->activities[rank] = (struct tg_look_activity){
+            .pid = 100 + rank, .tid = 100 + rank, .is_counted = calls[rank] != NULL, .sleeps = true};
+        job->requests[rank] =
+            (struct tg_look_requests){.pid = 100 + rank, .tid = 100 + rank, .needs_all = true, .count = 4};
+    }
+    job->look.activities = job->activities;
+    job->look.n_activities = RANKS;
+    job->look.requests = job->requests;
+    job->look.n_requests = 0;
+}
+
+static void end_job(struct job *job)
+{
+    job->look.activities = NULL;
+    job->look.requests = NULL;
+    tg_where_look_deinit(&job->look);
+    tg_where_look_deinit(&job->before);
+}
+
+static void add_message(struct job *job, int rank, bool sends, int peer, int tag)
+{
+    struct tg_look_requests *requests = &job->requests[rank];
+    requests->messages[requests->n_messages++] = (struct tg_look_message){
+        .sends = sends, .is_world = true, .is_small = true, .peer = peer, .rank = peer, .tag = tag};
+    requests->n_pending++;
+}
+
+/* Requests of the first COUNT ranks are known. */
+static void expect_of(struct job *job, size_t count, enum tg_where_kind kind, const char *wanted)
+{
+    job->look.n_requests = count;
+    char *text = said(&job->look, &job->before, kind);
+    if (strncmp(text, wanted, strlen(wanted)) != 0)
+        assert_string_equal(text, wanted);
+    free(text);
+}
+
+/* Who waits for several messages waits for each of their ranks, or for who these wait for. */
+static void test_missing(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Waitall", "MPI_Waitall", NULL};
+    struct job job;
+    make_job(&job, calls);
+    add_message(&job, 0, false, 1, 10);
+    add_message(&job, 1, false, 2, 10);
+    add_message(&job, 1, true, 2, 11);
+    job.requests[1].messages[1].is_world = false;
+    job.requests[1].messages[1].peer = 0;
+    expect_of(&job, 2, TG_WHERE_MISSING,
+              "The others wait for rank 2, which is outside MPI: in solve (a.c:20), at the same place in "
+              "both looks.\n"
+              "  ranks 0-1 are in MPI_Waitall(MPI_COMM_WORLD), called from solve (a.c:10)\n"
+              "    1 of 4 requests of rank 0 is not complete: receive from rank 1, tag 10\n"
+              "    2 of 4 requests of rank 1 are not complete: receive from rank 2, tag 10; send to rank 2 "
+              "(rank 0 of its "
+              "communicator), tag 11\n");
+    expect_of(&job, 1, TG_WHERE_UNKNOWN, "Who waits for whom is unknown"); /* of rank 1 nothing is known */
+    job.requests[1].messages[0].rank = job.requests[1].messages[1].rank = -1;
+    expect_of(&job, 2, TG_WHERE_UNKNOWN, "Who waits for whom is unknown");
+    /* of several that are not known, some may be complete */
+    job.requests[1].messages[0].rank = 2;
+    expect_of(&job, 2, TG_WHERE_MISSING, "The others wait for rank 2");
+    job.requests[1].needs_all = false;
+    expect_of(&job, 2, TG_WHERE_UNKNOWN, "Who waits for whom is unknown");
+    job.requests[1].messages[1].rank = 2;
+    expect_of(&job, 2, TG_WHERE_MISSING, "The others wait for rank 2");
+    end_job(&job);
+}
+
+#define DEADLOCK                                                                                             \
+    "Deadlock: these ranks wait for each other, and none came back from its call between the looks:\n"
+
+/* Ranks wait for each other for ever where what one lacks is not what the other one has for it. */
+static void test_deadlock(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Waitall", "MPI_Waitall", "MPI_Win_lock"};
+    struct job job;
+    make_job(&job, calls);
+    add_message(&job, 0, false, 1, 10);
+    add_message(&job, 1, false, 0, 10);
+    expect_of(
+        &job, 2, TG_WHERE_DEADLOCK,
+        DEADLOCK
+        "  rank 0 waits for rank 1: it is in MPI_Waitall(MPI_COMM_WORLD), called from solve (a.c:10)\n"
+        "  rank 1 waits for rank 0: it is in MPI_Waitall(MPI_COMM_WORLD), called from solve (a.c:10)\n");
+    add_message(&job, 1, true, 0, 12); /* another tag */
+    expect_of(&job, 2, TG_WHERE_DEADLOCK, DEADLOCK);
+    job.requests[1].messages[1].tag = 10; /* that may be on its way */
+    expect_of(&job, 2, TG_WHERE_UNKNOWN, "");
+    job.requests[1].messages[1].tag = 12;
+    job.requests[0].messages[0].is_small = false;
+    expect_of(&job, 2, TG_WHERE_CYCLE, "These ranks wait for each other, and none came back");
+    job.requests[0].messages[0].is_small = true;
+    job.requests[1].n_pending++; /* of one more nothing is known: it may be for rank 0 */
+    expect_of(&job, 2, TG_WHERE_UNKNOWN, "");
+    job.requests[1].n_pending--;
+    job.activities[1].returns = 1;
+    expect_of(&job, 2, TG_WHERE_RUNS, "1 of 3 ranks came back");
+    end_job(&job);
+}
+
+/* A rank in a collective call of all waits for one that waits for it. */
+static void test_collective(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Waitall", "MPI_Barrier", "MPI_Barrier"};
+    struct job job;
+    make_job(&job, calls);
+    add_message(&job, 0, false, 2, 10);
+    expect_of(
+        &job, 1, TG_WHERE_DEADLOCK,
+        DEADLOCK
+        "  rank 0 waits for rank 2: it is in MPI_Waitall(MPI_COMM_WORLD), called from solve (a.c:10)\n"
+        "  rank 2 waits for rank 0: it is in MPI_Barrier(MPI_COMM_WORLD), called from solve (a.c:20)\n");
+    end_job(&job);
+}
+
+/* Where returns are not counted, other messages than in the look before are a sign that the job goes on. */
+static void test_marks(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Waitall", "MPI_Waitall", NULL};
+    struct job job;
+    make_job(&job, calls);
+    struct tg_look_requests before[2];
+    add_message(&job, 0, false, 1, 10);
+    add_message(&job, 1, false, 0, 10);
+    memcpy(before, job.requests, sizeof before);
+    job.before.requests = before;
+    job.before.n_requests = 2;
+    for (int rank = 0; rank < 2; rank++) {
+        struct tg_where_look *looks[] = {&job.look, &job.before};
+        job.activities[rank].is_counted = false;
+        add_world(&job.before, rank);
+        for (size_t i = 0; i < 2; i++) {
+            struct tg_where_values *values = &looks[i]->values[rank];
+            values->items[values->count++] = (struct tg_where_value){.name = "state", .value = 5};
+        }
+    }
+    expect_of(&job, 2, TG_WHERE_CYCLE,
+              "These ranks wait for each other, and nothing on their callers' stacks changed");
+    job.requests[1].mark = 1;
+    expect_of(&job, 2, TG_WHERE_UNKNOWN, "");
+    job.before.requests = NULL;
+    end_job(&job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_deadlock),
+        cmocka_unit_test(test_collective),
+        cmocka_unit_test(test_marks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

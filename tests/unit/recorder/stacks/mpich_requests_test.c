@@ -1,0 +1,186 @@
+#include "recorder/stacks/mpich_requests.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A process: the library from 0x10000 on; requests at 0x20000, and UCX's at 0x30000, each of which ends 0x400 behind the other. */
+enum {
+    LIBRARY = 0x10000,
+    REQUESTS = 0x20000,
+    OF_UCX = 0x30000,
+    PART = 0x4000,
+    REQUEST_BYTES = 272,
+    CALLBACK = LIBRARY + 0x100,
+    SEND = 1,
+    RECEIVE = 2,
+    RECEIVE_AGAIN = 4,
+};
+static const uint64_t MASK = 0xffffffff9fffffff, NO_RANK = 0xffff00009fffffff, NO_TAG = 0xffffffff90000000;
+
+static uint8_t requests_part[PART], ucx_part[PART];
+static struct tg_modules *modules;
+
+static uint8_t *at(uint64_t address, size_t size)
+{
+    if (address >= REQUESTS && address - REQUESTS + size <= PART)
+        return requests_part + (address - REQUESTS);
+    return address >= OF_UCX && address - OF_UCX + size <= PART ? ucx_part + (address - OF_UCX) : NULL;
+}
+
+static bool read_memory(void *context, uint64_t address, void *buffer, size_t size)
+{
+    (void)context;
+    const uint8_t *from = at(address, size);
+    if (from != NULL)
+        memcpy(buffer, from, size);
+    return from != NULL;
+}
+
+static void put(uint64_t address, uint64_t value, size_t size)
+{
+    memcpy(at(address, size), &value, size);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    const struct tg_module_place place = {LIBRARY, LIBRARY + PART, "/usr/lib/libmpich.so.12", "", NULL};
+    memset(requests_part, 0, sizeof requests_part);
+    memset(ucx_part, 0, sizeof ucx_part);
+    return tg_modules_create_of(&place, 1, NULL, &modules) == NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tg_modules_destroy(modules);
+    return 0;
+}
+
+static uint64_t request_at(uint32_t index)
+{
+    return REQUESTS + REQUEST_BYTES * (uint64_t)index;
+}
+
+static uint32_t handle_of(uint32_t index)
+{
+    return 0xac000000u + index;
+}
+
+static void put_request(uint32_t index, int kind, int count)
+{
+    uint64_t address = request_at(index);
+    put(address, handle_of(index), 4);
+    put(address + 4, 2, 4);
+    put(address + 8, (uint32_t)kind, 4);
+    put(address + 16, address + 24, 8);
+    put(address + 24, (uint32_t)count, 4);
+}
+
+static void put_match(uint32_t index, uint64_t tag, uint64_t mask)
+{
+    uint64_t end = OF_UCX + 0x400 * (uint64_t)(index + 1);
+    put(request_at(index) + 176, end, 8);
+    put(end - 256, request_at(index), 8);
+    put(end - 80, tag, 8);
+    put(end - 72, mask, 8);
+    put(end - 64, 7 + index, 8);
+    put(end - 56, CALLBACK, 8);
+}
+
+static bool read_requests(const uint32_t *handles, size_t count, struct tg_mpi_requests *requests)
+{
+    const struct tg_inspect_memory memory = {NULL, read_memory};
+    const uint64_t words[] = {3, request_at(1), REQUESTS + 8, 0x7fff0000};
+    const struct tg_mpich_call call = {
+        .modules = modules, .memory = &memory, .words = words, .n_words = sizeof words / sizeof *words};
+    *requests = (struct tg_mpi_requests){.needs_all = true, .count = count};
+    return tg_mpich_requests_read(&call, handles, count, requests);
+}
+
+/* Of one request the address is on the stack: the others are beside it. What is complete from the beginning has no object. */
+static void test_messages(void **state)
+{
+    (void)state;
+    const uint32_t handles[] = {handle_of(0), 0x6c000001,   handle_of(1), 0x2c000000,
+                                handle_of(2), handle_of(3), handle_of(4)};
+    struct tg_mpi_requests requests;
+    put_request(0, RECEIVE, 1);
+    put_match(0, (uint64_t)3 << 32 | 10, MASK);
+    put_request(1, RECEIVE, 0);
+    put_request(2, SEND, 1);
+    put_request(3, RECEIVE, 1);
+    put_match(3, (uint64_t)0x1f0 << 48 | 11, NO_RANK);
+    put_request(4, RECEIVE, 1);
+    put_match(4, (uint64_t)2 << 32, NO_TAG);
+    assert_true(read_requests(handles, 7, &requests));
+    assert_int_equal(requests.n_pending, 4);
+    assert_int_equal(requests.n_messages, 4);
+    const struct tg_mpi_message_request *messages = requests.messages;
+    assert_true(!messages[0].sends && messages[0].is_world && messages[0].rank == 3 && messages[0].tag == 10);
+    assert_true(messages[1].sends && messages[1].peer == TG_MPI_UNKNOWN && messages[1].tag == TG_MPI_UNKNOWN);
+    assert_true(!messages[2].is_world && messages[2].peer == TG_MPI_ANY && messages[2].tag == 11);
+    assert_true(messages[3].rank == 2 && messages[3].tag == TG_MPI_ANY);
+}
+
+/* A persistent request that was started is another one. */
+static void test_persistent(void **state)
+{
+    (void)state;
+    const uint32_t handle = handle_of(1);
+    struct tg_mpi_requests requests;
+    put_request(1, RECEIVE_AGAIN, 0);
+    assert_true(read_requests(&handle, 1, &requests));
+    assert_int_equal(requests.n_pending, 0);
+    put_request(2, RECEIVE, 1);
+    put_match(2, (uint64_t)3 << 32 | 10, MASK);
+    put(request_at(1) + 16, request_at(2) + 24, 8);
+    assert_true(read_requests(&handle, 1, &requests));
+    assert_int_equal(requests.n_messages, 1);
+    assert_int_equal(requests.messages[0].rank, 3);
+    put(request_at(2), 0x6c000001, 4); /* complete from the beginning */
+    put(request_at(2) + 24, 0, 4);
+    assert_true(read_requests(&handle, 1, &requests));
+    assert_int_equal(requests.n_pending, 0);
+}
+
+/* What does not fit is unknown. */
+static void test_doubts(void **state)
+{
+    (void)state;
+    const uint32_t handles[] = {handle_of(1), handle_of(2)};
+    struct tg_mpi_requests requests;
+    put_request(1, RECEIVE, 1);
+    put_match(1, (uint64_t)3 << 32 | 10, MASK);
+    assert_true(read_requests(handles, 1, &requests));
+    assert_int_equal(requests.n_messages, 1);
+    put(OF_UCX + 0x800 - 256, request_at(2), 8); /* UCX's request is another one's */
+    assert_true(read_requests(handles, 1, &requests));
+    assert_true(requests.n_pending == 1 && requests.n_messages == 0);
+    put(OF_UCX + 0x800 - 256, request_at(1), 8);
+    put(OF_UCX + 0x800 - 72, MASK - 1, 8);
+    assert_true(read_requests(handles, 1, &requests));
+    assert_int_equal(requests.n_messages, 0);
+    assert_false(read_requests(handles, 2, &requests)); /* the second is not there */
+    put_request(2, RECEIVE, 1);
+    assert_true(read_requests(handles, 2, &requests));
+    put(request_at(2), handle_of(3), 4); /* has another handle */
+    assert_false(read_requests(handles, 2, &requests));
+    put_request(2, RECEIVE, 1);
+    put(request_at(2) + 16, request_at(2), 8); /* counts elsewhere */
+    assert_false(read_requests(handles, 2, &requests));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_persistent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_doubts, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+#include "recorder/stacks/open_mpi_requests.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A process: the library from 0x10000 on, with its classes, and objects behind it, at 0x20000; the stack is at 0x30000. */
+enum {
+    LIBRARY = 0x10000,
+    OBJECTS = 0x20000,
+    STACK = 0x30000,
+    PART = 0x4000,
+    NAMES = LIBRARY + 0x2000,
+    WORLD = OBJECTS,
+    OTHER = OBJECTS + 0x100,
+    TYPE = LIBRARY + 0x3000,
+    SELF = OBJECTS + 0x200,
+    PEER = OBJECTS + 0x300,
+    OWN_POINTER = LIBRARY + 0x3800,
+    REQUESTS = OBJECTS + 0x1000,
+    REQUEST_BYTES = 0x400,
+    BASE_BYTES = 624,
+    WAITING = STACK + 0x40,
+};
+
+struct memory {
+    uint8_t library[PART], objects[PART], stack[PART];
+};
+
+static struct memory memory;
+static struct tg_modules *modules;
+
+static uint8_t *at(uint64_t address, size_t size)
+{
+    static const uint64_t starts[] = {LIBRARY, OBJECTS, STACK};
+    uint8_t *const parts[] = {memory.library, memory.objects, memory.stack};
+    for (size_t i = 0; i < 3; i++)
+        if (address >= starts[i] && address - starts[i] + size <= PART)
+            return parts[i] + (address - starts[i]);
+    return NULL;
+}
+
+static bool read_memory(void *context, uint64_t address, void *buffer, size_t size)
+{
+    (void)context;
+    const uint8_t *from = at(address, size);
+    if (from != NULL)
+        memcpy(buffer, from, size);
+    return from != NULL;
+}
+
+static void put(uint64_t address, uint64_t value, size_t size)
+{
+    memcpy(at(address, size), &value, size);
+}
+
+static const struct {
+    const char *name;
+    int parent;
+    uint64_t size;
+} classes[] = {
+    {"opal_object_t", -1, 16},
+    {"opal_list_item_t", 0, 40},
+    {"opal_free_list_item_t", 1, 56},
+    {"ompi_request_t", 2, 160},
+    {"mca_pml_base_request_t", 3, BASE_BYTES},
+    {"mca_pml_base_send_request_t", 4, 700},
+    {"mca_pml_base_recv_request_t", 4, 640},
+    {"ompi_communicator_t", 0, 400},
+    {"opal_datatype_t", 0, 200},
+    {"opal_proc_t", 1, 100},
+    {"ompi_proc_t", 9, 120},
+};
+enum { OF_REQUEST = 3, OF_SEND = 5, OF_RECEIVE, OF_COMMUNICATOR, OF_TYPE, OF_PROCESS = 10 };
+
+static uint64_t class_at(int index)
+{
+    return LIBRARY + 64 * (uint64_t)index;
+}
+
+static void put_process(uint64_t address, uint32_t job, uint32_t rank)
+{
+    put(address, class_at(OF_PROCESS), 8);
+    put(address + 40, job, 4);
+    put(address + 44, rank, 4);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    const struct tg_module_place place = {LIBRARY, LIBRARY + PART, "/usr/lib/libmpi.so.40", "", NULL};
+    memset(&memory, 0, sizeof memory);
+    for (int i = 0; i < (int)(sizeof classes / sizeof *classes); i++) {
+        put(class_at(i), NAMES + 40 * (uint64_t)i, 8);
+        put(class_at(i) + 8, classes[i].parent >= 0 ? class_at(classes[i].parent) : 0, 8);
+        put(class_at(i) + 56, classes[i].size, 8);
+        memcpy(at(NAMES + 40 * (uint64_t)i, 40), classes[i].name, strlen(classes[i].name));
+    }
+    put(WORLD, class_at(OF_COMMUNICATOR), 8);
+    put(OTHER, class_at(OF_COMMUNICATOR), 8);
+    put(TYPE, class_at(OF_TYPE), 8);
+    put_process(SELF, 77, 0);
+    put_process(PEER, 77, 3);
+    put(OWN_POINTER, SELF, 8);
+    return tg_modules_create_of(&place, 1, NULL, &modules) == NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tg_modules_destroy(modules);
+    return 0;
+}
+
+static uint64_t request_at(int index)
+{
+    return REQUESTS + REQUEST_BYTES * (uint64_t)index;
+}
+
+static void put_request(int index, bool sends, uint64_t complete, uint64_t communicator, int peer, int tag)
+{
+    uint64_t address = request_at(index), end = address + BASE_BYTES;
+    put(address, class_at(sends ? OF_SEND : OF_RECEIVE), 8);
+    put(address + 8, 1, 4);
+    put(address + 88, complete, 8);
+    put(address + 96, 2, 4);
+    put(address + 104, (uint32_t)-32766, 4);
+    put(address + 120, LIBRARY + 0x100, 8);
+    put(address + 152, communicator, 8);
+    put(address + 168, sends ? 1 : 2, 4);
+    put(address + 176, communicator, 8);
+    put(address + 184, TYPE, 8);
+    put(end - 32, 10, 8);
+    put(end - 24, (uint32_t)peer, 4);
+    put(end - 20, (uint32_t)tag, 4);
+    put(end - 16, PEER, 8);
+}
+
+static bool read_requests(size_t count, struct tg_mpi_requests *requests)
+{
+    const struct tg_inspect_memory inspect = {NULL, read_memory};
+    const struct tg_open_mpi_call call = {.modules = modules,
+                                          .memory = &inspect,
+                                          .world = WORLD,
+                                          .process = OWN_POINTER,
+                                          .frames = {STACK, STACK + 0x1000}};
+    uint64_t addresses[4];
+    for (size_t i = 0; i < count; i++)
+        addresses[i] = request_at((int)i);
+    *requests = (struct tg_mpi_requests){.needs_all = true, .is_one = count == 1, .count = count};
+    return tg_open_mpi_requests_read(&call, addresses, count, requests);
+}
+
+/* Of those that are not complete there are the messages; peers are those of the job, where the communicator is another one as
+ * well. */
+static void test_messages(void **state)
+{
+    (void)state;
+    struct tg_mpi_requests requests;
+    put_request(0, false, WAITING, WORLD, 3, 10);
+    put_request(1, true, 1, WORLD, 3, 11);
+    put_request(2, true, WAITING, OTHER, 1, 12);
+    put(WAITING, 2, 4);
+    assert_true(read_requests(3, &requests));
+    assert_int_equal(requests.n_pending, 2);
+    assert_int_equal(requests.n_messages, 2);
+    const struct tg_mpi_message_request *first = &requests.messages[0], *second = &requests.messages[1];
+    assert_true(!first->sends && first->is_world && first->is_small && first->peer == 3 && first->rank == 3 &&
+                first->tag == 10);
+    assert_true(second->sends && !second->is_world && second->peer == 1 && second->rank == 3 &&
+                second->tag == 12);
+    put_process(PEER, 78, 3); /* of another job */
+    put_request(0, false, 1, WORLD, 3, 10);
+    put(WAITING, 1, 4);
+    assert_true(read_requests(3, &requests));
+    assert_int_equal(requests.messages[0].rank, TG_MPI_UNKNOWN);
+}
+
+/* MPI_Wait tells only by its library's choice that it waits for a request. */
+static void test_one(void **state)
+{
+    (void)state;
+    struct tg_mpi_requests requests;
+    put_request(0, false, 0, WORLD, -1, -1);
+    put(request_at(0) + BASE_BYTES - 16, 0, 8);
+    assert_true(read_requests(1, &requests));
+    assert_int_equal(requests.n_messages, 1);
+    assert_true(requests.messages[0].peer == -1 && requests.messages[0].tag == -1);
+    put_request(1, false, 0, WORLD, 3, 1);
+    assert_false(read_requests(2, &requests)); /* others are always told */
+}
+
+/* What does not fit is unknown: a number of requests, a class, a peer. */
+static void test_doubts(void **state)
+{
+    (void)state;
+    struct tg_mpi_requests requests;
+    put_request(0, false, WAITING, WORLD, 3, 10);
+    put_request(1, false, WAITING, WORLD, 3, 11);
+    put(WAITING, 1, 4);
+    assert_false(read_requests(2, &requests));
+    put(WAITING, 2, 4);
+    assert_true(read_requests(2, &requests));
+    assert_int_equal(requests.n_messages, 2);
+    put(request_at(1) + 88, WAITING + 8, 8);
+    assert_false(read_requests(2, &requests));
+    put(request_at(1) + 88, OBJECTS, 8); /* not on the stack */
+    assert_false(read_requests(2, &requests));
+    put(request_at(1) + 88, WAITING, 8);
+    put(request_at(1) + BASE_BYTES - 24, 4, 4); /* another rank than its process */
+    assert_true(read_requests(2, &requests));
+    assert_int_equal(requests.n_pending, 2);
+    assert_int_equal(requests.n_messages, 1);
+    put(class_at(OF_REQUEST) + 56, 168, 8); /* another release */
+    assert_false(read_requests(2, &requests));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_doubts, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
