@@ -4,7 +4,6 @@
 #include "format/image/mangled_name.h"
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,6 +118,11 @@ void tg_debug_blocks_destroy(struct tg_debug_blocks *blocks)
         free(blocks->units[i].pieces);
     free(blocks->units);
     free(blocks);
+}
+
+Dwarf *tg_debug_blocks_dwarf(const struct tg_debug_blocks *blocks)
+{
+    return blocks->dwarf;
 }
 
 static struct unit *unit_at(struct tg_debug_blocks *blocks, uint64_t line_offset)

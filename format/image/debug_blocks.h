@@ -5,12 +5,17 @@
 #include "format/image/address_set.h"
 #include "format/image/elf_object.h"
 
+#include <elfutils/libdw.h>
+
 struct tg_debug_blocks; /* not thread-safe */
 
 /* NULL where OBJECT has no DWARF that libdw can read, or more than is worth reading (512 MiB: libdw reads it
  * all at once here, as nothing is mapped). OBJECT must outlive it. */
 struct tg_debug_blocks *tg_debug_blocks_create(struct tg_elf_object *object);
 void tg_debug_blocks_destroy(struct tg_debug_blocks *blocks);
+
+/* What BLOCKS are of; valid as long as they are. */
+Dwarf *tg_debug_blocks_dwarf(const struct tg_debug_blocks *blocks);
 
 /* Whether what libdw would read and decompress of OBJECT's DWARF stays within that bound. */
 bool tg_debug_blocks_is_moderate(struct tg_elf_object *object);

@@ -360,6 +360,13 @@ const char *tg_image_inlined_at(struct tg_image *image, uint64_t address, uint64
                : NULL;
 }
 
+const char *tg_image_body_owner(struct tg_image *image, uint64_t address)
+{
+    return tg_elf_object_is_code(image->object, address) && lines_of(image) != NULL
+               ? tg_image_lines_body_owner(image->lines, address)
+               : NULL;
+}
+
 bool tg_image_line_at(struct tg_image *image, uint64_t address, char *path, size_t size, uint64_t *line)
 {
     return tg_elf_object_is_code(image->object, address) && lines_of(image) != NULL &&

@@ -110,6 +110,10 @@ bool tg_image_symbol_at(struct tg_image *image, uint64_t address, const char **n
  * none, or it is not known. */
 const char *tg_image_inlined_at(struct tg_image *image, uint64_t address, uint64_t *offset);
 
+/* The function that the code at ADDRESS is written in where clang has made a function of a region or a task of it
+ * (tg_outlined_bodies_is_name()): its name as tg_image_inlined_at() has it. NULL: there is none, or it is not known. */
+const char *tg_image_body_owner(struct tg_image *image, uint64_t address);
+
 /* The source line that the code at ADDRESS is from: its file, as the line table names it (absolute where that
  * has the directory of the compilation), into PATH of SIZE bytes. False where it is not known. */
 bool tg_image_line_at(struct tg_image *image, uint64_t address, char *path, size_t size, uint64_t *line);

@@ -3,7 +3,9 @@
 #include "format/base/array.h"
 #include "format/base/search.h"
 #include "format/image/debug_blocks.h"
+#include "format/image/debug_units.h"
 #include "format/image/line_index.h"
+#include "format/image/outlined_bodies.h"
 #include "format/image/source_path.h"
 
 #include <gelf.h>
@@ -36,6 +38,8 @@ struct tg_image_lines {
     struct tg_line_sections sections;
     bool blocks_tried;
     struct tg_debug_blocks *blocks;
+    struct tg_debug_units *units; /* of their DWARF, made at the first question about a body */
+    struct tg_outlined_bodies *bodies;
     struct tg_line_index *index; /* made at the first question by address */
     struct answer *answers;
     size_t n_answers;
@@ -57,6 +61,10 @@ void tg_image_lines_trim(struct tg_image_lines *lines)
     free((void *)lines->sections.strings);
     lines->sections = (struct tg_line_sections){0};
     lines->loaded = lines->strings_tried = false;
+    tg_outlined_bodies_destroy(lines->bodies);
+    lines->bodies = NULL;
+    tg_debug_units_destroy(lines->units);
+    lines->units = NULL;
     tg_debug_blocks_destroy(lines->blocks);
     lines->blocks = NULL;
     lines->blocks_tried = false;
@@ -492,4 +500,24 @@ bool tg_image_lines_at(struct tg_image_lines *lines, uint64_t address, char *pat
         return false;
     *line = row.line;
     return true;
+}
+
+static bool is_code_here(void *context, uint64_t address)
+{
+    const struct tg_image_lines *lines = context;
+    return tg_elf_object_is_code(lines->code, address);
+}
+
+const char *tg_image_lines_body_owner(struct tg_image_lines *lines, uint64_t address)
+{
+    struct tg_debug_blocks *blocks = blocks_of(lines);
+    if (lines->units == NULL && blocks != NULL)
+        lines->units =
+            tg_debug_units_create(tg_debug_blocks_dwarf(blocks), lines->delta, is_code_here, lines);
+    if (lines->bodies == NULL)
+        lines->bodies = tg_outlined_bodies_create();
+    if (lines->units == NULL || lines->bodies == NULL)
+        return NULL;
+    const struct tg_outlined_owner owner = tg_outlined_bodies_at(lines->bodies, lines->units, address);
+    return owner.symbol != NULL ? owner.symbol : owner.name;
 }

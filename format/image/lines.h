@@ -34,4 +34,7 @@ void tg_image_lines_find_copies(struct tg_image_lines *lines, const char *name, 
  * valid until the next trim. */
 const char *tg_image_lines_inlined_at(struct tg_image_lines *lines, uint64_t address, uint64_t *offset);
 
+/* As tg_image_body_owner(). */
+const char *tg_image_lines_body_owner(struct tg_image_lines *lines, uint64_t address);
+
 #endif

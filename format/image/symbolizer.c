@@ -3,6 +3,7 @@
 #include "format/base/hash.h"
 #include "format/image/image.h"
 #include "format/image/mangled_name.h"
+#include "format/image/outlined_bodies.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -87,8 +88,10 @@ static void ask(struct tg_image *image, uint64_t address, struct answer *answer)
         name = inlined;
         answer->offset = offset;
     }
+    const char *owner =
+        known && tg_outlined_bodies_is_name(name) ? tg_image_body_owner(image, address) : NULL;
     if (known)
-        answer->function = tg_mangled_name_words(name);
+        answer->function = tg_mangled_name_words(owner != NULL ? owner : name);
     if (tg_image_line_at(image, address, path, sizeof path, &answer->line))
         answer->file = strdup(path);
 }

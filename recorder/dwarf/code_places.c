@@ -2,13 +2,13 @@
 
 #include "format/base/hash.h"
 #include "format/image/mangled_name.h"
+#include "format/image/outlined_bodies.h"
 
 #include <dwarf.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ENTRIES = 1 << 14, MAX_SCOPES = 256, MAX_LOOKED_AT = 1024 };
+enum { MAX_ENTRIES = 1 << 14, MAX_SCOPES = 256 };
 
 struct entry {
     uint64_t address;
@@ -23,23 +23,21 @@ struct words {
     char *text;
 };
 
-/* The function whose region or task clang made a function of its own of. */
-struct outlined {
-    const void *function; /* address of its DIE */
-    UT_hash_handle hh;
-    const char *name; /* NULL not known */
-};
-
 struct tg_code_places {
     struct entry *entries;
-    struct outlined *outlined;
+    struct tg_outlined_bodies *bodies;
     struct entry *last;  /* the latest one where memory is short */
     struct words *words; /* by symbol; they outlive the entries */
 };
 
 struct tg_code_places *tg_code_places_create(void)
 {
-    return calloc(1, sizeof(struct tg_code_places));
+    struct tg_code_places *places = calloc(1, sizeof *places);
+    if (places != NULL && (places->bodies = tg_outlined_bodies_create()) == NULL) {
+        free(places);
+        return NULL;
+    }
+    return places;
 }
 
 static void clear(struct tg_code_places *places)
@@ -59,11 +57,7 @@ void tg_code_places_destroy(struct tg_code_places *places)
     if (places == NULL)
         return;
     clear(places);
-    struct outlined *outlined, *next_outlined;
-    HASH_ITER (hh, places->outlined, outlined, next_outlined) {
-        HASH_DEL(places->outlined, outlined);
-        free(outlined);
-    }
+    tg_outlined_bodies_destroy(places->bodies);
     HASH_ITER (hh, places->words, words, next) {
         HASH_DEL(places->words, words);
         free(words->text);
@@ -160,161 +154,39 @@ static bool is_mangled(const char *symbol)
     return strncmp(symbol, "_Z", 2) == 0 || strncmp(symbol, "__", 2) == 0;
 }
 
-/* The name of a function with the classes, namespaces or module that it is in, as its mangled name has them. GCC gives a parallel
- * region's body no other name than that (_ZN4mesh5solveEi._omp_fn.0). */
+/* The function NAME with the classes, namespaces or module that it is in, as its mangled name SYMBOL (NULL none) has them. GCC
+ * gives a parallel region's body no other name than that (_ZN4mesh5solveEi._omp_fn.0). */
+static const char *qualify(struct tg_code_places *places, const char *name, const char *symbol)
+{
+    if (is_mangled(name))
+        return words_of(places, name);
+    if (symbol == NULL || !is_mangled(symbol))
+        return name;
+    const char *words = words_of(places, symbol);
+    return strncmp(words, "_Z", 2) == 0 || strstr(words, "::") == NULL || strstr(words, name) == NULL ? name
+                                                                                                      : words;
+}
+
 static const char *qualified_name(struct tg_code_places *places, struct tg_code_call *call)
 {
     Dwarf_Attribute attribute;
     if (!call->has_function || call->name == NULL)
         return call->name;
-    if (is_mangled(call->name))
-        return words_of(places, call->name);
-    if (dwarf_attr_integrate(&call->function, DW_AT_linkage_name, &attribute) == NULL)
-        return call->name;
-    const char *symbol = dwarf_formstring(&attribute);
-    if (symbol == NULL || !is_mangled(symbol))
-        return call->name;
-    const char *words = words_of(places, symbol);
-    return strncmp(words, "_Z", 2) == 0 || strstr(words, "::") == NULL || strstr(words, call->name) == NULL
-               ? call->name
-               : words;
+    return qualify(places, call->name,
+                   dwarf_attr_integrate(&call->function, DW_AT_linkage_name, &attribute) == NULL
+                       ? NULL
+                       : dwarf_formstring(&attribute));
 }
 
-/* ---- bodies of regions and tasks that clang makes functions of */
-
-static const char outlined_beginning[] = ".omp";
-
-static bool is_outlined(const char *name)
-{
-    return name != NULL && strncmp(name, outlined_beginning, strlen(outlined_beginning)) == 0;
-}
-
-/* The innermost function at ADDRESS. */
-static bool innermost_at(struct tg_debug_units *units, uint64_t address, struct tg_code_call *call)
-{
-    Dwarf_Die scopes[MAX_SCOPES];
-    size_t count = tg_debug_units_scopes_at(units, address, scopes, MAX_SCOPES);
-    for (size_t i = 0; i < count; i++)
-        if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine ||
-            dwarf_tag(&scopes[i]) == DW_TAG_subprogram) {
-            *call = (struct tg_code_call){.has_function = true,
-                                          .function = scopes[i],
-                                          .name = tg_debug_units_function_name(&scopes[i])};
-            return call->name != NULL;
-        }
-    return false;
-}
-
-/* Where FUNCTION is declared: the file, as debug information names it, and the line. dwarf_decl_file() ends the process where the
- * unit is one of split DWARF. */
-static const char *declaration_of(Dwarf_Die *function, int *line)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Word at, number;
-    Dwarf_Die unit;
-    Dwarf_Files *files;
-    size_t n_files;
-    if (dwarf_attr_integrate(function, DW_AT_decl_line, &attribute) == NULL ||
-        dwarf_formudata(&attribute, &at) != 0 || at > INT_MAX ||
-        dwarf_attr_integrate(function, DW_AT_decl_file, &attribute) == NULL ||
-        dwarf_formudata(&attribute, &number) != 0 ||
-        dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) == NULL)
-        return NULL;
-    *line = (int)at;
-    if (number == 0)
-        return dwarf_diename(&unit);
-    return dwarf_getsrcfiles(&unit, &files, &n_files) == 0 && number < n_files
-               ? dwarf_filesrc(files, number, NULL, NULL)
-               : NULL;
-}
-
-/* Whether CALL's function is within another one: a lambda's, or that of a class in a function. */
-static bool is_local(struct tg_code_call *call)
-{
-    Dwarf_Attribute attribute;
-    if (dwarf_attr_integrate(&call->function, DW_AT_linkage_name, &attribute) == NULL)
-        return false;
-    const char *symbol = dwarf_formstring(&attribute);
-    return symbol != NULL && strncmp(symbol, "_ZZ", 3) == 0;
-}
-
-static bool has_code_in(struct tg_debug_units *units, struct tg_code_call *call,
-                        const struct tg_debug_row *rows, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (tg_debug_units_has_code(units, &call->function, rows[i].start))
-            return true;
-    return false;
-}
-
-/* The function that the construct is in which CALL is the body of: what has the last code in front of it, other such bodies left
- * aside, and functions within a function that end in front of it. Clang does not say. NULL: not known, or several. */
-static const char *find_enclosing(struct tg_code_places *places, struct tg_debug_units *units,
-                                  struct tg_code_call *call, uint64_t address)
-{
-    int line;
-    struct tg_debug_row *rows = NULL;
-    const char *file = declaration_of(&call->function, &line), *name = NULL, *found = NULL;
-    size_t count = file != NULL ? tg_debug_units_rows_of(units, address, file, &rows) : 0, n_behind = 0;
-    const void *ended = NULL; /* the DIE of a local function */
-    const void *body = NULL;  /* the DIE of what has the last row of another body */
-    int found_line = 0, body_line = 0, n_looked_at = 0;
-    bool is_one = true;
-    while (n_behind < count && rows[n_behind].line > line)
-        n_behind++;
-    for (size_t i = n_behind; i < count && (found == NULL || rows[i].line == found_line); i++) {
-        struct tg_code_call other;
-        Dwarf_Die function;
-        if (!tg_debug_units_function_at(units, rows[i].start, &function) ||
-            (function.addr == body && rows[i].line == body_line))
-            continue; /* a line has several rows, and to look at one takes time */
-        if (n_looked_at++ == MAX_LOOKED_AT) {
-            found = NULL;
-            break;
-        }
-        if (!innermost_at(units, rows[i].start, &other) || other.function.addr == ended)
-            continue;
-        if (is_outlined(other.name)) {
-            body = function.addr;
-            body_line = rows[i].line;
-            continue;
-        }
-        if (rows[i].line < line && is_local(&other) && !has_code_in(units, &other, rows, n_behind)) {
-            ended = other.function.addr;
-            continue;
-        }
-        const char *qualified = qualified_name(places, &other);
-        is_one &= name == NULL || strcmp(name, other.name) == 0;
-        found = found == NULL || strcmp(found, qualified) == 0 ? qualified : other.name;
-        name = other.name;
-        found_line = rows[i].line;
-    }
-    free(rows);
-    return is_one ? found : NULL;
-}
-
-/* The user's function in place of the one that clang made. */
+/* The user's function in place of the one that clang made of a region or a task. */
 static const char *name_of_body(struct tg_code_places *places, struct tg_debug_units *units,
                                 struct tg_code_call *call, uint64_t address)
 {
-    struct outlined *outlined = NULL;
     if (!call->has_function || units == NULL)
         return call->name;
-    const void *function = call->function.addr;
-    HASH_FIND_PTR(places->outlined, &function, outlined);
-    if (outlined == NULL) {
-        outlined = calloc(1, sizeof *outlined);
-        if (outlined == NULL)
-            return call->name;
-        outlined->function = function;
-        outlined->name = find_enclosing(places, units, call, address);
-        if (TG_HASH_ADD(hh, places->outlined, function, outlined) != NULL) {
-            const char *name = outlined->name;
-            free(outlined);
-            return name != NULL ? name : call->name;
-        }
-    }
-    return outlined->name != NULL ? outlined->name : call->name;
+    const struct tg_outlined_owner owner =
+        tg_outlined_bodies_find(places->bodies, units, &call->function, address);
+    return owner.name != NULL ? qualify(places, owner.name, owner.symbol) : call->name;
 }
 
 const struct tg_code_place *tg_code_places_find(struct tg_code_places *places, struct tg_debug_units *units,
@@ -331,8 +203,9 @@ const struct tg_code_place *tg_code_places_find(struct tg_code_places *places, s
     if (!calls[count - 1].has_function)
         calls[count - 1].name = words_of(places, calls[count - 1].name);
     for (size_t i = 0; i < count; i++)
-        calls[i].name = is_outlined(calls[i].name) ? name_of_body(places, units, &calls[i], address)
-                                                   : qualified_name(places, &calls[i]);
+        calls[i].name = tg_outlined_bodies_is_name(calls[i].name)
+                            ? name_of_body(places, units, &calls[i], address)
+                            : qualified_name(places, &calls[i]);
     entry = calloc(1, sizeof *entry + count * sizeof *calls);
     if (entry == NULL)
         return NULL;

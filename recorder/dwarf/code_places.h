@@ -2,8 +2,8 @@
 #ifndef TG_RECORDER_DWARF_CODE_PLACES_H
 #define TG_RECORDER_DWARF_CODE_PLACES_H
 
+#include "format/image/debug_units.h"
 #include "format/image/image.h"
-#include "recorder/dwarf/debug_units.h"
 
 enum { TG_CODE_PLACE_MAX_CALLS = 32 };
 

@@ -2,9 +2,9 @@
 #ifndef TG_RECORDER_DWARF_DEBUG_INFO_H
 #define TG_RECORDER_DWARF_DEBUG_INFO_H
 
+#include "format/image/debug_units.h"
 #include "format/image/image.h"
 #include "recorder/dwarf/code_places.h"
-#include "recorder/dwarf/debug_units.h"
 #include "recorder/dwarf/name_index.h"
 #include "recorder/dwarf/unwind_rules.h"
 

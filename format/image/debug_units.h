@@ -1,6 +1,6 @@
 /* Compilation units, functions, blocks and lines of an object's DWARF, by address. */
-#ifndef TG_RECORDER_DWARF_DEBUG_UNITS_H
-#define TG_RECORDER_DWARF_DEBUG_UNITS_H
+#ifndef TG_FORMAT_IMAGE_DEBUG_UNITS_H
+#define TG_FORMAT_IMAGE_DEBUG_UNITS_H
 
 #include <elfutils/libdw.h>
 #include <stdbool.h>
@@ -38,6 +38,10 @@ const char *tg_debug_units_function_name(Dwarf_Die *function);
 
 /* The first instruction of FUNCTION; false where there is no code. */
 bool tg_debug_units_entry(const struct tg_debug_units *units, Dwarf_Die *function, uint64_t *address);
+
+/* The file that DIE, of a function or a variable, is declared in, as the unit's line table names it; NULL where that is not
+ * known. (libdw's dwarf_decl_file() ends the process where the unit is one of split DWARF.) */
+const char *tg_debug_units_declaring_file(Dwarf_Die *die);
 
 /* Call site of an inlined copy: the file as the unit's line table names it, and the line. */
 bool tg_debug_units_call_site(Dwarf_Die *inlined, const char **file, int *line);

@@ -1,4 +1,4 @@
-#include "recorder/dwarf/debug_units.h"
+#include "format/image/debug_units.h"
 
 #include "format/base/array.h"
 #include "format/base/search.h"
@@ -292,6 +292,24 @@ bool tg_debug_units_entry(const struct tg_debug_units *units, Dwarf_Die *functio
         return false;
     *address = entry + units->delta;
     return true;
+}
+
+const char *tg_debug_units_declaring_file(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word number;
+    Dwarf_Die unit;
+    Dwarf_Files *files;
+    size_t n_files;
+    if (dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) == NULL ||
+        dwarf_formudata(&attribute, &number) != 0 ||
+        dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) == NULL)
+        return NULL;
+    if (number == 0)
+        return dwarf_diename(&unit);
+    return dwarf_getsrcfiles(&unit, &files, &n_files) == 0 && number < n_files
+               ? dwarf_filesrc(files, number, NULL, NULL)
+               : NULL;
 }
 
 bool tg_debug_units_call_site(Dwarf_Die *inlined, const char **file, int *line)

@@ -1,0 +1,100 @@
+/* Names of the code of regions and tasks that clang makes functions of, as those who read a trace see them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "format/image/image.h"
+#include "format/image/symbolizer.h"
+#include "tests/support/temporary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char text[] = "namespace mesh {\n"
+                           "int g;\n"
+                           "void call();\n"
+                           "__attribute__((noinline)) void solve(int n)\n"
+                           "{\n"
+                           "#pragma omp parallel\n"
+                           "  {\n"
+                           "    g += n;\n"
+                           "    call();\n"
+                           "#pragma omp task\n"
+                           "    g += 2;\n"
+                           "  }\n"
+                           "}\n"
+                           "}\n"
+                           "int run() { mesh::solve(3); return mesh::g; }\n";
+
+struct names {
+    struct tg_symbolizer *symbolizer;
+    const char *path;
+    const char *build_id;
+    const char *function; /* of those named below */
+    unsigned n_bodies;
+};
+
+static void check_symbol(void *context, const struct tg_image_symbol *symbol)
+{
+    struct names *names = context;
+    struct tg_symbol found = {0};
+    for (uint64_t at = 0; at < symbol->size_bytes; at++) {
+        assert_true(tg_symbolizer_resolve(names->symbolizer, names->path, names->build_id,
+                                          symbol->address + at, &found));
+        if (found.function == NULL || strcmp(found.function, names->function) != 0)
+            fail_msg("%s+%d is in %s", symbol->name, (int)at, found.function);
+    }
+    names->n_bodies++;
+}
+
+/* Skips where there is no clang. FINISH: a command with which the library is as users have it. */
+static void check(const char *options, const char *finish, const char *function)
+{
+    char command[1024];
+    struct temporary temporary;
+    struct tg_image *image;
+    if (system("command -v clang++ >/dev/null") != 0)
+        skip();
+    temporary_init(&temporary);
+    char *path = temporary_path(&temporary, "unit.so"), *source = temporary_path(&temporary, "unit.cc");
+    temporary_write(source, text, strlen(text));
+    snprintf(command, sizeof command,
+             "cd %s && clang++ %s -fopenmp -fPIC -c unit.cc -o unit.o && ld -shared --build-id unit.o -o "
+             "unit.so && %s",
+             temporary.directory, options, finish);
+    assert_int_equal(system(command), 0);
+    assert_null(tg_image_open(path, &image));
+    struct names names = {.path = path, .build_id = tg_image_info(image)->build_id, .function = function};
+    assert_null(tg_symbolizer_create(&names.symbolizer));
+    tg_image_each_symbol(image, ".omp_", true, check_symbol, &names);
+    assert_true(names.n_bodies > 1);
+    tg_symbolizer_destroy(names.symbolizer);
+    tg_image_unref(image);
+    free(source);
+    free(path);
+    temporary_deinit(&temporary);
+}
+
+static void a_body_goes_by_its_function(void **state)
+{
+    (void)state;
+    check("-g -O0", "true", "mesh::solve");
+    check("-g -O2", "true", "mesh::solve");
+    check("-gdwarf-4 -O1 -gsplit-dwarf", "true", "mesh::solve");
+    check("-g -O0",
+          "objcopy --only-keep-debug unit.so unit.so.debug && objcopy -S "
+          "--add-gnu-debuglink=unit.so.debug unit.so",
+          "mesh::solve");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_body_goes_by_its_function),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
