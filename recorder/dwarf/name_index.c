@@ -22,6 +22,7 @@ struct entry {
     uint32_t hash;
     uint32_t parent; /* the entry number (before sorting) of the namespace or class around it */
     uint32_t number; /* before sorting */
+    uint32_t file;   /* DIE is an offset of this one of the index's files */
     uint8_t kind;
     bool is_scope;   /* a namespace: there for its children's sake */
     bool is_clear;   /* members can be named without it: an inline namespace, an enum */
@@ -30,7 +31,9 @@ struct entry {
 };
 
 struct tg_name_index {
-    Dwarf *dwarf;
+    Dwarf **files; /* the object's, then those of split units */
+    size_t n_files, files_capacity;
+    uint32_t file;         /* the one that is being read */
     struct entry *entries; /* by hash */
     uint32_t *places;      /* of each entry number */
     size_t n, capacity;
@@ -60,6 +63,7 @@ static bool add(struct tg_name_index *index, Dwarf_Die *die, const char *name, e
                        .hash = hash_name(name, strlen(name)),
                        .parent = parent,
                        .number = (uint32_t)index->n,
+                       .file = index->file,
                        .kind = (uint8_t)kind,
                        .is_scope = is_scope,
                        .is_clear = (tag == DW_TAG_enumeration_type && kind != TG_NAME_ENUMERATOR) ||
@@ -138,22 +142,37 @@ static int compare_entries(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
+static bool add_file(struct tg_name_index *index, Dwarf *file)
+{
+    return TG_ARRAY_APPEND(index->files, index->n_files, index->files_capacity, file) == NULL;
+}
+
+/* The units of DWARF. A split unit is in a file of its own, which libdw opens for this. */
+static bool read_units(struct tg_name_index *index, Dwarf *dwarf)
+{
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die die, split;
+    uint8_t type;
+    bool fine = add_file(index, dwarf);
+    while (fine && dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &split) == 0) {
+        bool is_split = type == DW_UT_skeleton && split.addr != NULL;
+        index->in_types = type == DW_UT_type;
+        index->file = 0;
+        if (is_split) {
+            fine = add_file(index, dwarf_cu_getdwarf(split.cu));
+            index->file = (uint32_t)index->n_files - 1;
+        }
+        fine = fine && read_children(index, is_split ? &split : &die, NO_PARENT, 0);
+    }
+    return fine;
+}
+
 struct tg_error *tg_name_index_create(Dwarf *dwarf, struct tg_name_index **result)
 {
     struct tg_name_index *index = calloc(1, sizeof *index);
     if (index == NULL)
         return tg_error_no_memory();
-    index->dwarf = dwarf;
-    Dwarf_CU *cu = NULL;
-    Dwarf_Die die, split;
-    uint8_t type;
-    bool fine = true;
-    while (fine && dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &split) == 0) {
-        index->in_types = type == DW_UT_type;
-        if (type == DW_UT_skeleton && split.addr != NULL)
-            continue; /* offsets of another file: not looked into */
-        fine = read_children(index, &die, NO_PARENT, 0);
-    }
+    bool fine = read_units(index, dwarf);
     index->places = fine ? calloc(index->n + 1, sizeof *index->places) : NULL;
     if (index->places == NULL) {
         tg_name_index_destroy(index);
@@ -171,6 +190,7 @@ void tg_name_index_destroy(struct tg_name_index *index)
 {
     if (index == NULL)
         return;
+    free(index->files);
     free(index->entries);
     free(index->places);
     free(index);
@@ -201,8 +221,9 @@ static bool take_scope(const char *name, const char *qualifier, size_t *length)
 
 static Dwarf_Die *die_of(const struct tg_name_index *index, const struct entry *entry, Dwarf_Die *die)
 {
-    return entry->is_in_types ? dwarf_offdie_types(index->dwarf, entry->die, die)
-                              : dwarf_offdie(index->dwarf, entry->die, die);
+    Dwarf *file = index->files[entry->file];
+    return entry->is_in_types ? dwarf_offdie_types(file, entry->die, die)
+                              : dwarf_offdie(file, entry->die, die);
 }
 
 /* The same as is_inside, of the scopes around what ENTRY specifies. */

@@ -1,5 +1,6 @@
 #include "live/inspect/value/lookup.h"
 
+#include "format/image/debug_units.h"
 #include "live/inspect/value/type.h"
 
 #include <ctype.h>
@@ -204,7 +205,7 @@ static bool is_suffix(const char *path, const char *end)
 static bool is_of_file(Dwarf_Die *die, const char *file)
 {
     Dwarf_Die unit;
-    return is_suffix(dwarf_decl_file(die), file) ||
+    return is_suffix(tg_debug_units_declaring_file(die), file) ||
            (dwarf_diecu(die, &unit, NULL, NULL) != NULL && is_suffix(dwarf_diename(&unit), file));
 }
 
@@ -222,8 +223,7 @@ struct search {
     const char *file, *name;
     enum tg_wanted wanted;
     const struct tg_scene_object *here; /* the frame's object, NULL none */
-    Dwarf_Off unit;                     /* of the frame */
-    bool has_unit;
+    const void *unit;                   /* address of the DIE of the frame's, NULL none */
     enum rank best;
     unsigned n_best;
     Dwarf_Die second; /* another one, as good */
@@ -238,8 +238,8 @@ static enum rank rank_of(const struct search *search, const struct tg_scene_obje
     if (kind == TG_NAME_VARIABLE && !dwarf_hasattr_integrate(die, DW_AT_location) &&
         !dwarf_hasattr_integrate(die, DW_AT_const_value))
         return RANK_REMOVED;
-    if (search->has_unit && object == search->here && dwarf_diecu(die, &unit, NULL, NULL) != NULL &&
-        dwarf_dieoffset(&unit) == search->unit)
+    if (search->unit != NULL && object == search->here && dwarf_diecu(die, &unit, NULL, NULL) != NULL &&
+        unit.addr == search->unit)
         return RANK_UNIT;
     if (kind != TG_NAME_VARIABLE && kind != TG_NAME_FUNCTION)
         return object == search->here ? RANK_HERE_EXTERNAL : RANK_EXTERNAL;
@@ -273,8 +273,8 @@ static bool is_same_text(const char *a, const char *b)
 static bool is_copy(Dwarf_Die *a, Dwarf_Die *b, enum tg_name_kind kind)
 {
     int a_line, b_line;
-    return is_same_text(dwarf_decl_file(a), dwarf_decl_file(b)) && dwarf_decl_line(a, &a_line) == 0 &&
-           dwarf_decl_line(b, &b_line) == 0 && a_line == b_line &&
+    return is_same_text(tg_debug_units_declaring_file(a), tg_debug_units_declaring_file(b)) &&
+           dwarf_decl_line(a, &a_line) == 0 && dwarf_decl_line(b, &b_line) == 0 && a_line == b_line &&
            (kind != TG_NAME_VARIABLE || is_constant(a));
 }
 
@@ -308,8 +308,7 @@ static bool find_global(const struct tg_scene *scene, struct search *search, str
         search->here = tg_scene_object_at(scene, place);
         if (search->here != NULL && search->here->dwarf != NULL && scene->ops->unit_at != NULL &&
             scene->ops->unit_at(scene->context, search->here, place, &unit)) {
-            search->has_unit = true;
-            search->unit = dwarf_dieoffset(&unit);
+            search->unit = unit.addr;
         }
     }
     if (search->here != NULL && search->here->names != NULL)
@@ -496,15 +495,16 @@ static const char *unit_of(Dwarf_Die *die)
  * compiled; by more of the paths where those are called the same. */
 static struct tg_error *ambiguous(const char *name, Dwarf_Die *first, Dwarf_Die *second)
 {
-    const char *files[] = {base_of(dwarf_decl_file(first)), base_of(dwarf_decl_file(second))};
+    const char *files[] = {base_of(tg_debug_units_declaring_file(first)),
+                           base_of(tg_debug_units_declaring_file(second))};
     if (strcmp(files[0], files[1]) == 0) {
         files[0] = unit_of(first);
         files[1] = unit_of(second);
     }
-    if (strcmp(files[0], files[1]) == 0 && dwarf_decl_file(first) != NULL &&
-        dwarf_decl_file(second) != NULL) {
-        files[0] = dwarf_decl_file(first);
-        files[1] = dwarf_decl_file(second);
+    if (strcmp(files[0], files[1]) == 0 && tg_debug_units_declaring_file(first) != NULL &&
+        tg_debug_units_declaring_file(second) != NULL) {
+        files[0] = tg_debug_units_declaring_file(first);
+        files[1] = tg_debug_units_declaring_file(second);
     }
     if (strcmp(files[0], files[1]) == 0)
         return tg_error_create(TG_ERROR_USAGE, "'%s' is ambiguous, all in '%s': write '%s'::%s for the first",

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """C++ and Fortran as their users write them: names of templates, modules and components, in breakpoints, prints,
-conditions, assignments and steps."""
+conditions, assignments and steps. And names of C whose debug information is split."""
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -210,6 +211,24 @@ EXPECTED = {
                 r"^ end .* T$"),
 }
 
+SPLIT = {
+    "main": "int first(int), second(int);\nint main(void)\n{\n    return first(0) + second(0) == 0;\n}\n",
+    "first": "static int twin = 1;\nint first(int by)\n{\n    twin += by;\n    return twin;\n}\n",
+    "second": "static int twin = 2;\nint second(int by)\n{\n    twin += by;\n    return twin;\n}\n",
+}
+SPLIT_SCRIPT = """
+dbreak main; c
+catch {dprint twin} text; puts $text
+puts [dprint {'first.c'::twin}]; puts [dprint {'second.c'::twin}]
+foreach function {first second} {dbreak $function; c; puts "$function [dprint twin]"}
+"""
+SPLIT_OUTPUT = """several files have a 'twin': write 'first.c'::twin or 'second.c'::twin
+'first.c'::twin = 1
+'second.c'::twin = 2
+first twin = 1
+second twin = 2
+"""
+
 
 def script_of(language, name, source):
     marks = {mark: 1 + source[: source.index(mark)].count("\n") for mark in ("AFTER", "SUM", "WIDE") if mark in source}
@@ -239,7 +258,23 @@ def session(language, name, source, compiler):
         at = match.end()
 
 
+def split(compiler):
+    """Variables of one name in several units, each of which is in a file of its own."""
+    pathlib.Path("split.tcl").write_text(SPLIT_SCRIPT, encoding="utf-8")
+    for name, text in SPLIT.items():
+        pathlib.Path(f"{name}.c").write_text(text, encoding="utf-8")
+        subprocess.run([compiler, "-gdwarf-4", "-gsplit-dwarf", "-O0", "-c", f"{name}.c"], check=True)
+    subprocess.run([compiler, "-o", "split"] + [f"{name}.o" for name in SPLIT], check=True)
+    done = subprocess.run([TOLLGATE, "live", "-q", "-o", "trace.tgt", "--force", "-x", "split.tcl", "--", "./split"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    shown = "".join(line + "\n" for line in done.stdout.splitlines() if "twin" in line and not line.startswith("twin"))
+    if shown != SPLIT_OUTPUT:
+        sys.exit(f"split, {compiler}:\n{done.stdout}\n{done.stderr}")
+
+
 def main():
+    for compiler in filter(shutil.which, ("gcc", "clang")):
+        split(compiler)
     session("cplusplus", "grid.cc", CPLUSPLUS, "g++")
     session("fortran", "ocean.f90", FORTRAN, "gfortran")
 
