@@ -12,6 +12,7 @@ slash, or with a folder's name; {a,b} and * may be in it as in a shell. Generate
 usage: paths_test.py SOURCE_DIRECTORY
 """
 import fnmatch
+import functools
 import glob
 import itertools
 import os
@@ -68,21 +69,23 @@ def is_claim(path):
     return path.endswith("/") or SUFFIX.search(path) or path.count("/") >= 2
 
 
+@functools.cache
 def text_of(path):
     with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read()
     suffix = os.path.splitext(path)[1]
     if suffix not in COMMENT:
         return text
-    # everything but comments becomes blank, so that line numbers stay
+    # of everything but comments the line ends are kept, so that line numbers stay
     kept, at = [], 0
     for match in re.finditer(COMMENT[suffix], text, re.S):
-        kept.append(re.sub(r"[^\n]", " ", text[at:match.start()]))
+        kept.append(" " + "\n" * text.count("\n", at, match.start()) + " ")
         kept.append(match.group(0))
         at = match.end()
     return "".join(kept)
 
 
+@functools.cache
 def anchors_of(path):
     """The anchors that GitHub gives the headings of PATH."""
     headings = re.findall(r"^#+ (.*)$", text_of(path), re.M)

@@ -1,6 +1,7 @@
 """Strict readers of the Mermaid and PlantUML that tollgate writes: of the parts of these languages that it uses, with every
 character accounted for; and seqdiag itself. Each returns the problems of a text, [] where it is fine.
 """
+import functools
 import os
 import re
 import sys
@@ -95,8 +96,19 @@ def check_plantuml(text):
     return problems + read(lines[1:-2], PLANTUML_LINES, PLANTUML_TEXT, 1)
 
 
+@functools.cache
+def load_seqdiag():
+    """Draws a first diagram here: seqdiag loads when it draws, which takes longer than to draw, and children then have it."""
+    with tempfile.TemporaryDirectory() as directory:
+        text_file = os.path.join(directory, "a.diag")
+        with open(text_file, "w", encoding="utf-8") as file:
+            file.write("seqdiag { a -> b; }\n")
+        command.main(["-T", "svg", "-o", os.path.join(directory, "a.svg"), text_file])
+
+
 def run_seqdiag(arguments, errors):
-    """Status of seqdiag in a child of this process: it takes longer to load than to draw."""
+    """Status of seqdiag in a child of this process."""
+    load_seqdiag()
     child = os.fork()
     if child == 0:
         os.dup2(errors.fileno(), 2)

@@ -1,11 +1,18 @@
 #!/usr/bin/env python3
 """Proves that layers.py, symbols.py and comments.py can fail: small trees with one fault each."""
 
+import contextlib
+import io
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+import comments  # noqa: E402 (beside this file)
+import layers  # noqa: E402
+import symbols  # noqa: E402
 
 SOUND = {
     "cmake/folders.txt": """# the table
@@ -117,10 +124,19 @@ def write(root, files):
         path.write_text(text, encoding="utf-8")
 
 
+def outcome(checker, *arguments):
+    """(status, what it says) of a checker, a module: Python is begun once, not for each fault."""
+    sys.argv[1:] = arguments
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        status = checker.main()
+    return status, said.getvalue()
+
+
 def run(checker, files):
     with tempfile.TemporaryDirectory() as root:
         write(root, files)
-        return subprocess.run([sys.executable, checker, root], capture_output=True, text=True, check=False)
+        return outcome(checker, root)
 
 
 def run_symbols(checker, files):
@@ -133,36 +149,31 @@ def run_symbols(checker, files):
                 subprocess.run(["cc", "-w", "-c", source, "-o", objects[-1]], check=True)
             if objects:
                 subprocess.run(["ar", "qc", pathlib.Path(root, folder, "libtg_x.a"), *objects], check=True)
-        return subprocess.run([sys.executable, checker, root, root], capture_output=True, text=True, check=False)
+        return outcome(checker, root, root)
 
 
 def check(name, result, expected):
     """What is wrong with RESULT, where EXPECTED must be said; None: nothing may be said."""
-    if expected is None:
-        sound = result.returncode == 0 and not result.stdout
-    else:
-        sound = result.returncode == 1 and expected in result.stdout
-    return [] if sound else [f"{name}: {result.returncode} {result.stdout}{result.stderr}"]
+    status, said = result
+    sound = status == 0 and not said if expected is None else status == 1 and expected in said
+    return [] if sound else [f"{name}: {status} {said}"]
 
 
 def main():
-    checker = pathlib.Path(__file__).with_name("layers.py")
-    failures = check("the sound tree", run(checker, SOUND), None)
-    failures += check("an empty tree", run(checker, {"cmake/folders.txt": ""}), "no sources found")
+    failures = check("the sound tree", run(layers, SOUND), None)
+    failures += check("an empty tree", run(layers, {"cmake/folders.txt": ""}), "no sources found")
     for name, change, expected in FAULTS:
-        failures += check(name, run(checker, {**SOUND, **change}), expected)
+        failures += check(name, run(layers, {**SOUND, **change}), expected)
     count = len(FAULTS) + len(COMMENT_FAULTS)
-    checker = checker.with_name("comments.py")
-    failures += check("sound comments", run(checker, COMMENT_SOUND), None)
-    failures += check("no comments", run(checker, {}), "no sources found")
+    failures += check("sound comments", run(comments, COMMENT_SOUND), None)
+    failures += check("no comments", run(comments, {}), "no sources found")
     for name, change, expected in COMMENT_FAULTS:
-        failures += check(name, run(checker, {**COMMENT_SOUND, **change}), expected)
+        failures += check(name, run(comments, {**COMMENT_SOUND, **change}), expected)
     if shutil.which("cc") and shutil.which("ar") and shutil.which("nm"):
-        checker = checker.with_name("symbols.py")
-        failures += check("sound calls", run_symbols(checker, SYMBOL_SOUND), None)
-        failures += check("nothing built", run_symbols(checker, {}), "no libraries found")
+        failures += check("sound calls", run_symbols(symbols, SYMBOL_SOUND), None)
+        failures += check("nothing built", run_symbols(symbols, {}), "no libraries found")
         for name, change, expected in SYMBOL_FAULTS:
-            failures += check(name, run_symbols(checker, {**SYMBOL_SOUND, **change}), expected)
+            failures += check(name, run_symbols(symbols, {**SYMBOL_SOUND, **change}), expected)
         count += len(SYMBOL_FAULTS)
     print("\n".join(failures) or f"{count} faults found")
     return 1 if failures else 0
