@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """record --heap where it is hard: programs see what they see without, nothing is lost in silence, nothing is left over.
 
-usage: hardship.py CASE
+usage: hardship.py CASE [MODE...]     (MODE: all by default)
 """
 import json
 import os
@@ -14,7 +14,7 @@ import time
 from agent import build
 from recording import TOLLGATE, build_library, check, run, skip
 
-MODES = ("--heap", "--heap=sample:4K", "--heap=check")
+MODES = tuple(sys.argv[2:]) or ("--heap", "--heap=sample:4K", "--heap=check")
 
 
 def dump(trace, kind):
@@ -87,7 +87,7 @@ def in_a_namespace(case):
     if os.environ.get("TG_HARDSHIP") == "mounted":
         return False
     script = "mount -t tmpfs -o size=32m none /dev/shm && mkdir disk && mount -t tmpfs -o size=64k none disk && TG_HARDSHIP=mounted exec \"$@\""
-    made = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", sys.executable, sys.argv[0], case])
+    made = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", sys.executable, sys.argv[0], case, *MODES])
     if made.returncode != 0 and not os.path.exists("began"):
         skip("mounts are not allowed here")
     sys.exit(made.returncode)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 TOLLGATE = os.environ["TG_TOLLGATE"]
-ROUNDS = 10
+ROUNDS = 5
 
 
 def only_here():

@@ -55,7 +55,7 @@ static void a_trace_may_end_at_any_byte(void **state)
     unsigned char *bytes = temporary_read(path, &size);
     struct sections sections = find_sections(bytes);
     assert_int_equal(sections.count, 6);
-    const unsigned long step = IS_SANITIZED ? 3 : 1; /* to the whole of it */
+    const unsigned long step = IS_SANITIZED ? 7 : 1; /* to the whole of it */
     for (unsigned long length = 1 + (size - 1) % step; length <= size; length += step) {
         temporary_write(cut, bytes, length);
         struct tg_trace_reader *reader = NULL;
@@ -114,7 +114,7 @@ static void every_flipped_bit_is_found(void **state)
     unsigned long size = 0;
     unsigned char *bytes = temporary_read(path, &size);
     struct sections sections = find_sections(bytes);
-    for (unsigned long at = 0; at < size; at += IS_SANITIZED ? 3 : 1) {
+    for (unsigned long at = 0; at < size; at += IS_SANITIZED ? 7 : 1) {
         bytes[at] ^= (unsigned char)(1u << at % 8);
         temporary_write(path, bytes, size);
         struct tg_trace_reader *reader = NULL;

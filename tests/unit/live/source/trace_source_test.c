@@ -177,7 +177,7 @@ static void jump(void **state, uint64_t distance)
     assert_int_equal(source->n_events, N_EVENTS);
     assert_int_equal(source->start_ns, 900);
     random_state = 2;
-    for (int i = 0; i < (IS_SANITIZED ? 10 : 30); i++) {
+    for (int i = 0; i < (IS_SANITIZED ? 5 : 30); i++) {
         uint64_t number = below(N_EVENTS + 20);
         go(source, (struct tg_target){.kind = TG_TO_EVENT, .number = number});
         assert_int_equal(source->number, number < N_EVENTS ? number : N_EVENTS);
@@ -201,7 +201,7 @@ static void small_steps_give_what_reading_gives(void **state)
     write_trace(path, 3, N_EVENTS);
     struct tg_source *source = open_at(path, N_EVENTS / 2, 64);
     random_state = 4;
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < (IS_SANITIZED ? 10 : 30); i++) {
         uint64_t number = source->number + below(9) - 5;
         go(source, (struct tg_target){.kind = TG_TO_EVENT, .number = number});
         assert_int_equal(source->number, number);
@@ -218,7 +218,7 @@ static void a_time_is_one_place(void **state)
     write_trace(path, 5, N_EVENTS);
     struct tg_source *source = open_at(path, N_EVENTS, 50), *reader = NULL;
     random_state = 6;
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < (IS_SANITIZED ? 7 : 20); i++) {
         uint64_t time_ns = 950 + below(N_EVENTS * 10 + 200);
         go(source, (struct tg_target){.kind = TG_TO_TIME, .time_ns = time_ns});
         uint64_t number = 0, moment_ns = tg_source_moment_ns(source);
