@@ -113,22 +113,26 @@ static inline __attribute__((always_inline)) void *oddly_aligned(void *block, si
     return block;
 }
 
-/* The slow halves of malloc and free, whose FRAME is: the quick ones save no registers for them. */
-static __attribute__((noinline)) void *malloc_slowly(size_t size, const void *frame)
+/* The slow halves of malloc and free, which end with them: so the frame that is theirs is that of the function that the program
+ * called, and the quick halves need none. */
+static __attribute__((noinline)) void *malloc_slowly(size_t size)
 {
+    const void *frame = __builtin_frame_address(0);
     if (checks())
         return tg_heap_check_alloc(0, size, false, TG_HEAP_MALLOC, frame);
     return allocated_at(tg_heap_real_get()->malloc(size), size, TG_HEAP_MALLOC, frame);
 }
 
-static __attribute__((noinline)) void *malloc_failed(size_t size, const void *frame)
+static __attribute__((noinline)) void *malloc_failed(size_t size)
 {
+    const void *frame = __builtin_frame_address(0);
     tg_heap_quick_take_back(size);
     return allocated_at(NULL, size, TG_HEAP_MALLOC, frame);
 }
 
-static __attribute__((noinline)) void free_slowly(void *block, const void *frame)
+static __attribute__((noinline)) void free_slowly(void *block)
 {
+    const void *frame = __builtin_frame_address(0);
     if (!checks()) {
         freeing_at(block, TG_HEAP_FREE, frame);
         tg_heap_real_get()->free(block);
@@ -140,9 +144,9 @@ static __attribute__((noinline)) void free_slowly(void *block, const void *frame
 void *malloc(size_t size)
 {
     if (!tg_heap_quick_passes_alloc(size))
-        return malloc_slowly(size, __builtin_frame_address(0));
+        return malloc_slowly(size);
     void *block = tg_heap_real.malloc(size);
-    return TG_AGENT_LIKELY(block != NULL) ? block : malloc_failed(size, __builtin_frame_address(0));
+    return TG_AGENT_LIKELY(block != NULL) ? block : malloc_failed(size);
 }
 
 void *calloc(size_t count, size_t size)
@@ -158,7 +162,7 @@ void free(void *block)
     if (quick != NULL && tg_heap_quick_passes_free(block))
         quick(block);
     else
-        free_slowly(block, __builtin_frame_address(0));
+        free_slowly(block);
 }
 
 /* libc has it for old programs alone. */

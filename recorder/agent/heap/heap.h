@@ -44,20 +44,20 @@ struct tg_heap_told {
 
 /* Of a thread. While operator new passes a call on, the allocation that comes of it is operator new's. */
 struct tg_heap_thread {
+    /* what calls that are only counted look at comes first: one cache line */
+    int64_t left;      /* sampling (sample.h): bytes up to the next sample */
     const void *outer; /* frame of the operator, NULL none; it may have been left by longjmp */
-    uintptr_t caller;  /* the return address in that frame */
-    size_t size;       /* as asked of it */
-    size_t alignment;  /* likewise; 0: it is no aligned one */
-    unsigned call;     /* enum tg_heap_call */
-    bool told;         /* the allocation is recorded */
     const void *freed; /* operator delete has recorded this block as freed, and passes it on */
+    size_t size;       /* as asked of the operator */
+    bool told;         /* the allocation is recorded */
+    unsigned call;     /* enum tg_heap_call */
+    uintptr_t caller;  /* the return address in that frame */
+    size_t alignment;  /* as asked of the operator; 0: it is no aligned one */
     unsigned release;  /* enum tg_heap_release of that; where blocks are checked, it is recorded only then */
     struct tg_heap_told told_of_freed;
-    /* sampling (sample.h) */
-    int64_t left;                     /* bytes up to the next sample */
-    uint64_t random;                  /* 0: none drawn yet */
+    uint64_t random;                  /* sampling; 0: none drawn yet */
     struct tg_heap_walk_memory *walk; /* if the thread is OWNER there; NULL: not looked for yet */
-};
+} __attribute__((aligned(64)));
 extern __thread struct tg_heap_thread tg_heap_thread __attribute__((tls_model("initial-exec")));
 
 #endif

@@ -181,10 +181,11 @@ static __attribute__((noinline)) uintptr_t allocate_by(struct member *member, ui
     return block;
 }
 
-/* What an operator new does. */
+/* What an operator new does, which ends with it: the frame is the operator's, as in calls.c. */
 static __attribute__((noinline)) uintptr_t allocate(struct member *member, uintptr_t size, uintptr_t second,
-                                                    uintptr_t third, const void *frame)
+                                                    uintptr_t third)
 {
+    const void *frame = __builtin_frame_address(0);
     if (__atomic_load_n(&member->way, __ATOMIC_RELAXED) != STOOD_IN_FOR || tg_heap_thread.outer != NULL)
         return allocate_by(member, size, second, third, frame);
     void *block = tg_heap_real.malloc(size != 0 ? size : 1);
@@ -194,10 +195,11 @@ static __attribute__((noinline)) uintptr_t allocate(struct member *member, uintp
     return (uintptr_t)block;
 }
 
-/* What an operator delete does. */
+/* What an operator delete does, which ends with it. */
 static __attribute__((noinline)) void release(struct member *member, uintptr_t freed, uintptr_t second,
-                                              uintptr_t third, const void *frame)
+                                              uintptr_t third)
 {
+    const void *frame = __builtin_frame_address(0);
     operator_function *function = find(member);
     enum tg_heap_release how = (enum tg_heap_release)member->what;
     struct tg_heap_thread *thread = &tg_heap_thread;
@@ -248,9 +250,8 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
     {                                                                                                        \
         static struct member member = {                                                                      \
             .name = #symbol, .way = (first_way), .what = (call), .has_alignment = (is_aligned)};             \
-        return is_left_alone(&member, first)                                                                 \
-                   ? member.function(first, second, third)                                                   \
-                   : allocate(&member, first, second, third, __builtin_frame_address(0));                    \
+        return is_left_alone(&member, first) ? member.function(first, second, third)                         \
+                                             : allocate(&member, first, second, third);                      \
     }
 
 /* The same where it is only asked for bytes. */
@@ -259,15 +260,12 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
     uintptr_t symbol(uintptr_t size)                                                                         \
     {                                                                                                        \
         static struct member member = {.name = #symbol, .what = (call)};                                     \
-        if (__atomic_load_n(&member.way, __ATOMIC_RELAXED) == STOOD_IN_FOR &&                                \
-            tg_heap_quick_passes_new(size)) {                                                                \
+        int way = __atomic_load_n(&member.way, __ATOMIC_RELAXED);                                            \
+        if (TG_AGENT_LIKELY(way == STOOD_IN_FOR) && TG_AGENT_LIKELY(tg_heap_quick_passes_new(size))) {       \
             void *block = tg_heap_real.malloc(size != 0 ? size : 1);                                         \
-            return TG_AGENT_LIKELY(block != NULL)                                                            \
-                       ? (uintptr_t)block                                                                    \
-                       : allocate(&member, size, 0, 0, __builtin_frame_address(0));                          \
+            return TG_AGENT_LIKELY(block != NULL) ? (uintptr_t)block : allocate(&member, size, 0, 0);        \
         }                                                                                                    \
-        return is_left_alone(&member, size) ? member.function(size, 0, 0)                                    \
-                                            : allocate(&member, size, 0, 0, __builtin_frame_address(0));     \
+        return is_left_alone(&member, size) ? member.function(size, 0, 0) : allocate(&member, size, 0, 0);   \
     }
 
 #define OPERATOR_DELETE(symbol, how, is_sized, is_aligned)                                                   \
@@ -280,7 +278,7 @@ static __attribute__((noinline)) void release(struct member *member, uintptr_t f
         if (quick != NULL && tg_heap_quick_passes_free((const void *)first)) /* NOLINT: an address */        \
             quick(first, second, third);                                                                     \
         else                                                                                                 \
-            release(&member, first, second, third, __builtin_frame_address(0));                              \
+            release(&member, first, second, third);                                                          \
     }
 
 /* clang-format off */
