@@ -144,8 +144,8 @@ bool tg_mpi_requests_find(const struct tg_mpi_asking *asking, const struct tg_in
     *requests = (struct tg_mpi_requests){.count = 0};
     question.entry = asking->process->modules != NULL ? tg_mpi_entry_find(stack) : SIZE_MAX;
     if (question.entry == SIZE_MAX ||
-        !tg_modules_symbol_at(asking->process->modules,
-                              stack->frames[question.entry].pc - (question.entry > 0), &name, &offset))
+        !tg_modules_symbol_at(asking->process->modules, tg_mpi_entry_place(stack, question.entry), &name,
+                              &offset))
         return false;
     question.form = find_form(tg_mpi_shape_of(name));
     question.is_fortran = tg_mpi_is_of_fortran(name);

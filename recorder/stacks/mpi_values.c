@@ -68,6 +68,12 @@ size_t tg_mpi_entry_find(const struct tg_call_stack *stack)
     return found;
 }
 
+/* Where the library jumped from that function, nobody returns to it. */
+uint64_t tg_mpi_entry_place(const struct tg_call_stack *stack, size_t entry)
+{
+    return stack->frames[entry].pc - (entry > 0 && !stack->unwound[entry].is_activation);
+}
+
 /* ---- names */
 
 static const char *const FORTRAN_ENDS[] = {"_f08ts", "_f08", "_f"};
@@ -333,8 +339,7 @@ bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_insp
     uint64_t offset;
     values->count = 0;
     values->function[0] = '\0';
-    if (entry == SIZE_MAX ||
-        !tg_modules_symbol_at(modules, stack->frames[entry].pc - (entry > 0), &name, &offset))
+    if (entry == SIZE_MAX || !tg_modules_symbol_at(modules, tg_mpi_entry_place(stack, entry), &name, &offset))
         return false;
     snprintf(values->function, sizeof values->function, "%s", name);
     const struct tg_mpi_shape *shape = shape_of(name, &finding.is_fortran);

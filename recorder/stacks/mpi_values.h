@@ -47,6 +47,9 @@ bool tg_mpi_values_polls(const struct tg_mpi_values *values);
 /* The frame of STACK by which the program entered the library; SIZE_MAX: it is not in MPI. Its caller is the next one. */
 size_t tg_mpi_entry_find(const struct tg_call_stack *stack);
 
+/* An address in the code of that function, which STACK's unwound frames know. */
+uint64_t tg_mpi_entry_place(const struct tg_call_stack *stack, size_t entry);
+
 /* The function of C for SHAPE that the one of Fortran at ENTRY of STACK has called; SIZE_MAX unknown. */
 size_t tg_mpi_inner_find(struct tg_modules *modules, const struct tg_call_stack *stack, size_t entry,
                          const struct tg_mpi_shape *shape);

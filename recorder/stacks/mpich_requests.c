@@ -60,7 +60,7 @@ static bool read_request(const struct reading *reading, uint64_t address, unsign
     unsigned place = request->handle >> 30;
     bool is_own = request->counter == address + COUNT_OFFSET,
          is_persistent = request->kind == SENDS_AGAIN || request->kind == RECEIVES_AGAIN;
-    return (request->handle >> 26 & 15) == OF_REQUESTS && place >= first && request->references > 0 &&
+    return (request->handle >> 26 & 15) == OF_REQUESTS && place >= first && request->references >= 0 &&
            request->kind > 0 && request->kind <= MAX_KIND && request->count >= 0 && (is_own || is_persistent);
 }
 

@@ -125,7 +125,7 @@ static void send_both(void)
 }
 
 /* Rings of ranks exchange messages with both neighbours. Rank 1 stops doing so, or sends one with another tag. */
-static __attribute__((noinline)) void exchange(int has_other_tag)
+static __attribute__((noinline)) void exchange(int has_other_tag, int waits_for_any)
 {
     enum { LAST = 3 };
     int size, sent[2] = {rank, rank}, received[2];
@@ -142,18 +142,25 @@ static __attribute__((noinline)) void exchange(int has_other_tag)
         MPI_Irecv(&received[1], 1, MPI_INT, right, to_left, MPI_COMM_WORLD, &requests[1]);
         MPI_Isend(&sent[0], 1, MPI_INT, right, is_culprit ? 99 : to_right, MPI_COMM_WORLD, &requests[2]);
         MPI_Isend(&sent[1], 1, MPI_INT, left, to_left, MPI_COMM_WORLD, &requests[3]);
-        MPI_Waitall(4, requests, MPI_STATUSES_IGNORE); /* culprit of halo */
+        for (int i = 0, which; waits_for_any && i < 4; i++)
+            MPI_Waitany(4, requests, &which, MPI_STATUS_IGNORE); /* culprit of any */
+        MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);           /* culprit of halo */
     }
 }
 
 static void leave_out_halo(void)
 {
-    exchange(0);
+    exchange(0, 0);
+}
+
+static void wait_for_any(void)
+{
+    exchange(0, 1);
 }
 
 static void mistake_tag(void)
 {
-    exchange(1);
+    exchange(1, 0);
 }
 
 static void call_another_collective(void)
@@ -193,6 +200,7 @@ static const struct {
     {"send", NULL, send_both},
     {"halo", NULL, leave_out_halo},
     {"tags", NULL, mistake_tag},
+    {"any", NULL, wait_for_any},
     {"mismatch", call_another_collective, NULL},
     {"abort", abort_the_job, NULL},
     {"exit", end_early, NULL},

@@ -144,6 +144,10 @@ def requests(name):
     waits = {thread["rank"]: thread["requests"] for thread in told["threads"] if "requests" in thread}
     wanted = {"count": 4, "pending": 1, "messages": [{"what": "receive", "rank": 1, "peer": 1, "tag": 17, "world": True}]}
     check(waits[0] == wanted and sorted(waits) == [0, 2, 3], waits)
+    if name == "mpich":  # from which its library jumps to another function
+        with hanging(flavour, "any", ("MPI_Waitany", "")) as process:
+            text = where("-p", str(process.pid))
+        check("are in MPI_Waitany(count 4)" in text and lacks.format(2, 16) in text, text)
     with hanging(flavour, "tags", ("MPI_Waitall",)) as process:
         text = where("-p", str(process.pid))
     check("hese ranks wait for each other, and n" in text.splitlines()[0] and

@@ -143,6 +143,7 @@ static void test_persistent(void **state)
     assert_int_equal(requests.n_messages, 1);
     assert_int_equal(requests.messages[0].rank, 3);
     put(request_at(2), 0x6c000001, 4); /* complete from the beginning */
+    put(request_at(2) + 4, 0, 4);
     put(request_at(2) + 24, 0, 4);
     assert_true(read_requests(&handle, 1, &requests));
     assert_int_equal(requests.n_pending, 0);
