@@ -33,6 +33,7 @@ struct question {
     const struct tg_mpi_asking *asking;
     const struct tg_inspect_memory *memory;
     const struct tg_call_stack *stack;
+    const struct tg_mpi_shape *shape;
     const struct form *form;
     size_t entry;
     bool is_fortran, is_mpich;
@@ -48,9 +49,8 @@ static struct tg_call_arguments find_arguments(const struct question *question)
     uint16_t of_requests = (uint16_t)(1u << form->requests),
              wanted = (uint16_t)(of_requests | (form->count == NONE ? 0 : 1u << form->count));
     bool is_inner = question->is_fortran && !question->is_mpich;
-    size_t index =
-        is_inner ? tg_mpi_inner_find(modules, question->stack, question->entry, tg_mpi_shape_of(form->name))
-                 : question->entry;
+    size_t index = is_inner ? tg_mpi_inner_find(modules, question->stack, question->entry, question->shape)
+                            : question->entry;
     if (index == SIZE_MAX)
         return arguments;
     if (!is_inner)
@@ -147,7 +147,8 @@ bool tg_mpi_requests_find(const struct tg_mpi_asking *asking, const struct tg_in
         !tg_modules_symbol_at(asking->process->modules, tg_mpi_entry_place(stack, question.entry), &name,
                               &offset))
         return false;
-    question.form = find_form(tg_mpi_shape_of(name));
+    question.shape = tg_mpi_shape_of(name);
+    question.form = find_form(question.shape);
     question.is_fortran = tg_mpi_is_of_fortran(name);
     question.is_mpich = strstr(stack->frames[question.entry].module, "mpich") != NULL;
     if (question.form == NULL || !find_array(&question, &array, &requests->count))

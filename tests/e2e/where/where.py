@@ -144,6 +144,12 @@ def requests(name):
     waits = {thread["rank"]: thread["requests"] for thread in told["threads"] if "requests" in thread}
     wanted = {"count": 4, "pending": 1, "messages": [{"what": "receive", "rank": 1, "peer": 1, "tag": 17, "world": True}]}
     check(waits[0] == wanted and sorted(waits) == [0, 2, 3], waits)
+    build(flavour.fortran, ["halo.f90"], "hang")
+    with hanging(flavour, "", ("MPI_Waitall", "")) as process:
+        text = where("-p", str(process.pid))
+    check(text.startswith("The others wait for rank 1, which is outside MPI: in sleep") and lacks.format(0, 23) in text and
+          lacks.format(2, 13) in text, text)
+    build(flavour.c, ["hang.c"], "hang", "-fopenmp", "-O2")
     if name == "mpich":  # from which its library jumps to another function
         with hanging(flavour, "any", ("MPI_Waitany", "")) as process:
             text = where("-p", str(process.pid))
