@@ -1,11 +1,13 @@
 #include "live/inspect/expression/assignment.h"
 
 #include "live/inspect/expression/arithmetic.h"
+#include "live/inspect/value/binary128.h"
 
 #include <string.h>
 
-/* NUMBER as SIZE bytes of memory. */
-static void encode(const struct tg_number *number, size_t size, uint8_t bytes[TG_ASSIGNMENT_MAX_SIZE])
+/* NUMBER as SIZE bytes of memory, of TYPE. */
+static void encode(const struct tg_number *number, const struct tg_type *type, size_t size,
+                   uint8_t bytes[TG_ASSIGNMENT_MAX_SIZE])
 {
     enum { EXTENDED = 10 }; /* bytes of a long double that say something */
     float single = (float)number->real;
@@ -18,6 +20,8 @@ static void encode(const struct tg_number *number, size_t size, uint8_t bytes[TG
         memcpy(bytes, &single, sizeof single);
     } else if (size == sizeof twice) {
         memcpy(bytes, &twice, sizeof twice);
+    } else if (size == TG_BINARY128_SIZE && tg_binary128_is(type)) {
+        tg_binary128_encode(number->real, bytes);
     } else {
         memcpy(bytes, &number->real, EXTENDED);
     }
@@ -101,7 +105,7 @@ struct tg_error *tg_assignment_plan(const struct tg_scene *scene, const struct t
     if (error != NULL)
         return error;
     plan->size_bytes = size;
-    encode(&number, size, plan->bytes);
+    encode(&number, &place.type, size, plan->bytes);
     if (place.location.n_pieces == 1 &&
         tg_location_address(&place.location, place.offset_bytes, &plan->address))
         return place.bit_size > 0 ? merge_bits(scene, &place, plan) : NULL;

@@ -44,19 +44,53 @@ static bool find_parameter(Dwarf_Die *site, unsigned number, Dwarf_Attribute *va
     return false;
 }
 
+/* The value that the caller passed for PARAMETER, which need not be anywhere. */
+static bool find_value_of(Dwarf_Die *site, const Dwarf_Die *parameter, Dwarf_Attribute *value)
+{
+    Dwarf_Die child, named;
+    for (int more = dwarf_child(site, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
+        Dwarf_Attribute attribute;
+        if ((dwarf_attr(&child, DW_AT_call_parameter, &attribute) != NULL ||
+             dwarf_attr(&child, DW_AT_abstract_origin, &attribute) != NULL) &&
+            dwarf_formref_die(&attribute, &named) != NULL && named.addr == parameter->addr)
+            return dwarf_attr(&child, DW_AT_call_value, value) != NULL ||
+                   dwarf_attr(&child, DW_AT_GNU_call_site_value, value) != NULL;
+    }
+    return false;
+}
+
+/* The call site in CALLER that it is at, in *OBJECT. */
+static bool find_site(const struct tg_scene *scene, const struct tg_frame *caller,
+                      const struct tg_scene_object **object, Dwarf_Die *site)
+{
+    Dwarf_Die scopes[TG_SCENE_MAX_SCOPES];
+    size_t n = tg_scene_scopes(scene, caller, object, scopes);
+    for (size_t i = 0; i < n; i++)
+        if (find_call_site(*object, &scopes[i], caller->registers.value[TG_RIP], site))
+            return true;
+    return false;
+}
+
 bool tg_call_site_parameter(const struct tg_scene *scene, const struct tg_frame *caller, unsigned number,
                             const struct tg_scene_object **object, Dwarf_Attribute *value)
 {
     const struct tg_scene_object *of_caller;
-    Dwarf_Die scopes[TG_SCENE_MAX_SCOPES], site;
-    size_t n = number > TG_XMM15 ? 0 : tg_scene_scopes(scene, caller, &of_caller, scopes);
-    for (size_t i = 0; i < n; i++) {
-        if (!find_call_site(of_caller, &scopes[i], caller->registers.value[TG_RIP], &site))
-            continue;
-        if (!find_parameter(&site, number, value))
-            return false;
-        *object = of_caller;
-        return true;
-    }
-    return false;
+    Dwarf_Die site;
+    if (number > TG_XMM15 || !find_site(scene, caller, &of_caller, &site) ||
+        !find_parameter(&site, number, value))
+        return false;
+    *object = of_caller;
+    return true;
+}
+
+bool tg_call_site_value_of(const struct tg_scene *scene, const struct tg_frame *caller,
+                           const Dwarf_Die *parameter, const struct tg_scene_object **object,
+                           Dwarf_Attribute *value)
+{
+    const struct tg_scene_object *of_caller;
+    Dwarf_Die site;
+    if (!find_site(scene, caller, &of_caller, &site) || !find_value_of(&site, parameter, value))
+        return false;
+    *object = of_caller;
+    return true;
 }

@@ -9,4 +9,9 @@
 bool tg_call_site_parameter(const struct tg_scene *scene, const struct tg_frame *caller, unsigned number,
                             const struct tg_scene_object **object, Dwarf_Attribute *value);
 
+/* The same of what it has passed for PARAMETER, one of the called function's that may have been removed. */
+bool tg_call_site_value_of(const struct tg_scene *scene, const struct tg_frame *caller,
+                           const Dwarf_Die *parameter, const struct tg_scene_object **object,
+                           Dwarf_Attribute *value);
+
 #endif

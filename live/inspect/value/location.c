@@ -220,6 +220,23 @@ static struct tg_error *push_entry_value(struct machine *machine, const Dwarf_Op
     return error != NULL ? error : push_as_entered(machine, &entry, &ops[0], bits);
 }
 
+/* What the caller passed for a parameter that the compiler has removed: its call site may say it. */
+static struct tg_error *push_passed(struct machine *machine, const Dwarf_Op *op)
+{
+    Dwarf_Die parameter;
+    Dwarf_Attribute value;
+    uint64_t bits;
+    const struct tg_frame *caller = machine->scene->caller;
+    struct machine outer = *machine;
+    if (dwarf_getlocation_die(machine->attribute, op, &parameter) != 0)
+        return bad("names a missing parameter");
+    if (machine->frame != machine->scene->frame ||
+        !tg_call_site_value_of(machine->scene, caller, &parameter, &outer.object, &value))
+        return tg_error_create(TG_ERROR_NOT_FOUND, "optimized out");
+    struct tg_error *error = evaluate_inner(&outer, caller, &value, &bits);
+    return error != NULL ? error : tg_location_push_generic(machine->stack, bits);
+}
+
 /* Replaces the address on the stack by the number that memory has there. */
 static struct tg_error *dereference(struct machine *machine, const Dwarf_Op *op)
 {
@@ -407,7 +424,7 @@ static struct tg_error *look(struct machine *machine, const Dwarf_Op *op)
         return machine->self == NULL ? bad("needs an object that has an address")
                                      : tg_location_push_generic(machine->stack, *machine->self);
     case DW_OP_GNU_parameter_ref:
-        return tg_error_create(TG_ERROR_NOT_FOUND, "optimized out");
+        return push_passed(machine, op);
     default:
         return tg_error_create(TG_ERROR_UNSUPPORTED, "its location has unknown operation 0x%x",
                                (unsigned)op->atom);

@@ -8,6 +8,7 @@
 
 enum {
     MAX_BITS = 1 << 24, /* read at once */
+    X87_BYTES = 10,     /* of a long double, which has 16 in memory */
 };
 
 static struct tg_error *optimized(void)
@@ -89,6 +90,8 @@ static struct tg_error *read_piece(const struct tg_scene *scene, const struct tg
         copy_bits(buffer, at, piece->is.value, skip, count);
         return NULL;
     case TG_LOCATION_CONSTANT:
+        if (piece->is.constant.size_bytes == X87_BYTES && skip == 0 && count == 128)
+            count = X87_BYTES * 8; /* what follows is padding, and 0 */
         if (skip > piece->is.constant.size_bytes * 8 || count > piece->is.constant.size_bytes * 8 - skip)
             return tg_error_create(TG_ERROR_INPUT, "larger than the constant that it is");
         copy_bits(buffer, at, piece->is.constant.bytes, skip, count);

@@ -167,6 +167,40 @@ static bool find_local(const struct tg_scene *scene, const char *name, enum tg_w
     return false;
 }
 
+/* Whether BLOCK has its own word about VARIABLE, of its origin. */
+static bool has_own(Dwarf_Die *block, const Dwarf_Die *variable)
+{
+    Dwarf_Die child, origin;
+    Dwarf_Attribute attribute;
+    unsigned seen = 0;
+    for (int more = dwarf_child(block, &child); more == 0 && ++seen < MAX_LOCALS;
+         more = dwarf_siblingof(&child, &child))
+        if (dwarf_attr(&child, DW_AT_abstract_origin, &attribute) != NULL &&
+            dwarf_formref_die(&attribute, &origin) != NULL && origin.addr == variable->addr)
+            return true;
+    return false;
+}
+
+/* The variables of BLOCK's origin that are where they are in every copy: static ones, and constants. False: enough. */
+static bool each_common(Dwarf_Die *block, const struct tg_scene_object *object,
+                        bool (*take)(void *context, const struct tg_scene_object *object, Dwarf_Die *die),
+                        void *context)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die origin, child;
+    unsigned seen = 0;
+    if (dwarf_attr(block, DW_AT_abstract_origin, &attribute) == NULL ||
+        dwarf_formref_die(&attribute, &origin) == NULL)
+        return true;
+    for (int more = dwarf_child(&origin, &child); more == 0 && ++seen < MAX_LOCALS;
+         more = dwarf_siblingof(&child, &child))
+        if (dwarf_tag(&child) == DW_TAG_variable &&
+            (dwarf_hasattr(&child, DW_AT_location) || dwarf_hasattr(&child, DW_AT_const_value)) &&
+            !has_own(block, &child) && !take(context, object, &child))
+            return false;
+    return true;
+}
+
 void tg_lookup_each_local(const struct tg_scene *scene,
                           bool (*take)(void *context, const struct tg_scene_object *object, Dwarf_Die *die),
                           void *context)
@@ -175,11 +209,14 @@ void tg_lookup_each_local(const struct tg_scene *scene,
     Dwarf_Die scopes[TG_SCENE_MAX_SCOPES], child;
     size_t end, first = frame_scopes(scene, &object, scopes, &end);
     unsigned seen = 0;
-    for (size_t i = first; i < end; i++)
+    for (size_t i = first; i < end; i++) {
         for (int more = dwarf_child(&scopes[i], &child); more == 0 && ++seen < MAX_LOCALS;
              more = dwarf_siblingof(&child, &child))
             if (is_variable(dwarf_tag(&child)) && !take(context, object, &child))
                 return;
+        if (!each_common(&scopes[i], object, take, context))
+            return;
+    }
 }
 
 static bool matches(enum tg_name_kind kind, enum tg_wanted wanted)

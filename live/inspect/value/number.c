@@ -1,3 +1,4 @@
+#include "live/inspect/value/binary128.h"
 #include "live/inspect/value/value.h"
 
 #include <string.h>
@@ -19,7 +20,8 @@ static enum tg_basic_type integer_type(unsigned size, bool is_unsigned)
     }
 }
 
-static struct tg_error *decode_real(const void *bytes, size_t size, struct tg_number *number)
+static struct tg_error *decode_real(const struct tg_type *type, const void *bytes, size_t size,
+                                    struct tg_number *number)
 {
     number->is_real = true;
     if (size == sizeof(float)) {
@@ -32,8 +34,10 @@ static struct tg_error *decode_real(const void *bytes, size_t size, struct tg_nu
         memcpy(&real, bytes, sizeof real);
         number->real = (long double)real;
         number->type = TG_BASIC_DOUBLE;
-    } else if (size == 16 ||
-               size == 10) { /* x87's 80 bits; 128-bit ones have another name, and are not known */
+    } else if (size == TG_BINARY128_SIZE && tg_binary128_is(type)) {
+        number->real = tg_binary128_decode(bytes);
+        number->type = TG_BASIC_LONG_DOUBLE;
+    } else if (size == 16 || size == 10) { /* x87's 80 bits */
         number->real = 0;
         memcpy(&number->real, bytes, 10);
         number->type = TG_BASIC_LONG_DOUBLE;
@@ -66,7 +70,7 @@ struct tg_error *tg_value_decode(const struct tg_type *type, const void *bytes, 
         return tg_error_create(TG_ERROR_UNSUPPORTED, "unsupported number size: %zu bytes", size);
     switch ((int)kind) {
     case TG_TYPE_FLOAT: {
-        struct tg_error *error = decode_real(bytes, size, &number);
+        struct tg_error *error = decode_real(&target, bytes, size, &number);
         if (error != NULL)
             return error;
         break;

@@ -1,5 +1,6 @@
 #include "live/inspect/value/text.h"
 
+#include "live/inspect/value/binary128.h"
 #include "live/inspect/value/container.h"
 
 #include "format/base/printable.h"
@@ -126,7 +127,13 @@ static void print_complex(struct printer *printer, const struct tg_value *value,
                                  ? tg_error_create(TG_ERROR_UNSUPPORTED, "too large a complex number")
                                  : tg_value_read(printer->scene, value, 0, size, bytes);
     for (unsigned i = 0; error == NULL && i < 2; i++)
-        error = tg_value_decode(&type, bytes + i * size / 2, size / 2, &parts[i]);
+        if (basic == TG_BASIC_LONG_DOUBLE && tg_binary128_is(&value->type))
+            parts[i] = (struct tg_number){.type = basic,
+                                          .is_real = true,
+                                          .size_bytes = TG_BINARY128_SIZE,
+                                          .real = tg_binary128_decode(bytes + i * size / 2)};
+        else
+            error = tg_value_decode(&type, bytes + i * size / 2, size / 2, &parts[i]);
     if (error != NULL) {
         print_error(printer, error);
         return;

@@ -99,6 +99,8 @@ program main
   implicit none
   real(8) :: change, gain
   logical :: done
+  real(16) :: quad
+  complex(16) :: pair
   type(node), target :: list(2)
   type(leaf) :: last
   common /shared/ gain
@@ -108,6 +110,8 @@ program main
   allocate(t(0:4, 3))
   t = 1.5d0
   gain = 0.25d0
+  quad = 1.5_16
+  pair = (0.5_16, -3)
   done = .false.
   buoys(1) = buoy(1, 10.5d0, [1d0, 2d0, 3d0])
   buoys(2) = buoy(2, 20.5d0, [4d0, 5d0, 6d0])
@@ -116,7 +120,7 @@ program main
   list(1)%value = 6
   last = leaf(6, list(2), 3)
   call bump(last)
-  print *, "end", change, done
+  print *, "end", change, quad, pair, done
 end program
 """
 
@@ -182,6 +186,10 @@ i|= 3
 dup
 dassign done .true.
 done|= true
+quad|= 1.5
+pair|= 0.5 - 3i
+dassign quad -2.75
+quad|= -2.75
 ddown
 dbreak other::BUMP
 c
@@ -208,7 +216,7 @@ EXPECTED = {
     "fortran": (r"^thread 1\.1 stopped at action point 1: ocean::relax",
                 r"^ +0  0x\w+  ocean::relax +ocean\.f90#\d+\n +1  0x\w+  MAIN__ ", r"^thread 1\.1 stopped at action point 2: ocean::relax",
                 r"^frame 1: MAIN__", r"^thread 1\.1 stopped at action point 3: other::bump", r"^thread 1\.1 stopped: MAIN__",
-                r"^ end .* T$"),
+                r"^ end .* -2\.7500.* T$"),
 }
 
 SPLIT = {
@@ -227,6 +235,34 @@ SPLIT_OUTPUT = """several files have a 'twin': write 'first.c'::twin or 'second.
 'second.c'::twin = 2
 first twin = 1
 second twin = 2
+"""
+
+REMOVED = r"""
+__attribute__((noinline)) void probe(void) { __asm__ volatile("" ::: "memory"); }
+static __attribute__((noinline)) int count(int kept, int gone)
+{
+    static int calls = 5;
+    calls += kept;
+    probe();
+    return calls;
+}
+static __attribute__((noinline)) long double weigh(int kept, long double weight)
+{
+    probe();
+    return kept * weight;
+}
+int main(int argc, char **argv)
+{
+    volatile int start = argc;
+    int base = start, n = count(base, base + 40); /* in a register that calls keep */
+    return n + (int)weigh(base, 3.25L) + base - 10;
+}
+"""
+REMOVED_SCRIPT = """
+dbreak probe; c; dup
+puts [dprint]; catch {dprint gone} text; puts $text
+ddown; c; dup
+puts [dprint weight]
 """
 
 
@@ -272,9 +308,24 @@ def split(compiler):
         sys.exit(f"split, {compiler}:\n{done.stdout}\n{done.stderr}")
 
 
+def removed(compiler):
+    """What optimization has removed, and debug information still tells."""
+    pathlib.Path("removed.tcl").write_text(REMOVED_SCRIPT, encoding="utf-8")
+    pathlib.Path("removed.c").write_text(REMOVED, encoding="utf-8")
+    options = ["-fno-ipa-ra"] if compiler == "gcc" else [] # else registers that nobody saves are the caller's after all
+    subprocess.run([compiler, "-g", "-O2", "-w", *options, "removed.c", "-o", "removed"], check=True)
+    done = subprocess.run([TOLLGATE, "live", "-q", "-o", "trace.tgt", "--force", "-x", "removed.tcl", "--", "./removed"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    lines = map(str.strip, done.stdout.splitlines())
+    expected = ["calls = 6", "weight = 3.25"] + (["gone = 41"] if compiler == "gcc" else [])
+    if not set(expected) <= set(lines):
+        sys.exit(f"removed, {compiler}:\n{done.stdout}\n{done.stderr}")
+
+
 def main():
     for compiler in filter(shutil.which, ("gcc", "clang")):
         split(compiler)
+        removed(compiler)
     session("cplusplus", "grid.cc", CPLUSPLUS, "g++")
     session("fortran", "ocean.f90", FORTRAN, "gfortran")
 
