@@ -1,6 +1,7 @@
 #include "live/control/worker_gates.h"
 
 #include "recorder/agent/contract.h"
+#include "recorder/process/child_wait.h"
 #include "recorder/process/proc_status.h"
 #include "recorder/rings/gates.h"
 
@@ -109,4 +110,9 @@ struct tg_gate_chance tg_worker_gates_chance(int32_t tid)
     struct tg_proc_status status;
     return (struct tg_gate_chance){tg_proc_status_read(tid, &status) && status.state == 'R',
                                    tg_proc_status_run_time(tid)};
+}
+
+bool tg_worker_gates_waits_for_child(int32_t pid, int32_t tid, int32_t *child)
+{
+    return tg_child_wait_find(pid, tid, child);
 }

@@ -66,4 +66,7 @@ struct tg_gate_chance {
 };
 struct tg_gate_chance tg_worker_gates_chance(int32_t tid);
 
+/* Whether thread TID of process PID waits for a child process to end: for CHILD, 0 any of them. */
+bool tg_worker_gates_waits_for_child(int32_t pid, int32_t tid, int32_t *child);
+
 #endif

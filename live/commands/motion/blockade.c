@@ -104,11 +104,43 @@ static bool is_launcher(const struct blockade *blockade, const struct tg_job_vie
     return is_it;
 }
 
+static bool is_stopped(const struct tg_job_view *view, const struct tg_job_process *process)
+{
+    for (size_t i = 0; i < process->n_threads; i++)
+        if (!tg_job_state_is_stopped(tg_job_view_thread(view, process, i)->state))
+            return false;
+    return process->n_threads > 0;
+}
+
+/* Whether TID of PROCESS waits for children to end, which can end no sooner than those in focus get on: they are in focus
+ * themselves, or stopped. */
+static bool waits_for_children(const struct blockade *blockade, const struct tg_request *request,
+                               const struct tg_job_process *process, int32_t tid)
+{
+    const struct tg_process_model *processes = blockade->console->source->moment->processes;
+    int32_t child;
+    size_t n_children = 0;
+    if (!tg_worker_gates_waits_for_child((int32_t)process->info.tag, tid, &child))
+        return false;
+    for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
+        const struct tg_job_process *other = tg_job_view_at(request->view, p);
+        const struct tg_process_entry *entry = tg_process_model_at(processes, other->info.dpid - 1);
+        if (!other->info.exists || entry == NULL || entry->parent == NULL ||
+            entry->parent->index != process->info.dpid - 1 || (child != 0 && entry->pid != child))
+            continue;
+        if (!tg_job_set_has_any(request->set, other) && !is_stopped(request->view, other))
+            return false;
+        n_children++;
+    }
+    return n_children > 0;
+}
+
 /* Of one who runs. A worker that is in no region has nothing to do, but for the first thread. Beside a deadlock a thread
  * without OpenMP, which may be there for anything, is none to wait for; but a rank outside MPI, and a process that has not
  * called anything yet, may come. */
-static void note_progress(struct blockade *blockade, const struct tg_job_process *process,
-                          const struct tg_job_thread *thread, const struct tg_openmp_worker *worker)
+static void note_progress(struct blockade *blockade, const struct tg_request *request,
+                          const struct tg_job_process *process, const struct tg_job_thread *thread,
+                          const struct tg_openmp_worker *worker)
 {
     int32_t pid = (int32_t)process->info.tag, tid = (int32_t)thread->tag;
     size_t index = process->info.dpid - 1;
@@ -122,7 +154,9 @@ static void note_progress(struct blockade *blockade, const struct tg_job_process
     blockade->n_calls += n_calls;
     blockade->n_here += is_here;
     blockade->n_in_mpi += is_in_mpi;
-    blockade->n_busy += !is_here && !is_in_mpi && !is_idle && !waits;
+    bool is_parent =
+        !is_here && !is_in_mpi && !is_idle && !waits && waits_for_children(blockade, request, process, tid);
+    blockade->n_busy += !is_here && !is_in_mpi && !is_idle && !waits && !is_parent;
     blockade->last_ns = last_ns > blockade->last_ns ? last_ns : blockade->last_ns;
     if (waits)
         blockade->waiting = index;
@@ -131,7 +165,7 @@ static void note_progress(struct blockade *blockade, const struct tg_job_process
     blockade->n_awaited_calls += n_calls;
     blockade->awaited_ns = last_ns > blockade->awaited_ns ? last_ns : blockade->awaited_ns;
     blockade->n_stuck += is_stuck;
-    blockade->n_hopeful += !is_here && !is_stuck && !is_idle &&
+    blockade->n_hopeful += !is_here && !is_stuck && !is_idle && !is_parent &&
                            (worker != NULL || mpi != NULL || (tid == pid && is_unknown(blockade, index)));
     if (is_stuck)
         blockade->in_ring = index;
@@ -159,8 +193,9 @@ static void note_stopped(struct blockade *blockade, const struct tg_job_process 
     blockade->why = why_stopped(thread, is_held, is_in_focus);
 }
 
-static void note_thread(struct blockade *blockade, const struct tg_job_process *process,
-                        const struct tg_job_thread *thread, bool is_in_focus)
+static void note_thread(struct blockade *blockade, const struct tg_request *request,
+                        const struct tg_job_process *process, const struct tg_job_thread *thread,
+                        bool is_in_focus)
 {
     if (tg_job_state_is_stopped(thread->state)) {
         note_stopped(blockade, process, thread, is_in_focus);
@@ -168,7 +203,7 @@ static void note_thread(struct blockade *blockade, const struct tg_job_process *
     }
     const struct tg_openmp_worker *worker = tg_openmp_model_worker(
         blockade->console->source->moment->openmp, process->info.dpid - 1, (int32_t)thread->tag);
-    note_progress(blockade, process, thread, worker);
+    note_progress(blockade, request, process, thread, worker);
     blockade->n_running++;
     if (worker == NULL || !tg_deadlock_waits_for_others(worker))
         return;
@@ -191,7 +226,7 @@ static struct tg_error *note_blockade(const struct tg_request *request)
                 (is_above && !tg_job_state_is_stopped(thread->state)))
                 continue;
             if (is_in_focus)
-                note_thread(blockade, process, thread, tg_job_set_has(request->set, process, i));
+                note_thread(blockade, request, process, thread, tg_job_set_has(request->set, process, i));
             else if (process->info.rank >= 0 && !tg_job_state_is_stopped(thread->state))
                 blockade->has_others = true;
             else if (process->info.rank >= 0 &&

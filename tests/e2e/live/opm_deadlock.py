@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`opm` commands whose zone nobody can come to any more, as threads or ranks wait for each other: each ends by itself and says who
 waits for whom, also where another thread of the program sleeps, or others compute; also as the first command, at a program, a shell or a
-launcher that has not begun. opm_deadlock.py gcc|clang|openmpi|mpich"""
+launcher that has not begun, and where a parent waits for its child. opm_deadlock.py gcc|clang|openmpi|mpich"""
 import os
 import subprocess
 import sys
@@ -75,6 +75,30 @@ int main(void)
     omp_set_lock(&lock);
 #pragma omp parallel num_threads(2)
     omp_destroy_lock(&lock);
+    return 0;
+}
+"""
+PARENT_PROGRAM = r"""
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile int sum;
+static void begin(void) { sum++; }
+int main(void)
+{
+#pragma omp parallel num_threads(1)
+    sum++;
+    pid_t child = fork();
+    if (child == 0) {
+        begin();
+#pragma omp parallel num_threads(2)
+#pragma omp critical
+        sum++;
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+#pragma omp parallel num_threads(2)
+#pragma omp critical
+    sum++;
     return 0;
 }
 """
@@ -193,6 +217,22 @@ def one_team(compiler):
     two.end("quit")
 
 
+def parent(compiler):
+    """A parent that waits for its child to end comes nowhere while that one waits for it."""
+    with open("parent.c", "w", encoding="utf-8") as file:
+        file.write(PARENT_PROGRAM)
+    subprocess.run([compiler, "-g", "-O0", "-fopenmp", "-o", "parent", "parent.c"], check=True)
+    console = LiveConsole("-o", "trace.tgt", "--force", "--", "./parent", stderr=subprocess.DEVNULL)
+    console.do("dbreak begin -stop_when_hit group")
+    console.do("dfocus p1 dcont")
+    console.do("ddelete -a")
+    console.do("dfocus a")
+    answer = console.command("opm next -each critical", interrupt_s=60)
+    if not answer["ok"] or "1 of 2 processes are there\n" not in answer["text"]:
+        fail(f"parent: {answer}")
+    console.end("quit")
+
+
 def ranks(flavour):
     os.environ.update(ENVIRONMENT)
     with open("ranks.c", "w", encoding="utf-8") as file:
@@ -230,6 +270,7 @@ def main():
     os.environ.update(OMP_WAIT_POLICY="passive", KMP_BLOCKTIME="0")
     if sys.argv[1] in ("gcc", "clang"):
         one_team(sys.argv[1])
+        parent(sys.argv[1])
     else:
         ranks(flavour_named(sys.argv[1]))
         before_regions(flavour_named(sys.argv[1]))

@@ -1,0 +1,12 @@
+/* Threads that wait in the kernel for a child process to end. */
+#ifndef TG_RECORDER_PROCESS_CHILD_WAIT_H
+#define TG_RECORDER_PROCESS_CHILD_WAIT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Whether thread TID of process PID waits in wait4() or waitid() now: it need not be stopped. *CHILD: the process that it waits
+ * for, by the number that it knows that one by; 0: any of several. False also where the kernel does not say. */
+bool tg_child_wait_find(pid_t pid, pid_t tid, pid_t *child);
+
+#endif
