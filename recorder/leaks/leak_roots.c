@@ -157,10 +157,19 @@ static struct tg_error *add_used(struct search *search, const struct tg_mapping 
     return error;
 }
 
+/* Whether the program may have written pointers there: also to memory that is of no file and read-only now, which it has sealed
+ * (arenas of settings, code that it has made). */
+static bool may_hold_pointers(const struct tg_mapping *mapping)
+{
+    bool is_of_no_file = !mapping->shared && mapping->inode == 0 &&
+                         (mapping->path[0] == '\0' || begins_with(mapping->path, "[anon"));
+    return mapping->readable && (mapping->writable || is_of_no_file);
+}
+
 static struct tg_error *add_mapping(struct search *search, struct tg_mapping mapping)
 {
     const struct tg_leak_roots_options *options = search->options;
-    if (!mapping.readable || !mapping.writable || is_left_out(options, &mapping))
+    if (!may_hold_pointers(&mapping) || is_left_out(options, &mapping))
         return NULL;
     skip_table(search, &mapping);
     if (strcmp(mapping.path, "[stack]") == 0)

@@ -1,5 +1,5 @@
-/* Where a process keeps pointers outside of its heap: all that it may write, but for the areas of the allocator, what of
- * a stack is not in use, and what the agent has for itself. */
+/* Where a process keeps pointers outside of its heap: all that it may write, or has made read-only, but for the areas of
+ * the allocator, what of a stack is not in use, and what the agent has for itself. */
 #ifndef TG_RECORDER_LEAKS_LEAK_ROOTS_H
 #define TG_RECORDER_LEAKS_LEAK_ROOTS_H
 

@@ -144,6 +144,19 @@ static void the_first_threads_stack(void **state)
     assert_false(has((const void *)(here + PAGE - 129)) || has((const void *)here));
 }
 
+/* Pages that the program has written and then sealed are searched, and those that nobody may read are not. */
+static void what_was_made_read_only(void **state)
+{
+    (void)state;
+    room[2 * PAGE] = room[4 * PAGE] = room[6 * PAGE] = 1;
+    assert_int_equal(mprotect(room + 2 * PAGE, PAGE, PROT_READ), 0);
+    assert_int_equal(mprotect(room + 4 * PAGE, PAGE, PROT_READ | PROT_EXEC), 0);
+    assert_int_equal(mprotect(room + 6 * PAGE, PAGE, PROT_NONE), 0);
+    find(NULL, 0, NULL);
+    assert_true(has(room + PAGE) && has(room + 2 * PAGE) && has(room + 4 * PAGE) && has(room + 5 * PAGE));
+    assert_false(has(room + 6 * PAGE));
+}
+
 /* Data of the program is searched; what cannot be written, the allocator's own memory and the agent's tables are not. */
 static void what_is_left_out(void **state)
 {
@@ -228,6 +241,7 @@ int main(void)
         TEST(of_unknown_stacks_all_counts),
         TEST(stacks_side_by_side),
         TEST(the_first_threads_stack),
+        TEST(what_was_made_read_only),
         TEST(what_is_left_out),
         TEST(the_agents_files),
         TEST(libcs_data),
