@@ -17,7 +17,7 @@ mpi_complete mpi_error mpi_comm_name mpi_requests mpi_poll mpi_group mpi_partiti
 barrier_created barrier_arrival barrier_held barrier_satisfied barrier_released
 barrier_deleted barrier_stuck barrier_left barrier_enabled control_process
 control_thread control_unhold
-control_stopped control_resumed control_end control_command stack stack_snapshot code_name thread_wait call_values heap_start heap_stack heap_alloc heap_free heap_resize heap_error heap_unseen heap_leak heap_leak_scan deep_bind loss note tracer_wait"
+control_stopped control_resumed control_end control_command stack stack_snapshot code_name thread_wait call_values heap_start heap_stack heap_alloc heap_free heap_resize heap_error heap_unseen heap_leak heap_leak_scan deep_bind loss note tracer_wait stop_price"
 
 _tollgate_files()
 {

@@ -329,7 +329,7 @@ static struct tg_error *write_evaluation(const struct filter_arguments *argument
     return tg_filter_write_text(evaluation, &text, tg_output_stream(output));
 }
 
-/* Whether TRACE lacks the price of a stop, and was recorded on this machine, so that it can be measured now. */
+/* Whether TRACE was recorded on this machine, so that the price of a stop can be measured now where it has none. */
 static bool can_measure_now(const char *trace)
 {
     struct utsname here;
@@ -340,8 +340,8 @@ static bool can_measure_now(const char *trace)
         const struct tg_trace_meta *meta = tg_trace_reader_meta(reader);
         const char *name = tg_trace_meta_get(meta, "host.name"),
                    *kernel = tg_trace_meta_get(meta, "host.kernel");
-        can = tg_trace_meta_get_number(meta, "cost.stop_ns", 0) == 0 && name != NULL && kernel != NULL &&
-              strcmp(name, here.nodename) == 0 && strcmp(kernel, here.release) == 0;
+        can = name != NULL && kernel != NULL && strcmp(name, here.nodename) == 0 &&
+              strcmp(kernel, here.release) == 0;
     }
     tg_error_destroy(error); /* the next reader of the trace says so */
     tg_trace_reader_close(reader);
@@ -369,10 +369,8 @@ static struct tg_error *evaluate(struct filter_arguments *arguments, struct tg_o
         if (error != NULL)
             return tg_error_prefix(error, "--calibrate");
         request->floor = &floor;
-    } else if (services->measure_stop_cost != NULL && can_measure_now(request->trace)) {
-        error = services->measure_stop_cost(&floor);
-        request->floor = error == NULL ? &floor : NULL;
-        tg_error_destroy(error); /* nobody asked for it: the answer says that it is not known */
+    } else if (can_measure_now(request->trace)) {
+        request->measure_floor = services->measure_stop_cost;
     }
     if (arguments->decisions) {
         request->predict = write_decision;

@@ -13,12 +13,23 @@ static void add(struct tg_cost *cost, struct tg_quartiles ns)
     cost->ns = saturated_add(cost->ns, ns.median);
     cost->low_ns = saturated_add(cost->low_ns, ns.low);
     cost->high_ns = saturated_add(cost->high_ns, ns.high);
+    cost->ceiling_ns = saturated_add(cost->ceiling_ns, ns.high);
 }
 
 static void estimate(struct tg_cost *cost, struct tg_quartiles ns)
 {
     add(cost, ns);
     cost->estimated_ns = saturated_add(cost->estimated_ns, ns.median);
+    cost->open_ns = saturated_add(cost->open_ns, ns.median);
+}
+
+/* What never was in the recording, at its PRICE. A recorder does more than that was measured with (it writes events, above
+ * all), which was seen to take up to half as much again. */
+static void add_priced(struct tg_cost *cost, struct tg_quartiles price)
+{
+    price.high = saturated_add(price.high, price.high / 2);
+    estimate(cost, price);
+    cost->priced_ns = saturated_add(cost->priced_ns, price.median);
 }
 
 void tg_cost_add_ns(uint64_t ns, struct tg_cost *cost)
@@ -44,6 +55,18 @@ struct tg_quartiles tg_cost_hidden_ns(const struct tg_cost_basis *basis, bool sp
     return (struct tg_quartiles){ns, ns, ns};
 }
 
+static uint64_t scale(uint64_t ns, uint64_t part, uint64_t whole)
+{
+    double scaled = (double)ns * (double)part / (double)whole;
+    return scaled < (double)UINT64_MAX / 4 ? (uint64_t)scaled : UINT64_MAX / 4;
+}
+
+/* Whether the floor says all that a stop of the loader takes: with what reading a library takes besides. */
+static bool has_price(const struct tg_cost_basis *basis)
+{
+    return basis->floor_source != TG_COST_FLOOR_NONE && basis->floor.read.high > 0;
+}
+
 /* Where nothing was measured, both paces are possible. */
 static struct tg_quartiles whole_stop(const struct tg_stop_cost *floor)
 {
@@ -54,23 +77,53 @@ static struct tg_quartiles whole_stop(const struct tg_stop_cost *floor)
     return (struct tg_quartiles){floor->stop.low, floor->stop_ns, high_ns};
 }
 
-void tg_cost_add_stop(const struct tg_cost_basis *basis, uint64_t stop_ns, bool sparse, struct tg_cost *cost)
+/* On a busy machine the time may have been too short to measure stops that are far apart: they take up to twice as long. */
+static struct tg_quartiles sparse_stop(const struct tg_stop_cost *floor)
 {
+    if (floor->sparse_stop.high > 0)
+        return floor->sparse_stop;
+    return (struct tg_quartiles){floor->stop.low, floor->stop.median,
+                                 saturated_add(floor->stop.high, floor->stop.high)};
+}
+
+/* The part of a stop that a tracer cannot see: the way to it, and from the one before. */
+static void add_hidden(const struct tg_cost_basis *basis, const struct tg_pace *pace, struct tg_cost *cost)
+{
+    uint64_t ceiling_ns = saturated_add(cost->ceiling_ns, pace->gap_ns), open_ns = cost->open_ns;
+    estimate(cost, tg_cost_hidden_ns(basis, pace->sparse));
+    cost->ceiling_ns = ceiling_ns;
+    cost->open_ns = open_ns;
+}
+
+void tg_cost_add_stop(const struct tg_cost_basis *basis, uint64_t stop_ns, const struct tg_pace *pace,
+                      struct tg_cost *cost)
+{
+    const struct tg_stop_cost *floor = &basis->floor;
+    bool sparse = pace->sparse;
     if (stop_ns > 0) {
         tg_cost_add_ns(stop_ns, cost);
-        estimate(cost, tg_cost_hidden_ns(basis, sparse));
+        add_hidden(basis, pace, cost);
+    } else if (has_price(basis)) {
+        add_priced(cost, sparse ? sparse_stop(floor) : floor->stop);
     } else if (basis->floor_source != TG_COST_FLOOR_NONE) {
-        estimate(cost, whole_stop(&basis->floor));
-        cost->modelled_ns = saturated_add(cost->modelled_ns, basis->floor.stop_ns);
+        estimate(cost, whole_stop(floor));
+        cost->modelled_ns = saturated_add(cost->modelled_ns, floor->stop_ns);
     } else {
         cost->unknown_stops++;
     }
 }
 
-static uint64_t scale(uint64_t ns, uint64_t part, uint64_t whole)
+void tg_cost_add_unread(const struct tg_cost_basis *basis, uint64_t count, bool together,
+                        struct tg_cost *cost)
 {
-    double scaled = (double)ns * (double)part / (double)whole;
-    return scaled < (double)UINT64_MAX / 4 ? (uint64_t)scaled : UINT64_MAX / 4;
+    enum { TOGETHER = 6 }; /* at most so many times as long each */
+    const struct tg_quartiles *read = &basis->floor.read;
+    if (!has_price(basis)) {
+        cost->unknown_readings = saturated_add(cost->unknown_readings, count);
+        return;
+    }
+    add_priced(cost, (struct tg_quartiles){scale(read->low, count, 1), scale(read->median, count, 1),
+                                           scale(read->high, together ? TOGETHER * count : count, 1)});
 }
 
 /* Half and twice as much as the mean. */
@@ -105,19 +158,39 @@ void tg_cost_add_handling(const struct tg_cost_basis *basis, const struct tg_cos
         cost->unknown_handles = saturated_add(cost->unknown_handles, libraries->count);
 }
 
+/* The part of PRICED_NS that the tracer works for in any case. */
+static uint64_t own_work(const struct tg_cost_basis *basis, uint64_t priced_ns)
+{
+    const struct tg_stop_cost *floor = &basis->floor;
+    return floor->stop_ns > 0 && floor->tracer_ns < floor->stop_ns
+               ? scale(priced_ns, floor->tracer_ns, floor->stop_ns)
+               : priced_ns;
+}
+
+static void lower_to(uint64_t ceiling_ns, uint64_t *ns)
+{
+    *ns = *ns < ceiling_ns ? *ns : ceiling_ns;
+}
+
 /* The tracer's share of its waiting goes by time; the job's thread, which is resumed on the same machine, waits
  * about as long. Where that is much, the machine was as busy when the price of a stop was measured: what was not measured in
- * the trace itself is no lower bound. */
+ * the trace itself is no lower bound. Most of the waiting is the job's own running, where the tracer shares a processor with it
+ * and looks for the next stop: so what lies between stops is the most that they can hide. */
 void tg_cost_add_waiting(const struct tg_cost_basis *basis, struct tg_cost *cost)
 {
-    if (basis->stop_ns == 0)
-        return;
-    double share = (double)cost->ns / (double)basis->stop_ns;
+    uint64_t measured_ns = cost->ns - cost->estimated_ns + own_work(basis, cost->priced_ns);
+    double share = basis->stop_ns > 0 ? (double)cost->ns / (double)basis->stop_ns : 0;
     double ns = 2 * (double)basis->waited_ns * (share < 1 ? share : 1);
     cost->high_ns = saturated_add(cost->high_ns, ns < (double)UINT64_MAX / 4 ? (uint64_t)ns : UINT64_MAX / 4);
-    uint64_t measured_ns = cost->ns - cost->estimated_ns;
     if (ns > (double)cost->ns / 10 && measured_ns < cost->low_ns)
         cost->low_ns = measured_ns;
+    if (cost->open_ns > cost->ns / 10)
+        return;
+    lower_to(cost->ceiling_ns, &cost->high_ns);
+    lower_to(cost->ceiling_ns, &cost->ns);
+    lower_to(cost->ceiling_ns, &cost->low_ns);
+    if (cost->estimated_ns > cost->ns)
+        cost->estimated_ns = cost->ns;
 }
 
 void tg_cost_subtract(uint64_t done_ns, struct tg_cost *cost)
@@ -125,17 +198,24 @@ void tg_cost_subtract(uint64_t done_ns, struct tg_cost *cost)
     cost->ns -= done_ns < cost->ns ? done_ns : cost->ns;
     cost->low_ns -= done_ns < cost->low_ns ? done_ns : cost->low_ns;
     cost->high_ns -= done_ns < cost->high_ns ? done_ns : cost->high_ns;
+    cost->ceiling_ns -= done_ns < cost->ceiling_ns ? done_ns : cost->ceiling_ns;
     if (cost->estimated_ns > cost->ns)
         cost->estimated_ns = cost->ns;
     if (cost->modelled_ns > cost->estimated_ns)
         cost->modelled_ns = cost->estimated_ns;
+    if (cost->priced_ns > cost->estimated_ns)
+        cost->priced_ns = cost->estimated_ns;
 }
 
 void tg_cost_add(const struct tg_cost *other, struct tg_cost *cost)
 {
+    uint64_t ceiling_ns = saturated_add(cost->ceiling_ns, other->ceiling_ns);
     add(cost, (struct tg_quartiles){other->low_ns, other->ns, other->high_ns});
+    cost->ceiling_ns = ceiling_ns;
+    cost->open_ns = saturated_add(cost->open_ns, other->open_ns);
     cost->estimated_ns = saturated_add(cost->estimated_ns, other->estimated_ns);
     cost->modelled_ns = saturated_add(cost->modelled_ns, other->modelled_ns);
+    cost->priced_ns = saturated_add(cost->priced_ns, other->priced_ns);
     cost->unknown_stops = saturated_add(cost->unknown_stops, other->unknown_stops);
     cost->unknown_handles = saturated_add(cost->unknown_handles, other->unknown_handles);
     cost->unknown_readings = saturated_add(cost->unknown_readings, other->unknown_readings);
@@ -152,8 +232,9 @@ enum tg_cost_claim tg_cost_claim(const struct tg_cost *cost)
         cost->unknown_readings > 0 || cost->modelled_ns > cost->ns / 10)
         return TG_COST_UNKNOWN;
     uint64_t tenth = cost->ns / 10;
-    return cost->low_ns + tenth < cost->ns || cost->high_ns > cost->ns + tenth ? TG_COST_RANGE
-                                                                               : TG_COST_FIGURE;
+    bool is_range =
+        cost->priced_ns > tenth || cost->low_ns + tenth < cost->ns || cost->high_ns > cost->ns + tenth;
+    return is_range ? TG_COST_RANGE : TG_COST_FIGURE;
 }
 
 /* ---- in words */
@@ -172,8 +253,21 @@ static const char *words(struct tg_quartiles ns, char text[SHORT_TEXT])
 
 static const char *origin(const struct tg_cost_basis *basis)
 {
-    return basis->floor_source == TG_COST_FLOOR_RECORDED ? "measured when recording began"
-                                                         : "calibrated on this machine now";
+    if (basis->floor_source != TG_COST_FLOOR_RECORDED)
+        return "calibrated on this machine now";
+    return basis->floor_is_of_end ? "measured when recording ended" : "measured when recording began";
+}
+
+static void describe_priced(const struct tg_cost_basis *basis, char *buffer, size_t size)
+{
+    char close[SHORT_TEXT], sparse[SHORT_TEXT], read[SHORT_TEXT];
+    const struct tg_stop_cost *floor = &basis->floor;
+    snprintf(buffer, size,
+             "no loader stop was measured in the trace; a stop is taken to cost %s%s%s, and %s more for each "
+             "library to read (%s, %" PRIu64 " samples)",
+             words(floor->stop, close), floor->sparse_stop.high > 0 ? ", where stops are far apart " : "",
+             floor->sparse_stop.high > 0 ? words(floor->sparse_stop, sparse) : "", words(floor->read, read),
+             origin(basis), floor->samples);
 }
 
 static void describe_unmeasured(const struct tg_cost_basis *basis, char *buffer, size_t size)
@@ -182,6 +276,10 @@ static void describe_unmeasured(const struct tg_cost_basis *basis, char *buffer,
     const struct tg_stop_cost *floor = &basis->floor;
     bool has_spread = floor->stop.high > 0;
     struct tg_quartiles one = {floor->stop_ns, floor->stop_ns, floor->stop_ns};
+    if (has_price(basis)) {
+        describe_priced(basis, buffer, size);
+        return;
+    }
     snprintf(
         buffer, size,
         "not claimed, for no loader stop was measured in the trace; a stop alone takes %s%s%s (%s, %" PRIu64

@@ -3,6 +3,7 @@
 #ifndef TG_ANALYZER_FILTER_COST_H
 #define TG_ANALYZER_FILTER_COST_H
 
+#include "analyzer/filter/pace.h"
 #include "format/settings/command.h"
 
 #include <stdbool.h>
@@ -31,33 +32,36 @@ struct tg_cost_handling {
 struct tg_cost_basis {
     enum tg_cost_floor_source floor_source;
     struct tg_stop_cost floor; /* meaningful where floor_source is not NONE */
+    bool floor_is_of_end;      /* recorded when the job had ended, not when it began */
     uint64_t measured_stops;   /* loader stops whose time the trace has */
     uint64_t unmeasured_stops; /* loader events seen without a stop: costs come from the floor */
     struct tg_cost_handling dlopened,
         others;         /* tracer time for handling libraries that dlopen loaded, and those of programs */
     uint64_t stop_ns;   /* of all stops that the trace has... */
     uint64_t waited_ns; /* ...and how long the tracer waited for a processor meanwhile */
-    bool no_search;     /* no breakpoint was looked for: handling a library took no time at all */
+    bool no_search;     /* no breakpoint is wanted: handling a library takes no time at all */
 };
 
 /* A sum of costs. Estimates are kept apart from measurements so that a report can say what is which. Plain
  * data: zero-initialised it is no cost at all. */
 struct tg_cost {
-    uint64_t ns;              /* known cost, hidden parts and estimates included */
-    uint64_t low_ns, high_ns; /* the same with estimates at their lower and upper quartiles */
-    uint64_t estimated_ns;    /* part of ns that was not measured on the event itself */
-    uint64_t modelled_ns;     /* part of that for stops of which nothing was measured */
-    uint64_t unknown_stops;   /* stops for which there is neither a measurement nor a floor */
-    uint64_t unknown_handles; /* libraries whose handling was never measured */
-    uint64_t
-        unknown_readings; /* libraries that a tracer never read of, or that are recorded in the process */
-    bool is_partial;      /* stops are missing, because the recording could not see them */
+    uint64_t ns;               /* known cost, hidden parts and estimates included */
+    uint64_t low_ns, high_ns;  /* the same with estimates at their lower and upper quartiles */
+    uint64_t ceiling_ns;       /* no more: a measured stop hides at most what lies before it in its thread */
+    uint64_t open_ns;          /* part of ns that has no ceiling: no measured stop */
+    uint64_t estimated_ns;     /* part of ns that was not measured on the event itself */
+    uint64_t modelled_ns;      /* part of that for stops of which nothing was measured */
+    uint64_t priced_ns;        /* part of it for what never was, at the price of such on the machine */
+    uint64_t unknown_stops;    /* stops for which there is neither a measurement nor a floor */
+    uint64_t unknown_handles;  /* libraries whose handling was never measured */
+    uint64_t unknown_readings; /* libraries that no tracer read, at no known price */
+    bool is_partial;           /* stops are missing, because the recording could not see them */
 };
 
 /* What may be said of a sum. */
 enum tg_cost_claim {
     TG_COST_UNKNOWN, /* a tenth or more of it was not measured at all */
-    TG_COST_RANGE,   /* between low_ns and high_ns, which are more than 10 % off the middle */
+    TG_COST_RANGE,   /* between low_ns and high_ns, which are further off, or a tenth or more was priced */
     TG_COST_FIGURE,  /* ns, within 10 % */
 };
 enum tg_cost_claim tg_cost_claim(const struct tg_cost *cost);
@@ -66,8 +70,9 @@ enum tg_cost_claim tg_cost_claim(const struct tg_cost *cost);
  * tracer slept before it. */
 struct tg_quartiles tg_cost_hidden_ns(const struct tg_cost_basis *basis, bool sparse);
 
-/* One stop: STOP_NS as the trace has it, 0 where it was not measured. */
-void tg_cost_add_stop(const struct tg_cost_basis *basis, uint64_t stop_ns, bool sparse, struct tg_cost *cost);
+/* One stop, the latest one of PACE: STOP_NS as the trace has it, 0 where it was not measured. Then the floor is its price. */
+void tg_cost_add_stop(const struct tg_cost_basis *basis, uint64_t stop_ns, const struct tg_pace *pace,
+                      struct tg_cost *cost);
 
 /* Time that was measured on the event itself. */
 void tg_cost_add_ns(uint64_t ns, struct tg_cost *cost);
@@ -77,6 +82,11 @@ void tg_cost_add_ns(uint64_t ns, struct tg_cost *cost);
  * out as well, which a loader stop tells by itself: up to twice as much again. */
 void tg_cost_add_reading(uint64_t together_ns, uint64_t singly_ns, struct tg_cost *cost);
 
+/* Reading COUNT libraries that no tracer has read, each at a stop of the loader of its own, or TOGETHER with others, which sorts
+ * their dependencies out as well. */
+void tg_cost_add_unread(const struct tg_cost_basis *basis, uint64_t count, bool together,
+                        struct tg_cost *cost);
+
 /* Handling of LIBRARIES of which it was not measured. Where the trace has many libraries that dlopen loaded and that were handled: their
  * mean. Otherwise what little there is says no more than a range: a library takes the longer the larger it is, but not in
  * proportion, and those that a program begins with are not like others. */
@@ -84,7 +94,7 @@ void tg_cost_add_handling(const struct tg_cost_basis *basis, const struct tg_cos
                           struct tg_cost *cost);
 
 /* Time that the job may have lost besides, because the machine was busy: widens the range, downwards by what was not measured
- * on the events themselves. Call it once. */
+ * on the events themselves, upwards to the ceiling at most. Call it once. */
 void tg_cost_add_waiting(const struct tg_cost_basis *basis, struct tg_cost *cost);
 
 /* Takes back what a stop would not have done: DONE_NS at most as much as was added. */

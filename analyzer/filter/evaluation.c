@@ -81,6 +81,7 @@ static bool is_of_interest(const void *context, unsigned kind)
     case TG_EVENT_FILTER_DECISION:
     case TG_EVENT_DEFERRED_HANDLED:
     case TG_EVENT_TRACER_WAIT:
+    case TG_EVENT_STOP_PRICE:
     case TG_EVENT_LOSS:
         return true;
     default:
@@ -91,6 +92,20 @@ static bool is_of_interest(const void *context, unsigned kind)
 static struct tg_error *survey_event(void *context, const struct tg_event *event)
 {
     return tg_filter_survey_add(context, event);
+}
+
+/* An error of measuring is nobody's: the answer says that the cost is not known. */
+static void choose_floor(const struct tg_filter_request *request, struct tg_filter_survey *made)
+{
+    struct tg_stop_cost floor;
+    if (request->floor != NULL) {
+        tg_filter_survey_use_floor(made, request->floor);
+    } else if (request->measure_floor != NULL && made->basis.floor_source == TG_COST_FLOOR_NONE) {
+        struct tg_error *error = request->measure_floor(&floor);
+        if (error == NULL)
+            tg_filter_survey_use_floor(made, &floor);
+        tg_error_destroy(error);
+    }
 }
 
 static struct tg_error *survey(const struct tg_filter_request *request,
@@ -115,8 +130,8 @@ static struct tg_error *survey(const struct tg_filter_request *request,
             tg_filter_survey_finish(&evaluation->survey, tg_trace_reader_meta(reader), request->find_breaks);
     }
     tg_trace_reader_close(reader);
-    if (error == NULL && request->floor != NULL)
-        tg_filter_survey_use_floor(&evaluation->survey, request->floor);
+    if (error == NULL)
+        choose_floor(request, &evaluation->survey);
     return error;
 }
 

@@ -26,7 +26,9 @@ struct tg_filter_request {
     bool has_simulation;
     struct tg_simulation_options simulation; /* round_trip_ns UINT64_MAX: the measured stop floor */
     const struct tg_stop_cost *floor;        /* calibrated; NULL: the recorded one */
-    tg_find_breaks *find_breaks;             /* looks into files; NULL: nothing does */
+    struct tg_error *(*measure_floor)(
+        struct tg_stop_cost *floor); /* where the trace has none; NULL: nothing does */
+    tg_find_breaks *find_breaks;     /* looks into files; NULL: nothing does */
     /* NULL: not interested. Predictions for the columns; prediction->lane is the column. */
     struct tg_error *(*predict)(void *context, const struct tg_filter_prediction *prediction);
     void *context;

@@ -67,6 +67,7 @@ static void write_cost_basis(struct tg_json *json, const struct tg_cost_basis *b
     write_quartiles(json, "hidden_ns", &basis->floor.hidden);
     write_quartiles(json, "sparse_stop_ns", &basis->floor.sparse_stop);
     write_quartiles(json, "sparse_hidden_ns", &basis->floor.sparse_hidden);
+    write_quartiles(json, "read_ns", &basis->floor.read);
     tg_json_member_unsigned(json, "measured_stops", basis->measured_stops);
     tg_json_member_unsigned(json, "unmeasured_stops", basis->unmeasured_stops);
     tg_json_member_string(json, "how", text);

@@ -51,8 +51,10 @@ static void add_stop_cost(const struct tg_filter_model *model, const struct dlop
     bool loader = event->library_load.found == TG_FOUND_LOADER;
     struct tg_cost cost = {0};
     if (dlopen->stop)
-        tg_cost_add_stop(model->basis, loader ? event->stop_ns : 0, model->pace.sparse, &cost);
-    if (!loader)
+        tg_cost_add_stop(model->basis, loader ? event->stop_ns : 0, &model->pace, &cost);
+    if (dlopen->by_agent || dlopen->in_process)
+        tg_cost_add_unread(model->basis, dlopen->count, false, &cost);
+    else if (!loader)
         tg_cost_add_ns(event->library_load.read_ns, &cost);
     tg_cost_add(&cost, total);
     wait->overhead_ns += cost.ns;
@@ -224,7 +226,7 @@ static void add_auditor_stops(struct tg_filter_model *model, struct tg_filter_pr
     if (!lane->in_process)
         return;
     for (unsigned i = 0; i < AUDITOR_STOPS; i++)
-        tg_cost_add_stop(model->basis, 0, model->pace.sparse, &cost);
+        tg_cost_add_stop(model->basis, 0, &model->pace, &cost);
     lane->outcome.stops += AUDITOR_STOPS;
     lane->outcome.startup_stops += AUDITOR_STOPS;
     tg_cost_add(&cost, &lane->outcome.cost);
@@ -245,7 +247,12 @@ static void add_startup(struct tg_filter_model *model, struct tg_filter_process 
     tg_cost_add_ns(load->read_ns + load->handle_ns, &work);
     if (stop) {
         tg_filter_process_note_stop(process, event->time_ns, event->tid);
-        tg_cost_add_stop(model->basis, event->stop_ns, model->pace.sparse, &cost);
+        tg_cost_add_stop(model->basis, event->stop_ns, &model->pace, &cost);
+    }
+    if (event->stop_ns == 0 && load->read_ns == 0 &&
+        model->basis->floor.read.high > 0) { /* seen by an agent */
+        tg_cost_add_unread(model->basis, load->libraries.count, true, &work);
+        tg_cost_add_unread(model->basis, load->libraries.count, true, &cost);
     }
     for (size_t index = 0; index < model->options.n_filters; index++) {
         struct tg_lane *lane = &model->lanes[index];
@@ -334,7 +341,7 @@ void tg_filter_add_loader_stop(struct tg_filter_model *model, struct tg_filter_p
         return;
     tg_filter_process_note_stop(process, event->time_ns, event->tid);
     struct tg_cost cost = {0};
-    tg_cost_add_stop(model->basis, event->stop_ns, model->pace.sparse, &cost);
+    tg_cost_add_stop(model->basis, event->stop_ns, &model->pace, &cost);
     for (size_t index = 0; index < model->options.n_filters; index++) {
         struct tg_lane *lane = &model->lanes[index];
         if (lane->fast || (lane->in_process && process->started))

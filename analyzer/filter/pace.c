@@ -8,11 +8,29 @@ enum {
     ENOUGH_SHORT_WAITS = 2,
 };
 
+/* Whether the loader would have stopped at EVENT, which an agent saw. */
+static bool is_seen_by_agent(const struct tg_event *event)
+{
+    switch ((int)event->kind) {
+    case TG_EVENT_LIBRARY_NULL:
+        return true;
+    case TG_EVENT_LIBRARY_LOAD:
+        return event->library_load.found != TG_FOUND_CATCH_UP && event->library_load.found != TG_FOUND_ATTACH;
+    case TG_EVENT_LIBRARY_UNLOAD:
+        return event->library_unload.found != TG_FOUND_CATCH_UP;
+    default:
+        return false;
+    }
+}
+
 void tg_pace_add(struct tg_pace *pace, const struct tg_event *event)
 {
-    if (event->stop_ns == 0)
+    bool is_further = event->stop_ns == 0 && event->time_ns <= pace->resumed_ns; /* of the same stop */
+    if (is_further || (event->stop_ns == 0 && !is_seen_by_agent(event)))
         return;
     uint64_t wait_ns = event->time_ns > pace->resumed_ns ? event->time_ns - pace->resumed_ns : 0;
+    pace->gap_ns = event->tid != 0 && event->tid == pace->tid ? wait_ns : UINT64_MAX;
+    pace->tid = event->tid;
     pace->sparse = pace->short_waits < ENOUGH_SHORT_WAITS || wait_ns > LOOK_NS;
     if (wait_ns > SHORT_WAIT_NS)
         pace->short_waits /= 2;

@@ -215,6 +215,23 @@ static struct tg_error *add_settings(struct tg_filter_survey *survey,
     return NULL;
 }
 
+static struct tg_stop_cost price_of(const struct tg_event_stop_price *price)
+{
+    return (struct tg_stop_cost){
+        .stop_ns = price->stop_median_ns,
+        .tracer_ns = price->stop_median_ns > price->hidden_median_ns
+                         ? price->stop_median_ns - price->hidden_median_ns
+                         : 0,
+        .samples = price->samples,
+        .stop = {price->stop_low_ns, price->stop_median_ns, price->stop_high_ns},
+        .hidden = {price->hidden_low_ns, price->hidden_median_ns, price->hidden_high_ns},
+        .sparse_stop = {price->sparse_stop_low_ns, price->sparse_stop_median_ns, price->sparse_stop_high_ns},
+        .sparse_hidden = {price->sparse_hidden_low_ns, price->sparse_hidden_median_ns,
+                          price->sparse_hidden_high_ns},
+        .read = {price->read_low_ns, price->read_median_ns, price->read_high_ns},
+    };
+}
+
 struct tg_error *tg_filter_survey_add(struct tg_filter_survey *survey, const struct tg_event *event)
 {
     struct tg_error *error = NULL;
@@ -223,6 +240,9 @@ struct tg_error *tg_filter_survey_add(struct tg_filter_survey *survey, const str
     switch (kind) {
     case TG_EVENT_TRACER_WAIT:
         survey->basis.waited_ns = event->tracer_wait.waited_ns;
+        break;
+    case TG_EVENT_STOP_PRICE:
+        survey->price_of_end = price_of(&event->stop_price);
         break;
     case TG_EVENT_LIBRARY_LOAD:
         error = add_load(survey, event);
@@ -302,15 +322,8 @@ static struct tg_stop_cost floor_of(const struct tg_trace_meta *meta)
         .hidden = quartiles_of(meta, "hidden"),
         .sparse_stop = quartiles_of(meta, "sparse_stop"),
         .sparse_hidden = quartiles_of(meta, "sparse_hidden"),
+        .read = quartiles_of(meta, "read"),
     };
-}
-
-static bool has_recorded_goals(const struct tg_break_goals *goals)
-{
-    for (size_t i = 0; i < goals->count; i++)
-        if (goals->items[i].recorded)
-            return true;
-    return false;
 }
 
 /* Where libraries are found at other stops than the loader's, those that were closed before are not. */
@@ -335,11 +348,17 @@ static void forget_redacted_list(struct tg_filter_survey *survey, const struct t
 struct tg_error *tg_filter_survey_finish(struct tg_filter_survey *survey, const struct tg_trace_meta *meta,
                                          tg_find_breaks *find)
 {
+    if (survey->price_of_end.stop_ns > 0) {
+        survey->basis.floor = survey->price_of_end;
+        survey->basis.floor_source = TG_COST_FLOOR_RECORDED;
+        survey->basis.floor_is_of_end = true;
+    }
     if (meta != NULL) {
         struct tg_stop_cost floor = floor_of(meta);
         if (floor.stop_ns > 0) {
             survey->basis.floor = floor;
             survey->basis.floor_source = TG_COST_FLOOR_RECORDED;
+            survey->basis.floor_is_of_end = false;
         }
         struct tg_error *error = survey->has_settings ? NULL : settings_from_meta(survey, meta);
         if (error != NULL)
@@ -347,7 +366,7 @@ struct tg_error *tg_filter_survey_finish(struct tg_filter_survey *survey, const 
         forget_redacted_list(survey, meta);
     }
     survey->basis.no_search =
-        survey->basis.dlopened.ns == 0 && survey->basis.others.ns == 0 && !has_recorded_goals(&survey->goals);
+        survey->basis.dlopened.ns == 0 && survey->basis.others.ns == 0 && survey->goals.count == 0;
     survey->unseen = may_lack_libraries(survey, meta);
     survey->incomplete |= survey->has_loss;
     const char *directory = meta == NULL ? NULL : tg_trace_meta_get(meta, "command.cwd");
@@ -360,4 +379,5 @@ void tg_filter_survey_use_floor(struct tg_filter_survey *survey, const struct tg
 {
     survey->basis.floor = *floor;
     survey->basis.floor_source = TG_COST_FLOOR_CALIBRATED;
+    survey->basis.floor_is_of_end = false;
 }

@@ -44,6 +44,7 @@ struct tg_filter_survey {
     uint64_t stop_time_ns; /* latest stop that was measured: further events of it are not unmeasured ones */
     int32_t stop_tid;
     struct tg_survey_process *processes; /* uthash by pid */
+    struct tg_stop_cost price_of_end;    /* as a stop_price event has it; all zero: there was none */
     struct tg_cost_basis basis;          /* without the floor: see tg_filter_survey_use_floor */
 };
 

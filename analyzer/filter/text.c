@@ -63,8 +63,8 @@ static void write_head(const struct tg_filter_evaluation *evaluation, FILE *stre
     if (survey->agent_events > 0)
         fprintf(stream,
                 "note: %" PRIu64
-                " event%s recorded by the agent, without a stop; the cost of stops is estimated "
-                "from a measurement made when recording began.\n",
+                " event%s recorded by the agent, without a stop; what stops would have cost is "
+                "estimated.\n",
                 survey->agent_events, survey->agent_events == 1 ? " was" : "s were");
     if (survey->list_is_redacted)
         fputs("note: the trace is redacted: its glob-list is not known, so nothing is said of it and no "

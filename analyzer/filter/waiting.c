@@ -164,7 +164,7 @@ static void waiting_cost(const struct tg_filter_model *model, struct tg_lane *la
                          bool final, struct tg_cost *cost)
 {
     tg_cost_add_reading(wait->read_ns - wait->read_at_loads_ns, wait->read_at_loads_ns, &lane->outcome.cost);
-    lane->outcome.cost.unknown_readings += wait->unread;
+    tg_cost_add_unread(model->basis, wait->unread, true, &lane->outcome.cost);
     wait->overhead_ns += wait->read_ns;
     if (final)
         return;

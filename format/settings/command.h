@@ -28,6 +28,8 @@ struct tg_stop_cost {
     struct tg_quartiles hidden;      /* of the same */
     struct tg_quartiles sparse_stop; /* of stops so far apart that the tracer sleeps between them */
     struct tg_quartiles sparse_hidden;
+    struct tg_quartiles
+        read; /* reading one library, at a stop of the loader that shows it; 0: not measured */
 };
 
 /* Facts about a code address. Strings are the symbolizer's, valid until its next answer. */

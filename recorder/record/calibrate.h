@@ -4,12 +4,15 @@
 
 #include "format/settings/command.h"
 
-/* Forks a child that runs into a trap again and again, does at each stop what the engine does at the least
- * (registers, one read of the stack, registers, continue), and times each, with some work of the program behind
- * it, against calls without the trap:
- * some right behind each other, as in a loop of dlopens, some far apart, as where a program computes between
- * them. Some ten milliseconds. OS error where a child cannot be forked or traced,
- * TARGET where it ends early. Must not be called while an engine runs in this process. */
+/* Forks a child that imitates a dynamic loader: it adds objects to a list and runs into a trap at each change, some
+ * right behind each other, as in a loop of dlopens, some far apart, as where a program computes between them. At each trap
+ * what the engine does is done (where the thread is, a look at the list, continue), and each is timed, with some work of
+ * the program behind it, against calls without the trap. Some ten milliseconds. OS error where a child cannot be forked
+ * or traced, TARGET where it ends early. Must not be called while an engine runs in this process. */
 struct tg_error *tg_calibrate_stop_cost(struct tg_stop_cost *cost);
+
+/* The same in some four milliseconds, with fewer samples; where the machine is busy it ends after six, and stops that are
+ * far apart may be missing (all zero). TARGET too where that was not enough for anything. */
+struct tg_error *tg_calibrate_briefly(struct tg_stop_cost *cost);
 
 #endif

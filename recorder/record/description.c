@@ -153,6 +153,9 @@ static struct tg_error *describe_capture(const struct tg_description *descriptio
         {"cost.sparse_hidden_low_ns", cost->sparse_hidden.low},
         {"cost.sparse_hidden_ns", cost->sparse_hidden.median},
         {"cost.sparse_hidden_high_ns", cost->sparse_hidden.high},
+        {"cost.read_low_ns", cost->read.low},
+        {"cost.read_ns", cost->read.median},
+        {"cost.read_high_ns", cost->read.high},
     };
     struct tg_error *error = set_numbers(meta, resolution, sizeof resolution / sizeof resolution[0]);
     if (error == NULL)

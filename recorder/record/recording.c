@@ -20,6 +20,7 @@
 #include "recorder/record/processor_use.h"
 #include "recorder/record/ptrace_use.h"
 #include "recorder/record/recording_file.h"
+#include "recorder/record/stop_price.h"
 #include "recorder/record/stuck_launcher.h"
 #include "recorder/record/untraced.h"
 #include "recorder/rings/agent_connection.h"
@@ -44,6 +45,7 @@ struct tg_recording {
     bool agent_is_finished;         /* nobody else writes the trace any more */
     char *without_agent;            /* why there is none, where there should have been; NULL: that is fine */
     struct tg_recording_file *file; /* NULL: it is finished */
+    struct tg_stop_price price;
     struct tg_ring_set_file file_access; /* of the agent's drain */
     struct tg_engine *engine;            /* NULL without ptrace ... */
     struct tg_untraced *untraced;        /* ... and this otherwise */
@@ -76,6 +78,7 @@ static void add_event(void *context, const struct tg_event *event)
 {
     struct tg_recording *recording = context;
     tg_recording_file_add(recording->file, event);
+    tg_stop_price_note(&recording->price, event);
     if (event->kind == TG_EVENT_HEAP_STACK && recording->heap_names != NULL)
         tg_heap_names_add(recording->heap_names, &event->heap_stack);
     if (recording->live != NULL)
@@ -529,6 +532,7 @@ struct tg_error *tg_recording_create(const struct tg_record_options *options, co
                                                   .is_behind = is_behind,
                                                   .has_backlog = has_backlog};
     struct tg_error *error = create_agent(made);
+    made->price.wanted = cost->samples == 0 && !options->no_ptrace && has_auditors(made->launched);
     if (error == NULL && options->heap.mode != TG_AGENT_HEAP_OFF)
         error = tg_heap_names_create(&made->heap_names);
     if (error == NULL)
@@ -669,6 +673,13 @@ static void tell_heap_names(struct tg_recording *recording)
     add_heap_name(&telling, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
 }
 
+static void tell_stop_price(struct tg_recording *recording)
+{
+    struct tg_event event;
+    if (tg_stop_price_measure(&recording->price, &event))
+        add_event(recording, &event);
+}
+
 /* The thread that hands events over flushes: the agent's drain, or without one this thread. */
 static void want_flush(struct tg_recording *recording)
 {
@@ -758,6 +769,7 @@ void tg_recording_finish(struct tg_recording *recording, struct tg_recording_sum
     if (recording->agent != NULL)
         tg_agent_session_finish(recording->agent, NULL);
     recording->agent_is_finished = true;
+    tell_stop_price(recording);
     tell_heap_names(recording);
     tg_last_stacks_tell_names(recording->stacks); /* takes time, which a job that goes on does not wait for */
     if (recording->untraced != NULL)

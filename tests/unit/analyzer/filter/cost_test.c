@@ -16,14 +16,17 @@ static const struct tg_cost_basis recorded = {.floor_source = TG_COST_FLOOR_RECO
                                               .measured_stops = 3,
                                               .dlopened = {10000, {4, 0}}};
 
+static const struct tg_pace close_by = {.gap_ns = UINT64_MAX},
+                            far_apart = {.sparse = true, .gap_ns = UINT64_MAX};
+
 static void a_measured_stop_costs_what_the_tracer_saw_and_what_it_cannot_see(void **state)
 {
     (void)state;
     struct tg_cost cost = {0};
-    tg_cost_add_stop(&recorded, 50000, false, &cost);
+    tg_cost_add_stop(&recorded, 50000, &close_by, &cost);
     assert_int_equal(cost.ns, 68000);
     assert_int_equal(cost.estimated_ns, 18000);
-    tg_cost_add_stop(&bare, 50000, false, &cost);
+    tg_cost_add_stop(&bare, 50000, &close_by, &cost);
     assert_int_equal(cost.ns, 118000);
     assert_true(tg_cost_is_known(&cost));
 }
@@ -32,11 +35,11 @@ static void an_unmeasured_stop_costs_the_floor_or_is_unknown(void **state)
 {
     (void)state;
     struct tg_cost cost = {0};
-    tg_cost_add_stop(&recorded, 0, false, &cost);
+    tg_cost_add_stop(&recorded, 0, &close_by, &cost);
     assert_int_equal(cost.ns, 30000);
     assert_int_equal(cost.estimated_ns, 30000);
     assert_true(tg_cost_is_known(&cost));
-    tg_cost_add_stop(&bare, 0, false, &cost);
+    tg_cost_add_stop(&bare, 0, &close_by, &cost);
     assert_int_equal(cost.ns, 30000);
     assert_int_equal(cost.unknown_stops, 1);
     assert_false(tg_cost_is_known(&cost));
@@ -101,7 +104,7 @@ static void sums_saturate_and_never_go_below_zero(void **state)
 {
     (void)state;
     struct tg_cost cost = {.ns = UINT64_MAX - 1};
-    tg_cost_add_stop(&recorded, 50000, false, &cost);
+    tg_cost_add_stop(&recorded, 50000, &close_by, &cost);
     assert_int_equal(cost.ns, UINT64_MAX);
     struct tg_cost small = {.ns = 10, .estimated_ns = 8};
     tg_cost_subtract(5, &small);
@@ -145,24 +148,69 @@ static void only_what_is_within_a_tenth_is_claimed(void **state)
 {
     (void)state;
     struct tg_cost close = {0}, sparse = {0}, modelled = {0}, mostly = {0}, nothing = {0};
-    tg_cost_add_stop(&with_spread, 7000, false, &close);
+    tg_cost_add_stop(&with_spread, 7000, &close_by, &close);
     assert_int_equal(close.ns, 10000);
     assert_int_equal(close.low_ns, 9900);
     assert_int_equal(close.high_ns, 10200);
     assert_int_equal(tg_cost_claim(&close), TG_COST_FIGURE);
-    tg_cost_add_stop(&with_spread, 7000, true, &sparse);
+    tg_cost_add_stop(&with_spread, 7000, &far_apart, &sparse);
     assert_int_equal(sparse.low_ns, 27000);
     assert_int_equal(sparse.high_ns, 47000);
     assert_int_equal(tg_cost_claim(&sparse), TG_COST_RANGE);
-    tg_cost_add_stop(&with_spread, 0, false, &modelled); /* never stopped for */
+    tg_cost_add_stop(&with_spread, 0, &close_by, &modelled); /* never stopped for */
     assert_int_equal(tg_cost_claim(&modelled), TG_COST_UNKNOWN);
     assert_int_equal(modelled.high_ns, 60000);
     for (int i = 0; i < 200; i++)
-        tg_cost_add_stop(&with_spread, 7000, false, &mostly);
-    tg_cost_add_stop(&with_spread, 0, false, &mostly);
+        tg_cost_add_stop(&with_spread, 7000, &close_by, &mostly);
+    tg_cost_add_stop(&with_spread, 0, &close_by, &mostly);
     assert_int_equal(tg_cost_claim(&mostly), TG_COST_FIGURE);
     nothing.unknown_readings = 1; /* fast, from what the agent saw: not 0 */
     assert_int_equal(tg_cost_claim(&nothing), TG_COST_UNKNOWN);
+}
+
+/* Of a job in which nothing stopped, on the machine where that was measured. */
+static void a_price_with_reading_stands_for_stops_that_never_were(void **state)
+{
+    (void)state;
+    struct tg_cost_basis priced = with_spread;
+    priced.floor.read = (struct tg_quartiles){2000, 2500, 3500};
+    struct tg_cost close = {0}, steady = {0}, sparse = {0}, unread = {0}, together = {0}, unpriced = {0};
+    tg_cost_add_stop(&priced, 0, &close_by, &close);
+    assert_int_equal(close.low_ns, 9000);
+    assert_int_equal(close.ns, 10000);
+    assert_int_equal(close.high_ns, 18000);
+    assert_int_equal(tg_cost_claim(&close), TG_COST_RANGE);
+    priced.floor.stop.high = 10100;
+    priced.floor.stop.low = 9900; /* nobody knows whether the job would have been served as steadily */
+    tg_cost_add_stop(&priced, 0, &close_by, &steady);
+    assert_int_equal(tg_cost_claim(&steady), TG_COST_RANGE);
+    tg_cost_add_stop(&priced, 0, &far_apart, &sparse);
+    assert_int_equal(sparse.ns, 40000);
+    assert_int_equal(sparse.high_ns, 90000);
+    tg_cost_add_unread(&priced, 4, false, &unread);
+    assert_int_equal(unread.low_ns, 8000);
+    assert_int_equal(unread.ns, 10000);
+    assert_int_equal(unread.high_ns, 21000);
+    tg_cost_add_unread(&priced, 4, true, &together);
+    assert_int_equal(together.low_ns, 8000);
+    assert_int_equal(together.high_ns, 126000);
+    tg_cost_add_unread(&with_spread, 4, false, &unpriced);
+    assert_int_equal(unpriced.unknown_readings, 4);
+    assert_int_equal(tg_cost_claim(&unpriced), TG_COST_UNKNOWN);
+}
+
+/* The time was too short for them, on a busy machine. */
+static void a_price_without_stops_far_apart_has_a_wider_range(void **state)
+{
+    (void)state;
+    struct tg_cost_basis priced = with_spread;
+    struct tg_cost cost = {0};
+    priced.floor.read = (struct tg_quartiles){2000, 2500, 3500};
+    priced.floor.sparse_stop = priced.floor.sparse_hidden = (struct tg_quartiles){0};
+    tg_cost_add_stop(&priced, 0, &far_apart, &cost);
+    assert_int_equal(cost.low_ns, 9000);
+    assert_int_equal(cost.high_ns, 36000);
+    assert_int_equal(tg_cost_claim(&cost), TG_COST_RANGE);
 }
 
 static void handling_that_nobody_did_is_not_free(void **state)
@@ -188,7 +236,7 @@ static void a_busy_machine_leaves_what_was_measured_as_the_lower_bound(void **st
         .measured_stops = 1,
         .stop_ns = 100000};
     struct tg_cost quiet = {0}, busy = {0};
-    tg_cost_add_stop(&basis, 50000, false, &quiet);
+    tg_cost_add_stop(&basis, 50000, &close_by, &quiet);
     busy = quiet;
     basis.waited_ns = 4000; /* the tracer shares its processor with the job */
     tg_cost_add_waiting(&basis, &quiet);
@@ -200,6 +248,45 @@ static void a_busy_machine_leaves_what_was_measured_as_the_lower_bound(void **st
     assert_int_equal(busy.low_ns, 50000);
     assert_int_equal(busy.high_ns, 51100 + 40800);
     assert_int_equal(tg_cost_claim(&busy), TG_COST_RANGE);
+}
+
+/* On a processor shared with the job, the tracer waits while the job runs: a stop hides no more than all of that. */
+static void no_stop_hides_more_than_what_lies_before_it(void **state)
+{
+    (void)state;
+    struct tg_cost_basis basis = with_spread;
+    const struct tg_pace near = {.gap_ns = 8000}, nearer = {.gap_ns = 1000};
+    struct tg_cost cost = {0}, other = {0}, sum = {0};
+    basis.stop_ns = 14000;
+    basis.waited_ns = 90000;
+    tg_cost_add_stop(&basis, 7000, &near, &cost);
+    tg_cost_add_stop(&basis, 7000, &near, &cost);
+    sum = cost;
+    tg_cost_add_waiting(&basis, &cost);
+    assert_int_equal(cost.low_ns, 14000);
+    assert_int_equal(cost.ns, 20000);
+    assert_int_equal(cost.high_ns, 30000);
+    tg_cost_add_stop(&basis, 7000, &nearer, &other);
+    tg_cost_add(&other, &sum);
+    assert_int_equal(sum.ceiling_ns, 38000);
+    tg_cost_add_waiting(&basis, &other);
+    assert_int_equal(other.ns, 8000);
+    assert_int_equal(other.high_ns, 8000);
+}
+
+/* The tracer's work is the least that stops cost which never were: 7 of 10 us here. */
+static void a_busy_machine_leaves_the_tracers_own_work(void **state)
+{
+    (void)state;
+    struct tg_cost_basis basis = with_spread;
+    struct tg_cost cost = {0};
+    basis.floor.read = (struct tg_quartiles){2000, 2500, 3500};
+    basis.stop_ns = 1000;
+    basis.waited_ns = 90000;
+    tg_cost_add_stop(&basis, 0, &close_by, &cost);
+    tg_cost_add_waiting(&basis, &cost);
+    assert_int_equal(cost.low_ns, 7000);
+    assert_int_equal(cost.high_ns, 18000 + 180000);
 }
 
 static void a_pace_is_sparse_until_stops_come_soon(void **state)
@@ -220,6 +307,26 @@ static void a_pace_is_sparse_until_stops_come_soon(void **state)
     }
 }
 
+/* The same times as above, of events that an agent saw. */
+static void what_an_agent_saw_has_the_pace_of_stops(void **state)
+{
+    (void)state;
+    struct tg_pace pace = {0};
+    static const struct {
+        uint64_t time_us;
+        bool sparse;
+    } loads[] = {{1000, true}, {1100, true}, {1200, true}, {1240, false}, {2500, true}, {2530, true}};
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+        const struct tg_event event = {.kind = TG_EVENT_LIBRARY_LOAD,
+                                       .time_ns = loads[i].time_us * 1000,
+                                       .library_load = {.found = TG_FOUND_AGENT}};
+        const struct tg_event other = {.kind = TG_EVENT_MPI_ENTER, .time_ns = event.time_ns + 5000};
+        tg_pace_add(&pace, &event);
+        tg_pace_add(&pace, &other);
+        assert_int_equal(pace.sparse, loads[i].sparse);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,8 +339,13 @@ int main(void)
         cmocka_unit_test(sums_saturate_and_never_go_below_zero),
         cmocka_unit_test(the_description_says_where_figures_come_from),
         cmocka_unit_test(only_what_is_within_a_tenth_is_claimed),
+        cmocka_unit_test(a_price_with_reading_stands_for_stops_that_never_were),
+        cmocka_unit_test(a_price_without_stops_far_apart_has_a_wider_range),
+        cmocka_unit_test(what_an_agent_saw_has_the_pace_of_stops),
         cmocka_unit_test(handling_that_nobody_did_is_not_free),
         cmocka_unit_test(a_busy_machine_leaves_what_was_measured_as_the_lower_bound),
+        cmocka_unit_test(no_stop_hides_more_than_what_lies_before_it),
+        cmocka_unit_test(a_busy_machine_leaves_the_tracers_own_work),
         cmocka_unit_test(a_pace_is_sparse_until_stops_come_soon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,24 @@
+/* The price of the loader's stops in a recording that has none: measured on the same machine, when the job has ended. */
+#ifndef TG_RECORDER_RECORD_STOP_PRICE_H
+#define TG_RECORDER_RECORD_STOP_PRICE_H
+
+#include "recorder/engine/engine.h"
+
+#include <stdbool.h>
+
+enum { TG_STOP_PRICE_LOADS = 32 }; /* jobs with fewer loads end without it */
+
+/* Zero-initialised: it is not wanted. */
+struct tg_stop_price {
+    bool wanted;
+    uint64_t loads; /* seen by agents */
+};
+
+/* Takes note of an event that is written. */
+void tg_stop_price_note(struct tg_stop_price *price, const struct tg_event *event);
+
+/* Measures, in 6 ms at most, if it is wanted and the job loaded that many libraries; *EVENT is then what to write, with the time
+ * of now. False: nothing is to be written. Not while an engine runs. */
+bool tg_stop_price_measure(const struct tg_stop_price *price, struct tg_event *event);
+
+#endif
