@@ -184,15 +184,15 @@ static bool is_typed_register(const Dwarf_Op *op)
     return op->atom == DW_OP_regval_type || op->atom == DW_OP_GNU_regval_type;
 }
 
-/* Pushes what a register had, as the type that OP, the first of ENTRY, names; generic where it names none. */
-static struct tg_error *push_as_entered(struct machine *machine, Dwarf_Attribute *entry, const Dwarf_Op *op,
-                                        uint64_t bits)
+/* Pushes what a register had, as the type that OP, of an entry value, names; generic where it names none. The type is one of the
+ * unit's, which libdw does not know of the inner expression. */
+static struct tg_error *push_as_entered(struct machine *machine, const Dwarf_Op *op, uint64_t bits)
 {
     Dwarf_Die type;
     struct tg_location_number number;
     if (!is_typed_register(op))
         return tg_location_push_generic(machine->stack, bits);
-    if (dwarf_getlocation_die(entry, op, &type) != 0)
+    if (dwarf_getlocation_die(machine->attribute, op, &type) != 0)
         return bad("names a missing type");
     struct tg_error *error = tg_location_decode(&type, &bits, sizeof bits, &number);
     return error != NULL ? error : tg_location_push(machine->stack, number);
@@ -217,7 +217,7 @@ static struct tg_error *push_entry_value(struct machine *machine, const Dwarf_Op
         return tg_error_create(TG_ERROR_NOT_FOUND, "optimized out");
     uint64_t bits;
     struct tg_error *error = evaluate_inner(&outer, caller, &value, &bits);
-    return error != NULL ? error : push_as_entered(machine, &entry, &ops[0], bits);
+    return error != NULL ? error : push_as_entered(machine, &ops[0], bits);
 }
 
 /* What the caller passed for a parameter that the compiler has removed: its call site may say it. */
@@ -335,10 +335,10 @@ static struct tg_error *push_address_index(struct machine *machine, const Dwarf_
 {
     Dwarf_Attribute attribute;
     Dwarf_Addr address;
-    if (dwarf_getlocation_attr(machine->attribute, op, &attribute) != 0 ||
-        dwarf_formaddr(&attribute, &address) != 0)
-        return bad("has an address that cannot be read");
     bool is_address = op->atom == DW_OP_addrx || op->atom == DW_OP_GNU_addr_index;
+    if (dwarf_getlocation_attr(machine->attribute, op, &attribute) != 0 ||
+        (is_address ? dwarf_formaddr(&attribute, &address) : dwarf_formudata(&attribute, &address)) != 0)
+        return bad("has an address that cannot be read");
     return tg_location_push_generic(machine->stack, address + (is_address ? machine->object->bias : 0));
 }
 
