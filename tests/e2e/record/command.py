@@ -504,12 +504,11 @@ def price_of_stops():
         prices = [event for event in events("many") if event["kind"] == "stop_price"]
         if prices:
             break
-    if not prices:
-        skip("the machine is too busy to measure the price of a stop in 6 ms")
-    check(len(prices) == 1 and 0 < prices[0]["stop_low_ns"] <= prices[0]["stop_median_ns"] <= prices[0]["stop_high_ns"], prices)
-    check(0 < prices[0]["read_high_ns"] and prices[0]["samples"] >= 16, prices)
+    for price in prices:
+        check(0 < price["stop_low_ns"] <= price["stop_median_ns"] <= price["stop_high_ns"], price)
+        check(0 < price["read_high_ns"] and price["samples"] >= 16, price)
     found = json.loads(run([TOLLGATE, "filter", "--json", "--mode=slow", "--mode=fast", "many"]).output)
-    check(found["cost"]["floor"] == "recorded", found["cost"])
+    check(len(prices) <= 1 and found["cost"]["floor"] == ("recorded" if prices else "calibrated"), found["cost"])
     slow, fast = found["modes"]
     check(None not in (slow["cost_low_ms"], fast["cost_low_ms"]) and slow["cost_ms"] is None, found)
 
