@@ -158,6 +158,8 @@ struct tg_error *tg_thread_local_address(struct tg_thread_local *known, struct t
         return tg_error_create(TG_ERROR_TARGET, "the thread's storage is unknown here");
     if (!find_segment(memory, module, PT_TLS, &tls, &bias))
         return tg_error_create(TG_ERROR_TARGET, "its module has no thread-local storage");
+    if (offset >= tls.p_memsz && offset >= tls.p_vaddr && offset - tls.p_vaddr < tls.p_memsz)
+        offset -= tls.p_vaddr; /* GCC 12 with -gsplit-dwarf: the address of the first value */
     if (module == tg_modules_at(modules, 0)) {
         *address = program_block(&tls, fs_base) + offset;
         return NULL;
