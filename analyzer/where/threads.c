@@ -208,12 +208,33 @@ static void compare_states(const struct tg_where_look *before, struct tg_where_t
         if (thread != NULL && find_state(values, &then) && find_state(thread->values, &now))
             thread->has_same_state = then == now;
     }
-    hint = 0;
-    for (size_t i = 0; before != NULL && i < before->n_requests; i++) {
-        const struct tg_look_requests *requests = &before->requests[i];
-        struct tg_where_thread *thread = find(threads, requests->pid, requests->tid, &hint);
-        if (thread != NULL && thread->requests != NULL)
-            thread->has_same_state &= thread->requests->mark == requests->mark;
+}
+
+/* The requests that THREAD had in BEFORE; NULL: none, or they are not known. Threads are asked for in order: the search begins behind the
+ * one found last, *HINT. */
+static const struct tg_look_requests *find_requests(const struct tg_where_look *before,
+                                                    const struct tg_where_thread *thread, size_t *hint)
+{
+    for (size_t k = 0; k < before->n_requests; k++) {
+        size_t i = (*hint + k) % before->n_requests;
+        if (before->requests[i].pid == thread->stack->pid && before->requests[i].tid == thread->stack->tid) {
+            *hint = i + 1;
+            return &before->requests[i];
+        }
+    }
+    return NULL;
+}
+
+/* Requests that are known in one of two looks alone are others. */
+static void compare_requests(const struct tg_where_look *before, struct tg_where_threads *threads)
+{
+    size_t hint = 0;
+    for (size_t i = 0; before != NULL && i < threads->count; i++) {
+        struct tg_where_thread *thread = &threads->threads[i];
+        if (!thread->has_same_state) /* so it is in any case */
+            continue;
+        const struct tg_look_requests *then = find_requests(before, thread, &hint), *now = thread->requests;
+        thread->has_same_state = then == now || (then != NULL && now != NULL && then->mark == now->mark);
     }
 }
 
@@ -374,6 +395,7 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
     add_activities(look, threads);
     compare_activities(before, threads);
     compare_states(before, threads);
+    compare_requests(before, threads);
     for (size_t i = 0; i < tg_process_model_count(look->processes); i++) {
         const struct tg_process_entry *entry = tg_process_model_at(look->processes, i);
         threads->n_ranks += is_rank(entry);

@@ -180,6 +180,7 @@ static bool read_message(const struct reading *reading, const struct found *foun
 static bool add(const struct reading *reading, uint32_t handle, struct tg_mpi_requests *requests)
 {
     enum { NO_REQUEST = 0x2c000000 };
+    struct tg_mpi_message_request message;
     struct found found, worker;
     uint64_t number = 0;
     if (handle == NO_REQUEST || (handle >> 30 == BUILT_IN && (handle >> 26 & 15) == OF_REQUESTS))
@@ -196,9 +197,8 @@ static bool add(const struct reading *reading, uint32_t handle, struct tg_mpi_re
     if (worker.request.count == 0)
         return true;
     requests->n_pending++;
-    if (requests->n_messages < TG_MPI_MAX_MESSAGES &&
-        read_message(reading, &worker, &requests->messages[requests->n_messages], &number))
-        requests->n_messages++;
+    if (read_message(reading, &worker, &message, &number) && requests->n_messages < TG_MPI_MAX_MESSAGES)
+        requests->messages[requests->n_messages++] = message;
     const uint64_t marks[] = {requests->mark, worker.address, number};
     requests->mark = tg_hash_bytes(marks, sizeof marks);
     return true;

@@ -224,10 +224,10 @@ bool tg_open_mpi_requests_read(const struct tg_open_mpi_call *call, const uint64
         if (request.complete != PENDING && n_told++ > 0 && told != request.complete)
             return false;
         told = request.complete != PENDING ? request.complete : told;
-        if (requests->n_messages < TG_MPI_MAX_MESSAGES &&
-            read_message(&reading, addresses[i], &request, &requests->messages[requests->n_messages],
-                         &sequence))
-            requests->n_messages++;
+        struct tg_mpi_message_request message;
+        if (read_message(&reading, addresses[i], &request, &message, &sequence) &&
+            requests->n_messages < TG_MPI_MAX_MESSAGES)
+            requests->messages[requests->n_messages++] = message;
         const uint64_t marks[] = {requests->mark, addresses[i], sequence};
         requests->mark = tg_hash_bytes(marks, sizeof marks);
     }

@@ -53,6 +53,17 @@ static void expect_of(struct job *job, size_t count, enum tg_where_kind kind, co
     free(text);
 }
 
+/* Whether nothing that is known of ranks 0 and 1 has changed; of the first COUNT ranks, requests are known. */
+static void expect_same(struct job *job, size_t count, bool is_same)
+{
+    struct tg_where_threads threads;
+    job->look.n_requests = count;
+    assert_null(tg_where_threads_make(&job->look, &job->before, &threads));
+    for (size_t rank = 0; rank < 2; rank++)
+        assert_int_equal(threads.threads[rank].has_same_state, is_same);
+    tg_where_threads_deinit(&threads);
+}
+
 /* Who waits for several messages waits for each of their ranks, or for who these wait for. */
 static void test_missing(void **state)
 {
@@ -161,6 +172,16 @@ static void test_marks(void **state)
               "These ranks wait for each other, and nothing on their callers' stacks changed");
     job.requests[1].mark = 1;
     expect_of(&job, 2, TG_WHERE_UNKNOWN, "");
+    job.requests[1].mark = 0;
+    expect_of(&job, 2, TG_WHERE_CYCLE, "");
+    job.before.n_requests = 1; /* those of rank 1 are known in one of the looks alone */
+    expect_of(&job, 2, TG_WHERE_UNKNOWN, "");
+    job.before.n_requests = 0;
+    expect_same(&job, 2, false);
+    expect_same(&job, 0, true);
+    job.before.n_requests = 2;
+    expect_same(&job, 2, true);
+    expect_same(&job, 0, false);
     job.before.requests = NULL;
     end_job(&job);
 }

@@ -12,8 +12,9 @@ enum {
     LIBRARY = 0x10000,
     REQUESTS = 0x20000,
     OF_UCX = 0x30000,
-    PART = 0x4000,
+    PART = 0x8000,
     REQUEST_BYTES = 272,
+    MANY = 20, /* more than there are messages of */
     CALLBACK = LIBRARY + 0x100,
     SEND = 1,
     RECEIVE = 2,
@@ -127,6 +128,28 @@ static void test_messages(void **state)
     assert_true(messages[3].rank == 2 && messages[3].tag == TG_MPI_ANY);
 }
 
+/* Of more requests than there are messages of, the later ones count, and so do their receives' numbers. */
+static void test_many(void **state)
+{
+    (void)state;
+    uint32_t handles[MANY];
+    struct tg_mpi_requests requests;
+    for (uint32_t i = 0; i < MANY; i++) {
+        handles[i] = handle_of(i);
+        put_request(i, RECEIVE, 1);
+        put_match(i, (uint64_t)3 << 32 | i, MASK);
+    }
+    assert_true(read_requests(handles, MANY, &requests));
+    assert_int_equal(requests.n_pending, MANY);
+    assert_int_equal(requests.n_messages, TG_MPI_MAX_MESSAGES);
+    uint64_t mark = requests.mark;
+    assert_true(read_requests(handles, MANY, &requests));
+    assert_true(requests.mark == mark);
+    put(OF_UCX + 0x400 * (uint64_t)MANY - 64, 99, 8); /* the next message of the same request */
+    assert_true(read_requests(handles, MANY, &requests));
+    assert_true(requests.mark != mark);
+}
+
 /* A persistent request that was started is another one. */
 static void test_persistent(void **state)
 {
@@ -180,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_persistent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_doubts, set_up, tear_down),
     };

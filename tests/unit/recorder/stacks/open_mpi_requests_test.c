@@ -12,7 +12,7 @@ enum {
     LIBRARY = 0x10000,
     OBJECTS = 0x20000,
     STACK = 0x30000,
-    PART = 0x4000,
+    PART = 0x8000,
     NAMES = LIBRARY + 0x2000,
     WORLD = OBJECTS,
     OTHER = OBJECTS + 0x100,
@@ -22,6 +22,7 @@ enum {
     OWN_POINTER = LIBRARY + 0x3800,
     REQUESTS = OBJECTS + 0x1000,
     REQUEST_BYTES = 0x400,
+    MANY = 20, /* more than there are messages of */
     BASE_BYTES = 624,
     WAITING = STACK + 0x40,
 };
@@ -147,7 +148,7 @@ static bool read_requests(size_t count, struct tg_mpi_requests *requests)
                                           .world = WORLD,
                                           .process = OWN_POINTER,
                                           .frames = {STACK, STACK + 0x1000}};
-    uint64_t addresses[4];
+    uint64_t addresses[MANY];
     for (size_t i = 0; i < count; i++)
         addresses[i] = request_at((int)i);
     *requests = (struct tg_mpi_requests){.needs_all = true, .is_one = count == 1, .count = count};
@@ -177,6 +178,25 @@ static void test_messages(void **state)
     put(WAITING, 1, 4);
     assert_true(read_requests(3, &requests));
     assert_int_equal(requests.messages[0].rank, TG_MPI_UNKNOWN);
+}
+
+/* Of more requests than there are messages of, the later ones count, and so do their messages' numbers. */
+static void test_many(void **state)
+{
+    (void)state;
+    struct tg_mpi_requests requests;
+    for (int i = 0; i < MANY; i++)
+        put_request(i, false, WAITING, WORLD, 3, i);
+    put(WAITING, MANY, 4);
+    assert_true(read_requests(MANY, &requests));
+    assert_int_equal(requests.n_pending, MANY);
+    assert_int_equal(requests.n_messages, TG_MPI_MAX_MESSAGES);
+    uint64_t mark = requests.mark;
+    assert_true(read_requests(MANY, &requests));
+    assert_true(requests.mark == mark);
+    put(request_at(MANY - 1) + BASE_BYTES - 8, 1, 8); /* the next message of the same request */
+    assert_true(read_requests(MANY, &requests));
+    assert_true(requests.mark != mark);
 }
 
 /* MPI_Wait tells only by its library's choice that it waits for a request. */
@@ -222,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_doubts, set_up, tear_down),
     };
