@@ -3,6 +3,7 @@
 #include "analyzer/models/mpi_name.h"
 #include "analyzer/output/stack_words.h"
 #include "analyzer/where/calls.h"
+#include "analyzer/where/edges.h"
 #include "analyzer/where/partners.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
@@ -90,19 +91,10 @@ struct chain {
     size_t *next;
 };
 
-struct edge {
-    size_t from, to;
-};
-
-struct edges {
-    struct edge *items; /* in the order of FROM */
-    size_t count, capacity;
-};
-
 /* Adds those for whom AT waits, and who are where they could not have helped. One of them who waits for AT in turn, in a collective
  * call, is the only one. */
-static struct tg_error *add_edges(const struct tg_where_threads *threads, size_t at, struct edges *edges,
-                                  size_t *closing)
+static struct tg_error *add_edges(const struct tg_where_threads *threads, size_t at,
+                                  struct tg_where_edges *edges, size_t *closing)
 {
     struct tg_error *error = NULL;
     size_t partners[TG_WHERE_MAX_NEEDS],
@@ -113,44 +105,67 @@ static struct tg_error *add_edges(const struct tg_where_threads *threads, size_t
         if (to == at || !counts(threads, to) || !tg_where_is_without(threads, at, to, &is_small))
             continue;
         *closing = waits_in_collective(threads, to, at) ? to : SIZE_MAX;
-        error = TG_ARRAY_APPEND(edges->items, edges->count, edges->capacity, (struct edge){at, to});
+        error = tg_where_edges_add(edges, at, to);
     }
     return error;
 }
 
-/* Leaves out, until nothing changes, who waits for nobody that is left. */
-static void choose_next(const struct edges *edges, const size_t *closing, size_t *next)
+/* Counts in N_LEFT for how many each of N waits who wait for somebody themselves: until nothing changes, who waits for nobody that
+ * is left is left out. EDGES are sorted. */
+static struct tg_error *leave_out(const struct tg_where_edges *edges, const size_t *closing, size_t n,
+                                  size_t *n_left)
 {
-    bool has_changed = true;
+    size_t *out = calloc(n + 1, sizeof *out), n_out = 0, count;
+    if (out == NULL)
+        return tg_error_no_memory();
     for (size_t i = 0; i < edges->count; i++)
-        next[edges->items[i].from] = edges->items[i].to;
-    while (has_changed) {
-        has_changed = false;
-        for (size_t i = 0, end; i < edges->count; i = end) {
-            size_t from = edges->items[i].from, chosen = closing[from];
-            for (end = i; end < edges->count && edges->items[end].from == from; end++)
-                if (chosen == SIZE_MAX && next[edges->items[end].to] != SIZE_MAX)
-                    chosen = edges->items[end].to;
-            has_changed |= next[from] != SIZE_MAX && chosen == SIZE_MAX;
-            next[from] = next[from] == SIZE_MAX ? SIZE_MAX : chosen;
-        }
+        n_left[edges->items[i].from]++;
+    for (size_t i = 0; i < n; i++)
+        if (n_left[i] == 0)
+            out[n_out++] = i;
+    for (size_t i = 0; i < n_out; i++) {
+        const struct tg_where_edge *edge = tg_where_edges_to(edges, out[i], &count);
+        for (size_t k = 0; k < count; k++)
+            if (--n_left[edge[k].from] == 0 && closing[edge[k].from] == SIZE_MAX)
+                out[n_out++] = edge[k].from;
+    }
+    free(out);
+    return NULL;
+}
+
+/* Of those who are left, whom each waits for: who closes a cycle, or one of the others. */
+static void choose_next(const struct tg_where_edges *edges, const size_t *closing, const size_t *n_left,
+                        size_t *next)
+{
+    for (size_t i = 0; i < edges->count; i++) {
+        const struct tg_where_edge *edge = &edges->items[i];
+        if (closing[edge->from] != SIZE_MAX)
+            next[edge->from] = closing[edge->from];
+        else if (n_left[edge->to] > 0 || closing[edge->to] != SIZE_MAX)
+            next[edge->from] = next[edge->from] < edge->to ? next[edge->from] : edge->to;
     }
 }
 
 static struct tg_error *make_chain(const struct tg_where_threads *threads, struct chain *chain)
 {
-    struct edges edges = {0};
-    size_t *closing = calloc(threads->count + 1, sizeof *closing);
+    struct tg_where_edges edges = {0};
+    size_t *closing = calloc(threads->count + 1, sizeof *closing),
+           *n_left = calloc(threads->count + 1, sizeof *n_left);
     chain->next = calloc(threads->count + 1, sizeof *chain->next);
-    struct tg_error *error = closing == NULL || chain->next == NULL ? tg_error_no_memory() : NULL;
+    struct tg_error *error =
+        closing == NULL || n_left == NULL || chain->next == NULL ? tg_error_no_memory() : NULL;
     for (size_t i = 0; error == NULL && i < threads->count; i++)
         chain->next[i] = closing[i] = SIZE_MAX;
     for (size_t i = 0; error == NULL && i < threads->count; i++)
         error = add_edges(threads, i, &edges, &closing[i]);
+    tg_where_edges_sort(&edges);
     if (error == NULL)
-        choose_next(&edges, closing, chain->next);
+        error = leave_out(&edges, closing, threads->count, n_left);
+    if (error == NULL)
+        choose_next(&edges, closing, n_left, chain->next);
     free(edges.items);
     free(closing);
+    free(n_left);
     return error;
 }
 

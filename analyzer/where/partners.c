@@ -2,6 +2,7 @@
 
 #include "analyzer/models/mpi_name.h"
 #include "analyzer/where/calls.h"
+#include "analyzer/where/edges.h"
 #include "analyzer/where/mpi_names.h"
 #include "format/base/search.h"
 
@@ -146,22 +147,43 @@ bool tg_where_is_without(const struct tg_where_threads *threads, size_t index, s
     return n_without > 0 && !(needs.one_is_enough && n_matched > 0);
 }
 
-void tg_where_partners_visit(const struct tg_where_threads *threads, size_t index,
-                             bool (*visit)(void *context, size_t index), void *context)
+/* ---- ways */
+
+static struct tg_error *add_edges(const struct tg_where_threads *threads, size_t index, const bool *ends,
+                                  struct tg_where_edges *edges)
 {
-    bool *is_seen = calloc(threads->count + 1, sizeof *is_seen);
-    size_t *seen = calloc(threads->count + 1, sizeof *seen), count = 0;
-    if (is_seen != NULL && seen != NULL)
-        is_seen[seen[count++] = index] = true;
-    for (size_t i = 0; i < count; i++) {
-        size_t partners[TG_WHERE_MAX_NEEDS], n;
-        if (i > 0 && !visit(context, seen[i]))
-            continue;
-        n = tg_where_partners_of(threads, seen[i], partners);
-        for (size_t k = 0; k < n; k++)
-            if (!is_seen[partners[k]])
-                is_seen[seen[count++] = partners[k]] = true;
+    struct tg_error *error = NULL;
+    size_t partners[TG_WHERE_MAX_NEEDS], n = tg_where_partners_of(threads, index, partners);
+    bool is_small;
+    for (size_t i = 0; error == NULL && i < n; i++)
+        if (partners[i] != index &&
+            (ends[partners[i]] || tg_where_is_without(threads, index, partners[i], &is_small)))
+            error = tg_where_edges_add(edges, index, partners[i]);
+    return error;
+}
+
+struct tg_error *tg_where_ways_find(const struct tg_where_threads *threads, const bool *ends, bool *is_on_way)
+{
+    struct tg_where_edges edges = {0};
+    size_t *found = calloc(threads->count + 1, sizeof *found), n_found = 0;
+    struct tg_error *error = found == NULL ? tg_error_no_memory() : NULL;
+    for (size_t i = 0; error == NULL && i < threads->count; i++)
+        error = add_edges(threads, i, ends, &edges);
+    tg_where_edges_sort(&edges);
+    for (size_t i = 0; error == NULL && i < threads->count; i++)
+        if (ends[i])
+            found[n_found++] = i;
+    for (size_t i = 0; error == NULL && i < n_found; i++) {
+        size_t count;
+        const struct tg_where_edge *edge = tg_where_edges_to(&edges, found[i], &count);
+        is_on_way[found[i]] |= count > 0;
+        for (size_t k = 0; k < count; k++) {
+            if (!is_on_way[edge[k].from] && !ends[edge[k].from])
+                found[n_found++] = edge[k].from;
+            is_on_way[edge[k].from] = true;
+        }
     }
-    free(is_seen);
-    free(seen);
+    free(found);
+    free(edges.items);
+    return error;
 }

@@ -17,9 +17,10 @@ size_t tg_where_partners_of(const struct tg_where_threads *threads, size_t index
 bool tg_where_is_without(const struct tg_where_threads *threads, size_t index, size_t partner,
                          bool *is_small);
 
-/* Visits those for whom INDEX waits, and those for whom they do, and so on: each of them once, INDEX not. Behind one for whom VISIT returns
- * false nobody is visited. Without memory, nobody is. */
-void tg_where_partners_visit(const struct tg_where_threads *threads, size_t index,
-                             bool (*visit)(void *context, size_t index), void *context);
+/* Of each thread, in IS_ON_WAY: whether it waits for one of ENDS, or for one who does, and so on; of ENDS, whether somebody waits for them. A
+ * rank that sends what another one waits for, or receives what that one sends, is none that it has to wait for any longer: behind it
+ * there is no way, unless it is an end. Both have THREADS->count items, IS_ON_WAY is false before. Only error: NO_MEMORY. */
+struct tg_error *tg_where_ways_find(const struct tg_where_threads *threads, const bool *ends,
+                                    bool *is_on_way);
 
 #endif

@@ -138,70 +138,38 @@ static bool has_returned(const struct tg_where_threads *threads)
     return false;
 }
 
-static bool has_member(const struct tg_where_group *group, size_t thread)
+/* Whether each rank that waits for messages is on a way to one that is away, and, where nobody is in a collective call, each that is
+ * away at the end of one. */
+static bool are_on_way(const struct tg_where_verdict *verdict, const bool *is_on_way, bool has_collective)
 {
-    for (size_t i = 0; i < group->count; i++)
-        if (group->threads[i] == thread)
-            return true;
-    return false;
-}
-
-/* The group that has THREAD, NULL none. */
-static const struct tg_where_group *group_of(const struct tg_where_verdict *verdict, size_t thread)
-{
-    for (size_t i = 0; i < verdict->count; i++)
-        if (has_member(&verdict->groups[i], thread))
-            return &verdict->groups[i];
-    return NULL;
-}
-
-/* Search for groups that are away: WANTED, NULL any. */
-struct search {
-    const struct tg_where_verdict *verdict;
-    const struct tg_where_group *wanted;
-    bool is_found;
-};
-
-static bool visit_awaited(void *context, size_t thread)
-{
-    struct search *search = context;
-    const struct tg_where_group *group = group_of(search->verdict, thread);
-    bool is_away = group != NULL && group->is_away;
-    search->is_found |= is_away && (search->wanted == NULL || search->wanted == group);
-    return !is_away && !search->is_found;
-}
-
-/* Whether THREAD waits for a message of a rank of WANTED, a group that is away (NULL: of any), or that rank for another's, and so
- * on. */
-static bool waits_for(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict,
-                      size_t thread, const struct tg_where_group *wanted)
-{
-    struct search search = {verdict, wanted, false};
-    tg_where_partners_visit(threads, thread, visit_awaited, &search);
-    return search.is_found;
+    for (size_t i = 0; i < verdict->count; i++) {
+        const struct tg_where_group *group = &verdict->groups[i];
+        bool asks = group->is_away ? !has_collective : !group->is_collective;
+        for (size_t k = 0; asks && k < group->count; k++)
+            if (!is_on_way[group->threads[k]])
+                return false;
+    }
+    return true;
 }
 
 /* Whether each rank that waits for messages does so for one that is away, in the end; where no rank is in a collective call of
- * all, also whether somebody waits for each that is away. */
+ * all, also whether somebody waits for each that is away. Without memory that is not known. */
 static bool are_awaited(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict,
                         bool has_collective)
 {
-    size_t n_away = 0, n_awaited = 0;
-    for (size_t i = 0; i < verdict->count; i++) {
-        const struct tg_where_group *group = &verdict->groups[i];
-        n_away += group->is_away;
-        for (size_t k = 0; !group->is_away && !group->is_collective && k < group->count; k++)
-            if (!waits_for(threads, verdict, group->threads[k], NULL))
-                return false;
-    }
-    for (size_t i = 0; i < verdict->count && !has_collective; i++) {
-        const struct tg_where_group *group = &verdict->groups[i];
-        bool is_awaited = false;
-        for (size_t k = 0; group->is_away && !is_awaited && k < threads->count; k++)
-            is_awaited = waits_for(threads, verdict, k, group);
-        n_awaited += is_awaited;
-    }
-    return has_collective || n_awaited == n_away;
+    bool *is_away = calloc(threads->count + 1, sizeof *is_away),
+         *is_on_way = calloc(threads->count + 1, sizeof *is_on_way);
+    struct tg_error *error = is_away == NULL || is_on_way == NULL ? tg_error_no_memory() : NULL;
+    for (size_t i = 0; error == NULL && i < verdict->count; i++)
+        for (size_t k = 0; k < verdict->groups[i].count; k++)
+            is_away[verdict->groups[i].threads[k]] = verdict->groups[i].is_away;
+    if (error == NULL)
+        error = tg_where_ways_find(threads, is_away, is_on_way);
+    bool awaited = error == NULL && are_on_way(verdict, is_on_way, has_collective);
+    tg_error_destroy(error);
+    free(is_away);
+    free(is_on_way);
+    return awaited;
 }
 
 static enum tg_where_kind judge(const struct tg_where_threads *threads,
@@ -566,29 +534,27 @@ static bool is_common(const struct tg_where_threads *threads, const struct tg_wh
     return group->is_collective && !is_of_other(threads, group);
 }
 
-struct lead {
-    const struct tg_where_threads *threads;
-    const struct tg_where_verdict *verdict;
-    bool is_led;
-};
-
-static bool visit_lead(void *context, size_t thread)
+/* Of each thread, in IS_LED: whether it waits for a message of a rank, or that one of another's, and so on, of whose call the
+ * partner is not known. Returns whether that was found out. */
+static bool find_led(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict,
+                     bool *is_led)
 {
-    struct lead *lead = context;
     size_t partners[TG_WHERE_MAX_NEEDS];
-    const struct tg_where_group *group = group_of(lead->verdict, thread);
-    lead->is_led |= group != NULL && !is_common(lead->threads, group) &&
-                    tg_where_partners_of(lead->threads, thread, partners) == 0;
-    return !lead->is_led;
-}
-
-/* Whether THREAD waits for a message of a rank, or that one of another's, and so on, of whose call the partner is not known. */
-static bool is_led(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict,
-                   size_t thread)
-{
-    struct lead lead = {threads, verdict, false};
-    tg_where_partners_visit(threads, thread, visit_lead, &lead);
-    return lead.is_led;
+    bool *is_unknown = calloc(threads->count + 1, sizeof *is_unknown);
+    struct tg_error *error = is_unknown == NULL ? tg_error_no_memory() : NULL;
+    for (size_t i = 0; error == NULL && i < verdict->count; i++)
+        for (size_t k = 0; !is_common(threads, &verdict->groups[i]) && k < verdict->groups[i].count; k++) {
+            size_t thread = verdict->groups[i].threads[k];
+            is_unknown[thread] = tg_where_partners_of(threads, thread, partners) == 0;
+        }
+    if (error == NULL)
+        error = tg_where_ways_find(threads, is_unknown, is_led);
+    for (size_t i = 0; error == NULL && i < threads->count; i++)
+        is_led[i] &= !is_unknown[i];
+    bool is_found = error == NULL;
+    tg_error_destroy(error);
+    free(is_unknown);
+    return is_found;
 }
 
 /* "The others wait in MPI_Barrier for rank 2; whom that one waits for is not known.": where all but some ranks are in
@@ -600,7 +566,9 @@ static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
     const struct tg_where_group *collective = NULL;
     size_t *members = calloc(threads->count + 1, sizeof *members), n = 0, n_collective = 0, n_led = 0,
            n_late = 0;
-    bool is_told = members != NULL && have_stayed(threads, verdict);
+    bool *is_led = calloc(threads->count + 1, sizeof *is_led);
+    bool is_told = members != NULL && is_led != NULL && have_stayed(threads, verdict) &&
+                   find_led(threads, verdict, is_led);
     char name[80];
     for (size_t i = 0; is_told && i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
@@ -610,7 +578,7 @@ static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
         n_collective += is_of_many;
         n_late += is_of_many && !tg_mpi_name_ends_early(group->call);
         for (size_t k = 0; !is_of_many && k < group->count; k++)
-            if (is_led(threads, verdict, group->threads[k]))
+            if (is_led[group->threads[k]])
                 n_led++;
             else
                 members[n++] = group->threads[k];
@@ -632,6 +600,7 @@ static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
               stream);
     }
     free(members);
+    free(is_led);
     return is_told;
 }
 

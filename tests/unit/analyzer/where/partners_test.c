@@ -97,6 +97,36 @@ static void test_missing(void **state)
     end_job(&job);
 }
 
+/* A rank at the place of the one that is waited for, for whom nobody waits, is ahead. */
+static void test_ahead(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {NULL, NULL, "MPI_Waitall"};
+    struct job job;
+    make_job(&job, calls);
+    add_message(&job, 2, false, 0, 10);
+    expect_of(&job, RANKS, TG_WHERE_UNKNOWN, "Who waits for whom is unknown");
+    add_message(&job, 2, true, 1, 11);
+    expect_of(&job, RANKS, TG_WHERE_MISSING, "The others wait for ranks 0-1");
+    end_job(&job);
+}
+
+/* Who lacks what another one sends at this moment does not wait for those whom that one waits for. */
+static void test_on_its_way(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Waitall", "MPI_Waitall", NULL};
+    struct job job;
+    make_job(&job, calls);
+    add_message(&job, 0, false, 1, 10);
+    add_message(&job, 1, true, 0, 10);
+    add_message(&job, 1, false, 2, 10);
+    expect_of(&job, 2, TG_WHERE_UNKNOWN, "Who waits for whom is unknown");
+    job.requests[1].messages[0].tag = 11;
+    expect_of(&job, 2, TG_WHERE_MISSING, "The others wait for rank 2");
+    end_job(&job);
+}
+
 #define DEADLOCK                                                                                             \
     "Deadlock: these ranks wait for each other, and none came back from its call between the looks:\n"
 
@@ -189,10 +219,8 @@ static void test_marks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_deadlock),
-        cmocka_unit_test(test_collective),
-        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_missing),  cmocka_unit_test(test_ahead),      cmocka_unit_test(test_on_its_way),
+        cmocka_unit_test(test_deadlock), cmocka_unit_test(test_collective), cmocka_unit_test(test_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
