@@ -124,45 +124,6 @@ static void send_both(void)
     MPI_Recv(received, sizeof received, MPI_CHAR, !rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* Rings of ranks exchange messages with both neighbours. Rank 1 stops doing so, or sends one with another tag. */
-static __attribute__((noinline)) void exchange(int has_other_tag, int waits_for_any)
-{
-    enum { LAST = 3 };
-    int size, sent[2] = {rank, rank}, received[2];
-    MPI_Request requests[4];
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int left = (rank + size - 1) % size, right = (rank + 1) % size;
-    for (int round = 0;; round++) {
-        int is_culprit = rank == 1 && round == LAST, to_right = 10 + 2 * round, to_left = to_right + 1;
-        if (is_culprit && !has_other_tag)
-            wait_in_vain();
-        if (is_culprit)
-            announce();
-        MPI_Irecv(&received[0], 1, MPI_INT, left, to_right, MPI_COMM_WORLD, &requests[0]);
-        MPI_Irecv(&received[1], 1, MPI_INT, right, to_left, MPI_COMM_WORLD, &requests[1]);
-        MPI_Isend(&sent[0], 1, MPI_INT, right, is_culprit ? 99 : to_right, MPI_COMM_WORLD, &requests[2]);
-        MPI_Isend(&sent[1], 1, MPI_INT, left, to_left, MPI_COMM_WORLD, &requests[3]);
-        for (int i = 0, which; waits_for_any && i < 4; i++)
-            MPI_Waitany(4, requests, &which, MPI_STATUS_IGNORE); /* culprit of any */
-        MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);           /* culprit of halo */
-    }
-}
-
-static void leave_out_halo(void)
-{
-    exchange(0, 0);
-}
-
-static void wait_for_any(void)
-{
-    exchange(0, 1);
-}
-
-static void mistake_tag(void)
-{
-    exchange(1, 0);
-}
-
 static void call_another_collective(void)
 {
     static char much[4 << 20];
@@ -198,9 +159,6 @@ static const struct {
     {"deadlock", lock_crosswise, NULL},
     {"taskwait", wait_for_a_task, NULL},
     {"send", NULL, send_both},
-    {"halo", NULL, leave_out_halo},
-    {"tags", NULL, mistake_tag},
-    {"any", NULL, wait_for_any},
     {"mismatch", call_another_collective, NULL},
     {"abort", abort_the_job, NULL},
     {"exit", end_early, NULL},

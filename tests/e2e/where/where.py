@@ -28,8 +28,8 @@ SOURCE = os.path.join(os.environ["TG_SOURCE"], "tests/programs")
 PTRACE_SEIZE, WALL = 0x4206, 0x40000000
 
 
-def line_of(mark):
-    with open(os.path.join(SOURCE, "hang.c")) as file:
+def line_of(mark, name="hang.c"):
+    with open(os.path.join(SOURCE, name)) as file:
         return next(n for n, text in enumerate(file, 1) if f"/* {mark} */" in text)
 
 
@@ -131,14 +131,14 @@ def messages():
 
 def requests(name):
     """Who waits for requests waits for the ranks of those that are not complete."""
-    flavour, line = flavour_named(name), line_of("culprit of halo")
-    build(flavour.c, ["hang.c"], "hang", "-fopenmp", "-O2")
+    flavour, line = flavour_named(name), line_of("culprit of halo", "halo.c")
+    build(flavour.c, ["halo.c"], "hang", "-pthread", "-O2")
     lacks = "1 of 4 requests of rank {} is not complete: receive from rank 1, tag {}\n"
     with hanging(flavour, "halo", ("MPI_Waitall", "")) as process:
         text = where("-p", str(process.pid))
         told = json.loads(where("--json", "--once", "-p", str(process.pid)))
     check(text.startswith("The others wait for rank 1, which is outside MPI: in pause"), text)
-    check(f"  ranks 0,2-3 are in MPI_Waitall(count 4), called from exchange (hang.c:{line})\n" in text, text)
+    check(f"  ranks 0,2-3 are in MPI_Waitall(count 4), called from exchange (halo.c:{line})\n" in text, text)
     check(lacks.format(0, 17) in text and lacks.format(2, 16) in text, text)
     check(told["verdict"] == "missing", told)
     waits = {thread["rank"]: thread["requests"] for thread in told["threads"] if "requests" in thread}
@@ -149,7 +149,7 @@ def requests(name):
         text = where("-p", str(process.pid))
     check(text.startswith("The others wait for rank 1, which is outside MPI: in sleep") and lacks.format(0, 23) in text and
           lacks.format(2, 13) in text, text)
-    build(flavour.c, ["hang.c"], "hang", "-fopenmp", "-O2")
+    build(flavour.c, ["halo.c"], "hang", "-pthread", "-O2")
     if name == "mpich":  # from which its library jumps to another function
         with hanging(flavour, "any", ("MPI_Waitany", "")) as process:
             text = where("-p", str(process.pid))
@@ -157,7 +157,7 @@ def requests(name):
     with hanging(flavour, "tags", ("MPI_Waitall",)) as process:
         text = where("-p", str(process.pid))
     check("hese ranks wait for each other, and n" in text.splitlines()[0] and
-          f"  rank 2 waits for rank 1: it is in MPI_Waitall(count 4), called from exchange (hang.c:{line})\n" in text and
+          f"  rank 2 waits for rank 1: it is in MPI_Waitall(count 4), called from exchange (halo.c:{line})\n" in text and
           lacks.format(2, 16) in text, text)
 
 
