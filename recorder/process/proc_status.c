@@ -104,6 +104,22 @@ pid_t tg_proc_status_own_pid(pid_t pid)
     return text != NULL ? last_number(text, pid) : pid;
 }
 
+bool tg_proc_status_is_copy(pid_t pid)
+{
+    enum { FORKED_WITHOUT_EXEC = 0x40 }; /* the kernel's PF_FORKNOEXEC */
+    char path[40], text[1024];
+    unsigned flags = 0; /* systems that only imitate Linux have none at all */
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    text[file != NULL ? fread(text, 1, sizeof text - 1, file) : 0] = '\0';
+    if (file != NULL)
+        fclose(file);
+    const char *behind_name = strrchr(text, ')'); /* a name may have any of these, and newlines */
+    bool is_known =
+        behind_name != NULL && sscanf(behind_name, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && flags != 0;
+    return !is_known || (flags & FORKED_WITHOUT_EXEC) != 0;
+}
+
 /* Runs and waits of thread TID; false where the kernel does not say. */
 static bool read_schedule(pid_t tid, uint64_t *run_ns, uint64_t *wait_ns)
 {

@@ -34,6 +34,10 @@ bool tg_proc_status_is_dead(const struct tg_proc_status *status);
  * that cannot be read. */
 pid_t tg_proc_status_own_pid(pid_t pid);
 
+/* Whether PID was forked and has executed no program since, so that its memory is a copy of its parent's; also where that is not
+ * known. */
+bool tg_proc_status_is_copy(pid_t pid);
+
 /* The signals that thread TID ignores, and those that have handlers, bit N - 1 for signal N. False where that
  * cannot be read. */
 bool tg_proc_status_signals(pid_t tid, uint64_t *ignored, uint64_t *caught);

@@ -239,7 +239,8 @@ static bool can_own(const struct tg_wait *wait, const struct tg_halted_threads *
 }
 
 /* Whether TID, which the private mutex names that WAIT is for, was a thread that has ended with it: nobody has that id now. Of
- * what only looks like a mutex, the rest does not fit; in a pid namespace of its own, a process has other ids. */
+ * what only looks like a mutex, the rest does not fit; in a pid namespace of its own, a process has other ids; in memory that a
+ * fork has copied, the one that has it lives under another id. */
 static bool has_left(const struct tg_wait *wait, const struct tg_halted_threads *threads,
                      const struct tg_elf_memory *memory, pid_t tid)
 {
@@ -257,7 +258,8 @@ static bool has_left(const struct tg_wait *wait, const struct tg_halted_threads 
         !read_memory(memory, wait->is.address, &mutex, sizeof mutex) || mutex.lock != CONTENDED ||
         mutex.owner != tid || mutex.n_users == 0 || mutex.n_users > threads->count + 1 || mutex.kind < 0 ||
         mutex.kind > MAX_KIND || (mutex.count != 0) != (mutex.kind == RECURSIVE) || mutex.list[0] != 0 ||
-        mutex.list[1] != 0 || tg_proc_status_own_pid(wait->pid) != wait->pid)
+        mutex.list[1] != 0 || tg_proc_status_own_pid(wait->pid) != wait->pid ||
+        tg_proc_status_is_copy(wait->pid))
         return false;
     snprintf(path, sizeof path, "/proc/%d", (int)tid); /* also of a thread: this one is no other process's */
     return access(path, F_OK) != 0 && errno == ENOENT;

@@ -205,6 +205,27 @@ static void *say_ready(void *unused)
     return unused;
 }
 
+static void *wait_for_first(void *unused)
+{
+    pthread_mutex_lock(&locks[0]);
+    return unused;
+}
+
+/* A process goes on in its child: the thread that has the mutex there lives, and the mutex has the id that it had before. */
+static void go_on_in_child(void)
+{
+    pid_t parent = getpid();
+    pthread_mutex_lock(&locks[0]);
+    if (fork() != 0)
+        _exit(0);
+    while (getppid() == parent)
+        usleep(1000);
+    start(wait_for_first, 0);
+    start(say_ready, 0);
+    for (;;)
+        pause();
+}
+
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "";
@@ -212,6 +233,8 @@ int main(int argc, char **argv)
     pthread_barrier_init(&both, NULL, 2);
     make_locks(strcmp(way, "inherits") == 0 ? PTHREAD_PRIO_INHERIT : PTHREAD_PRIO_NONE,
                strcmp(way, "robust") == 0 ? PTHREAD_MUTEX_ROBUST : PTHREAD_MUTEX_STALLED);
+    if (strcmp(way, "goes_on") == 0)
+        go_on_in_child();
     start(say_ready, 0);
     if (strcmp(way, "held") == 0) {
         start(sleep_with_lock, 0);

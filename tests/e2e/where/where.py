@@ -449,6 +449,24 @@ def owners():
         finally:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+    in_child(program)
+
+
+def in_child(program):
+    """Of a mutex that a process had before it went on in its child, nobody is said to have ended with it."""
+    process = subprocess.Popen([program, "goes_on"], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        check(process.stdout.readline() == "ready\n")
+        process.wait()  # its id is nobody's from now on
+        child, = run(["pgrep", "-g", str(process.pid)]).output.split()
+        for _ in range(40):  # until the thread waits
+            text = where("--once", "-p", child)
+            if "pthread_mutex_lock" in text:
+                break
+            time.sleep(0.2)
+        check("pthread_mutex_lock" in text and "held" not in text and "holds" not in text, text)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 # the same of locks of OpenMP, which a task has in libgomp, and a thread in LLVM's runtime: there "task" is another thread's all the same

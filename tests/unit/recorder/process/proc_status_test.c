@@ -46,11 +46,36 @@ static void a_zombie_is_dead_and_a_reaped_process_is_gone(void **state)
     assert_int_equal(status.tgid, 5); /* untouched */
 }
 
+static void a_forked_process_is_a_copy_until_it_executes_a_program(void **state)
+{
+    (void)state;
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    assert_false(tg_proc_status_is_copy(getpid()));
+    pid_t child = fork();
+    if (child == 0) {
+        byte = tg_proc_status_is_copy(getpid()) ? 'y' : 'n';
+        if (write(ends[1], &byte, 1) == 1)
+            pause();
+        _exit(1);
+    }
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    assert_int_equal(byte, 'y');
+    assert_true(tg_proc_status_is_copy(child));
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    assert_true(tg_proc_status_is_copy(child)); /* not known */
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(this_process_is_described),
         cmocka_unit_test(a_zombie_is_dead_and_a_reaped_process_is_gone),
+        cmocka_unit_test(a_forked_process_is_a_copy_until_it_executes_a_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
