@@ -50,6 +50,11 @@ static bool read_memory(const struct reading *reading, uint64_t address, void *b
     return reading->call->memory->read(reading->call->memory->context, address, buffer, size);
 }
 
+static bool is_persistent(const struct request *request)
+{
+    return request->kind == SENDS_AGAIN || request->kind == RECEIVES_AGAIN;
+}
+
 /* Whether there is a request at ADDRESS, in a place not before FIRST: what is there says its own handle, and where its own count
  * is. */
 static bool read_request(const struct reading *reading, uint64_t address, unsigned first,
@@ -58,10 +63,10 @@ static bool read_request(const struct reading *reading, uint64_t address, unsign
     if (address % 8 != 0 || !read_memory(reading, address, request, sizeof *request))
         return false;
     unsigned place = request->handle >> 30;
-    bool is_own = request->counter == address + COUNT_OFFSET,
-         is_persistent = request->kind == SENDS_AGAIN || request->kind == RECEIVES_AGAIN;
+    bool is_own = request->counter == address + COUNT_OFFSET;
     return (request->handle >> 26 & 15) == OF_REQUESTS && place >= first && request->references >= 0 &&
-           request->kind > 0 && request->kind <= MAX_KIND && request->count >= 0 && (is_own || is_persistent);
+           request->kind > 0 && request->kind <= MAX_KIND && request->count >= 0 &&
+           (is_own || is_persistent(request));
 }
 
 /* Functions that wait have the addresses of requests. */
@@ -176,26 +181,30 @@ static bool read_message(const struct reading *reading, const struct found *foun
 
 /* ---- all of a call */
 
-/* Adds what HANDLE stands for; false: it was not found. */
+/* Adds what HANDLE stands for; false: it was not found, or is complete, and that is enough. A persistent one that was not started is
+ * not waited for. */
 static bool add(const struct reading *reading, uint32_t handle, struct tg_mpi_requests *requests)
 {
     enum { NO_REQUEST = 0x2c000000 };
     struct tg_mpi_message_request message;
     struct found found, worker;
     uint64_t number = 0;
-    if (handle == NO_REQUEST || (handle >> 30 == BUILT_IN && (handle >> 26 & 15) == OF_REQUESTS))
+    if (handle == NO_REQUEST)
         return true;
+    if (handle >> 30 == BUILT_IN && (handle >> 26 & 15) == OF_REQUESTS)
+        return requests->needs_all;
     if (!find_request(reading, handle, &found))
         return false;
     worker = found;
-    if (found.request.counter != found.address + COUNT_OFFSET) { /* persistent and started */
+    bool is_started = found.request.counter != found.address + COUNT_OFFSET; /* persistent */
+    if (is_started) {
         worker.address = found.request.counter - COUNT_OFFSET;
         if (!read_request(reading, worker.address, BUILT_IN, &worker.request) ||
             worker.request.counter != found.request.counter)
             return false;
     }
     if (worker.request.count == 0)
-        return true;
+        return requests->needs_all || (!is_started && is_persistent(&found.request));
     requests->n_pending++;
     if (read_message(reading, &worker, &message, &number) && requests->n_messages < TG_MPI_MAX_MESSAGES)
         requests->messages[requests->n_messages++] = message;

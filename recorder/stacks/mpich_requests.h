@@ -14,7 +14,7 @@ struct tg_mpich_call {
 };
 
 /* Adds the requests that HANDLES, COUNT of them, are the numbers of to REQUESTS. False where one of them was not found, or is not of
- * the form that is known. */
+ * the form that is known, and where one is complete that is enough for the call to come back. */
 bool tg_mpich_requests_read(const struct tg_mpich_call *call, const uint32_t *handles, size_t count,
                             struct tg_mpi_requests *requests);
 

@@ -214,10 +214,11 @@ bool tg_open_mpi_requests_read(const struct tg_open_mpi_call *call, const uint64
     struct reading reading = {.call = call};
     struct request request;
     uint64_t told = 0, sequence = 0;
-    size_t n_told = 0;
+    size_t n_told = 0, n_complete = 0;
     for (size_t i = 0; i < count; i++) {
         if (!read_request(&reading, addresses[i], &request))
             return false;
+        n_complete += request.state != INACTIVE && request.complete == COMPLETE;
         if (request.state == INACTIVE || request.complete == COMPLETE)
             continue;
         requests->n_pending++;
@@ -231,5 +232,6 @@ bool tg_open_mpi_requests_read(const struct tg_open_mpi_call *call, const uint64
         const uint64_t marks[] = {requests->mark, addresses[i], sequence};
         requests->mark = tg_hash_bytes(marks, sizeof marks);
     }
-    return is_counted(&reading, told, n_told, requests);
+    bool comes_back = !requests->needs_all && n_complete > 0;
+    return !comes_back && is_counted(&reading, told, n_told, requests);
 }

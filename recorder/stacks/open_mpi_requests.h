@@ -16,7 +16,8 @@ struct tg_open_mpi_call {
     } frames; /* of the library's functions on the thread's stack */
 };
 
-/* Adds the requests at ADDRESSES, COUNT of them, to REQUESTS. False where one of them is not of the form that is known. */
+/* Adds the requests at ADDRESSES, COUNT of them, to REQUESTS. False where one of them is not of the form that is known,
+ * and where one is complete that is enough for the call to come back. */
 bool tg_open_mpi_requests_read(const struct tg_open_mpi_call *call, const uint64_t *addresses, size_t count,
                                struct tg_mpi_requests *requests);
 

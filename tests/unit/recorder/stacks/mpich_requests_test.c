@@ -24,6 +24,7 @@ static const uint64_t MASK = 0xffffffff9fffffff, NO_RANK = 0xffff00009fffffff, N
 
 static uint8_t requests_part[PART], ucx_part[PART];
 static struct tg_modules *modules;
+static bool needs_all;
 
 static uint8_t *at(uint64_t address, size_t size)
 {
@@ -50,6 +51,7 @@ static int set_up(void **state)
 {
     (void)state;
     const struct tg_module_place place = {LIBRARY, LIBRARY + PART, "/usr/lib/libmpich.so.12", "", NULL};
+    needs_all = true;
     memset(requests_part, 0, sizeof requests_part);
     memset(ucx_part, 0, sizeof ucx_part);
     return tg_modules_create_of(&place, 1, NULL, &modules) == NULL ? 0 : -1;
@@ -99,7 +101,7 @@ static bool read_requests(const uint32_t *handles, size_t count, struct tg_mpi_r
     const uint64_t words[] = {3, request_at(1), REQUESTS + 8, 0x7fff0000};
     const struct tg_mpich_call call = {
         .modules = modules, .memory = &memory, .words = words, .n_words = sizeof words / sizeof *words};
-    *requests = (struct tg_mpi_requests){.needs_all = true, .count = count};
+    *requests = (struct tg_mpi_requests){.needs_all = needs_all, .count = count};
     return tg_mpich_requests_read(&call, handles, count, requests);
 }
 
@@ -172,6 +174,52 @@ static void test_persistent(void **state)
     assert_int_equal(requests.n_pending, 0);
 }
 
+/* MPI_Waitany waits where none of several is complete; what is not active does not count. */
+static void test_any(void **state)
+{
+    (void)state;
+    uint32_t handles[] = {handle_of(1), 0x2c000000, handle_of(2)};
+    struct tg_mpi_requests requests;
+    put_request(1, RECEIVE, 1);
+    put_match(1, (uint64_t)3 << 32 | 10, MASK);
+    put_request(2, RECEIVE_AGAIN, 0);
+    needs_all = false;
+    assert_true(read_requests(handles, 3, &requests));
+    assert_true(requests.n_pending == 1 && requests.n_messages == 1);
+    put_request(2, RECEIVE, 0); /* comes back with this one */
+    assert_false(read_requests(handles, 3, &requests));
+    handles[2] = 0x6c000001; /* a send that was complete at once */
+    assert_false(read_requests(handles, 3, &requests));
+    needs_all = true;
+    assert_true(read_requests(handles, 3, &requests));
+    assert_int_equal(requests.n_pending, 1);
+    put_request(3, RECEIVE_AGAIN, 0); /* was started, and is complete */
+    put_request(4, RECEIVE, 0);
+    put(request_at(3) + 16, request_at(4) + 24, 8);
+    handles[2] = handle_of(3);
+    needs_all = false;
+    assert_false(read_requests(handles, 3, &requests));
+}
+
+/* Of collective calls, generalized requests and the like there are no messages. */
+static void test_kinds(void **state)
+{
+    (void)state;
+    enum { FIRST = 5, LAST = 16 };
+    const uint32_t handle = handle_of(1);
+    struct tg_mpi_requests requests;
+    for (int kind = FIRST; kind <= LAST; kind++) {
+        put_request(1, kind, 1);
+        put_match(1, (uint64_t)3 << 32 | 10, MASK);
+        assert_true(read_requests(&handle, 1, &requests));
+        assert_true(requests.n_pending == 1 && requests.n_messages == 0);
+    }
+    put_request(1, 0, 1); /* of no kind */
+    assert_false(read_requests(&handle, 1, &requests));
+    put_request(1, LAST + 1, 1);
+    assert_false(read_requests(&handle, 1, &requests));
+}
+
 /* What does not fit is unknown. */
 static void test_doubts(void **state)
 {
@@ -205,6 +253,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_persistent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_any, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_kinds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_doubts, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

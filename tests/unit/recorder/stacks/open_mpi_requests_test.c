@@ -33,6 +33,7 @@ struct memory {
 
 static struct memory memory;
 static struct tg_modules *modules;
+static bool needs_all;
 
 static uint8_t *at(uint64_t address, size_t size)
 {
@@ -93,6 +94,7 @@ static int set_up(void **state)
 {
     (void)state;
     const struct tg_module_place place = {LIBRARY, LIBRARY + PART, "/usr/lib/libmpi.so.40", "", NULL};
+    needs_all = true;
     memset(&memory, 0, sizeof memory);
     for (int i = 0; i < (int)(sizeof classes / sizeof *classes); i++) {
         put(class_at(i), NAMES + 40 * (uint64_t)i, 8);
@@ -151,7 +153,7 @@ static bool read_requests(size_t count, struct tg_mpi_requests *requests)
     uint64_t addresses[MANY];
     for (size_t i = 0; i < count; i++)
         addresses[i] = request_at((int)i);
-    *requests = (struct tg_mpi_requests){.needs_all = true, .is_one = count == 1, .count = count};
+    *requests = (struct tg_mpi_requests){.needs_all = needs_all, .is_one = count == 1, .count = count};
     return tg_open_mpi_requests_read(&call, addresses, count, requests);
 }
 
@@ -213,6 +215,56 @@ static void test_one(void **state)
     assert_false(read_requests(2, &requests)); /* others are always told */
 }
 
+/* MPI_REQUEST_NULL is an object, not active, and so are persistent requests that were not started. */
+static void put_inactive(int index)
+{
+    put_request(index, false, 1, WORLD, 3, 1);
+    put(request_at(index) + 96, 1, 4);
+}
+
+/* MPI_Waitany waits where none of several is complete; what is not active does not count. */
+static void test_any(void **state)
+{
+    (void)state;
+    struct tg_mpi_requests requests;
+    put_inactive(0);
+    put(request_at(0), class_at(OF_REQUEST), 8); /* MPI_REQUEST_NULL */
+    put_inactive(1);
+    put_request(2, false, WAITING, WORLD, 3, 10);
+    put(WAITING, 1, 4);
+    needs_all = false;
+    assert_true(read_requests(3, &requests));
+    assert_true(requests.n_pending == 1 && requests.n_messages == 1 && requests.messages[0].tag == 10);
+    put_request(1, false, 1, WORLD, 3, 1); /* comes back with this one */
+    assert_false(read_requests(3, &requests));
+    needs_all = true;
+    assert_true(read_requests(3, &requests));
+    assert_int_equal(requests.n_pending, 1);
+}
+
+/* A search among classes that are made of each other ends. */
+static void test_round(void **state)
+{
+    (void)state;
+    struct tg_mpi_requests requests;
+    put_request(0, false, WAITING, WORLD, 3, 10);
+    put(WAITING, 1, 4);
+    put(class_at(OF_REQUEST + 1) + 8, class_at(OF_RECEIVE), 8); /* the one that it is made of is made of it */
+    assert_false(read_requests(1, &requests));
+}
+
+/* Messages of a rank to itself. */
+static void test_own(void **state)
+{
+    (void)state;
+    struct tg_mpi_requests requests;
+    put_request(0, false, WAITING, WORLD, 0, 10);
+    put(request_at(0) + BASE_BYTES - 16, SELF, 8);
+    put(WAITING, 1, 4);
+    assert_true(read_requests(1, &requests));
+    assert_true(requests.n_messages == 1 && requests.messages[0].rank == 0);
+}
+
 /* What does not fit is unknown: a number of requests, a class, a peer. */
 static void test_doubts(void **state)
 {
@@ -244,6 +296,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_any, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_round, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_doubts, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
