@@ -88,32 +88,40 @@ static void write_rank(FILE *stream, int64_t rank)
         fprintf(stream, "rank %" PRId64, rank);
 }
 
-/* "receive from rank 3, tag 5", "a send" of which no more is known, "send to rank 3 (rank 1 of its communicator), tag 0". */
+/* "receive from rank 3, tag 5", "a send" of which no more is known, "send to rank 3 (rank 1 of its communicator), tag 0", "send to
+ * rank 1 of another communicator"; of one that is not known, "rank 1 of its communicator". */
 static void write_message(FILE *stream, const struct tg_look_message *message)
 {
     enum { ANY = -1 };
-    bool is_named = message->is_world || message->peer < 0;
-    if (message->peer < ANY) {
+    int32_t peer = message->peer, rank = message->is_world ? peer : message->rank;
+    if (peer < ANY) {
         fputs(message->sends ? "a send" : "a receive", stream);
         return;
     }
     fputs(message->sends ? "send to " : "receive from ", stream);
-    write_rank(stream, is_named || message->rank < 0 ? message->peer : message->rank);
-    if (!is_named && message->rank >= 0)
-        fprintf(stream, " (rank %" PRId32 " of its communicator)", message->peer);
-    else if (!message->is_world)
+    write_rank(stream, peer >= 0 && rank >= 0 ? rank : peer);
+    if (peer >= 0 && rank >= 0 && (message->is_other || rank != peer))
+        fprintf(stream, " (rank %" PRId32 " of its communicator)", peer);
+    else if (message->is_other)
         fputs(" of another communicator", stream);
+    else if (peer >= 0 && rank < 0)
+        fputs(" of its communicator", stream);
     if (message->tag < 0)
         fputs(", any tag", stream);
     else
         fprintf(stream, ", tag %" PRId32, message->tag);
 }
 
+bool tg_where_has_pending(const struct tg_where_thread *thread)
+{
+    return thread->requests != NULL && thread->requests->n_pending > 0;
+}
+
 bool tg_where_write_requests(FILE *stream, const char *indent, const struct tg_where_thread *thread)
 {
     enum { SHOWN = 6 };
     const struct tg_look_requests *requests = thread->requests;
-    if (requests == NULL || requests->n_pending == 0)
+    if (!tg_where_has_pending(thread))
         return false;
     bool is_one = requests->n_pending == 1;
     fprintf(stream, "%s%" PRIu64 " of %" PRIu64 " request%s of rank %" PRId64 " %s not complete", indent,
@@ -123,7 +131,8 @@ bool tg_where_write_requests(FILE *stream, const char *indent, const struct tg_w
         fputs(i == 0 ? ": " : "; ", stream);
         write_message(stream, &requests->messages[i]);
     }
-    fputs(requests->n_pending > requests->n_messages || requests->n_messages > SHOWN ? "; ...\n" : "\n",
-          stream);
+    bool is_cut = requests->n_messages > 0 &&
+                  (requests->n_pending > requests->n_messages || requests->n_messages > SHOWN);
+    fputs(is_cut ? "; ...\n" : "\n", stream);
     return true;
 }

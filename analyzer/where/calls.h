@@ -25,6 +25,9 @@ bool tg_where_calls_differ(const struct tg_where_thread *a, const struct tg_wher
 /* "MPI_Recv(source 2, tag 77, count 1, MPI_COMM_WORLD)"; the name of another function as it is. Returns BUFFER. */
 char *tg_where_call_words(const struct tg_where_thread *thread, char *buffer, size_t size);
 
+/* Whether the call of THREAD is known to wait for requests. */
+bool tg_where_has_pending(const struct tg_where_thread *thread);
+
 /* What the call of THREAD waits for by requests, as a line of its own behind INDENT: "2 of 4 requests of rank 2 are not complete:
  * receive from rank 3, tag 5; ..."; nothing, and false, where that is not known. */
 bool tg_where_write_requests(FILE *stream, const char *indent, const struct tg_where_thread *thread);

@@ -79,9 +79,12 @@ static void write_values(struct tg_json *json, const struct tg_where_values *val
     tg_json_end_object(json);
 }
 
-/* A rank that is any, or not known, is null; so is any tag. */
+/* A rank or tag: any is null, and one that is not known is left out. */
 static void write_number(struct tg_json *json, const char *name, int64_t number)
 {
+    enum { ANY = -1 };
+    if (number < ANY)
+        return;
     tg_json_key(json, name);
     if (number >= 0)
         tg_json_signed(json, number);
@@ -104,8 +107,10 @@ static void write_requests(struct tg_json *json, const struct tg_look_requests *
         write_number(json, "rank", message->rank);
         write_number(json, "peer", message->peer);
         write_number(json, "tag", message->tag);
-        tg_json_key(json, "world");
-        tg_json_bool(json, message->is_world);
+        if (message->is_world || message->is_other) {
+            tg_json_key(json, "world");
+            tg_json_bool(json, message->is_world);
+        }
         tg_json_end_object(json);
     }
     tg_json_end_array(json);

@@ -367,6 +367,24 @@ static bool names_missing(const struct tg_where_verdict *verdict)
            verdict->kind == TG_WHERE_OUTSIDE || (verdict->kind == TG_WHERE_POLLS && has_waiting(verdict));
 }
 
+/* What the first ranks of GROUP wait for by requests, *COUNT of which are there already; how many more there are. */
+static void write_requests(FILE *stream, const struct tg_where_threads *threads,
+                           const struct tg_where_group *group, size_t *count)
+{
+    enum { SHOWN = 8 };
+    size_t n_more = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        const struct tg_where_thread *thread = &threads->threads[group->threads[i]];
+        if (*count >= SHOWN)
+            n_more += tg_where_has_pending(thread);
+        else
+            *count += tg_where_write_requests(stream, "    ", thread);
+    }
+    if (n_more > 0)
+        fprintf(stream, "    ... and %zu more rank%s with requests that are not complete\n", n_more,
+                n_more == 1 ? "" : "s");
+}
+
 static void write_groups(FILE *stream, const struct tg_where_threads *threads,
                          const struct tg_where_verdict *verdict)
 {
@@ -381,8 +399,7 @@ static void write_groups(FILE *stream, const struct tg_where_threads *threads,
         fputs("  ", stream);
         write_group(stream, threads, group, marks_other);
         fputc('\n', stream);
-        for (size_t k = 0; k < group->count && n_requests < SHOWN; k++)
-            n_requests += tg_where_write_requests(stream, "    ", &threads->threads[group->threads[k]]);
+        write_requests(stream, threads, group, &n_requests);
     }
     if (n > SHOWN)
         fprintf(stream, "  ... and %zu more groups of ranks\n", n - SHOWN);

@@ -105,6 +105,7 @@ struct tg_look_activity {
 struct tg_look_message {
     bool sends;    /* else receives */
     bool is_world; /* in MPI_COMM_WORLD */
+    bool is_other; /* in another communicator; neither: not known */
     bool is_small; /* on its way for a moment only */
     /* -1 any, -2 unknown */
     int32_t peer; /* rank in its communicator */

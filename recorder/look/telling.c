@@ -33,6 +33,7 @@ void tg_look_tell_requests(const struct tg_look_sink *sink, pid_t pid, pid_t tid
         const struct tg_mpi_message_request *message = &requests->messages[i];
         told.messages[i] = (struct tg_look_message){.sends = message->sends,
                                                     .is_world = message->is_world,
+                                                    .is_other = message->is_other,
                                                     .is_small = message->is_small,
                                                     .peer = message->peer,
                                                     .rank = message->rank,

@@ -162,6 +162,7 @@ static bool read_receive(const struct reading *reading, const struct found *foun
     int32_t peer = has_rank ? (int32_t)(match.tag >> RANK_SHIFT & 0xffff) : TG_MPI_ANY;
     *number = match.number;
     *message = (struct tg_mpi_message_request){.is_world = is_world,
+                                               .is_other = !is_world,
                                                .peer = peer,
                                                .rank = is_world ? peer : TG_MPI_UNKNOWN,
                                                .tag = has_tag ? (int32_t)(match.tag & OF_TAGS) : TG_MPI_ANY};

@@ -188,6 +188,7 @@ static bool read_message(struct reading *reading, uint64_t address, const struct
     *message = (struct tg_mpi_message_request){
         .sends = sends,
         .is_world = is_world,
+        .is_other = !is_world && reading->call->world != 0,
         .is_small = tail.count <= SMALL && tg_modules_find(reading->call->modules, head.datatype) != NULL,
         .peer = tail.peer,
         .rank = rank,

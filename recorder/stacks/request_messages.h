@@ -16,6 +16,7 @@ enum {
 struct tg_mpi_message_request {
     bool sends;
     bool is_world; /* in MPI_COMM_WORLD, whose ranks are those of the job */
+    bool is_other; /* in another communicator; neither: not known */
     bool is_small; /* at most some thousand elements of a type that the library brings along */
     int32_t peer;  /* rank in the communicator */
     int32_t rank;  /* of the job */

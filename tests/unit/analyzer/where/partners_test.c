@@ -127,6 +127,32 @@ static void test_on_its_way(void **state)
     end_job(&job);
 }
 
+/* Of more ranks than are shown, the others are counted. */
+static void test_many_ranks(void **state)
+{
+    (void)state;
+    enum { MANY = 11 };
+    struct tg_look_requests requests[MANY];
+    struct tg_where_look look;
+    assert_null(tg_where_look_create(&look));
+    for (int rank = 0; rank <= MANY; rank++) {
+        add_rank(&look, rank, MANY + 1);
+        add_stack(&look, rank, 0, MPI, rank < MANY ? "MPI_Waitall" : NULL, rank < MANY ? 10 : 20, 5);
+        if (rank < MANY)
+            requests[rank] = (struct tg_look_requests){
+                .pid = 100 + rank, .tid = 100 + rank, .needs_all = true, .count = 2, .n_pending = 1};
+    }
+    look.requests = requests;
+    look.n_requests = MANY;
+    char *text = said(&look, NULL, TG_WHERE_UNKNOWN);
+    assert_non_null(strstr(text, "    1 of 2 requests of rank 7 is not complete\n"
+                                 "    ... and 3 more ranks with requests that are not complete\n"));
+    assert_null(strstr(text, "of rank 8"));
+    free(text);
+    look.requests = NULL;
+    tg_where_look_deinit(&look);
+}
+
 #define DEADLOCK                                                                                             \
     "Deadlock: these ranks wait for each other, and none came back from its call between the looks:\n"
 
@@ -219,8 +245,10 @@ static void test_marks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing),  cmocka_unit_test(test_ahead),      cmocka_unit_test(test_on_its_way),
-        cmocka_unit_test(test_deadlock), cmocka_unit_test(test_collective), cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_missing),  cmocka_unit_test(test_many_ranks),
+        cmocka_unit_test(test_ahead),    cmocka_unit_test(test_on_its_way),
+        cmocka_unit_test(test_deadlock), cmocka_unit_test(test_collective),
+        cmocka_unit_test(test_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,7 +126,9 @@ static void test_messages(void **state)
     const struct tg_mpi_message_request *messages = requests.messages;
     assert_true(!messages[0].sends && messages[0].is_world && messages[0].rank == 3 && messages[0].tag == 10);
     assert_true(messages[1].sends && messages[1].peer == TG_MPI_UNKNOWN && messages[1].tag == TG_MPI_UNKNOWN);
-    assert_true(!messages[2].is_world && messages[2].peer == TG_MPI_ANY && messages[2].tag == 11);
+    assert_true(!messages[1].is_world && !messages[1].is_other && !messages[0].is_other);
+    assert_true(!messages[2].is_world && messages[2].is_other && messages[2].peer == TG_MPI_ANY &&
+                messages[2].tag == 11);
     assert_true(messages[3].rank == 2 && messages[3].tag == TG_MPI_ANY);
 }
 

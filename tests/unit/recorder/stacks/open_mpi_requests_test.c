@@ -34,6 +34,7 @@ struct memory {
 static struct memory memory;
 static struct tg_modules *modules;
 static bool needs_all;
+static uint64_t world;
 
 static uint8_t *at(uint64_t address, size_t size)
 {
@@ -95,6 +96,7 @@ static int set_up(void **state)
     (void)state;
     const struct tg_module_place place = {LIBRARY, LIBRARY + PART, "/usr/lib/libmpi.so.40", "", NULL};
     needs_all = true;
+    world = WORLD;
     memset(&memory, 0, sizeof memory);
     for (int i = 0; i < (int)(sizeof classes / sizeof *classes); i++) {
         put(class_at(i), NAMES + 40 * (uint64_t)i, 8);
@@ -147,7 +149,7 @@ static bool read_requests(size_t count, struct tg_mpi_requests *requests)
     const struct tg_inspect_memory inspect = {NULL, read_memory};
     const struct tg_open_mpi_call call = {.modules = modules,
                                           .memory = &inspect,
-                                          .world = WORLD,
+                                          .world = world,
                                           .process = OWN_POINTER,
                                           .frames = {STACK, STACK + 0x1000}};
     uint64_t addresses[MANY];
@@ -175,6 +177,12 @@ static void test_messages(void **state)
                 first->tag == 10);
     assert_true(second->sends && !second->is_world && second->peer == 1 && second->rank == 3 &&
                 second->tag == 12);
+    assert_true(second->is_other && !first->is_other);
+    world = 0; /* not known: neither is whether they are in it */
+    assert_true(read_requests(3, &requests));
+    assert_true(!first->is_world && !first->is_other && first->rank == 3);
+    assert_true(!second->is_world && !second->is_other);
+    world = WORLD;
     put_process(PEER, 78, 3); /* of another job */
     put_request(0, false, 1, WORLD, 3, 10);
     put(WAITING, 1, 4);
