@@ -156,7 +156,11 @@ def requests(name):
         check("are in MPI_Waitany(count 4)" in text and lacks.format(2, 16) in text, text)
     with hanging(flavour, "tags", ("MPI_Waitall",)) as process:
         text = where("-p", str(process.pid))
-    check("hese ranks wait for each other, and n" in text.splitlines()[0] and
+    # of MPICH it is not known how large a message is
+    who = "Deadlock: these ranks wait" if name == "openmpi" and machine.counts_breakpoints() else "These ranks wait"
+    unmoved = ("none came back from its call" if machine.counts_breakpoints() else "nothing on their callers' stacks changed")
+    begin = f"{who} for each other, and {unmoved} between the looks:\n"
+    check(text.startswith(begin) and
           f"  rank 2 waits for rank 1: it is in MPI_Waitall(count 4), called from exchange (halo.c:{line})\n" in text and
           lacks.format(2, 16) in text, text)
 
@@ -189,7 +193,8 @@ def goes_on(name):
     with moving(flavour_named(name), "halo") as (process, _):
         for _ in range(3):
             text = where("--interval", "0.2", "-p", str(process.pid))
-            check("Deadlock" not in text, text)
+            told = json.loads(where("--json", "--interval", "0.2", "-p", str(process.pid)))
+            check("Deadlock" not in text and told["verdict"] in going_on, told, text)
     with moving(flavour_named(name), "pingpong") as (process, ranks):
         for _ in range(3):
             text = where("--interval", "0.2", "-p", str(process.pid))

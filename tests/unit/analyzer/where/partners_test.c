@@ -186,6 +186,44 @@ static void test_deadlock(void **state)
     end_job(&job);
 }
 
+/* A send of which it is not known where it goes to may be what the other one waits for. */
+static void test_unknown_beside_known(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Waitall", "MPI_Waitall", "MPI_Win_lock"};
+    enum { UNKNOWN = -2 };
+    struct job job;
+    make_job(&job, calls);
+    add_message(&job, 0, false, 1, 10);
+    add_message(&job, 1, false, 0, 10);
+    add_message(&job, 1, true, 2, 12);
+    expect_of(&job, 2, TG_WHERE_DEADLOCK, DEADLOCK);
+    struct tg_look_message *send = &job.requests[1].messages[1];
+    send->rank = send->peer = send->tag = UNKNOWN;
+    send->is_world = false;
+    expect_of(&job, 2, TG_WHERE_UNKNOWN, "");
+    send->rank = UNKNOWN; /* with a tag, as of another communicator: not the one */
+    send->tag = 12;
+    expect_of(&job, 2, TG_WHERE_DEADLOCK, DEADLOCK);
+    end_job(&job);
+}
+
+/* A rank that waits for its own message is no deadlock with others, whether or not that has its other end there. */
+static void test_own_messages(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Waitall", "MPI_Barrier", "MPI_Barrier"};
+    struct job job;
+    make_job(&job, calls);
+    add_message(&job, 0, false, 0, 10);
+    expect_of(&job, 1, TG_WHERE_UNKNOWN, "The others wait in MPI_Barrier for rank 0;");
+    add_message(&job, 0, true, 0, 10);
+    expect_of(&job, 1, TG_WHERE_UNKNOWN, "The others wait in MPI_Barrier for rank 0;");
+    job.requests[0].messages[1].tag = 11;
+    expect_of(&job, 1, TG_WHERE_UNKNOWN, "The others wait in MPI_Barrier for rank 0;");
+    end_job(&job);
+}
+
 /* A rank in a collective call of all waits for one that waits for it. */
 static void test_collective(void **state)
 {
@@ -245,9 +283,10 @@ static void test_marks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing),  cmocka_unit_test(test_many_ranks),
-        cmocka_unit_test(test_ahead),    cmocka_unit_test(test_on_its_way),
-        cmocka_unit_test(test_deadlock), cmocka_unit_test(test_collective),
+        cmocka_unit_test(test_missing),      cmocka_unit_test(test_unknown_beside_known),
+        cmocka_unit_test(test_own_messages), cmocka_unit_test(test_many_ranks),
+        cmocka_unit_test(test_ahead),        cmocka_unit_test(test_on_its_way),
+        cmocka_unit_test(test_deadlock),     cmocka_unit_test(test_collective),
         cmocka_unit_test(test_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
