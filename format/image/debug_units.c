@@ -113,19 +113,26 @@ static bool add_unit(struct tg_debug_units *units, const Dwarf_Die *die, const D
                            (struct unit){.die = *die, .split = *split}) == NULL;
 }
 
-static void list_units(struct tg_debug_units *units)
+/* The unit that the skeleton UNIT stands for, from the file that it names; *DIE stays where there is none. */
+static void open_split(Dwarf_CU *unit, Dwarf_Die *die)
+{
+    Dwarf_Die split;
+    if (dwarf_cu_info(unit, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.addr != NULL)
+        *die = split;
+}
+
+static void list_units(struct tg_debug_units *units, enum tg_debug_units_files files)
 {
     Dwarf_CU *cu = NULL;
     Dwarf_Die die, split;
-    uint8_t type, split_type;
+    uint8_t type;
     while (units->n_units < MAX_UNITS &&
            dwarf_get_units(units->dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
         if (type != DW_UT_compile && type != DW_UT_skeleton)
             continue;
         split = die;
-        if (type == DW_UT_skeleton &&
-            (dwarf_cu_info(cu, NULL, &split_type, NULL, &split, NULL, NULL, NULL) != 0 || split.addr == NULL))
-            split = die;
+        if (type == DW_UT_skeleton && files == TG_DEBUG_UNITS_NAMED_FILES)
+            open_split(cu, &split);
         if (!add_unit(units, &die, &split) || !add_ranges_of(units, &die, units->n_units - 1, &units->ranges))
             break;
     }
@@ -133,13 +140,14 @@ static void list_units(struct tg_debug_units *units)
 }
 
 struct tg_debug_units *tg_debug_units_create(Dwarf *dwarf, uint64_t delta,
-                                             bool (*is_code)(void *context, uint64_t address), void *context)
+                                             bool (*is_code)(void *context, uint64_t address), void *context,
+                                             enum tg_debug_units_files files)
 {
     struct tg_debug_units *units = calloc(1, sizeof *units);
     if (units == NULL)
         return NULL;
     *units = (struct tg_debug_units){.dwarf = dwarf, .delta = delta, .is_code = is_code, .context = context};
-    list_units(units);
+    list_units(units, files);
     return units;
 }
 

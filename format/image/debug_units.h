@@ -12,13 +12,19 @@
  * first question about it. Not thread-safe. DIEs and strings handed out are valid as long as the Dwarf. */
 struct tg_debug_units;
 
+enum tg_debug_units_files {
+    TG_DEBUG_UNITS_OWN_FILE, /* of split units there is what the skeleton has: mostly the lines alone */
+    TG_DEBUG_UNITS_NAMED_FILES, /* libdw opens what skeletons name, whatever that is: for programs of one's own that run */
+};
+
 /* Addresses asked for and answered are those of DWARF plus DELTA. Code whose address IS_CODE denies is left
  * out: functions that the linker dropped. DWARF must outlive the result. NULL: no memory. */
 struct tg_debug_units *tg_debug_units_create(Dwarf *dwarf, uint64_t delta,
-                                             bool (*is_code)(void *context, uint64_t address), void *context);
+                                             bool (*is_code)(void *context, uint64_t address), void *context,
+                                             enum tg_debug_units_files files);
 void tg_debug_units_destroy(struct tg_debug_units *units);
 
-/* The unit that has code at ADDRESS; of split DWARF the split unit. */
+/* The unit that has code at ADDRESS; of split DWARF the split unit, where files that DWARF names are opened. */
 bool tg_debug_units_find(struct tg_debug_units *units, uint64_t address, Dwarf_Die *unit);
 
 /* The function (DW_TAG_subprogram, not an inlined copy) that has code at ADDRESS. */

@@ -512,8 +512,8 @@ const char *tg_image_lines_body_owner(struct tg_image_lines *lines, uint64_t add
 {
     struct tg_debug_blocks *blocks = blocks_of(lines);
     if (lines->units == NULL && blocks != NULL)
-        lines->units =
-            tg_debug_units_create(tg_debug_blocks_dwarf(blocks), lines->delta, is_code_here, lines);
+        lines->units = tg_debug_units_create(tg_debug_blocks_dwarf(blocks), lines->delta, is_code_here, lines,
+                                             TG_DEBUG_UNITS_OWN_FILE);
     if (lines->bodies == NULL)
         lines->bodies = tg_outlined_bodies_create();
     if (lines->units == NULL || lines->bodies == NULL)

@@ -198,7 +198,8 @@ static bool is_code(void *context, uint64_t address)
 struct tg_debug_units *tg_debug_info_units(struct tg_debug_info *info)
 {
     if (info->units == NULL && tg_debug_info_dwarf(info) != NULL)
-        info->units = tg_debug_units_create(info->dwarf, info->delta, is_code, info);
+        info->units =
+            tg_debug_units_create(info->dwarf, info->delta, is_code, info, TG_DEBUG_UNITS_NAMED_FILES);
     return info->units;
 }
 
