@@ -4,7 +4,6 @@
 #ifndef TG_RECORDER_AGENT_DEEP_BIND_H
 #define TG_RECORDER_AGENT_DEEP_BIND_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum tg_deep_bind_state {
@@ -28,17 +27,10 @@ struct tg_deep_bind_request {
     uint32_t state;       /* enum tg_deep_bind_state */
     uint32_t has_problem; /* a wrapper was wanted and could not be made: the link says why */
     uint64_t caller;
-    const char *path;      /* the program's; until dlopen has mapped all objects */
-    const uint64_t *frame; /* of dlopen: its return address, CALLER, and below that what dlopen calls */
+    const char *path; /* the program's; until dlopen has mapped all objects */
+    const uint64_t *
+        frame; /* of dlopen: its return address, CALLER, and below that what dlopen calls; it may have gone since */
 };
-
-/* Whether the dlopen of REQUEST is what the calling thread is in. If it is not seen to return, whatever of another load's objects
- * comes next would else be taken for its library. */
-static inline bool tg_deep_bind_is_in_call(const struct tg_deep_bind_request *request)
-{
-    const uint64_t *here = (const uint64_t *)__builtin_frame_address(0);
-    return here < request->frame && *request->frame == request->caller;
-}
 
 #define TG_DEEP_BIND_LINK "tollgate_deep_bind"
 

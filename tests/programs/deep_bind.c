@@ -9,6 +9,7 @@
  *     threads A B       opens both, deeply bound, in two threads at once
  *     fork              the rest is the child's
  *     encode            libc itself opens a library
+ *     coroutines        opens what is not there, deeply bound, on a stack that is unmapped then, and encodes on one right below
  *     stop              raises SIGSTOP
  *
  *   -DOWN_MALLOC        the program has an allocator of its own */
@@ -20,7 +21,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum { MAX_HANDLES = 64 };
@@ -201,6 +204,33 @@ static void encode(void)
         iconv_close(into);
 }
 
+static void open_nothing(void)
+{
+    open_one("./libnothing.so", "nd");
+}
+
+static void run_on(char *stack, size_t size, void (*function)(void))
+{
+    static ucontext_t back, there;
+    getcontext(&there);
+    there.uc_stack.ss_sp = stack;
+    there.uc_stack.ss_size = size;
+    there.uc_link = &back;
+    makecontext(&there, function, 0);
+    swapcontext(&back, &there);
+}
+
+static void coroutines(void)
+{
+    enum { UPPER = 48 << 10, LOWER = 256 << 10 };
+    char *stacks = mmap(NULL, LOWER + UPPER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stacks == MAP_FAILED)
+        exit(2);
+    run_on(stacks + LOWER, UPPER, open_nothing);
+    munmap(stacks + LOWER, UPPER);
+    run_on(stacks, LOWER, encode);
+}
+
 static void go_on_in_child(void)
 {
     int status = 0;
@@ -236,6 +266,8 @@ int main(int argc, char **argv)
             go_on_in_child();
         } else if (strcmp(argv[i], "encode") == 0) {
             encode();
+        } else if (strcmp(argv[i], "coroutines") == 0) {
+            coroutines();
         } else if (strcmp(argv[i], "stop") == 0) {
             raise(SIGSTOP);
         } else {

@@ -13,6 +13,7 @@ enum {
     PAGE_BYTES = 4096,
     MAX_NEEDED = 512, /* DT_NEEDED of one object */
     MAX_CHANGES = 4096,
+    MAX_FRAMES_BYTES = 1 << 16, /* of dlopen, from its return address to the auditor */
 };
 
 /* The libraries that are brought in; each in front of others. */
@@ -353,6 +354,22 @@ static bool ends_with(const char *text, const char *end)
     return length >= end_length && is_same(text + length - end_length, end);
 }
 
+/* The kernel reads a set of signals from it, or refuses; there is nothing that could be done with one. By a call that is there for
+ * whoever may load libraries, where a filter of calls would kill for process_vm_readv. */
+static bool is_readable(const uint64_t *place)
+{
+    return tg_raw_call(SYS_rt_sigprocmask, -1, (long)place, 0, sizeof *place, 0, 0) != -EFAULT;
+}
+
+/* Whether the dlopen of REQUEST is what the calling thread is in. If it is not seen to return, whatever of another load's objects
+ * comes next would else be taken for its library. Its stack may be unmapped then: a coroutine's. */
+static bool is_in_call(const struct tg_deep_bind_request *request)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0), frame = (uintptr_t)request->frame;
+    return here < frame && frame - here < MAX_FRAMES_BYTES && is_readable(request->frame) &&
+           *request->frame == request->caller;
+}
+
 /* Address of what MAP defines as NAME; NULL: nothing. */
 static void *find_symbol(const struct link_map *map, const char *name)
 {
@@ -420,7 +437,7 @@ void tg_audit_deep_bind_opened(struct link_map *map)
     meet(map);
     if (request == NULL || request->state == TG_DEEP_BIND_NOTHING || request->state == TG_DEEP_BIND_LEFT)
         return;
-    if (request->state == TG_DEEP_BIND_ASKED && !tg_deep_bind_is_in_call(request)) {
+    if (request->state == TG_DEEP_BIND_ASKED && !is_in_call(request)) {
         request->state = TG_DEEP_BIND_NOTHING;
     } else if (request->state == TG_DEEP_BIND_ASKED) {
         request->state = TG_DEEP_BIND_OPENED;

@@ -134,8 +134,10 @@ def s5_transparent():
 
 def s5_unseen_returns():
     """S5: the same where the caller has no place to return to by way of the agent, which then does not see what dlopen returned."""
-    for case in ("blind_handles", "blind_reopened", "blind_by_others"):
-        compare(case)
+    for case in ("blind_handles", "blind_reopened", "blind_by_others", "blind_coroutines"):
+        _, seen = compare(case)
+        for one in seen.values():
+            check(any(note.startswith("results of some dlopen calls are not recorded") for note in one.notes), case, one.notes)
     _, seen = compare("blind_encode")  # libc's own load is not taken for that of a dlopen that failed
     check(all(one.ways[:1] == ["already_loaded"] and "audit" not in one.ways for one in seen.values()),
           [one.bound for one in seen.values()])

@@ -197,5 +197,6 @@ CASES = {
     "blind_reopened": ("opener_blind", f"open {T} ld close 0 objects open {T} ld call 1 blocks_of call 1 who close 1 objects", L),
     "blind_by_others": ("opener_blind", f"open {T} ld open ./libupper.so n close 0 call 1 of_target objects close 1 objects", 0),
     "blind_encode": ("opener_blind", f"open {P} n open {P} nd open ./libnothing.so nd encode close 1 close 0 objects", 0),
+    "blind_coroutines": ("opener_blind", "coroutines objects", 0),
     "cxx": ("opener", "open ./libcxx.so nd call 0 news info 0 close 0 objects", L),
 }
