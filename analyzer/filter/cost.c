@@ -44,13 +44,28 @@ void tg_cost_add_reading(uint64_t together_ns, uint64_t singly_ns, struct tg_cos
     estimate(cost, (struct tg_quartiles){singly_ns, singly_ns, high_ns});
 }
 
+/* On a busy machine the time may have been too short to measure stops that are far apart: they take up to twice as long as
+ * CLOSE ones. SPARSE is what was measured of them. */
+static struct tg_quartiles far_apart(const struct tg_stop_cost *floor, struct tg_quartiles sparse,
+                                     struct tg_quartiles close)
+{
+    if (floor->sparse_stop.high > 0)
+        return sparse;
+    return (struct tg_quartiles){close.low, close.median, saturated_add(close.high, close.high)};
+}
+
+static struct tg_quartiles sparse_stop(const struct tg_stop_cost *floor)
+{
+    return far_apart(floor, floor->sparse_stop, floor->stop);
+}
+
 struct tg_quartiles tg_cost_hidden_ns(const struct tg_cost_basis *basis, bool sparse)
 {
     const struct tg_stop_cost *floor = &basis->floor;
     if (basis->floor_source == TG_COST_FLOOR_NONE)
         return (struct tg_quartiles){0};
     if (floor->stop.high > 0) /* else a trace that has no quartiles */
-        return sparse ? floor->sparse_hidden : floor->hidden;
+        return sparse ? far_apart(floor, floor->sparse_hidden, floor->hidden) : floor->hidden;
     uint64_t ns = floor->stop_ns > floor->tracer_ns ? floor->stop_ns - floor->tracer_ns : 0;
     return (struct tg_quartiles){ns, ns, ns};
 }
@@ -72,18 +87,9 @@ static struct tg_quartiles whole_stop(const struct tg_stop_cost *floor)
 {
     if (floor->stop.high == 0)
         return (struct tg_quartiles){floor->stop_ns, floor->stop_ns, floor->stop_ns};
-    uint64_t high_ns =
-        floor->sparse_stop.high > floor->stop.high ? floor->sparse_stop.high : floor->stop.high;
-    return (struct tg_quartiles){floor->stop.low, floor->stop_ns, high_ns};
-}
-
-/* On a busy machine the time may have been too short to measure stops that are far apart: they take up to twice as long. */
-static struct tg_quartiles sparse_stop(const struct tg_stop_cost *floor)
-{
-    if (floor->sparse_stop.high > 0)
-        return floor->sparse_stop;
-    return (struct tg_quartiles){floor->stop.low, floor->stop.median,
-                                 saturated_add(floor->stop.high, floor->stop.high)};
+    uint64_t high_ns = sparse_stop(floor).high;
+    return (struct tg_quartiles){floor->stop.low, floor->stop_ns,
+                                 high_ns > floor->stop.high ? high_ns : floor->stop.high};
 }
 
 /* The part of a stop that a tracer cannot see: the way to it, and from the one before. */
@@ -285,7 +291,7 @@ static void describe_unmeasured(const struct tg_cost_basis *basis, char *buffer,
         "not claimed, for no loader stop was measured in the trace; a stop alone takes %s%s%s (%s, %" PRIu64
         " samples); --mode slow records their times",
         words(has_spread ? floor->stop : one, close), has_spread ? ", and where stops are far apart " : "",
-        has_spread ? words(floor->sparse_stop, sparse) : "", origin(basis), floor->samples);
+        has_spread ? words(sparse_stop(floor), sparse) : "", origin(basis), floor->samples);
 }
 
 static void describe_measured(const struct tg_cost_basis *basis, char *buffer, size_t size)
@@ -302,7 +308,7 @@ static void describe_measured(const struct tg_cost_basis *basis, char *buffer, s
              "the trace's own %" PRIu64 " loader stops, plus %s a stop%s%s that a tracer cannot see (%s)%s%s",
              basis->measured_stops, words(tg_cost_hidden_ns(basis, false), close),
              has_spread ? ", or where stops are far apart " : "",
-             has_spread ? words(basis->floor.sparse_hidden, sparse) : "", origin(basis), others, busy);
+             has_spread ? words(tg_cost_hidden_ns(basis, true), sparse) : "", origin(basis), others, busy);
 }
 
 void tg_cost_describe(const struct tg_cost_basis *basis, char *buffer, size_t size)

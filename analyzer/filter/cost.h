@@ -1,5 +1,5 @@
 /* The cost of stops to the traced program, from measurements alone: those in the trace, and the floor that
- * any stop pays on the machine (measured when recording began, or by --calibrate). */
+ * any stop pays on the machine (measured when recording began or ended, or by --calibrate). */
 #ifndef TG_ANALYZER_FILTER_COST_H
 #define TG_ANALYZER_FILTER_COST_H
 
@@ -67,7 +67,7 @@ enum tg_cost_claim {
 enum tg_cost_claim tg_cost_claim(const struct tg_cost *cost);
 
 /* The part of a stop that a tracer cannot see (the way into it and back), 0 without a floor. SPARSE: the
- * tracer slept before it. */
+ * tracer slept before it; where that was not measured, up to twice as much as otherwise. */
 struct tg_quartiles tg_cost_hidden_ns(const struct tg_cost_basis *basis, bool sparse);
 
 /* One stop, the latest one of PACE: STOP_NS as the trace has it, 0 where it was not measured. Then the floor is its price. */

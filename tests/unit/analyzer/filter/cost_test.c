@@ -213,6 +213,23 @@ static void a_price_without_stops_far_apart_has_a_wider_range(void **state)
     assert_int_equal(tg_cost_claim(&cost), TG_COST_RANGE);
 }
 
+static void what_stops_far_apart_hide_is_not_nothing_where_it_was_not_measured(void **state)
+{
+    (void)state;
+    struct tg_cost_basis basis = with_spread;
+    struct tg_cost cost = {0};
+    char text[500];
+    basis.floor.sparse_stop = basis.floor.sparse_hidden = (struct tg_quartiles){0};
+    tg_cost_add_stop(&basis, 7000, &far_apart, &cost);
+    assert_int_equal(cost.low_ns, 9900);
+    assert_int_equal(cost.ns, 10000);
+    assert_int_equal(cost.high_ns, 13400);
+    tg_cost_describe(&basis, text, sizeof text);
+    assert_non_null(strstr(text, "or where stops are far apart 3.0 us (2.9 to 6.4) that"));
+    basis.floor.sparse_stop = with_spread.floor.sparse_stop; /* measured, and nothing is hidden */
+    assert_int_equal(tg_cost_hidden_ns(&basis, true).high, 0);
+}
+
 static void handling_that_nobody_did_is_not_free(void **state)
 {
     (void)state;
@@ -341,6 +358,7 @@ int main(void)
         cmocka_unit_test(only_what_is_within_a_tenth_is_claimed),
         cmocka_unit_test(a_price_with_reading_stands_for_stops_that_never_were),
         cmocka_unit_test(a_price_without_stops_far_apart_has_a_wider_range),
+        cmocka_unit_test(what_stops_far_apart_hide_is_not_nothing_where_it_was_not_measured),
         cmocka_unit_test(what_an_agent_saw_has_the_pace_of_stops),
         cmocka_unit_test(handling_that_nobody_did_is_not_free),
         cmocka_unit_test(a_busy_machine_leaves_what_was_measured_as_the_lower_bound),
