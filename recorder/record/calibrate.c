@@ -4,6 +4,7 @@
 #include "recorder/engine/stop_wait.h"
 #include "recorder/loader/link_map.h"
 #include "recorder/process/own_tracee.h"
+#include "recorder/record/deadline.h"
 #include "recorder/record/imitated_loader.h"
 
 #include <errno.h>
@@ -20,25 +21,25 @@
 enum {
     MAX_STOPS = 256,
     MAX_FREE_CALLS = 64,
-    LEAST_STOPS = 16,      /* counted ones, for quartiles */
-    PAUSE_NS = 400 * 1000, /* longer than the engine looks for the next stop before it sleeps */
+    LEAST_STOPS = 16, /* counted ones, for quartiles */
+    LEAST_SPARSE = 8, /* of those behind a pause */
     PAGE_BYTES = 4096,
 };
 
 /* Every second call adds an object to the list, the others settle it: as in a loop of dlopens. */
 struct plan {
-    size_t close;   /* calls one right behind the other */
-    size_t sparse;  /* in pairs, behind a pause each */
-    size_t warm_up; /* of the close ones, not counted */
-    size_t free;    /* calls without a trap, to see what the clock, the call and the work behind it take */
-    size_t work;    /* pages, of the work behind each call */
-    uint64_t within_ns; /* longer it may not take */
+    size_t close;      /* calls one right behind the other */
+    size_t sparse;     /* in pairs, behind a pause each */
+    size_t warm_up;    /* of the close ones, not counted */
+    size_t free;       /* calls without a trap, to see what the clock, the call and the work behind it take */
+    size_t work;       /* pages, of the work behind each call */
+    uint64_t pause_ns; /* longer than the engine looks for the next stop before it sleeps (100 us) */
 };
 
 static const struct plan thorough = {
-    .close = 160, .sparse = 32, .warm_up = 32, .free = 64, .work = 16, .within_ns = UINT64_MAX};
+    .close = 160, .sparse = 32, .warm_up = 32, .free = 64, .work = 16, .pause_ns = 400 * 1000};
 static const struct plan brief = {
-    .close = 32, .sparse = 4, .warm_up = 8, .free = 16, .work = 2, .within_ns = 4 * 1000 * 1000};
+    .close = 32, .sparse = 16, .warm_up = 8, .free = 16, .work = 2, .pause_ns = 200 * 1000};
 
 /* The child's measurements: how long each call took; memory shared with it. */
 struct calls {
@@ -58,6 +59,7 @@ struct calibration {
     struct calls *calls;
     struct stops stops;
     struct tg_link_maps *maps;
+    struct tg_stop_wait wait;
 };
 
 /* A function that returns, and one that traps in front of it: as the engine leaves the loader's own. */
@@ -129,18 +131,29 @@ static void run_child(const struct calibration *calibration, pid_t parent)
         calibration->calls->free_ns[i] = time_call(calibration, i, calibrate_plain);
     for (size_t i = 0; i < n_calls(plan); i++) {
         if (i >= plan->close && i % 2 == 0)
-            keep_busy(PAUSE_NS);
+            keep_busy(plan->pause_ns);
         calibration->calls->trapped_ns[i] = time_call(calibration, i, calibrate_trapped);
     }
     _exit(0);
 }
 
-/* Waits for the next stop or the end of CHILD. */
-static struct tg_error *wait_for(struct tg_stop_wait *wait, pid_t child, int *status)
+enum { LATE = -1 }; /* no wait status is */
+
+static bool is_late(const struct calibration *calibration)
 {
-    while (tg_stop_wait(wait, child, 1, status) != child)
+    return calibration->wait.wanted != NULL && atomic_load(calibration->wait.wanted);
+}
+
+/* Waits for the next stop or the end of CHILD, or until it is late: *STATUS is LATE then. */
+static struct tg_error *wait_for(struct calibration *calibration, pid_t child, int *status)
+{
+    while (tg_stop_wait(&calibration->wait, child, 1, status) != child) {
         if (errno != EINTR)
             return tg_error_create_errno(errno, "cannot wait for the child process that measures stops");
+        *status = LATE;
+        if (is_late(calibration))
+            return NULL;
+    }
     return NULL;
 }
 
@@ -160,19 +173,21 @@ static struct tg_error *handle_trap(struct tg_link_maps *maps, pid_t child, uint
     return NULL;
 }
 
-/* Serves CHILD's stops until it ends, or for as long as the plan has time; ENDED tells whether it did. */
-static struct tg_error *serve(struct calibration *calibration, struct tg_stop_wait *wait, pid_t child,
-                              bool *ended)
+/* Serves CHILD's stops until it ends or it is late; ENDED tells whether it did. */
+static struct tg_error *serve(struct calibration *calibration, pid_t child, bool *ended)
 {
     const struct plan *plan = calibration->plan;
     struct stops *stops = &calibration->stops;
-    uint64_t start_ns = tg_engine_now_ns();
     for (;; stops->count++) {
-        int status = 0;
-        struct tg_error *error = wait_for(wait, child, &status);
+        int status;
+        struct tg_error *error = wait_for(calibration, child, &status);
         if (error != NULL)
             return error;
         uint64_t seen_ns = tg_engine_now_ns();
+        if (status == LATE) {
+            stops->count -= stops->count > 0; /* the call of the last one may not be complete */
+            return NULL;
+        }
         *ended = !WIFSTOPPED(status);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && stops->count == n_calls(plan))
             return NULL;
@@ -180,8 +195,6 @@ static struct tg_error *serve(struct calibration *calibration, struct tg_stop_wa
             return tg_error_create(TG_ERROR_TARGET,
                                    "the child process that measures stops ended early (status %#x)",
                                    (unsigned)status);
-        if (seen_ns - start_ns > plan->within_ns)
-            return NULL; /* the calls before this stop are complete */
         error = handle_trap(calibration->maps, child, seen_ns, &stops->seen_ns[stops->count]);
         if (error != NULL)
             return error;
@@ -190,11 +203,10 @@ static struct tg_error *serve(struct calibration *calibration, struct tg_stop_wa
 
 static struct tg_error *trace(struct calibration *calibration, pid_t child, bool *ended)
 {
-    int status = 0;
+    int status;
     struct tg_link_delta delta;
-    struct tg_stop_wait wait = {0};
-    struct tg_error *error = wait_for(&wait, child, &status);
-    if (error != NULL)
+    struct tg_error *error = wait_for(calibration, child, &status);
+    if (error != NULL || status == LATE)
         return error;
     *ended = !WIFSTOPPED(status);
     if (*ended)
@@ -203,7 +215,7 @@ static struct tg_error *trace(struct calibration *calibration, pid_t child, bool
     if (ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_EXITKILL) != 0 ||
         ptrace(PTRACE_CONT, child, NULL, NULL) != 0)
         return tg_error_create_errno(errno, "cannot trace the child process that measures stops");
-    return serve(calibration, &wait, child, ended);
+    return serve(calibration, child, ended);
 }
 
 /* ---- figures */
@@ -242,7 +254,7 @@ static struct tg_quartiles read_cost(struct sample *adding, struct sample *settl
     return quartiles(settling->seen_ns, settling->count);
 }
 
-/* Where time was short, stops that are far apart were not measured. */
+/* Where time was short, stops that are far apart were not measured, or too few of them. */
 static void evaluate(struct calibration *calibration, struct tg_stop_cost *cost)
 {
     const struct plan *plan = calibration->plan;
@@ -258,7 +270,7 @@ static void evaluate(struct calibration *calibration, struct tg_stop_cost *cost)
     made.stop_ns = made.stop.median;
     made.tracer_ns = made.stop.median > made.hidden.median ? made.stop.median - made.hidden.median : 0;
     take(calibration, plan->close, done, &adding);
-    if (adding.count > 0) {
+    if (adding.count >= LEAST_SPARSE) {
         made.sparse_stop = quartiles(adding.stop_ns, adding.count);
         made.sparse_hidden = quartiles(adding.hidden_ns, adding.count);
     }
@@ -281,6 +293,22 @@ static pid_t fork_child(const struct calibration *calibration)
     return child;
 }
 
+/* Ends CHILD. Where there is a limit and no processor for it to end on, it ends when there is one: nobody waits for that. */
+static void reap(const struct calibration *calibration, pid_t child)
+{
+    enum { LOOKS = 100 };
+    const struct timespec pause = {.tv_nsec = 100 * 1000};
+    bool is_limited = calibration->wait.wanted != NULL;
+    kill(child, SIGKILL);
+    for (int i = 0; i < LOOKS; i++) {
+        pid_t reaped = waitpid(child, NULL, __WALL | (is_limited ? WNOHANG : 0));
+        if (reaped == child || (reaped < 0 && errno != EINTR))
+            return;
+        if (is_limited)
+            nanosleep(&pause, NULL);
+    }
+}
+
 /* Forks, traces and reaps the child. */
 static struct tg_error *run(struct calibration *calibration)
 {
@@ -290,17 +318,29 @@ static struct tg_error *run(struct calibration *calibration)
         return tg_error_create_errno(errno, "cannot fork a child process to measure stops");
     bool ended = false;
     error = trace(calibration, child, &ended);
-    if (!ended) {
-        kill(child, SIGKILL);
-        while (waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
-            ;
-    }
+    if (!ended)
+        reap(calibration, child);
     if (error == NULL && calibration->stops.count < calibration->plan->warm_up + LEAST_STOPS)
         error = tg_error_create(TG_ERROR_TARGET, "the machine is too busy to measure stops in time");
     return error;
 }
 
-static struct tg_error *calibrate(const struct plan *plan, struct tg_stop_cost *cost)
+static struct tg_error *run_within(struct calibration *calibration, uint64_t within_ns)
+{
+    struct tg_deadline deadline;
+    struct tg_error *error = NULL;
+    if (within_ns == UINT64_MAX)
+        return run(calibration);
+    error = tg_deadline_begin(&deadline, within_ns);
+    if (error != NULL)
+        return error;
+    calibration->wait.wanted = tg_deadline_passed();
+    error = run(calibration);
+    tg_deadline_end(&deadline);
+    return error;
+}
+
+static struct tg_error *calibrate(const struct plan *plan, uint64_t within_ns, struct tg_stop_cost *cost)
 {
     struct calibration calibration = {.plan = plan, .calls = MAP_FAILED};
     struct tg_error *error =
@@ -313,7 +353,7 @@ static struct tg_error *calibrate(const struct plan *plan, struct tg_stop_cost *
     if (error == NULL && calibration.calls == MAP_FAILED)
         error = tg_error_no_memory();
     if (error == NULL)
-        error = run(&calibration);
+        error = run_within(&calibration, within_ns);
     if (error == NULL)
         evaluate(&calibration, cost);
     if (calibration.calls != MAP_FAILED)
@@ -325,10 +365,10 @@ static struct tg_error *calibrate(const struct plan *plan, struct tg_stop_cost *
 
 struct tg_error *tg_calibrate_stop_cost(struct tg_stop_cost *cost)
 {
-    return calibrate(&thorough, cost);
+    return calibrate(&thorough, UINT64_MAX, cost);
 }
 
-struct tg_error *tg_calibrate_briefly(struct tg_stop_cost *cost)
+struct tg_error *tg_calibrate_briefly(uint64_t within_ns, struct tg_stop_cost *cost)
 {
-    return calibrate(&brief, cost);
+    return calibrate(&brief, within_ns, cost);
 }

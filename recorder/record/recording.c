@@ -676,7 +676,7 @@ static void tell_heap_names(struct tg_recording *recording)
 static void tell_stop_price(struct tg_recording *recording)
 {
     struct tg_event event;
-    if (tg_stop_price_measure(&recording->price, &event))
+    if (tg_stop_price_measure(&recording->price, TG_STOP_PRICE_WITHIN_NS, &event))
         add_event(recording, &event);
 }
 

@@ -8,12 +8,12 @@ void tg_stop_price_note(struct tg_stop_price *price, const struct tg_event *even
         price->loads++;
 }
 
-bool tg_stop_price_measure(const struct tg_stop_price *price, struct tg_event *event)
+bool tg_stop_price_measure(const struct tg_stop_price *price, uint64_t within_ns, struct tg_event *event)
 {
     struct tg_stop_cost cost;
     if (!price->wanted || price->loads < TG_STOP_PRICE_LOADS)
         return false;
-    struct tg_error *error = tg_calibrate_briefly(&cost);
+    struct tg_error *error = tg_calibrate_briefly(within_ns, &cost);
     bool measured = error == NULL;
     tg_error_destroy(error); /* a trace without it is as good as one of a job with few libraries */
     if (!measured)

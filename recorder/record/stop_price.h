@@ -6,7 +6,10 @@
 
 #include <stdbool.h>
 
-enum { TG_STOP_PRICE_LOADS = 32 }; /* jobs with fewer loads end without it */
+enum {
+    TG_STOP_PRICE_LOADS = 32,                  /* jobs with fewer loads end without it */
+    TG_STOP_PRICE_WITHIN_NS = 5 * 1000 * 1000, /* longer the end of a recording does not wait */
+};
 
 /* Zero-initialised: it is not wanted. */
 struct tg_stop_price {
@@ -17,8 +20,8 @@ struct tg_stop_price {
 /* Takes note of an event that is written. */
 void tg_stop_price_note(struct tg_stop_price *price, const struct tg_event *event);
 
-/* Measures, in 6 ms at most, if it is wanted and the job loaded that many libraries; *EVENT is then what to write, with the time
- * of now. False: nothing is to be written. Not while an engine runs. */
-bool tg_stop_price_measure(const struct tg_stop_price *price, struct tg_event *event);
+/* Measures, if it is wanted and the job loaded that many libraries, as tg_calibrate_briefly does WITHIN_NS; *EVENT is then what
+ * to write, with the time of now. False: nothing is to be written. Not while an engine runs. */
+bool tg_stop_price_measure(const struct tg_stop_price *price, uint64_t within_ns, struct tg_event *event);
 
 #endif

@@ -499,16 +499,17 @@ def price_of_stops():
     check(floors == {"stops": "recorded", "none": "calibrated"}, floors)
     check(not [event for event in events("none") if event["kind"] == "stop_price"], "a job without libraries waits for a price")
     libraries = [build_library(f"many{i}") for i in range(4)]
-    for _ in range(10):  # a machine may be too busy for it in 6 ms
+    end = time.monotonic() + 60
+    prices = []
+    while not prices and time.monotonic() < end:  # a machine may be too busy for it in 5 ms
         check(record("many", [LOADS, "storm", "10", *libraries], "--force").status == 0)
         prices = [event for event in events("many") if event["kind"] == "stop_price"]
-        if prices:
-            break
-    for price in prices:
-        check(0 < price["stop_low_ns"] <= price["stop_median_ns"] <= price["stop_high_ns"], price)
-        check(0 < price["read_high_ns"] and price["samples"] >= 16, price)
+    check(len(prices) == 1, prices)
+    price = prices[0]
+    check(0 < price["stop_low_ns"] <= price["stop_median_ns"] <= price["stop_high_ns"], price)
+    check(0 < price["read_high_ns"] and price["samples"] >= 16, price)
     found = json.loads(run([TOLLGATE, "filter", "--json", "--mode=slow", "--mode=fast", "many"]).output)
-    check(len(prices) <= 1 and found["cost"]["floor"] == ("recorded" if prices else "calibrated"), found["cost"])
+    check(found["cost"]["floor"] == "recorded", found["cost"])
     slow, fast = found["modes"]
     check(None not in (slow["cost_low_ms"], fast["cost_low_ms"]) and slow["cost_ms"] is None, found)
 

@@ -6,8 +6,11 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include "recorder/engine/engine.h"
 #include "recorder/record/calibrate.h"
 
 /* No machine switches twice to a tracer and back in less than 100 ns, nor needs a tenth of a second for
@@ -32,25 +35,55 @@ static void reading_a_library_costs_more_than_seeing_none(void **state)
     assert_true(cost.read.low <= cost.read.median && cost.read.median <= cost.read.high);
 }
 
-/* On a busy machine the time may be too short. */
 static void a_brief_one_says_the_same_with_fewer_samples(void **state)
 {
     (void)state;
     struct tg_stop_cost cost = {0};
-    struct tg_error *error = NULL;
-    for (int i = 0; i < 20 && cost.samples == 0; i++) {
-        tg_error_destroy(error);
-        error = tg_calibrate_briefly(&cost);
-    }
-    if (error != NULL) {
-        tg_error_destroy(error);
-        skip();
-    }
-    assert_in_range(cost.samples, 16, 60);
+    assert_null(tg_calibrate_briefly(UINT64_MAX, &cost));
+    assert_int_equal(cost.samples, 40);
     assert_in_range(cost.stop_ns, 100, 100000000);
     assert_true(cost.stop.low <= cost.stop.median && cost.stop.median <= cost.stop.high);
     assert_true(cost.hidden.high <= cost.stop.high);
     assert_true(cost.read.high > 0);
+    assert_true(cost.sparse_stop.high > 0 && cost.sparse_hidden.high <= cost.sparse_stop.high);
+    assert_int_equal(waitpid(-1, NULL, __WALL | WNOHANG), -1);
+}
+
+/* 24 close ones are counted, and then in pairs one that is far from the last and one right behind. */
+static void few_stops_far_apart_are_no_quartiles(void **state)
+{
+    (void)state;
+    for (uint64_t within_us = 500; within_us < 8000; within_us += 250) {
+        struct tg_stop_cost cost = {0};
+        struct tg_error *error = tg_calibrate_briefly(within_us * 1000, &cost);
+        if (error == NULL) {
+            assert_in_range(cost.samples, 16, 40);
+            assert_int_equal(cost.sparse_stop.high > 0, cost.samples >= 24 + 2 * 8 - 1);
+        }
+        tg_error_destroy(error);
+    }
+}
+
+static bool children_hang;
+
+static void hang(void)
+{
+    while (children_hang)
+        pause();
+}
+
+/* As where there is no processor for it. */
+static void a_child_that_never_runs_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct tg_stop_cost cost = {0};
+    uint64_t start_ns = tg_engine_now_ns();
+    children_hang = true;
+    struct tg_error *error = tg_calibrate_briefly(2000000, &cost);
+    children_hang = false;
+    assert_non_null(error);
+    tg_error_destroy(error);
+    assert_in_range(tg_engine_now_ns() - start_ns, 2000000, 1000000000);
     assert_int_equal(waitpid(-1, NULL, __WALL | WNOHANG), -1);
 }
 
@@ -69,7 +102,10 @@ int main(void)
         cmocka_unit_test(costs_are_plausible),
         cmocka_unit_test(reading_a_library_costs_more_than_seeing_none),
         cmocka_unit_test(a_brief_one_says_the_same_with_fewer_samples),
+        cmocka_unit_test(few_stops_far_apart_are_no_quartiles),
+        cmocka_unit_test(a_child_that_never_runs_is_not_waited_for),
         cmocka_unit_test(nothing_is_left_behind),
     };
+    pthread_atfork(NULL, NULL, hang);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
