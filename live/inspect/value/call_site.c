@@ -1,5 +1,7 @@
 #include "live/inspect/value/call_site.h"
 
+#include "live/inspect/value/tail_call.h"
+
 #include <dwarf.h>
 
 /* The call site among the children of BLOCK, of OBJECT, that returns to PC. */
@@ -59,7 +61,21 @@ static bool find_value_of(Dwarf_Die *site, const Dwarf_Die *parameter, Dwarf_Att
     return false;
 }
 
-/* The call site in CALLER that it is at, in *OBJECT. */
+/* Whether SITE has called the function of SCENE's frame, which has its arguments: a jump from there to there would have brought others. */
+static bool is_of_frame(const struct tg_scene *scene, Dwarf_Die *site)
+{
+    const struct tg_scene_object *object;
+    Dwarf_Die scopes[TG_SCENE_MAX_SCOPES], called;
+    Dwarf_Attribute attribute;
+    size_t n = tg_scene_scopes(scene, scene->frame, &object, scopes);
+    return n > 0 && dwarf_tag(&scopes[n - 1]) == DW_TAG_subprogram &&
+           (dwarf_attr(site, DW_AT_call_origin, &attribute) != NULL ||
+            dwarf_attr(site, DW_AT_abstract_origin, &attribute) != NULL) &&
+           dwarf_formref_die(&attribute, &called) != NULL &&
+           tg_tail_call_is_only_entry(&called, &scopes[n - 1]);
+}
+
+/* The call site in CALLER that it is at, in *OBJECT; false also where it may be another call whose arguments the frame has. */
 static bool find_site(const struct tg_scene *scene, const struct tg_frame *caller,
                       const struct tg_scene_object **object, Dwarf_Die *site)
 {
@@ -67,7 +83,7 @@ static bool find_site(const struct tg_scene *scene, const struct tg_frame *calle
     size_t n = tg_scene_scopes(scene, caller, object, scopes);
     for (size_t i = 0; i < n; i++)
         if (find_call_site(*object, &scopes[i], caller->registers.value[TG_RIP], site))
-            return true;
+            return is_of_frame(scene, site);
     return false;
 }
 

@@ -260,11 +260,38 @@ __attribute__((noinline, noclone)) double scale(double factor)
     probe();
     return twice;
 }
+/* The second time by jumps, with other arguments than main() has passed. */
+static volatile int twice;
+static int around(int kept, int lost);
+static __attribute__((noinline, noclone)) int again(int kept, int lost)
+{
+    twice++;
+    return around(kept - 1, lost + 20);
+}
+static __attribute__((noinline)) int around(int kept, int lost)
+{
+    if (kept > 1)
+        return again(kept, lost);
+    probe();
+    twice++;
+    return kept;
+}
+static __attribute__((noinline, noclone)) int once(int kept, int held)
+{
+    if (held == 0)
+        return again(kept, 4);
+    probe();
+    twice++;
+    return kept;
+}
 int main(int argc, char **argv)
 {
     volatile int start = argc;
     int base = start, n = count(base, base + 40); /* in a register that calls keep */
-    return n + (int)weigh(base, 3.25L) + (int)scale(1.5) + base - 13;
+    n += (int)weigh(base, 3.25L) + (int)scale(1.5);
+    n += around(base + 1, base + 9);
+    n += once(base, base + 7);
+    return n + base - 15;
 }
 """
 REMOVED_SCRIPT = """
@@ -274,6 +301,10 @@ ddown; c; dup
 puts [dprint weight]
 ddown; c; dup
 catch {dprint factor} text; puts $text
+ddown; c; dup
+catch {dprint lost} text; puts "of a jump: $text"
+ddown; c; dup
+catch {dprint held} text; puts $text
 """
 
 
@@ -329,8 +360,10 @@ def removed(compiler):
     done = subprocess.run([TOLLGATE, "live", "-q", "-o", "trace.tgt", "--force", "-x", "removed.tcl", "--", "./removed"],
                           capture_output=True, text=True, timeout=60, check=False)
     lines = map(str.strip, done.stdout.splitlines())
-    expected = ["calls = 6", "weight = 3.25"] + (["gone = 41", "factor = 1.5"] if compiler == "gcc" else [])
-    if not set(expected) <= set(lines):
+    of_gcc = ["gone = 41", "factor = 1.5", "held = 8"]
+    expected = ["calls = 6", "weight = 3.25"] + (of_gcc if compiler == "gcc" else [])
+    wrong = {"of a jump: lost = 10", "held = 0"} & set(lines)
+    if wrong or not set(expected) <= set(lines):
         sys.exit(f"removed, {compiler}:\n{done.stdout}\n{done.stderr}")
 
 
