@@ -136,9 +136,10 @@ static bool read_pattern(void *context, uint64_t address, void *buffer, size_t s
 }
 
 static struct tg_error *thread_local_at(void *context, const struct tg_scene_object *object, uint64_t offset,
-                                        uint64_t *address)
+                                        bool may_be_address, uint64_t *address)
 {
     (void)context;
+    (void)may_be_address;
     (void)object;
     *address = offset + (1 << 22);
     return NULL;

@@ -135,12 +135,12 @@ static bool symbol_named(void *context, const char *name, uint64_t *address, uin
 }
 
 static struct tg_error *thread_local_at(void *context, const struct tg_scene_object *handed_out,
-                                        uint64_t offset, uint64_t *address)
+                                        uint64_t offset, bool may_be_address, uint64_t *address)
 {
     struct tg_module_scene *scene = context;
     const struct object *object = (const struct object *)handed_out;
     return tg_thread_local_address(&scene->storage, scene->modules, &scene->scene.memory, object->module,
-                                   scene->fs_base, offset, address);
+                                   scene->fs_base, offset, may_be_address, address);
 }
 
 static const struct tg_scene_ops ops = {

@@ -147,10 +147,24 @@ static struct tg_error *library_address(const struct tg_inspect_memory *memory, 
     return NULL;
 }
 
+/* Makes an offset of *OFFSET, of which MAY_BE_ADDRESS says that it may be the address of the first value: if only one can be in TLS. */
+static struct tg_error *find_offset(const Elf64_Phdr *tls, bool may_be_address, uint64_t *offset)
+{
+    bool is_offset = *offset <= tls->p_memsz;
+    bool is_address = may_be_address && *offset >= tls->p_vaddr && *offset - tls->p_vaddr <= tls->p_memsz;
+    if (is_offset && is_address && tls->p_vaddr != 0)
+        return tg_error_create(TG_ERROR_TARGET, "its debug information may mean either of two places");
+    if (!is_offset && !is_address)
+        return tg_error_create(TG_ERROR_TARGET, "its place is not in the thread-local storage of its module");
+    if (is_address)
+        *offset -= tls->p_vaddr;
+    return NULL;
+}
+
 struct tg_error *tg_thread_local_address(struct tg_thread_local *known, struct tg_modules *modules,
                                          const struct tg_inspect_memory *memory,
                                          const struct tg_module *module, uint64_t fs_base, uint64_t offset,
-                                         uint64_t *address)
+                                         bool may_be_address, uint64_t *address)
 {
     Elf64_Phdr tls;
     uint64_t bias, number;
@@ -158,8 +172,9 @@ struct tg_error *tg_thread_local_address(struct tg_thread_local *known, struct t
         return tg_error_create(TG_ERROR_TARGET, "the thread's storage is unknown here");
     if (!find_segment(memory, module, PT_TLS, &tls, &bias))
         return tg_error_create(TG_ERROR_TARGET, "its module has no thread-local storage");
-    if (offset >= tls.p_memsz && offset >= tls.p_vaddr && offset - tls.p_vaddr < tls.p_memsz)
-        offset -= tls.p_vaddr; /* GCC 12 with -gsplit-dwarf: the address of the first value */
+    struct tg_error *error = find_offset(&tls, may_be_address, &offset);
+    if (error != NULL)
+        return error;
     if (module == tg_modules_at(modules, 0)) {
         *address = program_block(&tls, fs_base) + offset;
         return NULL;

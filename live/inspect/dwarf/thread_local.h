@@ -14,12 +14,13 @@ struct tg_thread_local {
     uint64_t link_map;     /* the first one, 0 none */
 };
 
-/* Finds OFFSET of the thread-local storage of MODULE for the thread with FS_BASE. The program's own is
+/* Finds OFFSET of the thread-local storage of MODULE for the thread with FS_BASE; MAY_BE_ADDRESS: or the variable whose
+ * first value has that address in the file, an error where it may be both. The program's own is
  * below FS_BASE; a library's is found by the thread's DTV. Errors: TARGET, also where the thread has not
  * used it yet, or the C library does not tell. */
 struct tg_error *tg_thread_local_address(struct tg_thread_local *known, struct tg_modules *modules,
                                          const struct tg_inspect_memory *memory,
                                          const struct tg_module *module, uint64_t fs_base, uint64_t offset,
-                                         uint64_t *address);
+                                         bool may_be_address, uint64_t *address);
 
 #endif

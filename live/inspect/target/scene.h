@@ -35,9 +35,10 @@ struct tg_scene_ops {
     bool (*symbol_at)(void *context, uint64_t address, char *name, size_t size, uint64_t *offset);
     /* Finds symbol NAME where there is no debug information. */
     bool (*symbol_named)(void *context, const char *name, uint64_t *address, uint64_t *size_bytes);
-    /* Finds OFFSET of OBJECT's thread-local storage for the thread. Errors: TARGET, with the reason. */
+    /* Finds OFFSET of OBJECT's thread-local storage for the thread; MAY_BE_ADDRESS: or the variable whose first value is at that
+     * address. Errors: TARGET, with the reason. */
     struct tg_error *(*thread_local_at)(void *context, const struct tg_scene_object *object, uint64_t offset,
-                                        uint64_t *address);
+                                        bool may_be_address, uint64_t *address);
 };
 
 /* The caller's storage. Read-only for those who ask. */

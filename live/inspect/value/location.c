@@ -24,7 +24,8 @@ struct machine {
     uint64_t described_bits; /* by pieces */
     unsigned *steps;
     unsigned depth;
-    bool is_place; /* the piece in hand is said by NEXT, not by an address on the stack */
+    bool may_be_address; /* a number has been pushed by its index, which should be an offset */
+    bool is_place;       /* the piece in hand is said by NEXT, not by an address on the stack */
     struct tg_location_piece next;
 };
 
@@ -331,6 +332,19 @@ static struct tg_error *convert(struct machine *machine, const Dwarf_Op *op)
     return error != NULL ? error : tg_location_push(machine->stack, to);
 }
 
+/* Whether an index of ATTRIBUTE's unit may lead to the address of a thread-local variable's first value, not to its offset: of GCC,
+ * which has a relocation for addresses there, that depends on the linker. */
+static bool may_mean_address(const Dwarf_Attribute *attribute)
+{
+    Dwarf_Die unit;
+    Dwarf_Attribute produced;
+    const char *producer = dwarf_cu_die(attribute->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) == NULL ||
+                                   dwarf_attr(&unit, DW_AT_producer, &produced) == NULL
+                               ? NULL
+                               : dwarf_formstring(&produced);
+    return producer == NULL || strncmp(producer, "GNU ", 4) == 0;
+}
+
 static struct tg_error *push_address_index(struct machine *machine, const Dwarf_Op *op)
 {
     Dwarf_Attribute attribute;
@@ -339,6 +353,8 @@ static struct tg_error *push_address_index(struct machine *machine, const Dwarf_
     if (dwarf_getlocation_attr(machine->attribute, op, &attribute) != 0 ||
         (is_address ? dwarf_formaddr(&attribute, &address) : dwarf_formudata(&attribute, &address)) != 0)
         return bad("has an address that cannot be read");
+    if (!is_address)
+        machine->may_be_address = may_mean_address(machine->attribute);
     return tg_location_push_generic(machine->stack, address + (is_address ? machine->object->bias : 0));
 }
 
@@ -351,7 +367,8 @@ static struct tg_error *push_thread_local(struct machine *machine)
     if (error == NULL && scene->ops->thread_local_at == NULL)
         error = tg_error_create(TG_ERROR_UNSUPPORTED, "thread-local storage is not known here");
     if (error == NULL)
-        error = scene->ops->thread_local_at(scene->context, machine->object, offset.bits, &address);
+        error = scene->ops->thread_local_at(scene->context, machine->object, offset.bits,
+                                            machine->may_be_address, &address);
     return error != NULL ? error : tg_location_push_generic(machine->stack, address);
 }
 
