@@ -4,6 +4,7 @@
 
 enum { EXPONENT_MASK = 0x7fff, LOST_BITS = 49 };
 static const uint64_t INTEGER_BIT = UINT64_C(1) << 63; /* x87 writes the leading 1 */
+static const uint64_t QUIET_BIT = UINT64_C(1) << 62;
 
 bool tg_binary128_is(const struct tg_type *type)
 {
@@ -14,6 +15,14 @@ bool tg_binary128_is(const struct tg_type *type)
         if (strstr(name, names[i]) != NULL)
             return true;
     return false;
+}
+
+bool tg_binary128_is_unclear(const struct tg_type *type)
+{
+    struct tg_type stripped = tg_type_strip(type);
+    const char *name = stripped.die.addr == NULL ? NULL : dwarf_diename(&stripped.die);
+    return tg_type_is_fortran(&stripped) && !tg_binary128_is(type) &&
+           (name == NULL || strstr(name, "kind=10)") == NULL);
 }
 
 /* Both formats have the same exponents; the fractions differ in length. */
@@ -28,7 +37,11 @@ long double tg_binary128_decode(const uint8_t bytes[TG_BINARY128_SIZE])
     unsigned exponent = sign_and_exponent & EXPONENT_MASK;
     fraction = (high << 16 >> 1) | low >> LOST_BITS;
     fraction |= exponent != 0 ? INTEGER_BIT : 0;
-    if ((low >> (LOST_BITS - 1) & 1) != 0 && exponent != EXPONENT_MASK && ++fraction == 0) {
+    if (exponent == EXPONENT_MASK && (high << 16 | low) != 0)
+        fraction |= QUIET_BIT; /* else the digits that are lost could be all that a NaN has */
+    uint64_t lost = low & ((UINT64_C(1) << LOST_BITS) - 1), half = UINT64_C(1) << (LOST_BITS - 1);
+    if (exponent != EXPONENT_MASK && (lost > half || (lost == half && (fraction & 1) != 0)) &&
+        (++fraction == 0 || (exponent == 0 && fraction == INTEGER_BIT))) {
         fraction = INTEGER_BIT; /* rounded up to the next power of two */
         sign_and_exponent++;
     }

@@ -13,7 +13,10 @@ enum { TG_BINARY128_SIZE = 16 };
  * encoding, so names tell. */
 bool tg_binary128_is(const struct tg_type *type);
 
-/* The number in BYTES, rounded to the 64 digits that a long double has. */
+/* Whether numbers of 16 bytes of TYPE, or such parts of complex ones, may be either: Fortran's compilers have names of their own. */
+bool tg_binary128_is_unclear(const struct tg_type *type);
+
+/* The number in BYTES, rounded to the 64 digits that a long double has; of a NaN it stays one. */
 long double tg_binary128_decode(const uint8_t bytes[TG_BINARY128_SIZE]);
 void tg_binary128_encode(long double number, uint8_t bytes[TG_BINARY128_SIZE]);
 

@@ -37,6 +37,8 @@ static struct tg_error *decode_real(const struct tg_type *type, const void *byte
     } else if (size == TG_BINARY128_SIZE && tg_binary128_is(type)) {
         number->real = tg_binary128_decode(bytes);
         number->type = TG_BASIC_LONG_DOUBLE;
+    } else if (size == TG_BINARY128_SIZE && tg_binary128_is_unclear(type)) {
+        return tg_error_create(TG_ERROR_UNSUPPORTED, "the format of this type's numbers is not known");
     } else if (size == 16 || size == 10) { /* x87's 80 bits */
         number->real = 0;
         memcpy(&number->real, bytes, 10);

@@ -117,15 +117,19 @@ static void print_character_pointer(struct printer *printer, const struct tg_val
 
 static void print_complex(struct printer *printer, const struct tg_value *value, uint64_t size)
 {
-    uint8_t bytes[32];
+    uint8_t bytes[2 * TG_BINARY128_SIZE];
     struct tg_number parts[2];
     enum tg_basic_type basic = size == 8    ? TG_BASIC_FLOAT
                                : size == 16 ? TG_BASIC_DOUBLE
                                             : TG_BASIC_LONG_DOUBLE;
     struct tg_type type = tg_type_basic(basic);
-    struct tg_error *error = size > sizeof bytes
-                                 ? tg_error_create(TG_ERROR_UNSUPPORTED, "too large a complex number")
-                                 : tg_value_read(printer->scene, value, 0, size, bytes);
+    struct tg_error *error;
+    if (size != 8 && size != 16 && size != sizeof bytes)
+        error = tg_error_create(TG_ERROR_UNSUPPORTED, "a complex number of an unknown size");
+    else if (size == sizeof bytes && tg_binary128_is_unclear(&value->type))
+        error = tg_error_create(TG_ERROR_UNSUPPORTED, "the format of this type's numbers is not known");
+    else
+        error = tg_value_read(printer->scene, value, 0, size, bytes);
     for (unsigned i = 0; error == NULL && i < 2; i++)
         if (basic == TG_BASIC_LONG_DOUBLE && tg_binary128_is(&value->type))
             parts[i] = (struct tg_number){.type = basic,
