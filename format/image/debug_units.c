@@ -13,6 +13,7 @@ enum {
     MAX_DEPTH = 256,      /* of nested DIEs that are looked into */
     MAX_DIES = 4 << 20,   /* of one unit */
     MAX_OVERLAP = 32,     /* ranges that are looked at for one address */
+    MAX_SORTED = 8,       /* files whose rows by line are kept */
 };
 
 /* [start, end) belongs to what number OWNER stands for. */
@@ -47,6 +48,14 @@ struct unit {
     size_t n_rows;
 };
 
+/* The rows of FILE in one unit, the last lines first. */
+struct sorted {
+    const struct unit *unit; /* NULL: none yet */
+    const char *file;
+    struct tg_debug_row *rows;
+    size_t count;
+};
+
 struct tg_debug_units {
     Dwarf *dwarf;
     uint64_t delta;
@@ -56,6 +65,9 @@ struct tg_debug_units {
     size_t n_units;
     size_t capacity;
     struct ranges ranges;
+    struct sorted sorted[MAX_SORTED];
+    size_t next_sorted; /* takes the place of the oldest */
+    uint64_t n_steps;
 };
 
 /* ---- ranges */
@@ -160,6 +172,8 @@ void tg_debug_units_destroy(struct tg_debug_units *units)
         free(units->units[i].function_ranges.items);
         free(units->units[i].rows);
     }
+    for (size_t i = 0; i < MAX_SORTED; i++)
+        free(units->sorted[i].rows);
     free(units->units);
     free(units->ranges.items);
     free(units);
@@ -241,11 +255,15 @@ bool tg_debug_units_function_at(struct tg_debug_units *units, uint64_t address, 
 }
 
 /* Whether DIE holds the ADDRESS (DWARF's): 1; 0: not; -1: it has no addresses of its own, look inside. */
-static int holds(Dwarf_Die *die, uint64_t address)
+static int holds(struct tg_debug_units *units, Dwarf_Die *die, uint64_t address)
 {
+    Dwarf_Addr base, start, end;
     if (!dwarf_hasattr(die, DW_AT_low_pc) && !dwarf_hasattr(die, DW_AT_ranges))
         return -1;
-    return dwarf_haspc(die, address) == 1;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0; units->n_steps++)
+        if (address >= start && address < end)
+            return 1;
+    return 0;
 }
 
 size_t tg_debug_units_scopes_at(struct tg_debug_units *units, uint64_t address, Dwarf_Die *scopes, size_t max)
@@ -259,9 +277,10 @@ size_t tg_debug_units_scopes_at(struct tg_debug_units *units, uint64_t address, 
     if (dwarf_child(&path[0], &path[1]) == 0)
         depth = 1;
     size_t innermost = 0;
-    for (unsigned seen = 0; depth > innermost && seen < MAX_DIES; seen++) {
+    for (uint64_t begun = units->n_steps; depth > innermost && units->n_steps - begun < MAX_DIES;) {
         Dwarf_Die *die = &path[depth];
-        int held = is_block(dwarf_tag(die)) ? holds(die, address) : 0;
+        units->n_steps++;
+        int held = is_block(dwarf_tag(die)) ? holds(units, die, address) : 0;
         certain[depth] = held == 1;
         if (held == 1)
             innermost = depth; /* the siblings are of no interest any more */
@@ -279,9 +298,9 @@ size_t tg_debug_units_scopes_at(struct tg_debug_units *units, uint64_t address, 
     return count;
 }
 
-bool tg_debug_units_has_code(const struct tg_debug_units *units, Dwarf_Die *function, uint64_t address)
+uint64_t tg_debug_units_steps(const struct tg_debug_units *units)
 {
-    return holds(function, address - units->delta) == 1;
+    return units->n_steps;
 }
 
 const char *tg_debug_units_function_name(Dwarf_Die *function)
@@ -443,35 +462,90 @@ static bool is_same_file(const char *a, const char *b)
            (a_length == b_length || (*b != '/' && a[a_length - b_length - 1] == '/'));
 }
 
-size_t tg_debug_units_rows_of(struct tg_debug_units *units, uint64_t address, const char *file,
-                              struct tg_debug_row **rows)
+static bool is_code_row(const struct row *row)
 {
-    const struct unit *unit;
-    size_t count = 0, capacity = 0;
+    return row->file != NULL && row->line > 0 && row[1].address != row->address;
+}
+
+/* False: no memory. */
+static bool sort_rows(const struct unit *unit, struct sorted *sorted)
+{
+    size_t capacity = 0;
     const char *last = NULL; /* file of the row before */
     bool is_same = false;
-    *rows = NULL;
-    if (find_row(units, address, &unit) == NULL)
-        return 0;
     for (size_t i = 0; i + 1 < unit->n_rows; i++) {
         const struct row *row = &unit->rows[i];
-        if (row->file == NULL || row->line <= 0 || row[1].address == row->address)
+        if (!is_code_row(row))
             continue;
         if (row->file != last)
-            is_same = is_same_file(row->file, file);
+            is_same = is_same_file(row->file, sorted->file);
         last = row->file;
         struct tg_debug_row found = {.start = row->address,
                                      .end = row[1].address,
                                      .file = row->file,
                                      .line = row->line,
                                      .is_stmt = row->is_stmt};
-        if (is_same && TG_ARRAY_APPEND(*rows, count, capacity, found) != NULL) {
-            free(*rows); /* of a part of them another function would follow */
-            *rows = NULL;
-            return 0;
+        if (is_same && TG_ARRAY_APPEND(sorted->rows, sorted->count, capacity, found) != NULL)
+            return false;
+    }
+    if (sorted->count > 0)
+        qsort(sorted->rows, sorted->count, sizeof *sorted->rows, compare_lines);
+    return true;
+}
+
+const struct tg_debug_row *tg_debug_units_rows_of(struct tg_debug_units *units, uint64_t address,
+                                                  const char *file, size_t *count)
+{
+    const struct unit *unit;
+    struct sorted *sorted = NULL;
+    *count = 0;
+    if (find_row(units, address, &unit) == NULL)
+        return NULL;
+    for (size_t i = 0; i < MAX_SORTED && sorted == NULL; i++)
+        if (units->sorted[i].unit == unit && strcmp(units->sorted[i].file, file) == 0)
+            sorted = &units->sorted[i];
+    if (sorted == NULL) {
+        sorted = &units->sorted[units->next_sorted];
+        units->next_sorted = (units->next_sorted + 1) % MAX_SORTED;
+        free(sorted->rows);
+        *sorted = (struct sorted){.unit = unit, .file = file};
+        units->n_steps += unit->n_rows;
+        if (!sort_rows(unit, sorted)) {
+            free(sorted->rows); /* of a part of them another function would follow */
+            *sorted = (struct sorted){0};
         }
     }
-    if (count > 0)
-        qsort(*rows, count, sizeof **rows, compare_lines);
-    return count;
+    *count = sorted->count;
+    return sorted->rows;
+}
+
+bool tg_debug_units_reaches(struct tg_debug_units *units, Dwarf_Die *function, const char *file, int line,
+                            uint64_t max_steps)
+{
+    Dwarf_Addr base, start, end;
+    const uint64_t begun = units->n_steps;
+    const char *last = NULL; /* file of the row before */
+    bool is_same = false;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(function, at, &base, &start, &end)) > 0;) {
+        struct unit *unit = unit_at(units, start + units->delta);
+        units->n_steps++;
+        if (unit != NULL)
+            read_rows(units, unit);
+        size_t i = unit == NULL ? 0 : TG_LOWER_BOUND(unit->rows, unit->n_rows, address, start + units->delta);
+        for (; unit != NULL && i + 1 < unit->n_rows && unit->rows[i].address < end + units->delta; i++) {
+            const struct row *row = &unit->rows[i];
+            if (units->n_steps++ - begun >= max_steps)
+                return false;
+            if (row->line <= line || !is_code_row(row))
+                continue;
+            if (row->file != last)
+                is_same = is_same_file(row->file, file);
+            last = row->file;
+            if (is_same)
+                return true;
+        }
+        if (units->n_steps - begun >= max_steps)
+            return false;
+    }
+    return false;
 }

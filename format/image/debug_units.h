@@ -35,8 +35,8 @@ bool tg_debug_units_function_at(struct tg_debug_units *units, uint64_t address, 
 size_t tg_debug_units_scopes_at(struct tg_debug_units *units, uint64_t address, Dwarf_Die *scopes,
                                 size_t max);
 
-/* Whether FUNCTION, or inlined copy, has code at ADDRESS. */
-bool tg_debug_units_has_code(const struct tg_debug_units *units, Dwarf_Die *function, uint64_t address);
+/* How much was looked at in UNITS for the questions whose cost is the file's choice: DIEs, ranges and rows. */
+uint64_t tg_debug_units_steps(const struct tg_debug_units *units);
 
 /* The name of a function or inlined copy, through its abstract origin: as the program has it (in C++ and
  * Fortran without its scopes). NULL where it has none. */
@@ -70,9 +70,14 @@ bool tg_debug_units_row_at(struct tg_debug_units *units, uint64_t address, struc
 bool tg_debug_units_line_at(struct tg_debug_units *units, uint64_t address, const char **file, int *line);
 
 /* The rows of code in FILE, in the unit that has code at ADDRESS; the last lines first. FILE is as a declaration has it: where that is
- * relative, it is the end of what rows have. *ROWS is the caller's to free, also where there are none. Returns how many; 0 also
- * without memory. */
-size_t tg_debug_units_rows_of(struct tg_debug_units *units, uint64_t address, const char *file,
-                              struct tg_debug_row **rows);
+ * relative, it is the end of what rows have; it must live as long as UNITS. *COUNT of them, valid until the next such
+ * question; 0 also without memory. */
+const struct tg_debug_row *tg_debug_units_rows_of(struct tg_debug_units *units, uint64_t address,
+                                                  const char *file, size_t *count);
+
+/* Whether FUNCTION, or inlined copy, has code in FILE behind LINE. False also where that is not found within
+ * MAX_STEPS. */
+bool tg_debug_units_reaches(struct tg_debug_units *units, Dwarf_Die *function, const char *file, int line,
+                            uint64_t max_steps);
 
 #endif

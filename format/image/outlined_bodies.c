@@ -1,6 +1,7 @@
 #include "format/image/outlined_bodies.h"
 
 #include "format/base/hash.h"
+#include "format/base/search.h"
 #include "format/image/mangled_name.h"
 
 #include <dwarf.h>
@@ -8,7 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SCOPES = 256, MAX_LOOKED_AT = 1024 };
+enum {
+    MAX_SCOPES = 256,
+    MAX_LOOKED_AT = 1024,
+    MAX_STEPS = 1 << 20,         /* of one search, as tg_debug_units_steps() counts them */
+    MAX_STEPS_OF_ALL = 64 << 20, /* of one object's: seconds */
+};
 
 static const char beginning[] = ".omp";
 
@@ -20,6 +26,7 @@ struct answer {
 
 struct tg_outlined_bodies {
     struct answer *answers;
+    uint64_t n_steps; /* of all that was looked for */
 };
 
 struct tg_outlined_bodies *tg_outlined_bodies_create(void)
@@ -87,27 +94,32 @@ static bool is_local(Dwarf_Die *function)
     return symbol != NULL && strncmp(symbol, "_ZZ", 3) == 0;
 }
 
-static bool has_code_in(struct tg_debug_units *units, Dwarf_Die *function, const struct tg_debug_row *rows,
-                        size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (tg_debug_units_has_code(units, function, rows[i].start))
-            return true;
-    return false;
-}
-
 struct search {
     struct tg_debug_units *units;
-    int line;                  /* of the body */
-    struct tg_debug_row *rows; /* of its file, the last lines first */
-    size_t count, n_behind;    /* of them behind the body's line, or at it: see has_code_in() */
-    const void *ended;         /* DIE of a local function that ends in front of the body */
-    const void *body;          /* DIE of what has the last row of another body */
+    uint64_t begun; /* steps of UNITS before */
+    uint64_t n_rows;
+    const char *file;  /* of the body */
+    int line;          /* of the body */
+    const void *ended; /* DIE of a local function that ends in front of the body */
+    const void *body;  /* DIE of what has the last row of another body */
     int body_line;
     int found_line; /* of the owner's last code; 0: none yet */
     bool are_several;
     struct tg_outlined_owner owner;
 };
+
+static uint64_t steps_of(const struct search *search)
+{
+    return tg_debug_units_steps(search->units) - search->begun + search->n_rows;
+}
+
+/* Whether FUNCTION has no code behind the body's line. Where that takes too long the search is over. */
+static bool ends_before(struct search *search, Dwarf_Die *function)
+{
+    const uint64_t n_steps = steps_of(search);
+    return n_steps < MAX_STEPS &&
+           !tg_debug_units_reaches(search->units, function, search->file, search->line, MAX_STEPS - n_steps);
+}
 
 /* Whether people write both symbols alike, as those of instances of a template may be. Without memory they are not. */
 static bool are_alike(const char *a, const char *b)
@@ -148,8 +160,7 @@ static bool look_at(struct search *search, const struct tg_debug_row *row, int *
     if (tg_outlined_bodies_is_name(name)) {
         search->body = outer;
         search->body_line = row->line;
-    } else if (row->line < search->line && is_local(&function) &&
-               !has_code_in(search->units, &function, search->rows, search->n_behind)) {
+    } else if (row->line < search->line && is_local(&function) && ends_before(search, &function)) {
         search->ended = function.addr;
     } else {
         take(search, &function, name, row->line);
@@ -157,23 +168,24 @@ static bool look_at(struct search *search, const struct tg_debug_row *row, int *
     return true;
 }
 
-static struct tg_outlined_owner find_owner(struct tg_debug_units *units, Dwarf_Die *body, uint64_t address)
+static struct tg_outlined_owner find_owner(struct search *search, Dwarf_Die *body, uint64_t address)
 {
-    struct search search = {.units = units};
+    const struct tg_debug_row *rows = NULL;
+    size_t count = 0;
     int n_looked_at = 0;
     bool is_complete = true;
-    const char *file = declaration_of(body, &search.line);
-    if (file != NULL)
-        search.count = tg_debug_units_rows_of(units, address, file, &search.rows);
-    while (search.n_behind < search.count && search.rows[search.n_behind].line > search.line)
-        search.n_behind++;
-    for (size_t i = search.n_behind; is_complete && i < search.count; i++) {
-        if (search.found_line != 0 && search.rows[i].line != search.found_line)
+    search->file = declaration_of(body, &search->line);
+    if (search->file != NULL) /* what that costs the first body of a file is for all of them */
+        rows = tg_debug_units_rows_of(search->units, address, search->file, &count);
+    search->begun = tg_debug_units_steps(search->units);
+    for (size_t i = TG_PARTITION_POINT(count, at, rows[at].line > search->line); is_complete && i < count;
+         i++) {
+        if (search->found_line != 0 && rows[i].line != search->found_line)
             break;
-        is_complete = look_at(&search, &search.rows[i], &n_looked_at);
+        search->n_rows++;
+        is_complete = look_at(search, &rows[i], &n_looked_at) && steps_of(search) < MAX_STEPS;
     }
-    free(search.rows);
-    return is_complete && !search.are_several ? search.owner : (struct tg_outlined_owner){0};
+    return is_complete && !search->are_several ? search->owner : (struct tg_outlined_owner){0};
 }
 
 struct tg_outlined_owner tg_outlined_bodies_find(struct tg_outlined_bodies *bodies,
@@ -185,7 +197,12 @@ struct tg_outlined_owner tg_outlined_bodies_find(struct tg_outlined_bodies *bodi
     HASH_FIND_PTR(bodies->answers, &key, answer);
     if (answer != NULL)
         return answer->owner;
-    const struct tg_outlined_owner owner = find_owner(units, body, address);
+    const uint64_t begun = tg_debug_units_steps(units);
+    struct search search = {.units = units};
+    struct tg_outlined_owner owner = {0};
+    if (bodies->n_steps < MAX_STEPS_OF_ALL)
+        owner = find_owner(&search, body, address);
+    bodies->n_steps += tg_debug_units_steps(units) - begun + search.n_rows;
     answer = calloc(1, sizeof *answer);
     if (answer != NULL) {
         *answer = (struct answer){.body = key, .owner = owner};
@@ -200,7 +217,11 @@ struct tg_outlined_owner tg_outlined_bodies_at(struct tg_outlined_bodies *bodies
 {
     Dwarf_Die function;
     const char *name;
-    return innermost_at(units, address, &function, &name) && tg_outlined_bodies_is_name(name)
-               ? tg_outlined_bodies_find(bodies, units, &function, address)
-               : (struct tg_outlined_owner){0};
+    const uint64_t begun = tg_debug_units_steps(units);
+    if (bodies->n_steps >= MAX_STEPS_OF_ALL)
+        return (struct tg_outlined_owner){0};
+    bool is_body = innermost_at(units, address, &function, &name) && tg_outlined_bodies_is_name(name);
+    bodies->n_steps += tg_debug_units_steps(units) - begun;
+    return is_body ? tg_outlined_bodies_find(bodies, units, &function, address)
+                   : (struct tg_outlined_owner){0};
 }
