@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <dwarf.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,38 +168,77 @@ static bool find_local(const struct tg_scene *scene, const char *name, enum tg_w
     return false;
 }
 
-/* Whether BLOCK has its own word about VARIABLE, of its origin. */
-static bool has_own(Dwarf_Die *block, const Dwarf_Die *variable)
+/* Addresses of DIEs that are the origins of a block's own. Free PLACES. */
+struct origins {
+    const void **places; /* sorted */
+    size_t n, capacity;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    uintptr_t place = (uintptr_t) * (const void *const *)a, other = (uintptr_t) * (const void *const *)b;
+    return place < other ? -1 : place > other;
+}
+
+static bool add_origin(struct origins *origins, const void *place)
+{
+    if (origins->n == origins->capacity) {
+        size_t capacity = 2 * origins->capacity + 64;
+        const void **places = realloc(origins->places, capacity * sizeof *places);
+        if (places == NULL)
+            return false;
+        origins->places = places;
+        origins->capacity = capacity;
+    }
+    origins->places[origins->n++] = place;
+    return true;
+}
+
+/* Variables of which BLOCK has its own word. False: there are too many. *SEEN counts DIEs. */
+static bool find_own(Dwarf_Die *block, unsigned *seen, struct origins *own)
 {
     Dwarf_Die child, origin;
     Dwarf_Attribute attribute;
-    unsigned seen = 0;
-    for (int more = dwarf_child(block, &child); more == 0 && ++seen < MAX_LOCALS;
-         more = dwarf_siblingof(&child, &child))
+    for (int more = dwarf_child(block, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
+        if (++*seen >= MAX_LOCALS)
+            return false;
         if (dwarf_attr(&child, DW_AT_abstract_origin, &attribute) != NULL &&
-            dwarf_formref_die(&attribute, &origin) != NULL && origin.addr == variable->addr)
-            return true;
-    return false;
+            dwarf_formref_die(&attribute, &origin) != NULL && !add_origin(own, origin.addr))
+            return false;
+    }
+    if (own->n > 0)
+        qsort(own->places, own->n, sizeof *own->places, compare_places);
+    return true;
 }
 
-/* The variables of BLOCK's origin that are where they are in every copy: static ones, and constants. False: enough. */
-static bool each_common(Dwarf_Die *block, const struct tg_scene_object *object,
+static bool has_own(const struct origins *own, const Dwarf_Die *variable)
+{
+    const void *place = variable->addr;
+    return own->n > 0 && bsearch(&place, own->places, own->n, sizeof place, compare_places) != NULL;
+}
+
+/* The variables of BLOCK's origin that are where they are in every copy: static ones, and constants. False: enough. *SEEN counts
+ * DIEs. */
+static bool each_common(Dwarf_Die *block, const struct tg_scene_object *object, unsigned *seen,
                         bool (*take)(void *context, const struct tg_scene_object *object, Dwarf_Die *die),
                         void *context)
 {
     Dwarf_Attribute attribute;
     Dwarf_Die origin, child;
-    unsigned seen = 0;
+    struct origins own = {0};
+    bool do_more = true;
     if (dwarf_attr(block, DW_AT_abstract_origin, &attribute) == NULL ||
         dwarf_formref_die(&attribute, &origin) == NULL)
         return true;
-    for (int more = dwarf_child(&origin, &child); more == 0 && ++seen < MAX_LOCALS;
-         more = dwarf_siblingof(&child, &child))
-        if (dwarf_tag(&child) == DW_TAG_variable &&
-            (dwarf_hasattr(&child, DW_AT_location) || dwarf_hasattr(&child, DW_AT_const_value)) &&
-            !has_own(block, &child) && !take(context, object, &child))
-            return false;
-    return true;
+    if (find_own(block, seen, &own))
+        for (int more = dwarf_child(&origin, &child); more == 0 && do_more && ++*seen < MAX_LOCALS;
+             more = dwarf_siblingof(&child, &child))
+            if (dwarf_tag(&child) == DW_TAG_variable &&
+                (dwarf_hasattr(&child, DW_AT_location) || dwarf_hasattr(&child, DW_AT_const_value)) &&
+                !has_own(&own, &child))
+                do_more = take(context, object, &child);
+    free(own.places);
+    return do_more;
 }
 
 void tg_lookup_each_local(const struct tg_scene *scene,
@@ -214,7 +254,7 @@ void tg_lookup_each_local(const struct tg_scene *scene,
              more = dwarf_siblingof(&child, &child))
             if (is_variable(dwarf_tag(&child)) && !take(context, object, &child))
                 return;
-        if (!each_common(&scopes[i], object, take, context))
+        if (!each_common(&scopes[i], object, &seen, take, context))
             return;
     }
 }
