@@ -112,27 +112,39 @@ static bool is_stopped(const struct tg_job_view *view, const struct tg_job_proce
     return process->n_threads > 0;
 }
 
-/* Whether TID of PROCESS waits for children to end, which can end no sooner than those in focus get on: they are in focus
- * themselves, or stopped. */
-static bool waits_for_children(const struct blockade *blockade, const struct tg_request *request,
-                               const struct tg_job_process *process, int32_t tid)
+/* Children of a process that waits for them. */
+struct children {
+    const struct tg_request *request;
+    int32_t awaited; /* 0 any */
+    size_t n_here;   /* how many end no sooner than the ones in focus get on */
+};
+
+/* False: CHILD may end at any time. */
+static bool take_child(void *context, int32_t child)
 {
-    const struct tg_process_model *processes = blockade->console->source->moment->processes;
-    int32_t child;
-    size_t n_children = 0;
-    if (!tg_worker_gates_waits_for_child((int32_t)process->info.tag, tid, &child))
-        return false;
+    struct children *children = context;
+    const struct tg_request *request = children->request;
+    if (children->awaited != 0 && child != children->awaited)
+        return true;
     for (size_t p = 0; p < tg_job_view_count(request->view); p++) {
         const struct tg_job_process *other = tg_job_view_at(request->view, p);
-        const struct tg_process_entry *entry = tg_process_model_at(processes, other->info.dpid - 1);
-        if (!other->info.exists || entry == NULL || entry->parent == NULL ||
-            entry->parent->index != process->info.dpid - 1 || (child != 0 && entry->pid != child))
+        if (!other->info.exists || (int32_t)other->info.tag != child)
             continue;
-        if (!tg_job_set_has_any(request->set, other) && !is_stopped(request->view, other))
-            return false;
-        n_children++;
+        children->n_here++;
+        return tg_job_set_has_any(request->set, other) || is_stopped(request->view, other);
     }
-    return n_children > 0;
+    return false;
+}
+
+/* Whether TID of PROCESS waits for children to end, which can end no sooner than those in focus get on: they are in focus
+ * themselves, or stopped. */
+static bool waits_for_children(const struct tg_request *request, const struct tg_job_process *process,
+                               int32_t tid)
+{
+    struct children children = {.request = request};
+    int32_t pid = (int32_t)process->info.tag;
+    return tg_worker_gates_waits_for_child(pid, tid, &children.awaited) &&
+           tg_worker_gates_each_child(pid, take_child, &children) && children.n_here > 0;
 }
 
 /* Of one who runs. A worker that is in no region has nothing to do, but for the first thread. Beside a deadlock a thread
@@ -155,7 +167,7 @@ static void note_progress(struct blockade *blockade, const struct tg_request *re
     blockade->n_here += is_here;
     blockade->n_in_mpi += is_in_mpi;
     bool is_parent =
-        !is_here && !is_in_mpi && !is_idle && !waits && waits_for_children(blockade, request, process, tid);
+        !is_here && !is_in_mpi && !is_idle && !waits && waits_for_children(request, process, tid);
     blockade->n_busy += !is_here && !is_in_mpi && !is_idle && !waits && !is_parent;
     blockade->last_ns = last_ns > blockade->last_ns ? last_ns : blockade->last_ns;
     if (waits)
