@@ -76,8 +76,7 @@ static uint64_t scale(uint64_t ns, uint64_t part, uint64_t whole)
     return scaled < (double)UINT64_MAX / 4 ? (uint64_t)scaled : UINT64_MAX / 4;
 }
 
-/* Whether the floor says all that a stop of the loader takes: with what reading a library takes besides. */
-static bool has_price(const struct tg_cost_basis *basis)
+bool tg_cost_has_price(const struct tg_cost_basis *basis)
 {
     return basis->floor_source != TG_COST_FLOOR_NONE && basis->floor.read.high > 0;
 }
@@ -109,7 +108,7 @@ void tg_cost_add_stop(const struct tg_cost_basis *basis, uint64_t stop_ns, const
     if (stop_ns > 0) {
         tg_cost_add_ns(stop_ns, cost);
         add_hidden(basis, pace, cost);
-    } else if (has_price(basis)) {
+    } else if (tg_cost_has_price(basis)) {
         add_priced(cost, sparse ? sparse_stop(floor) : floor->stop);
     } else if (basis->floor_source != TG_COST_FLOOR_NONE) {
         estimate(cost, whole_stop(floor));
@@ -124,7 +123,7 @@ void tg_cost_add_unread(const struct tg_cost_basis *basis, uint64_t count, bool 
 {
     enum { TOGETHER = 6 }; /* at most so many times as long each */
     const struct tg_quartiles *read = &basis->floor.read;
-    if (!has_price(basis)) {
+    if (!tg_cost_has_price(basis)) {
         cost->unknown_readings = saturated_add(cost->unknown_readings, count);
         return;
     }
@@ -282,7 +281,7 @@ static void describe_unmeasured(const struct tg_cost_basis *basis, char *buffer,
     const struct tg_stop_cost *floor = &basis->floor;
     bool has_spread = floor->stop.high > 0;
     struct tg_quartiles one = {floor->stop_ns, floor->stop_ns, floor->stop_ns};
-    if (has_price(basis)) {
+    if (tg_cost_has_price(basis)) {
         describe_priced(basis, buffer, size);
         return;
     }

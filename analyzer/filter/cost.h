@@ -105,6 +105,9 @@ void tg_cost_add(const struct tg_cost *other, struct tg_cost *cost);
 /* Whether the sum is good enough to compare settings by: nothing in it is unknown for want of a floor. */
 bool tg_cost_is_known(const struct tg_cost *cost);
 
+/* Whether the floor says all that a stop of the loader takes: with what reading a library takes besides. */
+bool tg_cost_has_price(const struct tg_cost_basis *basis);
+
 /* One line on where the figures come from, or how to get them; cut to SIZE (500 is enough). */
 void tg_cost_describe(const struct tg_cost_basis *basis, char *buffer, size_t size);
 

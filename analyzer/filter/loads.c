@@ -249,8 +249,7 @@ static void add_startup(struct tg_filter_model *model, struct tg_filter_process 
         tg_filter_process_note_stop(process, event->time_ns, event->tid);
         tg_cost_add_stop(model->basis, event->stop_ns, &model->pace, &cost);
     }
-    if (event->stop_ns == 0 && load->read_ns == 0 &&
-        model->basis->floor.read.high > 0) { /* seen by an agent */
+    if (event->stop_ns == 0 && load->read_ns == 0 && tg_cost_has_price(model->basis)) { /* seen by an agent */
         tg_cost_add_unread(model->basis, load->libraries.count, true, &work);
         tg_cost_add_unread(model->basis, load->libraries.count, true, &cost);
     }

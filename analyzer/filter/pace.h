@@ -8,12 +8,20 @@
 
 #include <stdbool.h>
 
+/* The end of a thread's latest stop. */
+struct tg_pace_resumed {
+    int32_t tid; /* 0 none */
+    uint64_t ns;
+};
+
+enum { TG_PACE_THREADS = 256 };
+
 /* Zero-initialised: nothing has stopped yet. */
 struct tg_pace {
-    uint64_t resumed_ns; /* end of the latest stop */
-    int32_t tid;         /* the thread of that */
+    struct tg_pace_resumed threads[TG_PACE_THREADS]; /* by tid; of two that share a place, the latest */
+    uint64_t resumed_ns;                             /* end of the latest stop of all */
     uint64_t
-        gap_ns; /* before it, since the end of the same thread's stop before; UINT64_MAX: another's came between */
+        gap_ns; /* before the latest stop, since the end of the one before of its thread; UINT64_MAX: not known */
     unsigned short_waits; /* as the recorder counts them */
     bool sparse;          /* the tracer slept before the latest stop */
 };

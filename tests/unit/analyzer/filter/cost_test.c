@@ -324,6 +324,25 @@ static void a_pace_is_sparse_until_stops_come_soon(void **state)
     }
 }
 
+/* Two ranks whose stops a tracer serves in turn. */
+static void what_lies_before_a_stop_is_its_own_threads(void **state)
+{
+    (void)state;
+    struct tg_pace pace = {0};
+    static const struct {
+        int32_t tid;
+        uint64_t time_us, gap_us; /* 0 not known */
+    } stops[] = {{7, 100, 0},  {8, 120, 0}, {7, 140, 30}, {8, 150, 20}, {7 + TG_PACE_THREADS, 200, 0},
+                 {8, 210, 50}, {7, 300, 0}}; /* the place of 7 was taken */
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        tg_pace_add(&pace, &(struct tg_event){.kind = TG_EVENT_LIBRARY_NULL,
+                                              .tid = stops[i].tid,
+                                              .time_ns = stops[i].time_us * 1000,
+                                              .stop_ns = 10000});
+        assert_int_equal(pace.gap_ns, stops[i].gap_us > 0 ? stops[i].gap_us * 1000 : UINT64_MAX);
+    }
+}
+
 /* The same times as above, of events that an agent saw. */
 static void what_an_agent_saw_has_the_pace_of_stops(void **state)
 {
@@ -359,6 +378,7 @@ int main(void)
         cmocka_unit_test(a_price_with_reading_stands_for_stops_that_never_were),
         cmocka_unit_test(a_price_without_stops_far_apart_has_a_wider_range),
         cmocka_unit_test(what_stops_far_apart_hide_is_not_nothing_where_it_was_not_measured),
+        cmocka_unit_test(what_lies_before_a_stop_is_its_own_threads),
         cmocka_unit_test(what_an_agent_saw_has_the_pace_of_stops),
         cmocka_unit_test(handling_that_nobody_did_is_not_free),
         cmocka_unit_test(a_busy_machine_leaves_what_was_measured_as_the_lower_bound),
