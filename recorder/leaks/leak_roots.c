@@ -158,7 +158,7 @@ static struct tg_error *add_used(struct search *search, const struct tg_mapping 
 }
 
 /* Whether the program may have written pointers there: also to memory that is of no file and read-only now, which it has sealed
- * (arenas of settings, code that it has made). */
+ * (arenas of settings, data beside code that it has made; what is in instructions is at any byte, and not found). */
 static bool may_hold_pointers(const struct tg_mapping *mapping)
 {
     bool is_of_no_file = !mapping->shared && mapping->inode == 0 &&

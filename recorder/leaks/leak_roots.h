@@ -1,5 +1,6 @@
-/* Where a process keeps pointers outside of its heap: all that it may write, or has made read-only, but for the areas of
- * the allocator, what of a stack is not in use, and what the agent has for itself. */
+/* Where a process keeps pointers outside of its heap: all that it may write, and memory of no file that it has made read-only, but
+ * for the areas of the allocator, what of a stack is not in use, and what the agent has for itself. Not searched is what of a
+ * file's private mapping is read-only: data of the program that it has sealed are not told from constants there. */
 #ifndef TG_RECORDER_LEAKS_LEAK_ROOTS_H
 #define TG_RECORDER_LEAKS_LEAK_ROOTS_H
 

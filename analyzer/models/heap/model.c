@@ -261,6 +261,29 @@ static unsigned call_of(uint64_t call)
     return call < TG_HEAP_BLOCK_LAST_CALL ? (unsigned)call + 1 : 0;
 }
 
+/* BLOCK, at ADDRESS, NULL unknown, is freed by the call path PATH: remembered where blocks are checked. */
+static struct tg_error *remember_free(struct tg_heap_state *process, const struct tg_heap_block *block,
+                                      uint64_t address, uint32_t path)
+{
+    if (process->is.mode != TG_HEAP_CHECK || address == 0)
+        return NULL;
+    const struct tg_heap_freed place = {.address = address,
+                                        .allocated_path =
+                                            block != NULL ? process->is.sites[block->site].path : 0,
+                                        .freed_path = path};
+    return tg_heap_frees_add(&process->frees, &place);
+}
+
+/* BLOCK, just got, is one whose free by the call path PATH was told before. */
+static struct tg_error *take_early_free(struct tg_heap_model *model, struct tg_heap_state *process,
+                                        struct tg_heap_block *block, uint32_t path)
+{
+    process->is.unknown_frees--;
+    process->is.freed++;
+    struct tg_error *error = remember_free(process, block, block->address, path);
+    return error != NULL ? error : remove_block(model, process, block, block->time_ns);
+}
+
 static struct tg_error *take_alloc(struct tg_heap_model *model, struct tg_heap_state *process,
                                    const struct tg_event *event)
 {
@@ -287,41 +310,27 @@ static struct tg_error *take_alloc(struct tg_heap_model *model, struct tg_heap_s
         return error;
     process->is.resized += alloc->call == TG_HEAP_REALLOC || alloc->call == TG_HEAP_REALLOCARRAY;
     thread->last = alloc->address;
-    if (tg_heap_state_was_freed(process, alloc->address, event->time_ns)) {
-        process->is.unknown_frees--;
-        process->is.freed++;
-        return remove_block(model, process, tg_heap_blocks_find(&process->is.blocks, alloc->address),
-                            event->time_ns);
-    }
+    uint32_t path;
+    if (tg_heap_state_was_freed(process, alloc->address, event->time_ns, &path))
+        return take_early_free(model, process, tg_heap_blocks_find(&process->is.blocks, alloc->address),
+                               path);
     return NULL;
-}
-
-/* BLOCK, NULL unknown, is freed by FREED: remembered where blocks are checked. */
-static struct tg_error *remember_free(struct tg_heap_state *process, const struct tg_heap_block *block,
-                                      const struct tg_event_heap_free *freed)
-{
-    if (process->is.mode != TG_HEAP_CHECK || freed->address == 0)
-        return NULL;
-    const struct tg_heap_freed place = {.address = freed->address,
-                                        .allocated_path =
-                                            block != NULL ? process->is.sites[block->site].path : 0,
-                                        .freed_path = tg_heap_state_path_of_stack(process, freed->stack)};
-    return tg_heap_frees_add(&process->frees, &place);
 }
 
 static struct tg_error *take_free(struct tg_heap_model *model, struct tg_heap_state *process,
                                   const struct tg_event *event)
 {
     uint64_t address = event->heap_free.address;
+    uint32_t path = tg_heap_state_path_of_stack(process, event->heap_free.stack);
     struct thread *thread;
     struct tg_error *error = find_thread(model, process->is.process, event->tid, &thread);
     struct tg_heap_block *block = tg_heap_blocks_find(&process->is.blocks, address);
     if (error == NULL)
-        error = remember_free(process, block, &event->heap_free);
+        error = remember_free(process, block, address, path);
     if (error != NULL)
         return error;
     if (block == NULL) {
-        tg_heap_state_free_early(process, address, event->time_ns);
+        tg_heap_state_free_early(process, address, event->time_ns, path);
         process->is.unknown_frees++;
         return NULL;
     }

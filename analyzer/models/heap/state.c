@@ -13,6 +13,7 @@ enum {
 /* A free without a block, in the slot of its address. */
 struct tg_heap_early_free {
     uint64_t address, time_ns;
+    uint32_t path; /* of the free */
 };
 
 /* ---- sites */
@@ -117,19 +118,20 @@ static struct tg_heap_early_free *early_slot(struct tg_heap_state *state, uint64
                                 : &state->early[(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) % EARLY_SLOTS];
 }
 
-void tg_heap_state_free_early(struct tg_heap_state *state, uint64_t address, uint64_t time_ns)
+void tg_heap_state_free_early(struct tg_heap_state *state, uint64_t address, uint64_t time_ns, uint32_t path)
 {
     struct tg_heap_early_free *slot = early_slot(state, address);
     if (slot != NULL)
-        *slot = (struct tg_heap_early_free){address, time_ns};
+        *slot = (struct tg_heap_early_free){address, time_ns, path};
 }
 
-bool tg_heap_state_was_freed(struct tg_heap_state *state, uint64_t address, uint64_t time_ns)
+bool tg_heap_state_was_freed(struct tg_heap_state *state, uint64_t address, uint64_t time_ns, uint32_t *path)
 {
     struct tg_heap_early_free *slot = state->early == NULL ? NULL : early_slot(state, address);
     if (slot == NULL || slot->address != address || slot->time_ns <= time_ns)
         return false;
     slot->address = 0;
+    *path = slot->path;
     return true;
 }
 

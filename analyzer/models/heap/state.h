@@ -37,11 +37,11 @@ void tg_heap_state_forget_stacks(struct tg_heap_state *state);
 uint32_t tg_heap_state_site_of_stack(const struct tg_heap_state *state, uint64_t stack);
 uint32_t tg_heap_state_path_of_stack(const struct tg_heap_state *state, uint64_t stack);
 
-/* A free of ADDRESS at TIME_NS, where no block is: it may have overtaken its allocation. Without memory, or where another
+/* A free of ADDRESS at TIME_NS, by the call path PATH, where no block is: it may have overtaken its allocation. Without memory, or where another
  * one comes whose address falls on its place, it is forgotten. */
-void tg_heap_state_free_early(struct tg_heap_state *state, uint64_t address, uint64_t time_ns);
-/* Whether the block that is got at TIME_NS has been freed by an event that came before; says so once. */
-bool tg_heap_state_was_freed(struct tg_heap_state *state, uint64_t address, uint64_t time_ns);
+void tg_heap_state_free_early(struct tg_heap_state *state, uint64_t address, uint64_t time_ns, uint32_t path);
+/* Whether the block that is got at TIME_NS has been freed by an event that came before, by the call path *PATH; says so once. */
+bool tg_heap_state_was_freed(struct tg_heap_state *state, uint64_t address, uint64_t time_ns, uint32_t *path);
 void tg_heap_state_forget_frees(struct tg_heap_state *state);
 
 /* STATE, just created, is that of a process that FROM's forked: it has its parent's settings, numbers of stacks and, if it

@@ -371,7 +371,7 @@ static enum opened open_wrapper(struct making *making, const struct call *call)
 }
 
 /* The library that PATH stands for, if it is there already: its handle, closed again. Any error is forgotten by the dlopen that
- * follows. */
+ * follows. The loader takes the agent for the caller. */
 static const void *find_loaded(const char *path)
 {
     open_function *open = real_open();
@@ -382,10 +382,31 @@ static const void *find_loaded(const char *path)
     return handle;
 }
 
+/* The same of what CALL names, as its caller finds it. */
+static const void *find_loaded_of(const struct call *call)
+{
+    const void *found = NULL;
+    bool is_path = strchr(call->path, '/') != NULL;
+    if (!is_path || strchr(call->path, '$') == NULL)
+        found = find_loaded(call->path);
+    if (found != NULL || (is_path && strchr(call->path, '$') == NULL))
+        return found;
+    struct making *making =
+        mmap(NULL, sizeof *making, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (making == MAP_FAILED)
+        return NULL;
+    making->path = call->path;
+    making->caller = tg_deep_search_object(*call->frame);
+    if (name_target(making) && making->file[0] != '\0')
+        found = find_loaded(making->file);
+    munmap(making, sizeof *making);
+    return found;
+}
+
 /* *PROBLEM: why not. */
 static enum opened wrap(const struct call *call, char *problem, size_t size)
 {
-    if (find_loaded(call->path) != NULL) /* nothing changes then */
+    if (find_loaded_of(call) != NULL) /* nothing changes then */
         return WAS_LOADED;
     struct making *making =
         mmap(NULL, sizeof *making, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -453,7 +474,7 @@ static bool bring_in(const struct call *call)
 {
     if (settings.prefers_wrapper || tg_deep_bind_link.is_audited == 0)
         return bring_in_by_wrapper(call);
-    if (!call->is_observed && find_loaded(call->path) != NULL) /* else known when the call returns */
+    if (!call->is_observed && find_loaded_of(call) != NULL) /* else known when the call returns */
         record_plainly(TG_DEEP_BIND_WAS_LOADED, call->path, *call->frame, NULL);
     else
         ask(call, NULL);
@@ -470,18 +491,19 @@ bool tg_deep_bind_before(const char *path, int flags, const uint64_t *frame, boo
     const struct call call = {.path = path, .flags = flags, .frame = frame, .is_observed = is_observed};
     request.state = TG_DEEP_BIND_NOTHING;
     bool has_name = path != NULL && path[0] != '\0';
-    if (has_name && (flags & RTLD_NODELETE) != 0 && tg_deep_wrapped_is_any())
-        tg_deep_wrapped_keep(find_loaded(path));
+    if (has_name && (!is_observed || (flags & RTLD_NODELETE) != 0))
+        tg_deep_wrapped_unseen();
     if ((flags & RTLD_DEEPBIND) == 0)
         return false;
     if (!has_name || (flags & RTLD_NOLOAD) != 0 || !tg_agent_is_set_up())
         return true; /* loads nothing; or nobody asks */
+    int saved = errno;
     warn();
     if (settings.passes_through) {
         record_plainly(TG_DEEP_BIND_PASSED, path, *frame, "TVHEAP_DEEPBIND has pass_through=true");
+        errno = saved;
         return true;
     }
-    int saved = errno;
     bool is_in = bring_in(&call);
     errno = saved;
     return !is_in;
@@ -489,6 +511,7 @@ bool tg_deep_bind_before(const char *path, int flags, const uint64_t *frame, boo
 
 void tg_deep_bind_returned(void *handle)
 {
+    int saved = errno;
     if (request.state == TG_DEEP_BIND_ASKED && handle != NULL) /* no object came */
         record_plainly(TG_DEEP_BIND_WAS_LOADED, request.path, request.caller, NULL);
     if (request.state == TG_DEEP_BIND_LEFT && handle != NULL)
@@ -496,9 +519,12 @@ void tg_deep_bind_returned(void *handle)
     request.state = TG_DEEP_BIND_NOTHING;
     if (handle != NULL)
         tg_deep_wrapped_opened(handle);
+    errno = saved;
 }
 
 void tg_deep_bind_closed(void *handle, int (*close)(void *handle))
 {
+    int saved = errno;
     tg_deep_wrapped_closed(handle, close);
+    errno = saved;
 }

@@ -52,7 +52,9 @@ bool tg_deep_open_count_learn(const struct link_map *map, void *(*open)(const ch
         close(handles[0]);
     if (handles[0] != map || handles[1] != map || handles[2] != map)
         return false;
-    __atomic_store_n(&word, find_word(words), __ATOMIC_RELAXED);
+    int found = find_word(words), unknown = 0; /* another thread's trial may disturb, and be done meanwhile */
+    if (found != 0)
+        (void)__atomic_compare_exchange_n(&word, &unknown, found, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return __atomic_load_n(&word, __ATOMIC_RELAXED) != 0;
 }
 

@@ -15,6 +15,7 @@ enum { MAX_WRAPPERS = 256 };
 
 static struct {
     int owner; /* __atomic: process whose thread is in here, 0 nobody; a fork's child finds its parent's */
+    char has_unseen; /* __atomic; calls of dlopen and dlclose do not say whether one of them is open */
     size_t count;
     struct wrapped {
         void *wrapper, *target;
@@ -46,17 +47,6 @@ void tg_deep_wrapped_add(void *wrapper, void *target, bool is_kept)
     unlock();
 }
 
-void tg_deep_wrapped_keep(const void *target)
-{
-    if (!tg_deep_wrapped_is_any())
-        return;
-    lock();
-    for (size_t i = all.count; i-- > 0;)
-        if (all.wrapped[i].target == target)
-            all.wrapped[i] = all.wrapped[--all.count];
-    unlock();
-}
-
 bool tg_deep_wrapped_is_any(void)
 {
     return __atomic_load_n(&all.count, __ATOMIC_RELAXED) > 0;
@@ -71,6 +61,12 @@ void tg_deep_wrapped_opened(void *handle)
         if (all.wrapped[i].target == handle)
             all.wrapped[i].opens++;
     unlock();
+}
+
+void tg_deep_wrapped_unseen(void)
+{
+    if (tg_deep_wrapped_is_any())
+        __atomic_store_n(&all.has_unseen, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- need of a library */
@@ -128,7 +124,7 @@ static bool is_open(const struct wrapped *wrapped)
     uint32_t count;
     if (tg_deep_open_count_get(wrapped->target, &count))
         return count > 0;
-    return wrapped->opens > 0;
+    return wrapped->opens > 0 || __atomic_load_n(&all.has_unseen, __ATOMIC_RELAXED) != 0;
 }
 
 /* Takes one out that nobody needs any more; NULL: there is none. */

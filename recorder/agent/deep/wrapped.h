@@ -7,13 +7,14 @@
 /* WRAPPER, a handle, is open for the library TARGET. IS_KEPT: for ever. */
 void tg_deep_wrapped_add(void *wrapper, void *target, bool is_kept);
 
-/* The library TARGET, if it has a wrapper, will never go: nor will that. */
-void tg_deep_wrapped_keep(const void *target);
-
 bool tg_deep_wrapped_is_any(void);
 
 /* The program has opened HANDLE once more. For where the loader's own count is not known. */
 void tg_deep_wrapped_opened(void *handle);
+
+/* The program opens something, what is not seen, or perhaps for ever. Where the loader's own count, which an RTLD_NODELETE
+ * never lets go down, is not known, all of them count as open from here on. */
+void tg_deep_wrapped_unseen(void);
 
 /* The program has closed HANDLE. Closes, with CLOSE, the wrappers whose libraries nobody else has open, or needs. */
 void tg_deep_wrapped_closed(void *handle, int (*close)(void *handle));

@@ -128,13 +128,13 @@ def s4_opened():
 def s5_transparent():
     """S5: the program sees what it sees without the agent: handles, dlerror, dladdr, dlinfo, dl_iterate_phdr, the caller's
     RUNPATH and $ORIGIN, RTLD_GLOBAL, RTLD_NODELETE, RTLD_NOLOAD, the order of constructors and destructors."""
-    for case in ("handles", "global", "kept", "kept_later", "by_others", "self", "pinned", "unique", "runpath", "search", "bare", "missing"):
+    for case in ("handles", "global", "kept", "kept_later", "kept_later_by_origin", "kept_by_nesting", "kept_refused", "self_kept", "by_others", "self", "pinned", "unique", "runpath", "search", "bare", "missing"):
         compare(case)
 
 
 def s5_unseen_returns():
     """S5: the same where the caller has no place to return to by way of the agent, which then does not see what dlopen returned."""
-    for case in ("blind_handles", "blind_reopened", "blind_by_others", "blind_coroutines"):
+    for case in ("blind_handles", "blind_reopened", "blind_by_others", "blind_coroutines", "blind_kept_refused", "blind_kept_by_origin", "blind_kept_by_name"):
         _, seen = compare(case)
         for one in seen.values():
             check(any(note.startswith("results of some dlopen calls are not recorded") for note in one.notes), case, one.notes)

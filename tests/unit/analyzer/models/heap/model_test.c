@@ -416,6 +416,28 @@ static void a_fork_frees_what_its_parent_freed(void **state)
     tg_heap_model_destroy(heap.model);
 }
 
+/* Told ahead of its allocation, which another thread's ring held: both places are known all the same. */
+static void a_free_told_ahead_is_remembered(void **state)
+{
+    (void)state;
+    struct heap heap = begin();
+    feed(&heap, (struct tg_event){.kind = TG_EVENT_HEAP_START,
+                                  .heap_start = {.mode = TG_HEAP_CHECK, .allocator = ""}});
+    tell_stack(&heap, 0, 1, SOLVE);
+    tell_stack(&heap, 0, 2, LOAD);
+    feed(&heap, release_at(B, 2));
+    struct tg_event event = alloc(B, 10, 1);
+    event.time_ns = heap.time_ns - 10;
+    event.pid = event.tid = PID;
+    assert_fine(tg_heap_model_feed(heap.model, &event, 0, SIZE_MAX, NULL));
+    feed_of(&heap, 1, 0, fork_event(TG_ORIGIN_FORK));
+    feed_of(&heap, 1, 0,
+            (struct tg_event){.kind = TG_EVENT_HEAP_ERROR,
+                              .heap_error = {.error = TG_HEAP_DOUBLE_DEALLOC, .block = B, .call = ""}});
+    expect_places(&heap, 0, SOLVE, LOAD);
+    tg_heap_model_destroy(heap.model);
+}
+
 static struct tg_event deep(uint64_t way, const char *library, const char *problem)
 {
     return (struct tg_event){.kind = TG_EVENT_DEEP_BIND,
@@ -723,6 +745,7 @@ int main(void)
         cmocka_unit_test(a_fork_has_its_parents_blocks),
         cmocka_unit_test(a_fork_frees_a_block_twice),
         cmocka_unit_test(a_fork_frees_what_its_parent_freed),
+        cmocka_unit_test(a_free_told_ahead_is_remembered),
         cmocka_unit_test(deep_bound_libraries_that_are_not_seen),
         cmocka_unit_test(processes_share_numbers_of_stacks),
         cmocka_unit_test(stacks_go_on_in_others),

@@ -24,6 +24,19 @@ static void *fail_to_open(const char *path, int flags)
     return NULL;
 }
 
+static void *disturbing_library, *left_open;
+
+/* Another trial comes and goes within the first call, and somebody opens the library within the second one. */
+static void *open_disturbed(const char *path, int flags)
+{
+    static int n_calls;
+    if (n_calls++ == 0)
+        assert_true(tg_deep_open_count_learn(disturbing_library, dlopen, dlclose));
+    if (n_calls == 2)
+        left_open = dlopen(path, flags);
+    return dlopen(path, flags);
+}
+
 static void counts_handles(void **state)
 {
     (void)state;
@@ -34,6 +47,10 @@ static void counts_handles(void **state)
     assert_false(tg_deep_open_count_get(library, &count));
     assert_false(tg_deep_open_count_learn(library, fail_to_open, dlclose));
     assert_false(tg_deep_open_count_get(library, &count));
+    disturbing_library = library;
+    assert_true(
+        tg_deep_open_count_learn(library, open_disturbed, dlclose)); /* what the other one found stays */
+    dlclose(left_open);
     assert_true(tg_deep_open_count_learn(library, dlopen, dlclose));
     assert_int_equal(count_of(library), 1);
     void *again = dlopen("libutil.so.1", RTLD_LAZY);
