@@ -375,12 +375,27 @@ def removed(compiler):
         sys.exit(f"removed, {compiler}:\n{done.stdout}\n{done.stderr}")
 
 
+def unclear():
+    """Sixteen bytes under a name that tells no format, as of another compiler: none is guessed."""
+    program = pathlib.Path("fortran").read_bytes()
+    for kind, other in ((b"real(kind=16)", b"REAL(16), odd"), (b"complex(kind=16)", b"COMPLEX(16), odd")):
+        program = program.replace(kind, other)
+    pathlib.Path("fortran").write_bytes(program)
+    pathlib.Path("unclear.tcl").write_text("dbreak other::BUMP; c; dup\nforeach name {quad pair} {catch {dprint $name} text; "
+                                           "puts $text}\n", encoding="utf-8")
+    done = subprocess.run([TOLLGATE, "live", "-q", "-o", "trace.tgt", "--force", "-x", "unclear.tcl", "--", "./fortran"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    if done.stdout.count("the format of this type's numbers is not known") != 2:
+        sys.exit(f"unclear:\n{done.stdout}\n{done.stderr}")
+
+
 def main():
     for compiler in filter(shutil.which, ("gcc", "clang")):
         split(compiler)
         removed(compiler)
     session("cplusplus", "grid.cc", CPLUSPLUS, "g++")
     session("fortran", "ocean.f90", FORTRAN, "gfortran")
+    unclear()
 
 
 main()
