@@ -1,9 +1,12 @@
 #include "format/image/debug_blocks.h"
 
 #include "format/base/array.h"
+#include "format/image/file.h"
 #include "format/image/mangled_name.h"
 
 #include <dwarf.h>
+#include <elfutils/libdwelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +14,7 @@ enum {
     MAX_DEPTH = 256,    /* of nested blocks that are looked into */
     MAX_DIES = 4 << 20, /* of one unit */
     MAX_UNITS = 1 << 20,
+    MAX_BUILD_ID_BYTES = 64,
 };
 static const uint64_t MAX_DEBUG_BYTES = UINT64_C(512) << 20;
 static const uint64_t MAX_INFLATION = 1100; /* deflate cannot do more than 1032 to 1 */
@@ -32,6 +36,9 @@ struct unit {
 struct tg_debug_blocks {
     Elf *elf;
     Dwarf *dwarf;
+    struct tg_elf_object *shared; /* NULL: none; what the object's DWARF has in common with others' (dwz) */
+    Elf *shared_elf;
+    Dwarf *shared_dwarf;
     struct unit *units; /* by line_offset */
     size_t n_units;
 };
@@ -91,6 +98,54 @@ static bool read_units(struct tg_debug_blocks *blocks)
     return true;
 }
 
+/* The file that .gnu_debugaltlink names; -1: there is none that is as safe to open as other files are. */
+static int open_shared(const char *name, const uint8_t *build_id, size_t n_build_id)
+{
+    char path[64 + 2 * MAX_BUILD_ID_BYTES];
+    uint64_t size;
+    if (n_build_id < 2 || n_build_id > MAX_BUILD_ID_BYTES)
+        return -1;
+    int length = snprintf(path, sizeof path, "/usr/lib/debug/.build-id/%02x/", build_id[0]);
+    for (size_t i = 1; i < n_build_id; i++)
+        length += snprintf(path + length, sizeof path - (size_t)length, "%02x", build_id[i]);
+    snprintf(path + length, sizeof path - (size_t)length, ".debug");
+    int place = tg_image_file_open_here(path);
+    int fd = place < 0 ? -1 : tg_image_file_read(place);
+    return fd >= 0 ? fd : tg_image_file_read_here(name, &size);
+}
+
+/* libdw would open the file that the object's DWARF shares with others by its name, whatever that is, and wait for a pipe.
+ * False: there is such a name, and no such file. */
+static bool find_shared(struct tg_debug_blocks *blocks)
+{
+    const char *name;
+    const void *wanted, *found;
+    ssize_t n_wanted = dwelf_dwarf_gnu_debugaltlink(blocks->dwarf, &name, &wanted);
+    if (n_wanted <= 0)
+        return true;
+    int fd = open_shared(name, wanted, (size_t)n_wanted);
+    if (fd < 0)
+        return false;
+    struct tg_error *error = tg_elf_object_open_fd(fd, &blocks->shared);
+    if (error != NULL) {
+        tg_error_destroy(error);
+        blocks->shared = NULL;
+        return false;
+    }
+    if (tg_elf_object_section(blocks->shared, ".gnu_debugaltlink") != NULL ||
+        !tg_debug_blocks_is_moderate(blocks->shared))
+        return false;
+    blocks->shared_elf = elf_begin(blocks->shared->fd, ELF_C_READ, NULL);
+    if (blocks->shared_elf == NULL || dwelf_elf_gnu_build_id(blocks->shared_elf, &found) != n_wanted ||
+        memcmp(found, wanted, (size_t)n_wanted) != 0)
+        return false;
+    blocks->shared_dwarf = dwarf_begin_elf(blocks->shared_elf, DWARF_C_READ, NULL);
+    if (blocks->shared_dwarf == NULL)
+        return false;
+    dwarf_setalt(blocks->dwarf, blocks->shared_dwarf);
+    return true;
+}
+
 struct tg_debug_blocks *tg_debug_blocks_create(struct tg_elf_object *object)
 {
     if (object->fd < 0 || !tg_debug_blocks_is_moderate(object))
@@ -101,7 +156,7 @@ struct tg_debug_blocks *tg_debug_blocks_create(struct tg_elf_object *object)
     (void)elf_version(EV_CURRENT);
     blocks->elf = elf_begin(object->fd, ELF_C_READ, NULL); /* pread, not mmap: format/image/elf_object.h */
     blocks->dwarf = blocks->elf == NULL ? NULL : dwarf_begin_elf(blocks->elf, DWARF_C_READ, NULL);
-    if (blocks->dwarf == NULL || !read_units(blocks)) {
+    if (blocks->dwarf == NULL || !find_shared(blocks) || !read_units(blocks)) {
         tg_debug_blocks_destroy(blocks);
         return NULL;
     }
@@ -114,6 +169,9 @@ void tg_debug_blocks_destroy(struct tg_debug_blocks *blocks)
         return;
     dwarf_end(blocks->dwarf);
     elf_end(blocks->elf);
+    dwarf_end(blocks->shared_dwarf);
+    elf_end(blocks->shared_elf);
+    tg_elf_object_destroy(blocks->shared);
     for (size_t i = 0; i < blocks->n_units; i++)
         free(blocks->units[i].pieces);
     free(blocks->units);

@@ -10,7 +10,7 @@
 struct tg_debug_blocks; /* not thread-safe */
 
 /* NULL where OBJECT has no DWARF that libdw can read, or more than is worth reading (512 MiB: libdw reads it
- * all at once here, as nothing is mapped). OBJECT must outlive it. */
+ * all at once here, as nothing is mapped), or where the file that it shares with others (dwz) is not to be had. OBJECT must outlive it. */
 struct tg_debug_blocks *tg_debug_blocks_create(struct tg_elf_object *object);
 void tg_debug_blocks_destroy(struct tg_debug_blocks *blocks);
 

@@ -101,6 +101,13 @@ static void files_that_debug_information_names_stay_closed(void **state)
     check("-g -O0 -gsplit-dwarf", "true", NULL);
     check("-g -O0 -gsplit-dwarf", "rm unit.dwo && mkfifo unit.dwo", NULL);
     check("-gdwarf-4 -O0 -gsplit-dwarf", "rm unit.dwo && mkfifo unit.dwo", NULL);
+    if (system("command -v dwz >/dev/null") == 0) {
+        const char *share = "cp unit.so other.so && dwz -m $PWD/shared.debug unit.so other.so";
+        char broken[256];
+        snprintf(broken, sizeof broken, "%s && rm shared.debug && mkfifo shared.debug", share);
+        check("-g -gdwarf-4 -O0", share, "mesh::solve");
+        check("-g -gdwarf-4 -O0", broken, NULL);
+    }
     (void)alarm(0);
 }
 
