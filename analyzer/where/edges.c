@@ -26,5 +26,5 @@ const struct tg_where_edge *tg_where_edges_to(const struct tg_where_edges *edges
 {
     size_t first = TG_LOWER_BOUND(edges->items, edges->count, to, to);
     *count = TG_UPPER_BOUND(edges->items, edges->count, to, to) - first;
-    return edges->items + first;
+    return *count > 0 ? &edges->items[first] : NULL;
 }

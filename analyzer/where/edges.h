@@ -22,7 +22,7 @@ struct tg_error *tg_where_edges_add(struct tg_where_edges *edges, size_t from, s
 /* Sorts EDGES for tg_where_edges_to(). */
 void tg_where_edges_sort(struct tg_where_edges *edges);
 
-/* The first of the COUNT edges that end at TO, of EDGES that are sorted. */
+/* The first of the COUNT edges that end at TO, of EDGES that are sorted; NULL: there is none. */
 const struct tg_where_edge *tg_where_edges_to(const struct tg_where_edges *edges, size_t to, size_t *count);
 
 #endif

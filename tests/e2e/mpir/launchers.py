@@ -5,6 +5,7 @@ usage: launchers.py CASE [PLACES]      at how many places the recorder is killed
 """
 import collections
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -536,12 +537,13 @@ def attach_slurm():
 
 
 def count_calls(command, environment):
-    """How many calls of ptrace the recorder's own thread makes for COMMAND."""
+    """How many calls of ptrace the recorder's own thread makes for COMMAND, until it traces a process of its own, which prices stops as
+    long as it has time for."""
     traced = run(["strace", "-qq", "-e", "trace=ptrace", "-o", "calls", *command], environment)
     if traced.status != 0:
         skip("strace cannot watch the recorder here: " + traced.errors)
     with open("calls") as file:
-        return sum("ptrace(" in line for line in file)
+        return sum("ptrace(" in line for line in itertools.takewhile(lambda line: "PTRACE_SETOPTIONS" not in line, file))
 
 
 def reap_all(limit_s):
