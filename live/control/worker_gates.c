@@ -114,7 +114,7 @@ struct tg_gate_chance tg_worker_gates_chance(int32_t tid)
 
 bool tg_worker_gates_waits_for_child(int32_t pid, int32_t tid, int32_t *child)
 {
-    return tg_child_wait_find(pid, tid, child) && tg_proc_status_own_pid(pid) == pid;
+    return tg_child_wait_find(tid, child) && tg_proc_status_own_pid(pid) == pid;
 }
 
 bool tg_worker_gates_each_child(int32_t pid, bool (*take)(void *context, int32_t child), void *context)

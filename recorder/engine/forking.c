@@ -4,13 +4,12 @@
 #include "recorder/engine/stop.h"
 #include "recorder/engine/tracee.h"
 #include "recorder/engine/wake.h"
+#include "recorder/process/current_call.h"
 #include "recorder/process/memory.h"
 #include "recorder/process/proc_status.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <linux/sched.h>
-#include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -20,16 +19,10 @@ enum { CLONE = 56, FORK = 57, VFORK = 58, CLONE3 = 435 };
 /* The number of the system call that TID is blocked in and its first argument; -1 and 0: in none, or not known. */
 static long blocking_call(pid_t tid, uint64_t *argument)
 {
-    char path[40];
-    long number = -1;
-    *argument = 0;
-    snprintf(path, sizeof path, "/proc/%d/syscall", (int)tid);
-    FILE *file = fopen(path, "re");
-    if (file != NULL && fscanf(file, "%ld 0x%" SCNx64, &number, argument) < 1)
-        number = -1; /* "running" */
-    if (file != NULL)
-        fclose(file);
-    return number;
+    struct tg_current_call call;
+    bool is_known = tg_current_call_read(tid, &call);
+    *argument = is_known ? call.arguments[0] : 0;
+    return is_known ? call.number : -1;
 }
 
 bool tg_forking_is_possible(pid_t tid)

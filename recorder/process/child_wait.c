@@ -1,31 +1,23 @@
 #include "recorder/process/child_wait.h"
 
+#include "recorder/process/current_call.h"
+
 #include <dirent.h>
-#include <inttypes.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-bool tg_child_wait_find(pid_t pid, pid_t tid, pid_t *child)
+bool tg_child_wait_find(pid_t tid, pid_t *child)
 {
-    char path[64];
-    long number;
-    uint64_t first, second, third;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
-    FILE *file = fopen(path, "re");
-    int n = file == NULL
-                ? 0
-                : fscanf(file, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64, &number, &first, &second, &third);
-    if (file != NULL)
-        fclose(file);
-    if (n != 4 || (number != SYS_wait4 && number != SYS_waitid))
+    struct tg_current_call call;
+    if (!tg_current_call_read(tid, &call) || (call.number != SYS_wait4 && call.number != SYS_waitid))
         return false;
-    if (number == SYS_waitid)
-        *child = first == P_PID ? (pid_t)second : 0;
+    pid_t first = (pid_t)call.arguments[0];
+    if (call.number == SYS_waitid)
+        *child = first == P_PID ? (pid_t)call.arguments[1] : 0;
     else
-        *child = (pid_t)first > 0 ? (pid_t)first : 0;
+        *child = first > 0 ? first : 0;
     return true;
 }
 

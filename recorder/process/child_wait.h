@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Whether thread TID of process PID waits in wait4() or waitid() now: it need not be stopped. *CHILD: the process that it waits
+/* Whether thread TID waits in wait4() or waitid() now: it need not be stopped. *CHILD: the process that it waits
  * for, by the number that it knows that one by; 0: any of several. False also where the kernel does not say. */
-bool tg_child_wait_find(pid_t pid, pid_t tid, pid_t *child);
+bool tg_child_wait_find(pid_t tid, pid_t *child);
 
 /* Hands out the children of process PID that the kernel lists, ended ones that it has not waited for with them, until TAKE says
  * false. False: it did, or the kernel does not tell them. */

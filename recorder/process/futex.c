@@ -1,5 +1,6 @@
 #include "recorder/process/futex.h"
 
+#include "recorder/process/current_call.h"
 #include "recorder/process/memory.h"
 
 #include <inttypes.h>
@@ -56,19 +57,11 @@ static size_t read_memory(void *context, uint64_t address, void *buffer, size_t 
 
 bool tg_futex_find_wait(pid_t pid, pid_t tid, struct tg_futex_wait *wait)
 {
-    char path[64];
-    long number;
-    uint64_t address, operation, value;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
-    FILE *file = fopen(path, "re");
-    int n = file == NULL
-                ? 0
-                : fscanf(file, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64, &number, &address, &operation, &value);
-    if (file != NULL)
-        fclose(file);
-    if (n != 4 || number != SYS_futex)
+    struct tg_current_call call;
+    if (!tg_current_call_read(tid, &call) || call.number != SYS_futex)
         return false;
-    uint64_t what = operation & FUTEX_CMD_MASK;
+    uint64_t address = call.arguments[0], operation = call.arguments[1], value = call.arguments[2],
+             what = operation & FUTEX_CMD_MASK;
     if (what != FUTEX_WAIT && what != FUTEX_WAIT_BITSET && what != FUTEX_LOCK_PI && what != FUTEX_LOCK_PI2)
         return false;
     const struct tg_elf_memory memory = {read_memory, &pid};

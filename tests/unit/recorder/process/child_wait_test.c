@@ -97,13 +97,13 @@ static void test_wait(void **state)
     }
     bool is_found = false;
     for (unsigned i = 0; !is_found && i < 10000; i++) {
-        is_found = tg_child_wait_find(waits, waits, &child);
+        is_found = tg_child_wait_find(waits, &child);
         nanosleep(&moment, NULL);
     }
     assert_true(is_found && child > 0);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(waits, NULL, 0), waits);
-    assert_false(tg_child_wait_find(getpid(), getpid(), &child));
+    assert_false(tg_child_wait_find(getpid(), &child));
 }
 
 int main(void)
