@@ -642,36 +642,7 @@ void tg_recording_passes_on(struct tg_recording *recording, int signal, pid_t se
         tg_engine_passes_on(recording->engine, signal, sender, name);
 }
 
-/* ---- names of heaps' stacks: no part of the job, told when its recording has ended */
-
-struct heap_telling {
-    struct tg_recording *recording;
-    uint64_t time_ns;
-};
-
-static void add_heap_name(void *context, const struct tg_event *event)
-{
-    const struct heap_telling *telling = context;
-    struct tg_event stamped = *event;
-    stamped.time_ns = telling->time_ns;
-    add_event(telling->recording, &stamped);
-}
-
-static void tell_heap_names(struct tg_recording *recording)
-{
-    const uint64_t within_ns = 2000000000;
-    char text[120];
-    if (recording->heap_names == NULL)
-        return;
-    struct heap_telling telling = {recording, tg_engine_now_ns()};
-    size_t left =
-        tg_heap_names_tell(recording->heap_names, telling.time_ns + within_ns, add_heap_name, &telling);
-    if (left == 0)
-        return;
-    snprintf(text, sizeof text,
-             "heap: two seconds were spent on names; %zu addresses of code were not looked up", left);
-    add_heap_name(&telling, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
-}
+/* ---- no part of the job: told when its recording has ended */
 
 static void tell_stop_price(struct tg_recording *recording)
 {
@@ -770,7 +741,7 @@ void tg_recording_finish(struct tg_recording *recording, struct tg_recording_sum
         tg_agent_session_finish(recording->agent, NULL);
     recording->agent_is_finished = true;
     tell_stop_price(recording);
-    tell_heap_names(recording);
+    tg_heap_names_tell(recording->heap_names, add_event, recording);
     tg_last_stacks_tell_names(recording->stacks); /* takes time, which a job that goes on does not wait for */
     if (recording->untraced != NULL)
         tg_untraced_finish(recording->untraced);

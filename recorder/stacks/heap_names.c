@@ -2,8 +2,10 @@
 
 #include "format/base/hash.h"
 #include "format/base/string_pool.h"
+#include "recorder/engine/engine.h"
 #include "recorder/stacks/code_table.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,8 +126,23 @@ static struct tg_debug_info *info_of(struct tg_heap_names *names, const struct o
     return object == NULL ? NULL : object->info;
 }
 
-size_t tg_heap_names_tell(struct tg_heap_names *names, uint64_t until_ns,
-                          void (*emit)(void *context, const struct tg_event *event), void *context)
+/* Hands events on as of one time. */
+struct telling {
+    void (*emit)(void *context, const struct tg_event *event);
+    void *context;
+    uint64_t time_ns;
+};
+
+static void emit_now(void *context, const struct tg_event *event)
+{
+    const struct telling *telling = context;
+    struct tg_event stamped = *event;
+    stamped.time_ns = telling->time_ns;
+    telling->emit(telling->context, &stamped);
+}
+
+/* Returns how many addresses were not looked up until UNTIL_NS. */
+static size_t tell_until(struct tg_heap_names *names, uint64_t until_ns, struct telling *telling)
 {
     struct tg_code_table *table = NULL;
     struct tg_error *error = tg_code_table_create(&table);
@@ -136,8 +153,24 @@ size_t tg_heap_names_tell(struct tg_heap_names *names, uint64_t until_ns,
         if (info != NULL)
             tg_code_table_add(table, &module, info, place->key.address);
     }
-    size_t left = error == NULL ? tg_code_table_tell(table, until_ns, true, emit, context) : 0;
+    size_t left = error == NULL ? tg_code_table_tell(table, until_ns, true, emit_now, telling) : 0;
     tg_code_table_destroy(table);
     tg_error_destroy(error);
     return left;
+}
+
+void tg_heap_names_tell(struct tg_heap_names *names,
+                        void (*emit)(void *context, const struct tg_event *event), void *context)
+{
+    const uint64_t within_ns = 2000000000;
+    char text[120];
+    if (names == NULL)
+        return;
+    struct telling telling = {emit, context, tg_engine_now_ns()};
+    size_t left = tell_until(names, telling.time_ns + within_ns, &telling);
+    if (left == 0)
+        return;
+    snprintf(text, sizeof text,
+             "heap: two seconds were spent on names; %zu addresses of code were not looked up", left);
+    emit_now(&telling, &(struct tg_event){.kind = TG_EVENT_NOTE, .note = {.text = text}});
 }
