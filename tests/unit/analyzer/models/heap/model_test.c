@@ -334,16 +334,24 @@ static void a_fork_has_its_parents_blocks(void **state)
     tg_heap_model_destroy(heap.model);
 }
 
+static const struct tg_event twice = {
+    .kind = TG_EVENT_HEAP_ERROR, .heap_error = {.error = TG_HEAP_DOUBLE_DEALLOC, .block = B, .call = ""}};
+
+/* A process whose mistakes are told, and stack 1 of it. */
+static struct heap begin_check(void)
+{
+    struct heap heap = begin();
+    feed(&heap, (struct tg_event){.kind = TG_EVENT_HEAP_START,
+                                  .heap_start = {.mode = TG_HEAP_CHECK, .allocator = ""}});
+    tell_stack(&heap, 0, 1, SOLVE);
+    return heap;
+}
+
 /* A forked child frees a block of its parent twice: where it was allocated is known; no more so when somebody else got its address. */
 static void a_fork_frees_a_block_twice(void **state)
 {
     (void)state;
-    struct heap heap = begin();
-    const struct tg_event twice = {.kind = TG_EVENT_HEAP_ERROR,
-                                   .heap_error = {.error = TG_HEAP_DOUBLE_DEALLOC, .block = B, .call = ""}};
-    feed(&heap, (struct tg_event){.kind = TG_EVENT_HEAP_START,
-                                  .heap_start = {.mode = TG_HEAP_CHECK, .allocator = ""}});
-    tell_stack(&heap, 0, 1, SOLVE);
+    struct heap heap = begin_check();
     feed(&heap, alloc(B, 10, 1));
     feed_of(&heap, 1, 0, fork_event(TG_ORIGIN_FORK));
     feed_of(&heap, 1, 0, release(B));
@@ -387,12 +395,7 @@ static void expect_places(const struct heap *heap, size_t fault, uint64_t alloca
 static void a_fork_frees_what_its_parent_freed(void **state)
 {
     (void)state;
-    struct heap heap = begin();
-    const struct tg_event twice = {.kind = TG_EVENT_HEAP_ERROR,
-                                   .heap_error = {.error = TG_HEAP_DOUBLE_DEALLOC, .block = B, .call = ""}};
-    feed(&heap, (struct tg_event){.kind = TG_EVENT_HEAP_START,
-                                  .heap_start = {.mode = TG_HEAP_CHECK, .allocator = ""}});
-    tell_stack(&heap, 0, 1, SOLVE);
+    struct heap heap = begin_check();
     tell_stack(&heap, 0, 2, LOAD);
     feed(&heap, alloc(B, 10, 1));
     feed(&heap, release_at(B, 2));
@@ -420,10 +423,7 @@ static void a_fork_frees_what_its_parent_freed(void **state)
 static void a_free_told_ahead_is_remembered(void **state)
 {
     (void)state;
-    struct heap heap = begin();
-    feed(&heap, (struct tg_event){.kind = TG_EVENT_HEAP_START,
-                                  .heap_start = {.mode = TG_HEAP_CHECK, .allocator = ""}});
-    tell_stack(&heap, 0, 1, SOLVE);
+    struct heap heap = begin_check();
     tell_stack(&heap, 0, 2, LOAD);
     feed(&heap, release_at(B, 2));
     struct tg_event event = alloc(B, 10, 1);
