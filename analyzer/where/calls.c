@@ -27,10 +27,20 @@ static const char *comm_of(const struct tg_where_thread *thread)
     return NULL;
 }
 
-bool tg_where_is_in_world(const struct tg_where_thread *thread)
+static bool is_in(const struct tg_where_thread *thread, const char *name)
 {
     const char *comm = comm_of(thread);
-    return comm != NULL && strcmp(comm, "MPI_COMM_WORLD") == 0;
+    return comm != NULL && strcmp(comm, name) == 0;
+}
+
+bool tg_where_is_in_world(const struct tg_where_thread *thread)
+{
+    return is_in(thread, "MPI_COMM_WORLD");
+}
+
+bool tg_where_is_in_self(const struct tg_where_thread *thread)
+{
+    return is_in(thread, "MPI_COMM_SELF");
 }
 
 bool tg_where_is_in_other(const struct tg_where_thread *thread)

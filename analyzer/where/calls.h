@@ -12,7 +12,9 @@ bool tg_where_find_value(const struct tg_where_thread *thread, const char *name,
 
 /* Whether THREAD's call of MPI is known to be one of MPI_COMM_WORLD. */
 bool tg_where_is_in_world(const struct tg_where_thread *thread);
-/* Whether it is known to be one of another communicator. */
+/* Whether it is known to be one of MPI_COMM_SELF. */
+bool tg_where_is_in_self(const struct tg_where_thread *thread);
+/* Whether it is known to be one of another communicator than MPI_COMM_WORLD. */
 bool tg_where_is_in_other(const struct tg_where_thread *thread);
 
 /* Whether THREAD's call of MPI is known to be through soon, once all have made it: less than some thousand elements are moved. */

@@ -77,15 +77,18 @@ static void write_step(FILE *stream, const struct tg_where_threads *threads, siz
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     char call[240], text[400];
-    fprintf(stream, "  rank %" PRId64 " waits for rank %" PRId64 ": it is in %s, called from %s",
-            thread->process->rank, threads->threads[next].process->rank,
-            tg_where_call_words(thread, call, sizeof call),
+    if (next == index)
+        fprintf(stream, "  rank %" PRId64 " is in ", thread->process->rank);
+    else
+        fprintf(stream, "  rank %" PRId64 " waits for rank %" PRId64 ": it is in ", thread->process->rank,
+                threads->threads[next].process->rank);
+    fprintf(stream, "%s, called from %s", tg_where_call_words(thread, call, sizeof call),
             tg_stack_words_call(&thread->path.place.at, text, sizeof text));
     tg_stack_words_callback(stream, &thread->path.place);
     fputc('\n', stream);
 }
 
-/* Of each thread the one that it waits for in a cycle, or on a way into one; SIZE_MAX none. Where that is in a collective call of all
+/* Of each thread the one that it waits for in a cycle, which may be itself, or on a way into one; SIZE_MAX none. Where that is in a collective call of all
  * ranks, which waits for the former, there is none behind it. */
 struct chain {
     size_t *next;
@@ -102,7 +105,7 @@ static struct tg_error *add_edges(const struct tg_where_threads *threads, size_t
     bool is_small;
     for (size_t i = 0; error == NULL && i < n && *closing == SIZE_MAX; i++) {
         size_t to = partners[i];
-        if (to == at || !counts(threads, to) || !tg_where_is_without(threads, at, to, &is_small))
+        if (!counts(threads, to) || !tg_where_is_without(threads, at, to, &is_small))
             continue;
         *closing = waits_in_collective(threads, to, at) ? to : SIZE_MAX;
         error = tg_where_edges_add(edges, at, to);
@@ -230,12 +233,14 @@ static void write_cycle(FILE *stream, const struct tg_where_threads *threads, co
     size_t at = start, n = 0;
     char why[200];
     bool stayed = have_stayed(threads, chain, start);
-    fputs(certain ? "Deadlock: these ranks wait for each other, and none came back from its call between the "
-                    "looks:\n"
-          : stayed ? "These ranks wait for each other, and none came back from its call between the looks:\n"
-                   : "These ranks wait for each other, and nothing on their callers' stacks changed between "
-                     "the looks:\n",
-          stream);
+    if (chain->next[start] == start)
+        fprintf(stream, "%sank %" PRId64 " waits for itself, and %s between the looks:\n",
+                certain ? "Deadlock: r" : "R", threads->threads[start].process->rank,
+                stayed ? "did not come back from its call" : "nothing on its callers' stacks changed");
+    else
+        fprintf(stream, "%shese ranks wait for each other, and %s between the looks:\n",
+                certain ? "Deadlock: t" : "T",
+                stayed ? "none came back from its call" : "nothing on their callers' stacks changed");
     do {
         size_t next = step(chain, at, start);
         if (n++ < SHOWN)

@@ -50,8 +50,10 @@ static void add_of_call(const struct tg_where_threads *threads, const struct tg_
     struct need need = {.sends = sends, .partner = SIZE_MAX, .tag = ANY};
     if (tg_where_find_value(thread, tag, &value) && value >= 0)
         need.tag = value;
-    if (tg_where_find_value(thread, peer, &value) && value >= 0 && tg_where_is_in_world(thread))
-        need.partner = find_rank(threads, thread, value);
+    if (tg_where_find_value(thread, peer, &value) && value >= 0)
+        need.partner = tg_where_is_in_world(thread)  ? find_rank(threads, thread, value)
+                       : tg_where_is_in_self(thread) ? find_rank(threads, thread, thread->process->rank)
+                                                     : SIZE_MAX;
     need.is_small = tg_where_find_value(thread, "small", &value);
     needs->items[needs->count++] = need;
 }

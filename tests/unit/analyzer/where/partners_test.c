@@ -208,7 +208,9 @@ static void test_unknown_beside_known(void **state)
     end_job(&job);
 }
 
-/* A rank that waits for its own message is no deadlock with others, whether or not that has its other end there. */
+#define OWN "Deadlock: rank 0 waits for itself, and did not come back from its call between the looks:\n"
+
+/* A rank that waits for its own message does so for ever where that has no other end in the same call. */
 static void test_own_messages(void **state)
 {
     (void)state;
@@ -216,11 +218,34 @@ static void test_own_messages(void **state)
     struct job job;
     make_job(&job, calls);
     add_message(&job, 0, false, 0, 10);
-    expect_of(&job, 1, TG_WHERE_UNKNOWN, "The others wait in MPI_Barrier for rank 0;");
+    expect_of(&job, 1, TG_WHERE_DEADLOCK,
+              OWN "  rank 0 is in MPI_Waitall(MPI_COMM_WORLD), called from solve (a.c:10)\n"
+                  "  ranks 1-2 are in MPI_Barrier(MPI_COMM_WORLD)");
     add_message(&job, 0, true, 0, 10);
-    expect_of(&job, 1, TG_WHERE_UNKNOWN, "The others wait in MPI_Barrier for rank 0;");
+    expect_of(&job, 1, TG_WHERE_UNKNOWN,
+              "The others wait in MPI_Barrier for rank 0, which waits for itself.\n");
     job.requests[0].messages[1].tag = 11;
-    expect_of(&job, 1, TG_WHERE_UNKNOWN, "The others wait in MPI_Barrier for rank 0;");
+    expect_of(&job, 1, TG_WHERE_DEADLOCK, OWN);
+    job.requests[0].messages[0].is_small = job.requests[0].messages[1].is_small = false;
+    expect_of(&job, 1, TG_WHERE_CYCLE, "Rank 0 waits for itself, and did not come back from its call");
+    /* another thread of the rank may send it */
+    add_stack(&job.look, 0, 1, LIBC, NULL, 30, 5);
+    expect_of(&job, 1, TG_WHERE_UNKNOWN,
+              "The others wait in MPI_Barrier for rank 0, which waits for itself.\n");
+    end_job(&job);
+}
+
+/* In MPI_COMM_SELF whoever a message is for is the rank itself. */
+static void test_own_communicator(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Recv", "MPI_Recv", "MPI_Barrier"};
+    struct job job;
+    make_job(&job, calls);
+    struct tg_where_values *values = &job.look.values[1];
+    values->items[values->count++] = (struct tg_where_value){.name = "source", .text = "0", .value = 0};
+    snprintf(values->items[0].text, sizeof values->items[0].text, "MPI_COMM_SELF");
+    expect_of(&job, 0, TG_WHERE_CYCLE, "Rank 1 waits for itself, and did not come back from its call");
     end_job(&job);
 }
 
@@ -287,7 +312,7 @@ int main(void)
         cmocka_unit_test(test_own_messages), cmocka_unit_test(test_many_ranks),
         cmocka_unit_test(test_ahead),        cmocka_unit_test(test_on_its_way),
         cmocka_unit_test(test_deadlock),     cmocka_unit_test(test_collective),
-        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_marks),        cmocka_unit_test(test_own_communicator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

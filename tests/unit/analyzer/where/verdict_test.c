@@ -422,7 +422,7 @@ static void test_messages(void **state)
         enum tg_where_kind kind;
     } cases[] = {
         {"MPI_Recv", "source", 0, 7, TG_WHERE_CYCLE},    {"MPI_Send", "dest", 0, 8, TG_WHERE_CYCLE},
-        {"MPI_Send", "dest", 0, 7, TG_WHERE_UNKNOWN},    {"MPI_Recv", "source", 1, 7, TG_WHERE_UNKNOWN},
+        {"MPI_Send", "dest", 0, 7, TG_WHERE_UNKNOWN},    {"MPI_Recv", "source", 1, 7, TG_WHERE_CYCLE},
         {"MPI_Recv", "source", -1, 7, TG_WHERE_UNKNOWN}, {"MPI_Isend", "dest", 0, 8, TG_WHERE_UNKNOWN},
         {"MPI_Allreduce", NULL, 0, 0, TG_WHERE_UNKNOWN}, {"MPI_Finalize", NULL, 0, 0, TG_WHERE_CYCLE},
     };
