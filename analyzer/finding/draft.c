@@ -16,6 +16,7 @@ const char *tg_finding_kind_name(enum tg_finding_kind kind)
         [TG_FINDING_EARLY_EXIT] = "early_exit",
         [TG_FINDING_KILL] = "killed",
         [TG_FINDING_STARTER] = "starter",
+        [TG_FINDING_APART] = "mpi_apart",
         [TG_FINDING_DEADLOCK] = "deadlock",
         [TG_FINDING_COLLECTIVE] = "mpi_collective",
         [TG_FINDING_MISMATCH] = "mpi_mismatch",

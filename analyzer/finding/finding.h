@@ -29,6 +29,7 @@ enum tg_finding_kind {
     TG_FINDING_EARLY_EXIT,  /* a rank ended without MPI_Finalize, or it or the program with an error */
     TG_FINDING_KILL,        /* the first process of a job to end was killed from outside */
     TG_FINDING_STARTER,     /* the job launcher reported an abort, or ended before its ranks */
+    TG_FINDING_APART,       /* processes that were started as ranks of one job, and MPI did not join them */
     TG_FINDING_DEADLOCK,    /* ranks, or threads with locks, that wait for each other */
     TG_FINDING_COLLECTIVE,  /* an MPI collective that some ranks have not entered */
     TG_FINDING_MISMATCH,    /* ranks are in different collectives of one communicator */

@@ -1,5 +1,6 @@
 #include "analyzer/models/process.h"
 
+#include "analyzer/models/singleton.h"
 #include "format/base/array.h"
 #include "format/base/hash.h"
 
@@ -317,6 +318,7 @@ static struct tg_error *take_identity(struct tg_process_model *model, struct tg_
     if (error == NULL)
         error = tg_string_pool_intern(&model->strings, identity->source, &entry->rank_source);
     entry->size = identity->size;
+    entry->launch.is_in_vain = false;
     entry->claim.is_made = identity->rank >= 0;
     entry->claim.number = identity->rank;
     entry->claim.job = entry->job;
@@ -325,13 +327,19 @@ static struct tg_error *take_identity(struct tg_process_model *model, struct tg_
     return error;
 }
 
-/* The MPI library's own word for a process whose environment says nothing: one that was started without a launcher. Each
- * such process is a job of its own. */
+/* The MPI library's own word for a process whose environment says nothing, or what is not so: one that was started without a
+ * launcher, or by another library's. Each such process is a job of its own. */
 static struct tg_error *take_world(struct tg_process_model *model, struct tg_process_entry *entry,
                                    const struct tg_event_mpi_comm *world)
 {
-    char job[32];
-    snprintf(job, sizeof job, "singleton %" PRId32, entry->pid);
+    char job[TG_SINGLETON_JOB_BYTES];
+    if (entry->claim.is_made)
+        entry->launch = (struct tg_process_launch){.is_in_vain = true,
+                                                   .rank = entry->claim.number,
+                                                   .size = entry->size,
+                                                   .job = entry->job,
+                                                   .source = entry->rank_source};
+    tg_singleton_name(entry->pid, job);
     struct tg_error *error = tg_string_pool_intern(&model->strings, world->size == 1 ? job : "", &entry->job);
     if (error == NULL)
         error = tg_string_pool_intern(&model->strings, "MPI_COMM_WORLD", &entry->rank_source);
@@ -597,7 +605,8 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
     if (event->kind == TG_EVENT_IDENTITY)
         return take_identity(model, entry, &event->identity);
     if (event->kind == TG_EVENT_MPI_COMM && event->mpi_comm.origin == TG_MPI_COMM_WORLD &&
-        !entry->claim.is_made && event->mpi_comm.rank >= 0)
+        event->mpi_comm.rank >= 0 &&
+        (!entry->claim.is_made || tg_singleton_is(&event->mpi_comm, entry->claim.number, entry->size)))
         return take_world(model, entry, &event->mpi_comm);
     if (event->kind == TG_EVENT_THREAD_START || event->kind == TG_EVENT_THREAD_EXIT) {
         take_threads(entry, event);

@@ -44,6 +44,13 @@ struct tg_process_fault {
 
 enum { TG_PROCESS_FAULTS = 4 };
 
+/* What the launcher made a process, of which MPI knows otherwise: it is alone in its MPI_COMM_WORLD. */
+struct tg_process_launch {
+    bool is_in_vain;
+    int64_t rank, size; /* size 0 unknown */
+    const char *job, *source;
+};
+
 struct tg_process_entry {
     size_t index; /* in order of first appearance */
     int32_t pid;
@@ -71,6 +78,7 @@ struct tg_process_entry {
     int64_t rank;                         /* -1: not a rank, whatever its environment says */
     struct tg_rank_claim claim;           /* what that says; the children of a rank say so, too */
     int64_t size;
+    struct tg_process_launch launch;
 
     uint64_t threads_started; /* the first thread included */
     uint64_t threads_alive;

@@ -6,6 +6,7 @@
 
 /* In this order: what the later ones say depends on what the former found. Only error: NO_MEMORY. */
 struct tg_error *tg_verdict_find_heap_errors(struct tg_verdict_draft *draft);
+struct tg_error *tg_verdict_find_lone_worlds(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_errors(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_ends(struct tg_verdict_draft *draft);
 struct tg_error *tg_verdict_find_rank_exits(struct tg_verdict_draft *draft);

@@ -41,6 +41,7 @@ static int order_of(const struct tg_finding *finding)
     if (finding->is_warning)
         return finding->kind == TG_FINDING_HEAP ? 6 : finding->kind == TG_FINDING_LEAK ? 7 : 5;
     switch (finding->kind) {
+    case TG_FINDING_APART:
     case TG_FINDING_HEAP:
         return -1;
     case TG_FINDING_CRASH:
@@ -195,28 +196,18 @@ static const struct {
     struct tg_error *(*find)(struct tg_verdict_draft *draft);
     bool is_for_good_ends, needs_all_calls;
 } searches[] = {
-    {tg_verdict_collect_waits, false, true},
-    {tg_verdict_find_heap_errors, true, false},
-    {tg_verdict_find_errors, true, false},
-    {tg_verdict_find_ends, false, false},
-    {tg_verdict_find_rank_exits, false, false},
-    {tg_verdict_find_stops, false, false},
-    {tg_verdict_find_starters, false, false},
+    {tg_verdict_collect_waits, false, true},      {tg_verdict_find_heap_errors, true, false},
+    {tg_verdict_find_lone_worlds, true, false},   {tg_verdict_find_errors, true, false},
+    {tg_verdict_find_ends, false, false},         {tg_verdict_find_rank_exits, false, false},
+    {tg_verdict_find_stops, false, false},        {tg_verdict_find_starters, false, false},
     {tg_verdict_find_deadlocks, false, false}, /* of threads in the kernel */
-    {tg_verdict_find_mismatches, true, true},
-    {tg_verdict_find_intercomms, false, true},
-    {tg_verdict_find_confusions, true, true},
-    {tg_verdict_find_remarks, true, true},
-    {tg_verdict_find_leftovers, true, true},
-    {tg_verdict_find_leaks, true, false},
-    {tg_verdict_find_rings, false, true},
-    {tg_verdict_draw_mpi, false, true},
-    {tg_verdict_find_openmp, false, false},
-    {tg_verdict_find_mpi, false, true},
-    {tg_verdict_find_program_exit, false, false},
-    {tell_busy, false, false},
-    {tg_verdict_find_request, false, false},
-    {tg_verdict_find_attached, false, false},
+    {tg_verdict_find_mismatches, true, true},     {tg_verdict_find_intercomms, false, true},
+    {tg_verdict_find_confusions, true, true},     {tg_verdict_find_remarks, true, true},
+    {tg_verdict_find_leftovers, true, true},      {tg_verdict_find_leaks, true, false},
+    {tg_verdict_find_rings, false, true},         {tg_verdict_draw_mpi, false, true},
+    {tg_verdict_find_openmp, false, false},       {tg_verdict_find_mpi, false, true},
+    {tg_verdict_find_program_exit, false, false}, {tell_busy, false, false},
+    {tg_verdict_find_request, false, false},      {tg_verdict_find_attached, false, false},
     {tg_verdict_find_interruption, false, false},
 };
 

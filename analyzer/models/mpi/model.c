@@ -2,6 +2,7 @@
 #include "analyzer/models/mpi/model_internal.h"
 #include "analyzer/models/mpi/polls.h"
 #include "analyzer/models/mpi/types.h"
+#include "analyzer/models/singleton.h"
 #include "format/base/array.h"
 
 #include <stdlib.h>
@@ -54,6 +55,13 @@ static struct tg_error *take_comm(struct tg_mpi_model *model, const struct tg_ev
     if (told->origin == TG_MPI_COMM_FREED) {
         tg_mpi_comms_leave(&model->comms, process->public.job, told->comm, index);
         return NULL;
+    }
+    if (tg_singleton_is(told, process->public.rank, process->public.size)) {
+        char job[TG_SINGLETON_JOB_BYTES];
+        tg_singleton_name(event->pid, job);
+        error = tg_string_pool_intern(&model->names, job, &process->public.job);
+        if (error != NULL)
+            return error;
     }
     if (told->origin == TG_MPI_COMM_WORLD) {
         process->public.rank = told->rank;

@@ -1,0 +1,74 @@
+/* Processes that a launcher started as ranks of one job, and that MPI has not joined: with the launcher of another MPI library
+ * each becomes rank 0 of a job of its own. */
+#include "analyzer/finding/draft.h"
+#include "analyzer/output/rank_ranges.h"
+#include "analyzer/verdict/finders.h"
+#include "format/base/printable.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Collects the numbers that the launcher of FIRST gave to those of its job that are apart; blames them. */
+static size_t collect(struct tg_verdict_draft *draft, const struct tg_process_entry *first, int64_t *ranks)
+{
+    const struct tg_process_model *processes = draft->input->processes;
+    size_t count = 0;
+    for (size_t i = first->index; i < draft->n_processes; i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(processes, i);
+        if (!entry->launch.is_in_vain || entry->launch.job != first->launch.job)
+            continue;
+        ranks[count++] = entry->launch.rank;
+        tg_verdict_blame(draft, i, 0, 0);
+    }
+    return tg_rank_ranges_sort(ranks, count);
+}
+
+static struct tg_error *tell(struct tg_verdict_draft *draft, const struct tg_process_entry *first,
+                             int64_t *ranks)
+{
+    char text[256], source[64];
+    FILE *stream = draft->stream;
+    const struct tg_finding finding = {.kind = TG_FINDING_APART,
+                                       .since_ns = first->start_ns,
+                                       .process = first->index,
+                                       .is_warning = draft->is_good_end};
+    size_t count = collect(draft, first, ranks);
+    bool is_one = count == 1;
+    fprintf(stream, "MPI has not joined the ranks that the launcher started: its rank%s %s",
+            is_one ? "" : "s", tg_rank_ranges_print(ranks, count, text, sizeof text));
+    if (first->launch.size > 0)
+        fprintf(stream, " of %" PRId64, first->launch.size);
+    fprintf(stream, " (%s) %s rank 0 of an MPI_COMM_WORLD of %s own. ",
+            tg_printable(first->launch.source, source, sizeof source), is_one ? "is" : "are each",
+            is_one ? "its" : "their");
+    fputs("That happens where the launcher is of another MPI library than the program, or does not reach it.",
+          stream);
+    return tg_verdict_add(draft, &finding);
+}
+
+/* Whether an earlier one is of the same job. */
+static bool is_told(const struct tg_process_model *processes, const struct tg_process_entry *entry)
+{
+    for (size_t i = 0; i < entry->index; i++) {
+        const struct tg_process_entry *earlier = tg_process_model_at(processes, i);
+        if (earlier->launch.is_in_vain && earlier->launch.job == entry->launch.job)
+            return true;
+    }
+    return false;
+}
+
+struct tg_error *tg_verdict_find_lone_worlds(struct tg_verdict_draft *draft)
+{
+    struct tg_error *error = NULL;
+    int64_t *ranks = NULL;
+    for (size_t i = 0; error == NULL && i < draft->n_processes; i++) {
+        const struct tg_process_entry *entry = tg_process_model_at(draft->input->processes, i);
+        if (!entry->launch.is_in_vain || is_told(draft->input->processes, entry))
+            continue;
+        if (ranks == NULL)
+            ranks = calloc(draft->n_processes, sizeof *ranks);
+        error = ranks == NULL ? tg_error_no_memory() : tell(draft, entry, ranks);
+    }
+    free(ranks);
+    return error;
+}
