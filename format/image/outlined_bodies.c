@@ -16,12 +16,15 @@ enum {
     MAX_STEPS_OF_ALL = 64 << 20, /* of one object's: seconds */
 };
 
-static const char beginning[] = ".omp";
+/* What the names of bodies have in them: alone (clang 14: .omp_outlined.), or behind the symbol of the function that they are written in
+ * (since clang 16: _ZN4mesh5solveEi.omp_outlined; Fortran: solve_..omp_par). */
+static const char mark[] = ".omp";
 
 struct answer {
     const void *body; /* address of its DIE */
     UT_hash_handle hh;
     struct tg_outlined_owner owner;
+    char *named; /* what the name of the body says of its owner, NULL nothing */
 };
 
 struct tg_outlined_bodies {
@@ -41,6 +44,7 @@ void tg_outlined_bodies_destroy(struct tg_outlined_bodies *bodies)
         return;
     HASH_ITER (hh, bodies->answers, answer, next) {
         HASH_DEL(bodies->answers, answer);
+        free(answer->named);
         free(answer);
     }
     free(bodies);
@@ -48,7 +52,7 @@ void tg_outlined_bodies_destroy(struct tg_outlined_bodies *bodies)
 
 bool tg_outlined_bodies_is_name(const char *name)
 {
-    return name != NULL && strncmp(name, beginning, strlen(beginning)) == 0;
+    return name != NULL && strstr(name, mark) != NULL;
 }
 
 /* The innermost function at ADDRESS, with its name. */
@@ -67,16 +71,29 @@ static bool innermost_at(struct tg_debug_units *units, uint64_t address, Dwarf_D
     return false;
 }
 
-/* Where FUNCTION is declared: the file, as debug information names it, and the line. */
-static const char *declaration_of(Dwarf_Die *function, int *line)
+/* Where BODY is declared: the file, as debug information names it, and the line. Of tasks clang says that no more since release 16: they
+ * are copied to where they are. */
+static const char *declaration_of(Dwarf_Die *body, int *line)
 {
     Dwarf_Attribute attribute;
     Dwarf_Word at;
-    if (dwarf_attr_integrate(function, DW_AT_decl_line, &attribute) == NULL ||
-        dwarf_formudata(&attribute, &at) != 0 || at > INT_MAX)
+    const char *file;
+    if (dwarf_attr_integrate(body, DW_AT_decl_line, &attribute) == NULL)
+        return tg_debug_units_call_site(body, &file, line) ? file : NULL;
+    if (dwarf_formudata(&attribute, &at) != 0 || at > INT_MAX)
         return NULL;
     *line = (int)at;
-    return tg_debug_units_declaring_file(function);
+    return tg_debug_units_declaring_file(body);
+}
+
+/* The symbol of its owner that BODY's name begins with, for the caller to free; NULL: none. */
+static char *named_owner(Dwarf_Die *body)
+{
+    const char *name = tg_debug_units_function_name(body);
+    const char *end = name == NULL ? NULL : strstr(name, mark);
+    while (end != NULL && end > name && end[-1] == '.')
+        end--;
+    return end != NULL && end > name ? strndup(name, (size_t)(end - name)) : NULL;
 }
 
 static const char *symbol_of(Dwarf_Die *function)
@@ -200,14 +217,19 @@ struct tg_outlined_owner tg_outlined_bodies_find(struct tg_outlined_bodies *bodi
     const uint64_t begun = tg_debug_units_steps(units);
     struct search search = {.units = units};
     struct tg_outlined_owner owner = {0};
-    if (bodies->n_steps < MAX_STEPS_OF_ALL)
+    char *named = named_owner(body);
+    if (named != NULL)
+        owner = (struct tg_outlined_owner){.name = named, .symbol = named};
+    else if (bodies->n_steps < MAX_STEPS_OF_ALL)
         owner = find_owner(&search, body, address);
     bodies->n_steps += tg_debug_units_steps(units) - begun + search.n_rows;
     answer = calloc(1, sizeof *answer);
-    if (answer != NULL) {
-        *answer = (struct answer){.body = key, .owner = owner};
-        if (TG_HASH_ADD(hh, bodies->answers, body, answer) != NULL) /* no memory: it is looked for again */
-            free(answer);
+    if (answer != NULL)
+        *answer = (struct answer){.body = key, .owner = owner, .named = named};
+    if (answer == NULL || TG_HASH_ADD(hh, bodies->answers, body, answer) != NULL) { /* no memory */
+        free(answer);
+        free(named);
+        return named != NULL ? (struct tg_outlined_owner){0} : owner;
     }
     return owner;
 }

@@ -186,7 +186,7 @@ static const char *name_of_body(struct tg_code_places *places, struct tg_debug_u
         return call->name;
     const struct tg_outlined_owner owner =
         tg_outlined_bodies_find(places->bodies, units, &call->function, address);
-    return owner.name != NULL ? qualify(places, owner.name, owner.symbol) : call->name;
+    return owner.name != NULL ? qualify(places, owner.name, owner.symbol) : qualified_name(places, call);
 }
 
 const struct tg_code_place *tg_code_places_find(struct tg_code_places *places, struct tg_debug_units *units,

@@ -29,6 +29,16 @@ foreach(level O0 O1 O2)
     tg_variables_program(reals_clang_${level} variables_reals.c ${TG_CLANG} -${level})
   endif()
 endforeach()
+# As clang 19 tells where it has put a vector register: spilled.sed
+if(TG_CLANG)
+  set(file ${variables_folder}/reals_clang_spilled)
+  set(source ${PROJECT_SOURCE_DIR}/tests/programs/variables_reals.c)
+  add_custom_command(OUTPUT ${file} VERBATIM DEPENDS ${source} ${CMAKE_CURRENT_SOURCE_DIR}/spilled.sed
+                     COMMAND ${TG_CLANG} -O1 -g -w -S ${source} -o ${file}.s
+                     COMMAND sed -i -z -f ${CMAKE_CURRENT_SOURCE_DIR}/spilled.sed ${file}.s
+                     COMMAND ${TG_CLANG} ${file}.s -o ${file})
+  list(APPEND variables_files ${file})
+endif()
 # C++ and Fortran where there are compilers; the test skips what is missing
 find_program(TG_GXX g++)
 find_program(TG_CLANGXX clang++)

@@ -484,6 +484,26 @@ static struct tg_error *place(struct machine *machine, const Dwarf_Op *op, bool 
     return error;
 }
 
+/* What clang 19 says of a vector register that it has put into memory: the value is a number of all its bytes, more than
+ * an address has. */
+static bool is_wide_value(const Dwarf_Op *ops, size_t n_ops, size_t at)
+{
+    return ops[at].atom == DW_OP_deref_size && ops[at].number > 8 && at + 1 < n_ops &&
+           ops[at + 1].atom == DW_OP_stack_value;
+}
+
+static struct tg_error *take_wide_value(struct machine *machine, uint64_t size)
+{
+    struct tg_location_number number;
+    struct tg_location_piece *next = &machine->next;
+    struct tg_error *error = tg_location_pop(machine->stack, &number);
+    *next = (struct tg_location_piece){.kind = TG_LOCATION_VALUE};
+    machine->is_place = true;
+    return error != NULL ? error
+                         : tg_scene_read(machine->scene, number.bits, next->is.value,
+                                         size < TG_LOCATION_VALUE_SIZE ? size : TG_LOCATION_VALUE_SIZE);
+}
+
 /* Ends a piece of SIZE bits; 0: all of the value. */
 static struct tg_error *finish_piece(struct machine *machine, uint64_t size_bits, uint64_t offset_bits)
 {
@@ -543,6 +563,9 @@ static struct tg_error *step(struct machine *machine, const Dwarf_Op *ops, size_
             error = tg_location_pop(machine->stack, &number);
         if (error == NULL && (op->atom == DW_OP_skip || number.bits != 0))
             return branch(ops, n_ops, *at, at);
+    } else if (is_wide_value(ops, n_ops, *at)) {
+        error = take_wide_value(machine, op->number);
+        ++*at;
     } else if (op->atom != DW_OP_nop && op->atom != DW_OP_GNU_uninit) {
         error = place(machine, op, &known);
         if (!known)

@@ -68,7 +68,7 @@ static void read_rows(const char *file, struct rows *rows)
         }
     }
     assert_int_equal(pclose(objdump), 0);
-    assert_true(rows->count > 20);
+    assert_true(rows->count > 15);
 }
 
 static bool has_row(const struct rows *rows, uint64_t line, uint64_t address)

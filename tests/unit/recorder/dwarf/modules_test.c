@@ -203,6 +203,7 @@ static void check_symbol(void *context, const struct tg_image_symbol *symbol)
     struct walk *walk = context;
     Dwarf_Die function;
     if (symbol->size_bytes < 2 ||
+        strstr(symbol->name, ".cold") != NULL || /* jumped into, within a statement */
         !tg_debug_units_function_at(walk->units, symbol->address + symbol->size_bytes / 2, &function))
         return;
     walk->n_functions++;

@@ -161,8 +161,9 @@ static void test_reals(void **state)
     static const struct {
         const char *program;
         unsigned max_missing; /* variables that the compiler has removed */
-    } programs[] = {{"reals_gcc_O0", 0},   {"reals_gcc_O1", 4},   {"reals_gcc_O2", 3},
-                    {"reals_clang_O0", 0}, {"reals_clang_O1", 2}, {"reals_clang_O2", 2}};
+    } programs[] = {{"reals_gcc_O0", 0},       {"reals_gcc_O1", 4},   {"reals_gcc_O2", 3},
+                    {"reals_clang_O0", 0},     {"reals_clang_O1", 2}, {"reals_clang_O2", 2},
+                    {"reals_clang_spilled", 2}};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         char path[512];
         snprintf(path, sizeof path, VARIABLES_FOLDER "/%s", programs[i].program);
