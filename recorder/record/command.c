@@ -25,11 +25,18 @@ static struct {
     struct tg_recording *volatile attached; /* end this recording by detaching */
     struct tg_recording *volatile launched; /* the other kind; NULL none */
     struct tg_relay *volatile relay;        /* of a command, NULL: none */
-} target;
+    volatile int command;                   /* a pidfd of the command, -1: none */
+} target = {.command = -1};
 
 static bool asks_to_end(int signal)
 {
     return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+/* Nobody is left to pass a signal on to: what COMMAND left behind would be waited for without end. */
+static bool has_command_ended(void)
+{
+    return target.command >= 0 && pidfd_send_signal(target.command, 0, NULL, 0) != 0 && errno == ESRCH;
 }
 
 static void on_end_signal(int signal, siginfo_t *info, void *context)
@@ -40,8 +47,11 @@ static void on_end_signal(int signal, siginfo_t *info, void *context)
         tg_recording_request_stop(target.attached);
     else if (target.relay != NULL)
         tg_relay_take(target.relay, signal, info);
-    if (target.launched != NULL && asks_to_end(signal))
+    if (target.launched != NULL && asks_to_end(signal)) {
         tg_recording_asked_to_end(target.launched);
+        if (has_command_ended())
+            tg_recording_request_stop(target.launched);
+    }
     errno = saved;
 }
 
@@ -160,11 +170,13 @@ static struct tg_error *record(const struct tg_record_options *options, struct t
         error = tg_recording_start(*recording, &pid);
     if (error != NULL)
         return error;
-    int pidfd = has_job || pid == 0 ? -1 : pidfd_open(pid, 0);
+    int pidfd = pid == 0 ? -1 : pidfd_open(pid, 0);
+    target.command = has_job ? pidfd : -1;
     if (*relay != NULL)
         tg_relay_set_command(*relay, pid);
     error = tg_recording_run(*recording, status);
     target.relay = NULL;
+    target.command = -1;
     tg_relay_end(*relay);
     end_sattach(options, pidfd);
     tg_recording_finish(*recording, summary);

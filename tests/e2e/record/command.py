@@ -132,6 +132,23 @@ print(*sorted(got), flush=True)
 """
 
 
+def signals_after_the_command():
+    """What it left behind is waited for; who asks the recorder to end then ends it alone."""
+    process = start("trace", ["sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $$ $!; exit 4"])
+    shell, sleeper = (int(word) for word in process.stdout.readline().split())
+    try:
+        while os.path.exists(f"/proc/{shell}"):
+            time.sleep(0.01)
+        check(process.poll() is None, process.returncode)
+        process.send_signal(signal.SIGTERM)
+        check(process.wait(20) == 4, process.returncode)
+        check(status_field(sleeper, "TracerPid") == "0", "it continues")
+        (detach,) = events("trace", "detach")
+        check(detach["reason"] == "the recorder was asked to stop", detach)
+    finally:
+        os.kill(sleeper, signal.SIGKILL)
+
+
 def signals_to_the_group():
     """However it is sent, a signal comes to the program once: to the recorder alone (passed on, and the trace names who
     sent it), to the whole process group (the kernel has given it to the program), to both. Also one that would end
