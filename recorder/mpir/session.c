@@ -517,17 +517,18 @@ static void meet_attached(struct tg_mpir_session *session, struct tg_thread *thr
 
 /* ---- without MPIR */
 
-/* Debian's mpiexec.hydra has no symbols at all. Its ranks descend from it, and their environment says which
- * they are. */
+/* Debian's mpiexec.hydra has no symbols at all, and Open MPI's mpirun has no MPIR from release 5 on. Their ranks descend from
+ * them, and their environment says which they are. */
 static void recognise_without_symbols(struct tg_mpir_session *session, struct tg_thread *thread)
 {
     struct tg_mpir_process *known = known_of(session, thread->process);
     char path[PATH_MAX];
     read_program(thread->process->pid, path);
     const char *slash = strrchr(path, '/');
-    if (slash == NULL || strcmp(slash + 1, "mpiexec.hydra") != 0)
+    if (slash == NULL || (strcmp(slash + 1, "mpiexec.hydra") != 0 && strcmp(slash + 1, "prte") != 0))
         return;
-    snprintf(known->launcher, sizeof known->launcher, "MPICH hydra");
+    snprintf(known->launcher, sizeof known->launcher,
+             strcmp(slash + 1, "prte") == 0 ? "PRRTE" : "MPICH hydra");
     session->starters++;
     tell_job(session, thread, TG_MPIR_BY_FOLLOWING, "", "the job launcher has no MPIR symbols");
 }

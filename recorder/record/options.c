@@ -658,7 +658,7 @@ struct tg_error *tg_record_options_parse(int argc, char **argv, const struct tg_
 
 enum { MAX_RANKS_HERE = 65536 };
 
-/* Whether PID is a launcher of MPICH's kind, which has no table of its ranks as Debian ships it. */
+/* Whether PID is a launcher without a table of its ranks: of MPICH's kind, as Debian ships it, or of Open MPI from release 5 on. */
 static bool starts_without_table(pid_t pid)
 {
     char link[32], path[PATH_MAX];
@@ -667,8 +667,8 @@ static bool starts_without_table(pid_t pid)
     if (length <= 0)
         return false;
     path[length] = '\0';
-    const char *slash = strrchr(path, '/');
-    return strstr(slash == NULL ? path : slash, "hydra") != NULL;
+    const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+    return strstr(name, "hydra") != NULL || strncmp(name, "prte", 4) == 0;
 }
 
 static bool has_pid(const struct tg_record_options *options, pid_t pid)

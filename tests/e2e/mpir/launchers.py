@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -505,6 +506,21 @@ def attach_mpich():
         check([process["rank"] for process in report("some")["processes"]] in ([None, 1], [1, None]), report("some"))
 
 
+def attach_prte():
+    """The same of Open MPI 5's mpirun, which is called prte and has no table either: here a launcher of that name."""
+    ranks, launcher = program("mpich"), os.path.abspath("prte")
+    shutil.copy(shutil.which("mpiexec.hydra"), launcher)
+    os.symlink(shutil.which("hydra_pmi_proxy"), "hydra_pmi_proxy")  # looked for beside it
+    with waiting_job([launcher, "-n", str(RANKS), ranks, "go"], {}, RANKS) as (job, said):
+        with Attached("trace", ["-p", str(job.pid)], {}, [pid for pid, _ in said.values()]):
+            pass
+        found = {process["rank"]: process["pid"] for process in report("trace")["processes"] if process["rank"] is not None}
+        check(found == {rank: pid for rank, (pid, _) in said.items()}, found, said)
+    record("launched", [launcher, "-n", "1", "true"])
+    starters = [(starter["launcher"], starter["acquisition"]) for starter in report("launched")["mpir"]["starters"]]
+    check(starters == [("PRRTE", "fork_following")], starters)
+
+
 def attach_slurm():
     """-p of a running srun; --slurm-step, by an sattach of one's own. Neither puts an agent into what runs already."""
     ranks = program()
@@ -634,7 +650,7 @@ def killed_attached(places="3"):
             check_let_go([job.pid, *(pid for pid, _ in said.values())])
 
 
-CASES = {case.__name__: case for case in (openmpi, openmpi_untold, openmpi_not_mpi, spawned, hosts, daemon, alone, mpich, slurm, slurm_hosts, attach_openmpi, attach_mpich,
+CASES = {case.__name__: case for case in (openmpi, openmpi_untold, openmpi_not_mpi, spawned, hosts, daemon, alone, mpich, slurm, slurm_hosts, attach_openmpi, attach_mpich, attach_prte,
                                           attach_slurm, killed, killed_slurm, killed_attached)}
 
 if __name__ == "__main__":
