@@ -23,11 +23,18 @@ static void estimate(struct tg_cost *cost, struct tg_quartiles ns)
     cost->open_ns = saturated_add(cost->open_ns, ns.median);
 }
 
-/* What never was in the recording, at its PRICE. A recorder does more than that was measured with (it writes events, above
- * all), which was seen to take up to half as much again. */
+/* What was measured once, of a thing that the kernel chooses processors for anew in each run: an eighth more and less. */
+static struct tg_quartiles widened(struct tg_quartiles ns)
+{
+    uint64_t eighth = ns.median / 8;
+    return (struct tg_quartiles){ns.low > eighth ? ns.low - eighth : 0, ns.median,
+                                 saturated_add(ns.high, eighth)};
+}
+
+/* What never was in the recording, at its PRICE. */
 static void add_priced(struct tg_cost *cost, struct tg_quartiles price)
 {
-    price.high = saturated_add(price.high, price.high / 2);
+    price = widened(price);
     estimate(cost, price);
     cost->priced_ns = saturated_add(cost->priced_ns, price.median);
 }
@@ -35,13 +42,6 @@ static void add_priced(struct tg_cost *cost, struct tg_quartiles price)
 void tg_cost_add_ns(uint64_t ns, struct tg_cost *cost)
 {
     add(cost, (struct tg_quartiles){ns, ns, ns});
-}
-
-void tg_cost_add_reading(uint64_t together_ns, uint64_t singly_ns, struct tg_cost *cost)
-{
-    uint64_t high_ns = singly_ns < UINT64_MAX / 4 ? 3 * singly_ns : singly_ns;
-    add(cost, (struct tg_quartiles){together_ns, together_ns, saturated_add(together_ns, together_ns / 4)});
-    estimate(cost, (struct tg_quartiles){singly_ns, singly_ns, high_ns});
 }
 
 /* On a busy machine the time may have been too short to measure stops that are far apart: they take up to twice as long as
@@ -74,6 +74,27 @@ static uint64_t scale(uint64_t ns, uint64_t part, uint64_t whole)
 {
     double scaled = (double)ns * (double)part / (double)whole;
     return scaled < (double)UINT64_MAX / 4 ? (uint64_t)scaled : UINT64_MAX / 4;
+}
+
+/* A sixth of what reading libraries takes is taken by telling of them besides. */
+static uint64_t with_telling(uint64_t ns)
+{
+    return saturated_add(ns, ns / 6);
+}
+
+void tg_cost_add_reading(const struct tg_cost_basis *basis, uint64_t together_ns, uint64_t singly_ns,
+                         struct tg_cost *cost)
+{
+    const struct tg_stop_cost *floor = &basis->floor;
+    struct tg_quartiles found = {singly_ns, scale(singly_ns, 2, 1), scale(singly_ns, 3, 1)};
+    if (basis->floor_source != TG_COST_FLOOR_NONE && floor->together_ns > 0 && floor->read.median > 0) {
+        found.median = scale(singly_ns, with_telling(floor->together_ns), floor->read.median);
+        found.low = found.high = found.median;
+        found = widened(found);
+    }
+    add(cost, (struct tg_quartiles){together_ns, with_telling(together_ns),
+                                    saturated_add(together_ns, together_ns / 4)});
+    estimate(cost, found);
 }
 
 bool tg_cost_has_price(const struct tg_cost_basis *basis)
@@ -123,12 +144,17 @@ void tg_cost_add_unread(const struct tg_cost_basis *basis, uint64_t count, bool 
 {
     enum { TOGETHER = 6 }; /* at most so many times as long each */
     const struct tg_quartiles *read = &basis->floor.read;
+    uint64_t found_ns = together ? with_telling(basis->floor.together_ns) : 0;
     if (!tg_cost_has_price(basis)) {
         cost->unknown_readings = saturated_add(cost->unknown_readings, count);
         return;
     }
-    add_priced(cost, (struct tg_quartiles){scale(read->low, count, 1), scale(read->median, count, 1),
-                                           scale(read->high, together ? TOGETHER * count : count, 1)});
+    struct tg_quartiles each = {read->low, read->median,
+                                together ? scale(read->high, TOGETHER, 1) : read->high};
+    if (found_ns > 0)
+        each = (struct tg_quartiles){found_ns, found_ns, found_ns};
+    add_priced(cost, (struct tg_quartiles){scale(each.low, count, 1), scale(each.median, count, 1),
+                                           scale(each.high, count, 1)});
 }
 
 /* Half and twice as much as the mean. */
@@ -177,15 +203,16 @@ static void lower_to(uint64_t ceiling_ns, uint64_t *ns)
     *ns = *ns < ceiling_ns ? *ns : ceiling_ns;
 }
 
-/* The tracer's share of its waiting goes by time; the job's thread, which is resumed on the same machine, waits
+/* Where the tracer shares a processor with the job and looks for the next stop, it waits while the job runs: LOOKED_NS of its
+ * waiting are nobody's loss. The share of the rest goes by time; the job's thread, which is resumed on the same machine, waits
  * about as long. Where that is much, the machine was as busy when the price of a stop was measured: what was not measured in
- * the trace itself is no lower bound. Most of the waiting is the job's own running, where the tracer shares a processor with it
- * and looks for the next stop: so what lies between stops is the most that they can hide. */
-void tg_cost_add_waiting(const struct tg_cost_basis *basis, struct tg_cost *cost)
+ * the trace itself is no lower bound. What lies between stops is the most that they can hide. */
+void tg_cost_add_waiting(const struct tg_cost_basis *basis, uint64_t looked_ns, struct tg_cost *cost)
 {
+    uint64_t waited_ns = basis->waited_ns > looked_ns ? basis->waited_ns - looked_ns : 0;
     uint64_t measured_ns = cost->ns - cost->estimated_ns + own_work(basis, cost->priced_ns);
     double share = basis->stop_ns > 0 ? (double)cost->ns / (double)basis->stop_ns : 0;
-    double ns = 2 * (double)basis->waited_ns * (share < 1 ? share : 1);
+    double ns = 2 * (double)waited_ns * (share < 1 ? share : 1);
     cost->high_ns = saturated_add(cost->high_ns, ns < (double)UINT64_MAX / 4 ? (uint64_t)ns : UINT64_MAX / 4);
     if (ns > (double)cost->ns / 10 && measured_ns < cost->low_ns)
         cost->low_ns = measured_ns;

@@ -79,8 +79,9 @@ void tg_cost_add_ns(uint64_t ns, struct tg_cost *cost);
 
 /* Reading libraries that are found together: TOGETHER_NS were measured there, and telling of them takes up to a
  * quarter more. SINGLY_NS were measured at loader stops; found together, libraries have their dependencies sorted
- * out as well, which a loader stop tells by itself: up to twice as much again. */
-void tg_cost_add_reading(uint64_t together_ns, uint64_t singly_ns, struct tg_cost *cost);
+ * out as well, which a loader stop tells by itself: as much longer as the floor says, else up to three times as long. */
+void tg_cost_add_reading(const struct tg_cost_basis *basis, uint64_t together_ns, uint64_t singly_ns,
+                         struct tg_cost *cost);
 
 /* Reading COUNT libraries that no tracer has read, each at a stop of the loader of its own, or TOGETHER with others, which sorts
  * their dependencies out as well. */
@@ -94,8 +95,8 @@ void tg_cost_add_handling(const struct tg_cost_basis *basis, const struct tg_cos
                           struct tg_cost *cost);
 
 /* Time that the job may have lost besides, because the machine was busy: widens the range, downwards by what was not measured
- * on the events themselves, upwards to the ceiling at most. Call it once. */
-void tg_cost_add_waiting(const struct tg_cost_basis *basis, struct tg_cost *cost);
+ * on the events themselves, upwards to the ceiling at most. LOOKED_NS: as struct tg_pace has it. Call it once. */
+void tg_cost_add_waiting(const struct tg_cost_basis *basis, uint64_t looked_ns, struct tg_cost *cost);
 
 /* Takes back what a stop would not have done: DONE_NS at most as much as was added. */
 void tg_cost_subtract(uint64_t done_ns, struct tg_cost *cost);

@@ -65,6 +65,21 @@ static void add_stop_cost(const struct tg_filter_model *model, const struct dlop
     }
 }
 
+/* What finding libraries took: reading them and, where their stop was measured, telling of them as well, which takes less. */
+static void note_reading(const struct dlopen *dlopen, struct tg_lane_wait *wait)
+{
+    const struct tg_event *event = dlopen->event;
+    uint64_t read_ns = event->library_load.read_ns, handle_ns = event->library_load.handle_ns;
+    uint64_t most_ns = read_ns + read_ns / 2;
+    if (!dlopen->caught_up)
+        wait->read_at_loads_ns += read_ns;
+    else if (event->stop_ns < handle_ns + read_ns)
+        wait->untold_ns += read_ns;
+    else
+        read_ns = event->stop_ns - handle_ns < most_ns ? event->stop_ns - handle_ns : most_ns;
+    wait->read_ns += read_ns;
+}
+
 static void defer(struct tg_filter_model *model, struct dlopen *dlopen, size_t index)
 {
     struct tg_lane *lane = &model->lanes[index];
@@ -82,10 +97,8 @@ static void defer(struct tg_filter_model *model, struct dlopen *dlopen, size_t i
     wait->handle_ns += handle_ns;
     wait->unmeasured.count += unmeasured.count;
     wait->unmeasured.bytes += unmeasured.bytes;
-    if (reads_later) {
-        wait->read_ns += dlopen->event->library_load.read_ns;
-        wait->read_at_loads_ns += dlopen->caught_up ? 0 : dlopen->event->library_load.read_ns;
-    }
+    if (reads_later)
+        note_reading(dlopen, wait);
     if (reads_later && (dlopen->by_agent || dlopen->in_process))
         wait->unread += dlopen->count;
     dlopen->deferred |= 1U << index;

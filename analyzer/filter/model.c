@@ -344,7 +344,7 @@ struct tg_error *tg_filter_model_finish(struct tg_filter_model *model)
     }
     for (size_t index = 0; index < model->options.n_filters; index++) {
         struct tg_lane *lane = &model->lanes[index];
-        tg_cost_add_waiting(model->basis, &lane->outcome.cost);
+        tg_cost_add_waiting(model->basis, model->pace.looked_ns, &lane->outcome.cost);
         lane->outcome.cost.is_partial = model->options.survey->unseen && !lane->fast;
     }
     return NULL;

@@ -46,6 +46,8 @@ void tg_pace_add(struct tg_pace *pace, const struct tg_event *event)
         return;
     uint64_t wait_ns = event->time_ns > pace->resumed_ns ? event->time_ns - pace->resumed_ns : 0;
     pace->gap_ns = take_gap(pace, event);
+    if (event->stop_ns > 0 && pace->short_waits >= ENOUGH_SHORT_WAITS)
+        pace->looked_ns += wait_ns < LOOK_NS ? wait_ns : LOOK_NS;
     pace->sparse = pace->short_waits < ENOUGH_SHORT_WAITS || wait_ns > LOOK_NS;
     if (wait_ns > SHORT_WAIT_NS)
         pace->short_waits /= 2;

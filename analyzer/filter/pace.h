@@ -22,6 +22,8 @@ struct tg_pace {
     uint64_t resumed_ns;                             /* end of the latest stop of all */
     uint64_t
         gap_ns; /* before the latest stop, since the end of the one before of its thread; UINT64_MAX: not known */
+    uint64_t
+        looked_ns; /* of all waits for measured stops, the time that the tracer looked and did not sleep */
     unsigned short_waits; /* as the recorder counts them */
     bool sparse;          /* the tracer slept before the latest stop */
 };

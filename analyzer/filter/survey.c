@@ -229,6 +229,7 @@ static struct tg_stop_cost price_of(const struct tg_event_stop_price *price)
         .sparse_hidden = {price->sparse_hidden_low_ns, price->sparse_hidden_median_ns,
                           price->sparse_hidden_high_ns},
         .read = {price->read_low_ns, price->read_median_ns, price->read_high_ns},
+        .together_ns = price->together_ns,
     };
 }
 
@@ -323,6 +324,7 @@ static struct tg_stop_cost floor_of(const struct tg_trace_meta *meta)
         .sparse_stop = quartiles_of(meta, "sparse_stop"),
         .sparse_hidden = quartiles_of(meta, "sparse_hidden"),
         .read = quartiles_of(meta, "read"),
+        .together_ns = tg_trace_meta_get_number(meta, "cost.together_ns", 0),
     };
 }
 

@@ -19,6 +19,7 @@ enum figure_kind {
     FIGURE_WINDOW, /* the same: a duration, where breakpoints were late */
     FIGURE_MEAN,   /* libraries a round trip */
     FIGURE_COST,   /* milliseconds, where they are claimed */
+    FIGURE_ABOUT,  /* the same, as the middle of a range too */
     FIGURE_LOW,    /* range of the milliseconds, where either is claimed */
     FIGURE_HIGH,
     FIGURE_MEASURED, /* the share of them that was measured on the events themselves */
@@ -84,6 +85,7 @@ static const struct figure figures[] = {
     {"hits", "breakpoint hits", FIGURE_HITS, AT(hits), has_hits},
     {"hits_missed", "  missed", FIGURE_MISSED, AT(missed_hits), has_hits},
     {"cost_ms", "cost, ms", FIGURE_COST, 0, NULL},
+    {"cost_about_ms", NULL, FIGURE_ABOUT, 0, NULL},
     {"cost_low_ms", NULL, FIGURE_LOW, 0, NULL},
     {"cost_high_ms", NULL, FIGURE_HIGH, 0, NULL},
     {"cost_measured_percent", "  of that measured", FIGURE_MEASURED, 0, NULL},
@@ -157,6 +159,9 @@ static bool number_of(const struct figure *figure, const struct tg_filter_outcom
     case FIGURE_COST:
         *number = (double)cost->ns / 1e6;
         return tg_cost_claim(cost) == TG_COST_FIGURE;
+    case FIGURE_ABOUT:
+        *number = (double)cost->ns / 1e6;
+        return tg_cost_claim(cost) != TG_COST_UNKNOWN;
     case FIGURE_LOW:
     case FIGURE_HIGH:
         *number = (double)(figure->kind == FIGURE_LOW ? cost->low_ns : cost->high_ns) / 1e6;
@@ -175,13 +180,15 @@ static bool number_of(const struct figure *figure, const struct tg_filter_outcom
 
 static void fill_cost(const struct tg_cost *cost, const char *bound, char *cell)
 {
+    int digits;
     switch (tg_cost_claim(cost)) {
     case TG_COST_FIGURE:
         snprintf(cell, CELL_SIZE, "%s%.3f", bound, (double)cost->ns / 1e6);
         return;
     case TG_COST_RANGE:
-        snprintf(cell, CELL_SIZE, "%s%.2f to %.2f", bound, (double)cost->low_ns / 1e6,
-                 (double)cost->high_ns / 1e6);
+        digits = cost->ns < 1000 * 1000 ? 2 : 1;
+        snprintf(cell, CELL_SIZE, "%s%.*f (%.*f to %.*f)", bound, digits, (double)cost->ns / 1e6, digits,
+                 (double)cost->low_ns / 1e6, digits, (double)cost->high_ns / 1e6);
         return;
     case TG_COST_UNKNOWN:
         strcpy(cell, tg_cost_is_known(cost) ? "not claimed" : "unknown");

@@ -113,7 +113,7 @@ struct tg_record_schema {
     const struct tg_field *fields;
 };
 
-enum { TG_EVENT_MAX_FIELDS = 16 };
+enum { TG_EVENT_MAX_FIELDS = 17 };
 
 /* Schema of KIND's payload, whose struct starts at TG_EVENT_PAYLOAD; NULL for a number that is no kind.
  * Constant. */

@@ -29,7 +29,8 @@ struct tg_stop_cost {
     struct tg_quartiles sparse_stop; /* of stops so far apart that the tracer sleeps between them */
     struct tg_quartiles sparse_hidden;
     struct tg_quartiles
-        read; /* reading one library, at a stop of the loader that shows it; 0: not measured */
+        read;             /* reading one library, at a stop of the loader that shows it; 0: not measured */
+    uint64_t together_ns; /* the same of one that is found with others, dependencies sorted out; likewise */
 };
 
 /* Facts about a code address. Strings are the symbolizer's, valid until its next answer. */

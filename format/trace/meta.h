@@ -13,7 +13,7 @@
  * from 0)  command.cwd  start.realtime_ns  start.monotonic_ns  (the clock relation) time.resolution_ns
  * stop.resolution_ns capture.dlopen capture.mode  capture.match  capture.target ("launch" or "attach")
  * cost.stop_ns cost.tracer_ns cost.samples, and quartiles cost.[sparse_]stop_{low,high}_ns,
- * cost.[sparse_]hidden_{low,,high}_ns, cost.read_{low,,high}_ns and cost.sparse_stop_ns  (struct tg_stop_cost
+ * cost.[sparse_]hidden_{low,,high}_ns, cost.read_{low,,high}_ns, cost.together_ns and cost.sparse_stop_ns  (struct tg_stop_cost
  * measured when recording began; 0 where the loader stops nothing)
  * and, where an agent was used, agent.directory (where its rings are while the recording lasts) clock.source
  * ("tsc" or "monotonic": what agents read) clock.ticks_per_second (as measured when recording began)

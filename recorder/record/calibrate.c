@@ -8,55 +8,80 @@
 #include "recorder/record/imitated_loader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    MAX_STOPS = 256,
-    MAX_FREE_CALLS = 64,
-    LEAST_STOPS = 16, /* counted ones, for quartiles */
-    LEAST_SPARSE = 8, /* of those behind a pause */
+    MAX_LOADS = 128,
+    GROUP =
+        6, /* loads whose mean is one sample: a job's sum is no better known than this from one to the next */
+    LEAST_FREE = 3,   /* loads without a trap */
+    LEAST_SPARSE = 8, /* loads behind a pause */
+    SPARSE_GROUP = 4,
+    LEAST_TOGETHER = 8, /* objects */
+    MAX_GROUPS = MAX_LOADS / SPARSE_GROUP,
+    MAX_PIECES = 16, /* of work */
     PAGE_BYTES = 4096,
 };
 
-/* Every second call adds an object to the list, the others settle it: as in a loop of dlopens. */
+/* What the child does, load after load: the list grows by an object, then it is settled, and at each of the two the child
+ * traps, as a loader stops. */
+enum {
+    SIZE = 'w', /* without traps: says how much work a load is to be */
+    FREE = 'f', /* without traps, counted */
+    CALM = 'x', /* without traps, while the tracer still looks for a stop */
+    WARM =
+        'v', /* with traps, until the tracer expects the next one soon; at one of them it reads all objects together */
+    CLOSE = 't',  /* with traps, counted */
+    SPARSE = 's', /* with traps behind a pause, counted */
+};
+
 struct plan {
-    size_t close;      /* calls one right behind the other */
-    size_t sparse;     /* in pairs, behind a pause each */
-    size_t warm_up;    /* of the close ones, not counted */
-    size_t free;       /* calls without a trap, to see what the clock, the call and the work behind it take */
-    size_t work;       /* pages, of the work behind each call */
+    const char *loads;
+    uint64_t work_ns;  /* of a load without a trap */
     uint64_t pause_ns; /* longer than the engine looks for the next stop before it sleeps (100 us) */
 };
 
-static const struct plan thorough = {
-    .close = 160, .sparse = 32, .warm_up = 32, .free = 64, .work = 16, .pause_ns = 400 * 1000};
-static const struct plan brief = {
-    .close = 32, .sparse = 16, .warm_up = 8, .free = 16, .work = 2, .pause_ns = 200 * 1000};
+/* Groups of loads with a rest between them, after which the kernel may choose another processor. */
+#define STORM     "vvtttttttttttt"
+#define REST      "xxfff"
+#define BEGINNING "wwwfffff"
 
-/* The child's measurements: how long each call took; memory shared with it. */
-struct calls {
-    uint64_t free_ns[MAX_FREE_CALLS];
-    uint64_t trapped_ns[MAX_STOPS];
+static const uint64_t usual_work_ns = 60 * 1000;
+static const char close_loads[] = BEGINNING STORM REST STORM REST STORM REST STORM;
+static const char sparse_loads[] = "wwwffff"
+                                   "ssssssssv"
+                                   "ssss";
+static const char thorough_loads[] = BEGINNING STORM REST STORM REST STORM REST "ssssssssssss";
+
+/* The child's measurements; memory shared with it. */
+struct loads {
+    uint64_t ns[MAX_LOADS];
+    uint64_t second_ns[MAX_LOADS]; /* of that, from the first stop on */
+    atomic_size_t done;
 };
 
 /* The tracer's: what it has seen of each stop. */
 struct stops {
-    uint64_t seen_ns[MAX_STOPS];
+    uint64_t seen_ns[2 * MAX_LOADS];
     size_t count;
+    uint64_t together_ns; /* for each of the objects that it read together; 0: it did not */
 };
 
 struct calibration {
-    const struct plan *plan;
+    struct plan plan;
     struct tg_imitated_loader *loader;
-    struct calls *calls;
+    struct loads *loads;
     struct stops stops;
     struct tg_link_maps *maps;
     struct tg_stop_wait wait;
@@ -78,35 +103,54 @@ static int compare_values(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* COUNT is at least 1. */
 static struct tg_quartiles quartiles(uint64_t *values, size_t count)
 {
+    size_t low = count > 4 ? count / 4 : 0; /* of few, the least and the most */
     qsort(values, count, sizeof *values, compare_values);
-    return (struct tg_quartiles){values[count / 4], values[count / 2], values[count - 1 - count / 4]};
+    uint64_t median = values[(count - 1) / 2] / 2 + values[count / 2] / 2;
+    return (struct tg_quartiles){values[low], median, values[count - 1 - low]};
 }
 
-/* Work in the kernel as of mapping a library: what it takes longer because a stop came before it is a part of the stop's
- * price. */
-static void map_some_pages(size_t n_pages)
+/* A part of what a loader does to map a library. What it takes longer because of stops before and behind it, as the tracer
+ * uses the same processor, or its neighbour, is a part of their price. */
+static void work_a_little(void)
 {
-    size_t size = n_pages * PAGE_BYTES;
-    volatile char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED)
-        return;
-    for (size_t i = 0; i < size; i += PAGE_BYTES)
-        pages[i] = 1;
-    munmap((void *)(uintptr_t)pages, size);
+    char head[832];
+    struct stat facts;
+    int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    volatile char *pages = MAP_FAILED;
+    if (file >= 0 && pread(file, head, sizeof head, 0) > 0 && fstat(file, &facts) == 0)
+        pages = mmap(NULL, 2 * (size_t)PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+    if (pages != MAP_FAILED)
+        pages[PAGE_BYTES] = pages[0];
+    close(file);
 }
 
-static uint64_t time_call(const struct calibration *calibration, size_t call, void (*function)(void))
+static bool is_trapped(char load)
 {
+    return load == WARM || load == CLOSE || load == SPARSE;
+}
+
+static void time_load(const struct calibration *calibration, size_t at, size_t n_pieces)
+{
+    char load = calibration->plan.loads[at];
+    void (*stop)(void) = is_trapped(load) ? calibrate_trapped : calibrate_plain;
     uint64_t start_ns = tg_engine_now_ns();
-    if (call % 2 == 0)
+    for (size_t i = 0; i < n_pieces; i++)
+        work_a_little();
+    if (is_trapped(load))
         tg_imitated_loader_add(calibration->loader);
     else
-        tg_imitated_loader_settle(calibration->loader);
-    function();
-    map_some_pages(calibration->plan->work);
-    return tg_engine_now_ns() - start_ns;
+        tg_imitated_loader_map(calibration->loader);
+    stop();
+    uint64_t second_ns = tg_engine_now_ns();
+    tg_imitated_loader_settle(calibration->loader);
+    stop();
+    uint64_t end_ns = tg_engine_now_ns();
+    calibration->loads->ns[at] = end_ns - start_ns;
+    calibration->loads->second_ns[at] = end_ns - second_ns;
+    atomic_store(&calibration->loads->done, at + 1);
 }
 
 static void keep_busy(uint64_t ns)
@@ -116,23 +160,25 @@ static void keep_busy(uint64_t ns)
         ;
 }
 
-static size_t n_calls(const struct plan *plan)
+static size_t pieces_for(uint64_t work_ns, uint64_t took_ns, size_t n_pieces)
 {
-    return plan->close + plan->sparse;
+    uint64_t wanted = (work_ns * n_pieces + took_ns / 2) / (took_ns + (took_ns == 0));
+    return wanted < 1 ? 1 : wanted > MAX_PIECES ? MAX_PIECES : (size_t)wanted;
 }
 
 static void run_child(const struct calibration *calibration, pid_t parent)
 {
-    const struct plan *plan = calibration->plan;
+    const struct plan *plan = &calibration->plan;
+    size_t n_pieces = 1;
     if (!tg_own_tracee_begin(parent))
         _exit(1);
     syscall(SYS_kill, getpid(), SIGSTOP);
-    for (size_t i = 0; i < plan->free; i++)
-        calibration->calls->free_ns[i] = time_call(calibration, i, calibrate_plain);
-    for (size_t i = 0; i < n_calls(plan); i++) {
-        if (i >= plan->close && i % 2 == 0)
+    for (size_t i = 0; plan->loads[i] != '\0'; i++) {
+        if (plan->loads[i] == SPARSE)
             keep_busy(plan->pause_ns);
-        calibration->calls->trapped_ns[i] = time_call(calibration, i, calibrate_trapped);
+        time_load(calibration, i, n_pieces);
+        if (plan->loads[i] == SIZE)
+            n_pieces = pieces_for(plan->work_ns, calibration->loads->ns[i], n_pieces);
     }
     _exit(0);
 }
@@ -147,14 +193,16 @@ static bool is_late(const struct calibration *calibration)
 /* Waits for the next stop or the end of CHILD, or until it is late: *STATUS is LATE then. */
 static struct tg_error *wait_for(struct calibration *calibration, pid_t child, int *status)
 {
-    while (tg_stop_wait(&calibration->wait, child, 1, status) != child) {
-        if (errno != EINTR)
+    for (;;) {
+        pid_t stopped = is_late(calibration) ? 0 : tg_stop_wait(&calibration->wait, child, 1, status);
+        if (stopped == child)
+            return NULL;
+        if (stopped < 0 && errno != EINTR)
             return tg_error_create_errno(errno, "cannot wait for the child process that measures stops");
         *status = LATE;
         if (is_late(calibration))
             return NULL;
     }
-    return NULL;
 }
 
 /* What the engine does at a stop of the loader; SPENT_NS is what it took since SEEN_NS, up to the continue, which may
@@ -173,28 +221,70 @@ static struct tg_error *handle_trap(struct tg_link_maps *maps, pid_t child, uint
     return NULL;
 }
 
+static size_t n_trapped(const struct plan *plan)
+{
+    size_t count = 0;
+    for (const char *load = plan->loads; *load != '\0'; load++)
+        count += is_trapped(*load);
+    return count;
+}
+
+/* What a tracer does that finds many libraries at a time: the list is read from its beginning, and dependencies are sorted
+ * out. */
+static void read_together(struct calibration *calibration, pid_t child)
+{
+    struct tg_link_delta delta = {0};
+    bool dependency[MAX_LOADS];
+    uint64_t start_ns = tg_engine_now_ns();
+    struct tg_link_maps *maps = tg_link_maps_create(64, tg_imitated_loader_debug(calibration->loader));
+    if (maps == NULL)
+        return;
+    tg_link_maps_update(maps, child, TG_LINK_LOOK_LAST, &delta);
+    size_t count = delta.n_changes == 1 ? delta.changes[0].n_added : 0;
+    if (count >= LEAST_TOGETHER && count <= MAX_LOADS) {
+        tg_loaded_object_mark_dependencies(child, 64, delta.changes[0].added, count, dependency);
+        uint64_t each_ns = (tg_engine_now_ns() - start_ns) / count,
+                 before_ns = calibration->stops.together_ns;
+        calibration->stops.together_ns = before_ns == 0 || each_ns < before_ns ? each_ns : before_ns;
+    }
+    tg_link_maps_destroy(maps);
+}
+
+/* Where that is done: at the second stop of the first load that is not counted and has enough objects before it. */
+static size_t stop_for_reading_together(const struct plan *plan)
+{
+    size_t count = 0;
+    for (const char *load = plan->loads; *load != '\0'; load++) {
+        if (*load == WARM && count >= LEAST_TOGETHER)
+            return 2 * count + 1;
+        count += is_trapped(*load);
+    }
+    return SIZE_MAX;
+}
+
 /* Serves CHILD's stops until it ends or it is late; ENDED tells whether it did. */
 static struct tg_error *serve(struct calibration *calibration, pid_t child, bool *ended)
 {
-    const struct plan *plan = calibration->plan;
     struct stops *stops = &calibration->stops;
+    size_t n_stops = 2 * n_trapped(&calibration->plan);
+    size_t together = stop_for_reading_together(&calibration->plan);
     for (;; stops->count++) {
         int status;
         struct tg_error *error = wait_for(calibration, child, &status);
         if (error != NULL)
             return error;
         uint64_t seen_ns = tg_engine_now_ns();
-        if (status == LATE) {
-            stops->count -= stops->count > 0; /* the call of the last one may not be complete */
+        if (status == LATE)
             return NULL;
-        }
         *ended = !WIFSTOPPED(status);
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && stops->count == n_calls(plan))
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && stops->count == n_stops)
             return NULL;
-        if (*ended || WSTOPSIG(status) != SIGTRAP || stops->count == n_calls(plan))
+        if (*ended || WSTOPSIG(status) != SIGTRAP || stops->count == n_stops)
             return tg_error_create(TG_ERROR_TARGET,
                                    "the child process that measures stops ended early (status %#x)",
                                    (unsigned)status);
+        for (int i = 0; i < 2 && stops->count == together; i++)
+            read_together(calibration, child); /* the first time there are page faults */
         error = handle_trap(calibration->maps, child, seen_ns, &stops->seen_ns[stops->count]);
         if (error != NULL)
             return error;
@@ -220,61 +310,118 @@ static struct tg_error *trace(struct calibration *calibration, pid_t child, bool
 
 /* ---- figures */
 
-/* The values of those calls from FIRST up to END that are as FIRST is: which add, or which settle. */
+/* Means of groups of loads. */
 struct sample {
-    uint64_t stop_ns[MAX_STOPS], hidden_ns[MAX_STOPS], seen_ns[MAX_STOPS];
+    struct group {
+        uint64_t load_ns, second_ns;            /* what they take, and of that from the first stop on */
+        uint64_t seen_first_ns, seen_second_ns; /* what the tracer has seen of the two stops */
+    } groups[MAX_GROUPS];
     size_t count;
 };
 
-/* A stop takes at least what the tracer has seen of it. */
-static void take(const struct calibration *calibration, size_t first, size_t end, struct sample *sample)
+/* Without the longest: where another program had the processor, which is seldom, but long. */
+static uint64_t mean(uint64_t *values, size_t count)
 {
-    const struct calls *calls = calibration->calls;
-    uint64_t free_ns[MAX_FREE_CALLS];
-    size_t n_free = 0;
-    for (size_t i = first % 2; i < calibration->plan->free; i += 2)
-        free_ns[n_free++] = calls->free_ns[i];
-    uint64_t without_ns = quartiles(free_ns, n_free).median;
+    uint64_t sum = 0;
+    size_t kept = count > 4 ? count - (count + 9) / 10 : count;
+    qsort(values, count, sizeof *values, compare_values);
+    for (size_t i = 0; i < kept; i++)
+        sum += values[i];
+    return kept == 0 ? 0 : sum / kept;
+}
+
+/* What the loads of the kind KIND took, GROUP_SIZE right behind each other at a time. */
+static void take(const struct calibration *calibration, char kind, size_t group_size, struct sample *sample)
+{
+    const char *loads = calibration->plan.loads;
+    const uint64_t *seen_ns = calibration->stops.seen_ns;
+    uint64_t load_ns[MAX_LOADS], second_ns[MAX_LOADS], seen_first_ns[MAX_LOADS], seen_second_ns[MAX_LOADS];
+    size_t in_group = 0, done = atomic_load(&calibration->loads->done);
     sample->count = 0;
-    for (size_t i = first; i < end; i += 2) {
-        uint64_t call_ns = calls->trapped_ns[i], seen_ns = calibration->stops.seen_ns[i];
-        uint64_t stop_ns = call_ns > without_ns + seen_ns ? call_ns - without_ns : seen_ns;
-        sample->stop_ns[sample->count] = stop_ns;
-        sample->hidden_ns[sample->count] = stop_ns - seen_ns;
-        sample->seen_ns[sample->count++] = seen_ns;
+    for (size_t i = 0; i < done; i++) {
+        if (loads[i] == kind) {
+            load_ns[in_group] = calibration->loads->ns[i];
+            second_ns[in_group] = calibration->loads->second_ns[i];
+            seen_first_ns[in_group] = seen_ns[0];
+            seen_second_ns[in_group++] = seen_ns[1];
+        } else {
+            in_group = 0;
+        }
+        seen_ns += is_trapped(loads[i]) ? 2 : 0;
+        if (in_group < group_size)
+            continue;
+        sample->groups[sample->count++] = (struct group){.load_ns = mean(load_ns, in_group),
+                                                         .second_ns = mean(second_ns, in_group),
+                                                         .seen_first_ns = mean(seen_first_ns, in_group),
+                                                         .seen_second_ns = mean(seen_second_ns, in_group)};
+        in_group = 0;
     }
 }
 
-/* What a stop that shows a library takes the tracer longer than one that shows none. */
-static struct tg_quartiles read_cost(struct sample *adding, struct sample *settling)
+static uint64_t free_load_ns(const struct calibration *calibration)
 {
-    uint64_t bare_ns = quartiles(adding->seen_ns, adding->count).median;
-    for (size_t i = 0; i < settling->count; i++)
-        settling->seen_ns[i] = settling->seen_ns[i] > bare_ns ? settling->seen_ns[i] - bare_ns : 0;
-    return quartiles(settling->seen_ns, settling->count);
+    uint64_t ns[MAX_LOADS];
+    size_t count = 0, done = atomic_load(&calibration->loads->done);
+    for (size_t i = 0; i < done; i++)
+        if (calibration->plan.loads[i] == FREE)
+            ns[count++] = calibration->loads->ns[i];
+    return count < LEAST_FREE ? 0 : mean(ns, count);
 }
 
-/* Where time was short, stops that are far apart were not measured, or too few of them. */
-static void evaluate(struct calibration *calibration, struct tg_stop_cost *cost)
+static uint64_t less(uint64_t ns, uint64_t taken_ns)
 {
-    const struct plan *plan = calibration->plan;
-    struct sample adding, settling;
-    size_t done = calibration->stops.count;
-    size_t close = done < plan->close ? done : plan->close;
-    struct tg_stop_cost made = {.samples = done - plan->warm_up};
-    take(calibration, plan->warm_up, close, &adding);
-    take(calibration, plan->warm_up + 1, close, &settling);
-    made.stop = quartiles(adding.stop_ns, adding.count);
-    made.hidden = quartiles(adding.hidden_ns, adding.count);
-    made.read = read_cost(&adding, &settling);
+    return ns > taken_ns ? ns - taken_ns : 0;
+}
+
+/* The prices of a stop by the groups of SAMPLE: of both stops of a load alike, of the first one, which is far from the one
+ * before, or of the second. A stop takes at least what the tracer has seen of it. FREE_NS: a load without traps. */
+enum which { BOTH, FIRST, SECOND };
+static void price(const struct sample *sample, enum which which, uint64_t free_ns, struct tg_quartiles *stop,
+                  struct tg_quartiles *hidden)
+{
+    uint64_t stop_ns[MAX_GROUPS], hidden_ns[MAX_GROUPS];
+    for (size_t i = 0; i < sample->count; i++) {
+        const struct group *group = &sample->groups[i];
+        uint64_t read_ns = less(group->seen_second_ns, group->seen_first_ns);
+        uint64_t added_ns = which == SECOND  ? less(group->second_ns, read_ns)
+                            : which == FIRST ? less(group->load_ns, free_ns + group->second_ns)
+                                             : less(group->load_ns, free_ns + read_ns) / 2;
+        hidden_ns[i] = less(added_ns, group->seen_first_ns);
+        stop_ns[i] = hidden_ns[i] + group->seen_first_ns;
+    }
+    *stop = quartiles(stop_ns, sample->count);
+    *hidden = quartiles(hidden_ns, sample->count);
+}
+
+static struct tg_quartiles price_of_reading(const struct sample *sample)
+{
+    uint64_t read_ns[MAX_GROUPS];
+    for (size_t i = 0; i < sample->count; i++)
+        read_ns[i] = less(sample->groups[i].seen_second_ns, sample->groups[i].seen_first_ns);
+    return quartiles(read_ns, sample->count);
+}
+
+/* Where time was short, stops that are far apart were not measured, or too few of them. False: too short for anything. */
+static bool evaluate(const struct calibration *calibration, struct tg_stop_cost *cost)
+{
+    struct sample close, sparse;
+    uint64_t free_ns = free_load_ns(calibration);
+    take(calibration, CLOSE, GROUP, &close);
+    take(calibration, SPARSE, SPARSE_GROUP, &sparse);
+    bool has_sparse = sparse.count * (size_t)SPARSE_GROUP >= LEAST_SPARSE;
+    if (free_ns == 0 || (close.count == 0 && !has_sparse))
+        return false;
+    const struct sample *measured = close.count > 0 ? &close : &sparse;
+    struct tg_stop_cost made = {.read = price_of_reading(measured),
+                                .together_ns = calibration->stops.together_ns};
+    price(measured, close.count > 0 ? BOTH : SECOND, free_ns, &made.stop, &made.hidden);
+    if (has_sparse)
+        price(&sparse, FIRST, free_ns, &made.sparse_stop, &made.sparse_hidden);
+    made.samples = 2 * (GROUP * close.count + (has_sparse ? SPARSE_GROUP * sparse.count : 0));
     made.stop_ns = made.stop.median;
-    made.tracer_ns = made.stop.median > made.hidden.median ? made.stop.median - made.hidden.median : 0;
-    take(calibration, plan->close, done, &adding);
-    if (adding.count >= LEAST_SPARSE) {
-        made.sparse_stop = quartiles(adding.stop_ns, adding.count);
-        made.sparse_hidden = quartiles(adding.hidden_ns, adding.count);
-    }
+    made.tracer_ns = less(made.stop.median, made.hidden.median);
     *cost = made;
+    return true;
 }
 
 /* ---- the whole */
@@ -320,8 +467,6 @@ static struct tg_error *run(struct calibration *calibration)
     error = trace(calibration, child, &ended);
     if (!ended)
         reap(calibration, child);
-    if (error == NULL && calibration->stops.count < calibration->plan->warm_up + LEAST_STOPS)
-        error = tg_error_create(TG_ERROR_TARGET, "the machine is too busy to measure stops in time");
     return error;
 }
 
@@ -342,22 +487,21 @@ static struct tg_error *run_within(struct calibration *calibration, uint64_t wit
 
 static struct tg_error *calibrate(const struct plan *plan, uint64_t within_ns, struct tg_stop_cost *cost)
 {
-    struct calibration calibration = {.plan = plan, .calls = MAP_FAILED};
-    struct tg_error *error =
-        tg_imitated_loader_create((n_calls(plan) + plan->free) / 2 + 1, &calibration.loader);
+    struct calibration calibration = {.plan = *plan, .loads = MAP_FAILED};
+    struct tg_error *error = tg_imitated_loader_create(n_trapped(plan) + 1, &calibration.loader);
     if (error == NULL)
         calibration.maps = tg_link_maps_create(64, tg_imitated_loader_debug(calibration.loader));
     if (calibration.maps != NULL)
-        calibration.calls =
-            mmap(NULL, sizeof *calibration.calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (error == NULL && calibration.calls == MAP_FAILED)
+        calibration.loads =
+            mmap(NULL, sizeof *calibration.loads, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (error == NULL && calibration.loads == MAP_FAILED)
         error = tg_error_no_memory();
     if (error == NULL)
         error = run_within(&calibration, within_ns);
-    if (error == NULL)
-        evaluate(&calibration, cost);
-    if (calibration.calls != MAP_FAILED)
-        munmap(calibration.calls, sizeof *calibration.calls);
+    if (error == NULL && !evaluate(&calibration, cost))
+        error = tg_error_create(TG_ERROR_TARGET, "the machine is too busy to measure stops in time");
+    if (calibration.loads != MAP_FAILED)
+        munmap(calibration.loads, sizeof *calibration.loads);
     tg_link_maps_destroy(calibration.maps);
     tg_imitated_loader_destroy(calibration.loader);
     return error;
@@ -365,10 +509,15 @@ static struct tg_error *calibrate(const struct plan *plan, uint64_t within_ns, s
 
 struct tg_error *tg_calibrate_stop_cost(struct tg_stop_cost *cost)
 {
-    return calibrate(&thorough, UINT64_MAX, cost);
+    const struct plan plan = {.loads = thorough_loads, .work_ns = usual_work_ns, .pause_ns = 400 * 1000};
+    return calibrate(&plan, UINT64_MAX, cost);
 }
 
-struct tg_error *tg_calibrate_briefly(uint64_t within_ns, struct tg_stop_cost *cost)
+struct tg_error *tg_calibrate_briefly(uint64_t within_ns, const struct tg_load_pace *pace,
+                                      struct tg_stop_cost *cost)
 {
-    return calibrate(&brief, within_ns, cost);
+    const struct plan plan = {.loads = pace->is_sparse ? sparse_loads : close_loads,
+                              .work_ns = pace->work_ns,
+                              .pause_ns = 100 * 1000};
+    return calibrate(&plan, within_ns, cost);
 }

@@ -11,9 +11,16 @@
  * or traced, TARGET where it ends early. Must not be called while an engine runs in this process. */
 struct tg_error *tg_calibrate_stop_cost(struct tg_stop_cost *cost);
 
+/* How a job loads its libraries. */
+struct tg_load_pace {
+    uint64_t work_ns; /* what a load takes by itself */
+    bool is_sparse;   /* most are further apart than the tracer looks for the next stop */
+};
+
 /* The same in some four milliseconds, with fewer samples, and WITHIN_NS at most (UINT64_MAX: however long it takes). Stops that
  * are far apart may then be missing (all zero). TARGET too where that was not enough for anything. The child has been reaped then, or,
  * where within ten more milliseconds there was no processor for it to end on, killed. */
-struct tg_error *tg_calibrate_briefly(uint64_t within_ns, struct tg_stop_cost *cost);
+struct tg_error *tg_calibrate_briefly(uint64_t within_ns, const struct tg_load_pace *pace,
+                                      struct tg_stop_cost *cost);
 
 #endif

@@ -156,6 +156,7 @@ static struct tg_error *describe_capture(const struct tg_description *descriptio
         {"cost.read_low_ns", cost->read.low},
         {"cost.read_ns", cost->read.median},
         {"cost.read_high_ns", cost->read.high},
+        {"cost.together_ns", cost->together_ns},
     };
     struct tg_error *error = set_numbers(meta, resolution, sizeof resolution / sizeof resolution[0]);
     if (error == NULL)

@@ -21,6 +21,12 @@ struct object {
     struct link_map map; /* as <link.h> has it: what a debugger may see of it */
 };
 
+/* What an object is asked for when libraries are found together. */
+struct names {
+    Elf64_Dyn dynamic[4];
+    char strings[48];
+};
+
 struct tg_imitated_loader {
     struct r_debug debug;
     int file;
@@ -76,19 +82,35 @@ uint64_t tg_imitated_loader_debug(const struct tg_imitated_loader *loader)
     return (uint64_t)(uintptr_t)&loader->debug;
 }
 
+char *tg_imitated_loader_map(struct tg_imitated_loader *loader)
+{
+    size_t size = loader->n_pages * PAGE_BYTES;
+    char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, loader->file, 0);
+    if (pages == MAP_FAILED)
+        return NULL;
+    for (size_t i = PAGE_BYTES; i < size; i += PAGE_BYTES) {
+        struct names *names =
+            (struct names *)(void *)(pages + i); /* a loader relocates what is behind the header */
+        *names = (struct names){.dynamic = {{.d_tag = DT_NEEDED, .d_un.d_val = 0},
+                                            {.d_tag = DT_SONAME, .d_un.d_val = sizeof "libneeded.so.1"},
+                                            {.d_tag = DT_STRTAB, .d_un.d_ptr = (uintptr_t)names->strings}},
+                                .strings = "libneeded.so.1\0libimitated.so.1"};
+    }
+    return pages;
+}
+
 void tg_imitated_loader_add(struct tg_imitated_loader *loader)
 {
     loader->debug.r_state = RT_ADD;
     if (loader->count == loader->room)
         return;
     struct object *object = &loader->objects[loader->count], *last = object - 1;
-    size_t size = loader->n_pages * PAGE_BYTES;
-    volatile char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, loader->file, 0);
-    if (pages == MAP_FAILED)
+    char *pages = tg_imitated_loader_map(loader);
+    if (pages == NULL)
         return;
-    for (size_t i = PAGE_BYTES; i < size; i += PAGE_BYTES)
-        pages[i] = 1; /* a loader relocates what is behind the header */
     object->map.l_addr = (uintptr_t)pages;
+    if (loader->n_pages > 1)
+        object->map.l_ld = ((struct names *)(void *)(pages + PAGE_BYTES))->dynamic;
     object->map.l_prev = &last->map;
     last->map.l_next = &object->map;
     loader->count++;

@@ -18,6 +18,8 @@ void tg_imitated_loader_destroy(struct tg_imitated_loader *loader); /* NULL is a
 /* Address of its struct r_debug, the same in the child. */
 uint64_t tg_imitated_loader_debug(const struct tg_imitated_loader *loader);
 
+/* In the child. Maps an object that is in no list; NULL where that fails. */
+char *tg_imitated_loader_map(struct tg_imitated_loader *loader);
 /* In the child. Maps one object more, which is at the end of the list from now on, in state RT_ADD; beyond N_OBJECTS, the
  * state alone. */
 void tg_imitated_loader_add(struct tg_imitated_loader *loader);

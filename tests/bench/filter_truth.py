@@ -5,8 +5,8 @@ Usage: filter_truth.py BUILD [--live] [--rounds N] [--minutes N] [--libraries N]
 
 The truth of a mode is the time from the entry points of the job's processes to their ends under `record --mode MODE`, less that
 under `record --dlopen=none`, where nothing is done about libraries; runs are interleaved, and the medians of the differences are
-compared. With --live jobs run under `tollgate live`, with a pending breakpoint that nothing has. On a busy machine, as root: `chrt -r 5 filter_truth.py ...`. Predictions are made from a
-recording of each kind: default, slow, medium (by stops), in-process (Medium decided in the process) and fast. A prediction that gives a range is right if it holds the truth. "In the noise": the quartiles of the truth reach that far.
+compared. A claim is a figure, or the middle of a range. With --live jobs run under `tollgate live`, with a pending breakpoint that nothing has. On a busy machine, as root: `chrt -r 5 filter_truth.py ...`. Predictions are made from a
+recording of each kind: default, slow, medium (by stops), in-process (Medium decided in the process) and fast. The error is that of the figure or of the middle.
 """
 import argparse
 import json
@@ -99,13 +99,13 @@ def run_once(tollgate, job, mode, work, is_live):
 
 
 def predict(tollgate, trace):
-    """{mode: (low, middle or None, high)} in ms; None: not claimed."""
+    """{mode: (low, middle, high)} in ms; None: not claimed."""
     modes = [word for mode in PREDICTED for word in ("--mode", mode)]
     run = subprocess.run([tollgate, "filter", "--json", "--match", LIST, *modes, trace], check=True, capture_output=True)
     found = {}
     for column in json.loads(run.stdout)["modes"]:
         low, high = column.get("cost_low_ms", column["cost_ms"]), column.get("cost_high_ms", column["cost_ms"])
-        found[column["mode"]] = None if low is None or high is None else (low, column["cost_ms"], high, column["stops"])
+        found[column["mode"]] = None if low is None or high is None else (low, column["cost_about_ms"], high)
     return found
 
 
@@ -157,15 +157,9 @@ def verdicts(job, times, predictions):
             claims = [prediction[mode] for prediction in made if prediction.get(mode) is not None]
             row = {"job": job.name, "from": kind, "mode": mode, "truth_ms": truth, "truth_quartiles_ms": (lower, upper)}
             if claims:
-                low, high = (statistics.median(claim[i] for claim in claims) for i in (0, 2))
-                middle = [claim[1] for claim in claims if claim[1] is not None]
-                is_figure = 2 * len(middle) > len(claims)
-                row["claim_ms"] = statistics.median(middle) if is_figure else None
-                if is_figure:
-                    low = high = row["claim_ms"]
-                row.update(low_ms=low, high_ms=high, within_noise=low <= upper and lower <= high)
-                nearest = min(max(truth, low), high)
-                row["error"] = nearest / truth - 1 if truth > 0 else None
+                low, middle, high = (statistics.median(claim[i] for claim in claims) for i in range(3))
+                row.update(low_ms=low, claim_ms=middle, high_ms=high, claims=len(claims),
+                           error=middle / truth - 1 if truth > 0 else None)
             rows.append(row)
     return rows
 
@@ -177,9 +171,8 @@ def print_rows(rows):
         if "low_ms" not in row:
             claim, error = "not claimed", ""
         else:
-            claim = "%.1f" % row["claim_ms"] if row["claim_ms"] is not None else "%.1f to %.1f" % (row["low_ms"], row["high_ms"])
-            exact = row["error"] is not None and (abs(row["error"]) <= 0.1 or not row["within_noise"])
-            error = "%+.0f %%" % (100 * row["error"]) if exact else "in the noise"
+            claim = "%.1f (%.1f to %.1f)" % (row["claim_ms"], row["low_ms"], row["high_ms"])
+            error = "%+.0f %%" % (100 * row["error"]) if row["error"] is not None else ""
         print("%-12s %-10s %-10s %22s %22s %12s" % (row["job"], row["from"], row["mode"], truth, claim, error))
 
 

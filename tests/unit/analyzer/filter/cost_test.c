@@ -176,9 +176,9 @@ static void a_price_with_reading_stands_for_stops_that_never_were(void **state)
     priced.floor.read = (struct tg_quartiles){2000, 2500, 3500};
     struct tg_cost close = {0}, steady = {0}, sparse = {0}, unread = {0}, together = {0}, unpriced = {0};
     tg_cost_add_stop(&priced, 0, &close_by, &close);
-    assert_int_equal(close.low_ns, 9000);
+    assert_int_equal(close.low_ns, 9000 - 1250); /* an eighth more and less */
     assert_int_equal(close.ns, 10000);
-    assert_int_equal(close.high_ns, 18000);
+    assert_int_equal(close.high_ns, 12000 + 1250);
     assert_int_equal(tg_cost_claim(&close), TG_COST_RANGE);
     priced.floor.stop.high = 10100;
     priced.floor.stop.low = 9900; /* nobody knows whether the job would have been served as steadily */
@@ -186,17 +186,37 @@ static void a_price_with_reading_stands_for_stops_that_never_were(void **state)
     assert_int_equal(tg_cost_claim(&steady), TG_COST_RANGE);
     tg_cost_add_stop(&priced, 0, &far_apart, &sparse);
     assert_int_equal(sparse.ns, 40000);
-    assert_int_equal(sparse.high_ns, 90000);
+    assert_int_equal(sparse.high_ns, 60000 + 5000);
     tg_cost_add_unread(&priced, 4, false, &unread);
-    assert_int_equal(unread.low_ns, 8000);
+    assert_int_equal(unread.low_ns, 8000 - 1250);
     assert_int_equal(unread.ns, 10000);
-    assert_int_equal(unread.high_ns, 21000);
+    assert_int_equal(unread.high_ns, 14000 + 1250);
     tg_cost_add_unread(&priced, 4, true, &together);
-    assert_int_equal(together.low_ns, 8000);
-    assert_int_equal(together.high_ns, 126000);
+    assert_int_equal(together.low_ns, 8000 - 1250);
+    assert_int_equal(together.high_ns, 84000 + 1250);
     tg_cost_add_unread(&with_spread, 4, false, &unpriced);
     assert_int_equal(unpriced.unknown_readings, 4);
     assert_int_equal(tg_cost_claim(&unpriced), TG_COST_UNKNOWN);
+}
+
+/* As much longer than singly as was measured, and a sixth more for telling of them. */
+static void libraries_found_together_have_a_price_of_their_own(void **state)
+{
+    (void)state;
+    struct tg_cost_basis priced = with_spread;
+    struct tg_cost unread = {0}, singly = {0}, unmeasured = {0};
+    priced.floor.read = (struct tg_quartiles){2000, 2500, 3500};
+    tg_cost_add_reading(&priced, 0, 10000, &unmeasured);
+    assert_int_equal(unmeasured.low_ns, 10000);
+    assert_int_equal(unmeasured.high_ns, 30000);
+    priced.floor.together_ns = 6000;
+    tg_cost_add_unread(&priced, 4, true, &unread);
+    assert_int_equal(unread.ns, 28000);
+    assert_int_equal(unread.low_ns, 28000 - 3500);
+    assert_int_equal(unread.high_ns, 28000 + 3500);
+    tg_cost_add_reading(&priced, 0, 10000, &singly);
+    assert_int_equal(singly.ns, 28000);
+    assert_int_equal(singly.high_ns, 28000 + 3500);
 }
 
 /* The time was too short for them, on a busy machine. */
@@ -208,8 +228,8 @@ static void a_price_without_stops_far_apart_has_a_wider_range(void **state)
     priced.floor.read = (struct tg_quartiles){2000, 2500, 3500};
     priced.floor.sparse_stop = priced.floor.sparse_hidden = (struct tg_quartiles){0};
     tg_cost_add_stop(&priced, 0, &far_apart, &cost);
-    assert_int_equal(cost.low_ns, 9000);
-    assert_int_equal(cost.high_ns, 36000);
+    assert_int_equal(cost.low_ns, 9000 - 1250);
+    assert_int_equal(cost.high_ns, 24000 + 1250);
     assert_int_equal(tg_cost_claim(&cost), TG_COST_RANGE);
 }
 
@@ -256,15 +276,19 @@ static void a_busy_machine_leaves_what_was_measured_as_the_lower_bound(void **st
     tg_cost_add_stop(&basis, 50000, &close_by, &quiet);
     busy = quiet;
     basis.waited_ns = 4000; /* the tracer shares its processor with the job */
-    tg_cost_add_waiting(&basis, &quiet);
+    tg_cost_add_waiting(&basis, 0, &quiet);
     assert_int_equal(quiet.low_ns, 50900);
     assert_int_equal(quiet.high_ns, 51100 + 4080);
     assert_int_equal(tg_cost_claim(&quiet), TG_COST_FIGURE);
     basis.waited_ns = 40000;
-    tg_cost_add_waiting(&basis, &busy);
+    struct tg_cost looking = busy;
+    tg_cost_add_waiting(&basis, 0, &busy);
     assert_int_equal(busy.low_ns, 50000);
     assert_int_equal(busy.high_ns, 51100 + 40800);
     assert_int_equal(tg_cost_claim(&busy), TG_COST_RANGE);
+    tg_cost_add_waiting(&basis, 36000, &looking); /* while it looked for the next stop */
+    assert_int_equal(looking.high_ns, quiet.high_ns);
+    assert_int_equal(tg_cost_claim(&looking), TG_COST_FIGURE);
 }
 
 /* On a processor shared with the job, the tracer waits while the job runs: a stop hides no more than all of that. */
@@ -279,14 +303,14 @@ static void no_stop_hides_more_than_what_lies_before_it(void **state)
     tg_cost_add_stop(&basis, 7000, &near, &cost);
     tg_cost_add_stop(&basis, 7000, &near, &cost);
     sum = cost;
-    tg_cost_add_waiting(&basis, &cost);
+    tg_cost_add_waiting(&basis, 0, &cost);
     assert_int_equal(cost.low_ns, 14000);
     assert_int_equal(cost.ns, 20000);
     assert_int_equal(cost.high_ns, 30000);
     tg_cost_add_stop(&basis, 7000, &nearer, &other);
     tg_cost_add(&other, &sum);
     assert_int_equal(sum.ceiling_ns, 38000);
-    tg_cost_add_waiting(&basis, &other);
+    tg_cost_add_waiting(&basis, 0, &other);
     assert_int_equal(other.ns, 8000);
     assert_int_equal(other.high_ns, 8000);
 }
@@ -301,9 +325,9 @@ static void a_busy_machine_leaves_the_tracers_own_work(void **state)
     basis.stop_ns = 1000;
     basis.waited_ns = 90000;
     tg_cost_add_stop(&basis, 0, &close_by, &cost);
-    tg_cost_add_waiting(&basis, &cost);
+    tg_cost_add_waiting(&basis, 0, &cost);
     assert_int_equal(cost.low_ns, 7000);
-    assert_int_equal(cost.high_ns, 18000 + 180000);
+    assert_int_equal(cost.high_ns, 12000 + 1250 + 180000);
 }
 
 static void a_pace_is_sparse_until_stops_come_soon(void **state)
@@ -376,6 +400,7 @@ int main(void)
         cmocka_unit_test(the_description_says_where_figures_come_from),
         cmocka_unit_test(only_what_is_within_a_tenth_is_claimed),
         cmocka_unit_test(a_price_with_reading_stands_for_stops_that_never_were),
+        cmocka_unit_test(libraries_found_together_have_a_price_of_their_own),
         cmocka_unit_test(a_price_without_stops_far_apart_has_a_wider_range),
         cmocka_unit_test(what_stops_far_apart_hide_is_not_nothing_where_it_was_not_measured),
         cmocka_unit_test(what_lies_before_a_stop_is_its_own_threads),

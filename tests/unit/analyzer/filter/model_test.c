@@ -137,7 +137,9 @@ static void each_mode_counts_its_stops_and_round_trips(void **state)
     assert_int_equal(fast->deferred, 5);
     assert_int_equal(fast->round_trips, 2);
     assert_int_equal(fast->max_batch, 5);
-    assert_int_equal(fast->cost.ns, 5 * 5000 + 4 * 20000);
+    assert_int_equal(fast->cost.ns,
+                     5 * 2 * 5000 + 4 * 20000); /* read together: once to three times as long */
+    assert_int_equal(fast->cost.high_ns, 5 * 3 * 5000 + 4 * 20000);
 
     assert_string_equal(run.said[SLOW],
                         "reported[/p/liba.so /p/liba-dep.so] reported[/p/libb.so] "
@@ -510,10 +512,34 @@ static void a_fast_trace_tells_of_catch_ups(void **state)
     assert_int_equal(run.survey.catch_up_events, 1);
     assert_string_equal(run.said[FAST], "not_stopped[/p/libwanted.so /p/libb.so] signal(1,2) ");
     assert_int_equal(outcome(&run, FAST)->planting.late, 1);
-    assert_int_equal(outcome(&run, FAST)->planting.worst_window_ns, 4000); /* since the entry stop */
-    assert_int_equal(outcome(&run, FAST)->cost.ns, 25000);
+    assert_int_equal(outcome(&run, FAST)->planting.worst_window_ns, 4000);   /* since the entry stop */
+    assert_int_equal(outcome(&run, FAST)->cost.ns, 20000 + 5000 + 5000 / 6); /* and telling of them */
     assert_int_equal(outcome(&run, SLOW)->planting.in_time, 1);
     assert_int_equal(outcome(&run, SLOW)->cost.unknown_stops, 1); /* no floor: nothing is made up */
+    end_run(&run);
+}
+
+/* What the exit of a fast job took is known by its own stop, reading and telling alike. */
+static void libraries_found_at_a_stop_of_their_own_cost_that_stop(void **state)
+{
+    (void)state;
+    static struct script script;
+    struct run run;
+    script_settings(&script, TG_FILTER_FAST, "");
+    script_add(&script, 1000, 10, TG_EVENT_ENTRY);
+    struct tg_event *load = script_load(&script, 5000, 10, "/p/liba.so /p/libb.so");
+    load->library_load.found = TG_FOUND_CATCH_UP;
+    load->library_load.handle_ns = 0;
+    load->stop_ns = 5700;
+    load = script_load(&script, 9000, 10, "/p/libc.so");
+    load->library_load.found = TG_FOUND_CATCH_UP;
+    load->library_load.handle_ns = 0;
+    load->stop_ns = 90000; /* something else took most of it */
+    script_exit(&script, 9000, 10);
+    run_script(&run, &script, "*/nothing");
+    assert_int_equal(outcome(&run, FAST)->cost.ns, 5700 + 7500);
+    assert_int_equal(outcome(&run, FAST)->cost.high_ns, 5700 + 7500);
+    assert_int_equal(tg_cost_claim(&outcome(&run, FAST)->cost), TG_COST_FIGURE);
     end_run(&run);
 }
 
@@ -772,6 +798,7 @@ int main(void)
         cmocka_unit_test(startup_libraries_are_in_time_and_no_events),
         cmocka_unit_test(two_events_of_one_stop_stop_once),
         cmocka_unit_test(a_fast_trace_tells_of_catch_ups),
+        cmocka_unit_test(libraries_found_at_a_stop_of_their_own_cost_that_stop),
         cmocka_unit_test(events_seen_by_the_agent_cost_the_floor),
         cmocka_unit_test(timelines_are_those_of_the_ranks),
         cmocka_unit_test(ranks_are_those_that_made_mpi_calls),

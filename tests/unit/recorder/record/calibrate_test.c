@@ -13,6 +13,9 @@
 #include "recorder/engine/engine.h"
 #include "recorder/record/calibrate.h"
 
+static const struct tg_load_pace storm = {.work_ns = 60 * 1000};
+static const struct tg_load_pace imports = {.work_ns = 120 * 1000, .is_sparse = true};
+
 /* No machine switches twice to a tracer and back in less than 100 ns, nor needs a tenth of a second for
  * it. */
 static void costs_are_plausible(void **state)
@@ -23,7 +26,8 @@ static void costs_are_plausible(void **state)
     assert_in_range(cost.stop_ns, 100, 100000000);
     assert_in_range(cost.tracer_ns, 50, 100000000);
     assert_true(cost.tracer_ns <= cost.stop_ns); /* a part, all of it where other programs take the rest */
-    assert_in_range(cost.samples, 100, 100000);
+    assert_in_range(cost.samples, 90, 100000);
+    assert_in_range(cost.together_ns, 100, 100000000);
 }
 
 static void reading_a_library_costs_more_than_seeing_none(void **state)
@@ -39,26 +43,51 @@ static void a_brief_one_says_the_same_with_fewer_samples(void **state)
 {
     (void)state;
     struct tg_stop_cost cost = {0};
-    assert_null(tg_calibrate_briefly(UINT64_MAX, &cost));
-    assert_int_equal(cost.samples, 40);
+    assert_null(tg_calibrate_briefly(UINT64_MAX, &storm, &cost));
+    assert_int_equal(cost.samples, 96);
     assert_in_range(cost.stop_ns, 100, 100000000);
     assert_true(cost.stop.low <= cost.stop.median && cost.stop.median <= cost.stop.high);
     assert_true(cost.hidden.high <= cost.stop.high);
     assert_true(cost.read.high > 0);
-    assert_true(cost.sparse_stop.high > 0 && cost.sparse_hidden.high <= cost.sparse_stop.high);
+    assert_int_equal(cost.sparse_stop.high, 0); /* such loads are not far apart */
     assert_int_equal(waitpid(-1, NULL, __WALL | WNOHANG), -1);
 }
 
-/* 24 close ones are counted, and then in pairs one that is far from the last and one right behind. */
+static void loads_far_apart_have_prices_of_their_own(void **state)
+{
+    (void)state;
+    struct tg_stop_cost cost = {0};
+    assert_null(tg_calibrate_briefly(UINT64_MAX, &imports, &cost));
+    assert_int_equal(cost.samples, 24);
+    assert_in_range(cost.stop_ns, 100, 100000000);
+    assert_true(cost.read.high > 0);
+    assert_true(cost.sparse_stop.high > 0 && cost.sparse_hidden.high <= cost.sparse_stop.high);
+}
+
+/* The longer the measurement may take, the more groups of 6 loads of two stops there are. */
+static void the_time_decides_how_many_are_measured(void **state)
+{
+    (void)state;
+    for (uint64_t within_us = 500; within_us < 8000; within_us += 250) {
+        struct tg_stop_cost cost = {0};
+        struct tg_error *error = tg_calibrate_briefly(within_us * 1000, &storm, &cost);
+        if (error == NULL) {
+            assert_in_range(cost.samples, 12, 96);
+            assert_int_equal(cost.samples % 12, 0);
+        }
+        tg_error_destroy(error);
+    }
+}
+
 static void few_stops_far_apart_are_no_quartiles(void **state)
 {
     (void)state;
     for (uint64_t within_us = 500; within_us < 8000; within_us += 250) {
         struct tg_stop_cost cost = {0};
-        struct tg_error *error = tg_calibrate_briefly(within_us * 1000, &cost);
+        struct tg_error *error = tg_calibrate_briefly(within_us * 1000, &imports, &cost);
         if (error == NULL) {
-            assert_in_range(cost.samples, 16, 40);
-            assert_int_equal(cost.sparse_stop.high > 0, cost.samples >= 24 + 2 * 8 - 1);
+            assert_in_range(cost.samples, 16, 24);
+            assert_true(cost.sparse_stop.high > 0);
         }
         tg_error_destroy(error);
     }
@@ -79,7 +108,7 @@ static void a_child_that_never_runs_is_not_waited_for(void **state)
     struct tg_stop_cost cost = {0};
     uint64_t start_ns = tg_engine_now_ns();
     children_hang = true;
-    struct tg_error *error = tg_calibrate_briefly(2000000, &cost);
+    struct tg_error *error = tg_calibrate_briefly(2000000, &storm, &cost);
     children_hang = false;
     assert_non_null(error);
     tg_error_destroy(error);
@@ -102,6 +131,8 @@ int main(void)
         cmocka_unit_test(costs_are_plausible),
         cmocka_unit_test(reading_a_library_costs_more_than_seeing_none),
         cmocka_unit_test(a_brief_one_says_the_same_with_fewer_samples),
+        cmocka_unit_test(loads_far_apart_have_prices_of_their_own),
+        cmocka_unit_test(the_time_decides_how_many_are_measured),
         cmocka_unit_test(few_stops_far_apart_are_no_quartiles),
         cmocka_unit_test(a_child_that_never_runs_is_not_waited_for),
         cmocka_unit_test(nothing_is_left_behind),
