@@ -69,6 +69,7 @@ struct loads {
     uint64_t ns[MAX_LOADS];
     uint64_t second_ns[MAX_LOADS]; /* of that, from the first stop on */
     atomic_size_t done;
+    atomic_uint_fast64_t begun_ns; /* the one behind these; 0: none */
 };
 
 /* The tracer's: what it has seen of each stop. */
@@ -85,6 +86,7 @@ struct calibration {
     struct stops stops;
     struct tg_link_maps *maps;
     struct tg_stop_wait wait;
+    uint64_t late_ns; /* when the time was over; 0: it was not */
 };
 
 /* A function that returns, and one that traps in front of it: as the engine leaves the loader's own. */
@@ -137,6 +139,7 @@ static void time_load(const struct calibration *calibration, size_t at, size_t n
     char load = calibration->plan.loads[at];
     void (*stop)(void) = is_trapped(load) ? calibrate_trapped : calibrate_plain;
     uint64_t start_ns = tg_engine_now_ns();
+    atomic_store(&calibration->loads->begun_ns, start_ns);
     for (size_t i = 0; i < n_pieces; i++)
         work_a_little();
     if (is_trapped(load))
@@ -274,8 +277,10 @@ static struct tg_error *serve(struct calibration *calibration, pid_t child, bool
         if (error != NULL)
             return error;
         uint64_t seen_ns = tg_engine_now_ns();
-        if (status == LATE)
+        if (status == LATE) {
+            calibration->late_ns = seen_ns;
             return NULL;
+        }
         *ended = !WIFSTOPPED(status);
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && stops->count == n_stops)
             return NULL;
@@ -310,7 +315,12 @@ static struct tg_error *trace(struct calibration *calibration, pid_t child, bool
 
 /* ---- figures */
 
-/* Means of groups of loads. */
+static uint64_t less(uint64_t ns, uint64_t taken_ns)
+{
+    return ns > taken_ns ? ns - taken_ns : 0;
+}
+
+/* Groups of loads: means of what they take, and medians of what the tracer does, which others seldom interrupt. */
 struct sample {
     struct group {
         uint64_t load_ns, second_ns;            /* what they take, and of that from the first stop on */
@@ -350,12 +360,33 @@ static void take(const struct calibration *calibration, char kind, size_t group_
         seen_ns += is_trapped(loads[i]) ? 2 : 0;
         if (in_group < group_size)
             continue;
-        sample->groups[sample->count++] = (struct group){.load_ns = mean(load_ns, in_group),
-                                                         .second_ns = mean(second_ns, in_group),
-                                                         .seen_first_ns = mean(seen_first_ns, in_group),
-                                                         .seen_second_ns = mean(seen_second_ns, in_group)};
+        sample->groups[sample->count++] =
+            (struct group){.load_ns = mean(load_ns, in_group),
+                           .second_ns = mean(second_ns, in_group),
+                           .seen_first_ns = quartiles(seen_first_ns, in_group).median,
+                           .seen_second_ns = quartiles(seen_second_ns, in_group).median};
         in_group = 0;
     }
+}
+
+/* What the longest loads, which mean() leaves out, add to each: how long the job waits where it meets other programs. A
+ * load that was still waiting when the time was over is one of them. */
+static uint64_t longest_add_ns(const struct calibration *calibration, char kind)
+{
+    const char *loads = calibration->plan.loads;
+    size_t count = 0, done = atomic_load(&calibration->loads->done);
+    uint64_t ns[MAX_LOADS], sum = 0, begun_ns = atomic_load(&calibration->loads->begun_ns);
+    for (size_t i = 0; i < done; i++)
+        if (loads[i] == kind)
+            sum += ns[count++] = calibration->loads->ns[i];
+    if (count == 0)
+        return 0;
+    uint64_t usual_ns = mean(ns, count), waited_ns = less(calibration->late_ns, begun_ns);
+    if (done < strlen(loads) && is_trapped(loads[done]) && waited_ns > 2 * usual_ns) {
+        sum += waited_ns;
+        count++;
+    }
+    return less(sum / count, usual_ns);
 }
 
 static uint64_t free_load_ns(const struct calibration *calibration)
@@ -368,9 +399,13 @@ static uint64_t free_load_ns(const struct calibration *calibration)
     return count < LEAST_FREE ? 0 : mean(ns, count);
 }
 
-static uint64_t less(uint64_t ns, uint64_t taken_ns)
+/* What the second stop takes longer. Where the tracer had slept before the first one alone, that took longer to begin with:
+ * then a quarter of the second one, which is less than was seen otherwise (a third to two fifths). */
+static uint64_t reading_ns(const struct group *group)
 {
-    return ns > taken_ns ? ns - taken_ns : 0;
+    uint64_t longer_ns = less(group->seen_second_ns, group->seen_first_ns),
+             least_ns = group->seen_second_ns / 4;
+    return longer_ns > least_ns ? longer_ns : least_ns;
 }
 
 /* The prices of a stop by the groups of SAMPLE: of both stops of a load alike, of the first one, which is far from the one
@@ -382,7 +417,7 @@ static void price(const struct sample *sample, enum which which, uint64_t free_n
     uint64_t stop_ns[MAX_GROUPS], hidden_ns[MAX_GROUPS];
     for (size_t i = 0; i < sample->count; i++) {
         const struct group *group = &sample->groups[i];
-        uint64_t read_ns = less(group->seen_second_ns, group->seen_first_ns);
+        uint64_t read_ns = reading_ns(group);
         uint64_t added_ns = which == SECOND  ? less(group->second_ns, read_ns)
                             : which == FIRST ? less(group->load_ns, free_ns + group->second_ns)
                                              : less(group->load_ns, free_ns + read_ns) / 2;
@@ -393,11 +428,17 @@ static void price(const struct sample *sample, enum which which, uint64_t free_n
     *hidden = quartiles(hidden_ns, sample->count);
 }
 
+static void add_to_most(uint64_t ns, struct tg_quartiles *stop, struct tg_quartiles *hidden)
+{
+    stop->high += ns;
+    hidden->high += ns;
+}
+
 static struct tg_quartiles price_of_reading(const struct sample *sample)
 {
     uint64_t read_ns[MAX_GROUPS];
     for (size_t i = 0; i < sample->count; i++)
-        read_ns[i] = less(sample->groups[i].seen_second_ns, sample->groups[i].seen_first_ns);
+        read_ns[i] = reading_ns(&sample->groups[i]);
     return quartiles(read_ns, sample->count);
 }
 
@@ -415,8 +456,11 @@ static bool evaluate(const struct calibration *calibration, struct tg_stop_cost 
     struct tg_stop_cost made = {.read = price_of_reading(measured),
                                 .together_ns = calibration->stops.together_ns};
     price(measured, close.count > 0 ? BOTH : SECOND, free_ns, &made.stop, &made.hidden);
-    if (has_sparse)
+    add_to_most(longest_add_ns(calibration, close.count > 0 ? CLOSE : SPARSE) / 2, &made.stop, &made.hidden);
+    if (has_sparse) {
         price(&sparse, FIRST, free_ns, &made.sparse_stop, &made.sparse_hidden);
+        add_to_most(longest_add_ns(calibration, SPARSE), &made.sparse_stop, &made.sparse_hidden);
+    }
     made.samples = 2 * (GROUP * close.count + (has_sparse ? SPARSE_GROUP * sparse.count : 0));
     made.stop_ns = made.stop.median;
     made.tracer_ns = less(made.stop.median, made.hidden.median);

@@ -506,6 +506,14 @@ def salvage_early():
         check(is_found, options, found)
 
 
+def ahead_of_others(policy):
+    """What is started now runs before other programs, as far as that is allowed; OTHER ends it."""
+    try:
+        os.sched_setscheduler(0, policy, os.sched_param(0 if policy == os.SCHED_OTHER else 5))
+    except PermissionError:
+        pass
+
+
 def price_of_stops():
     """Measured at a recording's start only where the loader stops the job; else by `filter`, on the machine of the trace."""
     check(record("stops", ["true"], "--mode=slow").status == 0)
@@ -518,9 +526,11 @@ def price_of_stops():
     libraries = [build_library(f"many{i}") for i in range(4)]
     end = time.monotonic() + 60
     prices = []
+    ahead_of_others(os.SCHED_RR)
     while not prices and time.monotonic() < end:  # a machine may be too busy for it in 5 ms
         check(record("many", [LOADS, "storm", "10", *libraries], "--force").status == 0)
         prices = [event for event in events("many") if event["kind"] == "stop_price"]
+    ahead_of_others(os.SCHED_OTHER)
     check(len(prices) == 1, prices)
     price = prices[0]
     check(0 < price["stop_low_ns"] <= price["stop_median_ns"] <= price["stop_high_ns"], price)
