@@ -82,15 +82,13 @@ static uint64_t with_telling(uint64_t ns)
     return saturated_add(ns, ns / 6);
 }
 
-void tg_cost_add_reading(const struct tg_cost_basis *basis, uint64_t together_ns, uint64_t singly_ns,
-                         struct tg_cost *cost)
+void tg_cost_add_reading(const struct tg_cost_basis *basis, uint64_t together_ns,
+                         const struct tg_cost_singly *singly, struct tg_cost *cost)
 {
-    const struct tg_stop_cost *floor = &basis->floor;
-    struct tg_quartiles found = {singly_ns, scale(singly_ns, 2, 1), scale(singly_ns, 3, 1)};
-    if (basis->floor_source != TG_COST_FLOOR_NONE && floor->together_ns > 0 && floor->read.median > 0) {
-        found.median = scale(singly_ns, with_telling(floor->together_ns), floor->read.median);
-        found.low = found.high = found.median;
-        found = widened(found);
+    struct tg_quartiles found = {singly->ns, scale(singly->ns, 2, 1), scale(singly->ns, 3, 1)};
+    if (basis->floor_source != TG_COST_FLOOR_NONE && basis->floor.together_ns > 0 && singly->ns > 0) {
+        uint64_t ns = scale(with_telling(basis->floor.together_ns), singly->count, 1);
+        found = widened((struct tg_quartiles){ns, ns, ns});
     }
     add(cost, (struct tg_quartiles){together_ns, with_telling(together_ns),
                                     saturated_add(together_ns, together_ns / 4)});

@@ -77,11 +77,16 @@ void tg_cost_add_stop(const struct tg_cost_basis *basis, uint64_t stop_ns, const
 /* Time that was measured on the event itself. */
 void tg_cost_add_ns(uint64_t ns, struct tg_cost *cost);
 
+/* Libraries that were read at loader stops of their own, in NS altogether. */
+struct tg_cost_singly {
+    uint64_t count, ns;
+};
+
 /* Reading libraries that are found together: TOGETHER_NS were measured there, and telling of them takes up to a
- * quarter more. SINGLY_NS were measured at loader stops; found together, libraries have their dependencies sorted
- * out as well, which a loader stop tells by itself: as much longer as the floor says, else up to three times as long. */
-void tg_cost_add_reading(const struct tg_cost_basis *basis, uint64_t together_ns, uint64_t singly_ns,
-                         struct tg_cost *cost);
+ * quarter more. Others were read SINGLY; found together, libraries have their dependencies sorted out as well, which a loader
+ * stop tells by itself: what the floor says of that, else up to three times as long. */
+void tg_cost_add_reading(const struct tg_cost_basis *basis, uint64_t together_ns,
+                         const struct tg_cost_singly *singly, struct tg_cost *cost);
 
 /* Reading COUNT libraries that no tracer has read, each at a stop of the loader of its own, or TOGETHER with others, which sorts
  * their dependencies out as well. */

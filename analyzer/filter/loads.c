@@ -71,12 +71,14 @@ static void note_reading(const struct dlopen *dlopen, struct tg_lane_wait *wait)
     const struct tg_event *event = dlopen->event;
     uint64_t read_ns = event->library_load.read_ns, handle_ns = event->library_load.handle_ns;
     uint64_t most_ns = read_ns + read_ns / 2;
-    if (!dlopen->caught_up)
-        wait->read_at_loads_ns += read_ns;
-    else if (event->stop_ns < handle_ns + read_ns)
+    if (!dlopen->caught_up) {
+        wait->read_at_loads.ns += read_ns;
+        wait->read_at_loads.count += read_ns > 0 ? dlopen->count : 0;
+    } else if (event->stop_ns < handle_ns + read_ns) {
         wait->untold_ns += read_ns;
-    else
+    } else {
         read_ns = event->stop_ns - handle_ns < most_ns ? event->stop_ns - handle_ns : most_ns;
+    }
     wait->read_ns += read_ns;
 }
 

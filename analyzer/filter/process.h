@@ -16,7 +16,7 @@ struct tg_lane_wait {
     uint64_t handle_ns;                  /* measured time to handle them... */
     struct tg_cost_libraries unmeasured; /* ...and libraries for which there is none */
     uint64_t read_ns;                    /* fast: reading the link map happens with the handling... */
-    uint64_t read_at_loads_ns;           /* ...of this, what was measured at loader stops... */
+    struct tg_cost_singly read_at_loads; /* ...of this, what was measured at loader stops... */
     uint64_t untold_ns;                  /* ...what at other stops, without telling of what was read... */
     uint64_t unread;                     /* ...and libraries of which that was not measured */
     uint64_t overhead_ns;                /* cost since the last round trip that needed no client */

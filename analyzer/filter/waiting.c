@@ -154,7 +154,8 @@ void tg_lane_settle(struct tg_filter_model *model, struct tg_filter_process *pro
     wait->first = process->log.count;
     wait->events = wait->libraries = wait->handle_ns = wait->read_ns = 0;
     wait->unmeasured = (struct tg_cost_libraries){0};
-    wait->read_at_loads_ns = wait->untold_ns = wait->unread = 0;
+    wait->untold_ns = wait->unread = 0;
+    wait->read_at_loads = (struct tg_cost_singly){0};
 }
 
 /* Adds the client's work on the waiting libraries to COST. Reading the lists (fast) is the tracer's work,
@@ -163,8 +164,8 @@ void tg_lane_settle(struct tg_filter_model *model, struct tg_filter_process *pro
 static void waiting_cost(const struct tg_filter_model *model, struct tg_lane *lane, struct tg_lane_wait *wait,
                          bool final, struct tg_cost *cost)
 {
-    tg_cost_add_ns(wait->read_ns - wait->read_at_loads_ns - wait->untold_ns, &lane->outcome.cost);
-    tg_cost_add_reading(model->basis, wait->untold_ns, wait->read_at_loads_ns, &lane->outcome.cost);
+    tg_cost_add_ns(wait->read_ns - wait->read_at_loads.ns - wait->untold_ns, &lane->outcome.cost);
+    tg_cost_add_reading(model->basis, wait->untold_ns, &wait->read_at_loads, &lane->outcome.cost);
     tg_cost_add_unread(model->basis, wait->unread, true, &lane->outcome.cost);
     wait->overhead_ns += wait->read_ns;
     if (final)

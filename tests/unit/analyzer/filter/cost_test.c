@@ -199,14 +199,15 @@ static void a_price_with_reading_stands_for_stops_that_never_were(void **state)
     assert_int_equal(tg_cost_claim(&unpriced), TG_COST_UNKNOWN);
 }
 
-/* As much longer than singly as was measured, and a sixth more for telling of them. */
+/* As long as was measured, whatever they took singly, and a sixth more for telling of them. */
 static void libraries_found_together_have_a_price_of_their_own(void **state)
 {
     (void)state;
     struct tg_cost_basis priced = with_spread;
     struct tg_cost unread = {0}, singly = {0}, unmeasured = {0};
     priced.floor.read = (struct tg_quartiles){2000, 2500, 3500};
-    tg_cost_add_reading(&priced, 0, 10000, &unmeasured);
+    const struct tg_cost_singly loads = {.count = 4, .ns = 10000};
+    tg_cost_add_reading(&priced, 0, &loads, &unmeasured);
     assert_int_equal(unmeasured.low_ns, 10000);
     assert_int_equal(unmeasured.high_ns, 30000);
     priced.floor.together_ns = 6000;
@@ -214,7 +215,7 @@ static void libraries_found_together_have_a_price_of_their_own(void **state)
     assert_int_equal(unread.ns, 28000);
     assert_int_equal(unread.low_ns, 28000 - 3500);
     assert_int_equal(unread.high_ns, 28000 + 3500);
-    tg_cost_add_reading(&priced, 0, 10000, &singly);
+    tg_cost_add_reading(&priced, 0, &loads, &singly);
     assert_int_equal(singly.ns, 28000);
     assert_int_equal(singly.high_ns, 28000 + 3500);
 }
