@@ -75,7 +75,8 @@ struct tg_event {
  * cost, least where it differs in its time alone. All 0: nowhere. */
 struct tg_event_place {
     uint64_t chunk; /* number of the chunk, 0: none */
-    uint32_t kind, row, thread;
+    uint32_t kind;  /* among all that there are */
+    uint32_t row, thread;
     uint32_t raw_bytes; /* at most, without the time */
     uint32_t
         changed; /* by who adds events: the fields of the payload that are others now, a bit each, in the order of its

@@ -577,7 +577,7 @@ struct tg_event_place tg_chunk_encoder_last_place(const struct tg_chunk_encoder 
     for (uint32_t f = 0; f < kind->rows.n_numbers; f++)
         bytes += tg_varint_bytes(tg_chunk_rows_number(&kind->rows, row, f));
     return (struct tg_event_place){.chunk = encoder->tail.chunk,
-                                   .kind = number,
+                                   .kind = (uint32_t)(kind - columns->kinds),
                                    .row = row,
                                    .thread = columns->event_threads[last],
                                    .raw_bytes = (uint32_t)bytes};
@@ -607,6 +607,38 @@ static bool vary_place(struct tg_chunk_kind *kind, const void *payload, struct t
     return true;
 }
 
+/* The same where the row of PLACE is a variant already and the fields that have changed, none with a sign, are those that move. */
+static inline bool vary_place_again(struct tg_chunk_kind *kind, const char *payload,
+                                    struct tg_event_place *place)
+{
+    struct tg_chunk_rows *rows = &kind->rows;
+    uint32_t from = place->row & ~TG_CHUNK_VARIANT, made = rows->n_variants, bytes = place->raw_bytes;
+    uint64_t moved[TG_CHUNK_MOVING] = {0};
+    if (from == place->row || made >= rows->max_variants || (place->changed & kind->signed_fields) != 0 ||
+        place->changed == TG_EVENT_ALL_FIELDS)
+        return false;
+    moved[0] = rows->moved[0][from];
+    if (rows->n_moving == TG_CHUNK_MOVING)
+        moved[1] = rows->moved[1][from];
+    for (uint32_t left = place->changed; left != 0; left &= left - 1) {
+        uint32_t f = (uint32_t)__builtin_ctz(left), m = rows->moving[0] == f ? 0 : 1;
+        if (m >= rows->n_moving || rows->moving[m] != f)
+            return false;
+        uint64_t number = number_of(payload, &kind->schema->fields[f]);
+        bytes += (uint32_t)(tg_varint_bytes(number) - tg_varint_bytes(moved[m]));
+        moved[m] = number;
+    }
+    rows->moved[0][made] = moved[0];
+    if (rows->n_moving == TG_CHUNK_MOVING)
+        rows->moved[1][made] = moved[1];
+    rows->bases[made] = rows->bases[from];
+    rows->n_variants = made + 1;
+    place->row = made | TG_CHUNK_VARIANT;
+    place->raw_bytes = bytes;
+    place->changed = 0;
+    return true;
+}
+
 /* PLACE becomes that of an event of the same thread and kind with another PAYLOAD, unless new strings or items come with it. */
 static __attribute__((noinline)) bool change_place(struct tg_chunk_encoder *encoder,
                                                    struct tg_chunk_kind *kind, const void *payload,
@@ -624,7 +656,7 @@ static __attribute__((noinline)) bool change_place(struct tg_chunk_encoder *enco
     if (!tg_chunk_rows_have_room(&kind->rows) && !tg_chunk_rows_reserve(&kind->rows))
         return false;
     place->row = tg_chunk_rows_put(&kind->rows, row, kind->n_events);
-    place->raw_bytes = (uint32_t)(tg_varint_bytes(place->kind) + PLACE_THREAD_BYTES +
+    place->raw_bytes = (uint32_t)(tg_varint_bytes(kind->chunk_index - 1) + PLACE_THREAD_BYTES +
                                   tg_chunk_rows_bytes(&kind->rows, place->row));
     place->changed = 0;
     return true;
@@ -638,9 +670,9 @@ bool tg_chunk_encoder_add_again(struct tg_chunk_encoder *encoder, const struct t
         return tg_chunk_tail_append(&encoder->tail, place, event->time_ns);
     if (place->chunk != encoder->tail.chunk || !has_room_for_numbers(encoder))
         return false;
-    struct tg_chunk_kind *kind = &columns->kinds[columns->kinds_used[place->kind]];
+    struct tg_chunk_kind *kind = &columns->kinds[place->kind];
     const void *payload = TG_EVENT_PAYLOAD((struct tg_event *)(uintptr_t)event);
-    return change_place(encoder, kind, payload, place) &&
+    return (vary_place_again(kind, payload, place) || change_place(encoder, kind, payload, place)) &&
            tg_chunk_tail_append(&encoder->tail, place, event->time_ns);
 }
 

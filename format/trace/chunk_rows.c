@@ -15,7 +15,9 @@ void tg_chunk_rows_deinit(struct tg_chunk_rows *rows)
 {
     free(rows->numbers);
     free(rows->slots);
-    free(rows->variants);
+    for (size_t m = 0; m < TG_CHUNK_MOVING; m++)
+        free(rows->moved[m]);
+    free(rows->bases);
     *rows = (struct tg_chunk_rows){.n_numbers = rows->n_numbers};
 }
 
@@ -30,7 +32,7 @@ void tg_chunk_rows_clear(struct tg_chunk_rows *rows)
 size_t tg_chunk_rows_memory(const struct tg_chunk_rows *rows)
 {
     return rows->capacity * sizeof *rows->numbers + rows->n_slots * sizeof *rows->slots +
-           rows->max_variants * sizeof *rows->variants;
+           rows->max_variants * (TG_CHUNK_MOVING * sizeof *rows->moved[0] + sizeof *rows->bases);
 }
 
 static bool grow_slots(struct tg_chunk_rows *rows)
@@ -96,8 +98,15 @@ uint32_t tg_chunk_rows_put(struct tg_chunk_rows *rows, const uint64_t *numbers, 
 
 bool tg_chunk_rows_reserve_variant(struct tg_chunk_rows *rows)
 {
-    return rows->n_variants < TG_CHUNK_VARIANT - 1 &&
-           TG_ARRAY_RESERVE(rows->variants, rows->max_variants, (size_t)rows->n_variants + 1) == NULL;
+    size_t capacity = rows->max_variants, needed = (size_t)rows->n_variants + 1;
+    if (needed <= capacity)
+        return true;
+    if (needed >= TG_CHUNK_VARIANT)
+        return false;
+    for (size_t m = 0; m < TG_CHUNK_MOVING; m++, capacity = rows->max_variants)
+        if (TG_ARRAY_RESERVE(rows->moved[m], capacity, needed) != NULL)
+            return false;
+    return TG_ARRAY_RESERVE(rows->bases, rows->max_variants, needed) == NULL;
 }
 
 /* FIELD moves from now on: the variants that there are have their bases' numbers. */
@@ -106,18 +115,18 @@ static void add_moving(struct tg_chunk_rows *rows, uint32_t field)
     uint32_t m = rows->n_moving++;
     rows->moving[m] = field;
     for (uint32_t v = 0; v < rows->n_variants; v++)
-        rows->variants[v].numbers[m] = tg_chunk_rows_at(rows, rows->variants[v].base)[field];
+        rows->moved[m][v] = tg_chunk_rows_at(rows, rows->bases[v])[field];
 }
 
 uint32_t tg_chunk_rows_vary(struct tg_chunk_rows *rows, uint32_t row, uint32_t fields,
                             const uint64_t *numbers)
 {
-    struct tg_chunk_variant *made = &rows->variants[rows->n_variants];
-    made->base = tg_chunk_rows_base(rows, row);
-    const uint64_t *base = tg_chunk_rows_at(rows, made->base);
+    uint32_t made = rows->n_variants, base_row = tg_chunk_rows_base(rows, row);
+    rows->bases[made] = base_row;
+    const uint64_t *base = tg_chunk_rows_at(rows, base_row);
     for (uint32_t m = 0; m < rows->n_moving; m++)
-        made->numbers[m] =
-            made->base == row ? base[rows->moving[m]] : rows->variants[row & ~TG_CHUNK_VARIANT].numbers[m];
+        rows->moved[m][made] =
+            base_row == row ? base[rows->moving[m]] : rows->moved[m][row & ~TG_CHUNK_VARIANT];
     for (uint32_t left = fields; left != 0; left &= left - 1, numbers++) {
         uint32_t field = (uint32_t)__builtin_ctz(left), m = tg_chunk_rows_moving(rows, field);
         if (m == rows->n_moving && *numbers == base[field])
@@ -126,7 +135,7 @@ uint32_t tg_chunk_rows_vary(struct tg_chunk_rows *rows, uint32_t row, uint32_t f
             return TG_CHUNK_NO_ROW;
         if (m == rows->n_moving)
             add_moving(rows, field);
-        made->numbers[m] = *numbers;
+        rows->moved[m][made] = *numbers;
     }
     return rows->n_variants++ | TG_CHUNK_VARIANT;
 }

@@ -12,11 +12,6 @@ enum { TG_CHUNK_MOVING = 2 };
 #define TG_CHUNK_VARIANT (UINT32_C(1) << 31) /* bit of a row's number */
 #define TG_CHUNK_NO_ROW  UINT32_MAX
 
-struct tg_chunk_variant {
-    uint64_t numbers[TG_CHUNK_MOVING]; /* of the moving fields */
-    uint32_t base;                     /* the row that all others are of */
-};
-
 /* Caller's storage; all zero but N_NUMBERS has no rows. */
 struct tg_chunk_rows {
     size_t n_numbers;  /* of a row */
@@ -27,8 +22,9 @@ struct tg_chunk_rows {
     uint32_t n_slots;
     bool gave_up;                               /* rows may be equal: too many were not */
     uint32_t moving[TG_CHUNK_MOVING], n_moving; /* the fields in which variants differ from their bases */
-    struct tg_chunk_variant *variants;
-    size_t max_variants;
+    uint64_t *moved[TG_CHUNK_MOVING];           /* of each variant the number of that field, ... */
+    uint32_t *bases;                            /* ... and the row that all others are of */
+    size_t max_variants;                        /* of these */
     uint32_t n_variants;
 };
 
@@ -58,20 +54,21 @@ uint32_t tg_chunk_rows_vary(struct tg_chunk_rows *rows, uint32_t row, uint32_t f
                             const uint64_t *numbers);
 
 /* The same for one FIELD, where ROW is a variant that has its number, which becomes *BEFORE, and where there is room; otherwise
- * TG_CHUNK_NO_ROW. */
+ * TG_CHUNK_NO_ROW. Number by number: what was written just before is read again. */
 static inline uint32_t tg_chunk_rows_move(struct tg_chunk_rows *rows, uint32_t row, uint32_t field,
                                           uint64_t number, uint64_t *before)
 {
-    uint32_t m = rows->moving[0] == field ? 0 : 1;
+    uint32_t m = rows->moving[0] == field ? 0 : 1, from = row & ~TG_CHUNK_VARIANT, made = rows->n_variants;
     if ((row & TG_CHUNK_VARIANT) == 0 || m >= rows->n_moving || rows->moving[m] != field ||
-        rows->n_variants >= rows->max_variants)
+        made >= rows->max_variants)
         return TG_CHUNK_NO_ROW;
-    const struct tg_chunk_variant *from = &rows->variants[row & ~TG_CHUNK_VARIANT];
-    struct tg_chunk_variant *made = &rows->variants[rows->n_variants];
-    *before = from->numbers[m];
-    *made = *from;
-    made->numbers[m] = number;
-    return rows->n_variants++ | TG_CHUNK_VARIANT;
+    *before = rows->moved[m][from];
+    rows->moved[m][made] = number;
+    if (rows->n_moving == TG_CHUNK_MOVING)
+        rows->moved[1 - m][made] = rows->moved[1 - m][from];
+    rows->bases[made] = rows->bases[from];
+    rows->n_variants = made + 1;
+    return made | TG_CHUNK_VARIANT;
 }
 
 /* Of a row that is no variant. */
@@ -83,7 +80,7 @@ static inline const uint64_t *tg_chunk_rows_at(const struct tg_chunk_rows *rows,
 /* The row itself, or that of which it is a variant. */
 static inline uint32_t tg_chunk_rows_base(const struct tg_chunk_rows *rows, uint32_t row)
 {
-    return (row & TG_CHUNK_VARIANT) == 0 ? row : rows->variants[row & ~TG_CHUNK_VARIANT].base;
+    return (row & TG_CHUNK_VARIANT) == 0 ? row : rows->bases[row & ~TG_CHUNK_VARIANT];
 }
 
 /* The place of FIELD among those that move; where it is none of them, their number. */
@@ -99,7 +96,7 @@ static inline uint32_t tg_chunk_rows_moving(const struct tg_chunk_rows *rows, ui
 static inline uint64_t tg_chunk_rows_number(const struct tg_chunk_rows *rows, uint32_t row, uint32_t field)
 {
     uint32_t m = (row & TG_CHUNK_VARIANT) == 0 ? rows->n_moving : tg_chunk_rows_moving(rows, field);
-    return m < rows->n_moving ? rows->variants[row & ~TG_CHUNK_VARIANT].numbers[m]
+    return m < rows->n_moving ? rows->moved[m][row & ~TG_CHUNK_VARIANT]
                               : tg_chunk_rows_at(rows, tg_chunk_rows_base(rows, row))[field];
 }
 

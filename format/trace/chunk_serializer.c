@@ -395,15 +395,13 @@ static bool is_same(const struct tg_chunk_rows *rows, uint32_t field)
 static void gather_varied(const struct tg_chunk_rows *rows, uint32_t field, uint32_t m,
                           const uint32_t *numbers, uint32_t n, uint64_t *values)
 {
-    const struct tg_chunk_variant *variants = rows->variants;
+    const uint64_t *moved = m < rows->n_moving ? rows->moved[m] : NULL;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t row = numbers[i];
-        const struct tg_chunk_variant *variant = &variants[row & ~TG_CHUNK_VARIANT];
-        if ((row & TG_CHUNK_VARIANT) == 0)
-            values[i] = tg_chunk_rows_at(rows, row)[field];
+        uint32_t row = numbers[i], variant = row & ~TG_CHUNK_VARIANT;
+        if (row != variant && moved != NULL)
+            values[i] = moved[variant];
         else
-            values[i] =
-                m < rows->n_moving ? variant->numbers[m] : tg_chunk_rows_at(rows, variant->base)[field];
+            values[i] = tg_chunk_rows_at(rows, row == variant ? row : rows->bases[variant])[field];
     }
 }
 

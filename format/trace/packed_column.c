@@ -13,7 +13,10 @@ static size_t count_wider(const uint64_t *values, size_t n, unsigned width, size
     size_t wider = 0;
     for (size_t start = 0; start < n && wider <= few; start += RUN) {
         size_t end = start + RUN < n ? start + RUN : n;
+        uint64_t any = 0;
         for (size_t i = start; i < end; i++)
+            any |= values[i];
+        for (size_t i = start; any > most && i < end; i++)
             wider += values[i] > most;
     }
     return wider;

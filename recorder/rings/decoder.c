@@ -455,9 +455,8 @@ static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_sou
     repeat->own_field = tg_agent_own_word(kind) == 0
                             ? 0
                             : field_of(&repeat->event, &repeat->event.omp_task_create.parent_task);
-    repeat->team_fields =
-        form->has_place ? field_of(&repeat->event, &place->team) | field_of(&repeat->event, &place->level)
-                        : 0;
+    repeat->team_field = form->has_place ? field_of(&repeat->event, &place->team) : 0;
+    repeat->level_field = form->has_place ? field_of(&repeat->event, &place->level) : 0;
 }
 
 /* Where the thread of an AGAIN record with NUMBER is: in another team than that of REPEAT, its event is the other one's from now
@@ -471,10 +470,11 @@ static void follow_team(const struct tg_ring_source *source, uint64_t number, st
     if (is_same_team(team, repeat->team))
         return;
     struct tg_omp_place *place = TG_EVENT_PAYLOAD(&repeat->event);
+    repeat->place.changed |= place->team != team.id ? repeat->team_field : 0;
+    repeat->place.changed |= place->level != team.level ? repeat->level_field : 0;
     place->team = team.id;
     place->level = team.level;
     repeat->team = team;
-    repeat->place.changed |= repeat->team_fields;
 }
 
 /* The event of REPEAT becomes that of a record of SOURCE with NUMBER, and with OWN as the word of its own, if it has one. */
@@ -511,6 +511,16 @@ static void add_in_full(struct tg_ring_decoder *decoder, struct tg_ring_source *
     keep_event(decoder, source, words, number, repeat);
 }
 
+/* The thread of SOURCE begins its part of the region that REPEAT is with NUMBER. */
+static void enter_again(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
+                        const struct tg_ring_repeat *repeat, uint64_t number)
+{
+    uint64_t words[TG_RECORD_ARGUMENT + 5];
+    memcpy(words, repeat->words, sizeof words);
+    tg_agent_move(words, number);
+    enter_team(decoder, source, words);
+}
+
 /* REPEAT has another number than before, or threads are elsewhere, or it comes for the first time. */
 static __attribute__((noinline)) void add_changed(struct tg_ring_decoder *decoder,
                                                   struct tg_ring_source *source, uint64_t time_ns,
@@ -521,12 +531,8 @@ static __attribute__((noinline)) void add_changed(struct tg_ring_decoder *decode
         add_in_full(decoder, source, time_ns, repeat, again, number);
         return;
     }
-    if (repeat->kind == TG_RECORD_OMP_IMPLICIT_BEGIN) {
-        uint64_t words[sizeof repeat->words / sizeof *repeat->words];
-        memcpy(words, repeat->words, sizeof words);
-        tg_agent_move(words, number);
-        enter_team(decoder, source, words);
-    }
+    if (repeat->kind == TG_RECORD_OMP_IMPLICIT_BEGIN)
+        enter_again(decoder, source, repeat, number);
     follow(decoder, source, number, tg_agent_own_word(repeat->kind) != 0 ? again[2] : 0, repeat);
     repeat->event.time_ns = time_ns;
     decoder->again.add(decoder->again.context, &repeat->event, &repeat->place);
@@ -549,13 +555,25 @@ void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_s
     decoder->again.add(decoder->again.context, &repeat->event, &repeat->place);
 }
 
+/* Whether an event at TIME_NS goes where that of REPEAT went, if its numbers do. */
+static bool has_room(const struct tg_chunk_tail *tail, const struct tg_ring_repeat *repeat, uint64_t time_ns)
+{
+    struct tg_chunk_pen pen = tg_chunk_pen_begin(tail);
+    return tg_chunk_pen_has_room(&pen, &repeat->place, time_ns >> pen.time_shift << pen.time_shift);
+}
+
 /* Appends the event of a record of SOURCE with NUMBER, and with OWN as its own word, that differs from what REPEAT was last. False:
  * it is still to be added, in another way. */
 static bool append_changed(struct tg_ring_decoder *decoder, struct tg_ring_source *source, uint64_t time_ns,
                            struct tg_ring_repeat *repeat, uint64_t number, uint64_t own)
 {
-    if (!repeat->is_known || repeat->kind == TG_RECORD_OMP_IMPLICIT_BEGIN || !is_current(source))
+    if (!repeat->is_known || !is_current(source))
         return false;
+    if (repeat->kind == TG_RECORD_OMP_IMPLICIT_BEGIN) {
+        if (!has_room(*decoder->tail, repeat, time_ns))
+            return false;
+        enter_again(decoder, source, repeat, number);
+    }
     follow(decoder, source, number, own, repeat);
     repeat->event.time_ns = time_ns;
     if (!tg_chunk_encoder_add_again((*decoder->tail)->encoder, &repeat->event, &repeat->place))
@@ -566,28 +584,27 @@ static bool append_changed(struct tg_ring_decoder *decoder, struct tg_ring_sourc
 }
 
 /* The same where the number is all that differs. False: more does, or it cannot be appended so; nothing was done. */
-static inline bool append_moved(const struct tg_ring_source *source, struct tg_chunk_tail *tail,
-                                uint64_t time_ns, struct tg_ring_repeat *repeat, uint64_t number)
+static inline bool append_moved(const struct process *process, struct tg_chunk_pen *pen, uint64_t time_ns,
+                                struct tg_ring_repeat *repeat, uint64_t number)
 {
-    const uint64_t team_bit = UINT64_C(1) << (TG_AGENT_NUMBER_BITS - 1); /* of what moves either */
-    if (repeat->moving == TG_RING_NO_FIELD || source->process->state != repeat->state ||
-        (tg_agent_moves(repeat->kind) == TG_AGENT_MOVES_EITHER &&
-         ((number | repeat->number) & team_bit) != 0) ||
-        !tg_chunk_tail_append_moved(tail, &repeat->place, repeat->moving, repeat->counted + number, time_ns))
+    if (repeat->moving == TG_RING_NO_FIELD || process->state != repeat->state ||
+        ((number | repeat->number) & repeat->team_bit) != 0 ||
+        !tg_chunk_pen_append_moved(pen, &repeat->place, repeat->moving, repeat->counted + number, time_ns))
         return false;
     repeat->number = number;
     return true;
 }
 
-void tg_ring_decoder_append(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
-                            struct tg_ring_repeats *repeats, struct tg_merge_run *run)
+/* Appends as many of RUN as can be; returns whether any was. */
+static bool append_run(struct tg_ring_decoder *decoder, struct tg_merge_run *run, struct tg_chunk_pen *pen)
 {
     enum { AHEAD_WORDS = 64 };
+    struct tg_ring_teller *teller = run->source;
+    struct tg_ring_source *source = teller->source;
     const struct process *process = source->process;
-    struct tg_chunk_tail *tail = *decoder->tail;
-    if (tail == NULL || process == NULL)
-        return;
-    struct tg_ring_repeat *const *all = tg_ring_repeats_all(repeats);
+    if (process == NULL)
+        return false;
+    struct tg_ring_repeat *const *all = tg_ring_repeats_all(teller->repeats);
     struct tg_merge_run left = *run; /* nobody else sees it: in registers */
     uint64_t time_ns;
     while (tg_merge_run_next(&left, &time_ns)) {
@@ -597,16 +614,35 @@ void tg_ring_decoder_append(struct tg_ring_decoder *decoder, struct tg_ring_sour
         if ((word & 0xff) != TG_RECORD_AGAIN || n_words > left.n_words)
             break;
         struct tg_ring_repeat *repeat = all[tg_ring_repeats_number(word) - 1];
-        uint64_t number = repeat->is_numbered ? word >> TG_AGENT_NUMBER_SHIFT : 0;
-        if (process->state == repeat->state && number == repeat->number
-                ? !tg_chunk_tail_append(tail, &repeat->place, time_ns)
-                : !append_moved(source, tail, time_ns, repeat, number) &&
-                      !append_changed(decoder, source, time_ns, repeat, number, n_words == 2 ? 0 : record[2]))
-            break;
+        uint64_t number =
+            word >> TG_AGENT_NUMBER_SHIFT & -(uint64_t)repeat->is_numbered; /* without a branch */
+        if (process->state == repeat->state && number == repeat->number && repeat->place.changed == 0) {
+            if (!tg_chunk_pen_append(pen, &repeat->place, time_ns))
+                break;
+        } else if (!append_moved(process, pen, time_ns, repeat, number)) {
+            tg_chunk_pen_end(pen, *decoder->tail);
+            if (!append_changed(decoder, source, time_ns, repeat, number, n_words == 2 ? 0 : record[2]))
+                break;
+            *pen = tg_chunk_pen_begin(*decoder->tail);
+        }
         tg_merge_run_told(&left, n_words, time_ns);
     }
-    *run = left;
-    tg_ring_repeats_told(repeats, run->n_told);
+    run->last_ns = left.last_ns;
+    run->n_told = left.n_told;
+    run->n_told_words = left.n_told_words;
+    tg_ring_repeats_told(teller->repeats, run->n_told);
+    tg_agent_count_repeats(&teller->told, run->n_told);
+    return run->n_told > 0;
+}
+
+void tg_ring_decoder_append(struct tg_ring_decoder *decoder, struct tg_merge_run *run)
+{
+    if (*decoder->tail == NULL)
+        return;
+    struct tg_chunk_pen pen = tg_chunk_pen_begin(*decoder->tail);
+    while (append_run(decoder, run, &pen) && tg_merge_run_turn(run)) {
+    }
+    tg_chunk_pen_end(&pen, *decoder->tail);
 }
 
 /* ---- life */

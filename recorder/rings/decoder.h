@@ -16,6 +16,13 @@
 struct tg_ring_decoder;
 struct tg_ring_source; /* facts about one ring */
 
+/* One ring whose records are told. */
+struct tg_ring_teller {
+    struct tg_ring_source *source;
+    struct tg_ring_repeats *repeats; /* of the ring's reader */
+    struct tg_agent_count told;      /* records */
+};
+
 struct tg_ring_decoder_stats {
     uint64_t programs;    /* in which an agent recorded something */
     uint64_t told_lost;   /* by records of kind LOST */
@@ -43,9 +50,9 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
 void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
                                uint64_t time_ns, struct tg_ring_repeat *repeat, const uint64_t *again);
 
-/* Appends to the sink's tail those of RUN, of SOURCE's ring, that come again as they were there last; none where there is no tail. */
-void tg_ring_decoder_append(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
-                            struct tg_ring_repeats *repeats, struct tg_merge_run *run);
+/* Appends to the sink's tail what may be told and comes again as it was there last, from RUN on, whose source is a struct
+ * tg_ring_teller; nothing where there is no tail. */
+void tg_ring_decoder_append(struct tg_ring_decoder *decoder, struct tg_merge_run *run);
 
 /* The heap's events, and losses, that RECORD, a copy of one that is still to be added, will become go to SINK. Nothing is
  * noted, but for *PROGRAM, which is to be NULL at first, and destroyed. */

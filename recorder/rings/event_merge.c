@@ -341,62 +341,95 @@ static uint64_t time_of(const struct tg_event_merge *merge, struct tg_tick_line 
                                          : tg_tick_clock_time(merge->clock, ticks);
 }
 
-/* Offers what follows in RING, at most MAX_RECORDS records; returns how many of them were told. */
-static uint64_t tell_run(struct tg_event_merge *merge, struct tg_merge_ring *ring, struct tg_merge_run *run,
-                         uint64_t max_records)
+/* The first ring's first record was told, and N_WORDS in all. */
+static void go_on(struct tg_event_merge *merge, size_t n_words)
 {
+    if (advance(merge, &merge->heap[0], n_words))
+        sift_down(merge, 0);
+    else
+        pop(merge);
+}
+
+static bool is_over(const struct tg_event_merge *merge, uint64_t until_ticks)
+{
+    return merge->n_heap == 0 || merge->heap[0].ticks > until_ticks;
+}
+
+/* RUN becomes what follows in the first ring; false where its first record repeats none. */
+static bool begin_run(const struct tg_event_merge *merge, struct tg_merge_run *run)
+{
+    const struct tg_merge_ring *ring = merge->heap[0].ring;
     const struct block *block = ring->first;
     size_t left = block->n_words - ring->at;
-    run->records = block->words + ring->at;
-    run->n_words = left / TG_AGENT_AGAIN_WORDS < max_records ? left : max_records * TG_AGENT_AGAIN_WORDS;
-    run->last_ns = merge->last_ns;
     run->n_told = run->n_told_words = 0;
-    merge->sink.run(merge->sink.context, ring->source, run);
+    run->records = block->words + ring->at;
+    run->n_words =
+        left / TG_AGENT_AGAIN_WORDS < run->max_records ? left : run->max_records * TG_AGENT_AGAIN_WORDS;
+    run->source = ring->source;
+    run->end_ticks = turn_ends(merge, run->until_ticks);
+    return (run->records[1] & 0xff) == TG_RECORD_AGAIN;
+}
+
+/* What of RUN was told is behind. */
+static void end_run(struct tg_event_merge *merge, struct tg_merge_run *run)
+{
+    if (run->n_told == 0)
+        return;
     merge->last_ns = run->last_ns;
     merge->stats.records += run->n_told;
-    return run->n_told;
+    run->max_records -= run->n_told;
+    go_on(merge, run->n_told_words);
+    run->n_told = run->n_words = 0;
+}
+
+bool tg_merge_run_turn(struct tg_merge_run *run)
+{
+    struct tg_event_merge *merge = run->merge;
+    if (run->n_told == 0)
+        return false;
+    end_run(merge, run);
+    return run->max_records > 0 && !is_over(merge, run->until_ticks) && begin_run(merge, run);
+}
+
+/* Tells the first record of all by itself. */
+static void tell_one(struct tg_event_merge *merge, uint64_t time_ns)
+{
+    struct tg_merge_ring *ring = merge->heap[0].ring;
+    uint64_t *record = ring->first->words + ring->at;
+    size_t n_words = words_of(record);
+    __builtin_prefetch(record + AHEAD_WORDS);
+    see_time(merge, time_ns);
+    merge->stats.records++;
+    merge->sink.record(merge->sink.context, ring->source, time_ns, record);
+    go_on(merge, n_words);
+}
+
+/* Offers what may be told at once; false where nothing was. */
+static bool tell_run(struct tg_event_merge *merge, struct tg_merge_run *run)
+{
+    uint64_t told = merge->stats.records;
+    run->last_ns = merge->last_ns;
+    if (merge->sink.run == NULL || !begin_run(merge, run))
+        return false;
+    merge->sink.run(merge->sink.context, run);
+    end_run(merge, run);
+    return merge->stats.records > told;
 }
 
 bool tg_event_merge_tell(struct tg_event_merge *merge, uint64_t until_ns, uint64_t max_records)
 {
-    uint64_t until_ticks = ticks_until(merge, until_ns);
-    uint64_t next_event_ns = 0; /* not known yet */
-    struct tg_merge_run run = {0};
-    while (merge->n_heap > 0 && merge->heap[0].ticks <= until_ticks) {
-        struct turn *turn = &merge->heap[0];
-        struct tg_merge_ring *ring = turn->ring;
-        uint64_t end = turn_ends(merge, until_ticks);
-        bool more;
-        do {
-            if (max_records-- == 0) {
-                sift_down(merge, 0);
-                return false;
-            }
-            uint64_t *record = ring->first->words + ring->at;
-            __builtin_prefetch(record + AHEAD_WORDS);
-            uint64_t time_ns = time_of(merge, &run.line, turn->ticks);
-            size_t n_words = words_of(record);
-            if (time_ns >= next_event_ns)
-                next_event_ns = tell_events(merge, time_ns);
-            if (merge->sink.run != NULL && (record[1] & 0xff) == TG_RECORD_AGAIN) {
-                run.end_ticks = end;
-                run.end_ns = next_event_ns;
-                uint64_t n = tell_run(merge, ring, &run, max_records + 1);
-                if (n > 0) {
-                    max_records -= n - 1;
-                    more = advance(merge, turn, run.n_told_words);
-                    continue;
-                }
-            }
-            see_time(merge, time_ns);
-            merge->stats.records++;
-            merge->sink.record(merge->sink.context, ring->source, time_ns, record);
-            more = advance(merge, turn, n_words);
-        } while (more && turn->ticks <= end);
-        if (more)
-            sift_down(merge, 0);
-        else
-            pop(merge);
+    struct tg_merge_run run = {
+        .merge = merge, .until_ticks = ticks_until(merge, until_ns), .max_records = max_records};
+    while (!is_over(merge, run.until_ticks)) {
+        if (run.max_records == 0)
+            return false;
+        uint64_t time_ns = time_of(merge, &run.line, merge->heap[0].ticks);
+        if (time_ns >= run.end_ns) /* 0 is not known yet */
+            run.end_ns = tell_events(merge, time_ns);
+        if (!tell_run(merge, &run)) {
+            tell_one(merge, time_ns);
+            run.max_records--;
+        }
     }
     tell_events(merge, until_ns);
     return true;

@@ -17,6 +17,7 @@ struct tg_merge_ring;
 
 /* Records of one ring that may be told one after the other: where its teller is by now. */
 struct tg_merge_run {
+    void *source;            /* as the ring was added */
     const uint64_t *records; /* the next one, ... */
     size_t n_words;          /* ... and how much follows with it */
     uint64_t end_ticks;      /* none of later ticks, ... */
@@ -25,6 +26,10 @@ struct tg_merge_run {
     struct tg_tick_line line;
     uint64_t n_told;
     size_t n_told_words;
+
+    /* the merge's */
+    struct tg_event_merge *merge;
+    uint64_t until_ticks, max_records; /* of all rings */
 };
 
 /* Whether the next one may be told, at *TIME_NS. */
@@ -47,13 +52,18 @@ static inline void tg_merge_run_told(struct tg_merge_run *run, size_t n_words, u
     run->last_ns = time_ns;
 }
 
+/* RUN, of which something was told, becomes the one that is next, of another ring or the same. False: there is none, or its first
+ * record repeats none; RUN is empty then. */
+bool tg_merge_run_turn(struct tg_merge_run *run);
+
 /* Receiver of the records. RECORD may be changed until the call returns; SOURCE is what the ring was added
  * with. */
 struct tg_merge_sink {
     void *context;
     void (*record)(void *context, void *source, uint64_t time_ns, uint64_t *record);
-    /* Takes as many of RUN, whose first one repeats another, as it likes; the next one is told by RECORD. NULL: all are. */
-    void (*run)(void *context, void *source, struct tg_merge_run *run);
+    /* Takes as many of RUN, whose first one repeats another, as it likes, and of those that tg_merge_run_turn goes on with; the
+     * next one is told by RECORD. NULL: all are. */
+    void (*run)(void *context, struct tg_merge_run *run);
     void (*event)(void *context, const struct tg_event *event);
 };
 

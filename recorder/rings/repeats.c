@@ -120,7 +120,9 @@ const char *tg_ring_repeats_read(struct tg_ring_repeats *repeats, const uint64_t
     struct tg_ring_repeat *repeat = repeats->entries[number - 1];
     memcpy(repeat->words + 1, given->words, sizeof given->words);
     repeat->kind = (uint8_t)repeat->words[1];
-    repeat->is_numbered = tg_agent_moves(repeat->kind) != TG_AGENT_MOVES_NOTHING;
+    enum tg_agent_moves moves = tg_agent_moves(repeat->kind);
+    repeat->is_numbered = moves != TG_AGENT_MOVES_NOTHING;
+    repeat->team_bit = moves == TG_AGENT_MOVES_EITHER ? UINT32_C(1) << (TG_AGENT_NUMBER_BITS - 1) : 0;
     repeats->names[place] = given->name;
     repeats->current[place] = number;
     return NULL;

@@ -19,13 +19,15 @@ struct tg_ring_repeat {
     bool is_known; /* all else is set */
     uint8_t
         moving; /* the field that a number alone moves, in the order of EVENT's schema; TG_RING_NO_FIELD: none, or others with it */
-    uint64_t number;  /* of the last record, ... */
-    uint64_t state;   /* ... told when its process was in this state; 0: none was, or each is looked at */
-    uint64_t counted; /* of EVENT's counted member without a number, if it has one */
-    struct tg_event_place place;                    /* where EVENT went */
-    struct tg_team team;                            /* where the thread was */
-    uint32_t counted_field, own_field, team_fields; /* of EVENT's payload, as in struct tg_event_place */
-    struct tg_event event;                          /* what it became, but for the number */
+    uint32_t team_bit; /* of the number, which moves the team instead where it is set; 0: none does */
+    uint64_t number;   /* of the last record, ... */
+    uint64_t state;    /* ... told when its process was in this state; 0: none was, or each is looked at */
+    uint64_t counted;  /* of EVENT's counted member without a number, if it has one */
+    struct tg_event_place place; /* where EVENT went */
+    struct tg_team team;         /* where the thread was */
+    uint32_t counted_field, own_field, team_field,
+        level_field;       /* of EVENT's payload, as in struct tg_event_place */
+    struct tg_event event; /* what it became, but for the number */
 
     uint64_t words[1 + TG_AGENT_REPEAT_WORDS]; /* a record; its first word, the time, is 0 */
 };

@@ -27,11 +27,10 @@ enum {
 };
 
 struct ring {
+    struct tg_ring_teller teller; /* at the beginning: what the merge has */
     char name[64];
-    struct tg_ring_reader *reader;   /* NULL: refused, and said so; or it is retired */
-    struct tg_ring_repeats *repeats; /* READER's */
+    struct tg_ring_reader *reader; /* NULL: refused, and said so; or it is retired */
     struct tg_merge_ring *merged;
-    struct tg_ring_source *source;
     int32_t pid;
     bool was_alive;             /* the process was seen alive, so that it has gone when it is not any more */
     bool gone;                  /* the process */
@@ -41,8 +40,7 @@ struct ring {
     uint64_t made_bytes;        /* how long it was made, ... */
     uint64_t grown_bytes;       /* ... and by how much it may become, or is, longer */
     bool has_filled;            /* more than an eighth, once: has a share of the growth */
-    struct tg_agent_count told; /* records, ... */
-    uint64_t told_lost;         /* ... which told of so many dropped ones */
+    uint64_t told_lost;         /* what was told tells of so many dropped records */
     uint64_t marked;            /* how many were told when the last mark was made */
     struct tg_ring_past past;   /* salvage: what is in the file; of a ring that is told all of: nothing */
     uint64_t told_lost_in_file; /* salvage: told of what is in the file */
@@ -82,11 +80,12 @@ struct tg_ring_set {
 static void mark(const struct tg_ring_set *set, struct ring *ring, uint64_t n_events)
 {
     struct tg_ring_reader *reader = ring->reader != NULL ? ring->reader : ring->retired;
-    const struct tg_agent_mark note = {.events = n_events, .lost = ring->told_lost, .before = ring->told};
+    const struct tg_agent_mark note = {
+        .events = n_events, .lost = ring->told_lost, .before = ring->teller.told};
     if (reader == NULL || set->options.salvage)
         return;
     tg_ring_reader_mark(reader, &note);
-    ring->marked = ring->told.records;
+    ring->marked = ring->teller.told.records;
 }
 
 void tg_ring_set_seal(struct tg_ring_set *set, uint64_t n_events, bool with_last)
@@ -94,13 +93,13 @@ void tg_ring_set_seal(struct tg_ring_set *set, uint64_t n_events, bool with_last
     struct ring *telling = set->telling.ring;
     if (telling != NULL && with_last && !set->telling.sealed) {
         set->telling.sealed = true;
-        set->telling.before = telling->told;
+        set->telling.before = telling->teller.told;
         set->telling.n_events = n_events;
-        telling->told_lost = tg_ring_source_told_lost(telling->source);
-        tg_agent_count_record(&telling->told, set->telling.word);
+        telling->told_lost = tg_ring_source_told_lost(telling->teller.source);
+        tg_agent_count_record(&telling->teller.told, set->telling.word);
     }
     for (struct ring *ring = set->rings; ring != NULL; ring = ring->hh.next)
-        if (ring->marked != ring->told.records)
+        if (ring->marked != ring->teller.told.records)
             mark(set, ring, n_events);
 }
 
@@ -108,7 +107,7 @@ void tg_ring_set_seal(struct tg_ring_set *set, uint64_t n_events, bool with_last
 static void take_back(struct tg_ring_set *set)
 {
     set->telling.sealed = false;
-    set->telling.ring->told = set->telling.before;
+    set->telling.ring->teller.told = set->telling.before;
     mark(set, set->telling.ring, set->telling.n_events);
 }
 
@@ -119,27 +118,25 @@ static void tell_record(void *context, void *source, uint64_t time_ns, uint64_t 
     set->telling.ring = ring;
     set->telling.word = record[1];
     set->telling.sealed = false;
-    set->telling.again = ring->past.known && ring->told.records < ring->past.in_file.records;
+    set->telling.again = ring->past.known && ring->teller.told.records < ring->past.in_file.records;
     if ((record[1] & 0xff) == TG_RECORD_AGAIN)
-        tg_ring_decoder_add_again(set->decoder, ring->source, time_ns,
-                                  tg_ring_repeats_tell(ring->repeats, record), record);
+        tg_ring_decoder_add_again(set->decoder, ring->teller.source, time_ns,
+                                  tg_ring_repeats_tell(ring->teller.repeats, record), record);
     else
-        tg_ring_decoder_add(set->decoder, ring->source, time_ns, record);
+        tg_ring_decoder_add(set->decoder, ring->teller.source, time_ns, record);
     if (!set->telling.sealed)
-        tg_agent_count_record(&ring->told, set->telling.word);
-    ring->told_lost = tg_ring_source_told_lost(ring->source);
+        tg_agent_count_record(&ring->teller.told, set->telling.word);
+    ring->told_lost = tg_ring_source_told_lost(ring->teller.source);
     if (set->telling.again)
         ring->told_lost_in_file = ring->told_lost;
     set->telling.ring = NULL;
 }
 
-/* As the merge has it: what comes again as it was goes to the tail. */
-static void tell_run(void *context, void *source, struct tg_merge_run *run)
+/* As the merge has it: what comes again goes to the tail. */
+static void tell_run(void *context, struct tg_merge_run *run)
 {
-    struct tg_ring_set *set = context;
-    struct ring *ring = source;
-    tg_ring_decoder_append(set->decoder, ring->source, ring->repeats, run);
-    tg_agent_count_repeats(&ring->told, run->n_told);
+    const struct tg_ring_set *set = context;
+    tg_ring_decoder_append(set->decoder, run);
 }
 
 /* Salvage: whether EVENT is in the file. */
@@ -217,10 +214,10 @@ static bool is_alive(int32_t pid)
 static struct tg_error *set_up(struct tg_ring_set *set, struct ring *ring)
 {
     const struct tg_ring_facts facts = tg_ring_reader_facts(ring->reader);
-    struct tg_error *error = tg_ring_decoder_add_source(set->decoder, &facts, &ring->source);
+    struct tg_error *error = tg_ring_decoder_add_source(set->decoder, &facts, &ring->teller.source);
     if (error == NULL)
         error = tg_event_merge_add_ring(set->merge, ring, &ring->merged);
-    ring->repeats = tg_ring_reader_repeats(ring->reader);
+    ring->teller.repeats = tg_ring_reader_repeats(ring->reader);
     ring->pid = facts.pid;
     ring->made_bytes = facts.data_bytes;
     ring->was_alive = is_alive(facts.pid);
@@ -232,11 +229,11 @@ static void forget_ring(struct tg_ring_set *set, struct ring *ring)
     tg_ring_reader_close(ring->reader);
     if (ring->merged != NULL)
         tg_event_merge_remove_ring(set->merge, ring->merged);
-    if (ring->source != NULL)
-        tg_ring_decoder_remove_source(set->decoder, ring->source);
+    if (ring->teller.source != NULL)
+        tg_ring_decoder_remove_source(set->decoder, ring->teller.source);
     ring->reader = NULL;
     ring->merged = NULL;
-    ring->source = NULL;
+    ring->teller.source = NULL;
 }
 
 /* Salvage: tells what is missing between the file and what is left in RING. */
@@ -245,7 +242,7 @@ static void begin_behind(struct tg_ring_set *set, struct ring *ring)
     static const char text[] =
         "the recorder was killed: records taken from a ring but not written were overwritten";
     const struct tg_ring_past *past = &ring->past;
-    ring->told = past->before;
+    ring->teller.told = past->before;
     set->unknown += !past->known; /* what it holds is told by its times */
     set->living += !tg_ring_reader_is_finished(ring->reader) &&
                    !tg_ring_reader_is_orphan(ring->reader, set->options.directory_fd);
@@ -421,7 +418,8 @@ struct tg_ring_set_fill tg_ring_set_look(struct tg_ring_set *set)
         unsigned part = (unsigned)(fill.bytes * 256 / fill.of_bytes);
         all.fullest = part > all.fullest ? part : all.fullest;
         all.bytes += fill.bytes;
-        all.is_new |= ring->told.records == 0 && (fill.bytes > 0 || !tg_merge_ring_is_empty(ring->merged));
+        all.is_new |=
+            ring->teller.told.records == 0 && (fill.bytes > 0 || !tg_merge_ring_is_empty(ring->merged));
         over_bytes += ring->over != 0 ? TG_AGENT_RING_DATA_OFFSET + data_bytes : 0;
     }
     if (over_bytes > MAX_RETIRED_BYTES) /* processes come and go: their rings' files are not let pile up */
@@ -449,7 +447,7 @@ static void foresee_record(void *context, uint64_t time_ns, const uint64_t *reco
         (kind == TG_RECORD_HEAP_STACK) != visit->of_stacks || n_words > TG_AGENT_MAX_WORDS)
         return;
     memcpy(copy, record, n_words * sizeof copy[0]);
-    tg_ring_decoder_foresee(visit->set->decoder, visit->ring->source, time_ns, copy, &visit->program,
+    tg_ring_decoder_foresee(visit->set->decoder, visit->ring->teller.source, time_ns, copy, &visit->program,
                             visit->sink);
 }
 
@@ -492,7 +490,7 @@ static void tell_ring_losses(struct tg_ring_set *set, struct ring *ring)
     if (ring->past.known)
         told += ring->past.lost_in_file - ring->told_lost_in_file;
     uint64_t wrong = tg_ring_reader_wrong_ticks(ring->reader);
-    int32_t tid = tg_ring_source_tid(ring->source);
+    int32_t tid = tg_ring_source_tid(ring->teller.source);
     if (lost > told) {
         snprintf(text, sizeof text, "%s was full", ring->name);
         tg_ring_set_tell_loss(set, ring->pid, tid, tg_loss_count(lost - told), text);
@@ -568,7 +566,7 @@ static void look_for_end(struct tg_ring_set *set, struct ring *ring, bool *any_g
     ring->gone = has_gone(set, ring);
     *any_gone = *any_gone || ring->gone;
     if (ring->gone || tg_ring_reader_is_finished(ring->reader) ||
-        tg_ring_decoder_is_superseded(set->decoder, ring->source))
+        tg_ring_decoder_is_superseded(set->decoder, ring->teller.source))
         ring->over = set->round;
 }
 

@@ -1,5 +1,5 @@
-/* ring_bench [MILLIONS [RINGS [FILE]]]: what a record of an agent costs the recorder. Rings are filled with
- * the events of a loop with critical sections and barriers, one after the other in time as threads write
+/* ring_bench [MILLIONS [RINGS [FILE [MIX]]]]: what a record of an agent costs the recorder. Rings are filled with
+ * the events of MIX (`mixes`; a loop with critical sections and barriers unless given), one after the other in time as threads write
  * them, as records that come again, and then emptied three times over: decoded and put in order; the same into a trace; and beside them,
  * as the floor, only copied out and looked at. One line a figure, in processor time of the thread that does
  * it and, for the trace, of the whole program with its compressing thread; nothing passes or fails. */
@@ -36,43 +36,116 @@ static uint64_t time_of(clockid_t clock)
 
 /* ---- the program that is watched */
 
+enum { MAX_NUMBER = (1 << 19) - 1, SERIAL = 1, MAX_ARGUMENTS = 9, CODE = 0x401100, LOCK = 0x404040 };
+
+#define PLACE(which) (CODE | (uint64_t)(which) << TG_AGENT_ENUM_SHIFT)
+
+/* A record that a thread writes again and again; of a first thread alone, or of all. */
+struct step {
+    unsigned kind, n_arguments;
+    uint64_t arguments[MAX_ARGUMENTS];
+    bool is_outside, is_first_threads;
+};
+
+#define LOOP                                                                                                 \
+    {                                                                                                        \
+        TG_RECORD_OMP_ZONE_BEGIN, 2, {PLACE(TG_OMP_ZONE_LOOP), TG_OMP_SCHEDULE_DYNAMIC}, false, false        \
+    }
+#define LOOP_END                                                                                             \
+    {                                                                                                        \
+        TG_RECORD_OMP_ZONE_END, 1, {PLACE(TG_OMP_ZONE_LOOP)}, false, false                                   \
+    }
+#define SYNC                                                                                                 \
+    {                                                                                                        \
+        TG_RECORD_OMP_SYNC_BEGIN, 2, {PLACE(TG_OMP_SYNC_BARRIER), 1}, false, false                           \
+    }
+#define SYNC_END                                                                                             \
+    {                                                                                                        \
+        TG_RECORD_OMP_SYNC_END, 2, {PLACE(TG_OMP_SYNC_BARRIER), 1}, false, false                             \
+    }
+#define MUTEX(kind, code)                                                                                    \
+    {                                                                                                        \
+        TG_RECORD_OMP_MUTEX_##kind, 2, {PLACE(TG_OMP_MUTEX_CRITICAL) + (code), LOCK}, false, false           \
+    }
+
+static const struct step locks[] = {LOOP,     MUTEX(WAIT, 0), MUTEX(ENTER, 0), MUTEX(LEAVE, 32),
+                                    LOOP_END, SYNC,           SYNC_END};
+static const struct step barriers[] = {SYNC, SYNC_END};
+static const struct step loops[] = {LOOP, LOOP_END, SYNC, SYNC_END};
+static const struct step regions[] = {
+    {TG_RECORD_OMP_PARALLEL_BEGIN, 4, {PLACE(0), 1, 2, CODE}, true, true},
+    {TG_RECORD_OMP_IMPLICIT_BEGIN, 5, {PLACE(0), 1, 0, 2, 1}, false, false},
+    {TG_RECORD_OMP_IMPLICIT_END, 1, {PLACE(0)}, false, false},
+    {TG_RECORD_OMP_PARALLEL_END, 2, {PLACE(0), 1}, true, true},
+};
+
+/* A halo exchange: two receives, two sends, a wait for all. */
+#define POST(request, tag)                                                                                   \
+    {                                                                                                        \
+        TG_RECORD_MPI_ENTER_REQUEST, 9, {60, 1, 0, 1, tag, -1, 128, CODE, request}, true, false              \
+    }
+#define LEFT                                                                                                 \
+    {                                                                                                        \
+        TG_RECORD_MPI_LEAVE, 6, {60}, true, false                                                            \
+    }
+#define DONE(request)                                                                                        \
+    {                                                                                                        \
+        TG_RECORD_MPI_COMPLETE, 5, {request, 1, 0, 128}, true, false                                         \
+    }
+static const struct step halo[] = {POST(1, 0),
+                                   LEFT,
+                                   POST(2, 0),
+                                   LEFT,
+                                   POST(3, 1),
+                                   LEFT,
+                                   POST(4, 1),
+                                   LEFT,
+                                   {TG_RECORD_MPI_ENTER, 8, {70, 1, 0, -1, -1, -1, 0, CODE}, true, false},
+                                   {TG_RECORD_MPI_REQUESTS, 5, {4, 1, 2, 3, 4}, true, false},
+                                   DONE(1),
+                                   DONE(2),
+                                   DONE(3),
+                                   DONE(4),
+                                   LEFT};
+
+static const struct mix {
+    const char *name;
+    const struct step *steps;
+    unsigned n_steps, n_together; /* of the latter, records of one thread until it is the next one's turn */
+} mixes[] = {
+    {"locks", locks, sizeof locks / sizeof *locks, 1},
+    {"barriers", barriers, sizeof barriers / sizeof *barriers, 2},
+    {"loops", loops, sizeof loops / sizeof *loops, 2},
+    {"regions", regions, sizeof regions / sizeof *regions, 2},
+    {"halo", halo, sizeof halo / sizeof *halo, 3},
+};
+static const struct mix *mix = &mixes[0];
+
 struct thread {
     struct ring_producer ring;
-    unsigned step;
+    unsigned number, step;
     uint64_t round;
 };
 
-static uint64_t place(uint64_t code, unsigned which)
+/* By which the record of STEP in ROUND is another one than that of the first round. */
+static uint64_t number_of(const struct step *step, uint64_t round)
 {
-    return code | (uint64_t)which << TG_AGENT_ENUM_SHIFT;
+    bool in_regions = mix->steps == regions;
+    enum tg_agent_moves moves = tg_agent_moves(step->kind);
+    bool moves_number = moves == TG_AGENT_MOVES_EITHER ||
+                        (moves == TG_AGENT_MOVES_COUNT && step->kind != TG_RECORD_MPI_ENTER) ||
+                        (moves == TG_AGENT_MOVES_TEAM && in_regions);
+    return moves_number ? round & MAX_NUMBER : 0;
 }
 
-static const struct {
-    unsigned kind, which;
-    uint64_t code, argument;
-} steps[] = {
-    {TG_RECORD_OMP_ZONE_BEGIN, TG_OMP_ZONE_LOOP, 0x401100, TG_OMP_SCHEDULE_DYNAMIC},
-    {TG_RECORD_OMP_MUTEX_WAIT, TG_OMP_MUTEX_CRITICAL, 0x401180, 0x404040},
-    {TG_RECORD_OMP_MUTEX_ENTER, TG_OMP_MUTEX_CRITICAL, 0x401180, 0x404040},
-    {TG_RECORD_OMP_MUTEX_LEAVE, TG_OMP_MUTEX_CRITICAL, 0x4011a0, 0x404040},
-    {TG_RECORD_OMP_ZONE_END, TG_OMP_ZONE_LOOP, 0x4011c0, 0},
-    {TG_RECORD_OMP_SYNC_BEGIN, TG_OMP_SYNC_BARRIER, 0x4011d0, 0},
-    {TG_RECORD_OMP_SYNC_END, TG_OMP_SYNC_BARRIER, 0x4011d0, 0},
-};
-enum { STEPS = sizeof steps / sizeof steps[0], MAX_NUMBER = (1 << 20) - 1, SERIAL = 1 };
-
-static bool is_counted(unsigned step)
-{
-    return steps[step].kind == TG_RECORD_OMP_SYNC_BEGIN || steps[step].kind == TG_RECORD_OMP_SYNC_END;
-}
-
-/* The next record of a thread in team 1: loop, critical section, barrier. */
+/* The next record of a thread in team 1. */
 static bool put_next(struct thread *thread, uint64_t ticks)
 {
-    uint64_t number = is_counted(thread->step) ? thread->round & MAX_NUMBER : 0;
-    if (!ring_producer_again(&thread->ring, thread->step, SERIAL, number, ticks))
+    const struct step *step = &mix->steps[thread->step];
+    if ((!step->is_first_threads || thread->number == 0) &&
+        !ring_producer_again(&thread->ring, thread->step, SERIAL, number_of(step, thread->round), ticks))
         return false;
-    thread->step = (thread->step + 1) % STEPS;
+    thread->step = (thread->step + 1) % mix->n_steps;
     thread->round += thread->step == 0;
     return true;
 }
@@ -80,15 +153,17 @@ static bool put_next(struct thread *thread, uint64_t ticks)
 static void begin_thread(struct thread *thread, int directory, unsigned number,
                          const struct tg_tick_clock *clock)
 {
+    thread->number = number;
     ring_producer_init(&thread->ring, directory, getpid(), number, DATA_BYTES, 1);
     RING_PUT(&thread->ring, TG_RECORD_THREAD, tg_tick_clock_now(clock), (uint64_t)getpid() + number);
     const uint64_t team[] = {0, 1, 0, 64, 1};
     ring_producer_put(&thread->ring, TG_RECORD_OMP_IMPLICIT_BEGIN, tg_tick_clock_now(clock),
                       ring_place(1, number), team, 5);
-    for (unsigned i = 0; i < STEPS; i++) {
-        const uint64_t arguments[] = {place(steps[i].code, steps[i].which),
-                                      is_counted(i) ? 1 : steps[i].argument};
-        ring_producer_fill_at(&thread->ring, i, SERIAL, steps[i].kind, ring_place(1, number), arguments, 2);
+    for (unsigned i = 0; i < mix->n_steps; i++) {
+        const struct step *step = &mix->steps[i];
+        ring_producer_fill_at(&thread->ring, i, SERIAL, step->kind,
+                              step->is_outside ? 0 : ring_place(1, number), step->arguments,
+                              step->n_arguments);
     }
 }
 
@@ -100,8 +175,11 @@ static uint64_t fill(struct thread *threads, unsigned n_threads, const struct tg
     while (full < n_threads) {
         full = 0;
         for (unsigned i = 0; i < n_threads; i++) {
-            bool put = put_next(&threads[i], tg_tick_clock_now(clock));
-            n += put;
+            bool put = true;
+            for (unsigned k = 0; k < mix->n_together && put; k++) {
+                put = put_next(&threads[i], tg_tick_clock_now(clock));
+                n += put;
+            }
             full += !put;
         }
     }
@@ -202,7 +280,7 @@ static void run_set(struct bench *bench, const char *file)
                  .add = take_event,
                  .add_again = take_again,
                  .tail = sink.writer != NULL ? tg_trace_writer_tail(sink.writer) : NULL},
-        .max_bytes = SIZE_MAX};
+        .max_bytes = 1 << 20};
     check(tg_ring_set_create(&options, &set));
     tg_ring_set_scan(set);
     uint64_t spent_ns = 0, filling_ns = 0, records = 0, whole_ns = time_of(CLOCK_PROCESS_CPUTIME_ID);
@@ -212,8 +290,12 @@ static void run_set(struct bench *bench, const char *file)
         tg_tick_clock_add(bench->clock, tg_tick_clock_take(bench->clock));
         uint64_t filled_ns = time_of(CLOCK_THREAD_CPUTIME_ID);
         filling_ns += filled_ns - start_ns;
-        tg_ring_set_take(set);
-        tg_ring_set_tell(set, tg_tick_clock_last(bench->clock).time_ns, UINT64_MAX);
+        uint64_t last_ns = tg_tick_clock_last(bench->clock).time_ns;
+        struct tg_ring_round round;
+        do {
+            round = tg_ring_set_take(set);
+            tg_ring_set_tell(set, round.order_ns < last_ns ? round.order_ns : last_ns, UINT64_MAX);
+        } while (round.order_ns != UINT64_MAX);
         spent_ns += time_of(CLOCK_THREAD_CPUTIME_ID) - filled_ns;
         records = tg_ring_set_stats(set).records;
         /* the writer's thread must keep up, or events would be lost: it is not what is measured */
@@ -264,19 +346,28 @@ static void run_floor(struct bench *bench)
     close_bench(bench);
 }
 
+static const struct mix *find_mix(const char *name)
+{
+    for (size_t i = 0; i < sizeof mixes / sizeof mixes[0]; i++)
+        if (strcmp(mixes[i].name, name) == 0)
+            return &mixes[i];
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     static struct bench bench;
     bench.wanted = (argc > 1 ? strtoull(argv[1], NULL, 10) : 20) * 1000000;
     bench.n_threads = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 16;
     const char *file = argc > 3 ? argv[3] : "ring_bench.tgt";
-    if (bench.wanted == 0 || bench.n_threads == 0 || bench.n_threads > MAX_RINGS) {
-        fputs("usage: ring_bench [MILLIONS [RINGS [FILE]]]\n", stderr);
+    mix = find_mix(argc > 4 ? argv[4] : mixes[0].name);
+    if (bench.wanted == 0 || bench.n_threads == 0 || bench.n_threads > MAX_RINGS || mix == NULL) {
+        fputs("usage: ring_bench [MILLIONS [RINGS [FILE [MIX]]]]\n", stderr);
         return 2;
     }
     tg_mapping_guard_install();
-    printf("%" PRIu64 " million records in %u rings of %d KiB\n", bench.wanted / 1000000, bench.n_threads,
-           DATA_BYTES >> 10);
+    printf("%" PRIu64 " million records of %s in %u rings of %d KiB\n", bench.wanted / 1000000, mix->name,
+           bench.n_threads, DATA_BYTES >> 10);
     run_floor(&bench);
     run_set(&bench, NULL);
     run_set(&bench, file);

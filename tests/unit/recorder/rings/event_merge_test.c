@@ -25,7 +25,9 @@ struct fixture {
     struct tg_event_queue *queue;
     struct tg_event_merge *merge;
     struct told *told;
-    size_t n_told;
+    size_t n_told, n_runs;
+    unsigned kind,
+        step; /* of the records that are added, and by how much each one's value is more than that before */
 };
 
 static void take_record(void *context, void *source, uint64_t time_ns, uint64_t *record)
@@ -47,6 +49,8 @@ static int set_up(void **state)
 {
     struct fixture *fixture = calloc(1, sizeof *fixture);
     fixture->told = calloc(MAX_TOLD, sizeof *fixture->told);
+    fixture->kind = TG_RECORD_LOST;
+    fixture->step = 1;
     const struct tg_merge_sink sink = {.context = fixture, .record = take_record, .event = take_event};
     if (tg_tick_clock_create(TG_AGENT_CLOCK_TSC, &fixture->clock) != NULL ||
         tg_event_queue_create(0, &fixture->queue) != NULL ||
@@ -85,8 +89,8 @@ static void add(struct fixture *fixture, struct tg_merge_ring *ring, const uint6
     for (size_t i = 0; i < count; i++) {
         words[4 * i] = 1000 + 2 * times_ns[i];
         last_ticks = words[4 * i] > last_ticks ? words[4 * i] : last_ticks;
-        words[4 * i + 1] = TG_RECORD_LOST | 4 << TG_AGENT_WORDS_SHIFT;
-        words[4 * i + 2] = value + i;
+        words[4 * i + 1] = fixture->kind | 4 << TG_AGENT_WORDS_SHIFT;
+        words[4 * i + 2] = value + i * fixture->step;
     }
     assert_null(tg_event_merge_add(fixture->merge, ring, words, count * 32, last_ticks));
     free(words);
@@ -131,6 +135,75 @@ static void everything_comes_in_the_order_of_time(void **state)
     assert_int_equal(stats.held_bytes, 0);
     assert_true(tg_merge_ring_is_empty(a));
     assert_int_equal(tg_event_merge_told_ns(fixture->merge), 90);
+}
+
+/* Takes what may be told of records that repeat one, one ring's after the other's, but no record of an odd value where it comes first. */
+static void take_runs(void *context, struct tg_merge_run *run)
+{
+    struct fixture *fixture = context;
+    uint64_t time_ns;
+    do
+        while (tg_merge_run_next(run, &time_ns) && run->n_words >= 4 &&
+               (run->records[1] & 0xff) == TG_RECORD_AGAIN && run->records[2] % 2 == 0) {
+            fixture->told[fixture->n_told++] = (struct told){time_ns, run->records[2], run->source};
+            tg_merge_run_told(run, 4, time_ns);
+        }
+    while (tg_merge_run_turn(run));
+    fixture->n_runs++;
+}
+
+static void runs_go_on_with_the_ring_that_is_next(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct tg_merge_sink sink = {
+        .context = fixture, .record = take_record, .run = take_runs, .event = take_event};
+    tg_event_merge_destroy(fixture->merge);
+    assert_null(tg_event_merge_create(fixture->clock, fixture->queue, &sink, &fixture->merge));
+    int sources[2];
+    struct tg_merge_ring *a = add_ring(fixture, &sources[0]), *b = add_ring(fixture, &sources[1]);
+    fixture->kind = TG_RECORD_AGAIN;
+    fixture->step = 0;
+    add(fixture, a, TIMES(10, 20, 30, 80, 90), 100);
+    add(fixture, b, TIMES(15, 25, 26, 27, 70), 200);
+    add(fixture, b, TIMES(71, 95), 202);
+    assert_true(tg_event_merge_tell(fixture->merge, 60, UINT64_MAX));
+    assert_int_equal(fixture->n_runs, 1); /* of both */
+    assert_ptr_equal(fixture->told[1].source, &sources[1]);
+    expect_times(fixture, TIMES(10, 15, 20, 25, 26, 27, 30));
+    add_event(fixture, 75);
+    add(fixture, a, TIMES(96, 97), 301); /* told by themselves */
+    assert_true(tg_event_merge_tell(fixture->merge, 1000, UINT64_MAX));
+    assert_int_equal(fixture->told[2].value, UINT64_MAX);
+    assert_ptr_equal(fixture->told[7].source, &sources[0]);
+    expect_times(fixture, TIMES(70, 71, 75, 80, 90, 95, 96, 97));
+    struct tg_merge_stats stats = tg_event_merge_stats(fixture->merge);
+    assert_int_equal(stats.records, 14);
+    assert_int_equal(stats.held_bytes, 0);
+    assert_true(tg_merge_ring_is_empty(a) && tg_merge_ring_is_empty(b));
+    assert_int_equal(tg_event_merge_told_ns(fixture->merge), 97);
+}
+
+static void runs_end_after_as_many_as_were_asked_for(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct tg_merge_sink sink = {
+        .context = fixture, .record = take_record, .run = take_runs, .event = take_event};
+    tg_event_merge_destroy(fixture->merge);
+    assert_null(tg_event_merge_create(fixture->clock, fixture->queue, &sink, &fixture->merge));
+    int sources[2];
+    struct tg_merge_ring *a = add_ring(fixture, &sources[0]), *b = add_ring(fixture, &sources[1]);
+    fixture->kind = TG_RECORD_AGAIN;
+    fixture->step = 0;
+    add(fixture, a, TIMES(10, 20, 30, 40), 100);
+    add(fixture, b, TIMES(15, 25, 35), 200);
+    size_t told = 0;
+    for (int turn = 0; turn < 3; turn++) {
+        bool all = tg_event_merge_tell(fixture->merge, 1000, 3);
+        assert_int_equal(all, turn == 2);
+        assert_true(fixture->n_told - told <= 3 && fixture->n_told > told);
+        told = fixture->n_told;
+    }
+    expect_times(fixture, TIMES(10, 15, 20, 25, 30, 35, 40));
 }
 
 static void see_record(void *context, uint64_t time_ns, const uint64_t *record)
@@ -322,6 +395,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(everything_comes_in_the_order_of_time),
+        TEST(runs_go_on_with_the_ring_that_is_next),
+        TEST(runs_end_after_as_many_as_were_asked_for),
         TEST(what_is_later_waits),
         TEST(what_a_ring_holds_can_be_looked_at),
         TEST(what_comes_too_late_is_told_with_its_own_time_and_counted),
