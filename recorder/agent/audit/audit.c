@@ -9,8 +9,9 @@
  *
  * glibc calls la_objclose for what goes, then says LA_ACT_DELETE, unlinks, and says LA_ACT_CONSISTENT. At
  * exit it says LA_ACT_DELETE first, then calls la_objclose for everything, without the loader's lock and
- * without unlinking anything. A destructor may load and unload between those. So how many are gone is counted
- * in the list, and if K are, it is the last K that la_objclose was called for.
+ * without unlinking anything. From release 2.41 on it says LA_ACT_DELETE first always, in front of the destructors, so that nothing
+ * tells an exit from a dlclose before LA_ACT_CONSISTENT. A destructor may load and unload between those. So how many are gone is
+ * counted in the list, and if K are, it is the last K that la_objclose was called for.
  *
  * Where the recorder has a dlopen filter in the control file, each load is decided about when it is complete, before
  * anything of it is relocated or run: see struct tg_agent_filter. */
@@ -48,10 +49,13 @@ struct namespace
     struct link_map *told;      /* the last object that was told, NULL none */
     struct link_map *undecided; /* the first object that was told and is not decided about, NULL none */
     size_t closing;             /* la_objclose since the last activity */
-    size_t objects;             /* deleting: how many there were */
+    size_t objects;             /* deleting, or begun: how many there were */
     bool adding;                /* between LA_ACT_ADD and LA_ACT_CONSISTENT */
     bool deleting;              /* between LA_ACT_DELETE of a dlclose and LA_ACT_CONSISTENT */
-    bool ending;                /* the program's end calls destructors */
+    unsigned
+        begun; /* LA_ACT_DELETE in front of la_objclose, of which LA_ACT_CONSISTENT is to come: the program's end, or a dlclose */
+    bool
+        emptied; /* begun, and la_objclose was called for all: where LA_ACT_CONSISTENT is not next, nothing is left */
 };
 
 static struct {
@@ -215,7 +219,8 @@ static void tell_inherited(void)
     for (size_t n = 0; n < MAX_NAMESPACES; n++) {
         const struct namespace *namespace = &watch.namespaces[n];
         const struct link_map *map = namespace->told != NULL ? namespace->head : NULL;
-        for (size_t i = 0; map != NULL && !namespace->deleting && i < MAX_OBJECTS; i++, map = map->l_next) {
+        bool is_whole = !namespace->deleting && !namespace->emptied;
+        for (size_t i = 0; map != NULL && is_whole && i < MAX_OBJECTS; i++, map = map->l_next) {
             if (is_library(namespace, map))
                 record_open(namespace, map, TG_AGENT_OPEN_INHERITED);
             if (map == namespace->told)
@@ -382,7 +387,7 @@ static void settle(void)
 
 /* ---- unloading */
 
-/* Tells of the last COUNT objects of NAMESPACE that la_objclose was called for. */
+/* Tells of the last COUNT objects of NAMESPACE that la_objclose was called for, and that were not told of yet. */
 static void tell_gone(const struct namespace *namespace, size_t count)
 {
     size_t kept = watch.n_closing < MAX_CLOSING ? watch.n_closing : MAX_CLOSING;
@@ -390,30 +395,39 @@ static void tell_gone(const struct namespace *namespace, size_t count)
     unsigned id = (unsigned)(namespace - watch.namespaces);
     for (size_t found = 0; found < count && watch.n_closing - first < kept;)
         found += watch.closing[--first % MAX_CLOSING].id == id;
-    for (; first < watch.n_closing; first++)
-        if (watch.closing[first % MAX_CLOSING].id == id)
-            record_close(namespace, watch.closing[first % MAX_CLOSING].map);
+    for (; first < watch.n_closing; first++) {
+        struct closing *closing = &watch.closing[first % MAX_CLOSING];
+        if (closing->id != id)
+            continue;
+        record_close(namespace, closing->map);
+        closing->id = MAX_NAMESPACES;
+    }
     __atomic_fetch_add(&tollgate_loads.closed, count, __ATOMIC_RELAXED);
+}
+
+static void tell_all_gone(struct namespace *namespace)
+{
+    tell_gone(namespace, namespace->objects);
+    record_activity(namespace, LA_ACT_CONSISTENT);
+    *namespace = (struct namespace){0};
 }
 
 static void begin_deleting(struct namespace *namespace)
 {
-    if (namespace->closing == 0) {
-        namespace->ending = true;
-        return;
-    }
+    bool is_first = namespace->closing == 0;
     tell_new(namespace); /* objects of a dlopen that failed */
     decide(namespace, LA_ACT_DELETE);
     settle();
-    record_activity(namespace, LA_ACT_DELETE);
     (void)last_of(namespace, &namespace->objects);
-    namespace->deleting = true;
-    if (namespace->closing < namespace->objects || namespace->ending)
+    if (is_first) {
+        namespace->adding = false;
+        namespace->begun++;
         return;
-    /* nothing will be left, not even somebody to call la_activity for */
-    tell_gone(namespace, namespace->objects);
-    record_activity(namespace, LA_ACT_CONSISTENT);
-    *namespace = (struct namespace){0};
+    }
+    record_activity(namespace, LA_ACT_DELETE);
+    namespace->deleting = true;
+    if (namespace->closing >= namespace->objects && namespace->begun == 0)
+        tell_all_gone(namespace); /* nothing will be left, not even somebody to call la_activity for */
 }
 
 static void end_deleting(struct namespace *namespace)
@@ -423,6 +437,34 @@ static void end_deleting(struct namespace *namespace)
     namespace->deleting = false;
     if (left < namespace->objects)
         tell_gone(namespace, namespace->objects - left);
+}
+
+/* At the program's end nothing has gone. */
+static void end_begun(struct namespace *namespace)
+{
+    size_t left;
+    struct link_map *last = last_of(namespace, &left);
+    namespace->begun--;
+    namespace->emptied = false;
+    if (left >= namespace->objects)
+        return;
+    record_activity(namespace, LA_ACT_DELETE);
+    namespace->told = last;
+    tell_gone(namespace, namespace->objects - left);
+    namespace->objects = left;
+    record_activity(namespace, LA_ACT_CONSISTENT);
+}
+
+/* Something else comes than the LA_ACT_CONSISTENT of NEXT (NULL: of none): namespaces that are all closed are gone. */
+static void tell_emptied(const struct namespace *next)
+{
+    for (size_t n = 1; n < MAX_NAMESPACES; n++) {
+        struct namespace *namespace = &watch.namespaces[n];
+        if (!namespace->emptied || namespace == next)
+            continue;
+        record_activity(namespace, LA_ACT_DELETE);
+        tell_all_gone(namespace);
+    }
 }
 
 /* ---- what the loader calls */
@@ -446,10 +488,14 @@ static void act(struct namespace *namespace, unsigned action)
         record_activity(namespace, LA_ACT_ADD);
     } else if (action == LA_ACT_DELETE) {
         begin_deleting(namespace);
-    } else if (action == LA_ACT_CONSISTENT && (changing || !namespace->ending)) {
+    } else if (action == LA_ACT_CONSISTENT && !changing && namespace->begun > 0) {
+        end_begun(namespace);
+    } else if (action == LA_ACT_CONSISTENT) {
         if (namespace->deleting)
             end_deleting(namespace);
         tell_new(namespace);
+        if (namespace->begun > 0)
+            (void)last_of(namespace, &namespace->objects);
         namespace->adding = false;
         decide(namespace, LA_ACT_CONSISTENT);
         settle();
@@ -468,6 +514,7 @@ EXPORT void la_activity(uintptr_t *cookie, unsigned action)
     }
     struct link_map *head;
     struct namespace *namespace = of_cookie(*cookie, &head);
+    tell_emptied(action == LA_ACT_CONSISTENT ? namespace : NULL);
     if (namespace != NULL) {
         namespace->head = head;
         act(namespace, action);
@@ -488,6 +535,7 @@ EXPORT unsigned la_objopen(struct link_map *map, Lmid_t id, uintptr_t *cookie)
     if (!watch.records || id < 0 || id >= MAX_NAMESPACES || ((uintptr_t)map & COOKIE_MASK) != 0 || !enter())
         return 0;
     struct namespace *namespace = &watch.namespaces[id];
+    tell_emptied(NULL);
     *cookie = (uintptr_t)map | (uintptr_t)(id + 1);
     if (namespace->head == NULL)
     namespace->head = first_of(map);
@@ -506,12 +554,15 @@ EXPORT unsigned la_objclose(uintptr_t *cookie)
         return 0;
     struct link_map *map;
     struct namespace *namespace = of_cookie(*cookie, &map);
+    tell_emptied(NULL);
     if (namespace != NULL) {
-        if (namespace->adding && !namespace->ending)
+        if (namespace->adding && namespace->begun == 0)
             tell_new(namespace); /* objects of a dlopen that failed */
         watch.closing[watch.n_closing++ % MAX_CLOSING] =
             (struct closing){.map = map, .id = (unsigned)(namespace - watch.namespaces)};
         namespace->closing++;
+        namespace->emptied =
+            namespace->begun > 0 && namespace != watch.namespaces && namespace->closing >= namespace->objects;
     }
     leave();
     return 0;
