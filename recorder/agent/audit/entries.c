@@ -1,6 +1,7 @@
 /* The loader finds a symbol by the hash in its object's DT_GNU_HASH, then compares names. A symbol whose hash
  * there is another one's is not found, and everything else is as it was; the table is a few pages of this
- * process's own copy. */
+ * process's own copy. The other hash is the complement, so that no name is hashed to hide it: there are 1,700,
+ * and every program that starts has them hidden. */
 #include "recorder/agent/audit/entries.h"
 
 #include "recorder/agent/audit/raw_system.h"
@@ -10,12 +11,15 @@
 enum {
     PAGE_BYTES = 4096,
     MAX_SYMBOLS = 1 << 16,
-    LAST_OF_BUCKET = 1, /* in a hash of the table */
+    BEGINNING_BYTES = 4, /* no name of the agent's is shorter */
+    LAST_OF_BUCKET = 1,  /* in a hash of the table */
 };
 
-/* Beginnings of the names of entries. */
-static const char prefixes[][20] = {"GOMP_", "omp_", "__kmpc_",          "MPI_",
-                                    "PMPI_", "mpi_", "ompi_errhandler_", "MPIR_Err_return_"};
+/* How the names of entries begin, none of the agent's others begins so: GOMP_, omp_, __kmpc_, MPI_, PMPI_, mpi_,
+ * ompi_errhandler_, MPIR_Err_return_. */
+static const char beginnings[][BEGINNING_BYTES] = {
+    {'G', 'O', 'M', 'P'}, {'o', 'm', 'p', '_'}, {'_', '_', 'k', 'm'}, {'M', 'P', 'I', '_'},
+    {'P', 'M', 'P', 'I'}, {'m', 'p', 'i', '_'}, {'o', 'm', 'p', 'i'}, {'M', 'P', 'I', 'R'}};
 
 /* An object with none of these has no other entry either: most have none, and are not asked for each. */
 static const char signs[][20] = {"GOMP_barrier", "MPI_Init",      "PMPI_Init",      "mpi_init_",
@@ -28,16 +32,21 @@ static struct {
     uint32_t end; /* behind its last symbol */
 } agent;
 
+static uint32_t word_at(const char *text)
+{
+    uint32_t word;
+    __builtin_memcpy(&word, text, sizeof word);
+    return word;
+}
+
+/* All beginnings are compared, as the names come in no order: a branch for each would be guessed wrong mostly. */
 static bool is_entry(const char *name)
 {
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
-        size_t length = 0;
-        while (prefixes[i][length] != '\0' && prefixes[i][length] == name[length])
-            length++;
-        if (prefixes[i][length] == '\0')
-            return true;
-    }
-    return false;
+    uint32_t begins = word_at(name);
+    unsigned found = 0;
+    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
+        found |= begins == word_at(beginnings[i]);
+    return found != 0;
 }
 
 static const char *name_of(uint32_t index)
@@ -74,13 +83,14 @@ static void set(uint32_t index, uint32_t hash)
     __atomic_store_n(place, (hash & ~(uint32_t)LAST_OF_BUCKET) | (*place & LAST_OF_BUCKET), __ATOMIC_RELAXED);
 }
 
+/* At the agent's opening: nobody else looks. */
 static void hide_all(void)
 {
     if (!make_writable(true))
         return; /* then they are there, as long as that may matter to somebody */
+    uint32_t *chain = (uint32_t *)(uintptr_t)agent.table.chain;
     for (uint32_t i = agent.table.first; i < agent.end; i++)
-        if (is_entry(name_of(i)))
-            set(i, ~tg_agent_symbols_hash(name_of(i)));
+        chain[i - agent.table.first] ^= is_entry(name_of(i)) ? ~(uint32_t)LAST_OF_BUCKET : 0;
     (void)make_writable(false);
 }
 
@@ -89,8 +99,8 @@ static void show_those_of(const struct tg_agent_symbols *library)
     if (!make_writable(true))
         return;
     for (uint32_t i = agent.table.first; i < agent.end; i++) {
-        uint32_t hash = tg_agent_symbols_hash(name_of(i));
-        if (is_entry(name_of(i)) && tg_agent_symbols_index(library, name_of(i), hash) != 0)
+        uint32_t hash = is_entry(name_of(i)) ? tg_agent_symbols_hash(name_of(i)) : 0;
+        if (hash != 0 && tg_agent_symbols_index(library, name_of(i), hash) != 0)
             set(i, hash);
     }
     (void)make_writable(false);

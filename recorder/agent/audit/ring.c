@@ -81,6 +81,22 @@ static void search_byte(struct search *search, char byte)
     }
 }
 
+/* The byte behind the next NUL from AT on, END where there is none before that. */
+static const char *behind_nul(const char *at, const char *end)
+{
+    enum { STEP = sizeof(__m128i) };
+    for (; end - at >= STEP; at += STEP) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+        unsigned nuls = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
+        if (nuls != 0)
+            return at + __builtin_ctz(nuls) + 1;
+    }
+    while (at < end)
+        if (*at++ == '\0')
+            return at;
+    return end;
+}
+
 /* Variables added to the environment at exec by way of the initial stack (recorder/process/initial_stack.h)
  * are not in /proc/self/environ; its strings are the last thing on that stack. */
 static bool read_stack(void)
@@ -91,8 +107,14 @@ static bool read_stack(void)
         return false;
     if (end - start > MAX_STACK_BYTES)
         start = end - MAX_STACK_BYTES;
-    while (start < end)
-        search_byte(&search, *start++);
+    while (start < end) {
+        if (search.matched == SIZE_MAX) {
+            start = behind_nul(start, end);
+            search.matched = 0;
+        } else {
+            search_byte(&search, *start++);
+        }
+    }
     return search.found && agent.directory[0] == '/';
 }
 
