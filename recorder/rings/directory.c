@@ -378,11 +378,8 @@ static struct tg_error *make_control(struct tg_agent_directory *directory,
     struct tg_error *error = write_file(directory, "control.new", page, sizeof page, &directory->control_fd);
     if (error != NULL)
         return error;
-    /* all of it is really there: a full file system would kill programs by SIGBUS */
-    int problem = posix_fallocate(directory->control_fd, 0, TG_AGENT_CONTROL_BYTES);
-    if (problem != 0)
-        return tg_error_create_errno(problem, "cannot create %s/control", directory->path);
-    if (flock(directory->control_fd, LOCK_EX | LOCK_NB) != 0 ||
+    if (!tg_agent_directory_reserve(directory, TG_AGENT_FILTER_OFFSET, TG_AGENT_FILTER_BYTES) ||
+        flock(directory->control_fd, LOCK_EX | LOCK_NB) != 0 ||
         renameat(directory->fd, "control.new", directory->fd, "control") != 0)
         return tg_error_create_errno(errno, "cannot create %s/control", directory->path);
     return map_control(directory);
@@ -637,6 +634,12 @@ bool tg_agent_directory_write(const struct tg_agent_directory *directory, uint64
 {
     errno = ENOSPC;
     return pwrite(directory->control_fd, bytes, size, (off_t)offset) == (ssize_t)size;
+}
+
+bool tg_agent_directory_reserve(const struct tg_agent_directory *directory, uint64_t offset, uint64_t size)
+{
+    errno = posix_fallocate(directory->control_fd, (off_t)offset, (off_t)size);
+    return errno == 0;
 }
 
 void tg_agent_directory_wake(const struct tg_agent_directory *directory, uint64_t offset)

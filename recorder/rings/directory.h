@@ -58,6 +58,9 @@ bool tg_agent_directory_read(const struct tg_agent_directory *directory, uint64_
                              size_t size);
 bool tg_agent_directory_write(const struct tg_agent_directory *directory, uint64_t offset, const void *bytes,
                               size_t size);
+/* Makes SIZE bytes at OFFSET, which are 0 before, memory for certain: programs that touch what there is no memory for end by
+ * SIGBUS. At the beginning that is so of everything but the gates and their slots. */
+bool tg_agent_directory_reserve(const struct tg_agent_directory *directory, uint64_t offset, uint64_t size);
 /* Wakes everybody who sleeps on the word at OFFSET (FUTEX_WAKE). */
 void tg_agent_directory_wake(const struct tg_agent_directory *directory, uint64_t offset);
 

@@ -17,6 +17,7 @@ struct program {
 
 struct tg_gates {
     const struct tg_agent_directory *directory;
+    bool are_memory;                  /* the first one was opened */
     uint32_t last;                    /* number that was given last */
     uint32_t numbers[TG_AGENT_GATES]; /* 0: free */
     struct program *programs;         /* programs whose threads may wait */
@@ -68,6 +69,11 @@ static bool write_number(const struct tg_gates *gates, size_t place, uint32_t nu
 struct tg_error *tg_gates_open(struct tg_gates *gates, const struct tg_agent_gate *gate, uint32_t *number)
 {
     size_t place = 0;
+    if (!gates->are_memory && !tg_agent_directory_reserve(gates->directory, TG_AGENT_GATES_OFFSET,
+                                                          TG_AGENT_FILTER_OFFSET - TG_AGENT_GATES_OFFSET))
+        return tg_error_create_errno(errno, "cannot write to %s/control",
+                                     tg_agent_directory_path(gates->directory));
+    gates->are_memory = true;
     while (place < TG_AGENT_GATES && gates->numbers[place] != 0)
         place++;
     if (place == TG_AGENT_GATES)

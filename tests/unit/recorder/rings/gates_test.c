@@ -7,8 +7,10 @@
 
 #include "recorder/rings/gates.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct tg_agent_directory *directory;
@@ -66,6 +68,27 @@ static void tells_agents(void **state)
     assert_int_equal(tg_agent_directory_control(directory).n_gates, 2);
     tg_gates_close(gates, second);
     assert_int_equal(tg_agent_directory_control(directory).n_gates, 0);
+}
+
+static uint64_t control_memory(void)
+{
+    char path[4096];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/control", tg_agent_directory_path(directory));
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_size, TG_AGENT_CONTROL_BYTES);
+    return (uint64_t)status.st_blocks * 512;
+}
+
+/* Programs that look there would end by SIGBUS where the file system is full; most recordings open none. */
+static void are_memory_from_the_first_on(void **state)
+{
+    (void)state;
+    uint32_t number;
+    assert_true(control_memory() < TG_AGENT_SLOTS_OFFSET);
+    assert_null(tg_gates_open(gates, &(struct tg_agent_gate){.instance = 42}, &number));
+    assert_true(control_memory() >= TG_AGENT_CONTROL_BYTES);
+    tg_gates_close(gates, number);
 }
 
 static void lets_go_whom_it_meant(void **state)
@@ -161,9 +184,13 @@ static void forgets_who_is_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_agents),   cmocka_unit_test(lets_go_whom_it_meant),
-        cmocka_unit_test(has_an_end),     cmocka_unit_test(believes_nothing),
-        cmocka_unit_test(knows_programs), cmocka_unit_test(forgets_who_is_gone),
+        cmocka_unit_test(are_memory_from_the_first_on),
+        cmocka_unit_test(tells_agents),
+        cmocka_unit_test(lets_go_whom_it_meant),
+        cmocka_unit_test(has_an_end),
+        cmocka_unit_test(believes_nothing),
+        cmocka_unit_test(knows_programs),
+        cmocka_unit_test(forgets_who_is_gone),
     };
     return cmocka_run_group_tests(tests, make, destroy);
 }
