@@ -239,13 +239,18 @@ static uint32_t find_rows(struct tg_chunk_serializer *serializer, const struct t
 {
     uint32_t n_rows = 0, most = max_rows(kind);
     size_t n_numbers = kind->rows.n_numbers;
-    memset(serializer->row_slots, 0, sizeof serializer->row_slots);
+    if (most == 0)
+        return 0;
+    uint32_t n_slots = ROW_SLOTS; /* the least power of two that leaves three of four free */
+    while (n_slots / 2 >= most * (ROW_SLOTS / MAX_ROWS))
+        n_slots /= 2;
+    memset(serializer->row_slots, 0, n_slots * sizeof serializer->row_slots[0]);
     for (uint32_t i = 0; i < kind->n_events; i++) {
         const uint64_t *row = tg_chunk_rows_at(&kind->rows, rows[i]);
-        uint32_t slot = (uint32_t)tg_chunk_rows_hash(row, n_numbers) % ROW_SLOTS;
+        uint32_t slot = (uint32_t)tg_chunk_rows_hash(row, n_numbers) % n_slots;
         while (serializer->row_slots[slot] != 0 &&
                memcmp(row, serializer->rows[serializer->row_slots[slot] - 1], n_numbers * sizeof *row) != 0)
-            slot = (slot + 1) % ROW_SLOTS;
+            slot = (slot + 1) % n_slots;
         if (serializer->row_slots[slot] == 0) {
             if (n_rows == most)
                 return 0;

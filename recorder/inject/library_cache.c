@@ -120,7 +120,10 @@ static const char *scan(const struct tg_library_cache *cache, const char *name, 
     for (size_t i = 0; bytes <= MAX_NAME_BYTES && i < cache->count; i++) {
         const uint8_t *raw = raw_entry(cache, i);
         uint32_t offset = tg_elf_u32(raw + 4);
+        /* of two names that differ, mostly the length or the last character does */
         if (offset > cache->size || cache->size - offset < bytes ||
+            cache->bytes[offset + bytes - 1] != '\0' ||
+            (bytes > 1 && cache->bytes[offset + bytes - 2] != name[bytes - 2]) ||
             memcmp(cache->bytes + offset, name, bytes) != 0 || tg_elf_u32(raw) != FLAGS_X86_64)
             continue;
         const char *path = string_at(cache, tg_elf_u32(raw + 8), MAX_PATH_BYTES);

@@ -91,19 +91,35 @@ static size_t read_file(const char *path, char *buffer, size_t size)
     return used;
 }
 
+/* What is read of PID's command line, with a '\0' behind it; mostly it is short. NULL: no memory. */
+static char *read_command_line(pid_t pid, size_t *size)
+{
+    enum { FIRST_BYTES = 1 << 12, MAX_BYTES = TG_PROCESS_FACTS_MAX_COMMAND_BYTES };
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    for (size_t room = FIRST_BYTES;; room = MAX_BYTES) {
+        char *text = malloc(room + 1);
+        *size = text == NULL ? 0 : read_file(path, text, room);
+        if (text != NULL)
+            text[*size] = '\0';
+        if (text == NULL || *size < room || room == MAX_BYTES)
+            return text;
+        free(text);
+    }
+}
+
 static void tell_command_line(pid_t pid, const struct tg_event_sink *sink)
 {
     enum { MAX_BYTES = TG_PROCESS_FACTS_MAX_COMMAND_BYTES, MAX_ARGUMENTS = TG_PROCESS_FACTS_MAX_ARGUMENTS };
-    char path[32];
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    char *text = malloc(MAX_BYTES + 1);
-    struct tg_string_item *items = calloc(MAX_ARGUMENTS, sizeof *items);
+    size_t size, n_arguments = 0;
+    char *text = read_command_line(pid, &size);
+    for (size_t at = 0; at < size && n_arguments < MAX_ARGUMENTS; at += strlen(text + at) + 1)
+        n_arguments++;
+    struct tg_string_item *items = calloc(n_arguments + 1, sizeof *items);
     if (text != NULL && items != NULL) {
-        size_t size = read_file(path, text, MAX_BYTES);
-        text[size] = '\0';
         size_t count = 0;
         size_t at = 0;
-        for (; at < size && count < MAX_ARGUMENTS; at += strlen(text + at) + 1)
+        for (; at < size && count < n_arguments; at += strlen(text + at) + 1)
             items[count++].text = text + at;
         struct tg_event event = {.kind = TG_EVENT_COMMAND_LINE,
                                  .command_line = {.arguments = {.items = items, .count = count}}};
