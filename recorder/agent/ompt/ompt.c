@@ -4,6 +4,7 @@
 
 #include "recorder/agent/environment.h"
 #include "recorder/agent/next.h"
+#include "recorder/agent/ompt/bound.h"
 #include "recorder/agent/ompt/chain.h"
 #include "recorder/agent/ompt/events.h"
 #include "recorder/agent/ompt/position.h"
@@ -113,12 +114,11 @@ bool tg_ompt_covers(const void *object)
     return is_enabled() && tg_agent_beside(object, ENTRY_POINT) != NULL;
 }
 
-static struct tg_ompt_start_tool_result *start_tool(unsigned omp_version, const char *runtime_version)
+/* NEXT: the tool that would be asked if the agent were not there, NULL none. */
+static struct tg_ompt_start_tool_result *start_before(tg_ompt_start_tool next, unsigned omp_version,
+                                                      const char *runtime_version)
 {
     static struct tg_ompt_start_tool_result result = {.initialize = initialize, .finalize = finalize};
-    tg_ompt_start_tool next = tg_ompt_tool_before();
-    if (next == NULL)
-        next = (tg_ompt_start_tool)(uintptr_t)tg_agent_next("ompt_start_tool");
     const char *none = NULL;
     if (!tg_agent_observes(TG_AGENT_OPENMP))
         return next == NULL ? NULL : next(omp_version, runtime_version);
@@ -134,6 +134,23 @@ static struct tg_ompt_start_tool_result *start_tool(unsigned omp_version, const 
     return &result;
 }
 
+static struct tg_ompt_start_tool_result *start_tool(unsigned omp_version, const char *runtime_version)
+{
+    tg_ompt_start_tool next = tg_ompt_tool_before();
+    if (next == NULL)
+        next = (tg_ompt_start_tool)(uintptr_t)tg_agent_next("ompt_start_tool");
+    return start_before(next, omp_version, runtime_version);
+}
+
+static struct tg_ompt_start_tool_result *start_tool_of_bound(unsigned omp_version,
+                                                             const char *runtime_version)
+{
+    struct tg_ompt_start_tool_result *result =
+        start_before(tg_ompt_bound_begin(), omp_version, runtime_version);
+    tg_ompt_bound_done();
+    return result;
+}
+
 /* The function that the runtime calls, by the search order. */
 TG_AGENT_EXPORT struct tg_ompt_start_tool_result *ompt_start_tool(unsigned omp_version,
                                                                   const char *runtime_version);
@@ -144,6 +161,7 @@ struct tg_ompt_start_tool_result *ompt_start_tool(unsigned omp_version, const ch
 
 static void redirect_runtimes(void)
 {
+    tg_ompt_bound_answer(start_tool_of_bound);
     if (tg_ompt_tool_before() != NULL && !tg_ompt_redirect(start_tool))
         tg_agent_say(TG_RECORD_NOTE,
                      "the program has its own OpenMP tool, which cannot be chained: OpenMP is not recorded");

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 
+import bound_library
 import gomp
 from agent_rings import DLOPEN, OPENMP, TSC, string
 from recording import check, skip
@@ -208,13 +209,13 @@ def run_with_tool(run, path, environment):
     return result, steady_log(log) if os.path.exists(log) else None
 
 
-def chain(how, mode=""):
+def chain(how, mode="", environment=None):
     """The tool tells the same with and without agent, which sees what it sees without the tool."""
     tool = compile_with(COMPILE, "tool.so", ["tool.c"], "-shared", "-fPIC")
     flags = {"program": [os.path.join(OWN, "tool.c")], "linked": [tool, "-Wl,-rpath," + os.getcwd()],
              "bound_now": [os.path.join(OWN, "tool.c"), "-Wl,-z,now"]}.get(how, [])
     path = compile_with(COMPILE, "steady", ["steady.c"], "-O1", "-no-pie", *flags)
-    environment = {"TOOL_MODE": mode}
+    environment = dict(environment or {}, TOOL_MODE=mode)
     if how == "environment":
         environment["OMP_TOOL_LIBRARIES"] = ":/nonexistent/tool.so::" + tool + ":/nonexistent/another.so"
     if how == "bound_now":
@@ -232,9 +233,23 @@ def chain(how, mode=""):
         check(len(natively) == len(here), f"natively {len(natively)} lines, chained {len(here)}")
     check(len(expected) == len(told), f"{len(expected)} threads, chained {len(told)}")
     # and the agent's records are those without a tool
-    _, alone = gomp.run_observed([path], {"OMP_CANCELLATION": "true"})
+    _, alone = gomp.run_observed([path], {key: value for key, value in dict(environment, OMP_CANCELLATION="true").items()
+                                          if key != "OMP_TOOL_LIBRARIES"})
     check_runtime(records)
     check(steady_records(records) == steady_records(alone), "the agent sees something else beside the tool")
+
+
+def bound(_):
+    """No library in front of the runtime gets its call of ompt_start_tool, as with Ubuntu's: the agent is found all the same,
+    and a tool that is not found without the agent is not with it."""
+    path = compile_with(COMPILE, "steady", ["steady.c", "tool.c"], "-O1", "-no-pie", "-rdynamic", "-I", omp_tools_folder())
+    environment = bound_library.environment(path, "libomp", "ompt_start_tool")
+    native, expected = run_with_tool(gomp.run_native, path, environment)
+    (observed, records), told = run_with_tool(gomp.run_observed, path, environment)
+    check(native == observed and native[1] == 0, f"output natively {native}, observed {observed}")
+    check(expected is None and told is None, f"the tool told {expected} natively, and {told}")
+    check_runtime(records)
+    chain("environment", environment=environment)
 
 
 def steady_records(records):
@@ -430,7 +445,7 @@ def nested(_):
 
 
 CASES = {
-    "nested": nested,
+    "bound": bound, "nested": nested,
     "roots": roots,
     "disabled": disabled, "late": late, "both": both, "shim": shim, "forks": forks, "owners": owners, "tested": tested,
     "tool_before_a_late_runtime": tool_before_a_late_runtime,
