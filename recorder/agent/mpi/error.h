@@ -21,7 +21,8 @@ struct tg_mpi_waiting {
 struct tg_mpi_failure {
     const struct tg_mpi_waiting *waiting; /* what it waits for, NULL none */
     bool is_told;                         /* the call has failed, and its error is recorded */
-    bool is_telling; /* asks the library for words about one: what it raises then is not the program's */
+    bool is_handed_on; /* what is raised is recorded, and the library's error handler is called */
+    bool is_telling;   /* asks the library for words about one: what it raises then is not the program's */
 };
 extern __thread struct tg_mpi_failure tg_mpi_failure __attribute__((tls_model("initial-exec")));
 

@@ -1,7 +1,9 @@
 /* Where libraries raise errors, whatever the error handler is, which may end the program: Open MPI in
  * ompi_errhandler_invoke, MPICH (and what is made from it) in MPIR_Err_return_comm and _win. The agent is in front of
- * these as before MPI_ functions. Where a library binds them within itself, what is left is the result of a call
- * that returns (recorder/agent/mpi/frame.c). */
+ * these as before MPI_ functions. Where a library binds them within itself, what is left are Open MPI's own error handlers
+ * (recorder/agent/mpi/handlers.c), and the result of a call that returns (recorder/agent/mpi/frame.c). */
+#include "recorder/agent/mpi/raise.h"
+
 #include "recorder/agent/mpi/error.h"
 #include "recorder/agent/mpi/frame.h"
 #include "recorder/agent/next.h"
@@ -24,8 +26,7 @@ static void name_call(const char *said, char *name, size_t size)
     snprintf(name, size, "%s%.*s", is_internal ? "MPI_" : "", (int)strspn(function, letters), function);
 }
 
-/* FUNCTION of the library raises CODE, in a call of the program that may be none of those that are recorded. */
-static void raised(int code, const char *function)
+void tg_mpi_raised(int code, const char *function)
 {
     char name[64];
     bool is_in_call = tg_mpi_frame_is_within_call(__builtin_frame_address(0));
@@ -55,8 +56,13 @@ int ompi_errhandler_invoke(void *handler, void *object, int type, int code, cons
     static void *place;
     int (*next)(void *, void *, int, int, const char *) =
         (int (*)(void *, void *, int, int, const char *))(uintptr_t)find("ompi_errhandler_invoke", &place);
-    raised(code, message);
-    return next == NULL ? code : next(handler, object, type, code, message);
+    tg_mpi_raised(code, message);
+    if (next == NULL)
+        return code;
+    tg_mpi_failure.is_handed_on = true;
+    int result = next(handler, object, type, code, message);
+    tg_mpi_failure.is_handed_on = false;
+    return result;
 }
 
 #define MPICH_RAISES(symbol)                                                                                 \
@@ -66,7 +72,7 @@ int ompi_errhandler_invoke(void *handler, void *object, int type, int code, cons
         static void *place;                                                                                  \
         int (*next)(void *, const char *, int) =                                                             \
             (int (*)(void *, const char *, int))(uintptr_t)find(#symbol, &place);                            \
-        raised(code, function);                                                                              \
+        tg_mpi_raised(code, function);                                                                       \
         return next == NULL ? code : next(object, function, code);                                           \
     }
 MPICH_RAISES(MPIR_Err_return_comm)

@@ -1,5 +1,6 @@
 #include "recorder/agent/mpi/world.h"
 
+#include "recorder/agent/mpi/handlers.h"
 #include "recorder/agent/mpi/library.h"
 #include "recorder/agent/mpi/objects.h"
 #include "recorder/agent/mpi/table.h"
@@ -56,6 +57,8 @@ void tg_mpi_world_start(void)
     find_handles();
     tg_pmpi_Comm_rank(tg_mpi.world, &tg_mpi.world_rank);
     tg_pmpi_Comm_size(tg_mpi.world, &tg_mpi.world_size);
+    if (tg_mpi.abi->pointer_handles)
+        tg_mpi_handlers_watch((const void *)(uintptr_t)tg_mpi_next(TG_MPI_CALL_Init, TG_MPI_NAME_PMPI));
     __atomic_store_n(&tg_mpi.phase, TG_MPI_RUNNING, __ATOMIC_RELEASE);
     tg_agent_set_in_mpi(true);
     introduce_world();
