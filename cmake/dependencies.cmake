@@ -1,5 +1,5 @@
 # What the build needs, checked at once: one message names everything that is wrong here and the Debian packages that mend it.
-# Minimum versions are the first that have all functions and constants in use; tried are those of Debian 12. (The list for
+# Minimum versions are the first that have all functions and constants in use; tried are those of Debian 12 and Ubuntu 22.04. (The list for
 # apt-get is in packages.txt beside this file.)
 set(TG_PROBLEMS "")
 set(TG_PACKAGES "")
@@ -46,12 +46,12 @@ endif()
 
 include(CheckCSourceCompiles)
 check_c_source_compiles("#include <features.h>
-  #if !__GLIBC_PREREQ(2, 36) /* pidfd_open */
+  #if !__GLIBC_PREREQ(2, 35) /* _dl_find_object */
   #error older
   #endif
   int main(void) { return 0; }" TG_HAVE_GLIBC)
 if(NOT TG_HAVE_GLIBC)
-  tg_problem("the C library is not glibc 2.36 or newer")
+  tg_problem("the C library is not glibc 2.35 or newer")
 endif()
 check_c_source_compiles("#include <uthash.h>
   #define TG_STRING(x) #x

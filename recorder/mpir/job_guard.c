@@ -2,6 +2,7 @@
 
 #include "recorder/process/environment.h"
 #include "recorder/process/guard_process.h"
+#include "recorder/process/pidfd.h"
 #include "recorder/process/proc_status.h"
 
 #include <dirent.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,11 +47,11 @@ static bool is_of_job(pid_t pid, const char *job)
 static void end_if_stopped(pid_t pid, const char *job)
 {
     struct tg_proc_status status;
-    int fd = pidfd_open(pid, 0); /* before looking: what is signalled is what was looked at */
+    int fd = tg_pidfd_open(pid); /* before looking: what is signalled is what was looked at */
     if (fd < 0)
         return;
     if (tg_proc_status_read(pid, &status) && status.state == 'T' && status.tracer == 0 && is_of_job(pid, job))
-        pidfd_send_signal(fd, SIGKILL, NULL, 0);
+        tg_pidfd_send_signal(fd, SIGKILL);
     close(fd);
 }
 

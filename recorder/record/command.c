@@ -1,6 +1,7 @@
 #include "recorder/record/command.h"
 
 #include "format/base/printable.h"
+#include "recorder/process/pidfd.h"
 #include "recorder/process/wait_status.h"
 #include "recorder/record/calibrate.h"
 #include "recorder/record/front.h"
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <unistd.h>
 
 /* ---- signals to the recorder */
@@ -36,7 +36,7 @@ static bool asks_to_end(int signal)
 /* Nobody is left to pass a signal on to: what COMMAND left behind would be waited for without end. */
 static bool has_command_ended(void)
 {
-    return target.command >= 0 && pidfd_send_signal(target.command, 0, NULL, 0) != 0 && errno == ESRCH;
+    return target.command >= 0 && tg_pidfd_send_signal(target.command, 0) != 0 && errno == ESRCH;
 }
 
 static void on_end_signal(int signal, siginfo_t *info, void *context)
@@ -123,7 +123,7 @@ static void print_summary(const struct tg_record_options *options, const struct 
 static void end_sattach(const struct tg_record_options *options, int pidfd)
 {
     if (options->sattach[0] != NULL && pidfd >= 0)
-        pidfd_send_signal(pidfd, SIGTERM, NULL, 0);
+        tg_pidfd_send_signal(pidfd, SIGTERM);
     if (pidfd >= 0)
         close(pidfd);
 }
@@ -170,7 +170,7 @@ static struct tg_error *record(const struct tg_record_options *options, struct t
         error = tg_recording_start(*recording, &pid);
     if (error != NULL)
         return error;
-    int pidfd = pid == 0 ? -1 : pidfd_open(pid, 0);
+    int pidfd = pid == 0 ? -1 : tg_pidfd_open(pid);
     target.command = has_job ? pidfd : -1;
     if (*relay != NULL)
         tg_relay_set_command(*relay, pid);

@@ -4,6 +4,7 @@
 #include "format/base/hash.h"
 #include "recorder/inject/environment.h"
 #include "recorder/process/image_cache.h"
+#include "recorder/process/pidfd.h"
 #include "recorder/process/proc_status.h"
 #include "recorder/process/spawn.h"
 #include "recorder/record/process_facts.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,7 +158,7 @@ static bool is_of_recording(const struct tg_untraced *untraced, pid_t pid)
 /* Has the launching thread wait for the end of PID. */
 static void send_watch(struct tg_untraced *untraced, pid_t pid)
 {
-    struct watch watch = {.pid = pid, .fd = pidfd_open(pid, 0)};
+    struct watch watch = {.pid = pid, .fd = tg_pidfd_open(pid)};
     if (watch.fd < 0 && errno == ESRCH)
         return;
     if (write(untraced->news_in, &watch, sizeof watch) != (ssize_t)sizeof watch && watch.fd >= 0)
@@ -299,7 +299,7 @@ struct tg_error *tg_untraced_launch(struct tg_untraced *untraced, char *const *a
                                 .process_start = {.origin = TG_ORIGIN_LAUNCHED, .parent_pid = getpid()}});
         tell_exec(&moment, true, path);
         tell_program(&moment, images, path);
-        struct watch watch = {.pid = untraced->command, .fd = pidfd_open(untraced->command, 0)};
+        struct watch watch = {.pid = untraced->command, .fd = tg_pidfd_open(untraced->command)};
         if (!add_watch(untraced, &watch))
             error = tg_error_no_memory();
     }

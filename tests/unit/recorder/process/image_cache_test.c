@@ -69,7 +69,8 @@ static size_t compare_with_nm(const char *file, const char *options)
         char type, name[2048];
         if (sscanf(line, "%llx %c %2047s", &address, &type, name) != 3 || strchr("TtiW", type) == NULL)
             continue;
-        if (strcmp(name, "data_start") == 0) /* a weak label without a type, in .data */
+        /* weak labels without a type: in .data, and where the probes of a C library with these are */
+        if (strcmp(name, "data_start") == 0 || strcmp(name, "_.stapsdt.base") == 0)
             continue;
         uint64_t found[512];
         size_t n = tg_image_find_function(image, name, found, 512);
