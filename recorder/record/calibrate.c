@@ -1,6 +1,7 @@
 #include "recorder/record/calibrate.h"
 
 #include "recorder/engine/engine.h"
+#include "recorder/engine/stop_events.h"
 #include "recorder/engine/stop_wait.h"
 #include "recorder/loader/link_map.h"
 #include "recorder/process/own_tracee.h"
@@ -86,6 +87,7 @@ struct calibration {
     struct stops stops;
     struct tg_link_maps *maps;
     struct tg_stop_wait wait;
+    struct tg_stop_events events;
     uint64_t late_ns; /* when the time was over; 0: it was not */
 };
 
@@ -208,19 +210,54 @@ static struct tg_error *wait_for(struct calibration *calibration, pid_t child, i
     }
 }
 
+/* Events of a stop as the loader's observer has them; nobody gets them. */
+static void tell(struct calibration *calibration, pid_t child, const struct tg_link_delta *delta)
+{
+    enum { MOST = 8 };
+    const struct tg_link_change *change = delta->n_changes > 0 ? delta->changes : NULL;
+    size_t count = change == NULL ? 0 : change->n_added < MOST ? change->n_added : MOST;
+    struct tg_library libraries[MOST];
+    struct tg_event event = {.kind = TG_EVENT_LIBRARY_NULL, .pid = child, .tid = child};
+    for (size_t i = 0; i < count; i++)
+        libraries[i] = (struct tg_library){.path = change->added[i]->path,
+                                           .build_id = change->added[i]->build_id,
+                                           .base = change->added[i]->base,
+                                           .size_bytes = change->added[i]->size_bytes,
+                                           .link_map = change->added[i]->link_map};
+    if (count > 0) {
+        event.kind = TG_EVENT_LIBRARY_LOAD;
+        event.library_load = (struct tg_event_library_load){
+            .found = TG_FOUND_LOADER, .libraries = {.items = libraries, .count = count}};
+    }
+    tg_stop_events_add(&calibration->events, &event);
+    if (count == 0)
+        return;
+    event.kind = TG_EVENT_FILTER_DECISION;
+    event.filter_decision = (struct tg_event_filter_decision){.decision = TG_DECISION_REPORTED};
+    tg_stop_events_add(&calibration->events, &event);
+}
+
+static void forget(void *context, const struct tg_event *event)
+{
+    (void)context;
+    (void)event;
+}
+
 /* What the engine does at a stop of the loader; SPENT_NS is what it took since SEEN_NS, up to the continue, which may
  * already run the child on this processor. */
-static struct tg_error *handle_trap(struct tg_link_maps *maps, pid_t child, uint64_t seen_ns,
+static struct tg_error *handle_trap(struct calibration *calibration, pid_t child, uint64_t seen_ns,
                                     uint64_t *spent_ns)
 {
     struct __ptrace_syscall_info where;
     struct tg_link_delta delta;
     if (ptrace(PTRACE_GET_SYSCALL_INFO, child, sizeof where, &where) <= 0)
         return tg_error_create_errno(errno, "cannot read where a stopped child is");
-    tg_link_maps_update(maps, child, TG_LINK_LOOK_NEW, &delta);
+    tg_link_maps_update(calibration->maps, child, TG_LINK_LOOK_NEW, &delta);
+    tell(calibration, child, &delta);
     *spent_ns = tg_engine_now_ns() - seen_ns;
     if (ptrace(PTRACE_CONT, child, NULL, NULL) != 0)
         return tg_error_create_errno(errno, "cannot resume a stopped child");
+    tg_stop_events_flush(&calibration->events, *spent_ns, forget, NULL);
     return NULL;
 }
 
@@ -290,7 +327,7 @@ static struct tg_error *serve(struct calibration *calibration, pid_t child, bool
                                    (unsigned)status);
         for (int i = 0; i < 2 && stops->count == together; i++)
             read_together(calibration, child); /* the first time there are page faults */
-        error = handle_trap(calibration->maps, child, seen_ns, &stops->seen_ns[stops->count]);
+        error = handle_trap(calibration, child, seen_ns, &stops->seen_ns[stops->count]);
         if (error != NULL)
             return error;
     }
@@ -546,6 +583,7 @@ static struct tg_error *calibrate(const struct plan *plan, uint64_t within_ns, s
         error = tg_error_create(TG_ERROR_TARGET, "the machine is too busy to measure stops in time");
     if (calibration.loads != MAP_FAILED)
         munmap(calibration.loads, sizeof *calibration.loads);
+    tg_stop_events_deinit(&calibration.events);
     tg_link_maps_destroy(calibration.maps);
     tg_imitated_loader_destroy(calibration.loader);
     return error;
