@@ -59,8 +59,9 @@ struct plan {
 #define BEGINNING "wwwfffff"
 
 static const uint64_t usual_work_ns = 60 * 1000;
-static const char close_loads[] = BEGINNING STORM REST STORM REST STORM REST STORM;
-static const char sparse_loads[] = "wwwffff"
+#define SHORT_STORM "vvttttttxff"
+static const char close_loads[] = "wwffff" SHORT_STORM SHORT_STORM SHORT_STORM SHORT_STORM SHORT_STORM;
+static const char sparse_loads[] = "wwffff"
                                    "ssssssssv"
                                    "ssss";
 static const char thorough_loads[] = BEGINNING STORM REST STORM REST STORM REST "ssssssssssss";
@@ -112,7 +113,7 @@ static struct tg_quartiles quartiles(uint64_t *values, size_t count)
 {
     size_t low = count > 4 ? count / 4 : 0; /* of few, the least and the most */
     qsort(values, count, sizeof *values, compare_values);
-    uint64_t median = values[(count - 1) / 2] / 2 + values[count / 2] / 2;
+    uint64_t below = values[(count - 1) / 2], median = below + (values[count / 2] - below) / 2;
     return (struct tg_quartiles){values[low], median, values[count - 1 - low]};
 }
 

@@ -8,8 +8,9 @@
 #include <stdbool.h>
 
 enum {
-    TG_STOP_PRICE_LOADS = 32,                  /* jobs with fewer loads end without it */
-    TG_STOP_PRICE_WITHIN_NS = 5 * 1000 * 1000, /* longer the end of a recording does not wait */
+    TG_STOP_PRICE_LOADS = 32, /* jobs with fewer loads end without it */
+    TG_STOP_PRICE_WITHIN_NS =
+        3800 * 1000, /* then the child is ended; in all the end of a recording waits some 5 ms */
 };
 
 enum {

@@ -44,7 +44,7 @@ static void a_brief_one_says_the_same_with_fewer_samples(void **state)
     (void)state;
     struct tg_stop_cost cost = {0};
     assert_null(tg_calibrate_briefly(UINT64_MAX, &storm, &cost));
-    assert_int_equal(cost.samples, 96);
+    assert_int_equal(cost.samples, 60);
     assert_in_range(cost.stop_ns, 100, 100000000);
     assert_true(cost.stop.low <= cost.stop.median && cost.stop.median <= cost.stop.high);
     assert_true(cost.hidden.high <= cost.stop.high);
@@ -72,7 +72,7 @@ static void the_time_decides_how_many_are_measured(void **state)
         struct tg_stop_cost cost = {0};
         struct tg_error *error = tg_calibrate_briefly(within_us * 1000, &storm, &cost);
         if (error == NULL) {
-            assert_in_range(cost.samples, 12, 96);
+            assert_in_range(cost.samples, 12, 60);
             assert_int_equal(cost.samples % 12, 0);
         }
         tg_error_destroy(error);

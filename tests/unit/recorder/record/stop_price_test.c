@@ -35,7 +35,7 @@ static void a_job_of_many_has_what_stops_and_reading_take(void **state)
     assert_true(tg_stop_price_measure(&price, UINT64_MAX, &event));
     assert_int_equal(event.kind, TG_EVENT_STOP_PRICE);
     assert_true(event.time_ns > 0 && event.pid == 0 && event.tid == 0);
-    assert_in_range(event.stop_price.samples, 12, 96);
+    assert_in_range(event.stop_price.samples, 12, 60);
     assert_in_range(event.stop_price.stop_median_ns, 100, 100000000);
     assert_true(event.stop_price.stop_low_ns <= event.stop_price.stop_median_ns);
     assert_true(event.stop_price.hidden_median_ns <= event.stop_price.stop_median_ns);
