@@ -333,7 +333,7 @@ static struct tg_error *take_world(struct tg_process_model *model, struct tg_pro
                                    const struct tg_event_mpi_comm *world)
 {
     char job[TG_SINGLETON_JOB_BYTES];
-    if (entry->claim.is_made)
+    if (entry->claim.is_granted) /* else it is a program that a rank started */
         entry->launch = (struct tg_process_launch){.is_in_vain = true,
                                                    .rank = entry->claim.number,
                                                    .size = entry->size,

@@ -8,6 +8,29 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* Whether MPI has joined others of the job that the launcher of ENTRY started: then ENTRY is what one of these started. */
+static bool has_joined(const struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
+{
+    for (size_t i = 0; i < draft->n_processes; i++) {
+        const struct tg_process_entry *other = tg_process_model_at(draft->input->processes, i);
+        if (other->rank >= 0 && other->job == entry->launch.job && other->claim.evidence == TG_RANK_CALLS_MPI)
+            return true;
+    }
+    return false;
+}
+
+/* Whether one of the processes that were started with ENTRY crashed, which it did not do for being alone. */
+static bool has_crashed(const struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
+{
+    for (size_t i = entry->index; i < draft->n_processes; i++) {
+        const struct tg_process_entry *other = tg_process_model_at(draft->input->processes, i);
+        if (other->launch.is_in_vain && other->launch.job == entry->launch.job &&
+            other->end == TG_PROCESS_KILLED && tg_verdict_is_fault(other->status))
+            return true;
+    }
+    return false;
+}
+
 /* Collects the numbers that the launcher of FIRST gave to those of its job that are apart; blames them. */
 static size_t collect(struct tg_verdict_draft *draft, const struct tg_process_entry *first, int64_t *ranks)
 {
@@ -31,7 +54,7 @@ static struct tg_error *tell(struct tg_verdict_draft *draft, const struct tg_pro
     const struct tg_finding finding = {.kind = TG_FINDING_APART,
                                        .since_ns = first->start_ns,
                                        .process = first->index,
-                                       .is_warning = draft->is_good_end};
+                                       .is_warning = draft->is_good_end || has_crashed(draft, first)};
     size_t count = collect(draft, first, ranks);
     bool is_one = count == 1;
     fprintf(stream, "MPI has not joined the ranks that the launcher started: its rank%s %s",
@@ -63,7 +86,7 @@ struct tg_error *tg_verdict_find_lone_worlds(struct tg_verdict_draft *draft)
     int64_t *ranks = NULL;
     for (size_t i = 0; error == NULL && i < draft->n_processes; i++) {
         const struct tg_process_entry *entry = tg_process_model_at(draft->input->processes, i);
-        if (!entry->launch.is_in_vain || is_told(draft->input->processes, entry))
+        if (!entry->launch.is_in_vain || is_told(draft->input->processes, entry) || has_joined(draft, entry))
             continue;
         if (ranks == NULL)
             ranks = calloc(draft->n_processes, sizeof *ranks);

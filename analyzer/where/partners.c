@@ -42,17 +42,18 @@ static size_t find_rank(const struct tg_where_threads *threads, const struct tg_
 
 /* ---- needs */
 
-/* The message that THREAD's call sends or receives, with the arguments of these names. */
-static void add_of_call(const struct tg_where_threads *threads, const struct tg_where_thread *thread,
-                        bool sends, const char *peer, const char *tag, struct needs *needs)
+/* The message that the call of INDEX sends or receives, with the arguments of these names. */
+static void add_of_call(const struct tg_where_threads *threads, size_t index, bool sends, const char *peer,
+                        const char *tag, struct needs *needs)
 {
+    const struct tg_where_thread *thread = &threads->threads[index];
     int64_t value;
     struct need need = {.sends = sends, .partner = SIZE_MAX, .tag = ANY};
     if (tg_where_find_value(thread, tag, &value) && value >= 0)
         need.tag = value;
     if (tg_where_find_value(thread, peer, &value) && value >= 0)
         need.partner = tg_where_is_in_world(thread)  ? find_rank(threads, thread, value)
-                       : tg_where_is_in_self(thread) ? find_rank(threads, thread, thread->process->rank)
+                       : tg_where_is_in_self(thread) ? index
                                                      : SIZE_MAX;
     need.is_small = tg_where_find_value(thread, "small", &value);
     needs->items[needs->count++] = need;
@@ -83,12 +84,12 @@ static struct needs needs_of(const struct tg_where_threads *threads, size_t inde
     if (!thread->is_rank || !thread->is_first || !tg_mpi_name(thread->path.place.inside, call, sizeof call))
         return needs;
     if (tg_mpi_name_receives(call)) {
-        add_of_call(threads, thread, false, "source", "tag", &needs);
+        add_of_call(threads, index, false, "source", "tag", &needs);
     } else if (tg_mpi_name_sends(call)) {
-        add_of_call(threads, thread, true, "dest", "tag", &needs);
+        add_of_call(threads, index, true, "dest", "tag", &needs);
     } else if (tg_mpi_name_exchanges(call)) {
-        add_of_call(threads, thread, true, "dest", "tag", &needs);
-        add_of_call(threads, thread, false, "source", "recvtag", &needs);
+        add_of_call(threads, index, true, "dest", "tag", &needs);
+        add_of_call(threads, index, false, "source", "recvtag", &needs);
         needs.is_choice = true; /* one of them may have been done */
     } else if (thread->requests != NULL) {
         add_of_requests(threads, thread, &needs);
@@ -131,6 +132,15 @@ static bool may_match(const struct needs *call, const struct need *need, size_t 
             return true;
     }
     return !call->are_known;
+}
+
+bool tg_where_needs_only_itself(const struct tg_where_threads *threads, size_t index)
+{
+    const struct needs needs = needs_of(threads, index);
+    bool waits = needs.count > 0 && needs.are_known;
+    for (size_t i = 0; i < needs.count; i++)
+        waits &= needs.items[i].partner == index;
+    return waits;
 }
 
 bool tg_where_is_without(const struct tg_where_threads *threads, size_t index, size_t partner, bool *is_small)

@@ -12,6 +12,9 @@ enum { TG_WHERE_MAX_NEEDS = TG_LOOK_MAX_MESSAGES };
  * them once, in PARTNERS, TG_WHERE_MAX_NEEDS at most. Returns how many; 0: none is certain. */
 size_t tg_where_partners_of(const struct tg_where_threads *threads, size_t index, size_t *partners);
 
+/* Whether all messages that the call of the first thread INDEX of a rank waits for are known to be the rank's own. */
+bool tg_where_needs_only_itself(const struct tg_where_threads *threads, size_t index);
+
 /* Whether INDEX waits for PARTNER, one of its partners, whatever that one's call does: none of its messages is what that call
  * has for it. *IS_SMALL: one of these is on its way for a moment only. */
 bool tg_where_is_without(const struct tg_where_threads *threads, size_t index, size_t partner,

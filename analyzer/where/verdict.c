@@ -574,13 +574,6 @@ static bool find_led(const struct tg_where_threads *threads, const struct tg_whe
     return is_found;
 }
 
-/* Whether the first thread INDEX of a rank waits for nobody but its rank. */
-static bool waits_for_itself(const struct tg_where_threads *threads, size_t index)
-{
-    size_t partners[TG_WHERE_MAX_NEEDS];
-    return tg_where_partners_of(threads, index, partners) == 1 && partners[0] == index;
-}
-
 /* "The others wait in MPI_Barrier for rank 2; whom that one waits for is not known.": where all but some ranks are in
  * collective calls of all ranks, or wait for messages of these, and these are in calls whose partners are not known, or of other
  * communicators. Of two calls that nobody leaves early one is the wrong one, whomever else there is. */
@@ -619,9 +612,9 @@ static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
             fputs(" in collective calls of all ranks", stream);
         fputs(" for ", stream);
         tg_where_write_members(stream, threads, members, n);
-        fputs(n > 1                                   ? "; whom these wait for is not known of all.\n"
-              : waits_for_itself(threads, members[0]) ? ", which waits for itself.\n"
-                                                      : "; whom that one waits for is not known.\n",
+        fputs(n > 1 ? "; whom these wait for is not known of all.\n"
+              : tg_where_needs_only_itself(threads, members[0]) ? ", which waits for itself.\n"
+                                                                : "; whom that one waits for is not known.\n",
               stream);
     }
     free(members);

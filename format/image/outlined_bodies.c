@@ -228,8 +228,9 @@ struct tg_outlined_owner tg_outlined_bodies_find(struct tg_outlined_bodies *bodi
         *answer = (struct answer){.body = key, .owner = owner, .named = named};
     if (answer == NULL || TG_HASH_ADD(hh, bodies->answers, body, answer) != NULL) { /* no memory */
         free(answer);
+        if (named != NULL)
+            owner = (struct tg_outlined_owner){0};
         free(named);
-        return named != NULL ? (struct tg_outlined_owner){0} : owner;
     }
     return owner;
 }

@@ -627,7 +627,9 @@ struct tg_error *tg_recording_run(struct tg_recording *recording, int *status)
 
 void tg_recording_request_stop(struct tg_recording *recording)
 {
-    tg_engine_request_stop(recording->engine);
+    if (recording->engine !=
+        NULL) /* without one, what the command left behind is waited for a short time only */
+        tg_engine_request_stop(recording->engine);
 }
 
 void tg_recording_asked_to_end(struct tg_recording *recording)

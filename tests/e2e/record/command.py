@@ -134,7 +134,15 @@ print(*sorted(got), flush=True)
 
 def signals_after_the_command():
     """What it left behind is waited for; who asks the recorder to end then ends it alone."""
-    process = start("trace", ["sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $$ $!; exit 4"])
+    command = ["sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $$ $!; exit 4"]
+    process = start("untraced", command, "--no-ptrace")
+    shell, sleeper = (int(word) for word in process.stdout.readline().split())
+    while os.path.exists(f"/proc/{shell}"):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    check(process.wait(20) == 4, process.returncode)
+    os.kill(sleeper, signal.SIGKILL)
+    process = start("trace", command)
     shell, sleeper = (int(word) for word in process.stdout.readline().split())
     try:
         while os.path.exists(f"/proc/{shell}"):

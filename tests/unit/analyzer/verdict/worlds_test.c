@@ -83,6 +83,42 @@ static void a_job_of_one_is_no_finding(void **state)
         assert_int_not_equal(verdict.findings[i].kind, TG_FINDING_APART);
 }
 
+/* A rank that MPI has joined started a program of another library, which has the rank's environment. */
+static void what_a_rank_started_is_no_finding(void **state)
+{
+    (void)state;
+    begin_part_of_job(0, 0);
+    for (int rank = 0; rank < 2; rank++) {
+        const int pid = FIRST_PID + rank, child = FIRST_PID + 10 + rank;
+        FEED(pid, PROCESS_START, process_start, .origin = TG_ORIGIN_FORK, .parent_pid = LAUNCHER);
+        FEED(pid, IDENTITY, identity, .host = "h", .job = "j", .source = "OMPI_COMM_WORLD_RANK", .rank = rank,
+             .size = 2);
+        if (rank == 0) /* of rank 1 the program is there before it calls MPI */
+            FEED(pid, MPI_COMM, mpi_comm, .comm = WORLD, .origin = TG_MPI_COMM_WORLD, .rank = rank,
+                 .size = 2);
+        FEED(child, PROCESS_START, process_start, .origin = TG_ORIGIN_FORK, .parent_pid = pid);
+        FEED(child, IDENTITY, identity, .host = "h", .job = "j", .source = "OMPI_COMM_WORLD_RANK",
+             .rank = rank, .size = 2);
+        FEED(child, MPI_COMM, mpi_comm, .comm = WORLD, .origin = TG_MPI_COMM_WORLD, .size = 1);
+        if (rank == 1)
+            FEED(pid, MPI_COMM, mpi_comm, .comm = WORLD, .origin = TG_MPI_COMM_WORLD, .rank = rank,
+                 .size = 2);
+    }
+    interrupt_after(3000);
+    for (size_t i = 0; i < verdict.count; i++)
+        assert_int_not_equal(verdict.findings[i].kind, TG_FINDING_APART);
+}
+
+/* What is alone does not crash for that. */
+static void a_crash_comes_first(void **state)
+{
+    (void)state;
+    begin_apart(3, 3, "OMPI_COMM_WORLD_RANK");
+    FEED(FIRST_PID + 1, PROCESS_EXIT, process_exit, .how = TG_EXIT_SIGNAL, .status = 11);
+    interrupt_after(3000);
+    assert_int_equal(verdict.findings[0].kind, TG_FINDING_CRASH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -90,6 +126,8 @@ int main(void)
         cmocka_unit_test_teardown(so_are_those_without_a_launcher, tear_down),
         cmocka_unit_test_teardown(one_of_a_job_is_told_as_well, tear_down),
         cmocka_unit_test_teardown(a_job_of_one_is_no_finding, tear_down),
+        cmocka_unit_test_teardown(what_a_rank_started_is_no_finding, tear_down),
+        cmocka_unit_test_teardown(a_crash_comes_first, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,6 +232,9 @@ static void test_own_messages(void **state)
     add_stack(&job.look, 0, 1, LIBC, NULL, 30, 5);
     expect_of(&job, 1, TG_WHERE_UNKNOWN,
               "The others wait in MPI_Barrier for rank 0, which waits for itself.\n");
+    add_message(&job, 0, false, -1, 12);
+    expect_of(&job, 1, TG_WHERE_UNKNOWN,
+              "The others wait in MPI_Barrier for rank 0; whom that one waits for is not known.\n");
     end_job(&job);
 }
 
