@@ -595,35 +595,46 @@ static inline bool append_moved(const struct process *process, struct tg_chunk_p
     return true;
 }
 
+/* Appends the event of RECORD, which repeats the one that it names of ALL. False: it is still to be added, in another way. */
+static inline bool append_record(struct tg_ring_decoder *decoder, struct tg_ring_source *source,
+                                 struct tg_ring_repeat *const *all, const uint64_t *record, uint64_t time_ns,
+                                 struct tg_chunk_pen *pen)
+{
+    const struct process *process = source->process;
+    uint64_t word = record[1];
+    struct tg_ring_repeat *repeat = all[tg_ring_repeats_number(word) - 1];
+    uint64_t number = word >> TG_AGENT_NUMBER_SHIFT & -(uint64_t)repeat->is_numbered; /* without a branch */
+    if (process->state == repeat->state && number == repeat->number && repeat->place.changed == 0)
+        return tg_chunk_pen_append(pen, &repeat->place, time_ns);
+    if (append_moved(process, pen, time_ns, repeat, number))
+        return true;
+    tg_chunk_pen_end(pen, *decoder->tail);
+    uint64_t own = tg_agent_own_word(repeat->kind) != 0 ? record[2] : 0;
+    if (!append_changed(decoder, source, time_ns, repeat, number, own))
+        return false;
+    *pen = tg_chunk_pen_begin(*decoder->tail);
+    return true;
+}
+
 /* Appends as many of RUN as can be; returns whether any was. */
 static bool append_run(struct tg_ring_decoder *decoder, struct tg_merge_run *run, struct tg_chunk_pen *pen)
 {
     enum { AHEAD_WORDS = 64 };
     struct tg_ring_teller *teller = run->source;
     struct tg_ring_source *source = teller->source;
-    const struct process *process = source->process;
-    if (process == NULL)
+    if (source->process == NULL)
         return false;
     struct tg_ring_repeat *const *all = tg_ring_repeats_all(teller->repeats);
     struct tg_merge_run left = *run; /* nobody else sees it: in registers */
     uint64_t time_ns;
     while (tg_merge_run_next(&left, &time_ns)) {
         const uint64_t *record = left.records;
-        uint64_t word = record[1], n_words = word >> TG_AGENT_WORDS_SHIFT & 0xfff;
+        uint64_t n_words = record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff;
         __builtin_prefetch(record + AHEAD_WORDS);
-        if ((word & 0xff) != TG_RECORD_AGAIN || n_words > left.n_words)
+        if ((record[1] & 0xff) != TG_RECORD_AGAIN || n_words > left.n_words ||
+            !append_record(decoder, source, all, record, time_ns, pen)) {
+            run->is_refused = true;
             break;
-        struct tg_ring_repeat *repeat = all[tg_ring_repeats_number(word) - 1];
-        uint64_t number =
-            word >> TG_AGENT_NUMBER_SHIFT & -(uint64_t)repeat->is_numbered; /* without a branch */
-        if (process->state == repeat->state && number == repeat->number && repeat->place.changed == 0) {
-            if (!tg_chunk_pen_append(pen, &repeat->place, time_ns))
-                break;
-        } else if (!append_moved(process, pen, time_ns, repeat, number)) {
-            tg_chunk_pen_end(pen, *decoder->tail);
-            if (!append_changed(decoder, source, time_ns, repeat, number, n_words == 2 ? 0 : record[2]))
-                break;
-            *pen = tg_chunk_pen_begin(*decoder->tail);
         }
         tg_merge_run_told(&left, n_words, time_ns);
     }

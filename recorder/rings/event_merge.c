@@ -388,7 +388,8 @@ bool tg_merge_run_turn(struct tg_merge_run *run)
     if (run->n_told == 0)
         return false;
     end_run(merge, run);
-    return run->max_records > 0 && !is_over(merge, run->until_ticks) && begin_run(merge, run);
+    return !run->is_refused && run->max_records > 0 && !is_over(merge, run->until_ticks) &&
+           begin_run(merge, run);
 }
 
 /* Tells the first record of all by itself. */
@@ -426,7 +427,9 @@ bool tg_event_merge_tell(struct tg_event_merge *merge, uint64_t until_ns, uint64
         uint64_t time_ns = time_of(merge, &run.line, merge->heap[0].ticks);
         if (time_ns >= run.end_ns) /* 0 is not known yet */
             run.end_ns = tell_events(merge, time_ns);
-        if (!tell_run(merge, &run)) {
+        bool is_refused = run.is_refused && merge->heap[0].ring->source == run.source;
+        run.is_refused = false;
+        if (is_refused || !tell_run(merge, &run)) {
             tell_one(merge, time_ns);
             run.max_records--;
         }

@@ -26,6 +26,7 @@ struct tg_merge_run {
     struct tg_tick_line line;
     uint64_t n_told;
     size_t n_told_words;
+    bool is_refused; /* the next one is to be told by itself */
 
     /* the merge's */
     struct tg_event_merge *merge;
@@ -53,7 +54,7 @@ static inline void tg_merge_run_told(struct tg_merge_run *run, size_t n_words, u
 }
 
 /* RUN, of which something was told, becomes the one that is next, of another ring or the same. False: there is none, or its first
- * record repeats none; RUN is empty then. */
+ * record repeats none or was refused; RUN is empty then. */
 bool tg_merge_run_turn(struct tg_merge_run *run);
 
 /* Receiver of the records. RECORD may be changed until the call returns; SOURCE is what the ring was added

@@ -142,6 +142,7 @@ static void take_runs(void *context, struct tg_merge_run *run)
 {
     struct fixture *fixture = context;
     uint64_t time_ns;
+    fixture->n_runs++;
     do
         while (tg_merge_run_next(run, &time_ns) && run->n_words >= 4 &&
                (run->records[1] & 0xff) == TG_RECORD_AGAIN && run->records[2] % 2 == 0) {
@@ -149,7 +150,42 @@ static void take_runs(void *context, struct tg_merge_run *run)
             tg_merge_run_told(run, 4, time_ns);
         }
     while (tg_merge_run_turn(run));
+}
+
+/* Takes those of even values, and says so of the others. */
+static void take_even(void *context, struct tg_merge_run *run)
+{
+    struct fixture *fixture = context;
+    uint64_t time_ns;
     fixture->n_runs++;
+    do
+        while (tg_merge_run_next(run, &time_ns)) {
+            run->is_refused = run->records[2] % 2 != 0;
+            if (run->is_refused)
+                break;
+            fixture->told[fixture->n_told++] = (struct told){time_ns, run->records[2], run->source};
+            tg_merge_run_told(run, 4, time_ns);
+        }
+    while (tg_merge_run_turn(run));
+}
+
+static void a_refused_record_is_told_by_itself_and_not_offered_again(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct tg_merge_sink sink = {
+        .context = fixture, .record = take_record, .run = take_even, .event = take_event};
+    tg_event_merge_destroy(fixture->merge);
+    assert_null(tg_event_merge_create(fixture->clock, fixture->queue, &sink, &fixture->merge));
+    int sources[2];
+    struct tg_merge_ring *a = add_ring(fixture, &sources[0]), *b = add_ring(fixture, &sources[1]);
+    fixture->kind = TG_RECORD_AGAIN;
+    add(fixture, a, TIMES(10, 20, 30, 40, 50), 100);
+    fixture->step = 2;
+    add(fixture, b, TIMES(20, 45), 200);
+    assert_true(tg_event_merge_tell(fixture->merge, 1000, UINT64_MAX));
+    assert_int_equal(fixture->n_runs, 3);
+    expect_times(fixture, TIMES(10, 20, 20, 30, 40, 45, 50));
+    assert_int_equal(tg_event_merge_stats(fixture->merge).records, 7);
 }
 
 static void runs_go_on_with_the_ring_that_is_next(void **state)
@@ -397,6 +433,7 @@ int main(void)
         TEST(everything_comes_in_the_order_of_time),
         TEST(runs_go_on_with_the_ring_that_is_next),
         TEST(runs_end_after_as_many_as_were_asked_for),
+        TEST(a_refused_record_is_told_by_itself_and_not_offered_again),
         TEST(what_is_later_waits),
         TEST(what_a_ring_holds_can_be_looked_at),
         TEST(what_comes_too_late_is_told_with_its_own_time_and_counted),
