@@ -1,6 +1,6 @@
 # What the build needs, checked at once: one message names everything that is wrong here and the Debian packages that mend it.
-# Minimum versions are the first that have all functions and constants in use; tried are those of Debian 12 and Ubuntu 22.04. (The list for
-# apt-get is in packages.txt beside this file.)
+# Minimum versions are the first that have all functions and constants in use; tried are those of Debian 12, Ubuntu 22.04 and
+# 24.04. (The list for apt-get is in packages.txt beside this file.)
 set(TG_PROBLEMS "")
 set(TG_PACKAGES "")
 

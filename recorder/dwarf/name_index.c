@@ -116,7 +116,7 @@ static bool read_children(struct tg_name_index *index, Dwarf_Die *parent, uint32
         if (++index->n_dies > MAX_DIES)
             return true;
         int tag = dwarf_tag(&child);
-        enum tg_name_kind kind;
+        enum tg_name_kind kind = TG_NAME_TYPE;
         bool is_scope = tag == DW_TAG_namespace || tag == DW_TAG_module;
         const char *name = is_scope || is_definition(&child, tag, &kind) ? dwarf_diename(&child) : NULL;
         uint32_t number = parent_number;
