@@ -88,6 +88,8 @@ static void begin_implicit(const struct tg_ompt_region *region, unsigned team_si
     place->around = tg_openmp_frame;
     place->kind = (uint16_t)region->kind;
     tg_ompt_thread.top = place;
+    if (region->code != NULL) /* what the thread called in another region is no place in this one */
+        tg_ompt_thread.code = region->code;
     if (region->kind == TG_OMPT_REGION_PARALLEL) {
         tg_openmp_enter(region->code, TG_OMP_OMPT, region->team, region->parent_team, index, team_size,
                         region->level);

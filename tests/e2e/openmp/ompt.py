@@ -435,6 +435,21 @@ def roots(_):
           f"{entered}")
 
 
+def tail(_):
+    """A place in another region is not told of what the runtime was jumped to from the end of this one."""
+    path = compile_with(COMPILE, "tail", ["tail.c"], "-O2")
+    observed, records = gomp.run_observed([path])
+    check(observed[:2] == ("6\n", 0), f"{observed}")
+    regions = {record.arguments[1]: gomp.place(record)[0] for record in records if record.kind == "OMP_PARALLEL_BEGIN"}
+    check(len(regions) == 2, f"{regions}")
+    first, second = (regions[team] for team in sorted(regions))
+    places = [gomp.place(record)[0] for record in records
+              if record.kind == "OMP_SYNC_BEGIN" and gomp.SYNCS[gomp.place(record)[2]] == "barrier"]
+    known = {gomp.place(record)[0] for record in records if record.kind == "OMP_MUTEX_ENTER"} | {first, *places[:3]}
+    check(len(places) == 6 and not set(places[3:]) & known, f"{places}: in the first region, {known}")
+    check(len(set(places[3:])) == 1, f"{places}: the second region is at {second}")
+
+
 def nested(_):
     """The end of an inner region, of which LLVM's runtime tells an old address, is its end for its first thread too."""
     path = compile_with(COMPILE, "nested", ["nested.c"])
@@ -445,7 +460,7 @@ def nested(_):
 
 
 CASES = {
-    "bound": bound, "nested": nested,
+    "bound": bound, "nested": nested, "tail": tail,
     "roots": roots,
     "disabled": disabled, "late": late, "both": both, "shim": shim, "forks": forks, "owners": owners, "tested": tested,
     "tool_before_a_late_runtime": tool_before_a_late_runtime,
