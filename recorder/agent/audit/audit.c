@@ -9,9 +9,10 @@
  *
  * glibc calls la_objclose for what goes, then says LA_ACT_DELETE, unlinks, and says LA_ACT_CONSISTENT. At
  * exit it says LA_ACT_DELETE first, then calls la_objclose for everything, without the loader's lock and
- * without unlinking anything. From release 2.41 on it says LA_ACT_DELETE first always, in front of the destructors, so that nothing
- * tells an exit from a dlclose before LA_ACT_CONSISTENT. A destructor may load and unload between those. So how many are gone is
- * counted in the list, and if K are, it is the last K that la_objclose was called for.
+ * without unlinking anything. From release 2.41 on a dlclose, too, says LA_ACT_DELETE in front of the first la_objclose (the first
+ * object's destructor has run by then, the others' have not), so that nothing tells it from an exit before LA_ACT_CONSISTENT. A
+ * destructor may load and unload between those. So how many are gone is counted in the list, and if K are, it is the last K that
+ * la_objclose was called for. That a whole namespace has gone shows at the next call of another kind alone: with its time and thread.
  *
  * Where the recorder has a dlopen filter in the control file, each load is decided about when it is complete, before
  * anything of it is relocated or run: see struct tg_agent_filter. */
@@ -464,6 +465,8 @@ static void tell_emptied(const struct namespace *next)
             continue;
         record_activity(namespace, LA_ACT_DELETE);
         tell_all_gone(namespace);
+        namespace->begun =
+            1; /* at the program's end LA_ACT_CONSISTENT comes all the same, behind a load of another thread */
     }
 }
 
@@ -484,6 +487,8 @@ static void act(struct namespace *namespace, unsigned action)
     bool changing = namespace->adding || namespace->deleting;
     if (action == LA_ACT_ADD) {
         namespace->adding = true;
+        if (namespace->told == NULL) /* as new */
+        namespace->begun = 0;
         __atomic_store_n(&tollgate_loads.undecided, 1, __ATOMIC_RELEASE);
         record_activity(namespace, LA_ACT_ADD);
     } else if (action == LA_ACT_DELETE) {

@@ -257,8 +257,11 @@ static void a_destructor_loads(void **state)
     drop(&a);
     act(&program, LA_ACT_CONSISTENT);
     check("add@0 +b consistent@0 delete@0 -a consistent@0 ");
+    load(&a); /* the first object's, in front of LA_ACT_DELETE */
     unload(&b, true);
-    check("delete@0 -b consistent@0 ");
+    check("add@0 +a consistent@0 delete@0 -b consistent@0 ");
+    unload(&a, true);
+    check("delete@0 -a consistent@0 ");
 }
 
 static void a_namespace_that_is_closed(void **state)
@@ -283,6 +286,27 @@ static void a_namespace_that_is_closed(void **state)
     }
 }
 
+/* At the end, with a load of another thread between the last la_objclose and LA_ACT_CONSISTENT. */
+static void a_namespace_at_the_end(void **state)
+{
+    (void)state;
+    apart.cookie = its_libc.cookie = 0;
+    act(&apart, LA_ACT_ADD);
+    add(&apart, NULL, 1);
+    add(&its_libc, &apart, 1);
+    act(&apart, LA_ACT_CONSISTENT);
+    check("add@1 +apart +its_c consistent@1 ");
+    act(&apart, LA_ACT_DELETE);
+    (void)la_objclose(&apart.cookie);
+    (void)la_objclose(&its_libc.cookie);
+    load(&a);
+    check("delete@1 -apart -its_c consistent@1 add@0 +a consistent@0 ");
+    act(&apart, LA_ACT_CONSISTENT);
+    check("");
+    unload(&a, true);
+    check("delete@0 -a consistent@0 ");
+}
+
 /* Nothing goes but what a destructor unloads. */
 static void the_end(void **state)
 {
@@ -303,11 +327,9 @@ static void the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_orders_are_told_alike),
-        cmocka_unit_test(a_load_that_fails),
-        cmocka_unit_test(a_destructor_loads),
-        cmocka_unit_test(a_namespace_that_is_closed),
-        cmocka_unit_test(the_end),
+        cmocka_unit_test(both_orders_are_told_alike), cmocka_unit_test(a_load_that_fails),
+        cmocka_unit_test(a_destructor_loads),         cmocka_unit_test(a_namespace_that_is_closed),
+        cmocka_unit_test(a_namespace_at_the_end),     cmocka_unit_test(the_end),
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }
