@@ -3,6 +3,8 @@
 
 	.text
 	.globl	tg_ompt_bound_dlsym
+	.hidden	tg_ompt_bound_dlsym
+	.hidden	tg_ompt_bound_look_up
 	.type	tg_ompt_bound_dlsym, @function
 	.p2align 4
 tg_ompt_bound_dlsym:
