@@ -85,14 +85,14 @@ static uint64_t with_telling(uint64_t ns)
 void tg_cost_add_reading(const struct tg_cost_basis *basis, uint64_t together_ns,
                          const struct tg_cost_singly *singly, struct tg_cost *cost)
 {
-    struct tg_quartiles found = {singly->ns, scale(singly->ns, 2, 1), scale(singly->ns, 3, 1)};
-    if (basis->floor_source != TG_COST_FLOOR_NONE && basis->floor.together_ns > 0 && singly->ns > 0) {
-        uint64_t ns = scale(with_telling(basis->floor.together_ns), singly->count, 1);
-        found = widened((struct tg_quartiles){ns, ns, ns});
-    }
     add(cost, (struct tg_quartiles){together_ns, with_telling(together_ns),
                                     saturated_add(together_ns, together_ns / 4)});
-    estimate(cost, found);
+    if (basis->floor_source != TG_COST_FLOOR_NONE && basis->floor.together_ns > 0 && singly->ns > 0) {
+        uint64_t ns = scale(with_telling(basis->floor.together_ns), singly->count, 1);
+        add_priced(cost, (struct tg_quartiles){ns, ns, ns});
+    } else {
+        estimate(cost, (struct tg_quartiles){singly->ns, scale(singly->ns, 2, 1), scale(singly->ns, 3, 1)});
+    }
 }
 
 bool tg_cost_has_price(const struct tg_cost_basis *basis)

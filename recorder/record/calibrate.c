@@ -27,6 +27,7 @@ enum {
     GROUP =
         6, /* loads whose mean is one sample: a job's sum is no better known than this from one to the next */
     LEAST_FREE = 3,   /* loads without a trap */
+    LEAST_GROUPS = 2, /* of loads close together: one says nothing of its spread */
     LEAST_SPARSE = 8, /* loads behind a pause */
     SPARSE_GROUP = 4,
     LEAST_TOGETHER = 8, /* objects */
@@ -156,6 +157,7 @@ static void time_load(const struct calibration *calibration, size_t at, size_t n
     uint64_t end_ns = tg_engine_now_ns();
     calibration->loads->ns[at] = end_ns - start_ns;
     calibration->loads->second_ns[at] = end_ns - second_ns;
+    atomic_store(&calibration->loads->begun_ns, 0);
     atomic_store(&calibration->loads->done, at + 1);
 }
 
@@ -420,7 +422,7 @@ static uint64_t longest_add_ns(const struct calibration *calibration, char kind)
     if (count == 0)
         return 0;
     uint64_t usual_ns = mean(ns, count), waited_ns = less(calibration->late_ns, begun_ns);
-    if (done < strlen(loads) && is_trapped(loads[done]) && waited_ns > 2 * usual_ns) {
+    if (begun_ns != 0 && done < strlen(loads) && loads[done] == kind && waited_ns > 2 * usual_ns) {
         sum += waited_ns;
         count++;
     }
@@ -487,19 +489,20 @@ static bool evaluate(const struct calibration *calibration, struct tg_stop_cost 
     uint64_t free_ns = free_load_ns(calibration);
     take(calibration, CLOSE, GROUP, &close);
     take(calibration, SPARSE, SPARSE_GROUP, &sparse);
-    bool has_sparse = sparse.count * (size_t)SPARSE_GROUP >= LEAST_SPARSE;
-    if (free_ns == 0 || (close.count == 0 && !has_sparse))
+    bool has_close = close.count >= LEAST_GROUPS,
+         has_sparse = sparse.count * (size_t)SPARSE_GROUP >= LEAST_SPARSE;
+    if (free_ns == 0 || (!has_close && !has_sparse))
         return false;
-    const struct sample *measured = close.count > 0 ? &close : &sparse;
+    const struct sample *measured = has_close ? &close : &sparse;
     struct tg_stop_cost made = {.read = price_of_reading(measured),
                                 .together_ns = calibration->stops.together_ns};
-    price(measured, close.count > 0 ? BOTH : SECOND, free_ns, &made.stop, &made.hidden);
-    add_to_most(longest_add_ns(calibration, close.count > 0 ? CLOSE : SPARSE) / 2, &made.stop, &made.hidden);
+    price(measured, has_close ? BOTH : SECOND, free_ns, &made.stop, &made.hidden);
+    add_to_most(longest_add_ns(calibration, has_close ? CLOSE : SPARSE) / 2, &made.stop, &made.hidden);
     if (has_sparse) {
         price(&sparse, FIRST, free_ns, &made.sparse_stop, &made.sparse_hidden);
         add_to_most(longest_add_ns(calibration, SPARSE), &made.sparse_stop, &made.sparse_hidden);
     }
-    made.samples = 2 * (GROUP * close.count + (has_sparse ? SPARSE_GROUP * sparse.count : 0));
+    made.samples = 2 * ((has_close ? GROUP * close.count : 0) + (has_sparse ? SPARSE_GROUP * sparse.count : 0));
     made.stop_ns = made.stop.median;
     made.tracer_ns = less(made.stop.median, made.hidden.median);
     *cost = made;

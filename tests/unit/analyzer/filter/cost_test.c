@@ -218,6 +218,8 @@ static void libraries_found_together_have_a_price_of_their_own(void **state)
     tg_cost_add_reading(&priced, 0, &loads, &singly);
     assert_int_equal(singly.ns, 28000);
     assert_int_equal(singly.high_ns, 28000 + 3500);
+    tg_cost_add_ns(20000, &singly); /* of the whole it is less than a tenth more or less, but it is a price */
+    assert_int_equal(tg_cost_claim(&singly), TG_COST_RANGE);
 }
 
 /* The time was too short for them, on a busy machine. */
