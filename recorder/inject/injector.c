@@ -456,23 +456,20 @@ static bool has_ring(int directory, pid_t pid, uint64_t instance)
 
 bool tg_agent_injector_is_in_mpi(const struct tg_agent_injector *injector, const struct tg_process *process)
 {
-    /* MPI_Init is called by one of the first threads. Names are taken in order, so where some are missing behind a
-     * ring of the program there is no further one. */
-    enum { MAX_RINGS = 16, MAX_MISSING = 2 };
+    enum {
+        MAX_RINGS = 16
+    }; /* MPI_Init is called by one of the first threads; after a fork names may be left out */
     const struct injection *injection = injection_of(injector, process);
     struct tg_agent_ring_header header;
     char name[40];
     if (injection == NULL || injector->options.directory_fd < 0)
         return false;
-    int missing = 0, found = 0;
     pid_t pid = tg_proc_status_own_pid(process->pid);
-    for (int i = 0; i < MAX_RINGS && (found == 0 || missing < MAX_MISSING); i++) {
+    for (int i = 0; i < MAX_RINGS; i++) {
         snprintf(name, sizeof name, "ring.%d.%d", (int)pid, i);
-        bool is_its = is_ring_of(injector->options.directory_fd, name, injection->instance, &header);
-        if (is_its && header.in_mpi != 0)
+        if (is_ring_of(injector->options.directory_fd, name, injection->instance, &header) &&
+            header.in_mpi != 0)
             return true;
-        found += is_its;
-        missing = is_its ? 0 : missing + 1;
     }
     return false;
 }

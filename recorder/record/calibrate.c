@@ -502,7 +502,8 @@ static bool evaluate(const struct calibration *calibration, struct tg_stop_cost 
         price(&sparse, FIRST, free_ns, &made.sparse_stop, &made.sparse_hidden);
         add_to_most(longest_add_ns(calibration, SPARSE), &made.sparse_stop, &made.sparse_hidden);
     }
-    made.samples = 2 * ((has_close ? GROUP * close.count : 0) + (has_sparse ? SPARSE_GROUP * sparse.count : 0));
+    made.samples =
+        2 * ((has_close ? GROUP * close.count : 0) + (has_sparse ? SPARSE_GROUP * sparse.count : 0));
     made.stop_ns = made.stop.median;
     made.tracer_ns = less(made.stop.median, made.hidden.median);
     *cost = made;

@@ -638,7 +638,9 @@ bool tg_agent_directory_write(const struct tg_agent_directory *directory, uint64
 
 bool tg_agent_directory_reserve(const struct tg_agent_directory *directory, uint64_t offset, uint64_t size)
 {
-    errno = posix_fallocate(directory->control_fd, (off_t)offset, (off_t)size);
+    do
+        errno = posix_fallocate(directory->control_fd, (off_t)offset, (off_t)size);
+    while (errno == EINTR);
     return errno == 0;
 }
 
