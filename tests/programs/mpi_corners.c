@@ -1,7 +1,7 @@
 /* Corners of MPI where a wrapper could show: errors, error handlers that do not come back, statuses, threads,
  * spawned processes. Rank 0 prints what happened, which must not depend on being recorded.
  *
- * usage: mpi_corners errors|leave|threads|spawn|polls|abort */
+ * usage: mpi_corners errors|fatal|leave|threads|spawn|polls|abort */
 #include <assert.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -214,6 +214,10 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (strcmp(how, "errors") == 0)
         errors();
+    else if (strcmp(how, "fatal") == 0 && rank == 0)
+        MPI_Send(&flag, 1, MPI_INT, size, 0, MPI_COMM_WORLD);
+    else if (strcmp(how, "fatal") == 0)
+        MPI_Barrier(MPI_COMM_WORLD);
     else if (strcmp(how, "leave") == 0)
         leave();
     else if (strcmp(how, "threads") == 0)

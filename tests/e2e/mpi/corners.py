@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Where a wrapper of MPI could show: the program behaves as without it, and what it did is recorded.
 
-usage: corners.py openmpi|mpich errors|bound|leave|threads|spawn|abort|local|mpi4py
+usage: corners.py openmpi|mpich errors|bound|fatal|leave|threads|spawn|abort|local|mpi4py
 """
 import os
 import sys
@@ -12,6 +12,7 @@ from recording import check, skip
 
 PYTHON = "/usr/bin/python3"  # Debian's, which its mpi4py is for
 THREADS, ROUNDS = 4, 200
+MPI_ERR_RANK = 6  # Open MPI's
 MPI4PY = """
 from mpi4py import MPI
 import numpy
@@ -52,6 +53,13 @@ def check_errors(recorded, ranks):
 def check_bound(recorded, ranks):
     """The same where nobody gets in front of the function that raises errors."""
     check_errors(recorded, ranks)
+
+
+def check_fatal(recorded, ranks):
+    """Where nobody gets in front of that function, and the library's own handler ends the job."""
+    events = recorded.threads(ranks[0])[0]
+    raised = [(event["call"], event["error_class"]) for event in events if event["kind"] == "mpi_error"]
+    check(raised == [("MPI_Send", "MPI_ERR_RANK")], raised)
 
 
 def check_leave(recorded, ranks):
@@ -151,7 +159,7 @@ def command_for(flavour, case):
             skip(f"there is no mpi4py for {flavour.name} here")
         return [PYTHON, "-c", MPI4PY]
     program = build(flavour.c, ["mpi_corners.c"], "corners", "-D_GNU_SOURCE", "-pthread")
-    if case == "bound":
+    if case in ("bound", "fatal"):
         os.environ.update(bound_library.environment(program, "libmpi", "ompi_errhandler_invoke"))
     return [program, "errors" if case == "bound" else case]
 
@@ -160,7 +168,7 @@ def main(name, case):
     flavour = flavour_named(name)
     command = job(flavour, *command_for(flavour, case), ranks=2)
     native = run_natively(command)
-    if native.status != (7 if case == "abort" else 0):
+    if native.status != {"abort": 7, "fatal": MPI_ERR_RANK}.get(case, 0):
         skip(f"does not work here: {native.errors}")
     recorded = Job(command)
     made = recorded.run()
