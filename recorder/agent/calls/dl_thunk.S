@@ -101,11 +101,4 @@
 	wrap dlopen tg_dl_enter_dlopen tg_dl_returned_dlopen %rdx
 	wrap dlmopen tg_dl_enter_dlmopen tg_dl_returned_dlmopen %rcx
 
-	.section .note.GNU-stack, "", @progbits
-
-/* Fit for indirect branch tracking and shadow stacks: else the whole program would go without. */
-	.section .note.gnu.property, "a"
-	.p2align 3
-	.long	4, 16, 5
-	.asciz	"GNU"
-	.long	0xc0000002, 4, 3, 0
+#include "recorder/agent/thunk_notes.inc"

@@ -87,11 +87,4 @@ syscall:
 	.cfi_endproc
 	.size	syscall, . - syscall
 
-	.section .note.GNU-stack, "", @progbits
-
-/* Fit for indirect branch tracking and shadow stacks: else the whole program would go without. */
-	.section .note.gnu.property, "a"
-	.p2align 3
-	.long	4, 16, 5
-	.asciz	"GNU"
-	.long	0xc0000002, 4, 3, 0
+#include "recorder/agent/thunk_notes.inc"
