@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* -1 with errno: there is no such process, or it cannot be had. */
+/* A file descriptor of process PID, the caller's to close; -1 with errno: no process has that number, or no descriptor is left. */
 static inline int tg_pidfd_open(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);

@@ -81,7 +81,7 @@ static void test_children(void **state)
     assert_int_equal(none.n, 0);
     end_child(one);
     end_child(two);
-    assert_false(tg_child_wait_each_child(two, take, &none)); /* there is no such process */
+    assert_false(tg_child_wait_each_child(two, take, &none)); /* no process has that number any more */
 }
 
 static void test_wait(void **state)
