@@ -6,6 +6,7 @@
 #include "recorder/rings/known_records.h"
 #include "recorder/rings/library_records.h"
 #include "recorder/rings/record_parts.h"
+#include "recorder/rings/repeat_event.h"
 #include "recorder/rings/team_table.h"
 
 #include <stdlib.h>
@@ -353,69 +354,6 @@ void tg_ring_decoder_add(struct tg_ring_decoder *decoder, struct tg_ring_source 
         decode(&record, kind);
 }
 
-/* The member of EVENT that comes from the counted word of its record; NULL where none does. */
-static uint64_t *counted_member(struct tg_event *event)
-{
-    return event->kind == TG_EVENT_MPI_ENTER            ? &event->mpi_enter.instance
-           : event->kind == TG_EVENT_OMP_PARALLEL_BEGIN ? &event->omp_parallel_begin.new_team
-           : event->kind == TG_EVENT_OMP_PARALLEL_END   ? &event->omp_parallel_end.ended_team
-           : event->kind == TG_EVENT_OMP_SYNC_BEGIN     ? &event->omp_sync_begin.instance
-           : event->kind == TG_EVENT_OMP_SYNC_END       ? &event->omp_sync_end.instance
-           : event->kind == TG_EVENT_OMP_TASK_CREATE    ? &event->omp_task_create.task
-           : event->kind == TG_EVENT_OMP_TASK_BEGIN     ? &event->omp_task_begin.task
-           : event->kind == TG_EVENT_OMP_TASK_END       ? &event->omp_task_end.task
-                                                        : NULL;
-}
-
-/* The bit of MEMBER among the fields of EVENT's payload. */
-static uint32_t field_of(const struct tg_event *event, const uint64_t *member)
-{
-    const struct tg_record_schema *schema = tg_event_schema(event->kind);
-    const char *payload = TG_EVENT_PAYLOAD((struct tg_event *)(uintptr_t)event);
-    for (size_t f = 0; f < schema->n_fields; f++)
-        if (payload + schema->fields[f].offset == (const char *)member)
-            return UINT32_C(1) << f;
-    return TG_EVENT_ALL_FIELDS;
-}
-
-/* By how much the record with NUMBER has its counted word larger than the repeat. */
-static uint64_t counted_of(unsigned kind, uint64_t number)
-{
-    return tg_agent_moves_team(kind, number) ? 0 : number;
-}
-
-/* The event of REPEAT gets the number of the last record. */
-static void put_number(struct tg_ring_repeat *repeat)
-{
-    uint64_t *counted = counted_member(&repeat->event);
-    if (counted != NULL)
-        *counted = repeat->counted + counted_of(repeat->kind, repeat->number);
-}
-
-static bool is_same_team(struct tg_team a, struct tg_team b)
-{
-    return a.id == b.id && a.level == b.level;
-}
-
-/* Each record of KIND has more to say than its number: where the thread is from now on, or a word of its own. */
-static bool is_apart(unsigned kind)
-{
-    return kind == TG_RECORD_OMP_IMPLICIT_BEGIN || kind == TG_RECORD_OMP_IMPLICIT_END ||
-           tg_agent_own_word(kind) != 0;
-}
-
-/* As in struct tg_ring_repeat. */
-static uint8_t moving_field(const struct tg_ring_repeat *repeat)
-{
-    enum tg_agent_moves moves = tg_agent_moves(repeat->kind);
-    uint32_t field = repeat->counted_field;
-    if (is_apart(repeat->kind) || (moves != TG_AGENT_MOVES_COUNT && moves != TG_AGENT_MOVES_EITHER) ||
-        field == 0 || field == TG_EVENT_ALL_FIELDS)
-        return TG_RING_NO_FIELD;
-    uint8_t f = (uint8_t)__builtin_ctz(field);
-    return tg_event_schema(repeat->event.kind)->fields[f].type == TG_FIELD_SIGNED ? TG_RING_NO_FIELD : f;
-}
-
 /* The event of REPEAT, whose WORDS with NUMBER were added just now by SOURCE, if it can be told again without them. */
 static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_source *source, uint64_t *words,
                        uint64_t number, struct tg_ring_repeat *repeat)
@@ -424,7 +362,7 @@ static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_sou
     unsigned kind = words[1] & 0xff;
     const struct tg_record_form *form = &decoder->forms[kind];
     struct tg_record_words given = {.words = words, .n_words = words[1] >> TG_AGENT_WORDS_SHIFT & 0xfff};
-    if (source->process == NULL || (!form->is_plain && !is_apart(kind)) ||
+    if (source->process == NULL || (!form->is_plain && !tg_repeat_event_is_apart(kind)) ||
         given.n_words < TG_RECORD_ARGUMENT + (size_t)form->least_arguments)
         return;
     given.team = form->has_place ? find_team(source->process, source, words) : (struct tg_team){0};
@@ -447,16 +385,7 @@ static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_sou
     repeat->place = nowhere;
     repeat->is_known = true;
     repeat->number = number;
-    const uint64_t *counted = counted_member(&repeat->event);
-    repeat->counted = counted == NULL ? 0 : *counted - counted_of(kind, number);
-    const struct tg_omp_place *place = TG_EVENT_PAYLOAD(&repeat->event);
-    repeat->counted_field = counted == NULL ? 0 : field_of(&repeat->event, counted);
-    repeat->moving = moving_field(repeat);
-    repeat->own_field = tg_agent_own_word(kind) == 0
-                            ? 0
-                            : field_of(&repeat->event, &repeat->event.omp_task_create.parent_task);
-    repeat->team_field = form->has_place ? field_of(&repeat->event, &place->team) : 0;
-    repeat->level_field = form->has_place ? field_of(&repeat->event, &place->level) : 0;
+    tg_repeat_event_find_fields(repeat, form->has_place);
 }
 
 /* Where the thread of an AGAIN record with NUMBER is: in another team than that of REPEAT, its event is the other one's from now
@@ -466,15 +395,7 @@ static void follow_team(const struct tg_ring_source *source, uint64_t number, st
     uint64_t words[2] = {0, repeat->words[1]};
     if (tg_agent_moves_team(repeat->kind, number))
         words[1] += tg_agent_team_move(repeat->kind, number) << TG_AGENT_TEAM_SHIFT;
-    struct tg_team team = find_team(source->process, source, words);
-    if (is_same_team(team, repeat->team))
-        return;
-    struct tg_omp_place *place = TG_EVENT_PAYLOAD(&repeat->event);
-    repeat->place.changed |= place->team != team.id ? repeat->team_field : 0;
-    repeat->place.changed |= place->level != team.level ? repeat->level_field : 0;
-    place->team = team.id;
-    place->level = team.level;
-    repeat->team = team;
+    tg_repeat_event_put_team(repeat, find_team(source->process, source, words));
 }
 
 /* The event of REPEAT becomes that of a record of SOURCE with NUMBER, and with OWN as the word of its own, if it has one. */
@@ -483,19 +404,12 @@ static void follow(const struct tg_ring_decoder *decoder, const struct tg_ring_s
 {
     if (decoder->forms[repeat->kind].has_place)
         follow_team(source, number, repeat);
-    if (counted_of(repeat->kind, number) != counted_of(repeat->kind, repeat->number))
-        repeat->place.changed |= repeat->counted_field;
-    if (tg_agent_own_word(repeat->kind) != 0 && repeat->event.omp_task_create.parent_task != own) {
-        repeat->event.omp_task_create.parent_task = own;
-        repeat->place.changed |= repeat->own_field;
-    }
+    tg_repeat_event_put_words(repeat, number, own);
     if (repeat->event.tid != source->tid) {
         repeat->event.tid = source->tid;
         repeat->place = nowhere;
     }
-    repeat->number = number;
-    put_number(repeat);
-    repeat->state = is_apart(repeat->kind) ? 0 : source->process->state;
+    repeat->state = tg_repeat_event_is_apart(repeat->kind) ? 0 : source->process->state;
 }
 
 static void add_in_full(struct tg_ring_decoder *decoder, struct tg_ring_source *source, uint64_t time_ns,
@@ -550,7 +464,7 @@ void tg_ring_decoder_add_again(struct tg_ring_decoder *decoder, struct tg_ring_s
         return;
     }
     if (repeat->is_numbered && decoder->tail != &no_tail) /* else the event has it */
-        put_number(repeat);
+        tg_repeat_event_put_number(repeat);
     repeat->event.time_ns = time_ns;
     decoder->again.add(decoder->again.context, &repeat->event, &repeat->place);
 }
