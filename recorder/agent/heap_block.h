@@ -47,6 +47,19 @@ static inline size_t tg_heap_red_zones_behind(uintptr_t block, size_t size)
 }
 
 enum { TG_HEAP_GUARD_BEFORE = 0x77, TG_HEAP_GUARD_BEHIND = 0x99 }; /* each byte of them */
+enum { TG_HEAP_PAINT_FREED = 0xde };                               /* each byte of a block that is kept */
+
+/* A block that is kept after it was freed, and has its paint. */
+struct tg_heap_hoarded {
+    uintptr_t block;
+    size_t size; /* of BLOCK: when it leaves, the table may have another one of this address, or none */
+};
+
+enum { TG_HEAP_HOARD_BLOCKS = 1 << 14 };
+struct tg_heap_hoard_ring {
+    uint32_t first, count;
+    struct tg_heap_hoarded blocks[TG_HEAP_HOARD_BLOCKS];
+};
 
 /* Bytes of ENTRY's guards; next to red zones there may be fewer, or none. */
 static inline size_t tg_heap_guard_before(const struct tg_heap_block_entry *entry)

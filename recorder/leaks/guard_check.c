@@ -1,23 +1,39 @@
 #include "recorder/leaks/guard_check.h"
 
 #include "recorder/agent/heap_block.h"
+#include "recorder/leaks/kept_blocks.h"
 #include "recorder/process/mappings.h"
 #include "recorder/process/memory.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     SLOTS = 512, /* read at a time */
     GUARDS = 2,  /* of a block */
+    TABLES = 16, /* of a process, at most */
     GUARD_BYTES = 2 * TG_AGENT_HEAP_GUARD_BYTES,
+};
+
+/* The tables of a process. */
+struct tables {
+    struct {
+        uint64_t start, n_blocks;
+    } items[TABLES];
+    size_t count;
+    uint64_t generation; /* of the process's own blocks */
+    uint64_t hoard;      /* address, 0 unknown */
+    bool is_swept;
 };
 
 struct pass {
     pid_t tid;
     struct tg_guard_check *check;
+    struct tg_kept_blocks *kept; /* to be looked at as well; NULL: not those */
+    uint64_t generation;         /* of blocks that are wanted; 0: all */
+    struct tg_engine *engine;    /* NULL: CHECK gets the faults, as far as it has room */
+    struct tg_thread *thread;
     unsigned char tags[SLOTS];
     struct tg_heap_block_entry entries[SLOTS];
     /* of the entries that have guards */
@@ -26,24 +42,28 @@ struct pass {
     unsigned char bytes[SLOTS * GUARDS][GUARD_BYTES];
 };
 
-static void add_fault(struct tg_guard_check *check, const struct tg_heap_block_entry *entry, uint64_t first,
-                      uint64_t wrong)
+static void emit(struct tg_engine *engine, struct tg_thread *thread, const struct tg_event_heap_error *fault)
 {
+    tg_engine_emit(engine, thread, &(struct tg_event){.kind = TG_EVENT_HEAP_ERROR, .heap_error = *fault});
+}
+
+static void add_fault(struct pass *pass, const struct tg_event_heap_error *fault)
+{
+    struct tg_guard_check *check = pass->check;
     check->n_wrong++;
-    if (check->n_faults == TG_GUARD_CHECK_FAULTS)
-        return;
-    check->faults[check->n_faults++] = (struct tg_event_heap_error){.error = TG_HEAP_GUARD_CORRUPTION,
-                                                                    .address = first,
-                                                                    .block = entry->block,
-                                                                    .size_bytes = entry->size,
-                                                                    .allocated_tid = entry->allocated_tid,
-                                                                    .offset = (int64_t)(first - entry->block),
-                                                                    .wrong_bytes = wrong,
-                                                                    .call = ""};
+    if (pass->engine != NULL)
+        emit(pass->engine, pass->thread, fault);
+    else if (check->n_faults < TG_GUARD_CHECK_FAULTS)
+        check->faults[check->n_faults++] = *fault;
+}
+
+static bool is_wanted(const struct pass *pass, uint32_t generation)
+{
+    return pass->generation == 0 || generation == (uint32_t)pass->generation;
 }
 
 /* RANGE was read, a guard of ENTRY's. */
-static void judge(struct tg_guard_check *check, const struct tg_heap_block_entry *entry,
+static void judge(struct pass *pass, const struct tg_heap_block_entry *entry,
                   const struct tg_memory_range *range)
 {
     const unsigned char *bytes = range->buffer;
@@ -53,7 +73,14 @@ static void judge(struct tg_guard_check *check, const struct tg_heap_block_entry
         if (bytes[i] != wanted && wrong++ == 0)
             first = range->address + i;
     if (wrong > 0)
-        add_fault(check, entry, first, wrong);
+        add_fault(pass, &(struct tg_event_heap_error){.error = TG_HEAP_GUARD_CORRUPTION,
+                                                      .address = first,
+                                                      .block = entry->block,
+                                                      .size_bytes = entry->size,
+                                                      .allocated_tid = entry->allocated_tid,
+                                                      .offset = (int64_t)(first - entry->block),
+                                                      .wrong_bytes = wrong,
+                                                      .call = ""});
 }
 
 /* The guards that entries have now. */
@@ -62,7 +89,8 @@ static size_t find_guards(struct pass *pass, size_t n_entries)
     size_t count = 0;
     for (size_t i = 0; i < n_entries; i++) {
         const struct tg_heap_block_entry *entry = &pass->entries[i];
-        if (pass->tags[i] == 0 || entry->state != TG_HEAP_BLOCK_LIVE || !entry->has_guards)
+        if (pass->tags[i] == 0 || entry->state != TG_HEAP_BLOCK_LIVE || !entry->has_guards ||
+            !is_wanted(pass, entry->allocated_generation))
             continue;
         size_t before = tg_heap_guard_before(entry);
         const struct tg_memory_range guards[GUARDS] = {
@@ -86,12 +114,21 @@ static void look_at(struct pass *pass, size_t n_entries)
     for (size_t i = 0; i < count;) {
         size_t read = tg_memory_read_ranges(pass->tid, pass->ranges + i, count - i);
         for (size_t end = i + read; i < end; i++)
-            judge(pass->check, pass->owners[i], &pass->ranges[i]);
+            judge(pass, pass->owners[i], &pass->ranges[i]);
         if (i < count) {
             pass->check->n_unread++;
             i++;
         }
     }
+}
+
+static void look_at_kept(struct pass *pass, size_t n_entries)
+{
+    struct tg_event_heap_error fault;
+    for (size_t i = 0; i < n_entries; i++)
+        if (pass->tags[i] != 0 && is_wanted(pass, pass->entries[i].freed_generation) &&
+            tg_kept_blocks_have_changed(pass->kept, &pass->entries[i], &fault))
+            add_fault(pass, &fault);
 }
 
 static bool is_any_used(const unsigned char *tags, size_t count)
@@ -111,9 +148,12 @@ static void look_at_table(struct pass *pass, uint64_t start, uint64_t n_blocks)
         size_t count = n_blocks - i < SLOTS ? (size_t)(n_blocks - i) : SLOTS;
         if (!tg_memory_read(pass->tid, tags + i, pass->tags, count) || !is_any_used(pass->tags, count))
             continue;
-        if (tg_memory_read(pass->tid, entries + i * sizeof pass->entries[0], pass->entries,
-                           count * sizeof pass->entries[0]))
-            look_at(pass, count);
+        if (!tg_memory_read(pass->tid, entries + i * sizeof pass->entries[0], pass->entries,
+                            count * sizeof pass->entries[0]))
+            continue;
+        look_at(pass, count);
+        if (pass->kept != NULL)
+            look_at_kept(pass, count);
     }
 }
 
@@ -128,30 +168,35 @@ static bool is_table(pid_t tid, const struct tg_mapping *mapping, struct tg_agen
     return table->n_blocks > 0 && table->n_blocks <= room / (sizeof(struct tg_heap_block_entry) + 1);
 }
 
-static struct tg_error *look_at_all(pid_t tid, struct tg_guard_check *check)
+/* Errors: NOT_FOUND, there is none; TARGET, the mappings cannot be read. */
+static struct tg_error *find_tables(pid_t tid, struct tables *tables)
 {
     struct tg_mappings mappings;
     struct tg_mapping mapping;
     struct tg_agent_heap_table table;
-    bool is_any = false;
-    struct pass *pass = malloc(sizeof *pass);
-    if (pass == NULL)
-        return tg_error_no_memory();
-    pass->tid = tid;
-    pass->check = check;
-    bool is_open = tg_mappings_open(&mappings, tid);
-    struct tg_error *error =
-        is_open ? NULL : tg_error_create(TG_ERROR_TARGET, "/proc/%d/maps: %s", (int)tid, strerror(errno));
-    while (is_open && tg_mappings_next(&mappings, &mapping))
-        if (is_table(tid, &mapping, &table)) {
-            is_any = true;
-            look_at_table(pass, mapping.start, table.n_blocks);
+    *tables = (struct tables){0};
+    if (!tg_mappings_open(&mappings, tid))
+        return tg_error_create(TG_ERROR_TARGET, "/proc/%d/maps: %s", (int)tid, strerror(errno));
+    while (tables->count < TABLES && tg_mappings_next(&mappings, &mapping)) {
+        if (!is_table(tid, &mapping, &table))
+            continue;
+        tables->items[tables->count].start = mapping.start;
+        tables->items[tables->count++].n_blocks = table.n_blocks;
+        if (!tg_memory_read(tid, table.generation, &tables->generation, sizeof tables->generation))
+            tables->generation = 0;
+        if (table.hoard != 0) {
+            tables->hoard = table.hoard;
+            tables->is_swept = table.is_swept != 0;
         }
+    }
     tg_mappings_close(&mappings);
-    free(pass);
-    if (error == NULL && !is_any)
-        error = tg_error_create(TG_ERROR_NOT_FOUND, "its blocks are not checked");
-    return error;
+    return tables->count > 0 ? NULL : tg_error_create(TG_ERROR_NOT_FOUND, "its blocks are not checked");
+}
+
+static void look_at_all(struct pass *pass, const struct tables *tables)
+{
+    for (size_t i = 0; i < tables->count; i++)
+        look_at_table(pass, tables->items[i].start, tables->items[i].n_blocks);
 }
 
 /* The number of the stack of BLOCK's allocation in the trace; 0 unknown. */
@@ -173,7 +218,7 @@ static void tell(struct tg_engine *engine, struct tg_live_blocks *live, struct t
     for (size_t i = 0; i < check->n_faults; i++) {
         struct tg_event_heap_error *fault = &check->faults[i];
         fault->allocated_stack = blocks == NULL ? 0 : stack_of(blocks, count, fault->block);
-        tg_engine_emit(engine, thread, &(struct tg_event){.kind = TG_EVENT_HEAP_ERROR, .heap_error = *fault});
+        emit(engine, thread, fault);
     }
     free(blocks);
 }
@@ -185,8 +230,43 @@ struct tg_error *tg_guard_check_run(struct tg_engine *engine, struct tg_live_blo
     for (struct tg_thread *t = thread->process->threads; t != NULL; t = t->hh.next)
         if (!tg_thread_is_kept(t))
             return tg_error_create(TG_ERROR_TARGET, "thread %d runs; dhalt stops it", t->tid);
-    struct tg_error *error = look_at_all(thread->tid, check);
-    if (error == NULL)
-        tell(engine, live, thread, check);
+    struct tables tables;
+    struct tg_error *error = find_tables(thread->tid, &tables);
+    if (error != NULL)
+        return error;
+    struct pass *pass = calloc(1, sizeof *pass);
+    if (pass == NULL)
+        return tg_error_no_memory();
+    pass->tid = thread->tid;
+    pass->check = check;
+    look_at_all(pass, &tables);
+    free(pass);
+    tell(engine, live, thread, check);
+    return NULL;
+}
+
+struct tg_error *tg_guard_check_at_end(struct tg_engine *engine, struct tg_thread *thread, bool is_own)
+{
+    struct tables tables;
+    struct tg_kept_blocks kept = {0};
+    struct tg_error *error = find_tables(thread->tid, &tables);
+    if (error != NULL || tables.is_swept || (is_own && tables.generation == 0))
+        return error;
+    struct tg_guard_check *check = calloc(1, sizeof *check);
+    struct pass *pass = calloc(1, sizeof *pass);
+    if (check != NULL && pass != NULL) {
+        pass->tid = thread->tid;
+        pass->check = check;
+        pass->kept = tg_kept_blocks_read(&kept, thread->tid, tables.hoard) ? &kept : NULL;
+        pass->generation = is_own ? tables.generation : 0;
+        pass->engine = engine;
+        pass->thread = thread;
+        look_at_all(pass, &tables);
+    } else {
+        error = tg_error_no_memory();
+    }
+    tg_kept_blocks_deinit(&kept);
+    free(check);
+    free(pass);
     return error;
 }

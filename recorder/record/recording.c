@@ -7,6 +7,7 @@
 #include "recorder/inject/injector.h"
 #include "recorder/late/mpi_calls.h"
 #include "recorder/leaks/exit_scan.h"
+#include "recorder/leaks/last_check.h"
 #include "recorder/leaks/live_blocks.h"
 #include "recorder/leaks/red_zone_faults.h"
 #include "recorder/loader/loader.h"
@@ -65,6 +66,7 @@ struct tg_recording {
     struct tg_heap_names *heap_names;         /* NULL: heaps are not recorded */
     struct tg_live_blocks *live;              /* NULL: leaks are not searched for */
     struct tg_exit_scan *exit_scan;
+    struct tg_last_check *last_check;
     struct tg_red_zone_faults *red_zone_faults;
     uint64_t heap_wait_ns; /* at most so long a process waits until what it did to its heap is read */
 };
@@ -371,6 +373,8 @@ static struct tg_error *create_exit_scan(struct tg_recording *recording)
         .context = recording,
     };
     error = tg_exit_scan_create(recording->engine, &options, &recording->exit_scan);
+    if (error == NULL && mode == TG_AGENT_HEAP_CHECK)
+        error = tg_last_check_create(recording->engine, &recording->last_check);
     if (error != NULL || recording->options->heap.red_zones == TG_AGENT_RED_ZONES_OFF)
         return error;
     const struct tg_red_zone_faults_options faults = {
@@ -770,6 +774,7 @@ void tg_recording_destroy(struct tg_recording *recording)
     tg_last_stacks_destroy(recording->stacks);
     tg_heap_names_destroy(recording->heap_names);
     tg_exit_scan_destroy(recording->exit_scan);
+    tg_last_check_destroy(recording->last_check);
     tg_red_zone_faults_destroy(recording->red_zone_faults);
     tg_live_blocks_destroy(recording->live);
     tg_late_mpi_destroy(recording->late);

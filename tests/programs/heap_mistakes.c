@@ -61,6 +61,15 @@ static void drop_and_fork(char *block)
     wait(NULL);
 }
 
+/* A child that ends without looking at its heap, in which there is its parent's mistake. */
+static void spoil_and_fork(char *block)
+{
+    block[100 + zero] = 1;
+    if (fork() == 0)
+        _exit(0);
+    wait(NULL);
+}
+
 /* Everything that is right. */
 static void do_right(char *block)
 {
@@ -116,6 +125,12 @@ int main(int argc, char **argv)
         drop_and_fork(block);
     else if (strcmp(mistake, "large_twice") == 0)
         drop(block = make(4 << 20)), drop(block);
+    else if (strcmp(mistake, "crashes") == 0)
+        block[102 + zero] = 1, *(volatile char *)(zero + 0x10000L) = 1;
+    else if (strcmp(mistake, "leaves") == 0)
+        drop(block), block[7 + zero] = 1, _exit(5);
+    else if (strcmp(mistake, "child_leaves") == 0)
+        spoil_and_fork(block);
     else if (strcmp(mistake, "no_memory") == 0)
         drop((void *)(zero + 0x10000L));
     else

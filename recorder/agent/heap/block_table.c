@@ -52,6 +52,7 @@ static bool add_level(unsigned level)
     struct tg_heap_block_entry *expected = NULL;
     if (entries == NULL)
         return entries_of(level) != NULL;
+    tg_heap_memory_head(entries)->generation = (uintptr_t)tg_agent.generation;
     tg_heap_memory_head(entries)->n_blocks = SHARDS * slots_of(level);
     if (!__atomic_compare_exchange_n(&table.levels[level], &expected, entries, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
@@ -62,6 +63,11 @@ static bool add_level(unsigned level)
 bool tg_heap_block_table_prepare(void)
 {
     return add_level(0);
+}
+
+struct tg_agent_heap_table *tg_heap_block_table_head(void)
+{
+    return tg_heap_memory_head(entries_of(0));
 }
 
 /* ---- places */

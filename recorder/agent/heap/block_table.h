@@ -36,6 +36,9 @@ static inline uint32_t tg_heap_block_freed_stack(const struct tg_heap_block_entr
 /* Once, before the others. False: there is no memory for it. */
 bool tg_heap_block_table_prepare(void);
 
+/* For who looks at the blocks from outside: the table's own head. */
+struct tg_agent_heap_table *tg_heap_block_table_head(void);
+
 /* The lock of the part that BLOCK's entry is in, or would be. */
 struct tg_heap_lock *tg_heap_block_table_lock(uintptr_t block);
 

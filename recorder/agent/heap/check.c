@@ -40,7 +40,10 @@ bool tg_heap_check_prepare(void)
     is_libcs = _dl_find_object((void *)(uintptr_t)__errno_location, &object) == 0 &&
                object.dlfo_link_map == allocators_object;
     tg_heap_red_zones_prepare();
-    return tg_heap_block_table_prepare();
+    if (!tg_heap_block_table_prepare())
+        return false;
+    tg_heap_block_table_head()->hoard = (uintptr_t)tg_heap_hoard_ring();
+    return true;
 }
 
 /* ---- errors */
@@ -708,5 +711,6 @@ void tg_heap_check_sweep(void)
 {
     (void)tg_heap_block_table_each(sweep, NULL);
     tg_heap_hoard_check();
+    tg_heap_block_table_head()->is_swept = 1;
     wipe_stack();
 }

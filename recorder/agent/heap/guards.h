@@ -5,10 +5,7 @@
 #include "recorder/agent/heap/block_table.h"
 #include "recorder/agent/heap/notes.h"
 
-enum {
-    TG_HEAP_PAINT_ALLOCATED = 0xa1,
-    TG_HEAP_PAINT_FREED = 0xde,
-};
+enum { TG_HEAP_PAINT_ALLOCATED = 0xa1 };
 
 void tg_heap_guards_fill(uintptr_t start, size_t size, unsigned char byte);
 

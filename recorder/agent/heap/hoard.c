@@ -4,19 +4,16 @@
 #include "recorder/agent/heap/real.h"
 #include "recorder/agent/heap/wishes.h"
 
-enum { HOARD_BLOCKS = 1 << 14 };
-
-struct hoarded {
-    uintptr_t block;
-    size_t size; /* of BLOCK: when it leaves, the table may have another one of this address, or none */
-};
-
 static struct {
     struct tg_heap_lock lock;
-    struct hoarded blocks[HOARD_BLOCKS]; /* a ring */
-    uint32_t first, count;
+    struct tg_heap_hoard_ring ring;
     size_t bytes; /* of all */
 } hoard;
+
+const struct tg_heap_hoard_ring *tg_heap_hoard_ring(void)
+{
+    return &hoard.ring;
+}
 
 /* GONE is a copy of what was kept. */
 static void check_paint(const struct tg_heap_block_entry *gone)
@@ -29,10 +26,10 @@ static void check_paint(const struct tg_heap_block_entry *gone)
 /* Gives the oldest block back to the allocator. With the hoard's lock held. */
 static void give_back_one(void)
 {
-    uintptr_t block = hoard.blocks[hoard.first].block;
-    hoard.bytes -= hoard.blocks[hoard.first].size;
-    hoard.first = (hoard.first + 1) % HOARD_BLOCKS;
-    hoard.count--;
+    uintptr_t block = hoard.ring.blocks[hoard.ring.first].block;
+    hoard.bytes -= hoard.ring.blocks[hoard.ring.first].size;
+    hoard.ring.first = (hoard.ring.first + 1) % TG_HEAP_HOARD_BLOCKS;
+    hoard.ring.count--;
     struct tg_heap_block_entry gone = {0};
     struct tg_heap_lock *lock = tg_heap_block_table_lock(block);
     if (tg_heap_lock_take(lock)) {
@@ -54,11 +51,12 @@ void tg_heap_hoard_keep(uintptr_t block, size_t size)
     if (!tg_heap_lock_take(&hoard.lock))
         return; /* kept for ever: a handler within the hoard */
     size_t most = tg_heap_wishes_hoard_bytes();
-    while (hoard.count > 0 && (hoard.count == HOARD_BLOCKS || hoard.bytes + size > most))
+    while (hoard.ring.count > 0 && (hoard.ring.count == TG_HEAP_HOARD_BLOCKS || hoard.bytes + size > most))
         give_back_one();
-    if (hoard.count == 0)
+    if (hoard.ring.count == 0)
         hoard.bytes = 0; /* whatever siglongjmp left of it */
-    hoard.blocks[(hoard.first + hoard.count++) % HOARD_BLOCKS] = (struct hoarded){block, size};
+    hoard.ring.blocks[(hoard.ring.first + hoard.ring.count++) % TG_HEAP_HOARD_BLOCKS] =
+        (struct tg_heap_hoarded){block, size};
     hoard.bytes += size;
     tg_heap_lock_release(&hoard.lock);
 }
@@ -67,8 +65,8 @@ bool tg_heap_hoard_shrink(void)
 {
     if (!tg_heap_lock_take(&hoard.lock))
         return false;
-    bool any = hoard.count > 0;
-    while (hoard.count > 0)
+    bool any = hoard.ring.count > 0;
+    while (hoard.ring.count > 0)
         give_back_one();
     tg_heap_lock_release(&hoard.lock);
     return any;
@@ -78,8 +76,8 @@ void tg_heap_hoard_check(void)
 {
     if (!tg_heap_lock_take(&hoard.lock))
         return;
-    for (uint32_t i = 0; i < hoard.count; i++) {
-        uintptr_t block = hoard.blocks[(hoard.first + i) % HOARD_BLOCKS].block;
+    for (uint32_t i = 0; i < hoard.ring.count; i++) {
+        uintptr_t block = hoard.ring.blocks[(hoard.ring.first + i) % TG_HEAP_HOARD_BLOCKS].block;
         struct tg_heap_block_entry kept = {0};
         struct tg_heap_lock *lock = tg_heap_block_table_lock(block);
         if (!tg_heap_lock_take(lock))

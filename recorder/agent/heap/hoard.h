@@ -3,9 +3,14 @@
 #ifndef TG_RECORDER_AGENT_HEAP_HOARD_H
 #define TG_RECORDER_AGENT_HEAP_HOARD_H
 
+#include "recorder/agent/heap_block.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* For who looks from outside: the blocks that are kept. */
+const struct tg_heap_hoard_ring *tg_heap_hoard_ring(void);
 
 /* Keeps BLOCK, whose entry says that it is hoarded. */
 void tg_heap_hoard_keep(uintptr_t block, size_t size);

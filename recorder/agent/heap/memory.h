@@ -23,7 +23,7 @@ static inline void *tg_heap_memory_map(size_t size, bool inherited)
         return NULL;
     }
     *(struct tg_agent_heap_table *)start = (struct tg_agent_heap_table){
-        {TG_AGENT_HEAP_TABLE_MAGIC, ~TG_AGENT_HEAP_TABLE_MAGIC}, size + (size_t)page, 0};
+        .magic = {TG_AGENT_HEAP_TABLE_MAGIC, ~TG_AGENT_HEAP_TABLE_MAGIC}, .size_bytes = size + (size_t)page};
     if (!inherited)
         (void)tg_raw_call(SYS_madvise, start + page, (long)size, MADV_WIPEONFORK, 0, 0, 0);
     return (void *)(start + page);

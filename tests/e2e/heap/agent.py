@@ -452,7 +452,9 @@ MISTAKES = {  # what is recorded, of which function, at which offset, and the st
     "in_front": ("addr_not_at_start", "free", -16, -6), "at_end": ("addr_not_at_start", "free", 64, -6),
     "realloc_in_front": ("addr_not_at_start", "realloc", -16, -6), "realloc_freed": ("double_dealloc", "realloc", 0, 4),
     "no_memory": ("free_not_allocated", "free", 0, -11), "large_twice": ("double_dealloc", "free", 0, -11),
-    "forked": ("double_dealloc", "free", 0, 4), "freed_by_parent": ("double_dealloc", "free", 0, 4), "right": (None, "", 0, 4),
+    "forked": ("double_dealloc", "free", 0, 4), "freed_by_parent": ("double_dealloc", "free", 0, 4),
+    "crashes": ("guard_corruption", "", 102, -11), "leaves": ("paint_corruption", "", 7, 5), "child_leaves": ("guard_corruption", "", 100, 4),
+    "right": (None, "", 0, 4),
 }
 
 
@@ -476,6 +478,9 @@ def test_check():
         if mistake == "freed_by_parent":
             report = subprocess.run([TOLLGATE, "report", "--no-pager", "trace"], capture_output=True, text=True, check=True).stdout
             check(re.search(r"freed twice: .* in drop .*; allocated in make .*; freed in drop ", report.split("Job\n")[0]), report)
+        if mistake in ("crashes", "leaves"):  # found by the recorder, which leaves out the stacks that are known
+            report = subprocess.run([TOLLGATE, "report", "--no-pager", "trace"], capture_output=True, text=True, check=True).stdout
+            check(re.search(r"; allocated in make .*" + (r"; freed in drop " if mistake == "leaves" else ""), report.split("Job\n")[0]), report)
         if mistake in ("twice", "freed", "large_twice"):
             known, event = stacks_of(trace), [event for event in trace if event["kind"] == "heap_error"][0]
             for which, name in (("allocated", "make"), ("freed", "drop")):
