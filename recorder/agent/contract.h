@@ -29,7 +29,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      16
+#define TG_AGENT_PROTOCOL      17
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -287,7 +287,8 @@ struct tg_agent_count {
     uint64_t events;
 };
 
-/* At the start of a ring file, which is at least DATA_OFFSET + DATA_BYTES long. Positions count bytes written and
+/* At the start of a ring file, which is at least DATA_OFFSET + DATA_BYTES long; what of it has memory is the producer's care, who
+ * goes on with fewer bytes, once everything is read, where there is none (struct tg_agent_growth). Positions count bytes written and
  * consumed since the ring was made; position modulo DATA_BYTES is the place in the data. The producer
  * publishes with a release store to head, the recorder gives room back with one to tail.
  *

@@ -96,40 +96,57 @@ struct tg_agent_control *tg_agent_directory_open(const char *path)
     return control;
 }
 
-/* Room that is only promised would kill the program with SIGBUS where the file system is full; a file beyond
- * the limit, with SIGXFSZ. */
-static bool reserve(int fd, off_t size)
+/* A file beyond the limit is not just refused: SIGXFSZ kills whoever makes it. */
+static bool is_allowed(uint64_t size)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
-        (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < (rlim_t)size))
-        return false;
+    bool allowed =
+        getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= size);
+    errno = EFBIG;
+    return allowed;
+}
+
+/* Room that is only promised would kill the program with SIGBUS where the file system is full. So the first MIN_BYTES of data are
+ * made memory here, the others when they are used (ring.c): most rings are never so full. A kernel before 5.14 cannot be asked for
+ * those (MADV_POPULATE_WRITE): all of them. Returns how many, 0: none. */
+static uint64_t reserve(int fd, void *mapped, uint64_t data_bytes)
+{
+    enum { PAGE_BYTES = 4096, POPULATE_WRITE = 23 };
+    bool can_ask = madvise(mapped, PAGE_BYTES, POPULATE_WRITE) == 0;
+    uint64_t bytes = can_ask ? TG_AGENT_RING_MIN_BYTES : data_bytes;
     int result;
     do
-        result = fallocate(fd, 0, 0, size);
+        result = fallocate(fd, 0, 0, (off_t)(TG_AGENT_RING_DATA_OFFSET + bytes));
     while (result != 0 && errno == EINTR);
-    return result == 0;
+    return result == 0 ? bytes : 0;
 }
 
-static struct tg_agent_ring_header *map_ring(int directory, const char *name, uint64_t data_bytes)
+static struct tg_agent_ring_header *map_ring(int directory, const char *name, uint64_t data_bytes,
+                                             uint64_t *real_bytes)
 {
-    int fd = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    size_t size = TG_AGENT_RING_DATA_OFFSET + data_bytes;
+    int fd = is_allowed(size)
+                 ? openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
+                 : -1;
     if (fd < 0)
         return NULL;
-    size_t size = TG_AGENT_RING_DATA_OFFSET + data_bytes;
     void *mapped = MAP_FAILED;
     /* the program's umask must not decide */
-    if (fchmod(fd, 0600) == 0 && reserve(fd, (off_t)size))
+    if (fchmod(fd, 0600) == 0 && ftruncate(fd, (off_t)size) == 0)
         mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    int problem = errno;
-    if (mapped == MAP_FAILED)
+    *real_bytes = mapped == MAP_FAILED ? 0 : reserve(fd, mapped, data_bytes);
+    if (*real_bytes == 0) {
+        if (mapped != MAP_FAILED)
+            munmap(mapped, size);
         unlinkat(directory, name, 0);
+        mapped = NULL;
+        errno = ENOMEM;
+    }
     close(fd);
-    errno = problem == EEXIST ? ENOMEM : problem;
-    return mapped == MAP_FAILED ? NULL : mapped;
+    return mapped;
 }
 
-struct tg_agent_ring_header *tg_agent_directory_make_ring(int pid, uint64_t data_bytes)
+struct tg_agent_ring_header *tg_agent_directory_make_ring(int pid, uint64_t data_bytes, uint64_t *real_bytes)
 {
     int saved = errno;
     int directory = has_other_ids() ? -1 : open_directory();
@@ -138,7 +155,7 @@ struct tg_agent_ring_header *tg_agent_directory_make_ring(int pid, uint64_t data
         char name[64];
         uint32_t number = __atomic_fetch_add(&next_ring, 1, __ATOMIC_RELAXED);
         snprintf(name, sizeof name, "ring.%d.%u", pid, number);
-        header = map_ring(directory, name, data_bytes);
+        header = map_ring(directory, name, data_bytes, real_bytes);
         if (header == NULL && errno != EEXIST)
             break;
     }

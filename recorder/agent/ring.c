@@ -37,6 +37,7 @@ struct private_part {
     uint64_t unused;
     /* The mapping's places are memory of this process up to position TOUCHED, and all of them from TOUCH_END on. */
     uint64_t touched, touch_end;
+    uint64_t real_bytes; /* a power of two: the first so many of the data are memory for certain */
     /* Records by handlers of the ring's thread while the thread was writing a record, and a header that takes
      * the stores which go to a ring's: here and not in thread-local storage, of which programs have little.
      * */
@@ -139,8 +140,8 @@ static struct tg_agent_ring_header *make_ring(void)
     if (tg_agent.no_calls)
         return NULL;
     int pid = getpid();
-    uint64_t data_bytes = tg_agent.control->ring_bytes;
-    struct tg_agent_ring_header *header = tg_agent_directory_make_ring(pid, data_bytes);
+    uint64_t data_bytes = tg_agent.control->ring_bytes, real_bytes;
+    struct tg_agent_ring_header *header = tg_agent_directory_make_ring(pid, data_bytes, &real_bytes);
     if (header == NULL)
         return NULL;
     const unsigned char *random = (const unsigned char *)getauxval(AT_RANDOM); // NOLINT: an address
@@ -150,6 +151,7 @@ static struct tg_agent_ring_header *make_ring(void)
     header->data_bytes = data_bytes;
     header->pid = pid;
     header->instance = tg_agent_instance(random == NULL ? none : random, pid);
+    private_part(header)->real_bytes = real_bytes;
     private_part(header)->touch_end = data_bytes;
     __atomic_store_n(&header->magic, TG_AGENT_RING_MAGIC, __ATOMIC_RELEASE);
     __atomic_fetch_add(&tg_agent.control->rings_made, 1, __ATOMIC_RELEASE);
@@ -250,13 +252,13 @@ static void grow(struct tg_agent_thread *thread)
     (void)tg_raw_call(SYS_munmap, (long)former, (long)(TG_AGENT_RING_DATA_OFFSET + former_size), 0, 0, 0, 0);
 }
 
-/* The ring, which is empty, becomes as long as it was made: so much of it is memory for certain. */
+/* The ring, which is empty, becomes so long that it is memory for certain. */
 static void shrink(struct tg_agent_thread *thread)
 {
     struct tg_agent_ring_header *header = thread->header;
-    uint64_t from = (thread->written | thread->mask) + 1;
+    uint64_t from = (thread->written | thread->mask) + 1, size = private_part(header)->real_bytes;
     header->growths[header->n_growths] =
-        (struct tg_agent_growth){.until = thread->written, .from = from, .data_bytes = header->data_bytes};
+        (struct tg_agent_growth){.until = thread->written, .from = from, .data_bytes = size};
     private_part(header)->touched = private_part(header)->touch_end = from;
     __atomic_store_n(&header->n_growths, header->n_growths + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&header->head, from, __ATOMIC_RELEASE);
@@ -281,34 +283,61 @@ static void wait_for_recorder(struct tg_agent_thread *thread, uint64_t seen_tail
         __atomic_store_n(&rings.abandoned, true, __ATOMIC_RELAXED);
 }
 
-/* What a ring has grown by is memory only when it is asked for, by so many pages at once that `limit` shows: a page fault for
- * each would cost more than the records that fit into it, and end the program where the file system is full. False: there is no
- * memory. (The recorder of an older kernel, which cannot be asked, has made it memory.) */
-static bool touch(struct tg_agent_thread *thread, uint64_t n_bytes)
+/* Places from WRITTEN's up to those of END, a position in the same lap, become memory. Returns 0 or -errno. */
+static long populate(const struct tg_agent_thread *thread, uint64_t end)
 {
     enum { TRIES = 3 };
-    struct private_part *part = private_part(thread->header);
-    bool is_real = thread->header->n_growths == 0; /* what it was made with */
-    long result = -EAGAIN;
-    if (thread->limit <= part->touched || part->touched >= part->touch_end)
-        return true;
-    if (tg_agent.no_calls)
-        return is_real;
-    uint64_t bytes = thread->written - (part->touch_end - (thread->mask + 1));
-    bytes = bytes < MIN_TOUCHED ? MIN_TOUCHED : bytes > MAX_TOUCHED ? MAX_TOUCHED : bytes;
-    bytes = bytes < n_bytes ? n_bytes : bytes;
-    if (thread->limit - thread->written > bytes)
-        thread->limit = thread->written + bytes;
     uintptr_t from = (uintptr_t)thread->data + (thread->written & thread->mask),
-              to = from + (thread->limit - thread->written);
+              to = from + (end - thread->written);
+    long result = -EAGAIN;
     from &= ~(uintptr_t)(PAGE_BYTES - 1);
     to = (to + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
     for (int i = 0; i < TRIES && (result == -EAGAIN || result == -EINTR); i++)
         result = tg_raw_call(SYS_madvise, (long)from, (long)(to - from), POPULATE_WRITE, 0, 0, 0);
-    if (result != 0 && result != -EINVAL && !is_real)
-        return false;
+    return result;
+}
+
+static void note_touched(struct tg_agent_thread *thread)
+{
+    struct private_part *part = private_part(thread->header);
     part->touched = thread->limit;
-    return true;
+    while (thread->header->n_growths == 0 && part->real_bytes * 2 <= part->touched)
+        part->real_bytes *= 2;
+}
+
+/* Up to here the ring is memory for certain, though perhaps not this process's yet. */
+static uint64_t certain_end(const struct tg_agent_thread *thread)
+{
+    const struct private_part *part = private_part(thread->header);
+    return thread->header->n_growths == 0 && part->real_bytes > part->touched ? part->real_bytes
+                                                                              : part->touched;
+}
+
+/* What a ring has beyond its first 64 KiB, and what it has grown by, is memory only when it is asked for, by so many pages at once
+ * that `limit` shows: a page fault for each would cost more than the records that fit into it, and end the program where the file
+ * system is full. False: there is no memory. (For older kernels, which cannot be asked, it has been memory from the start.) */
+static bool touch(struct tg_agent_thread *thread, uint64_t n_bytes)
+{
+    const struct private_part *part = private_part(thread->header);
+    long result = -EPERM;
+    if (thread->limit <= part->touched || part->touched >= part->touch_end)
+        return true;
+    if (!tg_agent.no_calls) {
+        uint64_t bytes = thread->written - (part->touch_end - (thread->mask + 1));
+        bytes = bytes < MIN_TOUCHED ? MIN_TOUCHED : bytes > MAX_TOUCHED ? MAX_TOUCHED : bytes;
+        bytes = bytes < n_bytes ? n_bytes : bytes;
+        if (thread->limit - thread->written > bytes)
+            thread->limit = thread->written + bytes;
+        result = populate(thread, thread->limit);
+    }
+    if (result == 0 || result == -EINVAL) {
+        note_touched(thread);
+        return true;
+    }
+    uint64_t end = certain_end(thread);
+    if (thread->limit > end)
+        thread->limit = end;
+    return thread->limit >= thread->written + n_bytes;
 }
 
 /* Whether the recorder should look soon: half of the ring is used, or an eighth of one that nobody has let grow yet. */
@@ -573,6 +602,25 @@ bool tg_agent_take_ring(void)
     thread->busy = NULL;
     errno = saved;
     return has_ring;
+}
+
+void tg_agent_fill_ring(void)
+{
+    struct tg_agent_thread *thread = &tg_agent_thread;
+    if (thread->busy != NULL || thread->header == NULL || thread->generation != *tg_agent.generation ||
+        thread->header->n_growths > 0)
+        return;
+    thread->busy = __builtin_frame_address(0);
+    tg_agent_signal_fence();
+    struct private_part *part = private_part(thread->header);
+    if (part->touched < part->touch_end &&
+        tg_raw_call(SYS_madvise, (long)thread->data, (long)(thread->mask + 1), POPULATE_WRITE, 0, 0, 0) ==
+            0) {
+        part->touched = part->touch_end;
+        part->real_bytes = thread->mask + 1;
+    }
+    tg_agent_signal_fence();
+    thread->busy = NULL;
 }
 
 void tg_agent_stop_thread(bool with_new_threads)

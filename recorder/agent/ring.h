@@ -51,6 +51,9 @@ void tg_agent_rings_prepare(void);
 /* Gives the calling thread its ring, if it has none yet. False: it can have none. */
 bool tg_agent_take_ring(void);
 
+/* Makes all of the calling thread's ring memory, as far as there is some: later it cannot be asked for. */
+void tg_agent_fill_ring(void);
+
 /* Has the recorder look at the rings, and at what waits at gates. */
 void tg_agent_ask_for_attention(void);
 

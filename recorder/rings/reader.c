@@ -197,7 +197,7 @@ static const char *follow_growths(struct tg_ring_reader *reader, const struct tg
         const struct tg_agent_growth growth = header->growths[reader->n_growths];
         uint64_t size = size_after(reader, reader->n_growths), first = first_after(reader, reader->n_growths);
         bool is_smaller =
-            growth.data_bytes == reader->made_bytes && growth.data_bytes < size; /* for want of memory */
+            growth.data_bytes <= reader->made_bytes && growth.data_bytes < size; /* for want of memory */
         if ((growth.data_bytes <= size && !is_smaller) || !is_possible_size(reader, growth.data_bytes) ||
             growth.until < first || growth.until % RECORD_UNIT != 0 || growth.from <= growth.until ||
             growth.from % growth.data_bytes != (is_smaller ? 0 : size))

@@ -43,9 +43,14 @@ static inline int tg_raw_change_mode(int fd, unsigned mode)
     return (int)tg_raw_call(SYS_fchmod, fd, (long)mode, 0, 0, 0, 0);
 }
 
-static inline int tg_raw_allocate(int fd, uint64_t size)
+static inline int tg_raw_allocate(int fd, uint64_t from, uint64_t size)
 {
-    return (int)tg_raw_call(SYS_fallocate, fd, 0, 0, (long)size, 0, 0);
+    return (int)tg_raw_call(SYS_fallocate, fd, 0, (long)from, (long)size, 0, 0);
+}
+
+static inline int tg_raw_truncate(int fd, uint64_t size)
+{
+    return (int)tg_raw_call(SYS_ftruncate, fd, (long)size, 0, 0, 0, 0);
 }
 
 static inline int tg_raw_file_size_limit(struct rlimit *limit)

@@ -12,6 +12,8 @@ enum {
     MAX_DATA_BYTES = 1 << 18, /* loads are few: one ring of 256 KiB holds a thousand */
     MAX_NAMES = 1000,         /* rings that exist already: pids come round */
     MAX_AUXILIARY = 64,
+    TOUCHED_BYTES = 1 << 16,   /* of a ring become memory at once; no fewer, so that so many are a ring */
+    POPULATE_WRITE = 23,       /* MADV_POPULATE_WRITE, since Linux 5.14 */
     MAX_STACK_BYTES = 1 << 18, /* initial stack that is looked through: may hold an LD_PRELOAD of 128 KiB */
 };
 
@@ -25,7 +27,9 @@ static struct {
     struct tg_agent_ring_header *ring;
     unsigned char *data;
     uint64_t size; /* bytes of data; the program can overwrite the size in the header */
+    uint64_t real; /* so many of them are memory for certain, the others are made it when they are used */
     uint64_t written;
+    uint64_t from;    /* where the positions of this size begin: the recorder may still be before that */
     uint64_t dropped; /* since the last record that was kept */
     uint32_t next_name;
     bool abandoned; /* the recorder is gone: nobody waits any more */
@@ -274,23 +278,57 @@ static bool is_allowed(uint64_t size)
     return tg_raw_file_size_limit(&limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= size);
 }
 
-/* *EXISTS: another name is worth a try. */
-static struct tg_agent_ring_header *map_ring(int directory, const char *name, uint64_t size, bool *exists)
+/* Bytes [FROM, FROM + SIZE) of the mapped file become memory, for certain: 0, or -errno. */
+static long populate(struct tg_agent_ring_header *header, uint64_t from, uint64_t size)
 {
+    enum { TRIES = 3 };
+    long result = -EAGAIN;
+    for (int i = 0; i < TRIES && (result == -EAGAIN || result == -EINTR); i++)
+        result = tg_raw_advise((char *)header + from, size, POPULATE_WRITE);
+    return result;
+}
+
+static bool allocate(int fd, uint64_t from, uint64_t size)
+{
+    int result;
+    do
+        result = tg_raw_allocate(fd, from, size);
+    while (result == -EINTR);
+    return result == 0;
+}
+
+/* Room that is only promised is a SIGBUS on a full file system. The header's page and the first bytes of the data are made memory
+ * here, or, for a kernel that cannot be asked for the others when they are used, everything. Returns how many of the data are; 0:
+ * none. */
+static uint64_t reserve(int fd, struct tg_agent_ring_header *header, uint64_t data_bytes)
+{
+    uint64_t first = data_bytes < TOUCHED_BYTES ? data_bytes : TOUCHED_BYTES;
+    if (populate(header, 0, TG_AGENT_RING_HEADER_BYTES) == 0 &&
+        allocate(fd, TG_AGENT_RING_DATA_OFFSET, first))
+        return first;
+    return allocate(fd, 0, TG_AGENT_RING_DATA_OFFSET + data_bytes) ? data_bytes : 0;
+}
+
+/* *EXISTS: another name is worth a try. */
+static struct tg_agent_ring_header *map_ring(int directory, const char *name, uint64_t data_bytes,
+                                             bool *exists)
+{
+    uint64_t size = TG_AGENT_RING_DATA_OFFSET + data_bytes;
     int fd = tg_raw_open_at(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     *exists = fd == -EEXIST;
     if (fd < 0)
         return NULL;
-    /* the program's umask must not decide; room that is only promised is a SIGBUS on a full file system */
-    bool whole = tg_raw_change_mode(fd, 0600) == 0;
-    int result = whole ? -EINTR : 0;
-    while (result == -EINTR)
-        result = tg_raw_allocate(fd, size);
-    struct tg_agent_ring_header *header = whole && result == 0 ? tg_raw_map(fd, size) : NULL;
+    /* the program's umask must not decide */
+    bool whole = tg_raw_change_mode(fd, 0600) == 0 && tg_raw_truncate(fd, size) == 0;
+    struct tg_agent_ring_header *header = whole ? tg_raw_map(fd, size) : NULL;
+    agent.real = header != NULL ? reserve(fd, header, data_bytes) : 0;
     tg_raw_close(fd);
-    if (header == NULL)
-        tg_raw_unlink_at(directory, name);
-    return header;
+    if (agent.real > 0)
+        return header;
+    if (header != NULL)
+        tg_raw_unmap(header, size);
+    tg_raw_unlink_at(directory, name);
+    return NULL;
 }
 
 static void ask_for_attention(void)
@@ -315,7 +353,7 @@ bool tg_audit_ring_make(int32_t pid)
     for (int i = 0; header == NULL && exists && i < MAX_NAMES; i++) {
         char name[32];
         name_ring(name, pid, agent.next_name++);
-        header = map_ring(directory, name, size, &exists);
+        header = map_ring(directory, name, data_bytes, &exists);
     }
     if (directory >= 0)
         tg_raw_close(directory);
@@ -330,7 +368,7 @@ bool tg_audit_ring_make(int32_t pid)
     agent.ring = header;
     agent.data = (unsigned char *)header + TG_AGENT_RING_DATA_OFFSET;
     agent.size = data_bytes;
-    agent.written = 0;
+    agent.written = agent.from = 0;
     __atomic_store_n(&header->magic, TG_AGENT_RING_MAGIC, __ATOMIC_RELEASE);
     __atomic_fetch_add(&agent.control->rings_made, 1, __ATOMIC_RELEASE);
     ask_for_attention();
@@ -351,16 +389,47 @@ static void wait_for_recorder(uint64_t seen_tail)
         agent.abandoned = is_abandoned();
 }
 
+/* What is to be written up to position END is memory; false: there is none for it. */
+static bool touch(uint64_t end)
+{
+    if (end <= agent.real || agent.real >= agent.size)
+        return true;
+    uint64_t bytes = agent.size - agent.real < TOUCHED_BYTES ? agent.size - agent.real : TOUCHED_BYTES;
+    if (populate(agent.ring, TG_AGENT_RING_DATA_OFFSET + agent.real, bytes) != 0)
+        return false;
+    agent.real += bytes;
+    return true;
+}
+
+/* The ring, which is empty, becomes so short that it is memory for certain: the largest power of two. */
+static void shrink(void)
+{
+    struct tg_agent_ring_header *ring = agent.ring;
+    uint64_t from = (agent.written | (agent.size - 1)) + 1, size = agent.size;
+    while (size > agent.real)
+        size /= 2;
+    ring->growths[0] = (struct tg_agent_growth){.until = agent.written, .from = from, .data_bytes = size};
+    __atomic_store_n(&ring->n_growths, 1, __ATOMIC_RELEASE);
+    agent.written = agent.from = from;
+    agent.size = agent.real = size;
+    __atomic_store_n(&ring->head, from, __ATOMIC_RELEASE);
+}
+
 /* Makes N_BYTES free at what was written; false: they are to be dropped. */
 static bool find_room(uint64_t n_bytes)
 {
-    uint64_t size = agent.size;
     for (;;) {
+        uint64_t size = agent.size;
         uint64_t tail = __atomic_load_n(&agent.ring->tail, __ATOMIC_ACQUIRE);
-        uint64_t used = agent.written - tail;
+        uint64_t used = tail < agent.from ? agent.written - agent.from : agent.written - tail;
         if (used > size) /* the recorder's word is nonsense */
             return false;
-        if (size - used >= n_bytes) {
+        bool is_there = size - used >= n_bytes && touch(agent.written + n_bytes);
+        if (!is_there && tail == agent.written && agent.real < size) {
+            shrink();
+            continue;
+        }
+        if (is_there) {
             if (used > size / 2)
                 ask_for_attention();
             return true;
@@ -385,20 +454,27 @@ static void publish(void)
     __atomic_store_n(&agent.ring->head, agent.written, __ATOMIC_RELEASE);
 }
 
+static uint64_t left_in_lap(void)
+{
+    return agent.size - (agent.written & (agent.size - 1));
+}
+
 /* Room in one piece: what is left up to the end of the data becomes a record of its own. */
 static bool make_room(uint64_t n_bytes)
 {
-    if (!find_room(n_bytes))
-        return false;
-    uint64_t rest = agent.size - (agent.written & (agent.size - 1));
-    if (rest >= n_bytes)
-        return true;
-    if (!find_room(rest))
-        return false;
-    place()[0] = 0;
-    place()[1] = TG_RECORD_PAD | rest / 8 << TG_AGENT_WORDS_SHIFT;
-    publish();
-    return find_room(n_bytes);
+    for (;;) {
+        uint64_t rest = left_in_lap();
+        bool fits = rest >= n_bytes;
+        if (!find_room(fits ? n_bytes : rest))
+            return false;
+        if (fits)
+            return true;
+        if (left_in_lap() != rest) /* the ring became shorter instead */
+            continue;
+        place()[0] = 0;
+        place()[1] = TG_RECORD_PAD | rest / 8 << TG_AGENT_WORDS_SHIFT;
+        publish();
+    }
 }
 
 void tg_audit_ring_take_turn(void)

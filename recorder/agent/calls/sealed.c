@@ -32,11 +32,13 @@ static void lose_calls(void)
     if (tg_agent.no_calls)
         return;
     tg_backends_before_sealing();
-    if (tg_agent_take_ring())
+    if (tg_agent_take_ring()) {
+        tg_agent_fill_ring();
         tg_agent_say(
             TG_RECORD_NOTE,
             "the program restricts its system calls (seccomp): from now on the agent makes none, and "
             "threads without events so far are not recorded");
+    }
     tg_agent.no_calls = true;
 }
 

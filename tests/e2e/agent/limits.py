@@ -239,6 +239,9 @@ def shared_memory():
         trace = same([program], options, [*mounted, "192k"])
         losses = [event for event in trace if event["kind"] == "loss"]
         check(len(losses) == 1 and losses[0]["count"] > 1000 and "no ring could be created" in losses[0]["reason"], losses)
+    # rings become memory as they are used: of 1 MiB, there is room for several
+    trace = same([program], ("--ring-size=1M",), [*mounted, "1m"])
+    check(not any(event["kind"] == "loss" for event in trace) and any(event["kind"] == "omp_mutex_enter" for event in trace), "too much memory")
     # one that does not even take the directory: the next place does
     trace = same([program], (), [*mounted, "4k"])
     check(not any(event["kind"] == "loss" for event in trace) and any(event["kind"] == "omp_mutex_enter" for event in trace), "nothing was recorded")
@@ -254,10 +257,13 @@ def shared_memory():
     check(not os.path.exists("none") and not os.path.exists("none.incomplete"), os.listdir())
 
 
-# Locks so much that rings grow, and fills the rest of the file system that they are in meanwhile; prints how often.
+# Locks so much that rings grow, and fills the rest of the file system that they are in meanwhile; prints how often. With a library
+# loads and unloads that after it.
 MUCH = r"""
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 static long sum;
 static void lock(int times)
@@ -268,14 +274,16 @@ static void lock(int times)
         sum++;
     }
 }
-int main(void)
+int main(int argc, char **argv)
 {
     static char data[4096];
-    int fd = open("/dev/shm", O_TMPFILE | O_WRONLY, 0600);
-    lock(20000);
+    int fd = open("/dev/shm", O_TMPFILE | O_WRONLY, 0600), before = atoi(argv[1]);
+    lock(before);
     while (write(fd, data, sizeof data) > 0)
         continue;
-    lock(130000);
+    for (int i = 0; i < 1500 && argc > 2; i++)
+        dlclose(dlopen(argv[2], RTLD_NOW));
+    lock(150000 - before);
     printf("%ld\n", sum);
     return 0;
 }
@@ -292,10 +300,16 @@ def full_memory():
     mounted = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size="$0" tmpfs /dev/shm && exec "$@"']
     if run([*mounted, "3m", "true"]).status != 0:
         skip("no file systems can be mounted here")
-    for size in ("2m", "30m"):
-        got = run([*mounted, size, TOLLGATE, "record", "--quiet", "--force", "-o", "trace", "--", os.path.abspath("much")])
+    with open("loaded.c", "w") as file:
+        file.write("int loaded;\n")
+    made = run(["cc", "-shared", "-fPIC", "loaded.c", "-o", "loaded.so"])
+    check(made.status == 0, made)
+    library = os.path.abspath("loaded.so")
+    for size, before, options in (("2m", "20000", []), ("30m", "20000", []), ("30m", "1000", [library])):
+        got = run([*mounted, size, TOLLGATE, "record", "--quiet", "--force", "--dlopen=agent", "-o", "trace", "--",
+                   os.path.abspath("much"), before, *options])
         check((got.status, got.output) == (0, "150000\n"), size, got)
-        for kind, count in (("omp_mutex_enter", 150000), ("omp_mutex_leave", 150000), ("loss", 0)):
+        for kind, count in (("omp_mutex_enter", 150000), ("omp_mutex_leave", 150000), ("library_load", 1501 if options else 1), ("loss", 0)):
             told = run([TOLLGATE, "dump", "--kind", kind, "trace"])
             found = sum(f" {kind} " in line for line in told.output.splitlines())
             check(told.status == 0 and found == count, size, kind, found, told.output[:500])
