@@ -264,6 +264,7 @@ static struct tg_error *tell_threads(struct subject *subject)
         error = tg_halted_threads_init(threads, subject->core->n_threads, &halted);
     tg_halted_threads_find_settings(&halted, &subject->process.stacks.nest_locks, &subject->process.bytes);
     tg_halted_threads_find_numbers(&halted, &subject->process.stacks.kmp_numbers, &subject->process.bytes);
+    halted.streams = subject->process.stacks.streams;
     struct tg_event_stack_snapshot snapshot = {.snapshot = subject->look->n_processes,
                                                .reason = TG_STACK_FATAL_SIGNAL,
                                                .threads = subject->core->n_threads};

@@ -2,6 +2,7 @@
 
 #include "format/base/array.h"
 #include "recorder/process/image_peek.h"
+#include "recorder/stacks/streams.h"
 
 #include <elf.h>
 #include <limits.h>
@@ -194,6 +195,7 @@ struct tg_error *tg_core_process_open(struct tg_core_file *core, const char *pat
     process->stacks.python = tg_python_find(process->stacks.modules);
     process->stacks.nest_locks = tg_nest_locks_find(process->stacks.modules, &process->memory);
     process->stacks.kmp_numbers = tg_kmp_numbers_find(process->stacks.modules, &process->memory);
+    process->stacks.streams = tg_streams_find(process->stacks.modules);
     process->variables = tg_mpi_variables_find(&process->stacks);
     const struct tg_module *program =
         tg_modules_find(process->stacks.modules, tg_core_file_auxiliary(core, AT_PHDR));

@@ -6,6 +6,7 @@
 #include "recorder/process/memory.h"
 #include "recorder/process/proc_status.h"
 #include "recorder/process/still_memory.h"
+#include "recorder/stacks/streams.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ static void find_owners(struct tg_stack_process *process, const struct tg_inspec
 {
     process->nest_locks = tg_nest_locks_find(process->modules, memory);
     process->kmp_numbers = tg_kmp_numbers_find(process->modules, memory);
+    process->streams = tg_streams_find(process->modules);
 }
 
 void tg_reading_prepare(const struct tg_look_shared *look, pid_t tid, unsigned bits,
@@ -148,6 +150,7 @@ static void note_waits(struct tg_look_shared *look, const struct tg_halt *halt,
     if (still != NULL) {
         tg_halted_threads_find_settings(&threads, &process->nest_locks, &memory);
         tg_halted_threads_find_numbers(&threads, &process->kmp_numbers, &memory);
+        threads.streams = process->streams;
     }
     for (size_t i = 0; i < threads.count && still != NULL; i++)
         if ((locks != NULL && locks[i].owner >= 0 && tg_wait_find_kmp(pid, &threads, i, &locks[i], &wait)) ||

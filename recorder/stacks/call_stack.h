@@ -18,6 +18,7 @@ struct tg_stack_process {
     struct tg_python python;
     struct tg_nest_locks nest_locks;
     struct tg_kmp_numbers kmp_numbers;
+    uint64_t streams; /* see tg_streams_find() */
 };
 
 /* The process of the stopped thread TID, whose memory is there (0: none is). The caches must outlive the result. What

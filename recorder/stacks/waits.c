@@ -5,6 +5,7 @@
 #include "recorder/process/mappings.h"
 #include "recorder/process/proc_status.h"
 #include "recorder/process/socket_peer.h"
+#include "recorder/stacks/streams.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -178,7 +179,8 @@ static pid_t find_joined(const struct tg_halted_threads *threads, const struct t
                : 0;
 }
 
-/* The lock of a FILE (glibc's _IO_lock_t) has its owner's control block. */
+/* The lock of a FILE (glibc's _IO_lock_t) has its owner's control block. How often the owner has it is counted from 1, in newer
+ * releases (2.41) from 0: such a lock is told from other words alone by its stream. */
 static pid_t find_stream_owner(const struct tg_halted_threads *threads, const struct tg_elf_memory *memory,
                                uint64_t address)
 {
@@ -188,9 +190,12 @@ static pid_t find_stream_owner(const struct tg_halted_threads *threads, const st
     } stream;
     enum { CONTENDED = 2 };
     if (!read_memory(memory, address, &stream, sizeof stream) || stream.lock != CONTENDED ||
-        stream.count == 0 || stream.owner == 0)
+        stream.owner == 0)
         return 0;
-    return thread_at(threads, stream.owner);
+    pid_t owner = thread_at(threads, stream.owner);
+    bool is_one =
+        owner != 0 && (stream.count != 0 || tg_streams_have_lock(threads->streams, memory, address));
+    return is_one ? owner : 0;
 }
 
 /* The thread that has libgomp's nest lock at whose word ADDRESS a thread waits; 0: it is none, or its owner runs another

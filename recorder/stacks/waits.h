@@ -40,6 +40,7 @@ struct tg_halted_threads {
     size_t n_settings;
     struct tg_halted_key *by_number; /* sorted; of LLVM's runtime; NULL not known */
     size_t n_numbers;
+    uint64_t streams; /* see tg_streams_find(); 0 not known */
 };
 
 /* ITEMS stay the caller's and must outlive the result. Only error: NO_MEMORY; THREADS is empty then. */
