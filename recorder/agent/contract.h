@@ -479,6 +479,11 @@ enum {
     /* tid, namespace, la_activity's action, tg_agent_decided, tg_filter_rule, link map, STRING pattern */    \
     X(LOADER_DECISION, 7)
 
+/* Added to the tg_library_call of LIBRARY_CALL. */
+enum tg_agent_call {
+    TG_AGENT_CALL_IS_TOLD = 256, /* the loader stops for debuggers at its end; LIBRARY_RETURN comes then */
+};
+
 enum tg_agent_open {
     TG_AGENT_OPEN_NEEDED = 1,    /* at start-up: another library of the list needs it */
     TG_AGENT_OPEN_INHERITED = 2, /* the parent had it open: told so that its unload can be understood */

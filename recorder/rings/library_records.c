@@ -2,7 +2,9 @@
 
 #include "format/base/array.h"
 #include "format/base/hash.h"
+#include "recorder/rings/open_calls.h"
 
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +63,7 @@ struct program {
     size_t n_objects;
     struct space *spaces; /* in the order in which they appeared, the base namespace first */
     size_t n_spaces;
+    struct tg_open_calls calls;
     int32_t tid; /* of the latest record */
     uint64_t time_ns;
     UT_hash_handle hh;
@@ -95,6 +98,7 @@ static void program_destroy(struct program *program)
         free(space->closed.objects);
     }
     free(program->spaces);
+    tg_open_calls_deinit(&program->calls);
     free(program);
 }
 
@@ -402,9 +406,12 @@ static void take_loader_record(const struct call *call, const struct tg_agent_lo
     struct space *space = get_space(call, record->arguments[1]);
     if (space == NULL)
         return;
-    if (record->kind == TG_RECORD_LOADER_ACTIVITY)
+    if (record->kind == TG_RECORD_LOADER_ACTIVITY) {
         act(call, space, record->arguments[2]);
-    else if (record->kind == TG_RECORD_LOADER_OPEN)
+        if (record->arguments[2] == STATE_CONSISTENT)
+            tg_open_calls_note(&call->program->calls, record->tid);
+    }
+    if (record->kind == TG_RECORD_LOADER_OPEN)
         open_object(call, space, record->arguments);
     else if (record->kind == TG_RECORD_LOADER_CLOSE)
         close_object(call, space, record->arguments[2]);
@@ -412,14 +419,32 @@ static void take_loader_record(const struct call *call, const struct tg_agent_lo
         take_decision(call, space, record->arguments);
 }
 
-static void add_call(const struct tg_agent_loader_record *record, const struct tg_event_sink *sink)
+/* A stop in a call that loads nothing. */
+static void tell_null(const struct tg_agent_loader_record *record, const struct tg_event_sink *sink)
+{
+    struct tg_event event = {
+        .kind = TG_EVENT_LIBRARY_NULL, .time_ns = record->time_ns, .pid = record->pid, .tid = record->tid};
+    event.library_null.state = STATE_CONSISTENT;
+    sink->add(sink->context, &event);
+}
+
+/* PROGRAM: NULL where no auditor tells what the record's one loads. */
+static void add_call(struct program *program, const struct tg_agent_loader_record *record,
+                     const struct tg_event_sink *sink)
 {
     struct tg_event event = {.time_ns = record->time_ns, .pid = record->pid, .tid = record->tid};
     const uint64_t *arguments = record->arguments;
+    bool begins = program != NULL && record->kind == TG_RECORD_LIBRARY_CALL &&
+                  (arguments[0] & TG_AGENT_CALL_IS_TOLD) != 0;
+    if (begins)
+        tg_open_calls_begin(&program->calls, record->tid);
+    if (program != NULL && record->kind == TG_RECORD_LIBRARY_RETURN && arguments[0] != TG_CALL_DLCLOSE &&
+        tg_open_calls_end(&program->calls, record->tid, (const char *)&arguments[2]))
+        tell_null(record, sink);
     if (record->kind == TG_RECORD_LIBRARY_CALL) {
         event.kind = TG_EVENT_LIBRARY_CALL;
         event.library_call = (struct tg_event_library_call){
-            .call = arguments[0],
+            .call = arguments[0] & ~(uint64_t)TG_AGENT_CALL_IS_TOLD,
             .flags = arguments[1],
             .namespace_id = (int64_t)arguments[2],
             .handle = arguments[3],
@@ -432,13 +457,16 @@ static void add_call(const struct tg_agent_loader_record *record, const struct t
             .call = arguments[0], .handle = arguments[1], .error = (const char *)&arguments[2]};
     }
     sink->add(sink->context, &event);
+    if (begins && event.library_call.call == TG_CALL_DLMOPEN &&
+        event.library_call.namespace_id == LM_ID_NEWLM) /* a namespace of its own is made consistent first */
+        tell_null(record, sink);
 }
 
 void tg_agent_loader_add(struct tg_agent_loader *loader, const struct tg_agent_loader_record *record,
                          const struct tg_event_sink *sink)
 {
     if (record->kind == TG_RECORD_LIBRARY_CALL || record->kind == TG_RECORD_LIBRARY_RETURN) {
-        add_call(record, sink);
+        add_call(find_program(loader, record->pid, record->instance), record, sink);
         return;
     }
     struct program none = {.key = {.pid = record->pid}, .tid = record->tid, .time_ns = record->time_ns};

@@ -15,7 +15,7 @@
  * la_objclose was called for. That a whole namespace has gone shows at the next call of another kind alone: with its time and thread.
  *
  * Where the recorder has a dlopen filter in the control file, each load is decided about when it is complete, before
- * anything of it is relocated or run: see struct tg_agent_filter. */
+ * anything of it is relocated (glibc 2.41: behind that) or run: see struct tg_agent_filter. */
 #include "recorder/agent/audit/caller.h"
 #include "recorder/agent/audit/deep_bind.h"
 #include "recorder/agent/audit/entries.h"

@@ -11,9 +11,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -168,14 +170,26 @@ static void describe_error(char *text, size_t size)
 
 /* ---- records */
 
-static void record_call(enum library_call call, uint64_t flags, int64_t namespace_id, uint64_t handle,
-                        uint64_t caller, const char *path)
+/* From glibc 2.41 on the loader calls r_brk at the end of every dlopen. */
+static bool loader_tells_each_call(void)
+{
+    enum { MAJOR = 2, MINOR = 41 };
+    char *end;
+    unsigned long major = strtoul(gnu_get_libc_version(), &end, 10);
+    unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return major > MAJOR || (major == MAJOR && minor >= MINOR);
+}
+
+/* IS_SEEN: its return will be recorded. */
+static void record_call(enum library_call call, bool is_seen, uint64_t flags, int64_t namespace_id,
+                        uint64_t handle, uint64_t caller, const char *path)
 {
     size_t n_words = tg_agent_string_words(path);
     uint64_t *arguments = tg_agent_begin(TG_RECORD_LIBRARY_CALL, 5 + n_words);
     if (arguments == NULL)
         return;
-    arguments[0] = call;
+    arguments[0] =
+        call | (is_seen && call != CALL_DLCLOSE && loader_tells_each_call() ? TG_AGENT_CALL_IS_TOLD : 0);
     arguments[1] = flags;
     arguments[2] = (uint64_t)namespace_id;
     arguments[3] = handle;
@@ -248,14 +262,19 @@ static void *nothing_there(void)
     return NULL;
 }
 
+/* The site for a call with FLAGS, 0 none. */
+static uint64_t site_for(const void *function, int flags, bool observed, const uint64_t *frame)
+{
+    return function != NULL && (observed || tg_deep_bind_is_concerned(flags)) ? site_of(*frame) : 0;
+}
+
 /* PATH: NULL where it is not opened beside what the program has. */
-static struct plan enter(void *function, const char *path, int flags, bool observed, const uint64_t *frame)
+static struct plan enter(void *function, const char *path, int flags, uint64_t site, const uint64_t *frame)
 {
     if (function == NULL) {
         tg_backends_before_load(flags);
         return (struct plan){.function = (void *)(uintptr_t)nothing_there};
     }
-    uint64_t site = observed || tg_deep_bind_is_concerned(flags) ? site_of(*frame) : 0;
     bool passes_by = tg_deep_bind_before(path, flags, frame, site != 0);
     tg_backends_before_load(passes_by ? flags : flags & ~RTLD_DEEPBIND);
     return (struct plan){.function = function, .site = site};
@@ -264,22 +283,25 @@ static struct plan enter(void *function, const char *path, int flags, bool obser
 struct plan tg_dl_enter_dlopen(const char *path, int flags, const uint64_t *frame)
 {
     bool observed = tg_agent_observes(TG_AGENT_DLOPEN);
+    void *function = find_real((void **)&calls.dlopen, "dlopen");
+    uint64_t site = site_for(function, flags, observed, frame);
     if (observed) {
         learn_errors();
-        record_call(CALL_DLOPEN, (uint32_t)flags, 0, 0, *frame, path);
+        record_call(CALL_DLOPEN, site != 0, (uint32_t)flags, 0, 0, *frame, path);
     }
-    return enter(find_real((void **)&calls.dlopen, "dlopen"), path, flags, observed, frame);
+    return enter(function, path, flags, site, frame);
 }
 
 struct plan tg_dl_enter_dlmopen(Lmid_t namespace_id, const char *path, int flags, const uint64_t *frame)
 {
     bool observed = tg_agent_observes(TG_AGENT_DLOPEN);
+    void *function = find_real((void **)&calls.dlmopen, "dlmopen");
+    uint64_t site = site_for(function, flags, observed, frame);
     if (observed) {
         learn_errors();
-        record_call(CALL_DLMOPEN, (uint32_t)flags, namespace_id, 0, *frame, path);
+        record_call(CALL_DLMOPEN, site != 0, (uint32_t)flags, namespace_id, 0, *frame, path);
     }
-    return enter(find_real((void **)&calls.dlmopen, "dlmopen"), namespace_id == LM_ID_BASE ? path : NULL,
-                 flags, observed, frame);
+    return enter(function, namespace_id == LM_ID_BASE ? path : NULL, flags, site, frame);
 }
 
 static void *returned(enum library_call call, void *handle)
@@ -309,7 +331,7 @@ int dlclose(void *handle)
     bool observed = tg_agent_observes(TG_AGENT_DLOPEN);
     if (observed) {
         learn_errors();
-        record_call(CALL_DLCLOSE, 0, 0, value, (uint64_t)(uintptr_t)__builtin_return_address(0), NULL);
+        record_call(CALL_DLCLOSE, true, 0, 0, value, (uint64_t)(uintptr_t)__builtin_return_address(0), NULL);
     }
     real_dlclose *function = (real_dlclose *)find_real((void **)&calls.dlclose, "dlclose");
     if (function == NULL)

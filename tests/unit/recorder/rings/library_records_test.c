@@ -1,6 +1,7 @@
 /* Records of the auditor and of the dlopen wrappers, made up, and the events that become of them. */
 #include "recorder/rings/library_records.h"
 
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -304,6 +305,71 @@ static void calls(void **state)
                     "call 2 \"\" flags 0 handle 77 from 402000\nreturn 2 77 \"\"\n");
 }
 
+static void add_told_call(struct fixture *fixture, enum tg_library_call call)
+{
+    add(fixture, TG_RECORD_LIBRARY_CALL,
+        (const uint64_t[]){(uint64_t)call | TG_AGENT_CALL_IS_TOLD, 1, 0, 0, 0x401000, 0}, 6);
+    expect(fixture, call == TG_CALL_DLOPEN ? "call 0 \"\" flags 1 handle 0 from 401000\n"
+                                           : "call 1 \"\" flags 1 handle 0 from 401000\n");
+}
+
+static void add_return(struct fixture *fixture, enum tg_library_call call, uint64_t handle, const char *error)
+{
+    uint64_t arguments[10] = {call, handle};
+    assert_true(strlen(error) < 64);
+    memcpy(&arguments[2], error, strlen(error) + 1);
+    add(fixture, TG_RECORD_LIBRARY_RETURN, arguments, 10);
+}
+
+/* Since glibc 2.41 the loader stops at the end of each dlopen, and tells the auditor only where something was loaded. */
+static void ends_of_calls_that_load_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    add_told_call(fixture, TG_CALL_DLOPEN);
+    add_return(fixture, TG_CALL_DLOPEN, 5, "");
+    expect(fixture, "return 0 5 \"\"\n"); /* there is no auditor: the stop itself is seen */
+    start(fixture);
+    add_told_call(fixture, TG_CALL_DLOPEN);
+    add_return(fixture, TG_CALL_DLOPEN, 5, "");
+    expect(fixture, "null 0\nreturn 0 5 \"\"\n");
+    add_told_call(fixture, TG_CALL_DLOPEN);
+    add_return(fixture, TG_CALL_DLOPEN, 0, "libx.so: cannot open");
+    expect(fixture, "null 0\nreturn 0 0 \"libx.so: cannot open\"\n");
+    add_told_call(fixture, TG_CALL_DLOPEN);
+    activity(fixture, 0, ADD);
+    open_library(fixture, 0, 10, "/a/libouter.so", 0);
+    activity(fixture, 0, CONSISTENT);
+    expect(fixture, "null 1\nload agent ns0 state0: libouter.so\n");
+    add_told_call(fixture, TG_CALL_DLOPEN); /* of a constructor of it */
+    add_return(fixture, TG_CALL_DLOPEN, 5, "");
+    add(fixture, TG_RECORD_LIBRARY_CALL, (const uint64_t[]){TG_CALL_DLCLOSE, 0, 0, 5, 0x402000, 0}, 6);
+    add_return(fixture, TG_CALL_DLCLOSE, 5, "");
+    expect(fixture, "null 0\nreturn 0 5 \"\"\ncall 2 \"\" flags 0 handle 5 from 402000\nreturn 2 5 \"\"\n");
+    add_return(fixture, TG_CALL_DLOPEN, 10, "");
+    expect(fixture, "return 0 10 \"\"\n");
+    add(fixture, TG_RECORD_LIBRARY_CALL,
+        (const uint64_t[]){TG_CALL_DLMOPEN | TG_AGENT_CALL_IS_TOLD, 1, (uint64_t)LM_ID_NEWLM, 0, 0x401000, 0},
+        6);
+    expect(fixture, "call 1 \"\" flags 1 handle 0 from 401000\nnull 0\n");
+}
+
+/* What glibc refuses before it begins. */
+static void refused_calls_are_not_told(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const errors[] = {"invalid mode parameter: Invalid argument",
+                                         "libx.so: invalid mode for dlopen(): Invalid argument",
+                                         "libx.so: invalid target namespace in dlmopen(): Invalid"};
+    start(fixture);
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        char expected[128];
+        add_told_call(fixture, TG_CALL_DLMOPEN);
+        add_return(fixture, TG_CALL_DLMOPEN, 0, errors[i]);
+        snprintf(expected, sizeof expected, "return 1 0 \"%s\"\n", errors[i]);
+        expect(fixture, expected);
+    }
+}
+
 /* Records that a ring with losses, or a hostile program, may hold. */
 static void nonsense(void **state)
 {
@@ -340,6 +406,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(fork_child, setup, teardown),
         cmocka_unit_test_setup_teardown(ends_in_the_middle, setup, teardown),
         cmocka_unit_test_setup_teardown(calls, setup, teardown),
+        cmocka_unit_test_setup_teardown(ends_of_calls_that_load_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(refused_calls_are_not_told, setup, teardown),
         cmocka_unit_test_setup_teardown(nonsense, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
