@@ -202,6 +202,15 @@ static void polls(void)
     printf("found: %d\n", flag);
 }
 
+static void fatal(void)
+{
+    int nothing = 0;
+#ifdef MPI_ERRORS_ABORT /* MPI 4; else MPI_ERRORS_ARE_FATAL is there */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ABORT);
+#endif
+    MPI_Send(&nothing, 1, MPI_INT, size, 0, MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -215,7 +224,7 @@ int main(int argc, char **argv)
     if (strcmp(how, "errors") == 0)
         errors();
     else if (strcmp(how, "fatal") == 0 && rank == 0)
-        MPI_Send(&flag, 1, MPI_INT, size, 0, MPI_COMM_WORLD);
+        fatal();
     else if (strcmp(how, "fatal") == 0)
         MPI_Barrier(MPI_COMM_WORLD);
     else if (strcmp(how, "leave") == 0)

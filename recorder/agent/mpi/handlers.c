@@ -11,7 +11,7 @@
 typedef void handler(void *object, int *code, const char *message, void *end);
 
 /* __atomic */
-static handler *nexts[6];
+static handler *nexts[11];
 
 static void handle(size_t i, void *object, int *code, const char *message, void *end)
 {
@@ -31,6 +31,11 @@ HANDLER(2)
 HANDLER(3)
 HANDLER(4)
 HANDLER(5)
+HANDLER(6)
+HANDLER(7)
+HANDLER(8)
+HANDLER(9)
+HANDLER(10)
 
 /* Handlers, by the variable of the library that has the address of each: a program may have a copy that stands for it. */
 static const struct {
@@ -43,6 +48,12 @@ static const struct {
     {"ompi_mpi_errors_return_addr", "ompi_mpi_errors_return_comm_handler", handle_3},
     {"ompi_mpi_errors_return_addr", "ompi_mpi_errors_return_win_handler", handle_4},
     {"ompi_mpi_errors_return_addr", "ompi_mpi_errors_return_file_handler", handle_5},
+    /* from release 5 on */
+    {"ompi_mpi_errors_are_fatal_addr", "ompi_mpi_errors_are_fatal_instance_handler", handle_6},
+    {"ompi_mpi_errors_return_addr", "ompi_mpi_errors_return_instance_handler", handle_7},
+    {"ompi_mpi_errors_abort_addr", "ompi_mpi_errors_abort_comm_handler", handle_8},
+    {"ompi_mpi_errors_abort_addr", "ompi_mpi_errors_abort_win_handler", handle_9},
+    {"ompi_mpi_errors_abort_addr", "ompi_mpi_errors_abort_file_handler", handle_10},
 };
 _Static_assert(sizeof handlers / sizeof *handlers == sizeof nexts / sizeof *nexts, "one each");
 
