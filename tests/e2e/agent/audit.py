@@ -144,11 +144,14 @@ def failures():
     result, records, directory = audited(command)
     same_as_native(command, result)
     words = after_start(records)
-    check(words[:5] == ["add", "+libbroken.so", "delete", "-libbroken.so", "consistent"], words)
-    namespace = words[5:]
+    steps = ["add", "+libbroken.so", "delete", "-libbroken.so", "consistent"]
+    if words[2:3] == ["consistent"]:  # from glibc 2.41 on the lists are consistent in between
+        steps.insert(2, "consistent")
+    check(words[:len(steps)] == steps, words)
+    namespace = words[len(steps):]
     check(namespace[0].startswith("add@") and "+libbroken.so" in namespace and "-libbroken.so" in namespace and
           namespace[-1].startswith("consistent@"), words)
-    check(len(namespace) == 5, "a namespace that was emptied again", words)
+    check(len(namespace) == len(steps), "a namespace that was emptied again", words)
     directory.remove()
 
 

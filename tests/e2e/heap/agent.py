@@ -792,7 +792,9 @@ def test_corners():
             trace = recorded([program, corner], heap=heap)
             check_no_loss(trace)
             live = blocks_left(trace)
-            check(all(event["size_bytes"] > 2000 for blocks in live.values() for event in blocks.values()), corner, heap, live)
+            # but for words of thread-local storage that libstdc++ asks the loader for at the end
+            check(all(event["size_bytes"] > 2000 or event["size_bytes"] == 32 for blocks in live.values() for event in blocks.values()),
+                  corner, heap, live)
             expected = errors if heap == "--heap=check" else {kind: n for kind, n in errors.items() if kind == "alloc_null"}
             got = counted(trace, "heap_error", "error")
             check(got == expected, corner, heap, "errors", got)
@@ -826,8 +828,9 @@ def test_many():
     text = subprocess.run([TOLLGATE, "dump", "--kind", "note", "trace"], capture_output=True, text=True, check=True).stdout
     check("heap: there are more blocks than can be checked at a time" in text, text)
     heap = subprocess.run([TOLLGATE, "heap", "trace"], capture_output=True, text=True, check=True).stdout
-    check(re.search(r"^  live .* in 2 blocks$", heap, re.M), heap)  # libstdc++'s, and standard output's
-    check(re.search(r"^  allocated .* in 2,018,753 blocks;", heap, re.M), heap)  # 1.9 million, each 16th again, their table, those two
+    # libstdc++'s, and standard output's; in newer ones also thread-local storage
+    check(match := re.search(r"^  live .* in ([23]) blocks$", heap, re.M), heap)
+    check(re.search(rf"^  allocated .* in 2,018,75{int(match[1]) + 1} blocks;", heap, re.M), heap)  # 1.9 million, each 16th again, their table, those
 
 
 def test_real():

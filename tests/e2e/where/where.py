@@ -509,6 +509,8 @@ def nest_locks():
                     if re.search(pattern, text):
                         break
                     time.sleep(0.2)
+                if kind == "futex" and "is not known." in text: # the code of this kind is another one in libomp 19
+                    continue
                 check(re.search(pattern, text) and (way != "task" or "holds" not in text), compiler, kind, way, pattern, text)
                 # what clang makes a function of its own of goes by the function that the user wrote
                 check(compiler == "gcc" or (".omp" not in text and "main (nest_locks.c:" in text), text)
@@ -630,7 +632,7 @@ def python():
     with interpreting(release, f"def {name}():\n wait()\n{name}()\n") as process:
         text = where("--once", "-p", str(process.pid))
         check(re.search(r"^  f{100,}\.\.\. \(program\.py:3\)$", text, re.M), text)
-    with interpreting("python", "import _json\nwait()\n") as process:
+    with interpreting("python", "import _ctypes\nwait()\n") as process:
         text = where("--once", "-p", str(process.pid))
         check(text.endswith("\npython (process %d)\n  <module> (program.py:3)\n  clock_nanosleep\n" % process.pid), text)
     with interpreting("python3.99", "import threading\nthreading.Thread(target=time.sleep, args=[60]).start()\nwait()\n") as process:
