@@ -200,16 +200,25 @@ struct tg_heap_realloc tg_heap_note_realloc_begin(const void *old)
     return begun;
 }
 
-/* The block is where it was: it was resized, or that failed. */
-static void note_stay(const struct tg_heap_realloc *begun, bool resized, size_t size, enum tg_heap_call call,
-                      const void *frame)
+static enum tg_heap_release release_by(enum tg_heap_call call)
 {
-    bool samples = tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE;
-    if (samples && (!begun->is_sampled || !tg_heap_sample_keep(begun->old)))
-        return;
-    if (resized)
+    return call == TG_HEAP_REALLOCARRAY ? TG_HEAP_FREED_BY_REALLOCARRAY : TG_HEAP_FREED_BY_REALLOC;
+}
+
+/* The block is where it was, of another size. Of a sample it counts as one that was freed and one that was allocated, which is hit or
+ * not, whatever the first one was. */
+static void note_resized(const struct tg_heap_realloc *begun, size_t size, enum tg_heap_call call,
+                         const void *frame)
+{
+    bool samples = tg_heap.settings.mode == TG_AGENT_HEAP_SAMPLE, was_told = begun->is_sampled || !samples;
+    bool is_told = !samples || (tg_heap_sample_hits(size) && tg_heap_sample_keep(begun->old));
+    if (was_told && is_told)
         tg_agent_record4(TG_RECORD_HEAP_RESIZE, with_address(begun->old, call), tg_heap_stack(frame), size,
                          0);
+    else if (was_told)
+        tg_heap_note_freed(begun->old, release_by(call), begun->ticks);
+    else if (is_told)
+        put_alloc(begun->old, size, call, tg_heap_stack(frame));
 }
 
 void tg_heap_note_realloc_end(const struct tg_heap_realloc *begun, const void *block, size_t size,
@@ -218,15 +227,17 @@ void tg_heap_note_realloc_end(const struct tg_heap_realloc *begun, const void *b
     bool failed = block == NULL && size != 0;
     if (failed)
         note_failure(size, name_of(call), frame);
-    if (failed || block == begun->old) {
-        note_stay(begun, !failed, size, call, frame);
+    if (failed) {
+        if (begun->is_sampled) /* and is what it was */
+            (void)tg_heap_sample_keep(begun->old);
+        return;
+    }
+    if (block == begun->old) {
+        note_resized(begun, size, call, frame);
         return;
     }
     if (tg_heap.settings.mode != TG_AGENT_HEAP_SAMPLE || begun->is_sampled)
-        tg_heap_note_freed(begun->old,
-                           call == TG_HEAP_REALLOCARRAY ? TG_HEAP_FREED_BY_REALLOCARRAY
-                                                        : TG_HEAP_FREED_BY_REALLOC,
-                           begun->ticks);
+        tg_heap_note_freed(begun->old, release_by(call), begun->ticks);
     if (block != NULL)
         tg_heap_note_alloc(block, size, call, frame);
 }

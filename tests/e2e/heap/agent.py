@@ -378,7 +378,8 @@ def test_sample():
         file.write("""#include <stdlib.h>
 static void *volatile kept;
 int main(void) { for (int i = 0; i < 100000; i++) { void *p = malloc(100); kept = p; void *q = malloc(3000); kept = q;
-    q = realloc(q, 20000 + i % 3 * 10000); kept = q; free(p); free(q); } return 0; }
+    q = realloc(q, 20000 + i % 3 * 10000); kept = q; free(p); free(q); }
+    for (int i = 0; i < 100000; i++) { void *r = malloc(50); kept = r; r = realloc(r, 5000); kept = r; free(r); } return 0; }
 """)
     check(run(["cc", "-fno-builtin", "sampled.c", "-o", "sampled"]).status == 0, "cannot build")
     trace = recorded([os.path.abspath("sampled")], heap="--heap=sample:64K")
@@ -386,8 +387,8 @@ int main(void) { for (int i = 0; i < 100000; i++) { void *p = malloc(100); kept 
     check(not any(event["size_bytes"] >= 3000 for live in left.values() for event in live.values()), "followed to the end")
     start = [event for event in trace if event["kind"] == "heap_start"]
     check([(event["mode"], event["sample_bytes"]) for event in start] == [("sample", 65536)], start)
-    for size, count in ((100, 100000), (3000, 100000)):
-        hits = sum(counted(trace, "heap_alloc", "call", size).values())
+    for size, count in ((100, 100000), (3000, 100000), (5000, 100000)):  # the last ones grow where they are
+        hits = sum(counted(trace, kind, "call", size)[call] for kind in ("heap_alloc", "heap_resize") for call in ("malloc", "realloc"))
         chance = 1 - math.exp(-size / 65536)
         check(abs(hits - count * chance) < 6 * math.sqrt(count * chance), size, "bytes:", hits, "hits of", count * chance)
 
