@@ -349,7 +349,9 @@ static struct tg_error *take_world(struct tg_process_model *model, struct tg_pro
                                           .number = world->rank,
                                           .job = entry->job,
                                           .source = entry->rank_source,
-                                          .evidence = TG_RANK_CALLS_MPI};
+                                          .evidence = TG_RANK_CALLS_MPI,
+                                          .vain_job = entry->launch.is_in_vain ? entry->launch.job : NULL,
+                                          .vain_number = entry->launch.rank};
     decide_rank(entry);
     return error;
 }
@@ -368,9 +370,12 @@ static bool has_open_claim(const struct tg_process_entry *entry)
     return entry->claim.is_made && entry->claim.evidence != TG_RANK_CALLS_MPI;
 }
 
-/* Notes what EVENT says for ENTRY's claim to be a rank. */
+/* Notes what EVENT says for ENTRY's claim to be a rank, and how large its job is where its launcher does not say. */
 static void weigh_claim(struct tg_process_entry *entry, const struct tg_event *event)
 {
+    if (event->kind == TG_EVENT_MPI_COMM && event->mpi_comm.origin == TG_MPI_COMM_WORLD && entry->size == 0 &&
+        entry->claim.number == event->mpi_comm.rank)
+        entry->size = event->mpi_comm.size;
     enum tg_rank_evidence evidence = TG_RANK_NO_EVIDENCE;
     if (event->kind == TG_EVENT_MPI_ENTER || event->kind == TG_EVENT_MPI_COMM)
         evidence = TG_RANK_CALLS_MPI;

@@ -15,6 +15,13 @@ static bool is_same(const struct tg_rank_claim *a, const struct tg_rank_claim *b
            is_of_batch_system(a) == is_of_batch_system(b);
 }
 
+/* Whether the environment of ABOVE, which MPI did not join with others, is where CLAIM comes from: a helper that it started. */
+static bool is_of_vain(const struct tg_rank_claim *claim, const struct tg_rank_claim *above)
+{
+    return above->vain_job != NULL && above->vain_job == claim->job && above->vain_number == claim->number &&
+           claim->evidence < TG_RANK_CALLS_MPI;
+}
+
 static void pass(struct tg_rank_claim *from, const struct tg_rank_claim *to)
 {
     from->is_granted = false;
@@ -33,7 +40,7 @@ void tg_rank_claim_decide(struct tg_rank_claim *claim)
 {
     claim->is_granted = claim->is_made && !(claim->is_passed && claim->evidence < claim->passed_by);
     for (const struct tg_rank_claim *at = claim->parent; claim->is_granted && at != NULL; at = at->parent)
-        if (is_same(at, claim) && is_refused(claim, at))
+        if ((is_same(at, claim) && is_refused(claim, at)) || is_of_vain(claim, at))
             claim->is_granted = false;
     for (struct tg_rank_claim *at = claim->parent; claim->is_granted && at != NULL; at = at->parent)
         if (at->is_granted && (is_same(at, claim) || (is_of_batch_system(at) && !is_of_batch_system(claim))))

@@ -24,6 +24,9 @@ struct tg_rank_claim {
     bool is_granted; /* the process is that rank */
     bool is_passed;  /* one that it started is, and had more to show: */
     enum tg_rank_evidence passed_by;
+    /* What the environment says of a process that MPI did not join with others, which is a rank of another job now. */
+    const char *vain_job; /* NULL: it is none */
+    int64_t vain_number;
 };
 
 /* Decides about CLAIM, whose fields above have changed, and about those of its ancestors. */

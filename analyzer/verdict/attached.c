@@ -122,6 +122,7 @@ static enum tg_finding_kind kind_of(enum tg_where_kind kind)
     case TG_WHERE_CYCLE:
         return TG_FINDING_DEADLOCK;
     case TG_WHERE_MISSING:
+    case TG_WHERE_UNSEEN:
         return TG_FINDING_COLLECTIVE;
     case TG_WHERE_DIFFERENT:
     case TG_WHERE_UNKNOWN:
@@ -142,7 +143,7 @@ static void blame(struct tg_verdict_draft *draft, const struct looks *looks)
 {
     for (size_t i = 0; looks->verdict.kind == TG_WHERE_MISSING && i < looks->verdict.count; i++) {
         const struct tg_where_group *group = &looks->verdict.groups[i];
-        for (size_t k = 0; group->is_away && k < group->count; k++) {
+        for (size_t k = 0; group->is_away && group->awaited == TG_WHERE_AWAITED && k < group->count; k++) {
             const struct tg_last_stack *stack = looks->threads.threads[group->threads[k]].stack;
             tg_verdict_blame(draft, stack->process, stack->tid, 0);
         }

@@ -1,11 +1,10 @@
 /* Processes that a launcher started as ranks of one job, and that MPI has not joined: with the launcher of another MPI library
  * each becomes rank 0 of a job of its own. */
 #include "analyzer/finding/draft.h"
+#include "analyzer/output/apart_words.h"
 #include "analyzer/output/rank_ranges.h"
 #include "analyzer/verdict/finders.h"
-#include "format/base/printable.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 /* Whether MPI has joined others of the job that the launcher of ENTRY started: then ENTRY is what one of these started. */
@@ -49,23 +48,12 @@ static size_t collect(struct tg_verdict_draft *draft, const struct tg_process_en
 static struct tg_error *tell(struct tg_verdict_draft *draft, const struct tg_process_entry *first,
                              int64_t *ranks)
 {
-    char text[256], source[64];
-    FILE *stream = draft->stream;
     const struct tg_finding finding = {.kind = TG_FINDING_APART,
                                        .since_ns = first->start_ns,
                                        .process = first->index,
                                        .is_warning = draft->is_good_end || has_crashed(draft, first)};
     size_t count = collect(draft, first, ranks);
-    bool is_one = count == 1;
-    fprintf(stream, "MPI has not joined the ranks that the launcher started: its rank%s %s",
-            is_one ? "" : "s", tg_rank_ranges_print(ranks, count, text, sizeof text));
-    if (first->launch.size > 0)
-        fprintf(stream, " of %" PRId64, first->launch.size);
-    fprintf(stream, " (%s) %s rank 0 of an MPI_COMM_WORLD of %s own. ",
-            tg_printable(first->launch.source, source, sizeof source), is_one ? "is" : "are each",
-            is_one ? "its" : "their");
-    fputs("That happens where the launcher is of another MPI library than the program, or does not reach it.",
-          stream);
+    tg_apart_words(draft->stream, &first->launch, ranks, count);
     return tg_verdict_add(draft, &finding);
 }
 

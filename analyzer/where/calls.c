@@ -1,8 +1,10 @@
 #include "analyzer/where/calls.h"
 
 #include "analyzer/models/mpi_name.h"
+#include "analyzer/output/rank_ranges.h"
 #include "analyzer/where/mpi_names.h"
 #include "format/base/printable.h"
+#include "format/base/search.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,7 +40,7 @@ bool tg_where_is_in_world(const struct tg_where_thread *thread)
     return is_in(thread, "MPI_COMM_WORLD");
 }
 
-bool tg_where_is_in_self(const struct tg_where_thread *thread)
+static bool is_in_self(const struct tg_where_thread *thread)
 {
     return is_in(thread, "MPI_COMM_SELF");
 }
@@ -46,6 +48,95 @@ bool tg_where_is_in_self(const struct tg_where_thread *thread)
 bool tg_where_is_in_other(const struct tg_where_thread *thread)
 {
     return comm_of(thread) != NULL && !tg_where_is_in_world(thread);
+}
+
+/* ---- members */
+
+/* Whether the call of THREAD is one of all ranks of its job. */
+static bool is_of_job(const struct tg_where_thread *thread)
+{
+    char call[80];
+    return tg_where_is_in_world(thread) ||
+           (tg_mpi_name(thread->path.place.inside, call, sizeof call) &&
+            (strcmp(call, "MPI_Init") == 0 || strcmp(call, "MPI_Init_thread") == 0 ||
+             strcmp(call, "MPI_Finalize") == 0));
+}
+
+static bool are_of_one_job(const struct tg_where_thread *a, const struct tg_where_thread *b)
+{
+    return strcmp(a->process->job, b->process->job) == 0;
+}
+
+static bool has_members(const struct tg_where_thread *thread)
+{
+    return thread->comm != NULL && thread->comm->ranks != NULL;
+}
+
+static bool is_listed(const struct tg_where_comm *comm, int64_t rank)
+{
+    size_t i = TG_PARTITION_POINT((size_t)comm->size, k, comm->ranks[k] < rank);
+    return i < (size_t)comm->size && comm->ranks[i] == rank;
+}
+
+enum tg_where_membership tg_where_membership(const struct tg_where_thread *thread,
+                                             const struct tg_where_thread *other)
+{
+    bool is_member;
+    if (is_of_job(thread))
+        is_member = are_of_one_job(thread, other);
+    else if (is_in_self(thread))
+        is_member = thread->process == other->process;
+    else if (has_members(thread))
+        is_member = are_of_one_job(thread, other) && is_listed(thread->comm, other->process->rank);
+    else
+        return TG_WHERE_MAY_BE_MEMBER;
+    return is_member ? TG_WHERE_IS_MEMBER : TG_WHERE_IS_NO_MEMBER;
+}
+
+bool tg_where_find_rank(const struct tg_where_thread *thread, int64_t rank, int64_t *of_job)
+{
+    if (tg_where_is_in_world(thread) || is_in_self(thread)) {
+        *of_job = is_in_self(thread) ? thread->process->rank : rank;
+        return true;
+    }
+    if (!has_members(thread) || rank < 0 || rank >= thread->comm->size)
+        return false;
+    *of_job = thread->comm->ranks[thread->comm->size + rank];
+    return true;
+}
+
+bool tg_where_has_member(const struct tg_where_thread *thread, int64_t rank)
+{
+    if (is_of_job(thread))
+        return true;
+    return !is_in_self(thread) && has_members(thread) && is_listed(thread->comm, rank);
+}
+
+bool tg_where_knows_members(const struct tg_where_thread *thread)
+{
+    return is_of_job(thread) || is_in_self(thread) || has_members(thread);
+}
+
+bool tg_where_have_same_members(const struct tg_where_thread *a, const struct tg_where_thread *b)
+{
+    if (!are_of_one_job(a, b))
+        return false;
+    if (is_of_job(a) && is_of_job(b))
+        return true;
+    return has_members(a) && has_members(b) && a->comm->size == b->comm->size &&
+           memcmp(a->comm->ranks, b->comm->ranks, (size_t)a->comm->size * sizeof *a->comm->ranks) == 0;
+}
+
+bool tg_where_is_other_comm(const struct tg_where_thread *a, const struct tg_where_thread *b)
+{
+    if (is_of_job(a) && is_of_job(b))
+        return !are_of_one_job(a, b);
+    if ((tg_where_is_in_world(a) && tg_where_is_in_other(b)) ||
+        (tg_where_is_in_other(a) && tg_where_is_in_world(b)))
+        return true;
+    bool have_numbers = a->comm != NULL && b->comm != NULL && a->comm->number != 0 && b->comm->number != 0;
+    return has_members(a) && has_members(b) &&
+           (!tg_where_have_same_members(a, b) || (have_numbers && a->comm->number != b->comm->number));
 }
 
 bool tg_where_is_brief(const struct tg_where_thread *thread)
@@ -61,11 +152,10 @@ bool tg_where_is_brief(const struct tg_where_thread *thread)
 bool tg_where_calls_differ(const struct tg_where_thread *a, const struct tg_where_thread *b)
 {
     int64_t root_a, root_b;
-    if (tg_where_is_in_world(a) && tg_where_is_in_world(b))
-        return tg_where_find_value(a, "root", &root_a) && tg_where_find_value(b, "root", &root_b) &&
-               root_a != root_b;
-    return (tg_where_is_in_world(a) && tg_where_is_in_other(b)) ||
-           (tg_where_is_in_other(a) && tg_where_is_in_world(b));
+    if (tg_where_is_other_comm(a, b))
+        return true;
+    return tg_where_is_in_world(a) && tg_where_is_in_world(b) && tg_where_find_value(a, "root", &root_a) &&
+           tg_where_find_value(b, "root", &root_b) && root_a != root_b;
 }
 
 char *tg_where_call_words(const struct tg_where_thread *thread, char *buffer, size_t size)
@@ -86,6 +176,21 @@ char *tg_where_call_words(const struct tg_where_thread *thread, char *buffer, si
     if (n > 0)
         snprintf(buffer + used, size - used, ")");
     return buffer;
+}
+
+bool tg_where_write_comm(FILE *stream, const struct tg_where_thread *thread)
+{
+    enum { LISTED = 64 };
+    char text[200];
+    int64_t ranks[LISTED];
+    if (!tg_where_is_in_other(thread) || is_in_self(thread) || !has_members(thread) ||
+        thread->comm->size > LISTED)
+        return false;
+    for (int64_t i = 0; i < thread->comm->size; i++)
+        ranks[i] = thread->comm->ranks[i];
+    fprintf(stream, " of a communicator of rank%s %s", thread->comm->size == 1 ? "" : "s",
+            tg_rank_ranges_print(ranks, (size_t)thread->comm->size, text, sizeof text));
+    return true;
 }
 
 /* ---- requests */

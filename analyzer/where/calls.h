@@ -10,19 +10,40 @@
 /* Value NAME of the call that THREAD is in; false where it is unknown. */
 bool tg_where_find_value(const struct tg_where_thread *thread, const char *name, int64_t *value);
 
+/* The rank in the job of rank RANK of the communicator of THREAD's call; false where it is unknown. */
+bool tg_where_find_rank(const struct tg_where_thread *thread, int64_t rank, int64_t *of_job);
+
 /* Whether THREAD's call of MPI is known to be one of MPI_COMM_WORLD. */
 bool tg_where_is_in_world(const struct tg_where_thread *thread);
-/* Whether it is known to be one of MPI_COMM_SELF. */
-bool tg_where_is_in_self(const struct tg_where_thread *thread);
 /* Whether it is known to be one of another communicator than MPI_COMM_WORLD. */
 bool tg_where_is_in_other(const struct tg_where_thread *thread);
 
 /* Whether THREAD's call of MPI is known to be through soon, once all have made it: less than some thousand elements are moved. */
 bool tg_where_is_brief(const struct tg_where_thread *thread);
 
+/* Whether a rank has to make a collective call. */
+enum tg_where_membership { TG_WHERE_IS_NO_MEMBER, TG_WHERE_MAY_BE_MEMBER, TG_WHERE_IS_MEMBER };
+
+/* Whether the rank of thread OTHER has to make the collective call that THREAD, of another rank, is in. */
+enum tg_where_membership tg_where_membership(const struct tg_where_thread *thread,
+                                             const struct tg_where_thread *other);
+/* Whether that is known of rank RANK of THREAD's job, and it has to. */
+bool tg_where_has_member(const struct tg_where_thread *thread, int64_t rank);
+/* Whether it is known of all ranks. */
+bool tg_where_knows_members(const struct tg_where_thread *thread);
+/* Whether the calls of A and B are known to be of communicators with the same members, or of one and the same. */
+bool tg_where_have_same_members(const struct tg_where_thread *a, const struct tg_where_thread *b);
+
+/* Whether they are known to be of different communicators. */
+bool tg_where_is_other_comm(const struct tg_where_thread *a, const struct tg_where_thread *b);
+
 /* Whether A and B, in the same function of MPI for all ranks of a communicator, are known to be in different calls: of other
- * communicators, or of other roots in MPI_COMM_WORLD. */
+ * communicators or other jobs, or of other roots in MPI_COMM_WORLD. */
 bool tg_where_calls_differ(const struct tg_where_thread *a, const struct tg_where_thread *b);
+
+/* Writes " of a communicator of ranks 0-3", where that is another one than MPI_COMM_WORLD, and its members are known and few. Returns
+ * whether it did. */
+bool tg_where_write_comm(FILE *stream, const struct tg_where_thread *thread);
 
 /* "MPI_Recv(source 2, tag 77, count 1, MPI_COMM_WORLD)"; the name of another function as it is. Returns BUFFER. */
 char *tg_where_call_words(const struct tg_where_thread *thread, char *buffer, size_t size);

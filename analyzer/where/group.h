@@ -4,6 +4,9 @@
 
 #include "analyzer/where/threads.h"
 
+/* Whether others wait for ranks that are away. */
+enum tg_where_awaited { TG_WHERE_NOT_AWAITED, TG_WHERE_MAY_BE_AWAITED, TG_WHERE_AWAITED };
+
 /* A group of ranks in the same call of MPI, or outside of MPI at the same place; by their first threads. */
 struct tg_where_group {
     const char *call; /* "MPI_Barrier"; "" outside of MPI */
@@ -12,8 +15,9 @@ struct tg_where_group {
     size_t count, capacity;
     bool is_collective, has_moved, has_returned;
     bool is_away; /* in no call that may wait: outside of MPI, in a callback, or in a call that only asks */
-    bool is_worked_for; /* other threads are at work, while the first ones wait outside of MPI */
-    const char *polls;  /* a call by which ranks of it poll, or did in the look before; "" none */
+    enum tg_where_awaited awaited; /* of one that is away */
+    bool is_worked_for;            /* other threads are at work, while the first ones wait outside of MPI */
+    const char *polls;             /* a call by which ranks of it poll, or did in the look before; "" none */
 };
 
 #endif

@@ -33,6 +33,9 @@ void tg_where_look_deinit(struct tg_where_look *look)
     free(look->values);
     free(look->activities);
     free(look->requests);
+    for (size_t i = 0; i < look->n_comms; i++)
+        free(look->comms[i].ranks);
+    free(look->comms);
     tg_stack_model_destroy(look->own_stacks);
     tg_process_model_destroy(look->own_processes);
     tg_error_destroy(look->error);
@@ -144,6 +147,32 @@ static void add_requests(void *context, const struct tg_look_requests *requests)
         look->error = TG_ARRAY_APPEND(look->requests, look->n_requests, look->requests_capacity, *requests);
 }
 
+static int compare_ranks(const void *a, const void *b)
+{
+    const int32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void add_members(void *context, const struct tg_look_members *members)
+{
+    struct tg_where_look *look = context;
+    size_t count = members->ranks != NULL ? (size_t)members->size : 0;
+    struct tg_where_comm comm = {
+        .pid = members->pid, .tid = members->tid, .size = members->size, .number = members->number};
+    if (look->error != NULL)
+        return;
+    if (count > 0 && (comm.ranks = calloc(2 * count, sizeof *comm.ranks)) != NULL) {
+        memcpy(comm.ranks, members->ranks, count * sizeof *comm.ranks);
+        memcpy(comm.ranks + count, members->ranks, count * sizeof *comm.ranks);
+        qsort(comm.ranks, count, sizeof *comm.ranks, compare_ranks);
+    }
+    look->error = count > 0 && comm.ranks == NULL
+                      ? tg_error_no_memory()
+                      : TG_ARRAY_APPEND(look->comms, look->n_comms, look->comms_capacity, comm);
+    if (look->error != NULL)
+        free(comm.ranks);
+}
+
 static void remark(void *context, const char *text)
 {
     struct tg_where_look *look = context;
@@ -174,7 +203,8 @@ struct tg_error *tg_where_look_take(struct tg_where_look *look, const struct tg_
                                       .refuse = refuse,
                                       .remark = remark,
                                       .add_activity = add_activity,
-                                      .add_requests = add_requests};
+                                      .add_requests = add_requests,
+                                      .add_members = add_members};
     struct tg_error *error = services->look(request, &sink);
     const char *why = request->watch != NULL ? services->watch_refusal(request->watch) : NULL;
     if (why != NULL)
@@ -188,8 +218,12 @@ struct tg_error *tg_where_look_take_cores(struct tg_where_look *look,
                                           const struct tg_command_services *services,
                                           const struct tg_core_request *request)
 {
-    const struct tg_look_sink sink = {
-        .context = look, .add = add, .refuse = refuse, .remark = remark, .add_requests = add_requests};
+    const struct tg_look_sink sink = {.context = look,
+                                      .add = add,
+                                      .refuse = refuse,
+                                      .remark = remark,
+                                      .add_requests = add_requests,
+                                      .add_members = add_members};
     struct tg_error *error = services->look_at_cores(request, &sink);
     if (error == NULL)
         error = take_error(look);

@@ -19,6 +19,15 @@ struct tg_where_wait {
     struct tg_stack_wait is;
 };
 
+/* The members of the communicator of the call that a thread is in. */
+struct tg_where_comm {
+    int32_t pid, tid;
+    int64_t size;
+    uint32_t number; /* 0 unknown; two of them are two communicators, where the members are the same */
+    int32_t *
+        ranks; /* of the members in their job, in ascending order, and again, by their ranks in it; NULL unknown */
+};
+
 /* How long a process was stopped to be looked at. */
 struct tg_where_pause {
     int32_t pid;
@@ -38,6 +47,8 @@ struct tg_where_look {
     size_t n_values, values_capacity;
     struct tg_look_requests *requests; /* of calls like MPI_Waitall */
     size_t n_requests, requests_capacity;
+    struct tg_where_comm *comms; /* as far as they are known */
+    size_t n_comms, comms_capacity;
     struct tg_look_activity *activities; /* since the look before */
     size_t n_activities, activities_capacity;
     bool is_recorded;    /* read from a trace */

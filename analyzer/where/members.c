@@ -27,6 +27,45 @@ static bool has_several_jobs(const struct tg_where_threads *looked)
     return false;
 }
 
+/* Whether MPI has not joined the process with the others that its launcher started: it is rank 0 of a job of its own. */
+static bool is_apart(const struct tg_where_threads *looked, size_t thread)
+{
+    return looked->threads[thread].process->launch.is_in_vain;
+}
+
+char *tg_where_rank_words(const struct tg_where_threads *looked, size_t index, char *buffer, size_t size)
+{
+    const struct tg_where_thread *thread = &looked->threads[index];
+    if (is_apart(looked, index))
+        snprintf(buffer, size, "process %" PRId32, thread->stack->pid);
+    else
+        snprintf(buffer, size, "rank %" PRId64, thread->process->rank);
+    return buffer;
+}
+
+/* "processes 4711, 4712 and 4713", whichever of their threads are among THREADS. */
+static void write_apart(FILE *stream, const struct tg_where_threads *looked, const size_t *threads,
+                        size_t count)
+{
+    enum { SHOWN = 6 };
+    int32_t pids[SHOWN], last = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        int32_t pid = looked->threads[threads[i]].stack->pid;
+        if (!is_apart(looked, threads[i]) || pid == last)
+            continue;
+        last = pid;
+        if (n < SHOWN)
+            pids[n] = pid;
+        n++;
+    }
+    fprintf(stream, "process%s ", n == 1 ? "" : "es");
+    for (size_t i = 0; i < n && i < SHOWN; i++)
+        fprintf(stream, "%s%" PRId32, i == 0 ? "" : i + 1 == n ? " and " : ", ", pids[i]);
+    if (n > SHOWN)
+        fprintf(stream, " and %zu more", n - SHOWN);
+}
+
 static void write_ranks(FILE *stream, int64_t *ranks, size_t count)
 {
     enum { COUNTED = 8 };
@@ -70,12 +109,16 @@ static void write_rank_members(FILE *stream, const struct tg_where_threads *look
     bool has_jobs = has_several_jobs(looked);
     for (size_t i = 0; i < count; i++) {
         const char *job = job_of(looked, threads[i]);
-        bool is_told = false;
+        bool is_told = false, is_vain = is_apart(looked, threads[i]);
         for (size_t k = 0; k < i && !is_told; k++)
-            is_told = strcmp(job_of(looked, threads[k]), job) == 0;
+            is_told = is_vain ? is_apart(looked, threads[k]) : strcmp(job_of(looked, threads[k]), job) == 0;
         if (is_told)
             continue;
         fputs(i > 0 ? " and " : "", stream);
+        if (is_vain) {
+            write_apart(stream, looked, threads, count);
+            continue;
+        }
         write_job_members(stream, looked, threads, count, job, members);
         if (!has_jobs) /* nothing else is there */
             return;

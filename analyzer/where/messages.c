@@ -4,10 +4,12 @@
 #include "analyzer/output/stack_words.h"
 #include "analyzer/where/calls.h"
 #include "analyzer/where/edges.h"
+#include "analyzer/where/members.h"
 #include "analyzer/where/partners.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +64,7 @@ static bool waits_in_collective(const struct tg_where_threads *threads, size_t i
 /* Looks do not stop all ranks at once: two that send to each other all the time may seem to wait in each of them. Who was
  * counted did not; of others something of what their callers hold has changed, unless they are in a loop that leaves no
  * mark there. */
-static bool counts(const struct tg_where_threads *threads, size_t index)
+bool tg_where_counts(const struct tg_where_threads *threads, size_t index)
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     bool is_counted = thread->activity != NULL && thread->activity->is_counted;
@@ -76,12 +78,12 @@ static bool counts(const struct tg_where_threads *threads, size_t index)
 static void write_step(FILE *stream, const struct tg_where_threads *threads, size_t index, size_t next)
 {
     const struct tg_where_thread *thread = &threads->threads[index];
-    char call[240], text[400];
+    char call[240], text[400], name[40];
+    fprintf(stream, "  %s ", tg_where_rank_words(threads, index, name, sizeof name));
     if (next == index)
-        fprintf(stream, "  rank %" PRId64 " is in ", thread->process->rank);
+        fputs("is in ", stream);
     else
-        fprintf(stream, "  rank %" PRId64 " waits for rank %" PRId64 ": it is in ", thread->process->rank,
-                threads->threads[next].process->rank);
+        fprintf(stream, "waits for %s: it is in ", tg_where_rank_words(threads, next, name, sizeof name));
     fprintf(stream, "%s, called from %s", tg_where_call_words(thread, call, sizeof call),
             tg_stack_words_call(&thread->path.place.at, text, sizeof text));
     tg_stack_words_callback(stream, &thread->path.place);
@@ -101,11 +103,11 @@ static struct tg_error *add_edges(const struct tg_where_threads *threads, size_t
 {
     struct tg_error *error = NULL;
     size_t partners[TG_WHERE_MAX_NEEDS],
-        n = counts(threads, at) ? tg_where_partners_of(threads, at, partners) : 0;
+        n = tg_where_counts(threads, at) ? tg_where_partners_of(threads, at, partners) : 0;
     bool is_small;
     for (size_t i = 0; error == NULL && i < n && *closing == SIZE_MAX; i++) {
         size_t to = partners[i];
-        if (!counts(threads, to) || !tg_where_is_without(threads, at, to, &is_small))
+        if (!tg_where_counts(threads, to) || !tg_where_is_without(threads, at, to, &is_small))
             continue;
         *closing = waits_in_collective(threads, to, at) ? to : SIZE_MAX;
         error = tg_where_edges_add(edges, at, to);
@@ -231,12 +233,14 @@ static void write_cycle(FILE *stream, const struct tg_where_threads *threads, co
 {
     enum { SHOWN = 16 };
     size_t at = start, n = 0;
-    char why[200];
+    char why[200], name[40];
     bool stayed = have_stayed(threads, chain, start);
+    tg_where_rank_words(threads, start, name, sizeof name);
+    if (!certain)
+        name[0] = (char)toupper(name[0]);
     if (chain->next[start] == start)
-        fprintf(stream, "%sank %" PRId64 " waits for itself, and %s between the looks:\n",
-                certain ? "Deadlock: r" : "R", threads->threads[start].process->rank,
-                stayed ? "did not come back from its call" : "nothing on its callers' stacks changed");
+        fprintf(stream, "%s%s waits for itself, and %s between the looks:\n", certain ? "Deadlock: " : "",
+                name, stayed ? "did not come back from its call" : "nothing on its callers' stacks changed");
     else
         fprintf(stream, "%shese ranks wait for each other, and %s between the looks:\n",
                 certain ? "Deadlock: t" : "T",

@@ -13,6 +13,10 @@ enum tg_where_cycle {
     TG_WHERE_CYCLE_CERTAIN /* all the time from one look to the next */
 };
 
+/* Whether the first thread INDEX of a rank was in its call all the time, as far as is known, and is the only one there that can
+ * call MPI. */
+bool tg_where_counts(const struct tg_where_threads *threads, size_t index);
+
 /* Writes each cycle of ranks that wait for each other, and did so in all looks; returns what the best of them is. STREAM
  * may be NULL. A rank has a part in it only where none of its other threads could do what is waited for; a collective call
  * in MPI_COMM_WORLD waits for each rank that is not in it. */

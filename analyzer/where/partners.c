@@ -47,14 +47,12 @@ static void add_of_call(const struct tg_where_threads *threads, size_t index, bo
                         const char *tag, struct needs *needs)
 {
     const struct tg_where_thread *thread = &threads->threads[index];
-    int64_t value;
+    int64_t value, of_job;
     struct need need = {.sends = sends, .partner = SIZE_MAX, .tag = ANY};
     if (tg_where_find_value(thread, tag, &value) && value >= 0)
         need.tag = value;
-    if (tg_where_find_value(thread, peer, &value) && value >= 0)
-        need.partner = tg_where_is_in_world(thread)  ? find_rank(threads, thread, value)
-                       : tg_where_is_in_self(thread) ? index
-                                                     : SIZE_MAX;
+    if (tg_where_find_value(thread, peer, &value) && value >= 0 && tg_where_find_rank(thread, value, &of_job))
+        need.partner = find_rank(threads, thread, of_job);
     need.is_small = tg_where_find_value(thread, "small", &value);
     needs->items[needs->count++] = need;
 }

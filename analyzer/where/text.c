@@ -97,7 +97,7 @@ static void write_process(FILE *stream, const struct tg_where_threads *threads, 
         if (thread->stack->pid != pid)
             continue;
         if (thread->is_rank)
-            fprintf(stream, "rank %" PRId64, thread->process->rank);
+            fputs(tg_where_rank_words(threads, i, name, sizeof name), stream);
         else
             fprintf(stream, "%s (process %" PRId32 ")",
                     tg_printable(tg_process_entry_name(thread->process), name, sizeof name), pid);

@@ -282,6 +282,16 @@ static void add_requests(const struct tg_where_look *look, struct tg_where_threa
     }
 }
 
+static void add_comms(const struct tg_where_look *look, struct tg_where_threads *threads)
+{
+    size_t hint = 0;
+    for (size_t i = 0; i < look->n_comms; i++) {
+        struct tg_where_thread *thread = find(threads, look->comms[i].pid, look->comms[i].tid, &hint);
+        if (thread != NULL && *thread->path.place.callback_of == '\0')
+            thread->comm = &look->comms[i];
+    }
+}
+
 static void add_waits(const struct tg_where_look *look, struct tg_where_threads *threads)
 {
     size_t hint = 0, owner_hint = 0;
@@ -392,6 +402,7 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
     add_waits(look, threads);
     add_values(look, threads);
     add_requests(look, threads);
+    add_comms(look, threads);
     add_activities(look, threads);
     compare_activities(before, threads);
     compare_states(before, threads);

@@ -12,6 +12,7 @@ struct tg_where_thread {
     const struct tg_where_wait *wait;        /* NULL: nothing is known of it */
     const struct tg_where_values *values;    /* of the function of MPI that it is in; likewise */
     const struct tg_look_requests *requests; /* of MPI_Wait and the like; likewise */
+    const struct tg_where_comm *comm;        /* of that function; likewise */
     const struct tg_look_activity *activity; /* since the look before; likewise */
     size_t owner;                            /* index of the thread that it waits for, SIZE_MAX unknown */
     bool is_rank;                            /* the process is one */

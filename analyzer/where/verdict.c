@@ -1,7 +1,9 @@
 #include "analyzer/where/verdict.h"
 
 #include "analyzer/output/stack_words.h"
+#include "analyzer/where/awaited.h"
 #include "analyzer/where/calls.h"
+#include "analyzer/where/circles.h"
 #include "analyzer/where/crashes.h"
 #include "analyzer/where/members.h"
 #include "analyzer/where/messages.h"
@@ -9,6 +11,7 @@
 #include "analyzer/where/partners.h"
 #include "analyzer/where/teams.h"
 #include "analyzer/where/waits.h"
+#include "analyzer/where/worlds.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
 
@@ -19,9 +22,9 @@
 /* ---- groups */
 
 static bool belongs(const struct tg_where_threads *threads, const struct tg_where_group *group,
-                    const char *call, const struct tg_where_thread *thread)
+                    const char *call, const struct tg_where_thread *thread, enum tg_where_awaited awaited)
 {
-    if (strcmp(group->call, call) != 0)
+    if (strcmp(group->call, call) != 0 || (group->is_away && group->awaited != awaited))
         return false;
     if (group->is_collective)
         return !tg_where_calls_differ(&threads->threads[group->threads[0]], thread);
@@ -59,20 +62,28 @@ static void add_state(const struct tg_where_threads *threads, size_t index, stru
         group->polls = thread->polled;
 }
 
+static bool is_away(const struct tg_where_thread *thread)
+{
+    char call[64];
+    tg_where_call_of(thread, call, sizeof call);
+    return *call == '\0' || tg_mpi_name_asks(call);
+}
+
 static struct tg_error *add(struct tg_where_verdict *verdict, const struct tg_where_threads *threads,
-                            size_t index)
+                            size_t index, enum tg_where_awaited awaited)
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     char call[64];
     size_t i = 0;
     tg_where_call_of(thread, call, sizeof call);
-    while (i < verdict->count && !belongs(threads, &verdict->groups[i], call, thread))
+    while (i < verdict->count && !belongs(threads, &verdict->groups[i], call, thread, awaited))
         i++;
     if (i == verdict->count) {
         struct tg_where_group group = {.call = strdup(call),
                                        .place = &thread->path.place,
                                        .is_collective = tg_mpi_name_is_collective(call),
-                                       .is_away = *call == '\0' || tg_mpi_name_asks(call),
+                                       .is_away = is_away(thread),
+                                       .awaited = awaited,
                                        .polls = ""};
         if (group.call == NULL ||
             TG_ARRAY_APPEND(verdict->groups, verdict->count, verdict->capacity, group) != NULL) {
@@ -83,6 +94,22 @@ static struct tg_error *add(struct tg_where_verdict *verdict, const struct tg_wh
     struct tg_where_group *group = &verdict->groups[i];
     add_state(threads, index, group);
     return TG_ARRAY_APPEND(group->threads, group->count, group->capacity, index);
+}
+
+/* Waiting ranks come first: by them it is known which of the others somebody waits for. */
+static struct tg_error *add_all(struct tg_where_verdict *verdict, const struct tg_where_threads *threads,
+                                const bool *is_on_way)
+{
+    struct tg_error *error = NULL;
+    for (size_t i = 0; error == NULL && i < threads->count; i++)
+        if (threads->threads[i].is_rank && threads->threads[i].is_first && !is_away(&threads->threads[i]))
+            error = add(verdict, threads, i, TG_WHERE_NOT_AWAITED);
+    size_t n_waiting = verdict->count;
+    for (size_t i = 0; error == NULL && i < threads->count; i++)
+        if (threads->threads[i].is_rank && threads->threads[i].is_first && is_away(&threads->threads[i]))
+            error = add(verdict, threads, i,
+                        tg_where_awaited_of(threads, verdict->groups, n_waiting, i, is_on_way[i]));
+    return error;
 }
 
 static int compare(const void *a, const void *b)
@@ -117,16 +144,22 @@ static bool is_of_other(const struct tg_where_threads *threads, const struct tg_
     return is_other;
 }
 
-/* Whether some ranks are in a collective call of all, and others in one that these cannot be missing in. */
+/* Whether some ranks are in a collective call of another communicator than others. */
 static bool are_of_different_comms(const struct tg_where_threads *threads,
                                    const struct tg_where_verdict *verdict)
 {
-    bool has_other = false, has_world = false;
+    const struct tg_where_thread *first = NULL;
+    bool has_other = false, has_world = false, differ = false;
     for (size_t i = 0; i < verdict->count; i++) {
-        has_other |= is_of_other(threads, &verdict->groups[i]);
-        has_world |= verdict->groups[i].is_collective && is_of_all(threads, &verdict->groups[i]);
+        const struct tg_where_group *group = &verdict->groups[i];
+        if (!group->is_collective)
+            continue;
+        first = first == NULL ? &threads->threads[group->threads[0]] : first;
+        differ |= tg_where_is_other_comm(first, &threads->threads[group->threads[0]]);
+        has_other |= is_of_other(threads, group);
+        has_world |= is_of_all(threads, group);
     }
-    return has_other && has_world;
+    return differ || (has_other && has_world);
 }
 
 /* Whether a rank came back from a call that waits. */
@@ -152,57 +185,67 @@ static bool are_on_way(const struct tg_where_verdict *verdict, const bool *is_on
     return true;
 }
 
-/* Whether each rank that waits for messages does so for one that is away, in the end; where no rank is in a collective call of
- * all, also whether somebody waits for each that is away. Without memory that is not known. */
-static bool are_awaited(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict,
-                        bool has_collective)
+/* Of each thread whether a rank waits for its messages, or for those of one who does, and so on; of one that is on such a way
+ * to ranks that are away likewise. Only error: NO_MEMORY. */
+static struct tg_error *find_ways(const struct tg_where_threads *threads, bool *is_on_way)
 {
-    bool *is_away = calloc(threads->count + 1, sizeof *is_away),
-         *is_on_way = calloc(threads->count + 1, sizeof *is_on_way);
-    struct tg_error *error = is_away == NULL || is_on_way == NULL ? tg_error_no_memory() : NULL;
-    for (size_t i = 0; error == NULL && i < verdict->count; i++)
-        for (size_t k = 0; k < verdict->groups[i].count; k++)
-            is_away[verdict->groups[i].threads[k]] = verdict->groups[i].is_away;
-    if (error == NULL)
-        error = tg_where_ways_find(threads, is_away, is_on_way);
-    bool awaited = error == NULL && are_on_way(verdict, is_on_way, has_collective);
-    tg_error_destroy(error);
-    free(is_away);
-    free(is_on_way);
-    return awaited;
+    bool *ends = calloc(threads->count + 1, sizeof *ends);
+    if (ends == NULL)
+        return tg_error_no_memory();
+    for (size_t i = 0; i < threads->count; i++)
+        ends[i] =
+            threads->threads[i].is_rank && threads->threads[i].is_first && is_away(&threads->threads[i]);
+    struct tg_error *error = tg_where_ways_find(threads, ends, is_on_way);
+    free(ends);
+    return error;
+}
+
+/* What the groups are in, those left out that are away and not waited for. */
+struct tally {
+    size_t collective, away, pending;
+    bool moves, polls, stays;
+};
+
+static struct tally count_groups(const struct tg_where_verdict *verdict)
+{
+    struct tally tally = {0};
+    for (size_t i = 0; i < verdict->count; i++) {
+        const struct tg_where_group *group = &verdict->groups[i];
+        bool polls = *group->polls != '\0', moves = group->has_moved || group->is_worked_for;
+        if (group->is_away && group->awaited == TG_WHERE_NOT_AWAITED)
+            continue;
+        tally.away += group->is_away;
+        tally.polls |= group->is_away && polls;
+        tally.moves |= group->is_away && !polls && moves;
+        tally.stays |= group->is_away && !polls && !moves;
+        tally.collective += !group->is_away && group->is_collective;
+        tally.pending += !group->is_away && !group->is_collective;
+    }
+    return tally;
 }
 
 static enum tg_where_kind judge(const struct tg_where_threads *threads,
-                                const struct tg_where_verdict *verdict)
+                                const struct tg_where_verdict *verdict, const bool *is_on_way)
 {
-    size_t collective = 0, away = 0, pending = 0;
-    bool moves = false, polls = false, stays = false, are_of_all = true;
-    for (size_t i = 0; i < verdict->count; i++) {
-        const struct tg_where_group *group = &verdict->groups[i];
-        if (group->is_away) {
-            away++;
-            polls |= *group->polls != '\0';
-            moves |= *group->polls == '\0' && (group->has_moved || group->is_worked_for);
-            stays |= *group->polls == '\0' && !group->has_moved && !group->is_worked_for;
-            continue;
-        }
-        are_of_all &= !group->is_collective || is_of_all(threads, group);
-        collective += group->is_collective;
-        pending += !group->is_collective;
-    }
+    const struct tally tally = count_groups(verdict);
+    bool are_known = tg_where_members_are_known(threads, verdict->groups, verdict->count), do_end = false;
     if (verdict->count == 0)
         return TG_WHERE_UNKNOWN;
     if (has_returned(threads))
         return TG_WHERE_RUNS;
-    if (collective + pending == 0)
-        return polls ? TG_WHERE_POLLS : TG_WHERE_BUSY;
-    bool is_known = pending == 0 || (are_of_all && are_awaited(threads, verdict, collective > 0));
-    if (away > 0 && is_known)
-        return !are_of_all       ? TG_WHERE_OUTSIDE
-               : moves           ? TG_WHERE_MOVES
-               : polls && !stays ? TG_WHERE_POLLS
-                                 : TG_WHERE_MISSING;
-    if (collective > 1 && away == 0 && pending == 0 && !are_of_different_comms(threads, verdict))
+    if (tally.collective + tally.pending == 0)
+        return tally.polls ? TG_WHERE_POLLS : TG_WHERE_BUSY;
+    tg_error_destroy(tg_where_chains_end(threads, verdict->groups, verdict->count, &do_end));
+    bool is_known = tally.pending == 0 || (are_known && are_on_way(verdict, is_on_way, tally.collective > 0));
+    if (tally.away > 0 && is_known && (do_end || !are_known))
+        return !are_known                    ? TG_WHERE_OUTSIDE
+               : tally.moves                 ? TG_WHERE_MOVES
+               : tally.polls && !tally.stays ? TG_WHERE_POLLS
+                                             : TG_WHERE_MISSING;
+    if (tally.away == 0 && tg_where_worlds_are_unseen(threads, verdict->groups, verdict->count))
+        return TG_WHERE_UNSEEN;
+    if (tally.collective > 1 && tally.away == 0 && tally.pending == 0 &&
+        !are_of_different_comms(threads, verdict))
         return TG_WHERE_DIFFERENT;
     return TG_WHERE_UNKNOWN;
 }
@@ -223,20 +266,25 @@ static bool has_suspended(const struct tg_where_threads *threads)
 struct tg_error *tg_where_verdict_make(const struct tg_where_threads *threads,
                                        struct tg_where_verdict *verdict)
 {
-    struct tg_error *error = NULL;
+    bool *is_on_way = calloc(threads->count + 1, sizeof *is_on_way);
+    struct tg_error *error = is_on_way == NULL ? tg_error_no_memory() : find_ways(threads, is_on_way);
     *verdict = (struct tg_where_verdict){0};
-    for (size_t i = 0; error == NULL && i < threads->count; i++)
-        if (threads->threads[i].is_rank && threads->threads[i].is_first)
-            error = add(verdict, threads, i);
+    if (error == NULL)
+        error = add_all(verdict, threads, is_on_way);
     if (verdict->count > 0)
         qsort(verdict->groups, verdict->count, sizeof *verdict->groups, compare);
-    verdict->kind = tg_where_has_crashes(threads) ? TG_WHERE_CRASHED : judge(threads, verdict);
+    if (error == NULL)
+        verdict->kind = tg_where_has_crashes(threads) ? TG_WHERE_CRASHED : judge(threads, verdict, is_on_way);
+    free(is_on_way);
+    if (error != NULL)
+        return error;
     if (verdict->kind == TG_WHERE_CRASHED)
         return error;
     if (verdict->kind == TG_WHERE_MISSING || verdict->kind == TG_WHERE_MOVES)
         return error;
     enum tg_where_cycle cycle = tg_where_message_cycles(NULL, threads);
-    if (tg_where_waits_are_deadlock(threads) || cycle == TG_WHERE_CYCLE_CERTAIN)
+    if (tg_where_waits_are_deadlock(threads) || cycle == TG_WHERE_CYCLE_CERTAIN ||
+        (cycle == TG_WHERE_NO_CYCLE && tg_where_circle_write(NULL, threads, verdict->groups, verdict->count)))
         verdict->kind = TG_WHERE_DEADLOCK;
     else if (cycle == TG_WHERE_CYCLE_SEEN)
         verdict->kind = TG_WHERE_CYCLE;
@@ -262,6 +310,7 @@ const char *tg_where_kind_name(enum tg_where_kind kind)
         [TG_WHERE_BUSY] = "busy",       [TG_WHERE_MOVES] = "moves",     [TG_WHERE_DEADLOCK] = "deadlock",
         [TG_WHERE_CYCLE] = "cycle",     [TG_WHERE_RUNS] = "runs",       [TG_WHERE_SUSPENDED] = "suspended",
         [TG_WHERE_CRASHED] = "crashed", [TG_WHERE_OUTSIDE] = "outside", [TG_WHERE_POLLS] = "polls",
+        [TG_WHERE_UNSEEN] = "unseen",
     };
     return names[kind];
 }
@@ -324,6 +373,17 @@ static void write_change(FILE *stream, const struct tg_where_threads *threads,
                 group->is_worked_for ? ", while other threads there run" : "", behind);
 }
 
+/* Where its members are not known, " of another communicator" if MARKS_OTHER. */
+static void write_comm(FILE *stream, const struct tg_where_threads *threads,
+                       const struct tg_where_group *group, bool marks_other)
+{
+    if (!group->is_collective && group->count == 1)
+        tg_where_write_comm(stream, &threads->threads[group->threads[0]]);
+    if (is_of_other(threads, group) && !tg_where_write_comm(stream, &threads->threads[group->threads[0]]) &&
+        marks_other)
+        fputs(" of another communicator", stream);
+}
+
 /* MARKS_OTHER: the group is in a call of another communicator than others are, which is said. */
 static void write_group(FILE *stream, const struct tg_where_threads *threads,
                         const struct tg_where_group *group, bool marks_other)
@@ -341,8 +401,7 @@ static void write_group(FILE *stream, const struct tg_where_threads *threads,
     fprintf(stream, " %s in %s", verb,
             has_values ? tg_where_call_words(&threads->threads[group->threads[0]], call, sizeof call)
                        : tg_printable(group->call, call, sizeof call));
-    if (marks_other && is_of_other(threads, group))
-        fputs(" of another communicator", stream);
+    write_comm(stream, threads, group, marks_other);
     bool is_alike = are_at_one_place(threads, group);
     if (!is_alike) {
         fputs(", from different places", stream);
@@ -394,7 +453,8 @@ static void write_groups(FILE *stream, const struct tg_where_threads *threads,
     size_t n = 0, n_requests = 0;
     for (size_t i = 0; i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
-        if ((names_those && group->is_away) || n++ >= SHOWN)
+        bool is_named = names_those && group->is_away && group->awaited != TG_WHERE_NOT_AWAITED;
+        if (is_named || n++ >= SHOWN)
             continue;
         fputs("  ", stream);
         write_group(stream, threads, group, marks_other);
@@ -422,7 +482,7 @@ static void write_missing(FILE *stream, const struct tg_where_threads *threads,
 {
     for (size_t i = 0; i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
-        if (!group->is_away)
+        if (!group->is_away || group->awaited == TG_WHERE_NOT_AWAITED)
             continue;
         bool is_one = group->count == 1;
         fputs(verdict->kind == TG_WHERE_OUTSIDE ? "If " : "The others wait for ", stream);
@@ -666,12 +726,17 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
                             const struct tg_where_verdict *verdict)
 {
     bool has_waits = false;
+    tg_where_worlds_write_apart(stream, threads);
     bool has_crashes = tg_where_crashes_write(stream, threads);
+    if (verdict->kind != TG_WHERE_UNSEEN && verdict->kind != TG_WHERE_RUNS)
+        tg_where_worlds_write_missing(stream, threads);
     write_suspended(stream, threads);
     if (verdict->kind == TG_WHERE_DEADLOCK)
         has_waits = tg_where_waits_write(stream, threads, true, is_told, verdict);
-    if (verdict->kind == TG_WHERE_DEADLOCK || verdict->kind == TG_WHERE_CYCLE)
-        tg_where_message_cycles(stream, threads);
+    bool has_cycle = (verdict->kind == TG_WHERE_DEADLOCK || verdict->kind == TG_WHERE_CYCLE) &&
+                     tg_where_message_cycles(stream, threads) != TG_WHERE_NO_CYCLE;
+    if (verdict->kind == TG_WHERE_DEADLOCK && !has_cycle)
+        tg_where_circle_write(stream, threads, verdict->groups, verdict->count);
     switch (verdict->kind) {
     case TG_WHERE_MISSING:
     case TG_WHERE_MOVES:
@@ -683,6 +748,12 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
             fputs("No rank waits in MPI. Who polls runs, whether or not that ever succeeds: look again "
                   "later.\n",
                   stream);
+        break;
+    case TG_WHERE_UNSEEN:
+        for (size_t i = 0; i < verdict->count; i++)
+            if (!verdict->groups[i].is_away)
+                tg_where_worlds_write_unseen(stream, threads, &verdict->groups[i]);
+        write_uncounted(stream, threads);
         break;
     case TG_WHERE_DIFFERENT:
         write_different(stream, threads, verdict);

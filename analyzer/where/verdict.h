@@ -13,6 +13,7 @@ enum tg_where_kind {
     TG_WHERE_MOVES,   /* the same, and those move: they are late, or in a loop that does not end */
     TG_WHERE_POLLS,   /* the same, or no rank waits in MPI; ranks poll, for what nobody knows */
     TG_WHERE_OUTSIDE, /* the same but for the call, which may be of a communicator that the others are not in */
+    TG_WHERE_UNSEEN,    /* all who were looked at wait in one collective call, of others as well */
     TG_WHERE_DIFFERENT, /* ranks wait in different collective calls */
     TG_WHERE_BUSY,      /* no rank is in MPI */
     TG_WHERE_CYCLE,     /* in each look ranks waited for messages of each other */

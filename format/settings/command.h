@@ -126,7 +126,16 @@ struct tg_look_requests {
     uint64_t mark; /* another number where later messages are waited for */
 };
 
-/* Takes what a look finds. Of each process: process_start, program, command_line, identity; thread_start, thread_name
+/* The communicator of the call that a thread is in, its process's group in it. */
+struct tg_look_members {
+    int32_t pid, tid;
+    int32_t size;    /* of the group */
+    uint32_t number; /* 0 unknown; two of them are two communicators, where the members are the same */
+    const int32_t
+        *ranks; /* rank in the job of each member, SIZE of them; NULL: not known, or not all are of the job */
+};
+
+/* Takes what a look finds. Of each process: process_start, program, command_line, identity, mpi_comm of MPI_COMM_WORLD; thread_start, thread_name
  * and stack of its threads; stack_snapshot with the time that it stood still. At the end thread_wait and code_name. */
 struct tg_look_sink {
     void *context;
@@ -137,6 +146,7 @@ struct tg_look_sink {
                    const char *text); /* what one should know of the answer; NULL: not wanted */
     void (*add_activity)(void *context, const struct tg_look_activity *activity); /* NULL: not wanted */
     void (*add_requests)(void *context, const struct tg_look_requests *requests); /* likewise */
+    void (*add_members)(void *context, const struct tg_look_members *members);    /* likewise */
 };
 
 /* A job that runs on this machine. */

@@ -122,6 +122,7 @@ static void tell_process(const struct subject *subject)
                                        .secure = tg_core_file_auxiliary(subject->core, AT_SECURE) != 0}});
     tell_command(subject);
     tell_identity(subject);
+    tg_look_tell_world(subject->look->sink, subject->core->pid + subject->offset, &subject->process.world);
 }
 
 /* ---- what is not there */
@@ -217,6 +218,7 @@ static bool tell_thread(struct subject *subject, size_t index, struct tg_call_st
     const struct tg_core_thread *thread = &subject->core->threads[index];
     struct tg_mpi_values values = {.count = 0};
     struct tg_mpi_requests requests = {.count = 0};
+    struct tg_mpi_members members = {.size = 0};
     const struct tg_mpi_asking asking = {&subject->process.stacks, &subject->process.variables,
                                          subject->look->kept};
     *stack = (struct tg_call_stack){.unwound = frames};
@@ -224,6 +226,8 @@ static bool tell_thread(struct subject *subject, size_t index, struct tg_call_st
                        subject->look->table, until_ns, stack);
     if (subject->look->with_values)
         tg_mpi_values_find(&asking, &subject->process.memory, stack, &values);
+    if (subject->look->with_values)
+        tg_mpi_communicator_read(&asking, &subject->process.memory, &values, &members);
     if (subject->look->with_values &&
         !tg_mpi_requests_find(&asking, &subject->process.memory, stack, &requests))
         requests.count = 0;
@@ -245,6 +249,9 @@ static bool tell_thread(struct subject *subject, size_t index, struct tg_call_st
                         thread->tid + subject->offset, &values);
     tg_look_tell_requests(subject->look->sink, subject->core->pid + subject->offset,
                           thread->tid + subject->offset, &requests);
+    tg_look_tell_members(subject->look->sink, subject->core->pid + subject->offset,
+                         thread->tid + subject->offset, &members);
+    tg_mpi_members_deinit(&members);
     tell_lacks(subject, stack);
     bool is_there = stack->count > 0;
     tg_call_stack_deinit(stack);

@@ -197,6 +197,8 @@ struct tg_error *tg_core_process_open(struct tg_core_file *core, const char *pat
     process->stacks.kmp_numbers = tg_kmp_numbers_find(process->stacks.modules, &process->memory);
     process->stacks.streams = tg_streams_find(process->stacks.modules);
     process->variables = tg_mpi_variables_find(&process->stacks);
+    tg_mpi_communicators_find(&process->stacks, &process->memory, &process->variables);
+    tg_mpi_world_read(&process->stacks, &process->variables, &process->memory, &process->world);
     const struct tg_module *program =
         tg_modules_find(process->stacks.modules, tg_core_file_auxiliary(core, AT_PHDR));
     process->program = program != NULL ? program->start : 0;
@@ -206,6 +208,7 @@ struct tg_error *tg_core_process_open(struct tg_core_file *core, const char *pat
 void tg_core_process_close(struct tg_core_process *process)
 {
     tg_stack_process_close(&process->stacks);
+    tg_mpi_members_deinit(&process->world);
     free(process->lacks);
     process->lacks = NULL;
 }

@@ -5,6 +5,7 @@
 #include "format/image/elf_object.h"
 #include "recorder/process/core_file.h"
 #include "recorder/stacks/call_stack.h"
+#include "recorder/stacks/mpi_communicators.h"
 #include "recorder/stacks/mpi_values.h"
 
 /* Why an object has no names. */
@@ -21,7 +22,8 @@ struct tg_core_process {
     struct tg_inspect_memory memory;
     struct tg_elf_memory bytes; /* the same */
     struct tg_mpi_variables variables;
-    uint64_t program; /* address of its header, 0 unknown */
+    struct tg_mpi_members world; /* MPI_COMM_WORLD */
+    uint64_t program;            /* address of its header, 0 unknown */
 };
 
 /* CORE was read from the file PATH. A file is an object's if it has the same build-id, or, where the object has none, if

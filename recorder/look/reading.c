@@ -37,6 +37,10 @@ void tg_reading_prepare(const struct tg_look_shared *look, pid_t tid, unsigned b
         find_owners(&reading->process, &memory);
     if (look->with_values)
         reading->variables = tg_mpi_variables_find(&reading->process);
+    if (look->with_values)
+        tg_mpi_communicators_find(&reading->process, &memory, &reading->variables);
+    if (look->with_values)
+        tg_mpi_world_read(&reading->process, &reading->variables, &memory, &reading->world);
 }
 
 static void deinit_calls(struct tg_reading_calls *calls, size_t count)
@@ -46,6 +50,9 @@ static void deinit_calls(struct tg_reading_calls *calls, size_t count)
     free(calls->stacks);
     free(calls->values);
     free(calls->requests);
+    for (size_t i = 0; i < count && calls->members != NULL; i++)
+        tg_mpi_members_deinit(&calls->members[i]);
+    free(calls->members);
     free(calls->activities);
     free(calls->locks);
 }
@@ -57,12 +64,15 @@ static bool read_stacks(const struct tg_look_shared *look, const struct tg_readi
     uint64_t until_ns = tg_engine_now_ns() + STACKS_NS;
     struct tg_frame *unwound = calloc(TG_CALL_STACK_MAX_FRAMES, sizeof *unwound);
     struct tg_call_stack *stacks = calloc(halt->count, sizeof *stacks);
-    *calls = (struct tg_reading_calls){
-        stacks, calloc(halt->count, sizeof *calls->values), calloc(halt->count, sizeof *calls->requests),
-        calloc(halt->count, sizeof *calls->activities), calloc(halt->count, sizeof *calls->locks)};
+    *calls = (struct tg_reading_calls){.stacks = stacks,
+                                       .values = calloc(halt->count, sizeof *calls->values),
+                                       .requests = calloc(halt->count, sizeof *calls->requests),
+                                       .members = calloc(halt->count, sizeof *calls->members),
+                                       .activities = calloc(halt->count, sizeof *calls->activities),
+                                       .locks = calloc(halt->count, sizeof *calls->locks)};
     const struct tg_mpi_asking asking = {&reading->process, &reading->variables, look->kept};
     bool ok = unwound != NULL && stacks != NULL && calls->values != NULL && calls->requests != NULL &&
-              calls->activities != NULL && calls->locks != NULL;
+              calls->members != NULL && calls->activities != NULL && calls->locks != NULL;
     for (size_t i = 0; ok && i < halt->count; i++) {
         struct tg_halted_thread *thread = &halt->threads[i];
         const struct tg_inspect_memory memory = {&thread->tid, read_memory};
@@ -73,6 +83,8 @@ static bool read_stacks(const struct tg_look_shared *look, const struct tg_readi
         tg_call_stack_read(&reading->process, &thread->registers, &memory, look->table, until_ns, &stacks[i]);
         if (look->with_values)
             tg_mpi_values_find(&asking, &memory, &stacks[i], &calls->values[i]);
+        if (look->with_values)
+            tg_mpi_communicator_read(&asking, &memory, &calls->values[i], &calls->members[i]);
         if (look->with_values && !tg_mpi_requests_find(&asking, &memory, &stacks[i], &calls->requests[i]))
             calls->requests[i].count = 0;
         if (!tg_kmp_wait_find(&reading->process, look->kept, &memory, &stacks[i], &calls->locks[i]))
@@ -238,6 +250,7 @@ void tg_reading_drop_waits(struct tg_look_shared *look, pid_t pid)
 void tg_reading_deinit(struct tg_reading *reading)
 {
     deinit_calls(&reading->calls, reading->count);
+    tg_mpi_members_deinit(&reading->world);
     tg_stack_process_close(&reading->process);
     free(reading->tids);
 }

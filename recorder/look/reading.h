@@ -5,6 +5,7 @@
 #include "recorder/look/halt.h"
 #include "recorder/look/shared.h"
 #include "recorder/stacks/call_stack.h"
+#include "recorder/stacks/mpi_communicators.h"
 #include "recorder/stacks/mpi_requests.h"
 
 enum { TG_READING_MAX_THREADS = 8192 }; /* of a process; others run on */
@@ -14,6 +15,7 @@ struct tg_reading_calls {
     struct tg_call_stack *stacks;     /* in the order of the halted threads */
     struct tg_mpi_values *values;     /* likewise */
     struct tg_mpi_requests *requests; /* likewise; of a call that waits for none: count 0 */
+    struct tg_mpi_members *members;   /* likewise: of the communicator of the call */
     struct tg_look_activity *activities;
     struct tg_kmp_wait *locks; /* owner -1: waits for none */
 };
@@ -22,6 +24,7 @@ struct tg_reading {
     struct tg_stack_process
         process; /* as it was before it was stopped; without modules: could not be read then */
     struct tg_mpi_variables variables;
+    struct tg_mpi_members world; /* MPI_COMM_WORLD */
     struct tg_reading_calls calls;
     pid_t *tids;
     size_t count; /* of threads */

@@ -76,6 +76,7 @@ static void tell_threads(const struct subject *subject, const struct tg_reading 
                     &reading->calls.stacks[i]);
         tg_look_tell_values(sink, subject->pid, reading->tids[i], &reading->calls.values[i]);
         tg_look_tell_requests(sink, subject->pid, reading->tids[i], &reading->calls.requests[i]);
+        tg_look_tell_members(sink, subject->pid, reading->tids[i], &reading->calls.members[i]);
         activity.is_counted &= is_first; /* else what was counted is of less than the whole time */
         if (sink->add_activity != NULL)
             sink->add_activity(sink->context, &activity);
@@ -179,6 +180,7 @@ void tg_reading_tell(const struct tg_look_shared *look, pid_t pid, unsigned bits
     remark_on_missing(look, pid, reading);
     remark_on_python(look, pid, &reading->process.python);
     tell_process(&subject);
+    tg_look_tell_world(look->sink, pid, &reading->world);
     tell_threads(&subject, reading, is_first);
     tell(&subject, pid,
          (struct tg_event){.kind = TG_EVENT_STACK_SNAPSHOT, .stack_snapshot = reading->snapshot});

@@ -43,6 +43,27 @@ void tg_look_tell_requests(const struct tg_look_sink *sink, pid_t pid, pid_t tid
         sink->add_requests(sink->context, &told);
 }
 
+void tg_look_tell_members(const struct tg_look_sink *sink, pid_t pid, pid_t tid,
+                          const struct tg_mpi_members *members)
+{
+    const struct tg_look_members told = {
+        .pid = pid, .tid = tid, .size = members->size, .number = members->number, .ranks = members->ranks};
+    if (members->size > 0 && sink->add_members != NULL)
+        sink->add_members(sink->context, &told);
+}
+
+void tg_look_tell_world(const struct tg_look_sink *sink, pid_t pid, const struct tg_mpi_members *world)
+{
+    enum { WORLD = 1 }; /* as in events */
+    if (world->size > 0)
+        tg_look_tell(sink, pid, pid,
+                     (struct tg_event){.kind = TG_EVENT_MPI_COMM,
+                                       .mpi_comm = {.comm = WORLD,
+                                                    .origin = TG_MPI_COMM_WORLD,
+                                                    .rank = world->rank,
+                                                    .size = world->size}});
+}
+
 static void emit(void *context, pid_t pid, pid_t tid, const struct tg_event *event)
 {
     tg_look_tell(context, pid, tid, *event);

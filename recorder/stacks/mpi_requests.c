@@ -128,6 +128,7 @@ static bool read_mpich(const struct question *question, uint64_t array, struct t
     uint64_t words[MAX_WORDS];
     const struct tg_mpich_call call = {.modules = question->asking->process->modules,
                                        .memory = question->memory,
+                                       .comms = &question->asking->variables->mpich,
                                        .words = words,
                                        .n_words = gather_words(question, words, MAX_WORDS)};
     return question->memory->read(question->memory->context, array, handles,

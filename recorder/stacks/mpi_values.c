@@ -294,7 +294,7 @@ static uint64_t hash_state(const struct tg_inspect_memory *memory, const struct 
 
 struct tg_mpi_variables tg_mpi_variables_find(const struct tg_stack_process *process)
 {
-    struct tg_mpi_variables variables = {0, 0, 0};
+    struct tg_mpi_variables variables = {.world = 0};
     size_t count = process->modules != NULL ? tg_modules_count(process->modules) : 0;
     const char *name;
     uint64_t offset;
@@ -307,9 +307,11 @@ struct tg_mpi_variables tg_mpi_variables_find(const struct tg_stack_process *pro
         tg_modules_symbol_at(process->modules, module->start, &name, &offset);
     }
     if (has_mpi)
-        variables = (struct tg_mpi_variables){find_variable(process->modules, "ompi_mpi_comm_world"),
-                                              find_variable(process->modules, "ompi_mpi_comm_self"),
-                                              find_variable(process->modules, "ompi_proc_local_proc")};
+        variables =
+            (struct tg_mpi_variables){.world = find_variable(process->modules, "ompi_mpi_comm_world"),
+                                      .self = find_variable(process->modules, "ompi_mpi_comm_self"),
+                                      .process = find_variable(process->modules, "ompi_proc_local_proc"),
+                                      .table = find_variable(process->modules, "ompi_mpi_communicators")};
     return variables;
 }
 

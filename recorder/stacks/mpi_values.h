@@ -4,6 +4,7 @@
 
 #include "recorder/stacks/call_stack.h"
 #include "recorder/stacks/kept_arguments.h"
+#include "recorder/stacks/mpich_comms.h"
 
 enum { TG_MPI_MAX_VALUES = 8 };
 
@@ -21,10 +22,12 @@ const struct tg_mpi_shape *tg_mpi_shape_of(const char *name);
  * "MPI_BARRIER", "MPI_Barrier_f08". */
 bool tg_mpi_is_of_fortran(const char *function);
 
-/* Where a process has the communicators of Open MPI, 0 unknown. */
+/* Where a process has its communicators, 0 unknown. */
 struct tg_mpi_variables {
-    uint64_t world, self;
-    uint64_t process; /* and the pointer to what it knows of itself */
+    uint64_t world, self;        /* of Open MPI */
+    uint64_t process;            /* and the pointer to what it knows of itself */
+    uint64_t table;              /* and of the communicators that Fortran's programs have numbers of */
+    struct tg_mpich_comms mpich; /* recorder/stacks/mpi_communicators.h */
 };
 
 /* Of a process that may be running; also has the names of MPI's functions read, so that these need not be read while it is

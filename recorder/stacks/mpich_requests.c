@@ -144,6 +144,19 @@ static bool read_matched(const struct reading *reading, uint64_t at, uint64_t ow
     return n_owners == 1 && n_places == 1 && (match->tag & ~(match->mask | OF_TAGS | OF_RANKS)) == 0;
 }
 
+/* The rank in the job of member PEER of the communicator whose messages have NUMBER. */
+static int32_t rank_of(const struct reading *reading, uint32_t number, int32_t peer)
+{
+    struct tg_mpi_members members;
+    int32_t rank = TG_MPI_UNKNOWN;
+    if (peer >= 0 && reading->call->comms != NULL &&
+        tg_mpich_comm_of_messages(reading->call->comms, reading->call->memory, number, &members)) {
+        rank = members.ranks != NULL && peer < members.size ? members.ranks[peer] : TG_MPI_UNKNOWN;
+        tg_mpi_members_deinit(&members);
+    }
+    return rank;
+}
+
 static bool read_receive(const struct reading *reading, const struct found *found,
                          struct tg_mpi_message_request *message, uint64_t *number)
 {
@@ -161,11 +174,12 @@ static bool read_receive(const struct reading *reading, const struct found *foun
          has_tag = (match.mask & OF_TAGS) != 0;
     int32_t peer = has_rank ? (int32_t)(match.tag >> RANK_SHIFT & 0xffff) : TG_MPI_ANY;
     *number = match.number;
-    *message = (struct tg_mpi_message_request){.is_world = is_world,
-                                               .is_other = !is_world,
-                                               .peer = peer,
-                                               .rank = is_world ? peer : TG_MPI_UNKNOWN,
-                                               .tag = has_tag ? (int32_t)(match.tag & OF_TAGS) : TG_MPI_ANY};
+    *message = (struct tg_mpi_message_request){
+        .is_world = is_world,
+        .is_other = !is_world,
+        .peer = peer,
+        .rank = is_world ? peer : rank_of(reading, (uint32_t)(match.tag >> COMM_SHIFT), peer),
+        .tag = has_tag ? (int32_t)(match.tag & OF_TAGS) : TG_MPI_ANY};
     return true;
 }
 

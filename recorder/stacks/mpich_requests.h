@@ -3,6 +3,7 @@
 #define TG_RECORDER_STACKS_MPICH_REQUESTS_H
 
 #include "recorder/dwarf/modules.h"
+#include "recorder/stacks/mpich_comms.h"
 #include "recorder/stacks/request_messages.h"
 
 /* Whose requests are asked for. */
@@ -11,6 +12,7 @@ struct tg_mpich_call {
     const struct tg_inspect_memory *memory;
     const uint64_t *words; /* what the library's functions have in registers and on the thread's stack */
     size_t n_words;
+    const struct tg_mpich_comms *comms; /* NULL: not known */
 };
 
 /* Adds the requests that HANDLES, COUNT of them, are the numbers of to REQUESTS. False where one of them was not found, or is not of

@@ -1,78 +1,23 @@
 #include "recorder/stacks/open_mpi_requests.h"
 
 #include "format/base/hash.h"
+#include "recorder/stacks/open_mpi_objects.h"
 
-#include <string.h>
-
-enum { MAX_CLASSES = 32, MAX_DEPTH = 12, NAME_BYTES = 40, SMALL = 4096 };
-
-/* ---- classes */
-
-/* What an object's class says of itself (opal_class_t): its name, the class that it is made of, and how large it is. */
-struct class
-{
-    uint64_t address, parent, size;
-    char name[NAME_BYTES];
-};
+enum { SMALL = 4096 };
 
 struct reading {
     const struct tg_open_mpi_call *call;
-    struct class classes[MAX_CLASSES];
-    size_t n_classes;
+    struct tg_open_mpi_objects objects;
 };
 
 static bool read_memory(const struct reading *reading, uint64_t address, void *buffer, size_t size)
 {
-    return reading->call->memory->read(reading->call->memory->context, address, buffer, size);
+    return tg_open_mpi_read(&reading->objects, address, buffer, size);
 }
 
-/* The class at ADDRESS, which is a variable of a library; NULL: there is none. */
-static const struct class *find_class(struct reading *reading, uint64_t address)
+static uint64_t size_of(struct reading *reading, uint64_t object, const char *name)
 {
-    struct {
-        uint64_t name, parent, construct, destruct;
-        int32_t is_initialized, depth;
-        uint64_t constructors, destructors, size;
-    } found;
-    for (size_t i = 0; i < reading->n_classes; i++)
-        if (reading->classes[i].address == address)
-            return &reading->classes[i];
-    struct class *class = &reading->classes[reading->n_classes];
-    if (reading->n_classes == MAX_CLASSES || tg_modules_find(reading->call->modules, address) == NULL ||
-        !read_memory(reading, address, &found, sizeof found) || found.depth < 0 || found.depth > MAX_DEPTH ||
-        tg_modules_find(reading->call->modules, found.name) == NULL ||
-        !read_memory(reading, found.name, class->name, sizeof class->name) ||
-        memchr(class->name, '\0', sizeof class->name) == NULL)
-        return NULL;
-    class->address = address;
-    class->parent = found.parent;
-    class->size = found.size;
-    reading->n_classes++;
-    return class;
-}
-
-static const struct class *class_of(struct reading *reading, uint64_t object)
-{
-    uint64_t address;
-    return object != 0 && object % 8 == 0 && read_memory(reading, object, &address, sizeof address)
-               ? find_class(reading, address)
-               : NULL;
-}
-
-/* How large NAME is, which CLASS is or is made of; 0: it is not. */
-static uint64_t size_of(struct reading *reading, const struct class *class, const char *name)
-{
-    for (int i = 0; class != NULL && i < MAX_DEPTH; i++) {
-        if (strcmp(class->name, name) == 0)
-            return class->size;
-        class = class->parent != 0 ? find_class(reading, class->parent) : NULL;
-    }
-    return 0;
-}
-
-static bool is_object(struct reading *reading, uint64_t object, const char *name)
-{
-    return size_of(reading, class_of(reading, object), name) != 0;
+    return tg_open_mpi_object_size(&reading->objects, object, name);
 }
 
 /* ---- requests */
@@ -115,7 +60,7 @@ static bool is_code(const struct reading *reading, uint64_t address)
 static bool read_request(struct reading *reading, uint64_t address, struct request *request)
 {
     const struct tg_open_mpi_call *call = reading->call;
-    if (size_of(reading, class_of(reading, address), "ompi_request_t") != REQUEST_BYTES ||
+    if (size_of(reading, address, "ompi_request_t") != REQUEST_BYTES ||
         !read_memory(reading, address, request, sizeof *request))
         return false;
     bool is_told = request->complete % 8 == 0 && request->complete >= call->frames.start &&
@@ -127,25 +72,14 @@ static bool read_request(struct reading *reading, uint64_t address, struct reque
            (request->cancel == 0 || is_code(reading, request->cancel));
 }
 
-/* The number of its job, and the rank in that, of the process (ompi_proc_t) at ADDRESS. */
-static bool read_process(struct reading *reading, uint64_t address, uint32_t name[2])
+/* The rank of the process at ADDRESS; unknown in another job. */
+static int32_t rank_of(struct reading *reading, uint64_t address)
 {
-    enum { LIST_ITEM = 40 };
-    const struct class *class = class_of(reading, address);
-    return size_of(reading, class, "ompi_proc_t") != 0 &&
-           size_of(reading, class, "opal_list_item_t") == LIST_ITEM &&
-           read_memory(reading, address + LIST_ITEM, name, 2 * sizeof *name) && name[1] <= INT32_MAX;
-}
-
-/* The rank of PROCESS; unknown in another job. */
-static int32_t rank_of(struct reading *reading, uint64_t process)
-{
-    uint32_t name[2], own[2];
+    struct tg_open_mpi_name name, own;
     uint64_t self;
-    bool is_known = reading->call->process != 0 && read_process(reading, process, name) &&
-                    read_memory(reading, reading->call->process, &self, sizeof self) &&
-                    read_process(reading, self, own) && own[0] == name[0];
-    return is_known ? (int32_t)name[1] : TG_MPI_UNKNOWN;
+    bool is_known = tg_open_mpi_name_own(&reading->objects, &self, &own) &&
+                    tg_open_mpi_name_read(&reading->objects, address, &name) && own.job == name.job;
+    return is_known ? (int32_t)name.rank : TG_MPI_UNKNOWN;
 }
 
 /* What a request of messages (mca_pml_base_request_t) has besides: behind the request, and at its own end. */
@@ -168,17 +102,16 @@ static bool read_message(struct reading *reading, uint64_t address, const struct
     enum { SENDS = 1, RECEIVES = 2, MAX_BYTES = 4096 };
     struct head head;
     struct tail tail;
-    const struct class *class = class_of(reading, address);
-    uint64_t size = size_of(reading, class, "mca_pml_base_request_t");
-    bool sends = size_of(reading, class, "mca_pml_base_send_request_t") != 0,
-         receives = size_of(reading, class, "mca_pml_base_recv_request_t") != 0;
+    uint64_t size = size_of(reading, address, "mca_pml_base_request_t");
+    bool sends = size_of(reading, address, "mca_pml_base_send_request_t") != 0,
+         receives = size_of(reading, address, "mca_pml_base_recv_request_t") != 0;
     if (request->type != OF_MESSAGES || request->state != ACTIVE || sends == receives ||
         size < REQUEST_BYTES + sizeof head + sizeof tail || size > MAX_BYTES ||
         !read_memory(reading, address + REQUEST_BYTES, &head, sizeof head) ||
         !read_memory(reading, address + size - sizeof tail, &tail, sizeof tail) ||
         head.type != (sends ? SENDS : RECEIVES) || head.communicator != request->object ||
-        !is_object(reading, head.communicator, "ompi_communicator_t") ||
-        !is_object(reading, head.datatype, "opal_datatype_t") || tail.peer < (sends ? 0 : TG_MPI_ANY) ||
+        size_of(reading, head.communicator, "ompi_communicator_t") == 0 ||
+        size_of(reading, head.datatype, "opal_datatype_t") == 0 || tail.peer < (sends ? 0 : TG_MPI_ANY) ||
         tail.tag < (sends ? 0 : TG_MPI_ANY) || tail.count > INT32_MAX)
         return false;
     int32_t rank = tail.peer == TG_MPI_ANY ? TG_MPI_ANY : rank_of(reading, tail.process);
@@ -212,7 +145,9 @@ static bool is_counted(struct reading *reading, uint64_t told, size_t n_told,
 bool tg_open_mpi_requests_read(const struct tg_open_mpi_call *call, const uint64_t *addresses, size_t count,
                                struct tg_mpi_requests *requests)
 {
-    struct reading reading = {.call = call};
+    struct reading reading = {
+        .call = call,
+        .objects = {.modules = call->modules, .memory = call->memory, .process = call->process}};
     struct request request;
     uint64_t told = 0, sequence = 0;
     size_t n_told = 0, n_complete = 0;

@@ -102,6 +102,35 @@ def hung(name):
     check([(group["call"], group["ranks"]) for group in told["groups"]] == [("MPI_Barrier", [0, 2, 3]), ("", [1])], told)
 
 
+def members():
+    """Members of a communicator wait for its members alone, whoever else is outside MPI; ranks in it are those of the job."""
+    for name in ("openmpi", "mpich"):
+        flavour = flavour_named(name)
+        build(flavour.c, ["hang.c"], "hang", "-fopenmp")
+        with hanging(flavour, "part", ("MPI_Recv", "", "MPI_Barrier", "")) as process:
+            text = where("-p", str(process.pid))
+        check(text.startswith("The others wait for rank 1, which is outside MPI: in pause"), text)
+        check("\n  rank 2 is in MPI_Barrier of a communicator of ranks 0-2, called from wait_in_a_part" in text, text)
+        check("\n  rank 0 is in MPI_Recv(source 1, tag 5, count 1) of a communicator of ranks 0-2, called from" in text, text)
+        check("\n  rank 3 is outside MPI: in pause, called from wait_for_ever" in text, text)
+
+
+def apart():
+    """Processes that MPI has not joined, as the launcher is of another library, do not wait for each other."""
+    mpich, openmpi = flavour_named("mpich"), flavour_named("openmpi")
+    build(mpich.c, ["hang.c"], "hang", "-fopenmp")
+    with hanging(openmpi, "alone", ("MPI_Recv", "")) as process:
+        text = where("-p", str(process.pid))
+        ranks = [thread for thread in json.loads(where("--json", "--once", "-p", str(process.pid)))["threads"]
+                 if thread["rank"] is not None]
+    check(text.startswith("MPI has not joined the ranks that the launcher started: its ranks 0-3 of 4 (OMPI_COMM_WORLD_RANK) are "
+                          "each rank 0 of an MPI_COMM_WORLD of their own. "), text)
+    check({thread["rank"] for thread in ranks} == {0} and len({thread["pid"] for thread in ranks}) == 4, ranks)
+    steps = re.findall(r"\n  process (\d+) (is|waits for)", text)
+    check("waits for itself" in text and "thers wait" not in text and all(verb == "is" for _, verb in steps), text)
+    check(re.search(r"\n  process \d+ is outside MPI: in pause", text), text)
+
+
 def messages():
     """Ranks that wait for each other's messages: partner, tag and communicator are those of the caller's code."""
     line = line_of("culprit of receive")
@@ -1022,7 +1051,7 @@ def command_line():
                 json.loads(told.output)
 
 
-CASES = {"attached": attached, "command_line": command_line, "imports": imports, "python": python, "prepared": prepared, "messages": messages, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
+CASES = {"attached": attached, "command_line": command_line, "imports": imports, "python": python, "prepared": prepared, "messages": messages, "members": members, "apart": apart, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
          "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "nest_locks": nest_locks, "at_once": at_once, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "moves_openmpi": lambda: moves("openmpi"),
          "moves_mpich": lambda: moves("mpich"), "late_openmpi": lambda: late("openmpi"), "late_mpich": lambda: late("mpich"), "repeated": repeated, "slurm": slurm,
          "requests_openmpi": lambda: requests("openmpi"), "requests_mpich": lambda: requests("mpich")}

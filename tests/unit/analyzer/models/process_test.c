@@ -503,6 +503,27 @@ static void call_mpi(struct tg_process_model *model, uint64_t time_ns, int32_t p
 }
 
 /* What a rank starts has its environment. */
+/* Open MPI's daemon of a process without others has the number that MPICH's launcher gave to that. */
+static void a_helper_of_a_process_that_mpi_left_alone_is_no_rank(void **state)
+{
+    (void)state;
+    struct tg_process_model *model = create();
+    start(model, 1, 100, 0);
+    struct tg_process_entry *rank = start(model, 2, 101, 100);
+    identify(model, 3, 101, 1);
+    feed(model, (struct tg_event){.time_ns = 4,
+                                  .pid = 101,
+                                  .tid = 101,
+                                  .kind = TG_EVENT_MPI_COMM,
+                                  .mpi_comm = {.comm = 1, .origin = TG_MPI_COMM_WORLD, .size = 1}});
+    struct tg_process_entry *helper = start(model, 5, 102, 101);
+    identify(model, 6, 102, 1);
+    assert_int_equal(rank->rank, 0);
+    assert_true(rank->launch.is_in_vain);
+    assert_int_equal(helper->rank, -1);
+    tg_process_model_destroy(model);
+}
+
 static void a_child_of_a_rank_is_none(void **state)
 {
     (void)state;
@@ -599,6 +620,7 @@ int main(void)
         cmocka_unit_test(the_walk_is_in_preorder),
         cmocka_unit_test(a_very_deep_tree_needs_no_stack),
         cmocka_unit_test(a_child_of_a_rank_is_none),
+        cmocka_unit_test(a_helper_of_a_process_that_mpi_left_alone_is_no_rank),
         cmocka_unit_test(what_a_wrapper_starts_is_the_rank_once_it_calls_mpi),
         cmocka_unit_test(a_daemon_with_the_batch_systems_number_is_no_rank),
         cmocka_unit_test(equal_ranks_fold_and_the_odd_one_stands_out),

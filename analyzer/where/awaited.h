@@ -1,0 +1,22 @@
+/* For whom ranks in collective calls wait, by the members of the communicators of these calls. */
+#ifndef TG_ANALYZER_WHERE_AWAITED_H
+#define TG_ANALYZER_WHERE_AWAITED_H
+
+#include "analyzer/where/group.h"
+
+/* Whether somebody of the COUNT groups waits for the first thread INDEX of a rank that is away: in a collective call, or, as IS_ON_WAY says, for
+ * a message. */
+enum tg_where_awaited tg_where_awaited_of(const struct tg_where_threads *threads,
+                                          const struct tg_where_group *groups, size_t count, size_t index,
+                                          bool is_on_way);
+
+/* Whether the members of the communicator of each collective call are known. */
+bool tg_where_members_are_known(const struct tg_where_threads *threads, const struct tg_where_group *groups,
+                                size_t count);
+
+/* Where they are: whether each group that is in a collective call waits for ranks that are away, or, in the end, for such who do.
+ * Where not, some wait for each other in calls of different communicators. Only error: NO_MEMORY. */
+struct tg_error *tg_where_chains_end(const struct tg_where_threads *threads,
+                                     const struct tg_where_group *groups, size_t count, bool *do_end);
+
+#endif

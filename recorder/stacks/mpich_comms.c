@@ -1,0 +1,302 @@
+#include "recorder/stacks/mpich_comms.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* MPI_COMM_WORLD and MPI_COMM_SELF are beside each other, and each has its handle, its name, how many processes it is of, and which
+ * of them this one is. Where a field is in the one, it is in the other. */
+enum {
+    FIRST_DIRECT = 0x84000000, /* handles of what the program makes */
+    MAX_DIRECT = 64,
+    MAX_COMM_BYTES = 4096,
+    MIN_NAME = 80, /* offset */
+    /* from the name back, in all of MPICH 3.3 to 4.2: remote_size, rank, attributes, local_size, two groups, comm_kind, name */
+    BEFORE_NAME = 52,
+    OF_NUMBERS = 0,
+    OF_REMOTE_SIZE = 4,
+    OF_RANK = 8,
+    OF_LOCAL_SIZE = 24,
+    OF_KIND = 48,
+};
+
+/* MPIDI_rank_map_t. */
+struct map {
+    int32_t mode, table, size;
+    int32_t offset, stride, block_size;
+    uint64_t owner, ranks;
+};
+enum {
+    IS_SAME = 1, /* modes; those without `within` are of the table that is named: 0, that of MPI_COMM_WORLD */
+    IS_OFFSET = 2,
+    IS_OFFSET_WITHIN,
+    IS_STRIDE,
+    IS_STRIDE_WITHIN,
+    IS_BLOCK,
+    IS_BLOCK_WITHIN,
+    IS_LIST,
+    IS_LIST_WITHIN,
+};
+
+static bool read_memory(const struct tg_inspect_memory *memory, uint64_t address, void *buffer, size_t size)
+{
+    return memory->read(memory->context, address, buffer, size);
+}
+
+static int32_t number_at(const uint8_t *bytes, size_t offset)
+{
+    int32_t number;
+    memcpy(&number, bytes + offset, sizeof number);
+    return number;
+}
+
+/* Size and rank of the communicator that begins at BYTES, which has one group. */
+static bool read_size(const uint8_t *bytes, size_t name, struct tg_mpi_members *members)
+{
+    const uint8_t *fields = bytes + name - BEFORE_NAME;
+    int32_t size = number_at(fields, OF_LOCAL_SIZE), rank = number_at(fields, OF_RANK);
+    if (number_at(fields, OF_REMOTE_SIZE) != size || number_at(fields, OF_KIND) != 0 || size <= 0 ||
+        rank < 0 || rank >= size)
+        return false;
+    members->size = size;
+    members->rank = rank;
+    members->number = (uint32_t)number_at(fields, OF_NUMBERS) >> 16;
+    return true;
+}
+
+/* ---- where they are */
+
+/* The handle at which the communicator with NAME at OFFSET of BYTES begins. */
+static bool find_handle(const uint8_t *bytes, size_t offset, uint32_t handle, size_t *start)
+{
+    enum { MAX_NAME = 512 };
+    for (size_t back = MIN_NAME; back <= MAX_NAME && back <= offset; back += 4)
+        if ((offset - back) % 8 == 0 && (uint32_t)number_at(bytes, offset - back) == handle) {
+            *start = offset - back;
+            return true;
+        }
+    return false;
+}
+
+/* The one place where the map of MPI_COMM_WORLD, at WORLD, is that of all processes, and that of MPI_COMM_SELF of this one. */
+static size_t find_map(const uint8_t *world, size_t size, int32_t n_ranks, int32_t rank)
+{
+    size_t found = 0, n = 0;
+    for (size_t at = MIN_NAME; at + sizeof(struct map) <= size; at += 8) {
+        struct map of_world, of_self;
+        memcpy(&of_world, world + at, sizeof of_world);
+        memcpy(&of_self, world + size + at, sizeof of_self);
+        if (of_world.mode != IS_SAME || of_world.table != 0 || of_world.size != n_ranks ||
+            of_self.size != 1 || of_self.table != 0 ||
+            (of_self.mode != IS_OFFSET_WITHIN && of_self.mode != IS_OFFSET) || of_self.offset != rank)
+            continue;
+        found = at;
+        n++;
+    }
+    return n == 1 ? found : 0;
+}
+
+bool tg_mpich_comms_find_in(const uint8_t *bytes, size_t size, uint64_t address, struct tg_mpich_comms *comms)
+{
+    static const char of_world[] = "MPI_COMM_WORLD", of_self[] = "MPI_COMM_SELF";
+    const uint8_t *at = bytes;
+    while ((at = memmem(at, size - (size_t)(at - bytes), of_world, sizeof of_world)) != NULL) {
+        size_t offset = (size_t)(at++ - bytes), world;
+        struct tg_mpi_members all, own;
+        const uint8_t *other = memmem(at, size - offset - 1, of_self, sizeof of_self);
+        size_t apart = other == NULL ? 0 : (size_t)(other - bytes) - offset;
+        if (offset % 4 != 0 || apart % 8 != 0 || apart < MIN_NAME || apart > MAX_COMM_BYTES ||
+            !find_handle(bytes, offset, TG_MPICH_WORLD, &world) || world + 2 * apart > size ||
+            (uint32_t)number_at(bytes, world + apart) != TG_MPICH_SELF ||
+            !read_size(bytes + world, offset - world, &all) ||
+            !read_size(bytes + world + apart, offset - world, &own) || own.size != 1)
+            continue;
+        *comms = (struct tg_mpich_comms){.world = address + world,
+                                         .bytes = apart,
+                                         .name = offset - world,
+                                         .map = find_map(bytes + world, apart, all.size, all.rank)};
+        for (size_t i = 0; i + 4 <= size && comms->first == 0; i += 8)
+            if ((uint32_t)number_at(bytes, i) == FIRST_DIRECT && i + 2 * apart <= size &&
+                (uint32_t)number_at(bytes, i + apart) == FIRST_DIRECT + 1)
+                comms->first = address + i;
+        return true;
+    }
+    return false;
+}
+
+/* Looks in what the library at MODULE writes to. */
+static bool find_in(struct tg_modules *modules, const struct tg_module *module,
+                    const struct tg_inspect_memory *memory, struct tg_mpich_comms *comms)
+{
+    enum { MAX_BYTES = 64 << 20 };
+    uint64_t bias;
+    struct tg_debug_info *info = tg_modules_debug_info(modules, module, &bias);
+    const struct tg_elf_object *object = info == NULL ? NULL : tg_image_object(tg_debug_info_image(info));
+    bool is_found = false;
+    for (size_t i = 0; object != NULL && !is_found && i < object->n_segments; i++) {
+        const struct tg_elf_segment *segment = &object->segments[i];
+        if (segment->type != PT_LOAD || segment->memory_size <= segment->file_size ||
+            segment->memory_size > MAX_BYTES)
+            continue;
+        uint64_t start = (segment->address + bias + 7) & ~(uint64_t)7,
+                 size = segment->address + bias + segment->memory_size - start;
+        uint8_t *bytes = malloc(size);
+        is_found = bytes != NULL && read_memory(memory, start, bytes, size) &&
+                   tg_mpich_comms_find_in(bytes, size, start, comms);
+        free(bytes);
+    }
+    return is_found;
+}
+
+bool tg_mpich_comms_find(struct tg_modules *modules, const struct tg_inspect_memory *memory,
+                         struct tg_mpich_comms *comms)
+{
+    *comms = (struct tg_mpich_comms){.world = 0};
+    for (size_t i = 0; i < tg_modules_count(modules); i++) {
+        const struct tg_module *module = tg_modules_at(modules, i);
+        const char *slash = strrchr(module->path, '/');
+        if (slash != NULL && strncmp(slash, "/libmpich.so", strlen("/libmpich.so")) == 0 &&
+            find_in(modules, module, memory, comms))
+            return true;
+    }
+    return false;
+}
+
+/* ---- members */
+
+/* The rank in the job of member I; -1: not known. */
+static int32_t rank_of(const struct map *map, const int32_t *list, int32_t i)
+{
+    int64_t rank = -1;
+    switch (map->mode) {
+    case IS_SAME:
+        rank = i;
+        break;
+    case IS_OFFSET:
+    case IS_OFFSET_WITHIN:
+        rank = (int64_t)i + map->offset;
+        break;
+    case IS_STRIDE:
+    case IS_STRIDE_WITHIN:
+        rank = (int64_t)i * map->stride + map->offset;
+        break;
+    case IS_BLOCK:
+    case IS_BLOCK_WITHIN:
+        if (map->block_size > 0)
+            rank =
+                (int64_t)(i / map->block_size) * ((int64_t)map->stride - map->block_size) + i + map->offset;
+        break;
+    case IS_LIST:
+    case IS_LIST_WITHIN:
+        rank = list[i];
+        break;
+    default:
+        break;
+    }
+    return rank >= 0 && rank <= INT32_MAX ? (int32_t)rank : -1;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const int32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Whether RANKS, COUNT of them, are each another one of the job's N_RANKS. */
+static bool are_distinct(const int32_t *ranks, size_t count, int32_t n_ranks)
+{
+    int32_t *sorted = malloc(count * sizeof *sorted);
+    if (sorted == NULL)
+        return false;
+    memcpy(sorted, ranks, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare);
+    bool are = sorted[0] >= 0 && sorted[count - 1] < n_ranks;
+    for (size_t i = 1; i < count && are; i++)
+        are = sorted[i] != sorted[i - 1];
+    free(sorted);
+    return are;
+}
+
+/* The members of the communicator at BYTES in the job, in which this process is OWN of N_RANKS; NULL where that is not what they say
+ * themselves. */
+static int32_t *read_ranks(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
+                           const uint8_t *bytes, const struct tg_mpi_members *members,
+                           const struct tg_mpi_members *world)
+{
+    struct map map;
+    size_t count = (size_t)members->size;
+    memcpy(&map, bytes + comms->map, sizeof map);
+    bool is_list = map.mode == IS_LIST || map.mode == IS_LIST_WITHIN;
+    int32_t *ranks = calloc(count, sizeof *ranks), *list = is_list ? calloc(count, sizeof *list) : NULL;
+    bool is_known =
+        ranks != NULL && map.size == members->size && map.table == 0 &&
+        (!is_list || (list != NULL && read_memory(memory, map.ranks, list, count * sizeof *list)));
+    for (size_t i = 0; is_known && i < count; i++)
+        ranks[i] = rank_of(&map, list, (int32_t)i);
+    free(list);
+    if (is_known && ranks[members->rank] == world->rank && are_distinct(ranks, count, world->size))
+        return ranks;
+    free(ranks);
+    return NULL;
+}
+
+static bool read_world(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
+                       uint8_t *bytes, struct tg_mpi_members *world)
+{
+    return comms->world != 0 && read_memory(memory, comms->world, bytes, comms->bytes) &&
+           (uint32_t)number_at(bytes, 0) == TG_MPICH_WORLD && read_size(bytes, comms->name, world);
+}
+
+/* The communicator at ADDRESS, whose handle is HANDLE. */
+static bool read_comm(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
+                      uint64_t address, uint32_t handle, struct tg_mpi_members *members)
+{
+    uint8_t bytes[MAX_COMM_BYTES];
+    struct tg_mpi_members world = {.size = 0};
+    if (!read_world(comms, memory, bytes, &world) || !read_memory(memory, address, bytes, comms->bytes) ||
+        (uint32_t)number_at(bytes, 0) != handle || number_at(bytes, 4) <= 0 ||
+        !read_size(bytes, comms->name, members) || members->size > TG_MPI_MAX_MEMBERS)
+        return false;
+    if (comms->map != 0)
+        members->ranks = read_ranks(comms, memory, bytes, members, &world);
+    return true;
+}
+
+bool tg_mpich_comm_read(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
+                        uint32_t handle, struct tg_mpi_members *members)
+{
+    uint64_t address = 0;
+    *members = (struct tg_mpi_members){.size = 0};
+    if (comms->world == 0)
+        return false;
+    if (handle == TG_MPICH_WORLD || handle == TG_MPICH_SELF)
+        address = comms->world + (handle - TG_MPICH_WORLD) * comms->bytes;
+    else if (comms->first != 0 && handle >= FIRST_DIRECT && handle < FIRST_DIRECT + MAX_DIRECT)
+        address = comms->first + (handle - FIRST_DIRECT) * comms->bytes;
+    struct tg_mpi_members found = {.size = 0};
+    if (address == 0 || !read_comm(comms, memory, address, handle, &found))
+        return false;
+    *members = found;
+    return true;
+}
+
+bool tg_mpich_comm_of_messages(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
+                               uint32_t number, struct tg_mpi_members *members)
+{
+    uint8_t bytes[MAX_COMM_BYTES];
+    uint32_t found = 0;
+    size_t n = 0;
+    *members = (struct tg_mpi_members){.size = 0};
+    for (uint32_t i = 0; comms->first != 0 && i < MAX_DIRECT; i++) {
+        if (!read_memory(memory, comms->first + i * comms->bytes, bytes, comms->bytes) ||
+            (uint32_t)number_at(bytes, 0) != FIRST_DIRECT + i)
+            break;
+        const uint8_t *fields = bytes + comms->name - BEFORE_NAME;
+        bool is_used = number_at(bytes, 4) > 0;
+        if (is_used && (uint32_t)number_at(fields, OF_NUMBERS) >> 16 == number) {
+            found = FIRST_DIRECT + i;
+            n++;
+        }
+    }
+    return n == 1 && tg_mpich_comm_read(comms, memory, found, members);
+}

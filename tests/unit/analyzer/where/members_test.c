@@ -1,0 +1,205 @@
+/* Who has to make the collective call that others are in: members of its communicator, by what these have of it. */
+#include "tests/unit/analyzer/where/looks.h"
+
+/* RANK's call is of a communicator with NUMBER (0 unknown) of the COUNT ranks that follow. */
+static void add_comm(struct tg_where_look *look, int rank, uint32_t number, int count, ...)
+{
+    struct tg_where_values values = {.pid = 100 + rank, .tid = 100 + rank, .count = 1};
+    struct tg_where_comm comm = {.pid = 100 + rank, .tid = 100 + rank, .size = count, .number = number};
+    va_list ranks;
+    values.items[0] = (struct tg_where_value){.name = "comm", .text = ""};
+    comm.ranks = calloc(2 * (size_t)count, sizeof *comm.ranks);
+    va_start(ranks, count);
+    for (int i = 0; i < count; i++)
+        comm.ranks[i] = comm.ranks[count + i] = va_arg(ranks, int);
+    va_end(ranks);
+    look->values = realloc(look->values, (look->n_values + 1) * sizeof values);
+    look->values[look->n_values++] = values;
+    look->comms = realloc(look->comms, (look->n_comms + 1) * sizeof comm);
+    look->comms[look->n_comms++] = comm;
+}
+
+static void add_all(struct tg_where_look *look, int count, int size, const char *const *calls)
+{
+    assert_null(tg_where_look_create(look));
+    for (int rank = 0; rank < count; rank++) {
+        add_rank(look, rank, size);
+        add_stack(look, rank, 0, MPI, calls[rank], 10 + (uint64_t)rank, 5);
+    }
+}
+
+/* A rank outside MPI that is no member is not waited for; one that is one is, whichever communicator that is. */
+static void test_subset(void **state)
+{
+    static const char *const calls[] = {"MPI_Barrier", "MPI_Barrier", NULL, NULL};
+    struct tg_where_look look;
+    (void)state;
+    add_all(&look, 4, 4, calls);
+    add_comm(&look, 0, 0, 3, 0, 1, 2);
+    add_comm(&look, 1, 0, 3, 0, 1, 2);
+    expect(&look, NULL, TG_WHERE_MISSING,
+           "The others wait for rank 2, which is outside MPI: in solve (a.c:12).\n"
+           "  ranks 0-1 are in MPI_Barrier of a communicator of ranks 0-2, from different places\n"
+           "  rank 3 is outside MPI: in solve (a.c:13)\n");
+    tg_where_look_deinit(&look);
+    add_all(&look, 4, 4, calls);
+    add_comm(&look, 0, 0, 2, 0, 1);
+    add_comm(&look, 1, 0, 2, 0, 1);
+    char *text = said(&look, NULL, TG_WHERE_UNKNOWN);
+    assert_null(strstr(text, "wait for rank"));
+    free(text);
+    tg_where_look_deinit(&look);
+}
+
+/* Ranks that wait for one who waits for a rank outside MPI wait for that one, in the end. */
+static void test_chain(void **state)
+{
+    static const char *const calls[] = {"MPI_Barrier", "MPI_Barrier", NULL};
+    struct tg_where_look look;
+    (void)state;
+    add_all(&look, 3, 3, calls);
+    add_comm(&look, 0, 0, 2, 0, 1);
+    add_comm(&look, 1, 0, 2, 1, 2);
+    expect(&look, NULL, TG_WHERE_MISSING,
+           "The others wait for rank 2, which is outside MPI: in solve (a.c:12).\n"
+           "  rank 0 is in MPI_Barrier of a communicator of ranks 0-1, called from solve (a.c:10)\n"
+           "  rank 1 is in MPI_Barrier of a communicator of ranks 1-2, called from solve (a.c:11)\n");
+    tg_where_look_deinit(&look);
+}
+
+static void stay(struct tg_where_look *look, struct tg_look_activity *activities, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        activities[i] = (struct tg_look_activity){
+            .pid = 100 + (int32_t)i, .tid = 100 + (int32_t)i, .is_counted = true, .sleeps = true};
+    look->activities = activities;
+    look->n_activities = count;
+}
+
+static void drop(struct tg_where_look *look)
+{
+    look->activities = NULL;
+    tg_where_look_deinit(look);
+}
+
+/* Two communicators, and each rank is in the other one's call; a rank outside MPI is not what that is about. */
+static void test_circle(void **state)
+{
+    static const char *const calls[] = {"MPI_Barrier", "MPI_Barrier", "MPI_Barrier", NULL};
+    struct tg_look_activity activities[4];
+    struct tg_where_look look, before;
+    (void)state;
+    for (int with_numbers = 0; with_numbers < 2; with_numbers++) {
+        add_all(&look, 4, 4, calls);
+        add_all(&before, 4, 4, calls);
+        stay(&look, activities, 4);
+        add_comm(&look, 0, with_numbers ? 7 : 0, 2, 0, 1);
+        if (with_numbers)
+            add_comm(&look, 1, 9, 2, 0, 1);
+        else
+            add_comm(&look, 1, 0, 3, 0, 1, 2);
+        add_comm(&look, 2, 0, 2, 1, 2);
+        char *text = said(&look, &before, TG_WHERE_DEADLOCK);
+        assert_ptr_equal(
+            strstr(
+                text,
+                "Deadlock: these ranks wait for each other in collective calls of different communicators, "
+                "and none came back from its call between the looks:\n"
+                "  rank 0 waits for rank 1: it is in MPI_Barrier of a communicator of ranks 0-1, "
+                "called from solve (a.c:10)\n"
+                "  rank 1 waits for rank 0: it is in MPI_Barrier of a communicator of ranks 0-"),
+            text);
+        assert_null(strstr(text, "rank 3, which"));
+        free(text);
+        activities[1].returns = 1; /* it goes on */
+        text = said(&look, &before, TG_WHERE_RUNS);
+        free(text);
+        drop(&look);
+        tg_where_look_deinit(&before);
+    }
+}
+
+/* Partners of calls in other communicators are ranks of the job. */
+static void test_partner(void **state)
+{
+    static const char *const calls[] = {NULL, "MPI_Recv"};
+    struct tg_where_look look;
+    (void)state;
+    add_all(&look, 2, 2, calls);
+    add_comm(&look, 1, 0, 2, 1, 0);
+    look.comms[0].ranks[0] = 0;
+    look.comms[0].ranks[1] = 1;
+    look.values[0].items[0] = (struct tg_where_value){.name = "comm", .text = ""};
+    look.values[0].items[1] = (struct tg_where_value){.name = "source", .text = "1", .value = 1};
+    look.values[0].count = 2;
+    expect(&look, NULL, TG_WHERE_MISSING,
+           "The others wait for rank 0, which is outside MPI: in solve (a.c:10).\n"
+           "  rank 1 is in MPI_Recv(source 1) of a communicator of ranks 0-1, called from solve (a.c:11)\n");
+    tg_where_look_deinit(&look);
+}
+
+/* Fewer ranks than the job has: who is named may not be all, and who is not there may be the one. */
+static void test_unseen(void **state)
+{
+    static const char *const calls[] = {"MPI_Barrier", "MPI_Barrier", NULL};
+    struct tg_where_look look, before;
+    (void)state;
+    add_all(&look, 3, 5, calls);
+    add_all(&before, 3, 5, calls);
+    add_world(&look, 0);
+    add_world(&look, 1);
+    char *text = said(&look, &before, TG_WHERE_MISSING);
+    assert_ptr_equal(strstr(text,
+                            "3 of 5 ranks were looked at. Others may wait for ranks 3-4, which were not "
+                            "looked at: they are on other machines, have ended, or were not asked for.\n"
+                            "The others wait for rank 2, which is outside MPI"),
+                     text);
+    free(text);
+    tg_where_look_deinit(&look);
+    tg_where_look_deinit(&before);
+    add_all(&look, 2, 3, calls);
+    add_all(&before, 2, 3, calls);
+    add_world(&look, 0);
+    add_world(&look, 1);
+    expect(
+        &look, &before, TG_WHERE_UNSEEN,
+        "The others wait in MPI_Barrier for rank 2, which was not looked at: it is on another machine, has "
+        "ended, or was not asked for.\n"
+        "  ranks 0-1 are in MPI_Barrier(MPI_COMM_WORLD), from different places\n");
+    tg_where_look_deinit(&look);
+    tg_where_look_deinit(&before);
+}
+
+/* Processes that MPI has not joined are no ranks of one job: nobody waits for another one. */
+static void test_apart(void **state)
+{
+    static const char *const calls[] = {"MPI_Barrier", NULL, "MPI_Barrier"};
+    struct tg_where_look look;
+    (void)state;
+    add_all(&look, 3, 3, calls);
+    for (int rank = 0; rank < 3; rank++)
+        feed(&look, (struct tg_event){.kind = TG_EVENT_MPI_COMM,
+                                      .pid = 100 + rank,
+                                      .tid = 100 + rank,
+                                      .mpi_comm = {.comm = 1, .origin = TG_MPI_COMM_WORLD, .size = 1}});
+    add_world(&look, 0);
+    add_world(&look, 2);
+    char *text = said(&look, NULL, TG_WHERE_UNKNOWN);
+    assert_ptr_equal(strstr(text,
+                            "MPI has not joined the ranks that the launcher started: its ranks 0-2 of 3 "
+                            "(s) are each rank 0 of an MPI_COMM_WORLD of their own."),
+                     text);
+    assert_null(strstr(text, "wait for"));
+    assert_non_null(strstr(text, "\n  process 101 is outside MPI: in solve (a.c:11)\n"));
+    free(text);
+    tg_where_look_deinit(&look);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_subset),  cmocka_unit_test(test_chain),  cmocka_unit_test(test_circle),
+        cmocka_unit_test(test_partner), cmocka_unit_test(test_unseen), cmocka_unit_test(test_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
