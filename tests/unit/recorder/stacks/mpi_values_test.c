@@ -28,10 +28,31 @@ static void test_names(void **state)
     }
 }
 
+/* Calls of all ranks of a communicator have it among their arguments. */
+static void test_comms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int comm;
+    } calls[] = {
+        {"MPI_Reduce_scatter", 5}, {"PMPI_Reduce_scatter_block", 5},
+        {"mpi_alltoallw_", 8},     {"MPI_Comm_split_type", 0},
+        {"MPI_Cart_create", 0},    {"MPI_Win_create", 4},
+        {"MPI_Win_allocate", 3},   {"MPI_File_open", 0},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const struct tg_mpi_shape *shape = tg_mpi_shape_of(calls[i].name);
+        assert_non_null(shape);
+        assert_int_equal(shape->comm, calls[i].comm);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_comms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
