@@ -78,6 +78,7 @@ static struct needs needs_of(const struct tg_where_threads *threads, size_t inde
 {
     const struct tg_where_thread *thread = &threads->threads[index];
     struct needs needs = {.are_known = true};
+    int64_t receives;
     char call[80];
     if (!thread->is_rank || !thread->is_first || !tg_mpi_name(thread->path.place.inside, call, sizeof call))
         return needs;
@@ -86,9 +87,12 @@ static struct needs needs_of(const struct tg_where_threads *threads, size_t inde
     } else if (tg_mpi_name_sends(call)) {
         add_of_call(threads, index, true, "dest", "tag", &needs);
     } else if (tg_mpi_name_exchanges(call)) {
-        add_of_call(threads, index, true, "dest", "tag", &needs);
         add_of_call(threads, index, false, "source", "recvtag", &needs);
-        needs.is_choice = true; /* one of them may have been done */
+        needs.are_known = false; /* of what is sent */
+        if (!tg_where_find_value(thread, "receives", &receives)) {
+            add_of_call(threads, index, true, "dest", "tag", &needs);
+            needs.are_known = needs.is_choice = true; /* one of them may have been done */
+        }
     } else if (thread->requests != NULL) {
         add_of_requests(threads, thread, &needs);
     } else {

@@ -227,6 +227,8 @@ static bool tell_thread(struct subject *subject, size_t index, struct tg_call_st
     if (subject->look->with_values)
         tg_mpi_values_find(&asking, &subject->process.memory, stack, &values);
     if (subject->look->with_values)
+        tg_mpi_exchange_find(&asking, &subject->process.memory, stack, &values);
+    if (subject->look->with_values)
         tg_mpi_communicator_read(&asking, &subject->process.memory, &values, &members);
     if (subject->look->with_values &&
         !tg_mpi_requests_find(&asking, &subject->process.memory, stack, &requests))

@@ -84,6 +84,8 @@ static bool read_stacks(const struct tg_look_shared *look, const struct tg_readi
         if (look->with_values)
             tg_mpi_values_find(&asking, &memory, &stacks[i], &calls->values[i]);
         if (look->with_values)
+            tg_mpi_exchange_find(&asking, &memory, &stacks[i], &calls->values[i]);
+        if (look->with_values)
             tg_mpi_communicator_read(&asking, &memory, &calls->values[i], &calls->members[i]);
         if (look->with_values && !tg_mpi_requests_find(&asking, &memory, &stacks[i], &calls->requests[i]))
             calls->requests[i].count = 0;

@@ -82,18 +82,23 @@ static bool find_array(const struct question *question, uint64_t *address, size_
     return number > 0 && number <= MAX_REQUESTS;
 }
 
-static bool read_open_mpi(const struct question *question, uint64_t array, struct tg_mpi_requests *requests)
+static struct tg_open_mpi_call open_mpi_call(const struct question *question)
 {
     const struct tg_mpi_variables *variables = question->asking->variables;
     const struct tg_call_stack *stack = question->stack;
     const struct tg_registers *innermost = &stack->unwound[0].registers,
                               *caller = &stack->unwound[question->entry + 1].registers;
+    return (struct tg_open_mpi_call){.modules = question->asking->process->modules,
+                                     .memory = question->memory,
+                                     .world = variables->world,
+                                     .process = variables->process,
+                                     .frames = {innermost->value[TG_RSP], caller->value[TG_RSP]}};
+}
+
+static bool read_open_mpi(const struct question *question, uint64_t array, struct tg_mpi_requests *requests)
+{
     uint64_t addresses[MAX_REQUESTS];
-    const struct tg_open_mpi_call call = {.modules = question->asking->process->modules,
-                                          .memory = question->memory,
-                                          .world = variables->world,
-                                          .process = variables->process,
-                                          .frames = {innermost->value[TG_RSP], caller->value[TG_RSP]}};
+    const struct tg_open_mpi_call call = open_mpi_call(question);
     return question->memory->read(question->memory->context, array, addresses,
                                   requests->count * sizeof *addresses) &&
            tg_open_mpi_requests_read(&call, addresses, requests->count, requests);
@@ -121,9 +126,10 @@ static size_t gather_words(const struct question *question, uint64_t *words, siz
     return is_read ? n + n_stack : n;
 }
 
+enum { MAX_WORDS = 1024 };
+
 static bool read_mpich(const struct question *question, uint64_t array, struct tg_mpi_requests *requests)
 {
-    enum { MAX_WORDS = 1024 };
     uint32_t handles[MAX_REQUESTS];
     uint64_t words[MAX_WORDS];
     const struct tg_mpich_call call = {.modules = question->asking->process->modules,
@@ -158,4 +164,40 @@ bool tg_mpi_requests_find(const struct tg_mpi_asking *asking, const struct tg_in
     requests->is_one = question.form->count == NONE;
     return question.is_mpich ? read_mpich(&question, array, requests)
                              : read_open_mpi(&question, array, requests);
+}
+
+static bool find_number(const struct tg_mpi_values *values, const char *name, int32_t *number)
+{
+    for (size_t i = 0; i < values->count; i++)
+        if (strcmp(values->values[i].name, name) == 0) {
+            *number = (int32_t)values->values[i].value;
+            return true;
+        }
+    return false;
+}
+
+void tg_mpi_exchange_find(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
+                          const struct tg_call_stack *stack, struct tg_mpi_values *values)
+{
+    struct question question = {.asking = asking, .memory = memory, .stack = stack};
+    uint64_t words[MAX_WORDS];
+    int32_t source, tag;
+    if (!find_number(values, "source", &source) || !find_number(values, "recvtag", &tag) || source < 0 ||
+        tag < 0 || values->count == TG_MPI_MAX_VALUES)
+        return;
+    question.entry = tg_mpi_entry_find(stack);
+    if (question.entry == SIZE_MAX)
+        return;
+    size_t n_words = gather_words(&question, words, MAX_WORDS);
+    const struct tg_mpich_call mpich = {.modules = asking->process->modules,
+                                        .memory = memory,
+                                        .comms = &asking->variables->mpich,
+                                        .words = words,
+                                        .n_words = n_words};
+    const struct tg_open_mpi_call open_mpi = open_mpi_call(&question);
+    bool is_receiving = strstr(stack->frames[question.entry].module, "mpich") != NULL
+                            ? tg_mpich_is_receiving(&mpich, source, tag)
+                            : tg_open_mpi_is_receiving(&open_mpi, words, n_words, source, tag);
+    if (is_receiving)
+        tg_mpi_values_add(values, "receives", 1, "");
 }

@@ -192,12 +192,16 @@ static bool get(const struct finding *finding, int index, uint64_t *value)
            (finding->inner != NULL && get_own(finding->inner, index, value));
 }
 
-static void add(struct finding *finding, const char *name, int64_t number, const char *text)
+void tg_mpi_values_add(struct tg_mpi_values *values, const char *name, int64_t number, const char *text)
 {
-    struct tg_mpi_values *values = finding->values;
     char *copy = values->texts[values->count];
     snprintf(copy, sizeof values->texts[0], "%s", text);
     values->values[values->count++] = (struct tg_call_value){.name = name, .value = number, .text = copy};
+}
+
+static void add(struct finding *finding, const char *name, int64_t number, const char *text)
+{
+    tg_mpi_values_add(finding->values, name, number, text);
 }
 
 static void add_number(struct finding *finding, const char *name, int index, const char *of_minus_1,

@@ -41,6 +41,9 @@ struct tg_mpi_values {
     size_t count;
 };
 
+/* Adds one to VALUES, where there is room. NAME must outlive it. */
+void tg_mpi_values_add(struct tg_mpi_values *values, const char *name, int64_t number, const char *text);
+
 /* The event that says VALUES, with TOLD, TG_MPI_MAX_VALUES of them, as its list. */
 struct tg_event tg_mpi_values_event(const struct tg_mpi_values *values, struct tg_call_value *told);
 

@@ -238,3 +238,19 @@ bool tg_mpich_requests_read(const struct tg_mpich_call *call, const uint32_t *ha
             return false;
     return true;
 }
+
+bool tg_mpich_is_receiving(const struct tg_mpich_call *call, int32_t peer, int32_t tag)
+{
+    struct reading reading = {.call = call};
+    struct tg_mpi_message_request message;
+    uint64_t number;
+    find_some(&reading);
+    for (size_t i = 0; i < reading.n_found; i++) {
+        const struct request *request = &reading.found[i].request;
+        if (request->kind == RECEIVES && request->count > 0 && request->references > 0 &&
+            read_receive(&reading, &reading.found[i], &message, &number) && message.peer == peer &&
+            message.tag == tag)
+            return true;
+    }
+    return false;
+}

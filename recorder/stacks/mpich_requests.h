@@ -20,4 +20,7 @@ struct tg_mpich_call {
 bool tg_mpich_requests_read(const struct tg_mpich_call *call, const uint32_t *handles, size_t count,
                             struct tg_mpi_requests *requests);
 
+/* Whether CALL has the address of a request of a receive from PEER with TAG that is not complete. */
+bool tg_mpich_is_receiving(const struct tg_mpich_call *call, int32_t peer, int32_t tag);
+
 #endif

@@ -171,3 +171,21 @@ bool tg_open_mpi_requests_read(const struct tg_open_mpi_call *call, const uint64
     bool comes_back = !requests->needs_all && n_complete > 0;
     return !comes_back && is_counted(&reading, told, n_told, requests);
 }
+
+bool tg_open_mpi_is_receiving(const struct tg_open_mpi_call *call, const uint64_t *words, size_t count,
+                              int32_t peer, int32_t tag)
+{
+    struct reading reading = {
+        .call = call,
+        .objects = {.modules = call->modules, .memory = call->memory, .process = call->process}};
+    struct request request;
+    struct tg_mpi_message_request message;
+    uint64_t sequence;
+    for (size_t i = 0; i < count; i++)
+        if (words[i] > SMALL && size_of(&reading, words[i], "mca_pml_base_recv_request_t") != 0 &&
+            read_request(&reading, words[i], &request) && request.complete != COMPLETE &&
+            read_message(&reading, words[i], &request, &message, &sequence) && message.peer == peer &&
+            message.tag == tag)
+            return true;
+    return false;
+}

@@ -21,4 +21,8 @@ struct tg_open_mpi_call {
 bool tg_open_mpi_requests_read(const struct tg_open_mpi_call *call, const uint64_t *addresses, size_t count,
                                struct tg_mpi_requests *requests);
 
+/* Whether one of WORDS is the address of a request of a receive from PEER with TAG that is not complete. */
+bool tg_open_mpi_is_receiving(const struct tg_open_mpi_call *call, const uint64_t *words, size_t count,
+                              int32_t peer, int32_t tag);
+
 #endif

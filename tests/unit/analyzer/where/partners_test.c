@@ -308,14 +308,49 @@ static void test_marks(void **state)
     end_job(&job);
 }
 
+static void add_value(struct job *job, int rank, const char *name, int64_t value)
+{
+    struct tg_where_values *values = &job->look.values[rank];
+    struct tg_where_value *added = &values->items[values->count++];
+    *added = (struct tg_where_value){.value = value};
+    snprintf(added->name, sizeof added->name, "%s", name);
+}
+
+/* MPI_Sendrecv with two partners waits for its message, where that is known not to be there; else it may wait for either. */
+static void test_receiving(void **state)
+{
+    static const char *const calls[] = {"MPI_Sendrecv", NULL, "MPI_Barrier"};
+    struct job job;
+    (void)state;
+    for (int is_known = 0; is_known < 2; is_known++) {
+        make_job(&job, calls);
+        add_value(&job, 0, "dest", 2);
+        add_value(&job, 0, "tag", 0);
+        add_value(&job, 0, "source", 1);
+        add_value(&job, 0, "recvtag", 0);
+        if (is_known)
+            add_value(&job, 0, "receives", 1);
+        expect_of(&job, 0, is_known ? TG_WHERE_MISSING : TG_WHERE_UNKNOWN,
+                  is_known ? "The others wait for rank 1, which is outside MPI"
+                           : "Who waits for whom is unknown");
+        end_job(&job);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing),      cmocka_unit_test(test_unknown_beside_known),
-        cmocka_unit_test(test_own_messages), cmocka_unit_test(test_many_ranks),
-        cmocka_unit_test(test_ahead),        cmocka_unit_test(test_on_its_way),
-        cmocka_unit_test(test_deadlock),     cmocka_unit_test(test_collective),
-        cmocka_unit_test(test_marks),        cmocka_unit_test(test_own_communicator),
+        cmocka_unit_test(test_receiving),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_unknown_beside_known),
+        cmocka_unit_test(test_own_messages),
+        cmocka_unit_test(test_many_ranks),
+        cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_on_its_way),
+        cmocka_unit_test(test_deadlock),
+        cmocka_unit_test(test_collective),
+        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_own_communicator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -249,9 +249,27 @@ static void test_doubts(void **state)
     assert_false(read_requests(handles, 2, &requests));
 }
 
+/* MPI_Sendrecv has the address of its receive on the stack: one that is complete, or of another message, is none that it waits for. */
+static void test_receiving(void **state)
+{
+    (void)state;
+    const struct tg_inspect_memory memory = {NULL, read_memory};
+    const uint64_t words[] = {3, request_at(1), request_at(0)};
+    const struct tg_mpich_call call = {.modules = modules, .memory = &memory, .words = words, .n_words = 3};
+    put_request(0, RECEIVE, 1);
+    put_match(0, (uint64_t)3 << 32 | 10, MASK);
+    put_request(1, SEND, 1);
+    assert_true(tg_mpich_is_receiving(&call, 3, 10));
+    assert_false(tg_mpich_is_receiving(&call, 3, 11));
+    assert_false(tg_mpich_is_receiving(&call, 2, 10));
+    put_request(0, RECEIVE, 0);
+    assert_false(tg_mpich_is_receiving(&call, 3, 10));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_receiving, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_persistent, set_up, tear_down),

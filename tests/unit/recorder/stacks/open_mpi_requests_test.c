@@ -298,9 +298,31 @@ static void test_doubts(void **state)
     assert_false(read_requests(2, &requests));
 }
 
+/* MPI_Sendrecv has the address of its receive on the stack: one that is complete, or of another message, is none that it waits for. */
+static void test_receiving(void **state)
+{
+    (void)state;
+    const struct tg_inspect_memory inspect = {NULL, read_memory};
+    const struct tg_open_mpi_call call = {.modules = modules,
+                                          .memory = &inspect,
+                                          .world = world,
+                                          .process = OWN_POINTER,
+                                          .frames = {STACK, STACK + 0x1000}};
+    const uint64_t words[] = {7, LIBRARY, request_at(0), request_at(1)};
+    put_request(0, false, 0, WORLD, 3, 5);
+    put_request(1, true, 0, WORLD, 3, 6);
+    assert_true(tg_open_mpi_is_receiving(&call, words, 4, 3, 5));
+    assert_false(tg_open_mpi_is_receiving(&call, words, 4, 3, 6));
+    assert_false(tg_open_mpi_is_receiving(&call, words, 4, 2, 5));
+    assert_false(tg_open_mpi_is_receiving(&call, words, 2, 3, 5));
+    put_request(0, false, 1, WORLD, 3, 5);
+    assert_false(tg_open_mpi_is_receiving(&call, words, 4, 3, 5));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_receiving, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one, set_up, tear_down),
