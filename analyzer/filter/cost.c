@@ -44,6 +44,16 @@ void tg_cost_add_ns(uint64_t ns, struct tg_cost *cost)
     add(cost, (struct tg_quartiles){ns, ns, ns});
 }
 
+void tg_cost_add_agent(uint64_t ns, uint64_t libraries, struct tg_cost *cost)
+{
+    enum { CALL_NS = 20000, LIBRARY_NS = 10000 }; /* ten times what either takes */
+    uint64_t most_ns =
+        libraries < UINT64_MAX / LIBRARY_NS / 2 ? CALL_NS + LIBRARY_NS * libraries : UINT64_MAX;
+    uint64_t worked_ns = ns < most_ns ? ns : most_ns;
+    add(cost, (struct tg_quartiles){worked_ns, worked_ns, worked_ns});
+    estimate(cost, (struct tg_quartiles){0, worked_ns / 2, ns});
+}
+
 /* On a busy machine the time may have been too short to measure stops that are far apart: they take up to twice as long as
  * CLOSE ones. SPARSE is what was measured of them. */
 static struct tg_quartiles far_apart(const struct tg_stop_cost *floor, struct tg_quartiles sparse,

@@ -77,6 +77,11 @@ void tg_cost_add_stop(const struct tg_cost_basis *basis, uint64_t stop_ns, const
 /* Time that was measured on the event itself. */
 void tg_cost_add_ns(uint64_t ns, struct tg_cost *cost);
 
+/* NS that the agent's observer of the loader took in the program to tell of LIBRARIES, as it measured itself. What is done around it, and the
+ * caches that it displaces, take up to as much again. Where NS is far more than it can take, it waited for a processor: then
+ * most of it is only the upper end. */
+void tg_cost_add_agent(uint64_t ns, uint64_t libraries, struct tg_cost *cost);
+
 /* Libraries that were read at loader stops of their own, in NS altogether. */
 struct tg_cost_singly {
     uint64_t count, ns;

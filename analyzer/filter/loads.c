@@ -157,6 +157,19 @@ static struct tg_error *decide(struct tg_filter_model *model, struct tg_lane *la
     return NULL;
 }
 
+/* What the agent takes to decide. Of a load that the tracer told of it is in the next one that the agent tells of. */
+static void add_agent_cost(struct tg_filter_model *model, const struct dlopen *dlopen, size_t index,
+                           bool reported)
+{
+    struct tg_lane *lane = &model->lanes[index];
+    const struct tg_event_library_load *load = &dlopen->event->library_load;
+    bool in_next = load->found == TG_FOUND_LOADER && model->options.survey->agent_events > 0;
+    tg_cost_add_agent(load->agent_ns, load->libraries.count, &lane->outcome.cost);
+    dlopen->process->waits[index].overhead_ns += load->agent_ns;
+    if (load->agent_ns == 0 && !in_next && !reported) /* what it would take is measured nowhere */
+        lane->outcome.cost.unknown_readings += dlopen->count;
+}
+
 static struct tg_error *pass_lane(struct tg_filter_model *model, struct dlopen *dlopen, size_t index)
 {
     struct tg_lane *lane = &model->lanes[index];
@@ -182,8 +195,8 @@ static struct tg_error *pass_lane(struct tg_filter_model *model, struct dlopen *
         add_stop_cost(model, dlopen, &dlopen->process->waits[index], &lane->outcome.cost);
         lane->outcome.stops += dlopen->stop;
     }
-    if (lane->in_process && prediction.decision != TG_DECISION_REPORTED)
-        lane->outcome.cost.unknown_readings += dlopen->count; /* what the auditor takes is measured nowhere */
+    if (lane->in_process)
+        add_agent_cost(model, dlopen, index, prediction.decision == TG_DECISION_REPORTED);
     if (prediction.decision == TG_DECISION_REPORTED)
         return report(model, dlopen, index);
     defer(model, dlopen, index);

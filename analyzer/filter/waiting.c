@@ -160,10 +160,12 @@ void tg_lane_settle(struct tg_filter_model *model, struct tg_filter_process *pro
 
 /* Adds the client's work on the waiting libraries to COST. Reading the lists (fast) is the tracer's work,
  * counted beside the process as in the stops of the other modes. At a process's end the lists are read,
- * but breakpoints no longer matter. */
+ * but breakpoints no longer matter; where the agent decides and none is wanted, what waits is counted and not read. */
 static void waiting_cost(const struct tg_filter_model *model, struct tg_lane *lane, struct tg_lane_wait *wait,
                          bool final, struct tg_cost *cost)
 {
+    if (final && lane->in_process && model->basis->no_search)
+        return;
     tg_cost_add_ns(wait->read_ns - wait->read_at_loads.ns - wait->untold_ns, &lane->outcome.cost);
     tg_cost_add_reading(model->basis, wait->untold_ns, &wait->read_at_loads, &lane->outcome.cost);
     tg_cost_add_unread(model->basis, wait->unread, true, &lane->outcome.cost);

@@ -418,7 +418,7 @@ enum {
     X(ASIDE, 1)           /* STRING: the agent stepped aside, or a part of it, and why */                     \
     X(LIBRARY_CALL, 6)    /* tg_library_call, flags, namespace, handle, caller, STRING path ("" for NULL) */  \
     X(LIBRARY_RETURN, 3)  /* tg_library_call, handle, STRING error */                                         \
-    X(LOADER_ACTIVITY, 3) /* tid, namespace, la_activity's 0 consistent, 1 add, 2 delete */                   \
+    X(LOADER_ACTIVITY, 4) /* tid, namespace, la_activity's 0 consistent, 1 add, 2 delete, busy */             \
     X(LOADER_OPEN, 11) /* tid, namespace, tg_agent_open bits, link map, base, size in bytes, build-id's   \
                              length in bytes, the build-id in 3 words (cut at 24 bytes), STRING path */   \
     X(LOADER_CLOSE, 3) /* tid, namespace, link map */                                                         \
@@ -476,8 +476,10 @@ enum {
     X(MPI_POLL, 9)       /* call, comm, peer, tag, code, request, polls, permille, various */                 \
     X(MPI_GROUP, 1)      /* LIST of rank */                                                                   \
     X(MPI_PARTITIONS, 1) /* LIST of first, last */                                                            \
-    /* tid, namespace, la_activity's action, tg_agent_decided, tg_filter_rule, link map, STRING pattern */    \
-    X(LOADER_DECISION, 7)
+    /* tid, namespace, la_activity's action, tg_agent_decided, tg_filter_rule, link map, busy, STRING */      \
+    X(LOADER_DECISION, 8)
+
+/* BUSY: ticks that the auditor took of the process so far. */
 
 /* Added to the tg_library_call of LIBRARY_CALL. */
 enum tg_agent_call {
@@ -489,8 +491,8 @@ enum tg_agent_open {
     TG_AGENT_OPEN_INHERITED = 2, /* the parent had it open: told so that its unload can be understood */
 };
 
-/* LOADER_DECISION: about what was opened in the namespace since its last activity; link map and pattern are those that
- * decided, 0 and "" where none did. */
+/* LOADER_DECISION: about what was opened in the namespace since its last activity; link map and the string, a pattern, are those
+ * that decided, 0 and "" where none did. */
 enum tg_agent_decided {
     TG_AGENT_DECIDED_DEFERRED,
     TG_AGENT_DECIDED_NOT_STOPPED, /* nothing can be reported: fast mode, or there is no breakpoint */

@@ -156,15 +156,14 @@ void tg_loader_handle_waiting(struct tg_loader *loader, struct tg_thread *thread
                               enum tg_stop_trigger trigger, bool final)
 {
     struct tg_loader_process *watched = tg_loader_watched(loader, thread);
-    if (watched->n_waiting == 0) {
+    uint64_t libraries = watched->n_waiting + watched->n_unread;
+    if (libraries == 0) {
         tg_loader_process_drop_waiting(watched);
         return;
     }
     struct tg_event event = {
         .kind = TG_EVENT_DEFERRED_HANDLED,
-        .deferred_handled = {.trigger = trigger,
-                             .events = watched->waiting_events,
-                             .libraries = watched->n_waiting},
+        .deferred_handled = {.trigger = trigger, .events = watched->waiting_events, .libraries = libraries},
     };
     struct tg_event *kept = tg_engine_emit(loader->engine, thread, &event);
     struct tg_waiting_libraries waiting = tg_loader_process_take_waiting(watched);

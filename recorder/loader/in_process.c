@@ -165,13 +165,33 @@ static void look(struct tg_loader *loader, struct tg_thread *thread, struct tg_a
     auditor->waiting = loads->waiting;
 }
 
+/* Whether nobody wants to know of a process that ends which libraries waited: no breakpoint does, and none of those has gone. */
+static bool is_only_counted(const struct tg_loader *loader, const struct tg_loader_process *watched,
+                            const struct tg_agent_loads *loads)
+{
+    const struct tg_loader_auditor *auditor = &watched->auditor;
+    return !tg_loader_has_users(loader) && loads->undecided == 0 && loads->closed == auditor->closed &&
+           auditor->early == 0;
+}
+
+static void count_unread(struct tg_loader_process *watched, const struct tg_agent_loads *loads)
+{
+    struct tg_loader_auditor *auditor = &watched->auditor;
+    watched->n_unread = loads->opened - auditor->opened;
+    watched->waiting_events += loads->waiting - auditor->waiting;
+    auditor->opened = loads->opened;
+    auditor->waiting = loads->waiting;
+}
+
 void tg_loader_in_process_look(struct tg_loader *loader, struct tg_thread *thread, bool final)
 {
     struct tg_loader_process *watched = tg_loader_watched(loader, thread);
     struct tg_agent_loads loads;
     if (!read_loads(watched, thread->tid, &loads) || (loads.undecided != 0 && !final))
         return; /* what waited before goes on waiting with what is under way */
-    if (loads.opened != watched->auditor.opened || loads.closed != watched->auditor.closed)
+    if (final && is_only_counted(loader, watched, &loads))
+        count_unread(watched, &loads);
+    else if (loads.opened != watched->auditor.opened || loads.closed != watched->auditor.closed)
         look(loader, thread, &loads, final);
 }
 

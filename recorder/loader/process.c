@@ -86,7 +86,7 @@ struct tg_waiting_libraries tg_loader_process_take_waiting(struct tg_loader_proc
     struct tg_waiting_libraries taken = {watched->waiting, watched->n_waiting};
     watched->waiting = NULL;
     watched->n_waiting = watched->waiting_capacity = 0;
-    watched->waiting_events = 0;
+    watched->waiting_events = watched->n_unread = 0;
     return taken;
 }
 

@@ -39,6 +39,8 @@ struct tg_loader_process {
     size_t n_waiting;
     size_t waiting_capacity;
     uint64_t waiting_events; /* load events that they came with */
+    uint64_t
+        n_unread; /* libraries that the auditor deferred, of a process that ends before anybody looks at them */
 };
 
 struct tg_loader_process *tg_loader_process_create(void); /* one reference; NULL without memory */

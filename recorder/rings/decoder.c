@@ -53,6 +53,7 @@ struct tg_ring_decoder {
     struct tg_chunk_tail *const *tail;
     struct tg_record_form forms[TG_RECORD_COUNT];
     struct tg_known_records *known;
+    const struct tg_tick_clock *clock; /* NULL: not known */
     struct tg_agent_loader *loader;
     struct tg_heap_stacks *heap_stacks;
     struct process *processes;
@@ -143,6 +144,17 @@ static void add_agent_state(struct record *record, enum tg_agent_state state, co
     emit(record, TG_EVENT_AGENT);
 }
 
+/* What the auditor took of the process so far, as a record of KIND says. */
+static uint64_t busy_ns(const struct record *record, enum tg_agent_record kind)
+{
+    const struct tg_tick_clock *clock = record->decoder->clock;
+    size_t argument = kind == TG_RECORD_LOADER_ACTIVITY ? 3 : 6;
+    if (clock == NULL || (kind != TG_RECORD_LOADER_ACTIVITY && kind != TG_RECORD_LOADER_DECISION))
+        return 0;
+    uint64_t now = record->given.words[0], busy = record->given.words[TG_RECORD_ARGUMENT + argument];
+    return busy < now ? tg_tick_clock_time(clock, now) - tg_tick_clock_time(clock, now - busy) : 0;
+}
+
 /* STRING_FROM: the argument at which its string begins, SIZE_MAX none. */
 static void add_loader(struct record *record, enum tg_agent_record kind, size_t string_from)
 {
@@ -153,6 +165,7 @@ static void add_loader(struct record *record, enum tg_agent_record kind, size_t 
         .tid = record->event.tid,
         .instance = record->source->facts.instance,
         .time_ns = record->event.time_ns,
+        .busy_ns = busy_ns(record, kind),
         .kind = kind,
         .arguments = record->given.words + TG_RECORD_ARGUMENT,
         .n_arguments = record->given.n_words - TG_RECORD_ARGUMENT,
@@ -182,7 +195,7 @@ static void decode_other(struct record *record, unsigned kind)
     else if (kind == TG_RECORD_LOADER_OPEN)
         add_loader(record, TG_RECORD_LOADER_OPEN, 9);
     else if (kind == TG_RECORD_LOADER_DECISION)
-        add_loader(record, TG_RECORD_LOADER_DECISION, 6);
+        add_loader(record, TG_RECORD_LOADER_DECISION, 7);
     else if (names_thread((enum tg_agent_record)kind) && kind != TG_RECORD_THREAD)
         add_loader(record, (enum tg_agent_record)kind, SIZE_MAX);
 }
@@ -580,12 +593,14 @@ static void add_anew(void *context, const struct tg_event *event, struct tg_even
     decoder->sink.add(decoder->sink.context, event);
 }
 
-struct tg_error *tg_ring_decoder_create(const struct tg_event_sink *sink, struct tg_ring_decoder **decoder)
+struct tg_error *tg_ring_decoder_create(const struct tg_event_sink *sink, const struct tg_tick_clock *clock,
+                                        struct tg_ring_decoder **decoder)
 {
     struct tg_ring_decoder *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
     made->sink = *sink;
+    made->clock = clock;
     made->again = sink->add_again != NULL ? (struct again){sink->context, sink->add_again}
                                           : (struct again){made, add_anew};
     made->tail = sink->tail != NULL ? sink->tail : &no_tail;

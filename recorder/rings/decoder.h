@@ -31,8 +31,9 @@ struct tg_ring_decoder_stats {
     uint64_t n_processes; /* known now */
 };
 
-/* Events go to SINK, which copies what it is given. */
-struct tg_error *tg_ring_decoder_create(const struct tg_event_sink *sink, struct tg_ring_decoder **decoder);
+/* Events go to SINK, which copies what it is given. CLOCK, which the caller keeps, says how long ticks are; NULL: not known. */
+struct tg_error *tg_ring_decoder_create(const struct tg_event_sink *sink, const struct tg_tick_clock *clock,
+                                        struct tg_ring_decoder **decoder);
 /* With all its sources. NULL is accepted. */
 void tg_ring_decoder_destroy(struct tg_ring_decoder *decoder);
 

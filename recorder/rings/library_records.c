@@ -66,6 +66,7 @@ struct program {
     struct tg_open_calls calls;
     int32_t tid; /* of the latest record */
     uint64_t time_ns;
+    uint64_t busy_ns, told_busy_ns; /* what the auditor took of it, and the part that was told */
     UT_hash_handle hh;
 };
 
@@ -176,6 +177,14 @@ static void mark_dependencies(const struct batch *batch, bool startup, struct tg
         libraries[i].dependency = startup ? batch->objects[i]->needed : i > 0;
 }
 
+/* What the auditor took since the last event. */
+static uint64_t take_busy(struct program *program)
+{
+    uint64_t ns = program->busy_ns > program->told_busy_ns ? program->busy_ns - program->told_busy_ns : 0;
+    program->told_busy_ns += ns;
+    return ns;
+}
+
 static void tell_opened_as(const struct call *call, struct space *space, uint64_t state,
                            enum tg_library_found found)
 {
@@ -191,6 +200,7 @@ static void tell_opened_as(const struct call *call, struct space *space, uint64_
             .found = found,
             .namespace_index = (uint64_t)(space - call->program->spaces),
             .state = state,
+            .agent_ns = take_busy(call->program),
             .libraries = {.items = libraries, .count = batch->count},
         };
         emit(call, &event);
@@ -359,7 +369,7 @@ static const char *path_of(const struct batch *batch, uint64_t link_map)
     return "";
 }
 
-/* tid, namespace, action, what was decided, rule, link map of the library, pattern */
+/* tid, namespace, action, what was decided, rule, link map of the library, ticks, pattern */
 static void take_decision(const struct call *call, struct space *space, const uint64_t *arguments)
 {
     struct batch *batch = &space->opened;
@@ -377,7 +387,7 @@ static void take_decision(const struct call *call, struct space *space, const ui
     event.filter_decision = (struct tg_event_filter_decision){
         .decision = deferred ? TG_DECISION_DEFERRED : TG_DECISION_NOT_STOPPED,
         .rule = deferred && arguments[4] < TG_RULE_NO_STOP ? arguments[4] : TG_RULE_NO_STOP,
-        .pattern = (const char *)&arguments[6],
+        .pattern = (const char *)&arguments[7],
         .library = path_of(batch, arguments[5]),
     };
     tell_opened_as(call, space, arguments[2] <= STATE_DELETE ? arguments[2] : STATE_CONSISTENT,
@@ -479,6 +489,7 @@ void tg_agent_loader_add(struct tg_agent_loader *loader, const struct tg_agent_l
     call.program = program;
     program->tid = record->tid;
     program->time_ns = record->time_ns;
+    program->busy_ns = record->busy_ns > program->busy_ns ? record->busy_ns : program->busy_ns;
     take_loader_record(&call, record);
 }
 

@@ -21,6 +21,8 @@ struct tg_agent_loader_record {
     int32_t tid;       /* of the thread: from the record's tid, else from its ring; 0 unknown */
     uint64_t instance; /* of the program: another one in the same process after exec */
     uint64_t time_ns;
+    uint64_t
+        busy_ns; /* what the auditor took of the process so far, of LOADER_ACTIVITY and LOADER_DECISION; else 0 */
     enum tg_agent_record kind;
     const uint64_t *arguments; /* until the call returns */
     size_t n_arguments;        /* words, padding included */

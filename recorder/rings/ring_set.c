@@ -639,7 +639,7 @@ struct tg_error *tg_ring_set_create(const struct tg_ring_set_options *options, s
                                          .record = tell_record,
                                          .run = decoded.tail != NULL ? tell_run : NULL,
                                          .event = tell_queued};
-    struct tg_error *error = tg_ring_decoder_create(&decoded, &made->decoder);
+    struct tg_error *error = tg_ring_decoder_create(&decoded, options->clock, &made->decoder);
     if (error == NULL)
         error = tg_event_merge_create(options->clock, options->queue, &merged, &made->merge);
     if (error != NULL) {

@@ -60,10 +60,11 @@ struct namespace
 };
 
 static struct {
-    int32_t pid;    /* process that the ring belongs to */
-    uint64_t owner; /* pid << 32 | tid of who is in here, 0 nobody; __atomic */
-    int32_t tid;    /* thread of the same */
-    bool added;     /* LA_ACT_ADD of a namespace that is not known yet */
+    int32_t pid;            /* process that the ring belongs to */
+    uint64_t owner;         /* pid << 32 | tid of who is in here, 0 nobody; __atomic */
+    int32_t tid;            /* thread of the same */
+    uint64_t entered, busy; /* ticks: when that one came, and what others took before it */
+    bool added;             /* LA_ACT_ADD of a namespace that is not known yet */
     struct namespace namespaces[MAX_NAMESPACES];
     struct closing {
         struct link_map *map;
@@ -91,15 +92,23 @@ static unsigned number_of(const struct namespace *namespace)
     return watch.numbers[n];
 }
 
+/* What the auditor took so far, up to now. */
+static uint64_t busy_ticks(void)
+{
+    uint64_t now = tg_audit_ring_ticks();
+    return watch.busy + (now > watch.entered && watch.entered > 0 ? now - watch.entered : 0);
+}
+
 static void record_activity(const struct namespace *namespace, unsigned action)
 {
     (void)number_of(namespace);
-    uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_ACTIVITY, 3);
+    uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_ACTIVITY, 4);
     if (arguments == NULL)
         return;
     arguments[0] = (uint64_t)watch.tid;
     arguments[1] = (uint64_t)(namespace - watch.namespaces);
     arguments[2] = action;
+    arguments[3] = busy_ticks();
     tg_audit_ring_commit();
 }
 
@@ -275,8 +284,10 @@ static bool enter(void)
     }
     watch.tid = tid;
     tg_audit_ring_take_turn();
+    watch.entered = tg_audit_ring_ticks();
     if (watch.pid != pid) {
         watch.pid = pid;
+        watch.busy = 0;
         (void)tg_audit_ring_make(pid); /* on failure records are counted */
         tell_inherited();
     }
@@ -285,6 +296,7 @@ static bool enter(void)
 
 static void leave(void)
 {
+    watch.busy = busy_ticks();
     __atomic_store_n(&watch.owner, 0, __ATOMIC_RELEASE);
 }
 
@@ -307,7 +319,10 @@ static bool is_log_full(void)
 
 static bool report(const struct namespace *namespace, const struct link_map *first, unsigned action)
 {
-    if (tollgate_report_load(number_of(namespace), first, action) == 0)
+    watch.busy = busy_ticks();
+    bool at_stop = tollgate_report_load(number_of(namespace), first, action) != 0;
+    watch.entered = tg_audit_ring_ticks(); /* the stop is the recorder's */
+    if (!at_stop)
         return false;
     watch.opened_at_report = tollgate_loads.opened;
     watch.closed_at_report = tollgate_loads.closed;
@@ -364,7 +379,7 @@ static void decide(struct namespace *namespace, unsigned action)
             return;
         decision = decide_by(filter, namespace, first, action);
         n_words = tg_audit_ring_string_words(decision.pattern);
-        arguments = tg_audit_ring_begin(TG_RECORD_LOADER_DECISION, 6 + n_words);
+        arguments = tg_audit_ring_begin(TG_RECORD_LOADER_DECISION, 7 + n_words);
     } while (decision.decided != TG_AGENT_DECIDED_AT_STOP && tg_audit_filter_is_over(filter));
     if (decision.decided != TG_AGENT_DECIDED_AT_STOP)
         __atomic_fetch_add(&tollgate_loads.waiting, 1, __ATOMIC_RELAXED);
@@ -376,7 +391,8 @@ static void decide(struct namespace *namespace, unsigned action)
     arguments[3] = decision.decided;
     arguments[4] = decision.rule;
     arguments[5] = (uint64_t)(uintptr_t)decision.library;
-    tg_audit_ring_put_string(&arguments[6], decision.pattern, n_words);
+    arguments[6] = busy_ticks();
+    tg_audit_ring_put_string(&arguments[7], decision.pattern, n_words);
     tg_audit_ring_commit();
 }
 

@@ -487,6 +487,11 @@ static uint64_t ticks(void)
     return agent.control->clock == TG_AGENT_CLOCK_TSC ? __rdtsc() : tg_raw_monotonic_ns();
 }
 
+uint64_t tg_audit_ring_ticks(void)
+{
+    return agent.has_clock ? ticks() : 0;
+}
+
 uint64_t *tg_audit_ring_begin(unsigned kind, size_t n_arguments)
 {
     size_t n_words = (n_arguments + 3) & ~(size_t)1;

@@ -295,6 +295,20 @@ static void a_busy_machine_leaves_what_was_measured_as_the_lower_bound(void **st
 }
 
 /* On a processor shared with the job, the tracer waits while the job runs: a stop hides no more than all of that. */
+static void what_an_agent_takes_is_measured_but_for_its_waiting(void **state)
+{
+    (void)state;
+    struct tg_cost cost = {0};
+    tg_cost_add_agent(1500, 1, &cost);
+    assert_int_equal(cost.low_ns, 1500);
+    assert_int_equal(cost.ns, 2250);
+    assert_int_equal(cost.high_ns, 3000);
+    tg_cost_add_agent(12000000, 2, &cost); /* another program had the processor */
+    assert_in_range(cost.ns, 2250, 100000);
+    assert_in_range(cost.high_ns, 12000000, 12100000);
+    assert_int_equal(tg_cost_claim(&cost), TG_COST_RANGE);
+}
+
 static void no_stop_hides_more_than_what_lies_before_it(void **state)
 {
     (void)state;
@@ -410,6 +424,7 @@ int main(void)
         cmocka_unit_test(what_an_agent_saw_has_the_pace_of_stops),
         cmocka_unit_test(handling_that_nobody_did_is_not_free),
         cmocka_unit_test(a_busy_machine_leaves_what_was_measured_as_the_lower_bound),
+        cmocka_unit_test(what_an_agent_takes_is_measured_but_for_its_waiting),
         cmocka_unit_test(no_stop_hides_more_than_what_lies_before_it),
         cmocka_unit_test(a_busy_machine_leaves_the_tracers_own_work),
         cmocka_unit_test(a_pace_is_sparse_until_stops_come_soon),

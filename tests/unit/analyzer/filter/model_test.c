@@ -281,6 +281,32 @@ static void events_seen_by_the_agent_cost_the_floor(void **state)
     end_run(&run);
 }
 
+/* What is decided in the process costs what the agent took; without its measurement nothing is claimed. */
+static void deciding_in_the_process_costs_what_the_agent_took(void **state)
+{
+    (void)state;
+    static struct script script;
+    struct run run;
+    for (uint64_t agent_ns = 0; agent_ns <= 1500; agent_ns += 1500) {
+        script = (struct script){0};
+        for (int i = 1; i <= 2; i++) {
+            struct tg_event *load = script_load(&script, (uint64_t)i * 5000, 10, "/p/liba.so");
+            load->library_load.found = TG_FOUND_AGENT;
+            load->stop_ns = load->library_load.read_ns = load->library_load.handle_ns = 0;
+            load->library_load.agent_ns = agent_ns;
+        }
+        script_exit(&script, 20000, 10);
+        run_script_as(&run, &script, "*/nothing", SIZE_MAX, 1U << MEDIUM);
+        assert_int_equal(outcome(&run, MEDIUM)->deferred, 2);
+        assert_int_equal(outcome(&run, MEDIUM)->stops, 0);
+        assert_int_equal(outcome(&run, MEDIUM)->cost.low_ns, 2 * agent_ns);
+        assert_int_equal(outcome(&run, MEDIUM)->cost.ns, 3 * agent_ns);
+        assert_int_equal(tg_cost_claim(&outcome(&run, MEDIUM)->cost),
+                         agent_ns > 0 ? TG_COST_RANGE : TG_COST_UNKNOWN);
+        end_run(&run);
+    }
+}
+
 static void timelines_are_those_of_the_ranks(void **state)
 {
     (void)state;
@@ -516,6 +542,7 @@ int main(void)
         cmocka_unit_test(a_fast_trace_tells_of_catch_ups),
         cmocka_unit_test(libraries_found_at_a_stop_of_their_own_cost_that_stop),
         cmocka_unit_test(events_seen_by_the_agent_cost_the_floor),
+        cmocka_unit_test(deciding_in_the_process_costs_what_the_agent_took),
         cmocka_unit_test(timelines_are_those_of_the_ranks),
         cmocka_unit_test(ranks_are_those_that_made_mpi_calls),
         cmocka_unit_test(the_recorded_lane_follows_its_settings),

@@ -40,9 +40,9 @@ static inline struct tg_error *note(void *context, const struct tg_filter_predic
     return NULL;
 }
 
-/* RECORDED_LANE: which one, if any; it follows the script's settings. */
-static inline void run_script_recorded(struct run *run, const struct script *script, const char *match,
-                                       size_t recorded_lane)
+/* RECORDED_LANE: which one, if any; it follows the script's settings. IN_PROCESS: bits of lanes decided about there. */
+static inline void run_script_as(struct run *run, const struct script *script, const char *match,
+                                 size_t recorded_lane, unsigned in_process)
 {
     memset(run, 0, sizeof *run);
     assert_null(tg_filter_survey_init(&run->survey));
@@ -56,6 +56,7 @@ static inline void run_script_recorded(struct run *run, const struct script *scr
     struct tg_filter_model_options options = {.survey = &run->survey,
                                               .filters = run->filters,
                                               .n_filters = LANES,
+                                              .in_process_lanes = in_process,
                                               .recorded_lane = recorded_lane,
                                               .follows = recorded_lane != SIZE_MAX,
                                               .keep_timelines = true,
@@ -65,6 +66,12 @@ static inline void run_script_recorded(struct run *run, const struct script *scr
     for (size_t i = 0; i < script->count; i++)
         assert_null(tg_filter_model_add(run->model, &script->events[i]));
     assert_null(tg_filter_model_finish(run->model));
+}
+
+static inline void run_script_recorded(struct run *run, const struct script *script, const char *match,
+                                       size_t recorded_lane)
+{
+    run_script_as(run, script, match, recorded_lane, 0);
 }
 
 static inline void run_script(struct run *run, const struct script *script, const char *match)

@@ -69,7 +69,7 @@ static int set_up(void **state)
 {
     struct fixture *fixture = calloc(1, sizeof *fixture);
     const struct tg_event_sink sink = {.context = fixture, .add = keep};
-    if (tg_ring_decoder_create(&sink, &fixture->decoder) != NULL)
+    if (tg_ring_decoder_create(&sink, NULL, &fixture->decoder) != NULL)
         return -1;
     fixture->source = add_source(fixture, PID, 1);
     *state = fixture;

@@ -21,7 +21,8 @@ struct fixture {
     int32_t pid;
     uint64_t instance;
     uint64_t now_ns;
-    char log[8192]; /* one line for each event */
+    uint64_t busy_ns, agent_ns; /* what the auditor says it took, and what events say */
+    char log[8192];             /* one line for each event */
 };
 
 static const char *file_of(const char *path)
@@ -56,6 +57,7 @@ static void log_event(void *context, const struct tg_event *event)
     assert_true(event->time_ns <= fixture->now_ns);
     if (event->kind == TG_EVENT_LIBRARY_LOAD) {
         const struct tg_event_library_load *load = &event->library_load;
+        fixture->agent_ns += load->agent_ns;
         snprintf(text, sizeof text, "load %s ns%" PRIu64 " state%" PRIu64 ":", found[load->found],
                  load->namespace_index, load->state);
         append(fixture, text);
@@ -89,13 +91,20 @@ static void log_event(void *context, const struct tg_event *event)
     }
 }
 
+static bool tells_busy(enum tg_agent_record kind)
+{
+    return kind == TG_RECORD_LOADER_ACTIVITY || kind == TG_RECORD_LOADER_DECISION;
+}
+
 static void add(struct fixture *fixture, enum tg_agent_record kind, const uint64_t *arguments, size_t count)
 {
     fixture->now_ns += 100;
+    fixture->busy_ns += 10;
     const struct tg_agent_loader_record record = {.pid = fixture->pid,
                                                   .tid = fixture->pid,
                                                   .instance = fixture->instance,
                                                   .time_ns = fixture->now_ns,
+                                                  .busy_ns = tells_busy(kind) ? fixture->busy_ns : 0,
                                                   .kind = kind,
                                                   .arguments = arguments,
                                                   .n_arguments = count};
@@ -125,9 +134,9 @@ static void close_library(struct fixture *fixture, uint64_t namespace_id, uint64
 static void decide(struct fixture *fixture, uint64_t action, uint64_t decided, uint64_t rule,
                    uint64_t link_map, const char *pattern)
 {
-    uint64_t arguments[16] = {1, 0, action, decided, rule, link_map};
+    uint64_t arguments[16] = {1, 0, action, decided, rule, link_map, 0};
     assert_true(strlen(pattern) < 8 * 9);
-    memcpy(&arguments[6], pattern, strlen(pattern) + 1);
+    memcpy(&arguments[7], pattern, strlen(pattern) + 1);
     add(fixture, TG_RECORD_LOADER_DECISION, arguments, 16);
 }
 
@@ -290,6 +299,26 @@ static void ends_in_the_middle(void **state)
     start(fixture);
 }
 
+/* All that an auditor said it took, but for what came behind the last load; that of a load at a stop is in the next one. */
+static void what_the_auditor_took(void **state)
+{
+    struct fixture *fixture = *state;
+    start(fixture);
+    assert_int_equal(fixture->agent_ns, fixture->busy_ns - 10); /* but for what la_preinit took */
+    activity(fixture, 0, ADD);
+    open_library(fixture, 0, 10, "/a/liba.so", 0);
+    activity(fixture, 0, CONSISTENT);
+    uint64_t told = fixture->busy_ns;
+    assert_int_equal(fixture->agent_ns, told);
+    open_library(fixture, 0, 20, "/a/libb.so", 0);
+    decide(fixture, CONSISTENT, TG_AGENT_DECIDED_AT_STOP, TG_RULE_NO_STOP, 0, "");
+    activity(fixture, 0, CONSISTENT);
+    assert_int_equal(fixture->agent_ns, told);
+    open_library(fixture, 0, 30, "/a/libc.so", 0);
+    decide(fixture, CONSISTENT, TG_AGENT_DECIDED_DEFERRED, TG_RULE_NO_STOP, 0, "");
+    assert_int_equal(fixture->agent_ns, fixture->busy_ns);
+}
+
 static void calls(void **state)
 {
     struct fixture *fixture = *state;
@@ -405,6 +434,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(namespaces, setup, teardown),
         cmocka_unit_test_setup_teardown(fork_child, setup, teardown),
         cmocka_unit_test_setup_teardown(ends_in_the_middle, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_the_auditor_took, setup, teardown),
         cmocka_unit_test_setup_teardown(calls, setup, teardown),
         cmocka_unit_test_setup_teardown(ends_of_calls_that_load_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(refused_calls_are_not_told, setup, teardown),

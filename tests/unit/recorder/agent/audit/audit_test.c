@@ -30,6 +30,7 @@ static char told[1024];
 static unsigned kind;
 static uint64_t arguments[32];
 static const char *path;
+static uint64_t now = 1000, busy; /* ticks; and what the last activity said */
 
 struct tg_agent_loads tollgate_loads;
 
@@ -47,6 +48,10 @@ bool tg_audit_ring_is_there(void)
 }
 void tg_audit_ring_take_turn(void)
 {
+}
+uint64_t tg_audit_ring_ticks(void)
+{
+    return now += 10;
 }
 uint64_t *tg_audit_ring_begin(unsigned of, size_t n_arguments)
 {
@@ -68,9 +73,10 @@ void tg_audit_ring_commit(void)
     static const char *const actions[] = {
         [LA_ACT_CONSISTENT] = "consistent", [LA_ACT_ADD] = "add", [LA_ACT_DELETE] = "delete"};
     size_t length = strlen(told);
-    if (kind == TG_RECORD_LOADER_ACTIVITY)
+    if (kind == TG_RECORD_LOADER_ACTIVITY) {
+        busy = arguments[3];
         snprintf(told + length, sizeof told - length, "%s@%d ", actions[arguments[2]], (int)arguments[1]);
-    else if (kind == TG_RECORD_LOADER_OPEN)
+    } else if (kind == TG_RECORD_LOADER_OPEN)
         snprintf(told + length, sizeof told - length, "+%s ", path);
     else if (kind == TG_RECORD_LOADER_CLOSE)
         snprintf(told + length, sizeof told - length, "-%s ",
@@ -124,6 +130,7 @@ bool tg_audit_needs_has(const struct tg_audit_needs *needs, const struct link_ma
 void tg_audit_object_read(uintptr_t base, struct tg_audit_object *object)
 {
     (void)base;
+    now += 1000;
     *object = (struct tg_audit_object){.size_bytes = 0};
 }
 void tg_audit_deep_bind_opened(struct link_map *map)
@@ -307,6 +314,20 @@ static void a_namespace_at_the_end(void **state)
     check("delete@0 -a consistent@0 ");
 }
 
+static void the_ticks_it_takes(void **state)
+{
+    (void)state;
+    uint64_t before = busy;
+    now += 1000000; /* the program's */
+    load(&a);
+    assert_in_range(busy - before, 1000, 1200); /* the object is read, and the clock some times */
+    before = busy;
+    now += 1000000;
+    unload(&a, true);
+    assert_in_range(busy - before, 10, 200);
+    check("add@0 +a consistent@0 delete@0 -a consistent@0 ");
+}
+
 /* Nothing goes but what a destructor unloads. */
 static void the_end(void **state)
 {
@@ -327,9 +348,13 @@ static void the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_orders_are_told_alike), cmocka_unit_test(a_load_that_fails),
-        cmocka_unit_test(a_destructor_loads),         cmocka_unit_test(a_namespace_that_is_closed),
-        cmocka_unit_test(a_namespace_at_the_end),     cmocka_unit_test(the_end),
+        cmocka_unit_test(both_orders_are_told_alike),
+        cmocka_unit_test(a_load_that_fails),
+        cmocka_unit_test(a_destructor_loads),
+        cmocka_unit_test(a_namespace_that_is_closed),
+        cmocka_unit_test(a_namespace_at_the_end),
+        cmocka_unit_test(the_ticks_it_takes),
+        cmocka_unit_test(the_end),
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }
