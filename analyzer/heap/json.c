@@ -127,7 +127,11 @@ static void write_faults(struct writing *writing)
         tg_json_member_unsigned(json, "count", fault->count);
         tg_json_key(json, "address");
         tg_json_address(json, fault->is.address);
+        tg_json_key(json, "block");
+        tg_json_address(json, fault->is.block);
         tg_json_member_unsigned(json, "size_bytes", fault->is.size_bytes);
+        tg_json_member_signed(json, "offset", fault->is.offset);
+        tg_json_member_unsigned(json, "wrong_bytes", fault->is.wrong_bytes);
         tg_json_member_string(json, "call", fault->is.call);
         tg_json_member_string(json, "where",
                               tg_heap_path_place(&writing->names, tg_heap_call_paths_at(paths, fault->path),

@@ -101,6 +101,8 @@ int main(int argc, char **argv)
         drop(block), drop(block);
     else if (strcmp(mistake, "inside") == 0)
         drop(block + 16);
+    else if (strcmp(mistake, "realloc_inside") == 0)
+        change(block + 32, 10);
     else if (strcmp(mistake, "stack") == 0)
         drop(of_stack);
     else if (strcmp(mistake, "program") == 0)

@@ -408,25 +408,61 @@ static bool is_surely_none(uintptr_t address, bool all_are_known)
            is_of_program(address);
 }
 
-/* *ADDRESS is in no table, or is gone. Whether somebody may have got it as a block: with those that had no place in the
- * table it is too late to look through all others each time. False: *ADDRESS is what the allocator is to get instead, to which what
+/* What libc is to get for a block that it did not give. */
+struct stranger {
+    uintptr_t address;
+    uint64_t *size; /* where it looks for the block's size, and there is paint; NULL: elsewhere */
+    uint64_t paint;
+};
+
+/* The size that libc reads of the block at ADDRESS, inside of AROUND's, where that is nothing but paint; NULL: it is not. */
+static uint64_t *painted_size(uintptr_t address, const struct tg_heap_block_entry *around)
+{
+    const uint64_t bytes = UINT64_C(0x0101010101010101);
+    uintptr_t offset = address - around->block;
+    if (!is_libcs || around->has_red_zones || address % FRONT_BYTES != 0 || offset < sizeof bytes ||
+        offset > around->size)
+        return NULL;
+    uint64_t *size = (uint64_t *)(address - sizeof *size); // NOLINT: an address
+    return *size == TG_HEAP_PAINT_ALLOCATED * bytes || *size == TG_HEAP_PAINT_FREED * bytes ? size : NULL;
+}
+
+/* Memory that the program has not written to has paint where it would mostly have zeros. What libc says of a block of no bytes it says
+ * without its lock; a size of paint it looks into with the lock held, which a handler of SIGABRT that allocates would wait for. */
+static void hide_paint(struct stranger *stranger)
+{
+    stranger->paint = stranger->size != NULL ? *stranger->size : 0;
+    if (stranger->size != NULL)
+        *stranger->size = 0;
+}
+
+static void restore_paint(const struct stranger *stranger)
+{
+    if (stranger->size != NULL)
+        *stranger->size = stranger->paint;
+}
+
+/* STRANGER's address is in no table, or is gone. Whether somebody may have got it as a block: with those that had no place in the
+ * table it is too late to look through all others each time. False: the address may be another one now, for to the allocator what
  * is before a block with guards is the block that it gave. */
-static bool judge_stranger(uintptr_t *address, enum tg_heap_release how, const void *frame)
+static bool judge_stranger(struct stranger *stranger, enum tg_heap_release how, const void *frame)
 {
     struct tg_heap_block_entry around;
+    uintptr_t address = stranger->address;
     bool all_are_known = !__atomic_load_n(&has_plain_blocks, __ATOMIC_RELAXED);
     enum tg_heap_error error =
         tg_heap_release_is_realloc(how) ? TG_HEAP_REALLOC_NOT_ALLOCATED : TG_HEAP_FREE_NOT_ALLOCATED;
-    if (all_are_known && find_around(*address, &around)) {
-        tell(TG_HEAP_ADDR_NOT_AT_START, *address, &around, tg_heap_release_name(how), frame);
-        if (*address < around.block)
-            *address -= around.block - around.base;
+    if (all_are_known && find_around(address, &around)) {
+        tell(TG_HEAP_ADDR_NOT_AT_START, address, &around, tg_heap_release_name(how), frame);
+        stranger->size = painted_size(address, &around);
+        if (address < around.block)
+            stranger->address -= around.block - around.base;
         return false;
     }
-    if (is_no_memory(*address) && tg_heap_large_frees_find(*address, &around))
-        tell(TG_HEAP_DOUBLE_DEALLOC, *address, &around, tg_heap_release_name(how), frame);
-    else if (is_surely_none(*address, all_are_known))
-        tell(error, *address, NULL, tg_heap_release_name(how), frame);
+    if (is_no_memory(address) && tg_heap_large_frees_find(address, &around))
+        tell(TG_HEAP_DOUBLE_DEALLOC, address, &around, tg_heap_release_name(how), frame);
+    else if (is_surely_none(address, all_are_known))
+        tell(error, address, NULL, tg_heap_release_name(how), frame);
     else
         return true;
     return false;
@@ -510,9 +546,12 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, struct tg_heap_to
             tell(TG_HEAP_DOUBLE_DEALLOC, address, &entry, tg_heap_release_name(how), frame);
             free_twice(&entry);
         } else {
-            if (judge_stranger(&address, how, frame))
+            struct stranger stranger = {.address = address};
+            if (judge_stranger(&stranger, how, frame))
                 tg_heap_note_free_at(block, how, stack);
-            tg_heap_real_get()->free((void *)address); // NOLINT: an address
+            hide_paint(&stranger);
+            tg_heap_real_get()->free((void *)stranger.address); // NOLINT: an address
+            restore_paint(&stranger);
         }
         return;
     }
@@ -577,9 +616,15 @@ static APART void *realloc_unknown(void *old, size_t size, enum tg_heap_call cal
         }
         tg_heap_lock_release(lock);
     }
-    if (entry.block == 0)
-        return judge_stranger(&address, how, frame) ? realloc_stranger(old, size, call, frame)
-                                                    : real->realloc((void *)address, size); // NOLINT
+    if (entry.block == 0) {
+        struct stranger stranger = {.address = address};
+        if (judge_stranger(&stranger, how, frame))
+            return realloc_stranger(old, size, call, frame);
+        hide_paint(&stranger);
+        void *moved = real->realloc((void *)stranger.address, size); // NOLINT: an address
+        restore_paint(&stranger);
+        return moved;
+    }
     tell(TG_HEAP_DOUBLE_DEALLOC, address, &entry, tg_heap_release_name(how), frame);
     if (entry.has_red_zones) {
         free_twice(&entry);
