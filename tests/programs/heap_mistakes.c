@@ -70,6 +70,18 @@ static void spoil_and_fork(char *block)
     wait(NULL);
 }
 
+/* A child makes a mistake with a block that its parent never had. */
+static void fork_and_make(void)
+{
+    if (fork() == 0) {
+        char *own = make(70);
+        drop(own);
+        drop(own);
+        _exit(0);
+    }
+    wait(NULL);
+}
+
 /* Everything that is right. */
 static void do_right(char *block)
 {
@@ -133,6 +145,8 @@ int main(int argc, char **argv)
         drop(block), block[7 + zero] = 1, _exit(5);
     else if (strcmp(mistake, "child_leaves") == 0)
         spoil_and_fork(block);
+    else if (strcmp(mistake, "child_twice") == 0)
+        fork_and_make();
     else if (strcmp(mistake, "no_memory") == 0)
         drop((void *)(zero + 0x10000L));
     else

@@ -157,18 +157,29 @@ static void write_use(const struct call *call, const struct tg_address_history *
     fputc('\n', call->out);
 }
 
-/* Of each process in focus its latest block. */
+/* Of each process that is in focus, or is not, its latest block; at most MOST. Returns how many there are. */
+static size_t write_uses(const struct call *call, const struct tg_address_history *history, bool are_in_focus,
+                         size_t most)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < history->count; i++)
+        if (in_focus(call, history->uses[i].process) == are_in_focus && count++ < most)
+            write_use(call, history, &history->uses[i]);
+    return count;
+}
+
 static void write_history(const struct call *call, const struct tg_address_history *history)
 {
-    size_t shown = 0;
-    for (size_t i = 0; i < history->count; i++)
-        if (in_focus(call, history->uses[i].process)) {
-            write_use(call, history, &history->uses[i]);
-            shown++;
-        }
-    if (shown == 0)
-        fprintf(call->out, "0x%" PRIx64 " is not in a heap block that the trace knows, and never was\n",
-                history->address);
+    enum { MOST_OTHERS = 8 };
+    if (write_uses(call, history, true, SIZE_MAX) > 0)
+        return;
+    size_t others = write_uses(call, history, false, 0);
+    fprintf(call->out, "0x%" PRIx64 " is not in a heap block that the trace knows, and never was%s\n",
+            history->address, others > 0 ? ", of the processes in focus; of others:" : "");
+    (void)write_uses(call, history, false, MOST_OTHERS);
+    if (others > MOST_OTHERS)
+        fprintf(call->out, "and in %zu more processes; `dfocus a dheap -info 0x%" PRIx64 "` shows all\n",
+                others - MOST_OTHERS, history->address);
 }
 
 /* A job that runs, and not a trace of one. */

@@ -455,6 +455,7 @@ MISTAKES = {  # what is recorded, of which function, at which offset, and the st
     "no_memory": ("free_not_allocated", "free", 0, -11), "large_twice": ("double_dealloc", "free", 0, -11),
     "forked": ("double_dealloc", "free", 0, 4), "freed_by_parent": ("double_dealloc", "free", 0, 4),
     "crashes": ("guard_corruption", "", 102, -11), "leaves": ("paint_corruption", "", 7, 5), "child_leaves": ("guard_corruption", "", 100, 4),
+    "child_twice": ("double_dealloc", "free", 0, 4),
     "right": (None, "", 0, 4),
 }
 
@@ -521,6 +522,11 @@ def test_live():
         check("heap_tree=peak" in file.read(), "not a massif file")
     found = [event["error"] for event in events("trace") if event["kind"] == "heap_error"]
     check(found == ["double_dealloc"], found)
+    # a child's mistake, and the focus is on its parent, which never had the block
+    got = run([TOLLGATE, "live", "--heap=check", "--quiet", "--no-rc", "--force", "-o", "trace", "-e", "dfocus a {dcont -any -timeout 60}",
+               "-e", "dheap -info block", "-e", "quit", "--", program, "child_twice"])
+    check(re.search(r"^0x\w+ is not in a heap block .*, and never was, of the processes in focus; of others:\n"
+                    r"process \d+: 0x\w+ is dangling: .* of 70 bytes\n  allocated at .* in make ", got.output, re.M), got)
 
 
 def told_by_live(program, heap, *commands, first="step"):
