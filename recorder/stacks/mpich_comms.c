@@ -8,6 +8,9 @@
  * of them this one is. Where a field is in the one, it is in the other. */
 enum {
     FIRST_DIRECT = 0x84000000, /* handles of what the program makes */
+    FIRST_IN_BLOCK = 0xc4000000,
+    BLOCK_SHIFT = 12, /* of further ones: the number of the block, and that in it */
+    MAX_BLOCKS = 1 << 14,
     MAX_DIRECT = 64,
     MAX_COMM_BYTES = 4096,
     MIN_NAME = 80, /* offset */
@@ -96,7 +99,29 @@ static size_t find_map(const uint8_t *world, size_t size, int32_t n_ranks, int32
     return n == 1 ? found : 0;
 }
 
-bool tg_mpich_comms_find_in(const uint8_t *bytes, size_t size, uint64_t address, struct tg_mpich_comms *comms)
+/* What the library knows of where its communicators are (MPIR_Object_alloc_t) has how large each is, then the address of the first, and
+ * before these that of the addresses of its blocks. */
+static uint64_t find_blocks(const uint8_t *bytes, size_t size, const struct tg_mpich_comms *comms,
+                            const struct tg_inspect_memory *memory)
+{
+    enum { BEFORE = 40 };
+    for (size_t i = BEFORE; i + 16 <= size; i += 8) {
+        uint64_t words[2], address, block;
+        uint32_t handle;
+        memcpy(words, bytes + i, sizeof words);
+        for (size_t back = 8; words[0] == comms->bytes && words[1] == comms->first && back <= BEFORE;
+             back += 8) {
+            memcpy(&address, bytes + i - back, sizeof address);
+            if (read_memory(memory, address, &block, sizeof block) &&
+                read_memory(memory, block, &handle, sizeof handle) && handle == FIRST_IN_BLOCK)
+                return address;
+        }
+    }
+    return 0;
+}
+
+bool tg_mpich_comms_find_in(const uint8_t *bytes, size_t size, uint64_t address,
+                            const struct tg_inspect_memory *memory, struct tg_mpich_comms *comms)
 {
     static const char of_world[] = "MPI_COMM_WORLD", of_self[] = "MPI_COMM_SELF";
     const uint8_t *at = bytes;
@@ -119,6 +144,8 @@ bool tg_mpich_comms_find_in(const uint8_t *bytes, size_t size, uint64_t address,
             if ((uint32_t)number_at(bytes, i) == FIRST_DIRECT && i + 2 * apart <= size &&
                 (uint32_t)number_at(bytes, i + apart) == FIRST_DIRECT + 1)
                 comms->first = address + i;
+        if (comms->first != 0)
+            comms->blocks = find_blocks(bytes, size, comms, memory);
         return true;
     }
     return false;
@@ -142,7 +169,7 @@ static bool find_in(struct tg_modules *modules, const struct tg_module *module,
                  size = segment->address + bias + segment->memory_size - start;
         uint8_t *bytes = malloc(size);
         is_found = bytes != NULL && read_memory(memory, start, bytes, size) &&
-                   tg_mpich_comms_find_in(bytes, size, start, comms);
+                   tg_mpich_comms_find_in(bytes, size, start, memory, comms);
         free(bytes);
     }
     return is_found;
@@ -262,6 +289,16 @@ static bool read_comm(const struct tg_mpich_comms *comms, const struct tg_inspec
     return true;
 }
 
+/* 0: unknown. */
+static uint64_t address_in_block(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
+                                 uint32_t number)
+{
+    uint64_t block, place = comms->blocks + 8 * (uint64_t)(number >> BLOCK_SHIFT);
+    return comms->blocks != 0 && read_memory(memory, place, &block, sizeof block) && block != 0
+               ? block + (number & ((1 << BLOCK_SHIFT) - 1)) * comms->bytes
+               : 0;
+}
+
 bool tg_mpich_comm_read(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
                         uint32_t handle, struct tg_mpi_members *members)
 {
@@ -273,6 +310,8 @@ bool tg_mpich_comm_read(const struct tg_mpich_comms *comms, const struct tg_insp
         address = comms->world + (handle - TG_MPICH_WORLD) * comms->bytes;
     else if (comms->first != 0 && handle >= FIRST_DIRECT && handle < FIRST_DIRECT + MAX_DIRECT)
         address = comms->first + (handle - FIRST_DIRECT) * comms->bytes;
+    else if (handle >= FIRST_IN_BLOCK && handle < FIRST_IN_BLOCK + (MAX_BLOCKS << BLOCK_SHIFT))
+        address = address_in_block(comms, memory, handle - FIRST_IN_BLOCK);
     struct tg_mpi_members found = {.size = 0};
     if (address == 0 || !read_comm(comms, memory, address, handle, &found))
         return false;
@@ -280,23 +319,38 @@ bool tg_mpich_comm_read(const struct tg_mpich_comms *comms, const struct tg_insp
     return true;
 }
 
+/* Counts in N the communicators at ADDRESS if that has HANDLE, and its messages have NUMBER; then FOUND is HANDLE. False where there is
+ * none with HANDLE. */
+static bool count_numbered(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
+                           uint64_t address, uint32_t handle, uint32_t number, uint32_t *found, size_t *n)
+{
+    uint8_t bytes[MAX_COMM_BYTES];
+    if (address == 0 || !read_memory(memory, address, bytes, comms->bytes) ||
+        (uint32_t)number_at(bytes, 0) != handle)
+        return false;
+    bool is_used = number_at(bytes, 4) > 0;
+    const uint8_t *fields = bytes + comms->name - BEFORE_NAME;
+    if (is_used && (uint32_t)number_at(fields, OF_NUMBERS) >> 16 == number) {
+        *found = handle;
+        (*n)++;
+    }
+    return true;
+}
+
 bool tg_mpich_comm_of_messages(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
                                uint32_t number, struct tg_mpi_members *members)
 {
-    uint8_t bytes[MAX_COMM_BYTES];
+    enum { MAX_SCANNED = 256 };
     uint32_t found = 0;
     size_t n = 0;
     *members = (struct tg_mpi_members){.size = 0};
-    for (uint32_t i = 0; comms->first != 0 && i < MAX_DIRECT; i++) {
-        if (!read_memory(memory, comms->first + i * comms->bytes, bytes, comms->bytes) ||
-            (uint32_t)number_at(bytes, 0) != FIRST_DIRECT + i)
+    for (uint32_t i = 0; comms->first != 0 && i < MAX_DIRECT; i++)
+        if (!count_numbered(comms, memory, comms->first + i * comms->bytes, FIRST_DIRECT + i, number, &found,
+                            &n))
             break;
-        const uint8_t *fields = bytes + comms->name - BEFORE_NAME;
-        bool is_used = number_at(bytes, 4) > 0;
-        if (is_used && (uint32_t)number_at(fields, OF_NUMBERS) >> 16 == number) {
-            found = FIRST_DIRECT + i;
-            n++;
-        }
-    }
+    for (uint32_t i = 0; comms->blocks != 0 && i < MAX_SCANNED; i++)
+        if (!count_numbered(comms, memory, address_in_block(comms, memory, i), FIRST_IN_BLOCK + i, number,
+                            &found, &n))
+            break;
     return n == 1 && tg_mpich_comm_read(comms, memory, found, members);
 }

@@ -14,8 +14,9 @@ struct tg_mpich_comms {
     uint64_t bytes; /* of each */
     uint64_t
         first; /* address of those that the program makes, as far as they are beside each other, 0 unknown */
-    size_t name; /* offset of the name */
-    size_t map;  /* offset of the ranks, 0 unknown */
+    uint64_t blocks; /* address of the addresses of blocks, which have the further ones, 0 unknown */
+    size_t name;     /* offset of the name */
+    size_t map;      /* offset of the ranks, 0 unknown */
 };
 
 /* In a process that may be running. False where MPI is not initialized, and where they are of another form. */
@@ -24,7 +25,7 @@ bool tg_mpich_comms_find(struct tg_modules *modules, const struct tg_inspect_mem
 
 /* The same in BYTES, SIZE of them: what a library writes to, which is at ADDRESS, a multiple of 8. */
 bool tg_mpich_comms_find_in(const uint8_t *bytes, size_t size, uint64_t address,
-                            struct tg_mpich_comms *comms);
+                            const struct tg_inspect_memory *memory, struct tg_mpich_comms *comms);
 
 /* The communicator whose handle is HANDLE; false: not found, or it has two groups. MEMBERS is to be deinited in any case. */
 bool tg_mpich_comm_read(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,

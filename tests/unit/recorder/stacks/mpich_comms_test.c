@@ -77,7 +77,7 @@ static void check(uint32_t handle, int32_t size, int32_t rank, const int32_t *ra
 {
     struct tg_mpich_comms comms;
     struct tg_mpi_members members;
-    assert_true(tg_mpich_comms_find_in(part, PART, START, &comms));
+    assert_true(tg_mpich_comms_find_in(part, PART, START, &memory, &comms));
     assert_true(tg_mpich_comm_read(&comms, &memory, handle, &members));
     assert_int_equal(members.size, size);
     assert_int_equal(members.rank, rank);
@@ -130,7 +130,7 @@ static void test_others(void **state)
     (void)state;
     put_comm(FIRST + BYTES, 0x84000001, 0x1f0, 2, 1);
     put(FIRST + BYTES + 68, 3, 4);
-    assert_true(tg_mpich_comms_find_in(part, PART, START, &comms));
+    assert_true(tg_mpich_comms_find_in(part, PART, START, &memory, &comms));
     assert_false(tg_mpich_comm_read(&comms, &memory, 0x84000001, &members));
     put(FIRST + BYTES + 68, 2, 4);
     assert_true(tg_mpich_comm_read(&comms, &memory, 0x84000001, &members));
@@ -141,6 +141,33 @@ static void test_others(void **state)
     assert_false(tg_mpich_comm_read(&comms, &memory, 0xc4000000, &members));
 }
 
+/* Further ones are in blocks, whose addresses are where the library says how large each is, and where the first is. */
+static void test_blocks(void **state)
+{
+    enum { ABOUT = 0x40, BLOCKS = 0x3100, BLOCK = 0x3200 };
+    static const int32_t even[] = {0, 2};
+    struct tg_mpich_comms comms;
+    struct tg_mpi_members members;
+    (void)state;
+    put(ABOUT - 24, START + BLOCKS, 8);
+    put(ABOUT, BYTES, 8);
+    put(ABOUT + 8, START + FIRST, 8);
+    put(BLOCKS, START + BLOCK, 8);
+    put(BLOCK, 0xc4000000, 4);
+    put_comm(BLOCK + BYTES, 0xc4000001, 0x1e0, 2, 1);
+    put_map(BLOCK + BYTES, 5, 2, 0, 2);
+    check(0xc4000001, 2, 1, even);
+    assert_true(tg_mpich_comms_find_in(part, PART, START, &memory, &comms));
+    assert_true(tg_mpich_comm_of_messages(&comms, &memory, 0x1e0, &members));
+    tg_mpi_members_deinit(&members);
+    assert_false(tg_mpich_comm_read(&comms, &memory, 0xc4000002, &members));
+    assert_false(tg_mpich_comm_read(&comms, &memory, 0xc4001000, &members));
+    put(BLOCK, 0xc4000002, 4); /* something else */
+    assert_true(tg_mpich_comms_find_in(part, PART, START, &memory, &comms));
+    assert_int_equal(comms.blocks, 0);
+    assert_false(tg_mpich_comm_read(&comms, &memory, 0xc4000001, &members));
+}
+
 /* Messages have a number of the communicator, which only one of those in use may have. */
 static void test_messages(void **state)
 {
@@ -149,7 +176,7 @@ static void test_messages(void **state)
     (void)state;
     put_comm(FIRST + BYTES, 0x84000001, 0x1f0, 2, 1);
     put_map(FIRST + BYTES, 5, 2, 0, 2);
-    assert_true(tg_mpich_comms_find_in(part, PART, START, &comms));
+    assert_true(tg_mpich_comms_find_in(part, PART, START, &memory, &comms));
     assert_true(tg_mpich_comm_of_messages(&comms, &memory, 0x1f0, &members));
     assert_int_equal(members.ranks[1], OWN);
     tg_mpi_members_deinit(&members);
@@ -164,16 +191,16 @@ static void test_nothing(void **state)
     struct tg_mpich_comms comms;
     (void)state;
     put(SELF + 72, 1, 4);
-    assert_false(tg_mpich_comms_find_in(part, PART, START, &comms));
+    assert_false(tg_mpich_comms_find_in(part, PART, START, &memory, &comms));
     put(SELF + 72, 0, 4);
-    assert_true(tg_mpich_comms_find_in(part, PART, START, &comms));
+    assert_true(tg_mpich_comms_find_in(part, PART, START, &memory, &comms));
     put(WORLD + 68, 0, 4);
-    assert_false(tg_mpich_comms_find_in(part, PART, START, &comms));
+    assert_false(tg_mpich_comms_find_in(part, PART, START, &memory, &comms));
     put(WORLD + 68, 4, 4);
     put(WORLD, 0, 4);
-    assert_false(tg_mpich_comms_find_in(part, PART, START, &comms));
+    assert_false(tg_mpich_comms_find_in(part, PART, START, &memory, &comms));
     memset(part, 0, sizeof part);
-    assert_false(tg_mpich_comms_find_in(part, PART, START, &comms));
+    assert_false(tg_mpich_comms_find_in(part, PART, START, &memory, &comms));
 }
 
 int main(void)
@@ -181,7 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_members, set_up), cmocka_unit_test_setup(test_contradictions, set_up),
         cmocka_unit_test_setup(test_others, set_up),  cmocka_unit_test_setup(test_messages, set_up),
-        cmocka_unit_test_setup(test_nothing, set_up),
+        cmocka_unit_test_setup(test_nothing, set_up), cmocka_unit_test_setup(test_blocks, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
