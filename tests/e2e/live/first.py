@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from mpi_job import ENVIRONMENT, flavour_named, job
+from mpi_job import ENVIRONMENT, flavour_named, job, need_open_mpi_4
 from recording import TOLLGATE, check, run
 
 SOURCE = """\
@@ -282,9 +282,11 @@ def main():
     said = check_script("before", BEFORE, command)
     check(re.search(r"^never planted, because no process had such a place: action point 3 \(nowhere_at_all\)$", said, re.M), said)
     check_script("default", DEFAULT, command)
-    check_programs(flavour, program)
     check_wait(command)
     check_attached(command)
+    if flavour.name == "openmpi":
+        need_open_mpi_4()
+    check_programs(flavour, program)
 
 
 main()

@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 
+from mpi_job import need_open_mpi_4
+
 SOURCE = r"""
 #include <mpi.h>
 #include <stdio.h>
@@ -46,6 +48,7 @@ def main():
     if shutil.which("mpicc.openmpi") is None or shutil.which("mpirun.openmpi") is None:
         print("there is no Open MPI")
         sys.exit(77)
+    need_open_mpi_4()  # without a table nobody is left out
     subprocess.run(["mpicc.openmpi", "-g", "-x", "c", "-", "-o", "ranks"], input=SOURCE.encode(), check=True)
     with open("script.tcl", "w", encoding="utf-8") as script:
         script.write(SCRIPT)

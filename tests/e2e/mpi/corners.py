@@ -126,7 +126,8 @@ def check_polls(recorded, ranks):
 
 def check_abort(recorded, ranks):
     """The last words of who aborts, and who is left waiting for it."""
-    last = recorded.threads(ranks[1])[0][-1]
+    # MPICH 4.2 comes back from MPI_Abort now and then, before its process is killed
+    last = [event for event in recorded.threads(ranks[1])[0] if event["kind"] != "mpi_leave" and event.get("call") != "MPI_Finalize"][-1]
     check(last["kind"] == "mpi_enter" and last["call"] == "MPI_Abort" and last["tag"] == 7 and last["comm"] == 1, last)
     if 0 not in ranks:
         return  # killed before it came out of MPI_Init

@@ -18,7 +18,7 @@ import sys
 import time
 
 from mpi_hosts import Hosts, NoHosts
-from mpi_job import ENVIRONMENT, build, flavour_named
+from mpi_job import ENVIRONMENT, build, flavour_named, need_open_mpi_4
 from recording import TIME_LIMIT_S, TOLLGATE, check, events, record, run, skip
 from servants import adopt_orphans, children_of, descendants_of
 from slurm_job import NoSlurm, Slurm
@@ -654,4 +654,6 @@ CASES = {case.__name__: case for case in (openmpi, openmpi_untold, openmpi_not_m
                                           attach_slurm, killed, killed_slurm, killed_attached)}
 
 if __name__ == "__main__":
+    if sys.argv[1] in ("openmpi", "openmpi_untold", "openmpi_not_mpi", "spawned", "attach_openmpi") or sys.argv[1:3] == ["alone", "openmpi"]:
+        need_open_mpi_4()
     CASES[sys.argv[1]](*sys.argv[2:])
