@@ -6,6 +6,7 @@ usage: loads.py CASE
 """
 import json
 import os
+import platform
 import sys
 
 from recording import (LOADS, TOLLGATE, build_library, check, events, record, recorded_loads, run,
@@ -151,8 +152,10 @@ def namespaces():
     """dlmopen, also into a namespace that was emptied."""
     inner = build_library("inner")
     outer = build_library("outer", [inner])
+    # glibc 2.41 tells an auditor of an emptied namespace with its next words alone, behind what the next call begins with
+    tells_late = tuple(map(int, platform.libc_ver()[1].split("."))) >= (2, 41)
     trace = compare(["namespace", outer, "raise", "open", outer, "namespace", inner, "open", inner, "close", "0",
-                     "namespace", inner, "close", "4"])
+                     "namespace", inner, "close", "4"], in_order=not tells_late)
     indices = [event["namespace"] for event in trace if event["kind"] == "library_load" and event["found"] == "agent"]
     check(indices == [1, 0, 2, 1], indices)
 
