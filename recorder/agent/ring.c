@@ -38,6 +38,7 @@ struct private_part {
     /* The mapping's places are memory of this process up to position TOUCHED, and all of them from TOUCH_END on. */
     uint64_t touched, touch_end;
     uint64_t real_bytes; /* a power of two: the first so many of the data are memory for certain */
+    uint64_t asked;      /* the position at which the recorder was last asked to look */
     /* Records by handlers of the ring's thread while the thread was writing a record, and a header that takes
      * the stores which go to a ring's: here and not in thread-local storage, of which programs have little.
      * */
@@ -340,12 +341,18 @@ static bool touch(struct tg_agent_thread *thread, uint64_t n_bytes)
     return thread->limit >= thread->written + n_bytes;
 }
 
-/* Whether the recorder should look soon: half of the ring is used, or an eighth of one that nobody has let grow yet. */
-static bool wants_attention(const struct tg_agent_thread *thread, uint64_t used)
+/* Has the recorder look soon where half of the ring is used, or an eighth of one that nobody has let grow yet; and not at each
+ * step, for a ring that has grown is half used from then on, and who looks takes a processor from the program. */
+static void ask_in_time(const struct tg_agent_thread *thread, uint64_t used)
 {
     uint64_t size = thread->mask + 1;
-    return used > size / 2 || (thread->written < size && used > size / 8 &&
-                               __atomic_load_n(&thread->header->granted_bytes, __ATOMIC_RELAXED) == 0);
+    struct private_part *part = private_part(thread->header);
+    bool is_young =
+        thread->written < size && __atomic_load_n(&thread->header->granted_bytes, __ATOMIC_RELAXED) == 0;
+    if (used <= (is_young ? size / 8 : size / 2) || thread->written - part->asked < size / 8)
+        return;
+    part->asked = thread->written;
+    tg_agent_ask_for_attention();
 }
 
 /* Makes N_BYTES at `written` free in one piece up to the end of the data; false: they are to be dropped. */
@@ -370,8 +377,7 @@ static bool find_room(struct tg_agent_thread *thread, uint64_t n_bytes)
             if (half < thread->limit && half - thread->written >= n_bytes)
                 thread->limit = half;
             if (touch(thread, n_bytes)) {
-                if (wants_attention(thread, used))
-                    tg_agent_ask_for_attention();
+                ask_in_time(thread, used);
                 return true;
             }
             thread->limit = 0;

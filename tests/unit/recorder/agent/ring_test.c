@@ -330,6 +330,34 @@ static void a_ring_grows_wherever_its_thread_is(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+/* How often a thread with a ring of its own asks its recorder to look: that ring grows, and is then nearly filled. */
+static uint32_t asked_by_a_grown_ring(void)
+{
+    enum { FACTOR = 64 };
+    tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
+    struct agent_ring *ring = agent_recorder_ring_of(gettid());
+    uint64_t size = agent_ring_size(ring), n = FACTOR * size / 8 * 7 / 32;
+    go_to(ring, 0);
+    record_numbers(0, size / 2 / 32);
+    agent_ring_let_grow(ring, FACTOR * size);
+    uint32_t before = tg_agent.control->attention;
+    record_numbers(size / 2 / 32, n);
+    return agent_ring_size(ring) == FACTOR * size ? tg_agent.control->attention - before : UINT32_MAX;
+}
+
+/* As a ring fills its recorder is asked to look, but not at each step of memory. */
+static void a_recorder_is_not_asked_to_look_at_each_step(void **state)
+{
+    (void)state;
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit((int)asked_by_a_grown_ring());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_in_range(WEXITSTATUS(status), 1, 6);
+}
+
 /* A record that names a repeat is read while it is in the ring: its repeat stays what it is, however much longer that gets. */
 static void *repeat_and_grow(void *unused)
 {
@@ -730,6 +758,7 @@ static int run(void)
         cmocka_unit_test(a_handler_may_record_at_any_instruction),
         cmocka_unit_test(a_handler_may_take_the_clock_away),
         cmocka_unit_test(repeats_outlive_the_growth_of_their_ring),
+        cmocka_unit_test(a_recorder_is_not_asked_to_look_at_each_step),
     };
     return cmocka_run_group_tests(tests, open_with_ring, agent_recorder_remove);
 }
