@@ -81,8 +81,12 @@ struct tg_event_place {
     uint32_t
         changed; /* by who adds events: the fields of the payload that are others now, a bit each, in the order of its
                            schema; TG_EVENT_ALL_FIELDS: any, also texts */
+    /* with TG_EVENT_SAME_ITEMS: of its list, in the chunk */
+    uint32_t n_items, items_at, items_bytes;
 };
 #define TG_EVENT_ALL_FIELDS UINT32_MAX
+/* In CHANGED, alone, of an event whose list has items: they come with each such event, and are the same again. */
+#define TG_EVENT_SAME_ITEMS (UINT32_C(1) << 31)
 
 enum tg_field_type {
     TG_FIELD_UNSIGNED, /* uint64_t */

@@ -55,7 +55,10 @@ struct tg_chunk_encoder {
     uint32_t n_thread_slots;
     size_t thread_capacity;
     struct recent_thread recent[RECENT_THREADS]; /* by the lowest bits of tid */
-    uint64_t numbers_bytes;                      /* at most, of an event without new strings and items */
+    size_t
+        with_items; /* how many events there were with the last one that has items of one member, 0: none; ... */
+    uint32_t n_items, items_at, items_bytes; /* ... which are these */
+    uint64_t numbers_bytes;                  /* at most, of an event without new strings and items */
 };
 
 static uint64_t next_number(void)
@@ -146,6 +149,7 @@ void tg_chunk_encoder_clear(struct tg_chunk_encoder *encoder)
         memset(encoder->thread_slots, 0, encoder->n_thread_slots * sizeof *encoder->thread_slots);
     encoder->tail.columns.n_threads = 0;
     memset(encoder->recent, 0, sizeof encoder->recent);
+    encoder->with_items = 0;
     encoder->tail.previous_time_ns = 0;
     encoder->tail.columns.n_events = encoder->tail.raw_bytes = encoder->tail.columns.n_list_items = 0;
     encoder->tail.chunk = next_number();
@@ -512,12 +516,19 @@ static enum tg_chunk_add add_slowly(struct tg_chunk_encoder *encoder, struct tg_
          !tg_string_table_reserve(&encoder->tail.columns.strings, demand.n_strings, demand.text_bytes)))
         return TG_CHUNK_NO_MEMORY;
     put_row(encoder, kind, payload, numbers);
+    size_t items_at = kind->n_members == 1 ? kind->members[0].bytes.size : 0;
     put_lists(encoder, kind, payload);
     uint32_t row = tg_chunk_rows_put(&kind->rows, numbers, kind->n_events);
     if (demand.n_items == 0)
         know(encoder, kind, event, row);
     put_event(encoder, kind, event, row, tg_chunk_rows_bytes(&kind->rows, row));
-    encoder->tail.last_is_repeatable = demand.n_items == 0;
+    encoder->tail.last_is_repeatable = demand.n_items == 0 || kind->n_members == 1;
+    if (demand.n_items > 0 && kind->n_members == 1) {
+        encoder->with_items = encoder->tail.columns.n_events;
+        encoder->n_items = (uint32_t)demand.n_items;
+        encoder->items_at = (uint32_t)items_at;
+        encoder->items_bytes = (uint32_t)(kind->members[0].bytes.size - items_at);
+    }
     return TG_CHUNK_ADDED;
 }
 
@@ -576,11 +587,19 @@ struct tg_event_place tg_chunk_encoder_last_place(const struct tg_chunk_encoder 
     uint64_t bytes = tg_varint_bytes(number) + PLACE_THREAD_BYTES;
     for (uint32_t f = 0; f < kind->rows.n_numbers; f++)
         bytes += tg_varint_bytes(tg_chunk_rows_number(&kind->rows, row, f));
-    return (struct tg_event_place){.chunk = encoder->tail.chunk,
+    struct tg_event_place place = {.chunk = encoder->tail.chunk,
                                    .kind = (uint32_t)(kind - columns->kinds),
                                    .row = row,
                                    .thread = columns->event_threads[last],
                                    .raw_bytes = (uint32_t)bytes};
+    if (encoder->with_items == columns->n_events) {
+        place.changed = TG_EVENT_SAME_ITEMS;
+        place.n_items = encoder->n_items;
+        place.items_at = encoder->items_at;
+        place.items_bytes = encoder->items_bytes;
+        place.raw_bytes += encoder->items_bytes;
+    }
+    return place;
 }
 
 /* The row of PLACE becomes a variant with the numbers of PAYLOAD, where few have changed. */
@@ -662,12 +681,31 @@ static __attribute__((noinline)) bool change_place(struct tg_chunk_encoder *enco
     return true;
 }
 
+/* An event of PLACE, with the items of that, is appended. */
+static bool append_with_items(struct tg_chunk_encoder *encoder, const struct tg_event *event,
+                              const struct tg_event_place *place)
+{
+    struct tg_chunk_columns *columns = &encoder->tail.columns;
+    struct tg_byte_buffer *items = &columns->kinds[place->kind].members[0].bytes;
+    if (place->chunk != encoder->tail.chunk ||
+        columns->n_list_items + place->n_items > TG_CHUNK_MAX_LIST_ITEMS ||
+        !tg_byte_buffer_reserve(items, place->items_bytes + TG_CURSOR_PADDING) ||
+        !tg_chunk_tail_append(&encoder->tail, place, event->time_ns))
+        return false;
+    tg_byte_buffer_put(items, items->data + place->items_at, place->items_bytes);
+    columns->n_list_items += place->n_items;
+    encoder->tail.last_is_repeatable = false; /* the caller has its place */
+    return true;
+}
+
 bool tg_chunk_encoder_add_again(struct tg_chunk_encoder *encoder, const struct tg_event *event,
                                 struct tg_event_place *place)
 {
     struct tg_chunk_columns *columns = &encoder->tail.columns;
     if (place->changed == 0)
         return tg_chunk_tail_append(&encoder->tail, place, event->time_ns);
+    if (place->changed != TG_EVENT_ALL_FIELDS && (place->changed & TG_EVENT_SAME_ITEMS) != 0)
+        return place->changed == TG_EVENT_SAME_ITEMS && append_with_items(encoder, event, place);
     if (place->chunk != encoder->tail.chunk || !has_room_for_numbers(encoder))
         return false;
     struct tg_chunk_kind *kind = &columns->kinds[place->kind];

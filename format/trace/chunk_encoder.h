@@ -34,7 +34,7 @@ enum tg_chunk_add tg_chunk_encoder_add(struct tg_chunk_encoder *encoder, const s
 /* Appends a copy of EVENT, which has no stop, where PLACE says. False: that is not of the events of now, or it can't be appended (chunk_tail.h), and nothing was. */
 bool tg_chunk_encoder_add_again(struct tg_chunk_encoder *encoder, const struct tg_event *event,
                                 struct tg_event_place *place);
-/* Of the event that was added last; nowhere where it has items of lists, which come with each event. */
+/* Of the event that was added last; nowhere where it has items of several lists, or of several members. */
 struct tg_event_place tg_chunk_encoder_last_place(const struct tg_chunk_encoder *encoder);
 
 /* Where events can be appended as well, until ENCODER is cleared: fewer than N_EVENTS, and RAW_BYTES of the payload, are in it then. */

@@ -374,8 +374,10 @@ static void keep_event(struct tg_ring_decoder *decoder, const struct tg_ring_sou
     struct tg_known_record *room;
     unsigned kind = words[1] & 0xff;
     const struct tg_record_form *form = &decoder->forms[kind];
-    struct tg_record_words given = {.words = words, .n_words = words[1] >> TG_AGENT_WORDS_SHIFT & 0xfff};
-    if (source->process == NULL || (!form->is_plain && !tg_repeat_event_is_apart(kind)) ||
+    bool has_list = kind == TG_RECORD_MPI_REQUESTS; /* which is in REPEAT's words as long as that is there */
+    struct tg_record_words given = {.words = has_list ? repeat->words : words,
+                                    .n_words = words[1] >> TG_AGENT_WORDS_SHIFT & 0xfff};
+    if (source->process == NULL || (!form->is_plain && !has_list && !tg_repeat_event_is_apart(kind)) ||
         given.n_words < TG_RECORD_ARGUMENT + (size_t)form->least_arguments)
         return;
     given.team = form->has_place ? find_team(source->process, source, words) : (struct tg_team){0};

@@ -15,7 +15,7 @@
 /* What threads do at random is recorded twice: by records that come again, which go into a trace where their events are, and
  * each in full, whose events are kept as they come. Both must be the same. */
 
-enum { THREADS = 3, STEPS = 20000, REPEATS = 16, WORDS = 16, BASE_TEAM = 500, FAR = 4000 };
+enum { THREADS = 3, STEPS = 20000, REPEATS = 19, WORDS = 16, BASE_TEAM = 500, FAR = 4000 };
 
 struct repeat {
     unsigned kind;
@@ -42,6 +42,9 @@ static const struct repeat repeats[REPEATS] = {
     {TG_RECORD_MPI_ENTER, 8, {0, 0x77, 1000, 0, 0, 0, 64, 0x401700}, false},
     {TG_RECORD_MPI_ENTER, 8, {3, 0x78, 7, 0, 0, 0, 8, 0x401800}, false},
     {TG_RECORD_OMP_MUTEX_WAIT, 2, {0x401200, 0x6000}, true},
+    {TG_RECORD_MPI_REQUESTS, 5, {4, 0x9000, 0x9100, 0x9200, 0x9300}, false},
+    {TG_RECORD_MPI_REQUESTS, 5, {4, 0x9000, 0x98, 0x9200, 0x9300}, false},
+    {TG_RECORD_MPI_REQUESTS, 3, {2, 0x9000, 0x9100}, false},
 };
 
 struct thread {
@@ -242,8 +245,11 @@ static void write_again(void *context, const struct tg_event *event, struct tg_e
     tg_trace_writer_add_again(context, event, place);
 }
 
+enum { MOST_ITEMS = 4 };
+
 struct kept {
     struct tg_event *events;
+    struct tg_mpi_request_item (*items)[MOST_ITEMS]; /* of each event, where it has any */
     size_t n_events;
 };
 
@@ -251,7 +257,15 @@ static void keep_event(void *context, const struct tg_event *event)
 {
     struct kept *kept = context;
     assert_true(kept->n_events < 2 * STEPS);
-    kept->events[kept->n_events++] = *event;
+    struct tg_event *copy = &kept->events[kept->n_events];
+    *copy = *event;
+    if (event->kind == TG_EVENT_MPI_REQUESTS) {
+        struct tg_list *list = &copy->mpi_requests.requests;
+        assert_in_range(list->count, 1, MOST_ITEMS);
+        memcpy(kept->items[kept->n_events], list->items, list->count * sizeof kept->items[0][0]);
+        list->items = kept->items[kept->n_events];
+    }
+    kept->n_events++;
 }
 
 static void seal(void *context, uint64_t n_events, bool with_last)
@@ -296,7 +310,8 @@ static void write_trace(const struct recording *recording, const char *path, boo
 static void what_comes_again_is_what_is_told_in_full(void **state)
 {
     (void)state;
-    struct kept kept = {.events = calloc(2 * STEPS, sizeof *kept.events)};
+    struct kept kept = {.events = calloc(2 * STEPS, sizeof *kept.events),
+                        .items = calloc(2 * STEPS, sizeof *kept.items)};
     const struct tg_event_sink keep = {.context = &kept, .add = keep_event};
     for (uint64_t seed = 1; seed <= 9; seed++) {
         struct recording recording;
@@ -313,6 +328,7 @@ static void what_comes_again_is_what_is_told_in_full(void **state)
         end(&recording);
     }
     free(kept.events);
+    free(kept.items);
 }
 
 int main(void)
