@@ -167,7 +167,7 @@ static void reap(struct tg_agent_drain *drain, uint64_t now_ns)
     tg_ring_set_reap(drain->rings);
 }
 
-enum pace { AT_ONCE, A_TURN, LATER };
+enum pace { AT_ONCE, A_BEGINNING, A_TURN, LATER };
 
 /* Whether somebody waits, or cannot wait, for what is in the rings. */
 static enum pace choose_pace(struct tg_agent_drain *drain, bool settles, uint64_t now_ns)
@@ -176,9 +176,12 @@ static enum pace choose_pace(struct tg_agent_drain *drain, bool settles, uint64_
         return AT_ONCE;
     const struct tg_ring_set_fill fill = tg_ring_set_look(drain->rings);
     drain->pressed = fill.fullest >= (drain->pressed ? PRESSED : PRESSING);
-    if (settles || drain->pressed || fill.is_new || fill.bytes < FEW_BYTES ||
-        tg_event_queue_is_filling(drain->queue))
+    if (settles || drain->pressed || fill.bytes < FEW_BYTES || tg_event_queue_is_filling(drain->queue))
         return AT_ONCE;
+    if (fill.is_new) { /* no more than its first records */
+        drain->next_turn_ns = now_ns + PATIENCE_NS;
+        return A_BEGINNING;
+    }
     if (now_ns < drain->next_turn_ns && !tg_spare_processor())
         return LATER;
     drain->next_turn_ns = now_ns + PATIENCE_NS;
@@ -211,18 +214,18 @@ static uint64_t do_round(struct tg_agent_drain *drain)
             return BUSY_NS;
     }
     enum pace pace = choose_pace(drain, settles, now_ns);
-    if (pace != AT_ONCE)
+    if (pace == A_TURN || pace == LATER)
         drain->order_since_ns = now_ns;
     if (pace == LATER) {
         reap(drain, now_ns);
         return CALM_NS;
     }
     struct tg_ring_round round =
-        pace == A_TURN ? tg_ring_set_take_little(drain->rings) : tg_ring_set_take(drain->rings);
+        pace == AT_ONCE ? tg_ring_set_take(drain->rings) : tg_ring_set_take_little(drain->rings);
     foresee(drain, foresight);
     uint64_t until_ns = settled_ns(drain, now_ns, round.order_ns);
     uint64_t told = tg_ring_set_stats(drain->rings).records;
-    bool all = tg_ring_set_tell(drain->rings, until_ns, pace == A_TURN ? TURN_RECORDS : ROUND_RECORDS);
+    bool all = tg_ring_set_tell(drain->rings, until_ns, pace == AT_ONCE ? ROUND_RECORDS : TURN_RECORDS);
     told = tg_ring_set_stats(drain->rings).records - told;
     if (all)
         tell_settled(drain, until_ns, now_ns);
@@ -230,6 +233,8 @@ static uint64_t do_round(struct tg_agent_drain *drain)
     if (pace == A_TURN)
         return told > 0 ? 0 : CALM_NS; /* what there is, is too young */
     choose_interval(drain, &round);
+    if (pace == A_BEGINNING)
+        return told > 0 ? 0 : drain->interval_ns;
     if (!all || round.order_ns != UINT64_MAX)
         return 0;
     if (__atomic_load_n(&drain->settle_ns, __ATOMIC_ACQUIRE) != 0 ||
