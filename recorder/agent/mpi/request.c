@@ -24,8 +24,12 @@ tg_mpi_handle tg_mpi_handle_in(const void *array, size_t i)
     return array == NULL ? 0 : tg_mpi_abi_handle_at(tg_mpi.abi, array, i);
 }
 
+/* The library gives the same handle again and again, mostly to requests of the same kind. */
 static void remember(tg_mpi_handle request, unsigned kind)
 {
+    const struct tg_mpi_entry *known = tg_mpi_table_find(&requests, request);
+    if (known != NULL && __atomic_load_n(&known->words[WORD_KIND], __ATOMIC_RELAXED) == kind)
+        return;
     const uint64_t words[TG_MPI_TABLE_WORDS] = {[WORD_KIND] = kind};
     tg_mpi_table_put(&requests, request, words, TG_MPI_TABLE_REPLACES);
 }

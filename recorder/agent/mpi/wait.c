@@ -109,8 +109,9 @@ static void batch_complete_all(struct batch *batch, int count, int result)
     if (result != 0 && class_of(result) != tg_mpi.abi->err_in_status)
         return;
     for (size_t i = 0; i < (size_t)count && batch->pending != NULL; i++) {
-        struct tg_mpi_status status;
-        tg_mpi.abi->read_status(tg_mpi_abi_status_at(tg_mpi.abi, batch->statuses, i), &status);
+        struct tg_mpi_status status = {.error = 0};
+        if (result != 0)
+            tg_mpi.abi->read_status(tg_mpi_abi_status_at(tg_mpi.abi, batch->statuses, i), &status);
         if (result == 0 || class_of(status.error) != tg_mpi.abi->err_pending)
             batch_complete(batch, i, i);
     }
