@@ -8,6 +8,7 @@
 #include "recorder/process/initial_stack.h"
 #include "recorder/process/memory.h"
 #include "recorder/process/proc_status.h"
+#include "recorder/process/process_file.h"
 #include "recorder/process/sanitizer.h"
 
 #include <dirent.h>
@@ -119,26 +120,41 @@ static struct tg_error *check_process(const struct tg_agent_injector *injector, 
 }
 
 /* The file at PATH as the process sees it is the one that is meant. */
-static bool is_same_file(pid_t pid, const char *path, bool executable)
+static bool is_same_file(pid_t pid, const char *path)
 {
     char seen[PATH_MAX + 32];
     struct stat here;
     struct stat there;
-    struct statvfs system;
     snprintf(seen, sizeof seen, "/proc/%d/root%s", (int)pid, path);
     return stat(path, &here) == 0 && stat(seen, &there) == 0 && here.st_dev == there.st_dev &&
-           here.st_ino == there.st_ino &&
-           (!executable || (statvfs(seen, &system) == 0 && (system.f_flag & ST_NOEXEC) == 0));
+           here.st_ino == there.st_ino;
+}
+
+/* The same, SHARES_ROOT: the process has this one's files. */
+static bool is_seen(pid_t pid, const char *path, bool shares_root)
+{
+    return shares_root ? access(path, F_OK) == 0 : is_same_file(pid, path);
+}
+
+static bool is_executable(pid_t pid, const char *path, bool shares_root)
+{
+    char seen[PATH_MAX + 32];
+    struct statvfs system;
+    snprintf(seen, sizeof seen, "/proc/%d/root%s", (int)pid, path);
+    return (shares_root || is_same_file(pid, path)) && statvfs(shares_root ? path : seen, &system) == 0 &&
+           (system.f_flag & ST_NOEXEC) == 0;
 }
 
 static struct tg_error *check_files(const struct tg_agent_injector *injector, pid_t pid)
 {
     const struct tg_agent_injector_options *options = &injector->options;
-    if (!is_same_file(pid, options->files->agent, true) || !is_same_file(pid, options->files->audit, true) ||
-        (options->heap && !is_same_file(pid, options->files->heap, true)))
+    bool shares_root = tg_process_file_shares_root(pid);
+    if (!is_executable(pid, options->files->agent, shares_root) ||
+        !is_executable(pid, options->files->audit, shares_root) ||
+        (options->heap && !is_executable(pid, options->files->heap, shares_root)))
         return aside("the process cannot see or execute the agent's libraries (container, chroot, "
                      "noexec)");
-    if (!is_same_file(pid, options->directory, false))
+    if (!is_seen(pid, options->directory, shares_root))
         return aside("the process cannot see the directory of the agent's rings (container, chroot)");
     return NULL;
 }
@@ -428,6 +444,15 @@ static bool is_ring_of(int directory, const char *name, uint64_t instance,
     return read_whole && header->magic == TG_AGENT_RING_MAGIC && header->instance == instance;
 }
 
+static DIR *list_directory(int directory)
+{
+    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = fd >= 0 ? fdopendir(fd) : NULL;
+    if (listing == NULL && fd >= 0)
+        close(fd);
+    return listing;
+}
+
 /* Whether the program INSTANCE in process PID made a ring: mostly its first one is called 0, but that name
  * may have been taken by a process with the same id before, or by the program before exec. */
 static bool has_ring(int directory, pid_t pid, uint64_t instance)
@@ -438,13 +463,9 @@ static bool has_ring(int directory, pid_t pid, uint64_t instance)
     if (is_ring_of(directory, name, instance, &header))
         return true;
     size_t prefix = strlen(name) - 1;
-    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *listing = fd >= 0 ? fdopendir(fd) : NULL;
-    if (listing == NULL) {
-        if (fd >= 0)
-            close(fd);
+    DIR *listing = list_directory(directory);
+    if (listing == NULL)
         return true; /* not known */
-    }
     bool found = false;
     const struct dirent *entry;
     while (!found && (entry = readdir(listing)) != NULL)
@@ -454,24 +475,47 @@ static bool has_ring(int directory, pid_t pid, uint64_t instance)
     return found;
 }
 
+static bool is_in_mpi(int directory, const char *name, uint64_t instance)
+{
+    struct tg_agent_ring_header header;
+    return is_ring_of(directory, name, instance, &header) && header.in_mpi != 0;
+}
+
+/* Looks at the rings in a directory that is short, as to open what is not there takes as long as what is: false where it is long. */
+static bool look_at_listed(int directory, const char *prefix, uint64_t instance, bool *in_mpi)
+{
+    enum { MAX_LISTED = 64 };
+    DIR *listing = list_directory(directory);
+    if (listing == NULL)
+        return false;
+    const struct dirent *entry = NULL;
+    for (int i = 0; i < MAX_LISTED && !*in_mpi && (entry = readdir(listing)) != NULL; i++)
+        *in_mpi = strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
+                  is_in_mpi(directory, entry->d_name, instance);
+    closedir(listing);
+    return *in_mpi || entry == NULL;
+}
+
 bool tg_agent_injector_is_in_mpi(const struct tg_agent_injector *injector, const struct tg_process *process)
 {
     enum {
         MAX_RINGS = 16
     }; /* MPI_Init is called by one of the first threads; after a fork names may be left out */
     const struct injection *injection = injection_of(injector, process);
-    struct tg_agent_ring_header header;
+    const int directory = injector->options.directory_fd;
     char name[40];
-    if (injection == NULL || injector->options.directory_fd < 0)
+    bool in_mpi = false;
+    if (injection == NULL || directory < 0)
         return false;
     pid_t pid = tg_proc_status_own_pid(process->pid);
-    for (int i = 0; i < MAX_RINGS; i++) {
+    snprintf(name, sizeof name, "ring.%d.", (int)pid);
+    if (look_at_listed(directory, name, injection->instance, &in_mpi))
+        return in_mpi;
+    for (int i = 0; i < MAX_RINGS && !in_mpi; i++) {
         snprintf(name, sizeof name, "ring.%d.%d", (int)pid, i);
-        if (is_ring_of(injector->options.directory_fd, name, injection->instance, &header) &&
-            header.in_mpi != 0)
-            return true;
+        in_mpi = is_in_mpi(directory, name, injection->instance);
     }
-    return false;
+    return in_mpi;
 }
 
 bool tg_agent_injector_came_up(struct tg_agent_injector *injector, struct tg_thread *thread)

@@ -71,6 +71,7 @@ struct search {
     struct name *names; /* uthash: found already */
     uint64_t tls_bytes;
     uint64_t tls_alignment;
+    bool shares_root; /* an absolute path is one file for the program and for this process */
 };
 
 /* ---- files */
@@ -120,27 +121,57 @@ static bool read_file(int fd, struct file *file)
     return good;
 }
 
+/* The status of what is at PATH, as the program sees it, in one system call. False: nothing is there, or it takes more calls. */
+static bool get_status(const struct search *search, const char *path, struct stat *status)
+{
+    return search->shares_root && path[0] == '/' && strncmp(path, "/proc/", 6) != 0 &&
+           stat(path, status) == 0;
+}
+
+static bool is_there(const struct search *search, const char *path)
+{
+    struct stat status;
+    if (get_status(search, path, &status))
+        return true;
+    int place = tg_process_file_open(search->program->pid, path);
+    if (place >= 0)
+        close(place);
+    return place >= 0;
+}
+
+/* Returns a place with the status of a file, -1: there is none at PATH. */
+static int open_place(const struct search *search, const char *path, struct stat *status)
+{
+    int place = tg_process_file_open(search->program->pid, path);
+    if (place < 0 || (fstat(place, status) == 0 && S_ISREG(status->st_mode)))
+        return place;
+    close(place);
+    return -1;
+}
+
+/* The file with STATUS, where it was read before. */
+static struct file *find_file(const struct search *search, const struct stat *status)
+{
+    struct file_key key = key_of(status);
+    struct file *known;
+    HASH_FIND(hh, search->libraries->files, &key, sizeof key, known);
+    return known;
+}
+
 /* The file at PATH as the program sees it, read once; *FILE is NULL where there is none that fits. */
 static struct tg_error *get_file(struct search *search, const char *path, const struct file **file)
 {
     struct tg_startup_libraries *libraries = search->libraries;
-    *file = NULL;
-    int place = tg_process_file_open(search->program->pid, path);
     struct stat status;
-    if (place < 0)
-        return NULL;
-    if (fstat(place, &status) != 0 || !S_ISREG(status.st_mode)) {
+    struct file *known = get_status(search, path, &status) ? find_file(search, &status) : NULL;
+    int place = known == NULL ? open_place(search, path, &status) : -1;
+    if (place >= 0)
+        known = find_file(search, &status);
+    *file = known != NULL && known->fits ? known : NULL;
+    if (known != NULL && place >= 0)
         close(place);
+    if (known != NULL || place < 0)
         return NULL;
-    }
-    struct file_key key = key_of(&status);
-    struct file *known;
-    HASH_FIND(hh, libraries->files, &key, sizeof key, known);
-    if (known != NULL) {
-        close(place);
-        *file = known->fits ? known : NULL;
-        return NULL;
-    }
     int fd = tg_image_file_read(place);
     if (fd < 0)
         return NULL;
@@ -149,7 +180,7 @@ static struct tg_error *get_file(struct search *search, const char *path, const 
         close(fd);
         return tg_error_no_memory();
     }
-    known->key = key;
+    known->key = key_of(&status);
     if (!read_file(fd, known) || TG_HASH_ADD(hh, libraries->files, key, known) != NULL) {
         tg_dynamic_section_deinit(&known->dynamic);
         free(known);
@@ -286,10 +317,7 @@ static struct tg_error *try_directory(struct search *search, const char *directo
     struct tg_error *error = NULL;
     char path[PATH_MAX];
     bool fits = snprintf(path, sizeof path, "%s/glibc-hwcaps", directory) < PATH_MAX;
-    int variants_place = fits ? tg_process_file_open(search->program->pid, path) : -1;
-    size_t n = variants_place < 0 ? 1 : sizeof variants / sizeof variants[0];
-    if (variants_place >= 0)
-        close(variants_place);
+    size_t n = fits && is_there(search, path) ? sizeof variants / sizeof variants[0] : 1;
     for (size_t i = 0; i < n && error == NULL; i++) {
         int length =
             snprintf(path, sizeof path, "%s/%s%s", directory[0] == '\0' ? "." : directory, variants[i], name);
@@ -336,24 +364,28 @@ static void drop_cache(struct tg_startup_libraries *libraries)
     libraries->cache_bytes = NULL;
 }
 
+static bool has_cache_of(const struct tg_startup_libraries *libraries, const struct stat *status)
+{
+    struct file_key key = key_of(status);
+    return libraries->cache != NULL && memcmp(&key, &libraries->cache_key, sizeof key) == 0;
+}
+
 /* The list of ldconfig, read again where it has changed. */
 static struct tg_error *load_cache(struct search *search)
 {
+    static const char path[] = "/etc/ld.so.cache";
     struct tg_startup_libraries *libraries = search->libraries;
-    int place = tg_process_file_open(search->program->pid, "/etc/ld.so.cache");
     struct stat status;
-    if (place < 0 || fstat(place, &status) != 0) {
-        drop_cache(libraries);
-        if (place >= 0)
-            close(place);
+    if (get_status(search, path, &status) && has_cache_of(libraries, &status))
         return NULL;
-    }
-    struct file_key key = key_of(&status);
-    if (libraries->cache != NULL && memcmp(&key, &libraries->cache_key, sizeof key) == 0) {
+    int place = open_place(search, path, &status);
+    if (place >= 0 && has_cache_of(libraries, &status)) {
         close(place);
         return NULL;
     }
     drop_cache(libraries);
+    if (place < 0)
+        return NULL;
     int fd = tg_image_file_read(place);
     if (fd < 0)
         return NULL;
@@ -364,7 +396,7 @@ static struct tg_error *load_cache(struct search *search)
     if (got >= 0)
         libraries->cache = tg_library_cache_parse(bytes, (size_t)got);
     libraries->cache_bytes = bytes;
-    libraries->cache_key = key;
+    libraries->cache_key = key_of(&status);
     bool no_memory = bytes == NULL || (got >= 0 && libraries->cache == NULL);
     return no_memory ? tg_error_no_memory() : NULL;
 }
@@ -470,7 +502,8 @@ static struct tg_error *take_all(struct search *search)
 struct tg_error *tg_startup_libraries_tls(struct tg_startup_libraries *libraries,
                                           const struct tg_startup_program *program, uint64_t *bytes)
 {
-    struct search search = {.libraries = libraries, .program = program};
+    struct search search = {
+        .libraries = libraries, .program = program, .shares_root = tg_process_file_shares_root(program->pid)};
     search.end = &search.first;
     struct tg_error *error = take_all(&search);
     if (error == NULL && search.tls_alignment > MAX_TLS_ALIGNMENT)

@@ -17,10 +17,14 @@ struct tg_mpir_variables {
     struct tg_mpir_layout layout;    /* layout of MPIR_proctable; all zero: none */
 };
 
+/* What the environment makes a program. */
+enum tg_mpir_kind { TG_MPIR_KIND_UNKNOWN, TG_MPIR_KIND_RANK, TG_MPIR_KIND_OTHER };
+
 struct tg_mpir_process {
     struct tg_link_maps *maps; /* NULL: not found, or a static program */
     bool program_seen;
     bool is_fork; /* still runs the program of its creator */
+    enum tg_mpir_kind kind;
     struct tg_mpir_variables variables;
     char launcher[64]; /* as its objects tell it, "" not known */
 

@@ -26,7 +26,8 @@ struct tg_mpir_session {
     struct tg_mpir_finder *finder;
     struct tg_mpir_ranks *ranks;
     uint64_t starters;
-    pid_t *quiet; /* starters that are looked at for their tables */
+    uint64_t starters_with_symbols; /* of them; only these have a table */
+    pid_t *quiet;                   /* starters that are looked at for their tables */
     size_t n_quiet, quiet_capacity;
 };
 
@@ -259,6 +260,7 @@ static void become_starter(struct tg_mpir_session *session, struct tg_thread *th
         return;
     known->is_starter = true;
     session->starters++;
+    session->starters_with_symbols++;
     tell_job(session, thread, acquisition, job, "");
     if (acquisition == TG_MPIR_BY_LAUNCH)
         post_guard(session, thread);
@@ -487,6 +489,7 @@ static void meet(struct tg_mpir_session *session, struct tg_thread *thread)
             return;
         known->is_daemon = true;
         session->starters++;
+        session->starters_with_symbols++;
         tell_job(session, thread, TG_MPIR_BY_FOLLOWING, "", daemon_reason(session, pid));
         return;
     }
@@ -594,10 +597,25 @@ static void reach_entry(struct tg_mpir_session *session, struct tg_thread *threa
         tell_outside(session, thread);
 }
 
+/* Whether libraries that came after THREAD's process reached its entry point can matter. For a rank they cannot where no launcher
+ * has told of symbols: there is no table that it could be in, and it is none itself. */
+static bool can_later_ones_matter(const struct tg_mpir_session *session, const struct tg_thread *thread,
+                                  struct tg_mpir_process *known)
+{
+    const struct tg_process *process = thread->process;
+    struct tg_identity identity;
+    if (session->starters_with_symbols > 0 || process->attached || session->options.insist)
+        return true;
+    if (known->kind == TG_MPIR_KIND_UNKNOWN)
+        known->kind =
+            is_rank_by_environment(process->pid, &identity) ? TG_MPIR_KIND_RANK : TG_MPIR_KIND_OTHER;
+    return known->kind != TG_MPIR_KIND_RANK;
+}
+
 static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
 {
     struct tg_mpir_session *session = context;
-    const struct tg_mpir_process *known = known_of(session, thread->process);
+    struct tg_mpir_process *known = known_of(session, thread->process);
     if (stop->trigger == TG_TRIGGER_FORK || stop->trigger == TG_TRIGGER_THREAD)
         look_at_tables(session);
     if (known == NULL)
@@ -608,8 +626,8 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
         reach_entry(session, thread);
     /* libraries that came later show when the starter begins its work: with a process, or a thread */
     else if ((stop->trigger == TG_TRIGGER_FORK || stop->trigger == TG_TRIGGER_THREAD) &&
-             known->program_seen && known->maps != NULL && look(session, thread) &&
-             (!thread->process->attached || session->options.insist)) {
+             known->program_seen && known->maps != NULL && can_later_ones_matter(session, thread, known) &&
+             look(session, thread) && (!thread->process->attached || session->options.insist)) {
         meet(session, thread);
         tg_mpir_ranks_settle(session->ranks, thread);
     }
@@ -726,4 +744,11 @@ bool tg_mpir_session_has_launched(const struct tg_mpir_session *session, const s
 {
     const struct tg_mpir_process *known = known_of(session, process);
     return known != NULL && known->is_starter && known->has_spawned;
+}
+
+const struct tg_link_maps *tg_mpir_session_link_maps(const struct tg_mpir_session *session,
+                                                     const struct tg_process *process)
+{
+    const struct tg_mpir_process *known = known_of(session, process);
+    return known == NULL ? NULL : known->maps;
 }

@@ -11,6 +11,7 @@
 #include "format/base/error.h"
 #include "recorder/engine/engine.h"
 #include "recorder/inject/injector.h"
+#include "recorder/loader/link_map.h"
 #include "recorder/mpir/wanted_ranks.h"
 #include "recorder/process/image_cache.h"
 
@@ -43,5 +44,8 @@ bool tg_mpir_session_awaits_tables(const struct tg_mpir_session *session);
 void tg_mpir_session_look(struct tg_mpir_session *session);
 /* Whether PROCESS is a starter whose ranks are, or were, there. */
 bool tg_mpir_session_has_launched(const struct tg_mpir_session *session, const struct tg_process *process);
+/* The lists of PROCESS's loader as they were when its libraries were looked at last, from its entry point on; NULL: not known. */
+const struct tg_link_maps *tg_mpir_session_link_maps(const struct tg_mpir_session *session,
+                                                     const struct tg_process *process);
 
 #endif

@@ -173,7 +173,16 @@ static bool write_by_poke(pid_t pid, uint64_t address, const void *buffer, size_
     return true;
 }
 
+/* In one system call, where the pages may be written to. */
+static bool write_at_once(pid_t pid, uint64_t address, const void *buffer, size_t size)
+{
+    const struct iovec local = {(void *)(uintptr_t)buffer, size}; // NOLINT: only read from
+    const struct iovec remote = {(void *)address, size};
+    return process_vm_writev(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
 bool tg_memory_write(pid_t pid, uint64_t address, const void *buffer, size_t size)
 {
-    return write_by_file(pid, address, buffer, size) || write_by_poke(pid, address, buffer, size);
+    return write_at_once(pid, address, buffer, size) || write_by_file(pid, address, buffer, size) ||
+           write_by_poke(pid, address, buffer, size);
 }

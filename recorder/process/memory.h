@@ -30,7 +30,7 @@ size_t tg_memory_read_ranges(pid_t pid, const struct tg_memory_range *ranges, si
  * SIZE. */
 bool tg_memory_read_string(pid_t pid, uint64_t address, char *buffer, size_t size);
 
-/* Writes through page protections (/proc/PID/mem, else PTRACE_POKEDATA); PID's thread must be traced and
+/* Writes through page protections (by /proc/PID/mem where process_vm_writev cannot, else PTRACE_POKEDATA); PID's thread must be traced and
  * stopped for the latter. False where any byte could not be written. A private mapping gets its own copy of
  * the page: the file and other processes never see the write. */
 bool tg_memory_write(pid_t pid, uint64_t address, const void *buffer, size_t size);

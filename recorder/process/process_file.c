@@ -7,6 +7,7 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -60,6 +61,17 @@ int tg_process_file_open(pid_t pid, const char *path)
     else
         return -1;
     return n > 0 && (size_t)n < sizeof name ? open(name, OPEN_FLAGS) : -1;
+}
+
+bool tg_process_file_shares_root(pid_t pid)
+{
+    char name[32];
+    const unsigned wanted = STATX_INO | STATX_MNT_ID;
+    struct statx here, there;
+    snprintf(name, sizeof name, "/proc/%d/root", (int)pid);
+    return statx(AT_FDCWD, "/", 0, wanted, &here) == 0 && statx(AT_FDCWD, name, 0, wanted, &there) == 0 &&
+           (here.stx_mask & there.stx_mask & wanted) == wanted && here.stx_mnt_id == there.stx_mnt_id &&
+           here.stx_ino == there.stx_ino;
 }
 
 bool tg_process_file_is_mapped(pid_t pid, int fd, uint64_t start, uint64_t end)

@@ -11,6 +11,10 @@
  * place (O_PATH): good for fstat, and for tg_image_file_read. Verify that it is the file that is mapped. */
 int tg_process_file_open(pid_t pid, const char *path);
 
+/* Whether an absolute path is one file for PID and for this process, /proc/self left out: they have one root, in one mount. False
+ * also where that cannot be told (before Linux 5.8). */
+bool tg_process_file_shares_root(pid_t pid);
+
 /* Whether FD is what PID has mapped at [start, end) according to /proc/PID/map_files. False also where
  * there is no mapping with just these bounds: then ask tg_mapping_find, which reads all of
  * /proc/PID/maps. */

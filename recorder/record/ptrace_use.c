@@ -15,6 +15,8 @@ struct tg_ptrace_use {
     struct tg_engine *engine;
     struct tg_image_cache *images;
     struct tg_observer observer;
+    const struct tg_link_maps *(*link_maps)(void *context, const struct tg_process *process); /* NULL: none */
+    void *context;
 };
 
 /* ---- where the functions are */
@@ -25,40 +27,76 @@ static bool is_c_library(const char *name)
            strncmp(name, "ld-musl-", 8) == 0;
 }
 
-struct libraries {
-    struct tg_mapped_file c, sanitizer; /* no path: not found */
+struct library {
+    struct tg_mapped_file file; /* no path: not found */
+    const char *build_id;       /* NULL: not known */
 };
 
-static void note_library(void *context, const char *name, const struct tg_mapping *mapping)
+struct libraries {
+    struct library c, sanitizer;
+};
+
+static void note_library(struct libraries *libraries, const char *path, uint64_t start, const char *build_id)
 {
-    struct libraries *libraries = context;
-    struct tg_mapped_file *file = is_c_library(name)                                 ? &libraries->c
-                                  : tg_sanitizer_looks_for_leaks(name, strlen(name)) ? &libraries->sanitizer
-                                                                                     : NULL;
-    if (file == NULL || file->path[0] != '\0')
+    const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+    struct library *library = is_c_library(name)                                 ? &libraries->c
+                              : tg_sanitizer_looks_for_leaks(name, strlen(name)) ? &libraries->sanitizer
+                                                                                 : NULL;
+    if (library == NULL || library->file.path[0] != '\0')
         return;
-    file->start = mapping->start;
-    snprintf(file->path, sizeof file->path, "%s", mapping->path);
+    library->file.start = start;
+    library->build_id = build_id;
+    snprintf(library->file.path, sizeof library->file.path, "%s", path);
+}
+
+static void note_mapping(void *context, const char *name, const struct tg_mapping *mapping)
+{
+    (void)name;
+    note_library(context, mapping->path, mapping->start, NULL);
+}
+
+static void forget(struct libraries *libraries)
+{
+    libraries->c.file.path[0] = libraries->sanitizer.file.path[0] = '\0';
+}
+
+static void find_libraries(const struct tg_ptrace_use *use, const struct tg_process *process,
+                           struct libraries *libraries)
+{
+    const struct tg_link_maps *maps = use->link_maps == NULL ? NULL : use->link_maps(use->context, process);
+    forget(libraries);
+    for (size_t i = 0; maps != NULL && i < tg_link_maps_count(maps, 0); i++) {
+        const struct tg_loaded_object *object = tg_link_maps_at(maps, 0, i);
+        if (object->header != 0)
+            note_library(libraries, object->path, object->header, object->build_id);
+    }
+    if (libraries->c.file.path[0] != '\0')
+        return;
+    forget(libraries);
+    tg_mapped_file_each(process->pid, note_mapping, libraries);
 }
 
 static struct tg_image *open_library(const struct tg_ptrace_use *use, const struct tg_thread *thread,
-                                     const struct tg_mapped_file *file)
+                                     const struct library *library)
 {
-    const struct tg_image_source source = {.pid = thread->tid, .path = file->path, .header = file->start};
+    const struct tg_image_source source = {.pid = thread->tid,
+                                           .path = library->file.path,
+                                           .header = library->file.start,
+                                           .build_id = library->build_id};
     return tg_image_cache_find(use->images, &source);
 }
 
 /* 0 in a static program: what it calls directly cannot be told from other system calls. */
 static uint64_t find_ptrace(const struct tg_ptrace_use *use, const struct tg_thread *thread,
-                            const struct tg_mapped_file *library)
+                            const struct library *library)
 {
-    struct tg_image *image = library->path[0] != '\0' ? open_library(use, thread, library) : NULL;
+    struct tg_image *image = library->file.path[0] != '\0' ? open_library(use, thread, library) : NULL;
     if (image == NULL)
         return 0;
     uint64_t address = 0;
     size_t n = tg_image_find_function(image, "ptrace", &address, 1);
     if (n > 0)
-        address += library->start - tg_image_info(image)->start;
+        address += library->file.start - tg_image_info(image)->start;
     tg_image_unref(image);
     return n > 0 ? address : 0;
 }
@@ -78,17 +116,17 @@ static void tell(const struct tg_ptrace_use *use, struct tg_thread *thread, cons
 /* The function of LeakSanitizer that stops all threads of the process by a process that traces them; 0: none. Its symbol is a local
  * one. */
 static uint64_t find_stop_the_world(const struct tg_ptrace_use *use, struct tg_thread *thread,
-                                    const struct tg_mapped_file *library)
+                                    const struct library *library)
 {
     const struct tg_image_source program = {.pid = thread->tid};
-    bool is_library = library->path[0] != '\0';
+    bool is_library = library->file.path[0] != '\0';
     uint64_t address = 0;
     struct tg_image *image =
         is_library ? open_library(use, thread, library) : tg_image_cache_find(use->images, &program);
     if (image == NULL)
         return 0;
     const struct tg_image_info *info = tg_image_info(image);
-    uint64_t bias = is_library ? library->start - info->start : thread->process->entry - info->entry;
+    uint64_t bias = is_library ? library->file.start - info->start : thread->process->entry - info->entry;
     bool looks_for_leaks = tg_image_exports(image, "__lsan_do_leak_check");
     if (looks_for_leaks)
         tg_image_each_symbol(image, "_ZN11__sanitizer12StopTheWorldE", true, take_address, &address);
@@ -162,8 +200,7 @@ static void stopped(void *context, struct tg_thread *thread, const struct tg_sto
     if (stop->trigger != TG_TRIGGER_ENTRY || thread->process->bits != 64)
         return;
     struct libraries libraries;
-    libraries.c.path[0] = libraries.sanitizer.path[0] = '\0';
-    tg_mapped_file_each(thread->process->pid, note_library, &libraries);
+    find_libraries(use, thread->process, &libraries);
     watch(use, thread, find_ptrace(use, thread, &libraries.c), ptrace_called, "calls of ptrace");
     watch(use, thread, find_stop_the_world(use, thread, &libraries.sanitizer), leak_check_begins,
           "the search for leaks of its sanitizer");
@@ -185,6 +222,15 @@ struct tg_error *tg_ptrace_use_create(struct tg_engine *engine, struct tg_image_
     }
     *use = made;
     return NULL;
+}
+
+void tg_ptrace_use_ask_loader(struct tg_ptrace_use *use,
+                              const struct tg_link_maps *(*link_maps)(void *context,
+                                                                      const struct tg_process *process),
+                              void *context)
+{
+    use->link_maps = link_maps;
+    use->context = context;
 }
 
 void tg_ptrace_use_destroy(struct tg_ptrace_use *use)

@@ -7,6 +7,7 @@
 
 #include "format/base/error.h"
 #include "recorder/engine/engine.h"
+#include "recorder/loader/link_map.h"
 #include "recorder/process/image_cache.h"
 
 struct tg_ptrace_use;
@@ -14,6 +15,13 @@ struct tg_ptrace_use;
 /* Adds itself to ENGINE and must outlive it; IMAGES must outlive both. */
 struct tg_error *tg_ptrace_use_create(struct tg_engine *engine, struct tg_image_cache *images,
                                       struct tg_ptrace_use **use);
+
+/* LINK_MAPS gives the lists of a process' loader at its entry point, NULL where they are not known: then, or without this, the
+ * libraries are looked for in /proc/PID/maps, which takes longer. */
+void tg_ptrace_use_ask_loader(struct tg_ptrace_use *use,
+                              const struct tg_link_maps *(*link_maps)(void *context,
+                                                                      const struct tg_process *process),
+                              void *context);
 void tg_ptrace_use_destroy(struct tg_ptrace_use *use); /* NULL is accepted */
 
 #endif

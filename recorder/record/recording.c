@@ -425,8 +425,6 @@ static struct tg_error *create_engine(struct tg_recording *recording)
         error = tg_image_cache_create(0, &recording->images);
     if (error == NULL)
         error = tg_process_facts_create(recording->engine, recording->images, &recording->facts);
-    if (error == NULL)
-        error = tg_ptrace_use_create(recording->engine, recording->images, &recording->ptrace_use);
     if (error == NULL && !options->no_stacks)
         error = tg_last_stacks_create(recording->engine, recording->images, &recording->stacks);
     if (error == NULL)
@@ -478,6 +476,22 @@ static struct tg_error *create_mpir(struct tg_recording *recording)
     return error != NULL || recording->watch != NULL ? error : watch_launcher(recording);
 }
 
+static const struct tg_link_maps *link_maps_of(void *context, const struct tg_process *process)
+{
+    const struct tg_recording *recording = context;
+    return tg_mpir_session_link_maps(recording->mpir, process);
+}
+
+/* Behind those who look at a program's libraries at its entry point. */
+static struct tg_error *create_ptrace_use(struct tg_recording *recording)
+{
+    struct tg_error *error =
+        tg_ptrace_use_create(recording->engine, recording->images, &recording->ptrace_use);
+    if (error == NULL && recording->mpir != NULL)
+        tg_ptrace_use_ask_loader(recording->ptrace_use, link_maps_of, recording);
+    return error;
+}
+
 /* The engine with its observers, in the order in which these are told of a stop. */
 static struct tg_error *create_tracer(struct tg_recording *recording)
 {
@@ -491,7 +505,9 @@ static struct tg_error *create_tracer(struct tg_recording *recording)
         error = tg_late_mpi_create(recording->engine, recording->images, &recording->late);
     if (error == NULL)
         error = create_loader(recording);
-    return error != NULL ? error : create_mpir(recording);
+    if (error == NULL)
+        error = create_mpir(recording);
+    return error != NULL ? error : create_ptrace_use(recording);
 }
 
 static struct tg_error *create_untraced(struct tg_recording *recording)

@@ -95,6 +95,24 @@ def scenario_layouts():
     seen = check_job(starter, 2, rank, "set", trace="library.trace")
     objects = {os.path.basename(event["object"]) for event in of_kind(seen, "mpir_symbols")}
     check(objects >= {"libvariables.so"}, objects)
+    # a library that comes later shows at the next thread; nobody asks for that of a rank where no launcher has a table
+    with open("later.c", "w") as source:
+        source.write("""#include <dlfcn.h>
+#include <pthread.h>
+static void *run(void *argument) { return argument; }
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    return argc != 2 || dlopen(argv[1], RTLD_NOW) == NULL || pthread_create(&thread, NULL, run, NULL) != 0 ||
+           pthread_join(thread, NULL) != 0;
+}
+""")
+    later = build("later", "./later.c")
+    for variables, expected in (({}, ["libvariables.so"]), ({"PMI_RANK": "0", "PMI_SIZE": "1"}, [])):
+        command = ["env", *[f"{name}={value}" for name, value in variables.items()], later, library]
+        check(record("later.trace", command, "--force").status == 0, command)
+        objects = [os.path.basename(event["object"]) for event in events("later.trace", "mpir_symbols")]
+        check(objects == expected, variables, objects)
 
 
 def scenario_narrow():
