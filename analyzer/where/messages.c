@@ -84,8 +84,9 @@ static void write_step(FILE *stream, const struct tg_where_threads *threads, siz
         fputs("is in ", stream);
     else
         fprintf(stream, "waits for %s: it is in ", tg_where_rank_words(threads, next, name, sizeof name));
-    fprintf(stream, "%s, called from %s", tg_where_call_words(thread, call, sizeof call),
-            tg_stack_words_call(&thread->path.place.at, text, sizeof text));
+    fputs(tg_where_call_words(thread, call, sizeof call), stream);
+    tg_where_write_comm(stream, thread); /* whose ranks may be counted otherwise than the job's */
+    fprintf(stream, ", called from %s", tg_stack_words_call(&thread->path.place.at, text, sizeof text));
     tg_stack_words_callback(stream, &thread->path.place);
     fputc('\n', stream);
 }

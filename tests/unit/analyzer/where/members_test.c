@@ -138,6 +138,34 @@ static void test_partner(void **state)
     tg_where_look_deinit(&look);
 }
 
+/* In a cycle as well, whose communicator is told with the ranks that it counts otherwise. */
+static void test_cycle(void **state)
+{
+    static const char *const calls[] = {"MPI_Recv", "MPI_Recv"};
+    struct tg_look_activity activities[2];
+    struct tg_where_look look, before;
+    (void)state;
+    add_all(&look, 2, 2, calls);
+    add_all(&before, 2, 2, calls);
+    stay(&look, activities, 2);
+    for (int rank = 0; rank < 2; rank++) {
+        add_comm(&look, rank, 0, 2, 0, 1);
+        look.comms[rank].ranks[2] = 1; /* by their ranks in it */
+        look.comms[rank].ranks[3] = 0;
+        look.values[rank].items[1] = (struct tg_where_value){.name = "source", .value = rank};
+        look.values[rank].items[1].text[0] = (char)('0' + rank);
+        look.values[rank].items[2] = (struct tg_where_value){.name = "small", .text = "", .value = 1};
+        look.values[rank].count = 3;
+    }
+    char *text = said(&look, &before, TG_WHERE_DEADLOCK);
+    assert_non_null(strstr(text,
+                           "\n  rank 0 waits for rank 1: it is in MPI_Recv(source 0) of a communicator of "
+                           "ranks 0-1, called from solve (a.c:10)\n"));
+    free(text);
+    drop(&look);
+    tg_where_look_deinit(&before);
+}
+
 /* Fewer ranks than the job has: who is named may not be all, and who is not there may be the one. */
 static void test_unseen(void **state)
 {
@@ -198,8 +226,9 @@ static void test_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_subset),  cmocka_unit_test(test_chain),  cmocka_unit_test(test_circle),
-        cmocka_unit_test(test_partner), cmocka_unit_test(test_unseen), cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_subset),  cmocka_unit_test(test_chain), cmocka_unit_test(test_circle),
+        cmocka_unit_test(test_partner), cmocka_unit_test(test_cycle), cmocka_unit_test(test_unseen),
+        cmocka_unit_test(test_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
