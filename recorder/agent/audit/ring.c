@@ -31,6 +31,7 @@ static struct {
     uint64_t written;
     uint64_t from;    /* where the positions of this size begin: the recorder may still be before that */
     uint64_t dropped; /* since the last record that was kept */
+    uint64_t waited;  /* ticks, for the recorder */
     uint32_t next_name;
     bool abandoned; /* the recorder is gone: nobody waits any more */
     bool has_clock; /* the thread that has its turn may read it */
@@ -377,16 +378,22 @@ bool tg_audit_ring_make(int32_t pid)
 
 /* ---- room */
 
+static uint64_t ticks(void)
+{
+    return agent.control->clock == TG_AGENT_CLOCK_TSC ? __rdtsc() : tg_raw_monotonic_ns();
+}
+
 static void wait_for_recorder(uint64_t seen_tail)
 {
     const struct timespec timeout = {.tv_nsec = WAIT_NS};
     struct tg_agent_ring_header *ring = agent.ring;
+    uint64_t begun = ticks();
     ask_for_attention();
     __atomic_store_n(&ring->waiting, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&ring->tail, __ATOMIC_SEQ_CST) != seen_tail)
-        return;
-    if (tg_raw_futex_wait(&ring->waiting, FUTEX_WAIT, 1, &timeout) == -ETIMEDOUT)
+    if (__atomic_load_n(&ring->tail, __ATOMIC_SEQ_CST) == seen_tail &&
+        tg_raw_futex_wait(&ring->waiting, FUTEX_WAIT, 1, &timeout) == -ETIMEDOUT)
         agent.abandoned = is_abandoned();
+    agent.waited += ticks() - begun;
 }
 
 /* What is to be written up to position END is memory; false: there is none for it. */
@@ -482,14 +489,9 @@ void tg_audit_ring_take_turn(void)
     agent.has_clock = agent.control->clock != TG_AGENT_CLOCK_TSC || tg_raw_may_read_tsc();
 }
 
-static uint64_t ticks(void)
-{
-    return agent.control->clock == TG_AGENT_CLOCK_TSC ? __rdtsc() : tg_raw_monotonic_ns();
-}
-
 uint64_t tg_audit_ring_ticks(void)
 {
-    return agent.has_clock ? ticks() : 0;
+    return agent.has_clock ? ticks() - agent.waited : 0;
 }
 
 uint64_t *tg_audit_ring_begin(unsigned kind, size_t n_arguments)

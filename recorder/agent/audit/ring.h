@@ -28,7 +28,8 @@ bool tg_audit_ring_is_there(void);
 /* Another thread writes from now on, or this one after it has run code of the program's. */
 void tg_audit_ring_take_turn(void);
 
-/* The clock of the records now; 0 where this thread may not read it. After tg_audit_ring_take_turn. */
+/* The clock of the records now, less what was waited for the recorder; 0 where this thread may not read it. After
+ * tg_audit_ring_take_turn. */
 uint64_t tg_audit_ring_ticks(void);
 
 /* Begins a record of KIND with N_ARGUMENTS words: returns where to write all of them, before
