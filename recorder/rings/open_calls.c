@@ -29,8 +29,10 @@ static struct tg_open_call *innermost(const struct tg_open_calls *calls, int32_t
 void tg_open_calls_begin(struct tg_open_calls *calls, int32_t tid)
 {
     const struct tg_open_call call = {.tid = tid};
-    if (calls->count < MAX_CALLS)
-        tg_error_destroy(TG_ARRAY_APPEND(calls->items, calls->count, calls->capacity, call));
+    if (calls->count ==
+        MAX_CALLS) /* the oldest one will not return any more: it was left by longjmp, or by its thread's end */
+        memmove(calls->items, calls->items + 1, --calls->count * sizeof *calls->items);
+    tg_error_destroy(TG_ARRAY_APPEND(calls->items, calls->count, calls->capacity, call));
 }
 
 void tg_open_calls_note(struct tg_open_calls *calls, int32_t tid)
@@ -40,16 +42,24 @@ void tg_open_calls_note(struct tg_open_calls *calls, int32_t tid)
         call->noted = true;
 }
 
+/* Whether ERROR is REASON, alone or behind the object's name. */
+static bool says(const char *error, const char *reason)
+{
+    const char *found = strstr(error, reason);
+    while (found != NULL && found != error && (found < error + 2 || memcmp(found - 2, ": ", 2) != 0))
+        found = strstr(found + 1, reason);
+    return found != NULL;
+}
+
 /* glibc's words where it has refused a call before it began. */
 static bool is_refusal(const char *error)
 {
-    static const char *const refusals[] = {"invalid mode for dlopen()",
+    static const char *const refusals[] = {"invalid mode for dlopen()", "invalid mode parameter",
                                            "invalid target namespace in dlmopen()",
                                            "no more namespaces available for dlmopen()"};
-    static const char plain[] = "invalid mode";
-    bool is_one = strncmp(error, plain, sizeof plain - 1) == 0;
+    bool is_one = false;
     for (size_t i = 0; !is_one && i < sizeof refusals / sizeof *refusals; i++)
-        is_one = strstr(error, refusals[i]) != NULL;
+        is_one = says(error, refusals[i]);
     return is_one;
 }
 

@@ -382,6 +382,25 @@ static void ends_of_calls_that_load_nothing(void **state)
     expect(fixture, "call 1 \"\" flags 1 handle 0 from 401000\nnull 0\n");
 }
 
+/* By longjmp, or by the end of their thread. */
+static void calls_that_never_return(void **state)
+{
+    struct fixture *fixture = *state;
+    start(fixture);
+    for (int i = 0; i < 5000; i++)
+        add_told_call(fixture, TG_CALL_DLOPEN);
+    add_return(fixture, TG_CALL_DLOPEN, 0, "invalid mode.so: cannot open");
+    expect(fixture, "null 0\nreturn 0 0 \"invalid mode.so: cannot open\"\n");
+    for (int i = 0; i < 4094; i++) {
+        add_return(fixture, TG_CALL_DLOPEN, 0, "invalid mode parameter");
+        fixture->log[0] = '\0';
+    }
+    add_return(fixture, TG_CALL_DLOPEN, 5, "");
+    expect(fixture, "null 0\nreturn 0 5 \"\"\n"); /* 4,096 are remembered, the last ones */
+    add_return(fixture, TG_CALL_DLOPEN, 5, "");
+    expect(fixture, "return 0 5 \"\"\n");
+}
+
 /* What glibc refuses before it begins. */
 static void refused_calls_are_not_told(void **state)
 {
@@ -437,6 +456,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_the_auditor_took, setup, teardown),
         cmocka_unit_test_setup_teardown(calls, setup, teardown),
         cmocka_unit_test_setup_teardown(ends_of_calls_that_load_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(calls_that_never_return, setup, teardown),
         cmocka_unit_test_setup_teardown(refused_calls_are_not_told, setup, teardown),
         cmocka_unit_test_setup_teardown(nonsense, setup, teardown),
     };
