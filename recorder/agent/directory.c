@@ -106,40 +106,53 @@ static bool is_allowed(uint64_t size)
     return allowed;
 }
 
-/* Room that is only promised would kill the program with SIGBUS where the file system is full. So the first MIN_BYTES of data are
- * made memory here, the others when they are used (ring.c): most rings are never so full. A kernel before 5.14 cannot be asked for
- * those (MADV_POPULATE_WRITE): all of them. Returns how many, 0: none. */
-static uint64_t reserve(int fd, void *mapped, uint64_t data_bytes)
+static bool allocate(int fd, int mode, uint64_t size)
 {
-    enum { PAGE_BYTES = 4096, POPULATE_WRITE = 23 };
-    bool can_ask = madvise(mapped, PAGE_BYTES, POPULATE_WRITE) == 0;
-    uint64_t bytes = can_ask ? TG_AGENT_RING_MIN_BYTES : data_bytes;
     int result;
     do
-        result = fallocate(fd, 0, 0, (off_t)(TG_AGENT_RING_DATA_OFFSET + bytes));
+        result = fallocate(fd, mode, 0, (off_t)size);
     while (result != 0 && errno == EINTR);
-    return result == 0 ? bytes : 0;
+    return result == 0;
 }
 
+/* Maps FD, whose first MIN_BYTES of data are memory. Room that is only promised would kill the program with SIGBUS where the file
+ * system is full: the other data are made memory when they are used (ring.c), as most rings are never so full. A kernel before 5.14
+ * cannot be asked for that (MADV_POPULATE_WRITE): there all of them are. *REAL_BYTES are. */
+static void *map_file(int fd, uint64_t data_bytes, uint64_t *real_bytes)
+{
+    enum { PAGE_BYTES = 4096, POPULATE_WRITE = 23 };
+    size_t size = TG_AGENT_RING_DATA_OFFSET + data_bytes;
+    void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (mapped == MAP_FAILED)
+        return NULL;
+    *real_bytes = TG_AGENT_RING_MIN_BYTES;
+    if (madvise(mapped, PAGE_BYTES, POPULATE_WRITE) == 0)
+        return mapped;
+    *real_bytes = data_bytes;
+    if (allocate(fd, 0, size))
+        return mapped;
+    munmap(mapped, size);
+    return NULL;
+}
+
+/* The file gets its size when its header is memory: the recorder looks at files that have one. */
 static struct tg_agent_ring_header *map_ring(int directory, const char *name, uint64_t data_bytes,
                                              uint64_t *real_bytes)
 {
-    size_t size = TG_AGENT_RING_DATA_OFFSET + data_bytes;
+    uint64_t size = TG_AGENT_RING_DATA_OFFSET + data_bytes;
     int fd = is_allowed(size)
                  ? openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
                  : -1;
     if (fd < 0)
         return NULL;
-    void *mapped = MAP_FAILED;
+    void *mapped = NULL;
     /* the program's umask must not decide */
-    if (fchmod(fd, 0600) == 0 && ftruncate(fd, (off_t)size) == 0)
-        mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    *real_bytes = mapped == MAP_FAILED ? 0 : reserve(fd, mapped, data_bytes);
-    if (*real_bytes == 0) {
-        if (mapped != MAP_FAILED)
-            munmap(mapped, size);
+    if (fchmod(fd, 0600) == 0 &&
+        allocate(fd, FALLOC_FL_KEEP_SIZE, TG_AGENT_RING_DATA_OFFSET + TG_AGENT_RING_MIN_BYTES) &&
+        ftruncate(fd, (off_t)size) == 0)
+        mapped = map_file(fd, data_bytes, real_bytes);
+    if (mapped == NULL) {
         unlinkat(directory, name, 0);
-        mapped = NULL;
         errno = ENOMEM;
     }
     close(fd);

@@ -43,9 +43,11 @@ static inline int tg_raw_change_mode(int fd, unsigned mode)
     return (int)tg_raw_call(SYS_fchmod, fd, (long)mode, 0, 0, 0, 0);
 }
 
+/* Memory behind the file's end stays there for when the file gets longer. */
 static inline int tg_raw_allocate(int fd, uint64_t from, uint64_t size)
 {
-    return (int)tg_raw_call(SYS_fallocate, fd, 0, (long)from, (long)size, 0, 0);
+    const long keep_size = 1; /* FALLOC_FL_KEEP_SIZE */
+    return (int)tg_raw_call(SYS_fallocate, fd, keep_size, (long)from, (long)size, 0, 0);
 }
 
 static inline int tg_raw_truncate(int fd, uint64_t size)
@@ -145,6 +147,12 @@ static inline int tg_raw_may_read_tsc(void)
     int mode = PR_TSC_ENABLE;
     (void)tg_raw_call(SYS_prctl, PR_GET_TSC, (long)&mode, 0, 0, 0, 0);
     return mode != PR_TSC_SIGSEGV;
+}
+
+/* Whether a filter says which system calls the thread may make: its own, or one that it was started with. */
+static inline int tg_raw_is_sealed(void)
+{
+    return tg_raw_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
 }
 
 static inline uint64_t tg_raw_monotonic_ns(void)

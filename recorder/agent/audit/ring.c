@@ -299,37 +299,47 @@ static bool allocate(int fd, uint64_t from, uint64_t size)
 }
 
 /* Room that is only promised is a SIGBUS on a full file system. The header's page and the first bytes of the data are made memory
- * here, or, for a kernel that cannot be asked for the others when they are used, everything. Returns how many of the data are; 0:
- * none. */
-static uint64_t reserve(int fd, struct tg_agent_ring_header *header, uint64_t data_bytes)
+ * here, before the file has a size by which the recorder looks into it; the others when they are used. Where the kernel cannot be
+ * asked for them, or a filter may forbid that, everything is. Returns how many of the data are; 0: none. */
+static uint64_t reserve(int fd, uint64_t data_bytes, bool can_ask)
 {
-    uint64_t first = data_bytes < TOUCHED_BYTES ? data_bytes : TOUCHED_BYTES;
-    if (populate(header, 0, TG_AGENT_RING_HEADER_BYTES) == 0 &&
-        allocate(fd, TG_AGENT_RING_DATA_OFFSET, first))
-        return first;
-    return allocate(fd, 0, TG_AGENT_RING_DATA_OFFSET + data_bytes) ? data_bytes : 0;
+    uint64_t first = can_ask && data_bytes > TOUCHED_BYTES ? TOUCHED_BYTES : data_bytes;
+    bool done = allocate(fd, 0, TG_AGENT_RING_HEADER_BYTES) && allocate(fd, TG_AGENT_RING_DATA_OFFSET, first);
+    return done ? first : 0;
+}
+
+/* The file with its size, mapped; NULL: it cannot be had. */
+static struct tg_agent_ring_header *map_file(int fd, uint64_t data_bytes)
+{
+    uint64_t size = TG_AGENT_RING_DATA_OFFSET + data_bytes;
+    bool can_ask = !tg_raw_is_sealed();
+    agent.real = reserve(fd, data_bytes, can_ask);
+    if (agent.real == 0 || tg_raw_truncate(fd, size) != 0)
+        return NULL;
+    struct tg_agent_ring_header *header = tg_raw_map(fd, size);
+    if (header == NULL || !can_ask || populate(header, 0, TG_AGENT_RING_HEADER_BYTES) == 0)
+        return header;
+    agent.real = reserve(fd, data_bytes, false);
+    if (agent.real > 0)
+        return header;
+    tg_raw_unmap(header, size);
+    return NULL;
 }
 
 /* *EXISTS: another name is worth a try. */
 static struct tg_agent_ring_header *map_ring(int directory, const char *name, uint64_t data_bytes,
                                              bool *exists)
 {
-    uint64_t size = TG_AGENT_RING_DATA_OFFSET + data_bytes;
     int fd = tg_raw_open_at(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     *exists = fd == -EEXIST;
     if (fd < 0)
         return NULL;
     /* the program's umask must not decide */
-    bool whole = tg_raw_change_mode(fd, 0600) == 0 && tg_raw_truncate(fd, size) == 0;
-    struct tg_agent_ring_header *header = whole ? tg_raw_map(fd, size) : NULL;
-    agent.real = header != NULL ? reserve(fd, header, data_bytes) : 0;
+    struct tg_agent_ring_header *header = tg_raw_change_mode(fd, 0600) == 0 ? map_file(fd, data_bytes) : NULL;
     tg_raw_close(fd);
-    if (agent.real > 0)
-        return header;
-    if (header != NULL)
-        tg_raw_unmap(header, size);
-    tg_raw_unlink_at(directory, name);
-    return NULL;
+    if (header == NULL)
+        tg_raw_unlink_at(directory, name);
+    return header;
 }
 
 static void ask_for_attention(void)
@@ -396,11 +406,14 @@ static void wait_for_recorder(uint64_t seen_tail)
     agent.waited += ticks() - begun;
 }
 
-/* What is to be written up to position END is memory; false: there is none for it. */
+/* What is to be written up to position END is memory; false: there is none for it, or a program that has restricted its system
+ * calls since may not be made to ask for it. */
 static bool touch(uint64_t end)
 {
     if (end <= agent.real || agent.real >= agent.size)
         return true;
+    if (tg_raw_is_sealed())
+        return false;
     uint64_t bytes = agent.size - agent.real < TOUCHED_BYTES ? agent.size - agent.real : TOUCHED_BYTES;
     if (populate(agent.ring, TG_AGENT_RING_DATA_OFFSET + agent.real, bytes) != 0)
         return false;
@@ -417,6 +430,7 @@ static void shrink(void)
         size /= 2;
     ring->growths[0] = (struct tg_agent_growth){.until = agent.written, .from = from, .data_bytes = size};
     __atomic_store_n(&ring->n_growths, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring->stays, 1, __ATOMIC_RELEASE);
     agent.written = agent.from = from;
     agent.size = agent.real = size;
     __atomic_store_n(&ring->head, from, __ATOMIC_RELEASE);
