@@ -146,7 +146,6 @@ struct tg_agent_heap_table {
     uint64_t n_blocks;
     uint64_t generation; /* where the process has the number of its fork, which its blocks have too */
     uint64_t hoard;      /* where struct tg_heap_hoard_ring is; 0: in the head of another table */
-    uint64_t is_swept; /* in that table: the library itself has looked at all blocks, as the program ended */
 };
 enum { TG_AGENT_HEAP_TABLE_OFFSET = 4096 }; /* of what the table holds */
 

@@ -28,7 +28,8 @@ struct tg_heap_block_entry {
     bool has_guards;
     bool is_painted;         /* since it was freed */
     unsigned char alignment; /* of an aligned operator new: one more than its logarithm; 0 of all others */
-    unsigned char unused[2];
+    bool is_told; /* that it has changed: when the library looked at all blocks, as the program ended */
+    unsigned char unused;
     /* which fork of the program had these stacks: another one has other numbers */
     uint32_t allocated_generation, freed_generation;
     uintptr_t caller; /* of the call that gave it */

@@ -24,7 +24,6 @@ struct tables {
     size_t count;
     uint64_t generation; /* of the process's own blocks */
     uint64_t hoard;      /* address, 0 unknown */
-    bool is_swept;
 };
 
 struct pass {
@@ -57,9 +56,11 @@ static void add_fault(struct pass *pass, const struct tg_event_heap_error *fault
         check->faults[check->n_faults++] = *fault;
 }
 
-static bool is_wanted(const struct pass *pass, uint32_t generation)
+/* GENERATION: of the process that allocated, or freed, ENTRY's block. */
+static bool is_wanted(const struct pass *pass, const struct tg_heap_block_entry *entry, uint32_t generation)
 {
-    return pass->generation == 0 || generation == (uint32_t)pass->generation;
+    bool is_told = pass->engine != NULL && entry->is_told;
+    return !is_told && (pass->generation == 0 || generation == (uint32_t)pass->generation);
 }
 
 /* RANGE was read, a guard of ENTRY's. */
@@ -90,7 +91,7 @@ static size_t find_guards(struct pass *pass, size_t n_entries)
     for (size_t i = 0; i < n_entries; i++) {
         const struct tg_heap_block_entry *entry = &pass->entries[i];
         if (pass->tags[i] == 0 || entry->state != TG_HEAP_BLOCK_LIVE || !entry->has_guards ||
-            !is_wanted(pass, entry->allocated_generation))
+            !is_wanted(pass, entry, entry->allocated_generation))
             continue;
         size_t before = tg_heap_guard_before(entry);
         const struct tg_memory_range guards[GUARDS] = {
@@ -126,7 +127,7 @@ static void look_at_kept(struct pass *pass, size_t n_entries)
 {
     struct tg_event_heap_error fault;
     for (size_t i = 0; i < n_entries; i++)
-        if (pass->tags[i] != 0 && is_wanted(pass, pass->entries[i].freed_generation) &&
+        if (pass->tags[i] != 0 && is_wanted(pass, &pass->entries[i], pass->entries[i].freed_generation) &&
             tg_kept_blocks_have_changed(pass->kept, &pass->entries[i], &fault))
             add_fault(pass, &fault);
 }
@@ -184,10 +185,8 @@ static struct tg_error *find_tables(pid_t tid, struct tables *tables)
         tables->items[tables->count++].n_blocks = table.n_blocks;
         if (!tg_memory_read(tid, table.generation, &tables->generation, sizeof tables->generation))
             tables->generation = 0;
-        if (table.hoard != 0) {
+        if (table.hoard != 0)
             tables->hoard = table.hoard;
-            tables->is_swept = table.is_swept != 0;
-        }
     }
     tg_mappings_close(&mappings);
     return tables->count > 0 ? NULL : tg_error_create(TG_ERROR_NOT_FOUND, "its blocks are not checked");
@@ -250,7 +249,7 @@ struct tg_error *tg_guard_check_at_end(struct tg_engine *engine, struct tg_threa
     struct tables tables;
     struct tg_kept_blocks kept = {0};
     struct tg_error *error = find_tables(thread->tid, &tables);
-    if (error != NULL || tables.is_swept || (is_own && tables.generation == 0))
+    if (error != NULL || (is_own && tables.generation == 0))
         return error;
     struct tg_guard_check *check = calloc(1, sizeof *check);
     struct pass *pass = calloc(1, sizeof *pass);

@@ -29,8 +29,8 @@ struct tg_guard_check {
 struct tg_error *tg_guard_check_run(struct tg_engine *engine, struct tg_live_blocks *live,
                                     struct tg_thread *thread, struct tg_guard_check *check);
 
-/* Looks at the guards of the process of THREAD, which runs no more, and at the freed blocks that it keeps, unless its heap library
- * has done that at the end of the program. Faults become heap_error events without stacks: those of the block are known from its own
+/* Looks at the guards of the process of THREAD, which runs no more, and at the freed blocks that it keeps, but for what its heap library
+ * has told at the end of the program: what was written after that. Faults become heap_error events without stacks: those of the block are known from its own
  * events. IS_OWN: only blocks that this process itself allocated, or freed, not those of a parent that forked it. Errors as above. */
 struct tg_error *tg_guard_check_at_end(struct tg_engine *engine, struct tg_thread *thread, bool is_own);
 

@@ -1,4 +1,5 @@
-/* The look at the blocks of a process that ends without having looked at them itself: by a signal, _exit, quick_exit. Observes ends
+/* The last look at the blocks of a process: it may end without having looked at them itself (by a signal, _exit, quick_exit), or go on
+ * after that (destructors of libraries that were opened). Observes ends
  * of processes with --heap=check; emits heap_error. */
 #ifndef TG_RECORDER_LEAKS_LAST_CHECK_H
 #define TG_RECORDER_LEAKS_LAST_CHECK_H

@@ -559,7 +559,7 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, struct tg_heap_to
         tg_heap_note_free_at(block, how, stack);
         return;
     }
-    tg_heap_guards_check(&entry, tg_heap_release_name(how), frame);
+    (void)tg_heap_guards_check(&entry, tg_heap_release_name(how), frame);
     tg_heap_release_judge(&entry, how, &told, frame);
     tg_heap_note_free_at(block, how, stack);
     if (keeps && !entry.has_red_zones) {
@@ -667,7 +667,7 @@ static APART void *resize_in_place(void *old, size_t size, enum tg_heap_call cal
     size_t front = entry.block - entry.base;
     size_t behind = entry.state == TG_HEAP_BLOCK_LIVE ? TG_AGENT_HEAP_GUARD_BYTES : 0;
     if (entry.state == TG_HEAP_BLOCK_LIVE)
-        tg_heap_guards_check(&entry, tg_heap_release_name(TG_HEAP_FREED_BY_REALLOC), frame);
+        (void)tg_heap_guards_check(&entry, tg_heap_release_name(TG_HEAP_FREED_BY_REALLOC), frame);
     if (tg_heap_release_is_mismatched(&entry, TG_HEAP_FREED_BY_REALLOC))
         tell(TG_HEAP_MISMATCHED_DEALLOC, entry.block, &entry, tg_heap_release_name(TG_HEAP_FREED_BY_REALLOC),
              frame);
@@ -737,8 +737,11 @@ static bool sweep(const struct tg_heap_block_entry *entry, void *context)
     if (entry->state != TG_HEAP_BLOCK_LIVE || !tg_heap_lock_take(lock))
         return false;
     struct tg_heap_block_entry swept = *entry;
-    if (swept.state == TG_HEAP_BLOCK_LIVE)
-        tg_heap_guards_check(&swept, "", NULL);
+    if (swept.state == TG_HEAP_BLOCK_LIVE && tg_heap_guards_check(&swept, "", NULL)) {
+        struct tg_heap_block_entry *found = tg_heap_block_table_find(swept.block);
+        if (found != NULL)
+            found->is_told = true;
+    }
     tg_heap_lock_release(lock);
     return false;
 }
@@ -756,6 +759,5 @@ void tg_heap_check_sweep(void)
 {
     (void)tg_heap_block_table_each(sweep, NULL);
     tg_heap_hoard_check();
-    tg_heap_block_table_head()->is_swept = 1;
     wipe_stack();
 }

@@ -42,17 +42,18 @@ struct tg_heap_mistake tg_heap_guards_mistake(enum tg_heap_error error, uintptr_
                                     .call = call};
 }
 
-void tg_heap_guards_check_bytes(const struct tg_heap_block_entry *entry, uintptr_t start, size_t n,
+bool tg_heap_guards_check_bytes(const struct tg_heap_block_entry *entry, uintptr_t start, size_t n,
                                 unsigned char wanted, enum tg_heap_error error, const char *call,
                                 const void *frame)
 {
     uintptr_t first = start;
     size_t n_wrong;
     if (is_intact(start, n, wanted, &first, &n_wrong))
-        return;
+        return false;
     struct tg_heap_mistake mistake = tg_heap_guards_mistake(error, first, entry, call);
     mistake.wrong_bytes = n_wrong;
     tg_heap_note_mistake(&mistake, frame);
+    return true;
 }
 
 void tg_heap_guards_write(const struct tg_heap_block_entry *entry)
@@ -62,13 +63,15 @@ void tg_heap_guards_write(const struct tg_heap_block_entry *entry)
     tg_heap_guards_fill(entry->block + entry->size, tg_heap_guard_behind(entry), TG_HEAP_GUARD_BEHIND);
 }
 
-void tg_heap_guards_check(const struct tg_heap_block_entry *entry, const char *call, const void *frame)
+bool tg_heap_guards_check(const struct tg_heap_block_entry *entry, const char *call, const void *frame)
 {
     if (!entry->has_guards)
-        return;
+        return false;
     size_t before = tg_heap_guard_before(entry);
-    tg_heap_guards_check_bytes(entry, entry->block - before, before, TG_HEAP_GUARD_BEFORE,
-                               TG_HEAP_GUARD_CORRUPTION, call, frame);
-    tg_heap_guards_check_bytes(entry, entry->block + entry->size, tg_heap_guard_behind(entry),
-                               TG_HEAP_GUARD_BEHIND, TG_HEAP_GUARD_CORRUPTION, call, frame);
+    bool wrong_before = tg_heap_guards_check_bytes(entry, entry->block - before, before, TG_HEAP_GUARD_BEFORE,
+                                                   TG_HEAP_GUARD_CORRUPTION, call, frame);
+    bool wrong_behind =
+        tg_heap_guards_check_bytes(entry, entry->block + entry->size, tg_heap_guard_behind(entry),
+                                   TG_HEAP_GUARD_BEHIND, TG_HEAP_GUARD_CORRUPTION, call, frame);
+    return wrong_before || wrong_behind;
 }

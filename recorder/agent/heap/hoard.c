@@ -15,12 +15,22 @@ const struct tg_heap_hoard_ring *tg_heap_hoard_ring(void)
     return &hoard.ring;
 }
 
-/* GONE is a copy of what was kept. */
-static void check_paint(const struct tg_heap_block_entry *gone)
+/* GONE is a copy of what was kept. Whether that has changed. */
+static bool check_paint(const struct tg_heap_block_entry *gone)
 {
-    if (gone->is_painted)
-        tg_heap_guards_check_bytes(gone, gone->block, gone->size, TG_HEAP_PAINT_FREED,
-                                   TG_HEAP_PAINT_CORRUPTION, "", NULL);
+    return gone->is_painted && tg_heap_guards_check_bytes(gone, gone->block, gone->size, TG_HEAP_PAINT_FREED,
+                                                          TG_HEAP_PAINT_CORRUPTION, "", NULL);
+}
+
+static void mark_told(uintptr_t block)
+{
+    struct tg_heap_lock *lock = tg_heap_block_table_lock(block);
+    if (!tg_heap_lock_take(lock))
+        return;
+    struct tg_heap_block_entry *entry = tg_heap_block_table_find(block);
+    if (entry != NULL)
+        entry->is_told = true;
+    tg_heap_lock_release(lock);
 }
 
 /* Gives the oldest block back to the allocator. With the hoard's lock held. */
@@ -42,7 +52,7 @@ static void give_back_one(void)
     }
     if (gone.block == 0)
         return;
-    check_paint(&gone);
+    (void)check_paint(&gone);
     tg_heap_real_get()->free((void *)gone.base); // NOLINT: an address
 }
 
@@ -86,7 +96,8 @@ void tg_heap_hoard_check(void)
         if (entry != NULL && entry->state == TG_HEAP_BLOCK_HOARDED)
             kept = *entry;
         tg_heap_lock_release(lock);
-        check_paint(&kept);
+        if (check_paint(&kept))
+            mark_told(block);
     }
     tg_heap_lock_release(&hoard.lock);
 }

@@ -489,6 +489,17 @@ def test_check():
             for which, name in (("allocated", "make"), ("freed", "drop")):
                 stack = known[event["pid"], event[which + "_stack"]]
                 check(named(stack, program, table)[0] == name and event[which + "_tid"] == event["tid"], mistake, stack)
+    # a library's destructor, behind the heap library's
+    library = build_library("late", source="""#include <stdlib.h>
+static char *kept;
+void again(void) { kept = malloc(60); }
+__attribute__((destructor)) static void end(void) { kept[61] = 1; }
+""")
+    with open("opens.c", "w") as file:
+        file.write(OPENS.replace("dlclose(h)", "(void)h"))
+    check(run(["cc", "opens.c", "-o", "opens", "-ldl"]).status == 0, "cannot build")
+    found = [event["offset"] for event in recorded([os.path.abspath("opens"), library], heap="--heap=check") if event["kind"] == "heap_error"]
+    check(found == [61], "overrun at the very end", found)
     # a process that ends looks at what it used of its table (it touched all of it: 32,768 pages)
     check_no_loss(recorded([build("child_faults.c")], heap="--heap=check"))
 
