@@ -28,7 +28,7 @@ struct tg_heap_block_entry {
     bool has_guards;
     bool is_painted;         /* since it was freed */
     unsigned char alignment; /* of an aligned operator new: one more than its logarithm; 0 of all others */
-    bool is_told; /* that it has changed: when the library looked at all blocks, as the program ended */
+    bool is_told;            /* changes were told when the library looked at all blocks at the end */
     unsigned char unused;
     /* which fork of the program had these stacks: another one has other numbers */
     uint32_t allocated_generation, freed_generation;
@@ -56,7 +56,10 @@ struct tg_heap_hoarded {
     size_t size; /* of BLOCK: when it leaves, the table may have another one of this address, or none */
 };
 
-enum { TG_HEAP_HOARD_BLOCKS = 1 << 14 };
+enum {
+    TG_HEAP_HOARD_BLOCKS = 1 << 14,
+    TG_HEAP_HOARDED_BYTES = 1 << 20, /* of one block, at most */
+};
 struct tg_heap_hoard_ring {
     uint32_t first, count;
     struct tg_heap_hoarded blocks[TG_HEAP_HOARD_BLOCKS];

@@ -4,11 +4,9 @@
 
 #include <stdlib.h>
 
-enum { PART_BYTES = 1 << 16 }; /* of a block, read at a time */
-
 static int compare(const void *a, const void *b)
 {
-    uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
+    uintptr_t x = ((const struct tg_heap_hoarded *)a)->block, y = ((const struct tg_heap_hoarded *)b)->block;
     return x < y ? -1 : x > y;
 }
 
@@ -16,51 +14,53 @@ bool tg_kept_blocks_read(struct tg_kept_blocks *kept, pid_t tid, uint64_t addres
 {
     kept->tid = tid;
     kept->count = 0;
-    kept->ring = malloc(sizeof *kept->ring);
-    kept->addresses = malloc(TG_HEAP_HOARD_BLOCKS * sizeof *kept->addresses);
-    if (kept->ring == NULL || kept->addresses == NULL ||
-        !tg_memory_read(tid, address, kept->ring, sizeof *kept->ring) ||
-        kept->ring->first >= TG_HEAP_HOARD_BLOCKS || kept->ring->count > TG_HEAP_HOARD_BLOCKS)
-        return false;
-    for (uint32_t i = 0; i < kept->ring->count; i++)
-        kept->addresses[kept->count++] =
-            kept->ring->blocks[(kept->ring->first + i) % TG_HEAP_HOARD_BLOCKS].block;
-    qsort(kept->addresses, kept->count, sizeof *kept->addresses, compare);
-    return true;
+    struct tg_heap_hoard_ring *ring = malloc(sizeof *ring);
+    kept->blocks = malloc(sizeof ring->blocks);
+    bool is_read = ring != NULL && kept->blocks != NULL && tg_memory_read(tid, address, ring, sizeof *ring) &&
+                   ring->first < TG_HEAP_HOARD_BLOCKS && ring->count <= TG_HEAP_HOARD_BLOCKS;
+    for (uint32_t i = 0; is_read && i < ring->count; i++)
+        kept->blocks[kept->count++] = ring->blocks[(ring->first + i) % TG_HEAP_HOARD_BLOCKS];
+    if (kept->count > 0)
+        qsort(kept->blocks, kept->count, sizeof *kept->blocks, compare);
+    free(ring);
+    return is_read;
 }
 
 void tg_kept_blocks_deinit(struct tg_kept_blocks *kept)
 {
-    free(kept->ring);
-    free(kept->addresses);
+    free(kept->blocks);
     *kept = (struct tg_kept_blocks){0};
 }
 
-/* How many bytes of ENTRY's block have changed, *FIRST of them the first. What cannot be read is not counted. */
+/* How many bytes of ENTRY's block have changed, *FIRST of them the first, up to what cannot be read. */
 static uint64_t count_changed(const struct tg_kept_blocks *kept, const struct tg_heap_block_entry *entry,
                               uint64_t *first)
 {
-    unsigned char *bytes = malloc(PART_BYTES);
+    unsigned char *bytes = malloc(entry->size);
+    size_t count = bytes == NULL ? 0 : tg_memory_read_some(kept->tid, entry->block, bytes, entry->size);
     uint64_t changed = 0;
-    for (uint64_t at = 0; bytes != NULL && at < entry->size; at += PART_BYTES) {
-        size_t size = entry->size - at < PART_BYTES ? (size_t)(entry->size - at) : PART_BYTES;
-        size = tg_memory_read_some(kept->tid, entry->block + at, bytes, size);
-        for (size_t i = 0; i < size; i++)
-            if (bytes[i] != TG_HEAP_PAINT_FREED && changed++ == 0)
-                *first = entry->block + at + i;
-    }
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i] != TG_HEAP_PAINT_FREED && changed++ == 0)
+            *first = entry->block + i;
     free(bytes);
     return changed;
+}
+
+/* As the hoard has it, too. */
+static bool is_kept(const struct tg_kept_blocks *kept, const struct tg_heap_block_entry *entry)
+{
+    const struct tg_heap_hoarded wanted = {.block = entry->block};
+    if (entry->state != TG_HEAP_BLOCK_HOARDED || !entry->is_painted || kept->count == 0 || entry->size == 0 ||
+        entry->size > TG_HEAP_HOARDED_BYTES)
+        return false;
+    const struct tg_heap_hoarded *found = bsearch(&wanted, kept->blocks, kept->count, sizeof wanted, compare);
+    return found != NULL && found->size == entry->size;
 }
 
 bool tg_kept_blocks_have_changed(const struct tg_kept_blocks *kept, const struct tg_heap_block_entry *entry,
                                  struct tg_event_heap_error *fault)
 {
-    uint64_t first = 0;
-    if (entry->state != TG_HEAP_BLOCK_HOARDED || !entry->is_painted || kept->count == 0 ||
-        bsearch(&entry->block, kept->addresses, kept->count, sizeof entry->block, compare) == NULL)
-        return false;
-    uint64_t changed = count_changed(kept, entry, &first);
+    uint64_t first = 0, changed = is_kept(kept, entry) ? count_changed(kept, entry, &first) : 0;
     *fault = (struct tg_event_heap_error){.error = TG_HEAP_PAINT_CORRUPTION,
                                           .address = first,
                                           .block = entry->block,

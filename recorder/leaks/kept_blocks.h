@@ -14,8 +14,7 @@
 /* Zero at first. */
 struct tg_kept_blocks {
     pid_t tid;
-    struct tg_heap_hoard_ring *ring; /* NULL: none is known */
-    uintptr_t *addresses;            /* of those in RING, sorted */
+    struct tg_heap_hoarded *blocks; /* by address */
     size_t count;
 };
 
@@ -23,7 +22,8 @@ struct tg_kept_blocks {
 bool tg_kept_blocks_read(struct tg_kept_blocks *kept, pid_t tid, uint64_t address);
 void tg_kept_blocks_deinit(struct tg_kept_blocks *kept);
 
-/* Whether ENTRY's block is one of them, and has changed: *FAULT is how. */
+/* Whether ENTRY's block is one of them, and has changed: *FAULT is how. The program may have written to ENTRY and to the ring: a block
+ * of another size than is kept, or that is in both but cannot be read, is none. */
 bool tg_kept_blocks_have_changed(const struct tg_kept_blocks *kept, const struct tg_heap_block_entry *entry,
                                  struct tg_event_heap_error *fault);
 

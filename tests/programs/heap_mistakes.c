@@ -115,6 +115,8 @@ int main(int argc, char **argv)
         drop(block + 16);
     else if (strcmp(mistake, "realloc_inside") == 0)
         change(block + 32, 10);
+    else if (strcmp(mistake, "inside_freed") == 0)
+        drop(block), drop(block + 16);
     else if (strcmp(mistake, "stack") == 0)
         drop(of_stack);
     else if (strcmp(mistake, "program") == 0)

@@ -21,7 +21,6 @@
 enum {
     FRONT_BYTES = 16, /* before a block: its guard, and what keeps it aligned; libc's own alignment */
     PAGE_BYTES = 4096,
-    MAX_HOARDED_BYTES = 1 << 20, /* of one block */
 };
 
 /* A function with a frame of its own: handlers may have small stacks, and what others call on has no use for its variables. */
@@ -415,16 +414,17 @@ struct stranger {
     uint64_t paint;
 };
 
-/* The size that libc reads of the block at ADDRESS, inside of AROUND's, where that is nothing but paint; NULL: it is not. */
+/* The size that libc reads of the block at ADDRESS, inside of AROUND's, where that is nothing but paint; NULL: it is not. The paint of
+ * freed blocks says to libc that the block is a mapping, which it complains of without its lock. */
 static uint64_t *painted_size(uintptr_t address, const struct tg_heap_block_entry *around)
 {
     const uint64_t bytes = UINT64_C(0x0101010101010101);
     uintptr_t offset = address - around->block;
-    if (!is_libcs || around->has_red_zones || address % FRONT_BYTES != 0 || offset < sizeof bytes ||
-        offset > around->size)
+    if (!is_libcs || around->state != TG_HEAP_BLOCK_LIVE || around->has_red_zones ||
+        address % FRONT_BYTES != 0 || offset < sizeof bytes || offset > around->size)
         return NULL;
     uint64_t *size = (uint64_t *)(address - sizeof *size); // NOLINT: an address
-    return *size == TG_HEAP_PAINT_ALLOCATED * bytes || *size == TG_HEAP_PAINT_FREED * bytes ? size : NULL;
+    return *size == TG_HEAP_PAINT_ALLOCATED * bytes ? size : NULL;
 }
 
 /* Memory that the program has not written to has paint where it would mostly have zeros. What libc says of a block of no bytes it says
@@ -493,7 +493,7 @@ static bool retire(uintptr_t address, uint32_t stack, bool *keeps, struct tg_hea
     if (found != NULL)
         *entry = *found;
     if (live) {
-        bool is_hoarded = found->size <= MAX_HOARDED_BYTES && !tg_heap_wishes_off(TG_AGENT_HEAP_NO_HOARD);
+        bool is_hoarded = found->size <= TG_HEAP_HOARDED_BYTES && !tg_heap_wishes_off(TG_AGENT_HEAP_NO_HOARD);
         *keeps = found->state == TG_HEAP_BLOCK_LIVE && (is_hoarded || found->has_red_zones);
         found->is_painted =
             *keeps && !found->has_red_zones && !tg_heap_wishes_off(TG_AGENT_HEAP_NO_PAINT_FREED);
@@ -568,7 +568,7 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, struct tg_heap_to
         tg_heap_hoard_keep(entry.block, entry.size);
         return;
     }
-    if (entry.size > MAX_HOARDED_BYTES)
+    if (entry.size > TG_HEAP_HOARDED_BYTES)
         remember_large(&entry, stack);
     return_block(&entry);
 }
