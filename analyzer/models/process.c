@@ -609,6 +609,8 @@ static struct tg_error *take_event(struct tg_process_model *model, struct tg_pro
         return take_thread_name(model, entry, event);
     if (event->kind == TG_EVENT_IDENTITY)
         return take_identity(model, entry, &event->identity);
+    if (event->kind == TG_EVENT_MPI_COMM && event->mpi_comm.origin == TG_MPI_COMM_WORLD)
+        entry->world_size = event->mpi_comm.size;
     if (event->kind == TG_EVENT_MPI_COMM && event->mpi_comm.origin == TG_MPI_COMM_WORLD &&
         event->mpi_comm.rank >= 0 &&
         (!entry->claim.is_made || tg_singleton_is(&event->mpi_comm, entry->claim.number, entry->size)))

@@ -78,6 +78,7 @@ struct tg_process_entry {
     int64_t rank;                         /* -1: not a rank, whatever its environment says */
     struct tg_rank_claim claim;           /* what that says; the children of a rank say so, too */
     int64_t size;
+    int64_t world_size; /* of MPI_COMM_WORLD as MPI has it, which may be another one; 0 unknown */
     struct tg_process_launch launch;
 
     uint64_t threads_started; /* the first thread included */

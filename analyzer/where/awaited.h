@@ -4,11 +4,15 @@
 
 #include "analyzer/where/group.h"
 
+/* How many of COUNT threads, INDICES of first threads of ranks that are away, have to make the call of GROUP. */
+size_t tg_where_count_lacking(const struct tg_where_threads *threads, const struct tg_where_group *group,
+                              const size_t *indices, size_t count);
+
 /* Whether somebody of the COUNT groups waits for the first thread INDEX of a rank that is away: in a collective call, or, as IS_ON_WAY says, for
  * a message. */
 enum tg_where_awaited tg_where_awaited_of(const struct tg_where_threads *threads,
-                                          const struct tg_where_group *groups, size_t count, size_t index,
-                                          bool is_on_way);
+                                          const struct tg_where_group *groups, const size_t *n_lacking,
+                                          size_t count, size_t index, bool is_on_way);
 
 /* Whether the members of the communicator of each collective call are known. */
 bool tg_where_members_are_known(const struct tg_where_threads *threads, const struct tg_where_group *groups,

@@ -90,6 +90,8 @@ enum tg_where_membership tg_where_membership(const struct tg_where_thread *threa
         is_member = are_of_one_job(thread, other) && is_listed(thread->comm, other->process->rank);
     else
         return TG_WHERE_MAY_BE_MEMBER;
+    if (is_member && (thread->is_ambiguous || other->is_ambiguous))
+        return TG_WHERE_MAY_BE_MEMBER;
     return is_member ? TG_WHERE_IS_MEMBER : TG_WHERE_IS_NO_MEMBER;
 }
 

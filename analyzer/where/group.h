@@ -5,7 +5,12 @@
 #include "analyzer/where/threads.h"
 
 /* Whether others wait for ranks that are away. */
-enum tg_where_awaited { TG_WHERE_NOT_AWAITED, TG_WHERE_MAY_BE_AWAITED, TG_WHERE_AWAITED };
+enum tg_where_awaited {
+    TG_WHERE_NOT_AWAITED,
+    TG_WHERE_MAY_BE_AWAITED, /* if they are members of the communicator */
+    TG_WHERE_MAY_HAVE_LEFT,  /* as members, which may have made the call already */
+    TG_WHERE_AWAITED
+};
 
 /* A group of ranks in the same call of MPI, or outside of MPI at the same place; by their first threads. */
 struct tg_where_group {

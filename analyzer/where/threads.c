@@ -292,6 +292,23 @@ static void add_comms(const struct tg_where_look *look, struct tg_where_threads 
     }
 }
 
+/* Jobs that a rank has started may have the name of its own, and ranks with the same numbers; threads are in the order of ranks. */
+static void find_ambiguous(struct tg_where_threads *threads)
+{
+    for (size_t i = 0; i < threads->count && threads->threads[i].is_rank; i++) {
+        struct tg_where_thread *thread = &threads->threads[i];
+        for (size_t k = i + 1; k < threads->count && threads->threads[k].is_rank &&
+                               threads->threads[k].process->rank == thread->process->rank;
+             k++) {
+            struct tg_where_thread *other = &threads->threads[k];
+            if (!thread->is_first || !other->is_first ||
+                strcmp(thread->process->job, other->process->job) != 0)
+                continue;
+            thread->is_ambiguous = other->is_ambiguous = true;
+        }
+    }
+}
+
 static void add_waits(const struct tg_where_look *look, struct tg_where_threads *threads)
 {
     size_t hint = 0, owner_hint = 0;
@@ -399,6 +416,7 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
         error = add(look, before, tg_stack_model_at(look->stacks, i), threads, &hint);
     if (threads->count > 0)
         qsort(threads->threads, threads->count, sizeof *threads->threads, compare);
+    find_ambiguous(threads);
     add_waits(look, threads);
     add_values(look, threads);
     add_requests(look, threads);
@@ -410,7 +428,8 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
     for (size_t i = 0; i < tg_process_model_count(look->processes); i++) {
         const struct tg_process_entry *entry = tg_process_model_at(look->processes, i);
         threads->n_ranks += is_rank(entry);
-        if (is_rank(entry) && entry->size > threads->size)
+        if (is_rank(entry) && (entry->world_size == 0 || entry->world_size == entry->size) &&
+            entry->size > threads->size)
             threads->size = entry->size;
     }
     return error;

@@ -16,6 +16,7 @@ struct tg_where_thread {
     const struct tg_look_activity *activity; /* since the look before; likewise */
     size_t owner;                            /* index of the thread that it waits for, SIZE_MAX unknown */
     bool is_rank;                            /* the process is one */
+    bool is_ambiguous;                       /* another process is the same rank of the same job */
     bool is_first;                           /* the first thread of its process */
     bool has_same_state; /* callers hold what they held in the look before; only with values */
     /* Since the look before: another place, another instruction of the program's own, back from its call, or outside of calls

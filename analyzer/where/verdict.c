@@ -104,11 +104,21 @@ static struct tg_error *add_all(struct tg_where_verdict *verdict, const struct t
     for (size_t i = 0; error == NULL && i < threads->count; i++)
         if (threads->threads[i].is_rank && threads->threads[i].is_first && !is_away(&threads->threads[i]))
             error = add(verdict, threads, i, TG_WHERE_NOT_AWAITED);
-    size_t n_waiting = verdict->count;
+    size_t n_waiting = verdict->count, *n_lacking = calloc(n_waiting + 1, sizeof *n_lacking),
+           *away = calloc(threads->count + 1, sizeof *away), n_away = 0;
+    if (error == NULL && (n_lacking == NULL || away == NULL))
+        error = tg_error_no_memory();
     for (size_t i = 0; error == NULL && i < threads->count; i++)
         if (threads->threads[i].is_rank && threads->threads[i].is_first && is_away(&threads->threads[i]))
-            error = add(verdict, threads, i,
-                        tg_where_awaited_of(threads, verdict->groups, n_waiting, i, is_on_way[i]));
+            away[n_away++] = i;
+    for (size_t i = 0; error == NULL && i < n_waiting; i++)
+        n_lacking[i] = tg_where_count_lacking(threads, &verdict->groups[i], away, n_away);
+    for (size_t i = 0; error == NULL && i < n_away; i++)
+        error = add(
+            verdict, threads, away[i],
+            tg_where_awaited_of(threads, verdict->groups, n_lacking, n_waiting, away[i], is_on_way[away[i]]));
+    free(n_lacking);
+    free(away);
     return error;
 }
 
@@ -203,18 +213,20 @@ static struct tg_error *find_ways(const struct tg_where_threads *threads, bool *
 /* What the groups are in, those left out that are away and not waited for. */
 struct tally {
     size_t collective, away, pending;
+    bool are_sure; /* each that is away is waited for */
     bool moves, polls, stays;
 };
 
 static struct tally count_groups(const struct tg_where_verdict *verdict)
 {
-    struct tally tally = {0};
+    struct tally tally = {.are_sure = true};
     for (size_t i = 0; i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
         bool polls = *group->polls != '\0', moves = group->has_moved || group->is_worked_for;
         if (group->is_away && group->awaited == TG_WHERE_NOT_AWAITED)
             continue;
         tally.away += group->is_away;
+        tally.are_sure &= !group->is_away || group->awaited == TG_WHERE_AWAITED;
         tally.polls |= group->is_away && polls;
         tally.moves |= group->is_away && !polls && moves;
         tally.stays |= group->is_away && !polls && !moves;
@@ -238,7 +250,7 @@ static enum tg_where_kind judge(const struct tg_where_threads *threads,
     tg_error_destroy(tg_where_chains_end(threads, verdict->groups, verdict->count, &do_end));
     bool is_known = tally.pending == 0 || (are_known && are_on_way(verdict, is_on_way, tally.collective > 0));
     if (tally.away > 0 && is_known && (do_end || !are_known))
-        return !are_known                    ? TG_WHERE_OUTSIDE
+        return !are_known || !tally.are_sure ? TG_WHERE_OUTSIDE
                : tally.moves                 ? TG_WHERE_MOVES
                : tally.polls && !tally.stays ? TG_WHERE_POLLS
                                              : TG_WHERE_MISSING;
@@ -485,9 +497,13 @@ static void write_missing(FILE *stream, const struct tg_where_threads *threads,
         if (!group->is_away || group->awaited == TG_WHERE_NOT_AWAITED)
             continue;
         bool is_one = group->count == 1;
-        fputs(verdict->kind == TG_WHERE_OUTSIDE ? "If " : "The others wait for ", stream);
+        bool is_if = verdict->kind == TG_WHERE_OUTSIDE && group->awaited == TG_WHERE_MAY_BE_AWAITED;
+        fputs(is_if                               ? "If "
+              : verdict->kind == TG_WHERE_OUTSIDE ? "The others may wait for "
+                                                  : "The others wait for ",
+              stream);
         tg_where_write_members(stream, threads, group->threads, group->count);
-        if (verdict->kind == TG_WHERE_OUTSIDE)
+        if (is_if)
             fprintf(stream, " belong%s to the communicator of these calls, the others wait for %s ",
                     is_one ? "s" : "", is_one ? "it. It is" : "them. They are");
         else

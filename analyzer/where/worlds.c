@@ -78,21 +78,21 @@ static size_t find_missing(const struct tg_where_threads *threads, size_t first,
     return count;
 }
 
+/* How large the job of FIRST is; 0 where that is not known, or MPI says otherwise than its launcher. */
 static int64_t size_of(const struct tg_where_threads *threads, size_t first)
 {
     int64_t size = 0;
-    for (size_t i = first; i < threads->count; i++)
-        if (is_rank(threads, i) && strcmp(job_of(threads, i), job_of(threads, first)) == 0 &&
-            threads->threads[i].process->size > size)
-            size = threads->threads[i].process->size;
+    for (size_t i = first; i < threads->count; i++) {
+        const struct tg_process_entry *entry = threads->threads[i].process;
+        if (!is_rank(threads, i) || strcmp(job_of(threads, i), job_of(threads, first)) != 0)
+            continue;
+        if (threads->threads[i].is_ambiguous ||
+            (entry->world_size != 0 && entry->world_size != entry->size) ||
+            (size != 0 && entry->size != 0 && entry->size != size))
+            return 0;
+        size = entry->size > size ? entry->size : size;
+    }
     return size;
-}
-
-/* "was not looked at: it is on another machine, has ended, or was not asked for" */
-static const char *why_not(size_t count)
-{
-    return count == 1 ? "was not looked at: it is on another machine, has ended, or was not asked for"
-                      : "were not looked at: they are on other machines, have ended, or were not asked for";
 }
 
 enum { MAX_SIZE = 1 << 22 };
@@ -109,7 +109,7 @@ static int64_t *list_missing(const struct tg_where_threads *threads, size_t firs
     return NULL;
 }
 
-/* "4 of 8 ranks were looked at. Whether ranks 4-7 are waited for is unknown, as these were not looked at: ..." */
+/* "The stacks of 4 of 8 ranks are known: others may wait for ranks 4-7 as well." */
 static void write_missing(FILE *stream, const struct tg_where_threads *threads, size_t first)
 {
     char text[256], job[64];
@@ -118,12 +118,11 @@ static void write_missing(FILE *stream, const struct tg_where_threads *threads, 
     if (ranks == NULL)
         return;
     int64_t size = size_of(threads, first);
-    fprintf(stream, "%" PRId64 " of %" PRId64 " ranks", size - (int64_t)count, size);
+    fprintf(stream, "The stacks of %" PRId64 " of %" PRId64 " ranks", size - (int64_t)count, size);
     if (has_several_jobs(threads, first))
         fprintf(stream, " of job %s", tg_printable(job_of(threads, first), job, sizeof job));
-    fprintf(stream, " %s looked at. Others may wait for rank%s %s, which %s.\n",
-            size - (int64_t)count == 1 ? "was" : "were", count == 1 ? "" : "s",
-            tg_rank_ranges_print(ranks, count, text, sizeof text), why_not(count));
+    fprintf(stream, " are known: others may wait for rank%s %s as well.\n", count == 1 ? "" : "s",
+            tg_rank_ranges_print(ranks, count, text, sizeof text));
     free(ranks);
 }
 
@@ -166,7 +165,8 @@ bool tg_where_worlds_are_unseen(const struct tg_where_threads *threads, const st
     if (waiting == NULL || !threads->has_two_looks || has_several_jobs(threads, waiting->threads[0]))
         return false;
     for (size_t i = 0; i < waiting->count; i++)
-        if (!tg_where_knows_members(&threads->threads[waiting->threads[i]]))
+        if (!tg_where_knows_members(&threads->threads[waiting->threads[i]]) ||
+            threads->threads[waiting->threads[i]].moves_data)
             return false;
     size_t n_missing;
     int64_t *ranks = list_missing(threads, waiting->threads[0], &n_missing);
@@ -186,8 +186,8 @@ void tg_where_worlds_write_unseen(FILE *stream, const struct tg_where_threads *t
         fprintf(stream, "Rank %" PRId64 " waits", threads->threads[group->threads[0]].process->rank);
     else
         fputs("The others wait", stream);
-    fprintf(stream, " in %s for %srank%s %s, which %s.\n", tg_printable(group->call, call, sizeof call),
-            count == 1 ? "" : "some of ", count == 1 ? "" : "s",
-            tg_rank_ranges_print(ranks, count, text, sizeof text), why_not(count));
+    fprintf(stream, " in %s for %srank%s %s, whose stack%s not known.\n",
+            tg_printable(group->call, call, sizeof call), count == 1 ? "" : "some of ", count == 1 ? "" : "s",
+            tg_rank_ranges_print(ranks, count, text, sizeof text), count == 1 ? " is" : "s are");
     free(ranks);
 }

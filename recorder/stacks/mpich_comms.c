@@ -104,12 +104,14 @@ static size_t find_map(const uint8_t *world, size_t size, int32_t n_ranks, int32
 static uint64_t find_blocks(const uint8_t *bytes, size_t size, const struct tg_mpich_comms *comms,
                             const struct tg_inspect_memory *memory)
 {
-    enum { BEFORE = 40 };
+    enum { BEFORE = 40, MAX_TRIES = 64 };
+    size_t n_tries = 0;
     for (size_t i = BEFORE; i + 16 <= size; i += 8) {
         uint64_t words[2], address, block;
         uint32_t handle;
         memcpy(words, bytes + i, sizeof words);
-        for (size_t back = 8; words[0] == comms->bytes && words[1] == comms->first && back <= BEFORE;
+        for (size_t back = 8;
+             words[0] == comms->bytes && words[1] == comms->first && back <= BEFORE && n_tries++ < MAX_TRIES;
              back += 8) {
             memcpy(&address, bytes + i - back, sizeof address);
             if (read_memory(memory, address, &block, sizeof block) &&
@@ -128,7 +130,9 @@ bool tg_mpich_comms_find_in(const uint8_t *bytes, size_t size, uint64_t address,
     while ((at = memmem(at, size - (size_t)(at - bytes), of_world, sizeof of_world)) != NULL) {
         size_t offset = (size_t)(at++ - bytes), world;
         struct tg_mpi_members all, own;
-        const uint8_t *other = memmem(at, size - offset - 1, of_self, sizeof of_self);
+        size_t left = size - offset - 1;
+        const uint8_t *other =
+            memmem(at, left < MAX_COMM_BYTES + 16 ? left : MAX_COMM_BYTES + 16, of_self, sizeof of_self);
         size_t apart = other == NULL ? 0 : (size_t)(other - bytes) - offset;
         if (offset % 4 != 0 || apart % 8 != 0 || apart < MIN_NAME || apart > MAX_COMM_BYTES ||
             !find_handle(bytes, offset, TG_MPICH_WORLD, &world) || world + 2 * apart > size ||
@@ -325,7 +329,7 @@ static bool count_numbered(const struct tg_mpich_comms *comms, const struct tg_i
                            uint64_t address, uint32_t handle, uint32_t number, uint32_t *found, size_t *n)
 {
     uint8_t bytes[MAX_COMM_BYTES];
-    if (address == 0 || !read_memory(memory, address, bytes, comms->bytes) ||
+    if (address == 0 || !read_memory(memory, address, bytes, comms->name) ||
         (uint32_t)number_at(bytes, 0) != handle)
         return false;
     bool is_used = number_at(bytes, 4) > 0;

@@ -39,8 +39,16 @@ struct found {
     struct request request;
 };
 
+/* The communicator that was asked for last. */
+struct last {
+    bool is_read;
+    uint32_t number;
+    struct tg_mpi_members members;
+};
+
 struct reading {
     const struct tg_mpich_call *call;
+    struct last *last; /* NULL: communicators are not asked for */
     struct found found[MAX_FOUND];
     size_t n_found;
 };
@@ -147,14 +155,17 @@ static bool read_matched(const struct reading *reading, uint64_t at, uint64_t ow
 /* The rank in the job of member PEER of the communicator whose messages have NUMBER. */
 static int32_t rank_of(const struct reading *reading, uint32_t number, int32_t peer)
 {
-    struct tg_mpi_members members;
-    int32_t rank = TG_MPI_UNKNOWN;
-    if (peer >= 0 && reading->call->comms != NULL &&
-        tg_mpich_comm_of_messages(reading->call->comms, reading->call->memory, number, &members)) {
-        rank = members.ranks != NULL && peer < members.size ? members.ranks[peer] : TG_MPI_UNKNOWN;
-        tg_mpi_members_deinit(&members);
+    struct last *last = reading->last;
+    if (peer < 0 || last == NULL || reading->call->comms == NULL)
+        return TG_MPI_UNKNOWN;
+    if (!last->is_read || last->number != number) {
+        tg_mpi_members_deinit(&last->members);
+        tg_mpich_comm_of_messages(reading->call->comms, reading->call->memory, number, &last->members);
+        last->is_read = true;
+        last->number = number;
     }
-    return rank;
+    return last->members.ranks != NULL && peer < last->members.size ? last->members.ranks[peer]
+                                                                    : TG_MPI_UNKNOWN;
 }
 
 static bool read_receive(const struct reading *reading, const struct found *found,
@@ -231,12 +242,14 @@ static bool add(const struct reading *reading, uint32_t handle, struct tg_mpi_re
 bool tg_mpich_requests_read(const struct tg_mpich_call *call, const uint32_t *handles, size_t count,
                             struct tg_mpi_requests *requests)
 {
-    struct reading reading = {.call = call};
+    struct last last = {.is_read = false};
+    struct reading reading = {.call = call, .last = &last};
+    bool are_read = true;
     find_some(&reading);
-    for (size_t i = 0; i < count; i++)
-        if (!add(&reading, handles[i], requests))
-            return false;
-    return true;
+    for (size_t i = 0; are_read && i < count; i++)
+        are_read = add(&reading, handles[i], requests);
+    tg_mpi_members_deinit(&last.members);
+    return are_read;
 }
 
 bool tg_mpich_is_receiving(const struct tg_mpich_call *call, int32_t peer, int32_t tag)
