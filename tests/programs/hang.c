@@ -73,32 +73,6 @@ static void wait_in_vain(void)
     wait_for_ever(); /* culprit of barrier */
 }
 
-/* Ranks 0 to 2 have a communicator of their own, in which they are counted from the last one on; the others are elsewhere. */
-static void wait_in_a_part(void)
-{
-    MPI_Comm part;
-    MPI_Comm_split(MPI_COMM_WORLD, rank < 3 ? 0 : MPI_UNDEFINED, -rank, &part);
-    if (rank == 1)
-        wait_in_vain();
-    if (rank == 0)
-        MPI_Recv(&rank, 1, MPI_INT, 1, 5, part, MPI_STATUS_IGNORE);
-    if (rank < 3)
-        MPI_Barrier(part);
-    wait_for_ever(); /* no member */
-}
-
-/* Each process is rank 0, where MPI did not join them. */
-static void wait_alone(void)
-{
-    const char *number = getenv("OMPI_COMM_WORLD_RANK");
-    if (number != NULL && strcmp(number, "0") == 0)
-        wait_for_ever(); /* one of those that are alone */
-    if (number != NULL && strcmp(number, "1") == 0)
-        rank = 1;
-    announce();
-    MPI_Recv(&rank, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-
 static void receive_what_nobody_sends(void)
 {
     int number;
@@ -184,8 +158,6 @@ static const struct {
     {"crash", crash_in_a_thread, NULL},
     {"deadlock", lock_crosswise, NULL},
     {"taskwait", wait_for_a_task, NULL},
-    {"part", NULL, wait_in_a_part},
-    {"alone", NULL, wait_alone},
     {"send", NULL, send_both},
     {"mismatch", call_another_collective, NULL},
     {"abort", abort_the_job, NULL},

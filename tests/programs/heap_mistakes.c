@@ -116,7 +116,7 @@ int main(int argc, char **argv)
     else if (strcmp(mistake, "realloc_inside") == 0)
         change(block + 32, 10);
     else if (strcmp(mistake, "inside_freed") == 0)
-        drop(block), drop(block + 16);
+        drop(block), drop(block + 32); /* at 8 libc has a random key, which 16 has for its size */
     else if (strcmp(mistake, "stack") == 0)
         drop(of_stack);
     else if (strcmp(mistake, "program") == 0)

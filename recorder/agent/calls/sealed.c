@@ -1,9 +1,9 @@
 /* Programs that forbid themselves system calls (seccomp) while they run. Before they do the calling thread
- * gets its ring, all of it memory; from then on the agent makes no call of its own in this process: rings of other threads become as
- * short as they are memory (touch() in ring.c), who waits for room in a
- * ring spins, nobody is woken (the recorder looks anyway), threads without a ring get none, and what they
- * record is counted as lost. In seccomp's strict mode the kernel forbids the thread the time stamp counter
- * too, as a program can by itself (PR_SET_TSC): then nothing more of it is recorded.
+ * gets its ring, all of it memory; from then on the agent makes no call of its own in this process: rings
+ * of other threads become as short as they are memory (touch() in recorder/agent/ring.c), who waits for
+ * room in a ring spins, nobody is woken (the recorder looks anyway), threads without a ring get none, and
+ * what they record is counted as lost. In seccomp's strict mode the kernel forbids the thread the time stamp
+ * counter too, as a program can by itself (PR_SET_TSC): then nothing more of it is recorded.
  *
  * Seen are calls of prctl and syscall (libseccomp's way); a `syscall` instruction of the program's own is
  * not. */

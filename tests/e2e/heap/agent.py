@@ -448,7 +448,7 @@ MISTAKES = {  # what is recorded, of which function, at which offset, and the st
     "behind": ("guard_corruption", "free", 100, None), "before": ("guard_corruption", "free", -1, None),
     "never_freed": ("guard_corruption", "", 101, 4), "twice": ("double_dealloc", "free", 0, -6),
     "inside": ("addr_not_at_start", "free", 16, -6), "realloc_inside": ("addr_not_at_start", "realloc", 32, -6),
-    "inside_freed": ("addr_not_at_start", "free", 16, -6), "stack": ("free_not_allocated", "free", 0, -6),
+    "inside_freed": ("addr_not_at_start", "free", 32, -6), "stack": ("free_not_allocated", "free", 0, -6),
     "program": ("free_not_allocated", "free", 0, -6), "realloc": ("realloc_not_allocated", "realloc", 0, -6),
     "freed": ("paint_corruption", "", 5, 4), "freed_at_end": ("paint_corruption", "", 5, 4),
     "in_front": ("addr_not_at_start", "free", -16, -6), "at_end": ("addr_not_at_start", "free", 64, -6),

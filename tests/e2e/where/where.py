@@ -106,7 +106,7 @@ def members():
     """Members of a communicator wait for its members alone, whoever else is outside MPI; ranks in it are those of the job."""
     for name in ("openmpi", "mpich"):
         flavour = flavour_named(name)
-        build(flavour.c, ["hang.c"], "hang", "-fopenmp")
+        build(flavour.c, ["communicators.c"], "hang", "-pthread")
         with hanging(flavour, "part", ("MPI_Recv", "", "MPI_Barrier", "")) as process:
             text = where("-p", str(process.pid))
         check(text.startswith("The others wait for rank 1, which is outside MPI: in pause"), text)
@@ -118,7 +118,7 @@ def members():
 def apart():
     """Processes that MPI has not joined, as the launcher is of another library, do not wait for each other."""
     mpich, openmpi = flavour_named("mpich"), flavour_named("openmpi")
-    build(mpich.c, ["hang.c"], "hang", "-fopenmp")
+    build(mpich.c, ["communicators.c"], "hang", "-pthread")
     with hanging(openmpi, "alone", ("MPI_Recv", "")) as process:
         text = where("-p", str(process.pid))
         ranks = [thread for thread in json.loads(where("--json", "--once", "-p", str(process.pid)))["threads"]
