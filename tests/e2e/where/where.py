@@ -773,9 +773,11 @@ def make_core(name, how, signal_sent=None, environment=None):
     check(process.stdout.readline() == "ready\n" or not to_file)
     if signal_sent is not None:
         for _ in range(100): # until both wait
-            if where("--once", "-p", str(process.pid)).startswith("Deadlock"):
+            if "\nDeadlock in" in where("--once", "-p", str(process.pid)):
                 break
             time.sleep(0.1)
+        else:
+            raise SystemExit("the threads do not wait for each other")
         process.send_signal(signal_sent)
     process.wait()
     files = glob.glob(f"{name}/core*")
