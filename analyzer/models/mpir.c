@@ -431,6 +431,12 @@ static struct tg_error *take_table(struct tg_mpir_model *model, const struct tg_
 
 /* ---- ranks */
 
+/* Of MPI_Comm_spawn's, or of a job launcher that has no table, and not asked for. */
+static bool is_in_no_table(const struct tg_event_mpir_rank *told)
+{
+    return told->state == TG_MPIR_OUTSIDE || (told->state == TG_MPIR_NOT_SELECTED && told->starter_pid == 0);
+}
+
 static struct tg_error *tell_rank(struct tg_mpir_model *model, const struct tg_event *event, size_t process,
                                   struct tg_mpir_rank *rank)
 {
@@ -450,8 +456,9 @@ static struct tg_error *tell_rank(struct tg_mpir_model *model, const struct tg_e
     rank->woken = told->woken != 0;
     rank->table_pid = told->table_pid;
     /* a rank that ended before its table was read is told by its starter */
-    bool is_own = told->state == TG_MPIR_OUTSIDE || told->table_pid == event->pid;
-    rank->process = is_traced && is_own ? process : SIZE_MAX;
+    bool was_here = is_traced || told->state == TG_MPIR_NOT_SELECTED;
+    bool is_own = is_in_no_table(told) || told->table_pid == event->pid;
+    rank->process = was_here && is_own ? process : SIZE_MAX;
     rank->since_ns = event->time_ns;
     struct tg_error *error = intern(model, told->reason, &rank->reason);
     if (error == NULL)
@@ -487,7 +494,7 @@ static struct tg_error *take_outside(struct tg_mpir_model *model, const struct t
 static struct tg_error *take_rank(struct tg_mpir_model *model, const struct tg_event *event, size_t process)
 {
     const struct tg_event_mpir_rank *told = &event->mpir_rank;
-    if (told->state == TG_MPIR_OUTSIDE)
+    if (is_in_no_table(told))
         return take_outside(model, event, process);
     struct entry *entry = find_starter(model, told->starter_pid);
     struct tg_mpir_rank *rank = NULL;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTHING, IN_TABLE, OUTSIDE }; /* standing of a process with MPIR */
-enum { DEEPEST = 32 };               /* generations that are looked at */
+enum { NOTHING, IN_TABLE, OUTSIDE, LET_GO }; /* standing of a process with MPIR */
+enum { DEEPEST = 32 };                       /* generations that are looked at */
 
 void tg_mpir_others_deinit(struct tg_mpir_others *others)
 {
@@ -18,11 +18,13 @@ void tg_mpir_others_deinit(struct tg_mpir_others *others)
 }
 
 static void mark(uint8_t *told, size_t n_processes, const struct tg_mpir_rank *ranks, size_t count,
-                 uint8_t as)
+                 bool in_table)
 {
     for (size_t i = 0; i < count; i++)
         if (ranks[i].process < n_processes)
-            told[ranks[i].process] = as;
+            told[ranks[i].process] = in_table                                 ? IN_TABLE
+                                     : ranks[i].state == TG_MPIR_NOT_SELECTED ? LET_GO
+                                                                              : OUTSIDE;
 }
 
 /* A process that is a rank, by its pid. */
@@ -85,10 +87,10 @@ static uint8_t *told_by_mpir(const struct tg_mpir_model *mpir, size_t n_processe
         return NULL;
     size_t count;
     const struct tg_mpir_rank *ranks = tg_mpir_model_outside(mpir, &count);
-    mark(told, n_processes, ranks, count, OUTSIDE);
+    mark(told, n_processes, ranks, count, false);
     for (size_t i = 0; i < tg_mpir_model_count(mpir); i++) {
         ranks = tg_mpir_model_ranks(mpir, i, &count);
-        mark(told, n_processes, ranks, count, IN_TABLE);
+        mark(told, n_processes, ranks, count, true);
     }
     return told;
 }
@@ -103,14 +105,14 @@ static const char *way_of(const struct tg_process_entry *entry)
 }
 
 static struct tg_error *find_group(struct tg_mpir_others *others, const struct tg_process_entry *entry,
-                                   bool is_outside, struct tg_mpir_other **found)
+                                   uint8_t told, struct tg_mpir_other **found)
 {
     const char *way = way_of(entry);
     *found = NULL;
     for (size_t i = others->count; i-- > 0;) {
         struct tg_mpir_other *group = &others->groups[i];
         if (group->job == entry->job && group->source == entry->rank_source && group->way == way &&
-            group->is_outside == is_outside) {
+            group->is_outside == (told == OUTSIDE) && group->is_let_go == (told == LET_GO)) {
             *found = group;
             return NULL;
         }
@@ -123,7 +125,8 @@ static struct tg_error *find_group(struct tg_mpir_others *others, const struct t
                                         .source = entry->rank_source,
                                         .host = entry->host,
                                         .way = way,
-                                        .is_outside = is_outside};
+                                        .is_outside = told == OUTSIDE,
+                                        .is_let_go = told == LET_GO};
     struct tg_error *error = TG_ARRAY_APPEND(others->groups, others->count, others->capacity, group);
     if (error == NULL)
         *found = &others->groups[others->count - 1];
@@ -131,10 +134,10 @@ static struct tg_error *find_group(struct tg_mpir_others *others, const struct t
 }
 
 static struct tg_error *add_rank(struct tg_mpir_others *others, const struct tg_process_entry *entry,
-                                 bool is_outside)
+                                 uint8_t told)
 {
     struct tg_mpir_other *group;
-    struct tg_error *error = find_group(others, entry, is_outside, &group);
+    struct tg_error *error = find_group(others, entry, told, &group);
     if (error != NULL || group == NULL)
         return error;
     if (group->host != NULL && strcmp(group->host, entry->host) != 0)
@@ -162,7 +165,7 @@ struct tg_error *tg_mpir_others_find(const struct tg_mpir_model *mpir,
     for (size_t i = 0; error == NULL && i < count; i++) {
         const struct tg_process_entry *entry = tg_process_model_at(processes, i);
         if (entry->rank >= 0 && told[i] != IN_TABLE && !is_of_rank(entry))
-            error = add_rank(&found, entry, told[i] == OUTSIDE);
+            error = add_rank(&found, entry, told[i]);
     }
     free(told);
     if (error != NULL) {

@@ -19,6 +19,7 @@ struct tg_mpir_other {
     const char *host;   /* NULL: there is more than one */
     const char *way;    /* "following forks"; static */
     bool is_outside;    /* the recorder said that no table has them: started by MPI_Comm_spawn */
+    bool is_let_go;     /* not asked for, and detached */
     int64_t *ranks;     /* sorted, each once */
     size_t n_ranks, capacity;
 };

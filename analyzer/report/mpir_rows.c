@@ -40,6 +40,7 @@ const struct tg_report_field tg_mpir_other_fields[] = {
     OTHER("RANK FROM", "rank_source", TEXT, other.source),
     OTHER("WHAT", NULL, TEXT, what),
     OTHER(NULL, "spawned", FLAG, other.is_outside),
+    OTHER(NULL, "not_selected", FLAG, other.is_let_go),
     OTHER(NULL, "rank_numbers", RANKS, numbers),
     {0},
 };
@@ -70,7 +71,9 @@ struct tg_mpir_other_row tg_mpir_other_row(const struct tg_mpir_other *other)
     struct tg_mpir_other_row row = {.other = *other,
                                     .numbers = {other->ranks, other->n_ranks},
                                     .host = other->host == NULL ? "several" : other->host,
-                                    .what = other->is_outside ? "started by MPI_Comm_spawn" : ""};
+                                    .what = other->is_outside  ? "started by MPI_Comm_spawn"
+                                            : other->is_let_go ? "not one of the requested ranks"
+                                                               : ""};
     tg_rank_ranges_print(other->ranks, other->n_ranks, row.ranks, sizeof row.ranks);
     return row;
 }

@@ -52,6 +52,27 @@ static void write_no_findings(const struct tg_report_page *page)
     tg_report_paragraph(page, NULL, text);
 }
 
+/* How many of RANKS were there, and left alone as others were asked for. */
+static uint64_t count_let_go(const struct tg_mpir_rank *ranks, size_t count)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        n += ranks[i].is_told && ranks[i].state == TG_MPIR_NOT_SELECTED && ranks[i].process != SIZE_MAX;
+    return n;
+}
+
+static uint64_t ranks_let_go(const struct tg_mpir_model *mpir)
+{
+    size_t count;
+    const struct tg_mpir_rank *ranks = tg_mpir_model_outside(mpir, &count);
+    uint64_t n = count_let_go(ranks, count);
+    for (size_t i = 0; i < tg_mpir_model_count(mpir); i++) {
+        ranks = tg_mpir_model_ranks(mpir, i, &count);
+        n += count_let_go(ranks, count);
+    }
+    return n;
+}
+
 /* Appends, where MPI calls of ranks are not in the trace, that this is so: nothing is found then, which must not look as if all was
  * well. */
 static void add_unwatched(const struct tg_report *report, char *text)
@@ -71,11 +92,14 @@ static void add_unwatched(const struct tg_report *report, char *text)
     char of_ranks[64] = "";
     if (n_unwatched < n_ranks)
         snprintf(of_ranks, sizeof of_ranks, " of %" PRIu64 " of %" PRIu64 " ranks", n_unwatched, n_ranks);
+    const char *why = is_off                                      ? " (--mpi=off)"
+                      : ranks_let_go(report->mpir) == n_unwatched ? ", as they were not asked for (--ranks)"
+                                                                  : ", as no agent was there";
     size_t length = strlen(text);
     snprintf(
         text + length, TG_REPORT_RESERVATION - length,
         "%sMPI calls%s are not in the trace%s: mistakes in them, and who waited for whom, are not known.",
-        length > 0 ? " " : "", of_ranks, is_off ? " (--mpi=off)" : ", as no agent was there");
+        length > 0 ? " " : "", of_ranks, why);
 }
 
 const char *tg_report_reservation(const struct tg_report *report, char *text)

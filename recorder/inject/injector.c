@@ -372,10 +372,15 @@ static void tell_heap_unseen(struct tg_agent_injector *injector, struct tg_threa
     tg_engine_emit(injector->engine, thread, &event);
 }
 
-static void tell_aside(struct tg_agent_injector *injector, struct tg_thread *thread, const char *reason)
+static void tell_agent(struct tg_agent_injector *injector, struct tg_thread *thread, const char *reason)
 {
     struct tg_event event = {.kind = TG_EVENT_AGENT, .agent = {.state = TG_AGENT_ASIDE, .reason = reason}};
     tg_engine_emit(injector->engine, thread, &event);
+}
+
+static void tell_aside(struct tg_agent_injector *injector, struct tg_thread *thread, const char *reason)
+{
+    tell_agent(injector, thread, reason);
     if (injector->options.heap)
         tell_heap_unseen(injector, thread, reason);
 }
@@ -414,6 +419,12 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     if (attached) {
         tell_aside(injector, thread,
                    "the program was already running when attached: it is observed by stops alone");
+        return;
+    }
+    const struct tg_agent_injector_options *options = &injector->options;
+    const char *left_out = options->leaves_out != NULL ? options->leaves_out(options->context, thread) : NULL;
+    if (left_out != NULL) {
+        tell_agent(injector, thread, left_out);
         return;
     }
     struct tg_error *error = check_program(injector, thread);

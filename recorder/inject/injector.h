@@ -27,6 +27,8 @@ struct tg_agent_injector_options {
     /* A further variable (NAME=VALUE) for the program that THREAD is about to run, which the agent leaves
      * there; NULL none. STACK is its initial one. May be NULL. */
     const char *(*further)(void *context, struct tg_thread *thread, const struct tg_initial_stack *stack);
+    /* Why nothing of the program that THREAD is about to run is to be recorded (static), NULL: it is. May be NULL. */
+    const char *(*leaves_out)(void *context, const struct tg_thread *thread);
     void *context;
 };
 

@@ -16,8 +16,6 @@ enum { REASON_BYTES = 256 };
 /* A thread that waits at a gate looks at it more often than that. */
 static const uint64_t gate_passed_ns = UINT64_C(2000000000);
 
-static const char let_go[] = "not one of the requested ranks";
-
 /* A rank on this host, from when its table was read until its process ends. */
 struct rank {
     pid_t pid; /* the key */
@@ -282,9 +280,9 @@ static void settle(struct tg_mpir_ranks *ranks, struct tg_thread *thread, struct
         tell_rank(ranks, thread, rank, TG_MPIR_ACQUIRED, "");
         return;
     }
-    tell_rank(ranks, thread, rank, TG_MPIR_NOT_SELECTED, let_go);
+    tell_rank(ranks, thread, rank, TG_MPIR_NOT_SELECTED, TG_MPIR_LET_GO);
     if (known == NULL || !known->is_fork) /* a program that it is about to execute may have a gate, too */
-        tg_engine_release(thread->process, let_go);
+        tg_engine_release(thread->process, TG_MPIR_LET_GO);
 }
 
 void tg_mpir_ranks_settle(struct tg_mpir_ranks *ranks, struct tg_thread *thread)
@@ -380,7 +378,7 @@ static void take_local(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
     bool launched = !starter->process->attached && !ranks->options.is_foreign;
     struct tg_process *process = tg_engine_find_process(ranks->engine, (pid_t)entry->pid);
     if (process == NULL && !is_selected && partial_ok) {
-        tell_entry(ranks, starter, entry, TG_MPIR_NOT_SELECTED, TG_MPIR_WAY_NONE, let_go);
+        tell_entry(ranks, starter, entry, TG_MPIR_NOT_SELECTED, TG_MPIR_WAY_NONE, TG_MPIR_LET_GO);
         return;
     }
     if (process == NULL && find_gone(ranks, (pid_t)entry->pid) != NULL) {

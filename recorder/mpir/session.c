@@ -349,6 +349,33 @@ static void read_program(pid_t pid, char path[PATH_MAX])
     path[length > 0 ? length : 0] = '\0';
 }
 
+/* A rank that no table has. */
+static void tell_by_environment(struct tg_mpir_session *session, struct tg_thread *thread, int64_t rank,
+                                enum tg_mpir_rank_state state, const char *reason)
+{
+    char path[PATH_MAX];
+    struct utsname host;
+    read_program(thread->process->pid, path);
+    uname(&host);
+    const struct tg_event event = {
+        .kind = TG_EVENT_MPIR_RANK,
+        .mpir_rank = {.rank = rank,
+                      .host = host.nodename,
+                      .executable = path,
+                      .table_pid = thread->process->pid,
+                      .state = state,
+                      .way = TG_MPIR_WAY_FORK,
+                      .reason = reason},
+    };
+    tg_engine_emit(session->engine, thread, &event);
+}
+
+static void let_go(struct tg_mpir_session *session, struct tg_thread *thread, int64_t rank)
+{
+    tell_by_environment(session, thread, rank, TG_MPIR_NOT_SELECTED, TG_MPIR_LET_GO);
+    tg_engine_release(thread->process, TG_MPIR_LET_GO);
+}
+
 /* A rank that a starter created after it had reported its job: MPI_Comm_spawn. */
 static void tell_outside(struct tg_mpir_session *session, struct tg_thread *thread)
 {
@@ -362,21 +389,11 @@ static void tell_outside(struct tg_mpir_session *session, struct tg_thread *thre
     if (starter == NULL || !starter->has_spawned || tg_mpir_ranks_has(session->ranks, pid) ||
         !is_rank_by_environment(pid, &identity))
         return;
-    char path[PATH_MAX];
-    struct utsname host;
-    read_program(pid, path);
-    uname(&host);
-    const struct tg_event event = {
-        .kind = TG_EVENT_MPIR_RANK,
-        .mpir_rank = {.rank = identity.rank,
-                      .host = host.nodename,
-                      .executable = path,
-                      .table_pid = pid,
-                      .state = TG_MPIR_OUTSIDE,
-                      .way = TG_MPIR_WAY_FORK,
-                      .reason = "not in the job launcher's table, as after MPI_Comm_spawn"},
-    };
-    tg_engine_emit(session->engine, thread, &event);
+    if (!tg_wanted_ranks_has(session->options.ranks, (uint64_t)identity.rank))
+        let_go(session, thread, identity.rank);
+    else
+        tell_by_environment(session, thread, identity.rank, TG_MPIR_OUTSIDE,
+                            "not in the job launcher's table, as after MPI_Comm_spawn");
 }
 
 /* ---- starters that are looked at
@@ -403,9 +420,11 @@ static void announce(struct tg_mpir_session *session, struct tg_thread *thread)
 /* The same of those that came before the table was read. */
 static void tell_outside_before(struct tg_mpir_session *session)
 {
-    struct tg_process *process = tg_engine_first_process(session->engine);
-    for (; process != NULL; process = process->hh.next) {
+    struct tg_process *next;
+    for (struct tg_process *process = tg_engine_first_process(session->engine); process != NULL;
+         process = next) {
         const struct tg_mpir_process *known = known_of(session, process);
+        next = process->hh.next;
         if (process->threads != NULL && known != NULL && known->program_seen) /* else at its entry point */
             tell_outside(session, process->threads);
     }
@@ -536,6 +555,22 @@ static void recognise_without_symbols(struct tg_mpir_session *session, struct tg
     tell_job(session, thread, TG_MPIR_BY_FOLLOWING, "", "the job launcher has no MPIR symbols");
 }
 
+/* Whether PID is a rank by its environment, and not one of those that were asked for. */
+static bool is_left_out(const struct tg_mpir_session *session, pid_t pid, struct tg_identity *identity)
+{
+    return session->starters > 0 && session->options.ranks->count > 0 &&
+           is_rank_by_environment(pid, identity) &&
+           !tg_wanted_ranks_has(session->options.ranks, (uint64_t)identity->rank);
+}
+
+/* Where a launcher has a table, that decides, and who is in it goes when it has been read. */
+static void leave_out(struct tg_mpir_session *session, struct tg_thread *thread)
+{
+    struct tg_identity identity;
+    if (session->starters_with_symbols == 0 && is_left_out(session, thread->process->pid, &identity))
+        let_go(session, thread, identity.rank);
+}
+
 /* ---- the observer */
 
 /* True where there were objects with symbols. */
@@ -595,6 +630,7 @@ static void reach_entry(struct tg_mpir_session *session, struct tg_thread *threa
     tg_mpir_ranks_settle(session->ranks, thread);
     if (session->starters > 0)
         tell_outside(session, thread);
+    leave_out(session, thread);
 }
 
 /* Whether libraries that came after THREAD's process reached its entry point can matter. For a rank they cannot where no launcher
@@ -728,6 +764,12 @@ void tg_mpir_session_destroy(struct tg_mpir_session *session)
 uint64_t tg_mpir_session_starters(const struct tg_mpir_session *session)
 {
     return session->starters;
+}
+
+bool tg_mpir_session_leaves_out(const struct tg_mpir_session *session, pid_t pid)
+{
+    struct tg_identity identity;
+    return is_left_out(session, pid, &identity);
 }
 
 bool tg_mpir_session_awaits_tables(const struct tg_mpir_session *session)

@@ -39,6 +39,8 @@ void tg_mpir_session_destroy(struct tg_mpir_session *session); /* NULL is accept
 
 /* Starters that were recognised so far. */
 uint64_t tg_mpir_session_starters(const struct tg_mpir_session *session);
+/* Whether the program that PID runs is, by its environment, a rank that was not asked for. */
+bool tg_mpir_session_leaves_out(const struct tg_mpir_session *session, pid_t pid);
 /* Whether a starter that nobody is announced to has no table yet; and looks for it: outside of stops, too. */
 bool tg_mpir_session_awaits_tables(const struct tg_mpir_session *session);
 void tg_mpir_session_look(struct tg_mpir_session *session);

@@ -20,6 +20,9 @@ struct tg_wanted_ranks {
 
 enum { TG_WANTED_RANKS_MAX_RANGES = 4096 };
 
+/* Why a rank that is not in the list was detached, or not taken. */
+#define TG_MPIR_LET_GO "not one of the requested ranks"
+
 /* Numbers and ranges (FIRST-LAST), separated by commas. A USAGE error names the part that is neither. */
 struct tg_error *tg_wanted_ranks_parse(const char *text, struct tg_wanted_ranks *list);
 void tg_wanted_ranks_deinit(struct tg_wanted_ranks *list);

@@ -258,6 +258,14 @@ static const char *further_variable(void *context, struct tg_thread *thread,
                : tg_mpir_environment_wish(recording->images, thread, stack);
 }
 
+static const char *left_out(void *context, const struct tg_thread *thread)
+{
+    const struct tg_recording *recording = context;
+    return recording->mpir != NULL && tg_mpir_session_leaves_out(recording->mpir, thread->process->pid)
+               ? TG_MPIR_LET_GO
+               : NULL;
+}
+
 static struct tg_error *create_injector(struct tg_recording *recording)
 {
     const struct tg_agent_directory *directory = tg_agent_session_directory(recording->agent);
@@ -269,6 +277,7 @@ static struct tg_error *create_injector(struct tg_recording *recording)
         .heap = recording->options->heap.mode != TG_AGENT_HEAP_OFF,
         .images = recording->images,
         .further = further_variable,
+        .leaves_out = left_out,
         .context = recording,
     };
     return tg_agent_injector_create(recording->engine, &options, &recording->injector);

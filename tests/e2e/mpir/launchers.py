@@ -506,6 +506,24 @@ def attach_mpich():
         check([process["rank"] for process in report("some")["processes"]] in ([None, 1], [1, None]), report("some"))
 
 
+def asked_for():
+    """--ranks: of the others nothing is recorded, neither by stops nor by an agent; whether their launcher has a table or not."""
+    for name, launcher in (("mpich", ["mpiexec.mpich"]), ("openmpi", OMPI)):
+        ranks = program(name)
+        job = record(f"{name}.tgt", [*launcher, "-n", str(RANKS), ranks], "--ranks=0,2")
+        check(job.status == 0 and len(said_ranks(job.output)) == RANKS, job)
+        told, mpi = report(f"{name}.tgt"), collections.Counter()
+        of_rank = {process["rank"]: process for process in told["processes"] if process["rank"] is not None}
+        for event in events(f"{name}.tgt"):
+            mpi[event["pid"]] += event["kind"].startswith(("mpi_enter", "mpi_call"))
+        check(sorted(of_rank) == [0, 1, 2] and of_rank[1]["end"] == "detached", told["processes"])
+        check([mpi[of_rank[rank]["pid"]] > 0 for rank in range(RANKS)] == [True, False, True], mpi, of_rank)
+        check("MPI calls of 1 of 3 ranks are not in the trace, as they were not asked for (--ranks)" in
+              run([TOLLGATE, "report", "--no-pager", f"{name}.tgt"]).output)
+        others = [(other["rank_numbers"], other["not_selected"]) for other in told["mpir"]["without_table"]]
+        check(others == ([] if name == "openmpi" else [([0, 2], False), ([1], True)]), told["mpir"])
+
+
 def attach_prte():
     """The same of Open MPI 5's mpirun, which is called prte and has no table either: here a launcher of that name."""
     ranks, launcher = program("mpich"), os.path.abspath("prte")
@@ -650,10 +668,10 @@ def killed_attached(places="3"):
             check_let_go([job.pid, *(pid for pid, _ in said.values())])
 
 
-CASES = {case.__name__: case for case in (openmpi, openmpi_untold, openmpi_not_mpi, spawned, hosts, daemon, alone, mpich, slurm, slurm_hosts, attach_openmpi, attach_mpich, attach_prte,
+CASES = {case.__name__: case for case in (openmpi, openmpi_untold, openmpi_not_mpi, spawned, hosts, daemon, alone, mpich, slurm, slurm_hosts, asked_for, attach_openmpi, attach_mpich, attach_prte,
                                           attach_slurm, killed, killed_slurm, killed_attached)}
 
 if __name__ == "__main__":
-    if sys.argv[1] in ("openmpi", "openmpi_untold", "openmpi_not_mpi", "spawned", "attach_openmpi") or sys.argv[1:3] == ["alone", "openmpi"]:
+    if sys.argv[1] in ("openmpi", "openmpi_untold", "openmpi_not_mpi", "spawned", "asked_for", "attach_openmpi") or sys.argv[1:3] == ["alone", "openmpi"]:
         need_open_mpi_4()
     CASES[sys.argv[1]](*sys.argv[2:])
