@@ -131,8 +131,7 @@ static const struct argp_option argp_options[] = {
      "MPIR whenever a launcher is found)",
      4},
     {"no-mpir", KEY_NO_MPIR, NULL, 0, "Do not use MPIR", 4},
-    {"ranks", KEY_RANKS, "LIST", 0, "Record only these ranks of the jobs found by MPIR, for example 0,2-5",
-     4},
+    {"ranks", KEY_RANKS, "LIST", 0, "Record only these ranks of MPI jobs, for example 0,2-5", 4},
     {"mpir-trust", KEY_MPIR_TRUST, NULL, 0,
      "Acquire the processes in a launcher's table even if they belong to another user, or run a different "
      "program than the table says",
