@@ -310,8 +310,9 @@ static void note_touched(struct tg_agent_thread *thread)
 static uint64_t certain_end(const struct tg_agent_thread *thread)
 {
     const struct private_part *part = private_part(thread->header);
-    return thread->header->n_growths == 0 && part->real_bytes > part->touched ? part->real_bytes
-                                                                              : part->touched;
+    if (thread->header->n_growths > 0 || part->real_bytes <= part->touched)
+        return part->touched;
+    return part->real_bytes > thread->mask ? thread->limit : part->real_bytes; /* all of it is, or its beginning */
 }
 
 /* What a ring has beyond its first 64 KiB, and what it has grown by, is memory only when it is asked for, by so many pages at once

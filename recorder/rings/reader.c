@@ -286,6 +286,15 @@ struct tg_ring_facts tg_ring_reader_facts(const struct tg_ring_reader *reader)
     return reader->facts;
 }
 
+/* Where what follows POSITION begins: behind a growth before which there was nothing more, its place may have been written to since. */
+static uint64_t behind_growths(const struct tg_ring_reader *reader, uint64_t position)
+{
+    for (unsigned n = 0; n < reader->n_growths; n++)
+        if (position == reader->growths[n].until)
+            position = reader->growths[n].from;
+    return position;
+}
+
 static bool is_boundary(const struct tg_ring_reader *reader, const struct tg_agent_passed *passed)
 {
     unsigned n = growths_before(reader, passed->position);
@@ -324,11 +333,13 @@ struct tg_ring_past tg_ring_reader_rewind(struct tg_ring_reader *reader, uint64_
         reader->tail = 0;
     } else {
         for (unsigned i = 0; i < sizeof header.passed / sizeof header.passed[0]; i++) {
-            if (!is_boundary(reader, &header.passed[i]))
+            struct tg_agent_passed *passed = &header.passed[i];
+            passed->position = behind_growths(reader, passed->position);
+            if (!is_boundary(reader, passed))
                 continue;
-            reader->tail = header.passed[i].position;
-            reader->tid = reader->facts.tid = (int32_t)header.passed[i].tid;
-            past.before = header.passed[i].before;
+            reader->tail = passed->position;
+            reader->tid = reader->facts.tid = (int32_t)passed->tid;
+            past.before = passed->before;
             break;
         }
         past.whole = reader->tail == 0;

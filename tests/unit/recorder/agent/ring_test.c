@@ -555,6 +555,29 @@ static int run_in_child(int (*test)(uint64_t argument), uint64_t argument)
     return WEXITSTATUS(status);
 }
 
+/* From a ring's beginning on no system call is to be made: the program forbids itself that. */
+static int record_without_calls(uint64_t n_laps)
+{
+    tg_agent_record1(TG_RECORD_OMP_CANCEL, 0);
+    struct agent_ring *ring = agent_recorder_ring_of(gettid());
+    agent_ring_skip(ring);
+    tg_agent.flags |= TG_AGENT_LOSSY;
+    tg_agent.no_calls = true;
+    for (uint64_t i = 0; i < n_laps * TG_AGENT_RING_MIN_BYTES / 32; i += 100) {
+        record_numbers(i, i + 100);
+        expect_numbers(ring, i, i + 100);
+        agent_ring_give_back(ring);
+    }
+    assert_int_equal(ring->header->lost, 0);
+    return ring->header->n_growths == 0;
+}
+
+static void a_ring_that_is_memory_is_one_without_calls_too(void **state)
+{
+    (void)state;
+    assert_int_equal(run_in_child(record_without_calls, 3), 1);
+}
+
 static int interrupt(uint64_t number)
 {
     struct interruption interruption = {.signal = (int)number};
@@ -759,6 +782,7 @@ static int run(void)
         cmocka_unit_test(a_handler_may_take_the_clock_away),
         cmocka_unit_test(repeats_outlive_the_growth_of_their_ring),
         cmocka_unit_test(a_recorder_is_not_asked_to_look_at_each_step),
+        cmocka_unit_test(a_ring_that_is_memory_is_one_without_calls_too),
     };
     return cmocka_run_group_tests(tests, open_with_ring, agent_recorder_remove);
 }

@@ -441,6 +441,24 @@ static void a_ring_that_nobody_else_has_mapped_is_an_orphan(void **state)
 
 /* ---- growing */
 
+/* Reads READER to its end: records numbered from *NEXT on (UINT64_MAX: any) up to TO. */
+static void read_numbers(struct fixture *fixture, struct tg_ring_reader *reader, uint64_t *next, uint64_t to)
+{
+    size_t taken;
+    do {
+        assert_null(tg_ring_reader_take(reader, fixture->room, ROOM, &taken));
+        for (size_t at = 0; at < taken;) {
+            const uint64_t *record = word(fixture, at / 8);
+            if (*next == UINT64_MAX)
+                *next = record[3];
+            assert_int_equal(record[3], *next);
+            (*next)++;
+            at += (record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8;
+        }
+    } while (taken > 0);
+    assert_int_equal(*next, to);
+}
+
 static void sizes_that_were_not_given_are_nonsense(void **state)
 {
     struct fixture *fixture = *state;
@@ -490,6 +508,36 @@ static void a_growth_without_records_is_passed(void **state)
     assert_int_equal(take(fixture), 0);
     assert_int_equal(header->tail, 5 * DATA);
     assert_int_equal(header->waiting, 0);
+}
+
+/* The same of a ring that becomes shorter, whose thread has written where it was before. The recorder was killed in front of that. */
+static void what_was_before_a_ring_became_shorter_is_counted(void **state)
+{
+    struct fixture *fixture = *state;
+    struct ring_producer *producer = &fixture->producer;
+    ring_producer_deinit(producer);
+    ring_producer_init(producer, fixture->directory, PID, 1, 2 * DATA, 99);
+    struct tg_agent_ring_header *header = producer->header;
+    assert_null(tg_ring_reader_open(fixture->directory, producer->name, fixture->clock, &fixture->reader));
+    for (uint64_t i = 0; i < 100; i++)
+        assert_true(RING_PUT(producer, TG_RECORD_OMP_TASK_BEGIN, 1, i, i));
+    assert_int_equal(take(fixture), 3200);
+    const struct tg_agent_mark mark = {.events = 70, .before = {.records = 70, .events = 70}};
+    tg_ring_reader_mark(fixture->reader, &mark);
+    header->growths[0] = (struct tg_agent_growth){.until = 3200, .from = 2 * DATA, .data_bytes = DATA};
+    header->n_growths = 1;
+    producer->data_bytes = DATA;
+    producer->written = 2 * DATA;
+    assert_true(RING_PUT(producer, TG_RECORD_OMP_TASK_BEGIN, 1, 100, 100));
+    struct tg_ring_reader *reader;
+    assert_null(tg_ring_reader_open(fixture->directory, producer->name, fixture->clock, &reader));
+    const struct tg_ring_past past = tg_ring_reader_rewind(reader, 70);
+    assert_true(past.known);
+    assert_int_equal(past.before.records, 100);
+    assert_int_equal(past.in_file.records, 70);
+    uint64_t next = 100;
+    read_numbers(fixture, reader, &next, 101);
+    tg_ring_reader_close(reader);
 }
 
 static void loader_rings_and_salvaged_ones_do_not_grow(void **state)
@@ -565,24 +613,6 @@ static void a_ring_that_its_thread_cannot_make_longer_has_no_more_coming_to_it(v
     fixture->producer.header->stays = 1;
     assert_int_equal(tg_ring_reader_look(fixture->reader).of_bytes, DATA);
     assert_false(tg_ring_reader_grow(fixture->reader, fixture->directory, 4 * DATA));
-}
-
-/* Reads READER to its end: records numbered from *NEXT on (UINT64_MAX: any) up to TO. */
-static void read_numbers(struct fixture *fixture, struct tg_ring_reader *reader, uint64_t *next, uint64_t to)
-{
-    size_t taken;
-    do {
-        assert_null(tg_ring_reader_take(reader, fixture->room, ROOM, &taken));
-        for (size_t at = 0; at < taken;) {
-            const uint64_t *record = word(fixture, at / 8);
-            if (*next == UINT64_MAX)
-                *next = record[3];
-            assert_int_equal(record[3], *next);
-            (*next)++;
-            at += (record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8;
-        }
-    } while (taken > 0);
-    assert_int_equal(*next, to);
 }
 
 /* Who salvages finds all that was not overwritten, and the last of it. */
@@ -661,6 +691,7 @@ int main(void)
         TEST(a_ring_that_is_full_within_a_lap_grows_there),
         TEST(a_ring_that_its_thread_cannot_make_longer_has_no_more_coming_to_it),
         TEST(a_growth_without_records_is_passed),
+        TEST(what_was_before_a_ring_became_shorter_is_counted),
         TEST(what_is_in_a_ring_outlives_its_growth),
         TEST(only_proper_files_are_opened),
         cmocka_unit_test(names_of_rings_are_told_from_others),
