@@ -34,6 +34,12 @@ struct tg_deep_bind_request {
 
 #define TG_DEEP_BIND_LINK "tollgate_deep_bind"
 
+/* What the program has forbidden itself (recorder/agent/calls/sealed.c). */
+enum tg_deep_bind_forbidden {
+    TG_DEEP_BIND_NO_CALLS = 1, /* system calls: nothing in the process makes any for the recorder */
+    TG_DEEP_BIND_NO_CLOCK = 2, /* to read the time stamp counter, in some of its threads */
+};
+
 /* The heap library's word on whose functions it passes calls on to (recorder/agent/heap/setup.h), and what is said
  * where they are not libc's. */
 #define TG_DEEP_BIND_IS_LIBCS "tollgate_heap_is_libcs"
@@ -46,6 +52,7 @@ struct tg_deep_bind_link {
     int64_t request_offset; /* from the thread pointer to struct tg_deep_bind_request; 0: not yet */
     uint64_t is_audited;    /* set by the auditor when it has seen the agent */
     const char *problem;    /* the last one of the process */
+    uint64_t forbidden;     /* enum tg_deep_bind_forbidden; __atomic */
 };
 
 #endif

@@ -312,7 +312,8 @@ static uint64_t certain_end(const struct tg_agent_thread *thread)
     const struct private_part *part = private_part(thread->header);
     if (thread->header->n_growths > 0 || part->real_bytes <= part->touched)
         return part->touched;
-    return part->real_bytes > thread->mask ? thread->limit : part->real_bytes; /* all of it is, or its beginning */
+    return part->real_bytes > thread->mask ? thread->limit
+                                           : part->real_bytes; /* all of it is, or its beginning */
 }
 
 /* What a ring has beyond its first 64 KiB, and what it has grown by, is memory only when it is asked for, by so many pages at once
@@ -497,10 +498,11 @@ static bool may_read_clock(void)
     return mode != PR_TSC_SIGSEGV;
 }
 
-/* The ring may be one that was taken over, and full: then what comes before there is room is lost. */
+/* The ring may be one that was taken over, and full: then what comes before there is room is lost; and where the thread's id cannot
+ * be asked for any more. */
 static bool tell_thread(struct tg_agent_thread *thread)
 {
-    if (!make_room(thread, 32))
+    if (tg_agent.no_calls || !make_room(thread, 32))
         return false;
     write_core_record(thread, TG_RECORD_THREAD, (uint64_t)syscall(SYS_gettid));
     slow.is_told = true;

@@ -22,9 +22,9 @@
 #include "recorder/agent/audit/filter.h"
 #include "recorder/agent/audit/needs.h"
 #include "recorder/agent/audit/object.h"
-#include "recorder/agent/audit/raw_system.h"
 #include "recorder/agent/audit/report.h"
 #include "recorder/agent/audit/ring.h"
+#include "recorder/agent/deep_bind.h"
 #include "recorder/agent/wrapper_name.h"
 
 #include <link.h>
@@ -77,6 +77,7 @@ static struct {
     uint64_t opened_at_report, closed_at_report; /* of tollgate_loads, when the recorder looked there */
     bool started;                                /* the start-up libraries were told */
     bool records;                                /* there is somebody to tell it to */
+    bool no_calls;                               /* system calls are forbidden */
 } watch;
 
 static struct tg_audit_needs needs;
@@ -115,9 +116,10 @@ static void record_activity(const struct namespace *namespace, unsigned action)
 /* FLAGS: enum tg_agent_open. */
 static void record_open(const struct namespace *namespace, const struct link_map *map, unsigned flags)
 {
-    struct tg_audit_object object;
+    struct tg_audit_object object = {0};
     (void)number_of(namespace);
-    tg_audit_object_read(map->l_addr, &object);
+    if (!watch.no_calls) /* one says whether what is there can be read */
+        tg_audit_object_read(map->l_addr, &object);
     size_t n_words = tg_audit_ring_string_words(map->l_name);
     uint64_t *arguments = tg_audit_ring_begin(TG_RECORD_LOADER_OPEN, 10 + n_words);
     if (arguments == NULL)
@@ -257,17 +259,16 @@ static struct namespace *of_cookie(uintptr_t cookie, struct link_map **map)
 
 /* ---- one at a time */
 
-static void sleep_shortly(void)
-{
-    static const uint32_t never = 0;
-    const struct timespec pause = {.tv_nsec = 100000};
-    (void)tg_raw_futex_wait(&never, FUTEX_WAIT_PRIVATE, 0, &pause);
-}
-
 /* The loader's lock serialises all calls but those at the end of the program. False: this thread is in here
- * already (a handler). */
+ * already (a handler), or whose it is cannot be known without a system call, which the program has forbidden itself. */
 static bool enter(void)
 {
+    enum { PAUSE_NS = 100000 };
+    unsigned forbidden = tg_audit_deep_bind_forbidden();
+    if ((forbidden & TG_DEEP_BIND_NO_CALLS) != 0 && !tg_audit_caller_is_known()) {
+        tg_audit_ring_forgo();
+        return false;
+    }
     struct tg_audit_caller caller = tg_audit_caller_now();
     int32_t pid = caller.pid, tid = caller.tid;
     uint64_t me = (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
@@ -278,12 +279,13 @@ static bool enter(void)
             return false;
         if ((int32_t)(owner >> 32) ==
             pid) { /* else it is a thread of the process that this one is a copy of */
-            sleep_shortly();
+            tg_audit_ring_pause(PAUSE_NS);
             owner = 0;
         }
     }
     watch.tid = tid;
-    tg_audit_ring_take_turn();
+    tg_audit_ring_take_turn(forbidden);
+    watch.no_calls = (forbidden & TG_DEEP_BIND_NO_CALLS) != 0;
     watch.entered = tg_audit_ring_ticks();
     if (watch.pid != pid) {
         watch.pid = pid;

@@ -5,8 +5,6 @@
 
 #include "recorder/agent/audit/raw_system.h"
 
-#include <stdbool.h>
-
 enum { TID_OFFSET = 720, PAGE_BYTES = 4096 };
 
 static struct {
@@ -32,14 +30,17 @@ static void make_page(void)
     known.has_page_failed = known.pid == NULL;
 }
 
+bool tg_audit_caller_is_known(void)
+{
+    return known.pid != NULL && *known.pid != 0 && known.has_tid;
+}
+
 struct tg_audit_caller tg_audit_caller_now(void)
 {
-    struct tg_audit_caller caller = {.pid = known.pid != NULL ? *known.pid : 0};
-    if (caller.pid != 0 && known.has_tid) {
-        caller.tid = kept_tid();
-        return caller;
-    }
-    caller = (struct tg_audit_caller){.pid = tg_raw_process_id(), .tid = tg_raw_thread_id()};
+    if (tg_audit_caller_is_known())
+        return (struct tg_audit_caller){.pid = *known.pid, .tid = kept_tid()};
+    struct tg_audit_caller caller =
+        (struct tg_audit_caller){.pid = tg_raw_process_id(), .tid = tg_raw_thread_id()};
     if (known.pid == NULL && !known.has_page_failed)
         make_page();
     known.has_tid = kept_tid() == caller.tid;

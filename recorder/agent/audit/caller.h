@@ -2,6 +2,7 @@
 #ifndef TG_RECORDER_AGENT_AUDIT_CALLER_H
 #define TG_RECORDER_AGENT_AUDIT_CALLER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct tg_audit_caller {
@@ -9,5 +10,8 @@ struct tg_audit_caller {
 };
 
 struct tg_audit_caller tg_audit_caller_now(void);
+
+/* Whether it is known without a system call. */
+bool tg_audit_caller_is_known(void);
 
 #endif

@@ -344,6 +344,11 @@ static struct tg_deep_bind_request *current_request(void)
                                                    bind.link->request_offset);
 }
 
+unsigned tg_audit_deep_bind_forbidden(void)
+{
+    return bind.link == NULL ? 0 : (unsigned)__atomic_load_n(&bind.link->forbidden, __ATOMIC_ACQUIRE);
+}
+
 static bool ends_with(const char *text, const char *end)
 {
     size_t length = 0, end_length = 0;
@@ -366,7 +371,8 @@ static bool is_readable(const uint64_t *place)
 static bool is_in_call(const struct tg_deep_bind_request *request)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0), frame = (uintptr_t)request->frame;
-    return here < frame && frame - here < MAX_FRAMES_BYTES && is_readable(request->frame) &&
+    return (tg_audit_deep_bind_forbidden() & TG_DEEP_BIND_NO_CALLS) == 0 && here < frame &&
+           frame - here < MAX_FRAMES_BYTES && is_readable(request->frame) &&
            *request->frame == request->caller;
 }
 

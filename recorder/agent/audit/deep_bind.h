@@ -20,6 +20,9 @@ void tg_audit_deep_bind_opened(struct link_map *map);
 void tg_audit_deep_bind_mapped(bool records, int32_t tid);
 void tg_audit_deep_bind_failed(void);
 
+/* Bits of enum tg_deep_bind_forbidden. */
+unsigned tg_audit_deep_bind_forbidden(void);
+
 /* The program is about to run: the libraries that it starts with are all there. */
 void tg_audit_deep_bind_started(const struct link_map *map);
 

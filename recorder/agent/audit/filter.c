@@ -1,6 +1,5 @@
 #include "recorder/agent/audit/filter.h"
 
-#include "recorder/agent/audit/raw_system.h"
 #include "recorder/agent/audit/ring.h"
 
 enum {
@@ -40,13 +39,6 @@ static bool take_copy(const struct tg_agent_filter *shared, uint32_t generation)
     return true;
 }
 
-static void pause_shortly(void)
-{
-    static const uint32_t never = 0;
-    const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    (void)tg_raw_futex_wait(&never, FUTEX_WAIT_PRIVATE, 0, &pause);
-}
-
 struct tg_audit_filter tg_audit_filter_now(void)
 {
     const struct tg_agent_filter *shared = tg_audit_ring_filter();
@@ -59,7 +51,7 @@ struct tg_audit_filter tg_audit_filter_now(void)
             return now;
         if (i % PAUSES_BETWEEN_LOOKS == 0 && !tg_audit_ring_has_recorder())
             break;
-        pause_shortly();
+        tg_audit_ring_pause(PAUSE_NS);
     }
     return (struct tg_audit_filter){.how = TG_AGENT_FILTER_OFF};
 }

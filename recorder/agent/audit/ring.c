@@ -1,6 +1,7 @@
 #include "recorder/agent/audit/ring.h"
 
 #include "recorder/agent/audit/raw_system.h"
+#include "recorder/agent/deep_bind.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -14,6 +15,8 @@ enum {
     MAX_AUXILIARY = 64,
     TOUCHED_BYTES = 1 << 16,   /* of a ring become memory at once; no fewer, so that so many are a ring */
     POPULATE_WRITE = 23,       /* MADV_POPULATE_WRITE, since Linux 5.14 */
+    MAX_SPINS = 1 << 26,       /* pauses: some tenths of a second to some seconds */
+    PAUSE_NS = 16,             /* one of them takes so long, about */
     MAX_STACK_BYTES = 1 << 18, /* initial stack that is looked through: may hold an LD_PRELOAD of 128 KiB */
 };
 
@@ -35,6 +38,7 @@ static struct {
     uint32_t next_name;
     bool abandoned; /* the recorder is gone: nobody waits any more */
     bool has_clock; /* the thread that has its turn may read it */
+    bool no_calls;  /* the program has forbidden itself system calls: none is made here */
 } agent;
 
 /* ---- what the kernel gave the program */
@@ -240,7 +244,7 @@ const struct tg_agent_filter *tg_audit_ring_filter(void)
 
 bool tg_audit_ring_has_recorder(void)
 {
-    agent.abandoned = agent.abandoned || is_abandoned();
+    agent.abandoned = agent.abandoned || (!agent.no_calls && is_abandoned());
     return !agent.abandoned;
 }
 
@@ -346,7 +350,8 @@ static void ask_for_attention(void)
 {
     uint32_t *attention = &agent.control->attention;
     __atomic_fetch_add(attention, 1, __ATOMIC_RELEASE);
-    tg_raw_futex_wake(attention, FUTEX_WAKE);
+    if (!agent.no_calls) /* else the recorder looks all the same, only later */
+        tg_raw_futex_wake(attention, FUTEX_WAKE);
 }
 
 bool tg_audit_ring_make(int32_t pid)
@@ -393,6 +398,19 @@ static uint64_t ticks(void)
     return agent.control->clock == TG_AGENT_CLOCK_TSC ? __rdtsc() : tg_raw_monotonic_ns();
 }
 
+static bool has_moved(uint64_t seen_tail)
+{
+    return __atomic_load_n(&agent.ring->tail, __ATOMIC_SEQ_CST) != seen_tail;
+}
+
+/* Without system calls. Who has waited longer than a living recorder would let it does not wait again. */
+static void spin_for_recorder(uint64_t seen_tail)
+{
+    for (uint64_t i = 0; i < MAX_SPINS && !has_moved(seen_tail); i++)
+        __builtin_ia32_pause();
+    agent.abandoned = !has_moved(seen_tail);
+}
+
 static void wait_for_recorder(uint64_t seen_tail)
 {
     const struct timespec timeout = {.tv_nsec = WAIT_NS};
@@ -400,8 +418,10 @@ static void wait_for_recorder(uint64_t seen_tail)
     uint64_t begun = ticks();
     ask_for_attention();
     __atomic_store_n(&ring->waiting, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&ring->tail, __ATOMIC_SEQ_CST) == seen_tail &&
-        tg_raw_futex_wait(&ring->waiting, FUTEX_WAIT, 1, &timeout) == -ETIMEDOUT)
+    if (agent.no_calls)
+        spin_for_recorder(seen_tail);
+    else if (!has_moved(seen_tail) &&
+             tg_raw_futex_wait(&ring->waiting, FUTEX_WAIT, 1, &timeout) == -ETIMEDOUT)
         agent.abandoned = is_abandoned();
     agent.waited += ticks() - begun;
 }
@@ -412,7 +432,7 @@ static bool touch(uint64_t end)
 {
     if (end <= agent.real || agent.real >= agent.size)
         return true;
-    if (tg_raw_is_sealed())
+    if (agent.no_calls || tg_raw_is_sealed())
         return false;
     uint64_t bytes = agent.size - agent.real < TOUCHED_BYTES ? agent.size - agent.real : TOUCHED_BYTES;
     if (populate(agent.ring, TG_AGENT_RING_DATA_OFFSET + agent.real, bytes) != 0)
@@ -498,9 +518,29 @@ static bool make_room(uint64_t n_bytes)
     }
 }
 
-void tg_audit_ring_take_turn(void)
+void tg_audit_ring_take_turn(unsigned forbidden)
 {
-    agent.has_clock = agent.control->clock != TG_AGENT_CLOCK_TSC || tg_raw_may_read_tsc();
+    bool is_tsc = agent.control->clock == TG_AGENT_CLOCK_TSC;
+    agent.no_calls = (forbidden & TG_DEEP_BIND_NO_CALLS) != 0;
+    if (agent.no_calls)
+        agent.has_clock = is_tsc && (forbidden & TG_DEEP_BIND_NO_CLOCK) == 0;
+    else
+        agent.has_clock = !is_tsc || tg_raw_may_read_tsc();
+}
+
+void tg_audit_ring_forgo(void)
+{
+    __atomic_fetch_add(&agent.control->unkept, 1, __ATOMIC_RELAXED);
+}
+
+void tg_audit_ring_pause(uint64_t ns)
+{
+    static const uint32_t never = 0;
+    const struct timespec pause = {.tv_nsec = (long)ns};
+    if (!agent.no_calls)
+        (void)tg_raw_futex_wait(&never, FUTEX_WAIT_PRIVATE, 0, &pause);
+    for (uint64_t i = 0; agent.no_calls && i < ns / PAUSE_NS; i++)
+        __builtin_ia32_pause();
 }
 
 uint64_t tg_audit_ring_ticks(void)
@@ -512,7 +552,7 @@ uint64_t *tg_audit_ring_begin(unsigned kind, size_t n_arguments)
 {
     size_t n_words = (n_arguments + 3) & ~(size_t)1;
     if (agent.ring == NULL) {
-        __atomic_fetch_add(&agent.control->unkept, 1, __ATOMIC_RELAXED);
+        tg_audit_ring_forgo();
         return NULL;
     }
     if (!agent.has_clock || !make_room(n_words * 8 + (agent.dropped > 0 ? 32 : 0))) {

@@ -25,8 +25,14 @@ bool tg_audit_ring_has_recorder(void);
 /* Whether there is a ring to write to. */
 bool tg_audit_ring_is_there(void);
 
-/* Another thread writes from now on, or this one after it has run code of the program's. */
-void tg_audit_ring_take_turn(void);
+/* Another thread writes from now on, or this one after it has run code of the program's. FORBIDDEN: enum tg_deep_bind_forbidden. */
+void tg_audit_ring_take_turn(unsigned forbidden);
+
+/* A record is not written, for who writes it is not known. */
+void tg_audit_ring_forgo(void);
+
+/* Waits for about NS; by spinning where the program has forbidden itself system calls. */
+void tg_audit_ring_pause(uint64_t ns);
 
 /* The clock of the records now, less what was waited for the recorder; 0 where this thread may not read it. After
  * tg_audit_ring_take_turn. */

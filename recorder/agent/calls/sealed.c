@@ -8,6 +8,8 @@
  * Seen are calls of prctl and syscall (libseccomp's way); a `syscall` instruction of the program's own is
  * not. */
 #include "recorder/agent/calls/backends.h"
+#include "recorder/agent/deep/deep_bind.h"
+#include "recorder/agent/deep_bind.h"
 #include "recorder/agent/next.h"
 #include "recorder/agent/record.h"
 
@@ -41,6 +43,7 @@ static void lose_calls(void)
             "threads without events so far are not recorded");
     }
     tg_agent.no_calls = true;
+    tg_deep_bind_forbid(TG_DEEP_BIND_NO_CALLS);
 }
 
 static void lose_clock(bool with_new_threads)
@@ -50,6 +53,7 @@ static void lose_clock(bool with_new_threads)
                      "the program disables the time stamp counter (seccomp's strict mode or PR_SET_TSC): "
                      "this thread is not recorded any further");
     tg_agent_stop_thread(with_new_threads);
+    tg_deep_bind_forbid(TG_DEEP_BIND_NO_CLOCK);
 }
 
 /* The thread is about to make the system call NUMBER, with OPTION and VALUE as its first arguments. */

@@ -26,6 +26,11 @@
 extern struct tg_deep_bind_link tg_deep_bind_link __asm__(TG_DEEP_BIND_LINK);
 TG_AGENT_EXPORT struct tg_deep_bind_link tg_deep_bind_link;
 
+void tg_deep_bind_forbid(unsigned what)
+{
+    __atomic_fetch_or(&tg_deep_bind_link.forbidden, what, __ATOMIC_RELEASE);
+}
+
 static __thread struct tg_deep_bind_request request __attribute__((tls_model("initial-exec")));
 
 typedef void *open_function(const char *path, int flags);

@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Tells the auditor WHAT of enum tg_deep_bind_forbidden the program is about to forbid itself. */
+void tg_deep_bind_forbid(unsigned what);
+
 /* Whether the result of a dlopen with FLAGS matters here. */
 bool tg_deep_bind_is_concerned(int flags);
 

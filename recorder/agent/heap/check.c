@@ -11,6 +11,7 @@
 #include "recorder/agent/heap/red_zones.h"
 #include "recorder/agent/heap/region.h"
 #include "recorder/agent/heap/release.h"
+#include "recorder/agent/heap/thread_id.h"
 #include "recorder/agent/heap/wishes.h"
 #include "recorder/agent/record.h"
 
@@ -277,7 +278,7 @@ static inline __attribute__((always_inline)) void *make(size_t alignment, size_t
                                                         const struct tg_heap_noted *noted, const void *frame)
 {
     struct tg_heap_block_entry entry = {.size = size,
-                                        .allocated_tid = tg_raw_thread_id(),
+                                        .allocated_tid = tg_heap_thread_id(),
                                         .state = TG_HEAP_BLOCK_LIVE,
                                         .call = (unsigned char)noted->call,
                                         .alignment = tg_heap_release_alignment_class(noted->alignment),
@@ -342,7 +343,7 @@ void tg_heap_check_unguarded(void *block, size_t size, enum tg_heap_call call, c
     struct tg_heap_block_entry entry = {.block = (uintptr_t)block,
                                         .base = (uintptr_t)block,
                                         .size = size,
-                                        .allocated_tid = tg_raw_thread_id(),
+                                        .allocated_tid = tg_heap_thread_id(),
                                         .state = TG_HEAP_BLOCK_UNGUARDED,
                                         .call = (unsigned char)noted.call};
     tg_heap_block_allocated_at(&entry, noted.stack);
@@ -473,7 +474,7 @@ static APART void remember_large(const struct tg_heap_block_entry *entry, uint32
 {
     struct tg_heap_block_entry freed = *entry;
     tg_heap_block_freed_at(&freed, stack);
-    freed.freed_tid = tg_raw_thread_id();
+    freed.freed_tid = tg_heap_thread_id();
     tg_heap_large_frees_add(&freed);
 }
 
@@ -499,7 +500,7 @@ static bool retire(uintptr_t address, uint32_t stack, bool *keeps, struct tg_hea
             *keeps && !found->has_red_zones && !tg_heap_wishes_off(TG_AGENT_HEAP_NO_PAINT_FREED);
         entry->is_painted = found->is_painted;
         tg_heap_block_freed_at(found, stack);
-        found->freed_tid = tg_raw_thread_id();
+        found->freed_tid = tg_heap_thread_id();
         found->state = TG_HEAP_BLOCK_HOARDED;
         if (!*keeps)
             tg_heap_block_table_drop(found);
@@ -685,7 +686,7 @@ static APART void *resize_in_place(void *old, size_t size, enum tg_heap_call cal
     entry.block = entry.base + front;
     entry.size = size;
     tg_heap_block_allocated_at(&entry, tg_heap_note_stack(frame));
-    entry.allocated_tid = tg_raw_thread_id();
+    entry.allocated_tid = tg_heap_thread_id();
     entry.call = (unsigned char)call;
     if (entry.has_guards)
         tg_heap_guards_write(&entry);

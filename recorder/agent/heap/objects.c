@@ -74,9 +74,10 @@ bool tg_heap_object_has_operators(const void *address)
 
 static bool tell(const struct dl_find_object *object)
 {
-    struct tg_audit_object read;
+    struct tg_audit_object read = {0};
     const char *path = path_of(object->dlfo_link_map);
-    tg_audit_object_read((uintptr_t)object->dlfo_map_start, &read);
+    if (!tg_agent.no_calls) /* one says whether what is there can be read */
+        tg_audit_object_read((uintptr_t)object->dlfo_map_start, &read);
     size_t n_words = tg_agent_string_words(path);
     uint64_t *arguments = tg_agent_begin(TG_RECORD_HEAP_OBJECT, 7 + n_words);
     if (arguments == NULL)

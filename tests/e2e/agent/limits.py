@@ -123,6 +123,44 @@ int main(int argc, char **argv)
 """
 
 
+# Forbids itself all system calls but those that loading a library takes, loads one some times, and leaves as programs do: the
+# loader calls its auditors then, too.
+SEALED_LOADS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+int main(int argc, char **argv)
+{
+    static const int allowed[] = {SYS_openat, SYS_read, SYS_pread64, SYS_newfstatat, SYS_fstat, SYS_mmap, SYS_munmap, SYS_mprotect,
+                                  SYS_close, SYS_brk, SYS_getrandom, SYS_write, SYS_exit_group};
+    enum { COUNT = sizeof allowed / sizeof *allowed };
+    struct sock_filter filter[2 * COUNT + 2] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+    const struct sock_fprog program = {2 * COUNT + 2, filter};
+    int times = argc > 2 ? atoi(argv[2]) : 0, good = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        filter[1 + 2 * i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i], 0, 1);
+        filter[2 + 2 * i] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    }
+    filter[2 * COUNT + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+        return 3;
+    for (int i = 0; i < times; i++) {
+        void *library = dlopen(argv[1], RTLD_NOW);
+        good += library != NULL && dlclose(library) == 0;
+    }
+    printf("%d\n", good);
+    return 42;
+}
+"""
+
+
 # Forbids itself the time stamp counter in one of several ways, and then does what the agent records.
 NO_CLOCK = r"""
 #define _GNU_SOURCE
@@ -216,6 +254,24 @@ def seccomp():
         said = [event["text"] if event["kind"] == "note" else event["reason"] for event in trace
                 if event["kind"] in ("note", "agent")]
         check([text for text in said if "restricts its system calls" in text or "disables the time stamp counter" in text], how, said)
+
+
+def seccomp_loads():
+    """Nor does the auditor make system calls there, of which one would be the program's end: at loads, or when it ends."""
+    for name, text, options in (("sealed_loads.c", SEALED_LOADS, ["-o", "sealed_loads", "-ldl"]),
+                                ("loaded.c", "int loaded;\n", ["-shared", "-fPIC", "-o", "loaded.so"])):
+        with open(name, "w") as file:
+            file.write(text)
+        made = run(["cc", "-O1", name, *options])
+        if made.status != 0:
+            skip("cannot build a program with seccomp here: " + made.errors)
+    command = [os.path.abspath("sealed_loads"), os.path.abspath("loaded.so")]
+    for options in ((), ("--dlopen=agent",), ("--dlopen=stops",), ("--no-ptrace",), ("--no-ptrace", "--ring-size=64K"), ("--heap",),
+                    ("--heap=check",)):
+        for times in (0, 300):
+            trace = same([*command, str(times)], options)
+            loads = sum(event["kind"] == "library_load" and event["found"] != "startup" for event in trace)
+            check(loads == times and not any(event["kind"] == "loss" for event in trace), options, times, loads)
 
 
 def limits():

@@ -14,6 +14,7 @@
 #include "recorder/agent/audit/object.h"
 #include "recorder/agent/audit/report.h"
 #include "recorder/agent/audit/ring.h"
+#include "recorder/agent/deep_bind.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,9 @@ static char told[1024];
 static unsigned kind;
 static uint64_t arguments[32];
 static const char *path;
+static unsigned forbidden, n_forgone,
+    n_read; /* records that were not written, and objects that were looked into */
+static bool caller_is_known = true;
 static uint64_t now = 1000, busy; /* ticks; and what the last activity said */
 
 struct tg_agent_loads tollgate_loads;
@@ -46,8 +50,25 @@ bool tg_audit_ring_is_there(void)
 {
     return true;
 }
-void tg_audit_ring_take_turn(void)
+void tg_audit_ring_take_turn(unsigned what)
 {
+    (void)what;
+}
+void tg_audit_ring_forgo(void)
+{
+    n_forgone++;
+}
+void tg_audit_ring_pause(uint64_t ns)
+{
+    (void)ns;
+}
+unsigned tg_audit_deep_bind_forbidden(void)
+{
+    return forbidden;
+}
+bool tg_audit_caller_is_known(void)
+{
+    return caller_is_known;
 }
 uint64_t tg_audit_ring_ticks(void)
 {
@@ -131,6 +152,7 @@ void tg_audit_object_read(uintptr_t base, struct tg_audit_object *object)
 {
     (void)base;
     now += 1000;
+    n_read++;
     *object = (struct tg_audit_object){.size_bytes = 0};
 }
 void tg_audit_deep_bind_opened(struct link_map *map)
@@ -328,6 +350,26 @@ static void the_ticks_it_takes(void **state)
     check("add@0 +a consistent@0 delete@0 -a consistent@0 ");
 }
 
+/* The program has forbidden itself system calls. */
+static void no_calls(void **state)
+{
+    (void)state;
+    forbidden = TG_DEEP_BIND_NO_CALLS;
+    unsigned before = n_read;
+    load(&a);
+    unload(&a, true);
+    check("add@0 +a consistent@0 delete@0 -a consistent@0 ");
+    assert_int_equal(n_read, before);
+    assert_int_equal(n_forgone, 0);
+    caller_is_known = false; /* in a child of it */
+    load(&a);
+    unload(&a, true);
+    check("");
+    assert_true(n_forgone > 0);
+    caller_is_known = true;
+    forbidden = 0;
+}
+
 /* Nothing goes but what a destructor unloads. */
 static void the_end(void **state)
 {
@@ -354,6 +396,7 @@ int main(void)
         cmocka_unit_test(a_namespace_that_is_closed),
         cmocka_unit_test(a_namespace_at_the_end),
         cmocka_unit_test(the_ticks_it_takes),
+        cmocka_unit_test(no_calls),
         cmocka_unit_test(the_end),
     };
     return cmocka_run_group_tests(tests, start, NULL);
