@@ -166,6 +166,7 @@ static void add_loader(struct record *record, enum tg_agent_record kind, size_t 
         .instance = record->source->facts.instance,
         .time_ns = record->event.time_ns,
         .busy_ns = busy_ns(record, kind),
+        .begins_late = record->source->facts.begins_late,
         .kind = kind,
         .arguments = record->given.words + TG_RECORD_ARGUMENT,
         .n_arguments = record->given.n_words - TG_RECORD_ARGUMENT,

@@ -177,6 +177,15 @@ static void mark_dependencies(const struct batch *batch, bool startup, struct tg
         libraries[i].dependency = startup ? batch->objects[i]->needed : i > 0;
 }
 
+/* What is not known to have been told: of a ring that is read from its middle on, nothing of what came before. */
+static void note_busy(struct program *program, const struct tg_agent_loader_record *record)
+{
+    if (record->begins_late && program->busy_ns == 0)
+        program->told_busy_ns = record->busy_ns;
+    if (record->busy_ns > program->busy_ns)
+        program->busy_ns = record->busy_ns;
+}
+
 /* What the auditor took since the last event. */
 static uint64_t take_busy(struct program *program)
 {
@@ -489,7 +498,7 @@ void tg_agent_loader_add(struct tg_agent_loader *loader, const struct tg_agent_l
     call.program = program;
     program->tid = record->tid;
     program->time_ns = record->time_ns;
-    program->busy_ns = record->busy_ns > program->busy_ns ? record->busy_ns : program->busy_ns;
+    note_busy(program, record);
     take_loader_record(&call, record);
 }
 

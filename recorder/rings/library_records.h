@@ -8,6 +8,7 @@
 #include "recorder/agent/contract.h"
 #include "recorder/engine/engine.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ struct tg_agent_loader_record {
     uint64_t time_ns;
     uint64_t
         busy_ns; /* what the auditor took of the process so far, of LOADER_ACTIVITY and LOADER_DECISION; else 0 */
+    bool begins_late; /* there were records before the first one of its ring that is told */
     enum tg_agent_record kind;
     const uint64_t *arguments; /* until the call returns */
     size_t n_arguments;        /* words, padding included */

@@ -343,6 +343,7 @@ struct tg_ring_past tg_ring_reader_rewind(struct tg_ring_reader *reader, uint64_
             break;
         }
         past.whole = reader->tail == 0;
+        reader->facts.begins_late = !past.whole;
     }
     reader->n_passed = growths_before(reader, reader->tail);
     pass_growths(reader);

@@ -20,6 +20,7 @@ struct tg_ring_facts {
     uint64_t instance;
     uint64_t data_bytes; /* grows: as of the last look or take */
     int32_t tid; /* the thread that is recorded where reading begins; PID where that is the ring's start */
+    bool begins_late; /* reading begins behind that: a salvager's, of a ring that was overwritten */
 };
 
 /* The smallest room that tg_ring_reader_take works with: a record of the greatest size fits. */

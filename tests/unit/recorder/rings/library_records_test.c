@@ -22,7 +22,8 @@ struct fixture {
     uint64_t instance;
     uint64_t now_ns;
     uint64_t busy_ns, agent_ns; /* what the auditor says it took, and what events say */
-    char log[8192];             /* one line for each event */
+    bool begins_late;
+    char log[8192]; /* one line for each event */
 };
 
 static const char *file_of(const char *path)
@@ -105,6 +106,7 @@ static void add(struct fixture *fixture, enum tg_agent_record kind, const uint64
                                                   .instance = fixture->instance,
                                                   .time_ns = fixture->now_ns,
                                                   .busy_ns = tells_busy(kind) ? fixture->busy_ns : 0,
+                                                  .begins_late = fixture->begins_late,
                                                   .kind = kind,
                                                   .arguments = arguments,
                                                   .n_arguments = count};
@@ -319,6 +321,20 @@ static void what_the_auditor_took(void **state)
     assert_int_equal(fixture->agent_ns, fixture->busy_ns);
 }
 
+/* What was taken before is in the file, or was overwritten. */
+static void what_the_auditor_took_before_a_salvaged_rest_is_not_its(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t before = fixture->busy_ns = 1000000;
+    fixture->begins_late = true;
+    open_library(fixture, 0, 10, "/a/liba.so", 0);
+    activity(fixture, 0, CONSISTENT);
+    activity(fixture, 0, ADD);
+    open_library(fixture, 0, 20, "/a/libb.so", 0);
+    activity(fixture, 0, CONSISTENT);
+    assert_in_range(fixture->agent_ns, 10, fixture->busy_ns - before);
+}
+
 static void calls(void **state)
 {
     struct fixture *fixture = *state;
@@ -454,6 +470,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(fork_child, setup, teardown),
         cmocka_unit_test_setup_teardown(ends_in_the_middle, setup, teardown),
         cmocka_unit_test_setup_teardown(what_the_auditor_took, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_the_auditor_took_before_a_salvaged_rest_is_not_its, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(calls, setup, teardown),
         cmocka_unit_test_setup_teardown(ends_of_calls_that_load_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(calls_that_never_return, setup, teardown),

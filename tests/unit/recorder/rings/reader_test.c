@@ -535,6 +535,7 @@ static void what_was_before_a_ring_became_shorter_is_counted(void **state)
     assert_true(past.known);
     assert_int_equal(past.before.records, 100);
     assert_int_equal(past.in_file.records, 70);
+    assert_true(tg_ring_reader_facts(reader).begins_late);
     uint64_t next = 100;
     read_numbers(fixture, reader, &next, 101);
     tg_ring_reader_close(reader);
