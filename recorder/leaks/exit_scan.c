@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
@@ -17,6 +18,7 @@ enum {
     MAX_THREADS = 1 << 12,
     MAX_GROUPS = 10000, /* of leaks that are told; the rest of a process in one without a stack */
     LAST_STOPS_NS = 50 * 1000 * 1000, /* for all threads; one in an uninterruptible sleep takes longer */
+    KILLED_S = 5,                     /* for all processes that signals end: somebody wants them to end */
     REGISTERS = sizeof(struct user_regs_struct) / sizeof(uint64_t),
 };
 
@@ -24,7 +26,8 @@ struct tg_exit_scan {
     struct tg_engine *engine;
     struct tg_exit_scan_options options;
     struct tg_observer observer;
-    size_t slot; /* of a process: struct seen */
+    size_t slot;        /* of a process: struct seen */
+    uint64_t killed_ns; /* spent so far on processes that signals have ended */
 };
 
 /* What is known of a process. */
@@ -159,6 +162,13 @@ static struct tg_error *look_at_threads(const struct tg_process *process, struct
     return NULL;
 }
 
+/* SIGKILL ends also the last stop of a process. */
+static bool is_stopped(const struct tg_thread *thread)
+{
+    struct user_regs_struct registers;
+    return ptrace(PTRACE_GETREGS, thread->tid, NULL, &registers) == 0;
+}
+
 static struct tg_error *search(struct tg_exit_scan *scan, struct tg_thread *thread,
                                const struct threads *threads, struct tg_leak_block *blocks, size_t count,
                                struct tg_leak_found *found)
@@ -172,11 +182,14 @@ static struct tg_error *search(struct tg_exit_scan *scan, struct tg_thread *thre
     const struct tg_leak_roots_options options = {.tid = thread->tid,
                                                   .threads = threads->stacks,
                                                   .n_threads = threads->count,
+                                                  .are_all = threads->are_all,
                                                   .agent_directory = scan->options.agent_directory};
     struct tg_error *error = tg_leak_roots_find(&options, &roots, &wanted.n_roots);
     wanted.roots = roots;
     if (error == NULL)
         error = tg_leak_search_run(&wanted, found);
+    if (error == NULL && !is_stopped(thread)) /* what could not be read any more referred to nothing */
+        error = tg_error_create(TG_ERROR_TARGET, "it was killed while it was searched");
     free(roots);
     return error;
 }
@@ -237,11 +250,13 @@ static void search_and_tell(struct tg_exit_scan *scan, struct tg_thread *thread,
 
 /* ---- observer */
 
-/* A process that is killed leaves things as they are: nothing is leaked by that. */
-static bool ends_by_itself(const struct tg_thread *thread)
+/* The signal that ends the process of THREAD, 0 none: it ends by itself; -1: nobody knows. */
+static int ending_signal(const struct tg_thread *thread)
 {
     unsigned long status = 0;
-    return ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &status) == 0 && WIFEXITED((int)status);
+    if (ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &status) != 0)
+        return -1;
+    return WIFSIGNALED((int)status) ? WTERMSIG((int)status) : 0;
 }
 
 static void add_ahead(void *context, const struct tg_event *event)
@@ -265,13 +280,19 @@ static bool look_ahead(const struct tg_exit_scan *scan, const struct tg_thread *
            options->settle(options->context, foresight.since_ns);
 }
 
-static void look_at_end(struct tg_exit_scan *scan, struct tg_thread *thread, const struct threads *threads)
+static void look_at_end(struct tg_exit_scan *scan, struct tg_thread *thread, const struct threads *threads,
+                        int signal)
 {
     struct tg_live_ahead ahead = {0};
     bool is_known = threads->are_all ? look_ahead(scan, thread, &ahead)
                                      : scan->options.settle(scan->options.context, UINT64_MAX);
     if (tg_live_blocks_wants_search(scan->options.live, thread->process->pid, &ahead)) {
-        if (is_known)
+        if (signal != 0 && scan->killed_ns > (uint64_t)KILLED_S * 1000000000)
+            tell_problem(scan, thread,
+                         tg_error_create(TG_ERROR_LIMIT,
+                                         "it was killed, as others before it were whose search took %d s",
+                                         KILLED_S));
+        else if (is_known)
             search_and_tell(scan, thread, threads, &ahead);
         else
             tell_problem(scan, thread,
@@ -284,14 +305,20 @@ static void process_leaving(void *context, struct tg_thread *thread, enum tg_sto
 {
     struct tg_exit_scan *scan = context;
     struct threads threads;
-    if (trigger != TG_TRIGGER_EXIT || thread->process->bits == 32 || !ends_by_itself(thread))
+    if (trigger != TG_TRIGGER_EXIT || thread->process->bits == 32)
         return;
+    int signal = ending_signal(thread);
+    if (signal < 0 || (signal == SIGKILL && scan->options.spares_killed(scan->options.context)))
+        return;
+    uint64_t start_ns = tg_engine_now_ns();
     struct tg_error *error = look_at_threads(thread->process, &threads);
     if (error == NULL)
-        look_at_end(scan, thread, &threads);
+        look_at_end(scan, thread, &threads, signal);
     else
         tell_problem(scan, thread, error);
     free_threads(&threads);
+    if (signal != 0)
+        scan->killed_ns += tg_engine_now_ns() - start_ns;
 }
 
 /* Whatever the process did before is another program's, or its parent's. */

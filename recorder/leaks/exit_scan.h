@@ -19,6 +19,8 @@ struct tg_exit_scan_options {
     bool (*settle)(void *context, uint64_t up_to_ns);
     /* As tg_agent_drain_foresee. */
     bool (*foresee)(void *context, struct tg_ring_foresight *foresight);
+    /* As of struct tg_last_check_options. */
+    bool (*spares_killed)(void *context);
     void *context;
 };
 

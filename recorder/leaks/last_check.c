@@ -9,6 +9,7 @@
 
 struct tg_last_check {
     struct tg_engine *engine;
+    struct tg_last_check_options options;
     struct tg_observer observer;
     size_t slot; /* of a process: not NULL where its memory may be another one's */
 };
@@ -29,6 +30,13 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     thread->process->data[check->slot] = NULL;
 }
 
+/* Whether SIGNAL, 0 none, is one that a process brings upon itself: the block that it stumbled over may be one of its parent's. */
+static bool is_crash(int signal)
+{
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT || signal == SIGFPE ||
+           signal == SIGILL || signal == SIGTRAP;
+}
+
 static void process_leaving(void *context, struct tg_thread *thread, enum tg_stop_trigger trigger)
 {
     const struct tg_last_check *check = context;
@@ -37,10 +45,10 @@ static void process_leaving(void *context, struct tg_thread *thread, enum tg_sto
     if (trigger != TG_TRIGGER_EXIT || process->bits == 32 || process->data[check->slot] != NULL ||
         ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &status) != 0)
         return;
-    bool by_signal = WIFSIGNALED((int)status);
-    if (by_signal && WTERMSIG((int)status) == SIGKILL) /* whose memory may be wanted */
+    int signal = WIFSIGNALED((int)status) ? WTERMSIG((int)status) : 0;
+    if (signal == SIGKILL && check->options.spares_killed(check->options.context))
         return;
-    tg_error_destroy(tg_guard_check_at_end(check->engine, thread, !by_signal));
+    tg_error_destroy(tg_guard_check_at_end(check->engine, thread, !is_crash(signal)));
 }
 
 static void process_ended(void *context, struct tg_process *process)
@@ -49,12 +57,14 @@ static void process_ended(void *context, struct tg_process *process)
     process->data[check->slot] = NULL;
 }
 
-struct tg_error *tg_last_check_create(struct tg_engine *engine, struct tg_last_check **check)
+struct tg_error *tg_last_check_create(struct tg_engine *engine, const struct tg_last_check_options *options,
+                                      struct tg_last_check **check)
 {
     struct tg_last_check *made = calloc(1, sizeof *made);
     if (made == NULL)
         return tg_error_no_memory();
     made->engine = engine;
+    made->options = *options;
     made->observer = (struct tg_observer){.name = "blocks at the end",
                                           .context = made,
                                           .process_started = process_started,

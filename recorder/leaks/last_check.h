@@ -7,10 +7,19 @@
 #include "format/base/error.h"
 #include "recorder/engine/engine.h"
 
+#include <stdbool.h>
+
 struct tg_last_check;
 
-/* Observes ENGINE from now on. */
-struct tg_error *tg_last_check_create(struct tg_engine *engine, struct tg_last_check **check);
+struct tg_last_check_options {
+    /* Whether processes that SIGKILL ends are not looked at: somebody wants them to be gone at once. */
+    bool (*spares_killed)(void *context);
+    void *context;
+};
+
+/* Observes ENGINE from now on; what OPTIONS names must outlive it. */
+struct tg_error *tg_last_check_create(struct tg_engine *engine, const struct tg_last_check_options *options,
+                                      struct tg_last_check **check);
 /* After the engine. NULL is accepted. */
 void tg_last_check_destroy(struct tg_last_check *check);
 

@@ -26,6 +26,7 @@ struct search {
     struct range *unused; /* parts of stacks of threads */
     size_t n_unused;
     uint64_t table_end; /* of the agent's table that was met last */
+    struct range guard; /* the mapping before, where nobody may touch it */
     struct tg_leak_root *roots;
     size_t count, capacity;
 };
@@ -93,6 +94,53 @@ static bool find_stack(pid_t tid, const struct tg_leak_thread *thread, struct ra
         if (is_stack(thread, words + i, stack))
             return true;
     return false;
+}
+
+static bool is_of_any_thread(const struct tg_leak_roots_options *options, const struct range *stack,
+                             uint64_t thread_pointer)
+{
+    for (size_t i = 0; i < options->n_threads; i++) {
+        const struct tg_leak_thread *thread = &options->threads[i];
+        if (thread->thread_pointer == thread_pointer ||
+            thread->stack_pointer - stack->start < stack->end - stack->start)
+            return true;
+    }
+    return false;
+}
+
+/* Whether WORDS, COUNT of them from ADDRESS on, begin with struct pthread of a thread whose stack is STACK, behind a guard that is part of
+ * GUARD, which may be one mapping with what lies before. */
+static bool is_thread_of(const uint64_t *words, size_t count, uint64_t address, const struct range *stack,
+                         const struct range *guard)
+{
+    if (words[0] != address || words[2] != address) /* both are its own address */
+        return false;
+    for (size_t i = 3; i + 3 <= count; i++)
+        if (words[i] >= guard->start && words[i] < guard->end && words[i + 1] == stack->end - words[i] &&
+            words[i + 2] == stack->start - words[i])
+            return true;
+    return false;
+}
+
+/* A stack that the thread library has made, and that no thread has any more: it keeps some for later threads, with what the last one
+ * left there. Returns where what is the library's own begins; 0: MAPPING is none. */
+static uint64_t end_of_left_stack(const struct search *search, const struct tg_mapping *mapping)
+{
+    enum { LAST_BYTES = 2 * PAGE_BYTES, STEP = 64 / sizeof(uint64_t), LEAST = 704 / sizeof(uint64_t) };
+    uint64_t words[LAST_BYTES / sizeof(uint64_t)];
+    const struct range stack = {mapping->start, mapping->end};
+    if (!search->options->are_all || search->guard.end != mapping->start || mapping->path[0] != '\0' ||
+        mapping->end - mapping->start < sizeof words ||
+        !tg_memory_read(search->options->tid, mapping->end - sizeof words, words, sizeof words))
+        return 0;
+    size_t count = sizeof words / sizeof words[0];
+    for (size_t i = count - count % STEP; i >= STEP; i -= STEP) {
+        uint64_t address = mapping->end - sizeof words + (i - STEP) * sizeof words[0];
+        if (count - (i - STEP) >= LEAST &&
+            is_thread_of(words + (i - STEP), count - (i - STEP), address, &stack, &search->guard))
+            return is_of_any_thread(search->options, &stack, address) ? 0 : address;
+    }
+    return 0;
 }
 
 static struct tg_error *find_unused(struct search *search)
@@ -169,8 +217,14 @@ static bool may_hold_pointers(const struct tg_mapping *mapping)
 static struct tg_error *add_mapping(struct search *search, struct tg_mapping mapping)
 {
     const struct tg_leak_roots_options *options = search->options;
+    uint64_t left_until = end_of_left_stack(search, &mapping);
+    search->guard = !mapping.readable && !mapping.writable && mapping.path[0] == '\0'
+                        ? (struct range){mapping.start, mapping.end}
+                        : (struct range){0, 0};
     if (!may_hold_pointers(&mapping) || is_left_out(options, &mapping))
         return NULL;
+    if (left_until != 0)
+        mapping.start = left_until;
     skip_table(search, &mapping);
     if (strcmp(mapping.path, "[stack]") == 0)
         mapping.start = used_from(options, &mapping);

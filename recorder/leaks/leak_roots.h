@@ -7,6 +7,7 @@
 #include "format/base/error.h"
 #include "recorder/leaks/leak_search.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,11 +22,13 @@ struct tg_leak_roots_options {
     pid_t tid; /* thread whose /proc/TID/maps and memory are read */
     const struct tg_leak_thread *threads;
     size_t n_threads;
+    bool
+        are_all; /* these are all threads of the process: a stack of none of them is one that the thread library keeps for later ones */
     const char *agent_directory; /* of the rings, NULL none */
 };
 
 /* *ROOTS is the caller's to free. Left out of a stack is what lies below the stack pointer in [stack], or in what the
- * thread library says is the thread's own stack; of a stack that nobody knows the extent of (a coroutine's, a thread's of
+ * thread library says is the thread's own stack, and what of that library's stacks no thread has any more; of a stack that nobody knows the extent of (a coroutine's, a thread's of
  * another library) nothing, because what is below may be the program's data. Errors: TARGET where the mappings cannot be
  * read; NO_MEMORY. */
 struct tg_error *tg_leak_roots_find(const struct tg_leak_roots_options *options, struct tg_leak_root **roots,

@@ -364,6 +364,14 @@ static bool foresee(void *context, struct tg_ring_foresight *foresight)
     return tg_agent_session_foresee(recording->agent, foresight, settle_within_ns);
 }
 
+/* The console kills what it has started, and the kernel, if it has killed any process since the recording began, may have killed this one for its
+ * memory. */
+static bool spares_killed(void *context)
+{
+    const struct tg_recording *recording = context;
+    return recording->watch != NULL || tg_memory_kills_count(&recording->memory_kills).machine != 0;
+}
+
 /* Where all blocks of heaps are seen. */
 static struct tg_error *create_exit_scan(struct tg_recording *recording)
 {
@@ -379,11 +387,13 @@ static struct tg_error *create_exit_scan(struct tg_recording *recording)
         .agent_directory = tg_agent_directory_path(tg_agent_session_directory(recording->agent)),
         .settle = settle,
         .foresee = foresee,
+        .spares_killed = spares_killed,
         .context = recording,
     };
+    const struct tg_last_check_options last = {.spares_killed = spares_killed, .context = recording};
     error = tg_exit_scan_create(recording->engine, &options, &recording->exit_scan);
     if (error == NULL && mode == TG_AGENT_HEAP_CHECK)
-        error = tg_last_check_create(recording->engine, &recording->last_check);
+        error = tg_last_check_create(recording->engine, &last, &recording->last_check);
     if (error != NULL || recording->options->heap.red_zones == TG_AGENT_RED_ZONES_OFF)
         return error;
     const struct tg_red_zone_faults_options faults = {

@@ -4,6 +4,7 @@
 #include "recorder/agent/contract.h"
 #include "tests/unit/sanitizer.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -144,6 +145,46 @@ static void the_first_threads_stack(void **state)
     assert_false(has((const void *)(here + PAGE - 129)) || has((const void *)here));
 }
 
+static pthread_barrier_t both;
+
+static void *leave_address(void *address)
+{
+    volatile char here[64] = {1};
+    *(volatile void **)address = here;
+    pthread_barrier_wait(&both);
+    pthread_barrier_wait(&both);
+    return NULL;
+}
+
+/* The thread library keeps the stacks of threads that have ended: what these have left there refers to nothing. */
+static void stacks_that_threads_have_left(void **state)
+{
+    (void)state;
+    void *volatile address = NULL;
+    pthread_t other;
+    pthread_barrier_init(&both, NULL, 2);
+    assert_int_equal(pthread_create(&other, NULL, leave_address, (void *)&address), 0);
+    pthread_barrier_wait(&both);
+    struct tg_leak_roots_options options = {
+        .tid = getpid(),
+        .threads = &(struct tg_leak_thread){.thread_pointer = (uint64_t)other},
+        .n_threads = 1,
+        .are_all = true,
+    };
+    assert_null(tg_leak_roots_find(&options, &roots, &n_roots));
+    assert_true(has(address)); /* the thread has not ended */
+    pthread_barrier_wait(&both);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    options.n_threads = 0;
+    free(roots);
+    assert_null(tg_leak_roots_find(&options, &roots, &n_roots));
+    assert_false(has(address));
+    options.are_all = false;
+    free(roots);
+    assert_null(tg_leak_roots_find(&options, &roots, &n_roots));
+    assert_true(has(address));
+}
+
 /* Pages that the program has written and then sealed are searched, and those that nobody may read are not. */
 static void what_was_made_read_only(void **state)
 {
@@ -241,6 +282,7 @@ int main(void)
         TEST(of_unknown_stacks_all_counts),
         TEST(stacks_side_by_side),
         TEST(the_first_threads_stack),
+        TEST(stacks_that_threads_have_left),
         TEST(what_was_made_read_only),
         TEST(what_is_left_out),
         TEST(the_agents_files),
