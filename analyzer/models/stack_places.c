@@ -19,9 +19,10 @@ static const char *const between_files[] = {"MPI.cpython-", "MPI.abi3",       "M
                                             "libffi.",      "tollgate-agent", "tollgate-heap"};
 /* Beginnings of functions that are linked into programs. */
 static const char *const runtime_functions[] = {
-    "MPI_",   "PMPI_",  "MPIR_",  "MPID_",      "MPIDI_",        "ompi_",          "opal_",
-    "GOMP_",  "gomp_",  "__kmp",  "_gfortran_", "__libc_start_", "_start",         "__GI_",
-    "__asan", "__lsan", "__tsan", "__ubsan",    "__sanitizer::", "__interceptor_",
+    "MPI_",          "PMPI_",          "MPIR_",        "MPID_",           "MPIDI_",     "ompi_",
+    "opal_",         "GOMP_",          "gomp_",        "__kmp",           "_gfortran_", "__libc_start_",
+    "_start",        "__GI_",          "__asan",       "__lsan",          "__tsan",     "__ubsan",
+    "__sanitizer::", "__interceptor_", "operator new", "operator delete",
 };
 
 static bool begins(const char *text, const char *const *beginnings, size_t count)

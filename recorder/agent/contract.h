@@ -91,7 +91,7 @@ enum tg_agent_red_zones {
 
 enum {
     TG_AGENT_HEAP_MAX_DEPTH = 128,
-    TG_AGENT_HEAP_GUARD_BYTES = 8, /* CHECK: before and behind each block */
+    TG_AGENT_HEAP_GUARD_BYTES = 16, /* CHECK: before and behind each block, behind at least */
     TG_AGENT_HEAP_TAGS = 32,
     TG_AGENT_HEAP_HOARD_BYTES = 8 << 20, /* CHECK: of freed blocks that are kept */
 };

@@ -22,14 +22,17 @@ struct tg_heap_block_entry {
     size_t size;
     uint32_t allocated_stack, freed_stack;
     int32_t allocated_tid, freed_tid;
-    unsigned char state; /* enum tg_heap_block_state */
-    unsigned char call;  /* enum tg_heap_call */
-    bool has_red_zones;  /* BASE is the block: none of the allocator's */
-    bool has_guards;
-    bool is_painted;         /* since it was freed */
+    unsigned char state;    /* enum tg_heap_block_state */
+    unsigned char call;     /* enum tg_heap_call */
+    bool has_red_zones : 1; /* BASE is the block: none of the allocator's */
+    bool has_guards : 1;
+    bool is_painted : 1; /* since it was freed */
+    bool
+        is_told : 1; /* changes were told when the library looked at all blocks: at the end, or before an exec */
     unsigned char alignment; /* of an aligned operator new: one more than its logarithm; 0 of all others */
-    bool is_told;            /* changes were told when the library looked at all blocks at the end */
-    unsigned char unused;
+    unsigned char linked_in; /* enum tg_heap_linked_in_form */
+    unsigned char behind;    /* bytes of the guard behind it; not where it has red zones */
+    unsigned char unused[2];
     /* which fork of the program had these stacks: another one has other numbers */
     uint32_t allocated_generation, freed_generation;
     uintptr_t caller; /* of the call that gave it */
@@ -65,6 +68,16 @@ struct tg_heap_hoard_ring {
     struct tg_heap_hoarded blocks[TG_HEAP_HOARD_BLOCKS];
 };
 
+enum { TG_HEAP_MOST_BEHIND = 112 };
+
+/* What is asked of the allocator for the guard behind a block of SIZE bytes: large ones have steps that are large. */
+static inline size_t tg_heap_guard_wanted(size_t size)
+{
+    return size < 256    ? TG_AGENT_HEAP_GUARD_BYTES
+           : size < 1024 ? 2 * TG_AGENT_HEAP_GUARD_BYTES
+                         : 4 * TG_AGENT_HEAP_GUARD_BYTES;
+}
+
 /* Bytes of ENTRY's guards; next to red zones there may be fewer, or none. */
 static inline size_t tg_heap_guard_before(const struct tg_heap_block_entry *entry)
 {
@@ -74,13 +87,11 @@ static inline size_t tg_heap_guard_before(const struct tg_heap_block_entry *entr
 
 static inline size_t tg_heap_guard_behind(const struct tg_heap_block_entry *entry)
 {
-    enum {
-        MOST = 2 * TG_AGENT_HEAP_GUARD_BYTES
-    }; /* up to the next multiple of a block's alignment no zone can begin */
     if (!entry->has_red_zones)
-        return TG_AGENT_HEAP_GUARD_BYTES;
+        return entry->behind;
+    /* up to the next multiple of a block's alignment no zone can begin */
     size_t room = tg_heap_red_zones_behind(entry->block, entry->size);
-    return room < MOST ? room : MOST;
+    return room < TG_AGENT_HEAP_GUARD_BYTES ? room : TG_AGENT_HEAP_GUARD_BYTES;
 }
 
 #endif

@@ -13,7 +13,7 @@ enum {
     SLOTS = 512, /* read at a time */
     GUARDS = 2,  /* of a block */
     TABLES = 16, /* of a process, at most */
-    GUARD_BYTES = 2 * TG_AGENT_HEAP_GUARD_BYTES,
+    GUARD_BYTES = TG_HEAP_MOST_BEHIND,
 };
 
 /* The tables of a process. */

@@ -23,6 +23,9 @@ TG_AGENT_EXPORT void *valloc(size_t size);
 TG_AGENT_EXPORT void *pvalloc(size_t size);
 TG_AGENT_EXPORT size_t malloc_usable_size(void *block);
 
+/* A name of this library's own free that nothing comes before, for who asks whether it is this one that was called. */
+__asm__(".hidden tg_heap_own_free\n.globl tg_heap_own_free\n.set tg_heap_own_free, free");
+
 enum { PAGE_BYTES = 4096 };
 
 static inline __attribute__((always_inline)) void *allocated_at(void *block, size_t size,

@@ -6,6 +6,7 @@
 #include "recorder/agent/heap/guards.h"
 #include "recorder/agent/heap/hoard.h"
 #include "recorder/agent/heap/large_frees.h"
+#include "recorder/agent/heap/linked_in.h"
 #include "recorder/agent/heap/notes.h"
 #include "recorder/agent/heap/real.h"
 #include "recorder/agent/heap/red_zones.h"
@@ -155,13 +156,24 @@ static APART void say_low(size_t size, const void *frame)
     tg_heap_note_mistake(&low, frame);
 }
 
+/* What the allocator gave beyond what it was asked for is guarded as well: writes beyond the end are mostly not far beyond it. */
+static void measure_guard(struct tg_heap_block_entry *entry)
+{
+    size_t wanted = tg_heap_guard_wanted(entry->size), before = entry->block - entry->base + entry->size;
+    size_t given = tg_heap_real_get()->usable_size == NULL
+                       ? 0
+                       : tg_heap_real_get()->usable_size((void *)entry->base); // NOLINT: an address
+    size_t behind = given > before + wanted ? given - before : wanted;
+    entry->behind = (unsigned char)(behind < TG_HEAP_MOST_BEHIND ? behind : TG_HEAP_MOST_BEHIND);
+}
+
 /* Makes ENTRY's block from the allocator's; false: there is no memory. */
 static bool get_guarded(size_t alignment, size_t size, bool zeroed, struct tg_heap_block_entry *entry,
                         const void *frame)
 {
     bool shrank;
     size_t front = alignment > FRONT_BYTES ? alignment : FRONT_BYTES, bytes;
-    bool too_large = __builtin_add_overflow(size, front + TG_AGENT_HEAP_GUARD_BYTES, &bytes);
+    bool too_large = __builtin_add_overflow(size, front + tg_heap_guard_wanted(size), &bytes);
     void *base = get(alignment, too_large ? SIZE_MAX : bytes, zeroed, &shrank);
     if (base == NULL)
         return false;
@@ -172,9 +184,11 @@ static bool get_guarded(size_t alignment, size_t size, bool zeroed, struct tg_he
     if (!judge_allocator(entry, alignment, frame)) {
         entry->block = entry->base;
         entry->state = TG_HEAP_BLOCK_UNGUARDED;
-    } else if (zeroed && alignment > FRONT_BYTES) {
-        tg_heap_guards_fill(entry->block, size, 0);
+        return true;
     }
+    measure_guard(entry);
+    if (zeroed && alignment > FRONT_BYTES)
+        tg_heap_guards_fill(entry->block, size, 0);
     return true;
 }
 
@@ -282,6 +296,7 @@ static inline __attribute__((always_inline)) void *make(size_t alignment, size_t
                                         .state = TG_HEAP_BLOCK_LIVE,
                                         .call = (unsigned char)noted->call,
                                         .alignment = tg_heap_release_alignment_class(noted->alignment),
+                                        .linked_in = noted->linked_in,
                                         .caller = ((const uintptr_t *)noted->frame)[1]};
     tg_heap_block_allocated_at(&entry, noted->stack);
     bool made =
@@ -307,7 +322,16 @@ static bool is_rounded_up(size_t alignment, size_t size, const struct tg_heap_no
 void *tg_heap_check_alloc(size_t alignment, size_t size, bool zeroed, enum tg_heap_call call,
                           const void *frame)
 {
-    struct tg_heap_noted noted = tg_heap_note_prepare(size, call, frame);
+    enum tg_heap_linked_in_form linked_in =
+        TG_AGENT_UNLIKELY(tg_heap_linked_in) ? tg_heap_linked_in_new(frame) : TG_HEAP_LINKED_IN_NONE;
+    bool is_linked_in = linked_in != TG_HEAP_LINKED_IN_NONE;
+    struct tg_heap_noted noted =
+        tg_heap_note_prepare(size,
+                             !is_linked_in                          ? call
+                             : linked_in == TG_HEAP_LINKED_IN_ARRAY ? TG_HEAP_NEW_ARRAY
+                                                                    : TG_HEAP_NEW,
+                             frame);
+    noted.linked_in = (unsigned char)linked_in;
     if (call == TG_HEAP_NEW ||
         call == TG_HEAP_NEW_ARRAY) /* the allocator's own operator, which this stands in for */
         noted.alignment = alignment;
@@ -501,6 +525,7 @@ static bool retire(uintptr_t address, uint32_t stack, bool *keeps, struct tg_hea
         entry->is_painted = found->is_painted;
         tg_heap_block_freed_at(found, stack);
         found->freed_tid = tg_heap_thread_id();
+        found->is_told = false;
         found->state = TG_HEAP_BLOCK_HOARDED;
         if (!*keeps)
             tg_heap_block_table_drop(found);
@@ -560,8 +585,11 @@ void tg_heap_check_free(void *block, enum tg_heap_release how, struct tg_heap_to
         tg_heap_note_free_at(block, how, stack);
         return;
     }
-    (void)tg_heap_guards_check(&entry, tg_heap_release_name(how), frame);
-    tg_heap_release_judge(&entry, how, &told, frame);
+    enum tg_heap_linked_in_form form;
+    how = tg_heap_release_of(how, &entry, frame, &form);
+    if (!entry.is_told)
+        (void)tg_heap_guards_check(&entry, tg_heap_release_name(how), frame);
+    tg_heap_release_judge(&entry, how, form, &told, frame);
     tg_heap_note_free_at(block, how, stack);
     if (keeps && !entry.has_red_zones) {
         if (entry.is_painted)
@@ -666,8 +694,8 @@ static APART void *resize_in_place(void *old, size_t size, enum tg_heap_call cal
         return NULL;
     }
     size_t front = entry.block - entry.base;
-    size_t behind = entry.state == TG_HEAP_BLOCK_LIVE ? TG_AGENT_HEAP_GUARD_BYTES : 0;
-    if (entry.state == TG_HEAP_BLOCK_LIVE)
+    size_t behind = entry.state == TG_HEAP_BLOCK_LIVE ? tg_heap_guard_wanted(size) : 0;
+    if (entry.state == TG_HEAP_BLOCK_LIVE && !entry.is_told)
         (void)tg_heap_guards_check(&entry, tg_heap_release_name(TG_HEAP_FREED_BY_REALLOC), frame);
     if (tg_heap_release_is_mismatched(&entry, TG_HEAP_FREED_BY_REALLOC))
         tell(TG_HEAP_MISMATCHED_DEALLOC, entry.block, &entry, tg_heap_release_name(TG_HEAP_FREED_BY_REALLOC),
@@ -688,6 +716,9 @@ static APART void *resize_in_place(void *old, size_t size, enum tg_heap_call cal
     tg_heap_block_allocated_at(&entry, tg_heap_note_stack(frame));
     entry.allocated_tid = tg_heap_thread_id();
     entry.call = (unsigned char)call;
+    entry.is_told = false;
+    if (entry.state == TG_HEAP_BLOCK_LIVE)
+        measure_guard(&entry);
     if (entry.has_guards)
         tg_heap_guards_write(&entry);
     if (entry.state == TG_HEAP_BLOCK_LIVE && size > old_size &&
@@ -733,12 +764,14 @@ size_t tg_heap_check_usable_size(void *block)
 
 static bool sweep(const struct tg_heap_block_entry *entry, void *context)
 {
-    (void)context;
+    const bool *only_own = context;
     struct tg_heap_lock *lock = tg_heap_block_table_lock_of_entry(entry);
     if (entry->state != TG_HEAP_BLOCK_LIVE || !tg_heap_lock_take(lock))
         return false;
     struct tg_heap_block_entry swept = *entry;
-    if (swept.state == TG_HEAP_BLOCK_LIVE && tg_heap_guards_check(&swept, "", NULL)) {
+    bool is_wanted = swept.state == TG_HEAP_BLOCK_LIVE && !swept.is_told &&
+                     (!*only_own || swept.allocated_generation == (uint32_t)*tg_agent.generation);
+    if (is_wanted && tg_heap_guards_check(&swept, "", NULL)) {
         struct tg_heap_block_entry *found = tg_heap_block_table_find(swept.block);
         if (found != NULL)
             found->is_told = true;
@@ -756,9 +789,9 @@ static __attribute__((noinline)) void wipe_stack(void)
         ((volatile char *)room)[i] = 0;
 }
 
-void tg_heap_check_sweep(void)
+void tg_heap_check_sweep(bool only_own)
 {
-    (void)tg_heap_block_table_each(sweep, NULL);
-    tg_heap_hoard_check();
+    (void)tg_heap_block_table_each(sweep, &only_own);
+    tg_heap_hoard_check(only_own);
     wipe_stack();
 }

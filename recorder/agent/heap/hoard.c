@@ -18,8 +18,9 @@ const struct tg_heap_hoard_ring *tg_heap_hoard_ring(void)
 /* GONE is a copy of what was kept. Whether that has changed. */
 static bool check_paint(const struct tg_heap_block_entry *gone)
 {
-    return gone->is_painted && tg_heap_guards_check_bytes(gone, gone->block, gone->size, TG_HEAP_PAINT_FREED,
-                                                          TG_HEAP_PAINT_CORRUPTION, "", NULL);
+    return gone->is_painted && !gone->is_told &&
+           tg_heap_guards_check_bytes(gone, gone->block, gone->size, TG_HEAP_PAINT_FREED,
+                                      TG_HEAP_PAINT_CORRUPTION, "", NULL);
 }
 
 static void mark_told(uintptr_t block)
@@ -82,7 +83,7 @@ bool tg_heap_hoard_shrink(void)
     return any;
 }
 
-void tg_heap_hoard_check(void)
+void tg_heap_hoard_check(bool only_own)
 {
     if (!tg_heap_lock_take(&hoard.lock))
         return;
@@ -93,7 +94,8 @@ void tg_heap_hoard_check(void)
         if (!tg_heap_lock_take(lock))
             continue;
         const struct tg_heap_block_entry *entry = tg_heap_block_table_find(block);
-        if (entry != NULL && entry->state == TG_HEAP_BLOCK_HOARDED)
+        if (entry != NULL && entry->state == TG_HEAP_BLOCK_HOARDED &&
+            (!only_own || entry->freed_generation == (uint32_t)*tg_agent.generation))
             kept = *entry;
         tg_heap_lock_release(lock);
         if (check_paint(&kept))

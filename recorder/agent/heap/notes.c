@@ -144,7 +144,8 @@ struct tg_heap_noted tg_heap_note_prepare(size_t size, enum tg_heap_call call, c
     if (thread->outer != NULL)
         take_over(thread, &size, &call, &frame);
     size_t alignment = thread->outer != NULL && frame == thread->outer ? thread->alignment : 0;
-    return (struct tg_heap_noted){tg_heap_stack(frame), call, size, frame, alignment};
+    return (struct tg_heap_noted){
+        .stack = tg_heap_stack(frame), .call = call, .size = size, .frame = frame, .alignment = alignment};
 }
 
 void tg_heap_note_prepared(const void *block, const struct tg_heap_noted *noted)

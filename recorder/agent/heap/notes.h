@@ -16,6 +16,8 @@ struct tg_heap_noted {
     size_t size;
     const void *frame;
     size_t alignment; /* as asked of an aligned operator new; 0: none */
+    unsigned char
+        linked_in; /* enum tg_heap_linked_in_form: which operator of the program's own has called; 0: none */
 };
 
 /* Whether FRAME is that of a call which the thread's operator new makes. */

@@ -1,6 +1,7 @@
 #include "recorder/agent/heap/release.h"
 
 #include "recorder/agent/heap/guards.h"
+#include "recorder/agent/heap/linked_in.h"
 #include "recorder/agent/heap/notes.h"
 #include "recorder/agent/heap/objects.h"
 
@@ -93,9 +94,59 @@ static __attribute__((noinline)) bool may_be_operators(const struct tg_heap_bloc
            tg_heap_object_has_operators((const void *)caller); // NOLINT: an address
 }
 
-void tg_heap_release_judge(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
-                           const struct tg_heap_told *told, const void *frame)
+enum tg_heap_release tg_heap_release_of(enum tg_heap_release how, const struct tg_heap_block_entry *entry,
+                                        const void *frame, enum tg_heap_linked_in_form *form)
 {
+    *form = TG_HEAP_LINKED_IN_NONE;
+    if (TG_AGENT_LIKELY(!tg_heap_linked_in) || how != TG_HEAP_FREE)
+        return how;
+    *form = tg_heap_linked_in_delete(frame);
+    switch (*form) {
+    case TG_HEAP_LINKED_IN_ONE:
+        return TG_HEAP_DELETE;
+    case TG_HEAP_LINKED_IN_ARRAY:
+        return TG_HEAP_DELETE_ARRAY;
+    case TG_HEAP_LINKED_IN_EITHER:
+        return entry->call == TG_HEAP_NEW_ARRAY ? TG_HEAP_DELETE_ARRAY : TG_HEAP_DELETE;
+    case TG_HEAP_LINKED_IN_UNKNOWN:
+        return entry->call == TG_HEAP_NEW         ? TG_HEAP_DELETE
+               : entry->call == TG_HEAP_NEW_ARRAY ? TG_HEAP_DELETE_ARRAY
+                                                  : TG_HEAP_FREE;
+    case TG_HEAP_LINKED_IN_NONE:
+        break;
+    }
+    return how;
+}
+
+/* Operators are linked into the program, and one of them has to do with ENTRY's block, or may have: FORM is which one has freed it HOW. Nothing is known of
+ * sizes and alignments. Blocks of others may be those of operators that nobody knows. */
+static void judge_linked_in(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
+                            enum tg_heap_linked_in_form form, const void *frame)
+{
+    bool is_new = entry->call == TG_HEAP_NEW || entry->call == TG_HEAP_NEW_ARRAY;
+    bool is_delete = how == TG_HEAP_DELETE || how == TG_HEAP_DELETE_ARRAY;
+    bool is_form_known = form != TG_HEAP_LINKED_IN_EITHER && form != TG_HEAP_LINKED_IN_UNKNOWN &&
+                         entry->linked_in != TG_HEAP_LINKED_IN_EITHER;
+    bool is_array = entry->call == TG_HEAP_NEW_ARRAY, is_array_delete = how == TG_HEAP_DELETE_ARRAY;
+    if (entry->state != TG_HEAP_BLOCK_LIVE || form == TG_HEAP_LINKED_IN_UNKNOWN)
+        return;
+    if (is_new != is_delete ? !tg_heap_linked_in_is_near(entry->caller) ||
+                                  !tg_heap_linked_in_is_near(((const uintptr_t *)frame)[1])
+                            : !is_new || !is_form_known || is_array == is_array_delete)
+        return;
+    tell(entry, tg_heap_release_name(how), 0, frame);
+}
+
+void tg_heap_release_judge(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
+                           enum tg_heap_linked_in_form form, const struct tg_heap_told *told,
+                           const void *frame)
+{
+    if (TG_AGENT_UNLIKELY(tg_heap_linked_in) &&
+        (form != TG_HEAP_LINKED_IN_NONE || entry->linked_in != TG_HEAP_LINKED_IN_NONE ||
+         how == TG_HEAP_FREE)) {
+        judge_linked_in(entry, how, form, frame);
+        return;
+    }
     if (allows_mismatch)
         return;
     bool is_operator = how == TG_HEAP_DELETE || how == TG_HEAP_DELETE_ARRAY;

@@ -2,6 +2,8 @@
 
 #include "recorder/agent/heap/check.h"
 #include "recorder/agent/heap/early.h"
+#include "recorder/agent/heap/exec.h"
+#include "recorder/agent/heap/linked_in.h"
 #include "recorder/agent/heap/notes.h"
 #include "recorder/agent/heap/objects.h"
 #include "recorder/agent/heap/quick.h"
@@ -75,6 +77,7 @@ static int begin(void)
     if (tg_heap.settings.mode == TG_AGENT_HEAP_CHECK) {
         if (!tg_heap_check_prepare())
             return no_tables();
+        tg_heap_linked_in_prepare();
         tg_heap_early_each(tg_heap_check_adopt);
     }
     if (!tg_heap_objects_prepare() || !tg_heap_stacks_prepare())
@@ -106,6 +109,7 @@ bool tg_heap_set_up(void)
 static __attribute__((constructor(101))) void start(void)
 {
     struct dl_find_object allocator, libc;
+    tg_heap_exec_prepare();
     tollgate_heap_is_libcs =
         _dl_find_object((void *)(uintptr_t)tg_heap_real_get()->malloc, &allocator) == 0 &&
         _dl_find_object((void *)(uintptr_t)__errno_location, &libc) == 0 &&
@@ -122,5 +126,5 @@ static __attribute__((destructor(101))) void finish(void)
 {
     if (__atomic_load_n(&tg_heap.state, __ATOMIC_ACQUIRE) == TG_HEAP_ON &&
         tg_heap.settings.mode == TG_AGENT_HEAP_CHECK)
-        tg_heap_check_sweep();
+        tg_heap_check_sweep(false);
 }

@@ -582,7 +582,7 @@ def test_live_wishes():
 RED_ZONES = {  # how, block, byte touched: what is recorded, the status
     "check,red_zones": ("x", 100, 112, "rz_overrun", 112, -11), "check,red_zones_for=64-100": ("f", 100, 8, "rz_use_after_free", 8, -11),
     "check,red_zones=before": ("x", 100, -1, "rz_underrun", -1, -11), "check,red_zones=behind": ("F", 100, 105, "guard_corruption", 105, 3),
-    "check,red_zones_for=101-200": ("x", 100, 112, None, 0, 3), "check,red_zones,red_zones_for=0-9999": ("d", 100, 0, "double_dealloc", 0, -6),
+    "check,red_zones_for=101-200": ("x", 100, 112, "guard_corruption", 112, 3), "check,red_zones,red_zones_for=0-9999": ("d", 100, 0, "double_dealloc", 0, -6),
 }
 
 

@@ -204,7 +204,7 @@ static void test_events(void **state)
     ADD(fixture, 0, TG_RECORD_HEAP_RESIZE, 0x7000, 0, 99);
     ADD(fixture, 0, TG_RECORD_HEAP_ERROR, TG_HEAP_GUARD_CORRUPTION, 8, 9, 10, 0, 0, 0, 1, 2, (uint64_t)-1, 3,
         text("free"));
-    expect(fixture, "start 2 depth 32 guards 8 red zones 10000+8192 libc\nunseen prog: own\n"
+    expect(fixture, "start 2 depth 32 guards 16 red zones 10000+8192 libc\nunseen prog: own\n"
                     "alloc 7000 of 1099511627776 stack 0 call 4\nresize 7000 to 99 stack 0\n"
                     "error 4 stacks 0 0 0 offset -1 of free\n");
 }
