@@ -566,9 +566,10 @@ static bool is_bookkeeping(enum tg_event_kind kind)
            kind == TG_EVENT_THREAD_WAIT || kind == TG_EVENT_CALL_VALUES || kind == TG_EVENT_MEMORY_KILLS ||
            kind == TG_EVENT_STACK_SNAPSHOT || kind == TG_EVENT_AGENT || kind == TG_EVENT_OMP_RUNTIME ||
            kind == TG_EVENT_MPI_COMM || kind == TG_EVENT_MPI_REQUESTS || kind == TG_EVENT_MPI_POLL ||
-           kind == TG_EVENT_MPI_GROUP || kind == TG_EVENT_MPI_PARTITIONS || kind == TG_EVENT_MPIR_SYMBOLS ||
-           kind == TG_EVENT_MPIR_WRITE || kind == TG_EVENT_MPIR_TABLE || kind == TG_EVENT_MPIR_RANK ||
-           kind == TG_EVENT_MPIR_JOB || kind == TG_EVENT_CONTROL_PROCESS || kind == TG_EVENT_CONTROL_THREAD;
+           kind == TG_EVENT_MPI_POLL_SUM || kind == TG_EVENT_MPI_GROUP || kind == TG_EVENT_MPI_PARTITIONS ||
+           kind == TG_EVENT_MPIR_SYMBOLS || kind == TG_EVENT_MPIR_WRITE || kind == TG_EVENT_MPIR_TABLE ||
+           kind == TG_EVENT_MPIR_RANK || kind == TG_EVENT_MPIR_JOB || kind == TG_EVENT_CONTROL_PROCESS ||
+           kind == TG_EVENT_CONTROL_THREAD;
 }
 
 static void take_threads(struct tg_process_entry *entry, const struct tg_event *event)

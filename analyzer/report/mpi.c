@@ -117,7 +117,7 @@ static struct row row_of(const struct tg_report *report, const struct tg_mpi_thr
                       .tag = thread->call.tag,
                       .tid = thread->tid,
                       .in_call = thread->in_call,
-                      .calls = thread->calls,
+                      .calls = thread->calls + thread->repeated_polls,
                       .call_ns = thread->call_ns,
                       .since_ns = thread->in_call ? thread->call.since_ns : thread->left_ns,
                       .code = thread->call.code,

@@ -19,6 +19,13 @@ static struct tg_error *count_place(void *context, const struct tg_mpi_thread *t
                              call->bytes == UINT64_MAX ? 0 : call->bytes);
 }
 
+static struct tg_error *count_polls(void *context, size_t process, const char *name,
+                                    const struct tg_event_mpi_poll_sum *sum)
+{
+    const struct tg_report *report = context;
+    return tg_mpi_places_add_polls(report->mpi_places, process, name, sum);
+}
+
 static struct tg_error *count_late(void *context, const struct tg_mpi_delivery *delivery)
 {
     const struct tg_report *report = context;
@@ -42,7 +49,8 @@ static struct tg_error *create_models(struct tg_report *report)
         error = tg_mpi_places_create(&report->mpi_places);
     if (error == NULL)
         error = tg_mpi_late_sends_create(&report->mpi_late_sends);
-    const struct tg_mpi_model_options mpi = {.left = count_place, .delivered = count_late, .context = report};
+    const struct tg_mpi_model_options mpi = {
+        .left = count_place, .polled = count_polls, .delivered = count_late, .context = report};
     if (error == NULL)
         error = tg_mpi_model_create(&mpi, &report->mpi);
     if (error == NULL)
@@ -118,7 +126,7 @@ static struct tg_error *feed_runtimes(struct tg_report *report, const struct tg_
 static bool is_of_runtime(const struct tg_event *event)
 {
     return tg_event_has_place(event->kind) ||
-           (event->kind >= TG_EVENT_MPI_COMM && event->kind <= TG_EVENT_MPI_PARTITIONS);
+           (event->kind >= TG_EVENT_MPI_COMM && event->kind <= TG_EVENT_MPI_POLL_SUM);
 }
 
 /* Events of all other kinds. ENTRY may be NULL. */

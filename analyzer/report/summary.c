@@ -26,7 +26,7 @@ static struct tg_error *write_mpi(const struct tg_report_page *page)
         return NULL;
     for (size_t i = 0; i < threads; i++) {
         const struct tg_mpi_thread *thread = tg_mpi_model_thread_at(mpi, i);
-        calls += thread->calls;
+        calls += thread->calls + thread->repeated_polls;
         call_ns += thread->call_ns;
         inside += thread->in_call;
     }

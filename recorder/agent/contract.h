@@ -29,7 +29,7 @@
 
 #include <stdint.h>
 
-#define TG_AGENT_PROTOCOL      18
+#define TG_AGENT_PROTOCOL      19
 #define TG_AGENT_VARIABLE      "TOLLGATE_AGENT"
 #define TG_AGENT_TUNABLE       "glibc.rtld.optional_static_tls"
 #define TG_AGENT_TUNABLES      "GLIBC_TUNABLES=" TG_AGENT_TUNABLE "="
@@ -69,6 +69,7 @@ enum tg_agent_flag {
     TG_AGENT_DLOPEN = 16, /* calls of dlopen, dlmopen, dlclose */
     TG_AGENT_HEAP = 32,   /* calls of malloc, free and the like, as the control's `heap` says */
     TG_AGENT_LOADS = 64,  /* what is loaded and unloaded, by the audit library */
+    TG_AGENT_EVERY = 128, /* each poll of MPI is recorded, also one that its place repeats in vain */
 };
 
 enum tg_agent_clock {
@@ -444,7 +445,7 @@ enum {
     X(MPI_ENTER_REQUEST, 9) /* as MPI_ENTER, request */                                                       \
     X(MPI_ENTER_BOTH, 11)   /* as MPI_ENTER, 1, source, tag of the source */                                  \
     X(MPI_REQUESTS, 1)      /* LIST of request */                                                             \
-    X(MPI_LEAVE, 6)         /* call, request, peer, tag, bytes, result */                                     \
+    X(MPI_LEAVE, 6)         /* call with tg_mpi_poll, request, peer, tag, bytes, result */                    \
     X(MPI_COMPLETE, 5)      /* request, peer, tag, bytes, cancelled */                                        \
     X(MPI_ERROR, 5)         /* code, request, STRING call, STRING class, STRING text */                       \
     X(MPI_COMM_NAME, 2)     /* comm, STRING name */                                                           \
@@ -476,7 +477,9 @@ enum {
     X(MPI_GROUP, 1)      /* LIST of rank */                                                                   \
     X(MPI_PARTITIONS, 1) /* LIST of first, last */                                                            \
     /* tid, namespace, la_activity's action, tg_agent_decided, tg_filter_rule, link map, busy, STRING */      \
-    X(LOADER_DECISION, 8)
+    X(LOADER_DECISION, 8)                                                                                     \
+    /* call, code, polls; in ticks: within them, the longest, since the first began, since the last ended */  \
+    X(MPI_POLL_SUM, 7)
 
 /* BUSY: ticks that the auditor took of the process so far. */
 

@@ -31,6 +31,7 @@ enum {
     KEY_MPI,
     KEY_HEAP,
     KEY_HEAP_DEPTH,
+    KEY_EVERY,
     KEY_LOSSY,
     KEY_RING_SIZE,
     KEY_NO_PTRACE,
@@ -62,6 +63,7 @@ struct arguments {
     const char *ring_size;
     const char *ranks;
     char *slurm_step;
+    bool every;
     bool lossy;
     bool no_rc;
     const struct tg_record_options_more *more;
@@ -110,6 +112,10 @@ static const struct argp_option argp_options[] = {
      3},
     {"heap-depth", KEY_HEAP_DEPTH, "N", 0,
      "Record at most N calls of the stack of each allocation (default: 32; 0: no stacks)", 3},
+    {"every", KEY_EVERY, NULL, 0,
+     "Record each call of MPI_Test, MPI_Iprobe and the like (default: of those that one place repeats in "
+     "vain the first, and what the others were together)",
+     3},
     {"lossy", KEY_LOSSY, NULL, 0,
      "Drop and count the agent's events while the recorder cannot keep up, instead of making the job wait",
      3},
@@ -164,6 +170,7 @@ static const struct store {
     {KEY_OPENMP, offsetof(struct arguments, openmp), STORE_TEXT, 0},
     {KEY_MPI, offsetof(struct arguments, mpi), STORE_TEXT, 0},
     {KEY_HEAP_DEPTH, offsetof(struct arguments, heap_depth), STORE_TEXT, 0},
+    {KEY_EVERY, offsetof(struct arguments, every), STORE_TRUE, 0},
     {KEY_LOSSY, offsetof(struct arguments, lossy), STORE_TRUE, 0},
     {KEY_RING_SIZE, offsetof(struct arguments, ring_size), STORE_TEXT, 0},
     {KEY_NO_PTRACE, offsetof(struct arguments, options.no_ptrace), STORE_TRUE, 0},
@@ -484,6 +491,13 @@ static struct tg_error *set_agent(const struct arguments *arguments, struct tg_r
         return tg_error_create(TG_ERROR_USAGE,
                                "--no-ptrace records with the agent alone, and everything that the agent "
                                "observes is switched off: remove --dlopen, --openmp or --mpi");
+    if (arguments->every && (options->agent & TG_AGENT_MPI) == 0)
+        return tg_error_create(
+            TG_ERROR_USAGE,
+            "--every is about calls of MPI that the agent records: it needs a command, and no "
+            "--mpi=off");
+    if (arguments->every)
+        options->agent |= TG_AGENT_EVERY;
     if (arguments->lossy)
         options->agent |= TG_AGENT_LOSSY;
     if (!options->no_ptrace)

@@ -144,15 +144,23 @@ static void add_agent_state(struct record *record, enum tg_agent_state state, co
     emit(record, TG_EVENT_AGENT);
 }
 
+/* How long TICKS were before RECORD; 0: longer ago than can be, or not known. */
+static uint64_t duration_ns(const struct record *record, uint64_t ticks)
+{
+    const struct tg_tick_clock *clock = record->decoder->clock;
+    uint64_t now = record->given.words[0];
+    return clock != NULL && ticks < now
+               ? tg_tick_clock_time(clock, now) - tg_tick_clock_time(clock, now - ticks)
+               : 0;
+}
+
 /* What the auditor took of the process so far, as a record of KIND says. */
 static uint64_t busy_ns(const struct record *record, enum tg_agent_record kind)
 {
-    const struct tg_tick_clock *clock = record->decoder->clock;
     size_t argument = kind == TG_RECORD_LOADER_ACTIVITY ? 3 : 6;
-    if (clock == NULL || (kind != TG_RECORD_LOADER_ACTIVITY && kind != TG_RECORD_LOADER_DECISION))
-        return 0;
-    uint64_t now = record->given.words[0], busy = record->given.words[TG_RECORD_ARGUMENT + argument];
-    return busy < now ? tg_tick_clock_time(clock, now) - tg_tick_clock_time(clock, now - busy) : 0;
+    return kind == TG_RECORD_LOADER_ACTIVITY || kind == TG_RECORD_LOADER_DECISION
+               ? duration_ns(record, record->given.words[TG_RECORD_ARGUMENT + argument])
+               : 0;
 }
 
 /* STRING_FROM: the argument at which its string begins, SIZE_MAX none. */
@@ -201,6 +209,16 @@ static void decode_other(struct record *record, unsigned kind)
         add_loader(record, (enum tg_agent_record)kind, SIZE_MAX);
 }
 
+/* So far they are ticks. */
+static void put_durations(struct record *record)
+{
+    struct tg_event_mpi_poll_sum *sum = &record->event.mpi_poll_sum;
+    sum->inside_ns = duration_ns(record, sum->inside_ns);
+    sum->longest_ns = duration_ns(record, sum->longest_ns);
+    sum->first_ago_ns = duration_ns(record, sum->first_ago_ns);
+    sum->last_ago_ns = duration_ns(record, sum->last_ago_ns);
+}
+
 static void decode(struct record *record, unsigned kind)
 {
     struct tg_ring_decoder *decoder = record->decoder;
@@ -219,6 +237,8 @@ static void decode(struct record *record, unsigned kind)
     }
     memset(TG_EVENT_PAYLOAD(&record->event), 0, form->payload_bytes);
     tg_record_put(&record->given, kind, &record->event);
+    if (kind == TG_RECORD_MPI_POLL_SUM)
+        put_durations(record);
     if (record->room != NULL)
         tg_known_records_keep(decoder->known, record->room, record->given.words, record->given.n_words,
                               record->given.team, &record->event, form->payload_bytes);

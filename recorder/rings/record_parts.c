@@ -193,9 +193,10 @@ static const struct {
     [TG_RECORD_MPI_REQUESTS] = {TG_EVENT_MPI_REQUESTS,
                                 {ITEMS(mpi_requests.requests, 0, struct tg_mpi_request_item)}},
     [TG_RECORD_MPI_LEAVE] = {TG_EVENT_MPI_LEAVE,
-                             {CALL(mpi_leave.call, 0), WHOLE(mpi_leave.request, 1), WHOLE(mpi_leave.peer, 2),
-                              WHOLE(mpi_leave.tag, 3), WHOLE(mpi_leave.bytes, 4),
-                              WHOLE(mpi_leave.result, 5)}},
+                             {CALL_PART(MPI_NAME, mpi_leave.call, 0, TG_MPI_CALL_BITS),
+                              SOME(mpi_leave.poll, 0, TG_MPI_CALL_POLL_SHIFT, TG_MPI_POLL_BITS),
+                              WHOLE(mpi_leave.request, 1), WHOLE(mpi_leave.peer, 2), WHOLE(mpi_leave.tag, 3),
+                              WHOLE(mpi_leave.bytes, 4), WHOLE(mpi_leave.result, 5)}},
     [TG_RECORD_MPI_COMPLETE] = {TG_EVENT_MPI_COMPLETE,
                                 {WHOLE(mpi_complete.request, 0), WHOLE(mpi_complete.peer, 1),
                                  WHOLE(mpi_complete.tag, 2), WHOLE(mpi_complete.bytes, 3),
@@ -212,6 +213,12 @@ static const struct {
                              WHOLE(mpi_poll.tag, 3), SOME(mpi_poll.code, 4, 0, TG_AGENT_SEEN_SHIFT),
                              WHOLE(mpi_poll.request, 5), WHOLE(mpi_poll.polls, 6),
                              WHOLE(mpi_poll.permille, 7), TRUTH(mpi_poll.various, 8)}},
+    [TG_RECORD_MPI_POLL_SUM] = {TG_EVENT_MPI_POLL_SUM,
+                                {CALL(mpi_poll_sum.call, 0),
+                                 SOME(mpi_poll_sum.code, 1, 0, TG_AGENT_SEEN_SHIFT),
+                                 WHOLE(mpi_poll_sum.polls, 2), WHOLE(mpi_poll_sum.inside_ns, 3),
+                                 WHOLE(mpi_poll_sum.longest_ns, 4), WHOLE(mpi_poll_sum.first_ago_ns, 5),
+                                 WHOLE(mpi_poll_sum.last_ago_ns, 6)}},
     [TG_RECORD_MPI_COMM_NAME] = {TG_EVENT_MPI_COMM_NAME,
                                  {WHOLE(mpi_comm_name.comm, 0), TEXT(mpi_comm_name.name, 1)}},
     [TG_RECORD_DEEP_BIND] = {TG_EVENT_DEEP_BIND,
@@ -222,6 +229,9 @@ static const struct {
                               TEXT_BEHIND(deep_bind.scope_before, deep_bind.problem),
                               TEXT_BEHIND(deep_bind.scope_after, deep_bind.scope_before)}},
 };
+_Static_assert((int)TG_MPI_POLL_VAIN == (int)TG_MPI_POLL_IN_VAIN &&
+                   (int)TG_MPI_POLL_FINDS == (int)TG_MPI_POLL_FOUND,
+               "the agent's number is the event's");
 #define IS_WAY(way, how) _Static_assert((int)(way) == (int)(how), "the agent's number is the event's")
 IS_WAY(TG_DEEP_BIND_AUDIT, TG_DEEP_BIND_BY_AUDIT);
 IS_WAY(TG_DEEP_BIND_WRAPPER, TG_DEEP_BIND_BY_WRAPPER);

@@ -41,6 +41,7 @@ SINCE = {
     "library_load": {"agent_ns": 0},
     "signal": {"sender": "", "overflowed": 0},
     "mpi_enter": {"request": "0x0", "receives": False, "from": 0, "from_tag": 0},
+    "mpi_leave": {"poll": "none"},
 }
 
 

@@ -431,6 +431,24 @@ static struct tg_error *take_poll(struct tg_mpi_model *model, const struct tg_ev
     return told->request == 0 ? NULL : tg_mpi_thread_set_requests(thread, &told->request, 1);
 }
 
+/* Polls of a thread that have no events of their own. */
+static struct tg_error *take_poll_sum(struct tg_mpi_model *model, const struct tg_event *event, size_t index)
+{
+    const struct tg_event_mpi_poll_sum *sum = &event->mpi_poll_sum;
+    struct tg_mpi_thread_entry *thread = tg_mpi_callers_find_thread(&model->callers, index, event->tid);
+    const char *name;
+    if (thread == NULL) {
+        model->impossible++;
+        return NULL;
+    }
+    thread->public.repeated_polls += sum->polls;
+    thread->public.call_ns += sum->inside_ns;
+    if (model->options.polled == NULL)
+        return NULL;
+    struct tg_error *error = tg_string_pool_intern(&model->names, sum->call, &name);
+    return error != NULL ? error : model->options.polled(model->options.context, index, name, sum);
+}
+
 /* THREAD is in the call from now on. */
 static struct tg_error *begin_call(struct tg_mpi_model *model, const struct tg_event *event,
                                    struct tg_mpi_thread_entry *thread)
@@ -624,6 +642,8 @@ static struct tg_error *take_leave(struct tg_mpi_model *model, const struct tg_e
     if (error == NULL && model->options.left != NULL)
         error = model->options.left(model->options.context, &thread->public, &thread->public.call,
                                     &event->mpi_leave, event->time_ns);
+    if (thread->public.polled_ns != 0) /* told each one: what it is in is the row still */
+        thread->public.call.since_ns = thread->public.polls_since_ns;
     return error;
 }
 
@@ -692,6 +712,8 @@ struct tg_error *tg_mpi_model_feed(struct tg_mpi_model *model, const struct tg_e
         return take_requests(model, event, process);
     case TG_EVENT_MPI_POLL:
         return take_poll(model, event, process);
+    case TG_EVENT_MPI_POLL_SUM:
+        return take_poll_sum(model, event, process);
     case TG_EVENT_MPI_PARTITIONS:
         return take_partitions(model, event, process);
     case TG_EVENT_MPI_GROUP:

@@ -30,6 +30,9 @@ struct tg_mpi_model_options {
     struct tg_error *(*left)(void *context, const struct tg_mpi_thread *thread,
                              const struct tg_mpi_call *call, const struct tg_event_mpi_leave *leave,
                              uint64_t time_ns);
+    /* SUM: calls of PROCESS came back that have no events of their own. NAME is the model's for sum->call. */
+    struct tg_error *(*polled)(void *context, size_t process, const char *name,
+                               const struct tg_event_mpi_poll_sum *sum);
     /* A message was received: FROM as it was sent, to PROCESS. */
     struct tg_error *(*received)(void *context, const struct tg_mpi_message *message, size_t process,
                                  uint64_t time_ns);
@@ -47,7 +50,7 @@ struct tg_error *tg_mpi_model_copy(const struct tg_mpi_model *model, struct tg_m
 /* Whether the model takes events of KIND; it ignores all others. */
 static inline bool tg_mpi_model_needs(unsigned kind)
 {
-    return (kind >= TG_EVENT_MPI_COMM && kind <= TG_EVENT_MPI_PARTITIONS) || kind == TG_EVENT_IDENTITY ||
+    return (kind >= TG_EVENT_MPI_COMM && kind <= TG_EVENT_MPI_POLL_SUM) || kind == TG_EVENT_IDENTITY ||
            kind == TG_EVENT_THREAD_EXIT || kind == TG_EVENT_PROCESS_EXIT || kind == TG_EVENT_EXEC;
 }
 

@@ -65,13 +65,13 @@ static struct tg_error *find(struct tg_mpi_places *places, const struct key *key
     return NULL;
 }
 
-static void count_call(struct tg_mpi_place *place, uint64_t lasted_ns, uint64_t bytes)
+/* CALLS of them, that took TOTAL_NS together and LONGEST_NS at most. */
+static void count_calls(struct tg_mpi_place *place, uint64_t calls, uint64_t total_ns, uint64_t longest_ns)
 {
-    place->calls++;
-    place->total_ns += lasted_ns;
-    place->bytes += bytes;
-    if (lasted_ns > place->longest_ns)
-        place->longest_ns = lasted_ns;
+    place->calls += calls;
+    place->total_ns += total_ns;
+    if (longest_ns > place->longest_ns)
+        place->longest_ns = longest_ns;
 }
 
 /* Spreads addresses and numbers of processes, which differ little, over the recent places. */
@@ -81,8 +81,9 @@ static size_t recent_place(size_t process, uint64_t code)
     return (code + ((uint64_t)process << 24)) * golden >> (64 - RECENT_BITS);
 }
 
-struct tg_error *tg_mpi_places_add(struct tg_mpi_places *places, size_t process, const char *name,
-                                   uint64_t code, uint64_t lasted_ns, uint64_t bytes)
+/* The place in *FOUND: BEYOND, where there are too many. Only error: NO_MEMORY. */
+static struct tg_error *place_of(struct tg_mpi_places *places, size_t process, const char *name,
+                                 uint64_t code, struct tg_mpi_place **place)
 {
     struct entry **recent = &places->recent[recent_place(process, code)], *found = *recent;
     if (found == NULL || found->key.process != process || found->key.code != code ||
@@ -97,8 +98,30 @@ struct tg_error *tg_mpi_places_add(struct tg_mpi_places *places, size_t process,
             return error;
         *recent = found;
     }
-    count_call(found != NULL ? &found->public : &places->beyond, lasted_ns, bytes);
+    *place = found != NULL ? &found->public : &places->beyond;
     return NULL;
+}
+
+struct tg_error *tg_mpi_places_add(struct tg_mpi_places *places, size_t process, const char *name,
+                                   uint64_t code, uint64_t lasted_ns, uint64_t bytes)
+{
+    struct tg_mpi_place *place;
+    struct tg_error *error = place_of(places, process, name, code, &place);
+    if (error != NULL)
+        return error;
+    count_calls(place, 1, lasted_ns, lasted_ns);
+    place->bytes += bytes;
+    return NULL;
+}
+
+struct tg_error *tg_mpi_places_add_polls(struct tg_mpi_places *places, size_t process, const char *name,
+                                         const struct tg_event_mpi_poll_sum *sum)
+{
+    struct tg_mpi_place *place;
+    struct tg_error *error = place_of(places, process, name, sum->code, &place);
+    if (error == NULL)
+        count_calls(place, sum->polls, sum->inside_ns, sum->longest_ns);
+    return error;
 }
 
 size_t tg_mpi_places_count(const struct tg_mpi_places *places)

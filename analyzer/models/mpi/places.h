@@ -3,6 +3,7 @@
 #define TG_ANALYZER_MODELS_MPI_PLACES_H
 
 #include "format/base/error.h"
+#include "format/event/event.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,10 @@ void tg_mpi_places_destroy(struct tg_mpi_places *places); /* NULL is accepted */
  * NO_MEMORY. */
 struct tg_error *tg_mpi_places_add(struct tg_mpi_places *places, size_t process, const char *name,
                                    uint64_t code, uint64_t lasted_ns, uint64_t bytes);
+
+/* So do polls of NAME that were told by their SUM. */
+struct tg_error *tg_mpi_places_add_polls(struct tg_mpi_places *places, size_t process, const char *name,
+                                         const struct tg_event_mpi_poll_sum *sum);
 
 /* In order of first appearance. */
 size_t tg_mpi_places_count(const struct tg_mpi_places *places);

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* A poll that is repeated is recorded only where it finds something. */
+/* A poll that is repeated is recorded only where it finds something, unless each is. */
 void tg_mpi_poll_enter(struct tg_mpi_thread *thread, bool polls, uint64_t code, uint64_t time_ns)
 {
     if (!polls) {
@@ -19,8 +19,13 @@ void tg_mpi_poll_enter(struct tg_mpi_thread *thread, bool polls, uint64_t code, 
 void tg_mpi_poll_leave(struct tg_mpi_thread *thread, const struct tg_event_mpi_leave *leave, uint64_t time_ns,
                        struct tg_wait_times *waits)
 {
-    if (!thread->poll_found && leave->peer == -3 && leave->request == 0) {
-        thread->polls_various |= thread->polled_ns != 0;
+    bool is_known =
+        leave->poll !=
+        TG_MPI_POLL_NONE_KNOWN; /* else an older trace, where one that is repeated in vain is not told */
+    if (is_known ? leave->poll == TG_MPI_POLL_IN_VAIN
+                 : !thread->poll_found && leave->peer == -3 && leave->request == 0) {
+        if (!thread->poll_found)
+            thread->polls_various |= thread->polled_ns != 0;
         return;
     }
     if (thread->polled_ns != 0)

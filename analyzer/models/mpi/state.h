@@ -23,21 +23,22 @@ struct tg_mpi_thread {
     bool alive;
     uint64_t ended_ns; /* 0: it is alive */
     bool in_call;
-    struct tg_mpi_call call;  /* the current one, else the last one */
-    uint64_t left_ns;         /* when it came back from that, where it is in none */
-    bool found_nothing;       /* CALL was a probe that found no message */
-    uint64_t polls_since_ns;  /* polls in vain since then, with no other call in between; 0: does not */
-    uint64_t polled_ns;       /* when that was last told, 0: not yet */
-    uint64_t poll_count;      /* in this row by then */
-    uint64_t poll_gap_ns;     /* between two polls, on an average of the time before */
-    bool polls_various;       /* from several places, or for several things: CALL is one of them */
-    bool poll_found;          /* the poll that it is in has found something */
-    uint64_t sent_id;         /* of the message that the current or last call sends, 0 none */
+    struct tg_mpi_call call; /* the current one, else the last one */
+    uint64_t left_ns;        /* when it came back from that, where it is in none */
+    bool found_nothing;      /* CALL was a probe that found no message */
+    uint64_t polls_since_ns; /* polls in vain since then, with no other call in between; 0: does not */
+    uint64_t polled_ns;      /* when that was last told, 0: not yet */
+    uint64_t poll_count;     /* in this row by then */
+    uint64_t poll_gap_ns;    /* between two polls, on an average of the time before */
+    bool polls_various;      /* from several places, or for several things: CALL is one of them */
+    bool poll_found;  /* the poll that it is in has found something, or comes from where the one before did */
+    uint64_t sent_id; /* of the message that the current or last call sends, 0 none */
     uint64_t n_partitions;    /* of the current call: the highest one and 1; 0 not known */
     const uint64_t *requests; /* requests that the current call waits for; until the next event */
     size_t n_requests;        /* 0: none, or not known */
     uint64_t calls;           /* entered so far */
-    uint64_t call_ns;         /* time in finished calls */
+    uint64_t repeated_polls;  /* in vain, told by their sums alone: further calls */
+    uint64_t call_ns;         /* time in finished calls, these included */
 };
 
 /* What MPI_Init or MPI_Init_thread promised. */

@@ -82,7 +82,7 @@ static struct tg_error *add_thread(const struct writing *w, const struct tg_mpi_
         tg_printable(tg_process_model_at(w->input.processes, thread->process)->job, job, sizeof job),
         rank,
         tid,
-        tg_quantity_count(thread->calls, calls),
+        tg_quantity_count(thread->calls + thread->repeated_polls, calls),
         !thread->alive    ? (thread->in_call ? "died in" : "dead, left")
         : thread->in_call ? "in"
                           : "left",

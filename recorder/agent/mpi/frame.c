@@ -96,10 +96,41 @@ static void write_enter(const struct tg_mpi_frame *frame, const struct tg_mpi_en
         write_plain(frame, enter);
 }
 
+/* What was polled in vain since it was last told, place by place. */
+static void tell_sums(struct tg_mpi_thread *thread)
+{
+    for (unsigned i = 0; i < thread->n_polls; i++) {
+        struct tg_mpi_polled *place = &thread->polls[i];
+        uint64_t *arguments = place->polls > 0 ? tg_agent_begin(TG_RECORD_MPI_POLL_SUM, 7) : NULL;
+        if (arguments == NULL)
+            continue;
+        uint64_t now = tg_agent_ticks();
+        arguments[0] = place->call;
+        arguments[1] = (uintptr_t)place->code;
+        arguments[2] = place->polls;
+        arguments[3] = place->inside_ticks;
+        arguments[4] = place->longest_ticks;
+        arguments[5] = now - place->first_ticks;
+        arguments[6] = now - place->last_ticks;
+        tg_agent_commit();
+        *place = (struct tg_mpi_polled){.code = place->code, .call = place->call};
+    }
+}
+
+/* Something else than a poll in vain is about to be recorded. */
+static inline void end_row(void)
+{
+    struct tg_mpi_thread *thread = &tg_mpi_thread;
+    if (TG_AGENT_LIKELY(thread->n_polls == 0))
+        return;
+    tell_sums(thread);
+    thread->n_polls = 0;
+}
+
 tg_agent_moment tg_mpi_enter_collective(const struct tg_mpi_frame *frame, uint64_t comm, uint64_t instance,
                                         int64_t root, tg_mpi_amount_t amount)
 {
-    tg_mpi_thread.n_polls = 0;
+    end_row();
     return write_plain(frame, &(const struct tg_mpi_enter){.comm = comm,
                                                            .instance = instance,
                                                            .peer = TG_MPI_NOTHING,
@@ -111,14 +142,14 @@ tg_agent_moment tg_mpi_enter_collective(const struct tg_mpi_frame *frame, uint64
 void tg_mpi_enter_point(const struct tg_mpi_frame *frame, uint64_t comm, int64_t peer, int64_t tag,
                         tg_mpi_amount_t amount)
 {
-    tg_mpi_thread.n_polls = 0;
+    end_row();
     write_plain(frame, &(const struct tg_mpi_enter){
                            .comm = comm, .peer = peer, .tag = tag, .root = TG_MPI_NOTHING, .amount = amount});
 }
 
 void tg_mpi_enter_both(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
 {
-    tg_mpi_thread.n_polls = 0;
+    end_row();
     write_enter(frame, enter);
 }
 
@@ -136,7 +167,7 @@ void tg_mpi_enter_partition(const struct tg_mpi_frame *frame, uint64_t request, 
 {
     const struct tg_mpi_enter enter = {
         .peer = TG_MPI_NOTHING, .tag = partition, .root = TG_MPI_NOTHING, .request = request};
-    tg_mpi_thread.n_polls = 0;
+    end_row();
     if (request != 0)
         write_request(frame, &enter);
     else
@@ -151,7 +182,7 @@ static void record_leave(const struct tg_mpi_frame *frame, const struct tg_mpi_l
     uint64_t *arguments = tg_agent_begin_at(moment, TG_RECORD_MPI_LEAVE, 6);
     if (arguments == NULL)
         return;
-    arguments[0] = frame->call;
+    arguments[0] = (uint64_t)frame->call | (uint64_t)frame->poll << TG_MPI_CALL_POLL_SHIFT;
     arguments[1] = leave->request;
     arguments[2] = (uint64_t)leave->peer;
     arguments[3] = (uint64_t)leave->tag;
@@ -180,13 +211,15 @@ void tg_mpi_record_return(const struct tg_mpi_frame *frame, int result)
 
 void tg_mpi_poll_begin(struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
 {
-    const struct tg_mpi_thread *thread = &tg_mpi_thread;
+    struct tg_mpi_thread *thread = &tg_mpi_thread;
     for (unsigned i = 0; i < thread->n_polls; i++)
-        if (thread->polls[i] == frame->code)
-            frame->is_quiet = true;
-    if (frame->is_quiet)
+        if (thread->polls[i].code == frame->code)
+            frame->repeats = &thread->polls[i];
+    if (TG_AGENT_UNLIKELY((tg_agent.flags & TG_AGENT_EVERY) != 0))
+        frame->repeats = NULL;
+    if (thread->n_polls > 0)
         frame->begun_ticks = tg_agent_ticks();
-    else
+    if (frame->repeats == NULL)
         write_enter(frame, enter);
 }
 
@@ -209,15 +242,24 @@ static void begin_row(const struct tg_mpi_frame *frame, const struct tg_mpi_ente
     thread->inside_ticks = 0;
 }
 
-/* Counts a poll in vain, from a place that is known to poll; records now and then that the row goes on. */
+/* Counts a poll in vain, of a row that began before; records now and then that the row goes on. */
 static void go_on(struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
 {
     enum { FIRST_TICKS = 1 << 28, NEXT_TICKS = 1 << 30, PERMILLE = 1000 }; /* some 0.1 s, and 0.4 s */
     struct tg_mpi_thread *thread = &tg_mpi_thread;
-    uint64_t now = tg_agent_ticks(), passed = now - thread->told_ticks;
-    thread->inside_ticks += now - frame->begun_ticks;
+    struct tg_mpi_polled *place = frame->repeats;
+    uint64_t now = tg_agent_ticks(), passed = now - thread->told_ticks, lasted = now - frame->begun_ticks;
+    thread->inside_ticks += lasted;
+    if (TG_AGENT_LIKELY(place != NULL)) {
+        if (place->polls++ == 0)
+            place->first_ticks = frame->begun_ticks;
+        place->inside_ticks += lasted;
+        place->longest_ticks = lasted > place->longest_ticks ? lasted : place->longest_ticks;
+        place->last_ticks = now;
+    }
     if (TG_AGENT_LIKELY(passed < (thread->told_ticks == thread->row_ticks ? FIRST_TICKS : NEXT_TICKS)))
         return;
+    tell_sums(thread);
     uint64_t *arguments = tg_agent_begin(TG_RECORD_MPI_POLL, 9);
     if (arguments == NULL)
         return;
@@ -236,26 +278,38 @@ static void go_on(struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
     frame->has_told = true;
 }
 
+/* The first poll in vain from its place, or each one. */
+static void record_in_vain(struct tg_mpi_frame *frame, int result)
+{
+    struct tg_mpi_thread *thread = &tg_mpi_thread;
+    frame->poll = TG_MPI_POLL_VAIN;
+    tg_mpi_record_return(frame, result);
+    for (unsigned i = 0; i < thread->n_polls; i++)
+        if (thread->polls[i].code == frame->code)
+            return;
+    if (thread->n_polls < MAX_POLLS)
+        thread->polls[thread->n_polls++] = (struct tg_mpi_polled){.code = frame->code, .call = frame->call};
+}
+
 bool tg_mpi_poll_end(struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter, bool has_found, int result)
 {
     struct tg_mpi_thread *thread = &tg_mpi_thread;
     if (has_found || result != 0) {
-        if (frame->is_quiet)
+        end_row();
+        if (frame->repeats != NULL)
             write_enter(frame, enter);
-        thread->n_polls = 0;
+        frame->poll = TG_MPI_POLL_FINDS;
         return true;
     }
-    if (thread->n_polls == 0)
+    bool is_first = thread->n_polls == 0;
+    if (is_first)
         begin_row(frame, enter);
     thread->n_in_row++;
     thread->is_various |= thread->polled != mix_of(frame, enter);
-    if (frame->is_quiet) {
+    if (frame->repeats == NULL)
+        record_in_vain(frame, result);
+    if (!is_first)
         go_on(frame, enter);
-        return false;
-    }
-    tg_mpi_record_return(frame, result);
-    if (thread->n_polls < MAX_POLLS)
-        thread->polls[thread->n_polls++] = frame->code;
     return false;
 }
 

@@ -17,9 +17,19 @@ enum { TG_MPI_NOTHING = -3 };
 struct tg_mpi_frame {
     enum tg_mpi_call call;
     const void *code;
-    bool is_quiet;        /* entry is not recorded unless the call finds something */
-    bool has_told;        /* polling has been told: behind tg_mpi_poll_end its requests may be told */
-    uint64_t begun_ticks; /* of a poll that is quiet */
+    struct tg_mpi_polled
+        *repeats;  /* a poll whose entry is not recorded unless it finds something: its place; else NULL */
+    bool has_told; /* polling has been told: behind tg_mpi_poll_end its requests may be told */
+    enum tg_mpi_poll_outcome poll;
+    uint64_t begun_ticks; /* of a poll that is not the first of its row */
+};
+
+/* A place that polled in vain, and its polls that were not recorded one by one, since they were last told. */
+struct tg_mpi_polled {
+    const void *code;
+    enum tg_mpi_call call;
+    uint64_t polls, inside_ticks, longest_ticks, first_ticks,
+        last_ticks; /* the first began, and the last ended */
 };
 
 /* Further arguments of MPI_ENTER. */
@@ -52,9 +62,9 @@ struct tg_mpi_thread {
         *fortran; /* address where Fortran code called the library, which has not called the agent yet; set by
                             recorder/agent/mpi/fortran.c */
     unsigned n_polls;
-    const void *polls[6]; /* places that polled in vain since something else was recorded: a row of polls */
-    bool is_various;      /* not all of them asked for the same */
-    uint64_t n_in_row, polled; /* how many they were, and a mixture of what the first one asked for */
+    struct tg_mpi_polled polls[6]; /* places that polled since something else was recorded: a row of polls */
+    bool is_various;               /* not all of them asked for the same */
+    uint64_t n_in_row, polled;     /* how many they were, and a mixture of what the first one asked for */
     uint64_t row_ticks, told_ticks,
         inside_ticks; /* the first one's, those of the last record about the row, and how
                                                      long polls took since then */
@@ -108,7 +118,8 @@ void tg_mpi_record_return(const struct tg_mpi_frame *frame, int result);
 void tg_mpi_record_return_at(tg_agent_moment moment, const struct tg_mpi_frame *frame, int result);
 
 /* Calls that poll. Programs make them by the million while they wait: of an unbroken row of those that found
- * nothing, made from the same place, only the first is recorded, and now and then that they go on. Begins with ENTER; ends with whether
+ * nothing, made from the same place, only the first is recorded, now and then that they go on, and what they were together (unless
+ * each is asked for, TG_AGENT_EVERY). Begins with ENTER; ends with whether
  * something was found (or went wrong): true, and ENTER is recorded by now, where what was found is to be
  * recorded too, and then tg_mpi_record_leave. */
 void tg_mpi_poll_begin(struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter);

@@ -63,6 +63,10 @@ enum { TG_MPI_AMOUNT_OP_SHIFT = 48, TG_MPI_AMOUNT_TYPE_SHIFT = 56 };
 enum { TG_MPI_CALL_OP_SHIFT = 16, TG_MPI_CALL_TYPE_SHIFT = 24, TG_MPI_CALL_FROM_TYPE_SHIFT = 32 };
 enum { TG_MPI_CALL_BITS = 16, TG_MPI_TYPE_BITS = 8 };
 
+/* The first word of MPI_LEAVE: bits 0-15 enum tg_mpi_call, then enum tg_mpi_poll. */
+enum { TG_MPI_CALL_POLL_SHIFT = 16, TG_MPI_POLL_BITS = 2 };
+enum tg_mpi_poll_outcome { TG_MPI_POLL_NONE, TG_MPI_POLL_VAIN, TG_MPI_POLL_FINDS };
+
 static inline tg_mpi_amount_t tg_mpi_amount_make(uint64_t bytes, enum tg_mpi_type type)
 {
     return (bytes < TG_MPI_AMOUNT_BYTES ? bytes : TG_MPI_AMOUNT_BYTES) | (uint64_t)type

@@ -32,6 +32,7 @@ FIELDS = {
     "MPI_ENTER": ["call", "comm", "instance", "peer", "tag", "root", "bytes", "code"],
     "MPI_LEAVE": ["call", "request", "peer", "tag", "bytes", "result"],
     "MPI_POLL": ["call", "comm", "peer", "tag", "code", "request", "polls", "permille", "various"],
+    "MPI_POLL_SUM": ["call", "code", "polls", "inside", "longest", "first_ago", "last_ago"],
     "MPI_ERROR": ["code", "request"],
     "MPI_COMPLETE": ["request", "peer", "tag", "bytes", "cancelled"],
 }

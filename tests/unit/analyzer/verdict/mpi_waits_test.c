@@ -21,20 +21,29 @@ struct poll {
     uint64_t request;
     uint64_t permille;
     bool is_various;
+    bool is_each_told; /* as with `record --every` */
 };
+
+static void poll_once(int rank, struct poll poll)
+{
+    FEED(FIRST_PID + rank, MPI_ENTER, mpi_enter, .call = poll.call, .comm = poll.request == 0 ? WORLD : 0,
+         .peer = poll.peer, .tag = poll.tag, .root = -3, .code = 0x70, .request = poll.request);
+    FEED(FIRST_PID + rank, MPI_LEAVE, mpi_leave, .call = poll.call, .peer = -3, .tag = -3,
+         .poll = poll.is_each_told ? TG_MPI_POLL_IN_VAIN : TG_MPI_POLL_NONE_KNOWN);
+}
 
 /* RANK makes the first poll of a row, and goes on for SECONDS, told each half second. */
 static void poll_for(int rank, struct poll poll, int seconds)
 {
-    FEED(FIRST_PID + rank, MPI_ENTER, mpi_enter, .call = poll.call, .comm = poll.request == 0 ? WORLD : 0,
-         .peer = poll.peer, .tag = poll.tag, .root = -3, .code = 0x70, .request = poll.request);
-    LEAVE(rank, poll.call);
+    poll_once(rank, poll);
     for (int i = 0; i < 2 * seconds; i++) {
         job.now_ns += 500 * MS;
         FEED(FIRST_PID + rank, MPI_POLL, mpi_poll, .call = poll.call, .comm = poll.request == 0 ? WORLD : 0,
              .peer = poll.peer, .tag = poll.tag, .code = 0x70, .request = poll.request,
              .polls = ((uint64_t)i + 1) * (poll.permille < 100 ? 1000 : 1000000), .permille = poll.permille,
              .various = poll.is_various);
+        if (poll.is_each_told)
+            poll_once(rank, poll);
     }
 }
 
@@ -50,16 +59,22 @@ static const struct poll probe = {.call = "MPI_Iprobe", .peer = 1, .tag = 7, .pe
 /* Rank 1 computes for ever. */
 static void who_polls_waits_for_what_it_asks_for(void **state)
 {
-    (void)state;
-    begin_job(2);
-    post_receive(0, 1, 7, 9);
-    TOGETHER(1, "MPI_Init", 0, 0x50);
-    LEAVE(1, "MPI_Init");
-    poll_for(0, test, 4);
-    interrupt_after(0);
-    check_first(TG_FINDING_RECEIVE, "1",
-                "Rank 0 has been polling in vain (MPI_Test) for a message that nobody has sent: MPI_Irecv "
-                "from rank 1 (tag 7)");
+    for (int is_each_told = 0; is_each_told < 2; is_each_told++) {
+        struct poll poll = test;
+        poll.is_each_told = is_each_told;
+        begin_job(2);
+        post_receive(0, 1, 7, 9);
+        TOGETHER(1, "MPI_Init", 0, 0x50);
+        LEAVE(1, "MPI_Init");
+        poll_for(0, poll, 4);
+        interrupt_after(0);
+        check_first(
+            TG_FINDING_RECEIVE, "1",
+            "Rank 0 has been polling in vain (MPI_Test) for a message that nobody has sent: MPI_Irecv "
+            "from rank 1 (tag 7)");
+        if (!is_each_told)
+            tear_down(state);
+    }
 }
 
 static void a_poll_closes_a_cycle(void **state)

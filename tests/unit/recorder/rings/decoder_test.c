@@ -478,6 +478,9 @@ static void every_record_fills_the_member_of_the_event_that_it_becomes(void **st
               1, 2, 3, 4, (uint64_t)-5, 6, 7, 8, 1, 0),
         PLAIN(MPI_POLL, "call=MPI_Iprobe comm=1 peer=-1 tag=2 code=3 request=4 polls=5 permille=6 various=1",
               TG_MPI_CALL_Iprobe, 1, (uint64_t)-1, 2, 3, 4, 5, 6, 7),
+        PLAIN(MPI_POLL_SUM,
+              "call=MPI_Iprobe code=1 polls=2 inside_ns=0 longest_ns=0 first_ago_ns=0 last_ago_ns=0",
+              TG_MPI_CALL_Iprobe, 1, 2, 3, 4, 5, 6), /* without a clock no duration is known */
         PLAIN(MPI_GROUP, "members=[2]", 2, 0, 3),
         PLAIN(MPI_PARTITIONS, "ranges=[2]", 2, 0, 3, 5, 5),
         PLAIN(MPI_ENTER,
@@ -495,8 +498,8 @@ static void every_record_fills_the_member_of_the_event_that_it_becomes(void **st
                      (uint64_t)TG_MPI_TYPE_DOUBLE << TG_MPI_CALL_FROM_TYPE_SHIFT,
                  1, 2, (uint64_t)-3, 4, 5, 6, 7, 1, (uint64_t)-1, 9),
         PLAIN(MPI_REQUESTS, "requests=[2]", 2, 11, 12),
-        PLAIN(MPI_LEAVE, "call=MPI_Recv request=1 peer=2 tag=-3 bytes=4 result=5", TG_MPI_CALL_Recv, 1, 2,
-              (uint64_t)-3, 4, 5),
+        PLAIN(MPI_LEAVE, "call=MPI_Iprobe request=1 peer=2 tag=-3 bytes=4 result=5 poll=2",
+              TG_MPI_CALL_Iprobe | TG_MPI_POLL_FINDS << TG_MPI_CALL_POLL_SHIFT, 1, 2, (uint64_t)-3, 4, 5),
         PLAIN(MPI_COMPLETE, "request=1 peer=2 tag=3 bytes=4 cancelled=1", 1, 2, 3, 4, 8),
     };
     struct fixture *fixture = *state;

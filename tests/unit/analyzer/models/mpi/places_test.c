@@ -43,6 +43,20 @@ static void calls_are_told_apart_by_process_function_and_place(void **state)
     tg_mpi_places_destroy(places);
 }
 
+static void polls_that_are_told_together_are_calls_of_their_place(void **state)
+{
+    struct tg_mpi_places *places;
+    (void)state;
+    assert_null(tg_mpi_places_create(&places));
+    assert_null(tg_mpi_places_add(places, 0, send, 0x1000, 10, 100));
+    assert_null(tg_mpi_places_add_polls(
+        places, 0, send,
+        &(struct tg_event_mpi_poll_sum){.code = 0x1000, .polls = 50, .inside_ns = 90, .longest_ns = 12}));
+    expect(places, 0, 0, send, 0x1000, 51, 100, 12);
+    assert_int_equal(tg_mpi_places_at(places, 0)->bytes, 100);
+    tg_mpi_places_destroy(places);
+}
+
 /* A trace may claim as many as it likes. */
 static void what_is_too_many_is_counted_together(void **state)
 {
@@ -65,6 +79,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_are_told_apart_by_process_function_and_place),
+        cmocka_unit_test(polls_that_are_told_together_are_calls_of_their_place),
         cmocka_unit_test(what_is_too_many_is_counted_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
