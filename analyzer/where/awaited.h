@@ -8,6 +8,10 @@
 size_t tg_where_count_lacking(const struct tg_where_threads *threads, const struct tg_where_group *group,
                               const size_t *indices, size_t count);
 
+/* Whether all members of the communicator of the collective call that the first thread INDEX of a rank is in were looked at, and all are in that
+ * very call, but for the rank of OTHER. */
+bool tg_where_is_only_lacking(const struct tg_where_threads *threads, size_t index, size_t other);
+
 /* Whether somebody of the COUNT groups waits for the first thread INDEX of a rank that is away: in a collective call, or, as IS_ON_WAY says, for
  * a message. */
 enum tg_where_awaited tg_where_awaited_of(const struct tg_where_threads *threads,
@@ -18,8 +22,8 @@ enum tg_where_awaited tg_where_awaited_of(const struct tg_where_threads *threads
 bool tg_where_members_are_known(const struct tg_where_threads *threads, const struct tg_where_group *groups,
                                 size_t count);
 
-/* Where they are: whether each group that is in a collective call waits for ranks that are away, or, in the end, for such who do.
- * Where not, some wait for each other in calls of different communicators. Only error: NO_MEMORY. */
+/* Where they are: whether each rank that waits, in a collective call or for a message, waits for ranks that are away, or, in the end,
+ * for such who do. Where not, some wait for each other, or for nobody who is known. Only error: NO_MEMORY. */
 struct tg_error *tg_where_chains_end(const struct tg_where_threads *threads,
                                      const struct tg_where_group *groups, size_t count, bool *do_end);
 

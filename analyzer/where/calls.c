@@ -35,9 +35,22 @@ static bool is_in(const struct tg_where_thread *thread, const char *name)
     return comm != NULL && strcmp(comm, name) == 0;
 }
 
+static bool has_members(const struct tg_where_thread *thread)
+{
+    return thread->comm != NULL && thread->comm->ranks != NULL;
+}
+
+bool tg_where_waits_for_collective(const struct tg_where_thread *thread)
+{
+    const struct tg_look_requests *requests = thread->requests;
+    return requests != NULL && requests->n_collective > 0 && requests->n_collective == requests->n_pending &&
+           (requests->needs_all || requests->n_pending == 1);
+}
+
 bool tg_where_is_in_world(const struct tg_where_thread *thread)
 {
-    return is_in(thread, "MPI_COMM_WORLD");
+    return is_in(thread, "MPI_COMM_WORLD") ||
+           (tg_where_waits_for_collective(thread) && thread->requests->is_of_world);
 }
 
 static bool is_in_self(const struct tg_where_thread *thread)
@@ -47,7 +60,8 @@ static bool is_in_self(const struct tg_where_thread *thread)
 
 bool tg_where_is_in_other(const struct tg_where_thread *thread)
 {
-    return comm_of(thread) != NULL && !tg_where_is_in_world(thread);
+    bool is_known = comm_of(thread) != NULL || (tg_where_waits_for_collective(thread) && has_members(thread));
+    return is_known && !tg_where_is_in_world(thread);
 }
 
 /* ---- members */
@@ -65,11 +79,6 @@ static bool is_of_job(const struct tg_where_thread *thread)
 static bool are_of_one_job(const struct tg_where_thread *a, const struct tg_where_thread *b)
 {
     return strcmp(a->process->job, b->process->job) == 0;
-}
-
-static bool has_members(const struct tg_where_thread *thread)
-{
-    return thread->comm != NULL && thread->comm->ranks != NULL;
 }
 
 static bool is_listed(const struct tg_where_comm *comm, int64_t rank)
@@ -101,7 +110,8 @@ bool tg_where_find_rank(const struct tg_where_thread *thread, int64_t rank, int6
         *of_job = is_in_self(thread) ? thread->process->rank : rank;
         return true;
     }
-    if (!has_members(thread) || rank < 0 || rank >= thread->comm->size)
+    if (!has_members(thread) || rank < 0 ||
+        rank >= (thread->comm->n_remote > 0 ? thread->comm->n_remote : thread->comm->size))
         return false;
     *of_job = thread->comm->ranks[thread->comm->size + rank];
     return true;
@@ -112,6 +122,14 @@ bool tg_where_has_member(const struct tg_where_thread *thread, int64_t rank)
     if (is_of_job(thread))
         return true;
     return !is_in_self(thread) && has_members(thread) && is_listed(thread->comm, rank);
+}
+
+int64_t tg_where_count_members(const struct tg_where_thread *thread)
+{
+    const struct tg_process_entry *entry = thread->process;
+    if (is_of_job(thread)) /* as far as MPI and its launcher agree */
+        return entry->world_size == 0 || entry->world_size == entry->size ? entry->size : 0;
+    return is_in_self(thread) ? 1 : has_members(thread) ? thread->comm->size : 0;
 }
 
 bool tg_where_knows_members(const struct tg_where_thread *thread)
@@ -126,6 +144,7 @@ bool tg_where_have_same_members(const struct tg_where_thread *a, const struct tg
     if (is_of_job(a) && is_of_job(b))
         return true;
     return has_members(a) && has_members(b) && a->comm->size == b->comm->size &&
+           (a->comm->n_remote > 0) == (b->comm->n_remote > 0) &&
            memcmp(a->comm->ranks, b->comm->ranks, (size_t)a->comm->size * sizeof *a->comm->ranks) == 0;
 }
 
@@ -133,12 +152,20 @@ bool tg_where_is_other_comm(const struct tg_where_thread *a, const struct tg_whe
 {
     if (is_of_job(a) && is_of_job(b))
         return !are_of_one_job(a, b);
-    if ((tg_where_is_in_world(a) && tg_where_is_in_other(b)) ||
-        (tg_where_is_in_other(a) && tg_where_is_in_world(b)))
+    if ((is_of_job(a) && tg_where_is_in_other(b)) || (tg_where_is_in_other(a) && is_of_job(b)))
         return true;
     bool have_numbers = a->comm != NULL && b->comm != NULL && a->comm->number != 0 && b->comm->number != 0;
     return has_members(a) && has_members(b) &&
            (!tg_where_have_same_members(a, b) || (have_numbers && a->comm->number != b->comm->number));
+}
+
+bool tg_where_are_of_one_comm(const struct tg_where_thread *a, const struct tg_where_thread *b)
+{
+    if (!are_of_one_job(a, b) || a->is_ambiguous || b->is_ambiguous)
+        return false;
+    return (tg_where_is_in_world(a) && tg_where_is_in_world(b)) ||
+           (tg_where_have_same_members(a, b) && a->comm != NULL && b->comm != NULL && a->comm->number != 0 &&
+            a->comm->number == b->comm->number);
 }
 
 bool tg_where_is_brief(const struct tg_where_thread *thread)
@@ -151,12 +178,22 @@ bool tg_where_is_brief(const struct tg_where_thread *thread)
                : tg_mpi_name(thread->path.place.inside, call, sizeof call) && tg_mpi_name_moves_nothing(call);
 }
 
+bool tg_where_needs_all(const struct tg_where_thread *thread)
+{
+    int64_t count;
+    char call[80];
+    if (!tg_mpi_name(thread->path.place.inside, call, sizeof call))
+        return false;
+    return tg_mpi_name_needs_all(call) || (tg_mpi_name_exchanges_with_all(call) &&
+                                           tg_where_find_value(thread, "count", &count) && count > 0);
+}
+
 bool tg_where_calls_differ(const struct tg_where_thread *a, const struct tg_where_thread *b)
 {
     int64_t root_a, root_b;
     if (tg_where_is_other_comm(a, b))
         return true;
-    return tg_where_is_in_world(a) && tg_where_is_in_world(b) && tg_where_find_value(a, "root", &root_a) &&
+    return tg_where_are_of_one_comm(a, b) && tg_where_find_value(a, "root", &root_a) &&
            tg_where_find_value(b, "root", &root_b) && root_a != root_b;
 }
 
@@ -180,6 +217,12 @@ char *tg_where_call_words(const struct tg_where_thread *thread, char *buffer, si
     return buffer;
 }
 
+static bool is_of_window(const struct tg_where_thread *thread)
+{
+    char call[80];
+    return tg_mpi_name(thread->path.place.inside, call, sizeof call) && strcmp(call, "MPI_Win_fence") == 0;
+}
+
 bool tg_where_write_comm(FILE *stream, const struct tg_where_thread *thread)
 {
     enum { LISTED = 64 };
@@ -190,7 +233,11 @@ bool tg_where_write_comm(FILE *stream, const struct tg_where_thread *thread)
         return false;
     for (int64_t i = 0; i < thread->comm->size; i++)
         ranks[i] = thread->comm->ranks[i];
-    fprintf(stream, " of a communicator of rank%s %s", thread->comm->size == 1 ? "" : "s",
+    fprintf(stream, " of %s of rank%s %s",
+            is_of_window(thread)         ? "a window"
+            : thread->comm->n_remote > 0 ? "an intercommunicator"
+                                         : "a communicator",
+            thread->comm->size == 1 ? "" : "s",
             tg_rank_ranges_print(ranks, (size_t)thread->comm->size, text, sizeof text));
     return true;
 }
@@ -229,6 +276,20 @@ static void write_message(FILE *stream, const struct tg_look_message *message)
         fprintf(stream, ", tag %" PRId32, message->tag);
 }
 
+/* "a collective call of MPI_COMM_WORLD", "2 collective calls of a communicator of ranks 0-2". */
+static void write_collective(FILE *stream, const struct tg_where_thread *thread)
+{
+    uint64_t count = thread->requests->n_collective;
+    if (count == 1)
+        fputs("a collective call", stream);
+    else
+        fprintf(stream, "%" PRIu64 " collective calls", count);
+    if (thread->requests->is_of_world)
+        fputs(" of MPI_COMM_WORLD", stream);
+    else
+        tg_where_write_comm(stream, thread);
+}
+
 bool tg_where_has_pending(const struct tg_where_thread *thread)
 {
     return thread->requests != NULL && thread->requests->n_pending > 0;
@@ -248,8 +309,12 @@ bool tg_where_write_requests(FILE *stream, const char *indent, const struct tg_w
         fputs(i == 0 ? ": " : "; ", stream);
         write_message(stream, &requests->messages[i]);
     }
-    bool is_cut = requests->n_messages > 0 &&
-                  (requests->n_pending > requests->n_messages || requests->n_messages > SHOWN);
+    uint64_t n_known = requests->n_messages + requests->n_collective;
+    bool is_cut = n_known > 0 && (requests->n_pending > n_known || requests->n_messages > SHOWN);
+    if (requests->n_collective > 0) {
+        fputs(requests->n_messages == 0 ? ": " : "; ", stream);
+        write_collective(stream, thread);
+    }
     fputs(is_cut ? "; ...\n" : "\n", stream);
     return true;
 }

@@ -21,6 +21,13 @@ bool tg_where_is_in_other(const struct tg_where_thread *thread);
 /* Whether THREAD's call of MPI is known to be through soon, once all have made it: less than some thousand elements are moved. */
 bool tg_where_is_brief(const struct tg_where_thread *thread);
 
+/* Whether THREAD's call is known to wait for the requests of collective calls of one communicator (MPI_Ibarrier), and for nothing else. */
+bool tg_where_waits_for_collective(const struct tg_where_thread *thread);
+
+/* Whether no rank can come back from THREAD's collective call before all have made it: what others have been told some may leave
+ * early. */
+bool tg_where_needs_all(const struct tg_where_thread *thread);
+
 /* Whether a rank has to make a collective call. */
 enum tg_where_membership { TG_WHERE_IS_NO_MEMBER, TG_WHERE_MAY_BE_MEMBER, TG_WHERE_IS_MEMBER };
 
@@ -29,6 +36,8 @@ enum tg_where_membership tg_where_membership(const struct tg_where_thread *threa
                                              const struct tg_where_thread *other);
 /* Whether that is known of rank RANK of THREAD's job, and it has to. */
 bool tg_where_has_member(const struct tg_where_thread *thread, int64_t rank);
+/* How many have to; 0: not known. */
+int64_t tg_where_count_members(const struct tg_where_thread *thread);
 /* Whether it is known of all ranks. */
 bool tg_where_knows_members(const struct tg_where_thread *thread);
 /* Whether the calls of A and B are known to be of communicators with the same members, or of one and the same. */
@@ -37,8 +46,11 @@ bool tg_where_have_same_members(const struct tg_where_thread *a, const struct tg
 /* Whether they are known to be of different communicators. */
 bool tg_where_is_other_comm(const struct tg_where_thread *a, const struct tg_where_thread *b);
 
+/* Whether they are known to be of one and the same communicator. */
+bool tg_where_are_of_one_comm(const struct tg_where_thread *a, const struct tg_where_thread *b);
+
 /* Whether A and B, in the same function of MPI for all ranks of a communicator, are known to be in different calls: of other
- * communicators or other jobs, or of other roots in MPI_COMM_WORLD. */
+ * communicators or other jobs, or of other roots in one communicator. */
 bool tg_where_calls_differ(const struct tg_where_thread *a, const struct tg_where_thread *b);
 
 /* Writes " of a communicator of ranks 0-3", where that is another one than MPI_COMM_WORLD, and its members are known and few. Returns

@@ -14,18 +14,11 @@ enum { MAX_GROUPS = 256 };
 /* Whether nobody comes back from the call of the group before all have made it, and none of its ranks did so, or could have. */
 static bool is_stuck(const struct tg_where_threads *threads, const struct tg_where_group *group)
 {
-    static const char *const names[] = {"MPI_Barrier",     "MPI_Comm_split", "MPI_Comm_dup",
-                                        "MPI_Comm_create", "MPI_Allreduce",  "MPI_Finalize"};
-    bool needs_all = false;
-    int64_t number;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        needs_all |= strcmp(group->call, names[i]) == 0;
+    bool needs_all = true;
     for (size_t i = 0; needs_all && i < group->count; i++) {
         const struct tg_where_thread *thread = &threads->threads[group->threads[i]];
         needs_all = thread->stayed && tg_where_counts(threads, group->threads[i]) &&
-                    tg_where_knows_members(thread) &&
-                    !(strcmp(group->call, "MPI_Allreduce") == 0 &&
-                      (!tg_where_find_value(thread, "count", &number) || number <= 0)) &&
+                    tg_where_knows_members(thread) && !group->is_by_request && tg_where_needs_all(thread) &&
                     (tg_where_is_brief(thread) || strcmp(group->call, "MPI_Finalize") == 0);
     }
     return needs_all;

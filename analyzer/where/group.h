@@ -19,6 +19,7 @@ struct tg_where_group {
     size_t *threads;
     size_t count, capacity;
     bool is_collective, has_moved, has_returned;
+    bool is_by_request; /* the collective call was made before, and is waited for in this one */
     bool is_away; /* in no call that may wait: outside of MPI, in a callback, or in a call that only asks */
     enum tg_where_awaited awaited; /* of one that is away */
     bool is_worked_for;            /* other threads are at work, while the first ones wait outside of MPI */

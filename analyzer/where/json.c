@@ -98,6 +98,7 @@ static void write_requests(struct tg_json *json, const struct tg_look_requests *
     tg_json_begin_object(json);
     tg_json_member_unsigned(json, "count", requests->count);
     tg_json_member_unsigned(json, "pending", requests->n_pending);
+    tg_json_member_unsigned(json, "collective", requests->n_collective);
     tg_json_key(json, "messages");
     tg_json_begin_array(json);
     for (size_t i = 0; i < requests->n_messages; i++) {

@@ -153,20 +153,35 @@ static int compare_ranks(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* The ranks of MEMBERS as struct tg_where_comm has them; NULL: no memory. */
+static int32_t *copy_ranks(const struct tg_look_members *members)
+{
+    size_t own = (size_t)members->size, remote = (size_t)members->remote_size, all = own + remote,
+           counted = remote > 0 ? remote : own;
+    int32_t *ranks = calloc(all + counted, sizeof *ranks);
+    if (ranks == NULL)
+        return NULL;
+    memcpy(ranks, members->ranks, own * sizeof *ranks);
+    if (remote > 0)
+        memcpy(ranks + own, members->remote_ranks, remote * sizeof *ranks);
+    memcpy(ranks + all, remote > 0 ? members->remote_ranks : members->ranks, counted * sizeof *ranks);
+    qsort(ranks, all, sizeof *ranks, compare_ranks);
+    return ranks;
+}
+
 static void add_members(void *context, const struct tg_look_members *members)
 {
     struct tg_where_look *look = context;
-    size_t count = members->ranks != NULL ? (size_t)members->size : 0;
-    struct tg_where_comm comm = {
-        .pid = members->pid, .tid = members->tid, .size = members->size, .number = members->number};
+    bool is_known = members->ranks != NULL && members->size > 0;
+    struct tg_where_comm comm = {.pid = members->pid,
+                                 .tid = members->tid,
+                                 .size = (int64_t)members->size + members->remote_size,
+                                 .n_remote = members->remote_size,
+                                 .number = members->number};
     if (look->error != NULL)
         return;
-    if (count > 0 && (comm.ranks = calloc(2 * count, sizeof *comm.ranks)) != NULL) {
-        memcpy(comm.ranks, members->ranks, count * sizeof *comm.ranks);
-        memcpy(comm.ranks + count, members->ranks, count * sizeof *comm.ranks);
-        qsort(comm.ranks, count, sizeof *comm.ranks, compare_ranks);
-    }
-    look->error = count > 0 && comm.ranks == NULL
+    comm.ranks = is_known ? copy_ranks(members) : NULL;
+    look->error = is_known && comm.ranks == NULL
                       ? tg_error_no_memory()
                       : TG_ARRAY_APPEND(look->comms, look->n_comms, look->comms_capacity, comm);
     if (look->error != NULL)

@@ -22,10 +22,11 @@ struct tg_where_wait {
 /* The members of the communicator of the call that a thread is in. */
 struct tg_where_comm {
     int32_t pid, tid;
-    int64_t size;
-    uint32_t number; /* 0 unknown; two of them are two communicators, where the members are the same */
+    int64_t size;     /* all members, of an intercommunicator those of both groups */
+    int64_t n_remote; /* of the latter, those of the other group; 0: it has one group */
+    uint32_t number;  /* 0 unknown; two of them are two communicators, where the members are the same */
     int32_t *
-        ranks; /* of the members in their job, in ascending order, and again, by their ranks in it; NULL unknown */
+        ranks; /* of the members in their job, in ascending order, and again, as the call counts them: all, or the other group; NULL unknown */
 };
 
 /* How long a process was stopped to be looked at. */

@@ -2,9 +2,11 @@
 
 #include "analyzer/models/mpi_name.h"
 #include "analyzer/output/stack_words.h"
+#include "analyzer/where/awaited.h"
 #include "analyzer/where/calls.h"
 #include "analyzer/where/edges.h"
 #include "analyzer/where/members.h"
+#include "analyzer/where/mpi_names.h"
 #include "analyzer/where/partners.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
@@ -16,49 +18,20 @@
 
 /* ---- waits of ranks for each other */
 
-static bool is_one_of(const char *call, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(call, names[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Whether no thread but INDEX, the first one of its rank, can call MPI; threads of a process are neighbours. */
-static bool is_alone(const struct tg_where_threads *threads, size_t index)
-{
-    const struct tg_process_entry *process = threads->threads[index].process;
-    size_t start = index;
-    while (start > 0 && threads->threads[start - 1].process == process)
-        start--;
-    for (size_t i = start; i < threads->count && threads->threads[i].process == process; i++)
-        if (i != index && threads->threads[i].path.task == TG_THREAD_OF_PROGRAM)
-            return false;
-    return true;
-}
-
-/* Whether no rank can come back from CALL, of THREAD, before all have made it: what others have been told some may leave
- * early. */
-static bool needs_all(const struct tg_where_thread *thread, const char *call)
-{
-    static const char *const names[] = {"MPI_Barrier", "MPI_Comm_split", "MPI_Comm_dup"};
-    int64_t count;
-    if (strcmp(call, "MPI_Finalize") == 0) /* in which it sends nothing any more */
-        return true;
-    bool has_data =
-        strcmp(call, "MPI_Allreduce") == 0 && tg_where_find_value(thread, "count", &count) && count > 0;
-    return (has_data || is_one_of(call, names, sizeof names / sizeof *names)) && tg_where_is_in_world(thread);
-}
-
-/* Whether INDEX is in a collective call of all ranks that the one at OTHER is not in. */
+/* Whether INDEX is in a collective call that waits for the rank of OTHER, which is in a call of another kind. */
 static bool waits_in_collective(const struct tg_where_threads *threads, size_t index, size_t other)
 {
-    const struct tg_where_thread *thread = &threads->threads[index];
-    char call[80], of_other[80];
-    if (!tg_mpi_name(thread->path.place.inside, call, sizeof call) || !needs_all(thread, call))
+    const struct tg_where_thread *thread = &threads->threads[index], *of_other = &threads->threads[other];
+    char call[80], other_call[80];
+    if (!thread->is_rank || !thread->is_first || !tg_mpi_name(thread->path.place.inside, call, sizeof call) ||
+        tg_where_membership(thread, of_other) != TG_WHERE_IS_MEMBER)
         return false;
-    tg_mpi_name(threads->threads[other].path.place.inside, of_other, sizeof of_other);
-    return strcmp(call, of_other) != 0;
+    tg_mpi_name(of_other->path.place.inside, other_call, sizeof other_call);
+    bool by_request = tg_where_waits_for_collective(thread);
+    if (by_request ? tg_where_waits_for_collective(of_other)
+                   : !tg_mpi_name_is_collective(call) || strcmp(call, other_call) == 0)
+        return false;
+    return (!by_request && tg_where_needs_all(thread)) || tg_where_is_only_lacking(threads, index, other);
 }
 
 /* Looks do not stop all ranks at once: two that send to each other all the time may seem to wait in each of them. Who was
@@ -70,7 +43,7 @@ bool tg_where_counts(const struct tg_where_threads *threads, size_t index)
     bool is_counted = thread->activity != NULL && thread->activity->is_counted;
     bool is_suspended = thread->activity != NULL && thread->activity->is_suspended;
     return threads->has_two_looks && !thread->has_moved && !is_suspended && !thread->moves_data &&
-           (is_counted ? thread->stayed : thread->has_same_state) && is_alone(threads, index);
+           (is_counted ? thread->stayed : thread->has_same_state) && tg_where_is_alone(threads, index);
 }
 
 /* ---- cycles */

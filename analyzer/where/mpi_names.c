@@ -43,10 +43,25 @@ bool tg_mpi_name_ends_early(const char *name)
     return IS_ONE_OF(name, names);
 }
 
+bool tg_mpi_name_needs_all(const char *name)
+{
+    /* in MPI_Finalize a rank sends nothing any more */
+    static const char *const names[] = {"MPI_Barrier",     "MPI_Comm_split", "MPI_Comm_dup",
+                                        "MPI_Comm_create", "MPI_Win_fence",  "MPI_Finalize"};
+    return IS_ONE_OF(name, names);
+}
+
+bool tg_mpi_name_exchanges_with_all(const char *name)
+{
+    static const char *const names[] = {"MPI_Allreduce", "MPI_Allgather", "MPI_Alltoall",
+                                        "MPI_Reduce_scatter_block"};
+    return IS_ONE_OF(name, names);
+}
+
 bool tg_mpi_name_moves_nothing(const char *name)
 {
-    static const char *const names[] = {"MPI_Barrier",    "MPI_Finalize",    "MPI_Comm_dup",
-                                        "MPI_Comm_split", "MPI_Comm_create", "MPI_Comm_free"};
+    static const char *const names[] = {"MPI_Barrier",     "MPI_Finalize",  "MPI_Comm_dup", "MPI_Comm_split",
+                                        "MPI_Comm_create", "MPI_Comm_free", "MPI_Win_fence"};
     return IS_ONE_OF(name, names);
 }
 

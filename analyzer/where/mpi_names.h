@@ -8,6 +8,9 @@
 bool tg_mpi_name_is_collective(const char *name);
 /* Whether a process may come back from such a call before all have made it, as only the others need what it gives. */
 bool tg_mpi_name_ends_early(const char *name);
+/* Whether none can, whatever it is called with; whether none can if data are moved. */
+bool tg_mpi_name_needs_all(const char *name);
+bool tg_mpi_name_exchanges_with_all(const char *name);
 /* Whether it moves no data of the program. */
 bool tg_mpi_name_moves_nothing(const char *name);
 /* Whether a thread in it waits for others: who comes back from it goes on. */

@@ -14,8 +14,9 @@ enum { ANY = -1 };
 /* One message that a rank waits for, to be sent or received. */
 struct need {
     bool sends, is_small;
-    size_t partner; /* first thread of the other rank, SIZE_MAX: any, or not known */
-    int64_t tag;    /* -1: any, or not known */
+    bool may_be_done; /* nobody has to wait for it */
+    size_t partner;   /* first thread of the other rank, SIZE_MAX: any, or not known */
+    int64_t tag;      /* -1: any, or not known */
 };
 
 struct needs {
@@ -69,7 +70,7 @@ static void add_of_requests(const struct tg_where_threads *threads, const struct
             .partner = message->rank >= 0 ? find_rank(threads, thread, message->rank) : SIZE_MAX,
             .tag = message->tag >= 0 ? message->tag : ANY};
     }
-    needs->are_known = requests->n_messages == requests->n_pending;
+    needs->are_known = requests->n_messages + requests->n_collective == requests->n_pending;
     needs->is_choice = needs->one_is_enough = !requests->needs_all && requests->n_pending > 1;
 }
 
@@ -88,11 +89,11 @@ static struct needs needs_of(const struct tg_where_threads *threads, size_t inde
         add_of_call(threads, index, true, "dest", "tag", &needs);
     } else if (tg_mpi_name_exchanges(call)) {
         add_of_call(threads, index, false, "source", "recvtag", &needs);
-        needs.are_known = false; /* of what is sent */
-        if (!tg_where_find_value(thread, "receives", &receives)) {
-            add_of_call(threads, index, true, "dest", "tag", &needs);
-            needs.are_known = needs.is_choice = true; /* one of them may have been done */
-        }
+        add_of_call(threads, index, true, "dest", "tag", &needs);
+        if (tg_where_find_value(thread, "receives", &receives))
+            needs.items[1].may_be_done = true;
+        else
+            needs.is_choice = true; /* one of them may have been done */
     } else if (thread->requests != NULL) {
         add_of_requests(threads, thread, &needs);
     } else {
@@ -117,6 +118,8 @@ size_t tg_where_partners_of(const struct tg_where_threads *threads, size_t index
     size_t count = 0;
     bool are_all_known = needs.are_known;
     for (size_t i = 0; i < needs.count; i++) {
+        if (needs.items[i].may_be_done)
+            continue;
         are_all_known &= needs.items[i].partner != SIZE_MAX;
         if (needs.items[i].partner != SIZE_MAX && !has(partners, count, needs.items[i].partner))
             partners[count++] = needs.items[i].partner;
@@ -141,7 +144,7 @@ bool tg_where_needs_only_itself(const struct tg_where_threads *threads, size_t i
     const struct needs needs = needs_of(threads, index);
     bool waits = needs.count > 0 && needs.are_known;
     for (size_t i = 0; i < needs.count; i++)
-        waits &= needs.items[i].partner == index;
+        waits &= needs.items[i].partner == index || needs.items[i].may_be_done;
     return waits;
 }
 
@@ -151,7 +154,7 @@ bool tg_where_is_without(const struct tg_where_threads *threads, size_t index, s
     size_t n_matched = 0, n_without = 0;
     *is_small = false;
     for (size_t i = 0; i < needs.count; i++) {
-        if (needs.items[i].partner != partner)
+        if (needs.items[i].partner != partner || needs.items[i].may_be_done)
             continue;
         bool matches = may_match(&others, &needs.items[i], index);
         n_matched += matches;

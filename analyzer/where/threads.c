@@ -17,6 +17,18 @@ static bool is_rank(const struct tg_process_entry *entry)
                                 strcmp(entry->parent->job, entry->job) != 0);
 }
 
+bool tg_where_is_alone(const struct tg_where_threads *threads, size_t index)
+{
+    const struct tg_process_entry *process = threads->threads[index].process;
+    size_t start = index;
+    while (start > 0 && threads->threads[start - 1].process == process)
+        start--;
+    for (size_t i = start; i < threads->count && threads->threads[i].process == process; i++)
+        if (i != index && threads->threads[i].path.task == TG_THREAD_OF_PROGRAM)
+            return false;
+    return true;
+}
+
 /* Threads come in nearly the same order in each look: the search begins behind the one found last, *HINT. */
 static const struct tg_last_stack *find_before(const struct tg_where_look *before,
                                                const struct tg_last_stack *stack, size_t *hint)

@@ -59,6 +59,9 @@ bool tg_where_waits_in_openmp(const struct tg_where_thread *thread);
 /* Whether it is in one that waits for a lock or a critical section. */
 bool tg_where_waits_for_openmp_lock(const struct tg_where_thread *thread);
 
+/* Whether no thread but INDEX, the first one of its rank, can call MPI; threads of a process are neighbours. */
+bool tg_where_is_alone(const struct tg_where_threads *threads, size_t index);
+
 void tg_where_threads_deinit(struct tg_where_threads *threads);
 
 #endif

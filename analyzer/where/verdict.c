@@ -7,6 +7,7 @@
 #include "analyzer/where/crashes.h"
 #include "analyzer/where/members.h"
 #include "analyzer/where/messages.h"
+#include "analyzer/where/mismatches.h"
 #include "analyzer/where/mpi_names.h"
 #include "analyzer/where/partners.h"
 #include "analyzer/where/teams.h"
@@ -24,7 +25,8 @@
 static bool belongs(const struct tg_where_threads *threads, const struct tg_where_group *group,
                     const char *call, const struct tg_where_thread *thread, enum tg_where_awaited awaited)
 {
-    if (strcmp(group->call, call) != 0 || (group->is_away && group->awaited != awaited))
+    if (strcmp(group->call, call) != 0 || (group->is_away && group->awaited != awaited) ||
+        group->is_by_request != tg_where_waits_for_collective(thread))
         return false;
     if (group->is_collective)
         return !tg_where_calls_differ(&threads->threads[group->threads[0]], thread);
@@ -81,7 +83,9 @@ static struct tg_error *add(struct tg_where_verdict *verdict, const struct tg_wh
     if (i == verdict->count) {
         struct tg_where_group group = {.call = strdup(call),
                                        .place = &thread->path.place,
-                                       .is_collective = tg_mpi_name_is_collective(call),
+                                       .is_collective = tg_mpi_name_is_collective(call) ||
+                                                        tg_where_waits_for_collective(thread),
+                                       .is_by_request = tg_where_waits_for_collective(thread),
                                        .is_away = is_away(thread),
                                        .awaited = awaited,
                                        .polls = ""};
@@ -181,20 +185,6 @@ static bool has_returned(const struct tg_where_threads *threads)
     return false;
 }
 
-/* Whether each rank that waits for messages is on a way to one that is away, and, where nobody is in a collective call, each that is
- * away at the end of one. */
-static bool are_on_way(const struct tg_where_verdict *verdict, const bool *is_on_way, bool has_collective)
-{
-    for (size_t i = 0; i < verdict->count; i++) {
-        const struct tg_where_group *group = &verdict->groups[i];
-        bool asks = group->is_away ? !has_collective : !group->is_collective;
-        for (size_t k = 0; asks && k < group->count; k++)
-            if (!is_on_way[group->threads[k]])
-                return false;
-    }
-    return true;
-}
-
 /* Of each thread whether a rank waits for its messages, or for those of one who does, and so on; of one that is on such a way
  * to ranks that are away likewise. Only error: NO_MEMORY. */
 static struct tg_error *find_ways(const struct tg_where_threads *threads, bool *is_on_way)
@@ -213,7 +203,8 @@ static struct tg_error *find_ways(const struct tg_where_threads *threads, bool *
 /* What the groups are in, those left out that are away and not waited for. */
 struct tally {
     size_t collective, away, pending;
-    bool are_sure; /* each that is away is waited for */
+    bool are_sure;     /* each that is away is waited for */
+    bool has_requests; /* of collective calls */
     bool moves, polls, stays;
 };
 
@@ -226,6 +217,7 @@ static struct tally count_groups(const struct tg_where_verdict *verdict)
         if (group->is_away && group->awaited == TG_WHERE_NOT_AWAITED)
             continue;
         tally.away += group->is_away;
+        tally.has_requests |= group->is_by_request;
         tally.are_sure &= !group->is_away || group->awaited == TG_WHERE_AWAITED;
         tally.polls |= group->is_away && polls;
         tally.moves |= group->is_away && !polls && moves;
@@ -237,7 +229,7 @@ static struct tally count_groups(const struct tg_where_verdict *verdict)
 }
 
 static enum tg_where_kind judge(const struct tg_where_threads *threads,
-                                const struct tg_where_verdict *verdict, const bool *is_on_way)
+                                const struct tg_where_verdict *verdict)
 {
     const struct tally tally = count_groups(verdict);
     bool are_known = tg_where_members_are_known(threads, verdict->groups, verdict->count), do_end = false;
@@ -248,15 +240,16 @@ static enum tg_where_kind judge(const struct tg_where_threads *threads,
     if (tally.collective + tally.pending == 0)
         return tally.polls ? TG_WHERE_POLLS : TG_WHERE_BUSY;
     tg_error_destroy(tg_where_chains_end(threads, verdict->groups, verdict->count, &do_end));
-    bool is_known = tally.pending == 0 || (are_known && are_on_way(verdict, is_on_way, tally.collective > 0));
-    if (tally.away > 0 && is_known && (do_end || !are_known))
+    if (tally.away > 0 && (are_known ? do_end : tally.pending == 0))
         return !are_known || !tally.are_sure ? TG_WHERE_OUTSIDE
                : tally.moves                 ? TG_WHERE_MOVES
                : tally.polls && !tally.stays ? TG_WHERE_POLLS
                                              : TG_WHERE_MISSING;
     if (tally.away == 0 && tg_where_worlds_are_unseen(threads, verdict->groups, verdict->count))
         return TG_WHERE_UNSEEN;
-    if (tally.collective > 1 && tally.away == 0 && tally.pending == 0 &&
+    if (tg_where_mismatch_write(NULL, threads, verdict->groups, verdict->count))
+        return TG_WHERE_DIFFERENT;
+    if (tally.collective > 1 && !tally.has_requests && tally.away == 0 && tally.pending == 0 &&
         !are_of_different_comms(threads, verdict))
         return TG_WHERE_DIFFERENT;
     return TG_WHERE_UNKNOWN;
@@ -286,7 +279,7 @@ struct tg_error *tg_where_verdict_make(const struct tg_where_threads *threads,
     if (verdict->count > 0)
         qsort(verdict->groups, verdict->count, sizeof *verdict->groups, compare);
     if (error == NULL)
-        verdict->kind = tg_where_has_crashes(threads) ? TG_WHERE_CRASHED : judge(threads, verdict, is_on_way);
+        verdict->kind = tg_where_has_crashes(threads) ? TG_WHERE_CRASHED : judge(threads, verdict);
     free(is_on_way);
     if (error != NULL)
         return error;
@@ -389,6 +382,8 @@ static void write_change(FILE *stream, const struct tg_where_threads *threads,
 static void write_comm(FILE *stream, const struct tg_where_threads *threads,
                        const struct tg_where_group *group, bool marks_other)
 {
+    if (group->is_by_request) /* which says so */
+        return;
     if (!group->is_collective && group->count == 1)
         tg_where_write_comm(stream, &threads->threads[group->threads[0]]);
     if (is_of_other(threads, group) && !tg_where_write_comm(stream, &threads->threads[group->threads[0]]) &&
@@ -567,16 +562,6 @@ static bool have_stayed(const struct tg_where_threads *threads, const struct tg_
     return true;
 }
 
-/* Whether all groups are in one function of MPI_COMM_WORLD: then their roots differ. */
-static bool differ_in_root(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict)
-{
-    for (size_t i = 0; i < verdict->count; i++)
-        if (strcmp(verdict->groups[i].call, verdict->groups[0].call) != 0 ||
-            !tg_where_is_in_world(&threads->threads[verdict->groups[i].threads[0]]))
-            return false;
-    return true;
-}
-
 static bool are_brief(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict)
 {
     for (size_t i = 0; i < verdict->count; i++)
@@ -590,14 +575,11 @@ static void write_different(FILE *stream, const struct tg_where_threads *threads
                             const struct tg_where_verdict *verdict)
 {
     bool stayed = have_stayed(threads, verdict) && are_brief(threads, verdict), are_of_all = true;
-    char name[80];
     for (size_t i = 0; i < verdict->count; i++)
         are_of_all &= is_of_all(threads, &verdict->groups[i]);
-    if (differ_in_root(threads, verdict))
-        fprintf(stream, "Ranks are in %s with different roots%s they wait for each other for ever.\n",
-                tg_printable(verdict->groups[0].call, name, sizeof name),
-                stayed ? ":" : ". If nobody comes back from it,");
-    else if (are_of_all)
+    if (tg_where_mismatch_write(stream, threads, verdict->groups, verdict->count))
+        return;
+    if (are_of_all)
         fprintf(stream,
                 "Ranks are in different collective calls of MPI_COMM_WORLD%s they wait for each other for "
                 "ever.\n",
@@ -627,41 +609,59 @@ static bool is_common(const struct tg_where_threads *threads, const struct tg_wh
     return group->is_collective && !is_of_other(threads, group);
 }
 
-/* Of each thread, in IS_LED: whether it waits for a message of a rank, or that one of another's, and so on, of whose call the
- * partner is not known. Returns whether that was found out. */
-static bool find_led(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict,
-                     bool *is_led)
+/* What is known of those whose partners are not. */
+struct unknowns {
+    bool *are_led;     /* each thread: waits for a message of such a rank, or of one that does, and so on */
+    bool *are_awaited; /* is such a rank, and another one waits for it */
+};
+
+/* False: no memory. */
+static bool find_unknowns(const struct tg_where_threads *threads, const struct tg_where_verdict *verdict,
+                          struct unknowns *unknowns)
 {
     size_t partners[TG_WHERE_MAX_NEEDS];
     bool *is_unknown = calloc(threads->count + 1, sizeof *is_unknown);
-    struct tg_error *error = is_unknown == NULL ? tg_error_no_memory() : NULL;
+    unknowns->are_led = calloc(threads->count + 1, sizeof *unknowns->are_led);
+    unknowns->are_awaited = calloc(threads->count + 1, sizeof *unknowns->are_awaited);
+    struct tg_error *error = is_unknown == NULL || unknowns->are_led == NULL || unknowns->are_awaited == NULL
+                                 ? tg_error_no_memory()
+                                 : NULL;
     for (size_t i = 0; error == NULL && i < verdict->count; i++)
         for (size_t k = 0; !is_common(threads, &verdict->groups[i]) && k < verdict->groups[i].count; k++) {
             size_t thread = verdict->groups[i].threads[k];
             is_unknown[thread] = tg_where_partners_of(threads, thread, partners) == 0;
         }
     if (error == NULL)
-        error = tg_where_ways_find(threads, is_unknown, is_led);
-    for (size_t i = 0; error == NULL && i < threads->count; i++)
-        is_led[i] &= !is_unknown[i];
+        error = tg_where_ways_find(threads, is_unknown, unknowns->are_led);
+    for (size_t i = 0; error == NULL && i < threads->count; i++) {
+        unknowns->are_awaited[i] = unknowns->are_led[i] && is_unknown[i];
+        unknowns->are_led[i] &= !is_unknown[i];
+    }
     bool is_found = error == NULL;
     tg_error_destroy(error);
     free(is_unknown);
     return is_found;
 }
 
+static void free_unknowns(struct unknowns *unknowns)
+{
+    free(unknowns->are_led);
+    free(unknowns->are_awaited);
+}
+
 /* "The others wait in MPI_Barrier for rank 2; whom that one waits for is not known.": where all but some ranks are in
  * collective calls of all ranks, or wait for messages of these, and these are in calls whose partners are not known, or of other
- * communicators. Of two calls that nobody leaves early one is the wrong one, whomever else there is. */
+ * communicators. Of two calls that nobody leaves early one is the wrong one, whomever else there is. Where nobody is in such a call,
+ * only whose messages others wait for are meant; where it may be left early, whichever of several. */
 static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
                           const struct tg_where_verdict *verdict)
 {
     const struct tg_where_group *collective = NULL;
     size_t *members = calloc(threads->count + 1, sizeof *members), n = 0, n_collective = 0, n_led = 0,
-           n_late = 0;
-    bool *is_led = calloc(threads->count + 1, sizeof *is_led);
-    bool is_told = members != NULL && is_led != NULL && have_stayed(threads, verdict) &&
-                   find_led(threads, verdict, is_led);
+           n_late = 0, n_early = 0, n_else = 0;
+    struct unknowns unknowns;
+    bool is_found = find_unknowns(threads, verdict, &unknowns);
+    bool is_told = members != NULL && is_found && have_stayed(threads, verdict);
     char name[80];
     for (size_t i = 0; is_told && i < verdict->count; i++) {
         const struct tg_where_group *group = &verdict->groups[i];
@@ -669,24 +669,30 @@ static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
         is_told = !group->is_away && (!is_of_many || is_of_all(threads, group));
         collective = is_of_many ? group : collective;
         n_collective += is_of_many;
-        n_late += is_of_many && !tg_mpi_name_ends_early(group->call);
+        n_late += is_of_many && !group->is_by_request && !tg_mpi_name_ends_early(group->call);
+        n_early += is_of_many && (group->is_by_request || tg_mpi_name_ends_early(group->call));
         for (size_t k = 0; !is_of_many && k < group->count; k++)
-            if (is_led[group->threads[k]])
-                n_led++;
-            else
-                members[n++] = group->threads[k];
+            n_led += unknowns.are_led[group->threads[k]];
     }
+    for (size_t i = 0; is_told && i < verdict->count; i++)
+        for (size_t k = 0; !is_common(threads, &verdict->groups[i]) && k < verdict->groups[i].count; k++) {
+            size_t thread = verdict->groups[i].threads[k];
+            if (n_collective > 0 ? !unknowns.are_led[thread] : unknowns.are_awaited[thread])
+                members[n++] = thread;
+            else
+                n_else += !unknowns.are_led[thread];
+        }
     is_told = is_told && (collective != NULL || n_led > 0) && n > 0 && n_late < 2;
     if (is_told) {
         if (n_led == 0 && n_collective == 1 && collective->count == 1)
             fprintf(stream, "Rank %" PRId64 " waits", threads->threads[collective->threads[0]].process->rank);
         else
-            fputs("The others wait", stream);
+            fputs(n_else > 0 ? "Some wait" : "The others wait", stream);
         if (n_led == 0 && n_collective == 1)
             fprintf(stream, " in %s", tg_printable(collective->call, name, sizeof name));
         else if (n_led == 0)
             fputs(" in collective calls of all ranks", stream);
-        fputs(" for ", stream);
+        fputs(n_early > 0 && n > 1 ? " for some of " : " for ", stream);
         tg_where_write_members(stream, threads, members, n);
         fputs(n > 1 ? "; whom these wait for is not known of all.\n"
               : tg_where_needs_only_itself(threads, members[0]) ? ", which waits for itself.\n"
@@ -694,7 +700,7 @@ static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
               stream);
     }
     free(members);
-    free(is_led);
+    free_unknowns(&unknowns);
     return is_told;
 }
 

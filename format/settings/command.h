@@ -123,7 +123,9 @@ struct tg_look_requests {
     uint64_t count, n_pending; /* all, and those that are not complete */
     struct tg_look_message messages[TG_LOOK_MAX_MESSAGES]; /* of the latter, as far as they are known */
     size_t n_messages;
-    uint64_t mark; /* another number where later messages are waited for */
+    uint64_t n_collective; /* of those that are not complete, of collective calls */
+    bool is_of_world;      /* these are of MPI_COMM_WORLD */
+    uint64_t mark;         /* another number where later messages are waited for */
 };
 
 /* The communicator of the call that a thread is in, its process's group in it. */
@@ -133,6 +135,8 @@ struct tg_look_members {
     uint32_t number; /* 0 unknown; two of them are two communicators, where the members are the same */
     const int32_t
         *ranks; /* rank in the job of each member, SIZE of them; NULL: not known, or not all are of the job */
+    int32_t remote_size;         /* of the other group of an intercommunicator; 0: it has one */
+    const int32_t *remote_ranks; /* REMOTE_SIZE of them, where RANKS are known */
 };
 
 /* Takes what a look finds. Of each process: process_start, program, command_line, identity, mpi_comm of MPI_COMM_WORLD; thread_start, thread_name

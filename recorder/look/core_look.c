@@ -227,12 +227,14 @@ static bool tell_thread(struct subject *subject, size_t index, struct tg_call_st
     if (subject->look->with_values)
         tg_mpi_values_find(&asking, &subject->process.memory, stack, &values);
     if (subject->look->with_values)
-        tg_mpi_exchange_find(&asking, &subject->process.memory, stack, &values);
+        tg_mpi_partners_find(&asking, &subject->process.memory, stack, &values);
     if (subject->look->with_values)
         tg_mpi_communicator_read(&asking, &subject->process.memory, &values, &members);
     if (subject->look->with_values &&
         !tg_mpi_requests_find(&asking, &subject->process.memory, stack, &requests))
         requests.count = 0;
+    if (requests.count > 0)
+        tg_mpi_collective_read(&asking, &subject->process.memory, &requests, &members);
     if (!tg_kmp_wait_find(&subject->process.stacks, subject->look->kept, &subject->process.memory, stack,
                           lock))
         lock->owner = -1;

@@ -84,11 +84,13 @@ static bool read_stacks(const struct tg_look_shared *look, const struct tg_readi
         if (look->with_values)
             tg_mpi_values_find(&asking, &memory, &stacks[i], &calls->values[i]);
         if (look->with_values)
-            tg_mpi_exchange_find(&asking, &memory, &stacks[i], &calls->values[i]);
+            tg_mpi_partners_find(&asking, &memory, &stacks[i], &calls->values[i]);
         if (look->with_values)
             tg_mpi_communicator_read(&asking, &memory, &calls->values[i], &calls->members[i]);
         if (look->with_values && !tg_mpi_requests_find(&asking, &memory, &stacks[i], &calls->requests[i]))
             calls->requests[i].count = 0;
+        if (calls->requests[i].count > 0)
+            tg_mpi_collective_read(&asking, &memory, &calls->requests[i], &calls->members[i]);
         if (!tg_kmp_wait_find(&reading->process, look->kept, &memory, &stacks[i], &calls->locks[i]))
             calls->locks[i].owner = -1;
         stacks[i].unwound = NULL;

@@ -27,6 +27,8 @@ void tg_look_tell_requests(const struct tg_look_sink *sink, pid_t pid, pid_t tid
                                     .count = requests->count,
                                     .n_pending = requests->n_pending,
                                     .n_messages = requests->n_messages,
+                                    .n_collective = requests->n_collective,
+                                    .is_of_world = requests->is_of_world,
                                     .mark = requests->mark};
     _Static_assert((int)TG_MPI_MAX_MESSAGES <= (int)TG_LOOK_MAX_MESSAGES, "room for all");
     for (size_t i = 0; i < requests->n_messages; i++) {
@@ -46,8 +48,13 @@ void tg_look_tell_requests(const struct tg_look_sink *sink, pid_t pid, pid_t tid
 void tg_look_tell_members(const struct tg_look_sink *sink, pid_t pid, pid_t tid,
                           const struct tg_mpi_members *members)
 {
-    const struct tg_look_members told = {
-        .pid = pid, .tid = tid, .size = members->size, .number = members->number, .ranks = members->ranks};
+    const struct tg_look_members told = {.pid = pid,
+                                         .tid = tid,
+                                         .size = members->size,
+                                         .number = members->number,
+                                         .ranks = members->ranks,
+                                         .remote_size = members->remote_size,
+                                         .remote_ranks = members->remote_ranks};
     if (members->size > 0 && sink->add_members != NULL)
         sink->add_members(sink->context, &told);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SCOPES = 32, MAX_LINE_BYTES = 512, MAX_ROWS = 32 };
+enum { MAX_SCOPES = 32, MAX_LINE_BYTES = 512, MAX_ROWS = 32, MAX_TARGETS = 16 };
 
 /* ---- by the parameters of the call site */
 
@@ -129,6 +129,8 @@ struct running {
     uint64_t value[TG_CALL_REGISTER_COUNT];
     uint64_t slot[TG_CALL_REGISTER_COUNT]; /* the variable that it came from, 0 none */
     uint32_t known;
+    uint64_t targets[MAX_TARGETS]; /* of jumps of the line */
+    size_t n_targets;
 };
 
 /* The address of a variable in the frame or in the object; false for others. */
@@ -176,19 +178,57 @@ static void set(struct running *running, int to, bool is_known, uint64_t value, 
     running->slot[to] = slot;
 }
 
-/* False where the line branches: what holds behind that is unknown. */
+/* False: where the jump INSN leads is not known, or there are too many of them. */
+static bool note_target(struct running *running, const cs_insn *insn)
+{
+    const cs_x86 *x86 = &insn->detail->x86;
+    if (x86->op_count != 1 || x86->operands[0].type != X86_OP_IMM || running->n_targets == MAX_TARGETS)
+        return false;
+    running->targets[running->n_targets++] = (uint64_t)x86->operands[0].imm;
+    return true;
+}
+
+/* Whether a jump of the line leads to ADDRESS: what holds there is not only what is before. */
+static bool is_target(const struct running *running, uint64_t address)
+{
+    for (size_t i = 0; i < running->n_targets; i++)
+        if (running->targets[i] == address)
+            return true;
+    return false;
+}
+
+/* What was read of a variable that INSN writes to is not what it has by now (`next++`). */
+static void forget_written(struct running *running, const cs_insn *insn)
+{
+    const cs_x86 *x86 = &insn->detail->x86;
+    uint64_t address;
+    for (uint8_t i = 0; i < x86->op_count; i++) {
+        if (x86->operands[i].type != X86_OP_MEM || (x86->operands[i].access & CS_AC_WRITE) == 0 ||
+            !address_of(running, insn, &x86->operands[i], &address))
+            continue;
+        for (int k = 0; k < TG_CALL_REGISTER_COUNT; k++)
+            if ((running->known >> k & 1) != 0 && running->slot[k] == address)
+                set(running, k, false, 0, 0);
+    }
+}
+
+/* False where the line goes nobody knows where: what holds behind that is unknown. */
 static bool step(struct running *running, const cs_insn *insn)
 {
     const cs_x86 *x86 = &insn->detail->x86;
     uint64_t value = 0, slot = 0;
-    if (cs_insn_group(running->capstone, insn, X86_GRP_JUMP) ||
-        cs_insn_group(running->capstone, insn, X86_GRP_RET))
+    if (cs_insn_group(running->capstone, insn, X86_GRP_RET))
         return false;
+    if (cs_insn_group(running->capstone, insn, X86_GRP_JUMP)) { /* several ways lead on from here */
+        running->known = 0;
+        return note_target(running, insn);
+    }
     if (cs_insn_group(running->capstone, insn,
                       X86_GRP_CALL)) { /* of an argument: nothing of before is left */
         running->known = 0;
         return true;
     }
+    forget_written(running, insn);
     int to = x86->op_count > 0 && x86->operands[0].type == X86_OP_REG
                  ? tg_call_register_place(x86->operands[0].reg)
                  : -1;
@@ -250,6 +290,8 @@ static void run_line(const struct tg_inspect_memory *memory, const struct tg_fra
     bool goes_on = true, is_there = false;
     while (goes_on && left > 0 && cs_disasm_iter(running.capstone, &code, &left, &address, insn)) {
         is_there = left == 0 && cs_insn_group(running.capstone, insn, X86_GRP_CALL);
+        if (is_target(&running, insn->address))
+            running.known = 0;
         goes_on = is_there || step(&running, insn);
     }
     if (is_there && goes_on)
@@ -260,7 +302,7 @@ static void run_line(const struct tg_inspect_memory *memory, const struct tg_fra
 /* ---- both */
 
 void tg_call_arguments_find(struct tg_modules *modules, const struct tg_inspect_memory *memory,
-                            const struct tg_frame *caller, uint16_t wanted,
+                            const struct tg_frame *caller, uint16_t wanted, uint16_t steady,
                             struct tg_call_arguments *arguments)
 {
     uint64_t pc = caller->registers.value[TG_RIP], bias;
@@ -283,5 +325,5 @@ void tg_call_arguments_find(struct tg_modules *modules, const struct tg_inspect_
     if (is_line)
         run_line(memory, caller, line_start(units, address - 1) + bias, pc, arguments);
     else if ((wanted & ~arguments->known) != 0)
-        tg_call_constants_find(&scopes[count - 1], bias + delta, memory, pc, wanted, arguments);
+        tg_call_constants_find(&scopes[count - 1], bias + delta, memory, pc, wanted, steady, arguments);
 }

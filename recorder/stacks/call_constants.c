@@ -23,6 +23,7 @@ struct looking {
     bool is_there; /* at the call */
     uint64_t value[TG_CALL_REGISTER_COUNT];
     uint32_t known;
+    uint32_t of_variable; /* known values that a variable of the object has now */
 };
 
 typedef bool take_insn(struct looking *looking); /* false: no further */
@@ -73,6 +74,18 @@ static bool is_of_object(const cs_x86_op *operand)
            operand->mem.index == X86_REG_INVALID && operand->mem.segment == X86_REG_INVALID;
 }
 
+/* What a variable of the object has now that the instruction puts into its first operand. */
+static bool read_variable(const struct looking *looking, uint64_t *value)
+{
+    const cs_insn *insn = looking->insn;
+    const cs_x86_op *from = &insn->detail->x86.operands[1];
+    uint64_t address = insn->address + insn->size + (uint64_t)from->mem.disp;
+    *value = 0;
+    return insn->id == X86_INS_MOV && is_of_object(from) &&
+           (from->size == 4 || from->size == sizeof *value) &&
+           looking->memory->read(looking->memory->context, address, value, from->size);
+}
+
 /* The constant that the instruction puts into its first operand. */
 static bool read_constant(const struct looking *looking, uint64_t *value)
 {
@@ -95,7 +108,7 @@ static bool read_constant(const struct looking *looking, uint64_t *value)
     if (from->type == X86_OP_REG) {
         int slot = tg_call_register_place(from->reg);
         *value = slot >= 0 ? looking->value[slot] : 0;
-        return slot >= 0 && (looking->known >> slot & 1) != 0;
+        return slot >= 0 && ((looking->known & ~looking->of_variable) >> slot & 1) != 0;
     }
     return is_of_object(from) && from->size == sizeof *value && address >= looking->got.start &&
            address < looking->got.end &&
@@ -124,7 +137,9 @@ static bool take_value(struct looking *looking)
     int to = x86->op_count == 2 && x86->operands[0].type == X86_OP_REG
                  ? tg_call_register_place(x86->operands[0].reg)
                  : -1;
-    bool is_known = to >= 0 && x86->operands[0].size >= 4 && read_constant(looking, &value);
+    bool is_wide = to >= 0 && x86->operands[0].size >= 4,
+         is_constant = is_wide && read_constant(looking, &value),
+         is_known = is_constant || (is_wide && read_variable(looking, &value));
     if (cs_regs_access(looking->capstone, insn, read, &n_read, written, &n_written) != 0)
         return false;
     for (int i = 0; i < n_written; i++) {
@@ -134,6 +149,8 @@ static bool take_value(struct looking *looking)
     }
     if (is_known) {
         looking->known |= 1u << to;
+        looking->of_variable &= ~(1u << to);
+        looking->of_variable |= (uint32_t)!is_constant << to;
         looking->value[to] = x86->operands[0].size == 4 ? (uint32_t)value : value;
     }
     return true;
@@ -173,7 +190,7 @@ static struct tg_code_range find_got(Dwarf_Die *function, uint64_t bias)
 
 void tg_call_constants_read(const struct tg_code_range *code, size_t count, struct tg_code_range got,
                             const struct tg_inspect_memory *memory, uint64_t pc, uint16_t wanted,
-                            struct tg_call_arguments *arguments)
+                            uint16_t steady, struct tg_call_arguments *arguments)
 {
     struct looking looking = {.memory = memory, .is_clear = true, .pc = pc, .got = got};
     size_t at = 0;
@@ -188,7 +205,8 @@ void tg_call_constants_read(const struct tg_code_range *code, size_t count, stru
     if (looking.is_clear)
         each_insn(&looking, code[at].start, code[at].end, take_value);
     for (int i = 0; i < TG_CALL_ARGUMENT_COUNT && looking.is_there; i++)
-        if ((looking.known & wanted & ~(uint32_t)arguments->known) >> i & 1) {
+        if ((looking.known & wanted & ~(uint32_t)arguments->known & (~looking.of_variable | steady)) >> i &
+            1) {
             arguments->value[i] = looking.value[i];
             arguments->known |= (uint16_t)(1u << i);
         }
@@ -197,11 +215,12 @@ void tg_call_constants_read(const struct tg_code_range *code, size_t count, stru
 }
 
 void tg_call_constants_find(Dwarf_Die *function, uint64_t bias, const struct tg_inspect_memory *memory,
-                            uint64_t pc, uint16_t wanted, struct tg_call_arguments *arguments)
+                            uint64_t pc, uint16_t wanted, uint16_t steady,
+                            struct tg_call_arguments *arguments)
 {
     enum { MAX_PIECES = 8 };
     struct tg_code_range code[MAX_PIECES];
     size_t count = find_ranges(function, bias, code, MAX_PIECES);
     if (count > 0)
-        tg_call_constants_read(code, count, find_got(function, bias), memory, pc, wanted, arguments);
+        tg_call_constants_read(code, count, find_got(function, bias), memory, pc, wanted, steady, arguments);
 }

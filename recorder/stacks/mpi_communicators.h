@@ -4,6 +4,7 @@
 
 #include "recorder/stacks/mpi_members.h"
 #include "recorder/stacks/mpi_values.h"
+#include "recorder/stacks/request_messages.h"
 
 /* Adds to VARIABLES, of PROCESS, what memory alone says of where its communicators are. The process may be running. */
 void tg_mpi_communicators_find(const struct tg_stack_process *process, const struct tg_inspect_memory *memory,
@@ -17,5 +18,10 @@ bool tg_mpi_world_read(const struct tg_stack_process *process, const struct tg_m
 /* The communicator of the call whose VALUES are known; false where it is not. The thread is stopped. */
 bool tg_mpi_communicator_read(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
                               const struct tg_mpi_values *values, struct tg_mpi_members *members);
+
+/* The communicator of the collective calls that REQUESTS, all of which are of such, wait for; false where it is not known. The thread is
+ * stopped. MEMBERS is left alone where it is already known. */
+bool tg_mpi_collective_read(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
+                            const struct tg_mpi_requests *requests, struct tg_mpi_members *members);
 
 #endif

@@ -15,6 +15,10 @@ struct tg_mpi_members {
         number; /* of its messages, the same for all members: other communicators of theirs have others; 0 unknown */
     int32_t
         *ranks; /* rank in the job of each member, SIZE of them; NULL: not known, or not all are of the job */
+    /* Of an intercommunicator, the other group, whose members the process's own group calls by their ranks in it; its own one is
+     * above. */
+    int32_t remote_size;   /* 0: there is one group */
+    int32_t *remote_ranks; /* REMOTE_SIZE of them; NULL: not known; then RANKS is NULL as well */
 };
 
 /* One of zeros is accepted. */

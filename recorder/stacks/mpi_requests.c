@@ -4,6 +4,8 @@
 #include "recorder/stacks/mpich_requests.h"
 #include "recorder/stacks/open_mpi_requests.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_REQUESTS = 1024, NONE = -1 };
@@ -53,8 +55,9 @@ static struct tg_call_arguments find_arguments(const struct question *question)
                             : question->entry;
     if (index == SIZE_MAX)
         return arguments;
-    if (!is_inner)
-        tg_call_arguments_find(modules, question->memory, &question->stack->unwound[index + 1], wanted,
+    if (!is_inner && tg_mpi_is_called_by(question->asking, question->memory,
+                                         &question->stack->unwound[index + 1], question->shape))
+        tg_call_arguments_find(modules, question->memory, &question->stack->unwound[index + 1], wanted, 0,
                                &arguments);
     tg_kept_arguments_find(question->asking->kept, modules, question->memory, question->stack, index, wanted,
                            question->is_fortran && question->is_mpich ? wanted : of_requests, &arguments);
@@ -162,8 +165,11 @@ bool tg_mpi_requests_find(const struct tg_mpi_asking *asking, const struct tg_in
         return false;
     requests->needs_all = question.form->needs_all;
     requests->is_one = question.form->count == NONE;
-    return question.is_mpich ? read_mpich(&question, array, requests)
-                             : read_open_mpi(&question, array, requests);
+    bool is_read = question.is_mpich ? read_mpich(&question, array, requests)
+                                     : read_open_mpi(&question, array, requests);
+    uint64_t world = question.is_mpich ? (uint64_t)TG_MPICH_WORLD : asking->variables->world;
+    requests->is_of_world = requests->comm != 0 && requests->comm == world;
+    return is_read;
 }
 
 static bool find_number(const struct tg_mpi_values *values, const char *name, int32_t *number)
@@ -176,28 +182,102 @@ static bool find_number(const struct tg_mpi_values *values, const char *name, in
     return false;
 }
 
-void tg_mpi_exchange_find(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
+/* Puts NUMBER as NAME before value AT of VALUES, where there is room. */
+static void insert(struct tg_mpi_values *values, size_t at, const char *name, int32_t number)
+{
+    char text[24];
+    if (values->count == TG_MPI_MAX_VALUES)
+        return;
+    snprintf(text, sizeof text, "%" PRId32, number);
+    for (size_t i = values->count++; i > at; i--) {
+        memcpy(values->texts[i], values->texts[i - 1], sizeof values->texts[0]);
+        values->values[i] = values->values[i - 1];
+        values->values[i].text = values->texts[i];
+    }
+    memcpy(values->texts[at], text, sizeof text);
+    values->values[at] = (struct tg_call_value){.name = name, .value = number, .text = values->texts[at]};
+}
+
+static size_t place_of(const struct tg_mpi_values *values, const char *name)
+{
+    for (size_t i = 0; i < values->count; i++)
+        if (strcmp(values->values[i].name, name) == 0)
+            return i;
+    return 0;
+}
+
+/* The library's words of a call, and what is asked of them. */
+struct search {
+    bool is_mpich;
+    struct tg_mpich_call mpich;
+    struct tg_open_mpi_call open_mpi;
+    const uint64_t *words;
+    size_t n_words;
+};
+
+/* The message that is waited for, with TAG: sent, or received. */
+static bool find_message(const struct search *search, bool sends, int32_t tag,
+                         struct tg_mpi_message_request *message)
+{
+    if (search->is_mpich)
+        return !sends && tg_mpich_receive_find(&search->mpich, tag, message);
+    return tg_open_mpi_message_find(&search->open_mpi, search->words, search->n_words, sends, tag, message);
+}
+
+/* Adds the partner NAME of a call whose own code does not say it: by the message with the tag that it does say. */
+static void add_partner(const struct search *search, bool sends, const char *name, const char *of_tag,
+                        struct tg_mpi_values *values)
+{
+    struct tg_mpi_message_request message;
+    int32_t tag;
+    if (find_number(values, of_tag, &tag) && tag >= 0 && find_message(search, sends, tag, &message) &&
+        message.peer >= 0 && message.tag == tag)
+        insert(values, place_of(values, of_tag), name, message.peer);
+}
+
+static void add_exchange(const struct search *search, struct tg_mpi_values *values)
+{
+    int32_t source, tag;
+    bool is_named = find_number(values, "source", &source);
+    if (!is_named)
+        add_partner(search, false, "source", "recvtag", values);
+    if (!find_number(values, "source", &source) || !find_number(values, "recvtag", &tag) || source < 0 ||
+        tag < 0 || values->count == TG_MPI_MAX_VALUES)
+        return;
+    bool is_receiving =
+        !is_named || (search->is_mpich ? tg_mpich_is_receiving(&search->mpich, source, tag)
+                                       : tg_open_mpi_is_receiving(&search->open_mpi, search->words,
+                                                                  search->n_words, source, tag));
+    if (is_receiving)
+        tg_mpi_values_add(values, "receives", 1, "");
+}
+
+void tg_mpi_partners_find(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
                           const struct tg_call_stack *stack, struct tg_mpi_values *values)
 {
     struct question question = {.asking = asking, .memory = memory, .stack = stack};
+    const struct tg_mpi_shape *shape = values->count > 0 ? tg_mpi_shape_of(values->function) : NULL;
     uint64_t words[MAX_WORDS];
-    int32_t source, tag;
-    if (!find_number(values, "source", &source) || !find_number(values, "recvtag", &tag) || source < 0 ||
-        tag < 0 || values->count == TG_MPI_MAX_VALUES)
+    int32_t partner;
+    bool receives = shape != NULL && strcmp(shape->name, "recv") == 0,
+         sends = shape != NULL && (strcmp(shape->name, "send") == 0 || strcmp(shape->name, "ssend") == 0),
+         exchanges = shape != NULL && strncmp(shape->name, "sendrecv", strlen("sendrecv")) == 0;
+    if (!exchanges && (!(receives || sends) || find_number(values, shape->peer_name, &partner)))
         return;
     question.entry = tg_mpi_entry_find(stack);
     if (question.entry == SIZE_MAX)
         return;
-    size_t n_words = gather_words(&question, words, MAX_WORDS);
-    const struct tg_mpich_call mpich = {.modules = asking->process->modules,
-                                        .memory = memory,
-                                        .comms = &asking->variables->mpich,
-                                        .words = words,
-                                        .n_words = n_words};
-    const struct tg_open_mpi_call open_mpi = open_mpi_call(&question);
-    bool is_receiving = strstr(stack->frames[question.entry].module, "mpich") != NULL
-                            ? tg_mpich_is_receiving(&mpich, source, tag)
-                            : tg_open_mpi_is_receiving(&open_mpi, words, n_words, source, tag);
-    if (is_receiving)
-        tg_mpi_values_add(values, "receives", 1, "");
+    struct search search = {.is_mpich = strstr(stack->frames[question.entry].module, "mpich") != NULL,
+                            .open_mpi = open_mpi_call(&question),
+                            .words = words,
+                            .n_words = gather_words(&question, words, MAX_WORDS)};
+    search.mpich = (struct tg_mpich_call){.modules = asking->process->modules,
+                                          .memory = memory,
+                                          .comms = &asking->variables->mpich,
+                                          .words = words,
+                                          .n_words = search.n_words};
+    if (exchanges)
+        add_exchange(&search, values);
+    else
+        add_partner(&search, sends, shape->peer_name, "tag", values);
 }

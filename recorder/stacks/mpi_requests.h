@@ -10,9 +10,10 @@
 bool tg_mpi_requests_find(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
                           const struct tg_call_stack *stack, struct tg_mpi_requests *requests);
 
-/* Adds to VALUES, of the call that STACK is in, that its receive is not complete ("receives", without a text), where it sends as well: so it
- * waits for that one, whether or not what it sends is on its way. Only where that is certain. */
-void tg_mpi_exchange_find(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
+/* Adds to VALUES, of the call that STACK is in, what the library's own requests say, where that is certain: the partner of a call of one
+ * message, if the program's code says the tag alone; of one that sends and receives, that its receive is not complete ("receives", without
+ * a text): so it waits for that one, whether or not what it sends is on its way. */
+void tg_mpi_partners_find(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
                           const struct tg_call_stack *stack, struct tg_mpi_values *values);
 
 #endif

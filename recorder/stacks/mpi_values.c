@@ -1,6 +1,7 @@
 #include "recorder/stacks/mpi_values.h"
 
 #include "recorder/stacks/call_arguments.h"
+#include "recorder/stacks/call_target.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,6 +49,7 @@ static const struct tg_mpi_shape shapes[] = {
     {"win_create", "", NONE, NONE, NONE, 4, NONE, NONE},
     {"win_allocate", "", NONE, NONE, NONE, 3, NONE, NONE},
     {"win_allocate_shared", "", NONE, NONE, NONE, 3, NONE, NONE},
+    {"win_fence", "", NONE, NONE, NONE, 1, NONE, NONE}, /* of a window */
     {"file_open", "", NONE, NONE, NONE, 0, NONE, NONE},
     {"wait", "", NONE, NONE, NONE, NONE, NONE, NONE},
     {"waitall", "", 0, NONE, NONE, NONE, NONE, NONE},
@@ -347,6 +349,19 @@ static void find_kept(const struct tg_mpi_asking *asking, const struct tg_call_s
                            &finding->arguments);
 }
 
+bool tg_mpi_is_called_by(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
+                         const struct tg_frame *caller, const struct tg_mpi_shape *shape)
+{
+    struct tg_modules *modules = asking->process->modules;
+    const char *name;
+    uint64_t offset, target = caller->is_activation
+                                  ? 0
+                                  : tg_call_target_find(modules, memory, caller->registers.value[TG_RIP]);
+    const struct tg_module *module = target != 0 ? tg_modules_find(modules, target) : NULL;
+    return module == NULL || is_mpi(module->path) || tg_module_is_agent(module) ||
+           (tg_modules_symbol_at(modules, target, &name, &offset) && tg_mpi_shape_of(name) == shape);
+}
+
 bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
                         const struct tg_call_stack *stack, struct tg_mpi_values *values)
 {
@@ -364,7 +379,10 @@ bool tg_mpi_values_find(const struct tg_mpi_asking *asking, const struct tg_insp
     if (shape == NULL)
         return false;
     finding.is_mpich = strstr(stack->frames[entry].module, "mpich") != NULL;
-    tg_call_arguments_find(modules, memory, &stack->unwound[entry + 1], wanted(shape), &finding.arguments);
+    uint16_t of_comm = shape->comm == NONE ? 0 : (uint16_t)(1u << shape->comm);
+    if (tg_mpi_is_called_by(asking, memory, &stack->unwound[entry + 1], shape))
+        tg_call_arguments_find(modules, memory, &stack->unwound[entry + 1], wanted(shape), of_comm,
+                               &finding.arguments);
     find_kept(asking, stack, entry, shape, &finding);
     size_t at = finding.is_fortran ? tg_mpi_inner_find(modules, stack, entry, shape) : SIZE_MAX;
     struct finding inner = {.memory = memory, .is_mpich = finding.is_mpich};

@@ -67,6 +67,11 @@ struct tg_mpi_asking {
     struct tg_kept_arguments *kept; /* NULL: the library's frames are not asked */
 };
 
+/* Whether the code of CALLER has called the function with SHAPE that returns to it, as far as is known: what it passed to another function of the
+ * program, which ended with a jump to that one, says nothing of its arguments. */
+bool tg_mpi_is_called_by(const struct tg_mpi_asking *asking, const struct tg_inspect_memory *memory,
+                         const struct tg_frame *caller, const struct tg_mpi_shape *shape);
+
 /* VALUES of STACK; "small", where the message is known to be one, which is on its way for a moment only; "state" last: a
  * number for what the callers hold in registers and on the stack. STACK's thread is stopped, and its UNWOUND frames are
  * there. False where nothing is known. */

@@ -9,6 +9,8 @@
 enum {
     FIRST_DIRECT = 0x84000000, /* handles of what the program makes */
     FIRST_IN_BLOCK = 0xc4000000,
+    FIRST_WINDOW = 0xa0000000,
+    MAX_WINDOWS = 8,
     BLOCK_SHIFT = 12, /* of further ones: the number of the block, and that in it */
     MAX_BLOCKS = 1 << 14,
     MAX_DIRECT = 64,
@@ -21,6 +23,7 @@ enum {
     OF_RANK = 8,
     OF_LOCAL_SIZE = 24,
     OF_KIND = 48,
+    IS_INTER = 1, /* kinds */
 };
 
 /* MPIDI_rank_map_t. */
@@ -53,17 +56,19 @@ static int32_t number_at(const uint8_t *bytes, size_t offset)
     return number;
 }
 
-/* Size and rank of the communicator that begins at BYTES, which has one group. */
+/* Sizes and rank of the communicator that begins at BYTES. The numbers of the two groups of an intercommunicator differ. */
 static bool read_size(const uint8_t *bytes, size_t name, struct tg_mpi_members *members)
 {
     const uint8_t *fields = bytes + name - BEFORE_NAME;
-    int32_t size = number_at(fields, OF_LOCAL_SIZE), rank = number_at(fields, OF_RANK);
-    if (number_at(fields, OF_REMOTE_SIZE) != size || number_at(fields, OF_KIND) != 0 || size <= 0 ||
-        rank < 0 || rank >= size)
+    int32_t size = number_at(fields, OF_LOCAL_SIZE), rank = number_at(fields, OF_RANK),
+            remote_size = number_at(fields, OF_REMOTE_SIZE), kind = number_at(fields, OF_KIND);
+    if (size <= 0 || rank < 0 || rank >= size || remote_size <= 0 || (kind != 0 && kind != IS_INTER) ||
+        (kind == 0 && remote_size != size))
         return false;
     members->size = size;
     members->rank = rank;
-    members->number = (uint32_t)number_at(fields, OF_NUMBERS) >> 16;
+    members->remote_size = kind == IS_INTER ? remote_size : 0;
+    members->number = kind == IS_INTER ? 0 : (uint32_t)number_at(fields, OF_NUMBERS) >> 16;
     return true;
 }
 
@@ -122,6 +127,25 @@ static uint64_t find_blocks(const uint8_t *bytes, size_t size, const struct tg_m
     return 0;
 }
 
+/* Windows, which are beside each other as well, from the first one on that a program makes. */
+static void find_windows(const uint8_t *bytes, size_t size, uint64_t address, struct tg_mpich_comms *comms)
+{
+    enum { MIN_BYTES = 128, MAX_TRIES = 64 };
+    size_t n_tries = 0;
+    for (size_t i = 0; i + 4 <= size && n_tries < MAX_TRIES; i += 8) {
+        if ((uint32_t)number_at(bytes, i) != FIRST_WINDOW)
+            continue;
+        n_tries++;
+        for (size_t apart = MIN_BYTES; apart <= MAX_COMM_BYTES && i + 2 * apart + 4 <= size; apart += 8)
+            if ((uint32_t)number_at(bytes, i + apart) == FIRST_WINDOW + 1 &&
+                (uint32_t)number_at(bytes, i + 2 * apart) == FIRST_WINDOW + 2) {
+                comms->windows = address + i;
+                comms->window_bytes = apart;
+                return;
+            }
+    }
+}
+
 bool tg_mpich_comms_find_in(const uint8_t *bytes, size_t size, uint64_t address,
                             const struct tg_inspect_memory *memory, struct tg_mpich_comms *comms)
 {
@@ -138,7 +162,8 @@ bool tg_mpich_comms_find_in(const uint8_t *bytes, size_t size, uint64_t address,
             !find_handle(bytes, offset, TG_MPICH_WORLD, &world) || world + 2 * apart > size ||
             (uint32_t)number_at(bytes, world + apart) != TG_MPICH_SELF ||
             !read_size(bytes + world, offset - world, &all) ||
-            !read_size(bytes + world + apart, offset - world, &own) || own.size != 1)
+            !read_size(bytes + world + apart, offset - world, &own) || own.size != 1 ||
+            all.remote_size != 0 || own.remote_size != 0)
             continue;
         *comms = (struct tg_mpich_comms){.world = address + world,
                                          .bytes = apart,
@@ -150,6 +175,7 @@ bool tg_mpich_comms_find_in(const uint8_t *bytes, size_t size, uint64_t address,
                 comms->first = address + i;
         if (comms->first != 0)
             comms->blocks = find_blocks(bytes, size, comms, memory);
+        find_windows(bytes, size, address, comms);
         return true;
     }
     return false;
@@ -248,27 +274,49 @@ static bool are_distinct(const int32_t *ranks, size_t count, int32_t n_ranks)
     return are;
 }
 
-/* The members of the communicator at BYTES in the job, in which this process is OWN of N_RANKS; NULL where that is not what they say
- * themselves. */
-static int32_t *read_ranks(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
-                           const uint8_t *bytes, const struct tg_mpi_members *members,
-                           const struct tg_mpi_members *world)
+/* The ranks of MAP, COUNT of them, to be freed; NULL: not known. */
+static int32_t *read_map(const struct tg_inspect_memory *memory, const struct map *map, int32_t size,
+                         const struct tg_mpi_members *world)
 {
-    struct map map;
-    size_t count = (size_t)members->size;
-    memcpy(&map, bytes + comms->map, sizeof map);
-    bool is_list = map.mode == IS_LIST || map.mode == IS_LIST_WITHIN;
+    size_t count = (size_t)size;
+    bool is_list = map->mode == IS_LIST || map->mode == IS_LIST_WITHIN;
     int32_t *ranks = calloc(count, sizeof *ranks), *list = is_list ? calloc(count, sizeof *list) : NULL;
     bool is_known =
-        ranks != NULL && map.size == members->size && map.table == 0 &&
-        (!is_list || (list != NULL && read_memory(memory, map.ranks, list, count * sizeof *list)));
+        ranks != NULL && map->size == size && map->table == 0 &&
+        (!is_list || (list != NULL && read_memory(memory, map->ranks, list, count * sizeof *list)));
     for (size_t i = 0; is_known && i < count; i++)
-        ranks[i] = rank_of(&map, list, (int32_t)i);
+        ranks[i] = rank_of(map, list, (int32_t)i);
     free(list);
-    if (is_known && ranks[members->rank] == world->rank && are_distinct(ranks, count, world->size))
+    if (is_known && are_distinct(ranks, count, world->size))
         return ranks;
     free(ranks);
     return NULL;
+}
+
+/* Reads who the members of the communicator at BYTES are in the job, in which this process is WORLD's; not where that is not what they
+ * say themselves. An intercommunicator has the other group first, then its own one. */
+static void read_ranks(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
+                       const uint8_t *bytes, const struct tg_mpi_members *world,
+                       struct tg_mpi_members *members)
+{
+    bool is_inter = members->remote_size > 0;
+    struct map map, remote;
+    if (comms->map + (is_inter ? 2 : 1) * sizeof map > comms->bytes)
+        return;
+    memcpy(&map, bytes + comms->map + (is_inter ? sizeof map : 0), sizeof map);
+    members->ranks = read_map(memory, &map, members->size, world);
+    if (members->ranks != NULL && members->ranks[members->rank] != world->rank) {
+        free(members->ranks);
+        members->ranks = NULL;
+    }
+    if (members->ranks == NULL || !is_inter)
+        return;
+    memcpy(&remote, bytes + comms->map, sizeof remote);
+    members->remote_ranks = read_map(memory, &remote, members->remote_size, world);
+    if (members->remote_ranks == NULL) {
+        free(members->ranks);
+        members->ranks = NULL;
+    }
 }
 
 static bool read_world(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
@@ -286,10 +334,11 @@ static bool read_comm(const struct tg_mpich_comms *comms, const struct tg_inspec
     struct tg_mpi_members world = {.size = 0};
     if (!read_world(comms, memory, bytes, &world) || !read_memory(memory, address, bytes, comms->bytes) ||
         (uint32_t)number_at(bytes, 0) != handle || number_at(bytes, 4) <= 0 ||
-        !read_size(bytes, comms->name, members) || members->size > TG_MPI_MAX_MEMBERS)
+        !read_size(bytes, comms->name, members) || members->size > TG_MPI_MAX_MEMBERS ||
+        members->remote_size > TG_MPI_MAX_MEMBERS)
         return false;
     if (comms->map != 0)
-        members->ranks = read_ranks(comms, memory, bytes, members, &world);
+        read_ranks(comms, memory, bytes, &world, members);
     return true;
 }
 
@@ -303,24 +352,60 @@ static uint64_t address_in_block(const struct tg_mpich_comms *comms, const struc
                : 0;
 }
 
+/* 0: unknown. */
+static uint64_t address_of(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
+                           uint32_t handle)
+{
+    if (comms->world == 0)
+        return 0;
+    if (handle == TG_MPICH_WORLD || handle == TG_MPICH_SELF)
+        return comms->world + (handle - TG_MPICH_WORLD) * comms->bytes;
+    if (comms->first != 0 && handle >= FIRST_DIRECT && handle < FIRST_DIRECT + MAX_DIRECT)
+        return comms->first + (handle - FIRST_DIRECT) * comms->bytes;
+    if (handle >= FIRST_IN_BLOCK && handle < FIRST_IN_BLOCK + (MAX_BLOCKS << BLOCK_SHIFT))
+        return address_in_block(comms, memory, handle - FIRST_IN_BLOCK);
+    return 0;
+}
+
 bool tg_mpich_comm_read(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
                         uint32_t handle, struct tg_mpi_members *members)
 {
-    uint64_t address = 0;
+    uint64_t address = address_of(comms, memory, handle);
     *members = (struct tg_mpi_members){.size = 0};
-    if (comms->world == 0)
-        return false;
-    if (handle == TG_MPICH_WORLD || handle == TG_MPICH_SELF)
-        address = comms->world + (handle - TG_MPICH_WORLD) * comms->bytes;
-    else if (comms->first != 0 && handle >= FIRST_DIRECT && handle < FIRST_DIRECT + MAX_DIRECT)
-        address = comms->first + (handle - FIRST_DIRECT) * comms->bytes;
-    else if (handle >= FIRST_IN_BLOCK && handle < FIRST_IN_BLOCK + (MAX_BLOCKS << BLOCK_SHIFT))
-        address = address_in_block(comms, memory, handle - FIRST_IN_BLOCK);
     struct tg_mpi_members found = {.size = 0};
     if (address == 0 || !read_comm(comms, memory, address, handle, &found))
         return false;
     *members = found;
     return true;
+}
+
+uint32_t tg_mpich_comm_at(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
+                          uint64_t address)
+{
+    uint32_t handle;
+    return address >= 4096 && address % 8 == 0 && read_memory(memory, address, &handle, sizeof handle) &&
+                   address_of(comms, memory, handle) == address
+               ? handle
+               : 0;
+}
+
+bool tg_mpich_window_read(const struct tg_mpich_comms *comms, const struct tg_inspect_memory *memory,
+                          uint32_t handle, struct tg_mpi_members *members)
+{
+    uint64_t words[MAX_COMM_BYTES / 8];
+    uint32_t found = 0, at;
+    size_t n = 0, number = handle - FIRST_WINDOW;
+    *members = (struct tg_mpi_members){.size = 0};
+    if (comms->windows == 0 || number >= MAX_WINDOWS ||
+        !read_memory(memory, comms->windows + number * comms->window_bytes, words, comms->window_bytes) ||
+        (uint32_t)words[0] != handle)
+        return false;
+    for (size_t i = 1; i < comms->window_bytes / sizeof *words; i++)
+        if ((at = tg_mpich_comm_at(comms, memory, words[i])) != 0) {
+            found = at;
+            n++;
+        }
+    return n == 1 && tg_mpich_comm_read(comms, memory, found, members);
 }
 
 /* Counts in N the communicators at ADDRESS if that has HANDLE, and its messages have NUMBER; then FOUND is HANDLE. False where there is

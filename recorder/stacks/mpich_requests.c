@@ -23,6 +23,9 @@ struct request {
     uint64_t
         counter; /* address of the number below: 0, it is complete; or of that of another one, which does the work */
     int32_t count;
+    uint32_t padding_2;
+    uint64_t told;
+    uint64_t comm; /* address of the communicator */
 };
 
 enum {
@@ -30,6 +33,8 @@ enum {
     RECEIVES = 2,
     SENDS_AGAIN = 3, /* persistent */
     RECEIVES_AGAIN = 4,
+    COLLECTIVE_4_0 = 10, /* as of 4.1, that of generalized requests, which have MPI_COMM_SELF, or none */
+    COLLECTIVE_4_1 = 11, /* in 4.0, that of MPI_Mprobe's, which nobody waits for */
     MAX_KIND = 16,
     COUNT_OFFSET = 24,
 };
@@ -164,8 +169,11 @@ static int32_t rank_of(const struct reading *reading, uint32_t number, int32_t p
         last->is_read = true;
         last->number = number;
     }
-    return last->members.ranks != NULL && peer < last->members.size ? last->members.ranks[peer]
-                                                                    : TG_MPI_UNKNOWN;
+    const struct tg_mpi_members *members = &last->members;
+    bool is_inter = members->remote_size > 0;
+    const int32_t *ranks = is_inter ? members->remote_ranks : members->ranks;
+    return ranks != NULL && peer < (is_inter ? members->remote_size : members->size) ? ranks[peer]
+                                                                                     : TG_MPI_UNKNOWN;
 }
 
 static bool read_receive(const struct reading *reading, const struct found *found,
@@ -207,6 +215,17 @@ static bool read_message(const struct reading *reading, const struct found *foun
 
 /* ---- all of a call */
 
+/* Notes that REQUEST is of a collective call, if it is. */
+static void add_collective(const struct reading *reading, const struct request *request,
+                           struct tg_mpi_requests *requests)
+{
+    bool may_be =
+        (request->kind == COLLECTIVE_4_0 || request->kind == COLLECTIVE_4_1) && reading->call->comms != NULL;
+    uint32_t comm = may_be ? tg_mpich_comm_at(reading->call->comms, reading->call->memory, request->comm) : 0;
+    if (comm != 0 && comm != TG_MPICH_SELF)
+        tg_mpi_requests_add_collective(requests, comm);
+}
+
 /* Adds what HANDLE stands for; false: it was not found, or is complete, and that is enough. A persistent one that was not started is
  * not waited for. */
 static bool add(const struct reading *reading, uint32_t handle, struct tg_mpi_requests *requests)
@@ -234,6 +253,7 @@ static bool add(const struct reading *reading, uint32_t handle, struct tg_mpi_re
     requests->n_pending++;
     if (read_message(reading, &worker, &message, &number) && requests->n_messages < TG_MPI_MAX_MESSAGES)
         requests->messages[requests->n_messages++] = message;
+    add_collective(reading, &worker.request, requests);
     const uint64_t marks[] = {requests->mark, worker.address, number};
     requests->mark = tg_hash_bytes(marks, sizeof marks);
     return true;
@@ -250,6 +270,30 @@ bool tg_mpich_requests_read(const struct tg_mpich_call *call, const uint32_t *ha
         are_read = add(&reading, handles[i], requests);
     tg_mpi_members_deinit(&last.members);
     return are_read;
+}
+
+bool tg_mpich_receive_find(const struct tg_mpich_call *call, int32_t tag,
+                           struct tg_mpi_message_request *message)
+{
+    struct reading reading = {.call = call};
+    struct tg_mpi_message_request found;
+    uint64_t number;
+    size_t n = 0;
+    find_some(&reading);
+    for (size_t i = 0; i < reading.n_found; i++) {
+        const struct request *request = &reading.found[i].request;
+        if (request->kind != RECEIVES || request->count <= 0 || request->references <= 0)
+            continue;
+        if (!read_receive(&reading, &reading.found[i], &found, &number))
+            return false;
+        if (tag >= 0 && found.tag != tag)
+            continue;
+        if (n++ > 0 &&
+            (found.peer != message->peer || found.tag != message->tag || found.is_world != message->is_world))
+            return false;
+        *message = found;
+    }
+    return n > 0;
 }
 
 bool tg_mpich_is_receiving(const struct tg_mpich_call *call, int32_t peer, int32_t tag)

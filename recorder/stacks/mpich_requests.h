@@ -23,4 +23,9 @@ bool tg_mpich_requests_read(const struct tg_mpich_call *call, const uint32_t *ha
 /* Whether CALL has the address of a request of a receive from PEER with TAG that is not complete. */
 bool tg_mpich_is_receiving(const struct tg_mpich_call *call, int32_t peer, int32_t tag);
 
+/* The receive with TAG (TG_MPI_ANY: whichever) that is not complete, of which CALL has the address of the request; false: it has none, or
+ * several of different messages. */
+bool tg_mpich_receive_find(const struct tg_mpich_call *call, int32_t tag,
+                           struct tg_mpi_message_request *message);
+
 #endif

@@ -17,7 +17,8 @@ struct tg_open_mpi_class {
 struct tg_open_mpi_objects {
     struct tg_modules *modules;
     const struct tg_inspect_memory *memory;
-    uint64_t process; /* address of the pointer to what the library has of its own process, 0 unknown */
+    uint64_t process;     /* address of the pointer to what the library has of its own process, 0 unknown */
+    uint64_t world, self; /* addresses of MPI_COMM_WORLD and MPI_COMM_SELF, 0 unknown */
     struct tg_open_mpi_class classes[TG_OPEN_MPI_MAX_CLASSES];
     size_t n_classes;
 };

@@ -130,6 +130,16 @@ static bool read_message(struct reading *reading, uint64_t address, const struct
     return true;
 }
 
+/* Notes that REQUEST at ADDRESS is of a collective call, if it is. */
+static void add_collective(struct reading *reading, uint64_t address, const struct request *request,
+                           struct tg_mpi_requests *requests)
+{
+    if (size_of(reading, address, "ompi_coll_libnbc_request_t") == 0 || request->state != ACTIVE)
+        return;
+    bool is_comm = size_of(reading, request->object, "ompi_communicator_t") != 0;
+    tg_mpi_requests_add_collective(requests, is_comm ? request->object : 0);
+}
+
 /* Whether who waits for REQUESTS has put as many into its frame, at TOLD (0: nowhere), as are not complete: of one request it need
  * not. */
 static bool is_counted(struct reading *reading, uint64_t told, size_t n_told,
@@ -165,6 +175,7 @@ bool tg_open_mpi_requests_read(const struct tg_open_mpi_call *call, const uint64
         if (read_message(&reading, addresses[i], &request, &message, &sequence) &&
             requests->n_messages < TG_MPI_MAX_MESSAGES)
             requests->messages[requests->n_messages++] = message;
+        add_collective(&reading, addresses[i], &request, requests);
         const uint64_t marks[] = {requests->mark, addresses[i], sequence};
         requests->mark = tg_hash_bytes(marks, sizeof marks);
     }
@@ -188,4 +199,27 @@ bool tg_open_mpi_is_receiving(const struct tg_open_mpi_call *call, const uint64_
             message.tag == tag)
             return true;
     return false;
+}
+
+bool tg_open_mpi_message_find(const struct tg_open_mpi_call *call, const uint64_t *words, size_t count,
+                              bool sends, int32_t tag, struct tg_mpi_message_request *message)
+{
+    struct reading reading = {
+        .call = call,
+        .objects = {.modules = call->modules, .memory = call->memory, .process = call->process}};
+    struct request request;
+    struct tg_mpi_message_request found;
+    uint64_t sequence;
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (words[i] <= SMALL || size_of(&reading, words[i], "mca_pml_base_request_t") == 0 ||
+            !read_request(&reading, words[i], &request) || request.complete == COMPLETE ||
+            !read_message(&reading, words[i], &request, &found, &sequence) || found.sends != sends ||
+            found.tag != tag)
+            continue;
+        if (n++ > 0 && (found.peer != message->peer || found.rank != message->rank))
+            return false;
+        *message = found;
+    }
+    return n > 0;
 }

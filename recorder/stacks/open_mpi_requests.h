@@ -25,4 +25,9 @@ bool tg_open_mpi_requests_read(const struct tg_open_mpi_call *call, const uint64
 bool tg_open_mpi_is_receiving(const struct tg_open_mpi_call *call, const uint64_t *words, size_t count,
                               int32_t peer, int32_t tag);
 
+/* The message with TAG that is sent (SENDS) or received by requests, not complete, at WORDS; false: there is none, or several of different
+ * messages. */
+bool tg_open_mpi_message_find(const struct tg_open_mpi_call *call, const uint64_t *words, size_t count,
+                              bool sends, int32_t tag, struct tg_mpi_message_request *message);
+
 #endif

@@ -30,7 +30,17 @@ struct tg_mpi_requests {
     size_t n_pending; /* of them, not complete */
     struct tg_mpi_message_request messages[TG_MPI_MAX_MESSAGES]; /* of those, as far as they are known */
     size_t n_messages;
-    uint64_t mark; /* made of what is not complete: another one where later messages are waited for */
+    size_t n_collective; /* of those that are not complete, of collective calls */
+    uint64_t comm;       /* the communicator of these, by its address or handle; 0: not known, or several */
+    bool is_of_world;    /* COMM is MPI_COMM_WORLD */
+    uint64_t mark;       /* made of what is not complete: another one where later messages are waited for */
 };
+
+/* Counts one more in REQUESTS that is of a collective call of COMM, 0 unknown. */
+static inline void tg_mpi_requests_add_collective(struct tg_mpi_requests *requests, uint64_t comm)
+{
+    requests->comm = requests->n_collective == 0 || requests->comm == comm ? comm : 0;
+    requests->n_collective++;
+}
 
 #endif

@@ -115,6 +115,34 @@ def members():
         check("\n  rank 3 is outside MPI: in pause, called from wait_for_ever" in text, text)
 
 
+def kinds():
+    """Whom nonblocking collective calls, windows and intercommunicators wait for; and two communicators of the same members."""
+    for name in ("openmpi", "mpich"):
+        flavour = flavour_named(name)
+        build(flavour.c, ["communicators.c"], "hang", "-pthread")
+        with hanging(flavour, "kinds", ("MPI_Wait", "", "MPI_Win_fence", "MPI_Barrier")) as process:
+            text = where("-p", str(process.pid))
+            told = json.loads(where("--json", "--once", "-p", str(process.pid)))
+        check(text.startswith("The others wait for rank 1, which is outside MPI: in pause"), text)
+        check("\n    1 of 1 request of rank 0 is not complete: a collective call of a communicator of ranks 0-1\n" in text, text)
+        check("\n  rank 2 is in MPI_Win_fence of a window of ranks 1-2, called from wait_in_several" in text, text)
+        check("\n  rank 3 is in MPI_Barrier of an intercommunicator of ranks 0-3, called from wait_in_several" in text, text)
+        check([thread["requests"]["collective"] for thread in told["threads"] if "requests" in thread] == [1], told)
+        with hanging(flavour, "two", ("MPI_Barrier", "MPI_Barrier")) as process:
+            text = where("-p", str(process.pid))
+        if machine.counts_breakpoints():
+            check(text.startswith("Deadlock: these ranks wait for each other in collective calls of different communicators"), text)
+            check("\n  rank 1 waits for rank 0: it is in MPI_Barrier of a communicator of ranks 0-3, called from" in text, text)
+
+
+    mpich = flavour_named("mpich")
+    build(mpich.c, ["communicators.c"], "hang", "-pthread", "-O2")
+    with hanging(mpich, "jump", ("", "MPI_Barrier", "")) as process:
+        text = where("-p", str(process.pid))
+    check(text.startswith("The others wait for rank 1, which is"), text)  # MPI_COMM_WORLD was passed to the function that jumped
+    check("\n  rank 0 is in MPI_Barrier of a communicator of ranks 0-1, called from wait_behind_a_jump" in text, text)
+
+
 def apart():
     """Processes that MPI has not joined, as the launcher is of another library, do not wait for each other."""
     mpich, openmpi = flavour_named("mpich"), flavour_named("openmpi")
@@ -171,7 +199,7 @@ def requests(name):
     check(lacks.format(0, 17) in text and lacks.format(2, 16) in text, text)
     check(told["verdict"] == "missing", told)
     waits = {thread["rank"]: thread["requests"] for thread in told["threads"] if "requests" in thread}
-    wanted = {"count": 4, "pending": 1, "messages": [{"what": "receive", "rank": 1, "peer": 1, "tag": 17, "world": True}]}
+    wanted = {"count": 4, "pending": 1, "collective": 0, "messages": [{"what": "receive", "rank": 1, "peer": 1, "tag": 17, "world": True}]}
     check(waits[0] == wanted and sorted(waits) == [0, 2, 3], waits)
     build(flavour.fortran, ["halo.f90"], "hang")
     with hanging(flavour, "", ("MPI_Waitall", "")) as process:
@@ -1053,7 +1081,7 @@ def command_line():
                 json.loads(told.output)
 
 
-CASES = {"attached": attached, "command_line": command_line, "imports": imports, "python": python, "prepared": prepared, "messages": messages, "members": members, "apart": apart, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
+CASES = {"attached": attached, "command_line": command_line, "imports": imports, "python": python, "prepared": prepared, "messages": messages, "members": members, "kinds": kinds, "apart": apart, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
          "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "nest_locks": nest_locks, "at_once": at_once, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "moves_openmpi": lambda: moves("openmpi"),
          "moves_mpich": lambda: moves("mpich"), "late_openmpi": lambda: late("openmpi"), "late_mpich": lambda: late("mpich"), "repeated": repeated, "slurm": slurm,
          "requests_openmpi": lambda: requests("openmpi"), "requests_mpich": lambda: requests("mpich")}

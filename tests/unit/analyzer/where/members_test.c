@@ -313,6 +313,168 @@ static void test_other_thread(void **state)
     tg_where_look_deinit(&look);
 }
 
+/* RANK's call is MPI_Wait, for COUNT requests of collective calls, and one more where HAS_MESSAGE. */
+static void add_requests(struct tg_where_look *look, int rank, uint64_t count, bool has_message)
+{
+    struct tg_look_requests requests = {.pid = 100 + rank,
+                                        .tid = 100 + rank,
+                                        .needs_all = true,
+                                        .count = count + has_message,
+                                        .n_pending = count + has_message,
+                                        .n_collective = count};
+    look->requests = realloc(look->requests, (look->n_requests + 1) * sizeof requests);
+    look->requests[look->n_requests++] = requests;
+    for (size_t i = 0; i < look->n_values; i++) /* the call itself has no communicator */
+        if (look->values[i].pid == 100 + rank)
+            look->values[i].count = 0;
+}
+
+/* Who waits for the request of a collective call waits for the members that are elsewhere; of several, some may have made it. */
+static void test_requests(void **state)
+{
+    static const char *const calls[] = {"MPI_Wait", "MPI_Wait", NULL, NULL};
+    struct tg_where_look look;
+    (void)state;
+    for (int count = 3; count <= 4; count++) {
+        add_all(&look, 4, 4, calls);
+        for (int rank = 0; rank < 2; rank++) {
+            add_comm(&look, rank, 7, count, 0, 1, 2, 3);
+            add_requests(&look, rank, 1, false);
+        }
+        char *text = said(&look, NULL, count == 3 ? TG_WHERE_MISSING : TG_WHERE_OUTSIDE);
+        assert_int_equal(strstr(text, "The others wait for rank 2, which is outside MPI") == text,
+                         count == 3);
+        assert_int_equal(strstr(text, "The others may wait for rank 2, which") == text, count == 4);
+        assert_non_null(strstr(text, count == 3
+                                         ? "\n    1 of 1 request of rank 0 is not complete: a collective "
+                                           "call of a communicator of ranks 0-2\n"
+                                         : " of a communicator of ranks 0-3\n"));
+        free(text);
+        tg_where_look_deinit(&look);
+    }
+    add_all(&look, 4, 4, calls);
+    for (int rank = 0; rank < 2; rank++) {
+        add_comm(&look, rank, 7, 3, 0, 1, 2);
+        add_requests(&look, rank, 1, rank == 1); /* a message of which no more is known */
+    }
+    free(said(&look, NULL, TG_WHERE_UNKNOWN));
+    tg_where_look_deinit(&look);
+}
+
+static void add_partner(struct tg_where_look *look, int rank, const char *name, int partner)
+{
+    struct tg_where_values *values = &look->values[look->n_values - 1];
+    assert_int_equal(values->pid, 100 + rank);
+    values->items[values->count++] = (struct tg_where_value){.name = "tag", .text = "7", .value = 7};
+    values->items[values->count] = (struct tg_where_value){.text = "N", .value = partner};
+    snprintf(values->items[values->count++].name, sizeof values->items[0].name, "%s", name);
+    values->items[values->count++] = (struct tg_where_value){.name = "small", .value = 1};
+}
+
+/* A rank waits for a message of one who waits in a collective call for a rank outside MPI, but not where it has to make that call itself. */
+static void test_message_and_call(void **state)
+{
+    static const char *const calls[] = {"MPI_Recv", "MPI_Barrier", NULL};
+    struct tg_look_activity activities[3];
+    struct tg_where_look look, before;
+    (void)state;
+    for (int from = 0; from <= 1; from++) {
+        add_all(&look, 3, 3, calls);
+        add_all(&before, 3, 3, calls);
+        stay(&look, activities, 3);
+        if (from == 1)
+            add_comm(&look, 1, 0, 2, 1, 2);
+        else
+            add_comm(&look, 1, 0, 3, 0, 1, 2);
+        add_world(&look, 0);
+        add_partner(&look, 0, "source", 1);
+        char *text = said(&look, &before, from == 1 ? TG_WHERE_MISSING : TG_WHERE_DEADLOCK);
+        if (from == 1)
+            assert_ptr_equal(strstr(text, "The others wait for rank 2, which is outside MPI"), text);
+        else
+            assert_non_null(strstr(text,
+                                   "\n  rank 1 waits for rank 0: it is in MPI_Barrier of a communicator of "
+                                   "ranks 0-2, called from solve (a.c:11)\n"));
+        free(text);
+        add_stack(&look, 1, 1, MPI, NULL, 30, 5); /* another thread of rank 1 may send it */
+        add_stack(&before, 1, 1, MPI, NULL, 30, 5);
+        free(said(&look, &before, TG_WHERE_UNKNOWN));
+        drop(&look);
+        tg_where_look_deinit(&before);
+    }
+}
+
+/* Where one member alone is elsewhere, each call of the others waits for it; where two are, one that may be left early need not. */
+static void test_only_lacking(void **state)
+{
+    static const char *const calls[] = {"MPI_Recv", "MPI_Bcast", "MPI_Bcast"}, *const fewer[] = {"MPI_Recv",
+                                                                                                 "MPI_Bcast",
+                                                                                                 "MPI_Probe"};
+    struct tg_look_activity activities[3];
+    struct tg_where_look look, before;
+    (void)state;
+    for (int is_only = 0; is_only <= 1; is_only++) {
+        add_all(&look, 3, 3, is_only ? calls : fewer);
+        add_all(&before, 3, 3, is_only ? calls : fewer);
+        stay(&look, activities, 3);
+        add_world(&look, 1);
+        if (is_only)
+            add_world(&look, 2);
+        add_world(&look, 0);
+        add_partner(&look, 0, "source", 1);
+        free(said(&look, &before, is_only ? TG_WHERE_DEADLOCK : TG_WHERE_UNKNOWN));
+        drop(&look);
+        tg_where_look_deinit(&before);
+    }
+}
+
+/* All members of a communicator are in calls of it, which are not the same: whatever others do. */
+static void test_mismatch(void **state)
+{
+    static const char *const calls[] = {"MPI_Barrier", "MPI_Comm_dup", NULL, "MPI_Barrier"};
+    struct tg_look_activity activities[4];
+    struct tg_where_look look, before;
+    (void)state;
+    for (uint32_t other = 7; other <= 9; other += 2) {
+        add_all(&look, 4, 4, calls);
+        add_all(&before, 4, 4, calls);
+        stay(&look, activities, 4);
+        add_comm(&look, 0, 7, 2, 0, 1);
+        add_comm(&look, 1, other, 2, 0, 1);
+        add_comm(&look, 3, 0, 3, 0, 2, 3);
+        char *text = said(&look, &before, other == 7 ? TG_WHERE_DIFFERENT : TG_WHERE_DEADLOCK);
+        assert_int_equal(strstr(text,
+                                "Ranks 0-1 are in different collective calls of one communicator: they wait "
+                                "for each other for ever.\n") == text,
+                         other == 7);
+        free(text);
+        drop(&look);
+        tg_where_look_deinit(&before);
+    }
+}
+
+/* Of an intercommunicator, ranks are those of the other group, and both groups have to make its calls. */
+static void test_intercommunicator(void **state)
+{
+    static const char *const calls[] = {"MPI_Recv", "MPI_Barrier", NULL, NULL};
+    struct tg_where_look look;
+    (void)state;
+    add_all(&look, 4, 4, calls);
+    add_comm(&look, 1, 0, 3, 0, 1, 2);
+    look.comms[0].n_remote = 1;
+    add_comm(&look, 0, 0, 3, 0, 1, 2);
+    look.comms[1].n_remote = 1;
+    look.comms[1].ranks[3] = 2;
+    add_partner(&look, 0, "source", 0);
+    expect(&look, NULL, TG_WHERE_MISSING,
+           "The others wait for rank 2, which is outside MPI: in solve (a.c:12).\n"
+           "  rank 0 is in MPI_Recv(tag 7, source N) of an intercommunicator of ranks 0-2, called from solve "
+           "(a.c:10)\n"
+           "  rank 1 is in MPI_Barrier of an intercommunicator of ranks 0-2, called from solve (a.c:11)\n"
+           "  rank 3 is outside MPI: in solve (a.c:13)\n");
+    tg_where_look_deinit(&look);
+}
+
 /* Jobs without names may be two, and their ranks have the same numbers. */
 static void test_ambiguous(void **state)
 {
@@ -337,12 +499,23 @@ static void test_ambiguous(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_subset),     cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_circle),     cmocka_unit_test(test_partner),
-        cmocka_unit_test(test_cycle),      cmocka_unit_test(test_unseen),
-        cmocka_unit_test(test_apart),      cmocka_unit_test(test_other_size),
-        cmocka_unit_test(test_ends_early), cmocka_unit_test(test_complete),
-        cmocka_unit_test(test_numbers),    cmocka_unit_test(test_other_thread),
+        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_message_and_call),
+        cmocka_unit_test(test_only_lacking),
+        cmocka_unit_test(test_mismatch),
+        cmocka_unit_test(test_intercommunicator),
+        cmocka_unit_test(test_subset),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_circle),
+        cmocka_unit_test(test_partner),
+        cmocka_unit_test(test_cycle),
+        cmocka_unit_test(test_unseen),
+        cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_other_size),
+        cmocka_unit_test(test_ends_early),
+        cmocka_unit_test(test_complete),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_other_thread),
         cmocka_unit_test(test_ambiguous),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,7 +97,7 @@ static void test_missing(void **state)
     end_job(&job);
 }
 
-/* A rank at the place of the one that is waited for, for whom nobody waits, is ahead. */
+/* A rank at the place of the one that is waited for, for whom nobody waits, is ahead, and not meant. */
 static void test_ahead(void **state)
 {
     (void)state;
@@ -105,9 +105,47 @@ static void test_ahead(void **state)
     struct job job;
     make_job(&job, calls);
     add_message(&job, 2, false, 0, 10);
-    expect_of(&job, RANKS, TG_WHERE_UNKNOWN, "Who waits for whom is unknown");
+    expect_of(&job, RANKS, TG_WHERE_MISSING, "The others wait for rank 0, which");
     add_message(&job, 2, true, 1, 11);
     expect_of(&job, RANKS, TG_WHERE_MISSING, "The others wait for ranks 0-1");
+    end_job(&job);
+}
+
+/* Of those whose partners are not known, whoever nobody waits for is not named. */
+static void test_not_awaited(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Waitall", "MPI_Waitall", "MPI_Recv"};
+    struct job job;
+    make_job(&job, calls);
+    add_message(&job, 0, false, 2, 10);
+    expect_of(&job, 1, TG_WHERE_UNKNOWN,
+              "Some wait for rank 2; whom that one waits for is not known.\n"
+              "  ranks 0-1 are in MPI_Waitall(MPI_COMM_WORLD), called from solve (a.c:10)\n");
+    end_job(&job);
+}
+
+/* What MPI_Sendrecv sends is known, whether or not it is on its way: it is not what a rank waits for that wants something else. */
+static void test_exchange(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Waitall", "MPI_Sendrecv", NULL};
+    static const struct {
+        const char *name;
+        int value;
+    } arguments[] = {{"dest", 0}, {"tag", 10}, {"source", 2}, {"recvtag", 10}, {"receives", 1}};
+    struct job job;
+    make_job(&job, calls);
+    struct tg_where_values *values = &job.look.values[1];
+    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+        struct tg_where_value *value = &values->items[values->count++];
+        *value = (struct tg_where_value){.value = arguments[i].value};
+        snprintf(value->name, sizeof value->name, "%s", arguments[i].name);
+    }
+    add_message(&job, 0, false, 1, 11);
+    expect_of(&job, 1, TG_WHERE_MISSING, "The others wait for rank 2");
+    job.requests[0].messages[0].tag = 10;
+    expect_of(&job, 1, TG_WHERE_UNKNOWN, "Who waits for whom is unknown");
     end_job(&job);
 }
 
@@ -346,6 +384,8 @@ int main(void)
         cmocka_unit_test(test_own_messages),
         cmocka_unit_test(test_many_ranks),
         cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_not_awaited),
+        cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_on_its_way),
         cmocka_unit_test(test_deadlock),
         cmocka_unit_test(test_collective),

@@ -424,7 +424,8 @@ static void test_messages(void **state)
         {"MPI_Recv", "source", 0, 7, TG_WHERE_CYCLE},    {"MPI_Send", "dest", 0, 8, TG_WHERE_CYCLE},
         {"MPI_Send", "dest", 0, 7, TG_WHERE_UNKNOWN},    {"MPI_Recv", "source", 1, 7, TG_WHERE_CYCLE},
         {"MPI_Recv", "source", -1, 7, TG_WHERE_UNKNOWN}, {"MPI_Isend", "dest", 0, 8, TG_WHERE_UNKNOWN},
-        {"MPI_Allreduce", NULL, 0, 0, TG_WHERE_UNKNOWN}, {"MPI_Finalize", NULL, 0, 0, TG_WHERE_CYCLE},
+        {"MPI_Allreduce", NULL, 0, 0, TG_WHERE_CYCLE}, /* there, no other rank is missing */
+        {"MPI_Finalize", NULL, 0, 0, TG_WHERE_CYCLE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tg_where_look_deinit(&before);
@@ -534,10 +535,10 @@ static void test_awaited(void **state)
     expect_of_awaited("MPI_Barrier", "", 2, TG_WHERE_UNKNOWN, unknown);
     expect_of_awaited("MPI_Waitall", "MPI_COMM_WORLD", 2, TG_WHERE_UNKNOWN, unknown);
     /* nobody is known to wait for rank 0 */
-    expect_of_awaited(
-        NULL, "MPI_COMM_WORLD", 2, TG_WHERE_UNKNOWN,
-        "Who waits for whom is unknown: one look does not show what moves, or not all partners of "
-        "these calls are known. Only ranks 0,2 are outside MPI.\n");
+    expect_of_awaited(NULL, "MPI_COMM_WORLD", 2, TG_WHERE_MISSING,
+                      "The others wait for rank 2, which is outside MPI: in solve (a.c:20).\n"
+                      "  rank 0 is outside MPI: in solve (a.c:10)\n"
+                      "  rank 1 is in MPI_Recv(MPI_COMM_WORLD, source N), called from solve (a.c:10)\n");
 }
 
 /* One function of MPI may be several calls: of other communicators, in which nobody is missing whom the others wait for, or

@@ -168,6 +168,57 @@ static void test_blocks(void **state)
     assert_false(tg_mpich_comm_read(&comms, &memory, 0xc4000001, &members));
 }
 
+/* An intercommunicator has the other group first, then its own, and no number that both know. */
+static void test_two_groups(void **state)
+{
+    static const int32_t own[] = {0, 2}, remote[] = {1, 2, 3};
+    struct tg_mpich_comms comms;
+    struct tg_mpi_members members;
+    (void)state;
+    put_comm(FIRST + BYTES, 0x84000001, 0x1f0, 2, 1);
+    put(FIRST + BYTES + 68, 3, 4);
+    put(FIRST + BYTES + 112, 1, 4);
+    put_map(FIRST + BYTES, 3, 3, 1, 0);
+    put_map(FIRST + BYTES + 40, 5, 2, 0, 2);
+    assert_true(tg_mpich_comms_find_in(part, PART, START, &memory, &comms));
+    assert_true(tg_mpich_comm_read(&comms, &memory, 0x84000001, &members));
+    assert_true(members.size == 2 && members.remote_size == 3 && members.number == 0);
+    assert_memory_equal(members.ranks, own, sizeof own);
+    assert_memory_equal(members.remote_ranks, remote, sizeof remote);
+    tg_mpi_members_deinit(&members);
+    put_map(FIRST + BYTES, 3, 3, 2, 0); /* a rank of no job */
+    assert_true(tg_mpich_comm_read(&comms, &memory, 0x84000001, &members));
+    assert_true(members.ranks == NULL && members.remote_ranks == NULL);
+    put(FIRST + BYTES + 68, 0, 4);
+    assert_false(tg_mpich_comm_read(&comms, &memory, 0x84000001, &members));
+}
+
+/* A window has the address of a communicator, one alone. */
+static void test_window(void **state)
+{
+    enum { WINDOWS = 0x2400, WINDOW_BYTES = 256 };
+    static const int32_t even[] = {0, 2};
+    struct tg_mpich_comms comms;
+    struct tg_mpi_members members;
+    (void)state;
+    put_comm(FIRST + BYTES, 0x84000001, 0x1f0, 2, 1);
+    put_map(FIRST + BYTES, 5, 2, 0, 2);
+    for (uint32_t i = 0; i < 3; i++)
+        put(WINDOWS + i * WINDOW_BYTES, 0xa0000000 + i, 4);
+    put(WINDOWS + WINDOW_BYTES + 104, START + FIRST + BYTES, 8);
+    assert_true(tg_mpich_comms_find_in(part, PART, START, &memory, &comms));
+    assert_int_equal(tg_mpich_comm_at(&comms, &memory, START + FIRST + BYTES), 0x84000001);
+    assert_int_equal(tg_mpich_comm_at(&comms, &memory, START + FIRST + BYTES + 8), 0);
+    assert_true(tg_mpich_window_read(&comms, &memory, 0xa0000001, &members));
+    assert_memory_equal(members.ranks, even, sizeof even);
+    tg_mpi_members_deinit(&members);
+    assert_false(tg_mpich_window_read(&comms, &memory, 0xa0000000, &members));
+    assert_false(tg_mpich_window_read(&comms, &memory, 0xa0000008, &members));
+    assert_false(tg_mpich_window_read(&comms, &memory, 0x84000001, &members));
+    put(WINDOWS + WINDOW_BYTES + 112, START + WORLD, 8);
+    assert_false(tg_mpich_window_read(&comms, &memory, 0xa0000001, &members));
+}
+
 /* Messages have a number of the communicator, which only one of those in use may have. */
 static void test_messages(void **state)
 {
@@ -206,9 +257,10 @@ static void test_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_members, set_up), cmocka_unit_test_setup(test_contradictions, set_up),
-        cmocka_unit_test_setup(test_others, set_up),  cmocka_unit_test_setup(test_messages, set_up),
-        cmocka_unit_test_setup(test_nothing, set_up), cmocka_unit_test_setup(test_blocks, set_up),
+        cmocka_unit_test_setup(test_members, set_up),    cmocka_unit_test_setup(test_contradictions, set_up),
+        cmocka_unit_test_setup(test_others, set_up),     cmocka_unit_test_setup(test_messages, set_up),
+        cmocka_unit_test_setup(test_nothing, set_up),    cmocka_unit_test_setup(test_blocks, set_up),
+        cmocka_unit_test_setup(test_two_groups, set_up), cmocka_unit_test_setup(test_window, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,10 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* MPI_COMM_WORLD, and MPI_COMM_SELF behind it. */
+enum { WORLD = OF_UCX + 0x7000, COMM_BYTES = 0x200 };
+static const struct tg_mpich_comms comms = {.world = WORLD, .bytes = COMM_BYTES, .name = 116};
+
 static uint64_t request_at(uint32_t index)
 {
     return REQUESTS + REQUEST_BYTES * (uint64_t)index;
@@ -99,8 +103,11 @@ static bool read_requests(const uint32_t *handles, size_t count, struct tg_mpi_r
 {
     const struct tg_inspect_memory memory = {NULL, read_memory};
     const uint64_t words[] = {3, request_at(1), REQUESTS + 8, 0x7fff0000};
-    const struct tg_mpich_call call = {
-        .modules = modules, .memory = &memory, .words = words, .n_words = sizeof words / sizeof *words};
+    const struct tg_mpich_call call = {.modules = modules,
+                                       .memory = &memory,
+                                       .words = words,
+                                       .n_words = sizeof words / sizeof *words,
+                                       .comms = &comms};
     *requests = (struct tg_mpi_requests){.needs_all = needs_all, .count = count};
     return tg_mpich_requests_read(&call, handles, count, requests);
 }
@@ -222,6 +229,86 @@ static void test_kinds(void **state)
     assert_false(read_requests(&handle, 1, &requests));
 }
 
+/* That of a collective call has the communicator's address; a generalized one's is MPI_COMM_SELF. */
+static void test_collective(void **state)
+{
+    (void)state;
+    static const struct {
+        int kind;
+        uint64_t comm;
+        bool is_collective;
+    } cases[] = {{10, WORLD, true},      {11, WORLD, true}, {10, WORLD + COMM_BYTES, false},
+                 {10, WORLD + 8, false}, {9, WORLD, false}, {12, WORLD, false}};
+    const uint32_t handle = handle_of(1);
+    struct tg_mpi_requests requests;
+    put(WORLD, TG_MPICH_WORLD, 4);
+    put(WORLD + COMM_BYTES, TG_MPICH_SELF, 4);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_request(1, cases[i].kind, 1);
+        put(request_at(1) + 40, cases[i].comm, 8);
+        assert_true(read_requests(&handle, 1, &requests));
+        assert_true(requests.n_pending == 1 && requests.n_messages == 0);
+        assert_int_equal(requests.n_collective, cases[i].is_collective);
+        assert_int_equal(requests.comm, cases[i].is_collective ? (uint64_t)TG_MPICH_WORLD : 0);
+    }
+}
+
+/* In an intercommunicator, the rank is one of the other group. */
+static void test_other_group(void **state)
+{
+    enum { FIRST = OF_UCX + 0x7400, MAP = 400, NUMBER = 7 };
+    const struct tg_inspect_memory memory = {NULL, read_memory};
+    const struct tg_mpich_comms found = {
+        .world = WORLD, .bytes = COMM_BYTES, .name = 116, .first = FIRST, .map = MAP};
+    const uint64_t words[] = {request_at(1)};
+    const struct tg_mpich_call call = {
+        .modules = modules, .memory = &memory, .words = words, .n_words = 1, .comms = &found};
+    const uint32_t handle = handle_of(1);
+    struct tg_mpi_requests requests = {.needs_all = true, .count = 1};
+    (void)state;
+    put(WORLD, TG_MPICH_WORLD, 4);
+    put(WORLD + 68, 4, 4);
+    put(WORLD + 88, 4, 4);
+    put(FIRST, 0x84000000, 4);
+    put(FIRST + 4, 1, 4);
+    put(FIRST + 64, NUMBER << 16, 4);
+    put(FIRST + 68, 2, 4); /* ranks 2 and 3; this one is 0, alone */
+    put(FIRST + 88, 1, 4);
+    put(FIRST + 112, 1, 4);
+    put(FIRST + MAP, 3, 4);
+    put(FIRST + MAP + 8, 2, 4);
+    put(FIRST + MAP + 12, 2, 4);
+    put(FIRST + MAP + 40, 3, 4);
+    put(FIRST + MAP + 48, 1, 4);
+    put_request(1, RECEIVE, 1);
+    put_match(1, (uint64_t)NUMBER << 48 | (uint64_t)1 << 32 | 10, MASK);
+    assert_true(tg_mpich_requests_read(&call, &handle, 1, &requests));
+    assert_true(requests.n_messages == 1 && requests.messages[0].peer == 1);
+    assert_int_equal(requests.messages[0].rank, 3);
+}
+
+/* A call of one message has the address of its request: others of the tag have to be of the same message. */
+static void test_message(void **state)
+{
+    (void)state;
+    const struct tg_inspect_memory memory = {NULL, read_memory};
+    const uint64_t words[] = {3, request_at(1), request_at(0), request_at(2)};
+    const struct tg_mpich_call call = {.modules = modules, .memory = &memory, .words = words, .n_words = 4};
+    struct tg_mpi_message_request message;
+    put_request(0, RECEIVE, 1);
+    put_match(0, (uint64_t)3 << 32 | 10, MASK);
+    put_request(1, SEND, 1);
+    put_request(2, RECEIVE, 1);
+    put_match(2, (uint64_t)2 << 32 | 11, MASK);
+    assert_true(tg_mpich_receive_find(&call, 10, &message));
+    assert_int_equal(message.peer, 3);
+    assert_false(tg_mpich_receive_find(&call, 12, &message));
+    put_match(2, (uint64_t)2 << 32 | 10, MASK);
+    assert_false(tg_mpich_receive_find(&call, 10, &message));
+    put_request(2, RECEIVE, 0);
+    assert_true(tg_mpich_receive_find(&call, 10, &message));
+}
+
 /* What does not fit is unknown. */
 static void test_doubts(void **state)
 {
@@ -270,6 +357,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_receiving, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_collective, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_message, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_other_group, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_persistent, set_up, tear_down),

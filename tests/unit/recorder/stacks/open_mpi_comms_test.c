@@ -55,10 +55,11 @@ static const struct {
     int parent;
     uint64_t size;
 } classes[] = {
-    {"opal_object_t", -1, 16}, {"opal_list_item_t", 0, 40}, {"ompi_communicator_t", 0, COMM_BYTES},
-    {"ompi_group_t", 0, 72},   {"opal_proc_t", 1, 100},     {"ompi_proc_t", 4, 120},
+    {"opal_object_t", -1, 16},     {"opal_list_item_t", 0, 40}, {"ompi_communicator_t", 0, COMM_BYTES},
+    {"ompi_group_t", 0, 72},       {"opal_proc_t", 1, 100},     {"ompi_proc_t", 4, 120},
+    {"ompi_win_t", 0, COMM_BYTES},
 };
-enum { OF_COMM = 2, OF_GROUP, OF_PROCESS = 5 };
+enum { OF_COMM = 2, OF_GROUP, OF_PROCESS = 5, OF_WINDOW };
 
 static uint64_t class_at(int index)
 {
@@ -155,6 +156,75 @@ static void test_others(void **state)
     tg_mpi_members_deinit(&members);
 }
 
+/* An intercommunicator's ranks are those of the other group; where half of it is not known, nothing is. */
+static void test_two_groups(void **state)
+{
+    static const int32_t own[] = {5, 2, 7}, remote[] = {9, 5};
+    const uint64_t other = GROUP + 0x100, its_processes = PROCESSES + 0x100;
+    struct tg_mpi_members members;
+    (void)state;
+    put(COMM + 256, other, 8);
+    put(other, class_at(OF_GROUP), 8);
+    put(other + 8, 1, 4);
+    put(other + 16, 2, 4);
+    put(other + 20, (uint32_t)-32766, 4);
+    put(other + 32, its_processes, 8);
+    put(other + 40, 4, 4);
+    put(its_processes, (uint64_t)9 << 32 | (JOB & 0xffff0000) | (JOB & 0x7fff) << 1 | 1, 8);
+    put(its_processes + 8, PEER, 8);
+    assert_true(read_comm(&members));
+    assert_memory_equal(members.ranks, own, sizeof own);
+    assert_int_equal(members.remote_size, 2);
+    assert_memory_equal(members.remote_ranks, remote, sizeof remote);
+    tg_mpi_members_deinit(&members);
+    put(its_processes, 0, 8);
+    assert_false(read_comm(&members));
+    put(other + 40, 2, 4);
+    assert_false(read_comm(&members));
+}
+
+/* A window has one group, once. */
+static void test_window(void **state)
+{
+    static const int32_t ranks[] = {5, 2, 7};
+    struct tg_open_mpi_objects objects = {.modules = modules, .memory = &memory, .process = OWN_POINTER};
+    struct tg_mpi_members members;
+    (void)state;
+    assert_false(tg_open_mpi_window_read(&objects, COMM, &members));
+    put(COMM, class_at(OF_WINDOW), 8);
+    put(COMM + 256, 0x1234, 8);
+    assert_true(tg_open_mpi_window_read(&objects, COMM, &members));
+    assert_memory_equal(members.ranks, ranks, sizeof ranks);
+    tg_mpi_members_deinit(&members);
+    assert_false(read_comm(&members));
+}
+
+/* Up to Open MPI 4.1 the number behind the name is the same at all members: 0 and 1 of MPI_COMM_WORLD and MPI_COMM_SELF. */
+static void test_number(void **state)
+{
+    const uint64_t world = OBJECTS + 0x3000, self = OBJECTS + 0x3400;
+    struct tg_open_mpi_objects objects = {
+        .modules = modules, .memory = &memory, .process = OWN_POINTER, .world = world, .self = self};
+    struct tg_mpi_members members;
+    (void)state;
+    memcpy(at(world, COMM_BYTES), at(COMM, COMM_BYTES), COMM_BYTES);
+    memcpy(at(self, COMM_BYTES), at(COMM, COMM_BYTES), COMM_BYTES);
+    memcpy(at(world + 80, 15), "MPI_COMM_WORLD", 15);
+    memcpy(at(self + 80, 14), "MPI_COMM_SELF", 14);
+    put(world + 148, 1, 4);
+    put(self + 144, 1, 4);
+    put(COMM + 144, 7, 4);
+    put(COMM + 148, 1, 4);
+    for (int i = 0; i < 4; i++) {
+        put(self + 144, i != 1, 4); /* a later release, whose numbers are each process's own */
+        put(COMM + 148, i == 2 ? 2 : 1, 4);
+        objects.self = i == 3 ? 0 : self;
+        assert_true(tg_open_mpi_comm_read(&objects, COMM, &members));
+        assert_int_equal(members.number, i == 0 ? 7 : 0);
+        tg_mpi_members_deinit(&members);
+    }
+}
+
 /* Fortran's programs have numbers: the table that begins with MPI_COMM_WORLD has them. */
 static void test_numbers(void **state)
 {
@@ -179,6 +249,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_members, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_numbers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_two_groups, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_window, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_number, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,8 +76,9 @@ static const struct {
     {"opal_datatype_t", 0, 200},
     {"opal_proc_t", 1, 100},
     {"ompi_proc_t", 9, 120},
+    {"ompi_coll_libnbc_request_t", 3, 240},
 };
-enum { OF_REQUEST = 3, OF_SEND = 5, OF_RECEIVE, OF_COMMUNICATOR, OF_TYPE, OF_PROCESS = 10 };
+enum { OF_REQUEST = 3, OF_SEND = 5, OF_RECEIVE, OF_COMMUNICATOR, OF_TYPE, OF_PROCESS = 10, OF_COLLECTIVE };
 
 static uint64_t class_at(int index)
 {
@@ -273,6 +274,56 @@ static void test_own(void **state)
     assert_true(requests.n_messages == 1 && requests.messages[0].rank == 0);
 }
 
+/* Requests of collective calls have no messages, but a communicator: one, or several of which nothing is said. */
+static void test_collective(void **state)
+{
+    (void)state;
+    struct tg_mpi_requests requests;
+    for (int i = 0; i < 2; i++) {
+        put_request(i, false, WAITING, OTHER, 3, 10);
+        put(request_at(i), class_at(OF_COLLECTIVE), 8);
+        put(request_at(i) + 92, 0, 4);
+    }
+    put_request(2, false, WAITING, WORLD, 3, 10);
+    put(WAITING, 3, 4);
+    assert_true(read_requests(3, &requests));
+    assert_true(requests.n_pending == 3 && requests.n_messages == 1 && requests.n_collective == 2);
+    assert_int_equal(requests.comm, OTHER);
+    put(request_at(1) + 152, WORLD, 8);
+    assert_true(read_requests(3, &requests));
+    assert_true(requests.n_collective == 2 && requests.comm == 0);
+    put(request_at(1) + 152, SELF, 8); /* no communicator */
+    put(request_at(0) + 152, SELF, 8);
+    assert_true(read_requests(3, &requests));
+    assert_true(requests.n_collective == 2 && requests.comm == 0);
+}
+
+/* A call of one message has the address of its request: others of the tag have to be of the same message. */
+static void test_message(void **state)
+{
+    (void)state;
+    const struct tg_inspect_memory inspect = {NULL, read_memory};
+    const struct tg_open_mpi_call call = {.modules = modules,
+                                          .memory = &inspect,
+                                          .world = world,
+                                          .process = OWN_POINTER,
+                                          .frames = {STACK, STACK + 0x1000}};
+    const uint64_t words[] = {7, LIBRARY, request_at(0), request_at(1), request_at(0)};
+    struct tg_mpi_message_request message;
+    put_request(0, false, 0, WORLD, 3, 5);
+    put_request(1, true, 0, WORLD, 3, 6);
+    assert_true(tg_open_mpi_message_find(&call, words, 5, false, 5, &message));
+    assert_true(!message.sends && message.peer == 3);
+    assert_true(tg_open_mpi_message_find(&call, words, 5, true, 6, &message));
+    assert_true(message.sends);
+    assert_false(tg_open_mpi_message_find(&call, words, 5, true, 5, &message));
+    assert_false(tg_open_mpi_message_find(&call, words, 5, false, 6, &message));
+    put_request(1, false, 0, OTHER, 1, 5);
+    assert_false(tg_open_mpi_message_find(&call, words, 5, false, 5, &message));
+    put_request(1, false, 1, OTHER, 1, 5); /* complete */
+    assert_true(tg_open_mpi_message_find(&call, words, 5, false, 5, &message));
+}
+
 /* What does not fit is unknown: a number of requests, a class, a peer. */
 static void test_doubts(void **state)
 {
@@ -323,6 +374,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_receiving, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_collective, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_message, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one, set_up, tear_down),
