@@ -259,17 +259,27 @@ static struct namespace *of_cookie(uintptr_t cookie, struct link_map **map)
 
 /* ---- one at a time */
 
+/* What is recorded is this process's from now on. */
+static void begin_process(int32_t pid)
+{
+    watch.pid = pid;
+    watch.busy = 0;
+    if (pid == TG_AUDIT_PROCESS_UNKNOWN) {
+        tg_audit_ring_leave(); /* loads are told at stops, as far as there are any */
+        return;
+    }
+    (void)tg_audit_ring_make(pid); /* on failure records are counted */
+    tell_inherited();
+}
+
 /* The loader's lock serialises all calls but those at the end of the program. False: this thread is in here
- * already (a handler), or whose it is cannot be known without a system call, which the program has forbidden itself. */
+ * already (a handler). */
 static bool enter(void)
 {
     enum { PAUSE_NS = 100000 };
     unsigned forbidden = tg_audit_deep_bind_forbidden();
-    if ((forbidden & TG_DEEP_BIND_NO_CALLS) != 0 && !tg_audit_caller_is_known()) {
-        tg_audit_ring_forgo();
-        return false;
-    }
-    struct tg_audit_caller caller = tg_audit_caller_now();
+    bool may_call = (forbidden & TG_DEEP_BIND_NO_CALLS) == 0;
+    struct tg_audit_caller caller = may_call ? tg_audit_caller_now() : tg_audit_caller_known();
     int32_t pid = caller.pid, tid = caller.tid;
     uint64_t me = (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
     uint64_t owner = 0;
@@ -277,22 +287,18 @@ static bool enter(void)
         !__atomic_compare_exchange_n(&watch.owner, &owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
         if (owner == me)
             return false;
-        if ((int32_t)(owner >> 32) ==
-            pid) { /* else it is a thread of the process that this one is a copy of */
+        /* else it is a thread of the process that this one is a copy of, or perhaps is */
+        if ((int32_t)(owner >> 32) == pid && pid != TG_AUDIT_PROCESS_UNKNOWN) {
             tg_audit_ring_pause(PAUSE_NS);
             owner = 0;
         }
     }
     watch.tid = tid;
     tg_audit_ring_take_turn(forbidden);
-    watch.no_calls = (forbidden & TG_DEEP_BIND_NO_CALLS) != 0;
+    watch.no_calls = !may_call;
     watch.entered = tg_audit_ring_ticks();
-    if (watch.pid != pid) {
-        watch.pid = pid;
-        watch.busy = 0;
-        (void)tg_audit_ring_make(pid); /* on failure records are counted */
-        tell_inherited();
-    }
+    if (watch.pid != pid)
+        begin_process(pid);
     return true;
 }
 

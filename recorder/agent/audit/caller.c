@@ -5,6 +5,8 @@
 
 #include "recorder/agent/audit/raw_system.h"
 
+#include <stdbool.h>
+
 enum { TID_OFFSET = 720, PAGE_BYTES = 4096 };
 
 static struct {
@@ -30,14 +32,20 @@ static void make_page(void)
     known.has_page_failed = known.pid == NULL;
 }
 
-bool tg_audit_caller_is_known(void)
+static bool is_known(void)
 {
     return known.pid != NULL && *known.pid != 0 && known.has_tid;
 }
 
+struct tg_audit_caller tg_audit_caller_known(void)
+{
+    return (struct tg_audit_caller){.pid = is_known() ? *known.pid : TG_AUDIT_PROCESS_UNKNOWN,
+                                    .tid = kept_tid()};
+}
+
 struct tg_audit_caller tg_audit_caller_now(void)
 {
-    if (tg_audit_caller_is_known())
+    if (is_known())
         return (struct tg_audit_caller){.pid = *known.pid, .tid = kept_tid()};
     struct tg_audit_caller caller =
         (struct tg_audit_caller){.pid = tg_raw_process_id(), .tid = tg_raw_thread_id()};

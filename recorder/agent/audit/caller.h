@@ -2,7 +2,6 @@
 #ifndef TG_RECORDER_AGENT_AUDIT_CALLER_H
 #define TG_RECORDER_AGENT_AUDIT_CALLER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct tg_audit_caller {
@@ -11,7 +10,9 @@ struct tg_audit_caller {
 
 struct tg_audit_caller tg_audit_caller_now(void);
 
-/* Whether it is known without a system call. */
-bool tg_audit_caller_is_known(void);
+/* The same without a system call: where the process has not been asked for since it was forked it is TG_AUDIT_PROCESS_UNKNOWN, and
+ * the thread's id is what glibc says. */
+enum { TG_AUDIT_PROCESS_UNKNOWN = -1 };
+struct tg_audit_caller tg_audit_caller_known(void);
 
 #endif

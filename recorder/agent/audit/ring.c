@@ -528,9 +528,10 @@ void tg_audit_ring_take_turn(unsigned forbidden)
         agent.has_clock = !is_tsc || tg_raw_may_read_tsc();
 }
 
-void tg_audit_ring_forgo(void)
+void tg_audit_ring_leave(void)
 {
-    __atomic_fetch_add(&agent.control->unkept, 1, __ATOMIC_RELAXED);
+    agent.ring = NULL;
+    agent.dropped = 0;
 }
 
 void tg_audit_ring_pause(uint64_t ns)
@@ -552,7 +553,7 @@ uint64_t *tg_audit_ring_begin(unsigned kind, size_t n_arguments)
 {
     size_t n_words = (n_arguments + 3) & ~(size_t)1;
     if (agent.ring == NULL) {
-        tg_audit_ring_forgo();
+        __atomic_fetch_add(&agent.control->unkept, 1, __ATOMIC_RELAXED);
         return NULL;
     }
     if (!agent.has_clock || !make_room(n_words * 8 + (agent.dropped > 0 ? 32 : 0))) {

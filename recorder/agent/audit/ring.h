@@ -28,8 +28,8 @@ bool tg_audit_ring_is_there(void);
 /* Another thread writes from now on, or this one after it has run code of the program's. FORBIDDEN: enum tg_deep_bind_forbidden. */
 void tg_audit_ring_take_turn(unsigned forbidden);
 
-/* A record is not written, for who writes it is not known. */
-void tg_audit_ring_forgo(void);
+/* There is no ring from now on: the one that there is is another process's. What would be written is counted. */
+void tg_audit_ring_leave(void);
 
 /* Waits for about NS; by spinning where the program has forbidden itself system calls. */
 void tg_audit_ring_pause(uint64_t ns);
