@@ -165,13 +165,15 @@ static void look(struct tg_loader *loader, struct tg_thread *thread, struct tg_a
     auditor->waiting = loads->waiting;
 }
 
-/* Whether nobody wants to know of a process that ends which libraries waited: no breakpoint does, and none of those has gone. */
+/* Whether nobody wants to know of a process that ends which libraries waited: no breakpoint does, and none of those has gone; and
+ * whether that many can be. */
 static bool is_only_counted(const struct tg_loader *loader, const struct tg_loader_process *watched,
                             const struct tg_agent_loads *loads)
 {
+    enum { MAX_OBJECTS = 1 << 20 }; /* as the auditor has it */
     const struct tg_loader_auditor *auditor = &watched->auditor;
     return !tg_loader_has_users(loader) && loads->undecided == 0 && loads->closed == auditor->closed &&
-           auditor->early == 0;
+           auditor->early == 0 && loads->opened - auditor->opened <= MAX_OBJECTS;
 }
 
 static void count_unread(struct tg_loader_process *watched, const struct tg_agent_loads *loads)

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-from recording import LOADS, TOLLGATE, build_library, check, check_complete, events, meta, record, run, witness_environment
+from recording import LOADS, TOLLGATE, build_library, check, check_complete, events, meta, record, run, skip, witness_environment
 
 N_LIBRARIES = 400
 
@@ -353,6 +353,43 @@ def long_lists():
         check(comparable(loads_and_decisions(events("stops"))) == comparable(loads_and_decisions(inside)), text[:100])
         check({decision[3] for decision in loads_and_decisions(inside)} == {"loader"}, "not all were asked for")
         check_model("inside")
+
+
+# Loads a library, and writes to what the auditor counts: argument 2 is where that is in its library.
+NONSENSE = """
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    char line[4096];
+    uintptr_t base = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (argc > 2 && maps != NULL && base == 0 && fgets(line, sizeof line, maps) != NULL)
+        if (strstr(line, "/tollgate-audit.so") != NULL)
+            base = strtoull(line, NULL, 16);
+    if (base == 0 || dlopen(argv[1], RTLD_NOW) == NULL)
+        return 1;
+    struct { uint32_t undecided, reserved; uint64_t waiting, closed, opened; } *loads = (void *)(base + strtoull(argv[2], NULL, 16));
+    loads->opened += UINT64_C(1) << 60;
+    return 42;
+}
+"""
+
+
+def nonsense():
+    """What a program writes where the auditor counts is no number of libraries."""
+    made = subprocess.run(["cc", "-x", "c", "-", "-o", "nonsense", "-ldl"], input=NONSENSE, text=True, capture_output=True)
+    check(made.returncode == 0, made.stderr)
+    auditor = os.path.join(os.path.dirname(TOLLGATE), "agent", "tollgate-audit.so")
+    if not os.path.exists(auditor):
+        skip("the auditor is elsewhere")
+    place = next(line.split()[0] for line in run(["nm", "-D", auditor]).output.splitlines() if line.split()[-1] == "tollgate_loads")
+    traced = record("trace", ["./nonsense", build_library("red"), place], "--force", "--match=*/libnone*")
+    check(traced.status == 42, traced)
+    check(handlings(events("trace")) == [("exit", 1, 1)], handlings(events("trace")))
 
 
 def let_go():
