@@ -1,9 +1,11 @@
 #include "analyzer/where/mismatches.h"
 
+#include "analyzer/where/awaited.h"
 #include "analyzer/where/calls.h"
 #include "analyzer/where/members.h"
 #include "format/base/printable.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +88,56 @@ bool tg_where_mismatch_write(FILE *stream, const struct tg_where_threads *thread
             continue;
         if (stream != NULL)
             write_found(stream, threads, groups, count, i);
+        return true;
+    }
+    return false;
+}
+
+/* The one rank that lacks the call of the group at INDEX, by its first thread; SIZE_MAX: there is none, or several, or it is outside
+ * MPI. */
+static size_t find_only_lacking(const struct tg_where_threads *threads, const struct tg_where_group *groups,
+                                size_t count, size_t index)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; i != index && !groups[i].is_away && k < groups[i].count; k++)
+            if (tg_where_membership(first_of(threads, &groups[index]),
+                                    &threads->threads[groups[i].threads[k]]) == TG_WHERE_IS_MEMBER)
+                return tg_where_is_only_lacking(threads, groups[index].threads[0], groups[i].threads[k])
+                           ? groups[i].threads[k]
+                           : SIZE_MAX;
+    return SIZE_MAX;
+}
+
+static bool has_stayed(const struct tg_where_threads *threads, const struct tg_where_group *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (!threads->threads[group->threads[i]].stayed)
+            return false;
+    return true;
+}
+
+bool tg_where_only_lacking_write(FILE *stream, const struct tg_where_threads *threads,
+                                 const struct tg_where_group *groups, size_t count)
+{
+    char call[80], name[40];
+    for (size_t i = 0; i < count; i++) {
+        const struct tg_where_group *group = &groups[i];
+        size_t lacking = group->is_collective && !group->is_away && has_stayed(threads, group)
+                             ? find_only_lacking(threads, groups, count, i)
+                             : SIZE_MAX;
+        if (lacking == SIZE_MAX || !threads->threads[lacking].stayed)
+            continue;
+        if (group->count + 1 == threads->n_ranks && group->count > 1) {
+            fputs("The others wait", stream);
+        } else {
+            char *text = tg_where_members_text(threads, group->threads, group->count);
+            fprintf(stream, "R%s wait%s", text != NULL && *text == 'r' ? text + 1 : "anks",
+                    group->count == 1 ? "s" : "");
+            free(text);
+        }
+        fprintf(stream, " in %s for %s; whom that one waits for is not known.\n",
+                tg_printable(group->call, call, sizeof call),
+                tg_where_rank_words(threads, lacking, name, sizeof name));
         return true;
     }
     return false;

@@ -794,7 +794,8 @@ bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads
         break;
     case TG_WHERE_UNKNOWN:
     default:
-        if (verdict->count > 0 && !write_pending(stream, threads, verdict))
+        if (verdict->count > 0 && !write_pending(stream, threads, verdict) &&
+            !tg_where_only_lacking_write(stream, threads, verdict->groups, verdict->count))
             write_unknown(stream, threads, verdict);
         break;
     }

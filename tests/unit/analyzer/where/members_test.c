@@ -428,6 +428,34 @@ static void test_only_lacking(void **state)
     }
 }
 
+/* Whom one waits for that all others of a communicator wait for may be unknown: that they do is not. */
+static void test_last(void **state)
+{
+    static const char *const calls[] = {"MPI_Bcast", "MPI_Scan", "MPI_Scan", "MPI_Probe"};
+    struct tg_look_activity activities[4];
+    struct tg_where_look look, before;
+    (void)state;
+    for (int others = 0; others <= 1; others++) {
+        add_all(&look, 4, 4, calls);
+        add_all(&before, 4, 4, calls);
+        stay(&look, activities, 4);
+        add_comm(&look, 0, 7, 2, 0, 3);
+        for (int rank = 1; rank <= 2; rank++)
+            if (others == 0)
+                add_comm(&look, rank, 9, 3, 0, 1, 2);
+            else
+                add_comm(&look, rank, 9, 4, 0, 1, 2, 3);
+        char *text = said(&look, &before, TG_WHERE_UNKNOWN);
+        assert_int_equal(
+            strstr(text, "Ranks 1-2 wait in MPI_Scan for rank 0; whom that one waits for is not known.\n") ==
+                text,
+            others == 0);
+        free(text);
+        drop(&look);
+        tg_where_look_deinit(&before);
+    }
+}
+
 /* All members of a communicator are in calls of it, which are not the same: whatever others do. */
 static void test_mismatch(void **state)
 {
@@ -499,23 +527,15 @@ static void test_ambiguous(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_message_and_call),
-        cmocka_unit_test(test_only_lacking),
-        cmocka_unit_test(test_mismatch),
-        cmocka_unit_test(test_intercommunicator),
-        cmocka_unit_test(test_subset),
-        cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_circle),
-        cmocka_unit_test(test_partner),
-        cmocka_unit_test(test_cycle),
-        cmocka_unit_test(test_unseen),
-        cmocka_unit_test(test_apart),
-        cmocka_unit_test(test_other_size),
-        cmocka_unit_test(test_ends_early),
-        cmocka_unit_test(test_complete),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_other_thread),
+        cmocka_unit_test(test_requests),     cmocka_unit_test(test_message_and_call),
+        cmocka_unit_test(test_only_lacking), cmocka_unit_test(test_mismatch),
+        cmocka_unit_test(test_last),         cmocka_unit_test(test_intercommunicator),
+        cmocka_unit_test(test_subset),       cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_circle),       cmocka_unit_test(test_partner),
+        cmocka_unit_test(test_cycle),        cmocka_unit_test(test_unseen),
+        cmocka_unit_test(test_apart),        cmocka_unit_test(test_other_size),
+        cmocka_unit_test(test_ends_early),   cmocka_unit_test(test_complete),
+        cmocka_unit_test(test_numbers),      cmocka_unit_test(test_other_thread),
         cmocka_unit_test(test_ambiguous),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
