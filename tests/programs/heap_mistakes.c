@@ -70,6 +70,28 @@ static void spoil_and_fork(char *block)
     wait(NULL);
 }
 
+/* Children that execute another program while they have their parent's memory, or a copy of it, in which there is its mistake; then the
+ * program itself, which cannot find what it wants to execute. */
+static void spoil_and_execute(char *block)
+{
+    char *const arguments[] = {"true", NULL};
+    block[100 + zero] = 1;
+    if (vfork() == 0) {
+        execv("/bin/true", arguments);
+        _exit(1);
+    }
+    wait(NULL);
+    if (fork() == 0) {
+        drop(make(50));
+        execlp("true", "true", (char *)NULL);
+        _exit(1);
+    }
+    wait(NULL);
+    execl("/nothing/there", "nothing", "at", "all", (char *)NULL);
+    block[101 + zero] = 1;
+    drop(block);
+}
+
 /* A child makes a mistake with a block that its parent never had. */
 static void fork_and_make(void)
 {
@@ -147,6 +169,8 @@ int main(int argc, char **argv)
         drop(block), block[7 + zero] = 1, _exit(5);
     else if (strcmp(mistake, "child_leaves") == 0)
         spoil_and_fork(block);
+    else if (strcmp(mistake, "executes") == 0)
+        spoil_and_execute(block);
     else if (strcmp(mistake, "child_twice") == 0)
         fork_and_make();
     else if (strcmp(mistake, "no_memory") == 0)

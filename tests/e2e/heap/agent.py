@@ -456,7 +456,7 @@ MISTAKES = {  # what is recorded, of which function, at which offset, and the st
     "no_memory": ("free_not_allocated", "free", 0, -11), "large_twice": ("double_dealloc", "free", 0, -11),
     "forked": ("double_dealloc", "free", 0, 4), "freed_by_parent": ("double_dealloc", "free", 0, 4),
     "crashes": ("guard_corruption", "", 102, -11), "leaves": ("paint_corruption", "", 7, 5), "child_leaves": ("guard_corruption", "", 100, 4),
-    "child_twice": ("double_dealloc", "free", 0, 4),
+    "child_twice": ("double_dealloc", "free", 0, 4), "executes": ("guard_corruption", "", 100, 4),
     "right": (None, "", 0, 4),
 }
 
