@@ -2,8 +2,10 @@
 
 #include "format/base/array.h"
 #include "format/base/search.h"
+#include "format/image/source_path.h"
 
 #include <dwarf.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,9 +32,16 @@ struct ranges {
 
 struct row {
     uint64_t address;
-    const char *file; /* NULL: the end of a sequence */
+    const char *file;  /* NULL: the end of a sequence */
+    const char *given; /* the same as libdw names it, as it does where a function is declared */
     int line;
     bool is_stmt;
+};
+
+/* A file of a unit as libdw names it, and with the directory of the compilation in front. */
+struct full_name {
+    const char *given;
+    char *full;
 };
 
 struct unit {
@@ -46,6 +55,8 @@ struct unit {
     bool rows_read;
     struct row *rows; /* by address, in the order of the table where that is equal */
     size_t n_rows;
+    struct full_name *names; /* of files that libdw names from the directory of the compilation on */
+    size_t n_names, names_capacity;
 };
 
 /* The rows of FILE in one unit, the last lines first. */
@@ -171,6 +182,9 @@ void tg_debug_units_destroy(struct tg_debug_units *units)
         free(units->units[i].functions);
         free(units->units[i].function_ranges.items);
         free(units->units[i].rows);
+        for (size_t k = 0; k < units->units[i].n_names; k++)
+            free(units->units[i].names[k].full);
+        free(units->units[i].names);
     }
     for (size_t i = 0; i < MAX_SORTED; i++)
         free(units->sorted[i].rows);
@@ -362,6 +376,29 @@ bool tg_debug_units_call_site(Dwarf_Die *inlined, const char **file, int *line)
 
 /* ---- lines */
 
+/* FILE of UNIT, as libdw gives it: absolute, where the directory of the compilation is known. Of DWARF 5 libdw leaves relative
+ * directories as they are. */
+static const char *full_name(struct unit *unit, const char *file)
+{
+    enum { MAX_NAMES = 4096 };
+    Dwarf_Attribute attribute;
+    const char *directory =
+        *file == '/' ? NULL : dwarf_formstring(dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute));
+    char joined[PATH_MAX];
+    const char *const parts[3] = {directory, file, NULL};
+    for (size_t i = 0; directory != NULL && i < unit->n_names; i++)
+        if (unit->names[i].given == file)
+            return unit->names[i].full;
+    if (directory == NULL || *directory != '/' || unit->n_names >= MAX_NAMES ||
+        !tg_source_path_join(parts, joined, sizeof joined))
+        return file;
+    struct full_name name = {.given = file, .full = strdup(joined)};
+    if (name.full != NULL && TG_ARRAY_APPEND(unit->names, unit->n_names, unit->names_capacity, name) == NULL)
+        return name.full;
+    free(name.full);
+    return file;
+}
+
 /* Rows as libdw has sorted them by address; code without a line goes to the row before it. */
 static void read_rows(struct tg_debug_units *units, struct unit *unit)
 {
@@ -387,7 +424,8 @@ static void read_rows(struct tg_debug_units *units, struct unit *unit)
         if (!end && number <= 0 && last != NULL && last->file != NULL)
             continue;
         const char *file = end || number <= 0 ? NULL : dwarf_linesrc(line, NULL, NULL);
-        unit->rows[unit->n_rows++] = (struct row){address + units->delta, file, number, is_stmt};
+        const char *full = file != NULL && *file != '/' ? full_name(unit, file) : file;
+        unit->rows[unit->n_rows++] = (struct row){address + units->delta, full, file, number, is_stmt};
     }
 }
 
@@ -462,6 +500,11 @@ static bool is_same_file(const char *a, const char *b)
            (a_length == b_length || (*b != '/' && a[a_length - b_length - 1] == '/'));
 }
 
+static bool is_of_file(const struct row *row, const char *file)
+{
+    return is_same_file(row->file, file) || (row->given != row->file && is_same_file(row->given, file));
+}
+
 static bool is_code_row(const struct row *row)
 {
     return row->file != NULL && row->line > 0 && row[1].address != row->address;
@@ -478,7 +521,7 @@ static bool sort_rows(const struct unit *unit, struct sorted *sorted)
         if (!is_code_row(row))
             continue;
         if (row->file != last)
-            is_same = is_same_file(row->file, sorted->file);
+            is_same = is_of_file(row, sorted->file);
         last = row->file;
         struct tg_debug_row found = {.start = row->address,
                                      .end = row[1].address,
@@ -539,7 +582,7 @@ bool tg_debug_units_reaches(struct tg_debug_units *units, Dwarf_Die *function, c
             if (row->line <= line || !is_code_row(row))
                 continue;
             if (row->file != last)
-                is_same = is_same_file(row->file, file);
+                is_same = is_of_file(row, file);
             last = row->file;
             if (is_same)
                 return true;
