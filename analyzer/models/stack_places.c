@@ -190,6 +190,7 @@ struct search {
     bool wants_caller;   /* AT has no line, or was inlined */
     bool wants_callback; /* there may be one */
     const char *mpi;     /* function of MPI that was passed behind AT, NULL none */
+    const char *entry;   /* the outermost one before code of the program's own, NULL none */
     size_t signals_due;  /* trampolines to be passed before anything counts */
 };
 
@@ -199,6 +200,8 @@ static void pass_inside(struct search *search, const struct tg_stack_call *call)
 {
     static const char *const openmp[] = {"GOMP_", "omp_", "__kmpc_"};
     static const char *const regions[] = {"GOMP_parallel", "GOMP_teams", "__kmpc_fork_"};
+    if (tg_stack_is_mpi_entry(call))
+        search->entry = call->function;
     if (is_between(call) || (tg_stack_is_standard(call) && is_parallel(search->place.inside)))
         return;
     if (search->openmp == NULL && BEGINS(call->function, openmp))
@@ -403,6 +406,8 @@ struct tg_stack_place tg_stack_place_find(const struct tg_stack_model *model,
     if (search.mpi != NULL && search.wants_callback) /* the stack ends there, or with the caller */
         search.place.callback_of = search.mpi;
     search.place.is_in_region = !search.place.is_known && search.openmp != NULL;
+    if (!search.place.is_known && !search.place.is_in_region && search.entry != NULL)
+        search.place.inside = search.entry; /* which an interpreter called at its end */
     search.place.inside =
         tg_stack_public_name(search.place.is_in_region ? search.openmp : search.place.inside);
     search.place.callback_of = tg_stack_public_name(search.place.callback_of);

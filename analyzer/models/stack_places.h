@@ -47,7 +47,8 @@ struct tg_stack_place {
                                     no function */
     bool has_caller;
     const char *
-        inside; /* the function of a library that AT has called: "MPI_Barrier", or where it has no name its library; "" none */
+        inside; /* the function of a library that AT has called: "MPI_Barrier", or where it has no name its library; "" none. Where
+                   no frame is the program's own, a function of MPI, if there is one */
     /* The function of MPI that called the program's CALLBACK, in which AT is, or that a handler interrupted, in which AT is:
      * "MPI_Reduce"; "" none. */
     const char *callback_of;

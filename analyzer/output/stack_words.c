@@ -57,6 +57,10 @@ void tg_stack_words_place(FILE *stream, const struct tg_stack_place *place)
                 tg_printable(place->inside, inside, sizeof inside));
         return;
     }
+    if (is_mpi && !place->is_known) {
+        fprintf(stream, "in %s", tg_printable(call, inside, sizeof inside));
+        return;
+    }
     if (has_inside && place->is_interrupted) {
         fprintf(stream, "in %s, in a signal handler that interrupted %s",
                 tg_printable(place->inside, inside, sizeof inside),

@@ -143,9 +143,11 @@ static struct tg_error *collect_completion(struct tg_verdict_draft *draft, const
     for (size_t i = 0; is_choice && i < thread->n_requests; i++)
         if (open_half(half_of_request(draft, thread, thread->requests[i])) == NULL)
             return NULL; /* the other half of this request may come */
-    for (size_t i = 0; error == NULL && i < thread->n_requests; i++) {
-        const struct tg_mpi_half *half = half_of_request(draft, thread, thread->requests[i]);
-        if (half != NULL)
+    for (size_t i = 0; error == NULL && i < 2 * thread->n_requests; i++) {
+        size_t nth = i % thread->n_requests;
+        bool is_for_sends = i >= thread->n_requests; /* last: a send may be over as soon as there is room */
+        const struct tg_mpi_half *half = half_of_request(draft, thread, thread->requests[nth]);
+        if (half != NULL && (half->message.id != 0) == is_for_sends)
             error = add_half(draft, thread, half, is_choice && thread->n_requests > 1);
     }
     return error;
@@ -529,6 +531,18 @@ static uint64_t lasted(const struct tg_verdict_draft *draft, const struct tg_ver
     return tg_verdict_lasted(draft, process, other, since_ns);
 }
 
+/* Whether one of the halves of the same process behind NTH has a message of another tag or rank in its place: that is the cause. */
+static bool has_stray_behind(struct tg_verdict_draft *draft, size_t nth)
+{
+    const struct tg_verdict_half *halves = draft->halves;
+    for (size_t i = nth + 1; i < draft->n_halves; i++)
+        if (halves[i].thread->process == halves[nth].thread->process &&
+            tg_verdict_is_astray(draft, &halves[i]) &&
+            is_worth_telling(draft, &halves[i], lasted(draft, &halves[i])))
+            return true;
+    return false;
+}
+
 /* One finding of each process is enough. */
 struct tg_error *tg_verdict_find_messages(struct tg_verdict_draft *draft)
 {
@@ -538,7 +552,8 @@ struct tg_error *tg_verdict_find_messages(struct tg_verdict_draft *draft)
         size_t process = half->thread->process;
         uint64_t lasted_ns = lasted(draft, half);
         if (process == last || draft->ring_of[process] != SIZE_MAX ||
-            !is_worth_telling(draft, half, lasted_ns))
+            !is_worth_telling(draft, half, lasted_ns) ||
+            (!tg_verdict_is_astray(draft, half) && has_stray_behind(draft, i)))
             continue;
         last = process;
         error = tell_half(draft, half, lasted_ns);

@@ -229,6 +229,16 @@ static void print_work(struct tg_verdict_draft *draft)
         draft->stream);
 }
 
+/* Whether a thread is in a call of MPI at the end of the trace: one that began after the moment that is judged hides what it waited
+ * for then. */
+static bool is_any_in_mpi(const struct tg_verdict_draft *draft)
+{
+    for (size_t i = 0; i < tg_mpi_model_thread_count(draft->input->mpi); i++)
+        if (tg_mpi_model_thread_at(draft->input->mpi, i)->in_call)
+            return true;
+    return false;
+}
+
 /* Prints what the job did when it was asked to end. */
 static struct tg_error *print_what_was(struct tg_verdict_draft *draft)
 {
@@ -243,8 +253,14 @@ static struct tg_error *print_what_was(struct tg_verdict_draft *draft)
         return NULL;
     }
     print_poller(draft, &has_one);
-    if (!has_one)
-        fputs(" No process was waiting for another at that time.", draft->stream);
+    if (!has_one && draft->stillness.passed_over[TG_WAIT_MPI] > 0) { /* by the longest call */
+        fputs(" At that time it was busy.", draft->stream);
+        tg_stillness_print_busy(draft->stream, &draft->stillness);
+    } else if (!has_one) {
+        fputs(is_any_in_mpi(draft) ? " No process had been waiting for another for long."
+                                   : " No process was waiting for another at that time.",
+              draft->stream);
+    }
     return NULL;
 }
 

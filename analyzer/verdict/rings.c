@@ -24,7 +24,7 @@ struct walk {
 };
 
 /* Of several that would do, those come first who wait for a message, or the like: who waits for all in a collective is there
- * because of the others. */
+ * because of the others. Of a halo exchange the receives come first: a small send is over without its receiver. */
 static int compare_waits(const void *a, const void *b)
 {
     const struct tg_verdict_wait *x = a, *y = b;
@@ -32,6 +32,8 @@ static int compare_waits(const void *a, const void *b)
         return x->from < y->from ? -1 : 1;
     if (x->to_is_in_collective != y->to_is_in_collective)
         return x->to_is_in_collective ? 1 : -1;
+    if (x->sends != y->sends)
+        return x->sends ? 1 : -1;
     return x->to < y->to ? -1 : x->to > y->to;
 }
 

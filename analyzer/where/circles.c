@@ -111,8 +111,10 @@ static void write_circle(FILE *stream, const struct search *search)
                 tg_where_rank_words(search->threads, other, name, sizeof name),
                 tg_where_call_words(waiting, call, sizeof call));
         tg_where_write_comm(stream, waiting);
-        fprintf(stream, ", called from %s\n",
-                tg_stack_words_call(&waiting->path.place.at, text, sizeof text));
+        if (waiting->path.place.is_known)
+            fprintf(stream, ", called from %s",
+                    tg_stack_words_call(&waiting->path.place.at, text, sizeof text));
+        fputc('\n', stream);
     }
     if (search->n_path > SHOWN)
         fprintf(stream, "  ... and %zu more ranks, back to the first one\n", search->n_path - SHOWN);

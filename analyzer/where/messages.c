@@ -59,7 +59,8 @@ static void write_step(FILE *stream, const struct tg_where_threads *threads, siz
         fprintf(stream, "waits for %s: it is in ", tg_where_rank_words(threads, next, name, sizeof name));
     fputs(tg_where_call_words(thread, call, sizeof call), stream);
     tg_where_write_comm(stream, thread); /* whose ranks may be counted otherwise than the job's */
-    fprintf(stream, ", called from %s", tg_stack_words_call(&thread->path.place.at, text, sizeof text));
+    if (thread->path.place.is_known)
+        fprintf(stream, ", called from %s", tg_stack_words_call(&thread->path.place.at, text, sizeof text));
     tg_stack_words_callback(stream, &thread->path.place);
     fputc('\n', stream);
 }

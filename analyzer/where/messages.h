@@ -19,7 +19,7 @@ bool tg_where_counts(const struct tg_where_threads *threads, size_t index);
 
 /* Writes each cycle of ranks that wait for each other, and did so in all looks; returns what the best of them is. STREAM
  * may be NULL. A rank has a part in it only where none of its other threads could do what is waited for; a collective call
- * in MPI_COMM_WORLD waits for each rank that is not in it. */
+ * waits for each member of its communicator that is not in it. */
 enum tg_where_cycle tg_where_message_cycles(FILE *stream, const struct tg_where_threads *threads);
 
 /* The ranks' threads, COUNT indices in MEMBERS, to be freed, of cycles that none of them left between the looks. Only

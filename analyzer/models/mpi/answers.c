@@ -78,12 +78,25 @@ static int64_t world_rank_of(const struct tg_mpi_model *model, size_t process)
     return known == NULL ? -1 : known->rank;
 }
 
+/* The process that was RANK of COMM, and has freed it, as at its end; SIZE_MAX: not known. */
+static size_t find_former(const struct tg_mpi_model *model, const struct tg_mpi_comm *comm, int64_t rank)
+{
+    enum { WORLD = 1 };
+    const struct tg_mpi_comm *world =
+        comm == NULL ? NULL : tg_mpi_comms_find(&model->comms, comm->key.job, WORLD);
+    if (world == NULL || world == comm || rank < 0 || (uint64_t)rank >= comm->n_world_ranks)
+        return SIZE_MAX;
+    return tg_mpi_comm_process_of(world, comm->world_ranks[rank]);
+}
+
 size_t tg_mpi_model_process_of(const struct tg_mpi_model *model, size_t process, const char *job,
                                uint64_t comm, int64_t rank)
 {
     const struct tg_mpi_comm *known = tg_mpi_comms_find(&model->comms, job, comm);
-    if (known == NULL || !known->is_inter)
-        return tg_mpi_comm_process_of(known, rank);
+    if (known == NULL || !known->is_inter) {
+        size_t found = tg_mpi_comm_process_of(known, rank);
+        return found == SIZE_MAX ? find_former(model, known, rank) : found;
+    }
     unsigned group = tg_mpi_comm_group_of(known, process, world_rank_of(model, process));
     if (known->joint.is_joint)
         return group == 0 ? SIZE_MAX : tg_mpi_comm_process_of_side(known, 3 - group, rank);

@@ -474,6 +474,82 @@ static void a_cycle_is_told_by_its_messages_beside_a_collective_that_was_begun(v
     check_first(TG_FINDING_DEADLOCK, "0 2", "rank 2 has been in MPI_Recv from rank 0 (tag 2)");
 }
 
+/* RANK begins to send to PEER or to receive from it, by REQUEST. */
+static void begin(int rank, const char *name, int64_t peer, uint64_t request)
+{
+    POINT(rank, name, peer, rank);
+    LEAVE_WITH(rank, name, request);
+}
+
+/* Who waits for both halves of a halo exchange waits for what it receives: a small send is over without its receiver. */
+static void of_an_exchange_by_requests_the_receive_is_told(void **state)
+{
+    (void)state;
+    const struct tg_mpi_request_item items[] = {{.request = 7}, {.request = 8}};
+    begin_job(3);
+    for (int rank = 0; rank < 3; rank += 2) {
+        begin(rank, "MPI_Isend", rank == 0, 7);
+        begin(rank, "MPI_Irecv", rank == 0, 8);
+        enter_with(rank, "MPI_Waitall", 0);
+        FEED(FIRST_PID + rank, MPI_REQUESTS, mpi_requests, .requests = {.items = items, .count = 2});
+    }
+    TOGETHER(1, "MPI_Allreduce", 1, 0x40);
+    interrupt_and_judge();
+    check_first(TG_FINDING_DEADLOCK, "0 1", "waiting for rank 1 to send;");
+    check_finding(1, TG_FINDING_RECEIVE, "0", "nobody has sent: MPI_Irecv from rank 0");
+}
+
+/* Rank 1 has freed the communicator, as at its end, in which rank 0 waits for it. */
+static void who_has_freed_a_communicator_is_still_known(void **state)
+{
+    enum { OTHER = 0x77 };
+    (void)state;
+    struct tg_mpi_member members[] = {{.world_rank = 0}, {.world_rank = 1}};
+    begin_job(2);
+    FEED(FIRST_PID, MPI_COMM, mpi_comm, .comm = OTHER, .parent = WORLD, .origin = TG_MPI_COMM_DUP, .rank = 0,
+         .size = 2, .members = {.items = members, .count = 2});
+    FEED(FIRST_PID + 1, MPI_COMM, mpi_comm, .comm = OTHER, .parent = WORLD, .origin = TG_MPI_COMM_DUP,
+         .rank = 1, .size = 2);
+    FEED(FIRST_PID, MPI_ENTER, mpi_enter, .call = "MPI_Recv", .comm = OTHER, .peer = 1, .tag = 5, .root = -3);
+    FEED(FIRST_PID + 1, MPI_COMM, mpi_comm, .comm = OTHER, .origin = TG_MPI_COMM_FREED, .rank = 1, .size = 2);
+    TOGETHER(1, "MPI_Finalize", 1, 0x40);
+    interrupt_and_judge();
+    check_first(TG_FINDING_RECEIVE, "1", "The sender is rank 1: in MPI_Finalize since");
+}
+
+/* A wait that is no longer than earlier ones is one all the same. */
+static void a_wait_as_usual_is_told_with_its_length(void **state)
+{
+    (void)state;
+    begin_job(2);
+    POINT(0, "MPI_Recv", 1, 5);
+    job.now_ns += UINT64_C(1000) * MS;
+    POINT(1, "MPI_Send", 0, 5);
+    LEAVE(1, "MPI_Send");
+    LEAVE(0, "MPI_Recv");
+    enter_with(0, "MPI_Wait", 0);
+    interrupt_after(500);
+    check_first(
+        TG_FINDING_ASKED, "-1",
+        "At that time it was busy. Waits in MPI had lasted at most 500.0 ms; earlier ones took up to");
+}
+
+/* Who went on after the job had been asked to end may have waited at that moment, which its later calls hide. */
+static void a_wait_that_later_calls_hide_is_not_denied(void **state)
+{
+    (void)state;
+    begin_job(2);
+    POINT(0, "MPI_Recv", 1, 5);
+    FEED(LAUNCHER, SIGNAL, signal, .signal = SIGINT, .sender_pid = 7, .sender = "sh");
+    POINT(1, "MPI_Send", 0, 5);
+    LEAVE(1, "MPI_Send");
+    LEAVE(0, "MPI_Recv");
+    POINT(0, "MPI_Recv", 1, 5);
+    const struct tg_verdict_input input = input_of_job();
+    assert_null(tg_verdict_make(&input, &verdict));
+    check_first(TG_FINDING_ASKED, "-1", "No process had been waiting for another for long.");
+}
+
 /* ---- windows */
 
 enum { WINDOW = 50 };
@@ -699,6 +775,10 @@ int main(void)
         cmocka_unit_test_teardown(a_cycle_is_told_by_its_messages, tear_down),
         cmocka_unit_test_teardown(a_cycle_is_told_by_its_messages_beside_a_collective_that_was_begun,
                                   tear_down),
+        cmocka_unit_test_teardown(of_an_exchange_by_requests_the_receive_is_told, tear_down),
+        cmocka_unit_test_teardown(who_has_freed_a_communicator_is_still_known, tear_down),
+        cmocka_unit_test_teardown(a_wait_as_usual_is_told_with_its_length, tear_down),
+        cmocka_unit_test_teardown(a_wait_that_later_calls_hide_is_not_denied, tear_down),
         cmocka_unit_test_teardown(a_lock_of_all_waits_for_whoever_has_locked_one, tear_down),
         cmocka_unit_test_teardown(a_lock_waits_for_whoever_has_locked_all, tear_down),
         cmocka_unit_test_teardown(all_who_want_one_lock_are_one_finding, tear_down),

@@ -306,6 +306,32 @@ static void test_collective(void **state)
     end_job(&job);
 }
 
+/* The same in another communicator, if the rank is one of its members. */
+static void test_collective_of_some(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"MPI_Waitall", "MPI_Recv", "MPI_Barrier"};
+    int32_t members[] = {0, 2, 0, 2}, others[] = {1, 2, 1, 2};
+    struct tg_where_comm comm = {.pid = 102, .tid = 102, .size = 2, .ranks = members};
+    struct job job;
+    make_job(&job, calls);
+    add_message(&job, 0, false, 2, 10);
+    *job.look.values[2].items[0].text = '\0';
+    job.look.comms = &comm;
+    job.look.n_comms = 1;
+    expect_of(
+        &job, 1, TG_WHERE_DEADLOCK,
+        DEADLOCK
+        "  rank 0 waits for rank 2: it is in MPI_Waitall(MPI_COMM_WORLD), called from solve (a.c:10)\n"
+        "  rank 2 waits for rank 0: it is in MPI_Barrier of a communicator of ranks 0,2, called from solve "
+        "(a.c:20)\n");
+    comm.ranks = others;
+    expect_of(&job, 1, TG_WHERE_UNKNOWN, "");
+    job.look.comms = NULL;
+    job.look.n_comms = 0;
+    end_job(&job);
+}
+
 /* Where returns are not counted, other messages than in the look before are a sign that the job goes on. */
 static void test_marks(void **state)
 {
@@ -389,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_on_its_way),
         cmocka_unit_test(test_deadlock),
         cmocka_unit_test(test_collective),
+        cmocka_unit_test(test_collective_of_some),
         cmocka_unit_test(test_marks),
         cmocka_unit_test(test_own_communicator),
     };

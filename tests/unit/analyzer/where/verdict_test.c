@@ -242,6 +242,29 @@ static void test_callbacks(void **state)
     }
 }
 
+/* An interpreter that calls MPI_Finalize at its end has no code of the program's own on its stack any more. */
+static void test_end_of_interpreter(void **state)
+{
+    (void)state;
+    static const struct frame frames[] = {{LIBC, "sched_yield", 0},
+                                          {MPI, "PMPI_Finalize", 0},
+                                          {"/usr/bin/python3.11", "Py_FinalizeEx", 0},
+                                          {LIBC, "__libc_start_main", 0}};
+    struct tg_where_look look = {.n_requests = 0};
+    assert_null(tg_process_model_create(&look.own_processes));
+    assert_null(tg_stack_model_create(&look.own_stacks));
+    look.processes = look.own_processes;
+    look.stacks = look.own_stacks;
+    add_rank(&look, 0, 2);
+    add_rank(&look, 1, 2);
+    add_stack(&look, 0, 0, MPI, "MPI_Recv", 10, 5);
+    add_frames(&look, 1, frames, 4);
+    char *text = said(&look, NULL, TG_WHERE_UNKNOWN);
+    assert_non_null(strstr(text, "  rank 1 is in MPI_Finalize\n"));
+    free(text);
+    tg_where_look_deinit(&look);
+}
+
 /* Stacks do not have partners: nobody is blamed. */
 static void test_unknown(void **state)
 {
@@ -703,15 +726,25 @@ static void test_rounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_missing),       cmocka_unit_test(test_moves),
-        cmocka_unit_test(test_worked_for),    cmocka_unit_test(test_polls),
-        cmocka_unit_test(test_callbacks),     cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_two_jobs),      cmocka_unit_test(test_components),
-        cmocka_unit_test(test_exchanges),     cmocka_unit_test(test_led),
-        cmocka_unit_test(test_messages),      cmocka_unit_test(test_pending),
-        cmocka_unit_test(test_awaited),       cmocka_unit_test(test_calls_of_one_function),
-        cmocka_unit_test(test_contradiction), cmocka_unit_test(test_counted),
-        cmocka_unit_test(test_large),         cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_worked_for),
+        cmocka_unit_test(test_polls),
+        cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_end_of_interpreter),
+        cmocka_unit_test(test_two_jobs),
+        cmocka_unit_test(test_components),
+        cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_led),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_awaited),
+        cmocka_unit_test(test_calls_of_one_function),
+        cmocka_unit_test(test_contradiction),
+        cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
