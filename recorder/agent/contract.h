@@ -55,8 +55,8 @@ enum {
     TG_AGENT_REPEATS = 128,              /* struct tg_agent_repeat, behind the header page */
     TG_AGENT_REPEAT_WORDS = 13,
     TG_AGENT_RING_DATA_OFFSET = 4096 + 128 * 128,
-    TG_AGENT_RING_MARKS = 16,  /* more than chunks are under way to a trace's file at any time */
-    TG_AGENT_RING_GROWTHS = 9, /* the last one is for a ring that becomes as small again as it was made */
+    TG_AGENT_RING_MARKS = 16,          /* more than chunks are under way to a trace's file at any time */
+    TG_AGENT_RING_GROWTHS = 9,         /* the last one is for a ring that becomes as short as it is memory */
     TG_AGENT_RING_MIN_BYTES = 1 << 16, /* smallest data part, which is a power of two */
     TG_AGENT_RING_MAX_BYTES = 1 << 28,
 };

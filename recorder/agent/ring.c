@@ -68,6 +68,8 @@ __thread struct tg_agent_thread tg_agent_thread __attribute__((tls_model("initia
 extern __thread struct tg_agent_thread tollgate_tg_agent_thread
     __attribute__((alias("tg_agent_thread"), visibility("default"), tls_model("initial-exec")));
 
+void (*tg_agent_at_thread_end)(void);
+
 static struct {
     pthread_key_t key;
     bool has_key;
@@ -589,6 +591,8 @@ static void end_thread(void *unused)
     /* destructors of others may still record: be the last one */
     if (++slow.destructor_rounds < DESTRUCTOR_ROUNDS && pthread_setspecific(rings.key, thread->header) == 0)
         return;
+    if (tg_agent_at_thread_end != NULL)
+        tg_agent_at_thread_end();
     thread->busy = __builtin_frame_address(0);
     tg_agent_signal_fence();
     slow.ended = slow.is_late = true; /* handlers add nothing while this goes on */

@@ -48,6 +48,9 @@ static inline void tg_agent_signal_fence(void)
 /* Prepares for thread ends; once, from the constructor (pthread keys made early need no memory later). */
 void tg_agent_rings_prepare(void);
 
+/* Called by each thread that has a ring, before it has none any more, for what it has not recorded yet; NULL: nothing. */
+extern void (*tg_agent_at_thread_end)(void);
+
 /* Gives the calling thread its ring, if it has none yet. False: it can have none. */
 bool tg_agent_take_ring(void);
 

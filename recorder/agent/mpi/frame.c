@@ -223,6 +223,11 @@ void tg_mpi_poll_begin(struct tg_mpi_frame *frame, const struct tg_mpi_enter *en
         write_enter(frame, enter);
 }
 
+static __attribute__((constructor)) void start(void)
+{
+    tg_agent_at_thread_end = end_row;
+}
+
 /* A number for what a poll asks for, and from where; all partitions of a request are one thing. */
 static uint64_t mix_of(const struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
 {
