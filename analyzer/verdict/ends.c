@@ -1,6 +1,8 @@
 /* Processes that did not end as they should: crashes, MPI_Abort, ends without MPI_Finalize, signals that killed. */
+#include "analyzer/finding/arrivals.h"
 #include "analyzer/finding/end_words.h"
 #include "analyzer/finding/words.h"
+#include "analyzer/models/mpi/sites.h"
 #include "analyzer/models/stack_places.h"
 #include "analyzer/output/quantity.h"
 #include "analyzer/verdict/finders.h"
@@ -9,6 +11,8 @@
 #include "format/base/signal_name.h"
 
 #include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ", whose stack of 2 MiB overflowed (OMP_STACKSIZE sets its size)" */
@@ -33,6 +37,25 @@ static bool is_stumble(const struct tg_verdict_draft *draft, const struct tg_pro
            tg_verdict_is_fault(entry->status);
 }
 
+static bool take_throw(void *context, const struct tg_stack_call *call)
+{
+    static const char *const names[] = {"__cxa_throw", "__cxa_rethrow", "__clang_call_terminate"};
+    bool *throws = context;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        *throws |= strcmp(call->function, names[i]) == 0;
+    return !*throws;
+}
+
+/* Whether the C++ runtime aborted as nobody catches what the thread with STACK (NULL unknown) throws, or as it may not leave a
+ * function. */
+static bool is_uncaught(const struct tg_verdict_input *input, const struct tg_last_stack *stack)
+{
+    bool throws = false;
+    if (stack != NULL)
+        tg_stack_each_call(input->stacks, stack, take_throw, &throws);
+    return throws;
+}
+
 static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
 {
     char name[32];
@@ -47,8 +70,11 @@ static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct 
     bool knows_thread = entry->last_signal_ns != 0 && entry->last_signal == entry->status;
     if (knows_thread && entry->last_signal_sender_pid != 0 && entry->last_signal_sender_pid != entry->pid)
         tg_end_words_sender(stream, draft->input, entry->last_signal_sender_pid, entry->last_signal_sender);
-    tg_words_moment(stream, draft->input, entry->ended_ns);
     int32_t tid = knows_thread ? entry->last_signal_tid : entry->pid;
+    const struct tg_last_stack *stack = tg_verdict_stack_of(draft->input, entry->index, tid, entry->start_ns);
+    if (entry->status == SIGABRT && is_uncaught(draft->input, stack))
+        fputs(" (an exception that nobody caught)", stream);
+    tg_words_moment(stream, draft->input, entry->ended_ns);
     const struct tg_openmp_worker *worker = tg_end_words_worker(draft->input, entry->index, tid);
     if (knows_thread) {
         fputs(" in ", stream);
@@ -61,7 +87,6 @@ static struct tg_error *find_crash(struct tg_verdict_draft *draft, const struct 
         else if (entry->last_signal_has_address)
             fprintf(stream, ", fault address 0x%" PRIx64, entry->last_signal_address);
     }
-    const struct tg_last_stack *stack = tg_verdict_stack_of(draft->input, entry->index, tid, entry->start_ns);
     if (stack != NULL) {
         fputc(',', stream);
         tg_verdict_print_stack(stream, draft->input, stack);
@@ -104,19 +129,86 @@ static bool is_exit_of_python(const struct tg_last_stack *stack)
     return has_interpreter && stack->end == TG_STACK_WHOLE;
 }
 
-static struct tg_error *find_abort(struct tg_verdict_draft *draft, const struct tg_process_entry *entry,
-                                   const struct tg_mpi_process *mpi)
+static const struct tg_mpi_process *mpi_of(const struct tg_verdict_draft *draft,
+                                           const struct tg_process_entry *entry)
 {
-    const struct tg_mpi_thread *caller = last_caller(draft->input, entry->index);
+    return tg_mpi_model_process(draft->input->mpi, entry->index);
+}
+
+/* Whether OTHER called MPI_Abort as ENTRY did: of one job, from one place, with the same error code. */
+static bool aborts_alike(const struct tg_verdict_draft *draft, const struct tg_process_entry *entry,
+                         const struct tg_process_entry *other)
+{
+    const struct tg_mpi_process *mpi = mpi_of(draft, other);
+    if (other == entry || other->rank < 0 || entry->rank < 0 || mpi == NULL || mpi->aborted_ns == 0 ||
+        strcmp(mpi->job, mpi_of(draft, entry)->job) != 0 || tg_verdict_is_explained(draft, other->index))
+        return other == entry;
+    const struct tg_mpi_thread *one = last_caller(draft->input, entry->index),
+                               *two = last_caller(draft->input, other->index);
+    return one != NULL && two != NULL && one->call.tag == two->call.tag &&
+           tg_mpi_site_low(one->call.code) == tg_mpi_site_low(two->call.code);
+}
+
+/* Prints who called MPI_Abort as ENTRY did. *FIRST was the first of *COUNT. */
+static struct tg_error *print_aborters(struct tg_verdict_draft *draft, const struct tg_process_entry *entry,
+                                       const struct tg_process_entry **first, size_t *count)
+{
+    int64_t *ranks = calloc(draft->n_processes, sizeof *ranks);
+    if (ranks == NULL)
+        return tg_error_no_memory();
+    *first = entry;
+    *count = 0;
+    for (size_t i = 0; i < draft->n_processes; i++) {
+        const struct tg_process_entry *other = tg_process_model_at(draft->input->processes, i);
+        if (!aborts_alike(draft, entry, other))
+            continue;
+        const struct tg_mpi_thread *caller = last_caller(draft->input, i);
+        if (caller != NULL)
+            tg_verdict_blame(draft, i, caller->tid, caller->call.code);
+        ranks[(*count)++] = other->rank;
+        if (mpi_of(draft, other)->aborted_ns < mpi_of(draft, *first)->aborted_ns)
+            *first = other;
+    }
+    if (*count > 1)
+        tg_arrivals_print(draft->stream, ranks, *count, true);
+    else
+        tg_words_process(draft->stream, draft->input, entry->index);
+    free(ranks);
+    return NULL;
+}
+
+/* The finding that was added last tells of all who called MPI_Abort as ENTRY did. */
+static void explain_aborters(struct tg_verdict_draft *draft, const struct tg_process_entry *entry)
+{
+    for (size_t i = 0; i < draft->n_processes; i++) {
+        const struct tg_process_entry *other = tg_process_model_at(draft->input->processes, i);
+        if (other != entry && aborts_alike(draft, entry, other))
+            tg_verdict_explain(draft, i);
+    }
+}
+
+static struct tg_error *find_abort(struct tg_verdict_draft *draft, const struct tg_process_entry *asked)
+{
+    const struct tg_process_entry *entry;
     FILE *stream = draft->stream;
+    size_t count;
+    struct tg_error *error = print_aborters(draft, asked, &entry, &count);
+    if (error != NULL)
+        return error;
+    const struct tg_mpi_process *mpi = mpi_of(draft, entry);
+    const struct tg_mpi_thread *caller = last_caller(draft->input, entry->index);
     const struct tg_finding finding = {.kind = TG_FINDING_CRASH,
                                        .since_ns = mpi->aborted_ns,
                                        .process = entry->index,
                                        .code = caller == NULL ? 0 : caller->call.code};
-    tg_words_process(stream, draft->input, entry->index);
     fputs(" called MPI_Abort", stream);
     if (caller != NULL && caller->call.tag != -3)
         fprintf(stream, " with error code %" PRId64, caller->call.tag);
+    if (count > 1) {
+        fputs(", ", stream);
+        tg_words_process(stream, draft->input, entry->index);
+        fputs(" first,", stream);
+    }
     tg_words_moment(stream, draft->input, mpi->aborted_ns);
     const struct tg_last_stack *stack =
         caller == NULL ? NULL : tg_verdict_stack_of(draft->input, entry->index, caller->tid, mpi->aborted_ns);
@@ -126,10 +218,10 @@ static struct tg_error *find_abort(struct tg_verdict_draft *draft, const struct 
         fputs(" at the end of the program (called by Python as it exits)", stream);
     else if (caller != NULL)
         tg_words_code(stream, draft->input, entry->index, caller->call.code);
-    if (caller != NULL)
-        tg_verdict_blame(draft, entry->index, caller->tid, caller->call.code);
     fputc('.', stream);
-    return tg_verdict_add(draft, &finding);
+    error = tg_verdict_add(draft, &finding);
+    explain_aborters(draft, asked);
+    return error;
 }
 
 static struct tg_error *find_early_exit(struct tg_verdict_draft *draft, const struct tg_process_entry *entry,
@@ -204,7 +296,7 @@ static struct tg_error *find_end(struct tg_verdict_draft *draft, const struct tg
     if (tg_verdict_is_explained(draft, entry->index))
         return NULL; /* by an error of MPI */
     if (mpi != NULL && mpi->aborted_ns != 0)
-        error = find_abort(draft, entry, mpi);
+        error = find_abort(draft, entry);
     else if (entry->end == TG_PROCESS_KILLED && tg_verdict_is_fault(entry->status))
         error = find_crash(draft, entry);
     else if (report != NULL)

@@ -99,14 +99,31 @@ static bool read_stacks(const struct tg_look_shared *look, const struct tg_readi
     return ok;
 }
 
-/* Where thread INDEX goes on when it comes back from the library that it is in; 0 unknown. Of MPI, that is its caller. */
+/* The last frame of those from AT on that are of one library. */
+static size_t last_of_library(const struct tg_call_stack *stack, size_t at)
+{
+    const char *module = stack->frames[at].module;
+    while (at + 1 < stack->count && strcmp(stack->frames[at + 1].module, module) == 0)
+        at++;
+    return at;
+}
+
+/* The frame of STACK, which has some, whose return leaves the library that the thread is in. LLVM's OpenMP runtime waits for locks
+ * by calling sched_yield again and again. */
+static size_t library_frame(const struct tg_call_stack *stack)
+{
+    size_t at = last_of_library(stack, 0);
+    return at + 1 < stack->count && tg_kmp_is_runtime(stack->frames[at + 1].module)
+               ? last_of_library(stack, at + 1)
+               : at;
+}
+
+/* Where the thread goes on when it comes back from the library that it is in; 0 unknown. Of MPI, that is its caller. */
 static uint64_t return_address(const struct tg_call_stack *stack)
 {
-    size_t at = tg_mpi_entry_find(stack);
+    size_t at = stack->count > 0 ? tg_mpi_entry_find(stack) : 0;
     if (at == SIZE_MAX)
-        for (at = 0;
-             at + 1 < stack->count && strcmp(stack->frames[at + 1].module, stack->frames[0].module) == 0;)
-            at++;
+        at = library_frame(stack);
     const struct tg_stack_frame *caller = at + 1 < stack->count ? &stack->frames[at + 1] : NULL;
     return caller != NULL && caller->kind == TG_FRAME_CODE && !caller->guessed && !stack->frames[at].guessed
                ? caller->pc

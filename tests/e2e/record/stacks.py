@@ -86,6 +86,12 @@ def crashes():
         check("killed by" in first and (not wanted or f"ends.c:{wanted[0][1]}" in first), how, first)
         [look] = events(how, "stack_snapshot")
         check(look["threads"] == look["taken"] == 3 and look["took_ns"] < 1e9, look)
+        check("exception" not in first, how, first)
+    with open("thrown.cc", "w", encoding="utf-8") as file:
+        file.write("#include <stdexcept>\nstatic void fail() { throw std::runtime_error(\"x\"); }\nint main() { fail(); }\n")
+    subprocess.run(["g++", "-g", "-O0", "-o", "uncaught", "thrown.cc"], check=True)
+    [first, *_] = texts(record_in_time("thrown", [os.path.abspath("uncaught")])[1])
+    check("killed by SIGABRT (an exception that nobody caught)" in first and "thrown.cc:2" in first, first)
     [pc] = [event["pc"] for event in events("fault", "signal")]
     check(pc == events("fault", "stack")[0]["frames"][0]["pc"] != "0x0", pc)
     [first, *_] = texts(record_in_time("thread", [ENDS, "overflow of a thread"])[1])

@@ -651,6 +651,19 @@ def prepared_together():
     check(halted.count("PTRACE_DETACH") == len(busy) - 1 and not re.search(r"^openat\(.*(\.so|/maps)|^pread64", halted, re.M), halted)
 
 
+def spins():
+    """Who waits for a lock by running, with a library's function that comes back each time, is not at work."""
+    if shutil.which("clang") is None:
+        skip("clang is not installed")
+    program = build("clang", ["spinning_lock.c"], "spinning", "-fopenmp")
+    with ready("env", "OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_SIZE=1", program) as process:
+        time.sleep(0.6)  # until the first thread waits
+        for _ in range(5):
+            text = where("-p", str(process.pid))
+            check(re.search("rank 0 is outside MPI: in (omp_set_lock|kmpc_critical), called from main .spinning_lock.c:22.", text), text)
+            check("moves" not in text and "at the same place in both looks" in text, text)
+
+
 def imports():
     """A program that hangs in a module, which others import: all of them are on its stack, six calls of the interpreter each."""
     for n in range(20):
@@ -1081,7 +1094,7 @@ def command_line():
                 json.loads(told.output)
 
 
-CASES = {"attached": attached, "command_line": command_line, "imports": imports, "python": python, "prepared": prepared, "messages": messages, "members": members, "kinds": kinds, "apart": apart, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
+CASES = {"attached": attached, "spins": spins, "command_line": command_line, "imports": imports, "python": python, "prepared": prepared, "messages": messages, "members": members, "kinds": kinds, "apart": apart, "openmpi": lambda: hung("openmpi"), "mpich": lambda: hung("mpich"), "undisturbed": undisturbed,
          "refused": refused, "owners": owners, "cores": cores, "bounded": bounded, "killed": killed, "nest_locks": nest_locks, "at_once": at_once, "goes_on_openmpi": lambda: goes_on("openmpi"), "goes_on_mpich": lambda: goes_on("mpich"), "moves_openmpi": lambda: moves("openmpi"),
          "moves_mpich": lambda: moves("mpich"), "late_openmpi": lambda: late("openmpi"), "late_mpich": lambda: late("mpich"), "repeated": repeated, "slurm": slurm,
          "requests_openmpi": lambda: requests("openmpi"), "requests_mpich": lambda: requests("mpich")}
