@@ -44,6 +44,7 @@ struct private_part {
      * */
     unsigned char nested[NESTED_BYTES];
     struct tg_agent_ring_header nested_header;
+    uint64_t room[TG_AGENT_ROOM_BYTES / sizeof(uint64_t)]; /* tg_agent_room's */
 };
 _Static_assert(TG_AGENT_RING_PRIVATE_OFFSET + sizeof(struct private_part) <= TG_AGENT_RING_HEADER_BYTES,
                "beyond the header page");
@@ -600,6 +601,13 @@ static void end_thread(void *unused)
     if (slow.nested_used > 0)
         flush_nested(thread);
     let_go(thread);
+}
+
+void *tg_agent_room(void)
+{
+    const struct tg_agent_thread *thread = &tg_agent_thread;
+    bool has_ring = thread->header != NULL && thread->generation == *tg_agent.generation;
+    return has_ring ? private_part(thread->header)->room : NULL;
 }
 
 bool tg_agent_take_ring(void)

@@ -51,6 +51,11 @@ void tg_agent_rings_prepare(void);
 /* Called by each thread that has a ring, before it has none any more, for what it has not recorded yet; NULL: nothing. */
 extern void (*tg_agent_at_thread_end)(void);
 
+/* Room of the calling thread for what it has not recorded yet, as thread-local storage is scarce; NULL: it has no ring. What a
+ * thread that has ended left there may be in it. */
+enum { TG_AGENT_ROOM_BYTES = 384 };
+void *tg_agent_room(void);
+
 /* Gives the calling thread its ring, if it has none yet. False: it can have none. */
 bool tg_agent_take_ring(void);
 

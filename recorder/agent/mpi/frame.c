@@ -2,7 +2,7 @@
 
 __thread struct tg_mpi_thread tg_mpi_thread __attribute__((tls_model("initial-exec")));
 
-enum { MAX_POLLS = sizeof tg_mpi_thread.polls / sizeof tg_mpi_thread.polls[0] };
+_Static_assert(TG_MPI_POLL_PLACES * sizeof(struct tg_mpi_polled) <= TG_AGENT_ROOM_BYTES, "they are there");
 
 /* Frames grow downwards: one that is not below the outermost call's is of code that left that call by longjmp
  * or an exception, as error handlers may. */
@@ -99,21 +99,22 @@ static void write_enter(const struct tg_mpi_frame *frame, const struct tg_mpi_en
 /* What was polled in vain since it was last told, place by place. */
 static void tell_sums(struct tg_mpi_thread *thread)
 {
-    for (unsigned i = 0; i < thread->n_polls; i++) {
-        struct tg_mpi_polled *place = &thread->polls[i];
+    struct tg_mpi_polled *places = tg_agent_room();
+    for (unsigned i = 0; places != NULL && i < thread->n_polls; i++) {
+        struct tg_mpi_polled *place = &places[i];
         uint64_t *arguments = place->polls > 0 ? tg_agent_begin(TG_RECORD_MPI_POLL_SUM, 7) : NULL;
         if (arguments == NULL)
             continue;
         uint64_t now = tg_agent_ticks();
         arguments[0] = place->call;
-        arguments[1] = (uintptr_t)place->code;
+        arguments[1] = (uintptr_t)thread->polls[i];
         arguments[2] = place->polls;
         arguments[3] = place->inside_ticks;
         arguments[4] = place->longest_ticks;
         arguments[5] = now - place->first_ticks;
         arguments[6] = now - place->last_ticks;
         tg_agent_commit();
-        *place = (struct tg_mpi_polled){.code = place->code, .call = place->call};
+        *place = (struct tg_mpi_polled){.call = place->call};
     }
 }
 
@@ -211,12 +212,12 @@ void tg_mpi_record_return(const struct tg_mpi_frame *frame, int result)
 
 void tg_mpi_poll_begin(struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter)
 {
-    struct tg_mpi_thread *thread = &tg_mpi_thread;
-    for (unsigned i = 0; i < thread->n_polls; i++)
-        if (thread->polls[i].code == frame->code)
-            frame->repeats = &thread->polls[i];
-    if (TG_AGENT_UNLIKELY((tg_agent.flags & TG_AGENT_EVERY) != 0))
-        frame->repeats = NULL;
+    const struct tg_mpi_thread *thread = &tg_mpi_thread;
+    bool is_each_told = (tg_agent.flags & TG_AGENT_EVERY) != 0;
+    struct tg_mpi_polled *places = thread->n_polls > 0 && !is_each_told ? tg_agent_room() : NULL;
+    for (unsigned i = 0; places != NULL && i < thread->n_polls; i++)
+        if (thread->polls[i] == frame->code)
+            frame->repeats = &places[i];
     if (thread->n_polls > 0)
         frame->begun_ticks = tg_agent_ticks();
     if (frame->repeats == NULL)
@@ -289,11 +290,14 @@ static void record_in_vain(struct tg_mpi_frame *frame, int result)
     struct tg_mpi_thread *thread = &tg_mpi_thread;
     frame->poll = TG_MPI_POLL_VAIN;
     tg_mpi_record_return(frame, result);
+    struct tg_mpi_polled *places = tg_agent_room();
     for (unsigned i = 0; i < thread->n_polls; i++)
-        if (thread->polls[i].code == frame->code)
+        if (thread->polls[i] == frame->code)
             return;
-    if (thread->n_polls < MAX_POLLS)
-        thread->polls[thread->n_polls++] = (struct tg_mpi_polled){.code = frame->code, .call = frame->call};
+    if (places == NULL || thread->n_polls == TG_MPI_POLL_PLACES)
+        return;
+    places[thread->n_polls] = (struct tg_mpi_polled){.call = frame->call};
+    thread->polls[thread->n_polls++] = frame->code;
 }
 
 bool tg_mpi_poll_end(struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter, bool has_found, int result)

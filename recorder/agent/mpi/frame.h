@@ -24,9 +24,9 @@ struct tg_mpi_frame {
     uint64_t begun_ticks; /* of a poll that is not the first of its row */
 };
 
-/* A place that polled in vain, and its polls that were not recorded one by one, since they were last told. */
+/* Polls in vain from one place that were not recorded one by one, since they were last told. In tg_agent_room, one for each of
+ * TG_MPI_POLL_PLACES. */
 struct tg_mpi_polled {
-    const void *code;
     enum tg_mpi_call call;
     uint64_t polls, inside_ticks, longest_ticks, first_ticks,
         last_ticks; /* the first began, and the last ended */
@@ -55,6 +55,8 @@ struct tg_mpi_leave {
     uint64_t bytes;
 };
 
+enum { TG_MPI_POLL_PLACES = 6 };
+
 /* State of a thread. */
 struct tg_mpi_thread {
     const void *outermost; /* frame of the wrapper in progress */
@@ -62,9 +64,10 @@ struct tg_mpi_thread {
         *fortran; /* address where Fortran code called the library, which has not called the agent yet; set by
                             recorder/agent/mpi/fortran.c */
     unsigned n_polls;
-    struct tg_mpi_polled polls[6]; /* places that polled since something else was recorded: a row of polls */
-    bool is_various;               /* not all of them asked for the same */
-    uint64_t n_in_row, polled;     /* how many they were, and a mixture of what the first one asked for */
+    const void
+        *polls[TG_MPI_POLL_PLACES]; /* places that polled since something else was recorded: a row of polls */
+    bool is_various;                /* not all of them asked for the same */
+    uint64_t n_in_row, polled;      /* how many they were, and a mixture of what the first one asked for */
     uint64_t row_ticks, told_ticks,
         inside_ticks; /* the first one's, those of the last record about the row, and how
                                                      long polls took since then */

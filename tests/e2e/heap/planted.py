@@ -11,10 +11,11 @@ import os
 import random
 import re
 import shutil
+import signal
 import sys
 import xml.etree.ElementTree
 
-from mpi_job import FLAVOURS
+from mpi_job import ENVIRONMENT, FLAVOURS
 from recording import TOLLGATE, check, events, run, skip
 
 SOURCE = os.path.join(os.environ["TG_SOURCE"], "tests/programs/heap_planted.cc")
@@ -216,7 +217,7 @@ def run_jobs(flavour, program, cases):
     results = []
     for one in cases:
         command = [*FLAVOURS[flavour].launcher, "-n", "2", program, *one.words]
-        got = run([TOLLGATE, "record", "--quiet", "--force", "-o", "trace", "--heap=check", "--", *command])
+        got = run([TOLLGATE, "record", "--quiet", "--force", "-o", "trace", "--heap=check", "--", *command], ENVIRONMENT)
         heap = json.loads(run([TOLLGATE, "heap", "--json", "trace"]).output)
         own = [leak for leak in heap["leaks"] if leak["allocated"].startswith("make_block")]
         results.append((got.status, got.status, [e for e in heap["errors"] if e["error"] != "alloc_null"], own))
@@ -244,7 +245,9 @@ def check_variant(seed, count, variant, asks_peer):
             lost = [(leak["leak"], leak["blocks"], leak["bytes"], leak["allocated"].split(" (")[0]) for leak in leaks]
             line = f"{variant}: {how} {said}{' '.join(one.words)}: wanted {one.kind} at {one.offset}; {short} {lost}; status {status}, natively {was}"
             print(line)
-            if how == "right" or how not in may_miss(one, variant):
+            # Open MPI's mpirun crashes now and then where a rank aborts, and takes its ranks with it (docs/mpir.md)
+            crashes = variant == "openmpi" and status == -signal.SIGSEGV and "abort" in line
+            if how == "right" or (how not in may_miss(one, variant) and not crashes):
                 worse.append(line)
     print(variant, "seed", seed, dict(sums), {f"{ours}, valgrind {theirs}": n for (ours, theirs), n in both.items()}, flush=True)
     return worse

@@ -510,7 +510,7 @@ def asked_for():
     """--ranks: of the others nothing is recorded, neither by stops nor by an agent; whether their launcher has a table or not."""
     for name, launcher in (("mpich", ["mpiexec.mpich"]), ("openmpi", OMPI)):
         ranks = program(name)
-        job = record(f"{name}.tgt", [*launcher, "-n", str(RANKS), ranks], "--ranks=0,2")
+        job = record(f"{name}.tgt", [*launcher, "-n", str(RANKS), ranks], "--ranks=0,2", environment=ENVIRONMENT)
         check(job.status == 0 and len(said_ranks(job.output)) == RANKS, job)
         told, mpi = report(f"{name}.tgt"), collections.Counter()
         of_rank = {process["rank"]: process for process in told["processes"] if process["rank"] is not None}
