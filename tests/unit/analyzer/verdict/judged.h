@@ -15,7 +15,7 @@ static int tear_down(void **state)
 }
 
 /* The job is interrupted WAIT_MS later. */
-static void interrupt_after(uint64_t wait_ms)
+static inline void interrupt_after(uint64_t wait_ms)
 {
     const struct tg_verdict_input input = input_of_job();
     job.now_ns += wait_ms * MS;
