@@ -4,7 +4,7 @@
 #include "analyzer/finding/words.h"
 #include "analyzer/verdict/finders.h"
 #include "analyzer/verdict/sentences.h"
-#include "analyzer/where/verdict.h"
+#include "analyzer/where/verdict_words.h"
 
 #include <stdlib.h>
 

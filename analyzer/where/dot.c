@@ -3,6 +3,7 @@
 
 #include "analyzer/where/members.h"
 #include "analyzer/where/messages.h"
+#include "analyzer/where/verdict_words.h"
 #include "analyzer/where/waits.h"
 
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 #include "analyzer/output/quantity.h"
 #include "analyzer/output/stack_words.h"
 #include "analyzer/where/members.h"
+#include "analyzer/where/verdict_words.h"
 #include "format/base/printable.h"
 
 #include <inttypes.h>

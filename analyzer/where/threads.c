@@ -59,6 +59,11 @@ static bool is_inside(const struct tg_where_thread *thread, const char *const *b
     return false;
 }
 
+bool tg_where_is_suspended(const struct tg_where_thread *thread)
+{
+    return thread->is_first && thread->activity != NULL && thread->activity->is_suspended;
+}
+
 bool tg_where_waits_in_openmp(const struct tg_where_thread *thread)
 {
     static const char *const calls[] = {"GOMP_barrier",   "GOMP_parallel",      "gomp_team_",

@@ -51,6 +51,9 @@ struct tg_error *tg_where_threads_make(const struct tg_where_look *look, const s
 /* Threads that have moved in EARLIER, of the same processes, have moved in THREADS, too. */
 void tg_where_threads_join_moves(struct tg_where_threads *threads, const struct tg_where_threads *earlier);
 
+/* Whether it is the first thread of a process that a signal has stopped. */
+bool tg_where_is_suspended(const struct tg_where_thread *thread);
+
 /* The call of MPI that THREAD is in, as tg_mpi_name() has it: "" outside of MPI, and in a callback of MPI that is in none
  * itself. Returns BUFFER. */
 char *tg_where_call_of(const struct tg_where_thread *thread, char *buffer, size_t size);

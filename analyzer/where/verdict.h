@@ -5,7 +5,7 @@
 #include "analyzer/where/group.h"
 #include "analyzer/where/threads.h"
 
-#include <stdio.h>
+#include <stddef.h>
 
 enum tg_where_kind {
     TG_WHERE_UNKNOWN, /* the stacks alone do not say */
@@ -37,8 +37,11 @@ void tg_where_verdict_deinit(struct tg_where_verdict *verdict);
 /* The name in JSON: "missing". */
 const char *tg_where_kind_name(enum tg_where_kind kind);
 
-/* Returns whether there was something to say. */
-bool tg_where_verdict_write(FILE *stream, const struct tg_where_threads *threads,
-                            const struct tg_where_verdict *verdict);
+/* Whether the group is in a collective call of all ranks; or of another communicator than MPI_COMM_WORLD. */
+bool tg_where_group_is_of_all(const struct tg_where_threads *threads, const struct tg_where_group *group);
+bool tg_where_group_is_of_other(const struct tg_where_threads *threads, const struct tg_where_group *group);
+/* Whether some ranks are in a collective call of another communicator than others. */
+bool tg_where_verdict_has_different_comms(const struct tg_where_threads *threads,
+                                          const struct tg_where_verdict *verdict);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef TG_TESTS_UNIT_ANALYZER_WHERE_LOOKS_H
 #define TG_TESTS_UNIT_ANALYZER_WHERE_LOOKS_H
 
-#include "analyzer/where/verdict.h"
+#include "analyzer/where/verdict_words.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
