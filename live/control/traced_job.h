@@ -11,6 +11,7 @@
 #include "live/source/news.h"
 #include "recorder/record/options.h"
 #include "recorder/record/recording.h"
+#include "recorder/record/recording_heap.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -15,6 +15,8 @@
 #include "recorder/inject/injector.h"
 #include "recorder/process/image_cache.h"
 
+#include <stdbool.h>
+
 struct tg_loader;
 
 enum tg_loader_watch {
@@ -26,6 +28,18 @@ enum tg_loader_watch {
     TG_LOADER_CATCH_UP, /* nothing planted; lists are read at other stops */
     TG_LOADER_NONE,     /* libraries are not watched at all */
 };
+
+/* Whether auditors decide by the dlopen filter. */
+static inline bool tg_loader_watch_is_by_filter(enum tg_loader_watch watch)
+{
+    return watch == TG_LOADER_IN_PROCESS || watch == TG_LOADER_BY_MODE;
+}
+
+/* Whether there are auditors at all, in programs that the agent is in. */
+static inline bool tg_loader_watch_has_auditors(enum tg_loader_watch watch)
+{
+    return watch == TG_LOADER_AGENT || tg_loader_watch_is_by_filter(watch);
+}
 
 /* Libraries that were handled in a process. */
 struct tg_loader_handled {

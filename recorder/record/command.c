@@ -139,8 +139,7 @@ static void end_recording(void *context)
 static bool wants_price_of_stops(const struct tg_record_options *options)
 {
     enum tg_loader_watch watch = options->command != NULL ? options->launched : options->attached;
-    return !options->no_ptrace &&
-           (watch == TG_LOADER_STOPS || watch == TG_LOADER_IN_PROCESS || watch == TG_LOADER_BY_MODE);
+    return !options->no_ptrace && (watch == TG_LOADER_STOPS || tg_loader_watch_is_by_filter(watch));
 }
 
 /* FRONT is NULL where nothing is attached. */

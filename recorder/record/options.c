@@ -264,8 +264,8 @@ static void tell_filter(const struct arguments *arguments, const struct tg_recor
     bool asked = arguments->settings != NULL || arguments->mode != NULL || arguments->match != NULL ||
                  arguments->always >= 0 || arguments->on_match != NULL;
     char *text = NULL;
-    bool has_stops = options->launched == TG_LOADER_STOPS || options->launched == TG_LOADER_IN_PROCESS ||
-                     options->launched == TG_LOADER_BY_MODE || options->attached == TG_LOADER_STOPS;
+    bool has_stops = options->launched == TG_LOADER_STOPS || options->attached == TG_LOADER_STOPS ||
+                     tg_loader_watch_is_by_filter(options->launched);
     if (asked || where == NULL || options->quiet || !has_stops ||
         asprintf(&text, "the dlopen filter is %s, by %s (--no-rc ignores your settings files)",
                  tg_dlopen_filter_mode_name(options->filter.mode), where) < 0)
@@ -483,7 +483,7 @@ static struct tg_error *set_agent(const struct arguments *arguments, struct tg_r
         options->launched = TG_LOADER_STOPS; /* nothing else wants an agent, and as yet this does not */
     if (options->launched == TG_LOADER_AGENT)
         options->agent |= TG_AGENT_DLOPEN | TG_AGENT_LOADS;
-    if (options->launched == TG_LOADER_IN_PROCESS || options->launched == TG_LOADER_BY_MODE)
+    if (tg_loader_watch_is_by_filter(options->launched))
         options->agent |= TG_AGENT_LOADS;
     if (options->command == NULL)
         options->agent = 0;

@@ -5,33 +5,17 @@
 #include "format/base/error.h"
 #include "format/settings/command.h"
 #include "recorder/engine/engine.h"
-#include "recorder/leaks/guard_check.h"
 #include "recorder/loader/loader.h"
 #include "recorder/process/image_cache.h"
 #include "recorder/record/options.h"
 #include "recorder/record/recording_file.h"
+#include "recorder/record/recording_watch.h"
 #include "recorder/rings/directory.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct tg_recording;
-
-/* Callbacks of a controller that watches a recording and controls the job. */
-struct tg_recording_watch {
-    void *context;
-    /* Every event that is written, in the order of the trace; on the thread that writes. */
-    void (*written)(void *context, const struct tg_event *event);
-    /* Whether WRITTEN cannot keep up for the moment: agents then wait with events of their own. */
-    bool (*is_behind)(void *context);
-    /* As tg_engine_options; on the tracer thread. */
-    void (*emitted)(void *context, const struct tg_event *event);
-    /* The same: after tg_engine_wake. */
-    void (*serve)(void *context);
-    /* As tg_agent_session_start. */
-    void (*gates_called)(void *context);
-    const struct tg_loader_listener *libraries; /* told of handled libraries; NULL: nobody is */
-};
 
 /* Makes everything ready: the trace file is created, nothing is traced yet. COST is what stops cost on this
  * machine (all zero: not known). WATCH is NULL where nobody watches; it takes ptrace. What is given must
@@ -68,27 +52,9 @@ void tg_recording_asked_to_end(struct tg_recording *recording);
  * known): the trace says so. From any thread. */
 void tg_recording_passes_on(struct tg_recording *recording, int signal, pid_t sender, const char *name);
 
-/* Waits, five seconds at most, until everything that came before now is handed to the writer. On the tracer thread. */
-void tg_recording_settle(const struct tg_recording *recording);
-
 /* Takes the stacks of all threads of the job, which become events. On the tracer thread. Errors: UNSUPPORTED, this
  * recording takes none. */
 struct tg_error *tg_recording_look(struct tg_recording *recording);
-
-/* Searches process PID, all of whose threads are stopped, for leaks, which become events. On the tracer thread. Errors:
- * UNSUPPORTED, this recording has no blocks of heaps; and those of tg_exit_scan_search. */
-struct tg_error *tg_recording_search_leaks(struct tg_recording *recording, pid_t pid);
-
-/* Looks at the guards of the blocks of process PID, all of whose threads are stopped; those that were overwritten become events.
- * On the tracer thread. Errors: UNSUPPORTED, blocks are not checked; TARGET, a thread runs; and those of
- * tg_guard_check_run. */
-struct tg_error *tg_recording_check_guards(struct tg_recording *recording, pid_t pid,
-                                           struct tg_guard_check *check);
-
-/* Changes what is wished of the heaps of all processes, those that start later too; the trace says TEXT. On the tracer
- * thread. Errors: UNSUPPORTED, no heap is observed; OS. */
-struct tg_error *tg_recording_wish(struct tg_recording *recording, const struct tg_agent_heap_wishes *wishes,
-                                   const char *text);
 
 /* For who reads the file while it is written. Asks that events that were added go to the file soon; returns
  * how many it has then, or more. On the thread that runs the recording, also when the trace is closed. */
