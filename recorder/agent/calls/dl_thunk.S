@@ -10,33 +10,24 @@
  * where the row is CFA = rsp + 8, by way of the plain return here. Nothing but the stack holds state, so it may
  * be left by longjmp, an exception or cancellation, and entered anew by a constructor. */
 
+#include "recorder/agent/thunk_frame.inc"
+
 	.text
 
 /* enter(the arguments, where the return address is) -> struct plan of dl_calls.c in rax and rdx. returned(result) -> the
  * result. */
 	.macro	wrap name enter returned frame
-	.globl	\name
-	.type	\name, @function
-	.p2align 4
-\name:
-	.cfi_startproc
-	endbr64
-	push	%rdi
-	.cfi_adjust_cfa_offset 8
-	push	%rsi
-	.cfi_adjust_cfa_offset 8
-	push	%rdx
-	.cfi_adjust_cfa_offset 8
+	begin	\name
+	save	%rdi
+	save	%rsi
+	save	%rdx
 	lea	24(%rsp), \frame
 	call	\enter
 	mov	%rax, %r10
 	mov	%rdx, %r11
-	pop	%rdx
-	.cfi_adjust_cfa_offset -8
-	pop	%rsi
-	.cfi_adjust_cfa_offset -8
-	pop	%rdi
-	.cfi_adjust_cfa_offset -8
+	restore	%rdx
+	restore	%rsi
+	restore	%rdi
 	btr	$62, %r11
 	jc	1f
 	btr	$63, %r11
@@ -47,10 +38,8 @@
 	shr	$48, %rax
 	jnz	5f
 	lea	3f(%rip), %rax
-	push	%rax
-	.cfi_adjust_cfa_offset 8
-	push	%r11
-	.cfi_adjust_cfa_offset 8
+	save	%rax
+	save	%r11
 	jmp	*%r10
 	.cfi_adjust_cfa_offset -16
 	nop			/* unwinders look up the byte before a return address */
@@ -73,29 +62,24 @@
 	mov	%rax, %rdi
 	jmp	\returned
 
-2:	push	%rbp
-	.cfi_adjust_cfa_offset 8
+2:	save	%rbp
 	.cfi_offset %rbp, -16
 	mov	%rsp, %rbp
 	sub	$8, %rsp
 	.cfi_adjust_cfa_offset 8
 	lea	4f(%rip), %rax
-	push	%rax
-	.cfi_adjust_cfa_offset 8
-	push	%r11
-	.cfi_adjust_cfa_offset 8
+	save	%rax
+	save	%r11
 	jmp	*%r10
 	.cfi_adjust_cfa_offset -16
 	nop
 4:	add	$8, %rsp
 	.cfi_adjust_cfa_offset -8
-	pop	%rbp
-	.cfi_adjust_cfa_offset -8
+	restore	%rbp
 	.cfi_restore %rbp
 	mov	%rax, %rdi
 	jmp	\returned
-	.cfi_endproc
-	.size	\name, . - \name
+	end	\name
 	.endm
 
 	wrap dlopen tg_dl_enter_dlopen tg_dl_returned_dlopen %rdx

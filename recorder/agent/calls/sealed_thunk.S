@@ -2,44 +2,11 @@
  * real function with the stack and the arguments as they were (a child that begins on another stack finds what
  * it would find). */
 
+#include "recorder/agent/thunk_frame.inc"
+
 	.text
 
-	.macro	save register
-	push	\register
-	.cfi_adjust_cfa_offset 8
-	.endm
-
-	.macro	restore register
-	pop	\register
-	.cfi_adjust_cfa_offset -8
-	.endm
-
-	.macro	outside
-	save	%rdi
-	save	%rsi
-	save	%rdx
-	save	%rcx
-	save	%r8
-	save	%r9
-	save	%rax		/* for the alignment */
-	.endm
-
-	.macro	inside
-	restore	%rax
-	restore	%r9
-	restore	%r8
-	restore	%rcx
-	restore	%rdx
-	restore	%rsi
-	restore	%rdi
-	.endm
-
-	.globl	prctl
-	.type	prctl, @function
-	.p2align 4
-prctl:
-	.cfi_startproc
-	endbr64
+	begin	prctl
 	cmp	$22, %edi	/* PR_SET_SECCOMP */
 	je	2f
 	cmp	$26, %edi	/* PR_SET_TSC */
@@ -48,26 +15,20 @@ prctl:
 	test	%rax, %rax
 	jz	3f
 	jmp	*%rax
-2:	outside
+2:	save_arguments
 	mov	%rsi, %rdx
 	movslq	%edi, %rsi
 	mov	$157, %edi	/* SYS_prctl */
 	call	tg_sealed_begin
-	inside
+	restore_arguments
 	jmp	1b
-3:	outside
+3:	save_arguments
 	call	tg_sealed_find
-	inside
+	restore_arguments
 	jmp	1b
-	.cfi_endproc
-	.size	prctl, . - prctl
+	end	prctl
 
-	.globl	syscall
-	.type	syscall, @function
-	.p2align 4
-syscall:
-	.cfi_startproc
-	endbr64
+	begin	syscall
 	cmp	$157, %rdi	/* SYS_prctl */
 	je	2f
 	cmp	$317, %rdi	/* SYS_seccomp */
@@ -76,15 +37,14 @@ syscall:
 	test	%rax, %rax
 	jz	3f
 	jmp	*%rax
-2:	outside
+2:	save_arguments
 	call	tg_sealed_begin
-	inside
+	restore_arguments
 	jmp	1b
-3:	outside
+3:	save_arguments
 	call	tg_sealed_find
-	inside
+	restore_arguments
 	jmp	1b
-	.cfi_endproc
-	.size	syscall, . - syscall
+	end	syscall
 
 #include "recorder/agent/thunk_notes.inc"

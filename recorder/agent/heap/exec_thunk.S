@@ -2,45 +2,19 @@
  * function with the stack and the arguments as they were, also those of which nobody knows how many there are.
  * Places are those of exec.c. */
 
+#include "recorder/agent/thunk_frame.inc"
+
 	.text
 
-	.macro	save register
-	push	\register
-	.cfi_adjust_cfa_offset 8
-	.endm
-
-	.macro	restore register
-	pop	\register
-	.cfi_adjust_cfa_offset -8
-	.endm
-
 	.macro	wrap name place
-	.globl	\name
-	.type	\name, @function
-	.p2align 4
-\name:
-	.cfi_startproc
-	endbr64
-	save	%rdi
-	save	%rsi
-	save	%rdx
-	save	%rcx
-	save	%r8
-	save	%r9
-	save	%rax
+	begin	\name
+	save_arguments
 	mov	$\place, %edi
 	call	tg_heap_before_exec
 	mov	%rax, %r11
-	restore	%rax
-	restore	%r9
-	restore	%r8
-	restore	%rcx
-	restore	%rdx
-	restore	%rsi
-	restore	%rdi
+	restore_arguments
 	jmp	*%r11
-	.cfi_endproc
-	.size	\name, . - \name
+	end	\name
 	.endm
 
 	wrap	execve 0
