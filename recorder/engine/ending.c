@@ -60,8 +60,10 @@ void tg_ending_ended(struct tg_tracee *tracee, int status)
     struct tg_engine *engine = process->engine;
     tg_adoption_creator_ends(tracee);
     if (tracee->thread.tid != process->pid) {
-        if (!tracee->exit_told)
+        if (!tracee->exit_told) {
+            process->has_unseen_ends = true;
             emit_thread_exit(tracee, status);
+        }
         tg_tracee_remove(tracee);
         return;
     }

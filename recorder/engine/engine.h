@@ -31,6 +31,7 @@ struct tg_process {
     uint64_t phdr;        /* AT_PHDR */
     uint64_t n_phdr;      /* AT_PHNUM */
     bool secure;          /* AT_SECURE */
+    bool has_unseen_ends; /* a thread has gone without a last stop: SIGKILL left no time for it */
     bool attached;        /* came by attach rather than launch or fork of a launched one */
     uint64_t
         previous_stop_ns; /* when the process was last seen stopped before the stop in progress, 0 never */
@@ -271,6 +272,9 @@ void tg_thread_go(struct tg_thread *thread);
 void tg_thread_step(struct tg_thread *thread);
 
 bool tg_thread_is_kept(const struct tg_thread *thread);
+
+/* Whether THREAD's last stop is over: it runs no code of its program any more, and may have gone already. */
+bool tg_thread_has_ended(const struct tg_thread *thread);
 
 /* Number of THREAD's latest stop: the same as long as it has not run. */
 uint64_t tg_thread_stop_number(struct tg_thread *thread);

@@ -13,6 +13,11 @@ bool tg_thread_is_kept(const struct tg_thread *thread)
     return ((const struct tg_tracee *)thread)->kept;
 }
 
+bool tg_thread_has_ended(const struct tg_thread *thread)
+{
+    return ((const struct tg_tracee *)thread)->exiting;
+}
+
 void tg_thread_keep(struct tg_thread *thread)
 {
     struct tg_tracee *tracee = tg_tracee_of(thread);

@@ -2,9 +2,8 @@
 
 #include "recorder/leaks/leak_roots.h"
 #include "recorder/leaks/leak_search.h"
-#include "recorder/process/proc_status.h"
+#include "recorder/leaks/thread_ends.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,14 +11,10 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 
 enum {
-    MAX_THREADS = 1 << 12,
     MAX_GROUPS = 10000, /* of leaks that are told; the rest of a process in one without a stack */
-    LAST_STOPS_NS = 50 * 1000 * 1000, /* for all threads; one in an uninterruptible sleep takes longer */
-    KILLED_S = 5,                     /* for all processes that signals end: somebody wants them to end */
-    REGISTERS = sizeof(struct user_regs_struct) / sizeof(uint64_t),
+    KILLED_S = 5,       /* for all processes that signals end: somebody wants them to end */
 };
 
 struct tg_exit_scan {
@@ -34,6 +29,7 @@ struct tg_exit_scan {
 struct seen {
     uint64_t since_ns; /* when its program was there, and had done nothing */
     uint64_t n_scans;
+    struct tg_thread_ends ends; /* of the program's threads */
 };
 
 static void tell_scan(struct tg_exit_scan *scan, struct tg_thread *thread,
@@ -109,57 +105,12 @@ static void tell_leaks(struct tg_exit_scan *scan, struct tg_thread *thread, stru
 
 /* ---- the search */
 
-/* Registers of the threads that are stopped, and where their stacks are. */
-struct threads {
-    uint64_t *words;
-    struct tg_leak_thread *stacks;
-    size_t n_words, count;
-    bool are_all;
-};
-
-/* Where a process ends, the other threads are on their way to their last stop, and have no registers before it. */
-static bool read_registers(pid_t tid, uint64_t until_ns, struct user_regs_struct *registers)
+static struct tg_error *look_at_threads(const struct tg_exit_scan *scan, const struct tg_process *process,
+                                        struct tg_leak_threads *threads)
 {
-    static const struct timespec moment = {.tv_nsec = 50 * 1000};
-    struct tg_proc_status status;
-    while (ptrace(PTRACE_GETREGS, tid, NULL, registers) != 0) {
-        if (errno != ESRCH || tg_engine_now_ns() > until_ns || !tg_proc_status_read(tid, &status) ||
-            tg_proc_status_is_dead(&status))
-            return false;
-        nanosleep(&moment, NULL);
-    }
-    return true;
-}
-
-static void free_threads(struct threads *threads)
-{
-    free(threads->words);
-    free(threads->stacks);
-}
-
-static struct tg_error *look_at_threads(const struct tg_process *process, struct threads *threads)
-{
-    size_t most = 0;
-    uint64_t until_ns = tg_engine_now_ns() + LAST_STOPS_NS;
-    for (const struct tg_thread *t = process->threads; t != NULL && most < MAX_THREADS; t = t->hh.next)
-        most++;
-    *threads = (struct threads){.are_all = true};
-    threads->words = malloc((most + 1) * REGISTERS * sizeof(uint64_t));
-    threads->stacks = malloc((most + 1) * sizeof *threads->stacks);
-    if (threads->words == NULL || threads->stacks == NULL)
-        return tg_error_no_memory();
-    for (struct tg_thread *t = process->threads; t != NULL && threads->count < most; t = t->hh.next) {
-        struct user_regs_struct registers;
-        if (!read_registers(t->tid, until_ns, &registers)) {
-            threads->are_all = false;
-            continue;
-        }
-        const uint64_t *words = (const uint64_t *)(const void *)&registers;
-        for (size_t i = 0; i < REGISTERS; i++)
-            threads->words[threads->n_words++] = words[i];
-        threads->stacks[threads->count++] = (struct tg_leak_thread){registers.rsp, registers.fs_base};
-    }
-    return NULL;
+    static const struct tg_thread_ends unknown = {.misses_some = true};
+    const struct seen *seen = process->data[scan->slot];
+    return tg_leak_threads_read(process, seen != NULL ? &seen->ends : &unknown, threads);
 }
 
 /* SIGKILL ends also the last stop of a process. */
@@ -170,8 +121,8 @@ static bool is_stopped(const struct tg_thread *thread)
 }
 
 static struct tg_error *search(struct tg_exit_scan *scan, struct tg_thread *thread,
-                               const struct threads *threads, struct tg_leak_block *blocks, size_t count,
-                               struct tg_leak_found *found)
+                               const struct tg_leak_threads *threads, struct tg_leak_block *blocks,
+                               size_t count, struct tg_leak_found *found)
 {
     struct tg_leak_root *roots = NULL;
     struct tg_leak_search wanted = {.tid = thread->tid,
@@ -219,7 +170,7 @@ static bool has_own(const struct tg_leak_block *blocks, size_t count)
 }
 
 static void search_and_tell(struct tg_exit_scan *scan, struct tg_thread *thread,
-                            const struct threads *threads, const struct tg_live_ahead *ahead)
+                            const struct tg_leak_threads *threads, const struct tg_live_ahead *ahead)
 {
     struct tg_leak_block *blocks = NULL;
     struct tg_leak_found found = {0};
@@ -280,8 +231,8 @@ static bool look_ahead(const struct tg_exit_scan *scan, const struct tg_thread *
            options->settle(options->context, foresight.since_ns);
 }
 
-static void look_at_end(struct tg_exit_scan *scan, struct tg_thread *thread, const struct threads *threads,
-                        int signal)
+static void look_at_end(struct tg_exit_scan *scan, struct tg_thread *thread,
+                        const struct tg_leak_threads *threads, int signal)
 {
     struct tg_live_ahead ahead = {0};
     bool is_known = threads->are_all ? look_ahead(scan, thread, &ahead)
@@ -304,19 +255,19 @@ static void look_at_end(struct tg_exit_scan *scan, struct tg_thread *thread, con
 static void process_leaving(void *context, struct tg_thread *thread, enum tg_stop_trigger trigger)
 {
     struct tg_exit_scan *scan = context;
-    struct threads threads;
+    struct tg_leak_threads threads;
     if (trigger != TG_TRIGGER_EXIT || thread->process->bits == 32)
         return;
     int signal = ending_signal(thread);
     if (signal < 0 || (signal == SIGKILL && scan->options.spares_killed(scan->options.context)))
         return;
     uint64_t start_ns = tg_engine_now_ns();
-    struct tg_error *error = look_at_threads(thread->process, &threads);
+    struct tg_error *error = look_at_threads(scan, thread->process, &threads);
     if (error == NULL)
         look_at_end(scan, thread, &threads, signal);
     else
         tell_problem(scan, thread, error);
-    free_threads(&threads);
+    tg_leak_threads_deinit(&threads);
     if (signal != 0)
         scan->killed_ns += tg_engine_now_ns() - start_ns;
 }
@@ -327,8 +278,10 @@ static void begin(const struct tg_exit_scan *scan, const struct tg_thread *threa
     void **seen = &thread->process->data[scan->slot];
     if (*seen == NULL)
         *seen = calloc(1, sizeof(struct seen));
-    if (*seen != NULL)
-        ((struct seen *)*seen)->since_ns = tg_engine_now_ns();
+    if (*seen == NULL)
+        return;
+    ((struct seen *)*seen)->since_ns = tg_engine_now_ns();
+    tg_thread_ends_deinit(&((struct seen *)*seen)->ends);
 }
 
 static void process_started(void *context, struct tg_thread *thread, enum tg_process_origin origin,
@@ -345,10 +298,21 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     begin(context, thread);
 }
 
+static void stopped(void *context, struct tg_thread *thread, const struct tg_stop *stop)
+{
+    const struct tg_exit_scan *scan = context;
+    struct seen *seen = thread->process->data[scan->slot];
+    if (stop->trigger == TG_TRIGGER_EXIT && thread->process->bits != 32 && seen != NULL)
+        tg_thread_ends_note(&seen->ends, thread);
+}
+
 static void process_ended(void *context, struct tg_process *process)
 {
     const struct tg_exit_scan *scan = context;
-    free(process->data[scan->slot]);
+    struct seen *seen = process->data[scan->slot];
+    if (seen != NULL)
+        tg_thread_ends_deinit(&seen->ends);
+    free(seen);
     process->data[scan->slot] = NULL;
 }
 
@@ -364,6 +328,7 @@ struct tg_error *tg_exit_scan_create(struct tg_engine *engine, const struct tg_e
                                           .context = made,
                                           .process_started = process_started,
                                           .program_loaded = program_loaded,
+                                          .stopped = stopped,
                                           .process_leaving = process_leaving,
                                           .process_ended = process_ended};
     struct tg_error *error = tg_engine_add_observer(engine, &made->observer, &made->slot);
@@ -377,7 +342,7 @@ struct tg_error *tg_exit_scan_create(struct tg_engine *engine, const struct tg_e
 
 struct tg_error *tg_exit_scan_search(struct tg_exit_scan *scan, struct tg_thread *thread)
 {
-    struct threads threads;
+    struct tg_leak_threads threads;
     if (thread->process->bits == 32 ||
         !tg_live_blocks_wants_search(scan->options.live, thread->process->pid, NULL))
         return tg_error_create(TG_ERROR_NOT_FOUND, "its heap is not recorded, or by a sample alone");
@@ -386,10 +351,10 @@ struct tg_error *tg_exit_scan_search(struct tg_exit_scan *scan, struct tg_thread
             return tg_error_create(TG_ERROR_TARGET, "thread %d runs; dhalt stops it", t->tid);
     if (!scan->options.settle(scan->options.context, UINT64_MAX))
         return tg_error_create(TG_ERROR_LIMIT, "its heap's records were not read in time; try again");
-    struct tg_error *error = look_at_threads(thread->process, &threads);
+    struct tg_error *error = look_at_threads(scan, thread->process, &threads);
     if (error == NULL)
         search_and_tell(scan, thread, &threads, NULL);
-    free_threads(&threads);
+    tg_leak_threads_deinit(&threads);
     return error;
 }
 
